@@ -1,0 +1,28 @@
+// `npm run check`: everything that can be said about the source without running it. All checks run, so that
+// one pass shows every problem; the exit code is 1 if any failed.
+
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { findClockProblems } from './check-clock.ts';
+import { findImportProblems } from './check-imports.ts';
+import { findStaleGenerated, generateAll, readIfExists } from './embed-sql.ts';
+import { readPackageSources, reportProblems, root } from './source-text.ts';
+
+function run(title: string, script: string, args: string[]): boolean {
+  const { status } = spawnSync(process.execPath, [join(root, script), ...args], {
+    cwd: root,
+    stdio: 'inherit',
+  });
+  console.log(`${title}: ${status === 0 ? 'ok' : 'failed'}`);
+  return status === 0;
+}
+
+const sources = readPackageSources();
+const results = [
+  reportProblems('generated', findStaleGenerated(generateAll(), readIfExists)),
+  reportProblems('imports', findImportProblems(sources)),
+  reportProblems('clock', findClockProblems(sources)),
+  run('biome', 'node_modules/@biomejs/biome/bin/biome', ['check', '--error-on-warnings', '.']),
+  run('types', 'node_modules/typescript/bin/tsc', ['--project', 'tsconfig.json']),
+];
+process.exitCode = results.every(Boolean) ? 0 : 1;

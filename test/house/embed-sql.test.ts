@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  findStaleGenerated,
+  generateAll,
+  readIfExists,
+  readStatements,
+  renderGenerated,
+  stripSqlComments,
+} from '../../scripts/embed-sql.ts';
+
+test('every generated.ts is fresh', () => {
+  assert.deepEqual(findStaleGenerated(generateAll(), readIfExists), []);
+});
+
+test('a stale and a missing generated.ts are found', () => {
+  const wanted = [{ path: '/x/generated.ts', text: 'new' }];
+  assert.equal(findStaleGenerated(wanted, () => 'old').length, 1);
+  assert.equal(findStaleGenerated(wanted, () => null).length, 1);
+});
+
+test('comments are stripped from statements, and marks inside quotes are kept', () => {
+  const sql = `-- why\nSELECT '--not' AS "a/*b*/", 'it''s -- fine' /* gone */\n\nFROM t -- end\n`;
+  assert.equal(stripSqlComments(sql), `SELECT '--not' AS "a/*b*/", 'it''s -- fine'\nFROM t`);
+});
+
+test('a file without names is one statement, a file with names is several', () => {
+  assert.equal(readStatements({ name: 'claim.sql', sql: '-- claim\nSELECT 1;\n' }), 'SELECT 1;');
+  assert.deepEqual(
+    readStatements({
+      name: 'job.sql',
+      sql: '-- about\n-- name: byId\nSELECT 1;\n-- name: byKey\nSELECT 2;\n',
+    }),
+    { byId: 'SELECT 1;', byKey: 'SELECT 2;' },
+  );
+});
+
+for (const [why, sql] of [
+  ['SQL before the first name', 'SELECT 1;\n-- name: a\nSELECT 2;'],
+  ['a name twice', '-- name: a\nSELECT 1;\n-- name: a\nSELECT 2;'],
+  ['a name without a statement', '-- name: a\n-- nothing'],
+  ['a name that is not camelCase', '-- name: by-id\nSELECT 1;'],
+  ['an empty file', '-- nothing'],
+] as const) {
+  test(`a statement file with ${why} is refused`, () => {
+    assert.throws(() => readStatements({ name: 'bad.sql', sql }), /bad\.sql/);
+  });
+}
+
+test('the generated module gives back the exact text, whatever marks it holds', async () => {
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a template is what is tested.
+  const sql = "SELECT '`${x}\\' AS a";
+  const text = renderGenerated(
+    [
+      { name: 'claim-due.sql', sql },
+      { name: 'job.sql', sql: `-- name: byId\n${sql}` },
+    ],
+    [{ name: '0001_initial.sql', sql: '-- kept\nCREATE TABLE t (a);\n' }],
+  );
+  const source = text.replace(/ as const;/, ';').replace(/: readonly \{[^}]*\}\[\]/, '');
+  const module = await import(`data:text/javascript,${encodeURIComponent(source)}`);
+  assert.equal(module.statements.claimDue, sql);
+  assert.equal(module.statements.job.byId, sql);
+  assert.deepEqual(module.migrations, [{ number: 1, name: 'initial', sql: '-- kept\nCREATE TABLE t (a);' }]);
+});
+
+test('migrations with a wrong name or a hole in their numbers are refused', () => {
+  assert.throws(() => renderGenerated([], [{ name: 'first.sql', sql: '' }]), /0001_initial/);
+  assert.throws(() => renderGenerated([], [{ name: '0002_a.sql', sql: '' }]), /number 1/);
+});
