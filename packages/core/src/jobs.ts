@@ -1,0 +1,355 @@
+import type { Clock } from './clock.ts';
+import { type Duration, parseDuration } from './duration.ts';
+import type { ChangedItem, Due, JobRecord, JobTarget, LogLine } from './engine.ts';
+import { dulyError, fromPlainError, toPlainError } from './errors.ts';
+import { createFinishWatch, type FinishWatch } from './finish-watch.ts';
+import { jobIdAt } from './ids.ts';
+import { parseInstant } from './instant.ts';
+import type { JobStatus } from './job.ts';
+import { type Job, toJob } from './job-view.ts';
+import { type OptionNames, readName, readOptions, refuseOption, shown } from './option-reader.ts';
+import { groupItems, type Parts } from './parts.ts';
+import { createPauses } from './pauses.ts';
+import { taskDefaults } from './task-options.ts';
+import { type Blocker, explainJob, type Why } from './why.ts';
+
+/** Names a job: by its id, or by its task and dedupe key. */
+export type JobReference = { id: string } | { task: string; key: string; tenant?: string };
+
+/** When to move a job to: an instant, or so long from the store's now. */
+export type NewDue = { at: Date | number | string } | { in: Duration };
+
+/** What became of a job that was asked to change. */
+export interface JobChange {
+  id: string;
+  /** `asked`: it runs, and will be told. `unchanged`: it was so already. */
+  result: 'changed' | 'asked' | 'unchanged';
+  status: JobStatus;
+  dueAt: Date | null;
+}
+
+/** A line that a handler logged. */
+export interface JobLogLine {
+  n: number;
+  attempt: number;
+  at: Date;
+  level: LogLine['level'];
+  message: string;
+}
+
+/** How to wait for the end of a job. */
+export interface WaitOptions {
+  /** Gives up after this long with `wait_timeout`; left out, it waits for as long as it takes. */
+  timeout?: Duration;
+  /** Gives up when aborted, with the signal's reason. */
+  signal?: AbortSignal;
+}
+
+/** How to cancel. */
+export interface CancelOptions {
+  /** Why; kept in the audit. */
+  note?: string;
+  /** Ends a running job at once instead of asking it: it is CANCELLED and its fence is dead, while its handler may still run. */
+  terminate?: boolean;
+}
+
+/** A node that has been silent for longer than this counts as gone. */
+export const nodeSilentMs = 30_000;
+/** Nodes silent for longer than this are no longer listed. */
+export const nodeForgetMs = 3_600_000;
+
+const waitNames: OptionNames<WaitOptions> = { timeout: true, signal: true };
+const cancelNames: OptionNames<CancelOptions> = { note: true, terminate: true };
+const countCap = 10_000;
+const logPageSize = 1_000;
+
+/** What can be asked of, and done to, single jobs of one store. */
+export interface Jobs {
+  get(id: string): Promise<Job>;
+  /** The job that holds a key; `job_not_found` if none does. */
+  find(reference: JobReference): Promise<Job>;
+  wait(id: string, options?: WaitOptions): Promise<Job>;
+  result(id: string, options?: WaitOptions): Promise<unknown>;
+  cancel(reference: JobReference, options?: CancelOptions): Promise<JobChange>;
+  reschedule(reference: JobReference, due: NewDue): Promise<JobChange>;
+  replay(id: string, note?: string): Promise<JobChange>;
+  logs(id: string): Promise<JobLogLine[]>;
+  why(id: string): Promise<Why>;
+  /** A job was settled here. */
+  noticed(id: string): void;
+  close(error: unknown): void;
+}
+
+/** Makes them over the parts, which open the store when first asked. */
+export function createJobs(options: { parts(): Promise<Parts>; clock: Clock; actor: string }): Jobs {
+  const { clock, actor } = options;
+  let watch: FinishWatch | null = null;
+
+  async function record(id: string): Promise<{ job: JobRecord; now: number }> {
+    const parts = await options.parts();
+    const { job, now } = await parts.get.push(readJobId(id));
+    if (job === null) throw missing(id, now);
+    return { job, now };
+  }
+
+  function changed(item: ChangedItem | undefined, asked: string, action: string, now: number): JobChange {
+    if (item === undefined) throw dulyError('internal', { message: 'The store answered without an item.' });
+    if (item.result === 'missing' || item.id === null) throw missing(asked, now);
+    if (item.result === 'refused') {
+      throw dulyError('job_not_changeable', {
+        message: `Job "${item.id}" is ${item.status}, which cannot be ${action}.`,
+        hint: hints[action],
+        details: { id: item.id, status: item.status, action },
+      });
+    }
+    return {
+      id: item.id,
+      result: item.result,
+      status: item.status as JobStatus,
+      dueAt: item.dueAt === null ? null : new Date(item.dueAt),
+    };
+  }
+
+  const jobs: Jobs = {
+    async get(id) {
+      return toJob((await record(id)).job);
+    },
+
+    async find(reference) {
+      const target = readReference(reference);
+      if ('id' in target) return jobs.get(target.id);
+      const parts = await options.parts();
+      const { jobs: found, now } = await parts.engine.holder(target);
+      const [job] = found;
+      if (job === null || job === undefined) throw missing(keyText(target), now);
+      return toJob(job);
+    },
+
+    async wait(id, given) {
+      const { timeout, signal } = readOptions(given, 'wait()', waitNames);
+      const timeoutMs = timeout === undefined ? null : parseDuration(timeout, 'timeout');
+      const parts = await options.parts();
+      watch ??= createFinishWatch(parts, clock);
+      const late = new AbortController();
+      const timer =
+        timeoutMs === null
+          ? null
+          : clock.after(timeoutMs, () =>
+              late.abort(
+                dulyError('wait_timeout', {
+                  message: `Job "${id}" was not over within ${timeoutMs} ms.`,
+                  hint: 'The job goes on. Ask why(), or wait again.',
+                  details: { id, timeoutMs },
+                }),
+              ),
+            );
+      try {
+        const both = signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]);
+        const job = await watch.wait(readJobId(id), both);
+        if (job === null) await record(id);
+        return toJob(job as JobRecord);
+      } finally {
+        timer?.cancel();
+      }
+    },
+
+    async result(id, given) {
+      const job = await jobs.wait(id, given);
+      if (job.status === 'COMPLETED') return job.result;
+      const cause = job.error === null ? undefined : fromJobError(job.error);
+      throw dulyError('job_failed', {
+        message: `Job "${id}" (task "${job.type}") has no result: it is ${job.status}${job.error === null ? '' : `, ${job.error.name}: ${job.error.message.split('\n', 1)[0]?.slice(0, 200)}`}.`,
+        hint: 'Ask why() for the whole story.',
+        details: { id, status: job.status, reason: job.reason },
+        cause,
+      });
+    },
+
+    async cancel(reference, given) {
+      const target = readReference(reference);
+      const { note, terminate = false } = readOptions(given, 'cancel()', cancelNames);
+      const parts = await options.parts();
+      const group = await parts.cancel.push({
+        actor,
+        note: readNote(note),
+        targets: [target],
+        mode: terminate ? 'terminate' : 'ask',
+      });
+      return changed(groupItems(group)[0], keyText(target), 'cancelled', clock.now());
+    },
+
+    async reschedule(reference, due) {
+      const target = readReference(reference);
+      const parts = await options.parts();
+      const group = await parts.reschedule.push({ actor, targets: [target], due: readDue(due) });
+      return changed(groupItems(group)[0], keyText(target), 'rescheduled', clock.now());
+    },
+
+    async replay(id, note) {
+      const parts = await options.parts();
+      const group = await parts.replay.push({ actor, note: readNote(note), ids: [readJobId(id)] });
+      return changed(groupItems(group)[0], id, 'replayed', clock.now());
+    },
+
+    async logs(id) {
+      const parts = await options.parts();
+      const lines: JobLogLine[] = [];
+      let after = 0;
+      for (;;) {
+        const page = await parts.engine.logs({ id: readJobId(id), after, limit: logPageSize });
+        lines.push(
+          ...page.lines.map(({ n, attempt, at, level, message }) => ({
+            n,
+            attempt,
+            at: new Date(at),
+            level,
+            message,
+          })),
+        );
+        const last = page.lines.at(-1);
+        if (last === undefined || page.lines.length < logPageSize) break;
+        after = last.n;
+      }
+      // No lines at all may mean no such job, and then the caller should hear so.
+      if (lines.length === 0) await record(id);
+      return lines;
+    },
+
+    async why(id) {
+      const parts = await options.parts();
+      const { job, now } = await record(id);
+      const waits = job.status === 'PENDING' || job.status === 'RETRYING' || job.status === 'SCHEDULED';
+      const [pauses, nodes, blockers, ready] = await Promise.all([
+        waits || job.status === 'BLOCKED' ? createPauses(parts.engine, actor).list() : [],
+        waits
+          ? parts.engine
+              .nodes({ beat: null, leave: null, drain: null, forgetAfterMs: nodeForgetMs })
+              .then((reply) => reply.nodes)
+          : [],
+        job.status === 'BLOCKED' ? blockersOf(parts, job) : [],
+        job.status === 'PENDING' ? readyCount(parts, job) : null,
+      ]);
+      return explainJob({ now, job, pauses, nodes, nodeSilentMs, blockers, ready });
+    },
+
+    noticed: (id) => watch?.noticed(id),
+    close: (error) => watch?.close(error),
+  };
+  return jobs;
+}
+
+const hints: Record<string, string> = {
+  cancelled: 'Only a job that is not over can be cancelled.',
+  rescheduled: 'Only a job that waits can be moved: SCHEDULED, PENDING, BLOCKED or RETRYING.',
+  replayed: 'Only a FAILED, CANCELLED or EXPIRED job can be replayed.',
+};
+
+async function blockersOf(parts: Parts, job: JobRecord): Promise<Blocker[]> {
+  return Promise.all(
+    job.gates.map(async (gate): Promise<Blocker> => {
+      const found = gate.kind === 'serial' ? await serialHolder(parts, job, gate.ref) : await gateJob(parts, gate.ref);
+      return { gate, job: found };
+    }),
+  );
+}
+
+async function gateJob(parts: Parts, id: string): Promise<Blocker['job']> {
+  return (await parts.get.push(id)).job;
+}
+
+async function serialHolder(parts: Parts, job: JobRecord, key: string): Promise<Blocker['job']> {
+  const { jobs } = await parts.engine.list({
+    filter: { serial: key, tenant: job.tenant, status: ['RUNNING', 'PENDING', 'RETRYING'] },
+    cursor: null,
+    limit: 10,
+  });
+  const others = jobs.filter((one) => one.id !== job.id);
+  return others.find((one) => one.status === 'RUNNING') ?? others[0] ?? null;
+}
+
+async function readyCount(parts: Parts, job: JobRecord) {
+  const { lanes } = await parts.engine.counts({ cap: countCap });
+  const matching = lanes.filter((lane) => lane.queue === job.queue && lane.type === job.type);
+  if (matching.length === 0) return null;
+  return {
+    count: matching.reduce((sum, lane) => sum + lane.ready.count, 0),
+    capped: matching.some((lane) => lane.ready.capped),
+  };
+}
+
+/** Reads an id: any text, because only the store knows whether it exists. */
+export function readJobId(id: unknown): string {
+  if (typeof id !== 'string' || id === '') {
+    throw dulyError('job_not_found', {
+      message: `Expected a job's id, got ${shown(id)}.`,
+      hint: 'A job id is a text like "job_01k9…".',
+    });
+  }
+  return id;
+}
+
+/** Reads when a job is to be due. */
+export function readDue(due: NewDue): Due {
+  const fields = typeof due === 'object' && due !== null ? Object.keys(due) : [];
+  if (fields.length !== 1 || (fields[0] !== 'at' && fields[0] !== 'in')) {
+    return refuseOption('due', due, 'to be { at: instant } or { in: duration }');
+  }
+  return 'at' in due ? { at: parseInstant(due.at, 'at') } : { inMs: parseDuration(due.in, 'in') };
+}
+
+function readReference(reference: JobReference): JobTarget {
+  const fields = typeof reference === 'object' && reference !== null ? Object.keys(reference).sort().join() : '';
+  if (fields === 'id') return { id: readJobId((reference as { id: string }).id) };
+  if (fields === 'key,task' || fields === 'key,task,tenant') {
+    const { task, key, tenant } = reference as { task: string; key: string; tenant?: string | null };
+    return {
+      type: readName(task, 'task'),
+      key: readName(key, 'key'),
+      tenant: tenant === undefined || tenant === null ? null : readName(tenant, 'tenant'),
+    };
+  }
+  return refuseOption('job', reference, 'to be { id } or { task, key, tenant? }');
+}
+
+function keyText(target: JobTarget): string {
+  if ('id' in target) return target.id;
+  return `key "${target.key}" of task "${target.type}"${target.tenant === null ? '' : ` and tenant "${target.tenant}"`}`;
+}
+
+/** Reads the note of an action. */
+export function readNote(note: unknown): string | null {
+  if (note === undefined || note === null) return null;
+  if (typeof note !== 'string' || note.length > 1_000) {
+    refuseOption('note', note, 'to be a text of at most 1000 characters');
+  }
+  return note;
+}
+
+/** The error for an id that is not there: past its retention, as its time tells, or never seen. */
+function missing(asked: string, now: number) {
+  const madeAt = jobIdAt(asked);
+  if (madeAt !== null && madeAt + taskDefaults.retentionMs < now) {
+    return dulyError('job_expired_from_history', {
+      message: `Job "${asked}" was made at ${new Date(madeAt).toISOString()} and is no longer kept.`,
+      hint: 'Finished jobs are kept for their retention (7 days unless the task says otherwise).',
+      details: { id: asked, madeAt },
+    });
+  }
+  return dulyError('job_not_found', {
+    message: jobIdAt(asked) === null && !asked.startsWith('job_') ? `No job was found for ${asked.slice(0, 250)}.` : `No job has the id "${asked.slice(0, 250)}".`,
+    hint: 'Check the id and the store.',
+    details: { id: asked.slice(0, 250) },
+  });
+}
+
+function fromJobError(error: NonNullable<JobRecord['error']>): Error {
+  const cause = error.cause === undefined ? undefined : fromJobError(error.cause);
+  const plain = toPlainError(new Error(error.message));
+  return fromPlainError({
+    ...plain,
+    name: error.name,
+    code: error.code ?? null,
+    stack: error.stack ?? null,
+    cause: cause === undefined ? null : toPlainError(cause),
+  });
+}

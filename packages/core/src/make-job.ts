@@ -1,0 +1,81 @@
+import type { CurrentJob } from './current-job.ts';
+import type { Due, JobSpec } from './engine.ts';
+import { dulyError } from './errors.ts';
+import type { ResolvedJobOptions } from './job-options.ts';
+import { metadataBytesMax, toJson } from './json.ts';
+import { rankOffsetMs } from './rank.ts';
+import { validateInput } from './schema.ts';
+import type { ResolvedTask } from './task.ts';
+
+/** What a call of a task's verb comes to. */
+export interface MakeJob {
+  id: string;
+  task: ResolvedTask;
+  input: unknown;
+  options: ResolvedJobOptions;
+  due: Due;
+  /** The job in whose handler the call was made. */
+  parent: CurrentJob | null;
+  inputBytesMax: number;
+}
+
+/**
+ * Turns a call into the promise that is handed to the store. The input is checked, and kept as it was given: what a schema makes
+ * of it (defaults, transformations) is made again, once, when the job runs. A promise only if the schema needs one.
+ * Throws `invalid_input`, `input_not_json`, `input_too_large`, `metadata_invalid`, `invalid_option`.
+ */
+export function makeJob(call: MakeJob): JobSpec | Promise<JobSpec> {
+  const { task, input, options } = call;
+  if (options.key !== null && call.parent === null) {
+    throw dulyError('invalid_option', {
+      message: `The option "key" of a job of task "${task.name}" works only inside a handler, where it names a child.`,
+      hint: `To make one job instead of several, write dedupe: { key: ${JSON.stringify(options.key)} }.`,
+      details: { field: 'key', task: task.name },
+    });
+  }
+  const text = toJson(input, { what: 'input', maxBytes: call.inputBytesMax });
+  const spec = toSpec(call, text);
+  if (task.input === null) return spec;
+  // What is checked is what the worker will read back, so a Date that JSON turns into a text is refused here and not there.
+  const checked = validateInput(task.input, JSON.parse(text), task.name);
+  return isPromise(checked) ? checked.then(() => spec) : spec;
+}
+
+function toSpec({ id, task, options, due, parent }: MakeJob, input: string): JobSpec {
+  return {
+    id,
+    type: task.name,
+    version: task.version,
+    queue: options.queue,
+    tenant: options.tenant,
+    priority: options.priority,
+    rankOffsetMs: rankOffsetMs(options.priority),
+    due,
+    input,
+    metadata:
+      options.metadata === null
+        ? null
+        : toJson(options.metadata, { what: 'metadata', maxBytes: metadataBytesMax }),
+    policy: {
+      maxAttempts: options.retry.attempts,
+      retry: options.retry.toStored(),
+      timeoutMs: options.timeoutMs,
+      graceMs: task.graceMs,
+      delivery: options.delivery,
+      retentionMs: task.retentionMs,
+      deadRetentionMs: task.deadRetentionMs,
+    },
+    startDeadlineMs: options.startDeadlineMs,
+    dedupe: options.dedupe,
+    serial: options.serial,
+    gates: [],
+    parent: parent === null ? null : { id: parent.id, key: options.key },
+    origin: parent === null ? 'event' : 'child',
+    slot: null,
+    copyOf: null,
+  };
+}
+
+function isPromise(value: unknown): value is Promise<unknown> {
+  return typeof (value as { then?: unknown } | null)?.then === 'function';
+}
