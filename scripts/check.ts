@@ -4,6 +4,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { findClockProblems } from './check-clock.ts';
+import { findErrorProblems, readErrorDocument, registeredCodes } from './check-errors.ts';
 import { findImportProblems } from './check-imports.ts';
 import { findStaleGenerated, generateAll, readIfExists } from './embed-sql.ts';
 import { readPackageSources, reportProblems, root } from './source-text.ts';
@@ -22,6 +23,7 @@ const results = [
   reportProblems('generated', findStaleGenerated(generateAll(), readIfExists)),
   reportProblems('imports', findImportProblems(sources)),
   reportProblems('clock', findClockProblems(sources)),
+  reportProblems('errors', findErrorProblems(registeredCodes, readErrorDocument(), sources)),
   run('biome', 'node_modules/@biomejs/biome/bin/biome', ['check', '--error-on-warnings', '.']),
   run('types', 'node_modules/typescript/bin/tsc', ['--project', 'tsconfig.json']),
 ];

@@ -1,0 +1,241 @@
+/**
+ * Every error code with its meaning. A code is stable and never used again for something else; each has a section in
+ * `docs/reference/errors.md`.
+ */
+export const errorCodes = {
+  // What a caller wrote
+  invalid_duration: 'A duration could not be read.',
+  invalid_instant: 'An instant could not be read, or does not exist.',
+  invalid_option: 'An option has a value that is not allowed.',
+  invalid_input: "A job's input does not fit its task's schema.",
+  input_not_json: "A job's input holds something that JSON cannot keep.",
+  input_too_large: "A job's input is larger than allowed.",
+  metadata_invalid: "A job's metadata cannot be kept.",
+  result_not_json: 'A handler returned something that JSON cannot keep.',
+  result_too_large: 'A handler returned more than is allowed.',
+  invalid_task: 'A task is defined wrongly.',
+  duplicate_task: 'Two tasks have the same name.',
+  unknown_task: 'No task of this name is defined here.',
+  invalid_filter: 'A filter names an unknown field or value.',
+  invalid_cursor: 'A cursor was not made by this list.',
+  dedupe_conflict: 'A dedupe key is used in two ways that contradict each other.',
+  records_conflict: 'A record was changed by someone else since it was read.',
+  config_invalid: 'The configuration cannot be used.',
+  config_not_found: 'The configuration file does not exist.',
+  usage: 'The command was called wrongly.',
+
+  // Jobs
+  job_not_found: 'No job has this id.',
+  job_expired_from_history: 'The job finished so long ago that it is no longer kept.',
+  job_not_changeable: "The job's status does not allow this action.",
+  invalid_transition: 'A job was asked to go from one status to another that cannot follow it.',
+  job_failed: 'The job ended without a result.',
+  wait_timeout: 'The job was not over in time.',
+  group_refused: 'One part of a call was refused, so nothing of the call was done.',
+
+  // Attempts
+  lease_lost: 'The attempt no longer holds its job; its outcome was not recorded.',
+  timeout: 'The attempt ran longer than its timeout.',
+  cancelled: 'The job was cancelled while it ran.',
+  lost: 'The job was lost too often, or must not start twice.',
+  shutdown: 'The node is shutting down and the attempt has to end.',
+  isolate_failed: 'The thread of an isolated task ended without an outcome.',
+  handler_threw_nothing: 'A handler threw undefined or null.',
+
+  // Coordination
+  lock_lost: 'A lock ended before the work under it did.',
+  lock_timeout: 'A lock was not free in time.',
+
+  // The life of a Duly
+  not_started: 'Something was asked that works only after start().',
+  already_started: 'start() was called twice.',
+  stopped: 'The Duly was stopped.',
+
+  // The store
+  engine_not_yet: 'The engine for this store does not exist yet.',
+  unknown_store: 'The store address is not understood.',
+  store_not_a_database: 'The file is not an SQLite database.',
+  store_read_only: 'The store cannot be written.',
+  store_full: 'The disk or the store is full.',
+  store_busy: 'The store was locked by others for too long.',
+  store_locked_by_user_transaction: "The store is locked by the caller's own open transaction.",
+  store_unavailable: 'The store cannot be reached or opened.',
+  store_closed: 'The store was closed.',
+  store_corrupt: 'The store holds something that cannot be right.',
+  schema_too_new: 'The store serves only newer versions of Duly.',
+  sqlite_second_process: 'This SQLite version cannot safely share the file with a second process.',
+  sqlite_unsupported: 'This Node has no usable SQLite.',
+
+  // Duly itself
+  internal: 'Duly found itself in a state that should not exist.',
+} as const;
+
+/** A code of the register. */
+export type ErrorCode = keyof typeof errorCodes;
+
+/** What an error is made of. */
+export interface DulyErrorOptions {
+  /** What happened, to which thing, and what was expected; never a secret or a payload. */
+  message: string;
+  /** What to do about it. */
+  hint?: string;
+  /** Ids and values as fields, for programs. */
+  details?: Record<string, unknown>;
+  /** The error behind this one. */
+  cause?: unknown;
+}
+
+// In the registry of symbols, so that a second copy of this package, or another thread, knows it too.
+const brand: unique symbol = Symbol.for('duly.error') as never;
+
+/** Every error that Duly throws on purpose. Recognise it with `isDulyError` and by its `code`, not by its class. */
+export class DulyError extends Error {
+  readonly code: ErrorCode;
+  /** What to do about it, if there is something to do. */
+  declare readonly hint?: string;
+  readonly details: Record<string, unknown>;
+
+  constructor(code: ErrorCode, { message, hint, details = {}, cause }: DulyErrorOptions) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    if (hint !== undefined) this.hint = hint;
+    this.details = details;
+  }
+
+  get [brand](): true {
+    return true;
+  }
+}
+
+// On the prototype, so that printing an error does not list its name among its fields.
+Object.defineProperty(DulyError.prototype, 'name', {
+  value: 'DulyError',
+  configurable: true,
+  writable: true,
+});
+
+/** Makes an error with a code of the register. */
+export function dulyError(code: ErrorCode, options: DulyErrorOptions): DulyError {
+  const error = new DulyError(code, options);
+  // The stack begins where the error was made, not here.
+  Error.captureStackTrace(error, dulyError);
+  return error;
+}
+
+/** Whether this is an error of Duly (with this code, if one is given), from whichever copy of the package. */
+export function isDulyError<Code extends ErrorCode = ErrorCode>(
+  error: unknown,
+  code?: Code,
+): error is DulyError & { code: Code } {
+  if (typeof error !== 'object' || error === null || (error as DulyError)[brand] !== true) return false;
+  return code === undefined || (error as DulyError).code === code;
+}
+
+/** An error as plain data: survives JSON and `postMessage`. `fromPlainError` makes an error of it again. */
+export interface PlainError {
+  /** Whether it was a `DulyError`; then `code` is of the register. */
+  duly: boolean;
+  name: string;
+  message: string;
+  /** The code of a `DulyError`, or of another error that has one (`ENOSPC`). */
+  code: string | null;
+  hint: string | null;
+  details: Record<string, unknown>;
+  stack: string | null;
+  cause: PlainError | null;
+}
+
+// A chain of causes longer than this is a cycle or of no use to a reader.
+const causeDepthMax = 8;
+
+/** Turns anything that was thrown into plain data; never throws itself. */
+export function toPlainError(error: unknown): PlainError {
+  return plainErrorAt(error, 0);
+}
+
+function plainErrorAt(error: unknown, depth: number): PlainError {
+  try {
+    if (typeof error !== 'object' || error === null) return plainFromValue(error);
+    const { name, message, stack, code, hint, details, cause } = error as Partial<DulyError> & {
+      code?: unknown;
+    };
+    if (typeof message !== 'string' && !(error instanceof Error)) return plainFromValue(error);
+    return {
+      duly: isDulyError(error),
+      name: typeof name === 'string' ? name : 'Error',
+      message: typeof message === 'string' ? message : '',
+      code: typeof code === 'string' ? code : null,
+      hint: typeof hint === 'string' ? hint : null,
+      details:
+        isDulyError(error) && isRecord(details) ? (plainValue(details, 0) as Record<string, unknown>) : {},
+      stack: typeof stack === 'string' ? stack : null,
+      cause: cause === undefined || depth >= causeDepthMax ? null : plainErrorAt(cause, depth + 1),
+    };
+  } catch {
+    // A getter or a proxy that throws while it is read.
+    return { ...plainFromValue(undefined), message: 'An error that cannot be read was thrown.' };
+  }
+}
+
+function plainFromValue(value: unknown): PlainError {
+  let message: string;
+  if (typeof value === 'string') message = value;
+  else if (typeof value === 'object' && value !== null)
+    message = `A value that is not an error was thrown: ${tagOf(value)}.`;
+  else message = `A value that is not an error was thrown: ${String(value)}.`;
+  return {
+    duly: false,
+    name: 'NotAnError',
+    message,
+    code: null,
+    hint: null,
+    details: {},
+    stack: null,
+    cause: null,
+  };
+}
+
+/** Makes an error of what `toPlainError` gave: a `DulyError` if it was one, else an `Error` with the same fields. */
+export function fromPlainError(plain: PlainError): Error {
+  const cause = plain.cause === null ? undefined : fromPlainError(plain.cause);
+  let error: Error;
+  if (plain.duly) {
+    error = new DulyError(plain.code as ErrorCode, {
+      message: plain.message,
+      hint: plain.hint ?? undefined,
+      details: plain.details,
+      cause,
+    });
+  } else {
+    error = new Error(plain.message, cause === undefined ? undefined : { cause });
+    if (plain.code !== null) Object.assign(error, { code: plain.code });
+  }
+  // Hidden like the fields of a fresh error, so that it prints the same way.
+  if (error.name !== plain.name) hide(error, 'name', plain.name);
+  hide(error, 'stack', plain.stack ?? `${plain.name}: ${plain.message}`);
+  return error;
+}
+
+function hide(error: Error, field: 'name' | 'stack', value: string): void {
+  Object.defineProperty(error, field, { value, configurable: true, writable: true, enumerable: false });
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function tagOf(value: object): string {
+  return Object.prototype.toString.call(value).slice(8, -1);
+}
+
+/** Details as JSON would keep them; what it cannot keep becomes a word about it. */
+function plainValue(value: unknown, depth: number): unknown {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
+  if (typeof value !== 'object') return value === undefined ? undefined : String(value);
+  if (depth > causeDepthMax) return `[${tagOf(value)}]`;
+  if (Array.isArray(value)) return value.map((one) => plainValue(one, depth + 1) ?? null);
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
+  if (value instanceof Error) return String(value);
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plainValue(one, depth + 1)]));
+}
