@@ -1,0 +1,69 @@
+/** A timer that was set and can be taken back. */
+export interface Timer {
+  /** Keeps it from firing; does nothing once it has fired. */
+  cancel(): void;
+}
+
+/** Where time comes from. Everything that waits or measures takes one, so that tests can set the time. */
+export interface Clock {
+  /** Wall time in epoch milliseconds, whole: stored, and compared between processes. */
+  now(): number;
+  /**
+   * Monotonic milliseconds, with fractions: for durations and deadlines. Its origin is that of the machine's monotonic clock, the
+   * same in every process and thread of one boot, so instants of one process can be compared with another's.
+   */
+  elapsed(): number;
+  /** Waits this long, of any length. Resolves early, and never rejects, when the signal is aborted. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `fn` once, after this long and never before, of any length. With `unref` it does not keep the process alive. */
+  after(ms: number, fn: () => void, options?: { unref?: boolean }): Timer;
+}
+
+// Timers of Node overflow at 2^31 ms (24.8 days) and then fire at once. Waiting in pieces avoids that, and after each piece the
+// clock is read again, so a machine that was suspended is late by one piece at most.
+const pieceMsMax = 30_000;
+
+function elapsed(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+function after(ms: number, fn: () => void, { unref = false }: { unref?: boolean } = {}): Timer {
+  const untilElapsed = elapsed() + (ms > 0 ? ms : 0);
+  let handle: NodeJS.Timeout | undefined;
+  const wait = (): void => {
+    const remainingMs = untilElapsed - elapsed();
+    // Rounded up, and looked at again when it fires: a timer of Node may fire up to a millisecond early.
+    handle = setTimeout(arrive, Math.min(Math.ceil(Math.max(remainingMs, 0)), pieceMsMax));
+    if (unref) handle.unref();
+  };
+  const arrive = (): void => {
+    if (elapsed() < untilElapsed) wait();
+    else fn();
+  };
+  wait();
+  return { cancel: () => clearTimeout(handle) };
+}
+
+function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) {
+      resolve();
+      return;
+    }
+    const finish = (): void => {
+      timer.cancel();
+      signal?.removeEventListener('abort', finish);
+      resolve();
+    };
+    const timer = after(ms, finish);
+    signal?.addEventListener('abort', finish, { once: true });
+  });
+}
+
+/** The real time. This file is the only one that touches it. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  elapsed,
+  sleep,
+  after,
+};
