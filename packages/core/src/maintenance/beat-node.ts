@@ -1,0 +1,48 @@
+import type { Engine, NodeInfo, NodesReply } from '../engine.ts';
+
+/** What a node's beating is made of. */
+export interface NodeBeatOptions {
+  engine: Pick<Engine, 'nodes'>;
+  /** What the node says of itself, read at every beat. */
+  info(): NodeInfo;
+  /** Told once when somebody asked this node to drain. */
+  onDrainAsked(requestedAt: number): void;
+  /** Told the nodes that are known, after every beat. */
+  onNodes?(nodes: NodesReply['nodes']): void;
+}
+
+/** A node that is known to the store. */
+export interface NodeBeat {
+  /** Beats once; a pass for a loop. */
+  pass(): Promise<number>;
+  /** Takes the node off the list, at its end. */
+  leave(): Promise<void>;
+}
+
+/** How often a node beats. */
+export const nodeBeatMs = 10_000;
+/** A node silent for longer counts as gone: three beats, and one for a slow store. */
+export const nodeSilentMs = 40_000;
+
+/** Makes the pass that keeps a node listed and hears when it is asked to drain. */
+export function createNodeBeat(options: NodeBeatOptions): NodeBeat {
+  const { engine, info, onDrainAsked, onNodes = () => {} } = options;
+  let isDrainTold = false;
+
+  return {
+    async pass() {
+      const beat = info();
+      const { nodes } = await engine.nodes({ beat, leave: null, drain: null, forgetAfterMs: nodeSilentMs });
+      const requestedAt = nodes.find(({ id }) => id === beat.id)?.drainRequestedAt ?? null;
+      if (requestedAt !== null && !isDrainTold) {
+        isDrainTold = true;
+        onDrainAsked(requestedAt);
+      }
+      onNodes(nodes);
+      return nodeBeatMs;
+    },
+    async leave() {
+      await engine.nodes({ beat: null, leave: info().id, drain: null, forgetAfterMs: nodeSilentMs });
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import type { Engine, PruneReply } from '../engine.ts';
+
+/** What the pruning pass is made of. */
+export interface PruneOptions {
+  engine: Pick<Engine, 'prune'>;
+  /** How long ledger rows are kept. Default 400 days. */
+  ledgerMs?: number;
+  /** How long audit rows are kept. Default 400 days. */
+  auditMs?: number;
+  /** How long the feed of changes is kept. Default 1 day: whoever was away for longer reads the jobs themselves again. */
+  changesMs?: number;
+  /** Told what was forgotten. */
+  onPruned?(reply: PruneReply): void;
+}
+
+const dayMs = 24 * 3_600_000;
+// Short transactions: other writers wait for no more than one of them.
+const pruneMax = 500;
+// Between two full ones, so that pruning a long history leaves most of the store's time to work.
+const breathMs = 50;
+const everyMs = 60_000;
+
+/** Makes the pass that forgets what is past its time, a bounded amount at once. */
+export function createPrunePass(options: PruneOptions): () => Promise<number> {
+  const { engine, ledgerMs = 400 * dayMs, auditMs = 400 * dayMs, changesMs = dayMs } = options;
+  const { onPruned = () => {} } = options;
+
+  return async () => {
+    const reply = await engine.prune({ limit: pruneMax, ledgerMs, auditMs, changesMs });
+    onPruned(reply);
+    return reply.more ? breathMs : everyMs;
+  };
+}

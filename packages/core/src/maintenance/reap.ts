@@ -1,0 +1,40 @@
+import type { ClaimedJob, Engine, Settlement } from '../engine.ts';
+import { lossSettlement } from '../worker/loss.ts';
+
+/** What the reaping pass is made of. */
+export interface ReapOptions {
+  engine: Pick<Engine, 'reap' | 'exchange'>;
+  node: string;
+  /** How long this node has to settle what it was given. Default 30 s. */
+  leaseMs?: number;
+  /** Told of every lost lease that was judged, after the store recorded it. */
+  onReaped?(reaped: { job: ClaimedJob; settlement: Settlement }): void;
+}
+
+const defaultLeaseMs = 30_000;
+// One transaction of the store; the pass comes back at once if there is more.
+const reapMax = 500;
+// Leases that other nodes take after this pass are not in its answer, so it looks again at least this often.
+const sweepMs = 5_000;
+
+/**
+ * Makes the pass that ends lost leases: the engine takes them over (and promotes and expires what is due), and each job is
+ * settled by the rule of losses. A node that dies in between leaves leases of its own, which the next pass of any node takes over.
+ */
+export function createReapPass(options: ReapOptions): () => Promise<number> {
+  const { engine, node, leaseMs = defaultLeaseMs, onReaped = () => {} } = options;
+
+  return async () => {
+    const reply = await engine.reap({ node, leaseMs, limit: reapMax });
+    if (reply.jobs.length > 0) {
+      const settle = reply.jobs.map(lossSettlement);
+      const { settled } = await engine.exchange({ settle, claim: null });
+      for (const [i, job] of reply.jobs.entries()) {
+        if (settled[i] === 'done') onReaped({ job, settlement: settle[i] as Settlement });
+      }
+    }
+    if (reply.more) return 0;
+    if (reply.nextAt === null) return sweepMs;
+    return Math.min(sweepMs, Math.max(1, reply.nextAt - reply.now));
+  };
+}

@@ -1,0 +1,113 @@
+import type { Clock } from './clock.ts';
+import { isDulyError } from './errors.ts';
+import type { Random } from './random.ts';
+
+/** What a pipe is made of. */
+export interface PipeOptions<Item, Result> {
+  /**
+   * Carries these items in one step and answers per item, in order. With `repeat`, an earlier send of the same items may have
+   * taken effect.
+   */
+  send(items: Item[], how: { repeat: boolean }): Promise<Result[]>;
+  clock: Clock;
+  random: Random;
+  /** Most items of one send. */
+  maxItems: number;
+  /** Weight of an item, such as its bytes; left out, every item weighs nothing. */
+  weigh?(item: Item): number;
+  /** Most weight of one send; an item that is heavier travels alone. */
+  maxWeight?: number;
+}
+
+/** Group commit: what arrives while one send is on its way travels together in the next one. */
+export interface Pipe<Item, Result> {
+  /** Hands an item in; settles with its own answer. A lone caller waits for nobody. */
+  push(item: Item): Promise<Result>;
+  /** Hands several in, in order. They may travel apart if they are too many for one send. */
+  pushMany(items: readonly Item[]): Promise<Result[]>;
+  /** Resolves once everything handed in so far, and what came meanwhile, is answered. */
+  drained(): Promise<void>;
+}
+
+interface Waiting<Item, Result> {
+  item: Item;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+}
+
+// After an unknown outcome: 50, 100 … 1,600 ms, about three seconds in all. A store that is away for longer is
+// the caller's to hear about.
+const repeatMax = 6;
+const firstDelayMs = 50;
+
+/** Whether a call that failed so may have taken effect, or will if it is made again. */
+export function isUnknownOutcome(error: unknown): boolean {
+  return isDulyError(error, 'store_busy') || isDulyError(error, 'store_unavailable');
+}
+
+/** Makes a pipe. One send is on its way at a time, so items arrive in the order they were handed in. */
+export function createPipe<Item, Result>(options: PipeOptions<Item, Result>): Pipe<Item, Result> {
+  const { send, clock, random, maxItems, weigh, maxWeight = Number.POSITIVE_INFINITY } = options;
+  let queue: Waiting<Item, Result>[] = [];
+  let running: Promise<void> | null = null;
+
+  function takeBatch(): Waiting<Item, Result>[] {
+    let weight = 0;
+    let count = 0;
+    while (count < queue.length && count < maxItems) {
+      if (weigh !== undefined) {
+        weight += weigh((queue[count] as Waiting<Item, Result>).item);
+        if (weight > maxWeight && count > 0) break;
+      }
+      count++;
+    }
+    if (count === queue.length) {
+      const all = queue;
+      queue = [];
+      return all;
+    }
+    return queue.splice(0, count);
+  }
+
+  async function sendUntilKnown(items: Item[]): Promise<Result[]> {
+    for (let repeats = 0; ; repeats++) {
+      try {
+        return await send(items, { repeat: repeats > 0 });
+      } catch (error) {
+        if (repeats >= repeatMax || !isUnknownOutcome(error)) throw error;
+        // Half to the whole of the delay: processes that met the same lock must not come back together.
+        await clock.sleep(firstDelayMs * 2 ** repeats * (0.5 + random.next() / 2));
+      }
+    }
+  }
+
+  async function run(): Promise<void> {
+    // One microtask, so that a burst made in one turn travels in one send.
+    await null;
+    while (queue.length > 0) {
+      const batch = takeBatch();
+      try {
+        const results = await sendUntilKnown(batch.map(({ item }) => item));
+        for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result);
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    running = null;
+  }
+
+  function push(item: Item): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      queue.push({ item, resolve, reject });
+      running ??= run();
+    });
+  }
+
+  return {
+    push,
+    pushMany: (items) => Promise.all(items.map(push)),
+    async drained() {
+      while (running !== null) await running;
+    },
+  };
+}

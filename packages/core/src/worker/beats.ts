@@ -1,0 +1,187 @@
+import type { Clock } from '../clock.ts';
+import type { Beat, Engine } from '../engine.ts';
+import { createLoop } from '../loop.ts';
+import { createPipe } from '../pipe.ts';
+import type { Random } from '../random.ts';
+
+/** Names a lease. */
+export interface LeaseRef {
+  id: string;
+  fence: number;
+}
+
+/** A lease that is to be renewed. Plain data: it travels to the thread that beats. */
+export interface HeldLease extends LeaseRef {
+  /** null: its attempt may run without end. */
+  timeoutMs: number | null;
+  graceMs: number;
+  /** Whether its beginning is written. */
+  begun: boolean;
+}
+
+/** What a lease was told that its attempt must know: it is lost, or asked to cancel. */
+export interface BeatNews extends LeaseRef {
+  beat: Exclude<Beat, { state: 'kept' }>;
+}
+
+/** Keeps leases alive. Everything that goes in or out can be posted to another thread. */
+export interface Beats {
+  /** Renews these from now on. */
+  hold(leases: HeldLease[]): void;
+  /** Renews these no longer. */
+  drop(leases: LeaseRef[]): void;
+  /** Writes an attempt's beginning, renewing its lease. Rejects if the store could not be asked. */
+  begin(lease: LeaseRef): Promise<Beat['state']>;
+  /** Beats at once, for instance after a hint that somebody asked to cancel. */
+  check(): void;
+  /** Stops. Leases are not given back. */
+  close(): void;
+}
+
+/** What beats are made of. */
+export interface BeatsOptions {
+  engine: Pick<Engine, 'heartbeat'>;
+  clock: Clock;
+  random: Random;
+  node: string;
+  leaseMs: number;
+  beatMs: number;
+  /** How long the main loop has not turned; left out, it always turns (the beats run in it). */
+  sinceTurnMs?: () => number;
+  /** Told once of every lease that is lost or asked to cancel. */
+  onBeat(news: BeatNews): void;
+  /** Told of every heartbeat that failed; it is tried again. */
+  onError?(error: unknown): void;
+}
+
+interface Held extends HeldLease {
+  /** Monotonic instants. */
+  sinceElapsed: number;
+  /** When the store last surely knew it as ours. */
+  keptElapsed: number;
+  isCancelTold: boolean;
+}
+
+// From the claim to the start of the handler; the attempt measures its timeout from there.
+const startSlackMs = 1_000;
+// A main loop that stands still for so long will not come back, and whatever it runs is better run elsewhere.
+const stallMsMax = 10 * 60_000;
+// Leases of one heartbeat.
+const leasesMax = 2_000;
+
+/** Makes beats: one heartbeat for all leases every `beatMs`, and none while nothing is held. */
+export function createBeats(options: BeatsOptions): Beats {
+  const { engine, clock, random, node, leaseMs, beatMs, sinceTurnMs, onBeat, onError = () => {} } = options;
+  // By fence: one worker may hold an old and a new lease of the same job.
+  const held = new Map<number, Held>();
+  let nextElapsed = Number.POSITIVE_INFINITY;
+  let isClosed = false;
+
+  const loop = createLoop({ clock, random, pass, onError, maxWaitMs: Number.POSITIVE_INFINITY });
+  const beginnings = createPipe<LeaseRef, Beat>({
+    clock,
+    random,
+    maxItems: leasesMax,
+    send: async (leases) => {
+      const input = leases.map(({ id, fence }) => ({ id, fence, begun: true }));
+      return (await engine.heartbeat({ node, leaseMs, leases: input })).leases;
+    },
+  });
+
+  function tell(lease: Held, beat: Beat): void {
+    if (beat.state === 'kept') lease.keptElapsed = clock.elapsed();
+    else if (beat.state === 'lost') {
+      held.delete(lease.fence);
+      onBeat({ id: lease.id, fence: lease.fence, beat });
+    } else {
+      lease.keptElapsed = clock.elapsed();
+      if (lease.isCancelTold) return;
+      lease.isCancelTold = true;
+      onBeat({ id: lease.id, fence: lease.fence, beat });
+    }
+  }
+
+  function isRenewed({ timeoutMs, graceMs, sinceElapsed }: Held): boolean {
+    return timeoutMs === null || clock.elapsed() < sinceElapsed + timeoutMs + graceMs + startSlackMs;
+  }
+
+  /** Tells leases that ended by themselves: the store gave them to `keptElapsed + leaseMs` at the latest. */
+  function tellEnded(): void {
+    for (const lease of [...held.values()]) {
+      if (clock.elapsed() >= lease.keptElapsed + leaseMs) tell(lease, { state: 'lost' });
+    }
+  }
+
+  async function pass(): Promise<number> {
+    if (held.size === 0) {
+      nextElapsed = Number.POSITIVE_INFINITY;
+      return nextElapsed;
+    }
+    const waitMs = nextElapsed - clock.elapsed();
+    if (waitMs > 0) return waitMs;
+    nextElapsed = clock.elapsed() + beatMs;
+    try {
+      if (sinceTurnMs === undefined || sinceTurnMs() <= stallMsMax) await beat();
+    } catch (error) {
+      // The loop's own backoff says when: much sooner than a whole beat at first.
+      nextElapsed = clock.elapsed();
+      throw error;
+    } finally {
+      tellEnded();
+    }
+    return Math.max(1, nextElapsed - clock.elapsed());
+  }
+
+  async function beat(): Promise<void> {
+    const renewed = [...held.values()].filter(isRenewed);
+    for (let from = 0; from < renewed.length; from += leasesMax) {
+      const part = renewed.slice(from, from + leasesMax);
+      const leases = part.map(({ id, fence, begun }) => ({ id, fence, begun }));
+      const reply = await engine.heartbeat({ node, leaseMs, leases });
+      // One that was dropped meanwhile was settled; what the store says of it then is no news.
+      for (const [i, lease] of part.entries()) {
+        if (held.get(lease.fence) === lease) tell(lease, reply.leases[i] as Beat);
+      }
+    }
+  }
+
+  return {
+    hold(leases) {
+      const now = clock.elapsed();
+      for (const lease of leases) {
+        held.set(lease.fence, { ...lease, sinceElapsed: now, keptElapsed: now, isCancelTold: false });
+      }
+      if (isClosed || held.size === 0 || nextElapsed <= now + beatMs) return;
+      nextElapsed = now + beatMs;
+      loop.start();
+      loop.wake();
+    },
+    drop(leases) {
+      for (const { fence } of leases) held.delete(fence);
+    },
+    async begin({ id, fence }) {
+      const answer = await beginnings.push({ id, fence });
+      const lease = held.get(fence);
+      if (lease === undefined) return answer.state;
+      if (answer.state === 'lost') held.delete(fence);
+      else {
+        lease.begun = true;
+        lease.sinceElapsed = clock.elapsed();
+        lease.keptElapsed = lease.sinceElapsed;
+        lease.isCancelTold ||= answer.state === 'cancel';
+      }
+      return answer.state;
+    },
+    check() {
+      if (isClosed || held.size === 0) return;
+      nextElapsed = clock.elapsed();
+      loop.wake();
+    },
+    close() {
+      isClosed = true;
+      held.clear();
+      // The pass that runs now may still be waiting for the store; nobody needs its answer.
+      void loop.stop();
+    },
+  };
+}

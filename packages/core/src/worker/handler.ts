@@ -1,0 +1,50 @@
+import { runInJob } from '../current-job.ts';
+import type { ClaimedJob } from '../engine.ts';
+import { fromJson, resultBytesMax, toJson } from '../json.ts';
+import { validateInput } from '../schema.ts';
+import type { ResolvedTask } from '../task.ts';
+import { type AttemptPort, createContext } from './context.ts';
+import { controlOf } from './control.ts';
+import { toJobError } from './job-error.ts';
+import type { HandlerOutcome } from './outcome.ts';
+
+/** Checks the input, calls the handler as this job's, and says how it ended. Never rejects. */
+export async function runHandler(
+  job: ClaimedJob,
+  task: ResolvedTask,
+  port: AttemptPort,
+): Promise<HandlerOutcome> {
+  // Cannot normally happen, since a claim names versions: another release of the task may have been registered meanwhile.
+  if (job.version > task.version) return { kind: 'newer-version' };
+
+  let input: unknown;
+  try {
+    input = fromJson(job.input);
+    if (task.input !== null) input = await validateInput(task.input, input, task.name);
+  } catch (error) {
+    return { kind: 'input-refused', error: toJobError(error) };
+  }
+
+  let returned: unknown;
+  try {
+    const context = createContext(job, input, port);
+    returned = await runInJob({ id: job.id, type: job.type }, () => task.run(context));
+  } catch (thrown) {
+    return thrownOutcome(thrown);
+  }
+
+  if (returned === undefined) return { kind: 'returned', result: null };
+  try {
+    return { kind: 'returned', result: toJson(returned, { what: 'result', maxBytes: resultBytesMax }) };
+  } catch (error) {
+    return { kind: 'result-refused', error: toJobError(error) };
+  }
+}
+
+function thrownOutcome(thrown: unknown): HandlerOutcome {
+  const control = controlOf(thrown);
+  if (control === null) return { kind: 'threw', error: toJobError(thrown), thrown };
+  if (control.kind === 'snooze') return { kind: 'snoozed', due: control.due };
+  const message = control.reason ?? 'The handler asked to be tried again.';
+  return { kind: 'retry-asked', due: control.due, error: { name: 'RetryAsked', message } };
+}

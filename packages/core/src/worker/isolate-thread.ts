@@ -1,0 +1,76 @@
+/** The inside of an isolated task's thread: loads the task's module, runs one attempt and tells the parent how it ended. */
+import { isAbsolute } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import type { JsonText } from '../engine.ts';
+import { dulyError, fromPlainError, toPlainError } from '../errors.ts';
+import type { ResolvedTask } from '../task.ts';
+import { findTask, registeredTaskNames } from '../task-registry.ts';
+import { abortError, leaseLost } from './attempt-errors.ts';
+import type { AttemptPort } from './context.ts';
+import { runHandler } from './handler.ts';
+import type { FromIsolate, IsolateData, ToIsolate } from './isolate.ts';
+
+const parent = parentPort as MessagePort;
+const { job, file } = (workerData as IsolateData).dulyIsolate;
+const post = (message: FromIsolate): void => parent.postMessage(message);
+
+const controller = new AbortController();
+let isLost = false;
+let lastCall = 0;
+const calls = new Map<
+  number,
+  { resolve: (value: JsonText | null) => void; reject: (error: unknown) => void }
+>();
+
+function ask(message: (call: number) => FromIsolate): Promise<JsonText | null> {
+  const call = ++lastCall;
+  return new Promise((resolve, reject) => {
+    calls.set(call, { resolve, reject });
+    post(message(call));
+  });
+}
+
+const port: AttemptPort = {
+  signal: controller.signal,
+  progress(progress) {
+    if (isLost) throw leaseLost(job);
+    post({ kind: 'progress', progress });
+  },
+  log: (level, message) => post({ kind: 'log', level, message: String(message) }),
+  recall: (step) => ask((call) => ({ kind: 'recall', call, step })),
+  record: async (step, result) => (await ask((call) => ({ kind: 'record', call, step, result }))) as JsonText,
+};
+
+parent.on('message', (message: ToIsolate) => {
+  if (message.kind === 'abort') {
+    isLost ||= message.reason === 'lost';
+    controller.abort(abortError(message.reason, job));
+    return;
+  }
+  const waiting = calls.get(message.call);
+  calls.delete(message.call);
+  if (message.kind === 'answer') waiting?.resolve(message.value);
+  else waiting?.reject(fromPlainError(message.error));
+});
+
+async function loadTask(): Promise<ResolvedTask> {
+  await import(isAbsolute(file) ? pathToFileURL(file).href : file);
+  const task = findTask(job.type);
+  if (task !== undefined) return task;
+  const names = registeredTaskNames();
+  throw dulyError('unknown_task', {
+    message: `The module of the isolated task "${job.type}" does not define it; it defines ${names.length === 0 ? 'none' : names.map((name) => `"${name}"`).join(', ')}.`,
+    hint: 'Define the task at the top level of its own module, or name the module: isolate: { file: import.meta.filename }.',
+  });
+}
+
+try {
+  const task = await loadTask();
+  const outcome = await runHandler(job, task, port);
+  // What was thrown may not be cloneable; the error made of it is.
+  if (outcome.kind === 'threw') delete outcome.thrown;
+  post({ kind: 'outcome', outcome });
+} catch (error) {
+  post({ kind: 'unusable', error: toPlainError(error) });
+}

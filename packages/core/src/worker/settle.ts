@@ -1,0 +1,81 @@
+/** What an outcome means for its job. Pure: facts in, settlement out. */
+import type { ClaimedJob, Due, ReportBody, Settlement } from '../engine.ts';
+import type { Random } from '../random.ts';
+import { type BackoffFunction, retryDelayMs, retryFromStored } from '../retry.ts';
+import type { Outcome } from './outcome.ts';
+
+/** Everything a settlement is decided by. */
+export interface SettleFacts {
+  job: ClaimedJob;
+  outcome: Outcome;
+  /** Progress and log lines that have not been sent yet. */
+  report: ReportBody | null;
+  random: Random;
+  /** The task's own backoff function, where it has one. */
+  backoff: BackoffFunction | null;
+}
+
+/** Decides what becomes of a job whose attempt ended so. */
+export function settlementOf({ job, outcome, report, random, backoff }: SettleFacts): Settlement {
+  const base = {
+    id: job.id,
+    fence: job.fence,
+    spends: true,
+    started: true,
+    loss: 'none',
+    due: null,
+    result: null,
+    error: null,
+    report,
+  } as const;
+
+  /** Another attempt, if one is left. */
+  const again = (due: () => Due): { to: 'RETRYING' | 'FAILED'; due: Due | null } =>
+    job.spent + 1 < job.maxAttempts ? { to: 'RETRYING', due: due() } : { to: 'FAILED', due: null };
+  const afterBackoff = (thrown: unknown) => (): Due => {
+    const retry = retryFromStored(job.policy.retry, backoff);
+    return { inMs: retryDelayMs(retry, job.spent + 1, random, thrown) };
+  };
+  // Nobody knows what the handler did or still does, and a second start is what at-most-once forbids.
+  const mustNotStartAgain = (stopped: boolean): boolean => !stopped && job.policy.delivery === 'at-most-once';
+
+  switch (outcome.kind) {
+    case 'returned':
+      return { ...base, to: 'COMPLETED', reason: 'returned', result: outcome.result };
+    case 'threw':
+      return {
+        ...base,
+        ...again(afterBackoff(outcome.thrown ?? outcome.error)),
+        reason: 'threw',
+        error: outcome.error,
+      };
+    case 'died':
+      if (mustNotStartAgain(false)) return { ...base, to: 'FAILED', reason: 'threw', error: outcome.error };
+      return { ...base, ...again(afterBackoff(outcome.error)), reason: 'threw', error: outcome.error };
+    case 'timeout':
+      if (mustNotStartAgain(outcome.stopped)) {
+        return { ...base, to: 'FAILED', reason: 'timeout', error: outcome.error };
+      }
+      return { ...base, ...again(afterBackoff(outcome.error)), reason: 'timeout', error: outcome.error };
+    case 'retry-asked':
+      return { ...base, ...again(() => outcome.due), reason: 'retry-asked', error: outcome.error };
+    case 'snoozed':
+      return { ...base, to: 'SCHEDULED', reason: 'snoozed', spends: false, due: outcome.due };
+    case 'cancelled':
+      return { ...base, to: 'CANCELLED', reason: 'cancelled', spends: false, error: outcome.error };
+    case 'input-refused':
+      return { ...base, to: 'FAILED', reason: 'input-refused', started: false, error: outcome.error };
+    case 'result-refused':
+      return { ...base, to: 'FAILED', reason: 'result-refused', error: outcome.error };
+    case 'released':
+      if (outcome.started && mustNotStartAgain(outcome.stopped)) {
+        const error = {
+          name: 'DulyError',
+          code: 'lost',
+          message: `Job "${job.id}" was still running when its worker had to stop, and it must not start twice.`,
+        };
+        return { ...base, to: 'FAILED', reason: 'lost', error };
+      }
+      return { ...base, to: 'PENDING', reason: 'released', spends: false, started: outcome.started };
+  }
+}

@@ -1,0 +1,480 @@
+import type { Clock, Timer } from '../clock.ts';
+import type { ClaimedJob, ClaimRequest, Engine, ExchangeReply, Settlement } from '../engine.ts';
+import { createEvents, type Events } from '../events.ts';
+import { createIds } from '../ids.ts';
+import { createLoop } from '../loop.ts';
+import { isUnknownOutcome } from '../pipe.ts';
+import type { Random } from '../random.ts';
+import type { ResolvedTask } from '../task.ts';
+import { type Attempt, startAttempt } from './attempt.ts';
+import type { BeatNews, Beats } from './beats.ts';
+import type { Outcome } from './outcome.ts';
+import { createPace } from './pace.ts';
+import { type AttemptReport, createReporter } from './reporter.ts';
+import { settlementOf } from './settle.ts';
+import type { WorkerEvents } from './worker-events.ts';
+
+/** What a worker is made of. */
+export interface WorkerOptions {
+  engine: Pick<Engine, 'exchange' | 'report' | 'remember' | 'wakeups'>;
+  clock: Clock;
+  random: Random;
+  node: string;
+  /** By name. Tasks may be added later; the next claim asks for them too. */
+  tasks: ReadonlyMap<string, ResolvedTask>;
+  /** Whoever makes them passes their news on to `onBeat`. */
+  beats: Beats;
+  /** How many attempts run at the same time. Default 20. */
+  concurrency?: number;
+  /** Only these queues; null: all. */
+  queues?: string[] | null;
+  /** Default 30 s. */
+  leaseMs?: number;
+  /** How long the worker may sleep without a hint: 30 s while hints are proven, else 1 s. */
+  maxSleepMs(): number;
+}
+
+/** Claims jobs and runs them. */
+export interface Worker {
+  readonly events: Events<WorkerEvents>;
+  start(): void;
+  /** Looks for work at once. */
+  wake(): void;
+  /** Takes what the beats tell about leases of this worker. */
+  onBeat(news: BeatNews): void;
+  /** A claim to send along with an enqueue, for the places that are free; null: none are. Must be answered with `accept`. */
+  offer(): ClaimRequest | null;
+  /** Takes what an offer was given, [] if nothing or if it failed. */
+  accept(offer: ClaimRequest, claimed: ClaimedJob[]): void;
+  /**
+   * Stops claiming, lets running attempts finish until the limit, then aborts them with reason `shutdown` and gives back what is
+   * left without spending an attempt. Resolves when everything is handed in; a second call answers with the first's end.
+   */
+  drain(options: { limitMs: number }): Promise<void>;
+  /** Attempts whose handlers run, those that were given up included. */
+  runningCount(): number;
+  /** Why it takes no work although it runs; null: it does. */
+  notReady(): string | null;
+}
+
+interface Outgoing {
+  job: ClaimedJob;
+  settlement: Settlement;
+}
+
+interface Exchange {
+  settle: Outgoing[];
+  claim: ClaimRequest | null;
+  repeat: boolean;
+}
+
+const defaultConcurrency = 20;
+const defaultLeaseMs = 30_000;
+// Beyond this one exchange takes longer than the attempts it brings.
+const claimMax = 2_000;
+const settleMax = 2_000;
+// A job that was taken and finds no place for so long goes back: another worker may have one.
+const waitForPlaceMs = 250;
+// A job that must run alone has waited long enough for a moment when nothing runs.
+const soloPatienceMs = 30_000;
+// Store says there is more but gives nothing: asked again soon, not at once.
+const fruitlessMs = 50;
+// From the shutdown signal to the release: time to write a line, not to finish.
+const shutdownMomentMs = 1_000;
+// A store that is away at the end is not waited for longer; the leases end by themselves.
+const flushMs = 10_000;
+
+/** Makes a worker. It does nothing until `start`. */
+export function createWorker(options: WorkerOptions): Worker {
+  const { engine, clock, random, node, tasks, beats, maxSleepMs } = options;
+  const { concurrency = defaultConcurrency, queues = null, leaseMs = defaultLeaseMs } = options;
+
+  const events = createEvents<WorkerEvents>((error, name) => {
+    if (name !== 'error') events.emit('error', { error, doing: `telling a listener of "${name}"` });
+  });
+  const ids = createIds({ clock, random });
+  const pace = createPace(clock);
+  const reporter = createReporter({ engine, clock, random });
+  const loop = createLoop({
+    clock,
+    random,
+    pass,
+    onError: (error) => events.emit('error', { error, doing: 'exchanging outcomes for work' }),
+  });
+
+  // By fence: an old attempt of a job may still run when this worker takes the job again.
+  const running = new Map<number, Attempt>();
+  const runningByType = new Map<string, number>();
+  /** Attempts that are decided while their handlers still run. */
+  let zombieCount = 0;
+  let isAloneRunning = false;
+  /** Claimed, and without a place yet. */
+  let waiting: { job: ClaimedJob; sinceElapsed: number }[] = [];
+  let waitTimer: Timer | null = null;
+  /** Places promised to claims that are on their way. */
+  let reserved = 0;
+  const outbox: Outgoing[] = [];
+  /** Decided attempts whose last report is still on its way. */
+  let finishing = 0;
+  let sent: Exchange | null = null;
+  let unanswered: Exchange | null = null;
+  /** After a refusal, so many settlements travel one by one, to find the one that is refused. */
+  let narrowCount = 0;
+  let soloSinceElapsed: number | null = null;
+  let draining: Promise<void> | null = null;
+  let stopHints: (() => void) | null = null;
+  const watchers = new Set<() => void>();
+
+  // --------------------------------------------------------------------------------------------- one pass
+
+  async function pass(): Promise<number> {
+    const exchange = unanswered ?? compose();
+    if (exchange === null) return maxSleepMs();
+    sent = exchange;
+    let reply: ExchangeReply;
+    try {
+      reply = await engine.exchange({
+        settle: exchange.settle.map(({ settlement }) => settlement),
+        claim: exchange.claim,
+        ...(exchange.repeat ? { repeat: true } : {}),
+      });
+    } catch (error) {
+      fail(exchange, error);
+      throw error;
+    } finally {
+      sent = null;
+    }
+    unanswered = null;
+    return finish(exchange, reply);
+  }
+
+  function compose(): Exchange | null {
+    const settle = outbox.splice(0, narrowCount > 0 ? 1 : settleMax);
+    const claim = narrowCount > 0 ? null : makeClaim();
+    if (settle.length === 0 && claim === null) return null;
+    reserved += claim?.limit ?? 0;
+    return { settle, claim, repeat: false };
+  }
+
+  function finish(exchange: Exchange, reply: ExchangeReply): number {
+    const arrivedElapsed = clock.elapsed();
+    if (narrowCount > 0) narrowCount -= exchange.settle.length;
+    reserved -= exchange.claim?.limit ?? 0;
+    if (exchange.settle.length > 0) {
+      beats.drop(exchange.settle.map(({ job: { id, fence } }) => ({ id, fence })));
+    }
+    for (const [i, outgoing] of exchange.settle.entries()) {
+      tellSettled(outgoing, reply.settled[i] as 'done' | 'lost');
+    }
+    if (exchange.claim !== null) {
+      soloSinceElapsed = reply.soloSinceAt === null ? null : arrivedElapsed - (reply.now - reply.soloSinceAt);
+    }
+    takeClaimed(reply.claimed, exchange.repeat ? reply.now : null);
+    events.emit('passes', { claimed: reply.claimed.length, settled: exchange.settle.length });
+    const isIdle = running.size === 0 && waiting.length === 0 && outbox.length === 0 && finishing === 0;
+    if (isIdle && exchange.claim !== null && !reply.more) events.emit('idle', { nextDueAt: reply.nextDueAt });
+    changed();
+    return exchange.claim === null ? nextWaitMs(0, null) : nextWaitMs(arrivedElapsed, reply);
+  }
+
+  function nextWaitMs(arrivedElapsed: number, reply: ExchangeReply | null): number {
+    if (outbox.length > 0 || reply === null) return 0;
+    // Places are taken: the next attempt that ends wakes the loop.
+    if (claimLimit() <= 0) return maxSleepMs();
+    const isDueAlready = reply.more || (reply.nextDueAt !== null && reply.nextDueAt <= reply.now);
+    if (isDueAlready) return reply.claimed.length > 0 ? 0 : fruitlessMs;
+    if (reply.nextDueAt === null) return maxSleepMs();
+    // Counted from the answer's arrival, so that it is never early: a claim before the time would only have to be repeated.
+    const dueMs = reply.nextDueAt - reply.now - (clock.elapsed() - arrivedElapsed);
+    return Math.min(maxSleepMs(), Math.max(0, dueMs));
+  }
+
+  /** After a failed exchange: repeat it as it was, or, if it was refused, find out what for. */
+  function fail(exchange: Exchange, error: unknown): void {
+    if (isUnknownOutcome(error)) {
+      unanswered = { ...exchange, repeat: true };
+      return;
+    }
+    unanswered = null;
+    reserved -= exchange.claim?.limit ?? 0;
+    const [only] = exchange.settle;
+    if (only === undefined) return;
+    if (exchange.settle.length > 1 || exchange.claim !== null) {
+      outbox.unshift(...exchange.settle);
+      narrowCount = exchange.settle.length;
+      return;
+    }
+    // Refused alone. Its lease ends by itself, and the job is then judged as lost.
+    narrowCount--;
+    beats.drop([{ id: only.job.id, fence: only.job.fence }]);
+    events.emit('lost', only);
+  }
+
+  function tellSettled(outgoing: Outgoing, answer: 'done' | 'lost'): void {
+    const { job, settlement } = outgoing;
+    if (answer === 'lost') {
+      events.emit('lost', { job, settlement });
+      return;
+    }
+    events.emit('settled', { job, status: settlement.to, settlement });
+    if (settlement.error !== null) events.emit('failed', { job, status: settlement.to, settlement });
+  }
+
+  // --------------------------------------------------------------------------------------------- claiming
+
+  /** How many more jobs to take: the free places, or more when attempts end so fast that the places free up on the way. */
+  function claimLimit(): number {
+    if (draining !== null || isAloneRunning || zombieCount >= concurrency) return 0;
+    const places = Math.max(concurrency - running.size, pace.recentCount());
+    return Math.min(claimMax, places) - waiting.length - reserved;
+  }
+
+  function makeClaim(): ClaimRequest | null {
+    const limit = claimLimit();
+    if (limit <= 0) return null;
+    const isSoloOverdue = soloSinceElapsed !== null && clock.elapsed() - soloSinceElapsed > soloPatienceMs;
+    // Handlers that were given up may never end; a job that waits to be alone does not wait for them for ever.
+    const runningCount = isSoloOverdue ? running.size - zombieCount : running.size;
+    const isIdle = runningCount === 0 && waiting.length === 0 && reserved === 0;
+    const wanted: ClaimRequest['tasks'] = [];
+    // Otherwise it only asks whether the job still waits, and takes nothing until everything here has ended.
+    const isTaking = isIdle || !isSoloOverdue;
+    for (const task of tasks.values()) {
+      const taken = runningByType.get(task.name) ?? 0;
+      const left = task.concurrency === null ? limit : Math.min(limit, task.concurrency - taken);
+      if (left > 0) wanted.push({ type: task.name, version: task.version, limit: left });
+    }
+    if (wanted.length === 0) return null;
+    return {
+      token: `${node}/${ids.newId('claim')}`,
+      node,
+      tasks: wanted,
+      queues,
+      limit: isTaking ? limit : 0,
+      leaseMs,
+      idle: isIdle,
+    };
+  }
+
+  /** `repeatedAt`: the answer to a repeated claim came at this instant, and its leases may be old. */
+  function takeClaimed(claimed: ClaimedJob[], repeatedAt: number | null): void {
+    const jobs =
+      repeatedAt === null ? claimed : claimed.filter((job) => job.claimedAt + leaseMs > repeatedAt);
+    if (jobs.length === 0) return;
+    beats.hold(
+      jobs.map(({ id, fence, policy: { timeoutMs, graceMs }, begun }) => ({
+        id,
+        fence,
+        timeoutMs,
+        graceMs,
+        begun,
+      })),
+    );
+    if (repeatedAt !== null) beats.check();
+    const sinceElapsed = clock.elapsed();
+    for (const job of jobs) {
+      countType(job.type, 1);
+      waiting.push({ job, sinceElapsed });
+    }
+    if (draining !== null) giveBack(waiting.splice(0));
+    else startWaiting();
+  }
+
+  // --------------------------------------------------------------------------------------------- attempts
+
+  function startWaiting(): void {
+    let count = 0;
+    while (count < waiting.length && running.size < concurrency && !isAloneRunning) {
+      const { job } = waiting[count] as { job: ClaimedJob };
+      if (job.losses > 0 && running.size - zombieCount > 0) break;
+      count++;
+      start(job);
+    }
+    if (count === waiting.length) waiting = [];
+    else if (count > 0) waiting.splice(0, count);
+    if (waiting.length > 0) waitTimer ??= clock.after(waitForPlaceMs, giveBackLongWaiting);
+  }
+
+  function start(job: ClaimedJob): void {
+    const task = tasks.get(job.type);
+    if (task === undefined) {
+      countType(job.type, -1);
+      send(job, { kind: 'released', started: false, stopped: true }, null);
+      return;
+    }
+    isAloneRunning = job.losses > 0;
+    const report = reporter.open(job, () => running.get(job.fence)?.abort('lost'));
+    const attempt: Attempt = startAttempt({
+      job,
+      task,
+      engine,
+      clock,
+      beats,
+      report,
+      onEntered: () => events.emit('started', { job }),
+      onProgress: (progress) => events.emit('progress', { job, progress }),
+      onDecided: (outcome) => {
+        zombieCount++;
+        pace.count();
+        if (job.losses > 0) isAloneRunning = false;
+        decided(job, outcome, report);
+      },
+      onEnded: () => {
+        zombieCount--;
+        ended(job);
+      },
+    });
+    running.set(job.fence, attempt);
+  }
+
+  function decided(job: ClaimedJob, outcome: Outcome | null, report: AttemptReport): void {
+    const left = report.take();
+    if (outcome === null) {
+      beats.drop([{ id: job.id, fence: job.fence }]);
+      events.emit('lost', { job, settlement: null });
+      changed();
+    } else if (left instanceof Promise) {
+      finishing++;
+      void left.then((body) => {
+        finishing--;
+        send(job, outcome, body);
+      });
+    } else {
+      send(job, outcome, left);
+    }
+  }
+
+  function ended(job: ClaimedJob): void {
+    running.delete(job.fence);
+    countType(job.type, -1);
+    startWaiting();
+    loop.wake();
+    changed();
+  }
+
+  function send(job: ClaimedJob, outcome: Outcome, report: Settlement['report']): void {
+    const backoff = tasks.get(job.type)?.retry.custom ?? null;
+    outbox.push({ job, settlement: settlementOf({ job, outcome, report, random, backoff }) });
+    loop.wake();
+    changed();
+  }
+
+  function countType(type: string, by: 1 | -1): void {
+    const count = (runningByType.get(type) ?? 0) + by;
+    if (count === 0) runningByType.delete(type);
+    else runningByType.set(type, count);
+  }
+
+  function giveBack(jobs: { job: ClaimedJob }[]): void {
+    for (const { job } of jobs) {
+      countType(job.type, -1);
+      send(job, { kind: 'released', started: false, stopped: true }, null);
+    }
+  }
+
+  function giveBackLongWaiting(): void {
+    waitTimer = null;
+    const before = clock.elapsed() - waitForPlaceMs;
+    const tooLong = waiting.filter(({ sinceElapsed }) => sinceElapsed <= before);
+    waiting = waiting.filter(({ sinceElapsed }) => sinceElapsed > before);
+    giveBack(tooLong);
+    startWaiting();
+  }
+
+  function onBeat({ fence, beat }: BeatNews): void {
+    running.get(fence)?.abort(beat.state === 'lost' ? 'lost' : 'cancelled');
+    const index = waiting.findIndex(({ job }) => job.fence === fence);
+    if (index === -1) return;
+    const { job } = waiting[index] as { job: ClaimedJob };
+    // Its attempt is cancelled as soon as it has a place.
+    if (beat.state === 'cancel') job.cancelRequestedAt = beat.requestedAt;
+    else {
+      waiting.splice(index, 1);
+      countType(job.type, -1);
+      events.emit('lost', { job, settlement: null });
+    }
+  }
+
+  // --------------------------------------------------------------------------------------------- the end
+
+  function changed(): void {
+    for (const check of [...watchers]) check();
+  }
+
+  /** Waits until something holds, but not longer than this; tells whether it does. */
+  function until(holds: () => boolean, limitMs: number): Promise<boolean> {
+    if (holds()) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const end = (result: boolean): void => {
+        watchers.delete(check);
+        timer.cancel();
+        resolve(result);
+      };
+      const check = (): void => {
+        if (holds()) end(true);
+      };
+      const timer = clock.after(limitMs, () => end(false));
+      watchers.add(check);
+    });
+  }
+
+  async function drainOnce(limitMs: number): Promise<void> {
+    // After this call `draining` is set, and nothing is claimed any more.
+    await null;
+    giveBack(waiting.splice(0));
+    waitTimer?.cancel();
+    const undecided = (): Attempt[] => [...running.values()].filter((attempt) => !attempt.isZombie());
+    const isQuiet = (): boolean => running.size === zombieCount;
+    if (!(await until(isQuiet, limitMs))) {
+      for (const attempt of undecided()) attempt.abort('shutdown');
+      if (!(await until(isQuiet, shutdownMomentMs))) {
+        for (const attempt of undecided()) attempt.release();
+      }
+    }
+    const isHandedIn = (): boolean =>
+      outbox.length === 0 && finishing === 0 && sent === null && unanswered === null && reserved === 0;
+    if (!(await until(isHandedIn, flushMs))) {
+      const error = new Error(
+        `${outbox.length} outcomes could not be handed in; their leases end by themselves.`,
+      );
+      events.emit('error', { error, doing: 'draining' });
+    }
+    stopHints?.();
+    await loop.stop();
+  }
+
+  return {
+    events,
+    start() {
+      if (draining !== null) return;
+      stopHints ??= engine.wakeups((hint) => {
+        if (hint === 'jobs') loop.wake();
+        if (hint === 'cancel') beats.check();
+      });
+      loop.start();
+    },
+    wake: () => loop.wake(),
+    onBeat,
+    offer() {
+      const claim = makeClaim();
+      if (claim === null || claim.limit === 0) return null;
+      reserved += claim.limit;
+      return claim;
+    },
+    accept(offer, claimed) {
+      reserved -= offer.limit;
+      takeClaimed(claimed, null);
+      changed();
+    },
+    drain({ limitMs }) {
+      draining ??= drainOnce(limitMs);
+      return draining;
+    },
+    runningCount: () => running.size,
+    notReady() {
+      if (draining !== null) return 'The worker is draining.';
+      if (zombieCount < concurrency) return null;
+      return `All ${concurrency} places are held by handlers that ignored their timeout or cancellation.`;
+    },
+  };
+}
