@@ -100,6 +100,8 @@ export function createWorker(options: WorkerOptions): Worker {
     random,
     pass,
     onError: (error) => events.emit('error', { error, doing: 'exchanging outcomes for work' }),
+    // Every wait that a pass answers is bounded by `maxSleepMs` already; on virtual time that is no bound at all.
+    maxWaitMs: Number.POSITIVE_INFINITY,
   });
 
   // By fence: an old attempt of a job may still run when this worker takes the job again.

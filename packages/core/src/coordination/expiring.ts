@@ -1,0 +1,104 @@
+import { type Duration, parseDuration } from '../duration.ts';
+import type { Due, Engine, JobSpec, PutExpiringInput, PutExpiringItem } from '../engine.ts';
+import { dulyError } from '../errors.ts';
+import { parseInstant } from '../instant.ts';
+import { fromJson, inputBytesMax, toJson } from '../json.ts';
+import { groupItems } from '../parts.ts';
+import { readLockName } from './held-lock.ts';
+
+/** When a value ends: so long from now, or at an instant. */
+export type Expiry = { for: Duration } | { at: Date | number | string };
+
+/** What the clean-up of a value is given. */
+export interface ExpiredValue<Value = unknown> {
+  /** The name given to `duly.expiring`. */
+  name: string;
+  key: string;
+  value: Value;
+}
+
+/** Values that end by themselves. */
+export interface Expiring<Value = unknown> {
+  readonly name: string;
+  /** Keeps a value until its time; a second put under the same key takes the place of the first. */
+  put(key: string, value: Value, expiry: Expiry): Promise<{ expiresAt: Date }>;
+  /** The value; null when there is none or its instant has come. */
+  get(key: string): Promise<Value | null>;
+  /** How long the value still lives, in milliseconds; null when there is none. */
+  ttl(key: string): Promise<number | null>;
+  /** Moves its end, and its clean-up with it; false when there is none any more. */
+  extend(key: string, expiry: Expiry): Promise<boolean>;
+  /** Removes it and cancels its clean-up; false when there was none. */
+  delete(key: string): Promise<boolean>;
+}
+
+/** What expiring values are made of. */
+export interface ExpiringParts {
+  engine(): Promise<Engine>;
+  actor: string;
+  /** Makes the clean-up job of a value; null: nothing is to be cleaned up. */
+  cleanup: ((value: ExpiredValue, due: Due) => Promise<JobSpec>) | null;
+}
+
+/** Makes the values of one name. */
+export function createExpiring<Value>(parts: ExpiringParts, name: string): Expiring<Value> {
+  readLockName(name, 'set of expiring values');
+
+  type Change = PutExpiringInput['groups'][number]['changes'][number];
+  async function change(one: Change): Promise<PutExpiringItem> {
+    const engine = await parts.engine();
+    const { groups } = await engine.putExpiring({ groups: [{ actor: parts.actor, changes: [one] }] });
+    const [group] = groups;
+    const item = group === undefined ? undefined : groupItems(group)[0];
+    if (item === undefined) throw dulyError('internal', { message: 'The store answered without an item.' });
+    return item;
+  }
+
+  async function read(key: string) {
+    const engine = await parts.engine();
+    const { values, now } = await engine.getExpiring({ keys: [{ name, key: readLockName(key, 'value') }] });
+    return { value: values[0] ?? null, now };
+  }
+
+  return {
+    name,
+    async put(key, value, expiry) {
+      readLockName(key, 'value');
+      const due = readExpiry(expiry);
+      const text = toJson(value, { what: 'value', maxBytes: inputBytesMax });
+      const cleanup =
+        parts.cleanup === null ? null : await parts.cleanup({ name, key, value: JSON.parse(text) }, due);
+      const { expiresAt } = await change({ op: 'put', name, key, value: text, due, cleanup });
+      if (expiresAt === null) throw dulyError('internal', { message: 'The store kept a value without an end.' });
+      return { expiresAt: new Date(expiresAt) };
+    },
+    async get(key) {
+      const { value } = await read(key);
+      return value === null ? null : (fromJson(value.value, 'value') as Value);
+    },
+    async ttl(key) {
+      const { value, now } = await read(key);
+      return value === null ? null : Math.max(0, value.expiresAt - now);
+    },
+    async extend(key, expiry) {
+      const due = readExpiry(expiry);
+      return (await change({ op: 'extend', name, key: readLockName(key, 'value'), due })).result === 'changed';
+    },
+    async delete(key) {
+      return (await change({ op: 'delete', name, key: readLockName(key, 'value') })).result === 'changed';
+    },
+  };
+}
+
+function readExpiry(expiry: Expiry): Due {
+  const fields = typeof expiry === 'object' && expiry !== null ? Object.keys(expiry) : [];
+  if (fields.length !== 1 || (fields[0] !== 'for' && fields[0] !== 'at')) {
+    throw dulyError('invalid_option', {
+      message: 'Expected the end of a value as { for: duration } or { at: instant }.',
+      details: { field: 'expiry' },
+    });
+  }
+  return 'for' in expiry
+    ? { inMs: parseDuration(expiry.for, 'for', { minMs: 1 }) }
+    : { at: parseInstant(expiry.at, 'at') };
+}

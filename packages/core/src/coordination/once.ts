@@ -1,0 +1,72 @@
+import { type Duration, parseDuration } from '../duration.ts';
+import { dulyError } from '../errors.ts';
+import { fromJson, resultBytesMax, toJson } from '../json.ts';
+import { type OptionNames, readOptions } from '../option-reader.ts';
+import { type LockParts, pauseBeforeRetry, readLockName, tryAcquire } from './held-lock.ts';
+import { type LockContext, lockTtlMsMin } from './lock.ts';
+
+/** How to do something once. */
+export interface OnceOptions {
+  /** How long the result is remembered. Left out: for good. */
+  for?: Duration;
+  /** How long others wait before they take over from a caller that died. Default 1 min; renewed while `fn` runs. */
+  ttl?: Duration;
+}
+
+const onceNames: OptionNames<OnceOptions> = { for: true, ttl: true };
+const scope = 'once';
+const defaultOnceTtlMs = 60_000;
+
+/**
+ * Runs `fn` until its result is recorded under this key in the whole store, then never again: whoever asks later, or meanwhile,
+ * is given that result, as JSON kept it. An error is not recorded; the next caller tries again.
+ */
+export async function onceInStore<Value>(
+  parts: LockParts,
+  key: string,
+  given: OnceOptions | undefined,
+  fn: (context: LockContext) => Value | Promise<Value>,
+): Promise<Value> {
+  readLockName(key, 'once()');
+  const options = readOptions(given, 'once()', onceNames);
+  const forMs = options.for === undefined ? null : parseDuration(options.for, 'for', { minMs: 1 });
+  const ttlMs =
+    options.ttl === undefined ? defaultOnceTtlMs : parseDuration(options.ttl, 'ttl', { minMs: lockTtlMsMin });
+  if (typeof fn !== 'function') {
+    throw dulyError('invalid_option', { message: `Expected once("${key}") to be given a function to run.` });
+  }
+  const engine = await parts.engine();
+  const lockName = `once:${key}`;
+  // What `fn` gave when the lock was lost before it could be recorded: it is not run a second time by this caller.
+  let made: string | null = null;
+
+  for (;;) {
+    const { value } = await engine.remember({ scope, key, put: null });
+    if (value !== null) return fromJson(value, 'result') as Value;
+
+    const answer = await tryAcquire(parts, { name: lockName, ttlMs });
+    if ('refused' in answer) {
+      await pauseBeforeRetry(parts, answer.refused, { maxMs: ttlMs });
+      continue;
+    }
+    const { lock } = answer;
+    try {
+      // The last holder may have recorded its result between our look and our lock.
+      const again = await engine.remember({ scope, key, put: null });
+      if (again.value !== null) return fromJson(again.value, 'result') as Value;
+      made ??= toJson(await fn({ fence: lock.fence, signal: lock.signal }), {
+        what: 'result',
+        maxBytes: resultBytesMax,
+      });
+      const kept = await engine.remember({
+        scope,
+        key,
+        put: { value: made, forMs, guard: { lock: lockName, fence: lock.fence } },
+      });
+      // Given back as it was recorded, so that every caller sees the same value.
+      if (kept.result !== 'lost' && kept.value !== null) return fromJson(kept.value, 'result') as Value;
+    } finally {
+      await lock.release();
+    }
+  }
+}

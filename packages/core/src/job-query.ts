@@ -1,0 +1,281 @@
+import type { ChangeInput, Engine, JobFilter, JobRecord } from './engine.ts';
+import { dulyError } from './errors.ts';
+import { parseInstant } from './instant.ts';
+import { type JobStatus, jobStatuses } from './job.ts';
+import { type Job, toJob } from './job-view.ts';
+import { readNote } from './jobs.ts';
+import { nearest } from './nearest.ts';
+import { type OptionNames, readOptions, readWholeNumber, shown } from './option-reader.ts';
+
+/** Which jobs. Every field given must match; a list matches any of its values. */
+export interface JobsFilter {
+  ids?: readonly string[];
+  status?: JobStatus | readonly JobStatus[];
+  task?: string | readonly string[];
+  queue?: string | readonly string[];
+  /** null: only jobs without a tenant. */
+  tenant?: string | null;
+  /** The dedupe key. */
+  key?: string;
+  serial?: string;
+  /** Jobs made in the handler of this one. */
+  parent?: string;
+  /** Jobs of the schedule with this id. */
+  schedule?: string;
+  /** Made at or after this instant. */
+  since?: Date | number | string;
+  /** Made before this instant. */
+  before?: Date | number | string;
+  /** A part of the error's name or message. */
+  error?: string;
+  /** Values at paths of the input: `{ 'user.id': 42 }`. */
+  input?: Record<string, string | number | boolean | null>;
+  /** Only dead letters, or only others. */
+  dead?: boolean;
+}
+
+/** One page of jobs, newest made first. */
+export interface JobPage {
+  jobs: Job[];
+  /** Where the next page begins; null: that was the last one. */
+  nextCursor: string | null;
+}
+
+/** Which page. */
+export interface PageOptions {
+  /** 1 to 1000, default 100. */
+  limit?: number;
+  cursor?: string | null;
+}
+
+/** How to act on all jobs that match. */
+export interface ActionOptions {
+  /** Why; kept in the audit. */
+  note?: string;
+  /** Counts only. */
+  dryRun?: boolean;
+}
+
+/** What an action on many jobs came to. */
+export interface ActionResult {
+  changed: number;
+  /** Jobs that match and whose status does not allow it. */
+  refused: number;
+}
+
+const filterNames: OptionNames<JobsFilter> = {
+  ids: true,
+  status: true,
+  task: true,
+  queue: true,
+  tenant: true,
+  key: true,
+  serial: true,
+  parent: true,
+  schedule: true,
+  since: true,
+  before: true,
+  error: true,
+  input: true,
+  dead: true,
+};
+const pageNames: OptionNames<PageOptions> = { limit: true, cursor: true };
+const actionNames: OptionNames<ActionOptions> = { note: true, dryRun: true };
+
+const pageSizeDefault = 100;
+const pageSizeMax = 1_000;
+// One transaction per page: large enough to be quick, small enough that nobody waits long for it.
+const actionPageSize = 500;
+
+/** The jobs that match a filter: read them by pages or one by one, or act on all of them. */
+export class JobQuery implements AsyncIterable<Job> {
+  readonly #engine: () => Promise<Engine>;
+  readonly #actor: string;
+  readonly #filter: JobFilter;
+
+  /** Made by `duly.jobs(filter)`. */
+  constructor(engine: () => Promise<Engine>, actor: string, filter: JobsFilter | undefined) {
+    this.#engine = engine;
+    this.#actor = actor;
+    this.#filter = readFilter(filter);
+  }
+
+  /** Reads one page. */
+  async page(options?: PageOptions): Promise<JobPage> {
+    const { limit = pageSizeDefault, cursor = null } = readOptions(options, 'page()', pageNames);
+    const engine = await this.#engine();
+    const { jobs, nextCursor } = await engine.list({
+      filter: this.#filter,
+      cursor: readCursor(cursor),
+      limit: readWholeNumber(limit, 'limit', 1, pageSizeMax),
+    });
+    return { jobs: jobs.map((job) => toJob(job)), nextCursor };
+  }
+
+  /** The newest match; null: none. */
+  async first(): Promise<Job | null> {
+    return (await this.page({ limit: 1 })).jobs[0] ?? null;
+  }
+
+  /** All matches, newest first, page by page. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Job, void> {
+    const engine = await this.#engine();
+    let cursor: string | null = null;
+    do {
+      const page: { jobs: JobRecord[]; nextCursor: string | null } = await engine.list({
+        filter: this.#filter,
+        cursor,
+        limit: pageSizeDefault,
+      });
+      for (const job of page.jobs) yield toJob(job);
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+  }
+
+  /** Cancels all that match; running ones are asked. */
+  cancel(options?: ActionOptions): Promise<ActionResult> {
+    return this.#act('cancel', options);
+  }
+
+  /** Ends all that match at once, running ones too. */
+  terminate(options?: ActionOptions): Promise<ActionResult> {
+    return this.#act('terminate', options);
+  }
+
+  /** Brings all FAILED, CANCELLED and EXPIRED ones back. */
+  replay(options?: ActionOptions): Promise<ActionResult> {
+    return this.#act('replay', options);
+  }
+
+  /** Takes dead letters off the list; they stay in history for their retention. */
+  discard(options?: ActionOptions): Promise<ActionResult> {
+    return this.#act('discard', options);
+  }
+
+  /** Removes all finished ones that match. */
+  delete(options?: ActionOptions): Promise<ActionResult> {
+    return this.#act('delete', options);
+  }
+
+  async #act(action: ChangeInput['action'], given: ActionOptions | undefined): Promise<ActionResult> {
+    const { note, dryRun = false } = readOptions(given, `${action}()`, actionNames);
+    const engine = await this.#engine();
+    const result: ActionResult = { changed: 0, refused: 0 };
+    let cursor: string | null = null;
+    do {
+      const page: { changed: number; refused: number; nextCursor: string | null } = await engine.change({
+        actor: this.#actor,
+        filter: this.#filter,
+        action,
+        note: readNote(note),
+        cursor,
+        limit: actionPageSize,
+        dryRun,
+      });
+      result.changed += page.changed;
+      result.refused += page.refused;
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    return result;
+  }
+}
+
+/** The dead letters: FAILED jobs that wait for a person. */
+export class DeadLetters {
+  readonly #query: (filter: JobsFilter) => JobQuery;
+
+  /** Made by Duly as `duly.dead`. */
+  constructor(query: (filter: JobsFilter) => JobQuery) {
+    this.#query = query;
+  }
+
+  /** The dead letters that match. */
+  list(filter?: Omit<JobsFilter, 'dead'>): JobQuery {
+    return this.#query({ ...filter, dead: true });
+  }
+
+  /** Brings them back: by ids, or all that match. */
+  replay(which: readonly string[] | Omit<JobsFilter, 'dead'>, options?: ActionOptions): Promise<ActionResult> {
+    return this.list(idsOrFilter(which)).replay(options);
+  }
+
+  /** Takes them off the list: by ids, or all that match. */
+  discard(which: readonly string[] | Omit<JobsFilter, 'dead'>, options?: ActionOptions): Promise<ActionResult> {
+    return this.list(idsOrFilter(which)).discard(options);
+  }
+}
+
+function idsOrFilter(which: readonly string[] | JobsFilter): JobsFilter {
+  return Array.isArray(which) ? { ids: which } : (which as JobsFilter);
+}
+
+/** Checks a filter and brings it into the engine's form. Throws `invalid_filter`. */
+export function readFilter(given: JobsFilter | undefined): JobFilter {
+  const filter = readOptions(given, 'a filter', filterNames, 'invalid_filter');
+  const result: JobFilter = {};
+  if (filter.ids !== undefined) result.ids = readTexts(filter.ids, 'ids');
+  if (filter.status !== undefined) result.status = readStatuses(filter.status);
+  if (filter.task !== undefined) result.type = readTexts(filter.task, 'task');
+  if (filter.queue !== undefined) result.queue = readTexts(filter.queue, 'queue');
+  if (filter.tenant !== undefined) result.tenant = filter.tenant === null ? null : readText(filter.tenant, 'tenant');
+  if (filter.key !== undefined) result.dedupeKey = readText(filter.key, 'key');
+  if (filter.serial !== undefined) result.serial = readText(filter.serial, 'serial');
+  if (filter.parent !== undefined) result.parentId = readText(filter.parent, 'parent');
+  if (filter.schedule !== undefined) result.scheduleId = readText(filter.schedule, 'schedule');
+  if (filter.since !== undefined) result.createdFrom = parseInstant(filter.since, 'since');
+  if (filter.before !== undefined) result.createdBefore = parseInstant(filter.before, 'before');
+  if (filter.error !== undefined) result.error = readText(filter.error, 'error');
+  if (filter.dead !== undefined) {
+    if (typeof filter.dead !== 'boolean') refuse('dead', filter.dead, 'to be true or false');
+    result.dead = filter.dead;
+  }
+  if (filter.input !== undefined) {
+    if (typeof filter.input !== 'object' || filter.input === null || Array.isArray(filter.input)) {
+      refuse('input', filter.input, 'to be an object of paths and values');
+    }
+    result.input = Object.entries(filter.input).map(([path, value]) => {
+      if (path === '' || (value !== null && !['string', 'number', 'boolean'].includes(typeof value))) {
+        refuse(`input.${path.slice(0, 40)}`, value, 'to be a text, a number, true, false or null');
+      }
+      return { path, value: JSON.stringify(value) };
+    });
+  }
+  return result;
+}
+
+function readStatuses(value: JobStatus | readonly JobStatus[]): JobStatus[] {
+  return readTexts(value, 'status').map((text) => {
+    const status = text.toUpperCase();
+    if ((jobStatuses as readonly string[]).includes(status)) return status as JobStatus;
+    const near = nearest(status, jobStatuses);
+    return refuse(
+      'status',
+      text,
+      `to be one of ${jobStatuses.join(', ')}`,
+      near === undefined ? undefined : `Did you mean "${near}"?`,
+    );
+  });
+}
+
+function readTexts(value: unknown, field: string): string[] {
+  const list = Array.isArray(value) ? value : [value];
+  return list.map((one) => readText(one, field));
+}
+
+function readText(value: unknown, field: string): string {
+  if (typeof value !== 'string' || value === '') refuse(field, value, 'to be a text');
+  return value;
+}
+
+function readCursor(cursor: unknown): string | null {
+  if (cursor === null || typeof cursor === 'string') return cursor;
+  throw dulyError('invalid_cursor', { message: `Expected a cursor of an earlier page, got ${shown(cursor)}.` });
+}
+
+function refuse(field: string, value: unknown, expected: string, hint?: string): never {
+  throw dulyError('invalid_filter', {
+    message: `Expected "${field}" of a filter ${expected}, got ${shown(value)}.`,
+    hint,
+    details: { field },
+  });
+}

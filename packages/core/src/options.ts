@@ -1,0 +1,215 @@
+import { hostname } from 'node:os';
+import { type Clock, systemClock } from './clock.ts';
+import { type Duration, parseDuration } from './duration.ts';
+import { inputBytesMax } from './json.ts';
+import { type Logger, quietLogger, stderrLogger } from './logger.ts';
+import { type OptionNames, readFlag, readName, readOptions, readWholeNumber, readWord, refuseOption } from './option-reader.ts';
+import { type Random, systemRandom } from './random.ts';
+
+/** The parts a node can play. */
+export const roles = ['scheduler', 'worker', 'maintenance'] as const;
+
+/** What a node does: decides due schedules, runs jobs, or keeps the store in order. */
+export type Role = (typeof roles)[number];
+
+/** What `new Duly` takes. */
+export interface DulyOptions {
+  /** Where the promises are kept. Default `'sqlite:./duly.db'`; `'sqlite::memory:'` keeps them in this process only. */
+  store?: string;
+  /** The name of the program, told in `why`, in the list of nodes and in the audit. Default `'default'`. */
+  app?: string;
+  /** The program's release, for schedules that are declared in code. */
+  release?: string;
+  /** How many attempts this node runs at the same time. Default 20. */
+  concurrency?: number;
+  /** Which queues this node takes from. Left out: all. */
+  queues?: readonly string[];
+  /** Where Duly says what it finds. Default: warnings and errors to stderr. `false`: nowhere. */
+  logger?: Logger | false;
+  /** Where time comes from; for tests. */
+  clock?: Clock;
+  /** Where chance comes from; for tests. */
+  random?: Random;
+  /** How long a node that says nothing keeps a job. Default 30 s; at least three beats. */
+  lease?: Duration;
+  /** How often leases are renewed. Default a sixth of the lease, so 5 s. */
+  beat?: Duration;
+  /** How long `stop()` lets running attempts finish. Default 30 s. */
+  drain?: Duration;
+  /** Who is named in the audit. Default `app@host:pid`. */
+  actor?: string;
+  limits?: LimitOptions;
+}
+
+/** Bounds on what callers hand in. */
+export interface LimitOptions {
+  /** Most bytes of a job's input as JSON. Default and maximum 1 MiB. */
+  inputBytes?: number;
+}
+
+/** What `duly.start` takes. */
+export interface StartOptions {
+  /** Default: all three. */
+  roles?: readonly Role[];
+  concurrency?: number;
+  queues?: readonly string[];
+  /** Stops, with a drain, on SIGTERM and SIGINT. Default false: the program may have its own ideas. */
+  signals?: boolean;
+}
+
+/** What `duly.stop` takes. */
+export interface StopOptions {
+  /** How long running attempts may take to finish; then they are given back unspent. */
+  drain?: Duration;
+}
+
+/** The options of a Duly with every choice made. */
+export interface ResolvedOptions {
+  readonly store: string;
+  readonly app: string;
+  readonly release: string | null;
+  readonly concurrency: number;
+  readonly queues: readonly string[] | null;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly leaseMs: number;
+  readonly beatMs: number;
+  readonly drainMs: number;
+  readonly actor: string;
+  readonly inputBytesMax: number;
+}
+
+/** The options of a start with every choice made. */
+export interface ResolvedStart {
+  readonly roles: readonly Role[];
+  readonly concurrency: number;
+  readonly queues: readonly string[] | null;
+  readonly signals: boolean;
+}
+
+const dulyNames: OptionNames<DulyOptions> = {
+  store: true,
+  app: true,
+  release: true,
+  concurrency: true,
+  queues: true,
+  logger: true,
+  clock: true,
+  random: true,
+  lease: true,
+  beat: true,
+  drain: true,
+  actor: true,
+  limits: true,
+};
+const limitNames: OptionNames<LimitOptions> = { inputBytes: true };
+const startNames: OptionNames<StartOptions> = { roles: true, concurrency: true, queues: true, signals: true };
+const stopNames: OptionNames<StopOptions> = { drain: true };
+
+/** Where the store is when nobody says. */
+export const defaultStore = 'sqlite:./duly.db';
+const defaultConcurrency = 20;
+const concurrencyMax = 100_000;
+const defaultLeaseMs = 30_000;
+// Six beats to a lease: two may be lost on the way and one more be late before a live node loses its jobs.
+const beatsPerLease = 6;
+// A lease shorter than this ends during an ordinary pause of the garbage collector.
+const leaseMsMin = 100;
+const defaultDrainMs = 30_000;
+
+/** Checks the options of a Duly. Throws `invalid_option` or `invalid_duration`. */
+export function resolveOptions(given: DulyOptions | undefined): ResolvedOptions {
+  const options = readOptions(given, 'new Duly()', dulyNames);
+  const limits = readOptions(options.limits, 'limits', limitNames);
+  const app = options.app === undefined ? 'default' : readName(options.app, 'app');
+  const leaseMs =
+    options.lease === undefined ? defaultLeaseMs : parseDuration(options.lease, 'lease', { minMs: leaseMsMin });
+  const beatMs =
+    options.beat === undefined
+      ? Math.floor(leaseMs / beatsPerLease)
+      : parseDuration(options.beat, 'beat', { minMs: 1 });
+  if (beatMs * 3 > leaseMs) {
+    refuseOption(
+      'beat',
+      options.beat,
+      `to be at most a third of the lease (${leaseMs} ms)`,
+      'One late beat must not lose a job.',
+    );
+  }
+  return Object.freeze({
+    store: options.store === undefined ? defaultStore : readStore(options.store),
+    app,
+    release: options.release === undefined ? null : readName(options.release, 'release'),
+    concurrency: readConcurrency(options.concurrency, defaultConcurrency),
+    queues: readQueues(options.queues, null),
+    logger: readLogger(options.logger),
+    clock: options.clock ?? systemClock,
+    random: options.random ?? systemRandom,
+    leaseMs,
+    beatMs,
+    drainMs: options.drain === undefined ? defaultDrainMs : parseDuration(options.drain, 'drain'),
+    actor: options.actor === undefined ? `${app}@${hostname()}:${process.pid}` : readName(options.actor, 'actor'),
+    inputBytesMax:
+      limits.inputBytes === undefined
+        ? inputBytesMax
+        : readWholeNumber(limits.inputBytes, 'limits.inputBytes', 2, inputBytesMax),
+  });
+}
+
+/** Checks the options of a start. */
+export function resolveStart(given: StartOptions | undefined, defaults: ResolvedOptions): ResolvedStart {
+  const options = readOptions(given, 'start()', startNames);
+  return Object.freeze({
+    roles: options.roles === undefined ? roles : readRoles(options.roles),
+    concurrency: readConcurrency(options.concurrency, defaults.concurrency),
+    queues: readQueues(options.queues, defaults.queues),
+    signals: options.signals === undefined ? false : readFlag(options.signals, 'signals'),
+  });
+}
+
+/** Checks the options of a stop; returns the drain limit. */
+export function resolveStop(given: StopOptions | undefined, defaults: ResolvedOptions): number {
+  const options = readOptions(given, 'stop()', stopNames);
+  return options.drain === undefined ? defaults.drainMs : parseDuration(options.drain, 'drain');
+}
+
+function readStore(value: unknown): string {
+  if (typeof value !== 'string' || value === '') {
+    refuseOption('store', value, 'to be an address', `Write '${defaultStore}', or a postgres:// or redis:// address.`);
+  }
+  return value;
+}
+
+function readConcurrency(value: number | undefined, fallback: number): number {
+  return value === undefined ? fallback : readWholeNumber(value, 'concurrency', 1, concurrencyMax);
+}
+
+function readQueues(
+  value: readonly string[] | undefined,
+  fallback: readonly string[] | null,
+): readonly string[] | null {
+  if (value === undefined) return fallback;
+  if (!Array.isArray(value) || value.length === 0) {
+    refuseOption('queues', value, 'to be a list of at least one queue', 'Leave it out for all queues.');
+  }
+  return Object.freeze([...new Set(value.map((queue, i) => readName(queue, `queues[${i}]`)))]);
+}
+
+function readRoles(value: readonly Role[]): readonly Role[] {
+  if (!Array.isArray(value) || value.length === 0) {
+    refuseOption('roles', value, `to be a list of some of ${roles.join(', ')}`);
+  }
+  return Object.freeze([...new Set(value.map((role, i) => readWord(role, `roles[${i}]`, roles)))]);
+}
+
+function readLogger(value: Logger | false | undefined): Logger {
+  if (value === undefined) return stderrLogger;
+  if (value === false) return quietLogger;
+  for (const level of ['debug', 'info', 'warn', 'error'] as const) {
+    if (typeof value?.[level] !== 'function') {
+      refuseOption('logger', value, 'to have the methods debug, info, warn and error');
+    }
+  }
+  return value;
+}

@@ -1,0 +1,123 @@
+import { currentJob } from './current-job.ts';
+import { type Duration, parseDuration } from './duration.ts';
+import type { Due, EnqueuedItem, JobSpec } from './engine.ts';
+import { dulyError } from './errors.ts';
+import type { Ids } from './ids.ts';
+import { parseInstant } from './instant.ts';
+import { JobHandle } from './job-handle.ts';
+import { type JobOptions, resolveJobOptions } from './job-options.ts';
+import type { Jobs } from './jobs.ts';
+import { makeJob } from './make-job.ts';
+import { refuseOption } from './option-reader.ts';
+import { groupItems, type Parts } from './parts.ts';
+import type { ManyOptions, ResolvedTask, Task } from './task.ts';
+
+/** What a task's verbs stand on. */
+export interface TaskCallParts {
+  parts(): Promise<Parts>;
+  jobs: Jobs;
+  ids: Ids;
+  inputBytesMax: number;
+}
+
+// One call is one transaction. More jobs than this, or more bytes, hold the store for so long that others notice.
+const manyCountMax = 10_000;
+const manyBytesMax = 64 * 1024 * 1024;
+
+/** Makes the verbs of a task. */
+export function createTask<Input, Result>(
+  task: ResolvedTask,
+  { parts, jobs, ids, inputBytesMax }: TaskCallParts,
+): Task<Input, Result> {
+  type Handle = JobHandle<Input, Result>;
+
+  function make(input: unknown, options: JobOptions | undefined, due: Due): JobSpec | Promise<JobSpec> {
+    return makeJob({
+      id: ids.jobId(),
+      task,
+      input,
+      options: resolveJobOptions(task, options),
+      due,
+      parent: currentJob(),
+      inputBytesMax,
+    });
+  }
+
+  async function one(input: unknown, options: JobOptions | undefined, due: Due): Promise<Handle> {
+    const spec = await make(input, options, due);
+    const { enqueue } = await parts();
+    const [item] = groupItems(await enqueue.push([spec]));
+    return new JobHandle<Input, Result>(jobs, item as EnqueuedItem);
+  }
+
+  async function many(
+    inputs: readonly unknown[],
+    options: ManyOptions<Input> | undefined,
+    due: Due,
+  ): Promise<Handle[]> {
+    checkMany(task, inputs, options);
+    const specs: JobSpec[] = [];
+    let bytes = 0;
+    for (const [i, input] of inputs.entries()) {
+      const own = typeof options === 'function' ? options(input as Input, i) : options;
+      const spec = await make(input, own, due);
+      bytes += spec.input.length;
+      if (bytes > manyBytesMax) {
+        throw dulyError('input_too_large', {
+          message: `The inputs of ${inputs.length} jobs of task "${task.name}" are together more than ${manyBytesMax} bytes.`,
+          hint: 'Make them in several calls.',
+          details: { task: task.name, maxBytes: manyBytesMax },
+        });
+      }
+      specs.push(spec);
+    }
+    if (specs.length === 0) return [];
+    const { enqueue } = await parts();
+    const items = groupItems(await enqueue.push(specs));
+    return items.map((item) => new JobHandle<Input, Result>(jobs, item));
+  }
+
+  const inDue = (delay: Duration): Due => ({ inMs: parseDuration(delay, 'delay') });
+  const atDue = (instant: Date | number | string): Due => ({ at: parseInstant(instant, 'at') });
+  const atOnce: Due = { inMs: 0 };
+
+  return Object.freeze({
+    name: task.name,
+    version: task.version,
+    now: async (input?: unknown, options?: JobOptions) => one(input, options, atOnce),
+    in: async (delay: Duration, input?: unknown, options?: JobOptions) => one(input, options, inDue(delay)),
+    at: async (instant: Date | number | string, input?: unknown, options?: JobOptions) =>
+      one(input, options, atDue(instant)),
+    nowMany: async (inputs: readonly Input[], options?: ManyOptions<Input>) => many(inputs, options, atOnce),
+    inMany: async (delay: Duration, inputs: readonly Input[], options?: ManyOptions<Input>) =>
+      many(inputs, options, inDue(delay)),
+    atMany: async (
+      instant: Date | number | string,
+      inputs: readonly Input[],
+      options?: ManyOptions<Input>,
+    ) => many(inputs, options, atDue(instant)),
+  });
+}
+
+function checkMany<Input>(
+  task: ResolvedTask,
+  inputs: readonly unknown[],
+  options: ManyOptions<Input> | undefined,
+): void {
+  if (!Array.isArray(inputs)) {
+    refuseOption('inputs', inputs, `of task "${task.name}" to be an array, one element for each job`);
+  }
+  if (inputs.length > manyCountMax) {
+    refuseOption('inputs', inputs.length, `to be at most ${manyCountMax} in one call`, 'Make them in several calls.');
+  }
+  // One key for all of them would fold the whole list into one job.
+  if (typeof options === 'object' && options !== null && inputs.length > 1) {
+    const field = options.key !== undefined ? 'key' : options.dedupe !== undefined ? 'dedupe' : null;
+    if (field === null) return;
+    throw dulyError('invalid_option', {
+      message: `The option "${field}" cannot be the same for ${inputs.length} jobs of task "${task.name}".`,
+      hint: 'Give the options as a function: (input, index) => ({ … }).',
+      details: { field, task: task.name },
+    });
+  }
+}
