@@ -1,0 +1,186 @@
+import type { DatabaseSync as NodeDatabase, StatementSync } from 'node:sqlite';
+import { DulyError, dulyError } from '../../errors.ts';
+
+/** The slice of `node:sqlite` the engine uses. */
+export type SqliteDatabase = Pick<NodeDatabase, 'prepare' | 'exec' | 'close' | 'isTransaction'>;
+
+/** A prepared statement of that slice. */
+export type SqliteStatement = StatementSync;
+
+/** How a database file is opened. */
+export interface DatabaseOptions {
+  /** A path, or `:memory:`. */
+  path: string;
+  /** How long a write waits for another connection's transaction. */
+  busyMs: number;
+  /** Only this connection may open the file; a second process is refused. */
+  exclusive: boolean;
+}
+
+/** An open database and what was found out about it. */
+export interface OpenedDatabase {
+  db: SqliteDatabase;
+  version: string;
+  /** Whether only this connection may have the file open. */
+  exclusive: boolean;
+  warnings: string[];
+}
+
+/**
+ * Whether this SQLite can corrupt a WAL file that several connections reset: 3.7.0 to 3.51.2, but for the
+ * patched 3.44.6 and 3.50.7.
+ */
+export function hasWalResetBug(version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
+  if (major !== 3) return major < 3;
+  if (minor === 44 && patch >= 6) return false;
+  if (minor === 50 && patch >= 7) return false;
+  return minor < 51 || (minor === 51 && patch <= 2);
+}
+
+/** Opens the file with the settings that make a commit durable, or says why it cannot. */
+export async function openDatabase(options: DatabaseOptions): Promise<OpenedDatabase> {
+  const { DatabaseSync } = await loadSqlite();
+  const { path } = options;
+  let db: NodeDatabase | undefined;
+  try {
+    db = new DatabaseSync(path, { timeout: options.busyMs });
+    const { version } = db.prepare('SELECT sqlite_version() AS version').get() as { version: string };
+    const affected = path !== ':memory:' && hasWalResetBug(version);
+    const exclusive = affected || options.exclusive;
+    // Must stand before the file is first read: then no other connection can come in between.
+    if (exclusive) db.exec('PRAGMA locking_mode = EXCLUSIVE');
+    db.exec('PRAGMA journal_mode = WAL');
+    // FULL: a commit is on the disk when it returns. NORMAL would lose the last commits with the machine's power.
+    db.exec('PRAGMA synchronous = FULL');
+    db.exec('PRAGMA temp_store = MEMORY');
+    db.exec('PRAGMA cache_size = -32000');
+    // After a burst the WAL file shrinks back to this, instead of keeping its largest size for good.
+    db.exec('PRAGMA journal_size_limit = 67108864');
+    // A write, so that a file that can only be read is found now and not with the first job.
+    db.exec('BEGIN IMMEDIATE; COMMIT');
+    const warnings = affected
+      ? [
+          `SQLite ${version} can corrupt a WAL file that several connections use, so this process keeps "${path}" to itself. Node 24.15 or newer brings a SQLite that may share it.`,
+        ]
+      : [];
+    return { db, version, exclusive, warnings };
+  } catch (error) {
+    db?.close();
+    throw openError(error, options, db);
+  }
+}
+
+async function loadSqlite(): Promise<typeof import('node:sqlite')> {
+  try {
+    return await import('node:sqlite');
+  } catch (cause) {
+    throw dulyError('sqlite_unsupported', {
+      message: `The SQLite engine needs "node:sqlite", which Node ${process.versions.node} does not have.`,
+      hint: 'Run it with Node 22.18 or newer.',
+      cause,
+    });
+  }
+}
+
+// Primary result codes of SQLite; the extended code carries them in its low byte.
+const result = {
+  busy: 5,
+  locked: 6,
+  readonly: 8,
+  ioerr: 10,
+  corrupt: 11,
+  full: 13,
+  cantopen: 14,
+  notadb: 26,
+} as const;
+
+function resultCode(error: unknown): number | null {
+  const code = (error as { errcode?: unknown })?.errcode;
+  return typeof code === 'number' ? code & 0xff : null;
+}
+
+function openError(
+  error: unknown,
+  { path, exclusive }: DatabaseOptions,
+  db: NodeDatabase | undefined,
+): DulyError {
+  const code = resultCode(error);
+  if (code === result.busy || code === result.locked) {
+    const alone = exclusive || db !== undefined;
+    return dulyError(alone ? 'sqlite_second_process' : 'store_busy', {
+      message: `The database file "${path}" is kept by another process.`,
+      hint: 'That process uses a SQLite version (or `?exclusive=1`) that does not share the file. Stop it, or run both with Node 24.15 or newer and without `exclusive`.',
+      details: { path },
+      cause: error,
+    });
+  }
+  if (code === result.cantopen) {
+    return dulyError('store_unavailable', {
+      message: `The database file "${path}" cannot be opened.`,
+      hint: 'Check that its folder exists and that this user may write there.',
+      details: { path },
+      cause: error,
+    });
+  }
+  return storeError(error, path);
+}
+
+/** Wraps what `node:sqlite` threw into an error with a code. Errors of Duly pass unchanged. */
+export function storeError(error: unknown, path: string): DulyError {
+  if (error instanceof DulyError) return error;
+  const details = { path };
+  switch (resultCode(error)) {
+    case result.busy:
+    case result.locked:
+      return dulyError('store_busy', {
+        message: `Another connection holds the write lock of "${path}" for too long.`,
+        hint: "Duly's own transactions last milliseconds. Look for an open transaction of your own on this file, or a backup or shell that has it open, and end it.",
+        details,
+        cause: error,
+      });
+    case result.readonly:
+      return dulyError('store_read_only', {
+        message: `The database file "${path}" cannot be written.`,
+        hint: 'Give this user the right to write the file and its folder (SQLite keeps its WAL beside the file).',
+        details,
+        cause: error,
+      });
+    case result.full:
+      return dulyError('store_full', {
+        message: `The disk that holds "${path}" is full. Nothing of this call was kept.`,
+        hint: 'Free some space; the next call goes on as if nothing had happened.',
+        details,
+        cause: error,
+      });
+    case result.corrupt:
+      return dulyError('store_corrupt', {
+        message: `The database file "${path}" is damaged.`,
+        hint: 'Restore it from a backup, or try ".recover" of the sqlite3 shell.',
+        details,
+        cause: error,
+      });
+    case result.notadb:
+      return dulyError('store_not_a_database', {
+        message: `The file "${path}" is not an SQLite database.`,
+        hint: 'Name another file; Duly makes it when it is missing.',
+        details,
+        cause: error,
+      });
+    case result.cantopen:
+    case result.ioerr:
+      return dulyError('store_unavailable', {
+        message: `The database file "${path}" cannot be read or written.`,
+        hint: 'Check the disk, the folder and the rights.',
+        details,
+        cause: error,
+      });
+    default:
+      return dulyError('internal', {
+        message: `SQLite refused a statement of Duly on "${path}": ${(error as Error)?.message ?? String(error)}`,
+        hint: 'This is a defect of Duly. Please report it with this message.',
+        details,
+        cause: error,
+      });
+  }
+}

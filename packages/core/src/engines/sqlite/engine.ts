@@ -1,0 +1,193 @@
+import type { Clock } from '../../clock.ts';
+import type {
+  Engine,
+  EngineInfo,
+  EngineVerb,
+  Hint,
+  MigrateInput,
+  MigrateReply,
+  Reply,
+  Stamp,
+} from '../../engine.ts';
+import { dulyError } from '../../errors.ts';
+import { type Bell, openBell } from './bell.ts';
+import { openDatabase, storeError } from './database.ts';
+import { migrateSchema, schemaVersion } from './migrate.ts';
+import { openStoreClock } from './store-clock.ts';
+import { cancel, change, replay, reschedule } from './verbs/change.ts';
+import { enqueue } from './verbs/enqueue.ts';
+import { exchange } from './verbs/exchange.ts';
+import { heartbeat, reap } from './verbs/lease.ts';
+import { auditRows, changes, counts, get, holder, list, stats } from './verbs/list.ts';
+import { acquire, release, renew } from './verbs/locks.ts';
+import { nodes } from './verbs/nodes.ts';
+import { prune } from './verbs/prune.ts';
+import { records } from './verbs/records.ts';
+import { logs, report } from './verbs/report.ts';
+import { applySchedules, claimSchedules, fire, schedules, slots } from './verbs/schedules.ts';
+import { getExpiring, putExpiring, remember } from './verbs/values.ts';
+import { Connection, type Work } from './work.ts';
+
+/** How the engine is opened. */
+export interface SqliteEngineOptions {
+  /** A path, or `:memory:`. */
+  path: string;
+  clock: Clock;
+  /** How long a write waits for another connection's transaction, default 5 s. */
+  busyMs?: number;
+  /** Keeps the file to this one connection. */
+  exclusive?: boolean;
+  /** Names the boot of the machine; only tests set it. */
+  boot?: string;
+}
+
+/** A wall clock that is off by more is worth a warning. */
+const disagreementMsMax = 1_000;
+
+// Verbs that only read run on a snapshot and never wait for a writer.
+const readers = {
+  get,
+  holder,
+  list,
+  logs,
+  counts,
+  stats,
+  changes,
+  audit: auditRows,
+  schedules,
+  slots,
+  getExpiring,
+};
+
+const writers = {
+  enqueue,
+  exchange,
+  heartbeat,
+  cancel,
+  reschedule,
+  replay,
+  report,
+  change,
+  applySchedules,
+  claimSchedules,
+  fire,
+  acquire,
+  renew,
+  release,
+  putExpiring,
+  remember,
+  nodes,
+  records,
+  prune,
+};
+
+/** Opens the engine in this thread: every call blocks it for the time of a transaction. */
+export async function openSqliteEngine(options: SqliteEngineOptions): Promise<Engine> {
+  const { path, clock, busyMs = 5_000, exclusive = false } = options;
+  const opened = await openDatabase({ path, busyMs, exclusive });
+  const { db } = opened;
+  const connection = new Connection(db, path);
+  const warnings = [...opened.warnings];
+  try {
+    // One transaction: five processes that open a new file at once make its schema once.
+    db.exec('BEGIN IMMEDIATE');
+    migrateSchema(db, path, { dryRun: false });
+    const storeClock = openStoreClock(db, clock, options.boot);
+    db.exec('COMMIT');
+    connection.useClock(storeClock);
+    const offMs = storeClock.disagreementMs();
+    if (Math.abs(offMs) > disagreementMsMax) {
+      warnings.push(
+        `This process's clock is ${(Math.abs(offMs) / 1000).toFixed(1)} s ${offMs > 0 ? 'ahead of' : 'behind'} the store's. The store's rules; a stepped clock is followed once it has been stable for 10 s.`,
+      );
+    }
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    db.close();
+    throw storeError(error, path);
+  }
+
+  const listeners = new Set<(hint: Hint) => void>();
+  const tell = (hint: Hint) => {
+    for (const listener of [...listeners]) listener(hint);
+  };
+  const bell: Bell | null = path === ':memory:' || opened.exclusive ? null : openBell(`${path}-bell`, tell);
+  let isClosed = false;
+
+  const info: EngineInfo = {
+    kind: 'sqlite',
+    place: path,
+    version: opened.version,
+    wake: bell?.hears === true ? 'push' : 'poll',
+    durable: path !== ':memory:',
+    warnings,
+  };
+
+  function requireOpen(): void {
+    if (!isClosed) return;
+    throw dulyError('store_closed', {
+      message: `The store "${path}" was closed.`,
+      hint: 'Open a new one; a closed store stays closed.',
+      details: { path },
+    });
+  }
+
+  function write<Result extends object>(stamp: Stamp, verb: (work: Work) => Result): Result & Reply {
+    requireOpen();
+    const { reply, hints } = connection.write(stamp, verb);
+    if (hints.size > 0) {
+      bell?.ring(hints);
+      for (const hint of hints) tell(hint);
+    }
+    return reply;
+  }
+
+  const engine: Record<string, unknown> = {
+    info: () => info,
+    async reap(input: Parameters<Engine['reap']>[0]) {
+      return write(input, (work) => {
+        connection.observeClock(input);
+        return reap(work, input);
+      });
+    },
+    async migrate(input: MigrateInput): Promise<MigrateReply> {
+      return write(input, () => {
+        const { from, steps } = migrateSchema(db, path, input);
+        return { from, to: schemaVersion, steps };
+      });
+    },
+    wakeups(listener: (hint: Hint) => void) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async ring() {
+      requireOpen();
+      if (bell === null) tell('echo');
+      else bell.ring(['echo']);
+    },
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      bell?.close();
+      db.close();
+    },
+  };
+  for (const [name, verb] of Object.entries(readers)) {
+    engine[name] = async (input: Stamp) => {
+      requireOpen();
+      return connection.read(input, (work) => (verb as (work: Work, input: Stamp) => object)(work, input));
+    };
+  }
+  for (const [name, verb] of Object.entries(writers)) {
+    engine[name] = async (input: Stamp) =>
+      write(input, (work) => (verb as (work: Work, input: Stamp) => object)(work, input));
+  }
+  return engine as unknown as Engine;
+}
+
+// Every verb of the contract is written or read above; a missing one is an error here, not at run time.
+type Written = keyof typeof readers | keyof typeof writers | 'reap' | 'migrate';
+const complete: [Exclude<EngineVerb, Written>, Exclude<Written, EngineVerb>] extends [never, never]
+  ? true
+  : never = true;
+void complete;

@@ -1,0 +1,592 @@
+// Made by `npm run generate` from statements/*.sql and migrations/*.sql. Do not edit.
+
+/** Every statement of this engine by file name, without comments. */
+export const statements = {
+  audit: {
+    append: `INSERT INTO audit (at, actor, action, subject, before, after, note) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    list: `SELECT position, at, actor, action, subject, before, after, note FROM audit
+WHERE position < ? ORDER BY position DESC LIMIT ?`,
+    listSubject: `SELECT position, at, actor, action, subject, before, after, note FROM audit
+WHERE subject = ? AND position < ? ORDER BY position DESC LIMIT ?`,
+    prune: `DELETE FROM audit WHERE position IN (SELECT position FROM audit WHERE at < ? ORDER BY position LIMIT ?)`,
+  },
+  change: {
+    askCancel: `UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, :now), cancelled_by = coalesce(cancelled_by, :actor),
+  updated_at = :now
+WHERE seq = :seq`,
+    revive: `INSERT INTO jobs (
+  id, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, created_at, updated_at,
+  fence, node, claimed_at, attempt, spent, max_attempts, origin, dedupe_key, serial, parent_id, parent_key,
+  copy_of, schedule_id, slot, policy, metadata, error, attempts, input
+)
+SELECT id, type, version, queue, tenant, priority, 'SCHEDULED', 'replayed', rank_offset, :now, created_at, :now,
+  :fence, node, claimed_at, attempt, spent,
+  max(spent, max_attempts) + json_extract(policy, '$.maxAttempts'), origin, dedupe_key, serial, parent_id, parent_key,
+  copy_of, schedule_id, slot, policy, metadata, error, :attempts, input
+FROM finished WHERE id = :id`,
+    discard: `UPDATE finished SET dead = 0, prune_at = :now + json_extract(policy, '$.retentionMs'), updated_at = :now WHERE id = :id`,
+  },
+  changes: {
+    append: `INSERT INTO changes (at, entries) VALUES (?, ?)`,
+    after: `SELECT position, at, entries FROM changes WHERE position >= ? ORDER BY position LIMIT ?`,
+    last: `SELECT coalesce(max(position), 0) AS position FROM changes`,
+    lastEver: `SELECT coalesce(max(seq), 0) AS position FROM sqlite_sequence WHERE name = 'changes'`,
+    first: `SELECT coalesce(min(position), 0) AS position FROM changes`,
+    prune: `DELETE FROM changes WHERE position IN (SELECT position FROM changes WHERE at < ? ORDER BY position LIMIT ?)`,
+  },
+  claim: {
+    nextLane: `SELECT version, queue FROM jobs INDEXED BY jobs_ready
+WHERE rank IS NOT NULL AND solo = ? AND type = ? AND (version, queue) > (?, ?) AND version <= ?
+ORDER BY version, queue LIMIT 1`,
+    heads: `SELECT seq, rank FROM jobs INDEXED BY jobs_ready
+WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue = ? ORDER BY rank, seq LIMIT ?`,
+    take: `UPDATE jobs SET
+  status = 'RUNNING', rank = NULL, fence = :fence, lease_until = :leaseUntil, token = :token, node = :node,
+  claimed_at = :now, updated_at = :now, begun_at = NULL, attempt = attempt + 1,
+  started_at = coalesce(started_at, :now), lateness_ms = coalesce(lateness_ms, max(0, :now - due_at)),
+  percent = 0, message = NULL, step = NULL, step_of = NULL
+WHERE seq = :seq
+RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
+  losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at`,
+    byToken: `SELECT id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
+  losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at
+FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND token = ? ORDER BY fence`,
+    pauses: `SELECT key, value FROM records WHERE kind = 'pause'`,
+    soloSince: `SELECT min(due_at) AS at FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL AND solo = 2 AND type = ?`,
+  },
+  clock: {
+    read: `SELECT offset_ms, steady_ms, floor_at, floor_mono, candidate_ms, candidate_mono FROM clocks WHERE boot = ?`,
+    lastSeen: `SELECT coalesce(max(seen_at), 0) AS seen FROM clocks`,
+    begin: `INSERT INTO clocks (boot, offset_ms, steady_ms, floor_at, floor_mono, seen_at)
+VALUES (:boot, :offset, :offset, :floor, :mono, :seen)
+ON CONFLICT (boot) DO NOTHING`,
+    endJobLeases: `UPDATE jobs SET lease_until = min(lease_until, ?) WHERE lease_until IS NOT NULL`,
+    endScheduleLeases: `UPDATE schedules SET lease_until = min(lease_until, ?) WHERE lease_until IS NOT NULL`,
+    endLocks: `UPDATE locks SET until = min(until, ?)`,
+    forgetBoots: `DELETE FROM clocks WHERE boot <> :boot AND seen_at < :before`,
+    agree: `UPDATE clocks SET candidate_ms = NULL, candidate_mono = NULL, seen_at = :now WHERE boot = :boot`,
+    propose: `UPDATE clocks SET candidate_ms = :seen, candidate_mono = :mono, seen_at = :now WHERE boot = :boot`,
+    adopt: `UPDATE clocks
+SET offset_ms = :seen, floor_at = :now, floor_mono = :mono, candidate_ms = NULL, candidate_mono = NULL, seen_at = :now
+WHERE boot = :boot`,
+    record: `INSERT INTO clock_steps (at, step_ms, boot) VALUES (:now, :step, :boot)`,
+  },
+  counts: {
+    ready: `SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
+FROM (SELECT status FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL LIMIT :cap) GROUP BY status`,
+    waiting: `SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
+FROM (SELECT status FROM jobs INDEXED BY jobs_waiting
+      WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') LIMIT :cap) GROUP BY status`,
+    running: `SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
+FROM (SELECT status FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL LIMIT :cap) GROUP BY status`,
+    blocked: `SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
+FROM (SELECT status FROM jobs INDEXED BY jobs_blocked WHERE status = 'BLOCKED' LIMIT :cap) GROUP BY status`,
+    dead: `SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
+FROM (SELECT status FROM finished INDEXED BY finished_dead WHERE dead = 1 LIMIT :cap) GROUP BY status`,
+    finished: `SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
+FROM (SELECT status FROM finished INDEXED BY finished_at WHERE dead = 0 ORDER BY finished_at DESC LIMIT :cap)
+GROUP BY status`,
+    lanes: `SELECT queue, type, version, count(*) AS ready, min(due_at) AS oldest, sum(count(*)) OVER () AS scanned
+FROM (SELECT queue, type, version, due_at FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL LIMIT :cap)
+GROUP BY queue, type, version`,
+    outcomes: `SELECT type, status, CASE WHEN claimed_at IS NULL THEN NULL ELSE finished_at - claimed_at END AS duration,
+  lateness_ms AS wait
+FROM finished INDEXED BY finished_at WHERE finished_at >= ? ORDER BY finished_at DESC LIMIT 100000`,
+  },
+  dedupe: {
+    holder: `SELECT job_id, until_at, ended, created_at, follow_id, follow_until FROM dedupes WHERE type = ? AND tenant = ? AND key = ?`,
+    hold: `INSERT INTO dedupes (type, tenant, key, job_id, until_at, created_at) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (type, tenant, key) DO UPDATE SET
+  job_id = excluded.job_id, until_at = excluded.until_at, created_at = excluded.created_at,
+  ended = NULL, follow_id = NULL, follow_until = NULL`,
+    follow: `UPDATE dedupes SET follow_id = ?, follow_until = ? WHERE type = ? AND tenant = ? AND key = ?`,
+    end: `UPDATE dedupes SET ended = ? WHERE type = ? AND tenant = ? AND key = ?`,
+    release: `DELETE FROM dedupes WHERE type = ? AND tenant = ? AND key = ?`,
+    replace: `UPDATE jobs SET
+  version = :version, queue = :queue, priority = :priority, rank_offset = :rankOffset, max_attempts = :maxAttempts,
+  policy = :policy, metadata = :metadata, input = :input, expire_at = :expire, updated_at = :now
+WHERE seq = :seq`,
+    prune: `DELETE FROM dedupes WHERE (type, tenant, key) IN (
+  SELECT type, tenant, key FROM dedupes WHERE until_at IS NOT NULL AND until_at <= ? AND ended IS NOT NULL LIMIT ?)`,
+  },
+  job: {
+    insert: `INSERT INTO jobs (
+  id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
+  max_attempts, origin, dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, input
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO NOTHING`,
+    life: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
+  fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at
+FROM jobs WHERE id = ?`,
+    lifeBySeq: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
+  fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at
+FROM jobs WHERE seq = ?`,
+    live: `SELECT jobs.* FROM jobs WHERE id = ?`,
+    finished: `SELECT finished.* FROM finished WHERE id = ?`,
+    finishedBrief: `SELECT seq, id, type, tenant, status, due_at, finished_at, fence, dead FROM finished WHERE id = ?`,
+    place: `UPDATE jobs SET status = :status, reason = :reason, rank = :rank, due_at = :due, updated_at = :now WHERE seq = :seq`,
+    finish: `INSERT OR REPLACE INTO finished (
+  seq, id, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, expire_at, created_at,
+  updated_at, started_at, lateness_ms, finished_at, dead, prune_at, fence, node, claimed_at, begun_at, attempt, spent,
+  max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, origin,
+  dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, error, result, attempts, input
+)
+SELECT seq, id, type, version, queue, tenant, priority, :status, :reason, rank_offset, due_at, expire_at, created_at,
+  :now, started_at, lateness_ms, :now, :dead,
+  :now + json_extract(policy, CASE WHEN :dead THEN '$.deadRetentionMs' ELSE '$.retentionMs' END),
+  :fence, node, claimed_at, begun_at, attempt, :spent,
+  max_attempts, :losses, :begunLosses, CASE WHEN :status = 'COMPLETED' THEN 100 ELSE coalesce(:percent, percent) END,
+  coalesce(:message, message), coalesce(:step, step), coalesce(:stepOf, step_of),
+  cancel_requested_at, coalesce(:cancelledBy, cancelled_by), origin,
+  dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata,
+  CASE WHEN :status = 'COMPLETED' THEN NULL ELSE coalesce(:error, error) END, :result,
+  attempts, input
+FROM jobs WHERE seq = :seq`,
+    remove: `DELETE FROM jobs WHERE seq = ?`,
+    removeFinished: `DELETE FROM finished WHERE id = ?`,
+    removeLogs: `DELETE FROM logs WHERE job_id = ?`,
+    removeJournal: `DELETE FROM journal WHERE scope = ?`,
+    removeChildren: `DELETE FROM children WHERE parent_id = ?`,
+    child: `SELECT job_id FROM children WHERE parent_id = ? AND key = ?`,
+    addChild: `INSERT INTO children (parent_id, key, job_id) VALUES (?, ?, ?)`,
+    addGate: `INSERT INTO gates (kind, ref, job) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
+    gatesOf: `SELECT kind, ref FROM gates WHERE job = ? ORDER BY kind, ref`,
+    removeGatesOf: `DELETE FROM gates WHERE job = ?`,
+    openGates: `DELETE FROM gates WHERE kind IN ('dedupe', 'overlap', 'parent') AND ref = ? RETURNING job`,
+    placeHolder: `SELECT job FROM places WHERE kind = 'serial' AND ref = ?`,
+    takePlace: `INSERT INTO places (kind, ref, job) VALUES ('serial', ?, ?)`,
+    leavePlace: `DELETE FROM places WHERE kind = 'serial' AND ref = ? AND job = ?`,
+    nextInLine: `SELECT jobs.seq FROM gates JOIN jobs ON jobs.seq = gates.job
+WHERE gates.kind = 'serial' AND gates.ref = ? ORDER BY jobs.due_at, jobs.seq LIMIT 1`,
+    removeSerialGate: `DELETE FROM gates WHERE kind = 'serial' AND ref = ? AND job = ?`,
+    wakeSchedules: `UPDATE schedules SET due_at = ? WHERE waits_for = ? AND (due_at IS NULL OR due_at > ?)`,
+    promotable: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, serial, percent
+FROM jobs INDEXED BY jobs_waiting
+WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND due_at <= ? ORDER BY due_at, seq LIMIT ?`,
+    nextDue: `SELECT min(due_at) AS at FROM jobs INDEXED BY jobs_waiting WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING')`,
+    overdue: `SELECT seq FROM jobs INDEXED BY jobs_deadline
+WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < ? ORDER BY expire_at LIMIT ?`,
+    nextDeadline: `SELECT min(expire_at) AS at FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL`,
+  },
+  lease: {
+    beat: `UPDATE jobs SET lease_until = :leaseUntil, begun_at = CASE WHEN :begun THEN coalesce(begun_at, :now) ELSE begun_at END
+WHERE id = :id AND fence = :fence AND status = 'RUNNING'
+RETURNING cancel_requested_at`,
+    over: `SELECT seq FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND lease_until <= ? ORDER BY lease_until LIMIT ?`,
+    takeOver: `UPDATE jobs SET fence = :fence, lease_until = :leaseUntil, token = NULL WHERE seq = :seq
+RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
+  losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at`,
+    nextEnd: `SELECT min(lease_until) AS at FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL`,
+  },
+  lock: {
+    read: `SELECT fence, until, token, holder FROM locks WHERE name = ?`,
+    take: `INSERT INTO locks (name, fence, until, token, holder) VALUES (:name, :fence, :until, :token, :holder)
+ON CONFLICT (name) DO UPDATE SET
+  fence = excluded.fence, until = excluded.until, token = excluded.token, holder = excluded.holder`,
+    renew: `UPDATE locks SET until = ? WHERE name = ? AND fence = ?`,
+    release: `DELETE FROM locks WHERE name = ? AND fence = ?`,
+    prune: `DELETE FROM locks WHERE name IN (SELECT name FROM locks WHERE until < ? LIMIT ?)`,
+  },
+  meta: {
+    takeFences: `UPDATE meta SET value = value + ? WHERE key = 'fence' RETURNING value`,
+    read: `SELECT value FROM meta WHERE key = ?`,
+    write: `INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+  },
+  node: {
+    beat: `INSERT INTO nodes (id, info, beat_at, beat_steady) VALUES (:id, :info, :now, :steady)
+ON CONFLICT (id) DO UPDATE SET info = excluded.info, beat_at = excluded.beat_at, beat_steady = excluded.beat_steady`,
+    leave: `DELETE FROM nodes WHERE id = ?`,
+    drain: `UPDATE nodes SET drain_requested_at = coalesce(drain_requested_at, ?) WHERE id = ?`,
+    forget: `DELETE FROM nodes WHERE beat_steady < ?`,
+    list: `SELECT info, beat_at AS beatAt, drain_requested_at AS drainRequestedAt FROM nodes ORDER BY id`,
+  },
+  prune: {
+    jobs: `SELECT id FROM finished INDEXED BY finished_prune WHERE prune_at <= ? ORDER BY prune_at LIMIT ?`,
+  },
+  record: {
+    read: `SELECT kind, key, value, version, updated_at AS updatedAt FROM records WHERE kind = ? AND key = ?`,
+    list: `SELECT kind, key, value, version, updated_at AS updatedAt FROM records WHERE kind = ? AND key > ? ORDER BY key LIMIT ?`,
+    put: `INSERT INTO records (kind, key, value, version, updated_at) VALUES (?, ?, ?, 1, ?)
+ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value, version = version + 1, updated_at = excluded.updated_at`,
+    delete: `DELETE FROM records WHERE kind = ? AND key = ?`,
+  },
+  report: {
+    owner: `SELECT seq, id, type, status, attempt, percent FROM jobs WHERE id = ? AND fence = ? AND status = 'RUNNING'`,
+    progress: `UPDATE jobs SET percent = max(percent, :percent), message = :message, step = :step, step_of = :stepOf, updated_at = :now
+WHERE seq = :seq`,
+    lastLine: `SELECT coalesce(max(n), 0) AS n FROM logs WHERE job_id = ?`,
+    addLine: `INSERT INTO logs (job_id, n, attempt, at, level, message) VALUES (?, ?, ?, ?, ?, ?)`,
+    trimLines: `DELETE FROM logs WHERE job_id = ? AND n <= ?`,
+    lines: `SELECT n, attempt, at, level, message FROM logs WHERE job_id = ? AND n > ? ORDER BY n LIMIT ?`,
+  },
+  schedule: {
+    read: `SELECT * FROM schedules WHERE id = ?`,
+    generation: `SELECT generation FROM generations WHERE id = ?`,
+    setGeneration: `INSERT INTO generations (id, generation) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET generation = excluded.generation`,
+    insert: `INSERT INTO schedules (id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at)
+VALUES (:id, :app, :tenant, :name, :generation, 1, :spec, :state, :due, :waitsFor, :now, :now)`,
+    update: `UPDATE schedules SET app = :app, tenant = :tenant, name = :name, version = version + 1, spec = :spec, state = :state,
+  due_at = :due, waits_for = :waitsFor, updated_at = :now, lease_until = NULL, token = NULL, node = NULL
+WHERE id = :id`,
+    delete: `DELETE FROM schedules WHERE id = ?`,
+    due: `SELECT * FROM schedules INDEXED BY schedules_due
+WHERE due_at IS NOT NULL AND due_at <= :now AND (lease_until IS NULL OR lease_until <= :steady)
+ORDER BY due_at LIMIT :limit`,
+    byToken: `SELECT * FROM schedules WHERE token = ? AND lease_until IS NOT NULL`,
+    lease: `UPDATE schedules SET fence = :fence, lease_until = :leaseUntil, token = :token, node = :node
+WHERE id = :id AND (lease_until IS NULL OR lease_until <= :steady)`,
+    nextDue: `SELECT min(due_at) AS at FROM schedules INDEXED BY schedules_due
+WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= :steady)`,
+    fire: `UPDATE schedules SET state = :state, due_at = :due, waits_for = :waitsFor, version = version + 1, updated_at = :now,
+  lease_until = NULL, token = NULL, node = NULL
+WHERE id = :id AND version = :version AND fence = :fence`,
+    active: `SELECT id, status, slot, origin, due_at, cancel_requested_at FROM jobs INDEXED BY jobs_schedule
+WHERE schedule_id = ? ORDER BY seq LIMIT 10`,
+    activeCount: `SELECT count(*) AS count FROM jobs INDEXED BY jobs_schedule WHERE schedule_id = ?`,
+    unstarted: `SELECT id FROM jobs INDEXED BY jobs_schedule WHERE schedule_id = ? AND started_at IS NULL`,
+    addSlot: `INSERT INTO slots (schedule_id, generation, from_at, to_at, count, decision, reason, node, job_id, decided_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    lastSlot: `SELECT from_at, to_at, count, decision, reason, job_id FROM slots
+WHERE schedule_id = ? AND generation = ? ORDER BY from_at DESC LIMIT 1`,
+    extendSlot: `UPDATE slots SET to_at = ?, count = ? WHERE schedule_id = ? AND generation = ? AND from_at = ?`,
+    slots: `SELECT generation, from_at, to_at, count, decision, reason, node, job_id, decided_at FROM slots
+WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, from_at DESC LIMIT ?`,
+    pruneSlots: `DELETE FROM slots WHERE (schedule_id, generation, from_at) IN (
+  SELECT schedule_id, generation, from_at FROM slots WHERE decided_at < ? LIMIT ?)`,
+  },
+  settle: {
+    again: `UPDATE jobs SET
+  status = :status, reason = :reason, rank = :rank, due_at = :due, updated_at = :now, solo = :solo,
+  lease_until = NULL, token = NULL, attempt = :attempt, spent = :spent, losses = :losses, begun_losses = :begunLosses,
+  started_at = CASE WHEN :attempt = 0 THEN NULL ELSE started_at END,
+  lateness_ms = CASE WHEN :attempt = 0 THEN NULL ELSE lateness_ms END,
+  percent = coalesce(:percent, percent), message = coalesce(:message, message),
+  step = coalesce(:step, step), step_of = coalesce(:stepOf, step_of),
+  error = coalesce(:error, error),
+  attempts = CASE WHEN :entry IS NULL THEN attempts ELSE json_insert(attempts, '$[#]', json(:entry)) END
+WHERE seq = :seq`,
+    trimAttempts: `UPDATE jobs SET attempts = json_remove(attempts, '$[0]') WHERE seq = ? AND json_array_length(attempts) > 50`,
+    settledBefore: `SELECT fence FROM finished WHERE id = ?`,
+  },
+  value: {
+    read: `SELECT value, expires_at, cleanup_id FROM expirings WHERE name = ? AND key = ?`,
+    put: `INSERT INTO expirings (name, key, value, expires_at, cleanup_id) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (name, key) DO UPDATE SET
+  value = excluded.value, expires_at = excluded.expires_at, cleanup_id = excluded.cleanup_id`,
+    extend: `UPDATE expirings SET expires_at = ? WHERE name = ? AND key = ?`,
+    delete: `DELETE FROM expirings WHERE name = ? AND key = ?`,
+    prune: `DELETE FROM expirings WHERE (name, key) IN (SELECT name, key FROM expirings WHERE expires_at <= ? LIMIT ?)`,
+    remembered: `SELECT value, until_at FROM journal WHERE scope = ? AND key = ?`,
+    remember: `INSERT INTO journal (scope, key, value, until_at) VALUES (?, ?, ?, ?)
+ON CONFLICT (scope, key) DO UPDATE SET value = excluded.value, until_at = excluded.until_at`,
+    pruneJournal: `DELETE FROM journal WHERE (scope, key) IN (
+  SELECT scope, key FROM journal WHERE until_at IS NOT NULL AND until_at <= ? LIMIT ?)`,
+  },
+} as const;
+
+/** Every migration in order; numbers are consecutive from 1. */
+export const migrations: readonly { number: number; name: string; sql: string }[] = [
+  { number: 1, name: 'initial', sql: `-- Small facts of the store: schema version, the lowest code it serves, the fence counter.
+CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO meta (key, value) VALUES ('fence', 0);
+
+-- One row per boot of the machine: wall time = offset_ms + the machine's monotonic clock.
+-- steady_ms is the offset that leases use; it never changes within a boot.
+-- After a step backwards now runs at half speed from (floor_mono, floor_at) until the wall clock has caught up.
+CREATE TABLE clocks (
+  boot            TEXT PRIMARY KEY,
+  offset_ms       REAL NOT NULL,
+  steady_ms       REAL NOT NULL,
+  floor_at        REAL NOT NULL,
+  floor_mono      REAL NOT NULL,
+  candidate_ms    REAL,
+  candidate_mono  REAL,
+  seen_at         REAL NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE clock_steps (
+  position  INTEGER PRIMARY KEY AUTOINCREMENT,
+  at        INTEGER NOT NULL,
+  step_ms   REAL NOT NULL,
+  boot      TEXT NOT NULL
+);
+
+-- Live jobs. The narrow, often-read columns stand first: SQLite reads a row from its start, and a long input
+-- behind them spills onto pages that a claim need not touch.
+CREATE TABLE jobs (
+  -- AUTOINCREMENT: without it SQLite gives a deleted row's number away again.
+  seq                  INTEGER PRIMARY KEY AUTOINCREMENT,
+  id                   TEXT NOT NULL UNIQUE,
+  type                 TEXT NOT NULL,
+  version              INTEGER NOT NULL,
+  queue                TEXT NOT NULL,
+  tenant               TEXT,
+  priority             INTEGER NOT NULL,
+  status               TEXT NOT NULL,
+  reason               TEXT,
+  -- 0: ordinary. 1: lost once, claimed by itself. 2: must run alone in its process.
+  solo                 INTEGER NOT NULL DEFAULT 0,
+  -- Not null while it may be taken: PENDING, or RETRYING and due.
+  rank                 INTEGER,
+  rank_offset          INTEGER NOT NULL,
+  due_at               INTEGER NOT NULL,
+  expire_at            INTEGER,
+  created_at           INTEGER NOT NULL,
+  updated_at           INTEGER NOT NULL,
+  started_at           INTEGER,
+  lateness_ms          INTEGER,
+  fence                INTEGER NOT NULL DEFAULT 0,
+  -- In steady time, so that a step of the wall clock does not move it.
+  lease_until          INTEGER,
+  token                TEXT,
+  node                 TEXT,
+  claimed_at           INTEGER,
+  begun_at             INTEGER,
+  attempt              INTEGER NOT NULL DEFAULT 0,
+  spent                INTEGER NOT NULL DEFAULT 0,
+  max_attempts         INTEGER NOT NULL,
+  losses               INTEGER NOT NULL DEFAULT 0,
+  begun_losses         INTEGER NOT NULL DEFAULT 0,
+  percent              REAL NOT NULL DEFAULT 0,
+  message              TEXT,
+  step                 INTEGER,
+  step_of              INTEGER,
+  cancel_requested_at  INTEGER,
+  cancelled_by         TEXT,
+  origin               TEXT NOT NULL,
+  dedupe_key           TEXT,
+  serial               TEXT,
+  parent_id            TEXT,
+  parent_key           TEXT,
+  copy_of              TEXT,
+  schedule_id          TEXT,
+  slot                 TEXT,
+  policy               TEXT NOT NULL,
+  metadata             TEXT,
+  error                TEXT,
+  attempts             TEXT NOT NULL DEFAULT '[]',
+  input                TEXT NOT NULL
+);
+CREATE INDEX jobs_ready ON jobs (solo, type, version, queue, rank) WHERE rank IS NOT NULL;
+CREATE INDEX jobs_waiting ON jobs (due_at) WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING');
+CREATE INDEX jobs_leased ON jobs (lease_until) WHERE lease_until IS NOT NULL;
+CREATE INDEX jobs_deadline ON jobs (expire_at) WHERE expire_at IS NOT NULL AND started_at IS NULL;
+CREATE INDEX jobs_blocked ON jobs (due_at) WHERE status = 'BLOCKED';
+CREATE INDEX jobs_serial ON jobs (serial) WHERE serial IS NOT NULL;
+CREATE INDEX jobs_schedule ON jobs (schedule_id) WHERE schedule_id IS NOT NULL;
+CREATE INDEX jobs_parent ON jobs (parent_id) WHERE parent_id IS NOT NULL;
+
+-- Jobs that are over. The same columns, plus how it ended.
+CREATE TABLE finished (
+  seq                  INTEGER PRIMARY KEY,
+  id                   TEXT NOT NULL UNIQUE,
+  type                 TEXT NOT NULL,
+  version              INTEGER NOT NULL,
+  queue                TEXT NOT NULL,
+  tenant               TEXT,
+  priority             INTEGER NOT NULL,
+  status               TEXT NOT NULL,
+  reason               TEXT,
+  rank_offset          INTEGER NOT NULL,
+  due_at               INTEGER NOT NULL,
+  expire_at            INTEGER,
+  created_at           INTEGER NOT NULL,
+  updated_at           INTEGER NOT NULL,
+  started_at           INTEGER,
+  lateness_ms          INTEGER,
+  finished_at          INTEGER NOT NULL,
+  -- 1: listed as a dead letter until replayed, discarded or past its retention.
+  dead                 INTEGER NOT NULL,
+  prune_at             INTEGER NOT NULL,
+  fence                INTEGER NOT NULL,
+  node                 TEXT,
+  claimed_at           INTEGER,
+  begun_at             INTEGER,
+  attempt              INTEGER NOT NULL,
+  spent                INTEGER NOT NULL,
+  max_attempts         INTEGER NOT NULL,
+  losses               INTEGER NOT NULL,
+  begun_losses         INTEGER NOT NULL,
+  percent              REAL NOT NULL,
+  message              TEXT,
+  step                 INTEGER,
+  step_of              INTEGER,
+  cancel_requested_at  INTEGER,
+  cancelled_by         TEXT,
+  origin               TEXT NOT NULL,
+  dedupe_key           TEXT,
+  serial               TEXT,
+  parent_id            TEXT,
+  parent_key           TEXT,
+  copy_of              TEXT,
+  schedule_id          TEXT,
+  slot                 TEXT,
+  policy               TEXT NOT NULL,
+  metadata             TEXT,
+  error                TEXT,
+  result               TEXT,
+  attempts             TEXT NOT NULL,
+  input                TEXT NOT NULL
+);
+CREATE INDEX finished_prune ON finished (prune_at);
+CREATE INDEX finished_at ON finished (finished_at);
+CREATE INDEX finished_dead ON finished (finished_at) WHERE dead = 1;
+CREATE INDEX finished_schedule ON finished (schedule_id, finished_at) WHERE schedule_id IS NOT NULL;
+
+-- Shut gates of BLOCKED jobs. ref is a job's id, or for kind serial the place.
+CREATE TABLE gates (
+  kind  TEXT NOT NULL,
+  ref   TEXT NOT NULL,
+  job   INTEGER NOT NULL,
+  PRIMARY KEY (kind, ref, job)
+) WITHOUT ROWID;
+CREATE INDEX gates_job ON gates (job);
+
+-- Who holds the one place of a serial key.
+CREATE TABLE places (
+  kind  TEXT NOT NULL,
+  ref   TEXT NOT NULL,
+  job   INTEGER NOT NULL,
+  PRIMARY KEY (kind, ref)
+) WITHOUT ROWID;
+
+-- Dedupe keys, apart from jobs and history. until_at null: held until job_id is terminal. tenant '' is none.
+CREATE TABLE dedupes (
+  type        TEXT NOT NULL,
+  tenant      TEXT NOT NULL,
+  key         TEXT NOT NULL,
+  job_id      TEXT NOT NULL,
+  until_at    INTEGER,
+  created_at  INTEGER NOT NULL,
+  -- How the holder ended, for a key that outlives it (and its history).
+  ended       TEXT,
+  -- The one follow-up behind a started holder, and how long it will hold the key once it is the holder.
+  follow_id   TEXT,
+  follow_until INTEGER,
+  PRIMARY KEY (type, tenant, key)
+) WITHOUT ROWID;
+CREATE INDEX dedupes_until ON dedupes (until_at) WHERE until_at IS NOT NULL;
+
+-- Jobs made inside a handler with a key. Kept as long as the parent can run again.
+CREATE TABLE children (
+  parent_id  TEXT NOT NULL,
+  key        TEXT NOT NULL,
+  job_id     TEXT NOT NULL,
+  PRIMARY KEY (parent_id, key)
+) WITHOUT ROWID;
+
+CREATE TABLE logs (
+  job_id   TEXT NOT NULL,
+  n        INTEGER NOT NULL,
+  attempt  INTEGER NOT NULL,
+  at       INTEGER NOT NULL,
+  level    TEXT NOT NULL,
+  message  TEXT NOT NULL,
+  PRIMARY KEY (job_id, n)
+) WITHOUT ROWID;
+
+CREATE TABLE schedules (
+  id           TEXT PRIMARY KEY,
+  app          TEXT,
+  tenant       TEXT,
+  name         TEXT NOT NULL,
+  generation   INTEGER NOT NULL,
+  version      INTEGER NOT NULL,
+  spec         TEXT NOT NULL,
+  state        TEXT NOT NULL,
+  due_at       INTEGER,
+  waits_for    TEXT,
+  created_at   INTEGER NOT NULL,
+  updated_at   INTEGER NOT NULL,
+  fence        INTEGER NOT NULL DEFAULT 0,
+  lease_until  INTEGER,
+  token        TEXT,
+  node         TEXT
+);
+CREATE INDEX schedules_due ON schedules (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX schedules_name ON schedules (name, id);
+CREATE INDEX schedules_waits ON schedules (waits_for) WHERE waits_for IS NOT NULL;
+
+-- The last generation of every schedule id ever used, so that a new life never reuses an old slot's identity.
+CREATE TABLE generations (id TEXT PRIMARY KEY, generation INTEGER NOT NULL) WITHOUT ROWID;
+
+-- The ledger: a run of consecutive slots with one decision is one row.
+CREATE TABLE slots (
+  schedule_id  TEXT NOT NULL,
+  generation   INTEGER NOT NULL,
+  from_at      INTEGER NOT NULL,
+  to_at        INTEGER NOT NULL,
+  count        INTEGER,
+  decision     TEXT NOT NULL,
+  reason       TEXT,
+  node         TEXT NOT NULL,
+  job_id       TEXT,
+  decided_at   INTEGER NOT NULL,
+  PRIMARY KEY (schedule_id, generation, from_at)
+) WITHOUT ROWID;
+CREATE INDEX slots_decided ON slots (decided_at);
+
+CREATE TABLE locks (
+  name      TEXT PRIMARY KEY,
+  fence     INTEGER NOT NULL,
+  until     INTEGER NOT NULL,
+  token     TEXT NOT NULL,
+  holder    TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE expirings (
+  name        TEXT NOT NULL,
+  key         TEXT NOT NULL,
+  value       TEXT NOT NULL,
+  expires_at  INTEGER NOT NULL,
+  cleanup_id  TEXT,
+  PRIMARY KEY (name, key)
+) WITHOUT ROWID;
+CREATE INDEX expirings_expires ON expirings (expires_at);
+
+CREATE TABLE journal (
+  scope     TEXT NOT NULL,
+  key       TEXT NOT NULL,
+  value     TEXT NOT NULL,
+  until_at  INTEGER,
+  PRIMARY KEY (scope, key)
+) WITHOUT ROWID;
+CREATE INDEX journal_until ON journal (until_at) WHERE until_at IS NOT NULL;
+
+CREATE TABLE records (
+  kind        TEXT NOT NULL,
+  key         TEXT NOT NULL,
+  value       TEXT NOT NULL,
+  version     INTEGER NOT NULL,
+  updated_at  INTEGER NOT NULL,
+  PRIMARY KEY (kind, key)
+) WITHOUT ROWID;
+
+CREATE TABLE nodes (
+  id                  TEXT PRIMARY KEY,
+  info                TEXT NOT NULL,
+  beat_at             INTEGER NOT NULL,
+  -- Steady time of the last beat: a step of the wall clock forgets nobody.
+  beat_steady         INTEGER NOT NULL,
+  drain_requested_at  INTEGER
+) WITHOUT ROWID;
+
+-- One row per call: entries is a JSON list of [id, type, status, event, percent].
+CREATE TABLE changes (
+  position  INTEGER PRIMARY KEY AUTOINCREMENT,
+  at        INTEGER NOT NULL,
+  entries   TEXT NOT NULL
+);
+
+CREATE TABLE audit (
+  position  INTEGER PRIMARY KEY AUTOINCREMENT,
+  at        INTEGER NOT NULL,
+  actor     TEXT NOT NULL,
+  action    TEXT NOT NULL,
+  subject   TEXT NOT NULL,
+  before    TEXT,
+  after     TEXT,
+  note      TEXT
+);
+CREATE INDEX audit_subject ON audit (subject, position);` },
+];

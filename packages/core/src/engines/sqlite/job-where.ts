@@ -1,0 +1,58 @@
+import type { JobFilter } from '../../engine.ts';
+import { isTerminal } from '../../job.ts';
+import type { Value } from './work.ts';
+
+/** A condition in SQL with its values. */
+export interface Where {
+  sql: string;
+  values: Value[];
+}
+
+/**
+ * A filter as a condition on one of the two job tables; null: nothing in that table can match. The one place where SQL is put
+ * together: a filter has more shapes than files could hold. Values are always bound, never written into the text.
+ */
+export function jobWhere(filter: JobFilter, table: 'jobs' | 'finished'): Where | null {
+  const parts: string[] = [];
+  const values: Value[] = [];
+  const add = (sql: string, ...bound: Value[]) => {
+    parts.push(sql);
+    values.push(...bound);
+  };
+  const addIn = (column: string, list: string[] | undefined) => {
+    if (list !== undefined) add(`${column} IN (SELECT value FROM json_each(?))`, JSON.stringify(list));
+  };
+
+  const status = filter.status?.filter((one) => isTerminal(one) === (table === 'finished'));
+  if (status?.length === 0) return null;
+  if (filter.dead !== undefined) {
+    if (table === 'finished') add('dead = ?', filter.dead ? 1 : 0);
+    else if (filter.dead) return null;
+  }
+  addIn('id', filter.ids);
+  addIn('status', status);
+  addIn('type', filter.type);
+  addIn('queue', filter.queue);
+  if (filter.tenant !== undefined) add('tenant IS ?', filter.tenant);
+  if (filter.scheduleId !== undefined) add('schedule_id = ?', filter.scheduleId);
+  if (filter.dedupeKey !== undefined) add('dedupe_key = ?', filter.dedupeKey);
+  if (filter.serial !== undefined) add('serial = ?', filter.serial);
+  if (filter.parentId !== undefined) add('parent_id = ?', filter.parentId);
+  if (filter.createdFrom !== undefined) add('created_at >= ?', filter.createdFrom);
+  if (filter.createdBefore !== undefined) add('created_at < ?', filter.createdBefore);
+  if (filter.error !== undefined) {
+    add("instr(lower(error ->> '$.name' || ': ' || (error ->> '$.message')), lower(?)) > 0", filter.error);
+  }
+  for (const { path, value } of filter.input ?? []) {
+    add('json_valid(input) AND (input -> ?) = json(?)', jsonPath(path), value);
+  }
+  return { sql: parts.length === 0 ? 'TRUE' : parts.join(' AND '), values };
+}
+
+/** `user.tags.0` as a JSON path: names are quoted, whole numbers are places in a list. */
+function jsonPath(path: string): string {
+  const steps = path
+    .split('.')
+    .map((step) => (/^\d+$/.test(step) ? `[${step}]` : `."${step.replaceAll('"', '\\"')}"`));
+  return `$${steps.join('')}`;
+}

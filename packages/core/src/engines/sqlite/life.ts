@@ -1,0 +1,224 @@
+/**
+ * The moves of a job's life that several verbs share: becoming ready, waiting behind a gate, and ending, with
+ * everything that an end sets free.
+ */
+import type { JobError, ReportBody } from '../../engine.ts';
+import type { JobStatus, TerminalStatus } from '../../job.ts';
+import { statements } from './generated.ts';
+import type { Work } from './work.ts';
+
+/** What the moves need to know of a live job. */
+export interface LifeRow {
+  seq: number;
+  id: string;
+  type: string;
+  tenant: string | null;
+  status: JobStatus;
+  reason: string | null;
+  solo: number;
+  rank_offset: number;
+  due_at: number;
+  expire_at: number | null;
+  created_at: number;
+  started_at: number | null;
+  claimed_at: number | null;
+  begun_at: number | null;
+  fence: number;
+  node: string | null;
+  attempt: number;
+  spent: number;
+  max_attempts: number;
+  losses: number;
+  begun_losses: number;
+  percent: number;
+  dedupe_key: string | null;
+  serial: string | null;
+  schedule_id: string | null;
+  parent_id: string | null;
+  cancel_requested_at: number | null;
+}
+
+/** How a job ends. */
+export interface Ending {
+  status: TerminalStatus;
+  reason: string | null;
+  result?: string | null;
+  error?: JobError | null;
+  report?: ReportBody | null;
+  spent?: number;
+  losses?: number;
+  begunLosses?: number;
+  /** A new fence kills the one under which the job ran. */
+  fence?: number;
+  cancelledBy?: string | null;
+  /** What happened, for the feed; the status decides it otherwise. */
+  event?: string;
+}
+
+/** Reads a live job by id. */
+export function readLife(work: Work, id: string): LifeRow | undefined {
+  return work.get<LifeRow>(statements.job.life, id);
+}
+
+/** The name of a serial place: keys are per tenant, and any text may be a key. */
+export function serialRef(tenant: string | null, serial: string): string {
+  return JSON.stringify([tenant, serial]);
+}
+
+/** The part of a job that becoming ready needs. */
+export type WaitingRow = Pick<
+  LifeRow,
+  'seq' | 'id' | 'type' | 'tenant' | 'status' | 'reason' | 'rank_offset' | 'due_at' | 'serial' | 'percent'
+>;
+
+/** A due job whose other gates are open: takes its serial place if it has one, and is ready; or waits for the place. */
+export function enter(work: Work, row: WaitingRow, event: string): JobStatus {
+  if (row.serial !== null && row.status !== 'RETRYING') {
+    const ref = serialRef(row.tenant, row.serial);
+    const holder = work.get<{ job: number }>(statements.job.placeHolder, ref);
+    if (holder === undefined) work.run(statements.job.takePlace, ref, row.seq);
+    else if (holder.job !== row.seq) {
+      work.run(statements.job.addGate, 'serial', ref, row.seq);
+      return place(work, row, { status: 'BLOCKED', ready: false, event: 'gate-shut' });
+    }
+  }
+  return place(work, row, { status: row.status === 'RETRYING' ? 'RETRYING' : 'PENDING', ready: true, event });
+}
+
+/** Puts a live job into a waiting status. `ready`: it may be taken. */
+export function place(
+  work: Work,
+  row: WaitingRow,
+  to: { status: JobStatus; ready: boolean; event: string; dueAt?: number; reason?: string | null },
+): JobStatus {
+  const due = to.dueAt ?? row.due_at;
+  work.run(statements.job.place, {
+    seq: row.seq,
+    status: to.status,
+    reason: to.reason === undefined ? row.reason : to.reason,
+    rank: to.ready ? due + row.rank_offset : null,
+    due,
+    now: work.now,
+  });
+  work.changed(row.id, row.type, to.status, to.event, row.percent);
+  // Not ready means due later: a sleeping node must learn of an earlier instant as well.
+  work.hints.add('jobs');
+  return to.status;
+}
+
+/** Gives a serial place up, and to the next in line. */
+export function leaveSerial(work: Work, row: Pick<LifeRow, 'seq' | 'serial' | 'tenant'>): void {
+  if (row.serial === null) return;
+  const ref = serialRef(row.tenant, row.serial);
+  if (work.run(statements.job.leavePlace, ref, row.seq) === 0) return;
+  for (;;) {
+    const next = work.get<{ seq: number }>(statements.job.nextInLine, ref);
+    if (next === undefined) return;
+    work.run(statements.job.removeSerialGate, ref, next.seq);
+    const waiting = work.get<LifeRow>(statements.job.lifeBySeq, next.seq) as LifeRow;
+    if (waiting.due_at <= work.now) {
+      enter(work, waiting, 'gate-open');
+      return;
+    }
+    // It was moved to later while it stood in line; the place is for whoever is due.
+    place(work, waiting, { status: 'SCHEDULED', ready: false, event: 'gate-open' });
+  }
+}
+
+/** Moves due jobs that wait for their time to where a claim finds them; answers how many. */
+export function promote(work: Work, limit: number): number {
+  const rows = work.all<WaitingRow>(statements.job.promotable, work.now, limit);
+  for (const row of rows) enter(work, row, 'due');
+  return rows.length;
+}
+
+/** Ends jobs whose start deadline has passed before their first start; answers how many. */
+export function expireOverdue(work: Work, limit: number): number {
+  const rows = work.all<{ seq: number }>(statements.job.overdue, work.now, limit);
+  for (const { seq } of rows) {
+    const row = work.get<LifeRow>(statements.job.lifeBySeq, seq);
+    // The end of an earlier one in this very list may have opened or ended it.
+    if (row !== undefined) finish(work, row, { status: 'EXPIRED', reason: 'start-deadline' });
+  }
+  return rows.length;
+}
+
+const eventOf: Record<TerminalStatus, string> = {
+  COMPLETED: 'returned',
+  FAILED: 'failed',
+  CANCELLED: 'cancelled',
+  EXPIRED: 'expired',
+};
+
+/** Ends a live job: moves it to history and sets free everything that waited for it, in the same transaction. */
+export function finish(work: Work, row: LifeRow, ending: Ending): void {
+  const progress = ending.report?.progress ?? null;
+  work.run(statements.job.finish, {
+    seq: row.seq,
+    status: ending.status,
+    reason: ending.reason,
+    now: work.now,
+    dead: ending.status === 'FAILED' ? 1 : 0,
+    fence: ending.fence ?? row.fence,
+    spent: ending.spent ?? row.spent,
+    losses: ending.losses ?? row.losses,
+    begunLosses: ending.begunLosses ?? row.begun_losses,
+    percent: progress?.percent ?? null,
+    message: progress?.message ?? null,
+    step: progress?.step ?? null,
+    stepOf: progress?.of ?? null,
+    cancelledBy: ending.cancelledBy ?? null,
+    error: ending.error ? JSON.stringify(ending.error) : null,
+    result: ending.result ?? null,
+  });
+  work.run(statements.job.remove, row.seq);
+  const percent = ending.status === 'COMPLETED' ? 100 : (progress?.percent ?? row.percent);
+  work.changed(row.id, row.type, ending.status, ending.event ?? eventOf[ending.status], percent);
+  // Nobody can run a completed job again, so nobody can make its children again.
+  if (ending.status === 'COMPLETED') work.run(statements.job.removeChildren, row.id);
+  setFree(work, row, ending.status);
+}
+
+/** Opens what waited for a job that is over, or gone. */
+export function setFree(work: Work, row: LifeRow, status: TerminalStatus | 'deleted'): void {
+  if (row.status === 'BLOCKED') work.run(statements.job.removeGatesOf, row.seq);
+  if (row.dedupe_key !== null) passKeyOn(work, row, row.dedupe_key, status);
+  for (const { job } of work.all<{ job: number }>(statements.job.openGates, row.id)) gateOpened(work, job);
+  leaveSerial(work, row);
+  if (row.schedule_id !== null && work.run(statements.job.wakeSchedules, work.now, row.id, work.now) > 0) {
+    work.hints.add('schedules');
+  }
+}
+
+function gateOpened(work: Work, seq: number): void {
+  if (work.get(statements.job.gatesOf, seq) !== undefined) return;
+  const row = work.get<LifeRow>(statements.job.lifeBySeq, seq);
+  if (row === undefined || row.status !== 'BLOCKED') return;
+  if (row.due_at > work.now) place(work, row, { status: 'SCHEDULED', ready: false, event: 'gate-open' });
+  else enter(work, row, 'gate-open');
+}
+
+interface KeyRow {
+  job_id: string;
+  until_at: number | null;
+  follow_id: string | null;
+  follow_until: number | null;
+}
+
+/** A dedupe key after its holder's end: to the follow-up, kept for its time, or free. */
+function passKeyOn(work: Work, row: LifeRow, key: string, status: TerminalStatus | 'deleted'): void {
+  const at = [row.type, row.tenant ?? '', key] as const;
+  const held = work.get<KeyRow>(statements.dedupe.holder, ...at);
+  if (held === undefined) return;
+  if (held.follow_id === row.id) {
+    work.run(statements.dedupe.follow, null, null, ...at);
+  } else if (held.job_id === row.id) {
+    if (held.follow_id !== null) {
+      work.run(statements.dedupe.hold, ...at, held.follow_id, held.follow_until, work.now);
+    } else if (held.until_at === null || status === 'deleted') {
+      work.run(statements.dedupe.release, ...at);
+    } else {
+      work.run(statements.dedupe.end, status, ...at);
+    }
+  }
+}

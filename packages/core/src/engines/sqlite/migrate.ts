@@ -1,0 +1,62 @@
+import { dulyError } from '../../errors.ts';
+import type { SqliteDatabase } from './database.ts';
+import { migrations, statements } from './generated.ts';
+
+/** The schema this code writes. */
+export const schemaVersion = migrations.length;
+
+/** The lowest schema number whose code may still work on a store that this code has migrated. */
+const lowestCode = 1;
+
+/** Where a database stands. */
+export interface SchemaState {
+  version: number;
+  lowestCode: number;
+}
+
+/** Reads the schema's version; 0: an empty database. */
+export function readSchema(db: SqliteDatabase, path: string): SchemaState {
+  const tables = db
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .all() as {
+    name: string;
+  }[];
+  if (tables.length === 0) return { version: 0, lowestCode: 0 };
+  const names = new Set(tables.map((table) => table.name));
+  if (!names.has('meta') || !names.has('jobs')) {
+    throw dulyError('store_not_a_database', {
+      message: `The file "${path}" is an SQLite database, but not one of Duly: it holds other tables.`,
+      hint: 'Name a file of its own for Duly.',
+      details: { path },
+    });
+  }
+  const read = (key: string) =>
+    (db.prepare(statements.meta.read).get(key) as { value: number } | undefined)?.value;
+  return { version: read('schema_version') ?? 0, lowestCode: read('lowest_code') ?? 0 };
+}
+
+/** Runs the missing migrations. Call inside a write transaction. Answers the names of the steps. */
+export function migrateSchema(
+  db: SqliteDatabase,
+  path: string,
+  { dryRun }: { dryRun: boolean },
+): { from: number; steps: string[] } {
+  const { version, lowestCode: lowest } = readSchema(db, path);
+  if (lowest > schemaVersion) {
+    throw dulyError('schema_too_new', {
+      message: `The store "${path}" is at schema ${version} and serves only code of schema ${lowest} or newer; this version of Duly has ${schemaVersion}.`,
+      hint: 'Update Duly in this process. Nothing was changed.',
+      details: { path, schema: version, lowestCode: lowest, code: schemaVersion },
+    });
+  }
+  const steps = migrations.filter((step) => step.number > version);
+  if (!dryRun) {
+    for (const step of steps) db.exec(step.sql);
+    if (steps.length > 0) {
+      const write = db.prepare(statements.meta.write);
+      write.run('schema_version', schemaVersion);
+      write.run('lowest_code', lowestCode);
+    }
+  }
+  return { from: version, steps: steps.map((step) => step.name) };
+}

@@ -1,0 +1,13 @@
+-- name: append
+INSERT INTO audit (at, actor, action, subject, before, after, note) VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- name: list
+SELECT position, at, actor, action, subject, before, after, note FROM audit
+WHERE position < ? ORDER BY position DESC LIMIT ?
+
+-- name: listSubject
+SELECT position, at, actor, action, subject, before, after, note FROM audit
+WHERE subject = ? AND position < ? ORDER BY position DESC LIMIT ?
+
+-- name: prune
+DELETE FROM audit WHERE position IN (SELECT position FROM audit WHERE at < ? ORDER BY position LIMIT ?)

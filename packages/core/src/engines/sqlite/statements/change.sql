@@ -1,0 +1,20 @@
+-- name: askCancel
+UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, :now), cancelled_by = coalesce(cancelled_by, :actor),
+  updated_at = :now
+WHERE seq = :seq
+
+-- Back from history: the same job, attempts numbered on, its policy's attempts granted again.
+-- name: revive
+INSERT INTO jobs (
+  id, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, created_at, updated_at,
+  fence, node, claimed_at, attempt, spent, max_attempts, origin, dedupe_key, serial, parent_id, parent_key,
+  copy_of, schedule_id, slot, policy, metadata, error, attempts, input
+)
+SELECT id, type, version, queue, tenant, priority, 'SCHEDULED', 'replayed', rank_offset, :now, created_at, :now,
+  :fence, node, claimed_at, attempt, spent,
+  max(spent, max_attempts) + json_extract(policy, '$.maxAttempts'), origin, dedupe_key, serial, parent_id, parent_key,
+  copy_of, schedule_id, slot, policy, metadata, error, :attempts, input
+FROM finished WHERE id = :id
+
+-- name: discard
+UPDATE finished SET dead = 0, prune_at = :now + json_extract(policy, '$.retentionMs'), updated_at = :now WHERE id = :id

@@ -1,0 +1,33 @@
+-- Taking work. A lane is (type, version, queue); its jobs stand in the index jobs_ready by rank.
+
+-- The lanes of one type, by a loose scan: each step is one seek, however many jobs a lane holds.
+-- name: nextLane
+SELECT version, queue FROM jobs INDEXED BY jobs_ready
+WHERE rank IS NOT NULL AND solo = ? AND type = ? AND (version, queue) > (?, ?) AND version <= ?
+ORDER BY version, queue LIMIT 1
+
+-- name: heads
+SELECT seq, rank FROM jobs INDEXED BY jobs_ready
+WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue = ? ORDER BY rank, seq LIMIT ?
+
+-- name: take
+UPDATE jobs SET
+  status = 'RUNNING', rank = NULL, fence = :fence, lease_until = :leaseUntil, token = :token, node = :node,
+  claimed_at = :now, updated_at = :now, begun_at = NULL, attempt = attempt + 1,
+  started_at = coalesce(started_at, :now), lateness_ms = coalesce(lateness_ms, max(0, :now - due_at)),
+  percent = 0, message = NULL, step = NULL, step_of = NULL
+WHERE seq = :seq
+RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
+  losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at
+
+-- name: byToken
+SELECT id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
+  losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at
+FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND token = ? ORDER BY fence
+
+-- name: pauses
+SELECT key, value FROM records WHERE kind = 'pause'
+
+-- Since when the oldest job that must run alone waits.
+-- name: soloSince
+SELECT min(due_at) AS at FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL AND solo = 2 AND type = ?

@@ -1,0 +1,39 @@
+-- Each scan stops at :cap rows of its index and says how many it saw.
+
+-- name: ready
+SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
+FROM (SELECT status FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL LIMIT :cap) GROUP BY status
+
+-- name: waiting
+SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
+FROM (SELECT status FROM jobs INDEXED BY jobs_waiting
+      WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') LIMIT :cap) GROUP BY status
+
+-- name: running
+SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
+FROM (SELECT status FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL LIMIT :cap) GROUP BY status
+
+-- name: blocked
+SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
+FROM (SELECT status FROM jobs INDEXED BY jobs_blocked WHERE status = 'BLOCKED' LIMIT :cap) GROUP BY status
+
+-- Dead letters are counted apart, so that a long history does not hide them behind the cap.
+-- name: dead
+SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
+FROM (SELECT status FROM finished INDEXED BY finished_dead WHERE dead = 1 LIMIT :cap) GROUP BY status
+
+-- name: finished
+SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
+FROM (SELECT status FROM finished INDEXED BY finished_at WHERE dead = 0 ORDER BY finished_at DESC LIMIT :cap)
+GROUP BY status
+
+-- name: lanes
+SELECT queue, type, version, count(*) AS ready, min(due_at) AS oldest, sum(count(*)) OVER () AS scanned
+FROM (SELECT queue, type, version, due_at FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL LIMIT :cap)
+GROUP BY queue, type, version
+
+-- The newest outcomes are enough for percentiles, and bound the work.
+-- name: outcomes
+SELECT type, status, CASE WHEN claimed_at IS NULL THEN NULL ELSE finished_at - claimed_at END AS duration,
+  lateness_ms AS wait
+FROM finished INDEXED BY finished_at WHERE finished_at >= ? ORDER BY finished_at DESC LIMIT 100000

@@ -1,0 +1,118 @@
+-- The moves of a job's life that several verbs share.
+
+-- name: insert
+INSERT INTO jobs (
+  id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
+  max_attempts, origin, dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, input
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO NOTHING
+
+-- name: life
+SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
+  fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at
+FROM jobs WHERE id = ?
+
+-- name: lifeBySeq
+SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
+  fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at
+FROM jobs WHERE seq = ?
+
+-- name: live
+SELECT jobs.* FROM jobs WHERE id = ?
+
+-- name: finished
+SELECT finished.* FROM finished WHERE id = ?
+
+-- name: finishedBrief
+SELECT seq, id, type, tenant, status, due_at, finished_at, fence, dead FROM finished WHERE id = ?
+
+-- name: place
+UPDATE jobs SET status = :status, reason = :reason, rank = :rank, due_at = :due, updated_at = :now WHERE seq = :seq
+
+-- OR REPLACE: an id that was made a second time after its first life ended must not jam its worker.
+-- name: finish
+INSERT OR REPLACE INTO finished (
+  seq, id, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, expire_at, created_at,
+  updated_at, started_at, lateness_ms, finished_at, dead, prune_at, fence, node, claimed_at, begun_at, attempt, spent,
+  max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, origin,
+  dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, error, result, attempts, input
+)
+SELECT seq, id, type, version, queue, tenant, priority, :status, :reason, rank_offset, due_at, expire_at, created_at,
+  :now, started_at, lateness_ms, :now, :dead,
+  :now + json_extract(policy, CASE WHEN :dead THEN '$.deadRetentionMs' ELSE '$.retentionMs' END),
+  :fence, node, claimed_at, begun_at, attempt, :spent,
+  max_attempts, :losses, :begunLosses, CASE WHEN :status = 'COMPLETED' THEN 100 ELSE coalesce(:percent, percent) END,
+  coalesce(:message, message), coalesce(:step, step), coalesce(:stepOf, step_of),
+  cancel_requested_at, coalesce(:cancelledBy, cancelled_by), origin,
+  dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata,
+  CASE WHEN :status = 'COMPLETED' THEN NULL ELSE coalesce(:error, error) END, :result,
+  attempts, input
+FROM jobs WHERE seq = :seq
+
+-- name: remove
+DELETE FROM jobs WHERE seq = ?
+
+-- name: removeFinished
+DELETE FROM finished WHERE id = ?
+
+-- name: removeLogs
+DELETE FROM logs WHERE job_id = ?
+
+-- name: removeJournal
+DELETE FROM journal WHERE scope = ?
+
+-- name: removeChildren
+DELETE FROM children WHERE parent_id = ?
+
+-- name: child
+SELECT job_id FROM children WHERE parent_id = ? AND key = ?
+
+-- name: addChild
+INSERT INTO children (parent_id, key, job_id) VALUES (?, ?, ?)
+
+-- name: addGate
+INSERT INTO gates (kind, ref, job) VALUES (?, ?, ?) ON CONFLICT DO NOTHING
+
+-- name: gatesOf
+SELECT kind, ref FROM gates WHERE job = ? ORDER BY kind, ref
+
+-- name: removeGatesOf
+DELETE FROM gates WHERE job = ?
+
+-- name: openGates
+DELETE FROM gates WHERE kind IN ('dedupe', 'overlap', 'parent') AND ref = ? RETURNING job
+
+-- name: placeHolder
+SELECT job FROM places WHERE kind = 'serial' AND ref = ?
+
+-- name: takePlace
+INSERT INTO places (kind, ref, job) VALUES ('serial', ?, ?)
+
+-- name: leavePlace
+DELETE FROM places WHERE kind = 'serial' AND ref = ? AND job = ?
+
+-- Who waits for the place: the earliest due first, then the one made first.
+-- name: nextInLine
+SELECT jobs.seq FROM gates JOIN jobs ON jobs.seq = gates.job
+WHERE gates.kind = 'serial' AND gates.ref = ? ORDER BY jobs.due_at, jobs.seq LIMIT 1
+
+-- name: removeSerialGate
+DELETE FROM gates WHERE kind = 'serial' AND ref = ? AND job = ?
+
+-- name: wakeSchedules
+UPDATE schedules SET due_at = ? WHERE waits_for = ? AND (due_at IS NULL OR due_at > ?)
+
+-- name: promotable
+SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, serial, percent
+FROM jobs INDEXED BY jobs_waiting
+WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND due_at <= ? ORDER BY due_at, seq LIMIT ?
+
+-- name: nextDue
+SELECT min(due_at) AS at FROM jobs INDEXED BY jobs_waiting WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING')
+
+-- name: overdue
+SELECT seq FROM jobs INDEXED BY jobs_deadline
+WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < ? ORDER BY expire_at LIMIT ?
+
+-- name: nextDeadline
+SELECT min(expire_at) AS at FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL

@@ -1,0 +1,16 @@
+-- name: beat
+UPDATE jobs SET lease_until = :leaseUntil, begun_at = CASE WHEN :begun THEN coalesce(begun_at, :now) ELSE begun_at END
+WHERE id = :id AND fence = :fence AND status = 'RUNNING'
+RETURNING cancel_requested_at
+
+-- name: over
+SELECT seq FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND lease_until <= ? ORDER BY lease_until LIMIT ?
+
+-- The attempt keeps its node and its beginning: the reaper settles it, it does not run it.
+-- name: takeOver
+UPDATE jobs SET fence = :fence, lease_until = :leaseUntil, token = NULL WHERE seq = :seq
+RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
+  losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at
+
+-- name: nextEnd
+SELECT min(lease_until) AS at FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL

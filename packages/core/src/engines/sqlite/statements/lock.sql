@@ -1,0 +1,16 @@
+-- name: read
+SELECT fence, until, token, holder FROM locks WHERE name = ?
+
+-- name: take
+INSERT INTO locks (name, fence, until, token, holder) VALUES (:name, :fence, :until, :token, :holder)
+ON CONFLICT (name) DO UPDATE SET
+  fence = excluded.fence, until = excluded.until, token = excluded.token, holder = excluded.holder
+
+-- name: renew
+UPDATE locks SET until = ? WHERE name = ? AND fence = ?
+
+-- name: release
+DELETE FROM locks WHERE name = ? AND fence = ?
+
+-- name: prune
+DELETE FROM locks WHERE name IN (SELECT name FROM locks WHERE until < ? LIMIT ?)

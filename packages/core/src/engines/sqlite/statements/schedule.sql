@@ -1,0 +1,72 @@
+-- name: read
+SELECT * FROM schedules WHERE id = ?
+
+-- name: generation
+SELECT generation FROM generations WHERE id = ?
+
+-- name: setGeneration
+INSERT INTO generations (id, generation) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET generation = excluded.generation
+
+-- name: insert
+INSERT INTO schedules (id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at)
+VALUES (:id, :app, :tenant, :name, :generation, 1, :spec, :state, :due, :waitsFor, :now, :now)
+
+-- A new version ends the lease of whoever is deciding by the old one.
+-- name: update
+UPDATE schedules SET app = :app, tenant = :tenant, name = :name, version = version + 1, spec = :spec, state = :state,
+  due_at = :due, waits_for = :waitsFor, updated_at = :now, lease_until = NULL, token = NULL, node = NULL
+WHERE id = :id
+
+-- name: delete
+DELETE FROM schedules WHERE id = ?
+
+-- name: due
+SELECT * FROM schedules INDEXED BY schedules_due
+WHERE due_at IS NOT NULL AND due_at <= :now AND (lease_until IS NULL OR lease_until <= :steady)
+ORDER BY due_at LIMIT :limit
+
+-- name: byToken
+SELECT * FROM schedules WHERE token = ? AND lease_until IS NOT NULL
+
+-- name: lease
+UPDATE schedules SET fence = :fence, lease_until = :leaseUntil, token = :token, node = :node
+WHERE id = :id AND (lease_until IS NULL OR lease_until <= :steady)
+
+-- name: nextDue
+SELECT min(due_at) AS at FROM schedules INDEXED BY schedules_due
+WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= :steady)
+
+-- name: fire
+UPDATE schedules SET state = :state, due_at = :due, waits_for = :waitsFor, version = version + 1, updated_at = :now,
+  lease_until = NULL, token = NULL, node = NULL
+WHERE id = :id AND version = :version AND fence = :fence
+
+-- name: active
+SELECT id, status, slot, origin, due_at, cancel_requested_at FROM jobs INDEXED BY jobs_schedule
+WHERE schedule_id = ? ORDER BY seq LIMIT 10
+
+-- name: activeCount
+SELECT count(*) AS count FROM jobs INDEXED BY jobs_schedule WHERE schedule_id = ?
+
+-- name: unstarted
+SELECT id FROM jobs INDEXED BY jobs_schedule WHERE schedule_id = ? AND started_at IS NULL
+
+-- name: addSlot
+INSERT INTO slots (schedule_id, generation, from_at, to_at, count, decision, reason, node, job_id, decided_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- The newest row, to lengthen it when the next slots have the same decision.
+-- name: lastSlot
+SELECT from_at, to_at, count, decision, reason, job_id FROM slots
+WHERE schedule_id = ? AND generation = ? ORDER BY from_at DESC LIMIT 1
+
+-- name: extendSlot
+UPDATE slots SET to_at = ?, count = ? WHERE schedule_id = ? AND generation = ? AND from_at = ?
+
+-- name: slots
+SELECT generation, from_at, to_at, count, decision, reason, node, job_id, decided_at FROM slots
+WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, from_at DESC LIMIT ?
+
+-- name: pruneSlots
+DELETE FROM slots WHERE (schedule_id, generation, from_at) IN (
+  SELECT schedule_id, generation, from_at FROM slots WHERE decided_at < ? LIMIT ?)

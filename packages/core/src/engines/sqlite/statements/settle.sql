@@ -1,0 +1,19 @@
+-- What became of an attempt that does not end the job.
+-- name: again
+UPDATE jobs SET
+  status = :status, reason = :reason, rank = :rank, due_at = :due, updated_at = :now, solo = :solo,
+  lease_until = NULL, token = NULL, attempt = :attempt, spent = :spent, losses = :losses, begun_losses = :begunLosses,
+  started_at = CASE WHEN :attempt = 0 THEN NULL ELSE started_at END,
+  lateness_ms = CASE WHEN :attempt = 0 THEN NULL ELSE lateness_ms END,
+  percent = coalesce(:percent, percent), message = coalesce(:message, message),
+  step = coalesce(:step, step), step_of = coalesce(:stepOf, step_of),
+  error = coalesce(:error, error),
+  attempts = CASE WHEN :entry IS NULL THEN attempts ELSE json_insert(attempts, '$[#]', json(:entry)) END
+WHERE seq = :seq
+
+-- Keeps the newest attempts only; a job that is lost or put off for years must not grow without bound.
+-- name: trimAttempts
+UPDATE jobs SET attempts = json_remove(attempts, '$[0]') WHERE seq = ? AND json_array_length(attempts) > 50
+
+-- name: settledBefore
+SELECT fence FROM finished WHERE id = ?

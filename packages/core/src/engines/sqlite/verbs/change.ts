@@ -1,0 +1,264 @@
+import type {
+  Actor,
+  CancelInput,
+  ChangedItem,
+  ChangedReply,
+  ChangeInput,
+  ChangeReply,
+  GroupReply,
+  JobTarget,
+  ReplayInput,
+  RescheduleInput,
+} from '../../../engine.ts';
+import { toPlainError } from '../../../errors.ts';
+import type { JobStatus } from '../../../job.ts';
+import { audit } from '../audit.ts';
+import { statements } from '../generated.ts';
+import { enter, finish, type LifeRow, readLife, setFree } from '../life.ts';
+import { attemptsOf, type JobRow } from '../rows.ts';
+import type { Work } from '../work.ts';
+import { dueAtOf, moveDue } from './enqueue.ts';
+import { pageOfIds } from './list.ts';
+
+/** Who does something to a job, and why. */
+interface Act {
+  actor: Actor;
+  note: string | null;
+}
+
+/** See the contract. */
+export function cancel(work: Work, input: CancelInput): Omit<ChangedReply, 'now'> {
+  return byGroup(work, input.groups, (group) =>
+    group.targets.map((target) => cancelTarget(work, target, group.mode, group)),
+  );
+}
+
+/** See the contract. */
+export function reschedule(work: Work, input: RescheduleInput): Omit<ChangedReply, 'now'> {
+  return byGroup(work, input.groups, (group) =>
+    group.targets.map((target) =>
+      onTarget(work, target, (row) => {
+        if (row.status === 'RUNNING') return { ...briefOf(row), result: 'refused' };
+        const dueAt = dueAtOf(work, group.due);
+        if (dueAt === row.due_at) return { ...briefOf(row), result: 'unchanged' };
+        const act = { actor: group.actor, note: null };
+        const status = moveDue(work, row, dueAt, 'rescheduled');
+        auditJob(work, act, 'reschedule', row, { status, dueAt });
+        return { id: row.id, result: 'changed', status, dueAt };
+      }),
+    ),
+  );
+}
+
+/** See the contract. */
+export function replay(work: Work, input: ReplayInput): Omit<ChangedReply, 'now'> {
+  return byGroup(work, input.groups, (group) => group.ids.map((id) => replayJob(work, id, group)));
+}
+
+/** See the contract. */
+export function change(work: Work, input: ChangeInput): Omit<ChangeReply, 'now'> {
+  const page = pageOfIds(work, input.filter, input.cursor, input.limit);
+  const ids: string[] = [];
+  let refused = 0;
+  for (const id of page.ids) {
+    const applies = input.dryRun ? allows(work, id, input.action) : act(work, id, input);
+    if (applies) ids.push(id);
+    else refused += 1;
+  }
+  return { changed: ids.length, refused, ids, nextCursor: page.nextCursor };
+}
+
+function act(work: Work, id: string, input: ChangeInput): boolean {
+  if (!allows(work, id, input.action)) return false;
+  switch (input.action) {
+    case 'cancel':
+    case 'terminate':
+      cancelTarget(work, { id }, input.action === 'cancel' ? 'ask' : 'terminate', input);
+      return true;
+    case 'replay':
+      replayJob(work, id, input);
+      return true;
+    case 'discard':
+      work.run(statements.change.discard, { id, now: work.now });
+      auditFinished(work, input, 'discard', id, { dead: true }, { dead: false });
+      return true;
+    case 'delete':
+      deleteJob(work, id, input);
+      return true;
+  }
+}
+
+/** Whether an action may be done to a job as it stands. */
+function allows(work: Work, id: string, action: ChangeInput['action']): boolean {
+  const live = readLife(work, id);
+  if (action === 'cancel' || action === 'terminate') return live !== undefined;
+  // A running job is somebody's: it is cancelled first, then deleted.
+  if (action === 'delete') return live === undefined || live.status !== 'RUNNING';
+  const ended = work.get<{ status: JobStatus; dead: number }>(statements.job.finishedBrief, id);
+  if (ended === undefined) return false;
+  return action === 'replay' ? ended.status !== 'COMPLETED' : ended.dead === 1;
+}
+
+function deleteJob(work: Work, id: string, act: Act): void {
+  const live = readLife(work, id);
+  if (live !== undefined) {
+    auditJob(work, act, 'delete', live, null);
+    work.run(statements.job.remove, live.seq);
+    work.changed(live.id, live.type, 'CANCELLED', 'deleted', live.percent);
+    setFree(work, live, 'deleted');
+  } else {
+    const row = work.get<JobRow>(statements.job.finished, id) as JobRow;
+    auditFinished(work, act, 'delete', id, { status: row.status }, null);
+    work.run(statements.job.removeFinished, id);
+    work.changed(row.id, row.type, row.status, 'deleted', row.percent);
+  }
+  forget(work, id);
+}
+
+/** Removes what is kept beside a job. */
+export function forget(work: Work, id: string): void {
+  work.run(statements.job.removeLogs, id);
+  work.run(statements.job.removeChildren, id);
+  work.run(statements.job.removeJournal, `job:${id}`);
+}
+
+/** Cancels what a target names; a key names its holder and the follow-up behind it. */
+export function cancelTarget(
+  work: Work,
+  target: JobTarget,
+  mode: 'ask' | 'terminate',
+  act: Act,
+): ChangedItem {
+  if ('key' in target) {
+    const at = [target.type, target.tenant ?? '', target.key] as const;
+    const followId = work.get<{ follow_id: string | null }>(statements.dedupe.holder, ...at)?.follow_id;
+    const follow = followId == null ? undefined : readLife(work, followId);
+    // First, or the end of the holder would let it run.
+    if (follow !== undefined) cancelJob(work, follow, mode, act);
+  }
+  const item = onTarget(work, target, (row) => cancelJob(work, row, mode, act));
+  // A repeat of a cancel that took effect.
+  return item.result === 'refused' && item.status === 'CANCELLED' ? { ...item, result: 'unchanged' } : item;
+}
+
+/** Cancels one live job. */
+export function cancelJob(work: Work, row: LifeRow, mode: 'ask' | 'terminate', act: Act): ChangedItem {
+  if (row.status === 'RUNNING' && mode === 'ask') {
+    if (row.cancel_requested_at !== null) return { ...briefOf(row), result: 'unchanged' };
+    work.run(statements.change.askCancel, { seq: row.seq, now: work.now, actor: act.actor });
+    auditJob(work, act, 'cancel', row, { status: row.status, cancelRequestedAt: work.now });
+    work.changed(row.id, row.type, row.status, 'cancel-asked', row.percent);
+    work.hints.add('cancel');
+    return { ...briefOf(row), result: 'asked' };
+  }
+  auditJob(work, act, mode === 'ask' ? 'cancel' : 'terminate', row, { status: 'CANCELLED' });
+  finish(work, row, {
+    status: 'CANCELLED',
+    reason: 'cancelled',
+    cancelledBy: act.actor,
+    // A running attempt must not be able to settle any more.
+    fence: row.status === 'RUNNING' ? work.fences(1) : row.fence,
+  });
+  if (row.status === 'RUNNING') work.hints.add('cancel');
+  return { id: row.id, result: 'changed', status: 'CANCELLED', dueAt: row.due_at };
+}
+
+function replayJob(work: Work, id: string, act: Act): ChangedItem {
+  const live = readLife(work, id);
+  // Still waiting or running: also the answer to a repeat of a replay that took effect.
+  if (live !== undefined)
+    return { ...briefOf(live), result: live.reason === 'replayed' ? 'unchanged' : 'refused' };
+  const row = work.get<JobRow>(statements.job.finished, id);
+  if (row === undefined) return missing(id);
+  if (row.status === 'COMPLETED') return { id, result: 'refused', status: row.status, dueAt: row.due_at };
+  const error = row.error === null ? null : JSON.parse(row.error);
+  const attempts = JSON.stringify(attemptsOf(row, error).slice(-50));
+  work.run(statements.change.revive, { id, now: work.now, fence: work.fences(1), attempts });
+  work.run(statements.job.removeFinished, id);
+  const revived = readLife(work, id) as LifeRow;
+  if (row.dedupe_key !== null) holdKeyAgain(work, revived, row.dedupe_key);
+  auditFinished(work, act, 'replay', id, { status: row.status }, { status: 'PENDING' });
+  const status = enter(work, revived, 'replayed');
+  return { id, result: 'changed', status, dueAt: work.now };
+}
+
+/** A replayed job holds its key again, unless another one has taken it since. */
+function holdKeyAgain(work: Work, row: LifeRow, key: string): void {
+  const at = [row.type, row.tenant ?? '', key] as const;
+  if (work.get(statements.dedupe.holder, ...at) === undefined) {
+    work.run(statements.dedupe.hold, ...at, row.id, null, work.now);
+  }
+}
+
+function onTarget(work: Work, target: JobTarget, fn: (row: LifeRow) => ChangedItem): ChangedItem {
+  const id = 'id' in target ? target.id : holderOf(work, target);
+  if (id === null) return missing(null);
+  const row = readLife(work, id);
+  if (row !== undefined) return fn(row);
+  const ended = work.get<{ status: JobStatus; due_at: number }>(statements.job.finishedBrief, id);
+  if (ended === undefined) return missing(id);
+  return { id, result: 'refused', status: ended.status, dueAt: ended.due_at };
+}
+
+/** The id of the job that holds a dedupe key at this instant. */
+export function holderOf(
+  work: Work,
+  { type, tenant, key }: { type: string; tenant: string | null; key: string },
+): string | null {
+  const held = work.get<{ job_id: string; until_at: number | null }>(
+    statements.dedupe.holder,
+    type,
+    tenant ?? '',
+    key,
+  );
+  if (held === undefined || (held.until_at !== null && held.until_at <= work.now)) return null;
+  return held.job_id;
+}
+
+function briefOf(row: LifeRow): { id: string; status: JobStatus; dueAt: number } {
+  return { id: row.id, status: row.status, dueAt: row.due_at };
+}
+
+function missing(id: string | null): ChangedItem {
+  return { id, result: 'missing', status: null, dueAt: null };
+}
+
+function byGroup<Group>(
+  work: Work,
+  groups: Group[],
+  fn: (group: Group) => ChangedItem[],
+): { groups: GroupReply<ChangedItem>[] } {
+  return {
+    groups: groups.map((group): GroupReply<ChangedItem> => {
+      try {
+        return { ok: true, items: work.attempt(() => fn(group)) };
+      } catch (error) {
+        if ((error as { code?: string }).code === 'group_refused')
+          return { ok: false, error: toPlainError(error) };
+        throw error;
+      }
+    }),
+  };
+}
+
+function auditJob(
+  work: Work,
+  { actor, note }: Act,
+  action: string,
+  row: LifeRow,
+  after: object | null,
+): void {
+  const before = { status: row.status, dueAt: row.due_at };
+  audit(work, { actor, note, action, subject: `job:${row.id}`, before, after });
+}
+
+function auditFinished(
+  work: Work,
+  { actor, note }: Act,
+  action: string,
+  id: string,
+  before: object,
+  after: object | null,
+): void {
+  audit(work, { actor, note, action, subject: `job:${id}`, before, after });
+}

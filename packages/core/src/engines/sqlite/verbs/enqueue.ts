@@ -1,0 +1,221 @@
+import type { Due, EnqueuedItem, EnqueueInput, EnqueueReply, GroupReply, JobSpec } from '../../../engine.ts';
+import { dulyError, toPlainError } from '../../../errors.ts';
+import type { JobStatus } from '../../../job.ts';
+import { statements } from '../generated.ts';
+import { enter, type LifeRow, leaveSerial, place, readLife, serialRef } from '../life.ts';
+import type { Work } from '../work.ts';
+import { claimReady } from './claim.ts';
+
+/** The instant a due time means in this transaction. */
+export function dueAtOf(work: Work, due: Due): number {
+  return 'at' in due ? due.at : work.now + due.inMs;
+}
+
+/** See the contract. */
+export function enqueue(work: Work, input: EnqueueInput): Omit<EnqueueReply, 'now'> {
+  const groups = input.groups.map((group): GroupReply<EnqueuedItem> => {
+    const make = () => group.jobs.map((spec) => makeJob(work, spec, input.repeat === true));
+    // A lone plain insert cannot be half done; anything more gets a savepoint, so that groups fail alone.
+    if (group.jobs.length === 1 && isPlain(group.jobs[0] as JobSpec)) return { ok: true, items: make() };
+    try {
+      return { ok: true, items: work.attempt(make) };
+    } catch (error) {
+      // A store that is full or broken fails the whole call; a refusal only this group.
+      if ((error as { code?: string }).code === 'group_refused')
+        return { ok: false, error: toPlainError(error) };
+      throw error;
+    }
+  });
+  const claimed = input.claim === undefined ? [] : claimReady(work, input.claim, false).claimed;
+  return { groups, claimed };
+}
+
+function isPlain(spec: JobSpec): boolean {
+  return spec.dedupe === null && spec.parent === null && spec.gates.length === 0 && spec.serial === null;
+}
+
+/** Makes one job, or finds the one that keeps the same promise already. */
+export function makeJob(work: Work, spec: JobSpec, repeat: boolean): EnqueuedItem {
+  if (repeat) {
+    const known = findBrief(work, spec.id);
+    if (known !== undefined) return { ...known, deduped: false };
+  }
+  if (spec.parent !== null && spec.parent.key !== null) {
+    const child = work.get<{ job_id: string }>(statements.job.child, spec.parent.id, spec.parent.key);
+    if (child !== undefined) return childItem(work, spec, child.job_id);
+  }
+  if (spec.dedupe !== null) return makeDeduped(work, spec);
+  return insertJob(work, spec, []);
+}
+
+function childItem(work: Work, spec: JobSpec, id: string): EnqueuedItem {
+  const known = findBrief(work, id);
+  if (known !== undefined) return { ...known, deduped: id !== spec.id };
+  // The child is past its retention, but the promise was kept.
+  return { id, status: 'COMPLETED', dueAt: work.now, deduped: true };
+}
+
+function findBrief(work: Work, id: string): Omit<EnqueuedItem, 'deduped'> | undefined {
+  const row =
+    work.get<{ status: JobStatus; due_at: number }>(statements.job.life, id) ??
+    work.get<{ status: JobStatus; due_at: number }>(statements.job.finishedBrief, id);
+  return row && { id, status: row.status, dueAt: row.due_at };
+}
+
+interface HeldKey {
+  job_id: string;
+  until_at: number | null;
+  ended: JobStatus | null;
+  follow_id: string | null;
+}
+
+function makeDeduped(work: Work, spec: JobSpec): EnqueuedItem {
+  const dedupe = spec.dedupe as NonNullable<JobSpec['dedupe']>;
+  const at = [spec.type, spec.tenant ?? '', dedupe.key] as const;
+  const until = dedupe.forMs === null ? null : work.now + dedupe.forMs;
+  const held = work.get<HeldKey>(statements.dedupe.holder, ...at);
+  const take = () => {
+    const item = insertJob(work, spec, []);
+    work.run(statements.dedupe.hold, ...at, spec.id, until, work.now);
+    return item;
+  };
+  if (held === undefined || (held.until_at !== null && held.until_at <= work.now)) return take();
+
+  const holder = findBrief(work, held.job_id);
+  if (held.job_id === spec.id && holder !== undefined) return { ...holder, deduped: false };
+  if (dedupe.mode === 'drop') {
+    return holder !== undefined
+      ? { ...holder, deduped: true }
+      : // The key outlives the history of its holder.
+        { id: held.job_id, status: held.ended ?? 'COMPLETED', dueAt: work.now, deduped: true };
+  }
+  const live = readLife(work, held.job_id);
+  // Nothing is left to replace, and nothing to wait for: the new job takes the key over.
+  if (live === undefined) return take();
+  if (live.started_at === null) return replaceJob(work, live, spec);
+  if (held.follow_id !== null) {
+    if (held.follow_id === spec.id) {
+      return { ...(findBrief(work, spec.id) as EnqueuedItem), deduped: false };
+    }
+    return replaceJob(work, readLife(work, held.follow_id) as LifeRow, spec);
+  }
+  const item = insertJob(work, spec, [{ kind: 'dedupe', ref: live.id }]);
+  work.run(statements.dedupe.follow, spec.id, until, ...at);
+  return item;
+}
+
+/** Gives an unstarted job what a later call under the same key wants. */
+function replaceJob(work: Work, row: LifeRow, spec: JobSpec): EnqueuedItem {
+  const dedupe = spec.dedupe as NonNullable<JobSpec['dedupe']>;
+  const wanted = dueAtOf(work, spec.due);
+  const latest =
+    dedupe.mode === 'extend' && dedupe.maxWaitMs !== null ? row.created_at + dedupe.maxWaitMs : wanted;
+  const dueAt = Math.min(wanted, latest);
+  work.run(statements.dedupe.replace, {
+    seq: row.seq,
+    version: spec.version,
+    queue: spec.queue,
+    priority: spec.priority,
+    rankOffset: spec.rankOffsetMs,
+    maxAttempts: spec.policy.maxAttempts,
+    policy: JSON.stringify(spec.policy),
+    metadata: spec.metadata,
+    input: spec.input,
+    expire: spec.startDeadlineMs === null ? null : dueAt + spec.startDeadlineMs,
+    now: work.now,
+  });
+  const status = moveDue(work, { ...row, rank_offset: spec.rankOffsetMs }, dueAt, 'replaced');
+  return { id: row.id, status, dueAt, deduped: true };
+}
+
+/** Moves a waiting job to another instant; answers its status afterwards. */
+export function moveDue(work: Work, row: LifeRow, dueAt: number, event: string): JobStatus {
+  const moved = { ...row, due_at: dueAt };
+  if (row.status === 'BLOCKED') return place(work, moved, { status: 'BLOCKED', ready: false, event });
+  if (row.status === 'RETRYING') {
+    return place(work, moved, { status: 'RETRYING', ready: dueAt <= work.now, event });
+  }
+  if (dueAt <= work.now) return enter(work, moved, event);
+  // Until it is due again it does not compete for its serial place.
+  leaveSerial(work, row);
+  return place(work, moved, { status: 'SCHEDULED', ready: false, event });
+}
+
+/** Inserts a job into the place its due time and gates give it. */
+export function insertJob(work: Work, spec: JobSpec, moreGates: JobSpec['gates']): EnqueuedItem {
+  const dueAt = dueAtOf(work, spec.due);
+  const gates = [...spec.gates.filter((gate) => isShut(work, gate.kind, gate.ref)), ...moreGates];
+  const isDue = dueAt <= work.now;
+  const serialTaken = gates.length === 0 && isDue && spec.serial !== null && isPlaceTaken(work, spec);
+  const status: JobStatus = gates.length > 0 || serialTaken ? 'BLOCKED' : isDue ? 'PENDING' : 'SCHEDULED';
+  const { slot } = spec;
+  const seq = work.insert(
+    statements.job.insert,
+    spec.id,
+    spec.type,
+    spec.version,
+    spec.queue,
+    spec.tenant,
+    spec.priority,
+    status,
+    status === 'PENDING' ? dueAt + spec.rankOffsetMs : null,
+    spec.rankOffsetMs,
+    dueAt,
+    spec.startDeadlineMs === null ? null : dueAt + spec.startDeadlineMs,
+    work.now,
+    work.now,
+    spec.policy.maxAttempts,
+    spec.origin,
+    spec.dedupe?.key ?? null,
+    spec.serial,
+    spec.parent?.id ?? null,
+    spec.parent?.key ?? null,
+    spec.copyOf,
+    slot?.scheduleId ?? null,
+    slot === null ? null : JSON.stringify(slot),
+    JSON.stringify(spec.policy),
+    spec.metadata,
+    spec.input,
+  );
+  if (seq === null) return existing(work, spec);
+  for (const gate of gates) work.run(statements.job.addGate, gate.kind, gate.ref, seq);
+  if (serialTaken)
+    work.run(statements.job.addGate, 'serial', serialRef(spec.tenant, spec.serial as string), seq);
+  else if (status === 'PENDING' && spec.serial !== null) {
+    work.run(statements.job.takePlace, serialRef(spec.tenant, spec.serial), seq);
+  }
+  if (spec.parent !== null && spec.parent.key !== null) {
+    work.run(statements.job.addChild, spec.parent.id, spec.parent.key, spec.id);
+  }
+  work.changed(spec.id, spec.type, status, 'made', 0);
+  // Also for later ones: a sleeping node may have to wake earlier than it thought.
+  if (status !== 'BLOCKED') work.hints.add('jobs');
+  return { id: spec.id, status, dueAt, deduped: false };
+}
+
+/** The same id again: the same promise, unless it says something else. */
+function existing(work: Work, spec: JobSpec): EnqueuedItem {
+  const row = work.get<{ type: string; status: JobStatus; due_at: number }>(statements.job.life, spec.id) as {
+    type: string;
+    status: JobStatus;
+    due_at: number;
+  };
+  if (row.type !== spec.type) {
+    throw dulyError('group_refused', {
+      message: `Job "${spec.id}" exists already with type "${row.type}", not "${spec.type}".`,
+      hint: 'Ids are made by the client, one per promise. Make a new id for a new job.',
+      details: { id: spec.id },
+    });
+  }
+  return { id: spec.id, status: row.status, dueAt: row.due_at, deduped: false };
+}
+
+function isShut(work: Work, kind: string, ref: string): boolean {
+  if (kind === 'serial') return false;
+  return readLife(work, ref) !== undefined;
+}
+
+function isPlaceTaken(work: Work, spec: JobSpec): boolean {
+  const ref = serialRef(spec.tenant, spec.serial as string);
+  return work.get(statements.job.placeHolder, ref) !== undefined;
+}

@@ -1,0 +1,117 @@
+import type { AttemptRecord, ExchangeInput, ExchangeReply, Settlement } from '../../../engine.ts';
+import { canTransition, isTerminal } from '../../../job.ts';
+import { statements } from '../generated.ts';
+import { enter, finish, type LifeRow, leaveSerial, readLife } from '../life.ts';
+import type { Work } from '../work.ts';
+import { type ClaimResult, claimReady } from './claim.ts';
+import { dueAtOf } from './enqueue.ts';
+import { appendLogs } from './report.ts';
+
+/** See the contract. */
+export function exchange(work: Work, input: ExchangeInput): Omit<ExchangeReply, 'now'> {
+  const repeat = input.repeat === true;
+  const settled = input.settle.map((settlement) => settle(work, settlement, repeat));
+  const nothing: ClaimResult = { claimed: [], more: false, soloSinceAt: null };
+  const result = input.claim === null ? nothing : claimReady(work, input.claim, repeat);
+  const nextDueAt = work.get<{ at: number | null }>(statements.job.nextDue)?.at ?? null;
+  return { settled, ...result, nextDueAt };
+}
+
+/** Records what became of one attempt, if its lease still holds. */
+function settle(work: Work, settlement: Settlement, repeat: boolean): 'done' | 'lost' {
+  const row = readLife(work, settlement.id);
+  if (row === undefined) {
+    if (!repeat) return 'lost';
+    const before = work.get<{ fence: number }>(statements.settle.settledBefore, settlement.id);
+    return before?.fence === settlement.fence ? 'done' : 'lost';
+  }
+  if (row.fence !== settlement.fence) return 'lost';
+  // Same fence, but no longer running: this very attempt was settled before.
+  if (row.status !== 'RUNNING') return repeat ? 'done' : 'lost';
+  if (!canTransition('RUNNING', settlement.to)) return 'lost';
+
+  const spent = row.spent + (settlement.spends ? 1 : 0);
+  const losses = row.losses + (settlement.loss === 'none' ? 0 : 1);
+  const begunLosses = row.begun_losses + (settlement.loss === 'begun' ? 1 : 0);
+  if (settlement.report !== null) appendLogs(work, row, settlement.report.logs);
+  if (isTerminal(settlement.to)) {
+    finish(work, row, {
+      status: settlement.to,
+      reason: settlement.reason,
+      result: settlement.result,
+      error: settlement.error,
+      report: settlement.report,
+      spent,
+      losses,
+      begunLosses,
+      event: settlement.loss === 'none' ? undefined : 'lost',
+    });
+  } else {
+    goAgain(work, row, settlement, { spent, losses, begunLosses });
+  }
+  return 'done';
+}
+
+const events: Record<string, string> = {
+  snoozed: 'snoozed',
+  released: 'released',
+  lost: 'lost',
+};
+
+function goAgain(
+  work: Work,
+  row: LifeRow,
+  settlement: Settlement,
+  counts: { spent: number; losses: number; begunLosses: number },
+): void {
+  const { to } = settlement;
+  const isRelease = to === 'PENDING';
+  // A released job keeps its due time, and so its place in the order.
+  const due = settlement.due === null ? row.due_at : dueAtOf(work, settlement.due);
+  const isReady = isRelease || (to === 'RETRYING' && due <= work.now);
+  const progress = settlement.report?.progress ?? null;
+  const unstarted = isRelease && !settlement.started;
+  work.run(statements.settle.again, {
+    seq: row.seq,
+    status: to,
+    reason: settlement.reason,
+    rank: isReady ? due + row.rank_offset : null,
+    due,
+    now: work.now,
+    // Two losses after a written beginning: the next may end it, so it runs where nobody else can be the cause.
+    solo: counts.begunLosses >= 2 ? 2 : counts.losses >= 1 ? 1 : 0,
+    attempt: unstarted ? row.attempt - 1 : row.attempt,
+    spent: counts.spent,
+    losses: counts.losses,
+    begunLosses: counts.begunLosses,
+    percent: progress?.percent ?? null,
+    message: progress?.message ?? null,
+    step: progress?.step ?? null,
+    stepOf: progress?.of ?? null,
+    error: settlement.error === null ? null : JSON.stringify(settlement.error),
+    entry: unstarted ? null : attemptEntry(work, row, settlement),
+  });
+  work.run(statements.settle.trimAttempts, row.seq);
+  work.changed(row.id, row.type, to, events[settlement.reason] ?? 'failed', progress?.percent ?? row.percent);
+  work.hints.add('jobs');
+  if (to === 'SCHEDULED') {
+    // Put off: it competes for its serial place again when it is due.
+    leaveSerial(work, row);
+    if (due <= work.now)
+      enter(work, { ...row, status: 'SCHEDULED', reason: settlement.reason, due_at: due }, 'due');
+  }
+}
+
+function attemptEntry(work: Work, row: LifeRow, settlement: Settlement): string {
+  const entry: AttemptRecord = {
+    n: row.attempt,
+    node: row.node ?? '',
+    fence: row.fence,
+    startedAt: row.claimed_at ?? work.now,
+    begunAt: row.begun_at,
+    endedAt: work.now,
+    reason: settlement.reason,
+    error: settlement.error,
+  };
+  return JSON.stringify(entry);
+}

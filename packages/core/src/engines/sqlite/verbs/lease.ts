@@ -1,0 +1,54 @@
+import type { Beat, HeartbeatInput, HeartbeatReply, ReapInput, ReapReply } from '../../../engine.ts';
+import { statements } from '../generated.ts';
+import { expireOverdue, promote } from '../life.ts';
+import type { Work } from '../work.ts';
+import { type LeasedRow, toClaimedJob } from './claim.ts';
+
+/** See the contract. A lease holds until someone takes it over, so a late beat that nobody forestalled still renews it. */
+export function heartbeat(work: Work, input: HeartbeatInput): Omit<HeartbeatReply, 'now'> {
+  const leases = input.leases.map(({ id, fence, begun }): Beat => {
+    const row = work.get<{ cancel_requested_at: number | null }>(statements.lease.beat, {
+      id,
+      fence,
+      begun: begun ? 1 : 0,
+      leaseUntil: work.steady + input.leaseMs,
+      now: work.now,
+    });
+    if (row === undefined) return { state: 'lost' };
+    return row.cancel_requested_at === null
+      ? { state: 'kept' }
+      : { state: 'cancel', requestedAt: row.cancel_requested_at };
+  });
+  return { leases };
+}
+
+/** See the contract. */
+export function reap(work: Work, input: ReapInput): Omit<ReapReply, 'now'> {
+  const expired = expireOverdue(work, input.limit);
+  const promoted = promote(work, input.limit);
+  const over = work.all<{ seq: number }>(statements.lease.over, work.steady, input.limit);
+  const first = over.length === 0 ? 0 : work.fences(over.length);
+  const jobs = over.map(({ seq }, index) =>
+    toClaimedJob(
+      work.get<LeasedRow>(statements.lease.takeOver, {
+        seq,
+        fence: first + index,
+        leaseUntil: work.steady + input.leaseMs,
+      }) as LeasedRow,
+    ),
+  );
+  const more = [expired, promoted, jobs.length].some((count) => count >= input.limit);
+  return { jobs, expired, promoted, more, nextAt: nextAt(work) };
+}
+
+/** When the next lease or start deadline ends, in the store's time. */
+function nextAt(work: Work): number | null {
+  const lease = work.get<{ at: number | null }>(statements.lease.nextEnd)?.at ?? null;
+  const deadline = work.get<{ at: number | null }>(statements.job.nextDeadline)?.at ?? null;
+  const instants = [
+    lease === null ? null : lease - work.steady + work.now,
+    deadline === null ? null : deadline + 1,
+  ];
+  const known = instants.filter((at) => at !== null);
+  return known.length === 0 ? null : Math.min(...known);
+}

@@ -1,0 +1,225 @@
+import type {
+  AuditInput,
+  AuditReply,
+  Change,
+  ChangesInput,
+  ChangesReply,
+  Count,
+  CountsInput,
+  CountsReply,
+  GetInput,
+  GetReply,
+  HolderInput,
+  JobFilter,
+  JobRecord,
+  ListInput,
+  ListReply,
+  StatsInput,
+  StatsReply,
+} from '../../../engine.ts';
+import { dulyError } from '../../../errors.ts';
+import { type JobStatus, jobStatuses } from '../../../job.ts';
+import { statements } from '../generated.ts';
+import { jobWhere } from '../job-where.ts';
+import { type JobRow, toJobRecord } from '../rows.ts';
+import type { ChangeEntry, Work } from '../work.ts';
+import { holderOf } from './change.ts';
+
+/** See the contract. */
+export function get(work: Work, input: GetInput): Omit<GetReply, 'now'> {
+  return { jobs: input.ids.map((id) => readJob(work, id)) };
+}
+
+/** See the contract. */
+export function holder(work: Work, input: HolderInput): Omit<GetReply, 'now'> {
+  const id = holderOf(work, input);
+  return { jobs: [id === null ? null : readJob(work, id)] };
+}
+
+function readJob(work: Work, id: string): JobRecord | null {
+  const row = work.get<JobRow>(statements.job.live, id) ?? work.get<JobRow>(statements.job.finished, id);
+  return row === undefined ? null : toJobRecord(work, row);
+}
+
+/** See the contract. */
+export function list(work: Work, input: ListInput): Omit<ListReply, 'now'> {
+  const page = pageOf<JobRow>(work, '*', input.filter, input.cursor, input.limit);
+  return { jobs: page.rows.map((row) => toJobRecord(work, row)), nextCursor: page.nextCursor };
+}
+
+/** One page of the ids that match, newest made first. */
+export function pageOfIds(
+  work: Work,
+  filter: JobFilter,
+  cursor: string | null,
+  limit: number,
+): { ids: string[]; nextCursor: string | null } {
+  const page = pageOf<{ id: string }>(work, 'id', filter, cursor, limit);
+  return { ids: page.rows.map((row) => row.id), nextCursor: page.nextCursor };
+}
+
+// Ids are time-ordered, so both tables are read backwards along their id index and merged.
+function pageOf<Row extends { id: string }>(
+  work: Work,
+  columns: string,
+  filter: JobFilter,
+  cursor: string | null,
+  limit: number,
+): { rows: Row[]; nextCursor: string | null } {
+  const before = cursor === null ? null : readCursor(cursor);
+  const rows = (['jobs', 'finished'] as const).flatMap((table) => {
+    const where = jobWhere(filter, table);
+    if (where === null) return [];
+    const from = before === null ? '' : 'AND id < ?';
+    const sql = `SELECT ${columns} FROM ${table} WHERE ${where.sql} ${from} ORDER BY id DESC LIMIT ?`;
+    return work.all<Row>(sql, ...where.values, ...(before === null ? [] : [before]), limit + 1);
+  });
+  rows.sort((a, b) => (a.id < b.id ? 1 : -1));
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return { rows: page, nextCursor: rows.length > limit && last !== undefined ? `after:${last.id}` : null };
+}
+
+function readCursor(cursor: string): string {
+  if (cursor.startsWith('after:')) return cursor.slice('after:'.length);
+  throw dulyError('invalid_cursor', {
+    message: `Expected a cursor that this list gave, got "${cursor.slice(0, 60)}".`,
+    hint: 'Leave the cursor out to begin from the newest.',
+  });
+}
+
+/** See the contract. */
+export function counts(work: Work, { cap }: CountsInput): Omit<CountsReply, 'now'> {
+  const status = Object.fromEntries(jobStatuses.map((one) => [one, { count: 0, capped: false }])) as Record<
+    JobStatus,
+    Count
+  >;
+  const scans = [statements.counts.ready, statements.counts.waiting, statements.counts.running];
+  for (const sql of [
+    ...scans,
+    statements.counts.blocked,
+    statements.counts.dead,
+    statements.counts.finished,
+  ]) {
+    const rows = work.all<{ status: JobStatus; count: number; scanned: number }>(sql, { cap });
+    for (const row of rows) {
+      const entry = status[row.status];
+      entry.count += row.count;
+      entry.capped ||= row.scanned >= cap;
+    }
+  }
+  const lanes = work
+    .all<{ queue: string; type: string; version: number; ready: number; oldest: number; scanned: number }>(
+      statements.counts.lanes,
+      { cap },
+    )
+    .map(({ queue, type, version, ready, oldest, scanned }) => ({
+      queue,
+      type,
+      version,
+      ready: { count: ready, capped: scanned >= cap },
+      oldestDueAt: oldest,
+    }));
+  return { status, lanes };
+}
+
+/** See the contract. */
+export function stats(work: Work, { sinceAt, types }: StatsInput): Omit<StatsReply, 'now'> {
+  const rows = work.all<{ type: string; status: JobStatus; duration: number | null; wait: number | null }>(
+    statements.counts.outcomes,
+    sinceAt,
+  );
+  const byType = new Map<string, typeof rows>();
+  for (const row of rows) {
+    if (types !== null && !types.includes(row.type)) continue;
+    const list = byType.get(row.type);
+    if (list === undefined) byType.set(row.type, [row]);
+    else list.push(row);
+  }
+  return {
+    types: [...byType].map(([type, list]) => {
+      const of = (status: JobStatus) => list.filter((row) => row.status === status);
+      const durations = sorted(of('COMPLETED').map((row) => row.duration));
+      const waits = sorted(list.map((row) => row.wait));
+      return {
+        type,
+        completed: of('COMPLETED').length,
+        failed: of('FAILED').length,
+        cancelled: of('CANCELLED').length,
+        expired: of('EXPIRED').length,
+        durationMsP50: percentile(durations, 0.5),
+        durationMsP95: percentile(durations, 0.95),
+        waitMsP50: percentile(waits, 0.5),
+        waitMsP95: percentile(waits, 0.95),
+      };
+    }),
+  };
+}
+
+function sorted(values: (number | null)[]): number[] {
+  return values.filter((value) => value !== null).sort((a, b) => a - b);
+}
+
+/** Nearest rank: an observed value, never one between two. */
+function percentile(values: number[], share: number): number | null {
+  return values[Math.max(0, Math.ceil(values.length * share) - 1)] ?? null;
+}
+
+// A row of the feed holds many changes; a position counts rows and places within one: row × this + place.
+// The last place of a row stands for "all of it".
+const placesPerRow = 2 ** 20;
+const lastPlace = placesPerRow - 1;
+
+/** See the contract. */
+export function changes(work: Work, { after, limit }: ChangesInput): Omit<ChangesReply, 'now'> {
+  const lastRow = work.get<{ position: number }>(statements.changes.lastEver)?.position ?? 0;
+  const end = lastRow * placesPerRow + lastPlace;
+  if (after === null) return { changes: [], position: end, gap: false };
+  const row = Math.floor(after / placesPerRow);
+  const wanted = after % placesPerRow === lastPlace ? row + 1 : row;
+  const firstKept = work.get<{ position: number }>(statements.changes.first)?.position || lastRow + 1;
+  if (wanted <= lastRow && firstKept > wanted && after >= placesPerRow)
+    return { changes: [], position: end, gap: true };
+
+  const found: Change[] = [];
+  let position = after;
+  for (const kept of work.all<FeedRow>(statements.changes.after, wanted, limit)) {
+    for (const change of toChanges(kept)) {
+      if (change.position <= after) continue;
+      if (found.length === limit) return { changes: found, position, gap: false };
+      found.push(change);
+      position = change.position;
+    }
+    position = kept.position * placesPerRow + lastPlace;
+  }
+  return { changes: found, position, gap: false };
+}
+
+interface FeedRow {
+  position: number;
+  at: number;
+  entries: string;
+}
+
+function toChanges({ position, at, entries }: FeedRow): Change[] {
+  return (JSON.parse(entries) as ChangeEntry[]).map(([id, type, status, event, percent], place) => ({
+    position: position * placesPerRow + place,
+    at,
+    id,
+    type,
+    status,
+    event,
+    percent,
+  }));
+}
+
+/** See the contract. */
+export function auditRows(work: Work, input: AuditInput): Omit<AuditReply, 'now'> {
+  const before = input.before ?? Number.MAX_SAFE_INTEGER;
+  return {
+    rows:
+      input.subject === null
+        ? work.all(statements.audit.list, before, input.limit)
+        : work.all(statements.audit.listSubject, input.subject, before, input.limit),
+  };
+}

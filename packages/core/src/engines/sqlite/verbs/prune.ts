@@ -1,0 +1,33 @@
+import type { PruneInput, PruneReply } from '../../../engine.ts';
+import { statements } from '../generated.ts';
+import type { Work } from '../work.ts';
+import { forget } from './change.ts';
+
+/** See the contract. */
+export function prune(work: Work, input: PruneInput): Omit<PruneReply, 'now'> {
+  const { now, steady } = work;
+  const { limit } = input;
+  const jobs = work.all<{ id: string }>(statements.prune.jobs, now, limit);
+  for (const { id } of jobs) {
+    work.run(statements.job.removeFinished, id);
+    forget(work, id);
+  }
+  const keys = work.run(statements.dedupe.prune, now, limit);
+  const values = work.run(statements.value.prune, now, limit);
+  const rows = [
+    work.run(statements.value.pruneJournal, now, limit),
+    work.run(statements.schedule.pruneSlots, now - input.ledgerMs, limit),
+    work.run(statements.audit.prune, now - input.auditMs, limit),
+    work.run(statements.changes.prune, now - input.changesMs, limit),
+    // A lock that ended a day ago tells nobody anything any more; its fence lives on in the store's counter.
+    work.run(statements.lock.prune, steady - 86_400_000, limit),
+  ];
+  const counts = [jobs.length, keys, values, ...rows];
+  return {
+    jobs: jobs.length,
+    keys,
+    values,
+    rows: rows.reduce((sum, count) => sum + count, 0),
+    more: counts.some((count) => count >= limit),
+  };
+}

@@ -1,0 +1,49 @@
+import type { GroupReply, RecordsInput, RecordsReply, SettingRecord } from '../../../engine.ts';
+import { dulyError, toPlainError } from '../../../errors.ts';
+import { audit } from '../audit.ts';
+import { statements } from '../generated.ts';
+import type { Work } from '../work.ts';
+
+type Operation = RecordsInput['groups'][number]['ops'][number];
+
+/** See the contract. */
+export function records(work: Work, input: RecordsInput): Omit<RecordsReply, 'now'> {
+  const groups = input.groups.map((group): GroupReply<SettingRecord[]> => {
+    try {
+      return { ok: true, items: work.attempt(() => group.ops.map((op) => operate(work, group.actor, op))) };
+    } catch (error) {
+      if ((error as { code?: string }).code === 'records_conflict')
+        return { ok: false, error: toPlainError(error) };
+      throw error;
+    }
+  });
+  return { groups };
+}
+
+function operate(work: Work, actor: string, op: Operation): SettingRecord[] {
+  if (op.op === 'list')
+    return work.all<SettingRecord>(statements.record.list, op.kind, op.after ?? '', op.limit);
+  const before = work.get<SettingRecord>(statements.record.read, op.kind, op.key);
+  if (op.op === 'get') return before === undefined ? [] : [before];
+  if (op.expectVersion !== undefined && (before?.version ?? null) !== op.expectVersion) {
+    throw dulyError('records_conflict', {
+      message: `The ${op.kind} "${op.key}" is at version ${before?.version ?? 'none'}, not ${op.expectVersion ?? 'none'}.`,
+      hint: 'Someone changed it meanwhile. Read it again and repeat the change.',
+      details: { kind: op.kind, key: op.key },
+    });
+  }
+  if (op.op === 'put') work.run(statements.record.put, op.kind, op.key, op.value, work.now);
+  else if (before !== undefined) work.run(statements.record.delete, op.kind, op.key);
+  const after = work.get<SettingRecord>(statements.record.read, op.kind, op.key);
+  audit(work, {
+    actor,
+    action: op.op,
+    subject: `record:${op.kind}/${op.key}`,
+    before: before === undefined ? null : (JSON.parse(before.value) as object),
+    after: after === undefined ? null : (JSON.parse(after.value) as object),
+    note: null,
+  });
+  // A resumed queue has work again.
+  if (op.kind === 'pause') work.hints.add('jobs');
+  return after === undefined ? [] : [after];
+}

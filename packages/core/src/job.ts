@@ -1,0 +1,112 @@
+/** Every status a job can have, in the order of its life. */
+export const jobStatuses = [
+  'SCHEDULED',
+  'PENDING',
+  'BLOCKED',
+  'RUNNING',
+  'RETRYING',
+  'COMPLETED',
+  'FAILED',
+  'CANCELLED',
+  'EXPIRED',
+] as const;
+
+/** Where a job stands. `FAILED` is the dead-letter state. */
+export type JobStatus = (typeof jobStatuses)[number];
+
+/** Statuses that nothing but a person's replay leaves again. */
+export const terminalStatuses = ['COMPLETED', 'FAILED', 'CANCELLED', 'EXPIRED'] as const;
+
+/** A status that ends a job. */
+export type TerminalStatus = (typeof terminalStatuses)[number];
+
+/** Statuses of a job that has not started, or waits to start again. */
+export const waitingStatuses = ['SCHEDULED', 'PENDING', 'BLOCKED', 'RETRYING'] as const;
+
+const terminal: ReadonlySet<JobStatus> = new Set(terminalStatuses);
+
+/** Whether a job in this status is over. */
+export function isTerminal(status: JobStatus): status is TerminalStatus {
+  return terminal.has(status);
+}
+
+/** What moves a job from one status to another. */
+export type JobEvent =
+  | 'made'
+  | 'due'
+  | 'gate-shut'
+  | 'gate-open'
+  | 'claimed'
+  | 'returned'
+  | 'failed'
+  | 'snoozed'
+  | 'lost'
+  | 'released'
+  | 'cancelled'
+  | 'expired'
+  | 'rescheduled'
+  | 'replayed';
+
+/** One allowed step of a job's life; `from: null` is its birth. */
+export interface JobTransition {
+  readonly from: JobStatus | null;
+  readonly event: JobEvent;
+  readonly to: JobStatus;
+}
+
+/**
+ * Every allowed transition, and the only place that says so: engines refuse what is not here, the conformance
+ * suite tries every pair that is missing, and the docs print this table.
+ */
+export const jobTransitions: readonly JobTransition[] = [
+  { from: null, event: 'made', to: 'SCHEDULED' },
+  { from: null, event: 'made', to: 'PENDING' },
+  { from: null, event: 'made', to: 'BLOCKED' },
+
+  { from: 'SCHEDULED', event: 'due', to: 'PENDING' },
+  // A serial place (later: a limit) is looked at when the job falls due, not when it is made: until then
+  // it does not compete for the place.
+  { from: 'SCHEDULED', event: 'gate-shut', to: 'BLOCKED' },
+  { from: 'BLOCKED', event: 'gate-open', to: 'PENDING' },
+  { from: 'BLOCKED', event: 'gate-open', to: 'SCHEDULED' },
+
+  { from: 'PENDING', event: 'claimed', to: 'RUNNING' },
+  { from: 'RETRYING', event: 'claimed', to: 'RUNNING' },
+
+  { from: 'RUNNING', event: 'returned', to: 'COMPLETED' },
+  { from: 'RUNNING', event: 'failed', to: 'RETRYING' },
+  { from: 'RUNNING', event: 'failed', to: 'FAILED' },
+  { from: 'RUNNING', event: 'snoozed', to: 'SCHEDULED' },
+  { from: 'RUNNING', event: 'lost', to: 'RETRYING' },
+  { from: 'RUNNING', event: 'lost', to: 'FAILED' },
+  { from: 'RUNNING', event: 'released', to: 'PENDING' },
+  { from: 'RUNNING', event: 'cancelled', to: 'CANCELLED' },
+
+  { from: 'SCHEDULED', event: 'cancelled', to: 'CANCELLED' },
+  { from: 'PENDING', event: 'cancelled', to: 'CANCELLED' },
+  { from: 'BLOCKED', event: 'cancelled', to: 'CANCELLED' },
+  { from: 'RETRYING', event: 'cancelled', to: 'CANCELLED' },
+
+  { from: 'SCHEDULED', event: 'expired', to: 'EXPIRED' },
+  { from: 'PENDING', event: 'expired', to: 'EXPIRED' },
+  { from: 'BLOCKED', event: 'expired', to: 'EXPIRED' },
+  { from: 'RETRYING', event: 'expired', to: 'EXPIRED' },
+
+  // Moving a job that is due but not yet taken (a person's reschedule, a dedupe `replace` or `extend`).
+  { from: 'PENDING', event: 'rescheduled', to: 'SCHEDULED' },
+
+  { from: 'FAILED', event: 'replayed', to: 'PENDING' },
+  { from: 'CANCELLED', event: 'replayed', to: 'PENDING' },
+  { from: 'EXPIRED', event: 'replayed', to: 'PENDING' },
+  // The same replay when another job of its serial key holds the place.
+  { from: 'FAILED', event: 'replayed', to: 'BLOCKED' },
+  { from: 'CANCELLED', event: 'replayed', to: 'BLOCKED' },
+  { from: 'EXPIRED', event: 'replayed', to: 'BLOCKED' },
+];
+
+const allowed: ReadonlySet<string> = new Set(jobTransitions.map(({ from, to }) => `${from}>${to}`));
+
+/** Whether a job may go from one status to another by any event at all. */
+export function canTransition(from: JobStatus | null, to: JobStatus): boolean {
+  return allowed.has(`${from}>${to}`);
+}

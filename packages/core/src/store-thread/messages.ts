@@ -1,0 +1,29 @@
+import type { Beat, EngineInfo, EngineVerb, Hint } from '../engine.ts';
+import type { PlainError } from '../errors.ts';
+import type { BeatNews, HeldLease, LeaseRef } from '../worker/beats.ts';
+
+/** What the main thread posts to the store's thread. */
+export type ToThread =
+  | { kind: 'call'; id: number; verb: EngineVerb; input: unknown }
+  | { kind: 'ring'; id: number }
+  | { kind: 'close'; id: number }
+  /** The main loop has turned. */
+  | { kind: 'pong' }
+  | { kind: 'beats-open'; beats: number; node: string; leaseMs: number; beatMs: number }
+  | { kind: 'beats-hold'; beats: number; leases: HeldLease[] }
+  | { kind: 'beats-drop'; beats: number; leases: LeaseRef[] }
+  | { kind: 'beats-begin'; beats: number; id: number; lease: LeaseRef }
+  | { kind: 'beats-check'; beats: number }
+  | { kind: 'beats-close'; beats: number };
+
+/** What the store's thread posts to the main thread. */
+export type FromThread =
+  | { kind: 'open'; info: EngineInfo }
+  | { kind: 'refused'; error: PlainError }
+  | { kind: 'reply'; id: number; reply: unknown }
+  | { kind: 'error'; id: number; error: PlainError }
+  | { kind: 'hint'; hint: Hint }
+  | { kind: 'ping' }
+  | { kind: 'beat'; beats: number; news: BeatNews }
+  | { kind: 'begun'; id: number; state: Beat['state'] }
+  | { kind: 'beats-error'; beats: number; error: PlainError };

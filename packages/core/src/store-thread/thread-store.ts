@@ -1,0 +1,129 @@
+import { Worker } from 'node:worker_threads';
+import { type Engine, type EngineInfo, engineVerbs, type Hint } from '../engine.ts';
+import type { Store, StoreBeatsOptions } from '../engines/open.ts';
+import { dulyError, fromPlainError } from '../errors.ts';
+import type { Beats } from '../worker/beats.ts';
+import type { FromThread, ToThread } from './messages.ts';
+
+interface Waiting {
+  resolve(value: never): void;
+  reject(error: Error): void;
+}
+
+/** Opens a store in a thread of its own. The thread does not keep the process alive while nothing is asked of it. */
+export async function openThreadStore(url: string): Promise<Store> {
+  const worker = new Worker(new URL('./host.ts', import.meta.url), {
+    workerData: { url },
+    name: 'duly-store',
+  });
+  const listeners = new Set<(hint: Hint) => void>();
+  const waiting = new Map<number, Waiting>();
+  const beats = new Map<number, StoreBeatsOptions>();
+  let lastId = 0;
+  let ended: Error | null = null;
+
+  const info = await new Promise<EngineInfo>((resolve, reject) => {
+    worker.once('error', reject);
+    worker.once('message', (message: FromThread) => {
+      worker.off('error', reject);
+      if (message.kind === 'open') resolve(message.info);
+      else if (message.kind === 'refused') reject(fromPlainError(message.error));
+    });
+  });
+  worker.on('message', receive);
+  worker.on('error', end);
+  worker.on('exit', () => end(closedError()));
+  worker.unref();
+
+  const post = (message: ToThread) => worker.postMessage(message);
+
+  function receive(message: FromThread): void {
+    switch (message.kind) {
+      case 'reply':
+        return settle(message.id, (one) => one.resolve(message.reply as never));
+      case 'begun':
+        return settle(message.id, (one) => one.resolve(message.state as never));
+      case 'error':
+        return settle(message.id, (one) => one.reject(fromPlainError(message.error)));
+      case 'hint':
+        for (const listener of [...listeners]) listener(message.hint);
+        return;
+      case 'ping':
+        return post({ kind: 'pong' });
+      case 'beat':
+        return beats.get(message.beats)?.onBeat(message.news);
+      case 'beats-error':
+        return beats.get(message.beats)?.onError?.(fromPlainError(message.error));
+    }
+  }
+
+  function settle(id: number, fn: (one: Waiting) => void): void {
+    const one = waiting.get(id);
+    if (one === undefined) return;
+    waiting.delete(id);
+    if (waiting.size === 0) worker.unref();
+    fn(one);
+  }
+
+  function end(error: unknown): void {
+    ended ??= error instanceof Error ? error : closedError();
+    for (const id of [...waiting.keys()]) settle(id, (one) => one.reject(ended as Error));
+  }
+
+  function closedError(): Error {
+    return dulyError('store_closed', {
+      message: `The store "${info.place}" was closed.`,
+      hint: 'Open a new one; a closed store stays closed.',
+      details: { path: info.place },
+    });
+  }
+
+  function ask<Result>(message: (id: number) => ToThread): Promise<Result> {
+    if (ended !== null) return Promise.reject(ended);
+    return new Promise<Result>((resolve, reject) => {
+      lastId += 1;
+      if (waiting.size === 0) worker.ref();
+      waiting.set(lastId, { resolve, reject });
+      post(message(lastId));
+    });
+  }
+
+  const engine: Record<string, unknown> = {
+    info: () => info,
+    wakeups(listener: (hint: Hint) => void) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    ring: () => ask((id) => ({ kind: 'ring', id })),
+    async close() {
+      if (ended !== null) return;
+      const closing = ask((id) => ({ kind: 'close', id }));
+      ended = closedError();
+      await closing;
+      await worker.terminate();
+    },
+  };
+  for (const verb of engineVerbs) {
+    engine[verb] = (input: unknown) => ask((id) => ({ kind: 'call', id, verb, input }));
+  }
+
+  return { engine: engine as unknown as Engine, createBeats: openBeats };
+
+  function openBeats(options: StoreBeatsOptions): Beats {
+    lastId += 1;
+    const which = lastId;
+    beats.set(which, options);
+    const { node, leaseMs, beatMs } = options;
+    post({ kind: 'beats-open', beats: which, node, leaseMs, beatMs });
+    return {
+      hold: (leases) => post({ kind: 'beats-hold', beats: which, leases }),
+      drop: (leases) => post({ kind: 'beats-drop', beats: which, leases }),
+      begin: (lease) => ask((id) => ({ kind: 'beats-begin', beats: which, id, lease })),
+      check: () => post({ kind: 'beats-check', beats: which }),
+      close() {
+        beats.delete(which);
+        post({ kind: 'beats-close', beats: which });
+      },
+    };
+  }
+}
