@@ -42,33 +42,40 @@ try {
 async function serve(engine: Engine, message: ToThread): Promise<void> {
   switch (message.kind) {
     case 'call':
-      return answer(message.id, () =>
+      await answer(message.id, () =>
         (engine[message.verb] as (input: unknown) => Promise<unknown>)(message.input),
       );
+      break;
     case 'ring':
-      return answer(message.id, () => engine.ring());
+      await answer(message.id, () => engine.ring());
+      break;
     case 'close':
       for (const one of beats.values()) one.close();
       await answer(message.id, () => engine.close());
       port.close();
-      return;
+      break;
     case 'pong':
       pingElapsed = null;
-      return;
+      break;
     case 'beats-open':
-      return openBeats(engine, message);
+      openBeats(engine, message);
+      break;
     case 'beats-hold':
-      return beats.get(message.beats)?.hold(message.leases);
+      beats.get(message.beats)?.hold(message.leases);
+      break;
     case 'beats-drop':
-      return beats.get(message.beats)?.drop(message.leases);
+      beats.get(message.beats)?.drop(message.leases);
+      break;
     case 'beats-check':
-      return beats.get(message.beats)?.check();
+      beats.get(message.beats)?.check();
+      break;
     case 'beats-close':
       beats.get(message.beats)?.close();
       beats.delete(message.beats);
-      return;
+      break;
     case 'beats-begin':
-      return begin(message);
+      await begin(message);
+      break;
   }
 }
 

@@ -40,20 +40,26 @@ export async function openThreadStore(url: string): Promise<Store> {
   function receive(message: FromThread): void {
     switch (message.kind) {
       case 'reply':
-        return settle(message.id, (one) => one.resolve(message.reply as never));
+        settle(message.id, (one) => one.resolve(message.reply as never));
+        break;
       case 'begun':
-        return settle(message.id, (one) => one.resolve(message.state as never));
+        settle(message.id, (one) => one.resolve(message.state as never));
+        break;
       case 'error':
-        return settle(message.id, (one) => one.reject(fromPlainError(message.error)));
+        settle(message.id, (one) => one.reject(fromPlainError(message.error)));
+        break;
       case 'hint':
         for (const listener of [...listeners]) listener(message.hint);
-        return;
+        break;
       case 'ping':
-        return post({ kind: 'pong' });
+        post({ kind: 'pong' });
+        break;
       case 'beat':
-        return beats.get(message.beats)?.onBeat(message.news);
+        beats.get(message.beats)?.onBeat(message.news);
+        break;
       case 'beats-error':
-        return beats.get(message.beats)?.onError?.(fromPlainError(message.error));
+        beats.get(message.beats)?.onError?.(fromPlainError(message.error));
+        break;
     }
   }
 

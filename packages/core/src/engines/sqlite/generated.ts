@@ -149,21 +149,25 @@ FROM jobs WHERE seq = :seq`,
     removeChildren: `DELETE FROM children WHERE parent_id = ?`,
     child: `SELECT job_id FROM children WHERE parent_id = ? AND key = ?`,
     addChild: `INSERT INTO children (parent_id, key, job_id) VALUES (?, ?, ?)`,
-    addGate: `INSERT INTO gates (kind, ref, job) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
+    addGate: `INSERT INTO gates (kind, ref, order_at, job) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    reorderGate: `UPDATE gates SET order_at = ? WHERE kind = 'serial' AND job = ?`,
     gatesOf: `SELECT kind, ref FROM gates WHERE job = ? ORDER BY kind, ref`,
     removeGatesOf: `DELETE FROM gates WHERE job = ?`,
     openGates: `DELETE FROM gates WHERE kind IN ('dedupe', 'overlap', 'parent') AND ref = ? RETURNING job`,
     placeHolder: `SELECT job FROM places WHERE kind = 'serial' AND ref = ?`,
     takePlace: `INSERT INTO places (kind, ref, job) VALUES ('serial', ?, ?)`,
     leavePlace: `DELETE FROM places WHERE kind = 'serial' AND ref = ? AND job = ?`,
-    nextInLine: `SELECT jobs.seq FROM gates JOIN jobs ON jobs.seq = gates.job
-WHERE gates.kind = 'serial' AND gates.ref = ? ORDER BY jobs.due_at, jobs.seq LIMIT 1`,
+    nextInLine: `SELECT job AS seq FROM gates WHERE kind = 'serial' AND ref = ? ORDER BY order_at, job LIMIT 1`,
     removeSerialGate: `DELETE FROM gates WHERE kind = 'serial' AND ref = ? AND job = ?`,
     wakeSchedules: `UPDATE schedules SET due_at = ? WHERE waits_for = ? AND (due_at IS NULL OR due_at > ?)`,
     promotable: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, serial, percent
 FROM jobs INDEXED BY jobs_waiting
-WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND due_at <= ? ORDER BY due_at, seq LIMIT ?`,
-    nextDue: `SELECT min(due_at) AS at FROM jobs INDEXED BY jobs_waiting WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING')`,
+WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type = ? AND due_at <= ?
+ORDER BY due_at, seq LIMIT ?`,
+    nextDue: `SELECT min(due_at) AS at FROM jobs INDEXED BY jobs_waiting
+WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type = ?`,
+    nextWaitingType: `SELECT type FROM jobs INDEXED BY jobs_waiting
+WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type > ? ORDER BY type LIMIT 1`,
     overdue: `SELECT seq FROM jobs INDEXED BY jobs_deadline
 WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < ? ORDER BY expire_at LIMIT ?`,
     nextDeadline: `SELECT min(expire_at) AS at FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL`,
@@ -266,7 +270,6 @@ WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, f
   attempts = CASE WHEN :entry IS NULL THEN attempts ELSE json_insert(attempts, '$[#]', json(:entry)) END
 WHERE seq = :seq`,
     trimAttempts: `UPDATE jobs SET attempts = json_remove(attempts, '$[0]') WHERE seq = ? AND json_array_length(attempts) > 50`,
-    settledBefore: `SELECT fence FROM finished WHERE id = ?`,
   },
   value: {
     read: `SELECT value, expires_at, cleanup_id FROM expirings WHERE name = ? AND key = ?`,
@@ -368,7 +371,8 @@ CREATE TABLE jobs (
   input                TEXT NOT NULL
 );
 CREATE INDEX jobs_ready ON jobs (solo, type, version, queue, rank) WHERE rank IS NOT NULL;
-CREATE INDEX jobs_waiting ON jobs (due_at) WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING');
+-- By type first: a flood of due jobs of one type must not stand before those of another.
+CREATE INDEX jobs_waiting ON jobs (type, due_at) WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING');
 CREATE INDEX jobs_leased ON jobs (lease_until) WHERE lease_until IS NOT NULL;
 CREATE INDEX jobs_deadline ON jobs (expire_at) WHERE expire_at IS NOT NULL AND started_at IS NULL;
 CREATE INDEX jobs_blocked ON jobs (due_at) WHERE status = 'BLOCKED';
@@ -434,11 +438,13 @@ CREATE INDEX finished_dead ON finished (finished_at) WHERE dead = 1;
 CREATE INDEX finished_schedule ON finished (schedule_id, finished_at) WHERE schedule_id IS NOT NULL;
 
 -- Shut gates of BLOCKED jobs. ref is a job's id, or for kind serial the place.
+-- order_at is the due instant where waiters are let in one by one (serial), else 0.
 CREATE TABLE gates (
-  kind  TEXT NOT NULL,
-  ref   TEXT NOT NULL,
-  job   INTEGER NOT NULL,
-  PRIMARY KEY (kind, ref, job)
+  kind      TEXT NOT NULL,
+  ref       TEXT NOT NULL,
+  order_at  INTEGER NOT NULL,
+  job       INTEGER NOT NULL,
+  PRIMARY KEY (kind, ref, order_at, job)
 ) WITHOUT ROWID;
 CREATE INDEX gates_job ON gates (job);
 

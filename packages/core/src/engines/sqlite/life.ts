@@ -78,7 +78,7 @@ export function enter(work: Work, row: WaitingRow, event: string): JobStatus {
     const holder = work.get<{ job: number }>(statements.job.placeHolder, ref);
     if (holder === undefined) work.run(statements.job.takePlace, ref, row.seq);
     else if (holder.job !== row.seq) {
-      work.run(statements.job.addGate, 'serial', ref, row.seq);
+      work.run(statements.job.addGate, 'serial', ref, row.due_at, row.seq);
       return place(work, row, { status: 'BLOCKED', ready: false, event: 'gate-shut' });
     }
   }
@@ -125,11 +125,22 @@ export function leaveSerial(work: Work, row: Pick<LifeRow, 'seq' | 'serial' | 't
   }
 }
 
-/** Moves due jobs that wait for their time to where a claim finds them; answers how many. */
-export function promote(work: Work, limit: number): number {
-  const rows = work.all<WaitingRow>(statements.job.promotable, work.now, limit);
+/** Moves due jobs of one type that wait for their time to where a claim finds them; answers how many. */
+export function promote(work: Work, type: string, limit: number): number {
+  const rows = work.all<WaitingRow>(statements.job.promotable, type, work.now, limit);
   for (const row of rows) enter(work, row, 'due');
   return rows.length;
+}
+
+/** The types of the jobs that wait for their time. */
+export function waitingTypes(work: Work): string[] {
+  const types: string[] = [];
+  for (let last = ''; ; ) {
+    const next = work.get<{ type: string }>(statements.job.nextWaitingType, last);
+    if (next === undefined) return types;
+    types.push(next.type);
+    last = next.type;
+  }
 }
 
 /** Ends jobs whose start deadline has passed before their first start; answers how many. */

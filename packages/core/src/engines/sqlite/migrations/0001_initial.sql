@@ -80,7 +80,8 @@ CREATE TABLE jobs (
   input                TEXT NOT NULL
 );
 CREATE INDEX jobs_ready ON jobs (solo, type, version, queue, rank) WHERE rank IS NOT NULL;
-CREATE INDEX jobs_waiting ON jobs (due_at) WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING');
+-- By type first: a flood of due jobs of one type must not stand before those of another.
+CREATE INDEX jobs_waiting ON jobs (type, due_at) WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING');
 CREATE INDEX jobs_leased ON jobs (lease_until) WHERE lease_until IS NOT NULL;
 CREATE INDEX jobs_deadline ON jobs (expire_at) WHERE expire_at IS NOT NULL AND started_at IS NULL;
 CREATE INDEX jobs_blocked ON jobs (due_at) WHERE status = 'BLOCKED';
@@ -146,11 +147,13 @@ CREATE INDEX finished_dead ON finished (finished_at) WHERE dead = 1;
 CREATE INDEX finished_schedule ON finished (schedule_id, finished_at) WHERE schedule_id IS NOT NULL;
 
 -- Shut gates of BLOCKED jobs. ref is a job's id, or for kind serial the place.
+-- order_at is the due instant where waiters are let in one by one (serial), else 0.
 CREATE TABLE gates (
-  kind  TEXT NOT NULL,
-  ref   TEXT NOT NULL,
-  job   INTEGER NOT NULL,
-  PRIMARY KEY (kind, ref, job)
+  kind      TEXT NOT NULL,
+  ref       TEXT NOT NULL,
+  order_at  INTEGER NOT NULL,
+  job       INTEGER NOT NULL,
+  PRIMARY KEY (kind, ref, order_at, job)
 ) WITHOUT ROWID;
 CREATE INDEX gates_job ON gates (job);
 

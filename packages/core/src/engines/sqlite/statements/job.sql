@@ -71,7 +71,10 @@ SELECT job_id FROM children WHERE parent_id = ? AND key = ?
 INSERT INTO children (parent_id, key, job_id) VALUES (?, ?, ?)
 
 -- name: addGate
-INSERT INTO gates (kind, ref, job) VALUES (?, ?, ?) ON CONFLICT DO NOTHING
+INSERT INTO gates (kind, ref, order_at, job) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING
+
+-- name: reorderGate
+UPDATE gates SET order_at = ? WHERE kind = 'serial' AND job = ?
 
 -- name: gatesOf
 SELECT kind, ref FROM gates WHERE job = ? ORDER BY kind, ref
@@ -93,8 +96,7 @@ DELETE FROM places WHERE kind = 'serial' AND ref = ? AND job = ?
 
 -- Who waits for the place: the earliest due first, then the one made first.
 -- name: nextInLine
-SELECT jobs.seq FROM gates JOIN jobs ON jobs.seq = gates.job
-WHERE gates.kind = 'serial' AND gates.ref = ? ORDER BY jobs.due_at, jobs.seq LIMIT 1
+SELECT job AS seq FROM gates WHERE kind = 'serial' AND ref = ? ORDER BY order_at, job LIMIT 1
 
 -- name: removeSerialGate
 DELETE FROM gates WHERE kind = 'serial' AND ref = ? AND job = ?
@@ -105,10 +107,17 @@ UPDATE schedules SET due_at = ? WHERE waits_for = ? AND (due_at IS NULL OR due_a
 -- name: promotable
 SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, serial, percent
 FROM jobs INDEXED BY jobs_waiting
-WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND due_at <= ? ORDER BY due_at, seq LIMIT ?
+WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type = ? AND due_at <= ?
+ORDER BY due_at, seq LIMIT ?
 
 -- name: nextDue
-SELECT min(due_at) AS at FROM jobs INDEXED BY jobs_waiting WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING')
+SELECT min(due_at) AS at FROM jobs INDEXED BY jobs_waiting
+WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type = ?
+
+-- The types that wait, by a loose scan.
+-- name: nextWaitingType
+SELECT type FROM jobs INDEXED BY jobs_waiting
+WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type > ? ORDER BY type LIMIT 1
 
 -- name: overdue
 SELECT seq FROM jobs INDEXED BY jobs_deadline

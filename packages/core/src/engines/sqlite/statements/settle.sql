@@ -14,6 +14,3 @@ WHERE seq = :seq
 -- Keeps the newest attempts only; a job that is lost or put off for years must not grow without bound.
 -- name: trimAttempts
 UPDATE jobs SET attempts = json_remove(attempts, '$[0]') WHERE seq = ? AND json_array_length(attempts) > 50
-
--- name: settledBefore
-SELECT fence FROM finished WHERE id = ?

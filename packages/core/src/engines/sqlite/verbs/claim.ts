@@ -89,7 +89,8 @@ export function claimReady(work: Work, claim: ClaimRequest, repeat: boolean): Cl
     if (before.length > 0) return { claimed: before.map(toClaimedJob), more: true, soloSinceAt: null };
   }
   expireOverdue(work, promoteMin);
-  const promoted = promote(work, Math.max(promoteMin, claim.limit));
+  const promoteLimit = Math.max(promoteMin, claim.limit);
+  const promotedAll = claim.tasks.every(({ type }) => promote(work, type, promoteLimit) < promoteLimit);
   const pauses = readPauses(work);
   if (claim.limit <= 0 || pauses.all) return { claimed: [], more: false, soloSinceAt: null };
   const tasks = claim.tasks.filter((task) => task.limit > 0 && !pauses.tasks.has(task.type));
@@ -118,7 +119,7 @@ export function claimReady(work: Work, claim: ClaimRequest, repeat: boolean): Cl
     let fence = work.fences(heads.length);
     for (const { seq } of heads) claimed.push(take(work, claim, seq, fence++));
   }
-  const more = found.more || suspect !== undefined || promoted >= promoteMin;
+  const more = found.more || suspect !== undefined || !promotedAll;
   return { claimed, more, soloSinceAt: solo.sinceAt };
 }
 

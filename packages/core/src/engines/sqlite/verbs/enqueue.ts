@@ -131,7 +131,10 @@ function replaceJob(work: Work, row: LifeRow, spec: JobSpec): EnqueuedItem {
 /** Moves a waiting job to another instant; answers its status afterwards. */
 export function moveDue(work: Work, row: LifeRow, dueAt: number, event: string): JobStatus {
   const moved = { ...row, due_at: dueAt };
-  if (row.status === 'BLOCKED') return place(work, moved, { status: 'BLOCKED', ready: false, event });
+  if (row.status === 'BLOCKED') {
+    if (row.serial !== null) work.run(statements.job.reorderGate, dueAt, row.seq);
+    return place(work, moved, { status: 'BLOCKED', ready: false, event });
+  }
   if (row.status === 'RETRYING') {
     return place(work, moved, { status: 'RETRYING', ready: dueAt <= work.now, event });
   }
@@ -178,9 +181,9 @@ export function insertJob(work: Work, spec: JobSpec, moreGates: JobSpec['gates']
     spec.input,
   );
   if (seq === null) return existing(work, spec);
-  for (const gate of gates) work.run(statements.job.addGate, gate.kind, gate.ref, seq);
+  for (const gate of gates) work.run(statements.job.addGate, gate.kind, gate.ref, 0, seq);
   if (serialTaken)
-    work.run(statements.job.addGate, 'serial', serialRef(spec.tenant, spec.serial as string), seq);
+    work.run(statements.job.addGate, 'serial', serialRef(spec.tenant, spec.serial as string), dueAt, seq);
   else if (status === 'PENDING' && spec.serial !== null) {
     work.run(statements.job.takePlace, serialRef(spec.tenant, spec.serial), seq);
   }

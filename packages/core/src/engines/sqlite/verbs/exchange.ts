@@ -1,7 +1,14 @@
-import type { AttemptRecord, ExchangeInput, ExchangeReply, Settlement } from '../../../engine.ts';
+import type {
+  AttemptRecord,
+  ClaimRequest,
+  ExchangeInput,
+  ExchangeReply,
+  Settlement,
+} from '../../../engine.ts';
 import { canTransition, isTerminal } from '../../../job.ts';
 import { statements } from '../generated.ts';
 import { enter, finish, type LifeRow, leaveSerial, readLife } from '../life.ts';
+import { attemptsOf, type JobRow } from '../rows.ts';
 import type { Work } from '../work.ts';
 import { type ClaimResult, claimReady } from './claim.ts';
 import { dueAtOf } from './enqueue.ts';
@@ -13,21 +20,25 @@ export function exchange(work: Work, input: ExchangeInput): Omit<ExchangeReply, 
   const settled = input.settle.map((settlement) => settle(work, settlement, repeat));
   const nothing: ClaimResult = { claimed: [], more: false, soloSinceAt: null };
   const result = input.claim === null ? nothing : claimReady(work, input.claim, repeat);
-  const nextDueAt = work.get<{ at: number | null }>(statements.job.nextDue)?.at ?? null;
-  return { settled, ...result, nextDueAt };
+  return { settled, ...result, nextDueAt: nextDueAt(work, input.claim?.tasks ?? []) };
+}
+
+/** When the next job of these tasks falls due. */
+function nextDueAt(work: Work, tasks: ClaimRequest['tasks']): number | null {
+  let next: number | null = null;
+  for (const { type } of tasks) {
+    const at = work.get<{ at: number | null }>(statements.job.nextDue, type)?.at ?? null;
+    if (at !== null && (next === null || at < next)) next = at;
+  }
+  return next;
 }
 
 /** Records what became of one attempt, if its lease still holds. */
 function settle(work: Work, settlement: Settlement, repeat: boolean): 'done' | 'lost' {
   const row = readLife(work, settlement.id);
-  if (row === undefined) {
-    if (!repeat) return 'lost';
-    const before = work.get<{ fence: number }>(statements.settle.settledBefore, settlement.id);
-    return before?.fence === settlement.fence ? 'done' : 'lost';
+  if (row === undefined || row.fence !== settlement.fence || row.status !== 'RUNNING') {
+    return repeat && wasSettled(work, settlement) ? 'done' : 'lost';
   }
-  if (row.fence !== settlement.fence) return 'lost';
-  // Same fence, but no longer running: this very attempt was settled before.
-  if (row.status !== 'RUNNING') return repeat ? 'done' : 'lost';
   if (!canTransition('RUNNING', settlement.to)) return 'lost';
 
   const spent = row.spent + (settlement.spends ? 1 : 0);
@@ -50,6 +61,13 @@ function settle(work: Work, settlement: Settlement, repeat: boolean): 'done' | '
     goAgain(work, row, settlement, { spent, losses, begunLosses });
   }
   return 'done';
+}
+
+/** Whether an earlier, equal call settled this attempt: its fence ended with this reason, whatever the job did since. */
+function wasSettled(work: Work, { id, fence, reason }: Settlement): boolean {
+  const row = work.get<JobRow>(statements.job.live, id) ?? work.get<JobRow>(statements.job.finished, id);
+  if (row === undefined) return false;
+  return attemptsOf(row, null).some((attempt) => attempt.fence === fence && attempt.reason === reason);
 }
 
 const events: Record<string, string> = {

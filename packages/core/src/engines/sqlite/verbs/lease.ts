@@ -1,6 +1,6 @@
 import type { Beat, HeartbeatInput, HeartbeatReply, ReapInput, ReapReply } from '../../../engine.ts';
 import { statements } from '../generated.ts';
-import { expireOverdue, promote } from '../life.ts';
+import { expireOverdue, promote, waitingTypes } from '../life.ts';
 import type { Work } from '../work.ts';
 import { type LeasedRow, toClaimedJob } from './claim.ts';
 
@@ -25,7 +25,7 @@ export function heartbeat(work: Work, input: HeartbeatInput): Omit<HeartbeatRepl
 /** See the contract. */
 export function reap(work: Work, input: ReapInput): Omit<ReapReply, 'now'> {
   const expired = expireOverdue(work, input.limit);
-  const promoted = promote(work, input.limit);
+  const promotions = waitingTypes(work).map((type) => promote(work, type, input.limit));
   const over = work.all<{ seq: number }>(statements.lease.over, work.steady, input.limit);
   const first = over.length === 0 ? 0 : work.fences(over.length);
   const jobs = over.map(({ seq }, index) =>
@@ -37,7 +37,8 @@ export function reap(work: Work, input: ReapInput): Omit<ReapReply, 'now'> {
       }) as LeasedRow,
     ),
   );
-  const more = [expired, promoted, jobs.length].some((count) => count >= input.limit);
+  const more = [expired, ...promotions, jobs.length].some((count) => count >= input.limit);
+  const promoted = promotions.reduce((sum, count) => sum + count, 0);
   return { jobs, expired, promoted, more, nextAt: nextAt(work) };
 }
 
