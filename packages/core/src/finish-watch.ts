@@ -11,6 +11,8 @@ export interface FinishWatch {
   wait(id: string, signal?: AbortSignal): Promise<JobRecord | null>;
   /** A job was settled in this process: whoever waits for it need not wait for the next look at the feed. */
   noticed(id: string): void;
+  /** Looks at every job that is waited for. On virtual time this, and not the clock, drives the watch. */
+  lookAtAll(): Promise<void>;
   /** Ends all waits with this error. */
   close(error: unknown): void;
 }
@@ -27,8 +29,11 @@ const firstDelayMs = 10;
 const maxDelayMs = 250;
 const pageSize = 1_000;
 
-/** Makes a watch over the store's feed of changes. It asks nothing while nobody waits. */
-export function createFinishWatch(parts: Parts, clock: Clock): FinishWatch {
+/**
+ * Makes a watch over the store's feed of changes. It asks nothing while nobody waits; with `follows: false` (virtual time) it
+ * does not follow the feed, and is told when to look.
+ */
+export function createFinishWatch(parts: Parts, clock: Clock, { follows = true } = {}): FinishWatch {
   const waiters = new Map<string, Set<Waiter>>();
   let position: Promise<number> | null = null;
   let running = false;
@@ -149,8 +154,8 @@ export function createFinishWatch(parts: Parts, clock: Clock): FinishWatch {
         const set = waiters.get(id);
         if (set === undefined) waiters.set(id, new Set([waiter]));
         else set.add(waiter);
-        void run();
-        begin()
+        if (follows) void run();
+        (follows ? begin() : Promise.resolve())
           .then(() => look(id))
           .catch((error: unknown) => {
             remove(waiter);
@@ -162,6 +167,7 @@ export function createFinishWatch(parts: Parts, clock: Clock): FinishWatch {
       // A failed look is no loss: the feed tells of the end again.
       if (waiters.has(id)) look(id).catch(() => {});
     },
+    lookAtAll,
     close(error) {
       failAll(error ?? dulyError('stopped', { message: 'The Duly was stopped.' }));
     },

@@ -7,6 +7,7 @@ import { jobIdAt } from './ids.ts';
 import { parseInstant } from './instant.ts';
 import type { JobStatus } from './job.ts';
 import { type Job, toJob } from './job-view.ts';
+import { nodeSilentMs } from './maintenance/beat-node.ts';
 import { type OptionNames, readName, readOptions, refuseOption, shown } from './option-reader.ts';
 import { groupItems, type Parts } from './parts.ts';
 import { createPauses } from './pauses.ts';
@@ -53,11 +54,6 @@ export interface CancelOptions {
   terminate?: boolean;
 }
 
-/** A node that has been silent for longer than this counts as gone. */
-export const nodeSilentMs = 30_000;
-/** Nodes silent for longer than this are no longer listed. */
-export const nodeForgetMs = 3_600_000;
-
 const waitNames: OptionNames<WaitOptions> = { timeout: true, signal: true };
 const cancelNames: OptionNames<CancelOptions> = { note: true, terminate: true };
 const countCap = 10_000;
@@ -77,11 +73,18 @@ export interface Jobs {
   why(id: string): Promise<Why>;
   /** A job was settled here. */
   noticed(id: string): void;
+  /** Looks at every job that is waited for; on virtual time nothing else does. */
+  lookAtWaited(): Promise<void>;
   close(error: unknown): void;
 }
 
 /** Makes them over the parts, which open the store when first asked. */
-export function createJobs(options: { parts(): Promise<Parts>; clock: Clock; actor: string }): Jobs {
+export function createJobs(options: {
+  parts(): Promise<Parts>;
+  clock: Clock;
+  actor: string;
+  virtual: boolean;
+}): Jobs {
   const { clock, actor } = options;
   let watch: FinishWatch | null = null;
 
@@ -129,7 +132,7 @@ export function createJobs(options: { parts(): Promise<Parts>; clock: Clock; act
       const { timeout, signal } = readOptions(given, 'wait()', waitNames);
       const timeoutMs = timeout === undefined ? null : parseDuration(timeout, 'timeout');
       const parts = await options.parts();
-      watch ??= createFinishWatch(parts, clock);
+      watch ??= createFinishWatch(parts, clock, { follows: !options.virtual });
       const late = new AbortController();
       const timer =
         timeoutMs === null
@@ -223,7 +226,7 @@ export function createJobs(options: { parts(): Promise<Parts>; clock: Clock; act
         waits || job.status === 'BLOCKED' ? createPauses(parts.engine, actor).list() : [],
         waits
           ? parts.engine
-              .nodes({ beat: null, leave: null, drain: null, forgetAfterMs: nodeForgetMs })
+              .nodes({ beat: null, leave: null, drain: null, forgetAfterMs: nodeSilentMs })
               .then((reply) => reply.nodes)
           : [],
         job.status === 'BLOCKED' ? blockersOf(parts, job) : [],
@@ -233,6 +236,9 @@ export function createJobs(options: { parts(): Promise<Parts>; clock: Clock; act
     },
 
     noticed: (id) => watch?.noticed(id),
+    async lookAtWaited() {
+      await watch?.lookAtAll();
+    },
     close: (error) => watch?.close(error),
   };
   return jobs;

@@ -3,6 +3,8 @@ import type { Door } from './door.ts';
 import type {
   CancelInput,
   ChangedItem,
+  ClaimedJob,
+  ClaimRequest,
   Engine,
   EnqueuedItem,
   GroupReply,
@@ -21,6 +23,13 @@ export interface JobAnswer {
   now: number;
 }
 
+/** A worker that may take in the same transaction what is enqueued, so that `now()` starts after one commit. */
+export interface Taker {
+  /** A claim for its free places; null: it has none. Is answered with `accept`. */
+  offer(): ClaimRequest | null;
+  accept(offer: ClaimRequest, claimed: ClaimedJob[]): void;
+}
+
 /** What everything in one Duly shares once its store is open: the door, and the pipes in which calls travel together. */
 export interface Parts {
   readonly engine: Engine;
@@ -30,6 +39,8 @@ export interface Parts {
   readonly cancel: Pipe<CancelInput['groups'][number], GroupReply<ChangedItem>>;
   readonly reschedule: Pipe<RescheduleInput['groups'][number], GroupReply<ChangedItem>>;
   readonly replay: Pipe<ReplayInput['groups'][number], GroupReply<ChangedItem>>;
+  /** A worker of this process that takes work together with an enqueue; null: none. */
+  taker: Taker | null;
   /** Resolves once every call that was handed to a pipe is answered. */
   drained(): Promise<void>;
 }
@@ -46,15 +57,36 @@ const readCountMax = 500;
 export function createParts(door: Door, { clock, random }: { clock: Clock; random: Random }): Parts {
   const { engine } = door;
   const shared = { clock, random };
+
+  // By the array that is sent: after an unknown outcome the claim is repeated under its token, so that leases it may have got
+  // are given again and not left to end as lost.
+  const tokens = new WeakMap<JobSpec[][], string>();
+
+  async function sendGroups(groups: JobSpec[][], repeat: boolean): Promise<GroupReply<EnqueuedItem>[]> {
+    const { taker } = parts;
+    const offer = groups.some(isDueNow) ? (taker?.offer() ?? null) : null;
+    let claimed: ClaimedJob[] = [];
+    try {
+      const token = tokens.get(groups) ?? offer?.token;
+      if (token !== undefined) tokens.set(groups, token);
+      const reply = await engine.enqueue({
+        groups: groups.map((jobs) => ({ jobs })),
+        ...(repeat ? { repeat } : {}),
+        ...(offer === null ? {} : { claim: { ...offer, token: token as string } }),
+      });
+      claimed = reply.claimed;
+      return reply.groups;
+    } finally {
+      if (offer !== null) taker?.accept(offer, claimed);
+    }
+  }
+
   const enqueue = createPipe<JobSpec[], GroupReply<EnqueuedItem>>({
     ...shared,
     maxItems: groupCountMax,
     maxWeight: callBytesMax,
     weigh: (jobs) => jobs.reduce((bytes, job) => bytes + job.input.length + jobBytes, 0),
-    async send(groups, { repeat }) {
-      const input = { groups: groups.map((jobs) => ({ jobs })) };
-      return (await engine.enqueue(repeat ? { ...input, repeat } : input)).groups;
-    },
+    send: (groups, { repeat }) => sendGroups(groups, repeat),
   });
   const get = createPipe<string, JobAnswer>({
     ...shared,
@@ -77,7 +109,8 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
     ...changing,
     send: async (groups) => (await engine.replay({ groups })).groups,
   });
-  return {
+  const parts: Parts = {
+    taker: null,
     engine,
     door,
     enqueue,
@@ -89,6 +122,11 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
       await Promise.all([enqueue, get, cancel, reschedule, replay].map((pipe) => pipe.drained()));
     },
   };
+  return parts;
+}
+
+function isDueNow(jobs: JobSpec[]): boolean {
+  return jobs.some(({ due }) => 'inMs' in due && due.inMs === 0);
 }
 
 /** The items of a group, or the error that refused it. */

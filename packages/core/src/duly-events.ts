@@ -1,0 +1,54 @@
+import type { EngineCall } from './door.ts';
+import type { ClaimedJob, EngineInfo, JobError, Progress, SettleReason } from './engine.ts';
+import type { JobStatus } from './job.ts';
+
+/** A job as events name it. */
+export interface JobNotice {
+  id: string;
+  type: string;
+  queue: string;
+  tenant: string | null;
+  /** Number of the attempt. */
+  attempt: number;
+}
+
+/** What a Duly tells. Events about jobs go out after the store has recorded what they say. */
+export interface DulyEvents {
+  /** The store is open. */
+  opened: EngineInfo;
+  /** A node of this process runs. */
+  started: { node: string };
+  /** A handler is about to be entered. */
+  'job.started': JobNotice;
+  /** A handler showed progress. */
+  'job.progress': JobNotice & { progress: Progress };
+  /** An attempt's outcome is recorded; `status` is the job's new one. */
+  'job.settled': JobNotice & {
+    status: JobStatus;
+    reason: SettleReason;
+    error: JobError | null;
+    /** What the handler returned; read from JSON only when it is asked for. */
+    readonly result: unknown;
+  };
+  /** An attempt of this node no longer counts: its lease was lost. */
+  'job.lost': JobNotice;
+  /** A lost lease, of any node, was found and judged here. */
+  'job.reaped': JobNotice & { status: JobStatus };
+  /** This node looked for work and found none, and nothing runs here. */
+  idle: { nextDueAt: Date | null };
+  /** Somebody asked this node to drain; it takes no more work. */
+  draining: { node: string };
+  /** Nothing runs here any more and nothing is taken. */
+  drained: { node: string };
+  /** A call to the store was answered. */
+  call: EngineCall;
+  /** Something failed that no caller is there to hear of; it is tried again. */
+  error: { error: unknown; doing: string };
+  /** The Duly is at its end. */
+  stopped: Record<never, never>;
+}
+
+/** The notice of a claimed job. */
+export function noticeOf({ id, type, queue, tenant, attempt }: ClaimedJob): JobNotice {
+  return { id, type, queue, tenant, attempt };
+}

@@ -1,0 +1,573 @@
+import { hostname } from 'node:os';
+import { systemClock } from './clock.ts';
+import { createExpiring, type ExpiredValue, type Expiring } from './coordination/expiring.ts';
+import type { LockParts } from './coordination/held-lock.ts';
+import { type LeaderOptions, type Leadership, standForLeader } from './coordination/leader.ts';
+import { type LockContext, type LockOptions, type LockResult, withLock } from './coordination/lock.ts';
+import { type OnceOptions, onceInStore } from './coordination/once.ts';
+import { createDoor } from './door.ts';
+import type { DulyEvents } from './duly-events.ts';
+import type { AuditRow, CountsReply, EngineInfo, EngineVerb, NodesReply } from './engine.ts';
+import { openStore, type Store } from './engines/open.ts';
+import { dulyError } from './errors.ts';
+import { createEvents, type EventListener } from './events.ts';
+import { createIds, type Ids } from './ids.ts';
+import { JobHandle } from './job-handle.ts';
+import { resolveJobOptions } from './job-options.ts';
+import { DeadLetters, JobQuery, type JobsFilter } from './job-query.ts';
+import type { Job } from './job-view.ts';
+import {
+  type CancelOptions,
+  createJobs,
+  type JobChange,
+  type JobReference,
+  type Jobs,
+  type NewDue,
+  readJobId,
+} from './jobs.ts';
+import { nodeSilentMs } from './maintenance/beat-node.ts';
+import { makeJob } from './make-job.ts';
+import { createNode, type DulyNode } from './node.ts';
+import { type OptionNames, readName, readOptions, readWholeNumber, refuseOption } from './option-reader.ts';
+import {
+  type DulyOptions,
+  type ResolvedOptions,
+  resolveOptions,
+  resolveStart,
+  resolveStop,
+  type StartOptions,
+  type StopOptions,
+} from './options.ts';
+import { createParts, type Parts } from './parts.ts';
+import { createPauses, type Pause, type PauseOptions, type Pauses, type PauseTarget } from './pauses.ts';
+import type { StandardSchema } from './schema.ts';
+import type { ResolvedTask, Task, TaskContext, TaskHandler, TaskInput, TaskOptions } from './task.ts';
+import { createTask } from './task-calls.ts';
+import { callerFileOf, resolveTask } from './task-options.ts';
+import { registerTask } from './task-registry.ts';
+import type { Why } from './why.ts';
+import { createBeats } from './worker/beats.ts';
+import { isIsolateThread } from './worker/isolate.ts';
+
+/** How to make a set of expiring values. */
+export interface ExpiringOptions<Value> {
+  /**
+   * Runs at least once after a value has ended, also when nothing ran at that instant: a task that takes
+   * `{ name, key, value }`, or a handler, of which a task `expiring:<name>` is made.
+   */
+  cleanup?: Task<ExpiredValue<Value>, unknown> | TaskHandler<ExpiredValue<Value>, unknown>;
+}
+
+/** A node as `duly.nodes()` lists it. */
+export interface NodeView {
+  id: string;
+  app: string;
+  host: string;
+  pid: number;
+  roles: string[];
+  tasks: { type: string; version: number }[];
+  queues: string[] | null;
+  concurrency: number;
+  running: number;
+  notReady: string | null;
+  startedAt: Date;
+  beatAt: Date;
+  drainRequestedAt: Date | null;
+}
+
+/** One act on a promise already made, as `duly.audit()` lists it. */
+export interface AuditEntry {
+  position: number;
+  at: Date;
+  actor: string;
+  action: string;
+  subject: string;
+  before: unknown;
+  after: unknown;
+  note: string | null;
+}
+
+/** Which audit entries. */
+export interface AuditOptions {
+  /** Only about this, like `job:<id>`. */
+  subject?: string;
+  /** Entries before this position. */
+  before?: number;
+  /** 1 to 1000, default 100. */
+  limit?: number;
+}
+
+const expiringNames: OptionNames<ExpiringOptions<unknown>> = { cleanup: true };
+const auditNames: OptionNames<AuditOptions> = { subject: true, before: true, limit: true };
+// Counting stops here and says so; a dashboard needs no more, and the store does not count millions.
+const countCap = 10_000;
+
+/** What the test kit moves by hand: the node (null before `start`) and the jobs that are waited for. Not public. */
+export let insideOf: (duly: Duly) => { node: DulyNode | null; jobs: Jobs };
+
+/**
+ * Duly: keeps promises about the future. Making one costs nothing and touches no store; the store is opened by the first call
+ * that needs it.
+ *
+ * ```ts
+ * const duly = new Duly({ store: 'sqlite:./duly.db', app: 'studio' });
+ * const hello = duly.task({ name: 'hello', run: async ({ input }) => `Hello ${input}` });
+ * await hello.in('3 days', 'Ada');
+ * await duly.start();
+ * ```
+ */
+export class Duly {
+  /** Dead letters: FAILED jobs that wait for a person. */
+  readonly dead: DeadLetters;
+
+  readonly #options: ResolvedOptions;
+  readonly #ids: Ids;
+  readonly #events = createEvents<DulyEvents>((error) =>
+    this.#options.logger.error({ error }, 'A listener of an event threw.'),
+  );
+  readonly #tasks = new Map<string, ResolvedTask>();
+  readonly #resolved = new WeakMap<object, ResolvedTask>();
+  readonly #expiring = new Map<string, { values: Expiring<unknown>; hasCleanup: boolean }>();
+  readonly #leaderships = new Set<Leadership>();
+  readonly #jobs: Jobs;
+  readonly #nodeId: string;
+  readonly #virtual: boolean;
+  #opening: Promise<Parts> | null = null;
+  #parts: Parts | null = null;
+  #store: Store | null = null;
+  #node: DulyNode | null = null;
+  #starting: Promise<void> | null = null;
+  #stopping: Promise<void> | null = null;
+  #isClosed = false;
+  #offSignals: () => void = () => {};
+
+  static {
+    insideOf = (duly) => ({ node: duly.#node, jobs: duly.#jobs });
+  }
+
+  constructor(options?: DulyOptions) {
+    this.#options = resolveOptions(options);
+    const { clock, random, actor } = this.#options;
+    // A clock other than the real one rules the store too: every call carries its instant.
+    this.#virtual = clock !== systemClock;
+    this.#ids = createIds({ clock, random });
+    this.#nodeId = this.#ids.newId('node');
+    this.#jobs = createJobs({ parts: () => this.#open(), clock, actor, virtual: this.#virtual });
+    this.dead = new DeadLetters((filter) => this.jobs(filter));
+    this.#events.on('job.settled', ({ id }) => this.#jobs.noticed(id));
+    this.#events.on('job.reaped', ({ id }) => this.#jobs.noticed(id));
+    this.#events.on('error', ({ error, doing }) =>
+      this.#options.logger.warn({ error, doing }, `Duly failed at ${doing} and tries again.`),
+    );
+  }
+
+  // ----------------------------------------------------------------------------------------- tasks, jobs
+
+  /** Defines a task. Its jobs can be made at once; they run on every node that has defined it too and was started. */
+  task<Schema extends StandardSchema | undefined = undefined, Result = unknown>(
+    options: TaskOptions<Schema, Result>,
+  ): Task<TaskInput<Schema>, Awaited<Result>> {
+    const resolved = resolveTask(options as TaskOptions<StandardSchema | undefined, unknown>, () =>
+      callerFileOf(this.task),
+    );
+    return this.#define(resolved) as Task<TaskInput<Schema>, Awaited<Result>>;
+  }
+
+  /** A hand on a job by its id. Reads nothing yet; `get()` and the others do. */
+  job<Input = unknown, Result = unknown>(id: string): JobHandle<Input, Result> {
+    return new JobHandle<Input, Result>(this.#jobs, { id: readJobId(id) });
+  }
+
+  /** The jobs that match: read them by `page()`, one by one with `for await`, or act on all of them. */
+  jobs(filter?: JobsFilter): JobQuery {
+    return new JobQuery(async () => (await this.#open()).engine, this.#options.actor, filter);
+  }
+
+  /** The job that an id or a dedupe key names. Throws `job_not_found`. */
+  find(reference: JobReference): Promise<Job> {
+    return this.#jobs.find(reference);
+  }
+
+  /** Cancels the job that an id or a dedupe key names. A running one is asked. */
+  cancel(reference: JobReference, options?: CancelOptions): Promise<JobChange> {
+    return this.#jobs.cancel(reference, options);
+  }
+
+  /** Moves the waiting job that an id or a dedupe key names to another instant. */
+  reschedule(reference: JobReference, due: NewDue): Promise<JobChange> {
+    return this.#jobs.reschedule(reference, due);
+  }
+
+  /** Brings a FAILED, CANCELLED or EXPIRED job back. */
+  replay(id: string, note?: string): Promise<JobChange> {
+    return this.#jobs.replay(id, note);
+  }
+
+  /** What became of a job, or what it waits for and when it should start: a sentence, and the same for programs. */
+  why(job: string | { id: string }): Promise<Why> {
+    return this.#jobs.why(typeof job === 'string' ? job : job?.id);
+  }
+
+  /** Stops starting jobs of a queue, of a task, or at all. They are still accepted; what runs goes on. */
+  async pause(target: PauseTarget, options?: PauseOptions): Promise<Pause> {
+    return (await this.#pauses()).pause(target, options);
+  }
+
+  /** Ends a pause; false: there was none. */
+  async resume(target: PauseTarget): Promise<boolean> {
+    return (await this.#pauses()).resume(target);
+  }
+
+  /** The pauses in force. */
+  async pauses(): Promise<Pause[]> {
+    return (await this.#pauses()).list();
+  }
+
+  // ---------------------------------------------------------------------------------------- coordination
+
+  /**
+   * Runs `fn` while nobody else in the store runs under the same name. Answers `{ acquired: false, holder, until }` when
+   * somebody does, at once or after `wait`.
+   */
+  lock<Value>(
+    name: string,
+    options: LockOptions | undefined,
+    fn: (context: LockContext) => Value | Promise<Value>,
+  ): Promise<LockResult<Value>> {
+    return withLock(this.#lockParts(), name, options, fn);
+  }
+
+  /** Stands for election under this name until it resigns or the Duly stops. At most one process leads at a time. */
+  leader(name: string, options?: LeaderOptions): Leadership {
+    const leadership = standForLeader(this.#lockParts(), name, options, (error) =>
+      this.#events.emit('error', { error, doing: `standing for leader "${name}"` }),
+    );
+    this.#leaderships.add(leadership);
+    return leadership;
+  }
+
+  /** Runs `fn` until its result is recorded under this key in the whole store; then everybody is given that result. */
+  once<Value>(
+    key: string,
+    options: OnceOptions | undefined,
+    fn: (context: LockContext) => Value | Promise<Value>,
+  ): Promise<Value> {
+    return onceInStore(this.#lockParts(), key, options, fn);
+  }
+
+  /** Values that end by themselves, with a clean-up that runs at least once. The same name gives the same values. */
+  expiring<Value = unknown>(name: string, options?: ExpiringOptions<Value>): Expiring<Value> {
+    const { cleanup } = readOptions(options, 'expiring()', expiringNames as OptionNames<ExpiringOptions<Value>>);
+    const known = this.#expiring.get(name);
+    if (known !== undefined) {
+      if (cleanup === undefined) return known.values as Expiring<Value>;
+      throw dulyError('duplicate_task', {
+        message: `The expiring values "${name}" are defined already${known.hasCleanup ? ', with a clean-up' : ', without a clean-up'}.`,
+        hint: 'Define them once, with their clean-up, before they are used.',
+        details: { name },
+      });
+    }
+    const task = cleanup === undefined ? null : this.#cleanupTask(name, cleanup as Task | TaskHandler<never, unknown>);
+    const values = createExpiring<Value>(
+      {
+        engine: async () => (await this.#open()).engine,
+        actor: this.#options.actor,
+        cleanup:
+          task === null
+            ? null
+            : async (value, due) =>
+                makeJob({
+                  id: this.#ids.jobId(),
+                  task,
+                  input: value,
+                  options: resolveJobOptions(task, undefined),
+                  due,
+                  parent: null,
+                  // The value is within the limit; its name and key come on top.
+                  inputBytesMax: Number.POSITIVE_INFINITY,
+                }),
+      },
+      name,
+    );
+    this.#expiring.set(name, { values: values as Expiring<unknown>, hasCleanup: task !== null });
+    return values;
+  }
+
+  // --------------------------------------------------------------------------------------------- looking
+
+  /** How many jobs are in each status, and what waits in which queue. */
+  async counts(): Promise<Pick<CountsReply, 'status' | 'lanes'>> {
+    const { engine } = await this.#open();
+    const { status, lanes } = await engine.counts({ cap: countCap });
+    return { status, lanes };
+  }
+
+  /** The live nodes of the store. */
+  async nodes(): Promise<NodeView[]> {
+    const { engine } = await this.#open();
+    const { nodes } = await engine.nodes({
+      beat: null,
+      leave: null,
+      drain: null,
+      forgetAfterMs: nodeSilentMs,
+    });
+    return nodes.map(toNodeView);
+  }
+
+  /** Asks a node to take no more work, by its id; it hears of it with its next beat. */
+  async drainNode(id: string): Promise<void> {
+    const { engine } = await this.#open();
+    await engine.nodes({
+      beat: null,
+      leave: null,
+      drain: { id: readName(id, 'id'), actor: this.#options.actor },
+      forgetAfterMs: nodeSilentMs,
+    });
+  }
+
+  /** Who did what to promises already made, newest first. */
+  async audit(options?: AuditOptions): Promise<AuditEntry[]> {
+    const { subject, before, limit = 100 } = readOptions(options, 'audit()', auditNames);
+    const { engine } = await this.#open();
+    const { rows } = await engine.audit({
+      subject: subject === undefined ? null : subject,
+      before: before === undefined ? null : readWholeNumber(before, 'before', 0, Number.MAX_SAFE_INTEGER),
+      limit: readWholeNumber(limit, 'limit', 1, 1_000),
+    });
+    return rows.map(toAuditEntry);
+  }
+
+  /** Calls of each verb of the store so far; for tests and metrics. */
+  calls(): Record<EngineVerb, number> | null {
+    return this.#parts?.door.counts() ?? null;
+  }
+
+  // -------------------------------------------------------------------------------------------- its life
+
+  /** Opens the store now instead of with the first call, and tells about it. Throws what is wrong with it. */
+  async open(): Promise<EngineInfo> {
+    return (await this.#open()).engine.info();
+  }
+
+  /** Listens to what happens until the returned function is called. */
+  on<Name extends keyof DulyEvents>(name: Name, listener: EventListener<DulyEvents[Name]>): () => void {
+    return this.#events.on(name, listener);
+  }
+
+  /** Resolves with the next event of this name that fits. */
+  next<Name extends keyof DulyEvents>(
+    name: Name,
+    fits?: (event: DulyEvents[Name]) => boolean,
+  ): Promise<DulyEvents[Name]> {
+    return this.#events.next(name, fits);
+  }
+
+  /**
+   * Starts a node in this process: it runs jobs of the tasks defined here and keeps the store in order. Does nothing in the
+   * thread of an isolated task, which loads the module that defines and starts everything a second time.
+   */
+  async start(options?: StartOptions): Promise<void> {
+    const start = resolveStart(options, this.#options);
+    if (isIsolateThread()) return;
+    if (this.#stopping !== null) throw stoppedError();
+    if (this.#starting !== null) {
+      throw dulyError('already_started', {
+        message: 'This Duly was started already.',
+        hint: 'Call start() once; tasks that are defined later are taken up by themselves.',
+      });
+    }
+    this.#starting = this.#startNode(start).catch((error: unknown) => {
+      // A store that could not be opened may be there the next time.
+      this.#starting = null;
+      throw error;
+    });
+    await this.#starting;
+  }
+
+  /**
+   * Stops: takes no more work, lets what runs finish until the drain limit, gives the rest back unspent, and closes the store.
+   * A stopped Duly takes no more calls. A second call waits for the first.
+   */
+  stop(options?: StopOptions): Promise<void> {
+    const drainMs = resolveStop(options, this.#options);
+    this.#stopping ??= this.#stop(drainMs);
+    return this.#stopping;
+  }
+
+  /** Stops, for `await using`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  // ---------------------------------------------------------------------------------------------- inside
+
+  #define(resolved: ResolvedTask): Task {
+    if (this.#tasks.has(resolved.name)) {
+      throw dulyError('duplicate_task', {
+        message: `A task named "${resolved.name}" is defined already.`,
+        hint: 'Give each task its own name; export the task and import it where it is used.',
+        details: { task: resolved.name },
+      });
+    }
+    const task = createTask<unknown, unknown>(resolved, {
+      parts: () => this.#open(),
+      jobs: this.#jobs,
+      ids: this.#ids,
+      inputBytesMax: this.#options.inputBytesMax,
+    });
+    this.#tasks.set(resolved.name, resolved);
+    this.#resolved.set(task, resolved);
+    registerTask(resolved);
+    this.#node?.wake();
+    return task;
+  }
+
+  #cleanupTask(name: string, cleanup: Task | TaskHandler<never, unknown>): ResolvedTask {
+    if (typeof cleanup === 'function') {
+      const resolved = resolveTask(
+        { name: `expiring:${name}`, run: cleanup as (context: TaskContext<unknown>) => unknown },
+        () => null,
+      );
+      this.#define(resolved);
+      return resolved;
+    }
+    const resolved = typeof cleanup === 'object' && cleanup !== null ? this.#resolved.get(cleanup) : undefined;
+    if (resolved === undefined) {
+      return refuseOption('cleanup', cleanup, 'to be a task of this Duly or a handler');
+    }
+    return resolved;
+  }
+
+  #open(): Promise<Parts> {
+    if (this.#parts !== null && !this.#isClosed) return Promise.resolve(this.#parts);
+    try {
+      this.#refuseStopped();
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    this.#opening ??= this.#openStore().catch((error: unknown) => {
+      // The next call tries again: a full disk or a wrong permission can be put right.
+      this.#opening = null;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async #openStore(): Promise<Parts> {
+    const { clock, random, logger, store: address } = this.#options;
+    const store = await openStore(address, this.#virtual ? { clock } : {});
+    const door = createDoor({
+      engine: store.engine,
+      clock,
+      rules: this.#virtual,
+      onCall: (call) => this.#events.emit('call', call),
+    });
+    this.#store = store;
+    this.#parts = createParts(door, { clock, random });
+    const info = store.engine.info();
+    for (const warning of info.warnings) logger.warn({ store: info.place }, warning);
+    this.#events.emit('opened', info);
+    return this.#parts;
+  }
+
+  async #startNode(start: ReturnType<typeof resolveStart>): Promise<void> {
+    const parts = await this.#open();
+    const { now } = await parts.engine.nodes({
+      beat: null,
+      leave: null,
+      drain: null,
+      forgetAfterMs: nodeSilentMs,
+    });
+    const { clock, random, leaseMs, beatMs } = this.#options;
+    const node = createNode({
+      id: this.#nodeId,
+      engine: parts.engine,
+      options: this.#options,
+      start,
+      tasks: this.#tasks,
+      events: this.#events,
+      startedAt: now,
+      virtual: this.#virtual,
+      createBeats: (onBeat, onError) => {
+        const beats = { node: this.#nodeId, leaseMs, beatMs, onBeat, onError };
+        // On virtual time the beats must go through the door, which sets the instant.
+        if (this.#virtual) return createBeats({ engine: parts.engine, clock, random, ...beats });
+        return (this.#store as Store).createBeats(beats);
+      },
+    });
+    this.#node = node;
+    if (start.signals) this.#listenForSignals();
+    await node.start();
+    parts.taker = node;
+    this.#events.emit('started', { node: node.id });
+  }
+
+  #listenForSignals(): void {
+    const stop = (): void => {
+      this.stop().catch((error: unknown) => this.#options.logger.error({ error }, 'Duly could not stop.'));
+    };
+    process.on('SIGTERM', stop);
+    process.on('SIGINT', stop);
+    this.#offSignals = () => {
+      process.off('SIGTERM', stop);
+      process.off('SIGINT', stop);
+    };
+  }
+
+  async #stop(drainMs: number): Promise<void> {
+    await this.#starting?.catch(() => {});
+    await this.#opening?.catch(() => {});
+    if (this.#parts !== null) this.#parts.taker = null;
+    // Handlers that finish during the drain may still make jobs and take locks, so calls are refused only after it.
+    await this.#node?.stop(drainMs);
+    await Promise.all([...this.#leaderships].map((leadership) => leadership.resign()));
+    this.#isClosed = true;
+    this.#jobs.close(stoppedError());
+    await this.#parts?.drained();
+    await this.#parts?.engine.close();
+    this.#offSignals();
+    this.#events.emit('stopped', {});
+  }
+
+  #refuseStopped(): void {
+    if (this.#isClosed) throw stoppedError();
+  }
+
+  async #pauses(): Promise<Pauses> {
+    return createPauses((await this.#open()).engine, this.#options.actor);
+  }
+
+  #lockParts(): LockParts {
+    return {
+      engine: async () => (await this.#open()).engine,
+      clock: this.#options.clock,
+      holder: () => ({ host: hostname(), pid: process.pid, node: this.#nodeId }),
+      newToken: () => this.#ids.newId('lock'),
+    };
+  }
+}
+
+function stoppedError() {
+  return dulyError('stopped', {
+    message: 'This Duly was stopped and takes no more calls.',
+    hint: 'Make a new one.',
+  });
+}
+
+function toNodeView(node: NodesReply['nodes'][number]): NodeView {
+  return {
+    ...node,
+    startedAt: new Date(node.startedAt),
+    beatAt: new Date(node.beatAt),
+    drainRequestedAt: node.drainRequestedAt === null ? null : new Date(node.drainRequestedAt),
+  };
+}
+
+function toAuditEntry(row: AuditRow): AuditEntry {
+  return {
+    ...row,
+    at: new Date(row.at),
+    before: row.before === null ? null : JSON.parse(row.before),
+    after: row.after === null ? null : JSON.parse(row.after),
+  };
+}

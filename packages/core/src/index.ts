@@ -1,0 +1,74 @@
+export { type Clock, systemClock, type Timer } from './clock.ts';
+export type { ExpiredValue, Expiring, Expiry } from './coordination/expiring.ts';
+export type { LeaderEvents, LeaderOptions, Leadership } from './coordination/leader.ts';
+export type { LockContext, LockOptions, LockResult } from './coordination/lock.ts';
+export type { OnceOptions } from './coordination/once.ts';
+export type { EngineCall } from './door.ts';
+export {
+  type AuditEntry,
+  type AuditOptions,
+  Duly,
+  type ExpiringOptions,
+  type NodeView,
+} from './duly.ts';
+export type { DulyEvents, JobNotice } from './duly-events.ts';
+export { type Duration, durationMsMax, formatDuration, parseDuration } from './duration.ts';
+export type {
+  Count,
+  Engine,
+  EngineInfo,
+  GateKind,
+  JobError,
+  LockHolder,
+  Origin,
+  Progress,
+  SettleReason,
+} from './engine.ts';
+export { openEngine, openStore, type Store } from './engines/open.ts';
+export { DulyError, type ErrorCode, errorCodes, isDulyError } from './errors.ts';
+export { formatInstant, parseInstant } from './instant.ts';
+export {
+  isTerminal,
+  type JobStatus,
+  jobStatuses,
+  jobTransitions,
+  type TerminalStatus,
+  terminalStatuses,
+} from './job.ts';
+export type { JobHandle } from './job-handle.ts';
+export type { DedupeOptions, JobOptions } from './job-options.ts';
+export type {
+  ActionOptions,
+  ActionResult,
+  DeadLetters,
+  JobPage,
+  JobQuery,
+  JobsFilter,
+  PageOptions,
+} from './job-query.ts';
+export type { Attempt, Job, JobWait } from './job-view.ts';
+export type { CancelOptions, JobChange, JobLogLine, JobReference, NewDue, WaitOptions } from './jobs.ts';
+export { type Logger, quietLogger } from './logger.ts';
+export {
+  type DulyOptions,
+  type LimitOptions,
+  type Role,
+  roles,
+  type StartOptions,
+  type StopOptions,
+} from './options.ts';
+export type { Pause, PauseOptions, PauseTarget } from './pauses.ts';
+export type { Random } from './random.ts';
+export type { Backoff, BackoffFunction, RetryPolicy } from './retry.ts';
+export type { StandardSchema } from './schema.ts';
+export type {
+  InputArguments,
+  ManyOptions,
+  SlotContext,
+  Task,
+  TaskContext,
+  TaskHandler,
+  TaskInput,
+  TaskOptions,
+} from './task.ts';
+export type { WaitingFor, Why, WorkerProblem } from './why.ts';

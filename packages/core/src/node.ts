@@ -1,0 +1,219 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { hostname } from 'node:os';
+import { type DulyEvents, noticeOf } from './duly-events.ts';
+import { createEcho, type Echo } from './echo.ts';
+import type { ClaimedJob, ClaimRequest, Engine, NodeInfo } from './engine.ts';
+import type { Events } from './events.ts';
+import { createLoop, type Loop } from './loop.ts';
+import { createNodeBeat } from './maintenance/beat-node.ts';
+import { createPrunePass } from './maintenance/prune.ts';
+import { createReapPass } from './maintenance/reap.ts';
+import type { ResolvedOptions, ResolvedStart } from './options.ts';
+import type { Taker } from './parts.ts';
+import type { ResolvedTask } from './task.ts';
+import type { BeatNews, Beats } from './worker/beats.ts';
+import { createWorker, type Worker } from './worker/worker.ts';
+
+/** What a node is made of. */
+export interface NodeOptions {
+  id: string;
+  engine: Engine;
+  options: ResolvedOptions;
+  start: ResolvedStart;
+  tasks: ReadonlyMap<string, ResolvedTask>;
+  createBeats(onBeat: (news: BeatNews) => void, onError: (error: unknown) => void): Beats;
+  events: Events<DulyEvents>;
+  /** The store's instant now. */
+  startedAt: number;
+  /** On virtual time nothing repeats by itself: the test kit calls `tend`. */
+  virtual: boolean;
+}
+
+/** A process at work: its roles, from start to drained. */
+export interface DulyNode extends Taker {
+  readonly id: string;
+  start(): Promise<void>;
+  /** Looks for work at once: a task was added. */
+  wake(): void;
+  /** Handlers that run here. */
+  runningCount(): number;
+  /** Why it takes no work; null: it does. */
+  notReady(): string | null;
+  /** On virtual time: whether it may look for work now. It stands still until told. */
+  setMoving(isMoving: boolean): void;
+  /** On virtual time: reaps once, and tells the instant at which the next lease or start deadline ends. */
+  reap(): Promise<number | null>;
+  /** On virtual time: prunes and beats once. */
+  tend(): Promise<void>;
+  /** Stops taking work and lets what runs finish until the limit, then leaves. */
+  stop(drainMs: number): Promise<void>;
+}
+
+/** Puts a node together. It does nothing until `start`. */
+export function createNode(node: NodeOptions): DulyNode {
+  const { id, engine, options, start, tasks, events, virtual } = node;
+  const { clock, random } = options;
+  const isWorker = start.roles.includes('worker');
+  const isMaintenance = start.roles.includes('maintenance');
+  const fail = (doing: string) => (error: unknown) => events.emit('error', { error, doing });
+  // What a worker starts because of somebody's now() must not run in that caller's async context.
+  const inOwnContext = AsyncLocalStorage.snapshot();
+
+  const echo = virtual ? endlessSleep : createEcho({ engine, clock, random, onError: fail('proving hints') });
+  let isMoving = !virtual;
+  let closeBeats: () => void = () => {};
+  let drainAsked = false;
+  const worker = isWorker ? makeWorker() : null;
+
+  function makeWorker(): Worker {
+    const beats = node.createBeats((news) => made.onBeat(news), fail('renewing leases'));
+    const made = createWorker({
+      engine: {
+        exchange: engine.exchange,
+        report: engine.report,
+        remember: engine.remember,
+        wakeups: (listener) =>
+          engine.wakeups((hint) => {
+            if (isMoving) listener(hint);
+          }),
+      },
+      clock,
+      random,
+      node: id,
+      tasks,
+      beats,
+      concurrency: start.concurrency,
+      queues: start.queues === null ? null : [...start.queues],
+      leaseMs: options.leaseMs,
+      maxSleepMs: () => echo.maxSleepMs(),
+    });
+    forward(made, events);
+    // The beats outlive the drain: leases of what still runs must hold to the end.
+    closeBeats = () => beats.close();
+    return made;
+  }
+
+  const info = (): NodeInfo => ({
+    id,
+    app: options.app,
+    host: hostname(),
+    pid: process.pid,
+    roles: [...start.roles],
+    tasks: isWorker ? [...tasks.values()].map((task) => ({ type: task.name, version: task.version })) : [],
+    queues: start.queues === null ? null : [...start.queues],
+    concurrency: start.concurrency,
+    running: worker?.runningCount() ?? 0,
+    notReady: notReady(),
+    startedAt: node.startedAt,
+  });
+
+  function notReady(): string | null {
+    if (worker === null) return 'It does not work on jobs.';
+    return worker.notReady();
+  }
+
+  const nodeBeat = createNodeBeat({
+    engine,
+    info,
+    onDrainAsked() {
+      drainAsked = true;
+      events.emit('draining', { node: id });
+      const drained = worker === null ? Promise.resolve() : worker.drain({ limitMs: options.drainMs });
+      void drained.then(() => events.emit('drained', { node: id }));
+    },
+  });
+
+  let nextReapAt: number | null = null;
+  const reap = createReapPass({
+    engine: {
+      exchange: engine.exchange,
+      async reap(input) {
+        const reply = await engine.reap(input);
+        nextReapAt = reply.nextAt;
+        return reply;
+      },
+    },
+    node: id,
+    leaseMs: options.leaseMs,
+    onReaped: ({ job, settlement }) => events.emit('job.reaped', { ...noticeOf(job), status: settlement.to }),
+  });
+  const prune = createPrunePass({ engine });
+
+  const loops: Loop[] = [createLoop({ clock, random, pass: nodeBeat.pass, onError: fail('beating') })];
+  if (isMaintenance) {
+    loops.push(createLoop({ clock, random, pass: reap, onError: fail('reaping') }));
+    loops.push(createLoop({ clock, random, pass: prune, onError: fail('pruning') }));
+  }
+
+  return {
+    id,
+    async start() {
+      // Known to the store before it takes anything, so that why() never shows a job on a node nobody heard of.
+      await nodeBeat.pass();
+      echo.start();
+      // On virtual time the first pass is the test's to ask for: the loop is started with the first move.
+      if (!virtual) worker?.start();
+      if (!virtual) for (const loop of loops) loop.start();
+    },
+    wake() {
+      if (isMoving) worker?.wake();
+    },
+    runningCount: () => worker?.runningCount() ?? 0,
+    notReady,
+    offer: () => (drainAsked || virtual ? null : (worker?.offer() ?? null)),
+    accept(offer: ClaimRequest, claimed: ClaimedJob[]) {
+      inOwnContext(() => worker?.accept(offer, claimed));
+    },
+    setMoving(moving) {
+      isMoving = moving;
+      if (!moving) return;
+      worker?.start();
+      worker?.wake();
+    },
+    async reap() {
+      if (!isMaintenance) return null;
+      while ((await reap()) === 0);
+      return nextReapAt;
+    },
+    async tend() {
+      if (isMaintenance) await prune();
+      await nodeBeat.pass();
+    },
+    async stop(drainMs) {
+      await worker?.drain({ limitMs: drainMs });
+      await Promise.all(loops.map((loop) => loop.stop()));
+      await echo.stop();
+      closeBeats();
+      await nodeBeat.leave().catch(fail('leaving'));
+    },
+  };
+}
+
+const endlessSleep: Echo = {
+  start() {},
+  maxSleepMs: () => Number.POSITIVE_INFINITY,
+  stop: async () => {},
+};
+
+function forward(worker: Worker, events: Events<DulyEvents>): void {
+  worker.events.on('started', ({ job }) => events.emit('job.started', noticeOf(job)));
+  worker.events.on('progress', ({ job, progress }) => {
+    if (events.has('job.progress')) events.emit('job.progress', { ...noticeOf(job), progress });
+  });
+  worker.events.on('settled', ({ job, status, settlement }) =>
+    events.emit('job.settled', {
+      ...noticeOf(job),
+      status,
+      reason: settlement.reason,
+      error: settlement.error,
+      get result() {
+        return settlement.result === null ? null : JSON.parse(settlement.result);
+      },
+    }),
+  );
+  worker.events.on('lost', ({ job }) => events.emit('job.lost', noticeOf(job)));
+  worker.events.on('idle', ({ nextDueAt }) =>
+    events.emit('idle', { nextDueAt: nextDueAt === null ? null : new Date(nextDueAt) }),
+  );
+  worker.events.on('error', (failure) => events.emit('error', failure));
+}

@@ -1,0 +1,296 @@
+import { systemClock, type Timer } from '../clock.ts';
+import { currentJob } from '../current-job.ts';
+import { Duly, insideOf } from '../duly.ts';
+import { type Duration, parseDuration } from '../duration.ts';
+import type { JobError } from '../engine.ts';
+import { parseInstant } from '../instant.ts';
+import type { JobStatus } from '../job.ts';
+import { quietLogger } from '../logger.ts';
+import type { DulyOptions, StopOptions } from '../options.ts';
+import { seededRandom } from '../random.ts';
+import { createManualClock, type ManualClock } from './manual-clock.ts';
+
+/** One attempt that ended while virtual time went on. */
+export interface Ran {
+  id: string;
+  type: string;
+  /** The job's status after it: COMPLETED, RETRYING, FAILED, CANCELLED … */
+  status: JobStatus;
+  /** The virtual instant at which the attempt started. */
+  at: Date;
+  /** Number of the attempt. */
+  attempt: number;
+  result: unknown;
+  error: JobError | null;
+}
+
+/** How to make a Duly on virtual time. */
+export interface TestDulyOptions extends Omit<DulyOptions, 'store' | 'clock' | 'random'> {
+  /** Where virtual time begins. Default 2027-01-15T10:00:00Z. */
+  start?: Date | number | string;
+  /** Seeds everything that is left to chance. Default 1. */
+  seed?: number;
+  /**
+   * How long, in real time, a handler that does not wait for virtual time may be silent before time goes on without it.
+   * Default 1 s: enough for real I/O of a test, and a handler that hangs still meets its timeout.
+   */
+  patience?: Duration;
+}
+
+const defaultStart = '2027-01-15T10:00:00Z';
+const defaultPatienceMs = 1_000;
+
+/**
+ * A Duly whose time stands still until the test moves it, on a store in memory. Nothing runs by itself: jobs run inside
+ * `advance` and `runDue`, each at its own instant and in order, and both return what ran.
+ *
+ * ```ts
+ * const t = createTestDuly();
+ * const remind = t.task({ name: 'remind', run: ({ input }) => `Dear ${input}` });
+ * await remind.in('3 days', 'Ada');
+ *
+ * assert.deepEqual(await t.advance('2 days'), []);
+ * const [ran] = await t.advance('1 day');
+ * assert.equal(ran.result, 'Dear Ada');
+ * await t.stop();
+ * ```
+ *
+ * Retries, timeouts, start deadlines, leases, locks and expiring values follow the same virtual time. A handler may do real
+ * I/O: time stands still until it is done. A handler that wants to wait for virtual time uses `t.clock.sleep(ms)`.
+ */
+export class TestDuly extends Duly {
+  /** The virtual time. `clock.now()`, and `clock.sleep(ms)` for handlers that wait. */
+  readonly clock: ManualClock;
+  readonly #mover: Mover;
+  #turn: Promise<unknown> = Promise.resolve();
+  #isStarted = false;
+  #isStopped = false;
+
+  /** Use `createTestDuly`. */
+  constructor({ start = defaultStart, seed = 1, patience = defaultPatienceMs, ...options }: TestDulyOptions = {}) {
+    const mover = new Mover(parseInstant(start, 'start'), parseDuration(patience, 'patience'));
+    super({
+      logger: quietLogger,
+      ...options,
+      store: 'sqlite::memory:',
+      clock: mover.inner,
+      random: seededRandom(seed),
+    });
+    mover.watch(this);
+    this.#mover = mover;
+    this.clock = mover.outer;
+  }
+
+  /** The virtual instant. */
+  get now(): Date {
+    return new Date(this.clock.now());
+  }
+
+  /** Lets this much time pass, runs everything that falls due in order, each at its instant, and returns what ran. */
+  advance(duration: Duration): Promise<Ran[]> {
+    const ms = parseDuration(duration, 'duration');
+    return this.#inTurn(() => this.#mover.move(ms));
+  }
+
+  /** Lets time pass until this instant; one in the past runs only what is due already. */
+  advanceTo(instant: Date | number | string): Promise<Ran[]> {
+    const at = parseInstant(instant, 'instant');
+    return this.#inTurn(() => this.#mover.move(Math.max(0, at - this.clock.now())));
+  }
+
+  /** Runs everything that is due now, without letting time pass, and returns what ran. */
+  runDue(): Promise<Ran[]> {
+    return this.#inTurn(() => this.#mover.move(0));
+  }
+
+  /** Stops. A handler that does not end by itself is given up after the drain limit, in virtual time. */
+  override async stop(options?: StopOptions): Promise<void> {
+    this.#isStopped = true;
+    await this.#turn.catch(() => {});
+    await this.#mover.stop(super.stop(options));
+  }
+
+  /** One move at a time: two that overlap would share their instants. */
+  #inTurn(move: () => Promise<Ran[]>): Promise<Ran[]> {
+    const turn = this.#turn
+      .catch(() => {})
+      .then(async () => {
+        if (!this.#isStarted && !this.#isStopped) {
+          this.#isStarted = true;
+          await this.start();
+        }
+        return move();
+      });
+    this.#turn = turn;
+    return turn;
+  }
+}
+
+/** Makes a Duly on virtual time, for tests. See `TestDuly`. */
+export function createTestDuly(options?: TestDulyOptions): TestDuly {
+  return new TestDuly(options);
+}
+
+/** Moves virtual time and waits, in real time, for the work that each instant sets off. */
+class Mover {
+  /** The clock of the Duly itself. */
+  readonly inner: ManualClock;
+  /** The clock of handlers and tests: whoever sleeps on it inside a handler is known to wait for virtual time. */
+  readonly outer: ManualClock;
+  readonly #patienceMs: number;
+  readonly #running = new Map<string, { at: Date; isSilent: boolean }>();
+  readonly #sleepers = new Map<string, number>();
+  #duly: Duly | null = null;
+  #ran: Ran[] = [];
+  #activityCount = 0;
+  #onActivity: () => void = () => {};
+  #reapTimer: Timer | null = null;
+  #isOver = false;
+
+  constructor(startAt: number, patienceMs: number) {
+    this.#patienceMs = patienceMs;
+    this.inner = createManualClock(startAt, { settle: () => this.#settle() });
+    this.outer = {
+      ...this.inner,
+      after: (ms, fn) => {
+        const wake = this.#fallAsleep();
+        const timer = this.inner.after(ms, () => {
+          wake();
+          fn();
+        });
+        return {
+          cancel() {
+            wake();
+            timer.cancel();
+          },
+        };
+      },
+      sleep: (ms, signal) => this.inner.sleep(ms, signal).finally(this.#fallAsleep()),
+    };
+  }
+
+  watch(duly: Duly): void {
+    this.#duly = duly;
+    duly.on('call', () => this.#active());
+    duly.on('job.progress', () => this.#active());
+    duly.on('job.started', ({ id, attempt }) => {
+      this.#running.set(`${id}/${attempt}`, { at: new Date(this.inner.now()), isSilent: false });
+      this.#active();
+    });
+    duly.on('job.settled', ({ id, type, attempt, status, error, result }) => {
+      const at = this.#ended(id, attempt);
+      // A job that went back unstarted did not run.
+      if (at !== null) this.#ran.push({ id, type, status, at, attempt, result, error });
+    });
+    duly.on('job.lost', ({ id, attempt }) => {
+      this.#ended(id, attempt);
+    });
+  }
+
+  async move(ms: number): Promise<Ran[]> {
+    this.#ran = [];
+    const { node } = insideOf(this.#duly as Duly);
+    node?.setMoving(true);
+    try {
+      await this.inner.advance(ms);
+    } finally {
+      node?.setMoving(false);
+      await node?.tend();
+    }
+    return this.#ran;
+  }
+
+  async stop(stopping: Promise<void>): Promise<void> {
+    this.#isOver = true;
+    this.#reapTimer?.cancel();
+    let isDone = false;
+    const done = stopping.finally(() => {
+      isDone = true;
+    });
+    while (!isDone) {
+      const patience = new AbortController();
+      await Promise.race([done, systemClock.sleep(this.#patienceMs, patience.signal)]);
+      patience.abort();
+      // Whatever still runs had its patience; the drain limit is counted in virtual time.
+      if (!isDone) await this.inner.advance(60_000);
+    }
+    await done;
+  }
+
+  #ended(id: string, attempt: number): Date | null {
+    const key = `${id}/${attempt}`;
+    const at = this.#running.get(key)?.at ?? null;
+    this.#running.delete(key);
+    this.#active();
+    return at;
+  }
+
+  #fallAsleep(): () => void {
+    const id = currentJob()?.id;
+    if (id === undefined) return () => {};
+    this.#sleepers.set(id, (this.#sleepers.get(id) ?? 0) + 1);
+    this.#active();
+    let isAwake = false;
+    return () => {
+      if (isAwake) return;
+      isAwake = true;
+      const left = (this.#sleepers.get(id) ?? 1) - 1;
+      if (left === 0) this.#sleepers.delete(id);
+      else this.#sleepers.set(id, left);
+    };
+  }
+
+  #active(): void {
+    this.#activityCount++;
+    this.#onActivity();
+  }
+
+  /** Until nothing moves that does not wait for virtual time. */
+  async #settle(): Promise<void> {
+    if (this.#isOver) return turns();
+    await this.#rest();
+    const inside = insideOf(this.#duly as Duly);
+    const nextAt = (await inside.node?.reap()) ?? null;
+    await inside.jobs.lookAtWaited();
+    // What was reaped may have set work off.
+    await this.#rest();
+    this.#reapTimer?.cancel();
+    this.#reapTimer =
+      nextAt === null ? null : this.inner.after(Math.max(1, nextAt - this.inner.now()), () => {});
+  }
+
+  async #rest(): Promise<void> {
+    for (;;) {
+      const before = this.#activityCount;
+      await turns();
+      if (this.#activityCount !== before) continue;
+      const busy = [...this.#running].filter(
+        ([key, { isSilent }]) => !isSilent && !this.#sleepers.has(key.slice(0, key.lastIndexOf('/'))),
+      );
+      if (busy.length === 0) return;
+      if (await this.#hears(before)) continue;
+      for (const [, attempt] of busy) attempt.isSilent = true;
+      return;
+    }
+  }
+
+  /** Waits in real time for anything to happen; false: nothing did within the patience. */
+  #hears(before: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = systemClock.after(this.#patienceMs, () => end(false));
+      const end = (isHeard: boolean): void => {
+        timer.cancel();
+        this.#onActivity = () => {};
+        resolve(isHeard);
+      };
+      this.#onActivity = () => end(true);
+      if (this.#activityCount !== before) end(true);
+    });
+  }
+}
+
+/** The inline engine works in promises only: two turns of the event loop let all of them settle. */
+async function turns(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
+}
