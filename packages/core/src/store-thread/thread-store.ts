@@ -15,6 +15,8 @@ export async function openThreadStore(url: string): Promise<Store> {
   const worker = new Worker(new URL('./host.ts', import.meta.url), {
     workerData: { url },
     name: 'duly-store',
+    // Flags of the application (a loader, --input-type) are not for our own code.
+    execArgv: [],
   });
   const listeners = new Set<(hint: Hint) => void>();
   const waiting = new Map<number, Waiting>();

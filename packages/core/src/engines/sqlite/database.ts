@@ -1,3 +1,5 @@
+import { accessSync, constants, existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { DatabaseSync as NodeDatabase, StatementSync } from 'node:sqlite';
 import { DulyError, dulyError } from '../../errors.ts';
 
@@ -115,6 +117,7 @@ function openError(
       cause: error,
     });
   }
+  if (code === result.cantopen && existsSync(path) && !canWrite(path)) return readOnlyError(path, error);
   if (code === result.cantopen) {
     return dulyError('store_unavailable', {
       message: `The database file "${path}" cannot be opened.`,
@@ -124,6 +127,26 @@ function openError(
     });
   }
   return storeError(error, path);
+}
+
+// A WAL is made beside the file, so the folder counts as much as the file itself.
+function canWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    accessSync(dirname(path), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function readOnlyError(path: string, cause: unknown): DulyError {
+  return dulyError('store_read_only', {
+    message: `The database file "${path}" cannot be written.`,
+    hint: 'Give this user the right to write the file and its folder (SQLite keeps its WAL beside the file).',
+    details: { path },
+    cause,
+  });
 }
 
 /** Wraps what `node:sqlite` threw into an error with a code. Errors of Duly pass unchanged. */
@@ -140,12 +163,7 @@ export function storeError(error: unknown, path: string): DulyError {
         cause: error,
       });
     case result.readonly:
-      return dulyError('store_read_only', {
-        message: `The database file "${path}" cannot be written.`,
-        hint: 'Give this user the right to write the file and its folder (SQLite keeps its WAL beside the file).',
-        details,
-        cause: error,
-      });
+      return readOnlyError(path, error);
     case result.full:
       return dulyError('store_full', {
         message: `The disk that holds "${path}" is full. Nothing of this call was kept.`,
