@@ -126,6 +126,7 @@ export class Duly {
     this.#options.logger.error({ error }, 'A listener of an event threw.'),
   );
   readonly #tasks = new Map<string, ResolvedTask>();
+  readonly #taskCalls = new Map<string, Task>();
   readonly #resolved = new WeakMap<object, ResolvedTask>();
   readonly #expiring = new Map<string, { values: Expiring<unknown>; hasCleanup: boolean }>();
   readonly #leaderships = new Set<Leadership>();
@@ -171,6 +172,11 @@ export class Duly {
       callerFileOf(this.task),
     );
     return this.#define(resolved) as Task<TaskInput<Schema>, Awaited<Result>>;
+  }
+
+  /** The tasks defined here, by name. */
+  get tasks(): ReadonlyMap<string, Task> {
+    return this.#taskCalls;
   }
 
   /** A hand on a job by its id. Reads nothing yet; `get()` and the others do. */
@@ -416,6 +422,7 @@ export class Duly {
       inputBytesMax: this.#options.inputBytesMax,
     });
     this.#tasks.set(resolved.name, resolved);
+    this.#taskCalls.set(resolved.name, task);
     this.#resolved.set(task, resolved);
     registerTask(resolved);
     this.#node?.wake();

@@ -60,6 +60,7 @@ export const errorCodes = {
   store_busy: 'The store was locked by others for too long.',
   store_locked_by_user_transaction: "The store is locked by the caller's own open transaction.",
   store_unavailable: 'The store cannot be reached or opened.',
+  store_not_found: 'There is no store at this address.',
   store_closed: 'The store was closed.',
   store_corrupt: 'The store holds something that cannot be right.',
   schema_too_new: 'The store serves only newer versions of Duly.',

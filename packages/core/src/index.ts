@@ -24,6 +24,7 @@ export type {
   Progress,
   SettleReason,
 } from './engine.ts';
+export { parseStoreAddress, type StoreAddress } from './engines/address.ts';
 export { openEngine, openStore, type Store } from './engines/open.ts';
 export { DulyError, type ErrorCode, errorCodes, isDulyError } from './errors.ts';
 export { formatInstant, parseInstant } from './instant.ts';
@@ -36,6 +37,14 @@ export {
   terminalStatuses,
 } from './job.ts';
 export type { JobHandle } from './job-handle.ts';
+export {
+  type AttemptJson,
+  type JobErrorJson,
+  type JobJson,
+  type JobJsonOptions,
+  toAttemptJson,
+  toJobJson,
+} from './job-json.ts';
 export type { DedupeOptions, JobOptions } from './job-options.ts';
 export type {
   ActionOptions,
@@ -49,7 +58,9 @@ export type {
 export type { Attempt, Job, JobWait } from './job-view.ts';
 export type { CancelOptions, JobChange, JobLogLine, JobReference, NewDue, WaitOptions } from './jobs.ts';
 export { type Logger, quietLogger } from './logger.ts';
+export { nearest } from './nearest.ts';
 export {
+  defaultStore,
   type DulyOptions,
   type LimitOptions,
   type Role,
