@@ -128,7 +128,10 @@ export function leaveSerial(work: Work, row: Pick<LifeRow, 'seq' | 'serial' | 't
 /** Moves due jobs of one type that wait for their time to where a claim finds them; answers how many. */
 export function promote(work: Work, type: string, limit: number): number {
   const rows = work.all<WaitingRow>(statements.job.promotable, type, work.now, limit);
+  const isHinted = work.hints.has('jobs');
   for (const row of rows) enter(work, row, 'due');
+  // Every node knows the next due instant and wakes by itself: no hint for what was to be expected.
+  if (!isHinted) work.hints.delete('jobs');
   return rows.length;
 }
 

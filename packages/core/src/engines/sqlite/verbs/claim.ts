@@ -92,7 +92,7 @@ export function claimReady(work: Work, claim: ClaimRequest, repeat: boolean): Cl
   const promoteLimit = Math.max(promoteMin, claim.limit);
   const promotedAll = claim.tasks.every(({ type }) => promote(work, type, promoteLimit) < promoteLimit);
   const pauses = readPauses(work);
-  if (claim.limit <= 0 || pauses.all) return { claimed: [], more: false, soloSinceAt: null };
+  if (pauses.all) return { claimed: [], more: false, soloSinceAt: null };
   const tasks = claim.tasks.filter((task) => task.limit > 0 && !pauses.tasks.has(task.type));
   const isOpen = (queue: string) =>
     !pauses.queues.has(queue) && (claim.queues === null || claim.queues.includes(queue));
@@ -100,6 +100,9 @@ export function claimReady(work: Work, claim: ClaimRequest, repeat: boolean): Cl
   const solo = findSolo(work, { claim, tasks, isOpen });
   if (solo.taken !== null)
     return { claimed: [take(work, claim, solo.taken, work.fences(1))], more: true, soloSinceAt: null };
+
+  // Takes nothing, and only asks whether a job still waits to run alone.
+  if (claim.limit <= 0) return { claimed: [], more: false, soloSinceAt: solo.sinceAt };
 
   const lanes = findLanes(work, ordinary, tasks, isOpen);
   const found = mergeHeads(work, ordinary, lanes, claim.limit, limitsOf(tasks));
@@ -221,7 +224,7 @@ function findSolo(
 ): { taken: number | null; sinceAt: number | null } {
   const lanes = findLanes(work, aloneInProcess, tasks, isOpen);
   if (lanes.length === 0) return { taken: null, sinceAt: null };
-  if (claim.idle) {
+  if (claim.idle && claim.limit > 0) {
     const head = mergeHeads(work, aloneInProcess, lanes, 1, limitsOf(tasks)).heads[0];
     if (head !== undefined) return { taken: head.seq, sinceAt: null };
   }
