@@ -8,6 +8,7 @@ import type { Random } from '../random.ts';
 import type { ResolvedTask } from '../task.ts';
 import { type Attempt, startAttempt } from './attempt.ts';
 import type { BeatNews, Beats } from './beats.ts';
+import { mustRunAlone } from './loss.ts';
 import type { Outcome } from './outcome.ts';
 import { createPace } from './pace.ts';
 import { type AttemptReport, createReporter } from './reporter.ts';
@@ -27,7 +28,7 @@ export interface WorkerOptions {
   /** How many attempts run at the same time. Default 20. */
   concurrency?: number;
   /** Only these queues; null: all. */
-  queues?: string[] | null;
+  queues?: readonly string[] | null;
   /** Default 30 s. */
   leaseMs?: number;
   /** How long the worker may sleep without a hint: 30 s while hints are proven, else 1 s. */
@@ -171,7 +172,7 @@ export function createWorker(options: WorkerOptions): Worker {
     if (exchange.claim !== null) {
       soloSinceElapsed = reply.soloSinceAt === null ? null : arrivedElapsed - (reply.now - reply.soloSinceAt);
     }
-    takeClaimed(reply.claimed, exchange.repeat ? reply.now : null);
+    takeClaimed(reply.claimed, exchange.repeat);
     events.emit('passes', { claimed: reply.claimed.length, settled: exchange.settle.length });
     const isIdle = running.size === 0 && waiting.length === 0 && outbox.length === 0 && finishing === 0;
     if (isIdle && exchange.claim !== null && !reply.more) events.emit('idle', { nextDueAt: reply.nextDueAt });
@@ -251,17 +252,15 @@ export function createWorker(options: WorkerOptions): Worker {
       token: `${node}/${ids.newId('claim')}`,
       node,
       tasks: wanted,
-      queues,
+      queues: queues === null ? null : [...queues],
       limit: isTaking ? limit : 0,
       leaseMs,
       idle: isIdle,
     };
   }
 
-  /** `repeatedAt`: the answer to a repeated claim came at this instant, and its leases may be old. */
-  function takeClaimed(claimed: ClaimedJob[], repeatedAt: number | null): void {
-    const jobs =
-      repeatedAt === null ? claimed : claimed.filter((job) => job.claimedAt + leaseMs > repeatedAt);
+  /** `isOld`: the leases were given to an earlier call whose answer did not arrive. */
+  function takeClaimed(jobs: ClaimedJob[], isOld: boolean): void {
     if (jobs.length === 0) return;
     beats.hold(
       jobs.map(({ id, fence, policy: { timeoutMs, graceMs }, begun }) => ({
@@ -272,7 +271,7 @@ export function createWorker(options: WorkerOptions): Worker {
         begun,
       })),
     );
-    if (repeatedAt !== null) beats.check();
+    if (isOld) beats.check();
     const sinceElapsed = clock.elapsed();
     for (const job of jobs) {
       countType(job.type, 1);
@@ -288,7 +287,7 @@ export function createWorker(options: WorkerOptions): Worker {
     let count = 0;
     while (count < waiting.length && running.size < concurrency && !isAloneRunning) {
       const { job } = waiting[count] as { job: ClaimedJob };
-      if (job.losses > 0 && running.size - zombieCount > 0) break;
+      if (mustRunAlone(job) && running.size - zombieCount > 0) break;
       count++;
       start(job);
     }
@@ -304,7 +303,7 @@ export function createWorker(options: WorkerOptions): Worker {
       send(job, { kind: 'released', started: false, stopped: true }, null);
       return;
     }
-    isAloneRunning = job.losses > 0;
+    isAloneRunning = mustRunAlone(job);
     const report = reporter.open(job, () => running.get(job.fence)?.abort('lost'));
     const attempt: Attempt = startAttempt({
       job,
@@ -318,7 +317,7 @@ export function createWorker(options: WorkerOptions): Worker {
       onDecided: (outcome) => {
         zombieCount++;
         pace.count();
-        if (job.losses > 0) isAloneRunning = false;
+        if (mustRunAlone(job)) isAloneRunning = false;
         decided(job, outcome, report);
       },
       onEnded: () => {
@@ -465,7 +464,7 @@ export function createWorker(options: WorkerOptions): Worker {
     },
     accept(offer, claimed) {
       reserved -= offer.limit;
-      takeClaimed(claimed, null);
+      takeClaimed(claimed, false);
       changed();
     },
     drain({ limitMs }) {

@@ -1,0 +1,714 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { z } from 'zod';
+import { currentJob } from '../../src/current-job.ts';
+import type { ClaimedJob, Settlement } from '../../src/engine.ts';
+import { dulyError } from '../../src/errors.ts';
+import { resolveRetry } from '../../src/retry.ts';
+import type { TaskContext } from '../../src/task.ts';
+import { deferred, openTestStore, task } from './setup.ts';
+
+async function setup(t: TestContext) {
+  const store = await openTestStore();
+  t.after(() => store.close());
+  return store;
+}
+
+/** A handler that ends when the test says so, or when it is told to stop if it listens. */
+function held({ listens = false } = {}) {
+  const gates: {
+    end: (value?: unknown) => void;
+    fail: (error: unknown) => void;
+    context: TaskContext<unknown>;
+  }[] = [];
+  const run = (context: TaskContext<unknown>) => {
+    const { promise, resolve, reject } = deferred<unknown>();
+    gates.push({ end: resolve, fail: reject, context });
+    if (listens) context.signal.addEventListener('abort', () => reject(context.signal.reason));
+    return promise;
+  };
+  return { run, gates };
+}
+
+/** The code of an aborted signal's reason; null: it is not aborted. */
+function abortCode(gate: { context: TaskContext<unknown> } | undefined): string | null {
+  return (gate?.context.signal.reason as { code: string } | undefined)?.code ?? null;
+}
+
+test('a job runs with its input and completes with what its handler returned', async (t) => {
+  const store = await setup(t);
+  const double = task('double', ({ input }) => ({ twice: (input as number) * 2 }));
+  const id = await store.enqueue(double, 21);
+  store.start([double]);
+  await store.clock.settle();
+  const job = await store.job(id);
+  assert.equal(job.status, 'COMPLETED');
+  assert.equal(job.result, '{"twice":42}');
+  assert.equal(job.progress.percent, 100);
+  assert.equal(job.spent, 1);
+});
+
+test('a handler is told everything about its attempt', async (t) => {
+  const store = await setup(t);
+  let seen: TaskContext<unknown> | undefined;
+  let current: unknown;
+  const look = task('look', (context) => {
+    seen = context;
+    current = currentJob();
+  });
+  const id = await store.enqueue(look, { a: 1 }, { metadata: '{"user":7}', priority: 3, tenant: 'acme' });
+  await store.clock.advance(5_000);
+  store.start([look]);
+  await store.clock.settle();
+  assert.partialDeepStrictEqual(seen, {
+    input: { a: 1 },
+    attempt: 1,
+    lateness: 5_000,
+    isCatchUp: false,
+    slot: null,
+  });
+  assert.partialDeepStrictEqual(seen?.job, {
+    id,
+    type: 'look',
+    metadata: { user: 7 },
+    priority: 3,
+    tenant: 'acme',
+  });
+  assert.deepEqual(current, { id, type: 'look' });
+  assert.equal(currentJob(), null);
+});
+
+test('a job due later starts at its instant, not before, and costs few looks', async (t) => {
+  const store = await setup(t);
+  const started: number[] = [];
+  const later = task('later', () => started.push(store.clock.now()));
+  store.start([later]);
+  await store.clock.settle();
+  const dueAt = store.clock.now() + 600_123;
+  await store.enqueue(later, null, { due: { at: dueAt } });
+  const before = store.door.counts().exchange;
+  await store.clock.advance(600_122);
+  assert.deepEqual(started, []);
+  await store.clock.advance(1);
+  assert.deepEqual(started, [dueAt]);
+  // One look every 30 s at most, and the one that took it.
+  assert.ok(
+    store.door.counts().exchange - before <= 25,
+    `${store.door.counts().exchange - before} exchanges`,
+  );
+});
+
+test('no more attempts run at once than the worker or the task allows', async (t) => {
+  const store = await setup(t);
+  const wide = held();
+  const narrow = held();
+  const wideTask = task('wide', wide.run);
+  const narrowTask = task('narrow', narrow.run, { concurrency: 2 });
+  await store.enqueueMany(narrowTask, 10);
+  await store.enqueueMany(wideTask, 10);
+  const { worker } = store.start([wideTask, narrowTask], { concurrency: 5 });
+  await store.clock.settle();
+  assert.deepEqual([narrow.gates.length, wide.gates.length], [2, 3]);
+  assert.equal(worker.runningCount(), 5);
+  narrow.gates[0]?.end();
+  wide.gates[0]?.end();
+  await store.clock.settle();
+  assert.deepEqual([narrow.gates.length, wide.gates.length], [3, 4]);
+  assert.equal(worker.runningCount(), 5);
+});
+
+test('a backlog of 5,000 short jobs is drained in far fewer exchanges than places would need', async (t) => {
+  const store = await setup(t);
+  const short = task('short', () => null);
+  await store.enqueueMany(short, 5_000);
+  let exchanges = 0;
+  const { worker } = store.start([short], {
+    concurrency: 20,
+    engine: {
+      ...store.engine,
+      // Answers in a later turn of the event loop, as a store behind a thread or a socket does.
+      async exchange(input) {
+        exchanges++;
+        const reply = await store.engine.exchange(input);
+        await new Promise((resolve) => setImmediate(resolve));
+        return reply;
+      },
+    },
+  });
+  await worker.events.next('idle');
+  const { status } = await store.engine.counts({ cap: 10_000 });
+  assert.equal(status.COMPLETED.count, 5_000);
+  assert.ok(exchanges < 25, `${exchanges} exchanges; 20 at a time would be 250`);
+});
+
+test('what was taken at a pace that has changed goes back unspent after a quarter of a second', async (t) => {
+  const store = await setup(t);
+  const { run, gates } = held();
+  let isFast = true;
+  const changing = task('changing', (context) => (isFast ? null : run(context)));
+  await store.enqueueMany(changing, 300);
+  const { worker } = store.start([changing], { concurrency: 2 });
+  const released: Settlement[] = [];
+  worker.events.on('settled', ({ settlement }) => {
+    if (settlement.reason === 'released') released.push(settlement);
+  });
+  let count = 0;
+  worker.events.on('settled', () => {
+    if (++count === 100) isFast = false;
+  });
+  await store.clock.advance(249);
+  assert.equal(gates.length, 2);
+  assert.equal(released.length, 0);
+  await store.clock.advance(10);
+  assert.ok(released.length > 0, 'some were taken ahead');
+  for (const settlement of released) {
+    assert.partialDeepStrictEqual(settlement, { to: 'PENDING', spends: false, started: false });
+  }
+  const { jobs } = await store.engine.get({ ids: [released[0]?.id as string] });
+  assert.partialDeepStrictEqual(jobs[0], { status: 'PENDING', attempt: 0, spent: 0 });
+  isFast = true;
+  for (const { end } of gates) end();
+  await store.clock.advance(1_000);
+  assert.equal((await store.engine.counts({ cap: 1_000 })).status.COMPLETED.count, 300);
+});
+
+test('a failing job is tried again after its backoff and ends as a dead letter', async (t) => {
+  const store = await setup(t);
+  const instants: number[] = [];
+  const failing = task(
+    'failing',
+    () => {
+      instants.push(store.clock.now());
+      throw new TypeError('no such host', { cause: new Error('dns') });
+    },
+    { retry: resolveRetry({ attempts: 3, delay: '10s', jitter: 0 }) },
+  );
+  const id = await store.enqueue(failing);
+  const { worker } = store.start([failing]);
+  const statuses: string[] = [];
+  worker.events.on('failed', ({ status }) => statuses.push(status));
+  await store.clock.advance(60_000);
+  const [first = 0] = instants;
+  assert.deepEqual(
+    instants.map((at) => at - first),
+    [0, 10_000, 30_000],
+  );
+  assert.deepEqual(statuses, ['RETRYING', 'RETRYING', 'FAILED']);
+  const job = await store.job(id);
+  assert.partialDeepStrictEqual(job, { status: 'FAILED', reason: 'threw', dead: true, spent: 3, attempt: 3 });
+  assert.partialDeepStrictEqual(job.error, {
+    name: 'TypeError',
+    message: 'no such host',
+    cause: { message: 'dns' },
+  });
+  assert.equal(job.attempts.length, 3);
+});
+
+test('retryIn, retryAt and snooze decide when, and snooze spends nothing', async (t) => {
+  const store = await setup(t);
+  const t0 = store.clock.now();
+  const instants: [number, number][] = [];
+  const asking = task('asking', ({ attempt, retryIn, retryAt, snooze }) => {
+    instants.push([attempt, store.clock.now() - t0]);
+    if (attempt === 1) snooze('1h');
+    if (attempt === 2) retryIn('2h', 'not there yet');
+    if (attempt === 3) retryAt(t0 + 6 * 3_600_000);
+    return 'done';
+  });
+  const id = await store.enqueue(asking);
+  const { worker } = store.start([asking]);
+  const reasons: string[] = [];
+  worker.events.on('settled', ({ settlement }) => reasons.push(`${settlement.reason} ${settlement.to}`));
+  await store.clock.advance(7 * 3_600_000);
+  assert.deepEqual(instants, [
+    [1, 0],
+    [2, 3_600_000],
+    [3, 3 * 3_600_000],
+    [4, 6 * 3_600_000],
+  ]);
+  assert.deepEqual(reasons, [
+    'snoozed SCHEDULED',
+    'retry-asked RETRYING',
+    'retry-asked RETRYING',
+    'returned COMPLETED',
+  ]);
+  const job = await store.job(id);
+  assert.equal(job.spent, 3);
+  assert.equal(job.attempts[1]?.error?.message, 'not there yet');
+});
+
+test('retryIn on the last attempt is a dead letter that keeps the reason', async (t) => {
+  const store = await setup(t);
+  const asking = task('asking', ({ retryIn }) => retryIn('1m', 'still locked'), { retry: resolveRetry(1) });
+  const id = await store.enqueue(asking);
+  store.start([asking]);
+  await store.clock.settle();
+  const job = await store.job(id);
+  assert.partialDeepStrictEqual(job, { status: 'FAILED', reason: 'retry-asked', dead: true });
+  assert.equal(job.error?.message, 'still locked');
+});
+
+test('a handler that throws undefined fails with a clear error', async (t) => {
+  const store = await setup(t);
+  const nothing = task(
+    'nothing',
+    () => {
+      throw undefined;
+    },
+    { retry: resolveRetry(1) },
+  );
+  const id = await store.enqueue(nothing);
+  store.start([nothing]);
+  await store.clock.settle();
+  const job = await store.job(id);
+  assert.equal(job.status, 'FAILED');
+  assert.equal(job.error?.code, 'handler_threw_nothing');
+});
+
+test('a result that is no JSON fails the job at once, and says where', async (t) => {
+  const store = await setup(t);
+  const bigint = task('bigint', () => ({ total: 10n }));
+  const id = await store.enqueue(bigint);
+  store.start([bigint]);
+  await store.clock.settle();
+  const job = await store.job(id);
+  assert.partialDeepStrictEqual(job, { status: 'FAILED', reason: 'result-refused', spent: 1 });
+  assert.equal(job.error?.code, 'result_not_json');
+  assert.match(job.error?.message ?? '', /"total"/);
+});
+
+test('an input that no longer fits its schema fails the job without running or retrying it', async (t) => {
+  const store = await setup(t);
+  let ran = false;
+  const strict = task(
+    'strict',
+    () => {
+      ran = true;
+    },
+    { input: z.object({ url: z.string() }) },
+  );
+  const id = await store.enqueue(strict, { url: 5 });
+  store.start([strict]);
+  await store.clock.settle();
+  const job = await store.job(id);
+  assert.partialDeepStrictEqual(job, { status: 'FAILED', reason: 'input-refused' });
+  assert.equal(job.error?.code, 'invalid_input');
+  assert.equal(ran, false);
+});
+
+test('jobs of a newer version wait for a worker that has it', async (t) => {
+  const store = await setup(t);
+  const oldTask = task('versioned', () => 'old');
+  const newTask = task('versioned', () => 'new', { version: 2 });
+  const id = await store.enqueue(newTask);
+  store.start([oldTask]);
+  await store.clock.advance(10_000);
+  assert.equal((await store.job(id)).status, 'PENDING');
+  store.start([newTask]);
+  await store.clock.settle();
+  assert.equal((await store.job(id)).result, '"new"');
+});
+
+test('a handler that ends when its timeout aborts it is tried again', async (t) => {
+  const store = await setup(t);
+  const { run, gates } = held({ listens: true });
+  const slow = task('slow', run, { timeoutMs: 60_000 });
+  const id = await store.enqueue(slow);
+  store.start([slow]);
+  await store.clock.advance(59_999);
+  assert.equal(gates[0]?.context.signal.aborted, false);
+  await store.clock.advance(1);
+  assert.equal(abortCode(gates[0]), 'timeout');
+  const job = await store.job(id);
+  assert.partialDeepStrictEqual(job, { status: 'RETRYING', reason: 'timeout', spent: 1 });
+  assert.equal(job.error?.code, 'timeout');
+});
+
+test('a handler that still returns within the grace completes', async (t) => {
+  const store = await setup(t);
+  const { run, gates } = held();
+  const slow = task('slow', run, { timeoutMs: 60_000, graceMs: 10_000 });
+  const id = await store.enqueue(slow);
+  store.start([slow]);
+  await store.clock.advance(69_000);
+  gates[0]?.end('just in time');
+  await store.clock.settle();
+  assert.equal((await store.job(id)).status, 'COMPLETED');
+});
+
+test('a handler that ignores its timeout is failed after the grace, keeps its place, and is heard no more', async (t) => {
+  const store = await setup(t);
+  const { run, gates } = held();
+  const deaf = task('deaf', run, { timeoutMs: 60_000, graceMs: 10_000, retry: resolveRetry(1) });
+  const ids = await store.enqueueMany(deaf, 3);
+  const { worker } = store.start([deaf], { concurrency: 2 });
+  await store.clock.advance(69_999);
+  assert.equal((await store.job(ids[0] as string)).status, 'RUNNING');
+  await store.clock.advance(1);
+  assert.partialDeepStrictEqual(await store.job(ids[0] as string), { status: 'FAILED', reason: 'timeout' });
+  assert.equal(worker.runningCount(), 2);
+  assert.match(worker.notReady() ?? '', /All 2 places/);
+  await store.clock.advance(600_000);
+  assert.equal((await store.job(ids[2] as string)).status, 'PENDING', 'nothing is claimed');
+
+  await assert.rejects(gates[0]?.context.progress(50) as Promise<void>, { code: 'lease_lost' });
+  gates[0]?.end('too late');
+  await store.clock.settle();
+  assert.equal((await store.job(ids[0] as string)).result, null);
+  assert.equal(worker.notReady(), null);
+  assert.equal((await store.job(ids[2] as string)).status, 'RUNNING', 'the freed place is used');
+});
+
+test('a cancelled handler that throws is CANCELLED, told at once by the hint', async (t) => {
+  const store = await setup(t);
+  const { run, gates } = held({ listens: true });
+  const long = task('long', run);
+  const id = await store.enqueue(long);
+  store.start([long]);
+  await store.clock.settle();
+  await store.cancel(id);
+  await store.clock.advance(10);
+  assert.equal(abortCode(gates[0]), 'cancelled');
+  assert.equal((await store.job(id)).status, 'CANCELLED');
+});
+
+test('without the hint a cancel reaches the handler with the next beat', async (t) => {
+  const store = await setup(t);
+  const { run, gates } = held({ listens: true });
+  const long = task('long', run);
+  const id = await store.enqueue(long);
+  store.start([long], { engine: { ...store.engine, wakeups: () => () => {} } });
+  await store.clock.advance(1_000);
+  await store.cancel(id);
+  await store.clock.advance(3_999);
+  assert.equal(gates[0]?.context.signal.aborted, false);
+  await store.clock.advance(1);
+  assert.equal(gates[0]?.context.signal.aborted, true);
+  assert.equal((await store.job(id)).status, 'CANCELLED');
+});
+
+test('a cancelled handler that still returns is COMPLETED', async (t) => {
+  const store = await setup(t);
+  const { run, gates } = held();
+  const long = task('long', run);
+  const id = await store.enqueue(long);
+  store.start([long]);
+  await store.clock.settle();
+  await store.cancel(id);
+  await store.clock.advance(29_000);
+  gates[0]?.end('made it');
+  await store.clock.settle();
+  assert.partialDeepStrictEqual(await store.job(id), { status: 'COMPLETED', result: '"made it"' });
+});
+
+test('a cancelled handler that does not end is CANCELLED after the grace and its later return is dropped', async (t) => {
+  const store = await setup(t);
+  const { run, gates } = held();
+  const long = task('long', run);
+  const id = await store.enqueue(long);
+  const { worker } = store.start([long]);
+  await store.clock.settle();
+  await store.cancel(id);
+  await store.clock.advance(10);
+  await store.clock.advance(29_980);
+  assert.equal((await store.job(id)).status, 'RUNNING');
+  await store.clock.advance(20);
+  assert.equal((await store.job(id)).status, 'CANCELLED');
+  assert.equal(worker.runningCount(), 1);
+  gates[0]?.end('too late');
+  await store.clock.settle();
+  assert.equal((await store.job(id)).status, 'CANCELLED');
+  assert.equal(worker.runningCount(), 0);
+});
+
+test('a worker that was paused past its lease settles nothing: the next worker did', async (t) => {
+  const store = await setup(t);
+  const first = held();
+  const paused = task('work', first.run);
+  const id = await store.enqueue(paused);
+  const { worker, freeze, thaw } = store.start([paused]);
+  await store.clock.settle();
+  freeze();
+  store.startReaping();
+  await store.clock.advance(35_000);
+  assert.partialDeepStrictEqual(await store.job(id), { losses: 1, spent: 0 });
+  const second = held();
+  const { worker: other } = store.start([task('work', second.run)]);
+  await store.clock.settle();
+  const fences = [first.gates[0]?.context.fence, second.gates[0]?.context.fence] as number[];
+  assert.ok((fences[0] as number) < (fences[1] as number), `the fence grew: ${fences}`);
+
+  // Its handler ends first, then it hears how it stands with the lease.
+  const lost = worker.events.next('lost');
+  first.gates[0]?.end('stale');
+  await store.clock.settle();
+  thaw();
+  await store.clock.settle();
+  assert.equal((await lost).settlement?.to, 'COMPLETED');
+  assert.equal((await store.job(id)).status, 'RUNNING');
+  const settled = other.events.next('settled');
+  second.gates[0]?.end('fresh');
+  await store.clock.settle();
+  assert.equal((await settled).status, 'COMPLETED');
+  assert.equal((await store.job(id)).result, '"fresh"');
+});
+
+test('a handler whose lease was taken over is told with the next beat and its outcome is not sent', async (t) => {
+  const store = await setup(t);
+  const { run, gates } = held({ listens: true });
+  const work = task('work', run);
+  await store.enqueue(work);
+  let isCut = false;
+  const { worker } = store.start([work], {
+    engine: {
+      ...store.engine,
+      heartbeat(input) {
+        if (isCut) throw dulyError('store_unavailable', { message: 'cut off' });
+        return store.engine.heartbeat(input);
+      },
+    },
+  });
+  await store.clock.settle();
+  store.startReaping();
+  isCut = true;
+  const lost = worker.events.next('lost');
+  await store.clock.advance(35_000);
+  assert.equal((await lost).settlement, null);
+  assert.equal(abortCode(gates[0]), 'lost');
+});
+
+test('a long attempt keeps its lease by its beats', async (t) => {
+  const store = await setup(t);
+  const { run, gates } = held();
+  const long = task('long', run, { timeoutMs: 7_200_000 });
+  const id = await store.enqueue(long);
+  store.start([long]);
+  store.startReaping();
+  await store.clock.advance(3_600_000);
+  gates[0]?.end('after an hour');
+  await store.clock.settle();
+  assert.partialDeepStrictEqual(await store.job(id), { status: 'COMPLETED', losses: 0, attempt: 1 });
+});
+
+test('the beginning of an at-most-once attempt is written before its handler is entered', async (t) => {
+  const store = await setup(t);
+  let begunAt: number | null | undefined;
+  const careful = task(
+    'careful',
+    async ({ job }) => {
+      begunAt = (await store.job(job.id)).attempts.at(-1)?.begunAt;
+    },
+    { delivery: 'at-most-once' },
+  );
+  const id = await store.enqueue(careful);
+  store.start([careful]);
+  await store.clock.settle();
+  assert.equal(begunAt, store.clock.now());
+  assert.equal((await store.job(id)).status, 'COMPLETED');
+});
+
+test('an attempt whose beginning cannot be written is not run and goes back unspent', async (t) => {
+  const store = await setup(t);
+  let entered = 0;
+  let isAway = true;
+  const careful = task('careful', () => void entered++, { delivery: 'at-most-once' });
+  const id = await store.enqueue(careful);
+  store.start([careful], {
+    engine: {
+      ...store.engine,
+      heartbeat(input) {
+        if (isAway) throw dulyError('store_unavailable', { message: 'away' });
+        return store.engine.heartbeat(input);
+      },
+    },
+  });
+  await store.clock.advance(5_000);
+  assert.equal(entered, 0);
+  isAway = false;
+  await store.clock.advance(10_000);
+  assert.equal(entered, 1);
+  assert.partialDeepStrictEqual(await store.job(id), { status: 'COMPLETED', attempt: 1, spent: 1 });
+});
+
+test('a poison job ends FAILED after losses with a written beginning', async (t) => {
+  const store = await setup(t);
+  const poison = task('poison', () => new Promise(() => {}));
+  const id = await store.enqueue(poison);
+  store.startReaping();
+  for (let i = 0; i < 8 && (await store.job(id)).status !== 'FAILED'; i++) {
+    // A process that takes it, runs it and dies of it.
+    const { worker, freeze } = store.start([poison]);
+    await worker.events.next('started');
+    freeze();
+    await store.clock.advance(36_000);
+  }
+  const job = await store.job(id);
+  assert.partialDeepStrictEqual(job, {
+    status: 'FAILED',
+    reason: 'lost',
+    spent: 0,
+    losses: 4,
+    begunLosses: 3,
+  });
+  assert.equal(job.error?.code, 'lost');
+});
+
+test('drain lets running attempts finish and takes nothing new', async (t) => {
+  const store = await setup(t);
+  const { run, gates } = held();
+  const work = task('work', run);
+  const ids = await store.enqueueMany(work, 3);
+  const { worker } = store.start([work], { concurrency: 2 });
+  await store.clock.settle();
+  const drained = worker.drain({ limitMs: 30_000 });
+  await store.clock.advance(10_000);
+  for (const { end } of gates) end('done');
+  await drained;
+  const statuses = await Promise.all(ids.map(async (id) => (await store.job(id)).status));
+  assert.deepEqual(statuses, ['COMPLETED', 'COMPLETED', 'PENDING']);
+});
+
+test('after the limit a drain aborts what is left and gives it back unspent', async (t) => {
+  const store = await setup(t);
+  const polite = held({ listens: true });
+  const deaf = held();
+  const politeTask = task('polite', polite.run);
+  const deafTask = task('deaf', deaf.run);
+  const ids = [await store.enqueue(politeTask), await store.enqueue(deafTask)];
+  const { worker } = store.start([politeTask, deafTask]);
+  await store.clock.settle();
+  const drained = worker.drain({ limitMs: 30_000 });
+  // Longer than a lease: the beats go on to the end.
+  store.startReaping();
+  await store.clock.advance(29_999);
+  assert.equal(polite.gates[0]?.context.signal.aborted, false);
+  await store.clock.advance(1);
+  assert.equal(abortCode(polite.gates[0]), 'shutdown');
+  await store.clock.advance(1_000);
+  await drained;
+  for (const id of ids) {
+    assert.partialDeepStrictEqual(await store.job(id), {
+      status: 'PENDING',
+      reason: 'released',
+      spent: 0,
+      losses: 0,
+    });
+  }
+});
+
+test('an at-most-once attempt that does not end in a drain is never started again', async (t) => {
+  const store = await setup(t);
+  const { run } = held();
+  const careful = task('careful', run, { delivery: 'at-most-once' });
+  const id = await store.enqueue(careful);
+  const { worker } = store.start([careful]);
+  await store.clock.settle();
+  const drained = worker.drain({ limitMs: 1_000 });
+  await store.clock.advance(2_000);
+  await drained;
+  assert.partialDeepStrictEqual(await store.job(id), { status: 'FAILED', reason: 'lost' });
+});
+
+test('once runs a step until its result is recorded, then never again for this job', async (t) => {
+  const store = await setup(t);
+  let charges = 0;
+  const results: unknown[] = [];
+  const pay = task('pay', async ({ once, attempt }) => {
+    const [a, b] = await Promise.all([
+      once('charge', () => ({ charge: ++charges })),
+      once('charge', () => ({ charge: ++charges })),
+    ]);
+    results.push(a, b);
+    if (attempt === 1) throw new Error('after the charge');
+    await assert.rejects(
+      once('', () => 1),
+      { code: 'invalid_option' },
+    );
+  });
+  const id = await store.enqueue(pay);
+  store.start([pay]);
+  await store.clock.advance(10_000);
+  assert.equal((await store.job(id)).status, 'COMPLETED');
+  assert.equal(charges, 1);
+  assert.deepEqual(results, Array(4).fill({ charge: 1 }));
+});
+
+test('an exchange whose answer was lost is repeated: no job is lost, none runs twice', async (t) => {
+  const store = await setup(t);
+  let runs = 0;
+  let lossesLeft = 6;
+  const work = task('work', () => void runs++);
+  await store.enqueueMany(work, 50);
+  const { worker } = store.start([work], {
+    concurrency: 7,
+    engine: {
+      ...store.engine,
+      async exchange(input) {
+        const reply = await store.engine.exchange(input);
+        if (lossesLeft > 0 && lossesLeft-- % 2 === 0)
+          throw dulyError('store_unavailable', { message: 'no reply' });
+        return reply;
+      },
+    },
+  });
+  const lost: ClaimedJob[] = [];
+  worker.events.on('lost', ({ job }) => lost.push(job));
+  await store.clock.advance(20_000);
+  assert.equal(runs, 50);
+  assert.deepEqual(lost, []);
+  assert.equal((await store.engine.counts({ cap: 100 })).status.COMPLETED.count, 50);
+});
+
+test('a settlement that the store refuses does not hold up the others', async (t) => {
+  const store = await setup(t);
+  const work = task('work', ({ input }) => input);
+  const ids = await store.enqueueMany(work, 10);
+  const { worker } = store.start([work], {
+    engine: {
+      ...store.engine,
+      exchange(input) {
+        if (input.settle.some(({ id }) => id === ids[4])) {
+          throw dulyError('internal', { message: 'this one cannot be written' });
+        }
+        return store.engine.exchange(input);
+      },
+    },
+  });
+  const lost = worker.events.next('lost');
+  await store.clock.advance(20_000);
+  assert.equal((await lost).job.id, ids[4]);
+  assert.equal((await store.engine.counts({ cap: 100 })).status.COMPLETED.count, 9);
+});
+
+test('free places are offered to an enqueue, and what it brings starts at once', async (t) => {
+  const store = await setup(t);
+  const work = task('work', () => 'quick');
+  const { worker } = store.start([work]);
+  await store.clock.settle();
+  const offer = worker.offer();
+  assert.ok(offer);
+  assert.equal(worker.offer(), null, 'places are promised once');
+  const before = store.door.counts().exchange;
+  const job = store.spec(work, null);
+  const started = worker.events.next('started');
+  const reply = await store.engine.enqueue({ groups: [{ jobs: [job] }], claim: offer });
+  worker.accept(offer, reply.claimed);
+  assert.equal((await started).job.id, job.id);
+  assert.equal(store.door.counts().exchange, before, 'one commit brought it here');
+  await store.clock.settle();
+  assert.equal((await store.job(job.id)).status, 'COMPLETED');
+});
+
+test('a listener that throws does not disturb the worker', async (t) => {
+  const store = await setup(t);
+  const work = task('work', () => null);
+  const { worker } = store.start([work]);
+  worker.events.on('started', () => {
+    throw new Error('listener');
+  });
+  const error = worker.events.next('error');
+  const id = await store.enqueue(work);
+  await store.clock.settle();
+  assert.match((await error).doing, /started/);
+  assert.equal((await store.job(id)).status, 'COMPLETED');
+});
