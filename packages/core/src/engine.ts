@@ -332,7 +332,7 @@ export interface ExchangeReply extends Reply {
   /** Per settlement: recorded, or the lease was no longer ours and nothing was written. */
   settled: ('done' | 'lost')[];
   claimed: ClaimedJob[];
-  /** The next instant at which a waiting job falls due, for precise sleep; null: none. */
+  /** The next instant at which a waiting job falls due or a pause ends, for precise sleep; null: none. */
   nextDueAt: number | null;
   /** More is ready for these tasks than was given. */
   more: boolean;

@@ -77,7 +77,7 @@ export interface Job<Input = unknown, Result = unknown> {
   /** Whether it is listed as a dead letter. */
   dead: boolean;
   /** The last attempts, oldest first. */
-  attemptRecords: Attempt[];
+  attemptList: Attempt[];
 }
 
 /** Turns the store's record of a job into what users see. */
@@ -129,7 +129,7 @@ export function toJob<Input = unknown, Result = unknown>(record: JobRecord): Job
     cancelRequestedAt: date(record.cancelRequestedAt),
     cancelledBy: record.cancelledBy,
     dead: record.dead,
-    attemptRecords: record.attempts.map((attempt) => ({
+    attemptList: record.attempts.map((attempt) => ({
       n: attempt.n,
       node: attempt.node,
       fence: attempt.fence,
@@ -150,10 +150,15 @@ function waitOf(record: JobRecord): JobWait | null {
     case 'PENDING':
       return { kind: 'worker' };
     case 'BLOCKED':
-      return { kind: 'gate', gates: record.gates.map(({ kind, ref }) => ({ kind, ref })) };
+      return { kind: 'gate', gates: gatesOf(record) };
     default:
       return null;
   }
+}
+
+function gatesOf({ gates, serial }: JobRecord): { kind: GateKind; ref: string }[] {
+  // How a store names a serial line is its own affair.
+  return gates.map(({ kind, ref }) => ({ kind, ref: kind === 'serial' && serial !== null ? serial : ref }));
 }
 
 function date(instant: number | null): Date | null {

@@ -253,7 +253,7 @@ const hints: Record<string, string> = {
 async function blockersOf(parts: Parts, job: JobRecord): Promise<Blocker[]> {
   return Promise.all(
     job.gates.map(async (gate): Promise<Blocker> => {
-      const found = gate.kind === 'serial' ? await serialHolder(parts, job, gate.ref) : await gateJob(parts, gate.ref);
+      const found = gate.kind === 'serial' ? await serialHolder(parts, job) : await gateJob(parts, gate.ref);
       return { gate, job: found };
     }),
   );
@@ -263,9 +263,10 @@ async function gateJob(parts: Parts, id: string): Promise<Blocker['job']> {
   return (await parts.get.push(id)).job;
 }
 
-async function serialHolder(parts: Parts, job: JobRecord, key: string): Promise<Blocker['job']> {
+async function serialHolder(parts: Parts, job: JobRecord): Promise<Blocker['job']> {
+  if (job.serial === null) return null;
   const { jobs } = await parts.engine.list({
-    filter: { serial: key, tenant: job.tenant, status: ['RUNNING', 'PENDING', 'RETRYING'] },
+    filter: { serial: job.serial, tenant: job.tenant, status: ['RUNNING', 'PENDING', 'RETRYING'] },
     cursor: null,
     limit: 10,
   });

@@ -176,7 +176,8 @@ export function createNode(node: NodeOptions): DulyNode {
       return nextReapAt;
     },
     async tend() {
-      if (isMaintenance) await prune();
+      // A pass prunes a bounded amount and answers with a short wait while there is more.
+      if (isMaintenance) while ((await prune()) < 1_000);
       await nodeBeat.pass();
     },
     async stop(drainMs) {

@@ -189,7 +189,7 @@ function pending(facts: WhyFacts): Answer {
 function blocked(facts: WhyFacts): Answer {
   const { job } = facts;
   const blockers = facts.blockers.length > 0 ? facts.blockers : job.gates.map((gate) => ({ gate, job: null }));
-  const sentences = [`${named(job)} is blocked.`, ...blockers.map(gateSentence)];
+  const sentences = [`${named(job)} is blocked.`, ...blockers.map((blocker) => gateSentence(blocker, job))];
   if (blockers.length === 0) sentences.push('No gate of it is known any more; the next pass of maintenance opens it.');
   const pauses = pausesOf(facts);
   sentences.push(...pauses.map(pauseSentence));
@@ -200,7 +200,8 @@ function blocked(facts: WhyFacts): Answer {
         (one): WaitingFor => ({
           kind: 'gate',
           gate: one.gate.kind,
-          ref: one.gate.ref,
+          // How a store names a serial line is its own affair.
+          ref: one.gate.kind === 'serial' && job.serial !== null ? job.serial : one.gate.ref,
           jobId: one.job?.id ?? null,
         }),
       ),
@@ -210,13 +211,13 @@ function blocked(facts: WhyFacts): Answer {
   };
 }
 
-function gateSentence({ gate, job }: Blocker): string {
+function gateSentence({ gate, job }: Blocker, of: JobRecord): string {
   const holder = job === null ? '' : ` "${job.id}" (task "${job.type}", ${job.status})`;
   switch (gate.kind) {
     case 'serial':
       return job === null
-        ? `Jobs of the serial key "${gate.ref}" run one at a time; another one has the place.`
-        : `Jobs of the serial key "${gate.ref}" run one at a time, and job${holder} has the place.`;
+        ? `Jobs of the serial key "${of.serial}" run one at a time; another one has the place.`
+        : `Jobs of the serial key "${of.serial}" run one at a time, and job${holder} has the place.`;
     case 'overlap':
       return `The previous run of its schedule, job${holder || ` "${gate.ref}"`}, is not finished.`;
     case 'parent':

@@ -252,3 +252,13 @@ function readPauses(work: Work): Pauses {
   }
   return pauses;
 }
+
+/** When the next pause ends by itself; whoever sleeps until the next due job must be awake then. */
+export function nextPauseEnd(work: Work): number | null {
+  let next: number | null = null;
+  for (const { value } of work.all<{ value: string }>(statements.claim.pauses)) {
+    const { untilAt } = JSON.parse(value) as PauseValue;
+    if (untilAt !== null && untilAt > work.now && (next === null || untilAt < next)) next = untilAt;
+  }
+  return next;
+}

@@ -10,7 +10,7 @@ import { statements } from '../generated.ts';
 import { enter, finish, type LifeRow, leaveSerial, readLife } from '../life.ts';
 import { attemptsOf, type JobRow } from '../rows.ts';
 import type { Work } from '../work.ts';
-import { type ClaimResult, claimReady } from './claim.ts';
+import { type ClaimResult, claimReady, nextPauseEnd } from './claim.ts';
 import { dueAtOf } from './enqueue.ts';
 import { appendLogs } from './report.ts';
 
@@ -23,9 +23,9 @@ export function exchange(work: Work, input: ExchangeInput): Omit<ExchangeReply, 
   return { settled, ...result, nextDueAt: nextDueAt(work, input.claim?.tasks ?? []) };
 }
 
-/** When the next job of these tasks falls due. */
+/** When the next job of these tasks falls due, or a pause ends. */
 function nextDueAt(work: Work, tasks: ClaimRequest['tasks']): number | null {
-  let next: number | null = null;
+  let next: number | null = tasks.length === 0 ? null : nextPauseEnd(work);
   for (const { type } of tasks) {
     const at = work.get<{ at: number | null }>(statements.job.nextDue, type)?.at ?? null;
     if (at !== null && (next === null || at < next)) next = at;
