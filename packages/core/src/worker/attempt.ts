@@ -6,6 +6,7 @@ import type { Beats } from './beats.ts';
 import type { AttemptPort } from './context.ts';
 import { runHandler } from './handler.ts';
 import { type IsolateRun, runIsolated } from './isolate.ts';
+import { toJobError } from './job-error.ts';
 import type { AbortReason, HandlerOutcome, Outcome } from './outcome.ts';
 import type { AttemptReport } from './reporter.ts';
 
@@ -148,24 +149,33 @@ export function startAttempt(options: AttemptOptions): Attempt {
     return ended;
   }
 
+  /** Writes the beginning, where one is due; tells whether the handler may be entered. */
+  async function begin(): Promise<boolean> {
+    if (job.cancelRequestedAt !== null) decide({ kind: 'cancelled', error: null });
+    else if (needsBeginning(job)) {
+      try {
+        const state = await beats.begin({ id: job.id, fence: job.fence });
+        if (state === 'lost') decide(null);
+        if (state === 'cancel') decide({ kind: 'cancelled', error: null });
+      } catch {
+        // The store could not be asked. Without a written beginning the handler must not run here.
+        decide({ kind: 'released', started: false, stopped: true });
+      }
+    }
+    // Told meanwhile.
+    if (aborted === 'cancelled') decide({ kind: 'cancelled', error: null });
+    else if (aborted !== null) decide({ kind: 'released', started: false, stopped: true });
+    return !isDecided;
+  }
+
   async function run(): Promise<void> {
     // The caller keeps what this function returns before it is told anything.
     await null;
     try {
-      if (job.cancelRequestedAt !== null) return decide({ kind: 'cancelled', error: null });
-      if (needsBeginning(job)) {
-        const state = await beats.begin({ id: job.id, fence: job.fence });
-        if (state === 'lost') return decide(null);
-        if (state === 'cancel') return decide({ kind: 'cancelled', error: null });
-      }
-      // Told while the beginning was written.
-      if (isDecided) return;
-      if (aborted === 'cancelled') return decide({ kind: 'cancelled', error: null });
-      if (aborted !== null) return decide({ kind: 'released', started: false, stopped: true });
-      decide(outcomeOf(await callHandler()));
-    } catch {
-      // The beginning could not be written, so the handler was not entered.
-      decide({ kind: 'released', started: false, stopped: true });
+      if (await begin()) decide(outcomeOf(await callHandler()));
+    } catch (error) {
+      // Not the handler's doing: its errors are outcomes. The thread of an isolated task could not be started, for instance.
+      decide({ kind: 'died', error: toJobError(error) });
     } finally {
       if (thread !== null) await thread.exited;
       hasEnded = true;

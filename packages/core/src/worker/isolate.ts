@@ -1,4 +1,4 @@
-import { isMainThread, Worker, workerData } from 'node:worker_threads';
+import { isMainThread, type ResourceLimits, Worker, workerData } from 'node:worker_threads';
 import type { ClaimedJob, JobError, JsonText, Progress } from '../engine.ts';
 import { dulyError, fromPlainError, type PlainError, toPlainError } from '../errors.ts';
 import type { LogLevel } from '../task.ts';
@@ -44,12 +44,29 @@ export function isIsolateThread(): boolean {
   return !isMainThread && (workerData as Partial<IsolateData> | null)?.dulyIsolate !== undefined;
 }
 
+/** What an isolated attempt is made of. */
+export interface IsolateOptions {
+  job: ClaimedJob;
+  /** The module that defines the task: a path or a `file:` URL. */
+  file: string;
+  port: AttemptPort;
+  /** Left out, a thread may use as much memory as the program; beyond that it ends, and the program does not. */
+  resourceLimits?: ResourceLimits;
+}
+
 /** Runs an attempt in a new thread: it imports `file`, finds the job's task there by name and calls its handler. */
-export function runIsolated(options: { job: ClaimedJob; file: string; port: AttemptPort }): IsolateRun {
-  const { job, file, port } = options;
+export function runIsolated(options: IsolateOptions): IsolateRun {
+  const { job, file, port, resourceLimits } = options;
   const data: IsolateData = { dulyIsolate: { job, file } };
   // The build renames the extension; see scripts/build.ts.
-  const thread = new Worker(new URL('./isolate-thread.ts', import.meta.url), { workerData: data });
+  const thread = new Worker(new URL('./isolate-thread.ts', import.meta.url), {
+    workerData: data,
+    name: `duly-${job.type}`.slice(0, 60),
+    // The task's module may need the program's own flags (a loader). Code given on the command line is the exception: its flags
+    // are refused for a file.
+    ...(process.execArgv.some((flag) => flag.startsWith('--input-type')) ? { execArgv: [] } : {}),
+    ...(resourceLimits === undefined ? {} : { resourceLimits }),
+  });
   const post = (message: ToIsolate): void => thread.postMessage(message);
 
   async function answer(call: number, ask: () => Promise<JsonText | null>): Promise<void> {

@@ -4,8 +4,9 @@ import { z } from 'zod';
 import { currentJob } from '../../src/current-job.ts';
 import type { ClaimedJob, Settlement } from '../../src/engine.ts';
 import { dulyError } from '../../src/errors.ts';
+import { createReapPass } from '../../src/maintenance/reap.ts';
 import { resolveRetry } from '../../src/retry.ts';
-import type { TaskContext } from '../../src/task.ts';
+import type { ResolvedTask, TaskContext } from '../../src/task.ts';
 import { deferred, openTestStore, task } from './setup.ts';
 
 async function setup(t: TestContext) {
@@ -551,6 +552,82 @@ test('a poison job ends FAILED after losses with a written beginning', async (t)
     begunLosses: 3,
   });
   assert.equal(job.error?.code, 'lost');
+});
+
+/** A job that its process did not survive twice: the next time it must be alone there. */
+async function makeSuspect(store: Awaited<ReturnType<typeof setup>>, of: ResolvedTask): Promise<string> {
+  const id = await store.enqueue(of);
+  const reap = createReapPass({ engine: store.engine, node: 'reaper' });
+  for (let i = 0; i < 2; i++) {
+    const claim = {
+      token: `dies-${i}`,
+      node: 'dead',
+      tasks: [{ type: of.name, version: 1, limit: 1 }],
+      queues: null,
+      limit: 1,
+      leaseMs: 30_000,
+      idle: true,
+    };
+    const { claimed } = await store.engine.exchange({ settle: [], claim });
+    const leases = claimed.map((job) => ({ id: job.id, fence: job.fence, begun: true }));
+    await store.engine.heartbeat({ node: 'dead', leaseMs: 30_000, leases });
+    await store.clock.advance(30_000);
+    await reap();
+  }
+  assert.equal((await store.job(id)).begunLosses, 2);
+  return id;
+}
+
+test('while a job runs that must be alone in its process, nothing else starts beside it', async (t) => {
+  const store = await setup(t);
+  const other = held();
+  const suspect = held();
+  const otherTask = task('other', other.run);
+  const suspectTask = task('suspect', suspect.run);
+  const id = await makeSuspect(store, suspectTask);
+  await store.enqueueMany(otherTask, 5);
+  const { worker } = store.start([otherTask, suspectTask]);
+  await store.clock.advance(5_000);
+  assert.equal((await store.job(id)).status, 'RUNNING');
+  assert.equal(worker.runningCount(), 1);
+  assert.equal(worker.offer(), null);
+  suspect.gates[0]?.end('innocent');
+  await store.clock.settle();
+  assert.equal((await store.job(id)).status, 'COMPLETED');
+  assert.equal(other.gates.length, 5);
+});
+
+test('a job that must be alone waits while others run; after 30 s no other work is taken until it ran', async (t) => {
+  const store = await setup(t);
+  const other = held();
+  const suspect = held();
+  const otherTask = task('other', other.run);
+  const suspectTask = task('suspect', suspect.run);
+  const id = await makeSuspect(store, suspectTask);
+  await store.enqueue(otherTask);
+  const tasks = new Map([[otherTask.name, otherTask]]);
+  const { worker } = store.start([], { tasks, maxSleepMs: () => 1_000 });
+  await store.clock.settle();
+  assert.equal(other.gates.length, 1);
+  // Only from now on does this worker know the task of the job that must be alone.
+  tasks.set(suspectTask.name, suspectTask);
+  await store.enqueue(otherTask);
+  await store.clock.advance(5_000);
+  assert.equal(other.gates.length, 2, 'other work goes on at first');
+  await store.clock.advance(30_000);
+  await store.enqueue(otherTask);
+  await store.clock.advance(5_000);
+  assert.equal(other.gates.length, 2, 'and then no longer');
+  other.gates[0]?.end();
+  await store.clock.advance(5_000);
+  assert.equal((await store.job(id)).status, 'RETRYING');
+  other.gates[1]?.end();
+  await store.clock.settle();
+  assert.equal((await store.job(id)).status, 'RUNNING');
+  assert.equal(worker.runningCount(), 1);
+  suspect.gates[0]?.end();
+  await store.clock.settle();
+  assert.equal(other.gates.length, 3);
 });
 
 test('drain lets running attempts finish and takes nothing new', async (t) => {
