@@ -208,7 +208,7 @@ export function createWorker(options: WorkerOptions): Worker {
       return;
     }
     // Refused alone. Its lease ends by itself, and the job is then judged as lost.
-    narrowCount--;
+    narrowCount = Math.max(0, narrowCount - 1);
     beats.drop([{ id: only.job.id, fence: only.job.fence }]);
     events.emit('lost', only);
   }
