@@ -13,7 +13,7 @@ import { dulyError } from './errors.ts';
 import { createEvents, type EventListener } from './events.ts';
 import { createIds, type Ids } from './ids.ts';
 import { JobHandle } from './job-handle.ts';
-import { resolveJobOptions } from './job-options.ts';
+import { type JobOptions, resolveJobOptions } from './job-options.ts';
 import { DeadLetters, JobQuery, type JobsFilter } from './job-query.ts';
 import type { Job } from './job-view.ts';
 import {
@@ -49,13 +49,18 @@ import type { Why } from './why.ts';
 import { createBeats } from './worker/beats.ts';
 import { isIsolateThread } from './worker/isolate.ts';
 
+/** A task that takes what a clean-up is given. */
+export type CleanupTask<Value> = Pick<Task, 'name' | 'version'> & {
+  now(input: ExpiredValue<Value>, options?: JobOptions): Promise<unknown>;
+};
+
 /** How to make a set of expiring values. */
 export interface ExpiringOptions<Value> {
   /**
    * Runs at least once after a value has ended, also when nothing ran at that instant: a task that takes
    * `{ name, key, value }`, or a handler, of which a task `expiring:<name>` is made.
    */
-  cleanup?: Task<ExpiredValue<Value>, unknown> | TaskHandler<ExpiredValue<Value>, unknown>;
+  cleanup?: CleanupTask<Value> | TaskHandler<ExpiredValue<Value>, unknown>;
 }
 
 /** A node as `duly.nodes()` lists it. */
@@ -263,7 +268,11 @@ export class Duly {
 
   /** Values that end by themselves, with a clean-up that runs at least once. The same name gives the same values. */
   expiring<Value = unknown>(name: string, options?: ExpiringOptions<Value>): Expiring<Value> {
-    const { cleanup } = readOptions(options, 'expiring()', expiringNames as OptionNames<ExpiringOptions<Value>>);
+    const { cleanup } = readOptions(
+      options,
+      'expiring()',
+      expiringNames as OptionNames<ExpiringOptions<Value>>,
+    );
     const known = this.#expiring.get(name);
     if (known !== undefined) {
       if (cleanup === undefined) return known.values as Expiring<Value>;
@@ -273,7 +282,7 @@ export class Duly {
         details: { name },
       });
     }
-    const task = cleanup === undefined ? null : this.#cleanupTask(name, cleanup as Task | TaskHandler<never, unknown>);
+    const task = cleanup === undefined ? null : this.#cleanupTask(name, cleanup as object);
     const values = createExpiring<Value>(
       {
         engine: async () => (await this.#open()).engine,
@@ -429,7 +438,7 @@ export class Duly {
     return task;
   }
 
-  #cleanupTask(name: string, cleanup: Task | TaskHandler<never, unknown>): ResolvedTask {
+  #cleanupTask(name: string, cleanup: object): ResolvedTask {
     if (typeof cleanup === 'function') {
       const resolved = resolveTask(
         { name: `expiring:${name}`, run: cleanup as (context: TaskContext<unknown>) => unknown },
@@ -438,7 +447,7 @@ export class Duly {
       this.#define(resolved);
       return resolved;
     }
-    const resolved = typeof cleanup === 'object' && cleanup !== null ? this.#resolved.get(cleanup) : undefined;
+    const resolved = typeof cleanup === 'object' ? this.#resolved.get(cleanup) : undefined;
     if (resolved === undefined) {
       return refuseOption('cleanup', cleanup, 'to be a task of this Duly or a handler');
     }

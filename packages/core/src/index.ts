@@ -7,6 +7,7 @@ export type { EngineCall } from './door.ts';
 export {
   type AuditEntry,
   type AuditOptions,
+  type CleanupTask,
   Duly,
   type ExpiringOptions,
   type NodeView,
@@ -60,8 +61,8 @@ export type { CancelOptions, JobChange, JobLogLine, JobReference, NewDue, WaitOp
 export { type Logger, quietLogger } from './logger.ts';
 export { nearest } from './nearest.ts';
 export {
-  defaultStore,
   type DulyOptions,
+  defaultStore,
   type LimitOptions,
   type Role,
   roles,

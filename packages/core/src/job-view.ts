@@ -1,5 +1,5 @@
 import type { AttemptRecord, GateKind, JobError, JobRecord, Origin, Progress } from './engine.ts';
-import { isTerminal, type JobStatus } from './job.ts';
+import type { JobStatus } from './job.ts';
 
 /** One execution of a job, as shown to users. */
 export interface Attempt {
@@ -67,7 +67,7 @@ export interface Job<Input = unknown, Result = unknown> {
   schedule: string | null;
   slot: Date | null;
   fireId: string | null;
-  /** How much later than due the last attempt started; null before the first. */
+  /** How much later than due it first started; null before. */
   latenessMs: number | null;
   /** The node that runs it, or ran it last. */
   node: string | null;
@@ -83,7 +83,6 @@ export interface Job<Input = unknown, Result = unknown> {
 /** Turns the store's record of a job into what users see. */
 export function toJob<Input = unknown, Result = unknown>(record: JobRecord): Job<Input, Result> {
   const last = record.attempts.at(-1);
-  const startedAt = last?.startedAt ?? record.startedAt;
   const waits = record.status === 'SCHEDULED' || record.status === 'PENDING' || record.status === 'RETRYING';
   return {
     id: record.id,
@@ -119,11 +118,7 @@ export function toJob<Input = unknown, Result = unknown>(record: JobRecord): Job
     schedule: record.slot?.scheduleName ?? null,
     slot: date(record.slot?.slotAt ?? null),
     fireId: record.slot?.fireId ?? null,
-    // While a job waits for its next attempt its due instant is that attempt's, so an earlier start says nothing.
-    latenessMs:
-      startedAt !== null && (record.status === 'RUNNING' || isTerminal(record.status))
-        ? Math.max(0, startedAt - record.dueAt)
-        : null,
+    latenessMs: record.latenessMs,
     node: record.node ?? last?.node ?? null,
     leaseUntilAt: date(record.leaseUntilAt),
     cancelRequestedAt: date(record.cancelRequestedAt),

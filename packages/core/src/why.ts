@@ -1,8 +1,8 @@
 /** Why a job is where it is. Pure: facts in, answer out; `duly.why` gathers the facts. */
 import { formatDuration } from './duration.ts';
 import type { AttemptRecord, Count, Gate, GateKind, JobError, JobRecord, NodesReply } from './engine.ts';
-import type { Pause } from './pauses.ts';
 import type { JobStatus } from './job.ts';
+import type { Pause } from './pauses.ts';
 
 /** A node as the store lists it. */
 export type ListedNode = NodesReply['nodes'][number];
@@ -139,13 +139,17 @@ function over(sentences: string[]): Answer {
 
 function scheduled(facts: WhyFacts): Answer {
   const { job, now } = facts;
-  const sentences = [`${named(job)} waits for its time: it falls due at ${at(job.dueAt)}, ${distance(job.dueAt, now)}.`];
+  const sentences = [
+    `${named(job)} waits for its time: it falls due at ${at(job.dueAt)}, ${distance(job.dueAt, now)}.`,
+  ];
   const last = lastAttempt(job);
   if (last?.reason === 'snoozed') {
     sentences.push(`Its handler put it off (snooze) in attempt ${last.n}, which spent nothing.`);
   }
   const pauses = pausesOf(facts);
-  sentences.push(...pauses.map((pause) => `${pauseSentence(pause)} It will wait for that too if it is still so then.`));
+  sentences.push(
+    ...pauses.map((pause) => `${pauseSentence(pause)} It will wait for that too if it is still so then.`),
+  );
   return {
     sentences,
     waitingFor: [{ kind: 'time', until: new Date(job.dueAt) }, ...pauses.map(pauseWait)],
@@ -162,12 +166,16 @@ function retrying(facts: WhyFacts): Answer {
       `${named(job)} lost its node "${last.node}" during attempt ${last.n} (loss ${job.losses}; a loss spends no attempt) and runs again.`,
     );
   } else {
-    sentences.push(`${named(job)} failed in attempt ${job.spent} of ${job.maxAttempts}: ${cause(job, last)}.`);
+    sentences.push(
+      `${named(job)} failed in attempt ${job.spent} of ${job.maxAttempts}: ${cause(job, last)}.`,
+    );
   }
   if (job.dueAt > now) {
     sentences.push(`It runs again at ${at(job.dueAt)}, ${distance(job.dueAt, now)}.`);
     const pauses = pausesOf(facts);
-    sentences.push(...pauses.map((pause) => `${pauseSentence(pause)} It will wait for that too if it is still so then.`));
+    sentences.push(
+      ...pauses.map((pause) => `${pauseSentence(pause)} It will wait for that too if it is still so then.`),
+    );
     return {
       sentences,
       waitingFor: [{ kind: 'retry', until: new Date(job.dueAt) }, ...pauses.map(pauseWait)],
@@ -188,9 +196,11 @@ function pending(facts: WhyFacts): Answer {
 
 function blocked(facts: WhyFacts): Answer {
   const { job } = facts;
-  const blockers = facts.blockers.length > 0 ? facts.blockers : job.gates.map((gate) => ({ gate, job: null }));
+  const blockers =
+    facts.blockers.length > 0 ? facts.blockers : job.gates.map((gate) => ({ gate, job: null }));
   const sentences = [`${named(job)} is blocked.`, ...blockers.map((blocker) => gateSentence(blocker, job))];
-  if (blockers.length === 0) sentences.push('No gate of it is known any more; the next pass of maintenance opens it.');
+  if (blockers.length === 0)
+    sentences.push('No gate of it is known any more; the next pass of maintenance opens it.');
   const pauses = pausesOf(facts);
   sentences.push(...pauses.map(pauseSentence));
   return {
@@ -289,7 +299,11 @@ function workerProblem(facts: WhyFacts): { problem: WorkerProblem; nodes: Listed
   const ready = open.filter((node) => node.notReady === null && node.drainRequestedAt === null);
   if (ready.length === 0) {
     const reasons = open.map((node) => `"${node.id}": ${node.notReady ?? 'it is draining'}`).join('; ');
-    return { problem: 'not-ready', nodes: open, sentence: `The nodes that could run it take no work (${reasons}).` };
+    return {
+      problem: 'not-ready',
+      nodes: open,
+      sentence: `The nodes that could run it take no work (${reasons}).`,
+    };
   }
   if (job.losses > 0 && !ready.some((node) => node.running === 0)) {
     return {
@@ -300,7 +314,10 @@ function workerProblem(facts: WhyFacts): { problem: WorkerProblem; nodes: Listed
   }
   const free = ready.filter((node) => node.running < node.concurrency);
   if (free.length === 0) {
-    const queued = facts.ready === null ? '' : `; ${countText(facts.ready)} of its type ${facts.ready.count === 1 ? 'is' : 'are'} ready`;
+    const queued =
+      facts.ready === null
+        ? ''
+        : `; ${countText(facts.ready)} of its type ${facts.ready.count === 1 ? 'is' : 'are'} ready`;
     return {
       problem: 'busy',
       nodes: ready,
@@ -334,7 +351,11 @@ function pausesOf({ pauses, job, now }: WhyFacts): Pause[] {
 
 function pauseSentence(pause: Pause): string {
   const what =
-    pause.scope === 'all' ? 'Everything' : pause.scope === 'queue' ? `Queue "${pause.name}"` : `Task "${pause.name}"`;
+    pause.scope === 'all'
+      ? 'Everything'
+      : pause.scope === 'queue'
+        ? `Queue "${pause.name}"`
+        : `Task "${pause.name}"`;
   const note = pause.note === null ? '' : `, who noted "${pause.note}"`;
   const until = pause.until === null ? 'until it is resumed' : `until ${pause.until.toISOString()}`;
   return `${what} is paused since ${pause.since.toISOString()} by ${pause.by}${note}, ${until}.`;
@@ -367,7 +388,7 @@ function running({ job, now }: WhyFacts): string[] {
   const attempt = lastAttempt(job);
   const startedAt = attempt?.startedAt ?? job.startedAt ?? job.updatedAt;
   const sentences = [
-    `${named(job)} runs on node "${job.node}" since ${at(startedAt)} (${formatDuration(Math.max(0, now - startedAt))}), attempt ${job.spent + 1} of ${job.maxAttempts}.`,
+    `${named(job)} runs on node "${job.node ?? attempt?.node ?? 'unknown'}" since ${at(startedAt)} (${formatDuration(Math.max(0, now - startedAt))}), attempt ${job.spent + 1} of ${job.maxAttempts}.`,
   ];
   if (job.cancelRequestedAt !== null) {
     sentences.push(
@@ -403,8 +424,9 @@ function completed({ job }: WhyFacts): string[] {
       : ` in ${formatDuration(Math.max(0, job.finishedAt - startedAt))}`;
   const where = attempt === undefined ? '' : ` on node "${attempt.node}"`;
   const which = job.attempt > 1 ? ` in attempt ${job.attempt}` : '';
-  const late = startedAt === null ? 0 : Math.max(0, startedAt - job.dueAt);
-  const lateness = late < 1 ? 'It started on time.' : `It started ${formatDuration(late)} after it was due.`;
+  const late = job.latenessMs ?? 0;
+  const lateness =
+    late < 1 ? 'It started on time.' : `It first started ${formatDuration(late)} after it was due.`;
   return [
     `${named(job)} completed${job.finishedAt === null ? '' : ` at ${at(job.finishedAt)}`}${took}${where}${which}.`,
     lateness,

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
+import { test } from 'node:test';
+import { isDulyError } from '../../src/errors.ts';
+import { createTestDuly } from '../../src/testing/index.ts';
+import { createSharedStore, deferred } from './setup.ts';
+
+test('work under a lock runs, and its value comes back', async (t) => {
+  const { duly } = await createSharedStore(t);
+  const result = await duly().lock('nightly', {}, ({ fence }) => {
+    assert.ok(fence > 0);
+    return 'done';
+  });
+  assert.deepEqual(result, { acquired: true, value: 'done', kept: true });
+});
+
+test('a lock that is taken answers at once with its holder, and is free after the work', async (t) => {
+  const { duly } = await createSharedStore(t);
+  const work = deferred();
+  const begun = deferred();
+  const first = duly().lock('nightly', { ttl: '1m' }, async () => {
+    begun.resolve();
+    await work.promise;
+  });
+  await begun.promise;
+  const second = await duly().lock('nightly', {}, () => assert.fail('must not run'));
+  assert.equal(second.acquired, false);
+  assert.ok(!second.acquired);
+  assert.deepEqual([second.holder.host, second.holder.pid], [hostname(), process.pid]);
+  assert.ok(second.until instanceof Date);
+  work.resolve();
+  await first;
+  assert.equal((await duly().lock('nightly', {}, () => 1)).acquired, true);
+});
+
+test('a lock is given back when the work throws', async (t) => {
+  const { duly } = await createSharedStore(t);
+  await assert.rejects(
+    duly().lock('nightly', {}, () => {
+      throw new Error('halfway');
+    }),
+    /halfway/,
+  );
+  assert.equal((await duly().lock('nightly', {}, () => 1)).acquired, true);
+});
+
+test('whoever waits gets the lock when it is given back, with a greater fence', async (t) => {
+  const { duly } = await createSharedStore(t);
+  const work = deferred();
+  const begun = deferred();
+  let firstFence = 0;
+  const first = duly().lock('nightly', { ttl: '1m' }, async ({ fence }) => {
+    firstFence = fence;
+    begun.resolve();
+    await work.promise;
+  });
+  await begun.promise;
+  const second = duly().lock('nightly', { wait: 'forever' }, ({ fence }) => fence);
+  work.resolve();
+  await first;
+  const got = await second;
+  assert.ok(got.acquired && got.value > firstFence);
+});
+
+test('at most one of many runs at a time, and each one runs', async (t) => {
+  const { duly } = await createSharedStore(t);
+  let inside = 0;
+  let count = 0;
+  const fences: number[] = [];
+  await Promise.all(
+    Array.from({ length: 10 }, async () => {
+      const result = await duly().lock('hot', { wait: 'forever' }, async ({ fence }) => {
+        assert.equal(++inside, 1);
+        await new Promise((resolve) => setImmediate(resolve));
+        fences.push(fence);
+        count++;
+        inside--;
+      });
+      assert.ok(result.acquired);
+    }),
+  );
+  assert.equal(count, 10);
+  assert.deepEqual(
+    fences,
+    [...fences].sort((a, b) => a - b),
+  );
+});
+
+test('a wait that is too short answers with the holder; an aborted one throws', async (t) => {
+  const duly = createTestDuly();
+  t.after(() => duly.stop());
+  const work = deferred();
+  const begun = deferred();
+  const first = duly.lock('nightly', { ttl: '10m' }, async () => {
+    begun.resolve();
+    await work.promise;
+  });
+  await begun.promise;
+  const waiting = duly.lock('nightly', { wait: '5s' }, () => 1);
+  await duly.advance('6s');
+  assert.equal((await waiting).acquired, false);
+  const stop = new AbortController();
+  const aborted = assert.rejects(
+    duly.lock('nightly', { wait: 'forever', signal: stop.signal }, () => 1),
+    /enough/,
+  );
+  stop.abort(new Error('enough'));
+  await duly.advance('1s');
+  await aborted;
+  work.resolve();
+  await first;
+});
+
+test('a lock is renewed for as long as the work takes', async (t) => {
+  const duly = createTestDuly();
+  t.after(() => duly.stop());
+  const work = deferred();
+  const begun = deferred();
+  const first = duly.lock('long', { ttl: '30s' }, async ({ signal }) => {
+    begun.resolve();
+    await work.promise;
+    return signal.aborted;
+  });
+  await begun.promise;
+  await duly.advance('10m');
+  assert.equal((await duly.lock('long', {}, () => 1)).acquired, false);
+  work.resolve();
+  assert.deepEqual(await first, { acquired: true, value: false, kept: true });
+});
+
+test('a lock whose holder stands still is taken over, and the holder is told', async (t) => {
+  // Two Dulys with clocks of their own on one store: while the first clock stands, its lock is not renewed.
+  const { duly, advance } = await createSharedStore(t, { virtual: true });
+  const holder = duly();
+  const other = duly();
+  const begun = deferred();
+  const lost = deferred<unknown>();
+  const work = deferred();
+  const first = holder.lock('stalled', { ttl: '30s' }, async ({ signal }) => {
+    signal.addEventListener('abort', () => lost.resolve(signal.reason));
+    begun.resolve();
+    await work.promise;
+  });
+  await begun.promise;
+  await advance(other, 31_000);
+  assert.equal((await other.lock('stalled', { ttl: '5m' }, () => 'mine')).acquired, true);
+  await advance(holder, 31_000);
+  assert.ok(isDulyError(await lost.promise, 'lock_lost'));
+  work.resolve();
+  const result = await first;
+  assert.ok(result.acquired && !result.kept);
+});
+
+test('bad options are refused', async (t) => {
+  const { duly } = await createSharedStore(t);
+  const one = duly();
+  await assert.rejects(
+    one.lock('a', { tll: '1m' } as never, () => 1),
+    { code: 'invalid_option', hint: 'Did you mean "ttl"?' },
+  );
+  await assert.rejects(
+    one.lock('a', { ttl: '-1m' }, () => 1),
+    { code: 'invalid_duration' },
+  );
+  await assert.rejects(
+    one.lock('a', { ttl: 99 }, () => 1),
+    { code: 'invalid_duration' },
+  );
+  await assert.rejects(
+    one.lock(7 as never, {}, () => 1),
+    { code: 'invalid_option' },
+  );
+  await assert.rejects(one.lock('a', {}, undefined as never), { code: 'invalid_option' });
+  const odd = await one.lock('any text: ü 🎬 / \n', {}, () => 'fine');
+  assert.ok(odd.acquired);
+});

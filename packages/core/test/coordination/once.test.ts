@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createTestDuly } from '../../src/testing/index.ts';
+import { createSharedStore, deferred } from './setup.ts';
+
+test('the work is done once, and everybody is given its result', async (t) => {
+  const { duly } = await createSharedStore(t);
+  let runs = 0;
+  const work = async () => {
+    runs++;
+    await new Promise((resolve) => setImmediate(resolve));
+    return { invoice: runs };
+  };
+  const [one, two] = [duly(), duly()];
+  const results = await Promise.all([
+    one.once('invoice-7', {}, work),
+    two.once('invoice-7', {}, work),
+    one.once('invoice-7', {}, work),
+  ]);
+  assert.equal(runs, 1);
+  assert.deepEqual(results, [{ invoice: 1 }, { invoice: 1 }, { invoice: 1 }]);
+  assert.deepEqual(await two.once('invoice-7', {}, work), { invoice: 1 });
+  assert.deepEqual(await two.once('invoice-8', {}, work), { invoice: 2 });
+});
+
+test('an error is not recorded: the next caller tries again', async (t) => {
+  const { duly } = await createSharedStore(t);
+  const one = duly();
+  await assert.rejects(
+    one.once('flaky', {}, () => {
+      throw new Error('not today');
+    }),
+    /not today/,
+  );
+  assert.equal(await one.once('flaky', {}, () => 'today'), 'today');
+});
+
+test('a result is forgotten after its time', async (t) => {
+  const duly = createTestDuly();
+  t.after(() => duly.stop());
+  let runs = 0;
+  const next = () => duly.once('daily', { for: '1 day' }, () => ++runs);
+  assert.equal(await next(), 1);
+  await duly.advance('23h');
+  assert.equal(await next(), 1);
+  await duly.advance('1h');
+  assert.equal(await next(), 2);
+});
+
+test('a caller whose lock was lost while it worked does not overwrite the result that stands', async (t) => {
+  const { duly, advance } = await createSharedStore(t, { virtual: true });
+  const [slow, quick] = [duly(), duly()];
+  const work = deferred();
+  const begun = deferred();
+  const first = slow.once('token', { ttl: '10s' }, async () => {
+    begun.resolve();
+    await work.promise;
+    return 'slow';
+  });
+  await begun.promise;
+  await advance(quick, 11_000);
+  assert.equal(await quick.once('token', {}, () => 'quick'), 'quick');
+  work.resolve();
+  assert.equal(await first, 'quick');
+});
+
+test('nothing returned is null for everybody, and what JSON cannot keep is refused', async (t) => {
+  const { duly } = await createSharedStore(t);
+  const one = duly();
+  assert.equal(await one.once('void', {}, () => undefined), null);
+  assert.equal(await one.once('void', {}, () => assert.fail('must not run')), null);
+  await assert.rejects(
+    one.once('big', {}, () => 1n),
+    { code: 'result_not_json' },
+  );
+  await assert.rejects(
+    one.once('a', { four: 1 } as never, () => 1),
+    { code: 'invalid_option' },
+  );
+});
