@@ -349,6 +349,7 @@ test('a handler that ignores its timeout is failed after the grace, keeps its pl
   assert.partialDeepStrictEqual(await store.job(ids[0] as string), { status: 'FAILED', reason: 'timeout' });
   assert.equal(worker.runningCount(), 2);
   assert.match(worker.notReady() ?? '', /All 2 places/);
+  assert.equal((await store.job(ids[2] as string)).status, 'PENDING');
   await store.clock.advance(600_000);
   assert.equal((await store.job(ids[2] as string)).status, 'PENDING', 'nothing is claimed');
 
@@ -420,6 +421,20 @@ test('a cancelled handler that does not end is CANCELLED after the grace and its
   await store.clock.settle();
   assert.equal((await store.job(id)).status, 'CANCELLED');
   assert.equal(worker.runningCount(), 0);
+});
+
+test('a cancel within the grace of a timeout makes it no longer, and the job is CANCELLED', async (t) => {
+  const store = await setup(t);
+  const { run } = held();
+  const deaf = task('deaf', run, { timeoutMs: 60_000, graceMs: 10_000 });
+  const id = await store.enqueue(deaf);
+  store.start([deaf]);
+  await store.clock.advance(65_000);
+  await store.cancel(id);
+  await store.clock.advance(4_999);
+  assert.equal((await store.job(id)).status, 'RUNNING');
+  await store.clock.advance(1);
+  assert.equal((await store.job(id)).status, 'CANCELLED');
 });
 
 test('a worker that was paused past its lease settles nothing: the next worker did', async (t) => {
