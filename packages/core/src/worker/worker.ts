@@ -316,12 +316,13 @@ export function createWorker(options: WorkerOptions): Worker {
       onProgress: (progress) => events.emit('progress', { job, progress }),
       onDecided: (outcome) => {
         zombieCount++;
-        pace.count();
         if (mustRunAlone(job)) isAloneRunning = false;
         decided(job, outcome, report);
       },
       onEnded: () => {
         zombieCount--;
+        // Only now: a handler that is decided and still runs frees no place.
+        pace.count();
         ended(job);
       },
     });
