@@ -179,6 +179,11 @@ export class Duly {
     return this.#define(resolved) as Task<TaskInput<Schema>, Awaited<Result>>;
   }
 
+  /** The address of the store, as it was given. */
+  get store(): string {
+    return this.#options.store;
+  }
+
   /** The tasks defined here, by name. */
   get tasks(): ReadonlyMap<string, Task> {
     return this.#taskCalls;

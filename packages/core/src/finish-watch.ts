@@ -100,7 +100,9 @@ export function createFinishWatch(parts: Parts, clock: Clock, { follows = true }
       const ended = changes.filter((change) => isTerminal(change.status) && waiters.has(change.id));
       await Promise.all([...new Set(ended.map((change) => change.id))].map(look));
       if (changes.length === pageSize) delayMs = 0;
-      else delayMs = ended.length > 0 ? firstDelayMs : Math.min(Math.max(delayMs, firstDelayMs) * 1.5, maxDelayMs);
+      else
+        delayMs =
+          ended.length > 0 ? firstDelayMs : Math.min(Math.max(delayMs, firstDelayMs) * 1.5, maxDelayMs);
     }
   }
 

@@ -1,6 +1,13 @@
 import { type Duration, parseDuration } from './duration.ts';
 import type { Dedupe } from './engine.ts';
-import { type OptionNames, readName, readOptions, readWholeNumber, readWord, refuseOption } from './option-reader.ts';
+import {
+  type OptionNames,
+  readName,
+  readOptions,
+  readWholeNumber,
+  readWord,
+  refuseOption,
+} from './option-reader.ts';
 import { priorityMax, priorityMin } from './rank.ts';
 import { type ResolvedRetry, type RetryPolicy, resolveRetry } from './retry.ts';
 import type { ResolvedTask } from './task.ts';
@@ -87,7 +94,8 @@ export function resolveJobOptions(
   return Object.freeze({
     queue: options.queue === undefined ? defaults.queue : readName(options.queue, 'queue'),
     priority: options.priority === undefined ? defaults.priority : readPriority(options.priority),
-    tenant: options.tenant === undefined || options.tenant === null ? null : readName(options.tenant, 'tenant'),
+    tenant:
+      options.tenant === undefined || options.tenant === null ? null : readName(options.tenant, 'tenant'),
     metadata: options.metadata === undefined ? null : readMetadata(options.metadata),
     startDeadlineMs:
       options.startDeadline === undefined
@@ -161,9 +169,17 @@ function readDedupe(given: DedupeOptions): Dedupe {
     refuseOption('dedupe', given, 'to be an object', `Write { key: ${JSON.stringify(given)} }.`);
   }
   const options = readOptions(given, 'dedupe', dedupeNames);
-  const mode = options.mode === undefined ? 'drop' : readWord(options.mode, 'dedupe.mode', ['drop', 'replace', 'extend']);
+  const mode =
+    options.mode === undefined
+      ? 'drop'
+      : readWord(options.mode, 'dedupe.mode', ['drop', 'replace', 'extend']);
   if (options.maxWait !== undefined && mode !== 'extend') {
-    refuseOption('dedupe.maxWait', options.maxWait, 'to be used with mode "extend"', `The mode is "${mode}".`);
+    refuseOption(
+      'dedupe.maxWait',
+      options.maxWait,
+      'to be used with mode "extend"',
+      `The mode is "${mode}".`,
+    );
   }
   return {
     key: readName(options.key, 'dedupe.key'),

@@ -195,12 +195,18 @@ export class DeadLetters {
   }
 
   /** Brings them back: by ids, or all that match. */
-  replay(which: readonly string[] | Omit<JobsFilter, 'dead'>, options?: ActionOptions): Promise<ActionResult> {
+  replay(
+    which: readonly string[] | Omit<JobsFilter, 'dead'>,
+    options?: ActionOptions,
+  ): Promise<ActionResult> {
     return this.list(idsOrFilter(which)).replay(options);
   }
 
   /** Takes them off the list: by ids, or all that match. */
-  discard(which: readonly string[] | Omit<JobsFilter, 'dead'>, options?: ActionOptions): Promise<ActionResult> {
+  discard(
+    which: readonly string[] | Omit<JobsFilter, 'dead'>,
+    options?: ActionOptions,
+  ): Promise<ActionResult> {
     return this.list(idsOrFilter(which)).discard(options);
   }
 }
@@ -217,7 +223,8 @@ export function readFilter(given: JobsFilter | undefined): JobFilter {
   if (filter.status !== undefined) result.status = readStatuses(filter.status);
   if (filter.task !== undefined) result.type = readTexts(filter.task, 'task');
   if (filter.queue !== undefined) result.queue = readTexts(filter.queue, 'queue');
-  if (filter.tenant !== undefined) result.tenant = filter.tenant === null ? null : readText(filter.tenant, 'tenant');
+  if (filter.tenant !== undefined)
+    result.tenant = filter.tenant === null ? null : readText(filter.tenant, 'tenant');
   if (filter.key !== undefined) result.dedupeKey = readText(filter.key, 'key');
   if (filter.serial !== undefined) result.serial = readText(filter.serial, 'serial');
   if (filter.parent !== undefined) result.parentId = readText(filter.parent, 'parent');
@@ -269,7 +276,9 @@ function readText(value: unknown, field: string): string {
 
 function readCursor(cursor: unknown): string | null {
   if (cursor === null || typeof cursor === 'string') return cursor;
-  throw dulyError('invalid_cursor', { message: `Expected a cursor of an earlier page, got ${shown(cursor)}.` });
+  throw dulyError('invalid_cursor', {
+    message: `Expected a cursor of an earlier page, got ${shown(cursor)}.`,
+  });
 }
 
 function refuse(field: string, value: unknown, expected: string, hint?: string): never {

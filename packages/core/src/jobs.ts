@@ -305,7 +305,8 @@ export function readDue(due: NewDue): Due {
 }
 
 function readReference(reference: JobReference): JobTarget {
-  const fields = typeof reference === 'object' && reference !== null ? Object.keys(reference).sort().join() : '';
+  const fields =
+    typeof reference === 'object' && reference !== null ? Object.keys(reference).sort().join() : '';
   if (fields === 'id') return { id: readJobId((reference as { id: string }).id) };
   if (fields === 'key,task' || fields === 'key,task,tenant') {
     const { task, key, tenant } = reference as { task: string; key: string; tenant?: string | null };
@@ -343,7 +344,10 @@ function missing(asked: string, now: number) {
     });
   }
   return dulyError('job_not_found', {
-    message: jobIdAt(asked) === null && !asked.startsWith('job_') ? `No job was found for ${asked.slice(0, 250)}.` : `No job has the id "${asked.slice(0, 250)}".`,
+    message:
+      jobIdAt(asked) === null && !asked.startsWith('job_')
+        ? `No job was found for ${asked.slice(0, 250)}.`
+        : `No job has the id "${asked.slice(0, 250)}".`,
     hint: 'Check the id and the store.',
     details: { id: asked.slice(0, 250) },
   });

@@ -3,7 +3,15 @@ import { type Clock, systemClock } from './clock.ts';
 import { type Duration, parseDuration } from './duration.ts';
 import { inputBytesMax } from './json.ts';
 import { type Logger, quietLogger, stderrLogger } from './logger.ts';
-import { type OptionNames, readFlag, readName, readOptions, readWholeNumber, readWord, refuseOption } from './option-reader.ts';
+import {
+  type OptionNames,
+  readFlag,
+  readName,
+  readOptions,
+  readWholeNumber,
+  readWord,
+  refuseOption,
+} from './option-reader.ts';
 import { type Random, systemRandom } from './random.ts';
 
 /** The parts a node can play. */
@@ -124,7 +132,9 @@ export function resolveOptions(given: DulyOptions | undefined): ResolvedOptions 
   const limits = readOptions(options.limits, 'limits', limitNames);
   const app = options.app === undefined ? 'default' : readName(options.app, 'app');
   const leaseMs =
-    options.lease === undefined ? defaultLeaseMs : parseDuration(options.lease, 'lease', { minMs: leaseMsMin });
+    options.lease === undefined
+      ? defaultLeaseMs
+      : parseDuration(options.lease, 'lease', { minMs: leaseMsMin });
   const beatMs =
     options.beat === undefined
       ? Math.floor(leaseMs / beatsPerLease)
@@ -149,7 +159,8 @@ export function resolveOptions(given: DulyOptions | undefined): ResolvedOptions 
     leaseMs,
     beatMs,
     drainMs: options.drain === undefined ? defaultDrainMs : parseDuration(options.drain, 'drain'),
-    actor: options.actor === undefined ? `${app}@${hostname()}:${process.pid}` : readName(options.actor, 'actor'),
+    actor:
+      options.actor === undefined ? `${app}@${hostname()}:${process.pid}` : readName(options.actor, 'actor'),
     inputBytesMax:
       limits.inputBytes === undefined
         ? inputBytesMax
@@ -176,7 +187,12 @@ export function resolveStop(given: StopOptions | undefined, defaults: ResolvedOp
 
 function readStore(value: unknown): string {
   if (typeof value !== 'string' || value === '') {
-    refuseOption('store', value, 'to be an address', `Write '${defaultStore}', or a postgres:// or redis:// address.`);
+    refuseOption(
+      'store',
+      value,
+      'to be an address',
+      `Write '${defaultStore}', or a postgres:// or redis:// address.`,
+    );
   }
   return value;
 }

@@ -91,11 +91,8 @@ export function createTask<Input, Result>(
     nowMany: async (inputs: readonly Input[], options?: ManyOptions<Input>) => many(inputs, options, atOnce),
     inMany: async (delay: Duration, inputs: readonly Input[], options?: ManyOptions<Input>) =>
       many(inputs, options, inDue(delay)),
-    atMany: async (
-      instant: Date | number | string,
-      inputs: readonly Input[],
-      options?: ManyOptions<Input>,
-    ) => many(inputs, options, atDue(instant)),
+    atMany: async (instant: Date | number | string, inputs: readonly Input[], options?: ManyOptions<Input>) =>
+      many(inputs, options, atDue(instant)),
   });
 }
 
@@ -108,7 +105,12 @@ function checkMany<Input>(
     refuseOption('inputs', inputs, `of task "${task.name}" to be an array, one element for each job`);
   }
   if (inputs.length > manyCountMax) {
-    refuseOption('inputs', inputs.length, `to be at most ${manyCountMax} in one call`, 'Make them in several calls.');
+    refuseOption(
+      'inputs',
+      inputs.length,
+      `to be at most ${manyCountMax} in one call`,
+      'Make them in several calls.',
+    );
   }
   // One key for all of them would fold the whole list into one job.
   if (typeof options === 'object' && options !== null && inputs.length > 1) {

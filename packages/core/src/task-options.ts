@@ -86,14 +86,20 @@ export function resolveTask(
     timeoutMs: options.timeout === undefined ? taskDefaults.timeoutMs : readTimeout(options.timeout),
     graceMs: options.grace === undefined ? taskDefaults.graceMs : parseDuration(options.grace, 'grace'),
     delivery:
-      options.delivery === undefined ? taskDefaults.delivery : readWord(options.delivery, 'delivery', deliveries),
+      options.delivery === undefined
+        ? taskDefaults.delivery
+        : readWord(options.delivery, 'delivery', deliveries),
     concurrency:
-      options.concurrency === undefined ? null : readWholeNumber(options.concurrency, 'concurrency', 1, 100_000),
+      options.concurrency === undefined
+        ? null
+        : readWholeNumber(options.concurrency, 'concurrency', 1, 100_000),
     isolateFile: resolveIsolate(options.isolate, name, callerFile),
     startDeadlineMs:
       options.startDeadline === undefined ? null : parseDuration(options.startDeadline, 'startDeadline'),
     retentionMs:
-      options.retention === undefined ? taskDefaults.retentionMs : parseDuration(options.retention, 'retention'),
+      options.retention === undefined
+        ? taskDefaults.retentionMs
+        : parseDuration(options.retention, 'retention'),
     deadRetentionMs:
       options.deadRetention === undefined
         ? taskDefaults.deadRetentionMs

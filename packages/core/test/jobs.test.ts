@@ -16,7 +16,10 @@ async function refusal(code: ErrorCode, call: () => unknown) {
   try {
     await call();
   } catch (error) {
-    assert.ok(isDulyError(error, code), `expected ${code}, got ${(error as { code?: string }).code}: ${error}`);
+    assert.ok(
+      isDulyError(error, code),
+      `expected ${code}, got ${(error as { code?: string }).code}: ${error}`,
+    );
     return error;
   }
   return assert.fail(`expected ${code}, and nothing was refused`);
@@ -66,7 +69,17 @@ test('a job can be read back with everything it was made with', async (t) => {
   assert.deepEqual(job.input, { user: 1 });
   assert.deepEqual(job.metadata, { source: 'test' });
   assert.deepEqual(
-    [job.type, job.queue, job.priority, job.tenant, job.key, job.serial, job.origin, job.attempts, job.maxAttempts],
+    [
+      job.type,
+      job.queue,
+      job.priority,
+      job.tenant,
+      job.key,
+      job.serial,
+      job.origin,
+      job.attempts,
+      job.maxAttempts,
+    ],
     ['report', 'other', -7, 'acme', 'k', 's', 'event', 0, 5],
   );
   assert.equal(job.expireAt?.getTime(), job.dueAt.getTime() + 600_000);
@@ -75,7 +88,10 @@ test('a job can be read back with everything it was made with', async (t) => {
   assert.equal(job.latenessMs, null);
   await duly.advance('1h');
   const done = await handle.get();
-  assert.deepEqual([done.status, done.result, done.attempts, done.progress.percent], ['COMPLETED', { ok: true }, 1, 100]);
+  assert.deepEqual(
+    [done.status, done.result, done.attempts, done.progress.percent],
+    ['COMPLETED', { ok: true }, 1, 100],
+  );
   assert.equal(done.latenessMs, 0);
   assert.equal(done.attemptList.length, 1);
 });
@@ -98,11 +114,16 @@ test('a bulk call makes all of its jobs or none', async (t) => {
   const handles = await task.nowMany([{ n: 1 }, { n: 2 }, { n: 3 }]);
   assert.equal(handles.length, 3);
   await refusal('invalid_input', () => task.nowMany([{ n: 4 }, { n: 'five' as unknown as number }]));
-  assert.deepEqual((await duly.runDue()).map(({ result }) => result), [1, 2, 3]);
+  assert.deepEqual(
+    (await duly.runDue()).map(({ result }) => result),
+    [1, 2, 3],
+  );
   assert.deepEqual(await task.nowMany([]), []);
   await refusal('invalid_option', () => task.nowMany({ n: 1 } as never));
   await refusal('invalid_option', () => task.nowMany(Array.from({ length: 10_001 }, () => ({ n: 1 }))));
-  const same = await refusal('invalid_option', () => task.nowMany([{ n: 1 }, { n: 2 }], { dedupe: { key: 'x' } }));
+  const same = await refusal('invalid_option', () =>
+    task.nowMany([{ n: 1 }, { n: 2 }], { dedupe: { key: 'x' } }),
+  );
   assert.match(same.hint ?? '', /function/);
   const own = await task.inMany('1h', [{ n: 1 }, { n: 2 }], ({ n }) => ({ dedupe: { key: `k${n}` } }));
   assert.equal(new Set(own.map(({ id }) => id)).size, 2);
@@ -134,10 +155,17 @@ test('what the schema is asked is what the worker will read: a Date that JSON wo
 
 test('a schema that answers later is waited for', async (t) => {
   const duly = setup(t);
-  const task = duly.task({ name: 'async', input: z.string().refine(async (text) => text !== 'bad'), run: ({ input }) => input });
+  const task = duly.task({
+    name: 'async',
+    input: z.string().refine(async (text) => text !== 'bad'),
+    run: ({ input }) => input,
+  });
   await refusal('invalid_input', () => task.now('bad'));
   await task.now('good');
-  assert.deepEqual((await duly.runDue()).map(({ result }) => result), ['good']);
+  assert.deepEqual(
+    (await duly.runDue()).map(({ result }) => result),
+    ['good'],
+  );
 });
 
 test('bad input is refused with a code, and nothing is made', async (t) => {
@@ -224,7 +252,10 @@ test('children of a handler are unique by parent and key, so that a retry does n
   assert.deepEqual(await handle.result(), [true, true, true]);
   const { jobs } = await duly.jobs({ task: 'child' }).page();
   assert.equal(jobs.length, 3);
-  assert.deepEqual(new Set(jobs.map(({ parentId, origin }) => `${parentId} ${origin}`)), new Set([`${handle.id} child`]));
+  assert.deepEqual(
+    new Set(jobs.map(({ parentId, origin }) => `${parentId} ${origin}`)),
+    new Set([`${handle.id} child`]),
+  );
 });
 
 test('dedupe drops, replaces or extends while the key is held', async (t) => {
@@ -239,7 +270,10 @@ test('dedupe drops, replaces or extends while the key is held', async (t) => {
   const other = await task.now('other tenant', { tenant: 'b', dedupe: { key: 'k' } });
   assert.equal(other.deduped, false);
   const ran = await duly.advance('3h');
-  assert.deepEqual(ran.map(({ result }) => result), ['other tenant', 'third']);
+  assert.deepEqual(
+    ran.map(({ result }) => result),
+    ['other tenant', 'third'],
+  );
   assert.equal((await task.now('free again', { dedupe: { key: 'k' } })).deduped, false);
 });
 
@@ -328,13 +362,19 @@ test('a failed job is a dead letter until it is replayed or discarded', async (t
   assert.equal((await duly.dead.list().page()).jobs.length, 3);
   assert.equal((await duly.dead.list({ error: 'disk ON' }).page()).jobs.length, 3);
   broken = false;
-  assert.deepEqual(await duly.dead.replay([first?.id as string], { dryRun: true }), { changed: 1, refused: 0 });
+  assert.deepEqual(await duly.dead.replay([first?.id as string], { dryRun: true }), {
+    changed: 1,
+    refused: 0,
+  });
   assert.deepEqual(await duly.dead.replay([first?.id as string]), { changed: 1, refused: 0 });
   await second?.replay('by hand');
-  assert.deepEqual((await duly.runDue()).map(({ result, attempt }) => [result, attempt]), [
-    ['fine', 2],
-    ['fine', 2],
-  ]);
+  assert.deepEqual(
+    (await duly.runDue()).map(({ result, attempt }) => [result, attempt]),
+    [
+      ['fine', 2],
+      ['fine', 2],
+    ],
+  );
   assert.deepEqual(await duly.dead.discard({ task: 'fragile' }), { changed: 1, refused: 0 });
   assert.equal((await duly.dead.list().page()).jobs.length, 0);
   assert.equal((await third?.get())?.status, 'FAILED');
@@ -391,10 +431,13 @@ test('log lines and progress are kept with the job', async (t) => {
   const job = await handle.get();
   assert.deepEqual(job.progress, { percent: 40, message: 'half way', step: 2, of: 5 });
   assert.match((await handle.why()).sentence, /Last progress: 40 % \("half way"\), step 2 of 5\./);
-  assert.deepEqual((await handle.logs()).map(({ level, message }) => [level, message]), [
-    ['info', 'one'],
-    ['warn', 'two'],
-  ]);
+  assert.deepEqual(
+    (await handle.logs()).map(({ level, message }) => [level, message]),
+    [
+      ['info', 'one'],
+      ['warn', 'two'],
+    ],
+  );
   await duly.advance('30s');
   assert.equal((await handle.get()).status, 'COMPLETED');
 });
@@ -403,12 +446,19 @@ test('jobs are listed by filter, newest first, in pages and one by one', async (
   const duly = setup(t);
   const task = duly.task({ name: 'listed', run: () => {} });
   const handles = [];
-  for (let i = 0; i < 25; i++) handles.push(await task.in('1h', { user: { id: i % 5 } }, { tenant: `t${i % 2}` }));
+  for (let i = 0; i < 25; i++)
+    handles.push(await task.in('1h', { user: { id: i % 5 } }, { tenant: `t${i % 2}` }));
   const newest = handles.map(({ id }) => id).reverse();
   const page = await duly.jobs({ task: 'listed' }).page({ limit: 10 });
-  assert.deepEqual(page.jobs.map(({ id }) => id), newest.slice(0, 10));
+  assert.deepEqual(
+    page.jobs.map(({ id }) => id),
+    newest.slice(0, 10),
+  );
   const next = await duly.jobs({ task: 'listed' }).page({ limit: 10, cursor: page.nextCursor });
-  assert.deepEqual(next.jobs.map(({ id }) => id), newest.slice(10, 20));
+  assert.deepEqual(
+    next.jobs.map(({ id }) => id),
+    newest.slice(10, 20),
+  );
   const all = [];
   for await (const job of duly.jobs({ status: 'SCHEDULED' })) all.push(job.id);
   assert.deepEqual(all, newest);
@@ -430,7 +480,10 @@ test('pauses stop starting, not accepting, and say who made them and why', async
   const handle = await task.now();
   assert.deepEqual(await duly.advance('1h'), []);
   const why = await handle.why();
-  assert.match(why.sentence, /Queue "outbox" is paused since .* by ada, who noted "provider is down", until 2027-01-15T12:00/);
+  assert.match(
+    why.sentence,
+    /Queue "outbox" is paused since .* by ada, who noted "provider is down", until 2027-01-15T12:00/,
+  );
   assert.deepEqual(why.waitingFor, {
     kind: 'pause',
     scope: 'queue',
@@ -441,10 +494,16 @@ test('pauses stop starting, not accepting, and say who made them and why', async
     until: new Date('2027-01-15T12:00:00Z'),
   });
   assert.equal(why.expectedStartAt?.toISOString(), '2027-01-15T12:00:00.000Z');
-  assert.deepEqual((await duly.pauses()).map(({ scope, name }) => [scope, name]), [['queue', 'outbox']]);
+  assert.deepEqual(
+    (await duly.pauses()).map(({ scope, name }) => [scope, name]),
+    [['queue', 'outbox']],
+  );
   assert.equal(await duly.resume({ queue: 'outbox' }), true);
   assert.equal(await duly.resume({ queue: 'outbox' }), false);
-  assert.deepEqual((await duly.runDue()).map(({ result }) => result), ['sent']);
+  assert.deepEqual(
+    (await duly.runDue()).map(({ result }) => result),
+    ['sent'],
+  );
   await refusal('invalid_option', () => duly.pause({} as never));
   await refusal('invalid_option', () => duly.pause({ queue: 'a', all: true } as never));
   await refusal('invalid_option', () => duly.pause({ all: false as true }));
@@ -458,7 +517,10 @@ test('a pause ends by itself at its instant', async (t) => {
   await duly.pause({ task: 'paused' }, { until: '2027-01-15T12:00:00Z' });
   await task.now();
   const ran = await duly.advance('1 day');
-  assert.deepEqual(ran.map(({ result }) => result), ['ran']);
+  assert.deepEqual(
+    ran.map(({ result }) => result),
+    ['ran'],
+  );
 });
 
 test('a task that nobody handles waits visibly', async (t) => {
@@ -507,5 +569,8 @@ test('counts and nodes tell what is there', async (t) => {
   assert.deepEqual((await duly.counts()).status.SCHEDULED, { count: 1, capped: false });
   const [node, ...rest] = await duly.nodes();
   assert.equal(rest.length, 0);
-  assert.deepEqual([node?.app, node?.pid, node?.tasks], ['studio', process.pid, [{ type: 'counted', version: 1 }]]);
+  assert.deepEqual(
+    [node?.app, node?.pid, node?.tasks],
+    ['studio', process.pid, [{ type: 'counted', version: 1 }]],
+  );
 });

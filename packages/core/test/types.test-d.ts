@@ -34,15 +34,20 @@ export async function types(): Promise<void> {
   same<typeof job.result, { frames: number } | null>(true);
   same<typeof job.input.url, string>(true);
   same<typeof job.input.quality, number | undefined>(true);
-  await transcode.in('3 days', { url: 'a', quality: 720 }, { priority: 5, dedupe: { key: 'a', mode: 'extend' } });
+  await transcode.in(
+    '3 days',
+    { url: 'a', quality: 720 },
+    { priority: 5, dedupe: { key: 'a', mode: 'extend' } },
+  );
   await transcode.at(new Date(0), { url: 'a' });
   const many = await transcode.nowMany([{ url: 'a' }, { url: 'b' }], (input, index) => {
     same<typeof input.url, string>(true);
     return { key: `${index}` };
   });
-  same<(typeof many)[number], JobHandle<{ url: string; quality?: number | undefined; at?: unknown }, { frames: number }>>(
-    true,
-  );
+  same<
+    (typeof many)[number],
+    JobHandle<{ url: string; quality?: number | undefined; at?: unknown }, { frames: number }>
+  >(true);
 
   // @ts-expect-error the input is needed
   await transcode.now();
@@ -74,7 +79,11 @@ export async function types(): Promise<void> {
   same<Awaited<ReturnType<Awaited<ReturnType<typeof plain.now>>['result']>>, number>(true);
 
   // A schema that takes undefined lets the input be left out.
-  const optional = duly.task({ name: 'optional', input: z.string().optional(), run: ({ input }) => input ?? 'none' });
+  const optional = duly.task({
+    name: 'optional',
+    input: z.string().optional(),
+    run: ({ input }) => input ?? 'none',
+  });
   await optional.now();
   await optional.now('a');
   // @ts-expect-error another type

@@ -69,7 +69,8 @@ export function createExpiring<Value>(parts: ExpiringParts, name: string): Expir
       const cleanup =
         parts.cleanup === null ? null : await parts.cleanup({ name, key, value: JSON.parse(text) }, due);
       const { expiresAt } = await change({ op: 'put', name, key, value: text, due, cleanup });
-      if (expiresAt === null) throw dulyError('internal', { message: 'The store kept a value without an end.' });
+      if (expiresAt === null)
+        throw dulyError('internal', { message: 'The store kept a value without an end.' });
       return { expiresAt: new Date(expiresAt) };
     },
     async get(key) {
@@ -82,7 +83,9 @@ export function createExpiring<Value>(parts: ExpiringParts, name: string): Expir
     },
     async extend(key, expiry) {
       const due = readExpiry(expiry);
-      return (await change({ op: 'extend', name, key: readLockName(key, 'value'), due })).result === 'changed';
+      return (
+        (await change({ op: 'extend', name, key: readLockName(key, 'value'), due })).result === 'changed'
+      );
     },
     async delete(key) {
       return (await change({ op: 'delete', name, key: readLockName(key, 'value') })).result === 'changed';

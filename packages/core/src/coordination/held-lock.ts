@@ -139,7 +139,12 @@ const retryMsMax = 250;
 
 /** Reads the name of a lock or a key: any text that a store can keep. */
 export function readLockName(name: unknown, what: string): string {
-  if (typeof name !== 'string' || name.length > lockNameLengthMax || !name.isWellFormed() || name.includes('\0')) {
+  if (
+    typeof name !== 'string' ||
+    name.length > lockNameLengthMax ||
+    !name.isWellFormed() ||
+    name.includes('\0')
+  ) {
     throw dulyError('invalid_option', {
       message: `Expected the name of a ${what} to be a text of at most ${lockNameLengthMax} characters without NUL or half surrogates.`,
       details: { field: 'name' },

@@ -49,7 +49,9 @@ export function standForLeader(
   readLockName(name, 'leadership');
   const options = readOptions(given, 'leader()', leaderNames);
   const ttlMs =
-    options.ttl === undefined ? defaultLeaderTtlMs : parseDuration(options.ttl, 'ttl', { minMs: lockTtlMsMin });
+    options.ttl === undefined
+      ? defaultLeaderTtlMs
+      : parseDuration(options.ttl, 'ttl', { minMs: lockTtlMsMin });
   const events = createEvents<LeaderEvents>(onError);
   const resigned = new AbortController();
   let lock: HeldLock | null = null;

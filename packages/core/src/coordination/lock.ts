@@ -75,7 +75,8 @@ export async function withLock<Value>(
     }
     const { refused } = answer;
     const remainingMs = endElapsed - parts.clock.elapsed();
-    if (remainingMs <= 0) return { acquired: false, holder: refused.holder, until: new Date(refused.untilAt) };
+    if (remainingMs <= 0)
+      return { acquired: false, holder: refused.holder, until: new Date(refused.untilAt) };
     await pauseBeforeRetry(parts, refused, { maxMs: remainingMs, signal: options.signal });
   }
 }

@@ -67,7 +67,12 @@ export class TestDuly extends Duly {
   #isStopped = false;
 
   /** Use `createTestDuly`. */
-  constructor({ start = defaultStart, seed = 1, patience = defaultPatienceMs, ...options }: TestDulyOptions = {}) {
+  constructor({
+    start = defaultStart,
+    seed = 1,
+    patience = defaultPatienceMs,
+    ...options
+  }: TestDulyOptions = {}) {
     const mover = new Mover(parseInstant(start, 'start'), parseDuration(patience, 'patience'));
     super({
       logger: quietLogger,
