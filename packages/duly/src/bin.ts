@@ -1,20 +1,8 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
+import module from 'node:module';
 
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
+// The second start takes half as long: compiled code is kept in the system's folder for temporary files.
+module.enableCompileCache?.();
 
-const usage = `duly ${version}
-
-Usage:
-  duly --version   print the version
-  duly --help      print this help`;
-
-const [argument] = process.argv.slice(2);
-if (argument === '--version' || argument === '-v') console.log(version);
-else if (argument === undefined || argument === '--help' || argument === '-h') console.log(usage);
-else {
-  console.error(`Unknown argument "${argument}".\n\n${usage}`);
-  process.exitCode = 2;
-}
+const { main } = await import('./main.ts');
+process.exitCode = await main(process.argv.slice(2));

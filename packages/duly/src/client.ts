@@ -1,0 +1,66 @@
+import { hostname, userInfo } from 'node:os';
+import { Duly, defaultStore } from '@duly/core';
+import { loadProject } from './project/load.ts';
+import type { CommonOptions, Shell } from './shell.ts';
+import { givenStore, refuseMissing } from './store.ts';
+
+/** What a command works with. */
+export interface Client {
+  duly: Duly;
+  /** The store's address. */
+  store: string;
+}
+
+/** Who is named in the audit for what is done at a terminal. */
+export function terminalActor(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`;
+  } catch {
+    // A user id without a name, as in some containers.
+    return `uid ${process.getuid?.() ?? '?'}@${hostname()}`;
+  }
+}
+
+/**
+ * Does something with the store that the options, the environment or the config name, and closes it. The store must be there.
+ * The config is loaded only if neither option nor environment names the store.
+ */
+export async function withClient<Value>(
+  shell: Shell,
+  options: CommonOptions,
+  use: (client: Client) => Promise<Value>,
+): Promise<Value> {
+  const given = givenStore(options.store);
+  const project =
+    given === undefined || options.config !== undefined
+      ? await loadProject({ config: options.config, withTasks: false })
+      : null;
+  const store = given ?? project?.duly?.store ?? project?.options.store ?? defaultStore;
+  refuseMissing(store);
+  const own = given === undefined ? (project?.duly ?? null) : null;
+  return useDuly(own ?? clientDuly(shell, store), store, use);
+}
+
+/** A Duly that makes and looks, and runs nothing. */
+export function clientDuly(shell: Shell, store: string): Duly {
+  const say = (_fields: object, message: string): void => shell.warn(message);
+  return new Duly({
+    store,
+    app: 'duly-command',
+    actor: terminalActor(),
+    logger: { debug() {}, info() {}, warn: say, error: say },
+  });
+}
+
+/** Uses a Duly and stops it, whatever happens. */
+export async function useDuly<Value>(
+  duly: Duly,
+  store: string,
+  use: (client: Client) => Promise<Value>,
+): Promise<Value> {
+  try {
+    return await use({ duly, store });
+  } finally {
+    await duly.stop();
+  }
+}

@@ -1,0 +1,32 @@
+import { withClient } from '../client.ts';
+import { changeJobs, printChange } from '../job-changes.ts';
+import type { CommonOptions, Shell } from '../shell.ts';
+import { usageError } from '../usage.ts';
+
+interface JobsCancelOptions extends CommonOptions {
+  task?: string;
+  key?: string;
+  tenant?: string;
+  terminate?: boolean;
+  note?: string;
+}
+
+/** `duly jobs cancel`: by ids, or by task and dedupe key. */
+export async function jobsCancel(shell: Shell, options: JobsCancelOptions, ids: string[]): Promise<number> {
+  const { task, key, tenant } = options;
+  const how = {
+    ...(options.note === undefined ? {} : { note: options.note }),
+    ...(options.terminate ? { terminate: true } : {}),
+  };
+  if (key === undefined && ids.length === 0)
+    throw usageError('Name the jobs by their ids, or one by --task and --key.');
+  if (key !== undefined && (task === undefined || ids.length > 0)) {
+    throw usageError('A dedupe key belongs to a task: give --task and --key, and no ids.');
+  }
+  return withClient(shell, options, async ({ duly }) => {
+    if (key === undefined) return changeJobs(shell, ids, 'cancelled', (id) => duly.cancel({ id }, how));
+    const reference = { task: task as string, key, ...(tenant === undefined ? {} : { tenant }) };
+    printChange(shell, 'cancelled', await duly.cancel(reference, how));
+    return 0;
+  });
+}

@@ -1,0 +1,14 @@
+import { withClient } from '../client.ts';
+import { changeJobs } from '../job-changes.ts';
+import type { CommonOptions, Shell } from '../shell.ts';
+
+/** `duly jobs retry`: the same job again, with as many attempts more as it had. */
+export function jobsRetry(
+  shell: Shell,
+  options: CommonOptions & { note?: string },
+  ids: string[],
+): Promise<number> {
+  return withClient(shell, options, ({ duly }) =>
+    changeJobs(shell, ids, 'brought back', (id) => duly.replay(id, options.note)),
+  );
+}

@@ -1,0 +1,37 @@
+import { parseDuration, systemClock } from '@duly/core';
+import { withClient } from '../client.ts';
+import { printJson, toSnakeCase } from '../output/json.ts';
+import { type PauseScope, pauseText, targetOf, warnUnknown } from '../pause-target.ts';
+import type { CommandRun, CommonOptions, Shell } from '../shell.ts';
+import { usageError } from '../usage.ts';
+
+interface PauseCommandOptions extends CommonOptions {
+  for?: string;
+  until?: string;
+  note?: string;
+}
+
+/** `duly pause queue|task|all`. */
+export function pauseOf(scope: PauseScope): CommandRun {
+  return async (shell: Shell, options: PauseCommandOptions, name?: string) => {
+    if (options.for !== undefined && options.until !== undefined)
+      throw usageError('Give --for or --until, not both.');
+    const until =
+      options.for === undefined
+        ? options.until
+        : systemClock.now() + parseDuration(options.for, 'for', { minMs: 1 });
+    await withClient(shell, options, async ({ duly }) => {
+      const pause = await duly.pause(targetOf(scope, name), {
+        ...(until === undefined ? {} : { until }),
+        ...(options.note === undefined ? {} : { note: options.note }),
+      });
+      if (shell.json) printJson(shell.out, toSnakeCase(pause));
+      else
+        shell.out.line(
+          `${pauseText(pause)} is paused ${pause.until === null ? 'until it is resumed' : `until ${pause.until.toISOString()}`}.`,
+        );
+      await warnUnknown(shell, duly, scope, name);
+    });
+    return undefined;
+  };
+}

@@ -1,0 +1,29 @@
+import { withClient } from '../client.ts';
+import { printJson } from '../output/json.ts';
+import { type PauseScope, pauseText, targetOf } from '../pause-target.ts';
+import type { CommandRun, CommonOptions, Shell } from '../shell.ts';
+import { didYouMean } from '../usage.ts';
+
+/** `duly resume queue|task|all`. To end a pause that is not there is no error: what was asked for is so. */
+export function resumeOf(scope: PauseScope): CommandRun {
+  return async (shell: Shell, options: CommonOptions, name?: string) => {
+    await withClient(shell, options, async ({ duly }) => {
+      const resumed = await duly.resume(targetOf(scope, name));
+      const what = pauseText({ scope, name: name ?? null });
+      if (shell.json) printJson(shell.out, { resumed });
+      else shell.out.line(resumed ? `${what} is resumed.` : `${what} was not paused.`);
+      const rest = await duly.pauses();
+      if (!resumed && name !== undefined) {
+        const near = didYouMean(
+          name,
+          rest.filter((pause) => pause.scope === scope).map((pause) => pause.name ?? ''),
+        );
+        if (near !== '') shell.warn(near.trim());
+      }
+      // A person who resumes wants things to run; another pause that still holds them back would surprise.
+      const all = rest.find((pause) => pause.scope === 'all');
+      if (all !== undefined && scope !== 'all') shell.warn('Everything is still paused; see: duly pause ls');
+    });
+    return undefined;
+  };
+}

@@ -1,0 +1,159 @@
+import { readFileSync } from 'node:fs';
+import {
+  type Duly,
+  defaultStore,
+  type JobHandle,
+  type JobOptions,
+  type NodeView,
+  type Task,
+  toJobJson,
+} from '@duly/core';
+import { clientDuly, useDuly } from '../client.ts';
+import { demoApp, demoTasks } from '../demo/tasks.ts';
+import { invocation } from '../invocation.ts';
+import { printJson } from '../output/json.ts';
+import { defineTasks, loadProject, type Project } from '../project/load.ts';
+import type { CommonOptions, Shell } from '../shell.ts';
+import { givenStore, isNew, isSameStore, storeArgument } from '../store.ts';
+import { didYouMean, readCount, readPairs, readValue, usageError } from '../usage.ts';
+import { watchJob } from '../watch.ts';
+
+interface RunOptions extends CommonOptions {
+  in?: string;
+  at?: string;
+  queue?: string;
+  priority?: string;
+  tenant?: string;
+  key?: string;
+  serial?: string;
+  metadata: string[];
+  watch?: boolean;
+}
+
+/** `duly run`: makes a job. The task's code need not be here. */
+export async function run(
+  shell: Shell,
+  options: RunOptions,
+  name: string,
+  inputText: string | undefined,
+): Promise<number | undefined> {
+  if (options.in !== undefined && options.at !== undefined) {
+    throw usageError('Give --in or --at, not both.');
+  }
+  const input = readInput(shell, inputText);
+  const jobOptions = readJobOptions(options);
+  const project = await tryProject(shell, options);
+  const given = givenStore(options.store);
+  const store = given ?? project?.duly?.store ?? project?.options.store ?? defaultStore;
+  if (isNew(store)) shell.warn(`There was no store at "${store}" yet; this makes it.`);
+  const own = project?.duly != null && isSameStore(project.duly.store, store) ? project.duly : null;
+
+  return useDuly(own ?? clientDuly(shell, store), store, async ({ duly }) => {
+    const nodes = await duly.nodes();
+    const task = taskFor(duly, name, project, nodes);
+    const job = await make(task, input, options, jobOptions);
+    if (!shell.json || !options.watch) await printMade(shell, name, job, storeArgument(store));
+    warnUnhandled(shell, name, nodes);
+    return options.watch ? watchJob(duly, job.id, shell) : undefined;
+  });
+}
+
+/** Tasks that cannot be loaded are no reason to refuse a job: it is for others to run. */
+async function tryProject(shell: Shell, options: RunOptions): Promise<Project | null> {
+  try {
+    return await loadProject({ config: options.config, withTasks: true });
+  } catch (error) {
+    if (options.config !== undefined || givenStore(options.store) === undefined) {
+      // Without the config it is not known which store is meant.
+      const project = await loadProject({ config: options.config, withTasks: false });
+      shell.warn(`${(error as Error).message} The input is not checked here.`);
+      return project;
+    }
+    shell.warn(`${(error as Error).message} The input is not checked here.`);
+    return null;
+  }
+}
+
+/** The task with its own defaults and schema if its code is here; else one that knows only the name. */
+function taskFor(duly: Duly, name: string, project: Project | null, nodes: NodeView[]): Task {
+  const defined = duly.tasks.get(name);
+  if (defined !== undefined) return defined as Task;
+  const found = project?.tasks.find((task) => task.definition.name === name);
+  if (found !== undefined) {
+    defineTasks(duly, [found]);
+    return duly.tasks.get(name) as Task;
+  }
+  // Only where the demo runs: elsewhere a task of the same name is somebody's own.
+  const isDemo = nodes.some((node) => node.app === demoApp);
+  const demo = isDemo ? demoTasks.find((task) => task.name === name) : undefined;
+  return duly.task(demo ?? { name, run: () => undefined }) as Task;
+}
+
+function make(task: Task, input: unknown, due: RunOptions, options: JobOptions): Promise<JobHandle> {
+  if (due.in !== undefined) return task.in(due.in, input, options);
+  if (due.at !== undefined) return task.at(due.at, input, options);
+  return task.now(input, options);
+}
+
+function readInput(shell: Shell, given: string | undefined): unknown {
+  if (given === undefined) return undefined;
+  const text = given === '-' ? readFileSync(0, 'utf8') : given;
+  const value = readValue(text);
+  if (typeof value === 'string' && value === text && /^\s*[[{"]/.test(text)) {
+    shell.warn('The input begins like JSON but is not JSON; it is taken as a text.');
+  }
+  return value;
+}
+
+function readJobOptions(options: RunOptions): JobOptions {
+  const priority = readCount(options.priority, '--priority');
+  const metadata = readMetadata(options.metadata);
+  return {
+    ...(options.queue === undefined ? {} : { queue: options.queue }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
+    ...(options.key === undefined ? {} : { dedupe: { key: options.key } }),
+    ...(options.serial === undefined ? {} : { serial: options.serial }),
+    ...(metadata === null ? {} : { metadata }),
+  };
+}
+
+function readMetadata(texts: readonly string[]): Record<string, unknown> | null {
+  if (texts.length === 0) return null;
+  const result: Record<string, unknown> = {};
+  for (const text of texts) {
+    const value = text.trimStart().startsWith('{') ? readValue(text) : readPairs([text], '--metadata');
+    if (typeof value !== 'object') throw usageError('Expected --metadata to be a JSON object or name=value.');
+    Object.assign(result, value);
+  }
+  return result;
+}
+
+/** The id alone on stdout, for scripts; what a person wants to know on stderr. */
+async function printMade(
+  { out, err, json }: Shell,
+  name: string,
+  job: JobHandle,
+  end: string,
+): Promise<void> {
+  if (json) {
+    printJson(out, { ...toJobJson(await job.get()), deduped: job.deduped });
+    return;
+  }
+  out.line(job.id);
+  if (job.deduped) err.line(`No new job: this one holds the key (${job.status}).`);
+  else if (job.status === 'SCHEDULED') err.line(`${name} is SCHEDULED for ${job.dueAt?.toISOString()}.`);
+  else err.line(`${name} is ${job.status}. Watch it: ${invocation()} watch ${job.id}${end}`);
+}
+
+function warnUnhandled(shell: Shell, name: string, nodes: NodeView[]): void {
+  const workers = nodes.filter((node) => node.roles.includes('worker'));
+  if (workers.length === 0) {
+    shell.warn(`No worker runs on this store; the job waits for one. Start one: ${invocation()} up`);
+    return;
+  }
+  const types = new Set(workers.flatMap((node) => node.tasks.map((task) => task.type)));
+  if (!types.has(name)) {
+    shell.warn(`No live node handles "${name}"; the job waits for one.${didYouMean(name, types)}`);
+  }
+}

@@ -1,0 +1,41 @@
+import { type Role, roles } from '@duly/core';
+import { createNodeDuly } from '../node/node-duly.ts';
+import { runNode } from '../node/run-node.ts';
+import type { Shell } from '../shell.ts';
+import { didYouMean, readList, usageError } from '../usage.ts';
+import { greeting, type NodeCommandOptions, readStart } from './up.ts';
+
+/** `duly worker`: a node with the user's tasks, and no demo. */
+export async function worker(
+  shell: Shell,
+  options: NodeCommandOptions & { roles?: string },
+): Promise<number> {
+  const start = readStart(options);
+  const chosen = readRoles(options.roles);
+  const node = await createNodeDuly(shell, {
+    ...options,
+    demo: 'never',
+    withoutTasks: !chosen.includes('worker'),
+  });
+  return runNode(node.duly, shell, {
+    start: { ...start, roles: chosen },
+    quiet: options.quiet === true,
+    async onStarted({ node: id, lines }) {
+      if (shell.json) lines.print(`A node runs as ${id} on ${node.store}.`);
+      else for (const line of greeting(shell, node, id)) lines.print(line);
+    },
+  });
+}
+
+function readRoles(text: string | undefined): Role[] {
+  const words = readList(text);
+  if (words === undefined) return [...roles];
+  if (words.length === 0) throw usageError(`Expected --roles to name some of ${roles.join(', ')}.`);
+  return words.map((word) => {
+    if ((roles as readonly string[]).includes(word)) return word as Role;
+    throw usageError(
+      `Expected --roles to be some of ${roles.join(', ')}, got "${word.slice(0, 40)}".`,
+      didYouMean(word, roles).trim() || undefined,
+    );
+  });
+}

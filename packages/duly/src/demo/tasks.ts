@@ -1,0 +1,72 @@
+import { systemClock } from '@duly/core';
+import { defineTask, type TaskDefinition } from '../project/define.ts';
+
+/** The app under which a node with the demo tasks is known. */
+export const demoApp = 'duly-demo';
+
+const steps = ['Transcoding 1080p', 'Transcoding 720p', 'Transcoding 480p', 'Writing the playlist'];
+// Six seconds in all: long enough to watch, short enough to wait for.
+const stepMs = 1_500;
+const ticksPerStep = 5;
+
+/** A text, checked when the job is made and when it runs. Written by hand, so that the demo needs no schema library. */
+const text = {
+  '~standard': {
+    version: 1 as const,
+    vendor: 'duly-demo',
+    validate: (value: unknown) =>
+      typeof value === 'string' && value !== ''
+        ? { value }
+        : { issues: [{ message: 'Expected the path of a video as a text, like "uploads/video_789.mp4".' }] },
+    types: undefined as { input: string; output: string } | undefined,
+  },
+};
+
+const transcode = defineTask({
+  name: 'video_transcode',
+  input: text,
+  timeout: '5m',
+  async run({ input, progress, log, signal }) {
+    for (const [i, step] of steps.entries()) {
+      log.info(`${step} of ${input}`);
+      for (let tick = 0; tick < ticksPerStep; tick++) {
+        const percent = ((i + tick / ticksPerStep) / steps.length) * 100;
+        await progress(Math.round(percent), step, { step: i + 1, of: steps.length });
+        await systemClock.sleep(stepMs / ticksPerStep, signal);
+        signal.throwIfAborted();
+      }
+    }
+    return { source: input, renditions: ['1080p', '720p', '480p'] };
+  },
+});
+
+const email = defineTask({
+  name: 'flaky_email',
+  retry: { attempts: 5, backoff: 'exponential', delay: '1s' },
+  async run({ input, attempt, log }) {
+    log.info(`Attempt ${attempt}: connecting to the mail server.`);
+    // Fails twice, so that a reader sees two retries and then the success.
+    if (attempt % 3 !== 0)
+      throw Object.assign(new Error('The mail server answered 421, try again later.'), { code: 'SMTP_421' });
+    return { sentTo: input ?? null, attempt };
+  },
+});
+
+const broken = defineTask({
+  name: 'broken_import',
+  retry: { attempts: 2, backoff: 'fixed', delay: '1s' },
+  async run({ log }) {
+    log.error('Row 17 has no column "price".');
+    throw new TypeError('Cannot read the price of row 17: the file has no column "price".');
+  },
+});
+
+/** The tasks of `duly up --demo`: one with progress, one that fails and retries, one that ends as a dead letter. */
+export const demoTasks: readonly TaskDefinition[] = [transcode, email, broken] as unknown as TaskDefinition[];
+
+/** What the demo makes at its start on an empty store, so that something happens before the reader's eyes. */
+export const demoJobs: readonly { task: string; input: unknown }[] = [
+  { task: 'video_transcode', input: 'uploads/video_789.mp4' },
+  { task: 'flaky_email', input: 'ada@example.com' },
+  { task: 'broken_import', input: { file: 'prices.csv' } },
+];

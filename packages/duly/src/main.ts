@@ -1,0 +1,57 @@
+import { CommanderError } from 'commander';
+import { createTerminal } from './output/terminal.ts';
+import { buildProgram } from './program.ts';
+import type { CommandRun } from './shell.ts';
+
+/** Runs the command line and answers with the exit code. */
+export async function main(argv: readonly string[]): Promise<number> {
+  const out = createTerminal(process.stdout);
+  const err = createTerminal(process.stderr);
+  const json = asksForJson(argv);
+  let exitCode = 0;
+
+  // A reader that has seen enough (`duly jobs ls | head`) is not an error.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+
+  const program = buildProgram((load: () => Promise<CommandRun>) => async (...call: unknown[]) => {
+    // Commander hands in the arguments, then the options, then the command itself.
+    const args = call.slice(0, -2);
+    const options = call.at(-2);
+    const [{ createShell }, run] = await Promise.all([import('./shell.ts'), load()]);
+    exitCode = (await run(createShell(out, err, json), options as never, ...(args as never[]))) ?? 0;
+  });
+
+  try {
+    if (argv.length === 0) {
+      out.write(program.helpInformation());
+      return 0;
+    }
+    await program.parseAsync([...argv], { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    // A noun without its verb; the help was printed.
+    if (error instanceof CommanderError && error.code === 'commander.help') return 2;
+    const [{ printError }, { usageErrorOf }] = await Promise.all([
+      import('./output/errors.ts'),
+      import('./usage.ts'),
+    ]);
+    return printError(err, error instanceof CommanderError ? usageErrorOf(error) : error, json);
+  }
+}
+
+/** Whether errors are to be JSON, found out without the parser, which may be what fails. */
+function asksForJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--');
+  const options = end === -1 ? argv : argv.slice(0, end);
+  return options.some(
+    (arg, i) =>
+      arg === '-ojson' ||
+      arg === '-o=json' ||
+      arg === '--output=json' ||
+      ((arg === '-o' || arg === '--output') && options[i + 1] === 'json'),
+  );
+}

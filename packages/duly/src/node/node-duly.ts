@@ -1,0 +1,79 @@
+import { Duly, DulyError, defaultStore, type Logger } from '@duly/core';
+import { demoApp, demoTasks } from '../demo/tasks.ts';
+import { invocation } from '../invocation.ts';
+import { printWarning } from '../output/errors.ts';
+import { defineTasks, dulyOf, loadProject, type Project } from '../project/load.ts';
+import type { CommonOptions, Shell } from '../shell.ts';
+import { givenStore, isSameStore } from '../store.ts';
+
+/** A Duly with its tasks, and where they came from. */
+export interface NodeDuly {
+  duly: Duly;
+  store: string;
+  isDemo: boolean;
+  /** Where the tasks are from, in words. */
+  source: string;
+}
+
+/** What to do when the folder has no tasks. */
+export interface NodeDulyOptions extends CommonOptions {
+  /** `always`: the demo tasks whatever there is. `if-empty`: if there is neither a config nor `tasks/`. */
+  demo: 'always' | 'if-empty' | 'never';
+  /** Whether a node without tasks is of use: it does not play the worker. */
+  withoutTasks?: boolean;
+}
+
+/** Makes the Duly that a node runs: the user's own, one of the user's tasks, or one of the demo tasks. */
+export async function createNodeDuly(shell: Shell, options: NodeDulyOptions): Promise<NodeDuly> {
+  const given = givenStore(options.store);
+  const project =
+    options.demo === 'always' ? null : await loadProject({ config: options.config, withTasks: true });
+  const isEmpty = project !== null && project.config === null && !project.hasTaskFiles;
+  if (project === null || (isEmpty && options.demo === 'if-empty'))
+    return demoDuly(shell, given ?? defaultStore);
+
+  if (project.duly !== null && given !== undefined && !isSameStore(given, project.duly.store)) {
+    throw new DulyError('config_invalid', {
+      message: `The config exports a Duly with a store of its own, and --store or DULY_STORE names another.`,
+      hint: 'Leave the other out, or write in the config: new Duly({ store: process.env.DULY_STORE ?? … }).',
+    });
+  }
+  const store = project.duly?.store ?? given ?? project.options.store ?? defaultStore;
+  const duly = dulyOf(project, { store, logger: loggerOf(shell) });
+  defineTasks(duly, project.tasks);
+  if (duly.tasks.size === 0 && !options.withoutTasks) throw noTasks(project, options.demo !== 'never');
+  return { duly, store, isDemo: false, source: sourceOf(project) };
+}
+
+function demoDuly(shell: Shell, store: string): NodeDuly {
+  const duly = new Duly({ store, app: demoApp, logger: loggerOf(shell) });
+  for (const task of demoTasks) duly.task(task);
+  return { duly, store, isDemo: true, source: 'the demo set' };
+}
+
+function sourceOf({ config, hasTaskFiles }: Project): string {
+  return [config === null ? '' : (config.split(/[\\/]/).at(-1) as string), hasTaskFiles ? 'tasks/' : '']
+    .filter(Boolean)
+    .join(' and ');
+}
+
+function noTasks({ config, hasTaskFiles }: Project, hasDemo: boolean): DulyError {
+  const where = [config === null ? '' : `"${config}"`, hasTaskFiles ? 'the modules of tasks/' : ''].filter(
+    Boolean,
+  );
+  return new DulyError('config_invalid', {
+    message:
+      where.length === 0
+        ? 'There are no tasks here: neither duly.config.ts nor a folder tasks/.'
+        : `No task is defined in ${where.join(' or ')}.`,
+    hint: `A module of tasks/ exports its tasks: export default { name: 'hello', run: async ({ input }) => … }.${hasDemo ? ` To see the demo: ${invocation()} up --demo` : ''}`,
+  });
+}
+
+function loggerOf({ err, json }: Shell): Logger {
+  const say = (fields: object, message: string): void => {
+    const { error } = fields as { error?: unknown };
+    printWarning(err, error instanceof Error ? `${message} ${error.message}` : message, json);
+  };
+  return { debug() {}, info() {}, warn: say, error: say };
+}

@@ -1,0 +1,61 @@
+import { type Clock, systemClock, type Timer } from '@duly/core';
+import { cutPainted, type Terminal } from './terminal.ts';
+
+/** Lines at the bottom of a terminal that are redrawn in place, below ordinary lines that scroll away. */
+export interface LiveArea {
+  /** What stands at the bottom from now on. */
+  set(lines: readonly string[]): void;
+  /** Prints a line above it. */
+  print(line: string): void;
+  /** Takes it away. */
+  close(): void;
+}
+
+// Not more often than a person can see; a burst of changes becomes one drawing.
+const drawMs = 60;
+
+/** Makes an area on a terminal. Off a terminal only `print` does something. */
+export function createLiveArea(out: Terminal, clock: Clock = systemClock): LiveArea {
+  let lines: readonly string[] = [];
+  let drawn = 0;
+  let timer: Timer | null = null;
+  let printed = '';
+
+  const erase = (): string => (drawn === 0 ? '' : `\u001b[${drawn}A\u001b[0J`);
+
+  function draw(): void {
+    timer?.cancel();
+    timer = null;
+    // A line that wraps would take two rows, and the next drawing would begin in the wrong one.
+    const shown = lines.map((line) => `${cutPainted(line, out.columns() - 1)}\n`);
+    // One write: the terminal never shows the state between erasing and drawing.
+    const text = erase() + printed + shown.join('');
+    drawn = shown.length;
+    printed = '';
+    if (text !== '') out.write(text);
+  }
+
+  function soon(): void {
+    timer ??= clock.after(drawMs, draw, { unref: true });
+  }
+
+  return {
+    set(next) {
+      if (!out.isTerminal) return;
+      lines = next;
+      soon();
+    },
+    print(line) {
+      if (!out.isTerminal) {
+        out.line(line);
+        return;
+      }
+      printed += `${line}\n`;
+      soon();
+    },
+    close() {
+      lines = [];
+      draw();
+    },
+  };
+}

@@ -1,0 +1,215 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { CommandRun } from './shell.ts';
+import { readVersion } from './version.ts';
+
+/** Makes an action of a command that is loaded only when it is called: help and typing mistakes need none of them. */
+export type ActionOf = (load: () => Promise<CommandRun>) => (...call: unknown[]) => Promise<void>;
+
+/** The tree of commands with their arguments and options. What they do is in `commands/`. */
+export function buildProgram(action: ActionOf): Command {
+  const program = new Command('duly')
+    .description('Durable jobs from the command line.')
+    .version(readVersion(), '-v, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help')
+    .exitOverride()
+    .configureOutput({ outputError: () => {} })
+    .configureHelp({ showGlobalOptions: false })
+    .addHelpText('after', examples);
+
+  program.commandsGroup('Run:');
+  addNodes(program, action);
+  program.commandsGroup('Look and act:');
+  addJobs(program, action);
+  addDead(program, action);
+  addPauses(program, action);
+  program.commandsGroup('The store:');
+  addStore(program, action);
+  return program;
+}
+
+const examples = `
+Every command takes --store, --config and -o json; "duly <command> --help" tells the rest.
+
+Examples:
+  duly up --demo
+  duly run video_transcode uploads/holiday.mp4 --watch
+  duly run reminder '{"user": 42}' --in "3 days" --key user-42
+  duly jobs ls --status failed,retrying --since 1h
+  duly why job_01k9…
+`;
+
+function addNodes(program: Command, action: ActionOf): void {
+  leaf(program, 'up', 'start everything on ./duly.db: all roles, and a live line for each job')
+    .option('--demo', 'run the built-in demo tasks, whatever is in this folder')
+    .option('--concurrency <count>', 'attempts that run at the same time (default 20)')
+    .option('--queues <names>', 'take only from these queues, separated by commas')
+    .option('--quiet', 'no lines about jobs')
+    .action(action(async () => (await import('./commands/up.ts')).up));
+  leaf(program, 'worker', 'start a node that runs your tasks')
+    .option('--roles <names>', 'some of scheduler,worker,maintenance (default all)')
+    .option('--concurrency <count>', 'attempts that run at the same time (default 20)')
+    .option('--queues <names>', 'take only from these queues, separated by commas')
+    .option('--quiet', 'no lines about jobs')
+    .action(action(async () => (await import('./commands/worker.ts')).worker));
+  leaf(program, 'run', 'make a job: now, in a while or at an instant')
+    .argument('<task>', 'name of the task')
+    .argument('[input]', 'its input: JSON, or else a text; "-" reads it from stdin')
+    .option('--in <duration>', 'start it after this long, like 5m or "3 days"')
+    .option('--at <instant>', 'start it at this instant, like 2027-01-01T14:32:00Z')
+    .option('--queue <name>', 'put it into this queue')
+    .option('--priority <number>', '-1000 to 1000; the higher is taken first')
+    .option('--tenant <name>', 'whom the work is for')
+    .option('--key <key>', 'dedupe: while a job holds the key, no second one is made')
+    .option('--serial <key>', 'jobs of one serial key run one at a time')
+    .option('--metadata <json or name=value>', 'your own fields, kept with the job (repeatable)', collect, [])
+    .option('--watch', 'stay and show it until it ends; the exit code is its outcome')
+    .action(action(async () => (await import('./commands/run.ts')).run));
+}
+
+function addJobs(program: Command, action: ActionOf): void {
+  const jobs = program.command('jobs').description('list, show, watch and change jobs');
+  leaf(jobs, 'ls', 'list jobs, newest first')
+    .alias('list')
+    .option('--status <statuses>', 'only in these statuses, separated by commas')
+    .option('--type <names>', 'only of these tasks, separated by commas')
+    .option('--queue <names>', 'only in these queues, separated by commas')
+    .option('--tenant <name>', 'only of this tenant')
+    .option('--key <key>', 'only with this dedupe key')
+    .option('--input <path=value>', 'only with this value in the input (repeatable)', collect, [])
+    .option('--error <text>', 'only with this text in the error')
+    .option('--since <duration or instant>', 'only made since then, like 1h or 2027-01-01T00:00:00Z')
+    .option('--limit <count>', 'how many, 1 to 1000', '20')
+    .option('--cursor <cursor>', 'the next page, as the last one named it')
+    .action(action(async () => (await import('./commands/jobs-ls.ts')).jobsLs));
+  leaf(jobs, 'show', 'everything about one job')
+    .argument('<id>')
+    .action(action(async () => (await import('./commands/jobs-show.ts')).jobsShow));
+  addWatch(jobs, action);
+  leaf(jobs, 'logs', 'the lines its handler logged')
+    .argument('<id>')
+    .option('-f, --follow', 'stay and print what comes until the job ends')
+    .action(action(async () => (await import('./commands/jobs-logs.ts')).jobsLogs));
+  leaf(jobs, 'cancel', 'cancel jobs; running ones are asked to stop')
+    .argument('[ids...]')
+    .option('--task <name>', 'with --key: the task')
+    .option('--key <key>', 'the job that holds this dedupe key')
+    .option('--tenant <name>', 'with --key: the tenant')
+    .option('--terminate', 'end a running job at once instead of asking it')
+    .option('--note <text>', 'why; kept in the audit')
+    .action(action(async () => (await import('./commands/jobs-cancel.ts')).jobsCancel));
+  leaf(jobs, 'retry', 'bring FAILED, CANCELLED or EXPIRED jobs back')
+    .argument('<ids...>')
+    .option('--note <text>', 'why; kept in the audit')
+    .action(action(async () => (await import('./commands/jobs-retry.ts')).jobsRetry));
+  leaf(jobs, 'reschedule', 'move a waiting job to another time')
+    .argument('<id>')
+    .option('--in <duration>', 'so long from now')
+    .option('--at <instant>', 'to this instant')
+    .action(action(async () => (await import('./commands/jobs-reschedule.ts')).jobsReschedule));
+  addWatch(program, action);
+  leaf(program, 'why', 'what became of a job, or what it waits for')
+    .argument('<id>')
+    .action(action(async () => (await import('./commands/why.ts')).why));
+}
+
+function addWatch(parent: Command, action: ActionOf): void {
+  leaf(parent, 'watch', 'show a job until it ends; the exit code is its outcome')
+    .argument('<id>')
+    .action(action(async () => (await import('./commands/jobs-watch.ts')).jobsWatch));
+}
+
+function addDead(program: Command, action: ActionOf): void {
+  const dead = program.command('dead').description('dead letters: FAILED jobs that wait for a person');
+  leaf(dead, 'ls', 'list dead letters, newest first')
+    .alias('list')
+    .option('--type <names>', 'only of these tasks, separated by commas')
+    .option('--error <text>', 'only with this text in the error')
+    .option('--since <duration or instant>', 'only made since then')
+    .option('--limit <count>', 'how many, 1 to 1000', '20')
+    .option('--cursor <cursor>', 'the next page, as the last one named it')
+    .action(action(async () => (await import('./commands/dead-ls.ts')).deadLs));
+  for (const [verb, description] of [
+    ['replay', 'bring dead letters back'],
+    ['discard', 'take dead letters off the list; they stay in history for their retention'],
+  ] as const) {
+    leaf(dead, verb, description)
+      .argument('[ids...]')
+      .option('--all', 'all of them')
+      .option('--type <names>', 'all of these tasks, separated by commas')
+      .option('--error <text>', 'all with this text in the error')
+      .option('--dry-run', 'only count')
+      .option('--yes', 'do not ask')
+      .option('--note <text>', 'why; kept in the audit')
+      .action(
+        action(async () => {
+          const { deadReplay, deadDiscard } = await import('./commands/dead-act.ts');
+          return verb === 'replay' ? deadReplay : deadDiscard;
+        }),
+      );
+  }
+}
+
+function addPauses(program: Command, action: ActionOf): void {
+  const pause = program.command('pause').description('stop starting jobs; they are still accepted');
+  const resume = program.command('resume').description('end a pause');
+  for (const [scope, what] of [
+    ['queue', 'one queue'],
+    ['task', 'one task'],
+    ['all', 'everything'],
+  ] as const) {
+    const pauseLeaf = leaf(pause, scope, `pause ${what}`)
+      .option('--for <duration>', 'ends by itself after this long')
+      .option('--until <instant>', 'ends by itself at this instant')
+      .option('--note <text>', 'why, for whoever asks');
+    const resumeLeaf = leaf(resume, scope, `resume ${what}`);
+    if (scope !== 'all') {
+      pauseLeaf.argument('<name>');
+      resumeLeaf.argument('<name>');
+    }
+    pauseLeaf.action(action(async () => (await import('./commands/pause.ts')).pauseOf(scope)));
+    resumeLeaf.action(action(async () => (await import('./commands/resume.ts')).resumeOf(scope)));
+  }
+  leaf(pause, 'ls', 'list the pauses in force')
+    .alias('list')
+    .action(action(async () => (await import('./commands/pause-ls.ts')).pauseLs));
+}
+
+function addStore(program: Command, action: ActionOf): void {
+  leaf(program, 'queues', 'what is ready in which queue, and how many jobs are in each status').action(
+    action(async () => (await import('./commands/queues.ts')).queues),
+  );
+  leaf(program, 'workers', 'the live nodes, and what they run').action(
+    action(async () => (await import('./commands/workers.ts')).workers),
+  );
+  leaf(program, 'migrate', 'make the store, or bring its schema up to this version').action(
+    action(async () => (await import('./commands/migrate.ts')).migrate),
+  );
+}
+
+function leaf(parent: Command, name: string, description: string): Command {
+  return parent
+    .command(name)
+    .description(description)
+    .addOption(
+      new Option('-o, --output <format>', 'table or json')
+        .default('table')
+        .argParser(wordOf('table', 'json')),
+    )
+    .option('--store <url>', 'the store (default: $DULY_STORE, then the config, then sqlite:./duly.db)')
+    .option('--config <file>', 'the config (default: duly.config.ts, .js or .mjs in this folder)');
+}
+
+function wordOf(...words: string[]): (value: string) => string {
+  return (value) => {
+    if (words.includes(value)) return value;
+    const near = words.find((word) => word.startsWith(value.charAt(0).toLowerCase()));
+    throw new InvalidArgumentError(
+      `Allowed are ${words.join(' and ')}.${near === undefined ? '' : `\n(Did you mean ${near}?)`}`,
+    );
+  };
+}
+
+function collect(value: string, before: string[]): string[] {
+  return [...before, value];
+}
