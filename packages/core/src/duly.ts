@@ -158,7 +158,13 @@ export class Duly {
     this.#virtual = clock !== systemClock;
     this.#ids = createIds({ clock, random });
     this.#nodeId = this.#ids.newId('node');
-    this.#jobs = createJobs({ parts: () => this.#open(), clock, actor, virtual: this.#virtual });
+    this.#jobs = createJobs({
+      parts: () => this.#open(),
+      clock,
+      actor,
+      ids: this.#ids,
+      virtual: this.#virtual,
+    });
     this.dead = new DeadLetters((filter) => this.jobs(filter));
     this.#events.on('job.settled', ({ id }) => this.#jobs.noticed(id));
     this.#events.on('job.reaped', ({ id }) => this.#jobs.noticed(id));

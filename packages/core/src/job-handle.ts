@@ -75,6 +75,11 @@ export class JobHandle<Input = unknown, Result = unknown> {
     return this.#changed(await this.#jobs.replay(this.id, note));
   }
 
+  /** Makes a new job like this one, whatever became of it: same task, input and options, due now, `copyOf` this one. */
+  async runAgain(): Promise<JobHandle<Input, Result>> {
+    return new JobHandle<Input, Result>(this.#jobs, await this.#jobs.runAgain(this.id));
+  }
+
   /** The lines its handler logged, oldest first. */
   logs(): Promise<JobLogLine[]> {
     return this.#jobs.logs(this.id);

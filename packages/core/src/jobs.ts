@@ -1,9 +1,9 @@
 import type { Clock } from './clock.ts';
 import { type Duration, parseDuration } from './duration.ts';
-import type { ChangedItem, Due, JobRecord, JobTarget, LogLine } from './engine.ts';
+import type { ChangedItem, Due, EnqueuedItem, JobRecord, JobSpec, JobTarget, LogLine } from './engine.ts';
 import { dulyError, fromPlainError, toPlainError } from './errors.ts';
 import { createFinishWatch, type FinishWatch } from './finish-watch.ts';
-import { jobIdAt } from './ids.ts';
+import { type Ids, jobIdAt } from './ids.ts';
 import { parseInstant } from './instant.ts';
 import type { JobStatus } from './job.ts';
 import { type Job, toJob } from './job-view.ts';
@@ -11,6 +11,7 @@ import { nodeSilentMs } from './maintenance/beat-node.ts';
 import { type OptionNames, readName, readOptions, refuseOption, shown } from './option-reader.ts';
 import { groupItems, type Parts } from './parts.ts';
 import { createPauses } from './pauses.ts';
+import { rankOffsetMs } from './rank.ts';
 import { taskDefaults } from './task-options.ts';
 import { type Blocker, explainJob, type Why } from './why.ts';
 
@@ -69,6 +70,8 @@ export interface Jobs {
   cancel(reference: JobReference, options?: CancelOptions): Promise<JobChange>;
   reschedule(reference: JobReference, due: NewDue): Promise<JobChange>;
   replay(id: string, note?: string): Promise<JobChange>;
+  /** Makes a new job like this one, due now. */
+  runAgain(id: string): Promise<EnqueuedItem>;
   logs(id: string): Promise<JobLogLine[]>;
   why(id: string): Promise<Why>;
   /** A job was settled here. */
@@ -83,6 +86,7 @@ export function createJobs(options: {
   parts(): Promise<Parts>;
   clock: Clock;
   actor: string;
+  ids: Ids;
   virtual: boolean;
 }): Jobs {
   const { clock, actor } = options;
@@ -194,6 +198,13 @@ export function createJobs(options: {
       return changed(groupItems(group)[0], id, 'replayed', clock.now());
     },
 
+    async runAgain(id) {
+      const { job } = await record(id);
+      const parts = await options.parts();
+      const [item] = groupItems(await parts.enqueue.push([copyOf(job, options.ids.jobId())]));
+      return item as EnqueuedItem;
+    },
+
     async logs(id) {
       const parts = await options.parts();
       const lines: JobLogLine[] = [];
@@ -249,6 +260,31 @@ const hints: Record<string, string> = {
   rescheduled: 'Only a job that waits can be moved: SCHEDULED, PENDING, BLOCKED or RETRYING.',
   replayed: 'Only a FAILED, CANCELLED or EXPIRED job can be replayed.',
 };
+
+/** The same promise once more, as a job of its own: it shares no key and no parent with the first. */
+function copyOf(job: JobRecord, id: string): JobSpec {
+  return {
+    id,
+    type: job.type,
+    version: job.version,
+    queue: job.queue,
+    tenant: job.tenant,
+    priority: job.priority,
+    rankOffsetMs: rankOffsetMs(job.priority),
+    due: { inMs: 0 },
+    input: job.input,
+    metadata: job.metadata,
+    policy: job.policy,
+    startDeadlineMs: null,
+    dedupe: null,
+    serial: job.serial,
+    gates: [],
+    parent: null,
+    origin: 'event',
+    slot: null,
+    copyOf: job.id,
+  };
+}
 
 async function blockersOf(parts: Parts, job: JobRecord): Promise<Blocker[]> {
   return Promise.all(

@@ -305,11 +305,11 @@ function workerProblem(facts: WhyFacts): { problem: WorkerProblem; nodes: Listed
       sentence: `The nodes that could run it take no work (${reasons}).`,
     };
   }
-  if (job.losses > 0 && !ready.some((node) => node.running === 0)) {
+  if (job.begunLosses >= 2 && !ready.some((node) => node.running === 0)) {
     return {
       problem: 'must-run-alone',
       nodes: ready,
-      sentence: `It lost its node before, so it runs alone, and no node is idle yet.`,
+      sentence: `It lost its node ${job.begunLosses} times, so it must run alone in its process, and no node is idle yet.`,
     };
   }
   const free = ready.filter((node) => node.running < node.concurrency);

@@ -574,3 +574,24 @@ test('counts and nodes tell what is there', async (t) => {
     ['studio', process.pid, [{ type: 'counted', version: 1 }]],
   );
 });
+
+test('running a job again makes a new one like it', async (t) => {
+  const duly = setup(t);
+  const task = duly.task({ name: 'again', run: ({ input }) => input });
+  const first = await task.now(
+    { n: 1 },
+    { tenant: 'acme', priority: 3, metadata: { a: 1 }, dedupe: { key: 'k' } },
+  );
+  await duly.runDue();
+  const second = await first.runAgain();
+  assert.notEqual(second.id, first.id);
+  const job = await second.get();
+  assert.deepEqual(
+    [job.copyOf, job.input, job.tenant, job.priority, job.metadata, job.key],
+    [first.id, { n: 1 }, 'acme', 3, { a: 1 }, null],
+  );
+  assert.deepEqual(
+    (await duly.runDue()).map(({ id, result }) => [id, result]),
+    [[second.id, { n: 1 }]],
+  );
+});

@@ -159,8 +159,8 @@ test('a pending job says which worker is missing', () => {
   }
   const version = why({ version: 2 });
   assert.match(version.sentence, /made for version 2 of task "mail"; the live nodes have only older ones/);
-  const alone = why({ losses: 1 }, { nodes: [node({ running: 1 })] });
-  assert.match(alone.sentence, /runs alone, and no node is idle yet/);
+  const alone = why({ losses: 2, begunLosses: 2 }, { nodes: [node({ running: 1 })] });
+  assert.match(alone.sentence, /must run alone in its process, and no node is idle yet/);
   const deadline = why({ expireAt: now + minute });
   assert.match(deadline.sentence, /If it has not started by 2027-01-15T10:01:00\.000Z, it expires\./);
 });
