@@ -1,2 +1,3 @@
+export { type EngineConformanceOptions, engineConformance } from './conformance/index.ts';
 export { createManualClock, type ManualClock } from './manual-clock.ts';
 export { createTestDuly, type Ran, TestDuly, type TestDulyOptions } from './test-duly.ts';

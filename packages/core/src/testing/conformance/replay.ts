@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { hour, minute, second, t0 } from './builders.ts';
+import {
+  auditOf,
+  beat,
+  cancel,
+  claim,
+  claimOne,
+  finish,
+  make,
+  makeFailed,
+  makeRunning,
+  only,
+  read,
+  reap,
+  replay,
+  statusOf,
+} from './steps.ts';
+import type { DefineTest } from './suite.ts';
+
+/** What `replay` promises. */
+export function replayTests(test: DefineTest): void {
+  test('a dead letter comes back as the same job and can be taken at once', async ({ engine }) => {
+    const lease = await makeFailed(engine, { input: '{"x":1}', metadata: '{"m":2}', tenant: 'acme' });
+    const item = await replay(engine, lease.id, t0 + hour);
+    assert.deepEqual([item.id, item.result, item.status], [lease.id, 'changed', 'PENDING']);
+    const job = await read(engine, lease.id, t0 + hour);
+    assert.deepEqual(
+      [job.dead, job.finishedAt, job.input, job.metadata, job.tenant, job.createdAt],
+      [false, null, '{"x":1}', '{"m":2}', 'acme', t0],
+    );
+    const again = await claimOne(engine, {}, t0 + hour);
+    assert.deepEqual([again.id, again.attempt], [lease.id, 2]);
+    assert.ok(again.fence > lease.fence);
+    assert.deepEqual(
+      (await engine.list({ now: t0, filter: { dead: true }, cursor: null, limit: 10 })).jobs,
+      [],
+    );
+  });
+
+  test('a replayed job keeps the record of its earlier attempts', async ({ engine }) => {
+    const lease = await makeFailed(engine);
+    await replay(engine, lease.id);
+    await finish(engine, await claimOne(engine), 'COMPLETED');
+    const { attempts, status, error } = await read(engine, lease.id);
+    assert.deepEqual([status, error], ['COMPLETED', null]);
+    assert.deepEqual(
+      attempts.map(({ n, reason }) => [n, reason]),
+      [
+        [1, 'threw'],
+        [2, 'returned'],
+      ],
+    );
+  });
+
+  test('a cancelled job comes back and is no longer asked to cancel', async ({ engine }) => {
+    const lease = await makeRunning(engine);
+    await cancel(engine, { id: lease.id });
+    await finish(engine, lease, 'CANCELLED');
+    await replay(engine, lease.id, t0 + minute);
+    const again = await claimOne(engine, {}, t0 + minute);
+    assert.equal(again.cancelRequestedAt, null);
+    assert.deepEqual(await beat(engine, again, t0 + minute), { state: 'kept' });
+  });
+
+  test('an expired job comes back and does not expire again at once', async ({ engine }) => {
+    const { id } = await make(engine, { startDeadlineMs: second });
+    await reap(engine, t0 + minute);
+    assert.equal(await statusOf(engine, id), 'EXPIRED');
+    await replay(engine, id, t0 + hour);
+    await reap(engine, t0 + hour);
+    assert.equal((await claimOne(engine, {}, t0 + hour)).id, id);
+  });
+
+  test('a job that was put off by a gate or a due time and then cancelled is due at once', async ({
+    engine,
+  }) => {
+    const { id } = await make(engine, { due: { at: t0 + 24 * hour } });
+    await cancel(engine, { id });
+    assert.equal((await replay(engine, id, t0 + 1)).status, 'PENDING');
+    assert.equal((await claimOne(engine, {}, t0 + 1)).id, id);
+  });
+
+  test('a completed or unfinished job is not replayed; an unknown one is missing', async ({ engine }) => {
+    const completed = await makeRunning(engine);
+    await finish(engine, completed, 'COMPLETED');
+    const running = await makeRunning(engine);
+    const { id: pending } = await make(engine);
+    const { id: scheduled } = await make(engine, { due: { at: t0 + hour } });
+    for (const id of [completed.id, running.id, pending, scheduled]) {
+      const before = await read(engine, id);
+      const item = await replay(engine, id, t0 + 1);
+      assert.ok(['refused', 'unchanged'].includes(item.result), `${before.status}: ${item.result}`);
+      assert.equal(item.status, before.status);
+      assert.deepEqual(await read(engine, id), before);
+    }
+    assert.equal((await replay(engine, completed.id)).result, 'refused');
+    assert.equal((await replay(engine, 'job_nowhere')).result, 'missing');
+  });
+
+  test('a replay that is sent twice brings the job back once', async ({ engine }) => {
+    const lease = await makeFailed(engine);
+    await replay(engine, lease.id, t0 + 1);
+    const before = await read(engine, lease.id);
+    await replay(engine, lease.id, t0 + 2);
+    assert.deepEqual(await read(engine, lease.id), before);
+    assert.equal((await claim(engine)).length, 1);
+  });
+
+  test('a replay leaves an audit row', async ({ engine }) => {
+    const lease = await makeFailed(engine);
+    await replay(engine, lease.id, t0 + 5);
+    const row = only(await auditOf(engine, `job:${lease.id}`));
+    assert.deepEqual(
+      [row.actor, row.action, row.note, row.at],
+      ['key:anna', 'replay', 'fixed upstream', t0 + 5],
+    );
+    assert.ok(row.before?.includes('FAILED') && row.after?.includes('PENDING'));
+  });
+}

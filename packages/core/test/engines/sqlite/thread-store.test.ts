@@ -1,0 +1,91 @@
+// Not part of the shared suite: the thread that holds an SQLite file, and hints between processes on one machine.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Engine, Hint } from '../../../src/engine.ts';
+import { openStore } from '../../../src/engines/open.ts';
+import { isDulyError } from '../../../src/errors.ts';
+import { jobSpec } from '../../../src/testing/conformance/builders.ts';
+import { testFolder } from './folder.ts';
+
+function nextHint(engine: Engine, wanted: Hint): Promise<Hint> {
+  return new Promise((resolve) => {
+    const stop = engine.wakeups((hint) => {
+      if (hint !== wanted) return;
+      stop();
+      resolve(hint);
+    });
+  });
+}
+
+test('a refusal in the thread arrives with its code', async (t) => {
+  await assert.rejects(openStore(`sqlite:${join(testFolder(t), 'missing', 'duly.db')}`), (error) =>
+    isDulyError(error, 'store_unavailable'),
+  );
+});
+
+test('a store echoes its own ring, which proves that hints arrive', async (t) => {
+  const { engine } = await openStore(`sqlite:${join(testFolder(t), 'duly.db')}`);
+  t.after(() => engine.close());
+  const echo = nextHint(engine, 'echo');
+  await engine.ring();
+  assert.equal(await echo, 'echo');
+});
+
+test('a job made through one connection wakes another one', async (t) => {
+  const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
+  const one = await openStore(url);
+  const other = await openStore(url);
+  t.after(async () => {
+    await one.engine.close();
+    await other.engine.close();
+  });
+  const hint = nextHint(other.engine, 'jobs');
+  await one.engine.enqueue({ groups: [{ jobs: [jobSpec()] }] });
+  assert.equal(await hint, 'jobs');
+});
+
+test('calls after the end are refused, and the end can be asked for twice', async (t) => {
+  const { engine } = await openStore(`sqlite:${join(testFolder(t), 'duly.db')}`);
+  await engine.close();
+  await engine.close();
+  await assert.rejects(engine.get({ ids: [] }), (error) => isDulyError(error, 'store_closed'));
+});
+
+test('beats in the thread renew a lease while the main loop is blocked for twice its length', async (t) => {
+  const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
+  const store = await openStore(url);
+  const { engine } = store;
+  t.after(() => engine.close());
+  const spec = jobSpec({ due: { inMs: 0 } });
+  const tasks = [{ type: spec.type, version: spec.version, limit: 1 }];
+  const claim = { token: 'a', node: 'node_1', tasks, queues: null, limit: 1, leaseMs: 300, idle: true };
+  const { claimed } = await engine.enqueue({ groups: [{ jobs: [spec] }], claim });
+  const job = claimed[0] as NonNullable<(typeof claimed)[0]>;
+  const news: unknown[] = [];
+  const beats = store.createBeats({
+    node: 'node_1',
+    leaseMs: 300,
+    beatMs: 50,
+    onBeat: (one) => news.push(one),
+  });
+  beats.hold([{ id: job.id, fence: job.fence, timeoutMs: null, graceMs: 0, begun: false }]);
+  assert.equal(await beats.begin(job), 'kept');
+  // Nothing on this thread runs meanwhile: no timer, no message.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
+  const reaped = await engine.reap({ node: 'node_2', leaseMs: 1_000, limit: 10 });
+  assert.deepEqual(reaped.jobs, []);
+  assert.deepEqual(news, []);
+  beats.close();
+});
+
+test('an idle store does not keep the process alive', async (t) => {
+  const { spawn } = await import('node:child_process');
+  const open = new URL('../../../src/engines/open.ts', import.meta.url).href;
+  const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
+  const script = `const { openStore } = await import(${JSON.stringify(open)}); await openStore(${JSON.stringify(url)});`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' });
+  const [code] = await once(child, 'exit');
+  assert.equal(code, 0);
+});
