@@ -4,7 +4,7 @@ import { dulyError } from './errors.ts';
 import type { ResolvedJobOptions } from './job-options.ts';
 import { metadataBytesMax, toJson } from './json.ts';
 import { rankOffsetMs } from './rank.ts';
-import { validateInput } from './schema.ts';
+import { isPromise, validateStoredInput } from './stored-input.ts';
 import type { ResolvedTask } from './task.ts';
 
 /** What a call of a task's verb comes to. */
@@ -37,7 +37,7 @@ export function makeJob(call: MakeJob): JobSpec | Promise<JobSpec> {
   const spec = toSpec(call, text);
   if (task.input === null) return spec;
   // What is checked is what the worker will read back, so a Date that JSON turns into a text is refused here and not there.
-  const checked = validateInput(task.input, JSON.parse(text), task.name);
+  const checked = validateStoredInput(task.input, JSON.parse(text), task.name);
   return isPromise(checked) ? checked.then(() => spec) : spec;
 }
 
@@ -74,8 +74,4 @@ function toSpec({ id, task, options, due, parent }: MakeJob, input: string): Job
     slot: null,
     copyOf: null,
   };
-}
-
-function isPromise(value: unknown): value is Promise<unknown> {
-  return typeof (value as { then?: unknown } | null)?.then === 'function';
 }

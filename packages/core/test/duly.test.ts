@@ -230,3 +230,45 @@ test('await using stops it at the end of the block', async () => {
   }
   await assert.rejects(one.open(), { code: 'stopped' });
 });
+
+test('a job that another process runs is waited for, and its end seen soon', async (t) => {
+  const { duly } = setup(t);
+  const runner = duly();
+  runner.task({ name: 'there', run: ({ input }) => input });
+  await runner.start();
+  const client = duly();
+  const task = client.task({ name: 'there', run: () => {} });
+  const handles = await task.nowMany(Array.from({ length: 50 }, (_, i) => i));
+  const results = await Promise.all(handles.map((handle) => handle.result({ timeout: '30s' })));
+  assert.deepEqual(
+    results as unknown[],
+    Array.from({ length: 50 }, (_, i) => i),
+  );
+});
+
+test('whoever still waits when it stops is told so', async (t) => {
+  const { duly } = setup(t);
+  const one = duly({ store: 'sqlite::memory:' });
+  const handle = await one.task({ name: 'never', run: () => {} }).now();
+  const waiting = assert.rejects(handle.wait(), { code: 'stopped' });
+  await handle.get();
+  await one.stop();
+  await waiting;
+});
+
+test('an isolated task runs in a thread, which starts no node, and makes its jobs from there', async (t) => {
+  const { folder } = setup(t);
+  process.env.DULY_TEST_STORE = `sqlite:${join(folder, 'isolated.db')}`;
+  const { duly, crunch } = await import('./isolated-duly.ts');
+  t.after(() => duly.stop());
+  const handle = await crunch.now('x');
+  const result = await handle.result({ timeout: '60s' });
+  assert.equal(result.isMainThread, false);
+  assert.equal(await duly.job(result.made).result({ timeout: '30s' }), 'x');
+  assert.equal((await duly.job(result.made).get()).parentId, handle.id);
+  assert.equal((await duly.nodes()).length, 1);
+  assert.deepEqual(
+    (await handle.logs()).map(({ message }) => message),
+    ['from the thread'],
+  );
+});

@@ -595,3 +595,31 @@ test('running a job again makes a new one like it', async (t) => {
     [[second.id, { n: 1 }]],
   );
 });
+
+test('an input can be left out: without a schema it is null, with one that takes undefined it is that', async (t) => {
+  const duly = setup(t);
+  const plain = duly.task({ name: 'plain', run: ({ input }) => [input] });
+  const optional = duly.task({
+    name: 'optional',
+    input: z.string().default('none'),
+    run: ({ input }) => [input],
+  });
+  const later = duly.task({
+    name: 'later',
+    input: z
+      .string()
+      .optional()
+      .refine(async () => true),
+    run: ({ input }) => [input ?? 'undefined'],
+  });
+  const needed = duly.task({ name: 'needed', input: z.object({ a: z.number() }), run: () => {} });
+  await plain.now();
+  await optional.now();
+  await later.now();
+  assert.deepEqual(
+    (await duly.runDue()).map(({ result }) => result),
+    [[null], ['none'], ['undefined']],
+  );
+  await refusal('invalid_input', () => needed.now(undefined as never));
+  await refusal('invalid_input', () => needed.now(null as never));
+});

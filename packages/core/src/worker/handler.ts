@@ -1,7 +1,7 @@
 import { runInJob } from '../current-job.ts';
 import type { ClaimedJob } from '../engine.ts';
 import { fromJson, resultBytesMax, toJson } from '../json.ts';
-import { validateInput } from '../schema.ts';
+import { validateStoredInput } from '../stored-input.ts';
 import type { ResolvedTask } from '../task.ts';
 import { type AttemptPort, createContext } from './context.ts';
 import { controlOf } from './control.ts';
@@ -20,7 +20,7 @@ export async function runHandler(
   let input: unknown;
   try {
     input = fromJson(job.input);
-    if (task.input !== null) input = await validateInput(task.input, input, task.name);
+    if (task.input !== null) input = await validateStoredInput(task.input, input, task.name);
   } catch (error) {
     return { kind: 'input-refused', error: toJobError(error) };
   }
