@@ -29,6 +29,9 @@ import type { Chapter, ConformanceContext } from './suite.ts';
 import { transitionTests } from './transitions.ts';
 import { valueTests } from './values.ts';
 
+export { type ModelPlay, playAgainstModel } from './model-play.ts';
+export { playRandom, type RandomPlay } from './random-play.ts';
+
 const chapters: Chapter[] = [
   { title: 'enqueue', define: enqueueTests },
   { title: 'exchange', define: exchangeTests },

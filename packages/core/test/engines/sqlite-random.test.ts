@@ -1,0 +1,34 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { openStore } from '../../src/engines/open.ts';
+import { playAgainstModel, playRandom } from '../../src/testing/conformance/index.ts';
+
+describe('SQLite, random sequences', () => {
+  it('200 random lives of jobs agree with the model', async () => {
+    for (let seed = 1; seed <= 200; seed += 1) {
+      const { engine } = await openStore('sqlite::memory:');
+      try {
+        await playAgainstModel({ engine, seed, steps: 60 });
+      } finally {
+        await engine.close();
+      }
+    }
+  });
+
+  for (const seed of [1, 2, 3]) {
+    it(`a file behind its thread behaves like the store in memory (seed ${seed})`, async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'duly-random-'));
+      const { engine: reference } = await openStore('sqlite::memory:');
+      const { engine } = await openStore(`sqlite:${join(folder, 'duly.db')}`);
+      try {
+        await playRandom({ engine, reference, seed, steps: 300 });
+      } finally {
+        await engine.close();
+        await reference.close();
+        await rm(folder, { recursive: true, force: true });
+      }
+    });
+  }
+});
