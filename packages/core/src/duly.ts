@@ -522,10 +522,14 @@ export class Duly {
         return (this.#store as Store).createBeats(beats);
       },
     });
+    // Known before it starts: a task that is defined meanwhile must wake it.
     this.#node = node;
-    if (start.signals) this.#listenForSignals();
-    await node.start();
+    await node.start().catch((error: unknown) => {
+      this.#node = null;
+      throw error;
+    });
     parts.taker = node;
+    if (start.signals) this.#listenForSignals();
     this.#events.emit('started', { node: node.id });
   }
 

@@ -1,6 +1,15 @@
 import type { Clock } from './clock.ts';
 import { type Duration, parseDuration } from './duration.ts';
-import type { ChangedItem, Due, EnqueuedItem, JobRecord, JobSpec, JobTarget, LogLine } from './engine.ts';
+import type {
+  ChangedItem,
+  Due,
+  EnqueuedItem,
+  GroupReply,
+  JobRecord,
+  JobSpec,
+  JobTarget,
+  LogLine,
+} from './engine.ts';
 import { dulyError, fromPlainError, toPlainError } from './errors.ts';
 import { createFinishWatch, type FinishWatch } from './finish-watch.ts';
 import { type Ids, jobIdAt } from './ids.ts';
@@ -99,9 +108,18 @@ export function createJobs(options: {
     return { job, now };
   }
 
-  function changed(item: ChangedItem | undefined, asked: string, action: string, now: number): JobChange {
+  async function changed(
+    group: GroupReply<ChangedItem>,
+    target: JobTarget,
+    action: string,
+  ): Promise<JobChange> {
+    const [item] = groupItems(group);
     if (item === undefined) throw dulyError('internal', { message: 'The store answered without an item.' });
-    if (item.result === 'missing' || item.id === null) throw missing(asked, now);
+    if (item.result === 'missing' || item.id === null) {
+      // Asked once more by its id, for the store's instant: whether it is past its retention is not for our clock to say.
+      if ('id' in target) await record(target.id);
+      throw missing(keyText(target), 0);
+    }
     if (item.result === 'refused') {
       throw dulyError('job_not_changeable', {
         message: `Job "${item.id}" is ${item.status}, which cannot be ${action}.`,
@@ -182,20 +200,20 @@ export function createJobs(options: {
         targets: [target],
         mode: terminate ? 'terminate' : 'ask',
       });
-      return changed(groupItems(group)[0], keyText(target), 'cancelled', clock.now());
+      return changed(group, target, 'cancelled');
     },
 
     async reschedule(reference, due) {
       const target = readReference(reference);
       const parts = await options.parts();
       const group = await parts.reschedule.push({ actor, targets: [target], due: readDue(due) });
-      return changed(groupItems(group)[0], keyText(target), 'rescheduled', clock.now());
+      return changed(group, target, 'rescheduled');
     },
 
     async replay(id, note) {
       const parts = await options.parts();
       const group = await parts.replay.push({ actor, note: readNote(note), ids: [readJobId(id)] });
-      return changed(groupItems(group)[0], id, 'replayed', clock.now());
+      return changed(group, { id }, 'replayed');
     },
 
     async runAgain(id) {

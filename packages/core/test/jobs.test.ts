@@ -407,6 +407,8 @@ test('an id that is not there is not found, and one past its retention says when
   await duly.advance('8 days');
   const error = await refusal('job_expired_from_history', () => handle.get());
   assert.equal(error.details.madeAt, Date.parse('2027-01-15T10:00:00Z'));
+  await refusal('job_expired_from_history', () => handle.cancel());
+  await refusal('job_expired_from_history', () => handle.replay());
   await refusal('job_not_found', () => duly.job('job_nope').get());
   await refusal('job_not_found', () => duly.job('job_nope').wait());
   await refusal('job_not_found', () => duly.job('job_nope').logs());
