@@ -13,6 +13,7 @@ import type {
 import { toPlainError } from '../../../errors.ts';
 import type { JobStatus } from '../../../job.ts';
 import { audit } from '../audit.ts';
+import { holderOf } from '../dedupe.ts';
 import { statements } from '../generated.ts';
 import { enter, finish, type LifeRow, readLife, setFree } from '../life.ts';
 import { attemptsOf, type JobRow } from '../rows.ts';
@@ -198,21 +199,6 @@ function onTarget(work: Work, target: JobTarget, fn: (row: LifeRow) => ChangedIt
   const ended = work.get<{ status: JobStatus; due_at: number }>(statements.job.finishedBrief, id);
   if (ended === undefined) return missing(id);
   return { id, result: 'refused', status: ended.status, dueAt: ended.due_at };
-}
-
-/** The id of the job that holds a dedupe key at this instant. */
-export function holderOf(
-  work: Work,
-  { type, tenant, key }: { type: string; tenant: string | null; key: string },
-): string | null {
-  const held = work.get<{ job_id: string; until_at: number | null }>(
-    statements.dedupe.holder,
-    type,
-    tenant ?? '',
-    key,
-  );
-  if (held === undefined || (held.until_at !== null && held.until_at <= work.now)) return null;
-  return held.job_id;
 }
 
 function briefOf(row: LifeRow): { id: string; status: JobStatus; dueAt: number } {

@@ -19,11 +19,11 @@ import type {
 } from '../../../engine.ts';
 import { dulyError } from '../../../errors.ts';
 import { type JobStatus, jobStatuses } from '../../../job.ts';
+import { holderOf } from '../dedupe.ts';
 import { statements } from '../generated.ts';
 import { jobWhere } from '../job-where.ts';
 import { type JobRow, toJobRecord } from '../rows.ts';
 import type { ChangeEntry, Work } from '../work.ts';
-import { holderOf } from './change.ts';
 
 /** See the contract. */
 export function get(work: Work, input: GetInput): Omit<GetReply, 'now'> {

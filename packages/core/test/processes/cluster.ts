@@ -1,0 +1,111 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { TestContext } from 'node:test';
+import { Duly } from '../../src/index.ts';
+import type { ChildNews } from './node-child.ts';
+
+/** Several processes on one SQLite file, and a client in this one. */
+export interface Cluster {
+  /** Makes and reads jobs; runs none. */
+  client: Duly;
+  /** Starts a process and waits until it is ready. */
+  spawn(concurrency?: number): Promise<ChildProcess>;
+  /** The first news that fits, from whichever process, past or future. */
+  news<Kind extends ChildNews['kind']>(
+    kind: Kind,
+    fits?: (news: Extract<ChildNews, { kind: Kind }>) => boolean,
+  ): Promise<Extract<ChildNews, { kind: Kind }>>;
+  /** Everything told so far. */
+  told: readonly ChildNews[];
+  /** The process with this id. */
+  process(pid: number): ChildProcess;
+  /**
+   * Stops a process with SIGSTOP, between two of its transactions: one that is stopped inside a commit keeps SQLite's write lock,
+   * and then nobody can write until it goes on or dies.
+   */
+  freeze(process: ChildProcess): void;
+}
+
+const child = new URL('./node-child.ts', import.meta.url).pathname;
+
+/** Whether every thread of a process stands still. */
+function isStopped(pid: number): boolean {
+  return readdirSync(`/proc/${pid}/task`).every((thread) => {
+    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
+  });
+}
+
+/** Makes a cluster whose processes and file end with the test. */
+export function createCluster(t: TestContext, { leaseMs }: { leaseMs: number }): Cluster {
+  const folder = mkdtempSync(join(tmpdir(), 'duly-cluster-'));
+  const file = join(folder, 'duly.db');
+  const store = `sqlite:${file}`;
+  const client = new Duly({ store, app: 'client' });
+  const children = new Map<number, ChildProcess>();
+  const told: ChildNews[] = [];
+  const listeners = new Set<() => void>();
+
+  t.after(async () => {
+    for (const one of children.values()) {
+      if (one.exitCode !== null || one.signalCode !== null) continue;
+      one.kill('SIGKILL');
+      await once(one, 'exit');
+    }
+    await client.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  return {
+    client,
+    told,
+    async spawn(concurrency = 5) {
+      const one = fork(child, [store, String(leaseMs), String(concurrency)], {
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      });
+      children.set(one.pid as number, one);
+      const ready = new Promise<void>((resolve, reject) => {
+        one.on('message', (news: ChildNews) => {
+          if (news.kind === 'ready') resolve();
+          told.push(news);
+          for (const listener of [...listeners]) listener();
+        });
+        one.once('exit', (code) => reject(new Error(`A process ended with ${code} before it was ready.`)));
+      });
+      await ready;
+      return one;
+    },
+    news(kind, fits = () => true) {
+      return new Promise((resolve) => {
+        const look = () => {
+          const found = told.find((news) => news.kind === kind && fits(news as never));
+          if (found === undefined) return;
+          listeners.delete(look);
+          resolve(found as never);
+        };
+        listeners.add(look);
+        look();
+      });
+    },
+    process: (pid) => children.get(pid) as ChildProcess,
+    freeze(one) {
+      const db = new DatabaseSync(file, { timeout: 100 });
+      for (;;) {
+        one.kill('SIGSTOP');
+        // The signal only asks; each thread stops when the kernel next looks at it.
+        while (!isStopped(one.pid as number));
+        try {
+          db.exec('BEGIN IMMEDIATE; ROLLBACK');
+          db.close();
+          return;
+        } catch {
+          one.kill('SIGCONT');
+        }
+      }
+    },
+  };
+}

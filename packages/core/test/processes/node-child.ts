@@ -1,0 +1,72 @@
+// One node of a cluster of real processes. Tells its parent over IPC what its handlers do, and does what the tests
+// ask of it: block the event loop, die in the middle of a job, be stopped and go on.
+import { Duly } from '../../src/index.ts';
+
+const [store, leaseMs, concurrency] = process.argv.slice(2) as [string, string, string];
+const duly = new Duly({ store, lease: Number(leaseMs), concurrency: Number(concurrency), app: 'cluster' });
+
+/** What a child tells. */
+export type ChildNews =
+  | { kind: 'ready' }
+  | { kind: 'entered'; id: string; attempt: number; fence: number; pid: number }
+  | { kind: 'left'; id: string; attempt: number; aborted: string | null; pid: number }
+  | { kind: 'lost'; id: string; pid: number };
+
+const tell = (news: ChildNews) => process.send?.(news);
+
+/** Resolves when the parent sends this word. */
+function told(word: string): Promise<void> {
+  return new Promise((resolve) => {
+    const listen = (message: unknown) => {
+      if (message !== word) return;
+      process.off('message', listen);
+      resolve();
+    };
+    process.on('message', listen);
+  });
+}
+
+// Ends when the parent says its input; with `once` only its first attempt waits; with anything else it ends at once.
+duly.task({
+  name: 'work',
+  run: async ({ input, job, attempt, fence, signal }) => {
+    tell({ kind: 'entered', id: job.id, attempt, fence, pid: process.pid });
+    if (typeof input === 'string' && (input !== 'once' || attempt === 1)) await told(input);
+    const aborted = signal.aborted ? ((signal.reason as { code?: string })?.code ?? 'unknown') : null;
+    tell({ kind: 'left', id: job.id, attempt, aborted, pid: process.pid });
+    return attempt;
+  },
+});
+
+// Blocks the event loop: no timer, no message, no heartbeat of the main thread.
+duly.task({
+  name: 'block',
+  run: ({ input, job, attempt, fence }) => {
+    tell({ kind: 'entered', id: job.id, attempt, fence, pid: process.pid });
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(input));
+    return attempt;
+  },
+});
+
+// Takes its whole process down, every time.
+duly.task({
+  name: 'poison',
+  run: ({ job, attempt, fence }) => {
+    tell({ kind: 'entered', id: job.id, attempt, fence, pid: process.pid });
+    process.kill(process.pid, 'SIGKILL');
+  },
+});
+
+// Never a second start.
+duly.task({
+  name: 'fragile',
+  delivery: 'at-most-once',
+  run: ({ job, attempt, fence }) => {
+    tell({ kind: 'entered', id: job.id, attempt, fence, pid: process.pid });
+    process.kill(process.pid, 'SIGKILL');
+  },
+});
+
+duly.on('job.lost', ({ id }) => tell({ kind: 'lost', id, pid: process.pid }));
+await duly.start({ signals: true });
+tell({ kind: 'ready' });
