@@ -365,6 +365,14 @@ export function enqueueTests(test: DefineTest): void {
     assert.equal(only(reply.claimed).id, older);
   });
 
+  test('a repeated enqueue answers its claim with the leases it got before', async ({ engine }) => {
+    const call = { groups: [{ jobs: [jobSpec(), jobSpec()] }], claim: claimRequest() };
+    const first = await engine.enqueue({ now: t0, ...call });
+    const again = await engine.enqueue({ now: t0 + second, ...call, repeat: true });
+    assert.equal(first.claimed.length, 2);
+    assert.deepEqual(again.claimed, first.claimed);
+  });
+
   test('a refused group does not fail the claim that travels with it', async ({ engine }) => {
     const { id } = await make(engine);
     const taken = jobSpec({ type: 'other' });

@@ -83,6 +83,15 @@ function claimTests(test: DefineTest): void {
     );
   });
 
+  test('how late a job started for the first time is kept', async ({ engine }) => {
+    const { id } = await make(engine, { due: { at: t0 - 250 } });
+    const lease = await claimOne(engine);
+    assert.equal((await read(engine, id)).latenessMs, 250);
+    await finish(engine, lease, 'RETRYING', { due: { at: t0 + minute } });
+    await finish(engine, await claimOne(engine, {}, t0 + hour), 'COMPLETED', {}, t0 + hour);
+    assert.equal((await read(engine, id)).latenessMs, 250);
+  });
+
   test('a claimed job is not given to anybody else', async ({ engine }) => {
     await make(engine);
     await claimOne(engine);
@@ -406,6 +415,29 @@ function settleTests(test: DefineTest): void {
     assert.deepEqual([job.status, job.attempt, job.spent, job.losses], ['PENDING', 1, 0, 0]);
     const again = await claimOne(engine);
     assert.deepEqual([again.attempt, again.spent], [2, 0]);
+  });
+
+  test('a job that was given back before its handler was entered has not started', async ({ engine }) => {
+    const lease = await makeRunning(engine, { startDeadlineMs: minute });
+    await finish(engine, lease, 'PENDING', { started: false });
+    const job = await read(engine, lease.id);
+    assert.deepEqual([job.startedAt, job.latenessMs, job.attempts], [null, null, []]);
+    await reap(engine, t0 + minute + 1);
+    assert.equal(await statusOf(engine, lease.id), 'EXPIRED', 'its start deadline still binds');
+  });
+
+  test('the record of attempts is bounded, their number is not', async ({ engine }) => {
+    const { id } = await make(engine);
+    for (let n = 1; n <= 120; n += 1) {
+      await finish(engine, await claimOne(engine), 'RETRYING', { spends: false, due: { inMs: 0 } });
+    }
+    const job = await read(engine, id);
+    assert.equal(job.attempt, 120);
+    assert.ok(job.attempts.length >= 10 && job.attempts.length < 120, `${job.attempts.length} are kept`);
+    assert.deepEqual(
+      job.attempts.slice(-3).map(({ n }) => n),
+      [118, 119, 120],
+    );
   });
 
   test('a released job can be taken at once, also by the exchange that released it', async ({ engine }) => {

@@ -3,6 +3,7 @@ import { claimRequest, hour, jobSpec, minute, t0 } from './builders.ts';
 import {
   claim,
   claimOne,
+  claimReply,
   finish,
   make,
   makeAll,
@@ -55,6 +56,13 @@ export function pauseTests(test: DefineTest): void {
     await pause(engine, 'all', t0 + hour);
     assert.deepEqual(await claim(engine, {}, t0 + hour - 1), []);
     assert.equal((await claim(engine, {}, t0 + hour)).length, 1);
+  });
+
+  test('whoever sleeps until the next due job wakes when a pause ends', async ({ engine }) => {
+    await make(engine);
+    await make(engine, { due: { at: t0 + 2 * hour } });
+    await pause(engine, 'all', t0 + hour);
+    assert.equal((await claimReply(engine)).nextDueAt, t0 + hour);
   });
 
   test('a task is held while any of its pauses holds', async ({ engine }) => {

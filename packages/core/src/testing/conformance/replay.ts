@@ -107,6 +107,14 @@ export function replayTests(test: DefineTest): void {
     assert.equal((await claim(engine)).length, 1);
   });
 
+  test('the audit row of a replay tells how the job came back', async ({ engine }) => {
+    const lease = await makeFailed(engine, { serial: 's' });
+    await make(engine, { serial: 's' });
+    assert.equal((await replay(engine, lease.id)).status, 'BLOCKED');
+    const row = only(await auditOf(engine, `job:${lease.id}`));
+    assert.ok(row.after?.includes('BLOCKED'), `after: ${row.after}`);
+  });
+
   test('a replay leaves an audit row', async ({ engine }) => {
     const lease = await makeFailed(engine);
     await replay(engine, lease.id, t0 + 5);
