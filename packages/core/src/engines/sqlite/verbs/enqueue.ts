@@ -26,7 +26,7 @@ export function enqueue(work: Work, input: EnqueueInput): Omit<EnqueueReply, 'no
       throw error;
     }
   });
-  const claimed = input.claim === undefined ? [] : claimReady(work, input.claim, false).claimed;
+  const claimed = input.claim === undefined ? [] : claimReady(work, input.claim, input.repeat === true).claimed;
   return { groups, claimed };
 }
 

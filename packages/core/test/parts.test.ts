@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createDoor } from '../src/door.ts';
+import type { ClaimedJob, ClaimRequest, Engine, EnqueueInput } from '../src/engine.ts';
+import { openEngine } from '../src/engines/open.ts';
+import { dulyError } from '../src/errors.ts';
+import { createFinishWatch } from '../src/finish-watch.ts';
+import { createParts } from '../src/parts.ts';
+import { seededRandom } from '../src/random.ts';
+import { claimRequest, jobSpec } from '../src/testing/conformance/builders.ts';
+import { createManualClock } from '../src/testing/index.ts';
+
+/** The parts over a store in memory, whose calls can be made to fail. */
+async function setup(t: { after(fn: () => Promise<void>): void }, faults: Partial<Engine>) {
+  const inner = await openEngine('sqlite::memory:');
+  t.after(() => inner.close());
+  const clock = createManualClock();
+  const engine = { ...inner, ...faults } as Engine;
+  const door = createDoor({ engine, clock, rules: true, onCall() {} });
+  return { inner, clock, parts: createParts(door, { clock, random: seededRandom(1) }) };
+}
+
+const away = () => dulyError('store_unavailable', { message: 'The reply was lost.' });
+
+test('after a lost reply the call is repeated as such: no second job, and the same leases', async (t) => {
+  const inputs: EnqueueInput[] = [];
+  const { parts, inner, clock } = await setup(t, {
+    async enqueue(input) {
+      inputs.push(input);
+      const reply = await inner.enqueue(input);
+      // It took effect, and nobody heard.
+      if (inputs.length === 1) throw away();
+      return reply;
+    },
+  });
+  const accepted: ClaimedJob[][] = [];
+  let offers = 0;
+  parts.taker = {
+    offer: (): ClaimRequest =>
+      claimRequest({ token: `offer ${++offers}`, tasks: [{ type: 'work', version: 1, limit: 5 }] }),
+    accept: (_, claimed) => void accepted.push(claimed),
+  };
+  const spec = jobSpec({ type: 'work', due: { inMs: 0 } });
+  const answer = parts.enqueue.push([spec]);
+  await clock.advance(1_000);
+  const reply = await answer;
+  assert.ok(reply.ok && reply.items[0]?.id === spec.id);
+  assert.deepEqual(
+    inputs.map(({ repeat, claim }) => [repeat ?? false, claim?.token]),
+    [
+      [false, 'offer 1'],
+      [true, 'offer 1'],
+    ],
+  );
+  // Each offer is answered, so that the worker's places are never forgotten.
+  assert.equal(offers, 2);
+  assert.deepEqual(
+    accepted.map((claimed) => claimed.map(({ id, attempt }) => [id, attempt])),
+    [[], [[spec.id, 1]]],
+  );
+  const { jobs } = await inner.list({ filter: {}, cursor: null, limit: 10 });
+  assert.equal(jobs.length, 1);
+});
+
+test('nothing is offered for jobs that are not due yet', async (t) => {
+  const { parts } = await setup(t, {});
+  parts.taker = { offer: () => assert.fail('must not be asked'), accept() {} };
+  const reply = await parts.enqueue.push([jobSpec({ due: { inMs: 60_000 } })]);
+  assert.ok(reply.ok);
+});
+
+test('a refused group fails alone', async (t) => {
+  const { parts } = await setup(t, {});
+  const good = jobSpec({ due: { inMs: 0 } });
+  const [first, second] = await Promise.all([
+    parts.enqueue.push([good]),
+    parts.enqueue.push([jobSpec({ due: { inMs: 0 } }), jobSpec({ due: { inMs: 0 } })]),
+  ]);
+  assert.ok(first.ok && second.ok);
+  assert.equal(second.items.length, 2);
+});
+
+test('a wait survives a store that is away for a moment', async (t) => {
+  let failures = 3;
+  const { parts, inner, clock } = await setup(t, {
+    changes(input) {
+      if (input.after !== null && failures-- > 0) return Promise.reject(away());
+      return inner.changes(input);
+    },
+  });
+  const watch = createFinishWatch(parts, clock);
+  const spec = jobSpec({ due: { inMs: 60_000 } });
+  await parts.enqueue.push([spec]);
+  const waiting = watch.wait(spec.id);
+  await clock.advance(2_000);
+  await parts.cancel.push({ actor: 'test', note: null, targets: [{ id: spec.id }], mode: 'ask' });
+  await clock.advance(2_000);
+  assert.equal((await waiting)?.status, 'CANCELLED');
+  assert.ok(failures < 0);
+  assert.equal(clock.pendingCount(), 0, 'nothing is asked while nobody waits');
+});
+
+test('a wait ends when the store is closed for good', async (t) => {
+  const { parts, clock } = await setup(t, {
+    changes: async ({ after }) => {
+      if (after === null) return { now: 0, changes: [], position: 0, gap: false };
+      throw dulyError('store_closed', { message: 'The store was closed.' });
+    },
+  });
+  const watch = createFinishWatch(parts, clock);
+  const spec = jobSpec({ due: { inMs: 60_000 } });
+  await parts.enqueue.push([spec]);
+  const waiting = assert.rejects(watch.wait(spec.id), { code: 'store_closed' });
+  await clock.advance(1_000);
+  await waiting;
+});
+
+test('a job that does not exist is told at once, and one that is over needs no feed', async (t) => {
+  const { parts, clock } = await setup(t, {});
+  const watch = createFinishWatch(parts, clock);
+  assert.equal(await watch.wait('job_nope'), null);
+  const spec = jobSpec({ due: { inMs: 60_000 } });
+  await parts.enqueue.push([spec]);
+  await parts.cancel.push({ actor: 'test', note: null, targets: [{ id: spec.id }], mode: 'ask' });
+  assert.equal((await watch.wait(spec.id))?.status, 'CANCELLED');
+  await clock.settle();
+  assert.equal(clock.pendingCount(), 0);
+});
