@@ -2,7 +2,7 @@ import { hostname, userInfo } from 'node:os';
 import { Duly, defaultStore } from '@duly/core';
 import { loadProject } from './project/load.ts';
 import type { CommonOptions, Shell } from './shell.ts';
-import { givenStore, refuseMissing } from './store.ts';
+import { givenStore, inline, refuseMissing } from './store.ts';
 
 /** What a command works with. */
 export interface Client {
@@ -45,7 +45,7 @@ export async function withClient<Value>(
 export function clientDuly(shell: Shell, store: string): Duly {
   const say = (_fields: object, message: string): void => shell.warn(message);
   return new Duly({
-    store,
+    store: inline(store),
     app: 'duly-command',
     actor: terminalActor(),
     logger: { debug() {}, info() {}, warn: say, error: say },

@@ -11,7 +11,6 @@ export function buildProgram(action: ActionOf): Command {
     .description('Durable jobs from the command line.')
     .version(readVersion(), '-v, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
-    .helpCommand('help [command]', 'print help')
     .exitOverride()
     .configureOutput({ outputError: () => {} })
     .configureHelp({ showGlobalOptions: false })
@@ -25,6 +24,13 @@ export function buildProgram(action: ActionOf): Command {
   addPauses(program, action);
   program.commandsGroup('The store:');
   addStore(program, action);
+  program.addHelpCommand(
+    new Command('help')
+      .argument('[command]')
+      .description('print help')
+      .helpOption(false)
+      .helpGroup('The store:'),
+  );
   return program;
 }
 

@@ -41,8 +41,16 @@ export function isSameStore(one: string, other: string): boolean {
   return place(one) === place(other);
 }
 
-/** ` --store …` for commands that people are told to type; nothing for the default. */
+/** ` --store …` for commands that people are told to type; nothing for the default. Another terminal may not have DULY_STORE. */
 export function storeArgument(store: string): string {
-  if (isSameStore(store, process.env.DULY_STORE || defaultStore)) return '';
+  if (isSameStore(store, defaultStore)) return '';
   return ` --store ${/^[\w./:-]+$/.test(store) ? store : `'${store}'`}`;
+}
+
+/**
+ * The same store, opened in this thread. A command that only asks has no handlers that a commit could block, and a third of
+ * the start would be the thread.
+ */
+export function inline(store: string): string {
+  return `${store}${store.includes('?') ? '&' : '?'}inline=1`;
 }

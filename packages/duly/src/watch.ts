@@ -70,7 +70,11 @@ function barView({ out }: Shell): View {
       );
     },
     close: () => area.close(),
-    end: (job) => printEnd(job, out),
+    end(job) {
+      const bar = out.paint(statusStyles[job.status], progressBar(job.progress.percent, 24));
+      out.line(`${job.type}  ${bar} ${percentText(job.progress.percent)}`);
+      printEnd(job, out);
+    },
   };
 }
 

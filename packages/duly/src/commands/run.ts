@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import {
   type Duly,
+  DulyError,
   defaultStore,
   type JobHandle,
   type JobOptions,
@@ -40,7 +40,7 @@ export async function run(
   if (options.in !== undefined && options.at !== undefined) {
     throw usageError('Give --in or --at, not both.');
   }
-  const input = readInput(shell, inputText);
+  const input = readInput(shell, inputText === '-' ? await readStdin() : inputText);
   const jobOptions = readJobOptions(options);
   const project = await tryProject(shell, options);
   const given = givenStore(options.store);
@@ -52,7 +52,7 @@ export async function run(
     const nodes = await duly.nodes();
     const task = taskFor(duly, name, project, nodes);
     const job = await make(task, input, options, jobOptions);
-    if (!shell.json || !options.watch) await printMade(shell, name, job, storeArgument(store));
+    if (!shell.json || !options.watch) await printMade(shell, name, job, options, storeArgument(store));
     warnUnhandled(shell, name, nodes);
     return options.watch ? watchJob(duly, job.id, shell) : undefined;
   });
@@ -95,14 +95,32 @@ function make(task: Task, input: unknown, due: RunOptions, options: JobOptions):
   return task.now(input, options);
 }
 
-function readInput(shell: Shell, given: string | undefined): unknown {
-  if (given === undefined) return undefined;
-  const text = given === '-' ? readFileSync(0, 'utf8') : given;
+function readInput(shell: Shell, text: string | undefined): unknown {
+  if (text === undefined) return undefined;
   const value = readValue(text);
   if (typeof value === 'string' && value === text && /^\s*[[{"]/.test(text)) {
     shell.warn('The input begins like JSON but is not JSON; it is taken as a text.');
   }
   return value;
+}
+
+// Far above what a job may hold, with all blanks of indented JSON; whoever pipes in a disk image hears of it soon.
+const stdinBytesMax = 16 * 1024 * 1024;
+
+async function readStdin(): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > stdinBytesMax) {
+      throw new DulyError('input_too_large', {
+        message: `The input on stdin is larger than ${stdinBytesMax} bytes.`,
+        hint: 'Keep large data elsewhere, and give the job its address.',
+      });
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 function readJobOptions(options: RunOptions): JobOptions {
@@ -134,6 +152,7 @@ async function printMade(
   { out, err, json }: Shell,
   name: string,
   job: JobHandle,
+  { watch }: RunOptions,
   end: string,
 ): Promise<void> {
   if (json) {
@@ -143,7 +162,7 @@ async function printMade(
   out.line(job.id);
   if (job.deduped) err.line(`No new job: this one holds the key (${job.status}).`);
   else if (job.status === 'SCHEDULED') err.line(`${name} is SCHEDULED for ${job.dueAt?.toISOString()}.`);
-  else err.line(`${name} is ${job.status}. Watch it: ${invocation()} watch ${job.id}${end}`);
+  else if (!watch) err.line(`${name} is ${job.status}. Watch it: ${invocation()} watch ${job.id}${end}`);
 }
 
 function warnUnhandled(shell: Shell, name: string, nodes: NodeView[]): void {

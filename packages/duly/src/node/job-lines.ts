@@ -7,10 +7,9 @@ import {
   type Progress,
   systemClock,
 } from '@duly/core';
-import { invocation } from '../invocation.ts';
 import { createLiveArea, type LiveArea } from '../output/live-area.ts';
 import { percentText, progressBar, stepText } from '../output/progress-bar.ts';
-import { oneLine, type Style, type Terminal } from '../output/terminal.ts';
+import { cutPainted, oneLine, type Style, type Terminal } from '../output/terminal.ts';
 import { timeOfDay } from '../output/times.ts';
 
 /** Shows what a node does. */
@@ -52,7 +51,11 @@ export function createJobLines(duly: Duly, out: Terminal): JobLines {
   };
   const say = (mark: string, style: Style, { id, type }: JobNotice, text: string): void => {
     const sign = out.isTerminal ? `${out.paint(style, mark)} ` : '';
-    const line = `${stamp()}  ${sign}${out.paint('dim', id)}  ${out.paint('bold', type)} ${text}`;
+    // One line each; the whole of a long error is told by "why".
+    const line = cutPainted(
+      `${stamp()}  ${sign}${out.paint('dim', id)}  ${out.paint('bold', type)} ${text}`,
+      out.columns(),
+    );
     if (early === null) throttle.print(line);
     else early.push(line);
   };
@@ -124,7 +127,7 @@ export function createJobLines(duly: Duly, out: Terminal): JobLines {
         .catch(() => null);
       lookups--;
     }
-    say(...endOf(event, job, tookMs, out));
+    say(...endOf(event, job, tookMs));
   }
 
   return {
@@ -148,7 +151,6 @@ function endOf(
   event: DulyEvents['job.settled'],
   job: Job | null,
   tookMs: number | null,
-  out: Terminal,
 ): [string, Style, JobNotice, string] {
   const error = event.error === null ? event.reason : `${event.error.name}: ${event.error.message}`;
   const of = job === null ? '' : ` of ${job.maxAttempts}`;
@@ -162,12 +164,7 @@ function endOf(
       return ['↻', 'yellow', event, `failed in attempt ${event.attempt}${of}${next}: ${oneLine(error)}`];
     }
     case 'FAILED':
-      return [
-        '✗',
-        'red',
-        event,
-        `is a dead letter after attempt ${event.attempt}${of}: ${oneLine(error)}${out.paint('dim', `  (${invocation()} dead ls)`)}`,
-      ];
+      return ['✗', 'red', event, `is a dead letter after attempt ${event.attempt}${of}: ${oneLine(error)}`];
     case 'CANCELLED':
       return ['⊘', 'dim', event, `was cancelled${took(tookMs)}`];
     case 'SCHEDULED':

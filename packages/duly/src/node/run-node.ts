@@ -1,4 +1,4 @@
-import { type Duly, type EngineInfo, type StartOptions, systemClock } from '@duly/core';
+import { type Duly, type StartOptions, systemClock } from '@duly/core';
 import type { Shell } from '../shell.ts';
 import { createJobLines, type JobLines } from './job-lines.ts';
 import { createJsonLines } from './json-lines.ts';
@@ -8,7 +8,7 @@ export interface RunNodeOptions {
   start: StartOptions;
   quiet: boolean;
   /** Called when it runs, to greet. */
-  onStarted(facts: { node: string; info: EngineInfo; lines: JobLines }): Promise<void>;
+  onStarted(facts: { node: string; lines: JobLines }): Promise<void>;
 }
 
 // npm sends a signal on that its child has got from the terminal already: two within this time are one.
@@ -39,11 +39,10 @@ export async function runNode(duly: Duly, shell: Shell, options: RunNodeOptions)
   const offDrained = duly.on('drained', () => duly.stop().then(ended.resolve, ended.reject));
 
   try {
-    const info = await duly.open();
     const started = duly.next('started');
     await duly.start(options.start);
     const { node } = await started;
-    await options.onStarted({ node, info, lines });
+    await options.onStarted({ node, lines });
     lines.begin();
     await ended.promise;
     lines.print('Stopped.');

@@ -21,7 +21,8 @@ export function createLiveArea(out: Terminal, clock: Clock = systemClock): LiveA
   let timer: Timer | null = null;
   let printed = '';
 
-  const erase = (): string => (drawn === 0 ? '' : `\u001b[${drawn}A\u001b[0J`);
+  // To the first column too: what a person types (the ^C of an interrupt) moves the cursor.
+  const erase = (): string => `\r${drawn === 0 ? '' : `\u001b[${drawn}A`}\u001b[0J`;
 
   function draw(): void {
     timer?.cancel();
@@ -29,10 +30,9 @@ export function createLiveArea(out: Terminal, clock: Clock = systemClock): LiveA
     // A line that wraps would take two rows, and the next drawing would begin in the wrong one.
     const shown = lines.map((line) => `${cutPainted(line, out.columns() - 1)}\n`);
     // One write: the terminal never shows the state between erasing and drawing.
-    const text = erase() + printed + shown.join('');
+    if (drawn + shown.length + printed.length > 0) out.write(erase() + printed + shown.join(''));
     drawn = shown.length;
     printed = '';
-    if (text !== '') out.write(text);
   }
 
   function soon(): void {

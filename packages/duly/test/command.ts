@@ -1,0 +1,151 @@
+/** Runs the real command in a folder of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const bin = fileURLToPath(new URL('../src/bin.ts', import.meta.url));
+const packageFolder = fileURLToPath(new URL('..', import.meta.url));
+
+/** What a command printed and how it ended. */
+export interface Outcome {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+/** A command that runs. */
+export interface RunningCommand {
+  /** Resolves with the first line of stdout that fits, among those not yet taken. */
+  line(pattern: RegExp): Promise<string>;
+  signal(name: NodeJS.Signals): void;
+  ended: Promise<Outcome>;
+}
+
+/** A folder to run commands in, removed after the test. */
+export interface Folder {
+  path: string;
+  /** Writes files, by their paths in the folder. */
+  write(files: Record<string, string>): void;
+  /** Makes `import … from 'duly'` work in the folder. */
+  linkPackage(): void;
+  /** Runs a command to its end. */
+  duly(...args: string[]): Promise<Outcome>;
+  /** The same, with text on its stdin. */
+  dulyWithInput(input: string, ...args: string[]): Promise<Outcome>;
+  /** The same with `-o json`, parsed. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at what is there
+  json(...args: string[]): Promise<any>;
+  /** Starts a command that stays. It is killed after the test if it is still there. */
+  start(...args: string[]): RunningCommand;
+  /** The environment of commands, beside an empty one. */
+  env: Record<string, string>;
+}
+
+/** Makes a folder. */
+export function makeFolder(t: TestContext): Folder {
+  const path = realpathSync(mkdtempSync(join(tmpdir(), 'duly-command-')));
+  const children = new Set<ChildProcess>();
+  t.after(async () => {
+    for (const child of children) {
+      child.kill('SIGKILL');
+      if (child.exitCode === null && child.signalCode === null)
+        await new Promise((done) => child.once('exit', done));
+    }
+    rmSync(path, { recursive: true, force: true });
+  });
+
+  function spawnIn(folder: Folder, args: string[]): ChildProcess {
+    const { PATH = '', TMPDIR } = process.env;
+    const env = { PATH, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...folder.env };
+    const child = spawn(process.execPath, [bin, ...args], { cwd: path, env, stdio: 'pipe' });
+    children.add(child);
+    child.once('exit', () => children.delete(child));
+    return child;
+  }
+
+  const folder: Folder = {
+    path,
+    env: {},
+    write(files) {
+      for (const [name, text] of Object.entries(files)) {
+        mkdirSync(dirname(join(path, name)), { recursive: true });
+        writeFileSync(join(path, name), text);
+      }
+    },
+    linkPackage() {
+      mkdirSync(join(path, 'node_modules'));
+      symlinkSync(packageFolder, join(path, 'node_modules/duly'), 'dir');
+    },
+    duly: (...args) => folder.dulyWithInput('', ...args),
+    dulyWithInput(input, ...args) {
+      const child = spawnIn(folder, args);
+      child.stdin?.end(input);
+      return collect(child, () => {});
+    },
+    async json(...args) {
+      const { out, err, code } = await folder.duly(...args, '-o', 'json');
+      if (out === '')
+        throw new Error(`duly ${args.join(' ')} ended with ${code} and printed no JSON: ${err}`);
+      return JSON.parse(out);
+    },
+    start(...args) {
+      const child = spawnIn(folder, args);
+      const lines: string[] = [];
+      const waiting = new Set<{ pattern: RegExp; resolve(line: string): void }>();
+      const look = (): void => {
+        for (const one of [...waiting]) {
+          const i = lines.findIndex((line) => one.pattern.test(line));
+          if (i === -1) continue;
+          waiting.delete(one);
+          one.resolve(lines.splice(i, 1)[0] as string);
+        }
+      };
+      const ended = collect(child, (line) => {
+        lines.push(line);
+        look();
+      });
+      return {
+        line: (pattern) =>
+          new Promise((resolve, reject) => {
+            waiting.add({ pattern, resolve });
+            look();
+            void ended.then(({ code, out, err }) =>
+              reject(new Error(`It ended with ${code} before a line fitted ${pattern}:\n${out}\n${err}`)),
+            );
+          }),
+        signal: (name) => void child.kill(name),
+        ended,
+      };
+    },
+  };
+  return folder;
+}
+
+function collect(child: ChildProcess, onLine: (line: string) => void): Promise<Outcome> {
+  let out = '';
+  let err = '';
+  let taken = 0;
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+    for (let end = out.indexOf('\n', taken); end !== -1; end = out.indexOf('\n', taken)) {
+      onLine(out.slice(taken, end));
+      taken = end + 1;
+    }
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    err += text;
+  });
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, out, err })));
+}
+
+/** Tasks that end quickly, each in its own way. */
+export const quickTasks = {
+  'tasks/quick.mjs': `
+    export const hello = { name: 'hello', run: ({ input, log }) => { log.info('Greeting ' + input); return 'Hello ' + input; } };
+    export const failing = { name: 'failing', retry: 1, run: () => { throw new TypeError('It cannot work.'); } };
+    export const brief = { name: 'brief', startDeadline: '1ms', queue: 'brief', run: () => 'in time' };
+  `,
+};

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makeFolder, quickTasks } from './command.ts';
+
+test('watch ends with the outcome of the job', async (t) => {
+  const folder = makeFolder(t);
+  folder.write(quickTasks);
+  // Nothing runs yet: jobs wait, and can be cancelled.
+  const cancelled = (await folder.json('run', 'hello', 'nobody')).id;
+  const cancel = await folder.duly('jobs', 'cancel', cancelled, '--note', 'not needed');
+  assert.match(cancel.out, /CANCELLED \(cancelled\)/);
+  await folder.duly('pause', 'queue', 'brief');
+  const expired = (await folder.json('run', 'brief')).id;
+  const up = folder.start('up');
+  await up.line(/is up/);
+
+  const completed = await folder.duly('run', 'hello', 'Ada', '--watch');
+  assert.equal(completed.code, 0);
+  assert.match(completed.out, /^job_\w+\n/);
+  assert.match(completed.out, /COMPLETED.*\nresult: "Hello Ada"\n$/);
+  const failed = await folder.duly('run', 'failing', '--watch');
+  assert.equal(failed.code, 10);
+  assert.match(failed.out, /FAILED.*\nerror: TypeError: It cannot work\.\n/);
+  assert.equal((await folder.duly('watch', cancelled)).code, 11);
+  assert.equal((await folder.duly('jobs', 'watch', expired)).code, 12);
+
+  const stream = await folder.duly('run', 'hello', 'Eve', '--watch', '-o', 'json');
+  const last = stream.out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .at(-1);
+  assert.equal(last.status, 'COMPLETED');
+  assert.equal(last.result, 'Hello Eve');
+
+  const logs = await folder.duly('jobs', 'logs', last.id, '--follow');
+  assert.match(logs.out, /info {2}#1 Greeting Eve\n$/);
+  const missing = await folder.duly('watch', 'job_nothing');
+  assert.equal(missing.code, 3);
+  assert.match(missing.err, /^error\[job_not_found\]: No job has the id "job_nothing"\.\nhint: /);
+});
+
+test('run reads its input as JSON or else as a text, and keeps what the options say', async (t) => {
+  const folder = makeFolder(t);
+  const text = await folder.json('run', 'mail', 'to whom it may concern');
+  assert.equal(text.input, 'to whom it may concern');
+  assert.equal((await folder.json('run', 'mail', '42')).input, 42);
+  assert.deepEqual((await folder.json('run', 'mail', '{"user": {"id": 7}}')).input, { user: { id: 7 } });
+  const slip = await folder.duly('run', 'mail', '{"user": 7');
+  assert.match(slip.err, /warning: The input begins like JSON but is not JSON/);
+  const piped = await folder.dulyWithInput('[1, 2]', 'run', 'mail', '-', '-o', 'json');
+  assert.deepEqual(JSON.parse(piped.out).input, [1, 2]);
+
+  const job = await folder.json(
+    ...['run', 'mail', '--queue', 'slow', '--priority', '-5', '--tenant', 'acme', '--serial', 'inbox'],
+    ...['--metadata', '{"from": "test"}', '--metadata', 'n=1', '--key', 'k', '--in', '400 days'],
+  );
+  assert.equal(job.status, 'SCHEDULED');
+  assert.equal(job.queue, 'slow');
+  assert.equal(job.priority, -5);
+  assert.equal(job.tenant, 'acme');
+  assert.equal(job.serial, 'inbox');
+  assert.equal(job.key, 'k');
+  assert.equal(job.metadata.from, 'test');
+  assert.equal(job.metadata.n, 1);
+  assert.equal(job.waiting_for.kind, 'time');
+  const again = await folder.duly('run', 'mail', '--key', 'k', '--tenant', 'acme');
+  assert.equal(again.out.trim(), job.id);
+  assert.match(again.err, /No new job: this one holds the key \(SCHEDULED\)/);
+
+  const moved = await folder.duly('jobs', 'reschedule', job.id, '--at', '2030-01-01T00:00:00Z');
+  assert.match(moved.out, /SCHEDULED for 2030-01-01T00:00:00\.000Z \(moved\)/);
+  const byKey = await folder.duly('jobs', 'cancel', '--task', 'mail', '--key', 'k', '--tenant', 'acme');
+  assert.equal(byKey.code, 0, byKey.err);
+  const refused = await folder.duly('jobs', 'reschedule', job.id, '--in', '5m');
+  assert.equal(refused.code, 4);
+  assert.match(refused.err, /error\[job_not_changeable\]/);
+  const back = await folder.duly('jobs', 'retry', job.id, 'job_nothing');
+  assert.equal(back.code, 3, 'one that is not there does not keep the other from being done');
+  assert.match(back.out, /PENDING \(brought back\)/);
+
+  const found = await folder.json('jobs', 'ls', '--input', 'user.id=7');
+  assert.deepEqual(
+    found.data.map((one: { input: unknown }) => one.input),
+    [{ user: { id: 7 } }],
+  );
+  const page = await folder.json('jobs', 'ls', '--limit', '2', '--since', '1h');
+  assert.equal(page.data.length, 2);
+  assert.equal(page.has_more, true);
+  const next = await folder.json('jobs', 'ls', '--limit', '1', '--cursor', page.next_cursor);
+  assert.equal(next.data.length, 1);
+  assert.ok(next.data[0].id < page.data[1].id, 'newest first');
+});
+
+test('dead letters are listed, brought back and discarded', async (t) => {
+  const folder = makeFolder(t);
+  folder.write(quickTasks);
+  const up = folder.start('up');
+  await up.line(/is up/);
+  for (const input of ['1', '2', '3']) await folder.duly('run', 'failing', input, '--watch');
+  const { data } = await folder.json('dead', 'ls');
+  assert.equal(data.length, 3);
+  assert.ok(
+    data.every(
+      (job: { dead: boolean; error: { name: string } }) => job.dead && job.error.name === 'TypeError',
+    ),
+  );
+  const [first, second] = data.map((job: { id: string }) => job.id);
+
+  const table = await folder.duly('dead', 'ls', '--error', 'cannot work');
+  assert.match(table.out, /^ID .*TYPE .*STATUS .*DETAIL\n/);
+  assert.match(table.out, new RegExp(`${first} +failing +FAILED .*TypeError: It cannot work\\.`));
+
+  assert.deepEqual(await folder.json('dead', 'discard', first), { changed: 1, refused: 0, dry_run: false });
+  const twice = await folder.duly('dead', 'discard', first);
+  assert.equal(twice.code, 4);
+  assert.match(twice.err, /is FAILED and was discarded; it is not a dead letter/);
+  assert.equal((await folder.duly('dead', 'replay', 'job_nothing')).code, 3);
+  assert.equal((await folder.json('dead', 'replay', '--all', '--dry-run')).changed, 2);
+  await folder.duly('pause', 'task', 'failing');
+  assert.match((await folder.duly('dead', 'replay', second)).out, /^1 dead letter brought back\.\n$/);
+  assert.equal((await folder.json('jobs', 'show', second)).status, 'PENDING');
+  assert.match(
+    (await folder.duly('dead', 'replay', '--type', 'failing', '--yes')).out,
+    /^1 dead letter brought back/,
+  );
+  assert.deepEqual((await folder.json('dead', 'ls')).data, []);
+  const nothing = await folder.duly('dead', 'replay');
+  assert.equal(nothing.code, 2);
+  assert.match(nothing.err, /^error\[usage\]: Name the dead letters by their ids, or say --all/);
+});
+
+test('a pause keeps jobs waiting, why names it, and resume ends it', async (t) => {
+  const folder = makeFolder(t);
+  folder.write(quickTasks);
+  const up = folder.start('up');
+  await up.line(/is up/);
+  const pause = await folder.duly('pause', 'task', 'hello', '--note', 'mail server is down', '--for', '2h');
+  assert.match(pause.out, /^Task "hello" is paused until 20/);
+  const id = (await folder.duly('run', 'hello', 'Ada')).out.trim();
+  const why = await folder.duly('why', id);
+  assert.match(why.out, /Task "hello" is paused since .*, who noted "mail server is down", until /);
+  assert.equal((await folder.json('why', id)).waiting_for.kind, 'pause');
+  const [listed] = (await folder.json('pause', 'ls')).data;
+  assert.equal(listed.scope, 'task');
+  assert.equal(listed.name, 'hello');
+  assert.match((await folder.duly('queues')).out, /default +hello +1 .*paused/);
+
+  const slip = await folder.duly('resume', 'task', 'helo');
+  assert.match(slip.out, /^Task "helo" was not paused/);
+  assert.match(slip.err, /Did you mean "hello"\?/);
+  assert.match((await folder.duly('resume', 'task', 'hello')).out, /^Task "hello" is resumed/);
+  assert.equal((await folder.duly('watch', id)).code, 0);
+
+  await folder.duly('pause', 'all');
+  const still = await folder.duly('pause', 'queue', 'default');
+  assert.match(still.out, /^Queue "default" is paused until it is resumed/);
+  assert.match((await folder.duly('resume', 'queue', 'default')).err, /Everything is still paused/);
+  assert.match((await folder.duly('resume', 'all')).out, /^Everything is resumed/);
+  assert.match((await folder.duly('pause', 'ls')).err, /^Nothing is paused/);
+});
+
+test('a task that nobody handles is accepted, and why says that nobody does', async (t) => {
+  const folder = makeFolder(t);
+  const alone = await folder.duly('run', 'hello', 'Ada');
+  assert.equal(alone.code, 0);
+  assert.match(alone.err, /warning: There was no store at "sqlite:\.\/duly\.db" yet/);
+  assert.match(alone.err, /warning: No worker runs on this store/);
+  folder.write(quickTasks);
+  const up = folder.start('up');
+  await up.line(/hello completed/);
+  const slip = await folder.duly('run', 'helo', 'Ada');
+  assert.equal(slip.code, 0);
+  assert.match(
+    slip.err,
+    /warning: No live node handles "helo"; the job waits for one\. Did you mean "hello"\?/,
+  );
+  const why = await folder.duly('why', slip.out.trim());
+  assert.match(
+    why.out,
+    /No live node handles type "helo"; 1 live node handles "brief", "failing", "hello"\./,
+  );
+});

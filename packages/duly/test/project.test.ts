@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { makeFolder, quickTasks } from './command.ts';
+
+test('up runs the tasks of a config that holds options and definitions', async (t) => {
+  const folder = makeFolder(t);
+  folder.linkPackage();
+  folder.write({
+    'duly.config.ts': `
+      import { defineConfig, defineTask } from 'duly';
+      const twice = defineTask({ name: 'twice', run: async ({ input }) => Number(input) * 2 });
+      export default defineConfig({ store: 'sqlite:./data/own.db', app: 'studio', tasks: [twice] });
+    `,
+    'data/.keep': '',
+    'tasks/deep/more.ts': `export default { name: 'more', run: (): string => 'more' };`,
+    'tasks/_shared.ts': `throw new Error('Files that begin with _ are not loaded.');`,
+    'tasks/more.test.ts': `throw new Error('Tests are not loaded.');`,
+  });
+  const up = folder.start('up');
+  await up.line(/store {2}sqlite:\.\/data\/own\.db/);
+  await up.line(/tasks {2}twice, more \(duly\.config\.ts and tasks\/\)/);
+  const job = await folder.duly('run', 'twice', '21', '--watch');
+  assert.equal(job.code, 0, job.err);
+  assert.match(job.out, /result: 42\n$/);
+  assert.equal((await folder.duly('run', 'more', '--watch')).code, 0);
+  assert.equal((await folder.json('workers')).data[0].app, 'studio');
+  assert.ok(!existsSync(join(folder.path, 'duly.db')), 'commands find the store through the config too');
+});
+
+test('up runs the Duly that a config exports, with the tasks defined on it elsewhere', async (t) => {
+  const folder = makeFolder(t);
+  folder.linkPackage();
+  folder.write({
+    'duly.config.ts': `
+      import { Duly } from 'duly';
+      export const duly = new Duly({ store: 'sqlite:./own.db', app: 'studio' });
+      export default duly;
+    `,
+    'tasks/twice.ts': `
+      import duly from '../duly.config.ts';
+      export const twice = duly.task({ name: 'twice', retry: 1, run: async ({ input }) => {
+        if (typeof input !== 'number') throw new TypeError('A number, please.');
+        return input * 2;
+      } });
+    `,
+  });
+  const up = folder.start('up');
+  await up.line(/tasks {2}twice \(duly\.config\.ts and tasks\/\)/);
+  assert.match((await folder.duly('run', 'twice', '4', '--watch')).out, /result: 8\n$/);
+  const failed = await folder.json('run', 'twice', 'text');
+  assert.equal(failed.max_attempts, 1, "the task's own defaults are used, because its code is here");
+  assert.equal((await folder.duly('watch', failed.id)).code, 10);
+  const elsewhere = await folder.duly('worker', '--store', 'sqlite:./other.db');
+  assert.equal(elsewhere.code, 2);
+  assert.match(elsewhere.err, /^error\[config_invalid\]: The config exports a Duly with a store of its own/);
+});
+
+test('an isolated task of the tasks folder runs in a thread of its own', async (t) => {
+  const folder = makeFolder(t);
+  folder.write({
+    'tasks/apart.mjs': `
+      import { isMainThread } from 'node:worker_threads';
+      export const apart = { name: 'apart', isolate: true, run: () => ({ isMainThread }) };
+    `,
+  });
+  const up = folder.start('up');
+  await up.line(/is up/);
+  assert.match((await folder.duly('run', 'apart', '--watch')).out, /result: \{"isMainThread":false\}\n$/);
+});
+
+test('DULY_STORE names the store, and --store goes before it', async (t) => {
+  const folder = makeFolder(t);
+  folder.env = { DULY_STORE: 'sqlite:./env.db' };
+  await folder.duly('run', 'a');
+  assert.ok(existsSync(join(folder.path, 'env.db')));
+  await folder.duly('run', 'b', '--store', 'sqlite:./option.db');
+  const types = async (...args: string[]): Promise<string[]> =>
+    (await folder.json('jobs', 'ls', ...args)).data.map((job: { type: string }) => job.type);
+  assert.deepEqual(await types(), ['a']);
+  assert.deepEqual(await types('--store', 'sqlite:./option.db'), ['b']);
+});
+
+test('a config or a task that cannot be used is named with the reason', async (t) => {
+  const cases: [Record<string, string>, string[], RegExp][] = [
+    [{}, ['up', '--config', 'none.ts'], /^error\[config_not_found\]: There is no config at "none\.ts"\./],
+    [
+      { 'duly.config.js': 'export default 1;' },
+      ['up'],
+      /^error\[config_invalid\]: Expected "duly\.config\.js" to export by default a config or a Duly, got a value of type number\./,
+    ],
+    [
+      { 'duly.config.js': 'export default { concurency: 1, tasks: [{ name: "a", run() {} }] };' },
+      ['up'],
+      /^error\[invalid_option\]: Unknown option "concurency".*\nhint: Did you mean "concurrency"\?/,
+    ],
+    [
+      { 'duly.config.js': 'export default { tasks: [{ name: "a" }] };' },
+      ['up'],
+      /^error\[config_invalid\]: Expected tasks\[0\] in "duly\.config\.js" to define a task/,
+    ],
+    [
+      { 'duly.config.js': 'export default {};' },
+      ['up'],
+      /^error\[config_invalid\]: No task is defined in .*\nhint: .*up --demo/,
+    ],
+    [
+      { 'tasks/a.mjs': 'export default { name: "a", run() {} ' },
+      ['up'],
+      /^error\[config_invalid\]: "tasks\/a\.mjs" could not be loaded: SyntaxError/,
+    ],
+    [
+      { 'tasks/a.mjs': 'null.field;' },
+      ['worker'],
+      /^error\[config_invalid\]: "tasks\/a\.mjs" could not be loaded: TypeError.*\nhint: Look at .*a\.mjs:1/,
+    ],
+    [
+      {
+        'tasks/a.mjs': 'export default { name: "a", run() {} };',
+        'tasks/b.mjs': 'export default { name: "a", run() {} };',
+      },
+      ['up'],
+      /^error\[duplicate_task\]: A task named "a" is defined already/,
+    ],
+    [{}, ['worker'], /^error\[config_invalid\]: There are no tasks here/],
+  ];
+  for (const [files, args, pattern] of cases) {
+    const folder = makeFolder(t);
+    folder.write(files);
+    const { code, err } = await folder.duly(...args);
+    assert.match(err, pattern);
+    assert.equal(code, 2, err);
+  }
+});
+
+test('a job can be made while the code of a task does not load', async (t) => {
+  const folder = makeFolder(t);
+  folder.write({ ...quickTasks, 'tasks/broken.mjs': 'null.field;' });
+  const { code, out, err } = await folder.duly('run', 'hello', 'Ada');
+  assert.equal(code, 0, err);
+  assert.match(out, /^job_\w+\n$/);
+  assert.match(err, /warning: "tasks\/broken\.mjs" could not be loaded: .* The input is not checked here\./);
+});

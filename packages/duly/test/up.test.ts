@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setInterval } from 'node:timers/promises';
+import { makeFolder, quickTasks } from './command.ts';
+
+test('up --demo on an empty store makes three jobs and shows how each of them ends', async (t) => {
+  const folder = makeFolder(t);
+  const up = folder.start('up', '--demo');
+  await up.line(/^Duly .* is up/);
+  await up.line(/store {2}sqlite:\.\/duly\.db$/);
+  await up.line(/tasks {2}video_transcode, flaky_email, broken_import/);
+  const suggestion = await up.line(/^ {2}\S.* why job_\w+$/);
+  const id = suggestion.split(' ').at(-1) as string;
+  const watch = folder.start('watch', id);
+
+  await up.line(/flaky_email failed in attempt 1 of 5, next in .*: Error: The mail server/);
+  await up.line(/broken_import failed in attempt 1 of 2/);
+  await up.line(/broken_import is a dead letter after attempt 2 of 2: TypeError/);
+  await up.line(/flaky_email completed/);
+  await watch.line(/RUNNING \d+% .* \(\d of 4\)$/);
+  await up.line(/video_transcode 75% Writing the playlist \(4 of 4\)/);
+  await up.line(/video_transcode completed in /);
+  const watched = await watch.ended;
+  assert.equal(watched.code, 0);
+  assert.match(watched.out, /COMPLETED after .*\nresult: \{"source":"uploads\/video_789\.mp4"/);
+  const shown = await folder.json('jobs', 'show', id);
+  assert.equal(shown.input, 'uploads/video_789.mp4');
+  assert.equal(shown.progress, 100);
+  assert.equal(shown.metadata.current_step, 'Writing the playlist');
+  assert.equal(shown.metadata.steps_completed, 4);
+  assert.equal(shown.metadata.steps_total, 4);
+
+  const workers = await folder.json('workers');
+  assert.equal(workers.data.length, 1);
+  assert.deepEqual(workers.data[0].roles, ['scheduler', 'worker', 'maintenance']);
+
+  up.signal('SIGTERM');
+  const { code, out, err } = await up.ended;
+  assert.equal(code, 0);
+  assert.match(out, /Draining.*\nStopped\.\n$/s);
+  assert.equal(err, '');
+  assert.ok(!out.includes('\u001b'), 'no colours and no cursor moves off a terminal');
+  assert.deepEqual((await folder.json('workers')).data, []);
+
+  const again = folder.start('up', '--demo');
+  await again.line(/dead replay --all$/);
+  again.signal('SIGINT');
+  assert.equal((await again.ended).code, 0);
+  assert.equal((await folder.json('jobs', 'ls')).data.length, 3, 'a store with jobs is left as it is');
+});
+
+test('SIGTERM lets what runs finish and starts nothing new', async (t) => {
+  const folder = makeFolder(t);
+  folder.write({
+    'tasks/slow.mjs': `
+      import { existsSync } from 'node:fs';
+      import { setTimeout } from 'node:timers/promises';
+      export default { name: 'slow', concurrency: 1, async run() {
+        while (!existsSync('go')) await setTimeout(10);
+        return 'done';
+      } };
+    `,
+  });
+  const up = folder.start('up');
+  await up.line(/tasks {2}slow \(tasks\/\)/);
+  await folder.duly('run', 'slow', '1');
+  await folder.duly('run', 'slow', '2');
+  await up.line(/slow started/);
+  up.signal('SIGTERM');
+  await up.line(/^Draining/);
+  folder.write({ go: '' });
+  const { code, out } = await up.ended;
+  assert.equal(code, 0);
+  assert.match(out, /Draining.*slow completed.*Stopped\.\n$/s);
+  const { data } = await folder.json('jobs', 'ls');
+  const statuses = Object.fromEntries(
+    data.map((job: { input: number; status: string }) => [job.input, job.status]),
+  );
+  assert.deepEqual(statuses, { 1: 'COMPLETED', 2: 'PENDING' });
+});
+
+test('a second signal stops at once', async (t) => {
+  const folder = makeFolder(t);
+  folder.write({
+    'tasks/endless.mjs': `export default { name: 'endless', run: () => new Promise(() => {}) };`,
+  });
+  const up = folder.start('up');
+  await up.line(/is up/);
+  await folder.duly('run', 'endless');
+  await up.line(/endless started/);
+  let isOver = false;
+  void up.ended.then(() => {
+    isOver = true;
+  });
+  // Signals close together are one, so it takes some.
+  for await (const _ of setInterval(100)) {
+    if (isOver) break;
+    up.signal('SIGTERM');
+  }
+  assert.equal((await up.ended).code, 143);
+});
+
+test('a node tells as JSON what it does, one object on each line', async (t) => {
+  const folder = makeFolder(t);
+  folder.write(quickTasks);
+  const worker = folder.start('worker', '-o', 'json', '--concurrency', '2', '--queues', 'default,brief');
+  await worker.line(/"event":"message"/);
+  const made = await folder.json('run', 'hello', 'Ada');
+  const settled = JSON.parse(await worker.line(/"event":"job\.settled"/));
+  assert.equal(settled.id, made.id);
+  assert.equal(settled.status, 'COMPLETED');
+  const [node] = (await folder.json('workers')).data;
+  assert.equal(node.concurrency, 2);
+  assert.deepEqual(node.queues, ['default', 'brief']);
+  worker.signal('SIGTERM');
+  assert.equal((await worker.ended).code, 0);
+});

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { makeFolder } from './command.ts';
+
+test('a typing mistake is answered with what was likely meant', async (t) => {
+  const folder = makeFolder(t);
+  const cases: [string[], RegExp][] = [
+    [['jbos', 'ls'], /^error\[usage\]: Unknown command "jbos"\.\nhint: Did you mean "jobs"\?\n$/],
+    [['jobs', 'lss'], /^error\[usage\]: Unknown command "lss"\.\nhint: Did you mean "ls"\?\n$/],
+    [
+      ['jobs', 'ls', '--statsu', 'x'],
+      /^error\[usage\]: Unknown option "--statsu"\.\nhint: Did you mean "--status"\?\n$/,
+    ],
+    [['jobs', 'ls', '-o', 'jsn'], /^error\[usage\]: .*"jsn".*\nhint: Did you mean "json"\?\n$/],
+    [['worker', '--roles', 'wroker'], /^error\[usage\]: .*"wroker".*\nhint: Did you mean "worker"\?\n$/],
+    [
+      ['up', '--concurrency', 'many'],
+      /^error\[usage\]: Expected --concurrency to be a whole number, got "many"\./,
+    ],
+    [
+      ['up', '--concurrency', '0'],
+      /^error\[invalid_option\]: Expected "concurrency" to be a whole number from 1 /,
+    ],
+    [['run'], /^error\[usage\]: Missing required argument "task"\./],
+    [
+      ['run', 'a', '--in', '1s', '--at', '2030-01-01T00:00:00Z'],
+      /^error\[usage\]: Give --in or --at, not both\.\n$/,
+    ],
+  ];
+  for (const [args, pattern] of cases) {
+    const { code, out, err } = await folder.duly(...args);
+    assert.equal(code, 2, `${args.join(' ')}: ${err}`);
+    assert.equal(out, '', args.join(' '));
+    assert.match(err, pattern);
+  }
+  assert.ok(!existsSync(join(folder.path, 'duly.db')), 'a call that is refused makes no store');
+});
+
+test('bad values are refused with a code', async (t) => {
+  const folder = makeFolder(t);
+  await folder.duly('migrate');
+  const cases: [string[], string][] = [
+    [['run', 'a', '--in', '-5m'], 'invalid_duration'],
+    [['run', 'a', '--in', '1e9 days'], 'invalid_duration'],
+    [['run', 'a', '--at', '2027-02-30T00:00:00Z'], 'invalid_instant'],
+    [['run', 'a', '--at', 'tomorrow'], 'invalid_instant'],
+    [['run', 'a', '--priority', '1001'], 'invalid_option'],
+    [['run', 'a', '--metadata', '[1]'], 'usage'],
+    [['run', ''], 'invalid_task'],
+    [['jobs', 'ls', '--status', 'faild'], 'invalid_filter'],
+    [['jobs', 'ls', '--limit', '0'], 'invalid_option'],
+    [['jobs', 'ls', '--cursor', 'nonsense'], 'invalid_cursor'],
+    [['jobs', 'ls', '--since', 'yesterday'], 'invalid_duration'],
+    [['jobs', 'ls', '--input', 'user'], 'usage'],
+    [['pause', 'queue', 'a', '--until', '1999-01-01T00:00:00Z'], 'invalid_option'],
+    [['jobs', 'cancel'], 'usage'],
+    [['jobs', 'reschedule', 'job_a'], 'usage'],
+    [['jobs', 'ls', '--store', 'nonsense'], 'unknown_store'],
+  ];
+  for (const [args, expected] of cases) {
+    const { code, err } = await folder.duly(...args, '-o', 'json');
+    assert.equal(JSON.parse(err).error.code, expected, `${args.join(' ')}: ${err}`);
+    assert.equal(code, 2, args.join(' '));
+  }
+  const large = await folder.dulyWithInput(JSON.stringify('x'.repeat(2 ** 20)), 'run', 'a', '-');
+  assert.equal(large.code, 2);
+  assert.match(large.err, /^(warning: .*\n)*error\[input_too_large\]/);
+  assert.deepEqual((await folder.json('jobs', 'ls')).data, []);
+});
+
+test('commands that look say that there is no store instead of making one', async (t) => {
+  const folder = makeFolder(t);
+  for (const args of [
+    ['jobs', 'ls'],
+    ['dead', 'ls'],
+    ['why', 'job_a'],
+    ['queues'],
+    ['workers'],
+    ['pause', 'all'],
+  ]) {
+    const { code, err } = await folder.duly(...args);
+    assert.equal(code, 5, args.join(' '));
+    assert.match(
+      err,
+      /^error\[store_not_found\]: There is no store at "\.\/duly\.db" in ".*"\.\nhint: Start one with /,
+    );
+  }
+  assert.ok(!existsSync(join(folder.path, 'duly.db')));
+  const memory = await folder.duly('jobs', 'ls', '--store', 'sqlite::memory:');
+  assert.equal(memory.code, 5);
+});
+
+test('a store that cannot be used is refused with a code and left as it is', async (t) => {
+  const folder = makeFolder(t);
+  writeFileSync(
+    join(folder.path, 'text.db'),
+    'This is a text and no database, however long it is.'.repeat(50),
+  );
+  const other = new DatabaseSync(join(folder.path, 'other.db'));
+  other.exec('CREATE TABLE customers (id INTEGER)');
+  other.close();
+  const cases: [string, string][] = [
+    ['sqlite:text.db', 'store_not_a_database'],
+    ['sqlite:other.db', 'store_not_a_database'],
+    ['sqlite:.', 'store_unavailable'],
+    ['redis://localhost', 'engine_not_yet'],
+    ['postgres://localhost/a', 'engine_not_yet'],
+  ];
+  for (const [store, expected] of cases) {
+    for (const args of [
+      ['jobs', 'ls'],
+      ['run', 'a'],
+      ['up', '--demo'],
+    ]) {
+      const { code, out, err } = await folder.duly(...args, '--store', store, '-o', 'json');
+      const errors = err
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+        .filter((line) => 'error' in line);
+      assert.equal(errors[0]?.error.code, expected, `${args.join(' ')} --store ${store}: ${out}${err}`);
+      assert.equal(code, 5);
+    }
+  }
+});
+
+test('a read-only store is refused', {
+  skip: process.getuid?.() === 0 && 'root may write everything',
+}, async (t) => {
+  const folder = makeFolder(t);
+  await folder.duly('migrate');
+  chmodSync(join(folder.path, 'duly.db'), 0o444);
+  chmodSync(folder.path, 0o555);
+  const { code, err } = await folder.duly('run', 'a');
+  chmodSync(folder.path, 0o755);
+  assert.equal(code, 5);
+  assert.match(err, /error\[store_(read_only|unavailable)\]/);
+});
+
+test('help and version need no store and end with 0; a noun without a verb ends with 2', async (t) => {
+  const folder = makeFolder(t);
+  assert.match((await folder.duly('--version')).out, /^\d+\.\d+\.\d+\n$/);
+  for (const args of [
+    [],
+    ['--help'],
+    ['help'],
+    ['jobs', '--help'],
+    ['help', 'run'],
+    ['jobs', 'ls', '--help'],
+  ]) {
+    const { code, out, err } = await folder.duly(...args);
+    assert.equal(code, 0, args.join(' '));
+    assert.match(out, /^Usage: duly/);
+    assert.equal(err, '');
+  }
+  const noun = await folder.duly('jobs');
+  assert.equal(noun.code, 2);
+  assert.match(noun.err, /^Usage: duly jobs/);
+});
+
+test('colours come only when they are forced, off a terminal, and never with NO_COLOR', async (t) => {
+  const folder = makeFolder(t);
+  await folder.duly('run', 'a');
+  assert.ok(!(await folder.duly('jobs', 'ls')).out.includes('\u001b'));
+  folder.env = { FORCE_COLOR: '1' };
+  assert.ok((await folder.duly('jobs', 'ls')).out.includes('\u001b'));
+  folder.env = { FORCE_COLOR: '1', NO_COLOR: '1' };
+  assert.ok(!(await folder.duly('jobs', 'ls')).out.includes('\u001b'));
+});
