@@ -200,7 +200,9 @@ export function createJobs(options: {
         targets: [target],
         mode: terminate ? 'terminate' : 'ask',
       });
-      return changed(group, target, 'cancelled');
+      const change = await changed(group, target, 'cancelled');
+      watch?.noticed(change.id);
+      return change;
     },
 
     async reschedule(reference, due) {

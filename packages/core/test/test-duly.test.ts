@@ -169,6 +169,30 @@ test('a running job is cancelled by its abort signal', async (t) => {
   assert.deepEqual([ran?.status, ran?.error?.code], ['CANCELLED', 'cancelled']);
 });
 
+test('a terminated job is over at once, whoever waits is told, and its handler no longer counts', async (t) => {
+  const duly = setup(t);
+  const reasons: unknown[] = [];
+  const task = duly.task({
+    name: 'terminated',
+    run: async ({ signal, progress }) => {
+      await duly.clock.sleep(3_600_000, signal);
+      reasons.push((signal.reason as { code: string }).code);
+      await progress(50);
+      return 'too late';
+    },
+  });
+  const handle = await task.now();
+  await duly.advance('1m');
+  const waiting = handle.wait();
+  const change = await handle.cancel({ terminate: true, note: 'now' });
+  assert.deepEqual([change.result, change.status], ['changed', 'CANCELLED']);
+  assert.equal((await waiting).status, 'CANCELLED');
+  assert.deepEqual(await duly.advance('1m'), []);
+  assert.deepEqual(reasons, ['lost']);
+  const job = await handle.get();
+  assert.deepEqual([job.status, job.result, job.progress.percent], ['CANCELLED', null, 0]);
+});
+
 test('a handler may wait for a job it made', async (t) => {
   const duly = setup(t);
   const child = duly.task({ name: 'child', run: () => 42 });
