@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import assert, { AssertionError } from 'node:assert/strict';
 import type { Engine, Settlement } from '../../engine.ts';
 import { jobStatuses } from '../../job.ts';
 import { type Random, seededRandom } from '../../random.ts';
@@ -29,12 +29,11 @@ export async function playAgainstModel({ engine, seed, steps }: ModelPlay): Prom
       await play.step();
     } catch (error) {
       const tail = play.story.slice(-12).join('\n  ');
-      throw new Error(
-        `Seed ${seed}, step ${step}: the engine and the model disagree. The last steps:\n  ${tail}`,
-        {
-          cause: error,
-        },
-      );
+      const failure = new AssertionError({
+        message: `Seed ${seed}, step ${step}: the engine and the model disagree. The last steps:\n  ${tail}`,
+      });
+      failure.cause = error;
+      throw failure;
     }
   }
 }

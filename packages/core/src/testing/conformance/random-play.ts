@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import assert, { AssertionError } from 'node:assert/strict';
 import type {
   ChangeInput,
   Dedupe,
@@ -54,9 +54,11 @@ export async function playRandom({ engine, reference, seed, steps }: RandomPlay)
       await play.step();
     } catch (error) {
       const tail = play.story.slice(-8).join('\n  ');
-      throw new Error(`Seed ${seed}, step ${step}: the two engines differ. The last calls:\n  ${tail}`, {
-        cause: error,
+      const failure = new AssertionError({
+        message: `Seed ${seed}, step ${step}: the two engines differ. The last calls:\n  ${tail}`,
       });
+      failure.cause = error;
+      throw failure;
     }
   }
 }
