@@ -124,7 +124,9 @@ FROM jobs WHERE seq = ?`,
     live: `SELECT jobs.* FROM jobs WHERE id = ?`,
     finished: `SELECT finished.* FROM finished WHERE id = ?`,
     finishedBrief: `SELECT seq, id, type, tenant, status, due_at, finished_at, fence, dead FROM finished WHERE id = ?`,
-    place: `UPDATE jobs SET status = :status, reason = :reason, rank = :rank, due_at = :due, updated_at = :now WHERE seq = :seq`,
+    place: `UPDATE jobs SET status = :status, reason = :reason, rank = :rank, due_at = :due, expire_at = expire_at + (:due - due_at),
+  updated_at = :now
+WHERE seq = :seq`,
     finish: `INSERT OR REPLACE INTO finished (
   seq, id, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, expire_at, created_at,
   updated_at, started_at, lateness_ms, finished_at, dead, prune_at, fence, node, claimed_at, begun_at, attempt, spent,
@@ -262,8 +264,8 @@ WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, f
     again: `UPDATE jobs SET
   status = :status, reason = :reason, rank = :rank, due_at = :due, updated_at = :now, solo = :solo,
   lease_until = NULL, token = NULL, attempt = :attempt, spent = :spent, losses = :losses, begun_losses = :begunLosses,
-  started_at = CASE WHEN :attempt = 0 THEN NULL ELSE started_at END,
-  lateness_ms = CASE WHEN :attempt = 0 THEN NULL ELSE lateness_ms END,
+  started_at = CASE WHEN :unstarted THEN NULL ELSE started_at END,
+  lateness_ms = CASE WHEN :unstarted THEN NULL ELSE lateness_ms END,
   percent = coalesce(:percent, percent), message = coalesce(:message, message),
   step = coalesce(:step, step), step_of = coalesce(:stepOf, step_of),
   error = coalesce(:error, error),

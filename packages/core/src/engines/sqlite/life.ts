@@ -125,14 +125,26 @@ export function leaveSerial(work: Work, row: Pick<LifeRow, 'seq' | 'serial' | 't
   }
 }
 
-/** Moves due jobs of one type that wait for their time to where a claim finds them; answers how many. */
-export function promote(work: Work, type: string, limit: number): number {
-  const rows = work.all<WaitingRow>(statements.job.promotable, type, work.now, limit);
+/** Moves due jobs of these types, so many of each, to where a claim finds them; tells how many, and whether that was all. */
+export function promote(
+  work: Work,
+  types: Iterable<string>,
+  limit: number,
+): { count: number; isAll: boolean } {
+  const rows: WaitingRow[] = [];
+  let isAll = true;
+  for (const type of types) {
+    const due = work.all<WaitingRow>(statements.job.promotable, type, work.now, limit);
+    if (due.length >= limit) isAll = false;
+    rows.push(...due);
+  }
+  // Of several types that want one serial place the earliest due gets it.
+  rows.sort((a, b) => a.due_at - b.due_at || a.seq - b.seq);
   const isHinted = work.hints.has('jobs');
   for (const row of rows) enter(work, row, 'due');
   // Every node knows the next due instant and wakes by itself: no hint for what was to be expected.
   if (!isHinted) work.hints.delete('jobs');
-  return rows.length;
+  return { count: rows.length, isAll };
 }
 
 /** The types of the jobs that wait for their time. */
@@ -199,9 +211,7 @@ export function setFree(work: Work, row: LifeRow, status: TerminalStatus | 'dele
   if (row.dedupe_key !== null) passKeyOn(work, row, row.dedupe_key, status);
   for (const { job } of work.all<{ job: number }>(statements.job.openGates, row.id)) gateOpened(work, job);
   leaveSerial(work, row);
-  if (row.schedule_id !== null && work.run(statements.job.wakeSchedules, work.now, row.id, work.now) > 0) {
-    work.hints.add('schedules');
-  }
+  if (work.run(statements.job.wakeSchedules, work.now, row.id, work.now) > 0) work.hints.add('schedules');
 }
 
 function gateOpened(work: Work, seq: number): void {

@@ -100,7 +100,10 @@ export function toJobRecord(work: Work, row: JobRow): JobRecord {
     node: row.node,
     // Leases run in steady time; a reader knows only the store's.
     leaseUntilAt: row.lease_until == null ? null : row.lease_until - work.steady + work.now,
-    gates: row.status === 'BLOCKED' ? work.all<Gate>(statements.job.gatesOf, row.seq) : [],
+    gates:
+      row.status === 'BLOCKED'
+        ? work.all<Gate>(statements.job.gatesOf, row.seq).map((gate) => ({ ...gate }))
+        : [],
     dedupeKey: row.dedupe_key,
     serial: row.serial,
     parent: row.parent_id === null ? null : { id: row.parent_id, key: row.parent_key },

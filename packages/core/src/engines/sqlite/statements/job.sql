@@ -27,7 +27,9 @@ SELECT finished.* FROM finished WHERE id = ?
 SELECT seq, id, type, tenant, status, due_at, finished_at, fence, dead FROM finished WHERE id = ?
 
 -- name: place
-UPDATE jobs SET status = :status, reason = :reason, rank = :rank, due_at = :due, updated_at = :now WHERE seq = :seq
+UPDATE jobs SET status = :status, reason = :reason, rank = :rank, due_at = :due, expire_at = expire_at + (:due - due_at),
+  updated_at = :now
+WHERE seq = :seq
 
 -- OR REPLACE: an id that was made a second time after its first life ended must not jam its worker.
 -- name: finish

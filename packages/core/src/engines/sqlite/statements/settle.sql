@@ -3,8 +3,8 @@
 UPDATE jobs SET
   status = :status, reason = :reason, rank = :rank, due_at = :due, updated_at = :now, solo = :solo,
   lease_until = NULL, token = NULL, attempt = :attempt, spent = :spent, losses = :losses, begun_losses = :begunLosses,
-  started_at = CASE WHEN :attempt = 0 THEN NULL ELSE started_at END,
-  lateness_ms = CASE WHEN :attempt = 0 THEN NULL ELSE lateness_ms END,
+  started_at = CASE WHEN :unstarted THEN NULL ELSE started_at END,
+  lateness_ms = CASE WHEN :unstarted THEN NULL ELSE lateness_ms END,
   percent = coalesce(:percent, percent), message = coalesce(:message, message),
   step = coalesce(:step, step), step_of = coalesce(:stepOf, step_of),
   error = coalesce(:error, error),

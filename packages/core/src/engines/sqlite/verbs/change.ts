@@ -178,8 +178,8 @@ function replayJob(work: Work, id: string, act: Act): ChangedItem {
   work.run(statements.job.removeFinished, id);
   const revived = readLife(work, id) as LifeRow;
   if (row.dedupe_key !== null) holdKeyAgain(work, revived, row.dedupe_key);
-  auditFinished(work, act, 'replay', id, { status: row.status }, { status: 'PENDING' });
   const status = enter(work, revived, 'replayed');
+  auditFinished(work, act, 'replay', id, { status: row.status }, { status });
   return { id, result: 'changed', status, dueAt: work.now };
 }
 

@@ -90,7 +90,11 @@ export function claimReady(work: Work, claim: ClaimRequest, repeat: boolean): Cl
   }
   expireOverdue(work, promoteMin);
   const promoteLimit = Math.max(promoteMin, claim.limit);
-  const promotedAll = claim.tasks.every(({ type }) => promote(work, type, promoteLimit) < promoteLimit);
+  const promoted = promote(
+    work,
+    claim.tasks.map(({ type }) => type),
+    promoteLimit,
+  );
   const pauses = readPauses(work);
   if (pauses.all) return { claimed: [], more: false, soloSinceAt: null };
   const tasks = claim.tasks.filter((task) => task.limit > 0 && !pauses.tasks.has(task.type));
@@ -122,7 +126,7 @@ export function claimReady(work: Work, claim: ClaimRequest, repeat: boolean): Cl
     let fence = work.fences(heads.length);
     for (const { seq } of heads) claimed.push(take(work, claim, seq, fence++));
   }
-  const more = found.more || suspect !== undefined || !promotedAll;
+  const more = found.more || suspect !== undefined || !promoted.isAll;
   return { claimed, more, soloSinceAt: solo.sinceAt };
 }
 

@@ -8,7 +8,13 @@ import { claimReady } from './claim.ts';
 
 /** The instant a due time means in this transaction. */
 export function dueAtOf(work: Work, due: Due): number {
-  return 'at' in due ? due.at : work.now + due.inMs;
+  const at = 'at' in due ? due.at : work.now + due.inMs;
+  if (Number.isSafeInteger(at)) return at;
+  // One caller's slip must not fail the groups of others that travel with it.
+  throw dulyError('group_refused', {
+    message: `Expected a due time in whole milliseconds, got ${at}.`,
+    hint: 'Round instants and durations before they are handed to the store.',
+  });
 }
 
 /** See the contract. */
@@ -16,9 +22,9 @@ export function enqueue(work: Work, input: EnqueueInput): Omit<EnqueueReply, 'no
   const groups = input.groups.map((group): GroupReply<EnqueuedItem> => {
     const make = () => group.jobs.map((spec) => makeJob(work, spec, input.repeat === true));
     // A lone plain insert cannot be half done; anything more gets a savepoint, so that groups fail alone.
-    if (group.jobs.length === 1 && isPlain(group.jobs[0] as JobSpec)) return { ok: true, items: make() };
+    const isLone = group.jobs.length === 1 && isPlain(group.jobs[0] as JobSpec);
     try {
-      return { ok: true, items: work.attempt(make) };
+      return { ok: true, items: isLone ? make() : work.attempt(make) };
     } catch (error) {
       // A store that is full or broken fails the whole call; a refusal only this group.
       if ((error as { code?: string }).code === 'group_refused')
@@ -26,7 +32,8 @@ export function enqueue(work: Work, input: EnqueueInput): Omit<EnqueueReply, 'no
       throw error;
     }
   });
-  const claimed = input.claim === undefined ? [] : claimReady(work, input.claim, input.repeat === true).claimed;
+  const claimed =
+    input.claim === undefined ? [] : claimReady(work, input.claim, input.repeat === true).claimed;
   return { groups, claimed };
 }
 
@@ -92,7 +99,7 @@ function makeDeduped(work: Work, spec: JobSpec): EnqueuedItem {
   const live = readLife(work, held.job_id);
   // Nothing is left to replace, and nothing to wait for: the new job takes the key over.
   if (live === undefined) return take();
-  if (live.started_at === null) return replaceJob(work, live, spec);
+  if (live.attempt === 0) return replaceJob(work, live, spec);
   if (held.follow_id !== null) {
     if (held.follow_id === spec.id) {
       return { ...(findBrief(work, spec.id) as EnqueuedItem), deduped: false };
@@ -121,7 +128,8 @@ function replaceJob(work: Work, row: LifeRow, spec: JobSpec): EnqueuedItem {
     policy: JSON.stringify(spec.policy),
     metadata: spec.metadata,
     input: spec.input,
-    expire: spec.startDeadlineMs === null ? null : dueAt + spec.startDeadlineMs,
+    // Moves with the due time, just below.
+    expire: spec.startDeadlineMs === null ? null : row.due_at + spec.startDeadlineMs,
     now: work.now,
   });
   const status = moveDue(work, { ...row, rank_offset: spec.rankOffsetMs }, dueAt, 'replaced');

@@ -88,7 +88,9 @@ function goAgain(
   const due = settlement.due === null ? row.due_at : dueAtOf(work, settlement.due);
   const isReady = isRelease || (to === 'RETRYING' && due <= work.now);
   const progress = settlement.report?.progress ?? null;
-  const unstarted = isRelease && !settlement.started;
+  const isUnused = isRelease && !settlement.started;
+  // This claim would have been its first start, and its handler was surely not entered: the start deadline still binds.
+  const isUnstarted = !settlement.started && counts.spent === 0 && row.started_at === row.claimed_at;
   work.run(statements.settle.again, {
     seq: row.seq,
     status: to,
@@ -98,7 +100,8 @@ function goAgain(
     now: work.now,
     // Two losses after a written beginning: the next may end it, so it runs where nobody else can be the cause.
     solo: counts.begunLosses >= 2 ? 2 : counts.losses >= 1 ? 1 : 0,
-    attempt: unstarted ? row.attempt - 1 : row.attempt,
+    attempt: isUnused ? row.attempt - 1 : row.attempt,
+    unstarted: isUnstarted ? 1 : 0,
     spent: counts.spent,
     losses: counts.losses,
     begunLosses: counts.begunLosses,
@@ -107,7 +110,7 @@ function goAgain(
     step: progress?.step ?? null,
     stepOf: progress?.of ?? null,
     error: settlement.error === null ? null : JSON.stringify(settlement.error),
-    entry: unstarted ? null : attemptEntry(work, row, settlement),
+    entry: isUnused ? null : attemptEntry(work, row, settlement),
   });
   work.run(statements.settle.trimAttempts, row.seq);
   work.changed(row.id, row.type, to, events[settlement.reason] ?? 'failed', progress?.percent ?? row.percent);

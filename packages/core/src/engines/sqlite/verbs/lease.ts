@@ -25,7 +25,7 @@ export function heartbeat(work: Work, input: HeartbeatInput): Omit<HeartbeatRepl
 /** See the contract. */
 export function reap(work: Work, input: ReapInput): Omit<ReapReply, 'now'> {
   const expired = expireOverdue(work, input.limit);
-  const promotions = waitingTypes(work).map((type) => promote(work, type, input.limit));
+  const promoted = promote(work, waitingTypes(work), input.limit);
   const over = work.all<{ seq: number }>(statements.lease.over, work.steady, input.limit);
   const first = over.length === 0 ? 0 : work.fences(over.length);
   const jobs = over.map(({ seq }, index) =>
@@ -37,9 +37,8 @@ export function reap(work: Work, input: ReapInput): Omit<ReapReply, 'now'> {
       }) as LeasedRow,
     ),
   );
-  const more = [expired, ...promotions, jobs.length].some((count) => count >= input.limit);
-  const promoted = promotions.reduce((sum, count) => sum + count, 0);
-  return { jobs, expired, promoted, more, nextAt: nextAt(work) };
+  const more = !promoted.isAll || expired >= input.limit || jobs.length >= input.limit;
+  return { jobs, expired, promoted: promoted.count, more, nextAt: nextAt(work) };
 }
 
 /** When the next lease or start deadline ends, in the store's time. */

@@ -1,6 +1,7 @@
 import type {
   AuditInput,
   AuditReply,
+  AuditRow,
   Change,
   ChangesInput,
   ChangesReply,
@@ -176,10 +177,9 @@ export function changes(work: Work, { after, limit }: ChangesInput): Omit<Change
   const end = lastRow * placesPerRow + lastPlace;
   if (after === null) return { changes: [], position: end, gap: false };
   const row = Math.floor(after / placesPerRow);
-  const wanted = after % placesPerRow === lastPlace ? row + 1 : row;
+  const wanted = Math.max(1, after % placesPerRow === lastPlace ? row + 1 : row);
   const firstKept = work.get<{ position: number }>(statements.changes.first)?.position || lastRow + 1;
-  if (wanted <= lastRow && firstKept > wanted && after >= placesPerRow)
-    return { changes: [], position: end, gap: true };
+  if (wanted <= lastRow && firstKept > wanted) return { changes: [], position: end, gap: true };
 
   const found: Change[] = [];
   let position = after;
@@ -216,10 +216,9 @@ function toChanges({ position, at, entries }: FeedRow): Change[] {
 /** See the contract. */
 export function auditRows(work: Work, input: AuditInput): Omit<AuditReply, 'now'> {
   const before = input.before ?? Number.MAX_SAFE_INTEGER;
-  return {
-    rows:
-      input.subject === null
-        ? work.all(statements.audit.list, before, input.limit)
-        : work.all(statements.audit.listSubject, input.subject, before, input.limit),
-  };
+  const rows =
+    input.subject === null
+      ? work.all<AuditRow>(statements.audit.list, before, input.limit)
+      : work.all<AuditRow>(statements.audit.listSubject, input.subject, before, input.limit);
+  return { rows: rows.map((row) => ({ ...row })) };
 }

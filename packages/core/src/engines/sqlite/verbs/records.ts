@@ -20,10 +20,17 @@ export function records(work: Work, input: RecordsInput): Omit<RecordsReply, 'no
   return { groups };
 }
 
+function readRecord(work: Work, { kind, key }: { kind: string; key: string }): SettingRecord | undefined {
+  const row = work.get<SettingRecord>(statements.record.read, kind, key);
+  return row && { ...row };
+}
+
 function operate(work: Work, actor: string, op: Operation): SettingRecord[] {
-  if (op.op === 'list')
-    return work.all<SettingRecord>(statements.record.list, op.kind, op.after ?? '', op.limit);
-  const before = work.get<SettingRecord>(statements.record.read, op.kind, op.key);
+  if (op.op === 'list') {
+    const rows = work.all<SettingRecord>(statements.record.list, op.kind, op.after ?? '', op.limit);
+    return rows.map((row) => ({ ...row }));
+  }
+  const before = readRecord(work, op);
   if (op.op === 'get') return before === undefined ? [] : [before];
   if (op.expectVersion !== undefined && (before?.version ?? null) !== op.expectVersion) {
     throw dulyError('records_conflict', {
@@ -34,7 +41,7 @@ function operate(work: Work, actor: string, op: Operation): SettingRecord[] {
   }
   if (op.op === 'put') work.run(statements.record.put, op.kind, op.key, op.value, work.now);
   else if (before !== undefined) work.run(statements.record.delete, op.kind, op.key);
-  const after = work.get<SettingRecord>(statements.record.read, op.kind, op.key);
+  const after = readRecord(work, op);
   audit(work, {
     actor,
     action: op.op,

@@ -55,5 +55,11 @@ export function appendLogs(
 
 /** See the contract. */
 export function logs(work: Work, input: LogsInput): Omit<LogsReply, 'now'> {
-  return { lines: work.all(statements.report.lines, input.id, input.after, input.limit) };
+  const lines = work.all<LogsReply['lines'][number]>(
+    statements.report.lines,
+    input.id,
+    input.after,
+    input.limit,
+  );
+  return { lines: lines.map((line) => ({ ...line })) };
 }

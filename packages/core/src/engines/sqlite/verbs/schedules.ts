@@ -109,7 +109,7 @@ function apply(work: Work, actor: string, change: ScheduleChange): AppliedSchedu
     name: change.name,
     spec: change.spec,
     state: change.state,
-    due: change.dueAt,
+    due: isOver(work, change.waitsFor) ? work.now : change.dueAt,
     waitsFor: change.waitsFor,
     now: work.now,
   };
@@ -228,18 +228,21 @@ function fireGroup(work: Work, row: ScheduleRow, group: FireGroup, node: string)
   for (const job of group.jobs) makeJob(work, job, false);
   for (const slot of group.slots) addSlot(work, row.id, row.generation, slot);
   // Last: a job made or ended above must not leave the schedule waiting for something that is over already.
-  const waitsFor = group.waitsFor;
-  const isOver = waitsFor !== null && readLife(work, waitsFor) === undefined;
   work.run(statements.schedule.fire, {
     id: row.id,
     version: group.version,
     fence: group.fence,
     state: group.state,
-    due: isOver ? work.now : group.dueAt,
-    waitsFor,
+    due: isOver(work, group.waitsFor) ? work.now : group.dueAt,
+    waitsFor: group.waitsFor,
     now: work.now,
   });
   work.hints.add('schedules');
+}
+
+/** Whether a schedule would wait for a job that is over already. */
+function isOver(work: Work, waitsFor: string | null): boolean {
+  return waitsFor !== null && readLife(work, waitsFor) === undefined;
 }
 
 /** Writes a ledger row, or lengthens the newest one when the decision is the same and no job stands between. */
