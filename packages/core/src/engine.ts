@@ -45,8 +45,8 @@ export type Actor = string;
 export type GateKind = 'overlap' | 'serial' | 'parent' | 'dedupe';
 
 /**
- * A shut gate. `overlap`, `parent` and `dedupe` name a job and open when it is terminal; `serial` names a key
- * and opens for one job at a time, in due order.
+ * A shut gate. `overlap`, `parent` and `dedupe` name a job and open when it is terminal; `serial` names a place (by the
+ * store's own name for tenant and key) and opens for one job at a time, in due order.
  */
 export interface Gate {
   kind: GateKind;
@@ -251,6 +251,7 @@ export interface ClaimRequest {
   tasks: { type: string; version: number; limit: number }[];
   /** Only these queues; null: all. */
   queues: string[] | null;
+  /** At most so many, by rank, of equal rank the one made first. 0 takes nothing and only asks for `nextDueAt` and `soloSinceAt`. */
   limit: number;
   leaseMs: number;
   /** Nothing runs here, so a job that must run alone in its process may be taken. */
@@ -420,6 +421,8 @@ export interface ReplayInput extends Stamp {
 
 /** One log line of a handler. */
 export interface LogLine {
+  /** Number within its attempt, from 1, given by the worker: a line that arrives twice is kept once. */
+  line: number;
   at: number;
   level: 'debug' | 'info' | 'warn' | 'error';
   message: string;
@@ -778,7 +781,9 @@ export interface ListInput extends Stamp {
 
 /** The answer to `list`. */
 export interface ListReply extends Reply {
+  /** May be fewer than asked for, even none, while there are more. */
   jobs: JobRecord[];
+  /** null, and nothing else, says that this was the last page. */
   nextCursor: string | null;
 }
 
@@ -792,7 +797,8 @@ export interface LogsInput extends Stamp {
 
 /** The answer to `logs`. */
 export interface LogsReply extends Reply {
-  lines: (LogLine & { n: number; attempt: number })[];
+  /** `n` numbers all lines of the job, over its attempts. */
+  lines: (Omit<LogLine, 'line'> & { n: number; attempt: number })[];
 }
 
 /** Counts jobs; each count stops at `cap` and then says so. */

@@ -63,11 +63,11 @@ function barView({ out }: Shell): View {
       const attempt =
         job.attempts > 1 ? out.paint('dim', `  attempt ${job.attempts} of ${job.maxAttempts}`) : '';
       const line = `${job.type}  ${bar} ${percentText(job.progress.percent)}  ${status}  ${stepText(job.progress)}${attempt}`;
-      area.set(
+      const reasonLines =
         reason === null
-          ? [line]
-          : [line, ...wrap(oneLine(reason), out.columns() - 2).map((one) => out.paint('dim', `  ${one}`))],
-      );
+          ? []
+          : wrap(oneLine(reason), out.columns() - 3).map((one) => out.paint('dim', `  ${one}`));
+      area.set(() => [line, ...reasonLines]);
     },
     close: () => area.close(),
     end(job) {

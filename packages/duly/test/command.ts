@@ -40,6 +40,8 @@ export interface Folder {
   json(...args: string[]): Promise<any>;
   /** Starts a command that stays. It is killed after the test if it is still there. */
   start(...args: string[]): RunningCommand;
+  /** Runs commands as this user, which needs root. */
+  uid: number | undefined;
   /** The environment of commands, beside an empty one. */
   env: Record<string, string>;
 }
@@ -60,7 +62,8 @@ export function makeFolder(t: TestContext): Folder {
   function spawnIn(folder: Folder, args: string[]): ChildProcess {
     const { PATH = '', TMPDIR } = process.env;
     const env = { PATH, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...folder.env };
-    const child = spawn(process.execPath, [bin, ...args], { cwd: path, env, stdio: 'pipe' });
+    const uid = folder.uid === undefined ? {} : { uid: folder.uid };
+    const child = spawn(process.execPath, [bin, ...args], { cwd: path, env, stdio: 'pipe', ...uid });
     children.add(child);
     child.once('exit', () => children.delete(child));
     return child;
@@ -68,6 +71,7 @@ export function makeFolder(t: TestContext): Folder {
 
   const folder: Folder = {
     path,
+    uid: undefined,
     env: {},
     write(files) {
       for (const [name, text] of Object.entries(files)) {

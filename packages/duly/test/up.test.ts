@@ -104,7 +104,8 @@ test('a node tells as JSON what it does, one object on each line', async (t) => 
   const folder = makeFolder(t);
   folder.write(quickTasks);
   const worker = folder.start('worker', '-o', 'json', '--concurrency', '2', '--queues', 'default,brief');
-  await worker.line(/"event":"message"/);
+  const started = JSON.parse(await worker.line(/"event":"started"/));
+  assert.deepEqual(started.tasks, ['brief', 'failing', 'hello']);
   const made = await folder.json('run', 'hello', 'Ada');
   const settled = JSON.parse(await worker.line(/"event":"job\.settled"/));
   assert.equal(settled.id, made.id);

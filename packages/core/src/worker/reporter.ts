@@ -47,6 +47,7 @@ export function createReporter(options: {
     let shown: Progress = { percent: 0, message: null, step: null, of: null };
     let isDirty = false;
     let lines: LogLine[] = [];
+    let lineCount = 0;
     let droppedCount = 0;
     let lastElapsed = Number.NEGATIVE_INFINITY;
     let timer: Timer | null = null;
@@ -61,7 +62,9 @@ export function createReporter(options: {
       const logs = lines;
       if (droppedCount > 0) {
         const message = `${droppedCount} lines before this one were dropped: more than ${bufferedLinesMax} at once.`;
-        logs.unshift({ at: logs[0]?.at ?? storeNow(), level: 'warn', message });
+        const first = logs[0] as LogLine;
+        // In the place, and with the number, of the last one that was dropped.
+        logs.unshift({ line: first.line - 1, at: first.at, level: 'warn', message });
       }
       const progress = isDirty ? shown : null;
       lines = [];
@@ -121,7 +124,8 @@ export function createReporter(options: {
         schedule();
       },
       log(level, message) {
-        keep({ at: storeNow(), level, message: cutLine(message) });
+        lineCount++;
+        keep({ line: lineCount, at: storeNow(), level, message: cutLine(message) });
         schedule();
       },
       take() {

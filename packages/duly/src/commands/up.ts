@@ -1,6 +1,7 @@
 import type { Duly, StartOptions } from '@duly/core';
 import { demoJobs } from '../demo/tasks.ts';
 import { invocation } from '../invocation.ts';
+import type { JobLines } from '../node/job-lines.ts';
 import { createNodeDuly, type NodeDuly } from '../node/node-duly.ts';
 import { runNode } from '../node/run-node.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
@@ -23,8 +24,7 @@ export async function up(shell: Shell, options: NodeCommandOptions & { demo?: bo
     start,
     quiet: options.quiet === true,
     async onStarted({ node: id, lines }) {
-      if (shell.json) lines.print(`Duly ${readVersion()} runs as ${id} on ${node.store}.`);
-      else for (const line of greeting(shell, node, id)) lines.print(line);
+      greet(shell, node, id, lines);
       const made =
         node.isDemo && (await node.duly.jobs().first()) === null ? await makeDemoJobs(node.duly) : null;
       if (!shell.json) for (const line of suggestions(shell, node, made)) lines.print(line);
@@ -43,15 +43,20 @@ export function readStart(options: NodeCommandOptions): StartOptions {
 }
 
 /** What a node says when it runs. */
-export function greeting({ out }: Shell, { duly, store, source }: NodeDuly, id: string): string[] {
-  const tasks = [...duly.tasks.keys()].join(', ') || 'none';
-  return [
-    `${out.paint('bold', `Duly ${readVersion()}`)} is up. Ctrl-C stops it, after what runs.`,
-    `  store  ${store}`,
-    `  node   ${id}`,
-    `  tasks  ${tasks}${source === '' ? '' : ` (${source})`}`,
-    '',
-  ];
+export function greet(
+  { out, json }: Shell,
+  { duly, store, source }: NodeDuly,
+  id: string,
+  lines: JobLines,
+): void {
+  const tasks = [...duly.tasks.keys()];
+  lines.started({ node: id, store, tasks });
+  if (json) return;
+  lines.print(`${out.paint('bold', `Duly ${readVersion()}`)} is up. Ctrl-C stops it, after what runs.`);
+  lines.print(`  store  ${store}`);
+  lines.print(`  node   ${id}`);
+  lines.print(`  tasks  ${tasks.join(', ') || 'none'}${source === '' ? '' : ` (${source})`}`);
+  lines.print('');
 }
 
 /** The ids of the jobs it made, by task. */

@@ -3,7 +3,7 @@ import { createNodeDuly } from '../node/node-duly.ts';
 import { runNode } from '../node/run-node.ts';
 import type { Shell } from '../shell.ts';
 import { didYouMean, readList, usageError } from '../usage.ts';
-import { greeting, type NodeCommandOptions, readStart } from './up.ts';
+import { greet, type NodeCommandOptions, readStart } from './up.ts';
 
 /** `duly worker`: a node with the user's tasks, and no demo. */
 export async function worker(
@@ -21,8 +21,7 @@ export async function worker(
     start: { ...start, roles: chosen },
     quiet: options.quiet === true,
     async onStarted({ node: id, lines }) {
-      if (shell.json) lines.print(`A node runs as ${id} on ${node.store}.`);
-      else for (const line of greeting(shell, node, id)) lines.print(line);
+      greet(shell, node, id, lines);
     },
   });
 }

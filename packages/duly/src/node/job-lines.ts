@@ -16,6 +16,8 @@ import { timeOfDay } from '../output/times.ts';
 export interface JobLines {
   /** Prints a line among the others. */
   print(line: string): void;
+  /** Tells programs that the node runs, and on what. People are greeted with `print`. */
+  started(facts: { node: string; store: string; tasks: string[] }): void;
   /** Lets lines about jobs through; until then they are kept, so that the greeting stands in one piece. */
   begin(): void;
   close(): void;
@@ -60,7 +62,7 @@ export function createJobLines(duly: Duly, out: Terminal): JobLines {
     else early.push(line);
   };
   const redraw = (): void => {
-    if (early === null) area.set(barsOf([...running.values()], out));
+    if (early === null) area.set(() => barsOf(running, out));
   };
 
   // While something runs its seconds count, even if it tells nothing.
@@ -132,6 +134,7 @@ export function createJobLines(duly: Duly, out: Terminal): JobLines {
 
   return {
     print: (line) => area.print(line),
+    started() {},
     begin() {
       const lines = early ?? [];
       early = null;
@@ -178,8 +181,9 @@ function took(ms: number | null): string {
   return ms === null ? '' : ` in ${formatDuration(ms)}`;
 }
 
-function barsOf(running: Running[], out: Terminal): string[] {
-  const shown = running.slice(0, Math.min(barCountMax, Math.max(1, out.rows() - 4)));
+function barsOf(all: ReadonlyMap<string, Running>, out: Terminal): string[] {
+  const count = Math.min(barCountMax, Math.max(1, out.rows() - 4));
+  const shown = [...all.values()].slice(0, count);
   const typeWidth = Math.max(0, ...shown.map(({ notice }) => notice.type.length));
   const lines = shown.map(({ notice, progress, startedElapsed }) => {
     const percent = progress?.percent ?? 0;
@@ -187,7 +191,7 @@ function barsOf(running: Running[], out: Terminal): string[] {
     const step = progress === null ? '' : stepText(progress);
     return `${seconds}  ${out.paint('yellow', progressBar(percent, 20))} ${percentText(percent)}  ${out.paint('bold', notice.type.padEnd(typeWidth))}  ${step}  ${out.paint('dim', notice.id)}`;
   });
-  const rest = running.length - shown.length;
+  const rest = all.size - shown.length;
   return rest > 0 ? [...lines, out.paint('dim', `       and ${rest} more running`)] : lines;
 }
 

@@ -3,8 +3,8 @@ import { cutPainted, type Terminal } from './terminal.ts';
 
 /** Lines at the bottom of a terminal that are redrawn in place, below ordinary lines that scroll away. */
 export interface LiveArea {
-  /** What stands at the bottom from now on. */
-  set(lines: readonly string[]): void;
+  /** What stands at the bottom from now on; asked for when it is drawn. */
+  set(lines: () => readonly string[]): void;
   /** Prints a line above it. */
   print(line: string): void;
   /** Takes it away. */
@@ -16,7 +16,7 @@ const drawMs = 60;
 
 /** Makes an area on a terminal. Off a terminal only `print` does something. */
 export function createLiveArea(out: Terminal, clock: Clock = systemClock): LiveArea {
-  let lines: readonly string[] = [];
+  let lines: () => readonly string[] = () => [];
   let drawn = 0;
   let timer: Timer | null = null;
   let printed = '';
@@ -28,7 +28,7 @@ export function createLiveArea(out: Terminal, clock: Clock = systemClock): LiveA
     timer?.cancel();
     timer = null;
     // A line that wraps would take two rows, and the next drawing would begin in the wrong one.
-    const shown = lines.map((line) => `${cutPainted(line, out.columns() - 1)}\n`);
+    const shown = lines().map((line) => `${cutPainted(line, out.columns() - 1)}\n`);
     // One write: the terminal never shows the state between erasing and drawing.
     if (drawn + shown.length + printed.length > 0) out.write(erase() + printed + shown.join(''));
     drawn = shown.length;
@@ -54,7 +54,7 @@ export function createLiveArea(out: Terminal, clock: Clock = systemClock): LiveA
       soon();
     },
     close() {
-      lines = [];
+      lines = () => [];
       draw();
     },
   };

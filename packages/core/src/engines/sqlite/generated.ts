@@ -221,7 +221,7 @@ ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value, version = version 
     progress: `UPDATE jobs SET percent = max(percent, :percent), message = :message, step = :step, step_of = :stepOf, updated_at = :now
 WHERE seq = :seq`,
     lastLine: `SELECT coalesce(max(n), 0) AS n FROM logs WHERE job_id = ?`,
-    addLine: `INSERT INTO logs (job_id, n, attempt, at, level, message) VALUES (?, ?, ?, ?, ?, ?)`,
+    addLine: `INSERT INTO logs (job_id, n, attempt, line, at, level, message) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     trimLines: `DELETE FROM logs WHERE job_id = ? AND n <= ?`,
     lines: `SELECT n, attempt, at, level, message FROM logs WHERE job_id = ? AND n > ? ORDER BY n LIMIT ?`,
   },
@@ -487,10 +487,13 @@ CREATE TABLE logs (
   job_id   TEXT NOT NULL,
   n        INTEGER NOT NULL,
   attempt  INTEGER NOT NULL,
+  line     INTEGER NOT NULL,
   at       INTEGER NOT NULL,
   level    TEXT NOT NULL,
   message  TEXT NOT NULL,
-  PRIMARY KEY (job_id, n)
+  PRIMARY KEY (job_id, n),
+  -- A report that is repeated after an unknown outcome brings its lines a second time.
+  UNIQUE (job_id, attempt, line)
 ) WITHOUT ROWID;
 
 CREATE TABLE schedules (

@@ -500,7 +500,7 @@ function settleTests(test: DefineTest): void {
     const lease = await makeRunning(engine);
     const report = {
       progress: { percent: 80, message: 'Nearly', step: 4, of: 5 },
-      logs: [{ at: t0, level: 'warn' as const, message: 'last words' }],
+      logs: [{ line: 1, at: t0, level: 'warn' as const, message: 'last words' }],
     };
     await finish(engine, lease, 'FAILED', { report });
     assert.deepEqual((await read(engine, lease.id)).progress, report.progress);

@@ -50,7 +50,7 @@ export function livingTests(test: DefineTest): void {
       slot: jobSlot('sch_1', t0),
       parent: { id, key: 'k' },
     });
-    const logs = [{ at: t0, level: 'info' as const, message: 'x' }];
+    const logs = [{ line: 1, at: t0, level: 'info' as const, message: 'x' }];
     const progress = { percent: 1, message: 'm', step: 1, of: 2 };
     await engine.report({
       now: t0,

@@ -103,7 +103,7 @@ export function pruneTests(test: DefineTest): void {
 
   test('what belongs to a forgotten job goes with it', async ({ engine }) => {
     const lease = await makeRunning(engine, { policy: jobPolicy({ retentionMs: hour }) });
-    const logs = [{ at: t0, level: 'info' as const, message: 'x' }];
+    const logs = [{ line: 1, at: t0, level: 'info' as const, message: 'x' }];
     await engine.report({
       now: t0,
       logLimit: 9,

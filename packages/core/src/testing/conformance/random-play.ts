@@ -233,7 +233,14 @@ class Pair {
     const lease = this.#lease();
     if (lease === undefined) return;
     const progress = { percent: this.#below(100), message: this.#pick([null, 'half']), step: null, of: null };
-    const logs = [{ at: this.#now, level: 'info' as const, message: `line ${this.#below(100)}` }];
+    const logs = [
+      {
+        line: 1 + this.#below(1_000),
+        at: this.#now,
+        level: 'info' as const,
+        message: `line ${this.#below(100)}`,
+      },
+    ];
     const input = (fence: number) => ({
       now: this.#now,
       logLimit: 3,

@@ -47,7 +47,7 @@ export function reapTests(test: DefineTest): void {
       assert.equal(await settle(engine, settlement(lease, to), t0 + hour), 'lost', to);
     }
     const progress = { percent: 99, message: 'stale', step: null, of: null };
-    const logs = [{ at: t0, level: 'info' as const, message: 'stale' }];
+    const logs = [{ line: 1, at: t0, level: 'info' as const, message: 'stale' }];
     const reports = [{ id: lease.id, fence: lease.fence, progress, logs }];
     assert.deepEqual((await engine.report({ now: t0 + hour, logLimit: 10, reports })).reports, ['lost']);
     assert.deepEqual((await engine.logs({ now: t0, id: lease.id, after: 0, limit: 10 })).lines, []);

@@ -12,8 +12,12 @@ const progress = (percent: number, fields: Partial<Progress> = {}): Progress => 
   ...fields,
 });
 
+let lastLine = 0;
 const lines = (...messages: string[]): LogLine[] =>
-  messages.map((message, n) => ({ at: t0 + n, level: 'info', message }));
+  messages.map((message, n) => {
+    lastLine += 1;
+    return { line: lastLine, at: t0 + n, level: 'info', message };
+  });
 
 async function report(
   engine: Engine,
@@ -48,12 +52,24 @@ export function reportTests(test: DefineTest): void {
     assert.equal((await read(engine, lease.id)).progress.percent, 10, 'a new attempt starts anew');
   });
 
+  test('a report that arrives twice keeps its lines once', async ({ engine }) => {
+    const lease = await makeRunning(engine);
+    const logs = lines('one', 'two');
+    await report(engine, lease, { logs });
+    await report(engine, lease, { logs: [...logs, ...lines('three')] });
+    const { lines: kept } = await engine.logs({ now: t0, id: lease.id, after: 0, limit: 10 });
+    assert.deepEqual(
+      kept.map(({ message }) => message),
+      ['one', 'two', 'three'],
+    );
+  });
+
   test('log lines are kept in order, numbered on, with their attempt', async ({ engine }) => {
     const lease = await makeRunning(engine);
     await report(engine, lease, { logs: lines('one', 'zwei – 二') });
     await finish(engine, lease, 'RETRYING', { due: { inMs: 0 } });
     const again = await claimOne(engine);
-    await report(engine, again, { logs: [{ at: t0 + 9, level: 'error', message: 'three' }] });
+    await report(engine, again, { logs: [{ line: 1, at: t0 + 9, level: 'error', message: 'three' }] });
     const { lines: kept } = await engine.logs({ now: t0, id: lease.id, after: 0, limit: 10 });
     assert.deepEqual(
       kept.map(({ message, level, at, attempt }) => ({ message, level, at, attempt })),

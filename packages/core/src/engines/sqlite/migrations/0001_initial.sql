@@ -194,10 +194,13 @@ CREATE TABLE logs (
   job_id   TEXT NOT NULL,
   n        INTEGER NOT NULL,
   attempt  INTEGER NOT NULL,
+  line     INTEGER NOT NULL,
   at       INTEGER NOT NULL,
   level    TEXT NOT NULL,
   message  TEXT NOT NULL,
-  PRIMARY KEY (job_id, n)
+  PRIMARY KEY (job_id, n),
+  -- A report that is repeated after an unknown outcome brings its lines a second time.
+  UNIQUE (job_id, attempt, line)
 ) WITHOUT ROWID;
 
 CREATE TABLE schedules (

@@ -10,7 +10,7 @@ WHERE seq = :seq
 SELECT coalesce(max(n), 0) AS n FROM logs WHERE job_id = ?
 
 -- name: addLine
-INSERT INTO logs (job_id, n, attempt, at, level, message) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO logs (job_id, n, attempt, line, at, level, message) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
 
 -- name: trimLines
 DELETE FROM logs WHERE job_id = ? AND n <= ?

@@ -47,8 +47,8 @@ export function appendLogs(
   if (lines.length === 0) return;
   let { n } = work.get<{ n: number }>(statements.report.lastLine, row.id) as { n: number };
   for (const line of lines.slice(-limit)) {
-    n += 1;
-    work.run(statements.report.addLine, row.id, n, row.attempt, line.at, line.level, line.message);
+    const { at, level, message } = line;
+    n += work.run(statements.report.addLine, row.id, n + 1, row.attempt, line.line, at, level, message);
   }
   if (n > limit) work.run(statements.report.trimLines, row.id, n - limit);
 }
