@@ -44,7 +44,7 @@ import type { StandardSchema } from './schema.ts';
 import type { ResolvedTask, Task, TaskContext, TaskHandler, TaskInput, TaskOptions } from './task.ts';
 import { createTask } from './task-calls.ts';
 import { callerFileOf, resolveTask } from './task-options.ts';
-import { registerTask } from './task-registry.ts';
+import { registerTask, stayAtStart } from './task-registry.ts';
 import type { Why } from './why.ts';
 import { createBeats } from './worker/beats.ts';
 import { isIsolateThread } from './worker/isolate.ts';
@@ -389,12 +389,13 @@ export class Duly {
   }
 
   /**
-   * Starts a node in this process: it runs jobs of the tasks defined here and keeps the store in order. Does nothing in the
-   * thread of an isolated task, which loads the module that defines and starts everything a second time.
+   * Starts a node in this process: it runs jobs of the tasks defined here and keeps the store in order. In the thread of an
+   * isolated task, which loads the module that defines the task a second time, it starts nothing and never returns, so that what stands
+   * after it happens once.
    */
   async start(options?: StartOptions): Promise<void> {
     const start = resolveStart(options, this.#options);
-    if (isIsolateThread()) return;
+    if (isIsolateThread()) return stayAtStart();
     if (this.#stopping !== null) throw stoppedError();
     if (this.#starting !== null) {
       throw dulyError('already_started', {

@@ -183,7 +183,7 @@ export function createJobs(options: {
       if (job.status === 'COMPLETED') return job.result;
       const cause = job.error === null ? undefined : fromJobError(job.error);
       throw dulyError('job_failed', {
-        message: `Job "${id}" (task "${job.type}") has no result: it is ${job.status}${job.error === null ? '' : `, ${job.error.name}: ${job.error.message.split('\n', 1)[0]?.slice(0, 200)}`}.`,
+        message: `Job "${id}" (task "${job.type}") has no result: it is ${job.status}${job.error === null ? '' : ` with "${briefOf(job.error)}"`}.`,
         hint: 'Ask why() for the whole story.',
         details: { id, status: job.status, reason: job.reason },
         cause,
@@ -419,4 +419,9 @@ function fromJobError(error: NonNullable<JobRecord['error']>): Error {
     stack: error.stack ?? null,
     cause: cause === undefined ? null : toPlainError(cause),
   });
+}
+
+/** The first line of an error, for the message of another. */
+function briefOf({ name, message }: NonNullable<JobRecord['error']>): string {
+  return `${name}: ${message.split('\n', 1)[0]?.slice(0, 200)}`;
 }

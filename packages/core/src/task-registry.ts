@@ -3,11 +3,17 @@ import type { ResolvedTask } from './task.ts';
 // In the registry of symbols: a thread of an isolated task may load a second copy of this package beside the user's.
 const key: unique symbol = Symbol.for('duly.task-registry') as never;
 
-type Holder = { [key]?: Map<string, ResolvedTask> };
+interface Registry {
+  tasks: Map<string, ResolvedTask>;
+  /** Resolves when the program of this thread has come to `start()`. */
+  start: PromiseWithResolvers<void>;
+}
 
-function registry(): Map<string, ResolvedTask> {
+type Holder = { [key]?: Registry };
+
+function registry(): Registry {
   const holder = globalThis as Holder;
-  holder[key] ??= new Map();
+  holder[key] ??= { tasks: new Map(), start: Promise.withResolvers() };
   return holder[key];
 }
 
@@ -16,15 +22,29 @@ function registry(): Map<string, ResolvedTask> {
  * of a name wins; what a worker runs is decided by the tasks it is given, not here.
  */
 export function registerTask(task: ResolvedTask): void {
-  registry().set(task.name, task);
+  registry().tasks.set(task.name, task);
 }
 
 /** The task of this name that was defined in this thread. */
 export function findTask(name: string): ResolvedTask | undefined {
-  return registry().get(name);
+  return registry().tasks.get(name);
 }
 
 /** The names of all tasks defined in this thread. */
 export function registeredTaskNames(): string[] {
-  return [...registry().keys()];
+  return [...registry().tasks.keys()];
+}
+
+/**
+ * In the thread of an isolated task: the program has come to `start()`, so its tasks are defined. Never resolves: what stands after it is the
+ * program's own affair (making jobs, serving requests) and must not happen a second time.
+ */
+export function stayAtStart(): Promise<never> {
+  registry().start.resolve();
+  return new Promise(() => {});
+}
+
+/** Resolves when the program of this thread has come to `start()`. */
+export function startReached(): Promise<void> {
+  return registry().start.promise;
 }

@@ -5,7 +5,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { JsonText } from '../engine.ts';
 import { dulyError, fromPlainError, toPlainError } from '../errors.ts';
 import type { ResolvedTask } from '../task.ts';
-import { findTask, registeredTaskNames } from '../task-registry.ts';
+import { findTask, registeredTaskNames, startReached } from '../task-registry.ts';
 import { abortError, leaseLost } from './attempt-errors.ts';
 import type { AttemptPort } from './context.ts';
 import { runHandler } from './handler.ts';
@@ -55,7 +55,9 @@ parent.on('message', (message: ToIsolate) => {
 });
 
 async function loadTask(): Promise<ResolvedTask> {
-  await import(isAbsolute(file) ? pathToFileURL(file).href : file);
+  const module = import(isAbsolute(file) ? pathToFileURL(file).href : file);
+  // A program that starts its own Duly stays there, and so never ends loading.
+  await Promise.race([module, startReached()]);
   const task = findTask(job.type);
   if (task !== undefined) return task;
   const names = registeredTaskNames();
