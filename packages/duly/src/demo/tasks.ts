@@ -57,7 +57,9 @@ const broken = defineTask({
   retry: { attempts: 2, backoff: 'fixed', delay: '1s' },
   async run({ log }) {
     log.error('Row 17 has no column "price".');
-    throw new TypeError('Cannot read the price of row 17: the file has no column "price".');
+    // As a user's handler would fail: with an error that is none of Duly's.
+    const problem = new TypeError('Cannot read the price of row 17: the file has no column "price".');
+    throw problem;
   },
 });
 
