@@ -23,19 +23,8 @@ export const outcomeExitCodes: Record<TerminalStatus, number> = {
 
 const byCode: Partial<Record<ErrorCode, number>> = {
   usage: exitCodes.usage,
-  invalid_duration: exitCodes.usage,
-  invalid_instant: exitCodes.usage,
-  invalid_option: exitCodes.usage,
-  invalid_input: exitCodes.usage,
-  input_not_json: exitCodes.usage,
-  input_too_large: exitCodes.usage,
   metadata_invalid: exitCodes.usage,
-  invalid_task: exitCodes.usage,
   duplicate_task: exitCodes.usage,
-  invalid_filter: exitCodes.usage,
-  invalid_cursor: exitCodes.usage,
-  config_invalid: exitCodes.usage,
-  config_not_found: exitCodes.usage,
   unknown_store: exitCodes.usage,
   job_not_found: exitCodes.notFound,
   job_expired_from_history: exitCodes.notFound,
@@ -43,21 +32,17 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   invalid_transition: exitCodes.refused,
   dedupe_conflict: exitCodes.refused,
   engine_not_yet: exitCodes.store,
-  store_not_found: exitCodes.store,
-  store_not_a_database: exitCodes.store,
-  store_read_only: exitCodes.store,
-  store_full: exitCodes.store,
-  store_busy: exitCodes.store,
-  store_locked_by_user_transaction: exitCodes.store,
-  store_unavailable: exitCodes.store,
-  store_closed: exitCodes.store,
-  store_corrupt: exitCodes.store,
   schema_too_new: exitCodes.store,
-  sqlite_second_process: exitCodes.store,
-  sqlite_unsupported: exitCodes.store,
 };
+
+// What a name begins with says who has to act: the caller, or whoever keeps the store.
+const byFamily: [RegExp, number][] = [
+  [/^(invalid|input|config)_/, exitCodes.usage],
+  [/^(store|sqlite)_/, exitCodes.store],
+];
 
 /** The exit code for an error with this code. */
 export function exitCodeOf(code: string): number {
-  return byCode[code as ErrorCode] ?? exitCodes.failure;
+  const family = byFamily.find(([pattern]) => pattern.test(code));
+  return byCode[code as ErrorCode] ?? family?.[1] ?? exitCodes.failure;
 }

@@ -27,6 +27,13 @@ export async function watchJob(duly: Duly, id: string, shell: Shell): Promise<nu
   let job = await duly.job(id).get();
   let reason: string | null = null;
   let askAtElapsed = systemClock.elapsed() + whyMs;
+  const onInterrupt = (): void => {
+    view.close();
+    // A person may think that the job was stopped with the watching.
+    if (!shell.json) shell.err.line(`The job goes on. To stop it: ${invocation()} jobs cancel ${id}`);
+    process.exit(130);
+  };
+  process.once('SIGINT', onInterrupt);
   try {
     for (;;) {
       view.show(job, reason);
@@ -41,6 +48,7 @@ export async function watchJob(duly: Duly, id: string, shell: Shell): Promise<nu
       }
     }
   } finally {
+    process.off('SIGINT', onInterrupt);
     view.close();
   }
   view.end(job);

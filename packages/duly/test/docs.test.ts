@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { errorCodes } from '@duly/core';
@@ -63,4 +65,26 @@ test('every exit code is in its table, with the errors that lead to it', () => {
       rows.find(({ names }) => names.some((name) => isFamily(name, error)));
     assert.equal(exitCodeOf(error), row?.code ?? exitCodes.failure, error);
   }
+});
+
+test('the programs of the reference and of the start compile', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'duly-docs-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const files: string[] = [];
+  for (const page of ['docs/reference/command.md', 'docs/start/README.md']) {
+    for (const [, code] of read(page).matchAll(/^```ts\n(.*?)^```$/gms)) {
+      const name = `block-${files.length}.ts`;
+      writeFileSync(join(folder, name), code as string);
+      files.push(name);
+    }
+  }
+  assert.ok(files.length >= 4);
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  const compilerOptions = { noEmit: true, typeRoots: [join(root, 'node_modules/@types')] };
+  const config = { extends: join(root, 'tsconfig.base.json'), compilerOptions, files };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  // Throws with what the compiler printed.
+  execFileSync(process.execPath, [tsc, '--project', folder], { encoding: 'utf8', stdio: 'pipe' });
 });

@@ -175,6 +175,12 @@ test('a task that nobody handles is accepted, and why says that nobody does', as
     slip.err,
     /warning: No live node handles "helo"; the job waits for one\. Did you mean "hello"\?/,
   );
+  const watch = folder.start('watch', slip.out.trim());
+  await watch.line(/No live node handles type "helo"/);
+  watch.signal('SIGINT');
+  const interrupted = await watch.ended;
+  assert.equal(interrupted.code, 130);
+  assert.match(interrupted.err, /^The job goes on\. To stop it: .* jobs cancel job_/);
   const why = await folder.duly('why', slip.out.trim());
   assert.match(
     why.out,
