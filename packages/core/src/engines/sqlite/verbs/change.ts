@@ -5,16 +5,15 @@ import type {
   ChangedReply,
   ChangeInput,
   ChangeReply,
-  GroupReply,
   JobTarget,
   ReplayInput,
   RescheduleInput,
 } from '../../../engine.ts';
-import { toPlainError } from '../../../errors.ts';
 import type { JobStatus } from '../../../job.ts';
 import { audit } from '../audit.ts';
 import { holderOf } from '../dedupe.ts';
 import { statements } from '../generated.ts';
+import { eachGroup } from '../groups.ts';
 import { enter, finish, type LifeRow, readLife, setFree } from '../life.ts';
 import { attemptsOf, type JobRow } from '../rows.ts';
 import type { Work } from '../work.ts';
@@ -29,31 +28,34 @@ interface Act {
 
 /** See the contract. */
 export function cancel(work: Work, input: CancelInput): Omit<ChangedReply, 'now'> {
-  return byGroup(work, input.groups, (group) =>
+  const groups = eachGroup(work, input.groups, (group) =>
     group.targets.map((target) => cancelTarget(work, target, group.mode, group)),
   );
+  return { groups };
 }
 
 /** See the contract. */
 export function reschedule(work: Work, input: RescheduleInput): Omit<ChangedReply, 'now'> {
-  return byGroup(work, input.groups, (group) =>
-    group.targets.map((target) =>
-      onTarget(work, target, (row) => {
-        if (row.status === 'RUNNING') return { ...briefOf(row), result: 'refused' };
-        const dueAt = dueAtOf(work, group.due);
-        if (dueAt === row.due_at) return { ...briefOf(row), result: 'unchanged' };
-        const act = { actor: group.actor, note: null };
-        const status = moveDue(work, row, dueAt, 'rescheduled');
-        auditJob(work, act, 'reschedule', row, { status, dueAt });
-        return { id: row.id, result: 'changed', status, dueAt };
-      }),
+  const groups = eachGroup(work, input.groups, ({ actor, targets, due }) =>
+    targets.map((target) =>
+      onTarget(work, target, (row) => rescheduleJob(work, row, dueAtOf(work, due), actor)),
     ),
   );
+  return { groups };
+}
+
+function rescheduleJob(work: Work, row: LifeRow, dueAt: number, actor: Actor): ChangedItem {
+  if (row.status === 'RUNNING') return { ...briefOf(row), result: 'refused' };
+  if (dueAt === row.due_at) return { ...briefOf(row), result: 'unchanged' };
+  const status = moveDue(work, row, dueAt, 'rescheduled');
+  auditJob(work, { actor, note: null }, 'reschedule', row, { status, dueAt });
+  return { id: row.id, result: 'changed', status, dueAt };
 }
 
 /** See the contract. */
 export function replay(work: Work, input: ReplayInput): Omit<ChangedReply, 'now'> {
-  return byGroup(work, input.groups, (group) => group.ids.map((id) => replayJob(work, id, group)));
+  const groups = eachGroup(work, input.groups, (group) => group.ids.map((id) => replayJob(work, id, group)));
+  return { groups };
 }
 
 /** See the contract. */
@@ -207,24 +209,6 @@ function briefOf(row: LifeRow): { id: string; status: JobStatus; dueAt: number }
 
 function missing(id: string | null): ChangedItem {
   return { id, result: 'missing', status: null, dueAt: null };
-}
-
-function byGroup<Group>(
-  work: Work,
-  groups: Group[],
-  fn: (group: Group) => ChangedItem[],
-): { groups: GroupReply<ChangedItem>[] } {
-  return {
-    groups: groups.map((group): GroupReply<ChangedItem> => {
-      try {
-        return { ok: true, items: work.attempt(() => fn(group)) };
-      } catch (error) {
-        if ((error as { code?: string }).code === 'group_refused')
-          return { ok: false, error: toPlainError(error) };
-        throw error;
-      }
-    }),
-  };
 }
 
 function auditJob(

@@ -1,7 +1,8 @@
-import type { Due, EnqueuedItem, EnqueueInput, EnqueueReply, GroupReply, JobSpec } from '../../../engine.ts';
-import { dulyError, toPlainError } from '../../../errors.ts';
+import type { Due, EnqueuedItem, EnqueueInput, EnqueueReply, JobSpec } from '../../../engine.ts';
+import { dulyError } from '../../../errors.ts';
 import type { JobStatus } from '../../../job.ts';
 import { statements } from '../generated.ts';
+import { eachGroup } from '../groups.ts';
 import { enter, type LifeRow, leaveSerial, place, readLife, serialRef } from '../life.ts';
 import type { Work } from '../work.ts';
 import { claimReady } from './claim.ts';
@@ -19,19 +20,13 @@ export function dueAtOf(work: Work, due: Due): number {
 
 /** See the contract. */
 export function enqueue(work: Work, input: EnqueueInput): Omit<EnqueueReply, 'now'> {
-  const groups = input.groups.map((group): GroupReply<EnqueuedItem> => {
-    const make = () => group.jobs.map((spec) => makeJob(work, spec, input.repeat === true));
-    // A lone plain insert cannot be half done; anything more gets a savepoint, so that groups fail alone.
-    const isLone = group.jobs.length === 1 && isPlain(group.jobs[0] as JobSpec);
-    try {
-      return { ok: true, items: isLone ? make() : work.attempt(make) };
-    } catch (error) {
-      // A store that is full or broken fails the whole call; a refusal only this group.
-      if ((error as { code?: string }).code === 'group_refused')
-        return { ok: false, error: toPlainError(error) };
-      throw error;
-    }
-  });
+  const groups = eachGroup(
+    work,
+    input.groups,
+    (group) => group.jobs.map((spec) => makeJob(work, spec, input.repeat === true)),
+    // A lone plain insert cannot be half done.
+    ({ jobs }) => jobs.length === 1 && isPlain(jobs[0] as JobSpec),
+  );
   const claimed =
     input.claim === undefined ? [] : claimReady(work, input.claim, input.repeat === true).claimed;
   return { groups, claimed };

@@ -1,22 +1,17 @@
-import type { GroupReply, RecordsInput, RecordsReply, SettingRecord } from '../../../engine.ts';
-import { dulyError, toPlainError } from '../../../errors.ts';
+import type { RecordsInput, RecordsReply, SettingRecord } from '../../../engine.ts';
+import { dulyError } from '../../../errors.ts';
 import { audit } from '../audit.ts';
 import { statements } from '../generated.ts';
+import { eachGroup } from '../groups.ts';
 import type { Work } from '../work.ts';
 
 type Operation = RecordsInput['groups'][number]['ops'][number];
 
 /** See the contract. */
 export function records(work: Work, input: RecordsInput): Omit<RecordsReply, 'now'> {
-  const groups = input.groups.map((group): GroupReply<SettingRecord[]> => {
-    try {
-      return { ok: true, items: work.attempt(() => group.ops.map((op) => operate(work, group.actor, op))) };
-    } catch (error) {
-      if ((error as { code?: string }).code === 'records_conflict')
-        return { ok: false, error: toPlainError(error) };
-      throw error;
-    }
-  });
+  const groups = eachGroup(work, input.groups, (group) =>
+    group.ops.map((op) => operate(work, group.actor, op)),
+  );
   return { groups };
 }
 

@@ -9,7 +9,6 @@ import type {
   FireGroup,
   FireInput,
   FireReply,
-  GroupReply,
   JobSlot,
   Origin,
   ScheduleChange,
@@ -20,10 +19,11 @@ import type {
   SlotsInput,
   SlotsReply,
 } from '../../../engine.ts';
-import { dulyError, toPlainError } from '../../../errors.ts';
+import { dulyError } from '../../../errors.ts';
 import type { JobStatus } from '../../../job.ts';
 import { audit } from '../audit.ts';
 import { statements } from '../generated.ts';
+import { eachGroup } from '../groups.ts';
 import { readLife } from '../life.ts';
 import type { Value, Work } from '../work.ts';
 import { cancelJob } from './change.ts';
@@ -64,19 +64,9 @@ function toScheduleRecord(row: ScheduleRow): ScheduleRecord {
 
 /** See the contract. */
 export function applySchedules(work: Work, input: ApplySchedulesInput): Omit<ApplySchedulesReply, 'now'> {
-  const groups = input.groups.map((group): GroupReply<AppliedSchedule> => {
-    try {
-      return {
-        ok: true,
-        items: work.attempt(() => group.changes.map((change) => apply(work, group.actor, change))),
-      };
-    } catch (error) {
-      const { code } = error as { code?: string };
-      if (code === 'group_refused' || code === 'records_conflict')
-        return { ok: false, error: toPlainError(error) };
-      throw error;
-    }
-  });
+  const groups = eachGroup(work, input.groups, (group) =>
+    group.changes.map((change) => apply(work, group.actor, change)),
+  );
   return { groups };
 }
 

@@ -1,16 +1,15 @@
 import type {
   GetExpiringInput,
   GetExpiringReply,
-  GroupReply,
   PutExpiringInput,
   PutExpiringItem,
   PutExpiringReply,
   RememberInput,
   RememberReply,
 } from '../../../engine.ts';
-import { toPlainError } from '../../../errors.ts';
 import { audit } from '../audit.ts';
 import { statements } from '../generated.ts';
+import { eachGroup } from '../groups.ts';
 import { readLife } from '../life.ts';
 import type { Work } from '../work.ts';
 import { cancelJob } from './change.ts';
@@ -26,18 +25,9 @@ type ValueChange = PutExpiringInput['groups'][number]['changes'][number];
 
 /** See the contract. */
 export function putExpiring(work: Work, input: PutExpiringInput): Omit<PutExpiringReply, 'now'> {
-  const groups = input.groups.map((group): GroupReply<PutExpiringItem> => {
-    try {
-      return {
-        ok: true,
-        items: work.attempt(() => group.changes.map((change) => put(work, group.actor, change))),
-      };
-    } catch (error) {
-      if ((error as { code?: string }).code === 'group_refused')
-        return { ok: false, error: toPlainError(error) };
-      throw error;
-    }
-  });
+  const groups = eachGroup(work, input.groups, (group) =>
+    group.changes.map((change) => put(work, group.actor, change)),
+  );
   return { groups };
 }
 
