@@ -8,7 +8,8 @@ export const statements = {
 WHERE position < ? ORDER BY position DESC LIMIT ?`,
     listSubject: `SELECT position, at, actor, action, subject, before, after, note FROM audit
 WHERE subject = ? AND position < ? ORDER BY position DESC LIMIT ?`,
-    prune: `DELETE FROM audit WHERE position IN (SELECT position FROM audit WHERE at < ? ORDER BY position LIMIT ?)`,
+    prune: `DELETE FROM audit WHERE position <= (
+  SELECT max(position) FROM (SELECT position, at FROM audit ORDER BY position LIMIT :limit) WHERE at < :before)`,
   },
   change: {
     askCancel: `UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, :now), cancelled_by = coalesce(cancelled_by, :actor),
@@ -32,12 +33,14 @@ FROM finished WHERE id = :id`,
     last: `SELECT coalesce(max(position), 0) AS position FROM changes`,
     lastEver: `SELECT coalesce(max(seq), 0) AS position FROM sqlite_sequence WHERE name = 'changes'`,
     first: `SELECT coalesce(min(position), 0) AS position FROM changes`,
-    prune: `DELETE FROM changes WHERE position IN (SELECT position FROM changes WHERE at < ? ORDER BY position LIMIT ?)`,
+    prune: `DELETE FROM changes WHERE position <= (
+  SELECT max(position) FROM (SELECT position, at FROM changes ORDER BY position LIMIT :limit) WHERE at < :before)`,
   },
   claim: {
-    nextLane: `SELECT version, queue FROM jobs INDEXED BY jobs_ready
-WHERE rank IS NOT NULL AND solo = ? AND type = ? AND (version, queue) > (?, ?) AND version <= ?
-ORDER BY version, queue LIMIT 1`,
+    nextVersion: `SELECT version FROM jobs INDEXED BY jobs_ready
+WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version > ? AND version <= ? ORDER BY version LIMIT 1`,
+    nextQueue: `SELECT queue FROM jobs INDEXED BY jobs_ready
+WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue > ? ORDER BY queue LIMIT 1`,
     heads: `SELECT seq, rank FROM jobs INDEXED BY jobs_ready
 WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue = ? ORDER BY rank, seq LIMIT ?`,
     take: `UPDATE jobs SET
@@ -155,6 +158,7 @@ FROM jobs WHERE seq = :seq`,
     reorderGate: `UPDATE gates SET order_at = ? WHERE kind = 'serial' AND job = ?`,
     gatesOf: `SELECT kind, ref FROM gates WHERE job = ? ORDER BY kind, ref`,
     removeGatesOf: `DELETE FROM gates WHERE job = ?`,
+    isAwaited: `SELECT 1 FROM gates WHERE kind IN ('dedupe', 'overlap', 'parent') AND ref = ? LIMIT 1`,
     openGates: `DELETE FROM gates WHERE kind IN ('dedupe', 'overlap', 'parent') AND ref = ? RETURNING job`,
     placeHolder: `SELECT job FROM places WHERE kind = 'serial' AND ref = ?`,
     takePlace: `INSERT INTO places (kind, ref, job) VALUES ('serial', ?, ?)`,
@@ -238,7 +242,7 @@ WHERE id = :id`,
     due: `SELECT * FROM schedules INDEXED BY schedules_due
 WHERE due_at IS NOT NULL AND due_at <= :now AND (lease_until IS NULL OR lease_until <= :steady)
 ORDER BY due_at LIMIT :limit`,
-    byToken: `SELECT * FROM schedules WHERE token = ? AND lease_until IS NOT NULL`,
+    byToken: `SELECT * FROM schedules INDEXED BY schedules_token WHERE token IS NOT NULL AND token = ?`,
     lease: `UPDATE schedules SET fence = :fence, lease_until = :leaseUntil, token = :token, node = :node
 WHERE id = :id AND (lease_until IS NULL OR lease_until <= :steady)`,
     nextDue: `SELECT min(due_at) AS at FROM schedules INDEXED BY schedules_due
@@ -516,6 +520,7 @@ CREATE TABLE schedules (
 );
 CREATE INDEX schedules_due ON schedules (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX schedules_name ON schedules (name, id);
+CREATE INDEX schedules_token ON schedules (token) WHERE token IS NOT NULL;
 CREATE INDEX schedules_waits ON schedules (waits_for) WHERE waits_for IS NOT NULL;
 
 -- The last generation of every schedule id ever used, so that a new life never reuses an old slot's identity.

@@ -209,9 +209,15 @@ export function finish(work: Work, row: LifeRow, ending: Ending): void {
 export function setFree(work: Work, row: LifeRow, status: TerminalStatus | 'deleted'): void {
   if (row.status === 'BLOCKED') work.run(statements.job.removeGatesOf, row.seq);
   if (row.dedupe_key !== null) passKeyOn(work, row, row.dedupe_key, status);
-  for (const { job } of work.all<{ job: number }>(statements.job.openGates, row.id)) gateOpened(work, job);
+  for (const { job } of gatesBehind(work, row.id)) gateOpened(work, job);
   leaveSerial(work, row);
   if (work.run(statements.job.wakeSchedules, work.now, row.id, work.now) > 0) work.hints.add('schedules');
+}
+
+/** Takes the gates away that waited for a job. Looks first: nearly always there are none, and a delete costs more. */
+function gatesBehind(work: Work, id: string): { job: number }[] {
+  if (work.get(statements.job.isAwaited, id) === undefined) return [];
+  return work.all<{ job: number }>(statements.job.openGates, id);
 }
 
 function gateOpened(work: Work, seq: number): void {

@@ -223,6 +223,7 @@ CREATE TABLE schedules (
 );
 CREATE INDEX schedules_due ON schedules (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX schedules_name ON schedules (name, id);
+CREATE INDEX schedules_token ON schedules (token) WHERE token IS NOT NULL;
 CREATE INDEX schedules_waits ON schedules (waits_for) WHERE waits_for IS NOT NULL;
 
 -- The last generation of every schedule id ever used, so that a new life never reuses an old slot's identity.

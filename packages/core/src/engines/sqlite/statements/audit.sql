@@ -10,4 +10,5 @@ SELECT position, at, actor, action, subject, before, after, note FROM audit
 WHERE subject = ? AND position < ? ORDER BY position DESC LIMIT ?
 
 -- name: prune
-DELETE FROM audit WHERE position IN (SELECT position FROM audit WHERE at < ? ORDER BY position LIMIT ?)
+DELETE FROM audit WHERE position <= (
+  SELECT max(position) FROM (SELECT position, at FROM audit ORDER BY position LIMIT :limit) WHERE at < :before)

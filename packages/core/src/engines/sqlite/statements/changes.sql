@@ -14,5 +14,7 @@ SELECT coalesce(max(seq), 0) AS position FROM sqlite_sequence WHERE name = 'chan
 -- name: first
 SELECT coalesce(min(position), 0) AS position FROM changes
 
+-- Positions and instants grow together, so only the oldest rows are looked at.
 -- name: prune
-DELETE FROM changes WHERE position IN (SELECT position FROM changes WHERE at < ? ORDER BY position LIMIT ?)
+DELETE FROM changes WHERE position <= (
+  SELECT max(position) FROM (SELECT position, at FROM changes ORDER BY position LIMIT :limit) WHERE at < :before)

@@ -1,10 +1,14 @@
 -- Taking work. A lane is (type, version, queue); its jobs stand in the index jobs_ready by rank.
 
--- The lanes of one type, by a loose scan: each step is one seek, however many jobs a lane holds.
--- name: nextLane
-SELECT version, queue FROM jobs INDEXED BY jobs_ready
-WHERE rank IS NOT NULL AND solo = ? AND type = ? AND (version, queue) > (?, ?) AND version <= ?
-ORDER BY version, queue LIMIT 1
+-- The lanes of one type, by a loose scan: each step is one seek, however many jobs a lane holds. Two statements, because SQLite
+-- would walk through all jobs of a version for (version, queue) > (?, ?).
+-- name: nextVersion
+SELECT version FROM jobs INDEXED BY jobs_ready
+WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version > ? AND version <= ? ORDER BY version LIMIT 1
+
+-- name: nextQueue
+SELECT queue FROM jobs INDEXED BY jobs_ready
+WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue > ? ORDER BY queue LIMIT 1
 
 -- name: heads
 SELECT seq, rank FROM jobs INDEXED BY jobs_ready

@@ -84,6 +84,9 @@ SELECT kind, ref FROM gates WHERE job = ? ORDER BY kind, ref
 -- name: removeGatesOf
 DELETE FROM gates WHERE job = ?
 
+-- name: isAwaited
+SELECT 1 FROM gates WHERE kind IN ('dedupe', 'overlap', 'parent') AND ref = ? LIMIT 1
+
 -- name: openGates
 DELETE FROM gates WHERE kind IN ('dedupe', 'overlap', 'parent') AND ref = ? RETURNING job
 

@@ -26,7 +26,7 @@ WHERE due_at IS NOT NULL AND due_at <= :now AND (lease_until IS NULL OR lease_un
 ORDER BY due_at LIMIT :limit
 
 -- name: byToken
-SELECT * FROM schedules WHERE token = ? AND lease_until IS NOT NULL
+SELECT * FROM schedules INDEXED BY schedules_token WHERE token IS NOT NULL AND token = ?
 
 -- name: lease
 UPDATE schedules SET fence = :fence, lease_until = :leaseUntil, token = :token, node = :node

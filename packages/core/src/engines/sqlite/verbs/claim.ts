@@ -155,22 +155,25 @@ function findLanes(
 ): Lane[] {
   const lanes: Lane[] = [];
   for (const { type, version: highest } of tasks) {
-    let last = { version: -1, queue: '' };
-    for (;;) {
-      const next = work.get<{ version: number; queue: string }>(
-        statements.claim.nextLane,
-        level,
-        type,
-        last.version,
-        last.queue,
-        highest,
-      );
+    for (let version = -1; ; ) {
+      const next = work.get<{ version: number }>(statements.claim.nextVersion, level, type, version, highest);
       if (next === undefined) break;
-      if (isOpen(next.queue)) lanes.push({ type, ...next });
-      last = next;
+      version = next.version;
+      for (const queue of queuesOf(work, level, type, version)) {
+        if (isOpen(queue)) lanes.push({ type, version, queue });
+      }
     }
   }
   return lanes;
+}
+
+function* queuesOf(work: Work, level: number, type: string, version: number): Iterable<string> {
+  for (let queue = ''; ; ) {
+    const next = work.get<{ queue: string }>(statements.claim.nextQueue, level, type, version, queue);
+    if (next === undefined) return;
+    queue = next.queue;
+    yield queue;
+  }
 }
 
 interface Head {

@@ -1,0 +1,52 @@
+// Not part of the shared suite: how SQLite runs the statements. Claim cost must not depend on how many jobs there are.
+import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { migrations, statements } from '../../../src/engines/sqlite/generated.ts';
+
+/** Statements that may read a whole table, each with the reason. */
+const scans: Record<string, string> = {
+  'audit.prune': 'reads the oldest rows only, up to its limit',
+  'changes.prune': 'reads the oldest rows only, up to its limit',
+  'claim.byToken': 'reads the few jobs that run, and only after an unknown outcome',
+  'clock.endScheduleLeases': 'once per boot of the machine',
+  'clock.endLocks': 'once per boot of the machine',
+  'clock.forgetBoots': 'a row per boot',
+  'counts.ready': 'stops at its cap',
+  'counts.waiting': 'stops at its cap',
+  'counts.running': 'stops at its cap',
+  'counts.blocked': 'stops at its cap',
+  'counts.dead': 'stops at its cap',
+  'counts.finished': 'stops at its cap',
+  'counts.lanes': 'stops at its cap',
+  'lock.prune': 'locks are few, and it stops at its limit',
+  'node.forget': 'a row per process',
+  'node.list': 'a row per process',
+};
+
+const database = new DatabaseSync(':memory:');
+for (const { sql } of migrations) database.exec(sql);
+
+const named = Object.entries(statements).flatMap(([file, parts]) =>
+  Object.entries(parts as Record<string, string>).map(([name, sql]) => [`${file}.${name}`, sql] as const),
+);
+
+function planOf(sql: string): string {
+  const steps = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
+  return steps.map((step) => String(step['detail'])).join('; ');
+}
+
+test('every statement goes by an index, but for those that say why they need not', () => {
+  const found = named.filter(([, sql]) => /\bSCAN\b|TEMP B-TREE/.test(planOf(sql))).map(([name]) => name);
+  assert.deepEqual(found.sort(), Object.keys(scans).sort());
+});
+
+// SQLite says SEARCH also where it seeks by the first columns only and then walks. A loose scan must use all of them.
+test('the steps of a loose scan seek by every column they compare', () => {
+  const { claim } = statements;
+  assert.match(planOf(claim.nextVersion), /jobs_ready \(solo=\? AND type=\? AND version>\? AND version<\?\)/);
+  assert.match(planOf(claim.nextQueue), /jobs_ready \(solo=\? AND type=\? AND version=\? AND queue>\?\)/);
+  assert.match(planOf(claim.heads), /jobs_ready \(solo=\? AND type=\? AND version=\? AND queue=\?/);
+  assert.match(planOf(statements.job.promotable), /jobs_waiting \(type=\? AND due_at<\?\)/);
+  assert.match(planOf(statements.job.nextWaitingType), /jobs_waiting \(type>\?\)/);
+});
