@@ -95,6 +95,8 @@ export interface JobSlot {
   fireId: string;
   /** Told to the handler: covers, previous and next slot, zone. Opaque to the engine. */
   details: JsonText | null;
+  /** Runs beside the others: it is no `ActiveRun` and does not count for overlap. Left out: false. */
+  allow?: boolean;
 }
 
 /** One promise, as the client hands it in. */
@@ -535,6 +537,11 @@ export type ScheduleChange =
       /** Ledger rows decided by this very change (a resume that decides the held slots). */
       slots: SlotRow[];
       jobs: JobSpec[];
+      /** Other runs that an overlap policy ends, before the jobs are made. Left out: none. */
+      cancel?: FireGroup['cancel'];
+      tell?: FireGroup['tell'];
+      /** For the audit row. Left out: none. */
+      note?: string | null;
     }
   | {
       op: 'delete';
@@ -542,6 +549,8 @@ export type ScheduleChange =
       expectVersion: number;
       /** Cancels its unstarted jobs; running ones finish; the ledger stays. */
       action: string;
+      /** For the audit row. Left out: none. */
+      note?: string | null;
     };
 
 /** Makes, edits and deletes schedules. */
@@ -594,6 +603,7 @@ export interface ClaimedSchedule extends ScheduleRecord {
 /** The answer to `claimSchedules`. */
 export interface ClaimSchedulesReply extends Reply {
   schedules: ClaimedSchedule[];
+  /** The next instant at which a schedule falls due, or the lease of one that is being decided ends; null: none. */
   nextDueAt: number | null;
   more: boolean;
 }
@@ -623,6 +633,8 @@ export interface FireGroup {
   jobs: JobSpec[];
   /** Other runs that an overlap policy ends. */
   cancel: { id: string; mode: 'ask' | 'terminate' }[];
+  /** New slot details of runs that have not started; one that has keeps its own. Left out: none. */
+  tell?: { id: string; details: JsonText }[];
 }
 
 /** Writes slots, inserts jobs and moves the cursor, all or nothing per schedule. */

@@ -5,6 +5,7 @@ import {
   fireGroup,
   freshId,
   hour,
+  jobSlot,
   jobSpec,
   minute,
   scheduleClaim,
@@ -63,6 +64,7 @@ async function makeWaiting(engine: Engine, waitsFor: string): Promise<string> {
 /** What the verbs of schedules promise. */
 export function scheduleTests(test: DefineTest): void {
   applyTests(test);
+  applyRunTests(test);
   claimTests(test);
   fireTests(test);
   waitTests(test);
@@ -249,6 +251,31 @@ function applyTests(test: DefineTest): void {
   });
 }
 
+function applyRunTests(test: DefineTest): void {
+  test('a change ends other runs before it makes its own, and its note is in the audit', async ({
+    engine,
+  }) => {
+    const claimed = await makeClaimed(engine);
+    const old = slotJob(claimed.id, t0);
+    assert.equal(await fire(engine, fireGroup(claimed, { jobs: [old] })), 'fired');
+    const record = await readSchedule(engine, claimed.id);
+    const job = slotJob(claimed.id, t0 + 1, { origin: 'trigger' });
+    const put = schedulePut({
+      id: claimed.id,
+      expectVersion: record?.version ?? null,
+      action: 'trigger',
+      note: 'by hand',
+      jobs: [job],
+      cancel: [{ id: old.id, mode: 'terminate' }],
+    });
+    await applySchedules(engine, [put], t0 + 1);
+    assert.equal(await statusOf(engine, old.id), 'CANCELLED');
+    assert.equal(await statusOf(engine, job.id), 'PENDING');
+    const [row] = await auditOf(engine, `schedule:${claimed.id}`);
+    assert.deepEqual([row?.action, row?.note], ['trigger', 'by hand']);
+  });
+}
+
 function claimTests(test: DefineTest): void {
   test('due schedules are leased, others are not, and the next due instant is named', async ({ engine }) => {
     const [due, now, later, never] = [
@@ -282,6 +309,15 @@ function claimTests(test: DefineTest): void {
     const next = only((await engine.claimSchedules(scheduleClaim({ now: t0 + 3 * second }))).schedules);
     assert.equal(next.id, put.id);
     assert.ok(next.fence > first.fence);
+  });
+
+  test('the end of a lease is named: whoever holds it may be dead', async ({ engine }) => {
+    await applySchedules(engine, [schedulePut(), schedulePut({ dueAt: t0 + hour })]);
+    const first = await engine.claimSchedules(scheduleClaim({ leaseMs: 3 * second }));
+    assert.equal(first.schedules.length, 1);
+    assert.equal(first.nextDueAt, t0 + 3 * second);
+    const other = await engine.claimSchedules(scheduleClaim({ now: t0 + second }));
+    assert.deepEqual([other.schedules, other.nextDueAt], [[], t0 + 3 * second]);
   });
 
   test('the same token answers with the same schedules', async ({ engine }) => {
@@ -330,6 +366,18 @@ function claimTests(test: DefineTest): void {
       [running, ...jobs.slice(2, 11)].map(({ id }) => id),
     );
   });
+
+  test('a run that was told to run beside others is not among the unfinished ones', async ({ engine }) => {
+    const claimed = await makeClaimed(engine);
+    const counted = slotJob(claimed.id, t0);
+    const beside = slotJob(claimed.id, t0, {
+      origin: 'trigger',
+      slot: jobSlot(claimed.id, null, { allow: true }),
+    });
+    assert.equal(await fire(engine, fireGroup(claimed, { jobs: [beside, counted], dueAt: t0 })), 'fired');
+    const next = await claimSchedule(engine, claimed.id, t0 + 1);
+    assert.deepEqual([next.active.map(({ id }) => id), next.activeCount], [[counted.id], 1]);
+  });
 }
 
 function fireTests(test: DefineTest): void {
@@ -355,6 +403,21 @@ function fireTests(test: DefineTest): void {
     const made = await read(engine, job.id);
     assert.deepEqual([made.status, made.origin, made.slot], ['PENDING', 'schedule', job.slot]);
     assert.deepEqual(await dueIds(engine, t0 + 1), [claimed.id], 'nobody has to wait for the lease to end');
+  });
+
+  test('a run that waits is told what changed; one that has started keeps what it was told', async ({
+    engine,
+  }) => {
+    const claimed = await makeClaimed(engine);
+    const [first, second] = [slotJob(claimed.id, t0 - 1), slotJob(claimed.id, t0)];
+    assert.equal(await fire(engine, fireGroup(claimed, { jobs: [first, second], dueAt: t0 })), 'fired');
+    const running = await claimOne(engine, { limit: 1 });
+    assert.equal(running.id, first.id);
+    const next = await claimSchedule(engine, claimed.id);
+    const tell = [first, second].map(({ id }) => ({ id, details: '{"covers":2}' }));
+    assert.equal(await fire(engine, fireGroup(next, { tell })), 'fired');
+    assert.equal((await read(engine, first.id)).slot?.details, null);
+    assert.deepEqual((await read(engine, second.id)).slot, { ...second.slot, details: '{"covers":2}' });
   });
 
   test('a fire at another version is a conflict and writes nothing', async ({ engine }) => {

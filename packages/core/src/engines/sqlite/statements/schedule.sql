@@ -36,6 +36,11 @@ WHERE id = :id AND (lease_until IS NULL OR lease_until <= :steady)
 SELECT min(due_at) AS at FROM schedules INDEXED BY schedules_due
 WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= :steady)
 
+-- Leased ones are few: those that a node decides at this moment, and those of a node that died.
+-- name: nextLeaseEnd
+SELECT min(lease_until) AS at FROM schedules INDEXED BY schedules_token
+WHERE token IS NOT NULL AND lease_until > :steady AND due_at IS NOT NULL
+
 -- name: fire
 UPDATE schedules SET state = :state, due_at = :due, waits_for = :waitsFor, version = version + 1, updated_at = :now,
   lease_until = NULL, token = NULL, node = NULL
@@ -43,13 +48,17 @@ WHERE id = :id AND version = :version AND fence = :fence
 
 -- name: active
 SELECT id, status, slot, origin, due_at, cancel_requested_at FROM jobs INDEXED BY jobs_schedule
-WHERE schedule_id = ? ORDER BY seq LIMIT 10
+WHERE schedule_id = ? AND json_extract(slot, '$.allow') IS NOT 1 ORDER BY seq LIMIT 10
 
 -- name: activeCount
-SELECT count(*) AS count FROM jobs INDEXED BY jobs_schedule WHERE schedule_id = ?
+SELECT count(*) AS count FROM jobs INDEXED BY jobs_schedule
+WHERE schedule_id = ? AND json_extract(slot, '$.allow') IS NOT 1
 
 -- name: unstarted
 SELECT id FROM jobs INDEXED BY jobs_schedule WHERE schedule_id = ? AND started_at IS NULL
+
+-- name: tell
+UPDATE jobs SET slot = json_set(slot, '$.details', ?) WHERE id = ? AND started_at IS NULL
 
 -- name: addSlot
 INSERT INTO slots (schedule_id, generation, from_at, to_at, count, decision, reason, node, job_id, decided_at)

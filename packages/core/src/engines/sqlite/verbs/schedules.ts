@@ -89,7 +89,8 @@ function apply(work: Work, actor: string, change: ScheduleChange): AppliedSchedu
       if (job !== undefined) cancelJob(work, job, 'ask', { actor, note: `schedule ${change.action}` });
     }
     work.run(statements.schedule.delete, change.id);
-    audit(work, { actor, action: change.action, subject, before: auditOf(row), after: null, note: null });
+    const note = change.note ?? null;
+    audit(work, { actor, action: change.action, subject, before: auditOf(row), after: null, note });
     return { id: change.id, version: row.version, generation: row.generation };
   }
   const values = {
@@ -112,8 +113,10 @@ function apply(work: Work, actor: string, change: ScheduleChange): AppliedSchedu
   } else {
     work.run(statements.schedule.update, values);
   }
+  endOthers(work, change.cancel ?? [], actor);
   for (const job of change.jobs) makeJob(work, job, false);
   for (const slot of change.slots) addSlot(work, change.id, generation, slot);
+  tell(work, change.tell ?? []);
   const after = work.get<ScheduleRow>(statements.schedule.read, change.id) as ScheduleRow;
   audit(work, {
     actor,
@@ -121,7 +124,7 @@ function apply(work: Work, actor: string, change: ScheduleChange): AppliedSchedu
     subject,
     before: before === undefined ? null : auditOf(before),
     after: auditOf(after),
-    note: null,
+    note: change.note ?? null,
   });
   return { id: change.id, version: after.version, generation };
 }
@@ -148,8 +151,16 @@ export function claimSchedules(work: Work, input: ClaimSchedulesInput): Omit<Cla
     const fence = again.length > 0 ? row.fence : lease(work, row, input);
     if (fence !== null) schedules.push(toClaimed(work, row, fence));
   }
-  const nextDueAt = work.get<{ at: number | null }>(statements.schedule.nextDue, { steady })?.at ?? null;
-  return { schedules, nextDueAt, more: wanted.length >= input.limit && input.ids === null };
+  return { schedules, nextDueAt: nextDueAt(work), more: wanted.length >= input.limit && input.ids === null };
+}
+
+/** Also when a lease ends: whoever holds it may be dead, and then somebody else must decide. */
+function nextDueAt(work: Work): number | null {
+  const { now, steady } = work;
+  const free = work.get<{ at: number | null }>(statements.schedule.nextDue, { steady })?.at ?? null;
+  const leased = work.get<{ at: number | null }>(statements.schedule.nextLeaseEnd, { steady })?.at ?? null;
+  if (leased === null) return free;
+  return Math.min(free ?? Number.POSITIVE_INFINITY, now + (leased - steady));
 }
 
 function lease(work: Work, row: ScheduleRow, { token, node, leaseMs }: ClaimSchedulesInput): number | null {
@@ -211,12 +222,10 @@ export function fire(work: Work, input: FireInput): Omit<FireReply, 'now'> {
 }
 
 function fireGroup(work: Work, row: ScheduleRow, group: FireGroup, node: string): void {
-  for (const { id, mode } of group.cancel) {
-    const job = readLife(work, id);
-    if (job !== undefined) cancelJob(work, job, mode, { actor: node, note: 'overlap policy' });
-  }
+  endOthers(work, group.cancel, node);
   for (const job of group.jobs) makeJob(work, job, false);
   for (const slot of group.slots) addSlot(work, row.id, row.generation, slot);
+  tell(work, group.tell ?? []);
   // Last: a job made or ended above must not leave the schedule waiting for something that is over already.
   work.run(statements.schedule.fire, {
     id: row.id,
@@ -228,6 +237,18 @@ function fireGroup(work: Work, row: ScheduleRow, group: FireGroup, node: string)
     now: work.now,
   });
   work.hints.add('schedules');
+}
+
+function endOthers(work: Work, others: FireGroup['cancel'], actor: string): void {
+  for (const { id, mode } of others) {
+    const job = readLife(work, id);
+    if (job !== undefined) cancelJob(work, job, mode, { actor, note: 'overlap policy' });
+  }
+}
+
+/** Gives runs that wait behind others their new details; one that has started meanwhile keeps what it was told. */
+function tell(work: Work, told: NonNullable<FireGroup['tell']>): void {
+  for (const { id, details } of told) work.run(statements.schedule.tell, details, id);
 }
 
 /** Whether a schedule would wait for a job that is over already. */
