@@ -20,9 +20,20 @@ export const errorCodes = {
   invalid_cursor: 'A cursor was not made by this list.',
   dedupe_conflict: 'A dedupe key is used in two ways that contradict each other.',
   records_conflict: 'A record was changed by someone else since it was read.',
+  policy_conflict: 'Two policies of a schedule contradict each other.',
+  backfill_too_large: 'A backfill would make too many jobs at once.',
   config_invalid: 'The configuration cannot be used.',
   config_not_found: 'The configuration file does not exist.',
   usage: 'The command was called wrongly.',
+
+  // Rules of schedules
+  invalid_cron: 'A cron expression could not be read, or can never fire.',
+  invalid_timezone: 'There is no time zone of this name.',
+  invalid_rule: 'A rule is not one that Duly knows, or contradicts itself.',
+  invalid_rrule: 'A recurrence rule could not be read.',
+  rrule_library_missing: 'Recurrence rules need a package that is not installed.',
+  rule_never_fires: 'A rule has no slot at all.',
+  everything_excluded: 'What a rule excludes leaves none of its slots.',
 
   // Jobs
   job_not_found: 'No job has this id.',
