@@ -3,7 +3,7 @@ import type { JobRecord } from './engine.ts';
 import { dulyError } from './errors.ts';
 import { isTerminal } from './job.ts';
 import type { Parts } from './parts.ts';
-import { isUnknownOutcome } from './pipe.ts';
+import { isStoreTrouble } from './pipe.ts';
 
 /** Waits for the end of jobs, any number of them with one question to the store at a time. */
 export interface FinishWatch {
@@ -114,7 +114,7 @@ export function createFinishWatch(parts: Parts, clock: Clock, { follows = true }
         try {
           await follow();
         } catch (error) {
-          if (!isUnknownOutcome(error)) {
+          if (!isStoreTrouble(error)) {
             failAll(error);
             break;
           }

@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts';
-import { isDulyError } from './errors.ts';
+import { type ErrorCode, isDulyError } from './errors.ts';
 import type { Random } from './random.ts';
 
 /** What a pipe is made of. */
@@ -40,9 +40,22 @@ interface Waiting<Item, Result> {
 const repeatMax = 6;
 const firstDelayMs = 50;
 
-/** Whether a call that failed so may have taken effect, or will if it is made again. */
+/** Whether a call that failed so may have taken effect all the same. A store that was busy or full surely did nothing. */
 export function isUnknownOutcome(error: unknown): boolean {
-  return isDulyError(error, 'store_busy') || isDulyError(error, 'store_unavailable');
+  return isDulyError(error, 'store_unavailable');
+}
+
+const passing: readonly ErrorCode[] = [
+  'store_unavailable',
+  'store_busy',
+  'store_locked_by_user_transaction',
+  'store_full',
+  'store_read_only',
+];
+
+/** Whether a call failed because of the store's state and not because of what it asked: the same call may go through later. */
+export function isStoreTrouble(error: unknown): boolean {
+  return passing.some((code) => isDulyError(error, code));
 }
 
 /** Makes a pipe. One send is on its way at a time, so items arrive in the order they were handed in. */

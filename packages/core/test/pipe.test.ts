@@ -33,7 +33,7 @@ function setup(options: Partial<PipeOptions<number, string>> = {}) {
   return { clock, pipe, sends, waiting, next };
 }
 
-const busy = () => dulyError('store_busy', { message: 'The store is busy.' });
+const away = () => dulyError('store_unavailable', { message: 'The store is away.' });
 
 test('a burst of 1,000 calls made in one turn travels in one send', async () => {
   const { pipe, sends, next } = setup();
@@ -95,7 +95,7 @@ test('a failing send rejects only its own items', async () => {
 test('a send of unknown outcome is repeated with the same items, marked as a repeat', async () => {
   const { pipe, sends, next, clock } = setup();
   const result = pipe.push(1);
-  (await next()).fail(busy());
+  (await next()).fail(away());
   await clock.settle();
   void pipe.push(2);
   await clock.advance(50);

@@ -3,7 +3,7 @@ import type { ClaimedJob, ClaimRequest, Engine, ExchangeReply, Settlement } from
 import { createEvents, type Events } from '../events.ts';
 import { createIds } from '../ids.ts';
 import { createLoop } from '../loop.ts';
-import { isUnknownOutcome } from '../pipe.ts';
+import { isStoreTrouble } from '../pipe.ts';
 import type { Random } from '../random.ts';
 import type { ResolvedTask } from '../task.ts';
 import { type Attempt, startAttempt } from './attempt.ts';
@@ -116,6 +116,7 @@ export function createWorker(options: WorkerOptions): Worker {
   let waitTimer: Timer | null = null;
   /** Places promised to claims that are on their way. */
   let reserved = 0;
+  let isPassSkipped = false;
   const outbox: Outgoing[] = [];
   /** Decided attempts whose last report is still on its way. */
   let finishing = 0;
@@ -132,7 +133,11 @@ export function createWorker(options: WorkerOptions): Worker {
 
   async function pass(): Promise<number> {
     const exchange = unanswered ?? compose();
-    if (exchange === null) return maxSleepMs();
+    if (exchange === null) {
+      // Every place is promised to a claim that travels with an enqueue. Whatever woke us is looked at once that has its answer.
+      isPassSkipped = reserved > 0;
+      return maxSleepMs();
+    }
     sent = exchange;
     let reply: ExchangeReply;
     try {
@@ -194,7 +199,8 @@ export function createWorker(options: WorkerOptions): Worker {
 
   /** After a failed exchange: repeat it as it was, or, if it was refused, find out what for. */
   function fail(exchange: Exchange, error: unknown): void {
-    if (isUnknownOutcome(error)) {
+    // What a full or locked store refused today it takes tomorrow; outcomes are not thrown away for that.
+    if (isStoreTrouble(error)) {
       unanswered = { ...exchange, repeat: true };
       return;
     }
@@ -466,6 +472,10 @@ export function createWorker(options: WorkerOptions): Worker {
     accept(offer, claimed) {
       reserved -= offer.limit;
       takeClaimed(claimed, false);
+      if (isPassSkipped) {
+        isPassSkipped = false;
+        loop.wake();
+      }
       changed();
     },
     drain({ limitMs }) {

@@ -780,15 +780,32 @@ test('free places are offered to an enqueue, and what it brings starts at once',
   const offer = worker.offer();
   assert.ok(offer);
   assert.equal(worker.offer(), null, 'places are promised once');
-  const before = store.door.counts().exchange;
   const job = store.spec(work, null);
   const started = worker.events.next('started');
   const reply = await store.engine.enqueue({ groups: [{ jobs: [job] }], claim: offer });
+  assert.equal(reply.claimed[0]?.id, job.id, 'one commit brought it here');
   worker.accept(offer, reply.claimed);
   assert.equal((await started).job.id, job.id);
-  assert.equal(store.door.counts().exchange, before, 'one commit brought it here');
   await store.clock.settle();
   assert.equal((await store.job(job.id)).status, 'COMPLETED');
+});
+
+test('a hint that comes while every place is offered is followed once the offer has its answer', async (t) => {
+  const store = await setup(t);
+  const [long, later] = [task('long', () => new Promise(() => {})), task('later', () => 'punctual')];
+  const { worker } = store.start([long, later]);
+  await store.clock.settle();
+  const offer = worker.offer();
+  assert.ok(offer);
+  // Another process makes a job for later; the hint finds no free place here, and a long job takes one for good.
+  const soon = store.spec(later, null, { due: { inMs: 800 } });
+  await store.engine.enqueue({ groups: [{ jobs: [soon] }] });
+  await store.clock.settle();
+  const reply = await store.engine.enqueue({ groups: [{ jobs: [store.spec(long, null)] }], claim: offer });
+  worker.accept(offer, reply.claimed);
+  await store.clock.settle();
+  await store.clock.advance(800);
+  assert.equal((await store.job(soon.id)).status, 'COMPLETED');
 });
 
 test('a listener that throws does not disturb the worker', async (t) => {

@@ -163,7 +163,10 @@ FROM jobs WHERE seq = :seq`,
     placeHolder: `SELECT job FROM places WHERE kind = 'serial' AND ref = ?`,
     takePlace: `INSERT INTO places (kind, ref, job) VALUES ('serial', ?, ?)`,
     leavePlace: `DELETE FROM places WHERE kind = 'serial' AND ref = ? AND job = ?`,
-    nextInLine: `SELECT job AS seq FROM gates WHERE kind = 'serial' AND ref = ? ORDER BY order_at, job LIMIT 1`,
+    unpromotedOfSerial: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, serial, percent
+FROM jobs INDEXED BY jobs_serial
+WHERE serial IS NOT NULL AND serial = :serial AND tenant IS :tenant AND status = 'SCHEDULED' AND due_at <= :now AND seq <> :seq`,
+    nextInLine: `SELECT job AS seq, order_at FROM gates WHERE kind = 'serial' AND ref = ? ORDER BY order_at, job LIMIT 1`,
     removeSerialGate: `DELETE FROM gates WHERE kind = 'serial' AND ref = ? AND job = ?`,
     wakeSchedules: `UPDATE schedules SET due_at = ? WHERE waits_for = ? AND (due_at IS NULL OR due_at > ?)`,
     promotable: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, serial, percent
@@ -248,7 +251,7 @@ WHERE id = :id AND (lease_until IS NULL OR lease_until <= :steady)`,
     nextDue: `SELECT min(due_at) AS at FROM schedules INDEXED BY schedules_due
 WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= :steady)`,
     nextLeaseEnd: `SELECT min(lease_until) AS at FROM schedules INDEXED BY schedules_token
-WHERE token IS NOT NULL AND lease_until > :steady AND due_at IS NOT NULL`,
+WHERE token IS NOT NULL AND token <> :token AND lease_until > :steady AND due_at IS NOT NULL`,
     fire: `UPDATE schedules SET state = :state, due_at = :due, waits_for = :waitsFor, version = version + 1, updated_at = :now,
   lease_until = NULL, token = NULL, node = NULL
 WHERE id = :id AND version = :version AND fence = :fence`,

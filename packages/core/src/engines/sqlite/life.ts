@@ -73,16 +73,38 @@ export type WaitingRow = Pick<
 
 /** A due job whose other gates are open: takes its serial place if it has one, and is ready; or waits for the place. */
 export function enter(work: Work, row: WaitingRow, event: string): JobStatus {
-  if (row.serial !== null && row.status !== 'RETRYING') {
-    const ref = serialRef(row.tenant, row.serial);
-    const holder = work.get<{ job: number }>(statements.job.placeHolder, ref);
-    if (holder === undefined) work.run(statements.job.takePlace, ref, row.seq);
-    else if (holder.job !== row.seq) {
-      work.run(statements.job.addGate, 'serial', ref, row.due_at, row.seq);
-      return place(work, row, { status: 'BLOCKED', ready: false, event: 'gate-shut' });
-    }
+  if (row.serial === null || row.status === 'RETRYING') return makeReady(work, row, event);
+  const ref = serialRef(row.tenant, row.serial);
+  const holder = work.get<{ job: number }>(statements.job.placeHolder, ref);
+  if (holder?.job === row.seq) return makeReady(work, row, event);
+  lineUp(work, { tenant: row.tenant, serial: row.serial, seq: row.seq });
+  if (holder === undefined && !hasEarlier(work, ref, row.due_at, row.seq)) {
+    work.run(statements.job.takePlace, ref, row.seq);
+    return makeReady(work, row, event);
   }
+  work.run(statements.job.addGate, 'serial', ref, row.due_at, row.seq);
+  place(work, row, { status: 'BLOCKED', ready: false, event: 'gate-shut' });
+  if (holder === undefined) seatNext(work, ref);
+  return 'BLOCKED';
+}
+
+function makeReady(work: Work, row: WaitingRow, event: string): JobStatus {
   return place(work, row, { status: row.status === 'RETRYING' ? 'RETRYING' : 'PENDING', ready: true, event });
+}
+
+/** Puts the due jobs of a serial key that nobody has promoted yet in line; `seq` is the one that comes just now, or -1. */
+export function lineUp(work: Work, key: { tenant: string | null; serial: string; seq: number }): void {
+  const ref = serialRef(key.tenant, key.serial);
+  for (const row of work.all<WaitingRow>(statements.job.unpromotedOfSerial, { ...key, now: work.now })) {
+    work.run(statements.job.addGate, 'serial', ref, row.due_at, row.seq);
+    place(work, row, { status: 'BLOCKED', ready: false, event: 'gate-shut' });
+  }
+}
+
+/** Whether somebody in line for a place was due earlier, or at the same instant and made before. */
+export function hasEarlier(work: Work, ref: string, dueAt: number, seq: number): boolean {
+  const first = work.get<{ seq: number; order_at: number }>(statements.job.nextInLine, ref);
+  return first !== undefined && (first.order_at < dueAt || (first.order_at === dueAt && first.seq < seq));
 }
 
 /** Puts a live job into a waiting status. `ready`: it may be taken. */
@@ -111,13 +133,20 @@ export function leaveSerial(work: Work, row: Pick<LifeRow, 'seq' | 'serial' | 't
   if (row.serial === null) return;
   const ref = serialRef(row.tenant, row.serial);
   if (work.run(statements.job.leavePlace, ref, row.seq) === 0) return;
+  lineUp(work, { tenant: row.tenant, serial: row.serial, seq: row.seq });
+  seatNext(work, ref);
+}
+
+/** Gives a free place to the first in line that is due. */
+export function seatNext(work: Work, ref: string): void {
   for (;;) {
     const next = work.get<{ seq: number }>(statements.job.nextInLine, ref);
     if (next === undefined) return;
     work.run(statements.job.removeSerialGate, ref, next.seq);
     const waiting = work.get<LifeRow>(statements.job.lifeBySeq, next.seq) as LifeRow;
     if (waiting.due_at <= work.now) {
-      enter(work, waiting, 'gate-open');
+      work.run(statements.job.takePlace, ref, waiting.seq);
+      makeReady(work, waiting, 'gate-open');
       return;
     }
     // It was moved to later while it stood in line; the place is for whoever is due.
@@ -141,7 +170,11 @@ export function promote(
   // Of several types that want one serial place the earliest due gets it.
   rows.sort((a, b) => a.due_at - b.due_at || a.seq - b.seq);
   const isHinted = work.hints.has('jobs');
-  for (const row of rows) enter(work, row, 'due');
+  for (const row of rows) {
+    // An earlier one of this list may have put it in line, or seated it, with the others of its serial key.
+    const isMoved = row.serial !== null && readLife(work, row.id)?.status !== row.status;
+    if (!isMoved) enter(work, row, 'due');
+  }
   // Every node knows the next due instant and wakes by itself: no hint for what was to be expected.
   if (!isHinted) work.hints.delete('jobs');
   return { count: rows.length, isAll };

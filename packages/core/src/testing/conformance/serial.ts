@@ -132,6 +132,27 @@ export function serialTests(test: DefineTest): void {
     assert.equal((await claimOne(engine, { tasks }, t0 + minute)).id, later);
   });
 
+  test('one that is made now stands behind those that fell due while nobody looked', async ({ engine }) => {
+    const { id: second_ } = await make(engine, serial({ due: { at: t0 + 2 } }));
+    const { id: first } = await make(engine, serial({ due: { at: t0 + 1 } }));
+    const { id: third } = await make(engine, serial({ due: { at: t0 + minute } }), t0 + minute);
+    for (const id of [first, second_, third]) {
+      const lease = await claimOne(engine, {}, t0 + minute);
+      assert.equal(lease.id, id);
+      assert.deepEqual(await claim(engine, {}, t0 + minute), []);
+      await finish(engine, lease, 'COMPLETED', {}, t0 + minute);
+    }
+  });
+
+  test('a place that is given up goes to the earliest due, promoted or not', async ({ engine }) => {
+    const holder = await makeRunning(engine, serial(), t0, { leaseMs: hour });
+    const { id: inLine } = await make(engine, serial({ due: { at: t0 + 5 } }), t0 + 5);
+    const { id: unseen } = await make(engine, serial({ due: { at: t0 + 3 } }), t0 + 2);
+    await finish(engine, holder, 'COMPLETED', {}, t0 + minute);
+    assert.equal((await claimOne(engine, {}, t0 + minute)).id, unseen);
+    assert.equal(await statusOf(engine, inLine), 'BLOCKED');
+  });
+
   test('of several types that a sweep finds due the earliest due gets the place', async ({ engine }) => {
     const { id: later } = await make(engine, serial({ type: 'a', due: { at: t0 + 2 } }));
     const { id: earlier } = await make(engine, serial({ type: 'b', due: { at: t0 + 1 } }));

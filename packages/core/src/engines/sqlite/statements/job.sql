@@ -99,9 +99,15 @@ INSERT INTO places (kind, ref, job) VALUES ('serial', ?, ?)
 -- name: leavePlace
 DELETE FROM places WHERE kind = 'serial' AND ref = ? AND job = ?
 
+-- Jobs of a key that are due and that nobody has promoted yet: after downtime they stand before whoever comes now.
+-- name: unpromotedOfSerial
+SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, serial, percent
+FROM jobs INDEXED BY jobs_serial
+WHERE serial IS NOT NULL AND serial = :serial AND tenant IS :tenant AND status = 'SCHEDULED' AND due_at <= :now AND seq <> :seq
+
 -- Who waits for the place: the earliest due first, then the one made first.
 -- name: nextInLine
-SELECT job AS seq FROM gates WHERE kind = 'serial' AND ref = ? ORDER BY order_at, job LIMIT 1
+SELECT job AS seq, order_at FROM gates WHERE kind = 'serial' AND ref = ? ORDER BY order_at, job LIMIT 1
 
 -- name: removeSerialGate
 DELETE FROM gates WHERE kind = 'serial' AND ref = ? AND job = ?

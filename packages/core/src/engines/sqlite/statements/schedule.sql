@@ -39,7 +39,7 @@ WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= :steady)
 -- Leased ones are few: those that a node decides at this moment, and those of a node that died.
 -- name: nextLeaseEnd
 SELECT min(lease_until) AS at FROM schedules INDEXED BY schedules_token
-WHERE token IS NOT NULL AND lease_until > :steady AND due_at IS NOT NULL
+WHERE token IS NOT NULL AND token <> :token AND lease_until > :steady AND due_at IS NOT NULL
 
 -- name: fire
 UPDATE schedules SET state = :state, due_at = :due, waits_for = :waitsFor, version = version + 1, updated_at = :now,

@@ -3,7 +3,17 @@ import { dulyError } from '../../../errors.ts';
 import type { JobStatus } from '../../../job.ts';
 import { statements } from '../generated.ts';
 import { eachGroup } from '../groups.ts';
-import { enter, type LifeRow, leaveSerial, place, readLife, serialRef } from '../life.ts';
+import {
+  enter,
+  hasEarlier,
+  type LifeRow,
+  leaveSerial,
+  lineUp,
+  place,
+  readLife,
+  seatNext,
+  serialRef,
+} from '../life.ts';
 import type { Work } from '../work.ts';
 import { claimReady } from './claim.ts';
 
@@ -152,8 +162,8 @@ export function insertJob(work: Work, spec: JobSpec, moreGates: JobSpec['gates']
   const dueAt = dueAtOf(work, spec.due);
   const gates = [...spec.gates.filter((gate) => isShut(work, gate.kind, gate.ref)), ...moreGates];
   const isDue = dueAt <= work.now;
-  const serialTaken = gates.length === 0 && isDue && spec.serial !== null && isPlaceTaken(work, spec);
-  const status: JobStatus = gates.length > 0 || serialTaken ? 'BLOCKED' : isDue ? 'PENDING' : 'SCHEDULED';
+  const isInLine = gates.length === 0 && isDue && mustStandInLine(work, spec, dueAt);
+  const status: JobStatus = gates.length > 0 || isInLine ? 'BLOCKED' : isDue ? 'PENDING' : 'SCHEDULED';
   const { slot } = spec;
   const seq = work.insert(
     statements.job.insert,
@@ -185,7 +195,7 @@ export function insertJob(work: Work, spec: JobSpec, moreGates: JobSpec['gates']
   );
   if (seq === null) return existing(work, spec);
   for (const gate of gates) work.run(statements.job.addGate, gate.kind, gate.ref, 0, seq);
-  if (serialTaken)
+  if (isInLine)
     work.run(statements.job.addGate, 'serial', serialRef(spec.tenant, spec.serial as string), dueAt, seq);
   else if (status === 'PENDING' && spec.serial !== null) {
     work.run(statements.job.takePlace, serialRef(spec.tenant, spec.serial), seq);
@@ -221,7 +231,13 @@ function isShut(work: Work, kind: string, ref: string): boolean {
   return readLife(work, ref) !== undefined;
 }
 
-function isPlaceTaken(work: Work, spec: JobSpec): boolean {
-  const ref = serialRef(spec.tenant, spec.serial as string);
-  return work.get(statements.job.placeHolder, ref) !== undefined;
+/** Whether a new job that is due has to stand in line for its serial place. */
+function mustStandInLine(work: Work, { tenant, serial }: JobSpec, dueAt: number): boolean {
+  if (serial === null) return false;
+  const ref = serialRef(tenant, serial);
+  lineUp(work, { tenant, serial, seq: -1 });
+  const isTaken = () => work.get(statements.job.placeHolder, ref) !== undefined;
+  // It will be the last one made, so of equal due instants it comes last.
+  if (!isTaken() && hasEarlier(work, ref, dueAt, Number.MAX_SAFE_INTEGER)) seatNext(work, ref);
+  return isTaken();
 }

@@ -151,14 +151,19 @@ export function claimSchedules(work: Work, input: ClaimSchedulesInput): Omit<Cla
     const fence = again.length > 0 ? row.fence : lease(work, row, input);
     if (fence !== null) schedules.push(toClaimed(work, row, fence));
   }
-  return { schedules, nextDueAt: nextDueAt(work), more: wanted.length >= input.limit && input.ids === null };
+  return {
+    schedules,
+    nextDueAt: nextDueAt(work, input.token),
+    more: wanted.length >= input.limit && input.ids === null,
+  };
 }
 
-/** Also when a lease ends: whoever holds it may be dead, and then somebody else must decide. */
-function nextDueAt(work: Work): number | null {
+/** Also when another claim's lease ends: whoever holds it may be dead, and then somebody else must decide. */
+function nextDueAt(work: Work, token: string): number | null {
   const { now, steady } = work;
   const free = work.get<{ at: number | null }>(statements.schedule.nextDue, { steady })?.at ?? null;
-  const leased = work.get<{ at: number | null }>(statements.schedule.nextLeaseEnd, { steady })?.at ?? null;
+  const leased =
+    work.get<{ at: number | null }>(statements.schedule.nextLeaseEnd, { steady, token })?.at ?? null;
   if (leased === null) return free;
   return Math.min(free ?? Number.POSITIVE_INFINITY, now + (leased - steady));
 }
@@ -236,7 +241,7 @@ function fireGroup(work: Work, row: ScheduleRow, group: FireGroup, node: string)
     waitsFor: group.waitsFor,
     now: work.now,
   });
-  work.hints.add('schedules');
+  // No hint: the node that fired comes back by itself, and the others saw its lease and look again when that would have ended.
 }
 
 function endOthers(work: Work, others: FireGroup['cancel'], actor: string): void {
