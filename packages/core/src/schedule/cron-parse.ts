@@ -419,13 +419,14 @@ function refuseImpossible(text: string, fields: CronFields, now: number | undefi
   }
 }
 
-/** Every kind of month occurs in the end: the Gregorian calendar has each month begin on each weekday, leap year or not. */
+/** Every kind of month occurs in the end: the Gregorian calendar has each month begin on each weekday, in leap years and others. */
 function hasDateInAnyYear(fields: CronFields): boolean {
-  for (let number = 0; number < 12; number++) {
-    if (((fields.months >>> number) & 1) === 0) continue;
-    // A leap year has the same months, but for a longer February.
-    const length = lengthOfMonth(2_000 * 12 + number);
-    for (let weekday = 0; weekday < 7; weekday++) if (dayMask(fields, length, weekday) !== 0) return true;
+  for (const year of [2_000, 2_001]) {
+    for (let number = 0; number < 12; number++) {
+      if (((fields.months >>> number) & 1) === 0) continue;
+      const length = lengthOfMonth(year * 12 + number);
+      for (let weekday = 0; weekday < 7; weekday++) if (dayMask(fields, length, weekday) !== 0) return true;
+    }
   }
   return false;
 }
