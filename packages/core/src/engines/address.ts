@@ -51,6 +51,12 @@ function parseSqlite(url: string): StoreAddress {
       hint: `Known are ${parameters.map((one) => `"${one}"`).join(', ')}.`,
     });
   }
+  if (path.startsWith('file:')) {
+    throw dulyError('unknown_store', {
+      message: 'The store address names its file as a "file:" URL, which is not understood.',
+      hint: 'Write the path itself: "sqlite:./duly.db" or "sqlite:/var/lib/duly.db".',
+    });
+  }
   if (path === '') {
     throw dulyError('unknown_store', {
       message: 'The store address "sqlite:" names no file.',

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync as NodeDatabase, StatementSync } from 'node:sqlite';
 import { DulyError, dulyError } from '../../errors.ts';
+import { writeLockHolder } from './lock-holder.ts';
 
 /** The slice of `node:sqlite` the engine uses. */
 export type SqliteDatabase = Pick<NodeDatabase, 'prepare' | 'exec' | 'close' | 'isTransaction'>;
@@ -59,8 +60,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenedData
     db.exec('PRAGMA cache_size = -32000');
     // After a burst the WAL file shrinks back to this, instead of keeping its largest size for good.
     db.exec('PRAGMA journal_size_limit = 67108864');
-    // A write, so that a file that can only be read is found now and not with the first job.
-    db.exec('BEGIN IMMEDIATE; COMMIT');
+    // Found now and not with the first job. A write would tell too, but would wait for whoever is writing.
+    if (path !== ':memory:' && !canWrite(path)) throw readOnlyError(path);
     const warnings = affected
       ? [
           `SQLite ${version} can corrupt a WAL file that several connections use, so this process keeps "${path}" to itself. Node 24.15 or newer brings a SQLite that may share it.`,
@@ -69,7 +70,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenedData
     return { db, version, exclusive, warnings };
   } catch (error) {
     db?.close();
-    throw openError(error, options, db);
+    throw openError(error, path);
   }
 }
 
@@ -102,17 +103,13 @@ function resultCode(error: unknown): number | null {
   return typeof code === 'number' ? code & 0xff : null;
 }
 
-function openError(
-  error: unknown,
-  { path, exclusive }: DatabaseOptions,
-  db: NodeDatabase | undefined,
-): DulyError {
+function openError(error: unknown, path: string): DulyError {
   const code = resultCode(error);
+  // Readers and writers share a WAL; only a connection that keeps the file to itself shuts out one that just opens it.
   if (code === result.busy || code === result.locked) {
-    const alone = exclusive || db !== undefined;
-    return dulyError(alone ? 'sqlite_second_process' : 'store_busy', {
-      message: `The database file "${path}" is kept by another process.`,
-      hint: 'That process uses a SQLite version (or `?exclusive=1`) that does not share the file. Stop it, or run both with Node 24.15 or newer and without `exclusive`.',
+    return dulyError('sqlite_second_process', {
+      message: `The database file "${path}" is kept by another process, which does not share it.`,
+      hint: 'That process uses an affected SQLite version, or `?exclusive=1`. Stop it, or run both with Node 24.15 or newer and without `exclusive`.',
       details: { path },
       cause: error,
     });
@@ -140,7 +137,7 @@ function canWrite(path: string): boolean {
   }
 }
 
-function readOnlyError(path: string, cause: unknown): DulyError {
+function readOnlyError(path: string, cause?: unknown): DulyError {
   return dulyError('store_read_only', {
     message: `The database file "${path}" cannot be written.`,
     hint: 'Give this user the right to write the file and its folder (SQLite keeps its WAL beside the file).',
@@ -156,12 +153,7 @@ export function storeError(error: unknown, path: string): DulyError {
   switch (resultCode(error)) {
     case result.busy:
     case result.locked:
-      return dulyError('store_busy', {
-        message: `Another connection holds the write lock of "${path}" for too long.`,
-        hint: "Duly's own transactions last milliseconds. Look for an open transaction of your own on this file, or a backup or shell that has it open, and end it.",
-        details,
-        cause: error,
-      });
+      return busyError(path, error);
     case result.readonly:
       return readOnlyError(path, error);
     case result.full:
@@ -201,4 +193,23 @@ export function storeError(error: unknown, path: string): DulyError {
         cause: error,
       });
   }
+}
+
+/** Says who holds the lock: Duly's own transactions last milliseconds, so whoever holds it for seconds is somebody else. */
+function busyError(path: string, cause: unknown): DulyError {
+  const holder = writeLockHolder(path);
+  if (holder === process.pid) {
+    return dulyError('store_locked_by_user_transaction', {
+      message: `A transaction that this program opened itself on "${path}" holds the write lock, and Duly waits for it.`,
+      hint: 'Commit or roll back your own transaction before you await a call of Duly.',
+      details: { path },
+      cause,
+    });
+  }
+  return dulyError('store_busy', {
+    message: `${holder === null ? 'Another connection' : `Process ${holder}`} holds the write lock of "${path}" for too long.`,
+    hint: "Duly's own transactions last milliseconds. Look for an open transaction on this file, a backup or a shell that has it open, or a process that was stopped, and end it.",
+    details: { path, holder },
+    cause,
+  });
 }

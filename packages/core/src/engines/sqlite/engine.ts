@@ -11,9 +11,9 @@ import type {
 } from '../../engine.ts';
 import { dulyError } from '../../errors.ts';
 import { type Bell, openBell } from './bell.ts';
-import { openDatabase, storeError } from './database.ts';
-import { migrateSchema, schemaVersion } from './migrate.ts';
-import { openStoreClock } from './store-clock.ts';
+import { openDatabase, type SqliteDatabase, storeError } from './database.ts';
+import { isSchemaReady, migrateSchema, schemaVersion } from './migrate.ts';
+import { hasStoreClock, openStoreClock, readBootId, type StoreClock } from './store-clock.ts';
 import { cancel, change, replay, reschedule } from './verbs/change.ts';
 import { enqueue } from './verbs/enqueue.ts';
 import { exchange } from './verbs/exchange.ts';
@@ -89,11 +89,7 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
   const connection = new Connection(db, path);
   const warnings = [...opened.warnings];
   try {
-    // One transaction: five processes that open a new file at once make its schema once.
-    db.exec('BEGIN IMMEDIATE');
-    migrateSchema(db, path, { dryRun: false });
-    const storeClock = openStoreClock(db, clock, options.boot);
-    db.exec('COMMIT');
+    const storeClock = prepareStore(db, path, clock, options.boot ?? readBootId(clock));
     connection.useClock(storeClock);
     const offMs = storeClock.disagreementMs();
     if (Math.abs(offMs) > disagreementMsMax) {
@@ -111,7 +107,7 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
   const tell = (hint: Hint) => {
     for (const listener of [...listeners]) listener(hint);
   };
-  const bell: Bell | null = path === ':memory:' || opened.exclusive ? null : openBell(`${path}-bell`, tell);
+  const bell = path === ':memory:' || opened.exclusive ? null : tryBell(`${path}-bell`, tell, warnings);
   let isClosed = false;
 
   const info: EngineInfo = {
@@ -183,6 +179,29 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
       write(input, (work) => (verb as (work: Work, input: Stamp) => object)(work, input));
   }
   return engine as unknown as Engine;
+}
+
+/** Makes what is missing in one transaction: five processes that open a new file at once make its schema once. */
+function prepareStore(db: SqliteDatabase, path: string, clock: Clock, boot: string): StoreClock {
+  // Nothing is missing as a rule, and then nobody who writes has to be waited for.
+  const isReady = isSchemaReady(db, path) && hasStoreClock(db, boot);
+  if (!isReady) db.exec('BEGIN IMMEDIATE');
+  if (!isReady) migrateSchema(db, path, { dryRun: false });
+  const storeClock = openStoreClock(db, clock, boot);
+  if (!isReady) db.exec('COMMIT');
+  return storeClock;
+}
+
+/** Without a bell hints of other processes are not heard, and polling does. */
+function tryBell(path: string, onHint: (hint: Hint) => void, warnings: string[]): Bell | null {
+  try {
+    return openBell(path, onHint);
+  } catch (error) {
+    warnings.push(
+      `Other processes cannot be heard at once: "${path}" cannot be opened (${(error as Error).message}).`,
+    );
+    return null;
+  }
 }
 
 // Every verb of the contract is written or read above; a missing one is an error here, not at run time.

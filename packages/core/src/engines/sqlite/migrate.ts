@@ -22,8 +22,8 @@ export function readSchema(db: SqliteDatabase, path: string): SchemaState {
     name: string;
   }[];
   if (tables.length === 0) return { version: 0, lowestCode: 0 };
-  const names = new Set(tables.map((table) => table.name));
-  if (!names.has('meta') || !names.has('jobs')) {
+  const hasColumn = db.prepare('SELECT 1 FROM pragma_table_info(?) WHERE name = ?');
+  if (hasColumn.get('meta', 'value') === undefined || hasColumn.get('jobs', 'rank_offset') === undefined) {
     throw dulyError('store_not_a_database', {
       message: `The file "${path}" is an SQLite database, but not one of Duly: it holds other tables.`,
       hint: 'Name a file of its own for Duly.',
@@ -35,12 +35,8 @@ export function readSchema(db: SqliteDatabase, path: string): SchemaState {
   return { version: read('schema_version') ?? 0, lowestCode: read('lowest_code') ?? 0 };
 }
 
-/** Runs the missing migrations. Call inside a write transaction. Answers the names of the steps. */
-export function migrateSchema(
-  db: SqliteDatabase,
-  path: string,
-  { dryRun }: { dryRun: boolean },
-): { from: number; steps: string[] } {
+/** Whether everything this code needs is there. Refuses a schema that serves newer code only. */
+export function isSchemaReady(db: SqliteDatabase, path: string): boolean {
   const { version, lowestCode: lowest } = readSchema(db, path);
   if (lowest > schemaVersion) {
     throw dulyError('schema_too_new', {
@@ -49,14 +45,23 @@ export function migrateSchema(
       details: { path, schema: version, lowestCode: lowest, code: schemaVersion },
     });
   }
-  const steps = migrations.filter((step) => step.number > version);
-  if (!dryRun) {
+  return version >= schemaVersion;
+}
+
+/** Runs the missing migrations. Call inside a write transaction. Answers the names of the steps. */
+export function migrateSchema(
+  db: SqliteDatabase,
+  path: string,
+  { dryRun }: { dryRun: boolean },
+): { from: number; steps: string[] } {
+  const isReady = isSchemaReady(db, path);
+  const { version } = readSchema(db, path);
+  const steps = isReady ? [] : migrations.filter((step) => step.number > version);
+  if (!dryRun && steps.length > 0) {
     for (const step of steps) db.exec(step.sql);
-    if (steps.length > 0) {
-      const write = db.prepare(statements.meta.write);
-      write.run('schema_version', schemaVersion);
-      write.run('lowest_code', lowestCode);
-    }
+    const write = db.prepare(statements.meta.write);
+    write.run('schema_version', schemaVersion);
+    write.run('lowest_code', lowestCode);
   }
   return { from: version, steps: steps.map((step) => step.name) };
 }

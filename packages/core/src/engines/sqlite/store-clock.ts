@@ -56,12 +56,13 @@ export interface StoreClock {
   disagreementMs(): number;
 }
 
-/** Opens the clock of this boot, making its row if this is the first process since the machine started. Call inside a write transaction. */
-export function openStoreClock(
-  db: SqliteDatabase,
-  clock: Clock,
-  boot: string = readBootId(clock),
-): StoreClock {
+/** Whether the clock of this boot is there already. */
+export function hasStoreClock(db: SqliteDatabase, boot: string): boolean {
+  return db.prepare(statements.clock.read).get(knownBoot(db, boot)) !== undefined;
+}
+
+/** Opens the clock of this boot, making its row if it is missing; then call it inside a write transaction. */
+export function openStoreClock(db: SqliteDatabase, clock: Clock, boot: string): StoreClock {
   const key = knownBoot(db, boot);
   const select = db.prepare(statements.clock.read);
   const readRow = () => select.get(key) as unknown as ClockRow | undefined;

@@ -28,7 +28,14 @@ for (const url of [
   });
 }
 
-for (const url of ['', 'duly.db', 'mysql://u:secret@h/db', 'sqlite:', 'sqlite:x.db?shared=1']) {
+for (const url of [
+  '',
+  'duly.db',
+  'mysql://u:secret@h/db',
+  'sqlite:',
+  'sqlite:x.db?shared=1',
+  'sqlite:file:///x.db',
+]) {
   test(`"${url}" is refused as a store address`, async () => {
     await assert.rejects(
       openStore(url),
