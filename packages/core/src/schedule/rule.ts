@@ -464,21 +464,25 @@ function readWall(wall: number): { date: string; time: string } {
 
 /** Refuses a rule that is of no use to anyone who makes it now. */
 function refuseUseless(rule: Rule, now: number): void {
-  const { all, open, startAt, endAt } = rule;
+  const { all, open, endAt } = rule;
+  const fromAt = Math.max(now, rule.startAt ?? 0);
   // From now on first, where the zone will be read anyway; a recurrence rule that finds nothing should not look twice.
-  const firstAt = (rule.kind === 'rrule' ? null : all.next(Math.max(now, startAt ?? 0) - 1)) ?? all.next(-1);
-  if (firstAt === null || (endAt !== null && firstAt > endAt && (all.next(-1) as number) > endAt)) {
+  const comingAt = rule.kind === 'rrule' ? null : all.next(fromAt - 1);
+  const isOver = comingAt === null || (endAt !== null && comingAt > endAt);
+  const firstAt = isOver ? all.next(-1) : comingAt;
+  if (firstAt === null || (endAt !== null && firstAt > endAt)) {
     throw dulyError('rule_never_fires', {
       message: 'The rule never fires: it has no slot at all.',
       hint:
         firstAt === null
           ? 'Check the dates it names, and "dst.gap" if it is "skip".'
-          : `Check "endAt": the first slot would be ${formatInstant(all.next(-1) as number)}.`,
+          : `Check "endAt": the first slot would be ${formatInstant(firstAt)}.`,
       details: { field: firstAt === null ? rule.kind : 'endAt', rule: rule.spec },
     });
   }
-  if (open === all || open.next(Math.max(now, startAt ?? 0) - 1) !== null || all.next(now - 1) === null)
-    return;
+  if (open === all || rule.next(fromAt - 1) !== null) return;
+  const excludedAt = all.next(fromAt - 1);
+  if (excludedAt === null || (endAt !== null && excludedAt > endAt)) return;
   throw dulyError('everything_excluded', {
     message: 'What "exclude" names leaves none of the slots of the rule.',
     hint: 'A cron in "exclude" leaves out every minute that it matches, and a date the whole day.',
