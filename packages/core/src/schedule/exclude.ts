@@ -1,6 +1,6 @@
 import { readOptions, refuseOption } from '../option-reader.ts';
 import { daySeconds, firstDayOfMonth, monthOfDay, parseDay } from './civil.ts';
-import { type CronTimes, createCronTimes } from './cron-next.ts';
+import { type CronTimes, createCronTimes, type TimesOfDay } from './cron-next.ts';
 import { parseCron } from './cron-parse.ts';
 import { createRruleDays } from './rrule.ts';
 import type { WallTimes } from './wall-times.ts';
@@ -16,8 +16,15 @@ export type ExcludeInput = string | { dates: readonly string[] } | { cron: strin
 interface Calendar {
   /** The days it touches: bit `n` is the day `n + 1`. */
   daysOfMonth(month: number): number;
-  /** Whether it covers a time of such a day; null if it covers them all. */
-  coversTime: ((timeOfDay: number) => boolean) | null;
+  /** What it covers of such a day; null if that is all of it. */
+  part: PartOfDay | null;
+}
+
+/** What a cron covers of a day. */
+interface PartOfDay {
+  coversTime(timeOfDay: number): boolean;
+  /** How much of the minute that begins at this time. */
+  minuteAt(timeOfDay: number): 'none' | 'some' | 'all';
 }
 
 /** All that a rule leaves out. */
@@ -26,14 +33,21 @@ export interface Excludes {
   stateOf(day: number): number;
   /** Whether a time of a day with this mark is left out. */
   coversTime(state: number, timeOfDay: number): boolean;
+  /** The first day, not before this one, that is not left out whole; `Infinity` if there is none in five centuries. */
+  nextOpenDay(day: number): number;
+  /** The last day, not after this one, that is not left out whole; `-Infinity` if there is none in five centuries. */
+  previousOpenDay(day: number): number;
+  /** How much of a minute is left out, on a day with this mark. */
+  minuteAt(state: number, timeOfDay: number): 'none' | 'some' | 'all';
 }
 
 /** A rule may leave out this many calendars, and that many of them may be crons that cover only parts of a day. */
 const calendarCountMax = 100;
 const partCountMax = 30;
 const dateCountMax = 10_000;
-// A range of dates is kept day by day.
 const rangeDaysMax = 36_525;
+// Five centuries: longer than any range of dates, and than the calendar needs to come back to a weekday.
+const monthCountMax = 6_000;
 
 /** What was written, as a list of objects that JSON can keep; the order stays. */
 export type ExcludeSpec = { dates: string[] } | { cron: string } | { rrule: string };
@@ -101,7 +115,12 @@ function checkDates(date: unknown, field: string): void {
   }
 }
 
-function readDays(text: string): { first: number; last: number } | null {
+interface DayRange {
+  first: number;
+  last: number;
+}
+
+function readDays(text: string): DayRange | null {
   const [from = '', to = from, ...rest] = text.split('/');
   const first = parseDay(from);
   const last = parseDay(to);
@@ -114,8 +133,8 @@ function readDays(text: string): { first: number; last: number } | null {
 export function createExcludes(specs: readonly ExcludeSpec[]): Excludes | null {
   if (specs.length === 0) return null;
   const calendars = specs.map(createCalendar);
-  const whole = calendars.filter((one) => one.coversTime === null);
-  const parts = calendars.filter((one) => one.coversTime !== null);
+  const whole = calendars.filter((one) => one.part === null);
+  const parts = calendars.filter((one) => one.part !== null);
   if (parts.length > partCountMax) {
     refuse('exclude', parts.length, `to have at most ${partCountMax} crons that cover parts of a day`);
   }
@@ -124,15 +143,17 @@ export function createExcludes(specs: readonly ExcludeSpec[]): Excludes | null {
   let monthEnd = 0;
   let wholeDays = 0;
   let partDays: number[] = [];
+  const enterMonthOf = (day: number): void => {
+    if (day >= monthStart && day < monthEnd) return;
+    month = monthOfDay(day);
+    monthStart = firstDayOfMonth(month);
+    monthEnd = firstDayOfMonth(month + 1);
+    wholeDays = whole.reduce((mask, one) => mask | one.daysOfMonth(month), 0);
+    partDays = parts.map((one) => one.daysOfMonth(month));
+  };
   return {
     stateOf(day) {
-      if (day < monthStart || day >= monthEnd) {
-        month = monthOfDay(day);
-        monthStart = firstDayOfMonth(month);
-        monthEnd = firstDayOfMonth(month + 1);
-        wholeDays = whole.reduce((mask, one) => mask | one.daysOfMonth(month), 0);
-        partDays = parts.map((one) => one.daysOfMonth(month));
-      }
+      enterMonthOf(day);
       const index = day - monthStart;
       if ((wholeDays >>> index) & 1) return -1;
       let state = 0;
@@ -141,11 +162,39 @@ export function createExcludes(specs: readonly ExcludeSpec[]): Excludes | null {
       }
       return state;
     },
+    nextOpenDay(from) {
+      let day = from;
+      for (let count = 0; count < monthCountMax; count++) {
+        enterMonthOf(day);
+        while (day < monthEnd && (wholeDays >>> (day - monthStart)) & 1) day++;
+        if (day < monthEnd) return day;
+      }
+      return Number.POSITIVE_INFINITY;
+    },
+    previousOpenDay(to) {
+      let day = to;
+      for (let count = 0; count < monthCountMax && day >= 0; count++) {
+        enterMonthOf(day);
+        while (day >= monthStart && (wholeDays >>> (day - monthStart)) & 1) day--;
+        if (day >= monthStart) return day;
+      }
+      return Number.NEGATIVE_INFINITY;
+    },
     coversTime(state, timeOfDay) {
       for (let part = 0; part < parts.length; part++) {
-        if ((state >>> part) & 1 && parts[part]?.coversTime?.(timeOfDay)) return true;
+        if ((state >>> part) & 1 && (parts[part] as Calendar).part?.coversTime(timeOfDay)) return true;
       }
       return false;
+    },
+    minuteAt(state, timeOfDay) {
+      let most: 'none' | 'some' | 'all' = 'none';
+      for (let part = 0; part < parts.length; part++) {
+        if (((state >>> part) & 1) === 0) continue;
+        const covered = (parts[part] as Calendar).part?.minuteAt(timeOfDay) ?? 'all';
+        if (covered === 'all') return 'all';
+        if (covered === 'some') most = 'some';
+      }
+      return most;
     },
   };
 }
@@ -153,33 +202,58 @@ export function createExcludes(specs: readonly ExcludeSpec[]): Excludes | null {
 function createCalendar(spec: ExcludeSpec): Calendar {
   if ('dates' in spec) return createDates(spec.dates);
   if ('cron' in spec) return createCronCalendar(spec.cron);
-  return { daysOfMonth: createRruleDays(spec.rrule), coversTime: null };
+  return { daysOfMonth: createRruleDays(spec.rrule), part: null };
 }
 
 function createDates(dates: readonly string[]): Calendar {
+  const ranges = dates.map((text) => readDays(text) as DayRange).sort((a, b) => a.first - b.first);
   const months = new Map<number, number>();
-  for (const text of dates) {
-    const { first, last } = readDays(text) as { first: number; last: number };
-    for (let day = first; day <= last; day++) {
-      const month = monthOfDay(day);
-      months.set(month, (months.get(month) ?? 0) | (1 << (day - firstDayOfMonth(month))));
-    }
-  }
-  return { daysOfMonth: (month) => months.get(month) ?? 0, coversTime: null };
+  return {
+    daysOfMonth(month) {
+      const known = months.get(month);
+      if (known !== undefined) return known;
+      const start = firstDayOfMonth(month);
+      const length = firstDayOfMonth(month + 1) - start;
+      let mask = 0;
+      for (const { first, last } of ranges) {
+        const from = Math.max(0, first - start);
+        if (from >= length) break;
+        const to = Math.min(length - 1, last - start);
+        for (let day = from; day <= to; day++) mask |= 1 << day;
+      }
+      // Few months are asked for again and again; with ten thousand dates each is a long look.
+      months.set(month, mask);
+      return mask;
+    },
+    part: null,
+  };
 }
 
 function createCronCalendar(cron: string): Calendar {
   const fields = parseCron(cron);
   const { daysOfMonth, times } = createCronTimes(fields);
-  if (fields.hasSeconds) {
-    return { daysOfMonth, coversTime: times.count === daySeconds ? null : (time) => times.has(time) };
-  }
-  const isWhole = times.count === daySeconds / 60;
-  return { daysOfMonth, coversTime: isWhole ? null : (time) => times.has(time - (time % 60)) };
+  // Without a field for seconds it names second 0 and means the minute.
+  const isWhole = times.count === (fields.hasSeconds ? daySeconds : daySeconds / 60);
+  if (isWhole) return { daysOfMonth, part: null };
+  const coversMinutes =
+    !fields.hasSeconds || (fields.seconds.low === -1 && fields.seconds.high === 0x0fff_ffff);
+  return {
+    daysOfMonth,
+    part: {
+      coversTime: (time) => times.has(fields.hasSeconds ? time : time - (time % 60)),
+      minuteAt: (time) => {
+        const next = times.next(time);
+        if (next === -1 || next >= time + 60) return 'none';
+        return coversMinutes ? 'all' : 'some';
+      },
+    },
+  };
 }
 
 // A rule of which more named days than this in a row (a century and more) are left out whole has no slot that anybody waits for.
 const dayCountMax = 40_000;
+// Lists of what is left on a day, by its mark. Few marks ever occur; a list has up to 86,400 times.
+const listCountMax = 16;
 
 /**
  * The wall times of a cron without what is left out. Whole days are passed over at once, and so are days of which the rest covers
@@ -187,23 +261,17 @@ const dayCountMax = 40_000;
  */
 export function excludeFromCron(cron: CronTimes, excludes: Excludes): WallTimes {
   const { times } = cron;
-  // How many times of the cron are left on a day, by the day's mark.
-  const remaining = new Map<number, number>();
-  const remainingOn = (state: number): number => {
-    if (state === 0) return times.count;
-    if (state === -1) return 0;
-    const known = remaining.get(state);
+  const lists = new Map<number, Int32Array>();
+  const nothing = new Int32Array(0);
+  /** The times of the cron that are left on a day with this mark; asked only if something of the day is left out. */
+  const listOf = (state: number): Int32Array => {
+    if (state === -1) return nothing;
+    const known = lists.get(state);
     if (known !== undefined) return known;
-    const count = countTimes(state, 0, daySeconds);
-    remaining.set(state, count);
-    return count;
-  };
-  const countTimes = (state: number, from: number, to: number): number => {
-    let count = 0;
-    for (let time = times.next(from); time !== -1 && time < to; time = times.next(time + 1)) {
-      if (!excludes.coversTime(state, time)) count++;
-    }
-    return count;
+    if (lists.size >= listCountMax) lists.clear();
+    const list = listRemaining(times, excludes, state);
+    lists.set(state, list);
+    return list;
   };
   return {
     next(wall) {
@@ -215,13 +283,12 @@ export function excludeFromCron(cron: CronTimes, excludes: Excludes): WallTimes 
         if (named !== day) from = 0;
         day = named;
         const state = excludes.stateOf(day);
-        if (remainingOn(state) > 0) {
-          for (let time = times.next(from); time !== -1; time = times.next(time + 1)) {
-            if (state === 0 || !excludes.coversTime(state, time)) return day * daySeconds + time;
-          }
-        }
-        day++;
+        const list = state === 0 ? null : listOf(state);
+        const time = list === null ? times.next(from) : (list[rankIn(list, from)] ?? -1);
+        if (time !== -1) return day * daySeconds + time;
+        day = excludes.nextOpenDay(day + 1);
         from = 0;
+        if (day === Number.POSITIVE_INFINITY) return day;
       }
       return Number.POSITIVE_INFINITY;
     },
@@ -234,17 +301,12 @@ export function excludeFromCron(cron: CronTimes, excludes: Excludes): WallTimes 
         if (named !== day) to = daySeconds - 1;
         day = named;
         const state = excludes.stateOf(day);
-        if (remainingOn(state) > 0) {
-          for (
-            let time = times.previous(to);
-            time !== -1;
-            time = time === 0 ? -1 : times.previous(time - 1)
-          ) {
-            if (state === 0 || !excludes.coversTime(state, time)) return day * daySeconds + time;
-          }
-        }
-        day--;
+        const list = state === 0 ? null : listOf(state);
+        const time = list === null ? times.previous(to) : (list[rankIn(list, to + 1) - 1] ?? -1);
+        if (time !== -1) return day * daySeconds + time;
+        day = excludes.previousOpenDay(day - 1);
         to = daySeconds - 1;
+        if (day === Number.NEGATIVE_INFINITY) return day;
       }
       return Number.NEGATIVE_INFINITY;
     },
@@ -255,15 +317,44 @@ export function excludeFromCron(cron: CronTimes, excludes: Excludes): WallTimes 
       for (let counted = 0; day <= lastDay; counted++) {
         if (counted > dayCountMax) return null;
         const state = excludes.stateOf(day);
-        const start = day * daySeconds;
-        if (from <= start && start + daySeconds <= to) count += remainingOn(state);
-        else if (state !== -1)
-          count += countTimes(state, Math.max(0, from - start), Math.min(daySeconds, to - start));
+        const start = Math.max(0, from - day * daySeconds);
+        const end = Math.min(daySeconds, to - day * daySeconds);
+        if (state === 0) count += times.countBefore(end) - times.countBefore(start);
+        else if (state !== -1) count += rankIn(listOf(state), end) - rankIn(listOf(state), start);
         day = cron.nextDay(day + 1);
       }
       return count;
     },
   };
+}
+
+/** The times of a cron that are not left out on a day with this mark: minute by minute, and by seconds only where it must. */
+function listRemaining(times: TimesOfDay, excludes: Excludes, state: number): Int32Array {
+  const list = new Int32Array(times.count);
+  let count = 0;
+  let time = times.first;
+  while (time !== -1) {
+    const minute = time - (time % 60);
+    const covered = excludes.minuteAt(state, minute);
+    if (covered !== 'all') {
+      for (; time !== -1 && time < minute + 60; time = times.next(time + 1)) {
+        if (covered === 'none' || !excludes.coversTime(state, time)) list[count++] = time;
+      }
+    } else time = times.next(minute + 60);
+  }
+  return list.slice(0, count);
+}
+
+/** How many times of a sorted list are before this one. */
+function rankIn(list: Int32Array, time: number): number {
+  let low = 0;
+  let high = list.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((list[middle] as number) < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Any wall times without what is left out, asking for one after the other; gives up after `tryCount` in a row. */
@@ -286,7 +377,8 @@ export function excludeFromWallTimes(wallTimes: WallTimes, excludes: Excludes, t
         if (wall === Number.POSITIVE_INFINITY) return wall;
         const { day, isOut, isWhole } = stateAt(wall);
         if (!isOut) return wall;
-        wall = isWhole ? (day + 1) * daySeconds : wall + 1;
+        wall = isWhole ? excludes.nextOpenDay(day + 1) * daySeconds : wall + 1;
+        if (wall === Number.POSITIVE_INFINITY) return wall;
       }
       return Number.POSITIVE_INFINITY;
     },
@@ -297,7 +389,8 @@ export function excludeFromWallTimes(wallTimes: WallTimes, excludes: Excludes, t
         if (wall === Number.NEGATIVE_INFINITY) return wall;
         const { day, isOut, isWhole } = stateAt(wall);
         if (!isOut) return wall;
-        wall = isWhole ? day * daySeconds - 1 : wall - 1;
+        wall = isWhole ? (excludes.previousOpenDay(day - 1) + 1) * daySeconds - 1 : wall - 1;
+        if (wall === Number.NEGATIVE_INFINITY) return wall;
       }
       return Number.NEGATIVE_INFINITY;
     },

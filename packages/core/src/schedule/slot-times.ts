@@ -52,8 +52,11 @@ export function excludeInstants(
         const state = excludes.stateOf(day);
         if (state === 0) return slotAt;
         if (state === -1 && skipsDays) {
-          // To the next midnight, or to the next change of the clock if that comes first.
-          from = Math.max(Math.min((day + 1) * daySeconds - span.offset, span.end) * 1_000, slotAt + 1);
+          // To the next midnight, or to the next change of the clock if that comes first; many days at once up to a day before.
+          const openDay = excludes.nextOpenDay(day + 1);
+          if (openDay === Number.POSITIVE_INFINITY) return openDay;
+          const midnight = Math.min((day + 1) * daySeconds - span.offset, span.end);
+          from = Math.max(midnight * 1_000, (openDay - 2) * daySeconds * 1_000, slotAt + 1);
         } else if (state === -1 || excludes.coversTime(state, wall - day * daySeconds)) from = slotAt + 1;
         else return slotAt;
       }
@@ -71,7 +74,10 @@ export function excludeInstants(
         const state = excludes.stateOf(day);
         if (state === 0) return slotAt;
         if (state === -1) {
-          to = Math.min(Math.max(day * daySeconds - span.offset, span.start) * 1_000 - 1, slotAt - 1);
+          const openDay = excludes.previousOpenDay(day - 1);
+          if (openDay === Number.NEGATIVE_INFINITY) return openDay;
+          const midnight = Math.max(day * daySeconds - span.offset, span.start);
+          to = Math.min(midnight * 1_000 - 1, (openDay + 3) * daySeconds * 1_000, slotAt - 1);
         } else if (excludes.coversTime(state, wall - day * daySeconds)) to = slotAt - 1;
         else return slotAt;
       }

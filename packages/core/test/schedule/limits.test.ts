@@ -1,0 +1,144 @@
+// How long an answer may take: 50 ms for any expression, 5 ms in a warm zone. Times are the best of some tries, because a busy
+// machine may stop any of them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { seededRandom } from '../../src/random.ts';
+import { preview, previous } from '../../src/schedule/preview.ts';
+import { type RuleInput, resolveRule } from '../../src/schedule/rule.ts';
+import { findZone } from '../../src/schedule/zone.ts';
+
+function bestMs(tryCount: number, call: () => unknown): number {
+  let best = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < tryCount; i++) {
+    const start = performance.now();
+    call();
+    best = Math.min(best, performance.now() - start);
+  }
+  return best;
+}
+
+const silly: RuleInput[] = [
+  { cron: '0 0 29 2 *' },
+  { cron: '0 0 29 2 */7' },
+  { cron: '0 0 29 2 ? 1972/1000,9996' },
+  { cron: '0 0 0 29 2 */7 2104/100' },
+  { cron: '0 0 1 1 * 9999' },
+  { cron: '59 59 23 30 12 ? 9999' },
+  { cron: '0 0 ? 2 MON#5' },
+  { cron: '0 0 L 12 */7' },
+  { cron: '* * * * * * 9990/3' },
+  { cron: '30 2 * 3 SUN#2', dst: { gap: 'skip' } },
+  { cron: '30 2 8-14 3 */7', dst: { gap: 'skip' } },
+  {
+    cron: `${Array.from({ length: 60 }, (_, i) => i).join(',')} ${Array.from({ length: 60 }, (_, i) => i).join(',')} * * * *`,
+  },
+  { cron: '0 9 * * *', exclude: '1970-01-01/2069-12-31' },
+  { cron: '* * * * * *', exclude: ['* 0-22 * * *', '* 0-58 23 * * *', '0-58 59 23 * * *'] },
+  { cron: '* * * * * *', exclude: ['* * * 1-11 *', '* * 1-30 12 *', '*/2 * * 31 12 *'] },
+];
+
+for (const rule of silly) {
+  const what = JSON.stringify(rule).slice(0, 90);
+  test(`${what} is answered in 5 ms in a warm zone`, () => {
+    const warm = { ...rule, timezone: 'America/New_York' };
+    const ask = (): void => {
+      preview(warm, { after: '2027-01-01T00:00:00Z', count: 2 });
+      previous(warm, { before: '2027-01-01T00:00:00Z', count: 2 });
+    };
+    ask();
+    // Two questions, each with a rule of its own.
+    assert.ok(bestMs(8, ask) < 10);
+  });
+}
+
+test('a zone that was never used is answered in 50 ms', () => {
+  const zones = Intl.supportedValuesOf('timeZone').filter((name) => /^(?:Europe|Africa)\//.test(name));
+  const random = seededRandom(7);
+  const times = Array.from({ length: 12 }, () => {
+    const [timezone = 'UTC'] = zones.splice(Math.floor(random.next() * zones.length), 1);
+    return bestMs(1, () =>
+      preview({ cron: '30 2 29 2 *', timezone }, { after: '2027-01-01T00:00:00Z', count: 3 }),
+    );
+  }).sort((a, b) => a - b);
+  assert.ok((times[6] as number) < 50, `the median was ${times[6]} ms`);
+});
+
+test('a zone that swallows every slot of a rule is answered in 50 ms even when it is new', () => {
+  const rule = { cron: '30 2 * 3 SUN#2', dst: { gap: 'skip' as const } };
+  const zones = [
+    'America/Chicago',
+    'America/Denver',
+    'America/Toronto',
+    'America/Los_Angeles',
+    'America/Winnipeg',
+  ];
+  const times = zones.map((timezone) =>
+    bestMs(1, () => preview({ ...rule, timezone }, { after: '2027-01-01T00:00:00Z' })),
+  );
+  assert.ok(Math.min(...times) < 50, `${times}`);
+});
+
+test('any expression that a monkey types is answered or refused in time', () => {
+  const random = seededRandom(20_261_115);
+  const letters = '0123456789*,-/?LW#@ MONFRIJANDEC\t';
+  const words = [
+    '*',
+    '*/5',
+    '0',
+    '59',
+    '31',
+    '29',
+    '2',
+    'L',
+    'LW',
+    '15W',
+    'MON#2',
+    'FRIL',
+    '?',
+    '1-5',
+    '2099',
+    '*/7',
+    '30/1',
+  ];
+  let slowest = 0;
+  for (let i = 0; i < 3_000; i++) {
+    let cron = '';
+    if (i % 2 === 0) {
+      for (let length = random.next() * 30; length > 0; length--)
+        cron += letters[Math.floor(random.next() * letters.length)];
+    } else {
+      const count = 5 + Math.floor(random.next() * 3);
+      cron = Array.from({ length: count }, () => words[Math.floor(random.next() * words.length)]).join(' ');
+    }
+    const start = performance.now();
+    try {
+      preview({ cron, timezone: 'Europe/Rome' }, { after: '2027-01-01T00:00:00Z', count: 3 });
+    } catch {}
+    slowest = Math.max(slowest, performance.now() - start);
+  }
+  // Not the best of several: one pause of the machine is forgiven.
+  assert.ok(slowest < 250, `the slowest took ${slowest} ms`);
+});
+
+test('a month of seconds is counted in a few milliseconds', () => {
+  const rule = resolveRule({ cron: '* * * * * *', timezone: 'Europe/Rome' });
+  const [from, to] = [Date.UTC(2027, 2, 1), Date.UTC(2027, 3, 1) - 1];
+  assert.equal(rule.countBetween(from, to), 31 * 86_400);
+  assert.ok(bestMs(5, () => rule.countBetween(from, to)) < 3);
+});
+
+test('next is fast enough for a hundred thousand schedules in a second', () => {
+  // A million a second is what bench/calendar.ts measures; a test on a busy machine asks for a fifth of it.
+  const zone = findZone('America/New_York');
+  assert.equal(zone.name, 'America/New_York');
+  const rule = resolveRule({ cron: '30 2 * * MON-FRI', timezone: 'America/New_York' });
+  const run = (): void => {
+    let at = Date.UTC(2027, 0, 1);
+    for (let i = 0; i < 20_000; i++) {
+      at = rule.next(at) as number;
+      if (at > Date.UTC(2037, 0, 1)) at = Date.UTC(2027, 0, 1);
+    }
+  };
+  run();
+  assert.ok(bestMs(5, run) < 100);
+});
