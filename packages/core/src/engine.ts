@@ -603,7 +603,7 @@ export interface ClaimedSchedule extends ScheduleRecord {
 /** The answer to `claimSchedules`. */
 export interface ClaimSchedulesReply extends Reply {
   schedules: ClaimedSchedule[];
-  /** The next instant at which a schedule falls due, or the lease of one that is being decided ends; null: none. */
+  /** The next instant at which a schedule falls due, or the lease of one that another claim has ends; null: none. */
   nextDueAt: number | null;
   more: boolean;
 }
@@ -775,6 +775,8 @@ export interface GetInput extends Stamp {
 /** The answer to `get`, per id; null: not there. */
 export interface GetReply extends Reply {
   jobs: (JobRecord | null)[];
+  /** The newest instant at which a job was made that has been pruned since: an id made later was never here; null: none was pruned. */
+  prunedMadeAt: number | null;
 }
 
 /** Finds the holder of a dedupe key. */
@@ -829,6 +831,8 @@ export interface CountsReply extends Reply {
   status: Record<JobStatus, Count>;
   /** Ready and running jobs by queue and type: what a worker could take, and since when the oldest waits. */
   lanes: { queue: string; type: string; version: number; ready: Count; oldestDueAt: number | null }[];
+  /** Jobs under lease by node and type: who is busy with what, at this instant. */
+  running: { node: string; type: string; count: number }[];
 }
 
 /** Sums up finished jobs by type. */
@@ -917,8 +921,8 @@ export interface NodeInfo {
   host: string;
   pid: number;
   roles: string[];
-  /** The tasks it handles. */
-  tasks: { type: string; version: number }[];
+  /** The tasks it handles, and how many of each it runs at the same time where they have a limit of their own. */
+  tasks: { type: string; version: number; concurrency?: number | null }[];
   queues: string[] | null;
   concurrency: number;
   running: number;

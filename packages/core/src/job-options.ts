@@ -91,6 +91,8 @@ export function resolveJobOptions(
   if (given === undefined) return defaultsOf(task);
   const options = readOptions(given, what, jobOptionNames);
   const defaults = defaultsOf(task);
+  const delivery =
+    options.delivery === undefined ? defaults.delivery : readWord(options.delivery, 'delivery', deliveries);
   return Object.freeze({
     queue: options.queue === undefined ? defaults.queue : readName(options.queue, 'queue'),
     priority: options.priority === undefined ? defaults.priority : readPriority(options.priority),
@@ -101,10 +103,13 @@ export function resolveJobOptions(
       options.startDeadline === undefined
         ? defaults.startDeadlineMs
         : parseDuration(options.startDeadline, 'startDeadline'),
-    retry: options.retry === undefined ? defaults.retry : readCallRetry(options.retry, defaults.retry),
+    retry: attemptsFor(
+      delivery,
+      options.retry === undefined ? defaults.retry : readCallRetry(options.retry, defaults.retry),
+      options.retry !== undefined,
+    ),
     timeoutMs: options.timeout === undefined ? defaults.timeoutMs : readTimeout(options.timeout),
-    delivery:
-      options.delivery === undefined ? defaults.delivery : readWord(options.delivery, 'delivery', deliveries),
+    delivery,
     dedupe: options.dedupe === undefined ? null : readDedupe(options.dedupe),
     serial: options.serial === undefined ? null : readName(options.serial, 'serial'),
     key: options.key === undefined ? null : readName(options.key, 'key'),
@@ -150,6 +155,22 @@ function readMetadata(value: unknown): Record<string, unknown> {
     refuseOption('metadata', value, 'to be an object', undefined, 'metadata_invalid');
   }
   return value as Record<string, unknown>;
+}
+
+/** The retry policy that fits a delivery: at most once means one start. More attempts are refused only where they were written. */
+export function attemptsFor(
+  delivery: (typeof deliveries)[number],
+  retry: ResolvedRetry,
+  isWritten: boolean,
+): ResolvedRetry {
+  if (delivery === 'at-least-once' || retry.attempts === 1) return retry;
+  if (!isWritten) return resolveRetry(1, retry);
+  return refuseOption(
+    'retry.attempts',
+    retry.attempts,
+    'to be 1 with delivery "at-most-once", which never starts a job twice',
+    'Leave "retry" out, or deliver at least once.',
+  );
 }
 
 function readCallRetry(value: RetryPolicy | number, defaults: ResolvedRetry): ResolvedRetry {

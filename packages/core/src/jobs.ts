@@ -2,6 +2,7 @@ import type { Clock } from './clock.ts';
 import { type Duration, parseDuration } from './duration.ts';
 import type {
   ChangedItem,
+  CountsReply,
   Due,
   EnqueuedItem,
   GroupReply,
@@ -21,7 +22,6 @@ import { type OptionNames, readName, readOptions, refuseOption, shown } from './
 import { groupItems, type Parts } from './parts.ts';
 import { createPauses } from './pauses.ts';
 import { rankOffsetMs } from './rank.ts';
-import { taskDefaults } from './task-options.ts';
 import { type Blocker, explainJob, type Why } from './why.ts';
 
 /** Names a job: by its id, or by its task and dedupe key. */
@@ -103,8 +103,8 @@ export function createJobs(options: {
 
   async function record(id: string): Promise<{ job: JobRecord; now: number }> {
     const parts = await options.parts();
-    const { job, now } = await parts.get.push(readJobId(id));
-    if (job === null) throw missing(id, now);
+    const { job, now, prunedMadeAt } = await parts.get.push(readJobId(id));
+    if (job === null) throw missing(id, prunedMadeAt);
     return { job, now };
   }
 
@@ -118,7 +118,7 @@ export function createJobs(options: {
     if (item.result === 'missing' || item.id === null) {
       // Asked once more by its id, for the store's instant: whether it is past its retention is not for our clock to say.
       if ('id' in target) await record(target.id);
-      throw missing(keyText(target), 0);
+      throw missing(keyText(target), null);
     }
     if (item.result === 'refused') {
       throw dulyError('job_not_changeable', {
@@ -144,9 +144,9 @@ export function createJobs(options: {
       const target = readReference(reference);
       if ('id' in target) return jobs.get(target.id);
       const parts = await options.parts();
-      const { jobs: found, now } = await parts.engine.holder(target);
+      const { jobs: found } = await parts.engine.holder(target);
       const [job] = found;
-      if (job === null || job === undefined) throw missing(keyText(target), now);
+      if (job === null || job === undefined) throw missing(keyText(target), null);
       return toJob(job);
     },
 
@@ -253,7 +253,7 @@ export function createJobs(options: {
       const parts = await options.parts();
       const { job, now } = await record(id);
       const waits = job.status === 'PENDING' || job.status === 'RETRYING' || job.status === 'SCHEDULED';
-      const [pauses, nodes, blockers, ready] = await Promise.all([
+      const [pauses, nodes, blockers, counts] = await Promise.all([
         waits || job.status === 'BLOCKED' ? createPauses(parts.engine, actor).list() : [],
         waits
           ? parts.engine
@@ -261,9 +261,11 @@ export function createJobs(options: {
               .then((reply) => reply.nodes)
           : [],
         job.status === 'BLOCKED' ? blockersOf(parts, job) : [],
-        job.status === 'PENDING' ? readyCount(parts, job) : null,
+        waits ? parts.engine.counts({ cap: countCap }) : null,
       ]);
-      return explainJob({ now, job, pauses, nodes, nodeSilentMs, blockers, ready });
+      const ready = counts === null || job.status !== 'PENDING' ? null : readyCount(counts, job);
+      const running = counts?.running ?? [];
+      return explainJob({ now, job, pauses, nodes, nodeSilentMs, blockers, ready, running });
     },
 
     noticed: (id) => watch?.noticed(id),
@@ -281,7 +283,7 @@ const hints: Record<string, string> = {
   replayed: 'Only a FAILED, CANCELLED or EXPIRED job can be replayed.',
 };
 
-/** The same promise once more, as a job of its own: it shares no key and no parent with the first. */
+/** The same promise once more, as a job of its own, due now: it shares no key and no parent with the first. */
 function copyOf(job: JobRecord, id: string): JobSpec {
   return {
     id,
@@ -295,7 +297,7 @@ function copyOf(job: JobRecord, id: string): JobSpec {
     input: job.input,
     metadata: job.metadata,
     policy: job.policy,
-    startDeadlineMs: null,
+    startDeadlineMs: startDeadlineOf(job),
     dedupe: null,
     serial: job.serial,
     gates: [],
@@ -304,6 +306,13 @@ function copyOf(job: JobRecord, id: string): JobSpec {
     slot: null,
     copyOf: job.id,
   };
+}
+
+/** How late the job was allowed to start. Retries move its due instant, but not the one from which its deadline was counted. */
+function startDeadlineOf({ expireAt, startedAt, latenessMs, dueAt }: JobRecord): number | null {
+  if (expireAt === null) return null;
+  const firstDueAt = startedAt === null || latenessMs === null ? dueAt : startedAt - latenessMs;
+  return Math.max(0, expireAt - firstDueAt);
 }
 
 async function blockersOf(parts: Parts, job: JobRecord): Promise<Blocker[]> {
@@ -330,8 +339,7 @@ async function serialHolder(parts: Parts, job: JobRecord): Promise<Blocker['job'
   return others.find((one) => one.status === 'RUNNING') ?? others[0] ?? null;
 }
 
-async function readyCount(parts: Parts, job: JobRecord) {
-  const { lanes } = await parts.engine.counts({ cap: countCap });
+function readyCount({ lanes }: CountsReply, job: JobRecord) {
   const matching = lanes.filter((lane) => lane.queue === job.queue && lane.type === job.type);
   if (matching.length === 0) return null;
   return {
@@ -343,7 +351,7 @@ async function readyCount(parts: Parts, job: JobRecord) {
 /** Reads an id: any text, because only the store knows whether it exists. */
 export function readJobId(id: unknown): string {
   if (typeof id !== 'string' || id === '') {
-    throw dulyError('job_not_found', {
+    throw dulyError('invalid_option', {
       message: `Expected a job's id, got ${shown(id)}.`,
       hint: 'A job id is a text like "job_01k9…".',
     });
@@ -390,9 +398,10 @@ export function readNote(note: unknown): string | null {
 }
 
 /** The error for an id that is not there: past its retention, as its time tells, or never seen. */
-function missing(asked: string, now: number) {
+function missing(asked: string, prunedMadeAt: number | null) {
   const madeAt = jobIdAt(asked);
-  if (madeAt !== null && madeAt + taskDefaults.retentionMs < now) {
+  // Made before a job that is gone by now, so it is gone as well, if it ever was: the id itself does not tell.
+  if (madeAt !== null && prunedMadeAt !== null && madeAt <= prunedMadeAt) {
     return dulyError('job_expired_from_history', {
       message: `Job "${asked}" was made at ${new Date(madeAt).toISOString()} and is no longer kept.`,
       hint: 'Finished jobs are kept for their retention (7 days unless the task says otherwise).',

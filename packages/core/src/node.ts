@@ -1,15 +1,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { hostname } from 'node:os';
-import { type DulyEvents, noticeOf } from './duly-events.ts';
+import { type DulyEvents, noticeOf, scheduleNoticeOf } from './duly-events.ts';
 import { createEcho, type Echo } from './echo.ts';
 import type { ClaimedJob, ClaimRequest, Engine, NodeInfo } from './engine.ts';
 import type { Events } from './events.ts';
+import type { Ids } from './ids.ts';
 import { createLoop, type Loop } from './loop.ts';
 import { createNodeBeat } from './maintenance/beat-node.ts';
 import { createPrunePass } from './maintenance/prune.ts';
 import { createReapPass } from './maintenance/reap.ts';
 import type { ResolvedOptions, ResolvedStart } from './options.ts';
 import type { Taker } from './parts.ts';
+import { createFirePass } from './scheduler/fire-pass.ts';
 import type { ResolvedTask } from './task.ts';
 import type { BeatNews, Beats } from './worker/beats.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
@@ -18,6 +20,7 @@ import { createWorker, type Worker } from './worker/worker.ts';
 export interface NodeOptions {
   id: string;
   engine: Engine;
+  ids: Ids;
   options: ResolvedOptions;
   start: ResolvedStart;
   tasks: ReadonlyMap<string, ResolvedTask>;
@@ -35,6 +38,8 @@ export interface DulyNode extends Taker {
   start(): Promise<void>;
   /** Looks for work at once: a task was added. */
   wake(): void;
+  /** How long whoever waits for a hint may sleep: long while hints are proven. */
+  maxSleepMs(): number;
   /** Handlers that run here. */
   runningCount(): number;
   /** Why it takes no work; null: it does. */
@@ -55,6 +60,7 @@ export function createNode(node: NodeOptions): DulyNode {
   const { clock, random } = options;
   const isWorker = start.roles.includes('worker');
   const isMaintenance = start.roles.includes('maintenance');
+  const isScheduler = start.roles.includes('scheduler');
   const fail = (doing: string) => (error: unknown) => events.emit('error', { error, doing });
   // What a worker starts because of somebody's now() must not run in that caller's async context.
   const inOwnContext = AsyncLocalStorage.snapshot();
@@ -99,7 +105,9 @@ export function createNode(node: NodeOptions): DulyNode {
     host: hostname(),
     pid: process.pid,
     roles: [...start.roles],
-    tasks: isWorker ? [...tasks.values()].map((task) => ({ type: task.name, version: task.version })) : [],
+    tasks: isWorker
+      ? [...tasks.values()].map(({ name, version, concurrency }) => ({ type: name, version, concurrency }))
+      : [],
     queues: start.queues === null ? null : [...start.queues],
     concurrency: start.concurrency,
     running: worker?.runningCount() ?? 0,
@@ -139,7 +147,46 @@ export function createNode(node: NodeOptions): DulyNode {
   });
   const prune = createPrunePass({ engine });
 
-  const loops: Loop[] = [createLoop({ clock, random, pass: nodeBeat.pass, onError: fail('beating') })];
+  const scheduler = isScheduler ? makeScheduler() : null;
+  let offHints: () => void = () => {};
+
+  function makeScheduler(): Loop {
+    const pass = createFirePass({
+      engine,
+      clock,
+      node: id,
+      ids: node.ids,
+      maxSleepMs: () => echo.maxSleepMs(),
+      onDecided: ({ schedule, plan }) => {
+        if (plan.runs.length > 0) {
+          events.emit('schedule.fired', {
+            ...scheduleNoticeOf(schedule),
+            jobs: plan.runs.map((run) => run.id),
+          });
+        }
+      },
+      onEvent: (schedule, event) => events.emit(`schedule.${event.kind}`, scheduleNoticeOf(schedule)),
+      onError: (error, { name }) => events.emit('error', { error, doing: `deciding schedule "${name}"` }),
+    });
+    return createLoop({
+      clock,
+      random,
+      pass,
+      onError: fail('looking for due schedules'),
+      // On virtual time nobody else changes the store, and every needless look costs a year of minutes half a minute.
+      ...(virtual ? { maxWaitMs: Number.POSITIVE_INFINITY } : {}),
+    });
+  }
+
+  const beatLoop = createLoop({ clock, random, pass: nodeBeat.pass, onError: fail('beating') });
+  let told: string | null = null;
+  // A node that takes no more work says so at once.
+  worker?.events.on('settled', () => {
+    if (worker.notReady() === told) return;
+    told = worker.notReady();
+    beatLoop.wake();
+  });
+  const loops: Loop[] = [beatLoop];
   if (isMaintenance) {
     loops.push(createLoop({ clock, random, pass: reap, onError: fail('reaping') }));
     loops.push(createLoop({ clock, random, pass: prune, onError: fail('pruning') }));
@@ -154,10 +201,18 @@ export function createNode(node: NodeOptions): DulyNode {
       // On virtual time the first pass is the test's to ask for: the loop is started with the first move.
       if (!virtual) worker?.start();
       if (!virtual) for (const loop of loops) loop.start();
+      if (scheduler === null) return;
+      offHints = engine.wakeups((hint) => {
+        if (hint === 'schedules' && isMoving) scheduler.wake();
+      });
+      if (!virtual) scheduler.start();
     },
     wake() {
       if (isMoving) worker?.wake();
+      // The others are told what this node handles now, and not with the next beat.
+      beatLoop.wake();
     },
+    maxSleepMs: () => echo.maxSleepMs(),
     runningCount: () => worker?.runningCount() ?? 0,
     notReady,
     offer: () => (drainAsked || virtual ? null : (worker?.offer() ?? null)),
@@ -169,6 +224,8 @@ export function createNode(node: NodeOptions): DulyNode {
       if (!moving) return;
       worker?.start();
       worker?.wake();
+      scheduler?.start();
+      scheduler?.wake();
     },
     async reap() {
       if (!isMaintenance) return null;
@@ -181,6 +238,9 @@ export function createNode(node: NodeOptions): DulyNode {
       await nodeBeat.pass();
     },
     async stop(drainMs) {
+      // First: other nodes fire what falls due from here on.
+      offHints();
+      await scheduler?.stop();
       await worker?.drain({ limitMs: drainMs });
       await Promise.all(loops.map((loop) => loop.stop()));
       await echo.stop();

@@ -21,6 +21,7 @@ import type { Random } from './random.ts';
 export interface JobAnswer {
   job: JobRecord | null;
   now: number;
+  prunedMadeAt: number | null;
 }
 
 /** A worker that may take in the same transaction what is enqueued, so that `now()` starts after one commit. */
@@ -58,26 +59,29 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
   const { engine } = door;
   const shared = { clock, random };
 
-  // By the array that is sent: after an unknown outcome the claim is repeated under its token, so that leases it may have got
-  // are given again and not left to end as lost.
-  const tokens = new WeakMap<JobSpec[][], string>();
+  // By the array that is sent: after an unknown outcome the same claim is repeated, whether or not its worker has free places by
+  // then, so that leases it may have got are given again and not left to end as lost. What finds no place goes back unspent.
+  const sent = new WeakMap<JobSpec[][], { claim: ClaimRequest; taker: Taker }>();
 
   async function sendGroups(groups: JobSpec[][], repeat: boolean): Promise<GroupReply<EnqueuedItem>[]> {
-    const { taker } = parts;
+    const before = sent.get(groups);
+    const taker = before?.taker ?? parts.taker;
     const offer = groups.some(isDueNow) ? (taker?.offer() ?? null) : null;
+    const claim = before?.claim ?? offer;
+    if (claim !== null && taker !== null) sent.set(groups, { claim, taker });
     let claimed: ClaimedJob[] = [];
     try {
-      const token = tokens.get(groups) ?? offer?.token;
-      if (token !== undefined) tokens.set(groups, token);
       const reply = await engine.enqueue({
         groups: groups.map((jobs) => ({ jobs })),
         ...(repeat ? { repeat } : {}),
-        ...(offer === null ? {} : { claim: { ...offer, token: token as string } }),
+        ...(claim === null ? {} : { claim }),
       });
       claimed = reply.claimed;
       return reply.groups;
     } finally {
       if (offer !== null) taker?.accept(offer, claimed);
+      // No place was promised to this send.
+      else if (claim !== null && claimed.length > 0) taker?.accept({ ...claim, limit: 0 }, claimed);
     }
   }
 
@@ -92,8 +96,8 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
     ...shared,
     maxItems: readCountMax,
     async send(ids) {
-      const { jobs, now } = await engine.get({ ids });
-      return jobs.map((job) => ({ job, now }));
+      const { jobs, now, prunedMadeAt } = await engine.get({ ids });
+      return jobs.map((job) => ({ job, now, prunedMadeAt }));
     },
   });
   const changing = { ...shared, maxItems: readCountMax };

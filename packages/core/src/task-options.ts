@@ -1,7 +1,7 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseDuration } from './duration.ts';
 import { dulyError } from './errors.ts';
-import { deliveries, readPriority, readTimeout } from './job-options.ts';
+import { attemptsFor, deliveries, readPriority, readTimeout } from './job-options.ts';
 import {
   type OptionNames,
   readName,
@@ -29,6 +29,7 @@ const taskNames: OptionNames<TaskOptions<StandardSchema, unknown>> = {
   startDeadline: true,
   retention: true,
   deadRetention: true,
+  every: true,
   run: true,
 };
 
@@ -74,6 +75,10 @@ export function resolveTask(
       'invalid_task',
     );
   }
+  const delivery =
+    options.delivery === undefined
+      ? taskDefaults.delivery
+      : readWord(options.delivery, 'delivery', deliveries);
   return Object.freeze({
     name,
     version:
@@ -82,13 +87,10 @@ export function resolveTask(
         : readWholeNumber(options.version, 'version', 1, 1_000_000_000),
     queue: options.queue === undefined ? taskDefaults.queue : readName(options.queue, 'queue'),
     priority: options.priority === undefined ? taskDefaults.priority : readPriority(options.priority),
-    retry: resolveRetry(options.retry),
+    retry: attemptsFor(delivery, resolveRetry(options.retry), options.retry !== undefined),
     timeoutMs: options.timeout === undefined ? taskDefaults.timeoutMs : readTimeout(options.timeout),
     graceMs: options.grace === undefined ? taskDefaults.graceMs : parseDuration(options.grace, 'grace'),
-    delivery:
-      options.delivery === undefined
-        ? taskDefaults.delivery
-        : readWord(options.delivery, 'delivery', deliveries),
+    delivery,
     concurrency:
       options.concurrency === undefined
         ? null

@@ -1,6 +1,15 @@
 /** Why a job is where it is. Pure: facts in, answer out; `duly.why` gathers the facts. */
 import { formatDuration } from './duration.ts';
-import type { AttemptRecord, Count, Gate, GateKind, JobError, JobRecord, NodesReply } from './engine.ts';
+import type {
+  AttemptRecord,
+  Count,
+  CountsReply,
+  Gate,
+  GateKind,
+  JobError,
+  JobRecord,
+  NodesReply,
+} from './engine.ts';
 import type { JobStatus } from './job.ts';
 import type { Pause } from './pauses.ts';
 
@@ -26,6 +35,8 @@ export interface WhyFacts {
   blockers: readonly Blocker[];
   /** Ready jobs of its queue and type, itself included; null: not counted. */
   ready: Count | null;
+  /** Jobs under lease by node and type, at this instant; what a node says of itself is as old as its last beat. */
+  running: CountsReply['running'];
 }
 
 /** Why no worker has taken a job that is due. */
@@ -249,14 +260,16 @@ function waitingForWorker(facts: WhyFacts): Answer {
   }
   const { problem, nodes, sentence } = workerProblem(facts);
   return {
-    sentences: [sentence, ...deadlineSentence(job)],
+    sentences: [sentence, ...deadlineSentence(job, now)],
     waitingFor: [{ kind: 'worker', problem, nodes: nodes.map((node) => node.id) }],
     expectedStartAt: problem === 'none' ? now : null,
   };
 }
 
-function deadlineSentence(job: JobRecord): string[] {
+function deadlineSentence(job: JobRecord, now: number): string[] {
   if (job.expireAt === null || job.attempt > 0) return [];
+  if (job.expireAt < now)
+    return [`Its start deadline was ${at(job.expireAt)}: the next node that looks ends it as EXPIRED.`];
   return [`If it has not started by ${at(job.expireAt)}, it expires.`];
 }
 
@@ -305,14 +318,29 @@ function workerProblem(facts: WhyFacts): { problem: WorkerProblem; nodes: Listed
       sentence: `The nodes that could run it take no work (${reasons}).`,
     };
   }
-  if (job.begunLosses >= 2 && !ready.some((node) => node.running === 0)) {
+  const runs = ({ id }: ListedNode, type?: string) =>
+    facts.running
+      .filter((one) => one.node === id && (type === undefined || one.type === type))
+      .reduce((sum, { count }) => sum + count, 0);
+  if (job.begunLosses >= 2 && !ready.some((node) => runs(node) === 0)) {
     return {
       problem: 'must-run-alone',
       nodes: ready,
       sentence: `It lost its node ${job.begunLosses} times, so it must run alone in its process, and no node is idle yet.`,
     };
   }
-  const free = ready.filter((node) => node.running < node.concurrency);
+  const roomy = ready.filter((node) => runs(node) < node.concurrency);
+  const free = roomy.filter((node) => {
+    const limit = node.tasks.find((task) => task.type === job.type)?.concurrency ?? null;
+    return limit === null || runs(node, job.type) < limit;
+  });
+  if (free.length === 0 && roomy.length > 0) {
+    return {
+      problem: 'busy',
+      nodes: ready,
+      sentence: `Task "${job.type}" runs as often at a time as its concurrency allows on ${plural(roomy.length, 'live node')}.`,
+    };
+  }
   if (free.length === 0) {
     const queued =
       facts.ready === null

@@ -414,7 +414,18 @@ test('an id that is not there is not found, and one past its retention says when
   await refusal('job_not_found', () => duly.job('job_nope').logs());
   await refusal('job_not_found', () => duly.cancel({ id: 'job_nope' }));
   await refusal('job_not_found', () => duly.why('job_nope'));
-  await refusal('job_not_found', () => duly.job('' as never));
+  await refusal('invalid_option', () => duly.job(''));
+  await refusal('invalid_option', () => duly.job(null as never));
+  await refusal('invalid_option', () => duly.why(undefined as never));
+});
+
+test('a task that keeps its jobs for an hour has them gone after two, and an id that never was is not found', async (t) => {
+  const duly = setup(t);
+  const brief = await duly.task({ name: 'brief', retention: '1h', run: () => {} }).now();
+  await duly.advance('2h');
+  await refusal('job_expired_from_history', () => brief.get());
+  const never = 'job_7zzzzzzzzzzzzzzzzzzzzzzzzz';
+  await refusal('job_not_found', () => duly.job(never).get());
 });
 
 test('log lines and progress are kept with the job', async (t) => {
@@ -596,6 +607,25 @@ test('running a job again makes a new one like it', async (t) => {
     (await duly.runDue()).map(({ id, result }) => [id, result]),
     [[second.id, { n: 1 }]],
   );
+});
+
+test('run again keeps the start deadline, counted from the first due instant and not from a retry', async (t) => {
+  const duly = setup(t);
+  const task = duly.task({
+    name: 'late',
+    retry: { attempts: 2, backoff: 'fixed', delay: '1h', jitter: 0 },
+    run: () => Promise.reject(new Error('no')),
+  });
+  const retried = await task.in('5m', 1, { startDeadline: '10m' });
+  const waiting = await task.in('1 day', 2, { startDeadline: '10m' });
+  const plain = await task.in('1 day', 3);
+  await duly.advance('10m');
+  assert.equal((await retried.get()).status, 'RETRYING');
+  for (const handle of [retried, waiting]) {
+    const copy = await (await handle.runAgain()).get();
+    assert.equal((copy.expireAt as Date).getTime() - copy.dueAt.getTime(), 10 * 60_000);
+  }
+  assert.equal((await (await plain.runAgain()).get()).expireAt, null);
 });
 
 test('an input can be left out: without a schema it is null, with one that takes undefined it is that', async (t) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Duly, type DulyOptions } from '../src/index.ts';
+import { resolveJobOptions } from '../src/job-options.ts';
 import { resolveOptions, resolveStart, resolveStop } from '../src/options.ts';
 import { priorityStepMs, rankOffsetMs } from '../src/rank.ts';
 import { callerFileOf, resolveTask } from '../src/task-options.ts';
@@ -144,4 +145,17 @@ test('one step of priority is worth a minute', () => {
   assert.ok(Object.is(rankOffsetMs(0), 0));
   assert.equal(rankOffsetMs(2), -2 * priorityStepMs);
   assert.equal(rankOffsetMs(-1), priorityStepMs);
+});
+
+test('at most once means one attempt, and more are refused where they are written', () => {
+  const run = () => null;
+  const once = resolveTask({ name: 'a', delivery: 'at-most-once', run }, () => null);
+  assert.equal(once.retry.attempts, 1);
+  assert.throws(() => resolveTask({ name: 'a', delivery: 'at-most-once', retry: 3, run }, () => null), {
+    code: 'invalid_option',
+    message: /"retry\.attempts" to be 1 with delivery "at-most-once"/,
+  });
+  const often = resolveTask({ name: 'a', retry: 5, run }, () => null);
+  assert.equal(resolveJobOptions(often, { delivery: 'at-most-once' }).retry.attempts, 1);
+  assert.throws(() => resolveJobOptions(once, { retry: 2 }), { code: 'invalid_option' });
 });

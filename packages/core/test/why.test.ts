@@ -104,6 +104,7 @@ function why(fields: Partial<JobRecord>, facts: Partial<WhyFacts> = {}) {
     nodeSilentMs: 40_000,
     blockers: [],
     ready: null,
+    running: [],
     ...facts,
   });
 }
@@ -145,9 +146,17 @@ test('a pending job says which worker is missing', () => {
     [{ nodes: [node({ notReady: 'All places are held.' })] }, 'not-ready', /"node_a": All places are held/],
     [{ nodes: [node({ drainRequestedAt: now })] }, 'not-ready', /it is draining/],
     [
-      { nodes: [node({ running: 2 })], ready: { count: 12, capped: false } },
+      { running: [{ node: 'node_a', type: 'other', count: 2 }], ready: { count: 12, capped: false } },
       'busy',
       /Every place of the 1 node that could run it is taken; 12 of its type are ready\./,
+    ],
+    [
+      {
+        nodes: [node({ tasks: [{ type: 'mail', version: 1, concurrency: 1 }] })],
+        running: [{ node: 'node_a', type: 'mail', count: 1 }],
+      },
+      'busy',
+      /Task "mail" runs as often at a time as its concurrency allows on 1 live node\./,
     ],
     [{}, 'none', /1 live node can run it now/],
   ];
@@ -159,10 +168,15 @@ test('a pending job says which worker is missing', () => {
   }
   const version = why({ version: 2 });
   assert.match(version.sentence, /made for version 2 of task "mail"; the live nodes have only older ones/);
-  const alone = why({ losses: 2, begunLosses: 2 }, { nodes: [node({ running: 1 })] });
+  const alone = why({ losses: 2, begunLosses: 2 }, { running: [{ node: 'node_a', type: 'mail', count: 1 }] });
   assert.match(alone.sentence, /must run alone in its process, and no node is idle yet/);
   const deadline = why({ expireAt: now + minute });
   assert.match(deadline.sentence, /If it has not started by 2027-01-15T10:01:00\.000Z, it expires\./);
+  const over = why({ expireAt: now - minute });
+  assert.match(
+    over.sentence,
+    /Its start deadline was 2027-01-15T09:59:00\.000Z: the next node that looks ends it/,
+  );
 });
 
 test('only a pause of the job itself, its queue, its task or everything counts, and only while it lasts', () => {

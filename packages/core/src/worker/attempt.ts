@@ -30,8 +30,6 @@ export interface AttemptOptions {
 /** One job from claimed to decided, and on until its handler has ended. */
 export interface Attempt {
   readonly job: ClaimedJob;
-  /** Whether the handler was entered. */
-  hasEntered(): boolean;
   /** Whether its outcome is settled while the handler still runs. */
   isZombie(): boolean;
   /** Aborts the signal. `lost` decides at once; `cancelled` and `timeout` after the grace; `shutdown` waits for `release`. */
@@ -186,7 +184,6 @@ export function startAttempt(options: AttemptOptions): Attempt {
   void run();
   return {
     job,
-    hasEntered: () => hasEntered,
     isZombie: () => isDecided && !hasEnded,
     abort,
     release() {

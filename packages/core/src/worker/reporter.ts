@@ -59,10 +59,10 @@ export function createReporter(options: {
 
     function takeBody(): ReportBody | null {
       if (!isDirty && lines.length === 0) return null;
-      const logs = lines;
-      if (droppedCount > 0) {
+      const logs = [...lines];
+      const [first] = lines;
+      if (droppedCount > 0 && first !== undefined) {
         const message = `${droppedCount} lines before this one were dropped: more than ${bufferedLinesMax} at once.`;
-        const first = logs[0] as LogLine;
         // In the place, and with the number, of the last one that was dropped.
         logs.unshift({ line: first.line - 1, at: first.at, level: 'warn', message });
       }
@@ -73,8 +73,8 @@ export function createReporter(options: {
       return { progress, logs };
     }
 
-    function keep(line: LogLine): void {
-      lines.push(line);
+    function keep(added: LogLine[]): void {
+      lines.push(...added);
       // Half goes at once: taking them off one by one would cost a copy of the buffer for every line.
       if (lines.length > bufferedLinesMax) {
         const dropped = lines.length - bufferedLinesMax / 2;
@@ -84,15 +84,20 @@ export function createReporter(options: {
     }
 
     async function send(): Promise<void> {
+      const before = { lines, droppedCount };
       const body = takeBody();
       if (body === null) return;
       try {
         const answer = await pipe.push({ id: job.id, fence: job.fence, ...body });
         if (answer === 'lost') onLost();
       } catch {
-        // The store is away. What was to be shown goes along with the next report or the settlement.
+        // The store is away. What was to be shown goes along with the next report or the settlement. The note about dropped
+        // lines is made anew then, so that it counts those that give way meanwhile too.
         isDirty ||= body.progress !== null;
-        lines = [...body.logs, ...lines].slice(-bufferedLinesMax);
+        const later = lines;
+        lines = before.lines;
+        droppedCount += before.droppedCount;
+        keep(later);
       }
     }
 
@@ -125,7 +130,7 @@ export function createReporter(options: {
       },
       log(level, message) {
         lineCount++;
-        keep({ line: lineCount, at: storeNow(), level, message: cutLine(message) });
+        keep([{ line: lineCount, at: storeNow(), level, message: cutLine(message) }]);
         schedule();
       },
       take() {

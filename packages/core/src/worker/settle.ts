@@ -68,7 +68,7 @@ export function settlementOf({ job, outcome, report, random, backoff }: SettleFa
     case 'result-refused':
       return { ...base, to: 'FAILED', reason: 'result-refused', error: outcome.error };
     case 'released':
-      if (outcome.started && mustNotStartAgain(outcome.stopped)) {
+      if (outcome.started && job.policy.delivery === 'at-most-once') {
         const error = {
           name: 'DulyError',
           code: 'lost',

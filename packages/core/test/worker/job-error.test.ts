@@ -40,7 +40,7 @@ test('an error that cannot be read does not break the one who reads it', () => {
 });
 
 test('the code of a DulyError is kept', () => {
-  assert.equal(toJobError(dulyError('lock_timeout', { message: 'x' })).code, 'lock_timeout');
+  assert.equal(toJobError(dulyError('lock_lost', { message: 'x' })).code, 'lock_lost');
 });
 
 test('what is kept is bounded: five levels of causes, and no long texts', () => {

@@ -143,6 +143,32 @@ test('a report that could not be sent goes along with the next one', async (t) =
   );
 });
 
+test('lines that give way while the store is away are counted, whichever way they went', async (t) => {
+  let isAway = true;
+  const { store, context, lines } = await setup(t, (store) => ({
+    engine: {
+      ...store.engine,
+      async report(input: ReportInput) {
+        if (isAway) throw dulyError('store_full', { message: 'full' });
+        return store.engine.report(input);
+      },
+    },
+  }));
+  for (let i = 1; i <= 900; i++) context.log(`line ${i}`);
+  await store.clock.advance(200);
+  // Together with those that wait again these are too many, once when they come and once more after the next try.
+  for (let i = 901; i <= 1_700; i++) context.log(`line ${i}`);
+  await store.clock.advance(200);
+  for (let i = 1_701; i <= 2_500; i++) context.log(`line ${i}`);
+  isAway = false;
+  await store.clock.advance(500);
+  const kept = await lines();
+  const notes = kept.filter(({ level }) => level === 'warn');
+  const count = notes.reduce((sum, { message }) => sum + Number(/^(\d+) lines/.exec(message)?.[1]), 0);
+  assert.equal(kept.length - notes.length + count, 2_500);
+  assert.equal(kept.at(-1)?.message, 'line 2500');
+});
+
 test('a report on its way is waited for: a settlement does not overtake it', async (t) => {
   const gate = deferred();
   const { store, id, context, end, lines } = await setup(t, (store) => ({

@@ -78,8 +78,8 @@ WHERE boot = :boot`,
     ready: `SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
 FROM (SELECT status FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL LIMIT :cap) GROUP BY status`,
     waiting: `SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
-FROM (SELECT status FROM jobs INDEXED BY jobs_waiting
-      WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') LIMIT :cap) GROUP BY status`,
+FROM (SELECT CASE WHEN status = 'SCHEDULED' AND due_at <= :now THEN 'PENDING' ELSE status END AS status
+      FROM jobs INDEXED BY jobs_waiting WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') LIMIT :cap) GROUP BY status`,
     running: `SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
 FROM (SELECT status FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL LIMIT :cap) GROUP BY status`,
     blocked: `SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
@@ -92,6 +92,8 @@ GROUP BY status`,
     lanes: `SELECT queue, type, version, count(*) AS ready, min(due_at) AS oldest, sum(count(*)) OVER () AS scanned
 FROM (SELECT queue, type, version, due_at FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL LIMIT :cap)
 GROUP BY queue, type, version`,
+    byNode: `SELECT coalesce(node, '') AS node, type, count(*) AS count
+FROM (SELECT node, type FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL LIMIT :cap) GROUP BY node, type`,
     outcomes: `SELECT type, status, CASE WHEN claimed_at IS NULL THEN NULL ELSE finished_at - claimed_at END AS duration,
   lateness_ms AS wait
 FROM finished INDEXED BY finished_at WHERE finished_at >= ? ORDER BY finished_at DESC LIMIT 100000`,
@@ -214,7 +216,9 @@ ON CONFLICT (id) DO UPDATE SET info = excluded.info, beat_at = excluded.beat_at,
     list: `SELECT info, beat_at AS beatAt, drain_requested_at AS drainRequestedAt FROM nodes ORDER BY id`,
   },
   prune: {
-    jobs: `SELECT id FROM finished INDEXED BY finished_prune WHERE prune_at <= ? ORDER BY prune_at LIMIT ?`,
+    jobs: `SELECT id, created_at AS madeAt FROM finished INDEXED BY finished_prune WHERE prune_at <= ? ORDER BY prune_at LIMIT ?`,
+    remember: `INSERT INTO meta (key, value) VALUES ('pruned_made_at', ?)
+ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)`,
   },
   record: {
     read: `SELECT kind, key, value, version, updated_at AS updatedAt FROM records WHERE kind = ? AND key = ?`,

@@ -12,7 +12,7 @@ export interface Where {
  * A filter as a condition on one of the two job tables; null: nothing in that table can match. The one place where SQL is put
  * together: a filter has more shapes than files could hold. Values are always bound, never written into the text.
  */
-export function jobWhere(filter: JobFilter, table: 'jobs' | 'finished'): Where | null {
+export function jobWhere(filter: JobFilter, table: 'jobs' | 'finished', now: number): Where | null {
   const parts: string[] = [];
   const values: Value[] = [];
   const add = (sql: string, ...bound: Value[]) => {
@@ -30,7 +30,15 @@ export function jobWhere(filter: JobFilter, table: 'jobs' | 'finished'): Where |
     else if (filter.dead) return null;
   }
   addIn('id', filter.ids);
-  addIn('status', status);
+  if (table === 'finished') addIn('status', status);
+  // As rows.ts reads it: due means PENDING, whether a node has looked or not.
+  else if (status !== undefined) {
+    add(
+      "CASE WHEN status = 'SCHEDULED' AND due_at <= ? THEN 'PENDING' ELSE status END IN (SELECT value FROM json_each(?))",
+      now,
+      JSON.stringify(status),
+    );
+  }
   addIn('type', filter.type);
   addIn('queue', filter.queue);
   if (filter.tenant !== undefined) add('tenant IS ?', filter.tenant);

@@ -75,7 +75,7 @@ export function toJobRecord(work: Work, row: JobRow): JobRecord {
     queue: row.queue,
     tenant: row.tenant,
     priority: row.priority,
-    status: row.status,
+    status: statusAt(work, row),
     reason: row.reason,
     input: row.input,
     metadata: row.metadata,
@@ -114,6 +114,11 @@ export function toJobRecord(work: Work, row: JobRow): JobRecord {
     cancelledBy: row.cancelled_by,
     dead: row.dead === 1,
   };
+}
+
+/** The status as of now: a job whose time has come is PENDING for a reader, also before a node has looked. */
+export function statusAt(work: Work, row: Pick<JobRow, 'status' | 'due_at'>): JobStatus {
+  return row.status === 'SCHEDULED' && row.due_at <= work.now ? 'PENDING' : row.status;
 }
 
 /** Earlier attempts, and the last one from the row's own columns: a job that runs once needs no list. */

@@ -19,6 +19,7 @@ const scans: Record<string, string> = {
   'counts.dead': 'stops at its cap',
   'counts.finished': 'stops at its cap',
   'counts.lanes': 'stops at its cap',
+  'counts.byNode': 'stops at its cap',
   'lock.prune': 'locks are few, and it stops at its limit',
   'node.forget': 'a row per process',
   'node.list': 'a row per process',

@@ -6,8 +6,8 @@ FROM (SELECT status FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL LIMIT
 
 -- name: waiting
 SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
-FROM (SELECT status FROM jobs INDEXED BY jobs_waiting
-      WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') LIMIT :cap) GROUP BY status
+FROM (SELECT CASE WHEN status = 'SCHEDULED' AND due_at <= :now THEN 'PENDING' ELSE status END AS status
+      FROM jobs INDEXED BY jobs_waiting WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') LIMIT :cap) GROUP BY status
 
 -- name: running
 SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
@@ -31,6 +31,10 @@ GROUP BY status
 SELECT queue, type, version, count(*) AS ready, min(due_at) AS oldest, sum(count(*)) OVER () AS scanned
 FROM (SELECT queue, type, version, due_at FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL LIMIT :cap)
 GROUP BY queue, type, version
+
+-- name: byNode
+SELECT coalesce(node, '') AS node, type, count(*) AS count
+FROM (SELECT node, type FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL LIMIT :cap) GROUP BY node, type
 
 -- The newest outcomes are enough for percentiles, and bound the work.
 -- name: outcomes

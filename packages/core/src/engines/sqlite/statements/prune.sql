@@ -1,2 +1,6 @@
 -- name: jobs
-SELECT id FROM finished INDEXED BY finished_prune WHERE prune_at <= ? ORDER BY prune_at LIMIT ?
+SELECT id, created_at AS madeAt FROM finished INDEXED BY finished_prune WHERE prune_at <= ? ORDER BY prune_at LIMIT ?
+
+-- name: remember
+INSERT INTO meta (key, value) VALUES ('pruned_made_at', ?)
+ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)

@@ -28,13 +28,17 @@ import type { ChangeEntry, Work } from '../work.ts';
 
 /** See the contract. */
 export function get(work: Work, input: GetInput): Omit<GetReply, 'now'> {
-  return { jobs: input.ids.map((id) => readJob(work, id)) };
+  return { jobs: input.ids.map((id) => readJob(work, id)), prunedMadeAt: prunedMadeAt(work) };
 }
 
 /** See the contract. */
 export function holder(work: Work, input: HolderInput): Omit<GetReply, 'now'> {
   const id = holderOf(work, input);
-  return { jobs: [id === null ? null : readJob(work, id)] };
+  return { jobs: [id === null ? null : readJob(work, id)], prunedMadeAt: prunedMadeAt(work) };
+}
+
+function prunedMadeAt(work: Work): number | null {
+  return work.get<{ value: number }>(statements.meta.read, 'pruned_made_at')?.value ?? null;
 }
 
 function readJob(work: Work, id: string): JobRecord | null {
@@ -69,7 +73,7 @@ function pageOf<Row extends { id: string }>(
 ): { rows: Row[]; nextCursor: string | null } {
   const before = cursor === null ? null : readCursor(cursor);
   const rows = (['jobs', 'finished'] as const).flatMap((table) => {
-    const where = jobWhere(filter, table);
+    const where = jobWhere(filter, table, work.now);
     if (where === null) return [];
     const from = before === null ? '' : 'AND id < ?';
     const sql = `SELECT ${columns} FROM ${table} WHERE ${where.sql} ${from} ORDER BY id DESC LIMIT ?`;
@@ -102,7 +106,10 @@ export function counts(work: Work, { cap }: CountsInput): Omit<CountsReply, 'now
     statements.counts.dead,
     statements.counts.finished,
   ]) {
-    const rows = work.all<{ status: JobStatus; count: number; scanned: number }>(sql, { cap });
+    const rows = work.all<{ status: JobStatus; count: number; scanned: number }>(
+      sql,
+      sql === statements.counts.waiting ? { cap, now: work.now } : { cap },
+    );
     for (const row of rows) {
       const entry = status[row.status];
       entry.count += row.count;
@@ -121,7 +128,10 @@ export function counts(work: Work, { cap }: CountsInput): Omit<CountsReply, 'now
       ready: { count: ready, capped: scanned >= cap },
       oldestDueAt: oldest,
     }));
-  return { status, lanes };
+  const running = work
+    .all<CountsReply['running'][number]>(statements.counts.byNode, { cap })
+    .map((row) => ({ ...row }));
+  return { status, lanes, running };
 }
 
 /** See the contract. */

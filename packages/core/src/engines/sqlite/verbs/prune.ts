@@ -7,9 +7,11 @@ import { forget } from './change.ts';
 export function prune(work: Work, input: PruneInput): Omit<PruneReply, 'now'> {
   const { now, steady } = work;
   const { limit } = input;
-  const jobs = work.all<{ id: string }>(statements.prune.jobs, now, limit);
-  for (const { id } of jobs) {
+  const jobs = work.all<{ id: string; madeAt: number }>(statements.prune.jobs, now, limit);
+  for (const { id, madeAt } of jobs) {
     work.run(statements.job.removeFinished, id);
+    // So that a reader can tell an id that is past its retention from one that never was.
+    work.run(statements.prune.remember, madeAt);
     forget(work, id);
   }
   const keys = work.run(statements.dedupe.prune, now, limit);
