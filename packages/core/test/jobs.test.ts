@@ -296,6 +296,7 @@ test('a job is found, moved and cancelled by its key', async (t) => {
   await refusal('invalid_duration', () => handle.reschedule({ in: '-1h' }));
   await refusal('invalid_option', () => duly.cancel({ key: 'mine' } as never));
   const [audited] = await duly.audit({ subject: `job:${handle.id}` });
+  await refusal('invalid_option', () => duly.audit({ subject: 5 as never }));
   assert.equal(audited?.note, 'no longer wanted');
 });
 
@@ -584,7 +585,7 @@ test('counts and nodes tell what is there', async (t) => {
   assert.equal(rest.length, 0);
   assert.deepEqual(
     [node?.app, node?.pid, node?.tasks],
-    ['studio', process.pid, [{ type: 'counted', version: 1 }]],
+    ['studio', process.pid, [{ type: 'counted', version: 1, concurrency: null }]],
   );
 });
 
@@ -607,6 +608,35 @@ test('running a job again makes a new one like it', async (t) => {
     (await duly.runDue()).map(({ id, result }) => [id, result]),
     [[second.id, { n: 1 }]],
   );
+});
+
+test('a backoff that throws or answers nonsense is told, and the job is tried again by the exponential delay', async (t) => {
+  const duly = setup(t);
+  const told: unknown[] = [];
+  duly.on('error', ({ error, doing }) => told.push([doing, (error as { code?: string }).code ?? String(error)]));
+  const answers: (() => number)[] = [
+    () => {
+      throw new Error('no idea');
+    },
+    () => Number.NaN,
+    () => 5_000,
+  ];
+  for (const [i, backoff] of answers.entries()) {
+    const task = duly.task({
+      name: `odd ${i}`,
+      retry: { attempts: 2, delay: '1s', jitter: 0, backoff },
+      run: () => Promise.reject(new Error('x')),
+    });
+    const handle = await task.now();
+    await duly.runDue();
+    const job = await handle.get();
+    assert.equal(job.status, 'RETRYING');
+    assert.equal(job.dueAt.getTime() - duly.now.getTime(), i === 2 ? 5_000 : 1_000);
+  }
+  assert.deepEqual(told, [
+    ['asking the backoff of task "odd 0"', 'Error: no idea'],
+    ['asking the backoff of task "odd 1"', 'invalid_duration'],
+  ]);
 });
 
 test('run again keeps the start deadline, counted from the first due instant and not from a retry', async (t) => {
