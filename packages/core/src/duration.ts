@@ -1,4 +1,5 @@
 import { dulyError } from './errors.ts';
+import { shown } from './option-reader.ts';
 
 /** A length of time: milliseconds, or a text such as `'15m'`, `'3 days'`, `'1h30m'` or `'PT15M'`. A day is 24 hours. */
 export type Duration = number | string;
@@ -133,18 +134,11 @@ function refuseCalendar(value: unknown, field: string): never {
 }
 
 function refuse(value: unknown, field: string, expected: string, hint?: string): never {
-  const shown = showValue(value);
   throw dulyError('invalid_duration', {
-    message: `Expected "${field}" ${expected}, got ${shown}.`,
+    message: `Expected "${field}" ${expected}, got ${shown(value)}.`,
     hint: hint ?? 'Durations are milliseconds, or texts like "250ms", "15m", "1h30m", "3 days" and "PT15M".',
-    details: { field, value: shown },
+    details: { field, value: shown(value) },
   });
-}
-
-function showValue(value: unknown): string {
-  if (typeof value === 'string') return `"${value.length > 40 ? `${value.slice(0, 40)}…` : value}"`;
-  if (typeof value === 'number' || value === null || value === undefined) return String(value);
-  return `a value of type ${typeof value}`;
 }
 
 /** A short form for people, with the two largest units at most: `3 d 4 h`, `2 min 5 s`, `1.2 s`, `90 ms`. */

@@ -1,5 +1,6 @@
 import { isDate } from 'node:util/types';
 import { dulyError } from './errors.ts';
+import { shown } from './option-reader.ts';
 
 /** The last instant there is: the end of the year 9999, the last that ISO 8601 writes with four digits. */
 export const instantAtMax = 253_402_300_799_999;
@@ -81,17 +82,11 @@ function refuseWithoutOffset(value: string, field: string, missing: string, exam
 }
 
 function refuse(value: unknown, field: string, expected: string, hint?: string): never {
-  let shown: string;
-  if (typeof value === 'string') shown = `"${value.length > 40 ? `${value.slice(0, 40)}…` : value}"`;
-  else if (typeof value === 'number') shown = String(value);
-  else if (isDate(value))
-    shown = Number.isNaN(value.getTime()) ? 'an invalid Date' : `a Date of ${value.getTime()} ms`;
-  else shown = value === null ? 'null' : `a value of type ${typeof value}`;
   throw dulyError('invalid_instant', {
-    message: `Expected "${field}" ${expected}, got ${shown}.`,
+    message: `Expected "${field}" ${expected}, got ${shown(value)}.`,
     hint:
       hint ??
       'Give a Date, epoch milliseconds, or a text like "2027-01-15T10:00:00Z" or "2027-01-15T10:00:00+01:00".',
-    details: { field, value: shown },
+    details: { field, value: shown(value) },
   });
 }

@@ -1,3 +1,4 @@
+import { isDate, isProxy } from 'node:util/types';
 import { dulyError, type ErrorCode } from './errors.ts';
 import { nearest } from './nearest.ts';
 
@@ -75,31 +76,80 @@ export function readWord<Word extends string>(value: unknown, field: string, wor
 /** How long a name may be: task, queue, tenant, key. */
 export const nameLengthMax = 200;
 
-// Control characters make names that look equal and are not, and break terminals and log lines.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const controlCharacters = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+// What makes texts that look equal and are not, or that break terminals and log lines. A zero-width joiner is not among them:
+// emoji and some scripts are written with it.
+const unseen: readonly [pattern: RegExp, what: string][] = [
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  [/[\u0000-\u001f\u007f-\u009f]/, 'control characters such as tabs and line breaks'],
+  [/[\u2028\u2029]/, 'line or paragraph separators (U+2028, U+2029)'],
+  [
+    /[\u202a-\u202e\u2066-\u2069]/,
+    'characters that turn the direction of writing (U+202A to U+202E, U+2066 to U+2069)',
+  ],
+];
 
-/** Reads a name: 1 to 200 characters, none of them a control character. */
-export function readName(value: unknown, field: string, code: ErrorCode = 'invalid_option'): string {
-  if (typeof value !== 'string') return refuseOption(field, value, 'to be a text', undefined, code);
-  if (value.length === 0 || value.length > nameLengthMax) {
-    return refuseOption(field, value, `to have 1 to ${nameLengthMax} characters`, undefined, code);
-  }
-  if (controlCharacters.test(value) || !value.isWellFormed()) {
-    return refuseOption(field, value, 'to hold no control characters', undefined, code);
-  }
-  if (value.trim() === '') return refuseOption(field, value, 'to be more than blanks', undefined, code);
+/**
+ * Reads a text that every store can keep: well-formed Unicode without NUL, of at most `lengthMax` characters. As a `name` it must
+ * also have at least one character that is no blank, and none that cannot be seen. `of` says in the message whose field it is.
+ */
+export function readText(
+  value: unknown,
+  field: string,
+  {
+    lengthMax,
+    name = false,
+    of = '',
+    code,
+  }: { lengthMax: number; name?: boolean; of?: string; code?: ErrorCode },
+): string {
+  const refuse = (expected: string): never =>
+    refuseOption(field, value, of === '' ? expected : `of ${of} ${expected}`, undefined, code);
+  if (typeof value !== 'string') return refuse('to be a text');
+  if (name && value.length === 0) return refuse('not to be empty');
+  if (value.length > lengthMax) return refuse(`to have at most ${lengthMax} characters`);
+  if (!value.isWellFormed()) return refuse('to be well-formed Unicode, without half of a surrogate pair');
+  if (value.includes('\0')) return refuse('to hold no NUL character');
+  if (!name) return value;
+  const found = unseen.find(([pattern]) => pattern.test(value));
+  if (found !== undefined) return refuse(`to hold no ${found[1]}`);
+  if (value.trim() === '') return refuse('to be more than blanks');
   return value;
 }
 
-/** How a wrong value is shown in a message: short, and never the inside of an object. */
+/** Reads a name: 1 to 200 characters that can be seen, more than blanks. */
+export function readName(value: unknown, field: string, code: ErrorCode = 'invalid_option'): string {
+  return readText(value, field, { lengthMax: nameLengthMax, name: true, code });
+}
+
+// JSON writes these as they are, and a terminal would obey them.
+const unescaped = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+
+/** How a wrong value is shown in a message: short, texts in quotes and nothing else, and never the inside of an object. */
 export function shown(value: unknown): string {
-  if (typeof value === 'string') {
-    return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
+  switch (typeof value) {
+    case 'string':
+      return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value).replace(
+        unescaped,
+        (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      );
+    case 'object':
+      return shownObject(value);
+    case 'function':
+      return 'a function';
+    case 'symbol':
+      return 'a symbol';
+    case 'bigint':
+      return `${String(value).slice(0, 40)}n`;
+    default:
+      return String(value);
   }
+}
+
+function shownObject(value: object | null): string {
   if (value === null) return 'null';
+  if (isProxy(value)) return 'a proxy';
   if (Array.isArray(value)) return 'an array';
-  if (typeof value === 'object') return 'an object';
-  if (typeof value === 'function') return 'a function';
-  return `"${String(value)}"`;
+  if (!isDate(value)) return 'an object';
+  const at = value.getTime();
+  return Number.isNaN(at) ? 'an invalid Date' : `a Date of ${at} ms`;
 }

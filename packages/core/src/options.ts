@@ -154,8 +154,8 @@ export function resolveOptions(given: DulyOptions | undefined): ResolvedOptions 
     concurrency: readConcurrency(options.concurrency, defaultConcurrency),
     queues: readQueues(options.queues, null),
     logger: readLogger(options.logger),
-    clock: options.clock ?? systemClock,
-    random: options.random ?? systemRandom,
+    clock: options.clock === undefined ? systemClock : readClock(options.clock),
+    random: options.random === undefined ? systemRandom : readRandom(options.random),
     leaseMs,
     beatMs,
     drainMs: options.drain === undefined ? defaultDrainMs : parseDuration(options.drain, 'drain'),
@@ -221,11 +221,24 @@ function readRoles(value: readonly Role[]): readonly Role[] {
 
 function readLogger(value: Logger | false | undefined): Logger {
   if (value === undefined) return stderrLogger;
-  if (value === false) return quietLogger;
-  for (const level of ['debug', 'info', 'warn', 'error'] as const) {
-    if (typeof value?.[level] !== 'function') {
-      refuseOption('logger', value, 'to have the methods debug, info, warn and error');
-    }
-  }
-  return value;
+  return value === false ? quietLogger : readMethods(value, 'logger', ['debug', 'info', 'warn', 'error']);
+}
+
+function readClock(value: Clock): Clock {
+  return readMethods(value, 'clock', ['now', 'elapsed', 'sleep', 'after']);
+}
+
+function readRandom(value: Random): Random {
+  return readMethods(value, 'random', ['next']);
+}
+
+/** Reads an object that others may have written: it must have these methods. */
+function readMethods<Value extends object>(
+  value: Value,
+  field: string,
+  methods: readonly (keyof Value & string)[],
+): Value {
+  if (methods.every((method) => typeof value?.[method] === 'function')) return value;
+  const names = methods.length === 1 ? `the method ${methods[0]}` : `the methods ${methods.join(', ')}`;
+  return refuseOption(field, value, `to be an object with ${names}`);
 }

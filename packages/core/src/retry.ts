@@ -1,5 +1,6 @@
 import { type Duration, durationMsMax, parseDuration } from './duration.ts';
 import { dulyError } from './errors.ts';
+import { shown } from './option-reader.ts';
 import type { Random } from './random.ts';
 
 /** How the delay grows from failure to failure; a function answers with the delay itself. */
@@ -53,7 +54,7 @@ export const defaultRetry: ResolvedRetry = resolved(
   null,
 );
 
-/** Checks a policy and fills it up from `defaults`. Throws `invalid_option` that names the field. */
+/** Checks a policy and fills it up from `defaults`. Throws `invalid_option` or `invalid_duration` that names the field. */
 export function resolveRetry(
   policy: RetryPolicy | number | undefined,
   defaults: ResolvedRetry = defaultRetry,
@@ -77,11 +78,11 @@ export function resolveRetry(
     refuse('retry.factor', factor, `to be a number from 1 to ${factorMax}`);
   if (!isNumberBetween(jitter, 0, 1)) refuse('retry.jitter', jitter, 'to be a number from 0 to 1');
 
-  const delayMs = policy.delay === undefined ? defaults.delayMs : durationOption(policy.delay, 'retry.delay');
+  const delayMs = policy.delay === undefined ? defaults.delayMs : parseDuration(policy.delay, 'retry.delay');
   const maxDelayMs =
     policy.maxDelay === undefined
       ? Math.max(defaults.maxDelayMs, delayMs)
-      : durationOption(policy.maxDelay, 'retry.maxDelay');
+      : parseDuration(policy.maxDelay, 'retry.maxDelay');
   if (policy.delay !== undefined && delayMs > maxDelayMs) {
     refuse('retry.maxDelay', policy.maxDelay, `not to be shorter than "retry.delay"`);
   }
@@ -150,6 +151,20 @@ export function retryDelayMs(
   return Math.round(lowMs + (highMs - lowMs) * random.next());
 }
 
+/** The same policy; `onError` is told whenever its function throws, or answers with something that is no duration. */
+export function watchBackoff(retry: ResolvedRetry, onError: (error: unknown) => void): ResolvedRetry {
+  const { custom } = retry;
+  if (custom === null) return retry;
+  return resolved(retry, (failures, error) => {
+    try {
+      return parseDuration(custom(failures, error), 'retry.backoff');
+    } catch (refusal) {
+      onError(refusal);
+      throw refusal;
+    }
+  });
+}
+
 function growDelay({ backoff, delayMs, factor }: StoredRetry, failures: number): number {
   // Zero stays zero; multiplied by an overflow it would be NaN.
   if (delayMs === 0 || backoff === 'fixed') return delayMs;
@@ -170,28 +185,13 @@ function resolved(stored: StoredRetry, custom: BackoffFunction | null): Resolved
   });
 }
 
-function durationOption(value: Duration, field: string): number {
-  try {
-    return parseDuration(value, field);
-  } catch (cause) {
-    const { message, hint } = cause as { message: string; hint?: string };
-    throw dulyError('invalid_option', { message, hint, details: { field }, cause });
-  }
-}
-
 function isNumberBetween(value: unknown, min: number, max: number): value is number {
   return typeof value === 'number' && value >= min && value <= max;
 }
 
 function refuse(field: string, value: unknown, expected: string): never {
-  const shown =
-    typeof value === 'string'
-      ? `"${value.slice(0, 40)}"`
-      : typeof value === 'object'
-        ? 'an object'
-        : String(value);
   throw dulyError('invalid_option', {
-    message: `Expected "${field}" ${expected}${value === undefined ? '' : `, got ${shown}`}.`,
+    message: `Expected "${field}" ${expected}${value === undefined ? '' : `, got ${shown(value)}`}.`,
     hint: 'See the retry options in the documentation of tasks.',
     details: { field },
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { isDulyError } from '../src/errors.ts';
+import { type ErrorCode, isDulyError } from '../src/errors.ts';
 import { type Random, seededRandom } from '../src/random.ts';
 import { defaultRetry, type RetryPolicy, resolveRetry, retryDelayMs, retryFromStored } from '../src/retry.ts';
 
@@ -120,7 +120,7 @@ for (const stored of [
   });
 }
 
-for (const [policy, field] of [
+for (const [policy, field, code = 'invalid_option'] of [
   [{ attempts: 0 }, 'retry.attempts'],
   [{ attempts: -1 }, 'retry.attempts'],
   [{ attempts: 1.5 }, 'retry.attempts'],
@@ -136,9 +136,9 @@ for (const [policy, field] of [
   [{ jitter: -0.1 }, 'retry.jitter'],
   [{ jitter: 1.1 }, 'retry.jitter'],
   [{ jitter: '20%' }, 'retry.jitter'],
-  [{ delay: '-5m' }, 'retry.delay'],
-  [{ delay: 'soon' }, 'retry.delay'],
-  [{ maxDelay: '2 months' }, 'retry.maxDelay'],
+  [{ delay: '-5m' }, 'retry.delay', 'invalid_duration'],
+  [{ delay: 'soon' }, 'retry.delay', 'invalid_duration'],
+  [{ maxDelay: '2 months' }, 'retry.maxDelay', 'invalid_duration'],
   [{ delay: '2h', maxDelay: '1h' }, 'retry.maxDelay'],
   [{ backoff: 'cubic' }, 'retry.backoff'],
   [{ backoff: 'custom' }, 'retry.backoff'],
@@ -146,12 +146,12 @@ for (const [policy, field] of [
   [{ attempt: 3 }, 'retry.attempt'],
   ['three', 'retry'],
   [null, 'retry'],
-] as [unknown, string][]) {
+] as [unknown, string, ErrorCode?][]) {
   test(`a policy of ${JSON.stringify(policy)} is refused by the name of ${field}`, () => {
     assert.throws(
       () => resolveRetry(policy as RetryPolicy),
       (error) => {
-        assert.ok(isDulyError(error, 'invalid_option'), String(error));
+        assert.ok(isDulyError(error, code), String(error));
         assert.ok(error.message.startsWith(`Expected "${field}" `), error.message);
         assert.equal(error.details.field, field);
         return true;
