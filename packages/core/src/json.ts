@@ -22,12 +22,12 @@ export interface ToJsonOptions {
 /**
  * Writes a value as JSON. `undefined` is written as `null`, in an array too, and is left out of an object.
  * Throws, with the path of the place, for what JSON cannot keep (cycles, BigInt, functions, symbols) and for what it would
- * change without a word (NaN, Infinity, an invalid Date, Map, Set, binary data, errors, promises); and when the text is larger
- * than `maxBytes`. A `__proto__` key is kept as data.
+ * change without a word (NaN, Infinity, an invalid Date, Map, Set, binary data, errors, promises); for what cannot be read (a
+ * getter that throws, a revoked proxy); and when the text is larger than `maxBytes`. A `__proto__` key is kept as data.
  */
 export function toJson(value: unknown, { what, maxBytes }: ToJsonOptions): string {
   // The ordinary value is walked once without building paths; only what looks odd is walked again to judge and to name it.
-  if (!isPlainJson(value, 0)) refuseOdd(value, what);
+  if (!isSurelyPlain(value)) refuseOdd(value, what);
   let text: string;
   try {
     text = JSON.stringify(value) ?? 'null';
@@ -61,6 +61,15 @@ export function fromJson(text: string, what = 'input'): unknown {
       hint: 'Write it as JSON: texts and names in double quotes, no trailing comma.',
       details: { what, ...(position === undefined ? {} : { position: Number(position) }) },
     });
+  }
+}
+
+function isSurelyPlain(value: unknown): boolean {
+  try {
+    return isPlainJson(value, 0);
+  } catch {
+    // A getter or a proxy threw; the closer look finds it again, with its place.
+    return false;
   }
 }
 
@@ -109,24 +118,33 @@ function refuseOdd(root: unknown, what: string): void {
     if (typeof value === 'symbol') refuse('is a symbol', 'Write it as a text.');
     if (typeof value !== 'object' || value === null) return;
 
-    const [problem, hint] = oddObject(value) ?? [];
+    const [problem, hint] = read(path, () => oddObject(value)) ?? [];
     if (problem !== undefined) refuse(problem, hint);
     if (above.has(value)) refuse('refers back to an object that holds it', 'Refer to it by an id.');
     if (above.size >= jsonDepthMax) refuse(`is nested more than ${jsonDepthMax} levels deep`, 'Flatten it.');
 
     above.add(value);
     const own = value as Record<string, unknown> & { toJSON?: unknown };
-    if (typeof own.toJSON === 'function') walk(callToJson(own as { toJSON(): unknown }, path), path);
-    else if (Array.isArray(value)) for (const [i, item] of value.entries()) walk(item, `${path}[${i}]`);
-    else for (const key of Object.keys(own)) walk(own[key], joinPath(path, key));
+    if (read(path, () => typeof own.toJSON === 'function')) {
+      const written = read(path, () => (own as { toJSON(): unknown }).toJSON(), 'has a toJSON() that threw');
+      walk(written, path);
+    } else if (Array.isArray(value)) {
+      for (let i = 0; i < value.length; i++) walkInto(`${path}[${i}]`, () => value[i]);
+    } else {
+      for (const key of read(path, () => Object.keys(own))) walkInto(joinPath(path, key), () => own[key]);
+    }
     above.delete(value);
   };
 
-  const callToJson = (value: { toJSON(): unknown }, path: string): unknown => {
+  const walkInto = (path: string, item: () => unknown): void => walk(read(path, item), path);
+
+  /** Runs code of the value itself: a getter, a proxy or a toJSON(), any of which may throw. */
+  const read = <Read>(path: string, fn: () => Read, problem = 'cannot be read'): Read => {
     try {
-      return value.toJSON();
+      return fn();
     } catch (cause) {
-      throw notJson(what, path === '' ? 'it' : `"${path}"`, 'has a toJSON() that threw', undefined, cause);
+      const hint = 'A getter, a proxy or a toJSON() threw; see the cause.';
+      throw notJson(what, path === '' ? 'it' : `"${path}"`, problem, hint, cause);
     }
   };
 

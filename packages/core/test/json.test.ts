@@ -108,13 +108,30 @@ for (const [name, value, path, problem] of [
   });
 }
 
-test('a getter that throws is refused with its cause', () => {
-  const value = {
-    get a(): never {
+test('what cannot be read is refused with its place: getters, proxies, also as a result', () => {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  const broken = {
+    get deep() {
       throw new Error('no');
     },
   };
-  assert.throws(() => toJson(value, input), /no/);
+  for (const [value, place] of [
+    [proxy, 'it cannot be read'],
+    [{ a: [1, proxy] }, '"a[1]" cannot be read'],
+    [{ a: broken }, '"a.deep" cannot be read'],
+  ] as [unknown, string][]) {
+    for (const [what, code] of [
+      ['input', 'input_not_json'],
+      ['result', 'result_not_json'],
+      ['metadata', 'metadata_invalid'],
+    ] as const) {
+      assert.throws(
+        () => toJson(value, { what, maxBytes: 1_000 }),
+        (error) => isDulyError(error, code) && error.message.includes(place) && error.cause instanceof Error,
+      );
+    }
+  }
 });
 
 test('nesting is allowed down to the limit and refused below it, also far below', () => {
