@@ -1,5 +1,5 @@
 import type { EngineCall } from './door.ts';
-import type { ClaimedJob, EngineInfo, JobError, Progress, SettleReason } from './engine.ts';
+import type { ClaimedJob, ClaimedSchedule, EngineInfo, JobError, Progress, SettleReason } from './engine.ts';
 import type { JobStatus } from './job.ts';
 
 /** A job as events name it. */
@@ -10,6 +10,14 @@ export interface JobNotice {
   tenant: string | null;
   /** Number of the attempt. */
   attempt: number;
+}
+
+/** A schedule as events name it. */
+export interface ScheduleNotice {
+  id: string;
+  name: string;
+  app: string | null;
+  tenant: string | null;
 }
 
 /** What a Duly tells. Events about jobs go out after the store has recorded what they say. */
@@ -34,6 +42,18 @@ export interface DulyEvents {
   'job.lost': JobNotice;
   /** A lost lease, of any node, was found and judged here. */
   'job.reaped': JobNotice & { status: JobStatus };
+  /** This node decided slots of a schedule, and these jobs were made. */
+  'schedule.fired': ScheduleNotice & { jobs: string[] };
+  /** `pauseAfterFailures` paused a schedule. */
+  'schedule.paused': ScheduleNotice;
+  /** `flagAfterFailures` flagged a schedule. */
+  'schedule.flagged': ScheduleNotice;
+  /** A run of a flagged schedule completed, and the flag is gone. */
+  'schedule.recovered': ScheduleNotice;
+  /** The pause of a schedule ended by itself. */
+  'schedule.resumed': ScheduleNotice;
+  /** A schedule will fire no more: its rule, `endAt` or `maxRuns`. */
+  'schedule.ended': ScheduleNotice;
   /** This node looked for work and found none, and nothing runs here. */
   idle: { nextDueAt: Date | null };
   /** Somebody asked this node to drain; it takes no more work. */
@@ -51,4 +71,9 @@ export interface DulyEvents {
 /** The notice of a claimed job. */
 export function noticeOf({ id, type, queue, tenant, attempt }: ClaimedJob): JobNotice {
   return { id, type, queue, tenant, attempt };
+}
+
+/** The notice of a claimed schedule. */
+export function scheduleNoticeOf({ id, name, app, tenant }: ClaimedSchedule): ScheduleNotice {
+  return { id, name, app, tenant };
 }

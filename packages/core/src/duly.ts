@@ -40,6 +40,10 @@ import {
 } from './options.ts';
 import { createParts, type Parts } from './parts.ts';
 import { createPauses, type Pause, type PauseOptions, type Pauses, type PauseTarget } from './pauses.ts';
+import type { EveryDefinition, ScheduleDefinition } from './schedule/definition.ts';
+import { scheduleIdOf } from './schedule/identity.ts';
+import type { SlotWhy } from './schedule-why.ts';
+import { checkDeclared, type ScheduleReference, Schedules, secondRule } from './schedules.ts';
 import type { StandardSchema } from './schema.ts';
 import type { ResolvedTask, Task, TaskContext, TaskHandler, TaskInput, TaskOptions } from './task.ts';
 import { createTask } from './task-calls.ts';
@@ -124,6 +128,8 @@ export let insideOf: (duly: Duly) => { node: DulyNode | null; jobs: Jobs };
 export class Duly {
   /** Dead letters: FAILED jobs that wait for a person. */
   readonly dead: DeadLetters;
+  /** Schedules: reading them and their ledger, and changing them. */
+  readonly schedules: Schedules;
 
   readonly #options: ResolvedOptions;
   readonly #ids: Ids;
@@ -133,6 +139,9 @@ export class Duly {
   readonly #tasks = new Map<string, ResolvedTask>();
   readonly #taskCalls = new Map<string, Task>();
   readonly #resolved = new WeakMap<object, ResolvedTask>();
+  /** What tasks declare with `every`. */
+  readonly #declared: ScheduleDefinition[] = [];
+  readonly #declaredIds = new Set<string>();
   readonly #expiring = new Map<string, { values: Expiring<unknown>; hasCleanup: boolean }>();
   readonly #leaderships = new Set<Leadership>();
   readonly #jobs: Jobs;
@@ -145,6 +154,7 @@ export class Duly {
   #starting: Promise<void> | null = null;
   #stopping: Promise<void> | null = null;
   #isClosed = false;
+  #declaredLate: (() => void) | null = null;
   #offSignals: () => void = () => {};
 
   static {
@@ -166,6 +176,19 @@ export class Duly {
       virtual: this.#virtual,
     });
     this.dead = new DeadLetters((filter) => this.jobs(filter));
+    this.schedules = new Schedules({
+      engine: async () => (await this.#open()).engine,
+      clock,
+      actor,
+      app: this.#options.app,
+      release: this.#options.release,
+      node: this.#nodeId,
+      ids: this.#ids,
+      inputBytesMax: this.#options.inputBytesMax,
+      tasks: this.#tasks,
+      declared: () => this.#declared,
+      handle: (id) => this.job(id),
+    });
     this.#events.on('job.settled', ({ id }) => this.#jobs.noticed(id));
     this.#events.on('job.reaped', ({ id }) => this.#jobs.noticed(id));
     this.#events.on('error', ({ error, doing }) =>
@@ -182,6 +205,7 @@ export class Duly {
     const resolved = resolveTask(options as TaskOptions<StandardSchema | undefined, unknown>, () =>
       callerFileOf(this.task),
     );
+    this.#declare(resolved, options.every as Declared | undefined);
     return this.#define(resolved) as Task<TaskInput<Schema>, Awaited<Result>>;
   }
 
@@ -226,8 +250,18 @@ export class Duly {
   }
 
   /** What became of a job, or what it waits for and when it should start: a sentence, and the same for programs. */
-  why(job: string | { id: string }): Promise<Why> {
-    return this.#jobs.why(typeof job === 'string' ? job : job?.id);
+  why(job: string | { id: string }): Promise<Why>;
+  /**
+   * What became of a slot of a schedule and why, or what is to become of it. The slot is an instant, or a wall time in the schedule's
+   * zone: `'2027-03-14T02:30'`.
+   */
+  why(schedule: ScheduleReference, slot: Date | number | string): Promise<SlotWhy>;
+  why(
+    of: string | { id: string } | ScheduleReference,
+    slot?: Date | number | string,
+  ): Promise<Why | SlotWhy> {
+    if (slot !== undefined) return this.schedules.why(of as ScheduleReference, slot);
+    return this.#jobs.why(typeof of === 'string' ? of : (of as { id: string })?.id);
   }
 
   /** Stops starting jobs of a queue, of a task, or at all. They are still accepted; what runs goes on. */
@@ -428,17 +462,38 @@ export class Duly {
 
   // ---------------------------------------------------------------------------------------------- inside
 
-  #define(resolved: ResolvedTask): Task {
-    if (this.#tasks.has(resolved.name)) {
-      throw dulyError('duplicate_task', {
-        message: `A task named "${resolved.name}" is defined already.`,
-        hint: 'Give each task its own name; export the task and import it where it is used.',
-        details: { task: resolved.name },
-      });
+  /** Notes what a task declares with `every`; applied at `start()`, or now if this node decides schedules already. */
+  #declare(task: ResolvedTask, every: Declared | undefined): void {
+    if (every === undefined) return;
+    this.#refuseDefined(task);
+    const definitions = (Array.isArray(every) ? every : [every]) as (EveryDefinition | string)[];
+    const { app, clock, inputBytesMax } = this.#options;
+    const identities = checkDeclared(task, definitions, { app, now: clock.now(), inputBytesMax });
+    const ids = identities.map(scheduleIdOf);
+    const second = ids.findIndex((id, i) => this.#declaredIds.has(id) || ids.indexOf(id) !== i);
+    if (second >= 0) throw secondRule(identities[second] as (typeof identities)[number]);
+    for (const id of ids) this.#declaredIds.add(id);
+    for (const one of definitions) {
+      this.#declared.push({ ...(typeof one === 'string' ? { cron: one } : one), task: task.name });
     }
+    this.#declaredLate?.();
+  }
+
+  #refuseDefined({ name }: ResolvedTask): void {
+    if (!this.#tasks.has(name)) return;
+    throw dulyError('duplicate_task', {
+      message: `A task named "${name}" is defined already.`,
+      hint: 'Give each task its own name; export the task and import it where it is used.',
+      details: { task: name },
+    });
+  }
+
+  #define(resolved: ResolvedTask): Task {
+    this.#refuseDefined(resolved);
     const task = createTask<unknown, unknown>(resolved, {
       parts: () => this.#open(),
       jobs: this.#jobs,
+      schedules: this.schedules,
       ids: this.#ids,
       inputBytesMax: this.#options.inputBytesMax,
     });
@@ -510,6 +565,7 @@ export class Duly {
     const node = createNode({
       id: this.#nodeId,
       engine: parts.engine,
+      ids: this.#ids,
       options: this.#options,
       start,
       tasks: this.#tasks,
@@ -523,6 +579,17 @@ export class Duly {
         return (this.#store as Store).createBeats(beats);
       },
     });
+    if (start.roles.includes('scheduler')) {
+      await this.schedules.apply();
+      this.#declaredLate = () => {
+        // After the task is defined, in this very turn: its input is checked by its schema.
+        void Promise.resolve()
+          .then(() => this.schedules.apply())
+          .catch((error: unknown) =>
+            this.#events.emit('error', { error, doing: 'applying declared schedules' }),
+          );
+      };
+    }
     // Known before it starts: a task that is defined meanwhile must wake it.
     this.#node = node;
     await node.start().catch((error: unknown) => {
@@ -578,6 +645,8 @@ export class Duly {
     };
   }
 }
+
+type Declared = EveryDefinition | string | readonly (EveryDefinition | string)[];
 
 function stoppedError() {
   return dulyError('stopped', {

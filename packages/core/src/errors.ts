@@ -35,6 +35,11 @@ export const errorCodes = {
   rule_never_fires: 'A rule has no slot at all.',
   everything_excluded: 'What a rule excludes leaves none of its slots.',
 
+  // Schedules
+  schedule_not_found: 'There is no schedule of this name.',
+  schedule_ambiguous: 'Several schedules have this name.',
+  schedule_conflict: 'One process gives two rules to one schedule.',
+
   // Jobs
   job_not_found: 'No job has this id.',
   job_expired_from_history: 'The job finished so long ago that it is no longer kept.',

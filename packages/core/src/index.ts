@@ -12,7 +12,7 @@ export {
   type ExpiringOptions,
   type NodeView,
 } from './duly.ts';
-export type { DulyEvents, JobNotice } from './duly-events.ts';
+export type { DulyEvents, JobNotice, ScheduleNotice } from './duly-events.ts';
 export { type Duration, durationMsMax, formatDuration, parseDuration } from './duration.ts';
 export type {
   Count,
@@ -72,8 +72,47 @@ export {
 export type { Pause, PauseOptions, PauseTarget } from './pauses.ts';
 export type { Random } from './random.ts';
 export type { Backoff, BackoffFunction, RetryPolicy } from './retry.ts';
+export type { Decision } from './schedule/decision.ts';
+export type {
+  EveryDefinition,
+  EveryOptions,
+  ScheduleDefinition,
+  ScheduleJobOptions,
+} from './schedule/definition.ts';
+export type { ExcludeInput } from './schedule/exclude.ts';
+export { type ExplainOptions, explain } from './schedule/explain.ts';
+export type { ScheduleChanges } from './schedule/override.ts';
+export type { CatchUpMode, JitterMode, OverlapMode, SchedulePolicies } from './schedule/policies.ts';
+export { type PreviewOptions, type PreviousOptions, preview, previous } from './schedule/preview.ts';
+export type { RuleInput, RuleKind, RuleSpec } from './schedule/rule.ts';
+export type {
+  LastRun,
+  LedgerSlot,
+  PoliciesView,
+  Schedule,
+  ScheduleDrift,
+  ScheduleStatus,
+  SlotRun,
+  SlotStatus,
+} from './schedule-view.ts';
+export type { SlotWhy } from './schedule-why.ts';
+export type {
+  ApplyOptions,
+  BackfillOptions,
+  BackfillResult,
+  ScheduleDiff,
+  SchedulePage,
+  SchedulePauseOptions,
+  ScheduleReference,
+  Schedules,
+  SchedulesFilter,
+  SlotsOptions,
+  TriggerOptions,
+  TriggerResult,
+} from './schedules.ts';
 export type { StandardSchema } from './schema.ts';
 export type {
+  EveryArguments,
   InputArguments,
   ManyOptions,
   SlotContext,

@@ -10,12 +10,16 @@ import type { Jobs } from './jobs.ts';
 import { makeJob } from './make-job.ts';
 import { refuseOption } from './option-reader.ts';
 import { groupItems, type Parts } from './parts.ts';
+import { type EveryOptions, joinEvery } from './schedule/definition.ts';
+import type { RuleInput } from './schedule/rule.ts';
+import type { Schedules } from './schedules.ts';
 import type { ManyOptions, ResolvedTask, Task } from './task.ts';
 
 /** What a task's verbs stand on. */
 export interface TaskCallParts {
   parts(): Promise<Parts>;
   jobs: Jobs;
+  schedules: Schedules;
   ids: Ids;
   inputBytesMax: number;
 }
@@ -27,7 +31,7 @@ const manyBytesMax = 64 * 1024 * 1024;
 /** Makes the verbs of a task. */
 export function createTask<Input, Result>(
   task: ResolvedTask,
-  { parts, jobs, ids, inputBytesMax }: TaskCallParts,
+  { parts, jobs, schedules, ids, inputBytesMax }: TaskCallParts,
 ): Task<Input, Result> {
   type Handle = JobHandle<Input, Result>;
 
@@ -88,6 +92,8 @@ export function createTask<Input, Result>(
     in: async (delay: Duration, input?: unknown, options?: JobOptions) => one(input, options, inDue(delay)),
     at: async (instant: Date | number | string, input?: unknown, options?: JobOptions) =>
       one(input, options, atDue(instant)),
+    every: async (rule: string | RuleInput, input?: unknown, options?: EveryOptions) =>
+      schedules.every(task, joinEvery(rule, input, options)),
     nowMany: async (inputs: readonly Input[], options?: ManyOptions<Input>) => many(inputs, options, atOnce),
     inMany: async (delay: Duration, inputs: readonly Input[], options?: ManyOptions<Input>) =>
       many(inputs, options, inDue(delay)),

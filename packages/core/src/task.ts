@@ -3,6 +3,9 @@ import type { LogLine, Origin } from './engine.ts';
 import type { JobHandle } from './job-handle.ts';
 import type { JobOptions } from './job-options.ts';
 import type { ResolvedRetry, RetryPolicy } from './retry.ts';
+import type { EveryDefinition, EveryOptions } from './schedule/definition.ts';
+import type { RuleInput } from './schedule/rule.ts';
+import type { Schedule } from './schedule-view.ts';
 import type { InferInput, InferOutput, StandardSchema } from './schema.ts';
 
 /** Told to a handler about the slot of a schedule that made its job. */
@@ -99,6 +102,11 @@ export interface TaskOptions<Schema extends StandardSchema | undefined, Result> 
   retention?: Duration;
   /** How long dead letters are kept, default 90 days. */
   deadRetention?: Duration;
+  /** Schedules of this task, declared: compared with the stored ones when a scheduler node of this app starts. */
+  every?:
+    | string
+    | EveryDefinition<TaskInput<Schema>>
+    | readonly (string | EveryDefinition<TaskInput<Schema>>)[];
   run: TaskHandler<Schema extends StandardSchema ? InferOutput<Schema> : unknown, Result>;
 }
 
@@ -109,6 +117,11 @@ export type TaskInput<Schema> = Schema extends StandardSchema ? InferInput<Schem
 export type InputArguments<Input> = undefined extends Input
   ? [input?: Input, options?: JobOptions]
   : [input: Input, options?: JobOptions];
+
+/** Input and options of `every`; the input may be left out where the schema allows it, or where there is none. */
+export type EveryArguments<Input> = undefined extends Input
+  ? [input?: Input, options?: EveryOptions]
+  : [input: Input, options?: EveryOptions];
 
 /** Options of a bulk call: the same for all jobs, or made for each of them. */
 export type ManyOptions<Input> = JobOptions | ((input: Input, index: number) => JobOptions);
@@ -123,6 +136,11 @@ export interface Task<Input = unknown, Result = unknown> {
   in(delay: Duration, ...call: InputArguments<Input>): Promise<JobHandle<Input, Result>>;
   /** Once, at an instant; one in the past is due at once. */
   at(instant: Date | number | string, ...call: InputArguments<Input>): Promise<JobHandle<Input, Result>>;
+  /**
+   * Again and again, by a rule: a cron, or `{ cron | rate | delay | rrule, … }`. Makes a dynamic schedule, or edits the one of this
+   * name to be so; the same call in five processes is one schedule.
+   */
+  every(rule: string | RuleInput, ...call: EveryArguments<Input>): Promise<Schedule>;
   /** One job for each input, all or none. */
   nowMany(inputs: readonly Input[], options?: ManyOptions<Input>): Promise<JobHandle<Input, Result>[]>;
   /** One job for each input after a delay, all or none. */

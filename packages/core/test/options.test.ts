@@ -121,7 +121,9 @@ test('a task is checked when it is defined', () => {
     [{ name: 'a', run, delivery: 'once' }, 'invalid_option'],
     [{ name: 'a', run, isolate: 'yes' }, 'invalid_option'],
     [{ name: 'a', run, retries: 3 }, 'invalid_option'],
-    [{ name: 'a', run, every: '* * * * *' }, 'invalid_option'],
+    [{ name: 'a', run, every: '* * * *' }, 'invalid_cron'],
+    [{ name: 'a', run, every: [{ rate: '5m' }, { rate: '6m' }] }, 'schedule_conflict'],
+    [{ name: 'a', run, every: { rate: '5m', missed: 'each' } }, 'invalid_option'],
   ];
   for (const [options, code] of wrong)
     assert.throws(() => duly.task(options as never), { code }, JSON.stringify(options));

@@ -100,8 +100,8 @@ export async function types(): Promise<void> {
   });
   // @ts-expect-error a task needs a handler
   duly.task({ name: 'no-handler' });
-  // @ts-expect-error schedules are not there yet
-  duly.task({ name: 'scheduled', every: { cron: '0 0 * * *' }, run: () => {} });
+  // @ts-expect-error an unknown policy
+  duly.task({ name: 'scheduled', every: { cron: '0 0 * * *', misfire: 'all' }, run: () => {} });
 
   // Jobs of other programs.
   const other = duly.job('job_x');

@@ -1,0 +1,157 @@
+/** The ledger of a schedule as users read it: decisions, and what became of the runs. */
+import type { Engine, JobRecord, SlotsReply } from './engine.ts';
+import { isTerminal } from './job.ts';
+import type { Decision } from './schedule/decision.ts';
+import { graceMsOf } from './schedule/grace.ts';
+import { dueAtOf, newestDueSlot } from './schedule/jitter.ts';
+import { countSlots } from './schedule/plan-rule.ts';
+import { type LedgerSlot, type SlotStatus, toSlotRun } from './schedule-view.ts';
+import type { Loaded } from './schedule-writes.ts';
+import { scheduleLeaseMs } from './scheduler/fire-pass.ts';
+
+/** Which part of the ledger. */
+export interface LedgerRange {
+  fromAt: number;
+  /** Not included. */
+  beforeAt: number;
+  limit: number;
+}
+
+type LedgerRow = SlotsReply['slots'][number];
+
+const pageSize = 500;
+
+/** The lines of a range, newest first: what is not decided yet, then the decisions. */
+export async function readLedger(engine: Engine, loaded: Loaded, range: LedgerRange): Promise<LedgerSlot[]> {
+  const { record } = loaded;
+  const { slots: rows } = await engine.slots({ scheduleId: record.id, ...range });
+  const runs = await runsOf(engine, record.id, rows, range);
+  return [...undecided(loaded, range), ...rows.map((row) => toLedgerSlot(row, runs, loaded))].slice(
+    0,
+    range.limit,
+  );
+}
+
+/** The runs of a range of slots, by slot. */
+export type RunsBySlot = ReadonlyMap<number, readonly JobRecord[]>;
+
+/** The runs of the slots of these rows: those they fired, by id, and those of backfills. */
+async function runsOf(
+  engine: Engine,
+  scheduleId: string,
+  rows: readonly LedgerRow[],
+  range: LedgerRange,
+): Promise<RunsBySlot> {
+  const bySlot = new Map<number, JobRecord[]>();
+  const add = (job: JobRecord): void => {
+    const slotAt = job.slot?.slotAt ?? null;
+    if (slotAt === null) return;
+    const known = bySlot.get(slotAt) ?? [];
+    if (known.some(({ id }) => id === job.id)) return;
+    bySlot.set(slotAt, [...known, job]);
+  };
+  const ids = [...new Set(rows.flatMap(({ jobId }) => (jobId === null ? [] : [jobId])))];
+  for (let i = 0; i < ids.length; i += pageSize) {
+    const { jobs } = await engine.get({ ids: ids.slice(i, i + pageSize) });
+    for (const job of jobs) if (job !== null) add(job);
+  }
+  const fromAt = Math.max(range.fromAt, rows.at(-1)?.fromAt ?? range.fromAt);
+  for (const job of await backfillsOf(engine, scheduleId, fromAt)) {
+    if ((job.slot?.slotAt ?? Number.NaN) < range.beforeAt) add(job);
+  }
+  for (const jobs of bySlot.values()) jobs.sort((a, b) => a.createdAt - b.createdAt);
+  return bySlot;
+}
+
+// Enough for a page of the ledger; a schedule with more backfilled runs than this shows the newest of them.
+const backfillPagesMax = 20;
+
+/** The runs that backfills made for the slots from an instant on, newest first. */
+export async function backfillsOf(engine: Engine, scheduleId: string, fromAt: number): Promise<JobRecord[]> {
+  const found: JobRecord[] = [];
+  let cursor: string | null = null;
+  for (let page = 0; page < backfillPagesMax; page++) {
+    // A backfill of a slot is made after the slot.
+    const reply: { jobs: JobRecord[]; nextCursor: string | null } = await engine.list({
+      filter: { scheduleId, createdFrom: fromAt },
+      cursor,
+      limit: pageSize,
+    });
+    found.push(
+      ...reply.jobs.filter(({ origin, slot }) => origin === 'backfill' && (slot?.slotAt ?? -1) >= fromAt),
+    );
+    cursor = reply.nextCursor;
+    if (cursor === null) break;
+  }
+  return found;
+}
+
+function toLedgerSlot(row: LedgerRow, runs: RunsBySlot, { parsed }: Loaded): LedgerSlot {
+  const ofRow = row.jobId === null && row.fromAt !== row.toAt ? [] : (runs.get(row.fromAt) ?? []);
+  const decision = row.decision as Decision;
+  return {
+    slot: new Date(row.fromAt),
+    to: new Date(row.toAt),
+    count: row.count ?? countedNow(row, parsed),
+    status: statusOf(decision, ofRow),
+    decision,
+    reason: row.reason,
+    node: row.node,
+    decidedAt: new Date(row.decidedAt),
+    generation: row.generation,
+    runs: ofRow.map(toSlotRun),
+  };
+}
+
+function countedNow(row: LedgerRow, { planRule }: Loaded['parsed']): number | null {
+  if (planRule.kind === 'delay') return null;
+  const { count, exact } = countSlots(planRule.all, row.fromAt, row.toAt);
+  return exact ? count : null;
+}
+
+/** A slot with a completed run is completed, whichever run that was; one that fired and is not over is enqueued. */
+export function statusOf(decision: Decision, runs: readonly Pick<JobRecord, 'status'>[]): SlotStatus {
+  if (runs.some(({ status }) => status === 'COMPLETED')) return 'completed';
+  if (runs.some(({ status }) => !isTerminal(status))) return 'enqueued';
+  return decision;
+}
+
+/** What is due and not decided yet, as one line, and the next slot to come. */
+function undecided({ record, parsed, now }: Loaded, { fromAt, beforeAt }: LedgerRange): LedgerSlot[] {
+  const { planRule: rule, spec, state } = parsed;
+  const { nextSlotAt } = state;
+  if (nextSlotAt === null || state.ended !== null) return [];
+  const line = (from: number, to: number, count: number | null, status: SlotStatus): LedgerSlot => ({
+    slot: new Date(from),
+    to: new Date(to),
+    count,
+    status,
+    decision: null,
+    reason: null,
+    node: null,
+    decidedAt: null,
+    generation: record.generation,
+    runs: [],
+  });
+  const within = (at: number): boolean => at >= fromAt && at < beforeAt;
+  const waits = state.pause === null ? 'pending' : 'held';
+  if (rule.kind === 'delay') return within(nextSlotAt) ? [line(nextSlotAt, nextSlotAt, 1, waits)] : [];
+  const of = { id: record.id, policies: spec.policies };
+  const lines: LedgerSlot[] = [];
+  const dueThroughAt = newestDueSlot(of, rule.all, now);
+  const isDue = dueThroughAt !== null && dueThroughAt >= nextSlotAt;
+  const comingAt = isDue ? rule.all.next(dueThroughAt) : nextSlotAt;
+  if (comingAt !== null && within(comingAt)) lines.push(line(comingAt, comingAt, 1, waits));
+  if (isDue) {
+    const from = rule.all.next(Math.max(nextSlotAt, fromAt) - 1);
+    const to = rule.all.previous(Math.min(dueThroughAt + 1, beforeAt));
+    if (from !== null && to !== null && from <= to) {
+      const { count, exact } = countSlots(rule.all, from, to);
+      const graceMs = graceMsOf(rule.all, from, scheduleLeaseMs);
+      const isLate = now - dueAtOf(of, rule.all, from) > graceMs;
+      const status = waits === 'held' ? 'held' : isLate ? 'late' : 'pending';
+      lines.push(line(from, to, exact ? count : null, status));
+    }
+  }
+  return lines;
+}

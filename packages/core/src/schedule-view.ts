@@ -1,0 +1,263 @@
+import type { JobRecord, Origin, ScheduleRecord } from './engine.ts';
+import type { JobStatus } from './job.ts';
+import { fromJson } from './json.ts';
+import type { Decision } from './schedule/decision.ts';
+import { baseOf } from './schedule/declared.ts';
+import type { ScheduleDefinition } from './schedule/definition.ts';
+import { explain } from './schedule/explain.ts';
+import { dueAtOf } from './schedule/jitter.ts';
+import { fieldOf } from './schedule/override.ts';
+import { nextRunAt } from './schedule/plan-operations.ts';
+import type { ResolvedPolicies } from './schedule/policies.ts';
+import type { RuleKind, RuleSpec } from './schedule/rule.ts';
+import type { ParsedSchedule } from './scheduler/parsed-schedules.ts';
+
+/** `disabled`: its app no longer declares it. `ended`: nothing more will fire. */
+export type ScheduleStatus = 'active' | 'paused' | 'disabled' | 'ended';
+
+/** The last run that a slot made. */
+export interface LastRun {
+  slot: Date;
+  jobId: string;
+  /** null: its job is past its retention. */
+  status: JobStatus | null;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+  /** From start to end; null before. */
+  durationMs: number | null;
+  /** How long after its due instant it started; null before. */
+  latenessMs: number | null;
+}
+
+/** How a schedule differs from what code declares. */
+export interface ScheduleDrift {
+  /** `overridden`: a person changed it. `undeclared`: the process that looked last does not declare it. */
+  kind: 'overridden' | 'undeclared';
+  /** The fields that differ, as declared and as they stand. */
+  fields: { field: string; declared: unknown; stands: unknown }[];
+  by: string | null;
+  at: Date | null;
+  note: string | null;
+}
+
+/** Policies with every choice made. */
+export type PoliciesView = Omit<ResolvedPolicies, 'startAt' | 'endAt'> & {
+  readonly startAt: Date | null;
+  readonly endAt: Date | null;
+};
+
+/** A schedule as users see it: plain data, instants as `Date`. */
+export interface Schedule {
+  id: string;
+  name: string;
+  /** The app that declares it; null: dynamic, made by `every()`. */
+  app: string | null;
+  tenant: string | null;
+  /** Name of the task that it runs. */
+  task: string;
+  /** Grows when a deleted schedule is made again under the same name. */
+  generation: number;
+  status: ScheduleStatus;
+  kind: RuleKind;
+  rule: Readonly<RuleSpec>;
+  /** The rule in words. */
+  words: string;
+  timezone: string;
+  policies: PoliciesView;
+  input: unknown;
+  queue: string;
+  priority: number;
+  metadata: Record<string, unknown>;
+  /** The next slot that should fire; null: none is known (paused without an end, over, or a fixed delay whose run goes on). */
+  nextSlot: Date | null;
+  /** When that slot falls due: the slot and its jitter. */
+  nextRunAt: Date | null;
+  lastRun: LastRun | null;
+  /** Slots that `skipNext` named. */
+  skips: Date[];
+  paused: {
+    by: string | null;
+    note: string | null;
+    at: Date;
+    until: Date | null;
+    /** Who or what paused it. */
+    cause: 'person' | 'failures' | 'disabled';
+  } | null;
+  /** Since when its app no longer declares it; it makes no decisions. */
+  disabled: { at: Date; note: string | null } | null;
+  flagged: { at: Date; failureCount: number } | null;
+  drift: ScheduleDrift | null;
+  counts: { fired: number; failuresInRow: number };
+  /** The release that declared it last. */
+  release: string | null;
+  note: string | null;
+  createdAt: Date;
+  updatedAt: Date;
+  /** The same as `duly.schedules.put()` takes it. */
+  definition: ScheduleDefinition;
+}
+
+/** A run of a slot. */
+export interface SlotRun {
+  id: string;
+  origin: Origin;
+  status: JobStatus;
+  dueAt: Date;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+  latenessMs: number | null;
+  node: string | null;
+}
+
+/** What became of a slot: its decision, and for one that fired how far its run is. */
+export type SlotStatus = 'pending' | 'late' | 'held' | 'enqueued' | 'completed' | Decision;
+
+/** A line of the ledger: one slot, or a run of slots with one decision and reason. */
+export interface LedgerSlot {
+  /** The first slot of the line. */
+  slot: Date;
+  /** The last one; the same as `slot` for one slot. */
+  to: Date;
+  /** null: more than were counted. */
+  count: number | null;
+  /** `pending`: not decided yet. `late`: past its grace and not decided. `held`: by a pause. `enqueued`: its run is not over. */
+  status: SlotStatus;
+  /** null: not decided yet. */
+  decision: Decision | null;
+  reason: string | null;
+  /** Who decided, and when. */
+  node: string | null;
+  decidedAt: Date | null;
+  generation: number;
+  /** Its runs, oldest first: the one that it fired, and those of backfills. */
+  runs: SlotRun[];
+}
+
+/** A schedule as users see it. `last` is the record of its last run, where it is still kept. */
+export function toSchedule(
+  record: ScheduleRecord,
+  parsed: ParsedSchedule,
+  last: JobRecord | null,
+  now: number,
+): Schedule {
+  const { spec, state, rule, planRule } = parsed;
+  const { policies, job } = spec;
+  const slotAt = nextRunAt({ rule: planRule, spec, state });
+  const dueAt =
+    slotAt === null
+      ? null
+      : planRule.kind === 'delay'
+        ? (record.dueAt ?? slotAt)
+        : dueAtOf({ id: record.id, policies }, planRule.all, slotAt);
+  const { pause } = state;
+  const isDisabled = pause?.cause === 'disabled';
+  return {
+    id: record.id,
+    name: record.name,
+    app: record.app,
+    tenant: record.tenant,
+    task: job.type,
+    generation: record.generation,
+    status: isDisabled ? 'disabled' : pause !== null ? 'paused' : state.ended !== null ? 'ended' : 'active',
+    kind: rule.kind,
+    rule: rule.spec,
+    words: explain(rule, { now }),
+    timezone: rule.timezone,
+    policies: { ...policies, startAt: date(policies.startAt), endAt: date(policies.endAt) },
+    input: fromJson(job.input, 'input'),
+    queue: job.queue,
+    priority: job.priority,
+    metadata: job.metadata === null ? {} : (fromJson(job.metadata, 'metadata') as Record<string, unknown>),
+    nextSlot: date(slotAt),
+    nextRunAt: date(dueAt),
+    lastRun: state.lastFired === null ? null : lastRunOf(state.lastFired, last),
+    skips: state.skips.map((at) => new Date(at)),
+    paused:
+      pause === null
+        ? null
+        : {
+            by: pause.by,
+            note: pause.note,
+            at: new Date(pause.at),
+            until: date(pause.untilAt),
+            cause: pause.cause,
+          },
+    disabled: pause !== null && isDisabled ? { at: new Date(pause.at), note: pause.note } : null,
+    flagged:
+      state.flaggedAt === null ? null : { at: new Date(state.flaggedAt), failureCount: state.failureCount },
+    drift: driftOf(parsed),
+    counts: { fired: state.firedCount, failuresInRow: state.failureCount },
+    release: spec.release,
+    note: spec.note,
+    createdAt: new Date(record.createdAt),
+    updatedAt: new Date(record.updatedAt),
+    definition: definitionOf(record, parsed),
+  };
+}
+
+function lastRunOf({ slotAt, runId }: { slotAt: number; runId: string }, job: JobRecord | null): LastRun {
+  const { startedAt = null, finishedAt = null } = job ?? {};
+  return {
+    slot: new Date(slotAt),
+    jobId: runId,
+    status: job?.status ?? null,
+    startedAt: date(startedAt),
+    finishedAt: date(finishedAt),
+    durationMs: startedAt === null || finishedAt === null ? null : finishedAt - startedAt,
+    latenessMs: job?.latenessMs ?? null,
+  };
+}
+
+function driftOf({ spec }: ParsedSchedule): ScheduleDrift | null {
+  const { drift, override } = spec;
+  if (drift === null) return null;
+  const base = baseOf(spec);
+  const fields =
+    override === null
+      ? []
+      : Object.keys(override.changes).map((field) => ({
+          field,
+          declared: fieldOf(base, field),
+          stands: fieldOf(spec, field),
+        }));
+  return {
+    kind: drift.kind,
+    fields,
+    by: override?.by ?? null,
+    at: date(override?.at ?? null),
+    note: override?.note ?? null,
+  };
+}
+
+function definitionOf({ name, tenant }: ScheduleRecord, { spec }: ParsedSchedule): ScheduleDefinition {
+  const { job, rule, written, note } = spec;
+  const definition: Record<string, unknown> = { task: job.type, name, ...rule, ...written };
+  if ((rule.exclude as unknown[] | undefined)?.length === 0) delete definition.exclude;
+  const input = fromJson(job.input, 'input');
+  if (input !== null) definition.input = input;
+  if (tenant !== null) definition.tenant = tenant;
+  if (job.queue !== 'default') definition.queue = job.queue;
+  if (job.priority !== 0) definition.priority = job.priority;
+  if (job.metadata !== null) definition.metadata = fromJson(job.metadata, 'metadata');
+  if (job.serial !== null) definition.serial = job.serial;
+  if (note !== null) definition.note = note;
+  return definition as unknown as ScheduleDefinition;
+}
+
+/** A run as the ledger shows it. */
+export function toSlotRun(job: JobRecord): SlotRun {
+  return {
+    id: job.id,
+    origin: job.origin,
+    status: job.status,
+    dueAt: new Date(job.dueAt),
+    startedAt: date(job.startedAt),
+    finishedAt: date(job.finishedAt),
+    latenessMs: job.latenessMs,
+    node: job.node ?? job.attempts.at(-1)?.node ?? null,
+  };
+}
+
+function date(at: number | null): Date | null {
+  return at === null ? null : new Date(at);
+}

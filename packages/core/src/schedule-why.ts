@@ -1,0 +1,365 @@
+/** Why a slot of a schedule became what it is. Pure: facts in, answer out; `duly.why` gathers the facts. */
+import { formatDuration } from './duration.ts';
+import type { AuditRow, JobRecord, SlotsReply } from './engine.ts';
+import { isTerminal } from './job.ts';
+import { type Decision, reasons } from './schedule/decision.ts';
+import { graceMsOf } from './schedule/grace.ts';
+import { dueAtOf } from './schedule/jitter.ts';
+import { isExcluded } from './schedule/plan-rule.ts';
+import { statusOf } from './schedule-ledger.ts';
+import { type SlotRun, type SlotStatus, toSlotRun } from './schedule-view.ts';
+import type { Loaded } from './schedule-writes.ts';
+import { scheduleLeaseMs } from './scheduler/fire-pass.ts';
+
+/** The answer to "why" about a slot: a sentence for people, the rest for programs. */
+export interface SlotWhy {
+  schedule: string;
+  scheduleId: string;
+  task: string;
+  slot: Date;
+  /** What the clock of the schedule's zone shows at the slot. */
+  wall: { date: string; time: string; timezone: string };
+  /** `none`: the instant is no slot of this schedule, or lies before it was made. */
+  status: SlotStatus | 'none';
+  /** null: not decided. */
+  decision: Decision | null;
+  reason: string | null;
+  /** Who decided, and when. */
+  node: string | null;
+  decidedAt: Date | null;
+  /** The slot and its jitter. */
+  dueAt: Date | null;
+  /** How long after its due instant the first run started; null: none did. */
+  latenessMs: number | null;
+  /** What a change of the clock did to the slot; null: nothing. */
+  clockChange: { kind: 'gap' | 'repeat'; named: string; which: 'first' | 'last' | null } | null;
+  /** The slots that were decided together with it. */
+  together: { from: Date; to: Date; count: number | null } | null;
+  runs: SlotRun[];
+  /** What became of it, or what is to become of it; one or more full sentences. */
+  sentence: string;
+  /** The store's instant of this answer. */
+  asOf: Date;
+}
+
+/** Everything `explainSlot` looks at. */
+export interface SlotFacts {
+  loaded: Loaded;
+  slotAt: number;
+  /** The ledger row that holds the slot; null: none does. */
+  row: SlotsReply['slots'][number] | null;
+  /** Its runs, oldest first. */
+  runs: readonly JobRecord[];
+  /** Who asked for it to be skipped, where somebody did. */
+  skippedBy: AuditRow | null;
+}
+
+/** Says why a slot is what it is. Every decision and every reason has its sentence. */
+export function explainSlot(facts: SlotFacts): SlotWhy {
+  const { loaded, slotAt, row, runs } = facts;
+  const { record, parsed, now } = loaded;
+  const reading = parsed.rule.read(slotAt);
+  const { status, sentences } = row === null ? undecided(facts) : decided(facts, row);
+  const isSlot = status !== 'none';
+  const first = runs.find(({ startedAt }) => startedAt !== null);
+  const change = isSlot ? clockChange(facts) : null;
+  return {
+    schedule: record.name,
+    scheduleId: record.id,
+    task: parsed.spec.job.type,
+    slot: new Date(slotAt),
+    wall: { date: reading.date, time: reading.time, timezone: parsed.rule.timezone },
+    status,
+    decision: row === null ? null : (row.decision as Decision),
+    reason: row?.reason ?? null,
+    node: row?.node ?? null,
+    decidedAt: row === null ? null : new Date(row.decidedAt),
+    dueAt: isSlot ? new Date(dueAt(facts)) : null,
+    latenessMs: first?.latenessMs ?? null,
+    clockChange: change,
+    together:
+      row === null || row.fromAt === row.toAt
+        ? null
+        : { from: new Date(row.fromAt), to: new Date(row.toAt), count: row.count },
+    runs: runs.map(toSlotRun),
+    sentence: [...clockSentences(facts, change), ...sentences].join(' '),
+    asOf: new Date(now),
+  };
+}
+
+interface Answer {
+  status: SlotWhy['status'];
+  sentences: string[];
+}
+
+function dueAt({ loaded, slotAt }: SlotFacts): number {
+  const { planRule, spec } = loaded.parsed;
+  if (planRule.kind === 'delay') return slotAt;
+  return dueAtOf({ id: loaded.record.id, policies: spec.policies }, planRule.all, slotAt);
+}
+
+// ------------------------------------------------------------------------------------------- the clock
+
+function clockChange({ loaded, slotAt }: SlotFacts): SlotWhy['clockChange'] {
+  const { rule } = loaded.parsed;
+  if (rule.kind === 'rate' || rule.kind === 'delay') return null;
+  const { gap, repeat, time } = rule.read(slotAt);
+  if (gap !== null) return { kind: 'gap', named: gap.time, which: null };
+  return repeat === null ? null : { kind: 'repeat', named: time, which: repeat };
+}
+
+function clockSentences({ loaded, slotAt }: SlotFacts, change: SlotWhy['clockChange']): string[] {
+  if (change === null) return [];
+  const { rule } = loaded.parsed;
+  const { date, gap, time } = rule.read(slotAt);
+  const day = `${longDate(gap?.date ?? date)} in ${rule.timezone}`;
+  if (change.kind === 'gap') {
+    return [
+      `${change.named} did not exist on ${day}, so its slot is the first instant after the gap, ${time}.`,
+    ];
+  }
+  return [
+    `${change.named} came twice on ${day}; this is the ${change.which === 'first' ? 'first' : 'second'} of them.`,
+  ];
+}
+
+// ---------------------------------------------------------------------------------------- not decided
+
+function undecided(facts: SlotFacts): Answer {
+  const { loaded, slotAt } = facts;
+  const { record, parsed, now } = loaded;
+  const { planRule, spec, state } = parsed;
+  const name = `schedule "${record.name}"`;
+  if (planRule.kind === 'delay') return undecidedDelay(facts);
+  if (planRule.all.next(slotAt - 1) !== slotAt) return noSlot(facts);
+  if (slotAt <= state.bornAt) {
+    return none(
+      `The ${name} was made at ${clockOf(facts, state.bornAt)}, after this slot, and decides nothing before that.`,
+    );
+  }
+  if (slotAt <= state.cursorAt) {
+    return none(
+      `The decision about this slot is no longer in the ledger, or the rule of ${name} was another one then.`,
+    );
+  }
+  const { endAt } = spec.policies;
+  if (state.ended !== null || (endAt !== null && slotAt > endAt)) {
+    return none(`The ${name} is over before this slot (${state.ended ?? reasons.endAt}).`);
+  }
+  const due = dueAt(facts);
+  if (state.pause !== null && (due > state.pause.at || due > now)) {
+    return { status: 'held', sentences: pausedSentences(facts) };
+  }
+  if (due > now) return coming(facts, due);
+  const graceMs = graceMsOf(planRule.all, slotAt, scheduleLeaseMs);
+  const isLate = now - due > graceMs;
+  return {
+    status: isLate ? 'late' : 'pending',
+    sentences: [
+      `It is due since ${clockOf(facts, due)} and no node has decided it yet${isLate ? `, ${formatDuration(now - due)} later; is a node with the role "scheduler" running?` : '.'}`,
+    ],
+  };
+}
+
+function coming(facts: SlotFacts, due: number): Answer {
+  const { loaded, slotAt } = facts;
+  const { planRule, state } = loaded.parsed;
+  const inMs = due - loaded.now;
+  const sentences = [`It is not due yet: it falls due at ${clockOf(facts, due)}, in ${rough(inMs)}.`];
+  if (planRule.kind === 'calendar' && isExcluded(planRule, slotAt)) {
+    sentences.push('A calendar of "exclude" names it, so nothing will run.');
+  } else if (state.skips.includes(slotAt)) {
+    sentences.push(`It will be skipped${byWhom(facts)}.`);
+  }
+  return { status: 'pending', sentences };
+}
+
+function undecidedDelay(facts: SlotFacts): Answer {
+  const { loaded, slotAt } = facts;
+  const { state } = loaded.parsed;
+  if (state.nextSlotAt === slotAt) {
+    if (state.pause !== null) return { status: 'held', sentences: pausedSentences(facts) };
+    if (slotAt > loaded.now) return coming(facts, slotAt);
+    return { status: 'pending', sentences: [`It is due since ${clockOf(facts, slotAt)}.`] };
+  }
+  return none(
+    `The slots of a fixed delay follow from the ends of its runs, and none was at this instant.${state.nextSlotAt === null ? '' : ` The next one is ${clockOf(facts, state.nextSlotAt)}.`}`,
+  );
+}
+
+function noSlot(facts: SlotFacts): Answer {
+  const { loaded, slotAt } = facts;
+  const { planRule } = loaded.parsed;
+  if (planRule.kind === 'delay') return undecidedDelay(facts);
+  const [before, after] = [planRule.all.previous(slotAt), planRule.all.next(slotAt)];
+  const around = [
+    ...(before === null ? [] : [`the one before is ${clockOf(facts, before)}`]),
+    ...(after === null ? [] : [`the one after is ${clockOf(facts, after)}`]),
+  ];
+  return none(
+    `${clockOf(facts, slotAt)} is no slot of the schedule "${loaded.record.name}"${around.length === 0 ? '' : `: ${around.join(', ')}`}.`,
+  );
+}
+
+function none(sentence: string): Answer {
+  return { status: 'none', sentences: [sentence] };
+}
+
+function pausedSentences(facts: SlotFacts): string[] {
+  const { spec, state } = facts.loaded.parsed;
+  const pause = state.pause as NonNullable<typeof state.pause>;
+  const who =
+    pause.cause === 'failures' ? 'after failures in a row' : pause.by === null ? '' : `by ${pause.by}`;
+  const note = pause.note === null ? '' : ` ("${pause.note}")`;
+  const until = pause.untilAt === null ? '' : `, until ${clockOf(facts, pause.untilAt)}`;
+  const word = pause.cause === 'disabled' ? 'disabled' : 'paused';
+  return [
+    `The schedule is ${word} since ${clockOf(facts, pause.at)}${who === '' ? '' : ` ${who}`}${note}${until}, and the slot is held.`,
+    `What becomes of it is decided when the schedule goes on, by onResume: "${spec.policies.onResume}".`,
+  ];
+}
+
+// -------------------------------------------------------------------------------------------- decided
+
+function decided(facts: SlotFacts, row: NonNullable<SlotFacts['row']>): Answer {
+  const decision = row.decision as Decision;
+  const sentences = decision === 'fired' ? firedSentences(facts, row) : [notFired(facts, row, decision)];
+  const backfills = facts.runs.filter(({ origin }) => origin === 'backfill');
+  if (backfills.length > 0)
+    sentences.push(...backfills.map((run) => `A backfill made another run: ${runPhrase(facts, run)}.`));
+  return { status: statusOf(decision, facts.runs), sentences };
+}
+
+function firedSentences(facts: SlotFacts, row: NonNullable<SlotFacts['row']>): string[] {
+  const run = facts.runs.find(({ id }) => id === row.jobId);
+  const how =
+    row.reason === null
+      ? ''
+      : ` It was ${caughtUp[row.reason] ?? row.reason}, decided ${rough(row.decidedAt - dueAt(facts))} after it fell due.`;
+  if (run === undefined) {
+    return [
+      `It fired at ${clockOf(facts, row.decidedAt)}, decided by node "${row.node}"; its job "${row.jobId}" is no longer kept.${how}`,
+    ];
+  }
+  return [`${capital(runPhrase(facts, run))}.${how}`];
+}
+
+const caughtUp: Record<string, string> = {
+  [reasons.caughtUp]: 'missed and caught up on',
+  [reasons.afterPause]: 'held by a pause and caught up on after it',
+  [reasons.beforeEdit]: 'late when the schedule was edited and caught up on',
+};
+
+function runPhrase(facts: SlotFacts, run: JobRecord): string {
+  const node = run.node ?? run.attempts.at(-1)?.node ?? null;
+  const where = node === null ? '' : `, on node "${node}"`;
+  if (run.startedAt === null) {
+    if (isTerminal(run.status)) return `its run "${run.id}" never started: it is ${run.status}`;
+    return `its run "${run.id}" is ${run.status} and has not started`;
+  }
+  const late = lateText(run.latenessMs ?? 0);
+  const began = `it ran at ${clockOf(facts, run.startedAt)}, ${late}${where}`;
+  if (run.status === 'COMPLETED')
+    return `${began}, and completed after ${short((run.finishedAt ?? run.startedAt) - run.startedAt)}`;
+  if (!isTerminal(run.status)) return `${began}, and is ${run.status}`;
+  return `${began}, and is ${run.status}${run.error === null ? '' : ` with "${run.error.message.slice(0, 200)}"`}`;
+}
+
+function notFired(facts: SlotFacts, row: NonNullable<SlotFacts['row']>, decision: Decision): string {
+  const { policies } = facts.loaded.parsed.spec;
+  const noticed = rough(row.decidedAt - dueAt(facts));
+  const by = `decided at ${clockOf(facts, row.decidedAt)} by node "${row.node}"`;
+  switch (row.reason) {
+    case reasons.endAt:
+      return `It did not run: it lies after "endAt" (${by}).`;
+    case reasons.maxRuns:
+      return `It did not run: ${policies.maxRuns ?? 'the most'} slots had fired, and "maxRuns" allows no more (${by}).`;
+    case reasons.excluded:
+      return `It did not run: a calendar of "exclude" names it (${by}).`;
+    case reasons.skipNext:
+      return `It was skipped${byWhom(facts)} (${by}).`;
+    case reasons.overlap:
+      if (decision === 'merged') {
+        return `An earlier run was not finished, so it was merged into the run${row.jobId === null ? '' : ` "${row.jobId}"`} that waited behind it, by overlap: "bufferOne" (${by}).`;
+      }
+      return `It was skipped: an earlier run was not finished, and overlap is "${policies.overlap}" (${by}).`;
+    case reasons.bufferFull:
+      return `It was skipped: ${policies.bufferLimit} runs waited already, which is the "bufferLimit" (${by}).`;
+    case reasons.late:
+      return `It was missed: no scheduler noticed it in time. It was noticed ${noticed} after it fell due, and missed is "skip" (${by}).`;
+    case reasons.lateNotLatest:
+      return `It was missed: no scheduler noticed it in time, and a later slot was missed too; missed: "latest" runs only that one (${by}).`;
+    case reasons.paused:
+      return `It fell in a pause, and onResume is "skip" (${by}).`;
+    case reasons.pausedNotLatest:
+      return `It fell in a pause, and a later slot did too; onResume: "latest" runs only that one (${by}).`;
+    case reasons.edited:
+      return `It was late when the schedule was edited, and onEdit is "skip" (${by}).`;
+    case reasons.editedNotLatest:
+      return `It was late when the schedule was edited, and so was a later slot; onEdit: "latest" runs only that one (${by}).`;
+    case reasons.beyondWindow:
+      return `It was missed, and when it was noticed, ${noticed} after it fell due, it was older than "catchUpWindow" (${by}).`;
+    case reasons.beyondLimit:
+      return `It was missed, and more than ${policies.catchUpLimit} newer slots were missed too, which is the "catchUpLimit" (${by}).`;
+    case reasons.startDeadline:
+      return `It expired: when it was noticed, ${noticed} after it fell due, its "startDeadline" had passed, so no job was made (${by}).`;
+    default:
+      return `It did not run: ${decision}${row.reason === null ? '' : ` (${row.reason})`}, ${by}.`;
+  }
+}
+
+function byWhom({ skippedBy }: SlotFacts): string {
+  if (skippedBy === null) return ' by skipNext';
+  return ` by ${skippedBy.actor}${skippedBy.note === null ? '' : ` ("${skippedBy.note}")`}`;
+}
+
+// ---------------------------------------------------------------------------------------------- words
+
+const months = [
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
+];
+
+function longDate(date: string): string {
+  const [year, month, day] = date.split('-').map(Number) as [number, number, number];
+  return `${day} ${months[month - 1]} ${year}`;
+}
+
+/** An instant on the schedule's clock; the date only when it is not that of the slot. */
+function clockOf({ loaded, slotAt }: SlotFacts, at: number): string {
+  const { rule } = loaded.parsed;
+  const [reading, own] = [rule.read(at), rule.read(slotAt)];
+  const isOwnDay = reading.date === own.date && at !== slotAt;
+  return isOwnDay ? reading.time : `${reading.date} ${reading.time} (${rule.timezone})`;
+}
+
+function lateText(ms: number): string {
+  // Shorter than this is what every hand-over through a store takes.
+  return ms < 50 ? 'on time' : `${short(ms)} late`;
+}
+
+function short(ms: number): string {
+  if (ms < 1_000) return `${ms} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  return rough(ms);
+}
+
+/** A duration without what nobody reads: seconds only below an hour. */
+function rough(ms: number): string {
+  const step = ms < 1_000 ? 1 : ms < 3_600_000 ? 1_000 : 60_000;
+  return formatDuration(Math.max(0, Math.round(ms / step) * step));
+}
+
+function capital(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}

@@ -1,0 +1,308 @@
+/** How what is asked of a schedule becomes one write: read it, plan, compare and set, and again if someone was faster. */
+import { isDeepStrictEqual } from 'node:util';
+import type {
+  ActiveRun,
+  Actor,
+  Engine,
+  JobRecord,
+  JsonText,
+  ScheduleChange,
+  ScheduleRecord,
+} from './engine.ts';
+import { dulyError, fromPlainError } from './errors.ts';
+import type { Ids } from './ids.ts';
+import { isTerminal, type JobStatus, jobStatuses } from './job.ts';
+import { specOf } from './schedule/declared.ts';
+import type { ScheduleDraft } from './schedule/definition.ts';
+import { nameOf, type ScheduleIdentity, scheduleIdOf } from './schedule/identity.ts';
+import { planCreate } from './schedule/plan.ts';
+import { planEdit } from './schedule/plan-edit.ts';
+import { resolveStoredRule } from './schedule/plan-rule-of.ts';
+import type { Plan, PlanInput } from './schedule/plan-types.ts';
+import { type ScheduleSpec, serialiseSpec } from './schedule/schedule-spec.ts';
+import { serialiseState } from './schedule/schedule-state.ts';
+import { scheduleLeaseMs } from './scheduler/fire-pass.ts';
+import { catchUpPerSecond } from './scheduler/pace.ts';
+import type { ParsedSchedule, ParsedSchedules } from './scheduler/parsed-schedules.ts';
+import { toJob } from './scheduler/to-job.ts';
+import { toldDetails } from './scheduler/told-details.ts';
+
+/** A schedule as it stands, with what a plan needs. */
+export interface Loaded {
+  record: ScheduleRecord;
+  parsed: ParsedSchedule;
+  now: number;
+  input: PlanInput;
+}
+
+/** What is to be written. */
+export interface Wanted<Result> {
+  /** What happened, for the audit row. */
+  action: string;
+  plan: Plan;
+  /** The new spec; left out: it stays. */
+  spec?: ScheduleSpec;
+  note?: string | null;
+  /** Of the jobs that are made; left out: the schedule's. */
+  jobInput?: JsonText;
+  result: Result;
+  /** Something is left to do after this write: read and plan once more. */
+  again?: boolean;
+}
+
+/** What it is made of. */
+export interface ScheduleWritesOptions {
+  engine(): Promise<Engine>;
+  actor: Actor;
+  /** Named in the ledger for what is decided here. */
+  node: string;
+  ids: Ids;
+  parsed: ParsedSchedules;
+}
+
+/** Reads and changes single schedules. */
+export interface ScheduleWrites {
+  /** The schedule of this id as it stands, or null. */
+  load(id: string): Promise<Loaded | null>;
+  /** Plans and writes, as often as it takes; `plan` answers null when there is nothing to do. */
+  change<Result>(
+    id: string,
+    plan: (loaded: Loaded) => Promise<Wanted<Result> | null> | Wanted<Result> | null,
+  ): Promise<Result | null>;
+  /** Makes a schedule; false: somebody else just did. */
+  create(identity: ScheduleIdentity, spec: ScheduleSpec): Promise<boolean>;
+  /** Makes the schedule or edits it to this; does nothing when it is so already. */
+  upsert(draft: ScheduleDraft): Promise<'created' | 'edited' | 'unchanged'>;
+  /** Deletes it; false: it was gone already. */
+  remove(id: string, note: string | null): Promise<boolean>;
+}
+
+// A conflict means that somebody else made progress, so this is reached only when something is wrong.
+const tryCountMax = 100;
+const unfinishedPageSize = 500;
+const unfinished: JobStatus[] = jobStatuses.filter((status) => !isTerminal(status));
+
+/** Makes it. */
+export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWrites {
+  const { actor, node, ids, parsed } = options;
+  const limits = { leaseMs: scheduleLeaseMs, catchUpBudget: catchUpPerSecond };
+
+  async function read(id: string): Promise<{ record: ScheduleRecord | null; now: number }> {
+    const engine = await options.engine();
+    const { schedules, now } = await engine.schedules({ filter: { ids: [id] }, cursor: null, limit: 1 });
+    return { record: schedules[0] ?? null, now };
+  }
+
+  async function toLoaded(record: ScheduleRecord, now: number): Promise<Loaded> {
+    const engine = await options.engine();
+    const one = parsed.parse(record);
+    // Read after the schedule: a run made since then moved its version, and the write is refused.
+    const [active, waited] = await Promise.all([
+      activeRuns(engine, record.id),
+      waitedOf(engine, record.waitsFor),
+    ]);
+    const input: PlanInput = {
+      id: record.id,
+      generation: record.generation,
+      spec: one.spec,
+      rule: one.planRule,
+      state: one.state,
+      now,
+      node,
+      active,
+      activeCount: active.length,
+      waited,
+      limits,
+      newJobId: ids.jobId,
+    };
+    return { record, parsed: one, now, input };
+  }
+
+  async function write(change: ScheduleChange): Promise<boolean> {
+    const engine = await options.engine();
+    const { groups } = await engine.applySchedules({ groups: [{ actor, changes: [change] }] });
+    const [group] = groups;
+    if (group === undefined) throw dulyError('internal', { message: 'The store answered without a group.' });
+    if (group.ok) return true;
+    if (group.error.code === 'records_conflict') return false;
+    throw fromPlainError(group.error);
+  }
+
+  async function put<Result>({ record, parsed: one }: Loaded, wanted: Wanted<Result>): Promise<boolean> {
+    const { plan, spec = one.spec } = wanted;
+    const engine = await options.engine();
+    return write({
+      op: 'put',
+      id: record.id,
+      app: record.app,
+      tenant: record.tenant,
+      name: record.name,
+      expectVersion: record.version,
+      spec: serialiseSpec(spec),
+      state: serialiseState(plan.state),
+      dueAt: plan.dueAt,
+      waitsFor: plan.waitsFor,
+      action: wanted.action,
+      note: wanted.note ?? null,
+      slots: plan.slots,
+      // What was decided before an edit took effect runs as the schedule was then.
+      jobs: plan.runs.map((run) => toJob(record, one.spec.job, run, wanted.jobInput)),
+      cancel: plan.cancel,
+      tell: await toldDetails(engine, plan.tell),
+    });
+  }
+
+  async function load(id: string): Promise<Loaded | null> {
+    const { record, now } = await read(id);
+    return record === null ? null : toLoaded(record, now);
+  }
+
+  const writes: ScheduleWrites = {
+    load,
+
+    async change(id, planOf) {
+      for (let tried = 0; tried < tryCountMax; tried++) {
+        const loaded = await load(id);
+        if (loaded === null) return null;
+        const wanted = await planOf(loaded);
+        if (wanted === null) return null;
+        if ((await put(loaded, wanted)) && !wanted.again) return wanted.result;
+      }
+      throw tooBusy(id);
+    },
+
+    async create(identity, spec) {
+      const id = scheduleIdOf(identity);
+      const { record, now } = await read(id);
+      if (record !== null) return false;
+      const { planRule } = resolveStoredRule(spec.rule, spec.policies, now);
+      const plan = planCreate({
+        id,
+        generation: 0,
+        spec,
+        rule: planRule,
+        now,
+        node,
+        limits,
+        newJobId: ids.jobId,
+      });
+      return write({
+        op: 'put',
+        id,
+        ...identity,
+        expectVersion: null,
+        spec: serialiseSpec(spec),
+        state: serialiseState(plan.state),
+        dueAt: plan.dueAt,
+        waitsFor: plan.waitsFor,
+        action: 'create',
+        slots: [],
+        jobs: [],
+      });
+    },
+
+    async upsert(draft) {
+      const { app, tenant, name } = draft;
+      const spec = specOf(draft, { release: null, override: null, drift: null });
+      if (await writes.create({ app, tenant, name }, spec)) return 'created';
+      const edited = await writes.change(scheduleIdOf(draft), (loaded) =>
+        isSame(loaded.parsed.spec, spec) ? null : wantEdit(loaded, spec, {}),
+      );
+      return edited === null ? 'unchanged' : 'edited';
+    },
+
+    async remove(id, note) {
+      for (let tried = 0; tried < tryCountMax; tried++) {
+        const { record } = await read(id);
+        if (record === null) return false;
+        if (await write({ op: 'delete', id, expectVersion: record.version, action: 'delete', note }))
+          return true;
+      }
+      throw tooBusy(id);
+    },
+  };
+  return writes;
+}
+
+/** An edit as it is written: in one step, or in several when the old rule's slots do not all fit into one. */
+export function wantEdit(
+  { input, record, parsed }: Loaded,
+  spec: ScheduleSpec,
+  { action = 'edit', note = null }: { action?: string; note?: string | null },
+): Wanted<'edited'> {
+  // A new input, note or release is no reason to decide anything: slots that are due stay for the next pass.
+  if (hasSameDecisions(parsed.spec, spec)) {
+    const plan: Plan = { ...nothing, state: parsed.state, dueAt: record.dueAt, waitsFor: record.waitsFor };
+    return { action, plan, spec, note, result: 'edited' };
+  }
+  const { plan, applied } = planEdit(input, {
+    spec,
+    ruleFor: (anchorAt) => resolveStoredRule(spec.rule, spec.policies, anchorAt).planRule,
+  });
+  if (!applied) return { action: 'decide', plan, result: 'edited', again: true };
+  return { action, plan, spec, note, result: 'edited' };
+}
+
+const nothing = { slots: [], runs: [], cancel: [], tell: [], more: false, events: [] };
+
+function hasSameDecisions(one: ScheduleSpec, other: ScheduleSpec): boolean {
+  const decisive = ({ rule, policies }: ScheduleSpec) =>
+    JSON.parse(JSON.stringify({ rule, policies })) as unknown;
+  return isDeepStrictEqual(decisive(one), decisive(other));
+}
+
+/** Whether two specs say the same, as JSON keeps them. */
+export function isSame(one: ScheduleSpec, other: ScheduleSpec): boolean {
+  return isDeepStrictEqual(JSON.parse(serialiseSpec(one)), JSON.parse(serialiseSpec(other)));
+}
+
+async function activeRuns(engine: Engine, scheduleId: string): Promise<ActiveRun[]> {
+  const runs: ActiveRun[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: { jobs: JobRecord[]; nextCursor: string | null } = await engine.list({
+      filter: { scheduleId, status: unfinished },
+      cursor,
+      limit: unfinishedPageSize,
+    });
+    for (const job of page.jobs) {
+      if (job.slot?.allow === true) continue;
+      runs.push({
+        id: job.id,
+        status: job.status,
+        slotAt: job.slot?.slotAt ?? null,
+        origin: job.origin,
+        dueAt: job.dueAt,
+        cancelRequestedAt: job.cancelRequestedAt,
+      });
+    }
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  // The list is newest first.
+  return runs.reverse();
+}
+
+async function waitedOf(engine: Engine, id: string | null): Promise<PlanInput['waited']> {
+  if (id === null) return null;
+  const [job] = (await engine.get({ ids: [id] })).jobs;
+  if (job === null || job === undefined || job.finishedAt === null) return null;
+  return { id, status: job.status, finishedAt: job.finishedAt };
+}
+
+function tooBusy(id: string) {
+  return dulyError('records_conflict', {
+    message: `Schedule "${id}" was changed by others ${tryCountMax} times while it was to be changed here.`,
+    hint: 'Try again.',
+    details: { id },
+  });
+}
+
+/** How a missing schedule is told. */
+export function missingSchedule(reference: string | ScheduleIdentity, near?: string) {
+  const name = typeof reference === 'string' ? `"${reference}"` : nameOf(reference);
+  return dulyError('schedule_not_found', {
+    message: `There is no schedule ${name}.`,
+    hint: near === undefined ? 'List them: duly.schedules.list().' : `Did you mean "${near}"?`,
+    details: { reference: typeof reference === 'string' ? reference : reference.name },
+  });
+}

@@ -1,0 +1,212 @@
+import type { JobOptions } from '../job-options.ts';
+import { resolveJobOptions } from '../job-options.ts';
+import { metadataBytesMax, toJson } from '../json.ts';
+import { type OptionNames, readName, readOptions, refuseOption, shown } from '../option-reader.ts';
+import { isPromise, validateStoredInput } from '../stored-input.ts';
+import type { ResolvedTask } from '../task.ts';
+import type { ScheduleIdentity } from './identity.ts';
+import { toPlanRule } from './plan-rule-of.ts';
+import { policyNames, refuseLongJitter, resolvePolicies, type SchedulePolicies } from './policies.ts';
+import { type RuleInput, resolveRule, ruleFields, ruleKinds } from './rule.ts';
+import type { ScheduleJob, ScheduleSpec } from './schedule-spec.ts';
+
+/** How the jobs of a schedule are made, where the task does not say it already. */
+export interface ScheduleJobOptions
+  extends Pick<JobOptions, 'queue' | 'priority' | 'metadata' | 'retry' | 'timeout' | 'delivery' | 'serial'> {
+  /** The schedule's name. Default: the task's. */
+  name?: string;
+  /** For whom: part of the schedule's identity, and the tenant of its jobs. */
+  tenant?: string | null;
+  /** What a person should know about it. */
+  note?: string;
+}
+
+/** What `task.every` takes beside the rule and the input: the rest of the rule, policies, and how its jobs are made. */
+export interface EveryOptions
+  extends Omit<RuleInput, 'cron' | 'rate' | 'delay' | 'rrule'>,
+    SchedulePolicies,
+    ScheduleJobOptions {}
+
+/** A schedule in one object: exactly one of `cron`, `rate`, `delay` and `rrule`, policies, and how its jobs are made. */
+export interface EveryDefinition<Input = unknown> extends RuleInput, SchedulePolicies, ScheduleJobOptions {
+  /** What each run is given. */
+  input?: Input;
+}
+
+/** A schedule in one object, with the name of its task. */
+export interface ScheduleDefinition extends EveryDefinition {
+  /** Name of the task. It need not be defined in this process. */
+  task: string;
+}
+
+const jobNames: OptionNames<ScheduleJobOptions> = {
+  name: true,
+  tenant: true,
+  note: true,
+  queue: true,
+  priority: true,
+  metadata: true,
+  retry: true,
+  timeout: true,
+  delivery: true,
+  serial: true,
+};
+const everyNames: OptionNames<EveryDefinition> = {
+  ...ruleFields,
+  ...policyNames,
+  ...jobNames,
+  input: true,
+};
+
+/** A schedule that was checked, before it is stored. */
+export interface ScheduleDraft extends ScheduleIdentity {
+  rule: ScheduleSpec['rule'];
+  written: ScheduleSpec['written'];
+  policies: ScheduleSpec['policies'];
+  job: ScheduleJob;
+  note: string | null;
+}
+
+/** What a definition is read against. */
+export interface DefinitionPlace {
+  task: ResolvedTask;
+  /** The app that declares it; null: dynamic. */
+  app: string | null;
+  /** Now: a rule that can never fire from here on is refused. */
+  now: number;
+  inputBytesMax: number;
+}
+
+/** One definition from the three arguments of `task.every`. Throws `invalid_option` when a field stands in two of them. */
+export function joinEvery(
+  rule: string | RuleInput,
+  input: unknown,
+  options: EveryOptions | undefined,
+): EveryDefinition {
+  const from = typeof rule === 'string' ? { cron: rule } : rule;
+  if (typeof from !== 'object' || from === null || Array.isArray(from)) {
+    refuseOption(
+      'rule',
+      rule,
+      'to be a cron, or an object with "cron", "rate", "delay" or "rrule"',
+      undefined,
+      'invalid_rule',
+    );
+  }
+  const rest = readOptions<Omit<EveryDefinition, 'input'>>(options, 'every()', withoutInput);
+  for (const field of Object.keys(rest)) {
+    if (ruleKinds.some((kind) => kind === field)) {
+      refuseOption(
+        field,
+        (rest as Record<string, unknown>)[field],
+        'to be in the rule, the first argument',
+        undefined,
+        'invalid_rule',
+      );
+    }
+    if (Object.hasOwn(from, field)) {
+      refuseOption(
+        field,
+        (rest as Record<string, unknown>)[field],
+        'to be written once, in the rule or in the options',
+      );
+    }
+  }
+  return { ...from, ...rest, ...(input === undefined ? {} : { input }) };
+}
+
+const { input: _input, ...withoutInput } = everyNames;
+
+/**
+ * Checks a definition and settles every choice. Throws what a wrong rule, policy, option or input throws; a promise, because a
+ * schema may need one.
+ */
+export function readDefinition(
+  given: EveryDefinition | string,
+  place: DefinitionPlace,
+): ScheduleDraft | Promise<ScheduleDraft> {
+  const { task } = place;
+  const draft = readDraft(given, place);
+  if (task.input === null) return draft;
+  const checked = validateStoredInput(task.input, JSON.parse(draft.job.input), task.name);
+  return isPromise(checked) ? checked.then(() => draft) : draft;
+}
+
+/** The same without asking the task's schema about the input. */
+export function readDraft(given: EveryDefinition | string, place: DefinitionPlace): ScheduleDraft {
+  const { task, app, now, inputBytesMax } = place;
+  const what = `a schedule of task "${task.name}"`;
+  const definition = readOptions<EveryDefinition>(
+    typeof given === 'string' ? { cron: given } : given,
+    what,
+    everyNames,
+  );
+  const rule = resolveRule(pick(definition, ruleFields) as RuleInput, { now });
+  const written = plainPolicies(pick(definition, policyNames));
+  const resolved = resolvePolicies(written, rule.kind);
+  const policies = { ...resolved, startDeadlineMs: resolved.startDeadlineMs ?? task.startDeadlineMs };
+  const { startAt: _startAt, endAt: _endAt, ...stored } = rule.spec;
+  refuseLongJitter(policies, toPlanRule(rule), now);
+  const { name, note, ...jobOptions } = pick(definition, jobNames) as ScheduleJobOptions;
+  return {
+    app,
+    tenant:
+      definition.tenant === undefined || definition.tenant === null
+        ? null
+        : readName(definition.tenant, 'tenant'),
+    name: name === undefined ? task.name : readName(name, 'name'),
+    rule: stored as unknown as ScheduleDraft['rule'],
+    written,
+    policies,
+    job: readJob(task, jobOptions as JobOptions, definition.input, inputBytesMax),
+    note: note === undefined || note === null ? null : readText(note, 'note'),
+  };
+}
+
+function readJob(task: ResolvedTask, given: JobOptions, input: unknown, inputBytesMax: number): ScheduleJob {
+  const options = resolveJobOptions(task, given, `a schedule of task "${task.name}"`);
+  return {
+    type: task.name,
+    version: task.version,
+    queue: options.queue,
+    tenant: options.tenant,
+    priority: options.priority,
+    input: toJson(input, { what: 'input', maxBytes: inputBytesMax }),
+    metadata:
+      options.metadata === null
+        ? null
+        : toJson(options.metadata, { what: 'metadata', maxBytes: metadataBytesMax }),
+    policy: {
+      maxAttempts: options.retry.attempts,
+      retry: options.retry.toStored(),
+      timeoutMs: options.timeoutMs,
+      graceMs: task.graceMs,
+      delivery: options.delivery,
+      retentionMs: task.retentionMs,
+      deadRetentionMs: task.deadRetentionMs,
+    },
+    serial: options.serial,
+  };
+}
+
+const noteLengthMax = 1_000;
+
+/** Reads a text for people. */
+export function readText(value: unknown, field: string): string {
+  if (typeof value !== 'string' || value.length > noteLengthMax) {
+    return refuseOption(field, shown(value), `to be a text of at most ${noteLengthMax} characters`);
+  }
+  return value;
+}
+
+/** The fields of an object that are named and written. */
+function pick<Names extends object>(from: object, names: Names): Partial<Record<keyof Names, unknown>> {
+  return Object.fromEntries(
+    Object.entries(from).filter(([field, value]) => Object.hasOwn(names, field) && value !== undefined),
+  ) as Partial<Record<keyof Names, unknown>>;
+}
+
+/** Policies as JSON keeps them: instants as text. */
+function plainPolicies(given: object): SchedulePolicies {
+  return JSON.parse(JSON.stringify(given)) as SchedulePolicies;
+}

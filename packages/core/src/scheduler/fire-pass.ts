@@ -1,0 +1,145 @@
+import type { Clock } from '../clock.ts';
+import type { ClaimedSchedule, ClaimSchedulesReply, Engine, FireGroup } from '../engine.ts';
+import type { Ids } from '../ids.ts';
+import { plan } from '../schedule/plan.ts';
+import type { Plan, PlanEvent } from '../schedule/plan-types.ts';
+import type { ScheduleSpec } from '../schedule/schedule-spec.ts';
+import { serialiseState } from '../schedule/schedule-state.ts';
+import { createPace } from './pace.ts';
+import { createParsedSchedules } from './parsed-schedules.ts';
+import { toJob } from './to-job.ts';
+import { toldDetails } from './told-details.ts';
+
+/** How long a node has to decide a schedule that it took: SEMANTICS §3. */
+export const scheduleLeaseMs = 3_000;
+
+// A page is planned in some milliseconds, far within the lease; other nodes take the next pages meanwhile.
+const claimCountMax = 500;
+
+/** A schedule that was decided. */
+export interface Decided {
+  schedule: ClaimedSchedule;
+  spec: ScheduleSpec;
+  plan: Plan;
+}
+
+/** What the pass is made of. */
+export interface FirePassOptions {
+  engine: Pick<Engine, 'claimSchedules' | 'fire' | 'get'>;
+  clock: Clock;
+  node: string;
+  ids: Ids;
+  /** The longest sleep; less while hints are not proven. */
+  maxSleepMs(): number;
+  /** Told of every schedule whose decisions were recorded here. */
+  onDecided?(decided: Decided): void;
+  onEvent?(schedule: ClaimedSchedule, event: PlanEvent): void;
+  /** Told of a schedule that cannot be decided here; its lease ends by itself and any node tries again. */
+  onError(error: unknown, schedule: ClaimedSchedule): void;
+}
+
+/**
+ * Makes the pass that decides due schedules: takes some under a short lease, plans, and writes slots, jobs and cursor in one step each. A
+ * node that dies in between has written nothing, and its lease ends; one that was too slow is told `conflict` and has written nothing
+ * either. The answer is how long to sleep: exactly until the next schedule is due.
+ */
+export function createFirePass(options: FirePassOptions): () => Promise<number> {
+  const { engine, clock, node, ids } = options;
+  const parsed = createParsedSchedules();
+  const pace = createPace(clock);
+
+  function decide(schedule: ClaimedSchedule, now: number): Decided | null {
+    try {
+      const { spec, state, planRule } = parsed.parse(schedule);
+      const decided = plan({
+        id: schedule.id,
+        generation: schedule.generation,
+        spec,
+        rule: planRule,
+        state,
+        now,
+        node,
+        active: schedule.active,
+        activeCount: schedule.activeCount,
+        waited: schedule.waited,
+        limits: { leaseMs: scheduleLeaseMs, catchUpBudget: pace.left() },
+        newJobId: ids.jobId,
+      });
+      pace.spend(decided.runs.filter(({ isCatchUp }) => isCatchUp).length);
+      return { schedule, spec, plan: decided };
+    } catch (error) {
+      // One schedule that cannot be read must not keep the others from firing.
+      options.onError(error, schedule);
+      return null;
+    }
+  }
+
+  async function groupOf({ schedule, spec, plan: decided }: Decided): Promise<FireGroup> {
+    return {
+      scheduleId: schedule.id,
+      version: schedule.version,
+      fence: schedule.fence,
+      state: serialiseState(decided.state),
+      dueAt: decided.dueAt,
+      waitsFor: decided.waitsFor,
+      slots: decided.slots,
+      jobs: decided.runs.map((run) => toJob(schedule, spec.job, run)),
+      cancel: decided.cancel,
+      tell: decided.tell.length === 0 ? [] : await toldDetails(engine, decided.tell),
+    };
+  }
+
+  /** Writes what was decided; answers when the earliest of these schedules is due again. */
+  async function fire(all: Decided[]): Promise<number | null> {
+    const groups = await Promise.all(all.map(groupOf));
+    let nextAt: number | null = null;
+    for (const [i, result] of (await fireAll(groups, all)).entries()) {
+      const one = all[i] as Decided;
+      const dueAt = result === 'fired' ? one.plan.dueAt : null;
+      if (dueAt !== null && (nextAt === null || dueAt < nextAt)) nextAt = dueAt;
+      if (result !== 'fired') continue;
+      options.onDecided?.(one);
+      for (const event of one.plan.events) options.onEvent?.(one.schedule, event);
+    }
+    return nextAt;
+  }
+
+  async function fireAll(groups: FireGroup[], all: Decided[]): Promise<(string | null)[]> {
+    try {
+      return (await engine.fire({ node, groups })).groups;
+    } catch (error) {
+      if (groups.length === 1) {
+        options.onError(error, (all[0] as Decided).schedule);
+        return [null];
+      }
+      // One group that the store refuses must not hold up the rest. After an unknown outcome the repeat answers `conflict`.
+      const results: (string | null)[] = [];
+      for (const [i, group] of groups.entries())
+        results.push(...(await fireAll([group], all.slice(i, i + 1))));
+      return results;
+    }
+  }
+
+  function sleepMs(reply: ClaimSchedulesReply, repliedElapsed: number, nextAt: number | null): number {
+    const due = Math.min(nextAt ?? Number.POSITIVE_INFINITY, reply.nextDueAt ?? Number.POSITIVE_INFINITY);
+    const passedMs = clock.elapsed() - repliedElapsed;
+    return Math.max(0, Math.min(due - reply.now - passedMs, options.maxSleepMs()));
+  }
+
+  return async () => {
+    const reply = await engine.claimSchedules({
+      node,
+      token: ids.newId('claim'),
+      limit: claimCountMax,
+      leaseMs: scheduleLeaseMs,
+      ids: null,
+    });
+    const repliedElapsed = clock.elapsed();
+    const decided = reply.schedules.map((one) => decide(one, reply.now)).filter((one) => one !== null);
+    const nextAt = decided.length === 0 ? null : await fire(decided);
+    if (reply.more) return 0;
+    const waitMs = sleepMs(reply, repliedElapsed, nextAt);
+    // What could not be decided is free again after its lease, and not before.
+    return decided.length < reply.schedules.length ? Math.min(waitMs, scheduleLeaseMs) : waitMs;
+  };
+}
