@@ -7,7 +7,7 @@ const randomFile = 'packages/core/src/random.ts';
 
 const clockReads: [RegExp, string][] = [
   [/\bDate\s*\.\s*now\b/g, 'Date.now'],
-  [/\bDate\s*\[/g, 'Date[…]'],
+  [/\bDate\s*\[(?!\s*\])/g, 'Date[…]'],
   [/\bnew\s+Date\s*(?:\(\s*\)|(?![\s(\w.]))/g, 'new Date()'],
   [/(?<!\bnew\s+)(?<![\w$.])Date\s*\(/g, 'Date()'],
   [/\bperformance\b/g, 'performance'],

@@ -11,6 +11,7 @@ test('the packages read clock and chance only in their two files', () => {
 
 for (const text of [
   'const a = Date.now();',
+  "const a = Date['now']();",
   'const a = Date\n  .now;',
   'const a = new Date();',
   'const a = new Date;',
@@ -40,6 +41,7 @@ for (const text of [
   'value instanceof Date;',
   'Date.UTC(2027, 0);',
   'const a: Date = b;',
+  'const a: Date[] = [];',
   'clearTimeout(a);',
   'parseDate(a); a.toDate();',
 ]) {
