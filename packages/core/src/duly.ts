@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { systemClock } from './clock.ts';
 import { createExpiring, type ExpiredValue, type Expiring } from './coordination/expiring.ts';
 import type { LockParts } from './coordination/held-lock.ts';
-import { type LeaderOptions, type Leadership, standForLeader } from './coordination/leader.ts';
+import { type Candidacy, type LeaderOptions, type Leadership, standForLeader } from './coordination/leader.ts';
 import { type LockContext, type LockOptions, type LockResult, withLock } from './coordination/lock.ts';
 import { type OnceOptions, onceInStore } from './coordination/once.ts';
 import { createDoor } from './door.ts';
@@ -143,7 +143,10 @@ export class Duly {
   readonly #declared: ScheduleDefinition[] = [];
   readonly #declaredIds = new Set<string>();
   readonly #expiring = new Map<string, { values: Expiring<unknown>; hasCleanup: boolean }>();
-  readonly #leaderships = new Set<Leadership>();
+  /** Those that stand for election now. */
+  readonly #candidacies = new Set<Candidacy>();
+  /** Aborted, with the error `stopped`, from when on no more calls are taken. */
+  readonly #closed = new AbortController();
   readonly #jobs: Jobs;
   readonly #nodeId: string;
   readonly #virtual: boolean;
@@ -295,11 +298,12 @@ export class Duly {
 
   /** Stands for election under this name until it resigns or the Duly stops. At most one process leads at a time. */
   leader(name: string, options?: LeaderOptions): Leadership {
-    const leadership = standForLeader(this.#lockParts(), name, options, (error) =>
-      this.#events.emit('error', { error, doing: `standing for leader "${name}"` }),
-    );
-    this.#leaderships.add(leadership);
-    return leadership;
+    const candidacy = standForLeader(this.#lockParts(), name, options, {
+      onError: (error) => this.#events.emit('error', { error, doing: `standing for leader "${name}"` }),
+      onEnded: () => this.#candidacies.delete(candidacy),
+    });
+    this.#candidacies.add(candidacy);
+    return candidacy.leadership;
   }
 
   /** Runs `fn` until its result is recorded under this key in the whole store; then everybody is given that result. */
@@ -619,9 +623,11 @@ export class Duly {
     if (this.#parts !== null) this.#parts.taker = null;
     // Handlers that finish during the drain may still make jobs and take locks, so calls are refused only after it.
     await this.#node?.stop(drainMs);
-    await Promise.all([...this.#leaderships].map((leadership) => leadership.resign()));
+    const reason = stoppedError();
+    await Promise.all([...this.#candidacies].map((candidacy) => candidacy.end(reason)));
     this.#isClosed = true;
-    this.#jobs.close(stoppedError());
+    this.#closed.abort(reason);
+    this.#jobs.close(reason);
     await this.#parts?.drained();
     await this.#parts?.engine.close();
     this.#offSignals();
@@ -642,6 +648,8 @@ export class Duly {
       clock: this.#options.clock,
       holder: () => ({ host: hostname(), pid: process.pid, node: this.#nodeId }),
       newToken: () => this.#ids.newId('lock'),
+      maxSleepMs: () => this.#node?.maxSleepMs() ?? 0,
+      closed: this.#closed.signal,
     };
   }
 }

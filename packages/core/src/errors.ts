@@ -60,7 +60,7 @@ export const errorCodes = {
 
   // Coordination
   lock_lost: 'A lock ended before the work under it did.',
-  lock_timeout: 'A lock was not free in time.',
+  resigned: 'This process stands for leader no more.',
 
   // The life of a Duly
   not_started: 'Something was asked that works only after start().',

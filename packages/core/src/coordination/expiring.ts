@@ -1,7 +1,7 @@
 import { type Duration, parseDuration } from '../duration.ts';
 import type { Due, Engine, JobSpec, PutExpiringInput, PutExpiringItem } from '../engine.ts';
 import { dulyError } from '../errors.ts';
-import { parseInstant } from '../instant.ts';
+import { formatInstant, parseInstant } from '../instant.ts';
 import { fromJson, inputBytesMax, toJson } from '../json.ts';
 import { groupItems } from '../parts.ts';
 import { readLockName } from './held-lock.ts';
@@ -20,7 +20,7 @@ export interface ExpiredValue<Value = unknown> {
 /** Values that end by themselves. */
 export interface Expiring<Value = unknown> {
   readonly name: string;
-  /** Keeps a value until its time; a second put under the same key takes the place of the first. */
+  /** Keeps a value until its time, which must lie ahead; a second put under the same key takes the place of the first. */
   put(key: string, value: Value, expiry: Expiry): Promise<{ expiresAt: Date }>;
   /** The value; null when there is none or its instant has come. */
   get(key: string): Promise<Value | null>;
@@ -42,7 +42,7 @@ export interface ExpiringParts {
 
 /** Makes the values of one name. */
 export function createExpiring<Value>(parts: ExpiringParts, name: string): Expiring<Value> {
-  readLockName(name, 'set of expiring values');
+  readLockName(name, 'expiring()');
 
   type Change = PutExpiringInput['groups'][number]['changes'][number];
   async function change(one: Change): Promise<PutExpiringItem> {
@@ -54,17 +54,31 @@ export function createExpiring<Value>(parts: ExpiringParts, name: string): Expir
     return item;
   }
 
+  /** A value that is gone already would never be seen by anybody, so its end must lie ahead of the store's instant. */
+  async function readFuture(expiry: Expiry): Promise<Due> {
+    const due = readExpiry(expiry);
+    if ('inMs' in due) return due;
+    const engine = await parts.engine();
+    const { now } = await engine.getExpiring({ keys: [] });
+    if (due.at > now) return due;
+    throw dulyError('invalid_instant', {
+      message: `Expected "at" of a value of "${name}" to be in the future, got ${formatInstant(due.at)}; it is ${formatInstant(now)} in the store.`,
+      hint: 'To end a value now, delete it.',
+      details: { field: 'at', value: formatInstant(due.at) },
+    });
+  }
+
   async function read(key: string) {
     const engine = await parts.engine();
-    const { values, now } = await engine.getExpiring({ keys: [{ name, key: readLockName(key, 'value') }] });
+    const { values, now } = await engine.getExpiring({ keys: [{ name, key: readKey(key) }] });
     return { value: values[0] ?? null, now };
   }
 
   return {
     name,
     async put(key, value, expiry) {
-      readLockName(key, 'value');
-      const due = readExpiry(expiry);
+      readKey(key);
+      const due = await readFuture(expiry);
       const text = toJson(value, { what: 'value', maxBytes: inputBytesMax });
       const cleanup =
         parts.cleanup === null ? null : await parts.cleanup({ name, key, value: JSON.parse(text) }, due);
@@ -82,15 +96,18 @@ export function createExpiring<Value>(parts: ExpiringParts, name: string): Expir
       return value === null ? null : Math.max(0, value.expiresAt - now);
     },
     async extend(key, expiry) {
-      const due = readExpiry(expiry);
-      return (
-        (await change({ op: 'extend', name, key: readLockName(key, 'value'), due })).result === 'changed'
-      );
+      readKey(key);
+      const due = await readFuture(expiry);
+      return (await change({ op: 'extend', name, key, due })).result === 'changed';
     },
     async delete(key) {
-      return (await change({ op: 'delete', name, key: readLockName(key, 'value') })).result === 'changed';
+      return (await change({ op: 'delete', name, key: readKey(key) })).result === 'changed';
     },
   };
+}
+
+function readKey(key: unknown): string {
+  return readLockName(key, 'an expiring value', 'key');
 }
 
 function readExpiry(expiry: Expiry): Due {

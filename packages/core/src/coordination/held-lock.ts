@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Engine, LockHolder } from '../engine.ts';
 import { dulyError } from '../errors.ts';
+import { readText } from '../option-reader.ts';
 
 /** What everything under a lock is made of. */
 export interface LockParts {
@@ -8,6 +9,24 @@ export interface LockParts {
   clock: Clock;
   holder(): LockHolder;
   newToken(): string;
+  /** How long to sleep at most when only a hint could tell more: long while hints are proven, short while they are not. */
+  maxSleepMs(): number;
+  /** Aborted, with the error `stopped`, when no more calls are taken: nobody waits beyond that. */
+  closed: AbortSignal;
+}
+
+/** What a lock is for. Each kind has names of its own: `lock('a')`, `leader('a')` and `once('a')` know nothing of each other. */
+export type LockKind = 'lock' | 'leader' | 'once';
+
+/** A lock by its kind and the name its user gave it. */
+export interface LockName {
+  kind: LockKind;
+  name: string;
+}
+
+/** The name under which the store keeps a lock. The kind always stands in front, so no name of a user reaches another kind. */
+export function storedLockName({ kind, name }: LockName): string {
+  return `${kind}:${name}`;
 }
 
 /** A lock that is ours, renewed until it is released or lost. */
@@ -31,24 +50,36 @@ export interface LockRefusal {
 /** Asks once for a lock. The lock that is got is renewed at a third of its time to live, so two renewals may fail. */
 export async function tryAcquire(
   parts: LockParts,
-  { name, ttlMs }: { name: string; ttlMs: number },
+  { ttlMs, ...lock }: LockName & { ttlMs: number },
 ): Promise<{ lock: HeldLock } | { refused: LockRefusal }> {
   const engine = await parts.engine();
   const { clock } = parts;
   // Measured from before the call: the store counted from some later moment, so we let go early and never late.
   const askedElapsed = clock.elapsed();
-  const reply = await engine.acquire({ name, token: parts.newToken(), holder: parts.holder(), ttlMs });
+  const reply = await engine.acquire({
+    name: storedLockName(lock),
+    token: parts.newToken(),
+    holder: parts.holder(),
+    ttlMs,
+  });
   if (!reply.acquired) {
     return { refused: { holder: reply.holder, fence: reply.fence, untilAt: reply.untilAt, now: reply.now } };
   }
-  return { lock: keep(engine, clock, { name, ttlMs, fence: reply.fence, askedElapsed }) };
+  return { lock: keep(engine, clock, { lock, ttlMs, fence: reply.fence, askedElapsed }) };
 }
 
 function keep(
   engine: Engine,
   clock: Clock,
-  { name, ttlMs, fence, askedElapsed }: { name: string; ttlMs: number; fence: number; askedElapsed: number },
+  {
+    lock,
+    ttlMs,
+    fence,
+    askedElapsed,
+  }: { lock: LockName; ttlMs: number; fence: number; askedElapsed: number },
 ): HeldLock {
+  const { name } = lock;
+  const stored = { name: storedLockName(lock), fence };
   const lost = new AbortController();
   const released = new AbortController();
   let keptElapsed = askedElapsed;
@@ -57,7 +88,7 @@ function keep(
     if (released.signal.aborted || lost.signal.aborted) return;
     lost.abort(
       dulyError('lock_lost', {
-        message: `The lock "${name}" is no longer ours: ${why}.`,
+        message: `The ${kindWords[lock.kind]} "${name}" is no longer ours: ${why}.`,
         hint: 'Somebody else may hold it now. Stop, and guard writes elsewhere with the fence.',
         details: { name, fence },
       }),
@@ -67,7 +98,7 @@ function keep(
   async function renewOnce(): Promise<void> {
     const sentElapsed = clock.elapsed();
     try {
-      const { locks } = await engine.renew({ locks: [{ name, fence }], ttlMs });
+      const { locks } = await engine.renew({ locks: [stored], ttlMs });
       if (locks[0] === 'kept') keptElapsed = sentElapsed;
       else lose('the store gave it away after its time');
     } catch {
@@ -100,7 +131,7 @@ function keep(
       if (lost.signal.aborted) return false;
       const isKept = keptElapsed + ttlMs > clock.elapsed();
       try {
-        const { locks } = await engine.release({ locks: [{ name, fence }] });
+        const { locks } = await engine.release({ locks: [stored] });
         return locks[0] === 'kept';
       } catch {
         // The store is away. The work under the lock is done, and the lock ends by its time: no reason to lose the result.
@@ -110,47 +141,53 @@ function keep(
   };
 }
 
-/**
- * Waits a moment before a lock is asked for again: until the holder's time is over, or a hint that a lock was given back, and at
- * most a second, because hints of other processes may not arrive.
- */
-export async function pauseBeforeRetry(
-  parts: LockParts,
-  { untilAt, now }: { untilAt: number; now: number },
-  options: { maxMs: number; signal?: AbortSignal },
-): Promise<void> {
-  const engine = await parts.engine();
-  const hinted = new AbortController();
-  const off = engine.wakeups((hint) => {
-    if (hint === 'locks') hinted.abort();
-  });
-  try {
-    const waitMs = Math.max(1, Math.min(untilAt - now, retryMsMax, options.maxMs));
-    const signal =
-      options.signal === undefined ? hinted.signal : AbortSignal.any([hinted.signal, options.signal]);
-    await parts.clock.sleep(waitMs, signal);
-  } finally {
-    off();
-  }
+const kindWords: Record<LockKind, string> = { lock: 'lock', leader: 'leadership', once: 'lock of once()' };
+
+/** Waits for a lock that somebody else has. */
+export interface LockWait {
+  /** Forgets what was heard. To be called before a lock is asked for, so that no hint falls between the question and the wait. */
+  listen(): void;
+  /**
+   * Waits until asking again may help: until a hint since `listen` says that a lock was given back, until the holder's time is
+   * over, or for as long as a store whose hints may not arrive can be trusted. At most `maxMs`, and not beyond an abort. Throws
+   * `stopped` once no more calls are taken.
+   */
+  wait(refused: LockRefusal, options?: { maxMs?: number; signal?: AbortSignal }): Promise<void>;
+  /** Hears no more. */
+  close(): void;
 }
 
-// Between processes on SQLite there are no hints; a lock that is given back early is then noticed within this time.
-const retryMsMax = 250;
+/**
+ * Begins to hear of locks that are given back. `pollMs` is how long a wait is at most while it is not proven that hints of other
+ * processes arrive; each look is a transaction of the store.
+ */
+export async function openLockWait(parts: LockParts, pollMs: number): Promise<LockWait> {
+  const engine = await parts.engine();
+  let heard = new AbortController();
+  const off = engine.wakeups((hint) => {
+    if (hint === 'locks') heard.abort();
+  });
+  return {
+    listen() {
+      if (heard.signal.aborted) heard = new AbortController();
+    },
+    async wait({ untilAt, now }, { maxMs = Number.POSITIVE_INFINITY, signal } = {}) {
+      const bounds = [untilAt - now, Math.max(pollMs, parts.maxSleepMs()), maxMs];
+      const waitMs = Math.max(1, Math.min(...bounds));
+      const cuts = [heard.signal, parts.closed, ...(signal === undefined ? [] : [signal])];
+      await parts.clock.sleep(waitMs, AbortSignal.any(cuts));
+      parts.closed.throwIfAborted();
+    },
+    close: off,
+  };
+}
 
-/** Reads the name of a lock or a key: any text that a store can keep. */
-export function readLockName(name: unknown, what: string): string {
-  if (
-    typeof name !== 'string' ||
-    name.length > lockNameLengthMax ||
-    !name.isWellFormed() ||
-    name.includes('\0')
-  ) {
-    throw dulyError('invalid_option', {
-      message: `Expected the name of a ${what} to be a text of at most ${lockNameLengthMax} characters without NUL or half surrogates.`,
-      details: { field: 'name' },
-    });
-  }
-  return name;
+/** How often a lock is asked for again where no hint can tell that it was given back before its time. */
+export const lockPollMs = 1_000;
+
+/** Reads the name of a lock, or a key: any text that every store can keep. `of` says what it names. */
+export function readLockName(name: unknown, of: string, field = 'name'): string {
+  return readText(name, field, { lengthMax: lockNameLengthMax, of });
 }
 
 const lockNameLengthMax = 1_000;

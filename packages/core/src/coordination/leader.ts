@@ -1,8 +1,9 @@
 import { type Duration, parseDuration } from '../duration.ts';
 import type { LockHolder } from '../engine.ts';
+import { dulyError, isDulyError } from '../errors.ts';
 import { createEvents, type Events } from '../events.ts';
 import { type OptionNames, readOptions } from '../option-reader.ts';
-import { type HeldLock, type LockParts, pauseBeforeRetry, readLockName, tryAcquire } from './held-lock.ts';
+import { type HeldLock, type LockParts, openLockWait, readLockName, tryAcquire } from './held-lock.ts';
 import { type LockContext, lockTtlMsMin } from './lock.ts';
 
 /** How to lead. */
@@ -30,7 +31,7 @@ export interface Leadership {
   /** Who leads, as last heard; null: we do, or nobody was heard of. */
   readonly leader: LockHolder | null;
   on: Events<LeaderEvents>['on'];
-  /** Resolves when we lead, at once if we do. */
+  /** Resolves when we lead, at once if we do. Rejects with `resigned` or `stopped` when we stand no more. */
   elected(): Promise<LockContext>;
   /** Gives leadership up and stands no more. */
   resign(): Promise<void>;
@@ -38,54 +39,96 @@ export interface Leadership {
 
 const leaderNames: OptionNames<LeaderOptions> = { ttl: true };
 const defaultLeaderTtlMs = 15_000;
+// Standbys are many and wait for long, and each look is a write to the store; a leader that resigns is heard of by hint.
+const leaderPollMs = 5_000;
+// After a store that failed: soon enough for a standby, and no storm against a store in trouble.
+const failurePauseMs = 1_000;
 
-/** Begins to stand for election. */
+/** A leadership, and the hand that ends it for a reason of Duly's own. */
+export interface Candidacy {
+  leadership: Leadership;
+  /** Gives leadership up, stands no more, and rejects whoever waits to be elected with this error. */
+  end(reason: unknown): Promise<void>;
+}
+
+/** Begins to stand for election. `onEnded` is told once, when it stands no more. */
 export function standForLeader(
   parts: LockParts,
   name: string,
   given: LeaderOptions | undefined,
-  onError: (error: unknown) => void,
-): Leadership {
-  readLockName(name, 'leadership');
+  { onError, onEnded }: { onError(error: unknown): void; onEnded(): void },
+): Candidacy {
+  readLockName(name, 'leader()');
   const options = readOptions(given, 'leader()', leaderNames);
   const ttlMs =
     options.ttl === undefined
       ? defaultLeaderTtlMs
       : parseDuration(options.ttl, 'ttl', { minMs: lockTtlMsMin });
   const events = createEvents<LeaderEvents>(onError);
-  const resigned = new AbortController();
+  const ended = new AbortController();
+  const waiters = new Set<PromiseWithResolvers<LockContext>>();
   let lock: HeldLock | null = null;
   let leader: LockHolder | null = null;
 
   async function term(held: HeldLock): Promise<void> {
     lock = held;
     leader = null;
-    events.emit('elected', { fence: held.fence, signal: held.signal });
-    await aborted(AbortSignal.any([held.signal, resigned.signal]));
+    const context = { fence: held.fence, signal: held.signal };
+    for (const waiter of waiters) waiter.resolve(context);
+    waiters.clear();
+    events.emit('elected', context);
+    await aborted(AbortSignal.any([held.signal, ended.signal]));
     lock = null;
-    if (resigned.signal.aborted) await held.release().catch(onError);
+    if (ended.signal.aborted) await held.release().catch(onError);
     events.emit('lost', { error: held.signal.aborted ? held.signal.reason : null });
   }
 
-  async function campaign(): Promise<void> {
-    while (!resigned.signal.aborted) {
-      try {
-        const answer = await tryAcquire(parts, { name: `leader:${name}`, ttlMs });
-        if ('lock' in answer) {
+  /** Asks until it is ended. Throws what the store throws. */
+  async function ask(): Promise<void> {
+    const waiting = await openLockWait(parts, leaderPollMs);
+    try {
+      while (!ended.signal.aborted) {
+        waiting.listen();
+        const answer = await tryAcquire(parts, { kind: 'leader', name, ttlMs });
+        if ('refused' in answer) {
+          leader = answer.refused.holder;
+          await waiting.wait(answer.refused, { signal: ended.signal });
+        } else if (ended.signal.aborted) {
+          // Resigned while the question was on its way: nobody is told of a term that nobody wants.
+          await answer.lock.release();
+        } else {
           await term(answer.lock);
-          continue;
         }
-        leader = answer.refused.holder;
-        await pauseBeforeRetry(parts, answer.refused, { maxMs: ttlMs, signal: resigned.signal });
+      }
+    } finally {
+      waiting.close();
+    }
+  }
+
+  async function campaign(): Promise<void> {
+    while (!ended.signal.aborted) {
+      try {
+        await ask();
       } catch (error) {
-        onError(error);
-        await parts.clock.sleep(Math.min(1_000, ttlMs), resigned.signal);
+        // The store is gone for good, and whoever waits is told so.
+        if (isDulyError(error, 'stopped') || isDulyError(error, 'store_closed')) end(error);
+        else {
+          onError(error);
+          await parts.clock.sleep(Math.min(failurePauseMs, ttlMs), ended.signal);
+        }
       }
     }
   }
 
-  const running = campaign();
-  return {
+  function end(reason: unknown): void {
+    if (ended.signal.aborted) return;
+    ended.abort(reason);
+    for (const waiter of waiters) waiter.reject(reason);
+    waiters.clear();
+  }
+
+  const running = campaign().finally(onEnded);
+  const leadership: Leadership = {
     name,
     get isLeader() {
       return lock !== null && !lock.signal.aborted;
@@ -101,11 +144,27 @@ export function standForLeader(
     },
     on: events.on,
     async elected() {
+      ended.signal.throwIfAborted();
       if (lock !== null && !lock.signal.aborted) return { fence: lock.fence, signal: lock.signal };
-      return events.next('elected');
+      const waiter = Promise.withResolvers<LockContext>();
+      waiters.add(waiter);
+      return waiter.promise;
     },
     async resign() {
-      resigned.abort();
+      end(
+        dulyError('resigned', {
+          message: `This process stands for leader "${name}" no more: it resigned.`,
+          hint: `Call leader("${name}") again to stand again.`,
+          details: { name },
+        }),
+      );
+      await running;
+    },
+  };
+  return {
+    leadership,
+    async end(reason) {
+      end(reason);
       await running;
     },
   };

@@ -2,7 +2,14 @@ import { type Duration, parseDuration } from '../duration.ts';
 import type { LockHolder } from '../engine.ts';
 import { dulyError } from '../errors.ts';
 import { type OptionNames, readOptions } from '../option-reader.ts';
-import { type LockParts, pauseBeforeRetry, readLockName, tryAcquire } from './held-lock.ts';
+import {
+  type HeldLock,
+  type LockParts,
+  lockPollMs,
+  openLockWait,
+  readLockName,
+  tryAcquire,
+} from './held-lock.ts';
 
 /** How to lock. */
 export interface LockOptions {
@@ -49,7 +56,7 @@ export async function withLock<Value>(
   given: LockOptions | undefined,
   fn: (context: LockContext) => Value | Promise<Value>,
 ): Promise<LockResult<Value>> {
-  readLockName(name, 'lock');
+  readLockName(name, 'lock()');
   const options = readOptions(given, 'lock()', lockNames);
   const ttlMs =
     options.ttl === undefined ? defaultLockTtlMs : parseDuration(options.ttl, 'ttl', { minMs: lockTtlMsMin });
@@ -59,26 +66,39 @@ export async function withLock<Value>(
   }
 
   const endElapsed = parts.clock.elapsed() + waitMs;
-  for (;;) {
-    options.signal?.throwIfAborted();
-    const answer = await tryAcquire(parts, { name, ttlMs });
-    if ('lock' in answer) {
-      const { lock } = answer;
-      let kept = false;
-      let value: Value;
-      try {
-        value = await fn({ fence: lock.fence, signal: lock.signal });
-      } finally {
-        kept = await lock.release();
+  const waiting = await openLockWait(parts, lockPollMs);
+  try {
+    for (;;) {
+      options.signal?.throwIfAborted();
+      waiting.listen();
+      const answer = await tryAcquire(parts, { kind: 'lock', name, ttlMs });
+      if ('lock' in answer) {
+        waiting.close();
+        return await runUnder(answer.lock, fn);
       }
-      return { acquired: true, value, kept };
+      const { refused } = answer;
+      const remainingMs = endElapsed - parts.clock.elapsed();
+      if (remainingMs <= 0)
+        return { acquired: false, holder: refused.holder, until: new Date(refused.untilAt) };
+      await waiting.wait(refused, { maxMs: remainingMs, signal: options.signal });
     }
-    const { refused } = answer;
-    const remainingMs = endElapsed - parts.clock.elapsed();
-    if (remainingMs <= 0)
-      return { acquired: false, holder: refused.holder, until: new Date(refused.untilAt) };
-    await pauseBeforeRetry(parts, refused, { maxMs: remainingMs, signal: options.signal });
+  } finally {
+    waiting.close();
   }
+}
+
+async function runUnder<Value>(
+  lock: HeldLock,
+  fn: (context: LockContext) => Value | Promise<Value>,
+): Promise<LockResult<Value>> {
+  let kept = false;
+  let value: Value;
+  try {
+    value = await fn({ fence: lock.fence, signal: lock.signal });
+  } finally {
+    kept = await lock.release();
+  }
+  return { acquired: true, value, kept };
 }
 
 function readWait(wait: Duration | 'forever' | undefined): number {

@@ -2,7 +2,16 @@ import { type Duration, parseDuration } from '../duration.ts';
 import { dulyError } from '../errors.ts';
 import { fromJson, resultBytesMax, toJson } from '../json.ts';
 import { type OptionNames, readOptions } from '../option-reader.ts';
-import { type LockParts, pauseBeforeRetry, readLockName, tryAcquire } from './held-lock.ts';
+import {
+  type LockName,
+  type LockParts,
+  type LockWait,
+  lockPollMs,
+  openLockWait,
+  readLockName,
+  storedLockName,
+  tryAcquire,
+} from './held-lock.ts';
 import { type LockContext, lockTtlMsMin } from './lock.ts';
 
 /** How to do something once. */
@@ -27,7 +36,7 @@ export async function onceInStore<Value>(
   given: OnceOptions | undefined,
   fn: (context: LockContext) => Value | Promise<Value>,
 ): Promise<Value> {
-  readLockName(key, 'once()');
+  readLockName(key, 'once()', 'key');
   const options = readOptions(given, 'once()', onceNames);
   const forMs = options.for === undefined ? null : parseDuration(options.for, 'for', { minMs: 1 });
   const ttlMs =
@@ -35,25 +44,40 @@ export async function onceInStore<Value>(
   if (typeof fn !== 'function') {
     throw dulyError('invalid_option', { message: `Expected once("${key}") to be given a function to run.` });
   }
+  const waiting = await openLockWait(parts, lockPollMs);
+  try {
+    return (await recordOnce(parts, waiting, { key, forMs, ttlMs, fn })) as Value;
+  } finally {
+    waiting.close();
+  }
+}
+
+async function recordOnce(
+  parts: LockParts,
+  waiting: LockWait,
+  call: { key: string; forMs: number | null; ttlMs: number; fn: (context: LockContext) => unknown },
+): Promise<unknown> {
+  const { key, forMs, ttlMs, fn } = call;
   const engine = await parts.engine();
-  const lockName = `once:${key}`;
+  const lockName: LockName = { kind: 'once', name: key };
   // What `fn` gave when the lock was lost before it could be recorded: it is not run a second time by this caller.
   let made: string | null = null;
 
   for (;;) {
+    waiting.listen();
     const { value } = await engine.remember({ scope, key, put: null });
-    if (value !== null) return fromJson(value, 'result') as Value;
+    if (value !== null) return fromJson(value, 'result');
 
-    const answer = await tryAcquire(parts, { name: lockName, ttlMs });
+    const answer = await tryAcquire(parts, { ...lockName, ttlMs });
     if ('refused' in answer) {
-      await pauseBeforeRetry(parts, answer.refused, { maxMs: ttlMs });
+      await waiting.wait(answer.refused);
       continue;
     }
     const { lock } = answer;
     try {
       // The last holder may have recorded its result between our look and our lock.
       const again = await engine.remember({ scope, key, put: null });
-      if (again.value !== null) return fromJson(again.value, 'result') as Value;
+      if (again.value !== null) return fromJson(again.value, 'result');
       made ??= toJson(await fn({ fence: lock.fence, signal: lock.signal }), {
         what: 'result',
         maxBytes: resultBytesMax,
@@ -61,10 +85,10 @@ export async function onceInStore<Value>(
       const kept = await engine.remember({
         scope,
         key,
-        put: { value: made, forMs, guard: { lock: lockName, fence: lock.fence } },
+        put: { value: made, forMs, guard: { lock: storedLockName(lockName), fence: lock.fence } },
       });
       // Given back as it was recorded, so that every caller sees the same value.
-      if (kept.result !== 'lost' && kept.value !== null) return fromJson(kept.value, 'result') as Value;
+      if (kept.result !== 'lost' && kept.value !== null) return fromJson(kept.value, 'result');
     } finally {
       await lock.release();
     }

@@ -81,6 +81,10 @@ test('bad ends and values are refused', async (t) => {
   await assert.rejects(values.put('a', 1, { for: '-1m' }), { code: 'invalid_duration' });
   await assert.rejects(values.put('a', 1, { for: 0 }), { code: 'invalid_duration' });
   await assert.rejects(values.put('a', 1, { at: '2027-02-30T00:00:00Z' }), { code: 'invalid_instant' });
+  // Gone already, by the store's clock.
+  await assert.rejects(values.put('a', 1, { at: '2027-01-15T10:00:00Z' }), { code: 'invalid_instant' });
+  await values.put('a', 1, { at: '2027-01-15T10:00:00.001Z' });
+  await assert.rejects(values.extend('a', { at: '2027-01-15T09:00:00Z' }), { code: 'invalid_instant' });
   await assert.rejects(values.put('a', 1n, { for: '1m' }), { code: 'input_not_json' });
   await assert.rejects(values.put(1 as never, 1, { for: '1m' }), { code: 'invalid_option' });
 });

@@ -151,6 +151,99 @@ test('a lock whose holder stands still is taken over, and the holder is told', a
   assert.ok(result.acquired && !result.kept);
 });
 
+test('locks, leaderships and once() have names of their own', async (t) => {
+  const { duly } = await createSharedStore(t);
+  const one = duly();
+  const names = ['z', 'leader:z', 'once:z', 'lock:z'];
+  const work = deferred();
+  const begun = names.map(() => deferred());
+  const locks = names.map((name, i) =>
+    one.lock(name, {}, async () => {
+      begun[i]?.resolve();
+      await work.promise;
+    }),
+  );
+  await Promise.all(begun.map(({ promise }) => promise));
+  await one.leader('z').elected();
+  assert.equal(await one.once('z', {}, () => 'done'), 'done');
+  work.resolve();
+  for (const result of await Promise.all(locks)) assert.ok(result.acquired && result.kept);
+});
+
+test('a lost lock is told by the name that was given', async (t) => {
+  const { duly, advance } = await createSharedStore(t, { virtual: true });
+  const [holder, other] = [duly(), duly()];
+  const lost = deferred<unknown>();
+  const begun = deferred();
+  const first = holder.lock('stalled', { ttl: '30s' }, async ({ signal }) => {
+    signal.addEventListener('abort', () => lost.resolve(signal.reason));
+    begun.resolve();
+    await lost.promise;
+  });
+  await begun.promise;
+  await advance(other, 31_000);
+  await other.lock('stalled', {}, () => 1);
+  await advance(holder, 31_000);
+  assert.match(String(await lost.promise), /The lock "stalled" is no longer ours/);
+  await first;
+});
+
+test('a lock is waited for by hint, by the end of the holder and by a look each second', async (t) => {
+  const { duly, advance } = await createSharedStore(t, { virtual: true });
+  const [holder, other] = [duly(), duly()];
+  const work = deferred();
+  const begun = deferred();
+  const first = holder.lock('nightly', { ttl: '10m' }, async () => {
+    begun.resolve();
+    await work.promise;
+  });
+  await begun.promise;
+  const second = other.lock('nightly', { wait: '1h' }, () => 'mine');
+  await advance(other, 0);
+  const before = other.calls()?.acquire ?? 0;
+  await advance(other, 10_000);
+  const asked = (other.calls()?.acquire ?? 0) - before;
+  assert.ok(asked >= 9 && asked <= 10, `${asked} questions in ten seconds`);
+  work.resolve();
+  await first;
+  await advance(other, 1_000);
+  assert.deepEqual(await second, { acquired: true, value: 'mine', kept: true });
+});
+
+test('whoever waits for a lock or a result is told when the Duly stops', async (t) => {
+  const { duly } = await createSharedStore(t);
+  const [holder, other] = [duly(), duly()];
+  const work = deferred();
+  const begun = [deferred(), deferred()];
+  const locked = holder.lock('a', {}, async () => {
+    begun[0]?.resolve();
+    await work.promise;
+  });
+  const once = holder.once('a', {}, async () => {
+    begun[1]?.resolve();
+    await work.promise;
+  });
+  await Promise.all(begun.map(({ promise }) => promise));
+  await other.open();
+  const told = Promise.all([
+    assert.rejects(
+      other.lock('a', { wait: 'forever' }, () => assert.fail('must not run')),
+      { code: 'stopped' },
+    ),
+    assert.rejects(
+      other.once('a', {}, () => assert.fail('must not run')),
+      { code: 'stopped' },
+    ),
+  ]);
+  // Both have asked and wait.
+  while ((other.calls()?.acquire ?? 0) < 2) await other.next('call');
+  await new Promise((resolve) => setImmediate(resolve));
+  await other.stop();
+  await told;
+  work.resolve();
+  await Promise.all([locked, once]);
+});
+
 test('bad options are refused', async (t) => {
   const { duly } = await createSharedStore(t);
   const one = duly();
