@@ -2,12 +2,17 @@ import { hostname } from 'node:os';
 import { systemClock } from './clock.ts';
 import { createExpiring, type ExpiredValue, type Expiring } from './coordination/expiring.ts';
 import type { LockParts } from './coordination/held-lock.ts';
-import { type Candidacy, type LeaderOptions, type Leadership, standForLeader } from './coordination/leader.ts';
+import {
+  type Candidacy,
+  type LeaderOptions,
+  type Leadership,
+  standForLeader,
+} from './coordination/leader.ts';
 import { type LockContext, type LockOptions, type LockResult, withLock } from './coordination/lock.ts';
 import { type OnceOptions, onceInStore } from './coordination/once.ts';
 import { createDoor } from './door.ts';
 import type { DulyEvents } from './duly-events.ts';
-import type { AuditRow, CountsReply, EngineInfo, EngineVerb, NodesReply } from './engine.ts';
+import type { AuditRow, CountsReply, EngineInfo, EngineVerb, NodeInfo, NodesReply } from './engine.ts';
 import { openStore, type Store } from './engines/open.ts';
 import { dulyError } from './errors.ts';
 import { createEvents, type EventListener } from './events.ts';
@@ -28,7 +33,14 @@ import {
 import { nodeSilentMs } from './maintenance/beat-node.ts';
 import { makeJob } from './make-job.ts';
 import { createNode, type DulyNode } from './node.ts';
-import { type OptionNames, readName, readOptions, readWholeNumber, refuseOption } from './option-reader.ts';
+import {
+  type OptionNames,
+  readName,
+  readOptions,
+  readText,
+  readWholeNumber,
+  refuseOption,
+} from './option-reader.ts';
 import {
   type DulyOptions,
   type ResolvedOptions,
@@ -40,6 +52,7 @@ import {
 } from './options.ts';
 import { createParts, type Parts } from './parts.ts';
 import { createPauses, type Pause, type PauseOptions, type Pauses, type PauseTarget } from './pauses.ts';
+import { watchBackoff } from './retry.ts';
 import type { EveryDefinition, ScheduleDefinition } from './schedule/definition.ts';
 import { scheduleIdOf } from './schedule/identity.ts';
 import type { SlotWhy } from './schedule-why.ts';
@@ -68,17 +81,7 @@ export interface ExpiringOptions<Value> {
 }
 
 /** A node as `duly.nodes()` lists it. */
-export interface NodeView {
-  id: string;
-  app: string;
-  host: string;
-  pid: number;
-  roles: string[];
-  tasks: { type: string; version: number }[];
-  queues: string[] | null;
-  concurrency: number;
-  running: number;
-  notReady: string | null;
+export interface NodeView extends Omit<NodeInfo, 'startedAt'> {
   startedAt: Date;
   beatAt: Date;
   drainRequestedAt: Date | null;
@@ -110,6 +113,8 @@ const expiringNames: OptionNames<ExpiringOptions<unknown>> = { cleanup: true };
 const auditNames: OptionNames<AuditOptions> = { subject: true, before: true, limit: true };
 // Counting stops here and says so; a dashboard needs no more, and the store does not count millions.
 const countCap = 10_000;
+// A subject is a kind and an id or the name of a lock, a value or a schedule.
+const subjectLengthMax = 3_000;
 
 /** What the test kit moves by hand: the node (null before `start`) and the jobs that are waited for. Not public. */
 export let insideOf: (duly: Duly) => { node: DulyNode | null; jobs: Jobs };
@@ -378,14 +383,16 @@ export class Duly {
     return nodes.map(toNodeView);
   }
 
-  /** Asks a node to take no more work, by its id; it hears of it with its next beat. */
+  /** Asks a node to take no more work, by its id; it hears of it with its next beat. Throws `node_not_found`. */
   async drainNode(id: string): Promise<void> {
+    const drain = { id: readName(id, 'id'), actor: this.#options.actor };
     const { engine } = await this.#open();
-    await engine.nodes({
-      beat: null,
-      leave: null,
-      drain: { id: readName(id, 'id'), actor: this.#options.actor },
-      forgetAfterMs: nodeSilentMs,
+    const { nodes } = await engine.nodes({ beat: null, leave: null, drain, forgetAfterMs: nodeSilentMs });
+    if (nodes.some((node) => node.id === id)) return;
+    throw dulyError('node_not_found', {
+      message: `No node has the id "${id}".`,
+      hint: 'Nodes that left, or were silent for 40 s, are not known any more; nodes() lists those that are.',
+      details: { id },
     });
   }
 
@@ -394,7 +401,7 @@ export class Duly {
     const { subject, before, limit = 100 } = readOptions(options, 'audit()', auditNames);
     const { engine } = await this.#open();
     const { rows } = await engine.audit({
-      subject: subject === undefined ? null : subject,
+      subject: subject === undefined ? null : readText(subject, 'subject', { lengthMax: subjectLengthMax }),
       before: before === undefined ? null : readWholeNumber(before, 'before', 0, Number.MAX_SAFE_INTEGER),
       limit: readWholeNumber(limit, 'limit', 1, 1_000),
     });
@@ -501,7 +508,11 @@ export class Duly {
       ids: this.#ids,
       inputBytesMax: this.#options.inputBytesMax,
     });
-    this.#tasks.set(resolved.name, resolved);
+    // What the worker runs. A backoff that fails is passed over, so that its job is tried again all the same; here it is told.
+    const retry = watchBackoff(resolved.retry, (error) =>
+      this.#events.emit('error', { error, doing: `asking the backoff of task "${resolved.name}"` }),
+    );
+    this.#tasks.set(resolved.name, Object.freeze({ ...resolved, retry }));
     this.#taskCalls.set(resolved.name, task);
     this.#resolved.set(task, resolved);
     registerTask(resolved);

@@ -62,10 +62,14 @@ export const errorCodes = {
   lock_lost: 'A lock ended before the work under it did.',
   resigned: 'This process stands for leader no more.',
 
+  // Nodes
+  node_not_found: 'No node of this id is known to the store.',
+
   // The life of a Duly
   not_started: 'Something was asked that works only after start().',
   already_started: 'start() was called twice.',
   stopped: 'The Duly was stopped.',
+  inside_handler: 'Something was asked inside a handler that can only be done outside.',
 
   // The store
   engine_not_yet: 'The engine for this store does not exist yet.',

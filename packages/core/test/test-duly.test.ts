@@ -257,9 +257,23 @@ test('advanceTo() goes to an instant, and moves are made one after the other', a
     second.map(({ result }) => result),
     ['2030-06-02T12:00:00.000Z'],
   );
-  assert.deepEqual(await duly.advanceTo('2020-01-01T00:00:00Z'), []);
+  assert.deepEqual(await duly.advanceTo(duly.now), []);
+  await assert.rejects(duly.advanceTo('2030-06-02T23:59:59.999Z'), { code: 'invalid_instant' });
   assert.equal(duly.now.toISOString(), '2030-06-03T00:00:00.000Z');
   await assert.rejects(async () => duly.advance('-1 day'), { code: 'invalid_duration' });
+});
+
+test('time cannot be moved inside a handler, and a move after it goes on as ever', async (t) => {
+  const duly = setup(t);
+  const moves = [() => duly.advance('1h'), () => duly.advanceTo('2031-01-01T00:00:00Z'), () => duly.runDue()];
+  const task = duly.task({ name: 'mover', retry: 1, run: ({ input }) => moves[input as number]?.() });
+  await task.nowMany([0, 1, 2]);
+  const ran = await duly.runDue();
+  assert.deepEqual(
+    ran.map(({ status, error }) => [status, error?.code]),
+    moves.map(() => ['FAILED', 'inside_handler']),
+  );
+  assert.deepEqual(await duly.advance('1h'), []);
 });
 
 test('two thousand delayed jobs run in due order', async (t) => {
@@ -302,6 +316,7 @@ test('a node that is asked to drain takes no more work and says so', async (t) =
   await duly.runDue();
   const [node] = await duly.nodes();
   const drained = duly.next('drained');
+  await assert.rejects(duly.drainNode('nope'), { code: 'node_not_found' });
   await duly.drainNode(node?.id as string);
   // It hears of it with its next beat, at the end of a move.
   await duly.advance('10s');

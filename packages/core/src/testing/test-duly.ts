@@ -3,7 +3,8 @@ import { currentJob } from '../current-job.ts';
 import { Duly, insideOf } from '../duly.ts';
 import { type Duration, parseDuration } from '../duration.ts';
 import type { JobError } from '../engine.ts';
-import { parseInstant } from '../instant.ts';
+import { dulyError } from '../errors.ts';
+import { formatInstant, parseInstant } from '../instant.ts';
 import type { JobStatus } from '../job.ts';
 import { quietLogger } from '../logger.ts';
 import type { DulyOptions, StopOptions } from '../options.ts';
@@ -97,10 +98,18 @@ export class TestDuly extends Duly {
     return this.#inTurn(() => this.#mover.move(ms));
   }
 
-  /** Lets time pass until this instant; one in the past runs only what is due already. */
+  /** Lets time pass until this instant, which must not be in the past: time does not go back. */
   advanceTo(instant: Date | number | string): Promise<Ran[]> {
     const at = parseInstant(instant, 'instant');
-    return this.#inTurn(() => this.#mover.move(Math.max(0, at - this.clock.now())));
+    return this.#inTurn(() => {
+      const now = this.clock.now();
+      if (at >= now) return this.#mover.move(at - now);
+      throw dulyError('invalid_instant', {
+        message: `Expected "instant" not to be in the past, got ${formatInstant(at)}; it is ${formatInstant(now)} on virtual time.`,
+        hint: 'To run what is due already, call runDue().',
+        details: { field: 'instant', value: formatInstant(at) },
+      });
+    });
   }
 
   /** Runs everything that is due now, without letting time pass, and returns what ran. */
@@ -117,6 +126,16 @@ export class TestDuly extends Duly {
 
   /** One move at a time: two that overlap would share their instants. */
   #inTurn(move: () => Promise<Ran[]>): Promise<Ran[]> {
+    const job = currentJob();
+    if (job !== null && this.#mover.isRunning(job.id)) {
+      return Promise.reject(
+        dulyError('inside_handler', {
+          message: `Time cannot be moved inside the handler of job "${job.id}" (task "${job.type}"): it would wait for its own end.`,
+          hint: 'Move time in the test. A handler that waits for virtual time uses clock.sleep(ms).',
+          details: { id: job.id, type: job.type },
+        }),
+      );
+    }
     const turn = this.#turn
       .catch(() => {})
       .then(async () => {
@@ -190,6 +209,11 @@ class Mover {
     duly.on('job.lost', ({ id, attempt }) => {
       this.#ended(id, attempt);
     });
+  }
+
+  /** Whether a handler of this job has been entered and has not ended. */
+  isRunning(id: string): boolean {
+    return [...this.#running.keys()].some((key) => key.slice(0, key.lastIndexOf('/')) === id);
   }
 
   async move(ms: number): Promise<Ran[]> {
