@@ -16,8 +16,28 @@ export function readErrorDocument(): string {
 /** Every code of the register. */
 export const registeredCodes: string[] = Object.keys(errorCodes);
 
-/** Codes without a section, sections without a code, codes documented twice or misspelt, and codes thrown but not registered. */
-export function findErrorProblems(codes: string[], document: string, sources: SourceFile[]): Problem[] {
+/** Codes that no `dulyError('code'` or `new DulyError('code'` names, each with the place that makes it all the same. */
+export const madeElsewhere: Readonly<Record<string, string>> = {
+  input_not_json: 'json.ts puts it together from what could not be written and what is wrong with it',
+  result_not_json: 'json.ts, as above',
+  result_too_large: 'json.ts, as above',
+  metadata_invalid: 'json.ts, as above, and job-options.ts through refuseOption()',
+  cancelled: 'worker/attempt-errors.ts makes it from the reason of an abort',
+  lost: 'worker/attempt-errors.ts, as above',
+  shutdown: 'worker/attempt-errors.ts, as above',
+  handler_threw_nothing: 'worker/job-error.ts writes it into the error that is kept with the job',
+};
+
+/**
+ * Codes without a section, sections without a code, codes documented twice or misspelt, codes that nothing makes, and errors
+ * without a code. `elsewhere` names the codes whose making cannot be seen in the text.
+ */
+export function findErrorProblems(
+  codes: string[],
+  document: string,
+  sources: SourceFile[],
+  elsewhere: Readonly<Record<string, string>> = madeElsewhere,
+): Problem[] {
   const problems: Problem[] = [];
   const sections = new Map<string, number>();
   for (const match of document.matchAll(/^### `([^`]*)`$/gm)) {
@@ -35,6 +55,9 @@ export function findErrorProblems(codes: string[], document: string, sources: So
     };
     if (!sections.has(code)) add(`"${code}" has no section in ${documentPath}.`);
     if (!/^[a-z]+(?:_[a-z]+)*$/.test(code)) add(`"${code}" is not lower_snake_case.`);
+    const isMade = sources.some(({ text }) => new RegExp(`\\b[dD]ulyError\\(\\s*'${code}'`).test(text));
+    if (!isMade && !Object.hasOwn(elsewhere, code)) add(`"${code}" is registered, but nothing makes it.`);
+    if (isMade && Object.hasOwn(elsewhere, code)) add(`"${code}" is no exception any more: it is made.`);
   }
   return [...problems, ...findBareErrors(sources)];
 }

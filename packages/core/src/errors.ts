@@ -18,7 +18,6 @@ export const errorCodes = {
   unknown_task: 'No task of this name is defined here.',
   invalid_filter: 'A filter names an unknown field or value.',
   invalid_cursor: 'A cursor was not made by this list.',
-  dedupe_conflict: 'A dedupe key is used in two ways that contradict each other.',
   records_conflict: 'A record was changed by someone else since it was read.',
   policy_conflict: 'Two policies of a schedule contradict each other.',
   backfill_too_large: 'A backfill would make too many jobs at once.',
@@ -44,7 +43,6 @@ export const errorCodes = {
   job_not_found: 'No job has this id.',
   job_expired_from_history: 'The job finished so long ago that it is no longer kept.',
   job_not_changeable: "The job's status does not allow this action.",
-  invalid_transition: 'A job was asked to go from one status to another that cannot follow it.',
   job_failed: 'The job ended without a result.',
   wait_timeout: 'The job was not over in time.',
   group_refused: 'One part of a call was refused, so nothing of the call was done.',
@@ -66,7 +64,6 @@ export const errorCodes = {
   node_not_found: 'No node of this id is known to the store.',
 
   // The life of a Duly
-  not_started: 'Something was asked that works only after start().',
   already_started: 'start() was called twice.',
   stopped: 'The Duly was stopped.',
   inside_handler: 'Something was asked inside a handler that can only be done outside.',

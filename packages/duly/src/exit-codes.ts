@@ -28,9 +28,8 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   unknown_store: exitCodes.usage,
   job_not_found: exitCodes.notFound,
   job_expired_from_history: exitCodes.notFound,
+  node_not_found: exitCodes.notFound,
   job_not_changeable: exitCodes.refused,
-  invalid_transition: exitCodes.refused,
-  dedupe_conflict: exitCodes.refused,
   engine_not_yet: exitCodes.store,
   schema_too_new: exitCodes.store,
 };
