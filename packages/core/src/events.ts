@@ -1,4 +1,4 @@
-/** A listener of one kind of event. */
+/** A listener of one kind of event. One that is async is not waited for. */
 export type EventListener<Value> = (value: Value) => void;
 
 /** A small typed emitter: `EventMap` maps names to what is told. */
@@ -17,7 +17,8 @@ export interface Events<EventMap> {
 }
 
 /**
- * Makes an emitter. A listener that throws hinders neither the other listeners nor the one who emits; `onListenerError` is told.
+ * Makes an emitter. A listener that throws, or whose promise is rejected, hinders neither the other listeners nor the one who
+ * emits; `onListenerError` is told.
  */
 export function createEvents<EventMap>(
   onListenerError: (error: unknown, name: keyof EventMap) => void = () => {},
@@ -53,7 +54,8 @@ export function createEvents<EventMap>(
       // A copy: a listener may leave while it is told.
       for (const listener of [...set]) {
         try {
-          (listener as EventListener<typeof value>)(value);
+          const answer: unknown = (listener as EventListener<typeof value>)(value);
+          if (answer instanceof Promise) answer.catch((error) => onListenerError(error, name));
         } catch (error) {
           onListenerError(error, name);
         }

@@ -34,3 +34,15 @@ test('a listener that throws hinders nobody and is told', () => {
   assert.deepEqual(heard, ['a']);
   assert.deepEqual(told, [['said', 'broken']]);
 });
+
+test('a listener whose promise is rejected is told like one that throws', async () => {
+  const told = Promise.withResolvers<unknown>();
+  const events = createEvents<{ said: string }>((error, name) =>
+    told.resolve([name, (error as Error).message]),
+  );
+  events.on('said', async () => {
+    throw new Error('broken later');
+  });
+  events.emit('said', 'a');
+  assert.deepEqual(await told.promise, ['said', 'broken later']);
+});
