@@ -62,6 +62,38 @@ test('after a lost reply the call is repeated as such: no second job, and the sa
   assert.equal(jobs.length, 1);
 });
 
+test('after a lost reply the leases come back, also when the worker has no place by then', async (t) => {
+  let calls = 0;
+  const { parts, inner, clock } = await setup(t, {
+    async enqueue(input) {
+      const reply = await inner.enqueue(input);
+      if (++calls === 1) throw away();
+      return reply;
+    },
+  });
+  const accepted: [limit: number, ids: string[]][] = [];
+  let offers: (ClaimRequest | null)[] = [
+    claimRequest({ token: 'only', limit: 5, tasks: [{ type: 'work', version: 1, limit: 5 }] }),
+  ];
+  parts.taker = {
+    offer: () => offers.shift() ?? null,
+    accept: ({ limit }, claimed) => void accepted.push([limit, claimed.map(({ id }) => id)]),
+  };
+  const spec = jobSpec({ type: 'work', due: { inMs: 0 } });
+  const answer = parts.enqueue.push([spec]);
+  // It stops meanwhile: the one who asked is given its leases all the same, and gives them back.
+  await clock.advance(0);
+  offers = [];
+  parts.taker = null;
+  await clock.advance(1_000);
+  assert.ok((await answer).ok);
+  // The place was given up with the failure; the second answer takes none.
+  assert.deepEqual(accepted, [
+    [5, []],
+    [0, [spec.id]],
+  ]);
+});
+
 test('nothing is offered for jobs that are not due yet', async (t) => {
   const { parts } = await setup(t, {});
   parts.taker = { offer: () => assert.fail('must not be asked'), accept() {} };
