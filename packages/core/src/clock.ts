@@ -44,26 +44,28 @@ function after(ms: number, fn: () => void, { unref = false }: { unref?: boolean 
   return { cancel: () => clearTimeout(handle) };
 }
 
-function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) {
-      resolve();
-      return;
-    }
-    const finish = (): void => {
-      timer.cancel();
-      signal?.removeEventListener('abort', finish);
-      resolve();
-    };
-    const timer = after(ms, finish);
-    signal?.addEventListener('abort', finish, { once: true });
-  });
+/** Makes a `sleep` out of an `after`: the same for every clock. */
+export function createSleep(after: Clock['after']): Clock['sleep'] {
+  return (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) {
+        resolve();
+        return;
+      }
+      const finish = (): void => {
+        timer.cancel();
+        signal?.removeEventListener('abort', finish);
+        resolve();
+      };
+      const timer = after(ms, finish);
+      signal?.addEventListener('abort', finish, { once: true });
+    });
 }
 
 /** The real time. This file is the only one that touches it. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed,
-  sleep,
+  sleep: createSleep(after),
   after,
 };

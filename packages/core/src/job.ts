@@ -20,9 +20,6 @@ export const terminalStatuses = ['COMPLETED', 'FAILED', 'CANCELLED', 'EXPIRED'] 
 /** A status that ends a job. */
 export type TerminalStatus = (typeof terminalStatuses)[number];
 
-/** Statuses of a job that has not started, or waits to start again. */
-export const waitingStatuses = ['SCHEDULED', 'PENDING', 'BLOCKED', 'RETRYING'] as const;
-
 const terminal: ReadonlySet<JobStatus> = new Set(terminalStatuses);
 
 /** Whether a job in this status is over. */

@@ -1,4 +1,4 @@
-import type { Engine, NodeInfo, NodesReply } from '../engine.ts';
+import type { Engine, NodeInfo } from '../engine.ts';
 
 /** What a node's beating is made of. */
 export interface NodeBeatOptions {
@@ -7,8 +7,6 @@ export interface NodeBeatOptions {
   info(): NodeInfo;
   /** Told once when somebody asked this node to drain. */
   onDrainAsked(requestedAt: number): void;
-  /** Told the nodes that are known, after every beat. */
-  onNodes?(nodes: NodesReply['nodes']): void;
 }
 
 /** A node that is known to the store. */
@@ -26,7 +24,7 @@ export const nodeSilentMs = 40_000;
 
 /** Makes the pass that keeps a node listed and hears when it is asked to drain. */
 export function createNodeBeat(options: NodeBeatOptions): NodeBeat {
-  const { engine, info, onDrainAsked, onNodes = () => {} } = options;
+  const { engine, info, onDrainAsked } = options;
   let isDrainTold = false;
 
   return {
@@ -38,7 +36,6 @@ export function createNodeBeat(options: NodeBeatOptions): NodeBeat {
         isDrainTold = true;
         onDrainAsked(requestedAt);
       }
-      onNodes(nodes);
       return nodeBeatMs;
     },
     async leave() {

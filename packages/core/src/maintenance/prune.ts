@@ -1,4 +1,4 @@
-import type { Engine, PruneReply } from '../engine.ts';
+import type { Engine } from '../engine.ts';
 
 /** What the pruning pass is made of. */
 export interface PruneOptions {
@@ -9,8 +9,6 @@ export interface PruneOptions {
   auditMs?: number;
   /** How long the feed of changes is kept. Default 1 day: whoever was away for longer reads the jobs themselves again. */
   changesMs?: number;
-  /** Told what was forgotten. */
-  onPruned?(reply: PruneReply): void;
 }
 
 const dayMs = 24 * 3_600_000;
@@ -23,11 +21,9 @@ const everyMs = 60_000;
 /** Makes the pass that forgets what is past its time, a bounded amount at once. */
 export function createPrunePass(options: PruneOptions): () => Promise<number> {
   const { engine, ledgerMs = 400 * dayMs, auditMs = 400 * dayMs, changesMs = dayMs } = options;
-  const { onPruned = () => {} } = options;
 
   return async () => {
     const reply = await engine.prune({ limit: pruneMax, ledgerMs, auditMs, changesMs });
-    onPruned(reply);
     return reply.more ? breathMs : everyMs;
   };
 }

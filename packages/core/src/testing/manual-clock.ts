@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../clock.ts';
+import { type Clock, createSleep, type Timer } from '../clock.ts';
 
 /** A clock that stands still until it is told to go on. */
 export interface ManualClock extends Clock {
@@ -58,21 +58,7 @@ export function createManualClock(
     now: () => Math.floor(wallOffset + elapsed),
     elapsed: () => elapsed,
     after,
-    sleep(ms, signal) {
-      return new Promise((resolve) => {
-        if (signal?.aborted) {
-          resolve();
-          return;
-        }
-        const finish = (): void => {
-          timer.cancel();
-          signal?.removeEventListener('abort', finish);
-          resolve();
-        };
-        const timer = after(ms, finish);
-        signal?.addEventListener('abort', finish, { once: true });
-      });
-    },
+    sleep: createSleep(after),
     async advance(ms) {
       const untilElapsed = elapsed + ms;
       await settle();

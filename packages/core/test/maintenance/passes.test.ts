@@ -96,15 +96,22 @@ test('a node is listed while it beats, hears that it is asked to drain, and leav
     startedAt: store.clock.now(),
   };
   const asked: number[] = [];
-  const listed: string[][] = [];
+  const listed = async () => {
+    const { nodes } = await store.engine.nodes({
+      beat: null,
+      leave: null,
+      drain: null,
+      forgetAfterMs: 40_000,
+    });
+    return nodes.map(({ id }) => id);
+  };
   const node = createNodeBeat({
     engine: store.engine,
     info: () => info,
     onDrainAsked: (at) => asked.push(at),
-    onNodes: (nodes) => listed.push(nodes.map(({ id }) => id)),
   });
   assert.equal(await node.pass(), nodeBeatMs);
-  assert.deepEqual(listed, [['node-1']]);
+  assert.deepEqual(await listed(), ['node-1']);
   assert.equal(asked.length, 0);
   const askedAt = store.clock.now();
   await store.engine.nodes({
@@ -118,6 +125,5 @@ test('a node is listed while it beats, hears that it is asked to drain, and leav
   await node.pass();
   assert.deepEqual(asked, [askedAt]);
   await node.leave();
-  const { nodes } = await store.engine.nodes({ beat: null, leave: null, drain: null, forgetAfterMs: 40_000 });
-  assert.deepEqual(nodes, []);
+  assert.deepEqual(await listed(), []);
 });
