@@ -67,7 +67,10 @@ export const ruleFields = {
   anchor: true,
 } as const satisfies Record<keyof RuleInput, true>;
 
-/** A rule with nothing left open, as JSON can keep it. `resolveRule` takes it again. Two rules with equal specs have equal slots. */
+/**
+ * A rule with nothing left open, as JSON can keep it. `resolveRule` takes it again. Two rules with equal specs have equal slots,
+ * but for rates without `startAt`, which also depend on `anchorAt`.
+ */
 export interface RuleSpec {
   cron?: string;
   rate?: number;

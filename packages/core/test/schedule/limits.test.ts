@@ -2,6 +2,7 @@
 // machine may stop any of them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isDulyError } from '../../src/errors.ts';
 import { seededRandom } from '../../src/random.ts';
 import { preview, previous } from '../../src/schedule/preview.ts';
 import { type RuleInput, resolveRule } from '../../src/schedule/rule.ts';
@@ -100,24 +101,28 @@ test('any expression that a monkey types is answered or refused in time', () => 
     '*/7',
     '30/1',
   ];
-  let slowest = 0;
+  const slow: string[] = [];
+  const ask = (cron: string): void => {
+    try {
+      preview({ cron, timezone: 'Europe/Rome' }, { after: '2027-01-01T00:00:00Z', count: 3 });
+    } catch (error) {
+      assert.ok(isDulyError(error), String(error));
+    }
+  };
   for (let i = 0; i < 3_000; i++) {
     let cron = '';
     if (i % 2 === 0) {
-      for (let length = random.next() * 30; length > 0; length--)
+      for (let length = random.next() * 30; length > 0; length--) {
         cron += letters[Math.floor(random.next() * letters.length)];
+      }
     } else {
       const count = 5 + Math.floor(random.next() * 3);
       cron = Array.from({ length: count }, () => words[Math.floor(random.next() * words.length)]).join(' ');
     }
-    const start = performance.now();
-    try {
-      preview({ cron, timezone: 'Europe/Rome' }, { after: '2027-01-01T00:00:00Z', count: 3 });
-    } catch {}
-    slowest = Math.max(slowest, performance.now() - start);
+    if (bestMs(1, () => ask(cron)) > 5) slow.push(cron);
   }
-  // Not the best of several: one pause of the machine is forgiven.
-  assert.ok(slowest < 250, `the slowest took ${slowest} ms`);
+  // Those that took long are asked again: it may have been the machine.
+  for (const cron of slow) assert.ok(bestMs(5, () => ask(cron)) < 5, cron);
 });
 
 test('a month of seconds is counted in a few milliseconds', () => {
