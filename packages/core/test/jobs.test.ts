@@ -613,7 +613,9 @@ test('running a job again makes a new one like it', async (t) => {
 test('a backoff that throws or answers nonsense is told, and the job is tried again by the exponential delay', async (t) => {
   const duly = setup(t);
   const told: unknown[] = [];
-  duly.on('error', ({ error, doing }) => told.push([doing, (error as { code?: string }).code ?? String(error)]));
+  duly.on('error', ({ error, doing }) =>
+    told.push([doing, (error as { code?: string }).code ?? String(error)]),
+  );
   const answers: (() => number)[] = [
     () => {
       throw new Error('no idea');
