@@ -1,0 +1,111 @@
+import type { ActiveRun, SlotRow } from '../engine.ts';
+import type { Decision, Reason } from './decision.ts';
+import { countSlots, type Slots } from './plan-rule.ts';
+import type { Plan, PlanEvent, PlanInput, PlannedRun } from './plan-types.ts';
+import type { Covers, ScheduleState } from './schedule-state.ts';
+
+/** An unfinished run as the overlap rule sees it. */
+export interface SeenRun extends Pick<ActiveRun, 'id' | 'status' | 'origin' | 'cancelRequestedAt'> {
+  /** Made in this very pass, so the store does not know it yet. */
+  isPlanned: boolean;
+}
+
+type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
+
+/** One pass of the planner while it decides: what it was told, and what it has decided so far. */
+export interface Pass {
+  readonly input: PlanInput;
+  readonly state: Mutable<ScheduleState>;
+  readonly rows: SlotRow[];
+  readonly runs: PlannedRun[];
+  readonly cancel: Plan['cancel'];
+  readonly tell: Map<string, Covers>;
+  readonly events: PlanEvent[];
+  active: SeenRun[];
+  activeCount: number;
+  catchUpBudget: number;
+  /** `pace`: no more catch-up runs for now. `look`: the next decision must see a run of this pass in the store. */
+  stopped: 'pace' | 'look' | null;
+}
+
+/** Begins a pass. */
+export function beginPass(input: PlanInput): Pass {
+  return {
+    input,
+    state: { ...input.state },
+    rows: [],
+    runs: [],
+    cancel: [],
+    tell: new Map(),
+    events: [],
+    active: input.active.map(({ id, status, origin, cancelRequestedAt }) => ({
+      id,
+      status,
+      origin,
+      cancelRequestedAt,
+      isPlanned: false,
+    })),
+    activeCount: input.activeCount,
+    catchUpBudget: input.limits.catchUpBudget,
+    stopped: null,
+  };
+}
+
+/** A run of equal decisions. */
+export interface Stretch {
+  fromAt: number;
+  toAt: number;
+  count: number | null;
+  decision: Decision;
+  reason: Reason | null;
+  runId?: string;
+}
+
+/** Records a decision and moves the cursor. Neighbours with the same decision and reason become one row; a fired slot stays alone. */
+export function record(pass: Pass, stretch: Stretch): void {
+  const { fromAt, toAt, count, decision, reason, runId = null } = stretch;
+  const last = pass.rows.at(-1);
+  if (
+    last !== undefined &&
+    last.jobId === null &&
+    runId === null &&
+    last.decision === decision &&
+    last.reason === reason
+  ) {
+    last.toAt = toAt;
+    last.count = last.count === null || count === null ? null : last.count + count;
+  } else {
+    pass.rows.push({ fromAt, toAt, count, decision, reason, node: pass.input.node, jobId: runId });
+  }
+  pass.state.cursorAt = toAt;
+}
+
+/** Records a decision about one slot. */
+export function recordSlot(
+  pass: Pass,
+  slotAt: number,
+  decision: Decision,
+  reason: Reason | null,
+  runId?: string,
+): void {
+  record(pass, { fromAt: slotAt, toAt: slotAt, count: 1, decision, reason, runId });
+}
+
+/** Joins slots to those that a run stands for. */
+export function addCovers(covers: Covers | null, more: Covers): Covers {
+  if (covers === null) return more;
+  return {
+    fromAt: Math.min(covers.fromAt, more.fromAt),
+    toAt: Math.max(covers.toAt, more.toAt),
+    count: covers.count + more.count,
+  };
+}
+
+/** Notes missed slots for the next run that fires. `open` are the slots that are not excluded. */
+export function coverMissed(pass: Pass, open: Slots, fromAt: number, toAt: number): void {
+  const first = open.next(fromAt - 1);
+  const last = open.previous(toAt + 1);
+  if (first === null || last === null || first > toAt || last < fromAt) return;
+  const { count } = countSlots(open, first, last);
+  pass.state.covers = addCovers(pass.state.covers, { fromAt: first, toAt: last, count });
+}

@@ -1,0 +1,220 @@
+import { dulyError } from '../errors.ts';
+import { refuseOption } from '../option-reader.ts';
+import { newestDueSlot } from './jitter.ts';
+import { makeRun } from './make-run.ts';
+import { noteOutcome } from './outcomes.ts';
+import { gatesBehind, overlapFate } from './overlap.ts';
+import { beginPass, type Pass } from './pass.ts';
+import { decide, endPause, endPauseInTime, finishPass } from './plan.ts';
+import type { Plan, PlanInput, PlannedRun } from './plan-types.ts';
+import { refuseForDelay } from './policies.ts';
+import type { Pause } from './schedule-state.ts';
+
+/** A pass that only changes what it is told to; slots that are due stay for the next pass. */
+function beginOperation(input: PlanInput): Pass {
+  const pass = beginPass(input);
+  noteOutcome(pass);
+  return pass;
+}
+
+/** Who pauses, and until when. */
+export interface PauseRequest {
+  note: string | null;
+  untilAt: number | null;
+  by: string | null;
+  cause?: Pause['cause'];
+}
+
+/** Stops decisions; jobs already made go on. A schedule that is paused keeps its beginning and gets the new note and end. */
+export function planPause(input: PlanInput, request: PauseRequest): Plan {
+  const { note, untilAt, by, cause = 'person' } = request;
+  if (untilAt !== null && untilAt <= input.now) {
+    refuseOption('until', new Date(untilAt).toISOString(), 'to lie in the future');
+  }
+  const pass = beginOperation(input);
+  endPauseInTime(pass);
+  pass.state.pause = { at: pass.state.pause?.at ?? input.now, untilAt, note, cause, by };
+  return finishPass(pass);
+}
+
+/** Goes on, and decides in the same step what fell in the pause. */
+export function planResume(input: PlanInput): Plan {
+  const pass = beginOperation(input);
+  endPauseInTime(pass);
+  endPause(pass, input.now);
+  decide(pass);
+  return finishPass(pass);
+}
+
+/** Names the next slot to be skipped; asking twice names it once. `slotAt` is null where it is not known yet or there is none. */
+export function planSkipNext(input: PlanInput): { plan: Plan; slotAt: number | null } {
+  const pass = beginOperation(input);
+  const { state } = pass;
+  const slotAt = nextSlotToSkip(pass);
+  if (slotAt !== null && !state.skips.includes(slotAt)) {
+    state.skips = [...state.skips, slotAt].sort((a, b) => a - b);
+  }
+  if (slotAt === null && input.rule.kind === 'delay' && state.ended === null) state.skipsComing = true;
+  return { plan: finishPass(pass), slotAt };
+}
+
+function nextSlotToSkip({ input, state }: Pass): number | null {
+  const { rule, spec, now } = input;
+  if (state.ended !== null) return null;
+  if (rule.kind === 'delay') return state.nextSlotAt;
+  const { policies } = spec;
+  const decidedAt = newestDueSlot({ id: input.id, policies }, rule.all, now) ?? state.cursorAt;
+  const slotAt = rule.open.next(Math.max(decidedAt, state.cursorAt));
+  return slotAt !== null && policies.endAt !== null && slotAt > policies.endAt ? null : slotAt;
+}
+
+/** What became of a trigger. */
+export type TriggerOutcome =
+  | { kind: 'made'; run: PlannedRun }
+  | { kind: 'skipped'; reason: string }
+  | { kind: 'merged'; into: string };
+
+/** One run now: also while paused or over, excluded or not. Obeys `overlap` unless told `allow`. */
+export function planTrigger(
+  input: PlanInput,
+  { allow }: { allow: boolean },
+): { plan: Plan; outcome: TriggerOutcome } {
+  const pass = beginOperation(input);
+  const fate = allow ? { kind: 'make' as const, gates: [], cancel: [] } : overlapFate(pass);
+  if (fate.kind === 'skip')
+    return { plan: finishPass(pass), outcome: { kind: 'skipped', reason: fate.reason } };
+  if (fate.kind === 'merge') return { plan: finishPass(pass), outcome: { kind: 'merged', into: fate.into } };
+  if (fate.kind === 'look')
+    throw dulyError('internal', { message: 'A trigger found a run of its own pass.' });
+  const { rule, now } = input;
+  const run = makeRun(pass, {
+    slotAt: null,
+    dueAt: now,
+    origin: 'trigger',
+    isCatchUp: false,
+    previousSlotAt: rule.kind === 'delay' ? null : rule.open.previous(now + 1),
+    nextSlotAt: rule.kind === 'delay' ? pass.state.nextSlotAt : rule.open.next(now),
+    covers: null,
+    fate,
+    allow,
+  });
+  return { plan: finishPass(pass), outcome: { kind: 'made', run } };
+}
+
+/** How a backfill is to be run. */
+export interface BackfillRequest {
+  /** The first and the last instant, both included. */
+  fromAt: number;
+  toAt: number;
+  order: 'oldest' | 'newest';
+  /** How many of its runs run at a time. */
+  concurrency: number;
+  /** Also slots that have a COMPLETED run. */
+  reprocess: boolean;
+  /** Beside other runs of the schedule, and they beside it. */
+  allow: boolean;
+}
+
+/** What is known of the slots' runs. */
+export interface SlotRuns {
+  /** Slots with a COMPLETED run. */
+  completed: ReadonlySet<number>;
+  /** Slots with a run that is not finished: they are never run twice at a time. */
+  unfinished: ReadonlySet<number>;
+}
+
+/** What a backfill will do. */
+export interface BackfillPlan {
+  plan: Plan;
+  /** The slots that get a run, in the order of their runs. */
+  slots: number[];
+  /** Slots in the range that get none, because they have one. */
+  completedCount: number;
+  unfinishedCount: number;
+}
+
+/** More than this is made in several calls, so that each stays a short transaction. */
+export const backfillCountMax = 10_000;
+
+/**
+ * Plans runs for slots of the past that have none. Decisions are not changed. The plan of a dry run is the same; the caller
+ * does not write it. Throws `policy_conflict` for a fixed delay and `backfill_too_large`.
+ */
+export function planBackfill(input: PlanInput, request: BackfillRequest, runs: SlotRuns): BackfillPlan {
+  const { rule, now } = input;
+  if (rule.kind === 'delay') return refuseForDelay('backfill');
+  const pass = beginOperation(input);
+  const slots: number[] = [];
+  let completedCount = 0;
+  let unfinishedCount = 0;
+  const { endAt } = input.spec.policies;
+  const dueThroughAt = newestDueSlot({ id: input.id, policies: input.spec.policies }, rule.all, now);
+  const toAt = Math.min(request.toAt, dueThroughAt ?? request.fromAt - 1, endAt ?? Number.POSITIVE_INFINITY);
+  for (let at = rule.open.next(request.fromAt - 1); at !== null && at <= toAt; at = rule.open.next(at)) {
+    if (runs.unfinished.has(at)) unfinishedCount += 1;
+    else if (runs.completed.has(at) && !request.reprocess) completedCount += 1;
+    else slots.push(at);
+    if (slots.length > backfillCountMax) refuseLargeBackfill(request);
+  }
+  if (request.order === 'newest') slots.reverse();
+  makeBackfillRuns(pass, slots, request);
+  return { plan: finishPass(pass), slots, completedCount, unfinishedCount };
+}
+
+function makeBackfillRuns(pass: Pass, slots: number[], { concurrency, allow }: BackfillRequest): void {
+  const { rule, now } = pass.input;
+  if (rule.kind === 'delay') return;
+  const behind = allow ? [] : gatesBehind(pass);
+  const made: string[] = [];
+  for (const [i, slotAt] of slots.entries()) {
+    // One line for each place: a run follows the one `concurrency` before it, and a cancelled one does not let two start.
+    const ahead = made[i - concurrency];
+    const run = makeRun(pass, {
+      slotAt,
+      dueAt: now,
+      origin: 'backfill',
+      isCatchUp: true,
+      previousSlotAt: rule.open.previous(slotAt),
+      nextSlotAt: rule.open.next(slotAt),
+      covers: null,
+      fate: { kind: 'make', gates: ahead === undefined ? behind : [ahead], cancel: [] },
+      line: `backfill:${pass.input.id}:${now}:${i % concurrency}`,
+      allow,
+    });
+    made.push(run.id);
+  }
+}
+
+function refuseLargeBackfill({ fromAt, toAt }: BackfillRequest): never {
+  throw dulyError('backfill_too_large', {
+    message: `The range from ${new Date(fromAt).toISOString()} to ${new Date(toAt).toISOString()} holds more than ${backfillCountMax} slots to run.`,
+    hint: 'Backfill it in several shorter ranges.',
+    details: { maxCount: backfillCountMax },
+  });
+}
+
+/** What a deletion does to the runs that are known: unstarted ones are cancelled, started ones finish. The ledger stays. */
+export function planDelete({ active, activeCount }: Pick<PlanInput, 'active' | 'activeCount'>): {
+  cancelled: string[];
+  finishing: string[];
+  unseenCount: number;
+} {
+  const isStarted = (status: string): boolean => status === 'RUNNING' || status === 'RETRYING';
+  return {
+    cancelled: active.filter(({ status }) => !isStarted(status)).map(({ id }) => id),
+    finishing: active.filter(({ status }) => isStarted(status)).map(({ id }) => id),
+    unseenCount: Math.max(0, activeCount - active.length),
+  };
+}
+
+/** The next slot that will fire, as far as can be told now; null: none is known. */
+export function nextRunAt({ rule, spec, state }: Pick<PlanInput, 'rule' | 'spec' | 'state'>): number | null {
+  const { maxRuns, endAt } = spec.policies;
+  if (state.ended !== null || (state.pause !== null && state.pause.untilAt === null)) return null;
+  if (maxRuns !== null && state.firedCount >= maxRuns) return null;
+  if (rule.kind === 'delay') return state.nextSlotAt;
+  const fromAt = Math.max(state.cursorAt, state.pause?.untilAt ?? 0);
+  let slotAt = rule.open.next(fromAt);
+  while (slotAt !== null && state.skips.includes(slotAt)) slotAt = rule.open.next(slotAt);
+  return slotAt !== null && endAt !== null && slotAt > endAt ? null : slotAt;
+}

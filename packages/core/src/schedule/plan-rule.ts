@@ -1,0 +1,52 @@
+/** Instants in order. `next` and `previous` exclude the instant they are given. */
+export interface Slots {
+  /** The first slot after an instant, or null. */
+  next(afterAt: number): number | null;
+  /** The last slot before an instant, or null. */
+  previous(beforeAt: number): number | null;
+  /** How many slots lie between two instants, both included; null where that cannot be told without walking. */
+  countBetween(fromAt: number, toAt: number): number | null;
+}
+
+/** What the planner asks of a rule that names its slots ahead (cron, rate, RRULE). */
+export interface CalendarRule {
+  readonly kind: 'calendar';
+  readonly timezone: string;
+  /** The date of an instant in the rule's zone, `2027-01-15`. */
+  dateOf(at: number): string;
+  /** Every nominal slot from `startAt` on; `exclude` and `endAt` are not applied: they are decisions. */
+  readonly all: Slots;
+  /** The slots that `exclude` leaves; the same object as `all` when nothing is excluded. */
+  readonly open: Slots;
+  /** Whether `exclude` takes this slot out. */
+  isExcluded(slotAt: number): boolean;
+}
+
+/** What the planner asks of a fixed delay, whose slots depend on when the runs end. */
+export interface DelayRule {
+  readonly kind: 'delay';
+  readonly timezone: string;
+  dateOf(at: number): string;
+  readonly delayMs: number;
+  isExcluded(at: number): boolean;
+}
+
+/** A rule as the planner sees it. */
+export type PlanRule = CalendarRule | DelayRule;
+
+/** How far an exact count is walked where arithmetic cannot give it. Counting more is left to the reader of the ledger. */
+const walkMax = 1_000;
+
+/** Counts slots by arithmetic, or by walking a little; `exact` is false when there are more than were walked. */
+export function countSlots(slots: Slots, fromAt: number, toAt: number): { count: number; exact: boolean } {
+  const known = slots.countBetween(fromAt, toAt);
+  if (known !== null) return { count: known, exact: true };
+  let count = 0;
+  let at = slots.next(fromAt - 1);
+  while (at !== null && at <= toAt) {
+    if (count === walkMax) return { count, exact: false };
+    count += 1;
+    at = slots.next(at);
+  }
+  return { count, exact: true };
+}

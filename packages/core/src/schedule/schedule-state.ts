@@ -1,0 +1,103 @@
+import type { JsonText } from '../engine.ts';
+import { parseStored } from './schedule-spec.ts';
+
+/** Slots that a run stands for besides its own. */
+export interface Covers {
+  fromAt: number;
+  toAt: number;
+  count: number;
+}
+
+/** Why a schedule makes no decisions for now. */
+export interface Pause {
+  /** Slots that fall due after this instant are held. */
+  at: number;
+  /** When it ends by itself; null: when someone resumes. */
+  untilAt: number | null;
+  note: string | null;
+  /** Who or what paused it: a person, `pauseAfterFailures`, or a declaration that is gone. */
+  cause: 'person' | 'failures' | 'disabled';
+  by: string | null;
+}
+
+/** The planner's side of a schedule, as kept in `ScheduleRecord.state`. Never changed in place. */
+export interface ScheduleState {
+  /** When this generation was made. */
+  readonly bornAt: number;
+  /** What a rate with `anchor: 'start'` counts from; moves only when the rule changes. */
+  readonly anchorAt: number;
+  /** The last decided slot (at first: the making). Every slot up to it has its decision. */
+  readonly cursorAt: number;
+  /** The next slot to decide; null: none, or a fixed delay waits for its run. */
+  readonly nextSlotAt: number | null;
+  /** Fired slots, for `maxRuns`. */
+  readonly firedCount: number;
+  /** The last slot that fired. */
+  readonly lastFired: { readonly slotAt: number; readonly runId: string } | null;
+  /** The newest run that counts for overlap, whatever it came from. */
+  readonly lastRunId: string | null;
+  /** Slots missed since the last one that fired. */
+  readonly covers: Covers | null;
+  /** The run that waits under `bufferOne`, and what it was told so far. */
+  readonly waiting: { readonly id: string; readonly covers: Covers | null } | null;
+  /** Slots named by skipNext, ascending. */
+  readonly skips: readonly number[];
+  /** skipNext for a fixed delay whose next slot is not known yet. */
+  readonly skipsComing: boolean;
+  readonly pause: Pause | null;
+  /** Pauses that are over and whose slots are not all decided, as (fromAt, toAt] in due instants. */
+  readonly held: readonly { readonly fromAt: number; readonly toAt: number }[];
+  /** A pass that was stopped by the pace goes on as of this instant; null: none was. */
+  readonly asOfAt: number | null;
+  /** Nothing more will be decided; the reason of the `ended` row, or `rule` when the rule has no more slots. */
+  readonly ended: 'end at' | 'max runs' | 'rule' | null;
+  /** Failed runs in a row, in the order of their slots. */
+  readonly failureCount: number;
+  /** Since when it is flagged. */
+  readonly flaggedAt: number | null;
+  /** Runs whose outcome `pauseAfterFailures` or `flagAfterFailures` still has to see, oldest first. */
+  readonly watched: readonly string[];
+  /** Fixed delay: the run whose end the next slot counts from. */
+  readonly outstanding: string | null;
+  /** Fixed delay: the instant the next slot counts from. */
+  readonly countsFromAt: number | null;
+}
+
+const stateVersion = 1;
+
+/** The state of a schedule that was just made. */
+export function createState(now: number): ScheduleState {
+  return {
+    bornAt: now,
+    anchorAt: now,
+    cursorAt: now,
+    nextSlotAt: null,
+    firedCount: 0,
+    lastFired: null,
+    lastRunId: null,
+    covers: null,
+    waiting: null,
+    skips: [],
+    skipsComing: false,
+    pause: null,
+    held: [],
+    asOfAt: null,
+    ended: null,
+    failureCount: 0,
+    flaggedAt: null,
+    watched: [],
+    outstanding: null,
+    countsFromAt: null,
+  };
+}
+
+/** The state as stored text. */
+export function serialiseState(state: ScheduleState): JsonText {
+  return JSON.stringify({ v: stateVersion, ...state });
+}
+
+/** Reads a stored state; fields that an older shape did not have get their first value. Throws `store_corrupt`. */
+export function parseState(text: JsonText): ScheduleState {
+  const { v, ...stored } = parseStored(text, 'state', stateVersion);
+  return { ...createState(0), ...stored };
+}

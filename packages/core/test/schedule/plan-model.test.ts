@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { playCase } from './plan-world.ts';
+
+// Any number of others: npm run plan-model -- --cases N --seed S
+const caseCount = 20_000;
+const firstSeed = 1;
+
+test(`the planner decides ${caseCount} random lives like the slow model`, () => {
+  let slotCount = 0;
+  for (let i = 0; i < caseCount; i++) slotCount += playCase(firstSeed + i);
+  assert.ok(slotCount > 10 * caseCount, `the plays decide too few slots to mean much: ${slotCount}`);
+});

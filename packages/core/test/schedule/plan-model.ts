@@ -1,0 +1,655 @@
+/**
+ * The planner's rules written down a second time, slowly and obviously: slot by slot, no ranges, no arithmetic on counts. It
+ * follows the text of docs/reference/semantics.md and shares nothing with the planner but the hash behind jitter and the words
+ * of the ledger. Random plays compare the two.
+ */
+import type { ActiveRun, Origin } from '../../src/engine.ts';
+import { jitterOffsetMs } from '../../src/schedule/jitter.ts';
+import type { CalendarRule, DelayRule, PlanRule } from '../../src/schedule/plan-rule.ts';
+import type { PlanInput } from '../../src/schedule/plan-types.ts';
+import type { ResolvedPolicies } from '../../src/schedule/policies.ts';
+
+/** A decision about one slot. */
+export interface ModelSlot {
+  slotAt: number;
+  decision: string;
+  reason: string | null;
+  runId: string | null;
+}
+
+/** A run the model makes. */
+export interface ModelRun {
+  id: string;
+  slotAt: number | null;
+  dueAt: number;
+  origin: Origin;
+  gates: string[];
+  isCatchUp: boolean;
+  allow: boolean;
+  previousSlotAt: number | null;
+  nextSlotAt: number | null;
+  covers: { fromAt: number; toAt: number; count: number } | null;
+}
+
+/** What one step did. */
+export interface ModelStep {
+  slots: ModelSlot[];
+  runs: ModelRun[];
+  cancel: { id: string; mode: 'ask' | 'terminate' }[];
+  told: Map<string, { fromAt: number; toAt: number; count: number } | null>;
+  more: boolean;
+  dueAt: number | null;
+  waitsFor: string | null;
+  paused: boolean;
+  flagged: boolean;
+}
+
+type Cause = 'late' | 'paused' | 'edited';
+type Seen = Pick<ActiveRun, 'id' | 'status' | 'origin' | 'cancelRequestedAt'> & { fresh: boolean };
+type Told = Pick<PlanInput, 'now' | 'active' | 'activeCount' | 'waited' | 'limits' | 'newJobId'>;
+
+const never = Number.POSITIVE_INFINITY;
+const missedWords: Record<Cause, string> = { late: 'late', paused: 'paused', edited: 'edited' };
+const firedWords: Record<Cause, string> = { late: 'caught up', paused: 'after pause', edited: 'before edit' };
+
+/** One schedule by the slow rules. */
+export class PlanModel {
+  readonly id: string;
+  rule: PlanRule;
+  policies: ResolvedPolicies;
+  /** Slots up to here are decided. */
+  decidedAt: number;
+  /** The slot a fixed delay waits for, and the run or instant it counts from. */
+  delaySlotAt: number | null = null;
+  delayRun: string | null = null;
+  delayFromAt: number | null = null;
+  fired = 0;
+  lastFiredSlotAt: number | null = null;
+  newestRun: string | null = null;
+  missedSinceFired: number[] = [];
+  toldTo = new Map<string, number[]>();
+  named = new Set<number>();
+  namesComing = false;
+  pausedAt: number | null = null;
+  pausedUntilAt: number | null = null;
+  pausesOver: { fromAt: number; toAt: number; cause: Cause }[] = [];
+  leftOverAsOf: number | null = null;
+  over = false;
+  failures = 0;
+  flagged = false;
+  unseen: string[] = [];
+
+  step: ModelStep = emptyStep();
+  told: Told = {
+    now: 0,
+    active: [],
+    activeCount: 0,
+    waited: null,
+    limits: { leaseMs: 0, catchUpBudget: 0 },
+    newJobId: () => '',
+  };
+  seen: Seen[] = [];
+  seenCount = 0;
+  budget = 0;
+  stopped = false;
+  stoppedByPace = false;
+
+  constructor(id: string, rule: PlanRule, policies: ResolvedPolicies, now: number) {
+    this.id = id;
+    this.rule = rule;
+    this.policies = policies;
+    this.decidedAt = now;
+    if (rule.kind === 'delay') this.delaySlotAt = Math.max(policies.startAt ?? now, now);
+  }
+
+  // ------------------------------------------------------------------------------------------- the steps
+
+  create(now: number): ModelStep {
+    this.begin({ ...this.told, now });
+    return this.end();
+  }
+
+  pass(told: Told): ModelStep {
+    this.begin(told);
+    this.hearOutcome();
+    this.resumeByTime();
+    this.decide(null);
+    return this.end();
+  }
+
+  pause(told: Told, untilAt: number | null): ModelStep {
+    this.begin(told);
+    this.hearOutcome();
+    this.resumeByTime();
+    this.pausedAt ??= told.now;
+    this.pausedUntilAt = untilAt;
+    return this.end();
+  }
+
+  resume(told: Told): ModelStep {
+    this.begin(told);
+    this.hearOutcome();
+    this.resumeByTime();
+    this.resumeAt(told.now);
+    this.decide(null);
+    return this.end();
+  }
+
+  skipNext(told: Told): ModelStep {
+    this.begin(told);
+    this.hearOutcome();
+    const { rule } = this;
+    if (!this.over && rule.kind === 'delay') {
+      if (this.delaySlotAt === null) this.namesComing = true;
+      else this.named.add(this.delaySlotAt);
+    } else if (!this.over && rule.kind === 'calendar') {
+      // The first slot that is still to come and that nothing else takes away.
+      for (const slotAt of walk(rule, this.decidedAt, never)) {
+        if (this.dueOf(slotAt) <= told.now || this.isExcluded(slotAt)) continue;
+        if (slotAt <= (this.policies.endAt ?? never)) this.named.add(slotAt);
+        break;
+      }
+    }
+    return this.end();
+  }
+
+  trigger(told: Told, allow: boolean): ModelStep {
+    this.begin(told);
+    this.hearOutcome();
+    const way = allow ? { do: 'make' as const, gates: [], cancel: [] } : this.byOverlap();
+    if (way.do === 'make') {
+      const { now } = told;
+      const open = this.rule.kind === 'calendar' ? this.rule.open : null;
+      this.make({
+        slotAt: null,
+        dueAt: now,
+        origin: 'trigger',
+        gates: way.gates,
+        cancel: way.cancel,
+        isCatchUp: false,
+        allow,
+        previousSlotAt: open?.previous(now + 1) ?? null,
+        nextSlotAt: open === null ? this.delaySlotAt : open.next(now),
+        covered: [],
+      });
+    }
+    return this.end();
+  }
+
+  backfill(
+    told: Told,
+    ask: {
+      fromAt: number;
+      toAt: number;
+      newestFirst: boolean;
+      places: number;
+      reprocess: boolean;
+      allow: boolean;
+    },
+    completed: Set<number>,
+    unfinished: Set<number>,
+  ): ModelStep {
+    this.begin(told);
+    this.hearOutcome();
+    const rule = this.rule as CalendarRule;
+    const toAt = Math.min(ask.toAt, told.now, this.policies.endAt ?? never);
+    const slots = [...walk(rule, ask.fromAt - 1, toAt)].filter(
+      (slotAt) =>
+        this.dueOf(slotAt) <= told.now &&
+        !this.isExcluded(slotAt) &&
+        !unfinished.has(slotAt) &&
+        (ask.reprocess || !completed.has(slotAt)),
+    );
+    if (ask.newestFirst) slots.reverse();
+    const behind = ask.allow ? [] : this.everyOther();
+    const made: string[] = [];
+    for (const slotAt of slots) {
+      const ahead = made[made.length - ask.places];
+      made.push(
+        this.make({
+          slotAt,
+          dueAt: told.now,
+          origin: 'backfill',
+          gates: ahead === undefined ? behind : [ahead],
+          cancel: [],
+          isCatchUp: true,
+          allow: ask.allow,
+          previousSlotAt: rule.open.previous(slotAt),
+          nextSlotAt: rule.open.next(slotAt),
+          covered: [],
+        }),
+      );
+    }
+    return this.end();
+  }
+
+  edit(
+    told: Told,
+    next: { rule: PlanRule; policies: ResolvedPolicies; isSameRule: boolean },
+  ): { step: ModelStep; applied: boolean } {
+    this.begin({ ...told, limits: { ...told.limits, catchUpBudget: never } });
+    this.hearOutcome();
+    this.resumeByTime();
+    const { now } = told;
+    const wasOver = this.over;
+    if (this.pausedAt === null || !next.isSameRule || this.over) {
+      const held =
+        this.pausedAt === null ? [] : [{ fromAt: this.pausedAt, toAt: now, cause: 'edited' as const }];
+      this.decide(held);
+      if (this.stopped) return { step: this.end(), applied: false };
+    }
+    if (!next.isSameRule) this.dropWhatIsNotDue();
+    const isOver = this.over;
+    this.over = false;
+    if (next.policies.pauseAfterFailures === null && next.policies.flagAfterFailures === null)
+      this.unseen = [];
+    const before = this.rule;
+    this.rule = next.rule;
+    this.policies = next.policies;
+    if (next.isSameRule) {
+      if (before.kind === 'delay' && (wasOver || isOver) && this.delayRun === null)
+        this.countDelayFrom(now, before);
+    } else {
+      this.decidedAt = now;
+      if (this.pausedAt !== null) this.pausedAt = now;
+      if (next.rule.kind === 'calendar') {
+        this.delayRun = null;
+        this.delayFromAt = null;
+      } else if (this.delayRun === null) {
+        const newest = this.seen.at(-1)?.id ?? null;
+        if (newest !== null) {
+          this.delayRun = newest;
+          this.delaySlotAt = null;
+        } else if (before.kind === 'delay' && this.delayFromAt !== null) {
+          this.countDelayFrom(this.delayFromAt, next.rule);
+          this.delaySlotAt = Math.max(this.delaySlotAt ?? now, now);
+        } else this.delaySlotAt = Math.max(next.policies.startAt ?? now, now);
+      }
+    }
+    return { step: this.end(), applied: true };
+  }
+
+  // ------------------------------------------------------------------------------------------ the slots
+
+  /** Decides what is due. With `edit`, by an edit: what an ongoing pause holds is in the list. */
+  decide(edit: { fromAt: number; toAt: number; cause: Cause }[] | null): void {
+    if (this.rule.kind === 'delay' && this.delayRunsStill(this.rule)) return;
+    if (edit === null && (this.pausedAt !== null || this.over)) return;
+    const held = [...this.pausesOver, ...(edit ?? [])];
+    const late: Cause = edit === null ? 'late' : 'edited';
+    if (this.rule.kind === 'delay') this.decideDelay(this.rule, held, late);
+    else {
+      if (this.leftOverAsOf !== null) this.decideAsOf(this.rule, this.leftOverAsOf, held, 'late');
+      if (!this.stopped) this.decideAsOf(this.rule, this.told.now, held, late);
+    }
+    if (!this.stopped) this.pausesOver = [];
+  }
+
+  decideAsOf(
+    rule: CalendarRule,
+    asOf: number,
+    held: { fromAt: number; toAt: number; cause: Cause }[],
+    late: Cause,
+  ): void {
+    const due = [...walk(rule, this.decidedAt, asOf)].filter((slotAt) => this.dueOf(slotAt) <= asOf);
+    const causes = new Map<number, Cause | null>();
+    for (const slotAt of due) causes.set(slotAt, this.causeOf(rule, slotAt, asOf, held, late));
+    const chosen = new Set<number>();
+    for (const cause of ['late', 'paused', 'edited'] as const) {
+      const candidates = due.filter(
+        (slotAt) =>
+          causes.get(slotAt) === cause &&
+          slotAt <= (this.policies.endAt ?? never) &&
+          !this.isExcluded(slotAt) &&
+          !this.named.has(slotAt) &&
+          this.isInWindow(slotAt, cause, asOf),
+      );
+      const mode = this.modeOf(cause);
+      const count = mode === 'skip' ? 0 : mode === 'latest' ? 1 : this.policies.catchUpLimit;
+      for (const slotAt of candidates.slice(Math.max(0, candidates.length - count))) chosen.add(slotAt);
+    }
+    for (const slotAt of due) {
+      this.decideSlot(slotAt, this.dueOf(slotAt), causes.get(slotAt) ?? null, chosen, asOf);
+      if (this.stopped) {
+        this.leftOverAsOf = asOf;
+        return;
+      }
+      this.decidedAt = slotAt;
+    }
+    this.leftOverAsOf = null;
+  }
+
+  causeOf(
+    rule: CalendarRule,
+    slotAt: number,
+    asOf: number,
+    held: { fromAt: number; toAt: number; cause: Cause }[],
+    late: Cause,
+  ): Cause | null {
+    const dueAt = this.dueOf(slotAt);
+    for (const span of held) if (span.fromAt < dueAt && dueAt <= span.toAt) return span.cause;
+    const nextAt = rule.all.next(slotAt);
+    const graceMs = Math.max(Math.min(60_000, (nextAt ?? never) - slotAt), this.told.limits.leaseMs + 2_000);
+    return asOf - dueAt > graceMs ? late : null;
+  }
+
+  modeOf(cause: Cause): 'skip' | 'latest' | 'all' {
+    return { late: this.policies.missed, paused: this.policies.onResume, edited: this.policies.onEdit }[
+      cause
+    ];
+  }
+
+  isInWindow(slotAt: number, cause: Cause, asOf: number, dueAt = this.dueOf(slotAt)): boolean {
+    const mode = this.modeOf(cause);
+    if (mode === 'skip') return true;
+    const windowMs = this.policies.catchUpWindowMs ?? (mode === 'all' ? 24 * 3_600_000 : never);
+    return dueAt >= asOf - windowMs;
+  }
+
+  /** The order of SEMANTICS §5. */
+  decideSlot(
+    slotAt: number,
+    dueAt: number,
+    cause: Cause | null,
+    chosen: Set<number>,
+    asOf: number,
+  ): ModelSlot | null {
+    const { policies } = this;
+    if (policies.maxRuns !== null && this.fired >= policies.maxRuns) return this.finish(slotAt, 'max runs');
+    if (policies.endAt !== null && slotAt > policies.endAt) return this.finish(slotAt, 'end at');
+    if (this.isExcluded(slotAt)) return this.write(slotAt, 'excluded', 'exclude');
+    if (this.named.has(slotAt)) return this.write(slotAt, 'skipped', 'skip next');
+    if (cause !== null && !chosen.has(slotAt)) {
+      this.missedSinceFired.push(slotAt);
+      const mode = this.modeOf(cause);
+      if (!this.isInWindow(slotAt, cause, asOf, dueAt)) return this.write(slotAt, 'missed', 'beyond window');
+      if (mode === 'all') return this.write(slotAt, 'missed', 'beyond limit');
+      const word = missedWords[cause];
+      return this.write(slotAt, 'missed', mode === 'skip' ? word : `${word}, not the latest`);
+    }
+    if (policies.startDeadlineMs !== null && this.told.now - dueAt > policies.startDeadlineMs) {
+      return this.write(slotAt, 'expired', 'start deadline');
+    }
+    const way = this.byOverlap();
+    if (way.do === 'skip') return this.write(slotAt, 'skipped', way.reason);
+    if (way.do === 'merge') {
+      const merged = [...(this.toldTo.get(way.into) ?? []), slotAt];
+      this.toldTo.set(way.into, merged);
+      const fresh = this.step.runs.find(({ id }) => id === way.into);
+      if (fresh === undefined) this.step.told.set(way.into, coversOf(merged));
+      else fresh.covers = coversOf(merged);
+      return this.write(slotAt, 'merged', 'overlap');
+    }
+    if (way.do === 'come back' || (cause !== null && this.budget === 0)) {
+      this.stopped = true;
+      this.stoppedByPace = way.do !== 'come back';
+      return null;
+    }
+    if (cause !== null) this.budget -= 1;
+    const open = this.rule.kind === 'calendar' ? this.rule.open : null;
+    const nextAt = open?.next(slotAt) ?? null;
+    const runId = this.make({
+      slotAt,
+      dueAt,
+      origin: 'schedule',
+      gates: way.gates,
+      cancel: way.cancel,
+      isCatchUp: cause !== null,
+      allow: false,
+      previousSlotAt: open === null ? this.lastFiredSlotAt : open.previous(slotAt),
+      nextSlotAt: nextAt !== null && nextAt <= (policies.endAt ?? never) ? nextAt : null,
+      covered: this.missedSinceFired,
+    });
+    this.fired += 1;
+    this.lastFiredSlotAt = slotAt;
+    this.missedSinceFired = [];
+    if (policies.pauseAfterFailures !== null || policies.flagAfterFailures !== null) this.unseen.push(runId);
+    return this.write(slotAt, 'fired', cause === null ? null : firedWords[cause], runId);
+  }
+
+  finish(slotAt: number, reason: string): ModelSlot {
+    this.over = true;
+    return this.write(slotAt, 'ended', reason);
+  }
+
+  write(slotAt: number, decision: string, reason: string | null, runId: string | null = null): ModelSlot {
+    const slot = { slotAt, decision, reason, runId };
+    this.step.slots.push(slot);
+    return slot;
+  }
+
+  /** An edit drops the newest slot if its jitter had not passed yet. */
+  dropWhatIsNotDue(): void {
+    if (this.rule.kind === 'delay' || this.over) return;
+    for (const slotAt of walk(this.rule, this.decidedAt, this.told.now)) {
+      if (this.policies.maxRuns !== null && this.fired >= this.policies.maxRuns) return;
+      if (slotAt > (this.policies.endAt ?? never)) return;
+      if (this.isExcluded(slotAt)) this.write(slotAt, 'excluded', 'exclude');
+      else if (this.named.has(slotAt)) this.write(slotAt, 'skipped', 'skip next');
+      else {
+        this.write(slotAt, 'missed', 'edited');
+        this.missedSinceFired.push(slotAt);
+      }
+    }
+  }
+
+  // ---------------------------------------------------------------------------------------- fixed delay
+
+  delayRunsStill(rule: DelayRule): boolean {
+    if (this.delayRun === null) return false;
+    const { waited, active, activeCount, now } = this.told;
+    if (waited !== null && waited.id === this.delayRun) this.countDelayFrom(waited.finishedAt, rule);
+    else if (active.some(({ id }) => id === this.delayRun) || activeCount > active.length) return true;
+    else this.countDelayFrom(now, rule);
+    this.delayRun = null;
+    return false;
+  }
+
+  countDelayFrom(at: number, rule: DelayRule): void {
+    this.delayFromAt = at;
+    this.delaySlotAt = at + rule.delayMs;
+    if (this.namesComing) this.named.add(this.delaySlotAt);
+    this.namesComing = false;
+  }
+
+  decideDelay(rule: DelayRule, held: { fromAt: number; toAt: number; cause: Cause }[], late: Cause): void {
+    const slotAt = this.delaySlotAt;
+    const { now } = this.told;
+    if (slotAt === null) return;
+    const dueAt = this.dueOf(slotAt);
+    if (dueAt > now) return;
+    let cause: Cause | null = now - dueAt > Math.max(60_000, this.told.limits.leaseMs + 2_000) ? late : null;
+    for (const span of held) if (span.fromAt < dueAt && dueAt <= span.toAt) cause = span.cause;
+    const isChosen = cause !== null && this.modeOf(cause) !== 'skip' && this.isInWindow(slotAt, cause, now);
+    const others = this.seen.at(-1)?.id ?? null;
+    const decided = this.decideSlot(slotAt, dueAt, cause, new Set(isChosen ? [slotAt] : []), now);
+    if (decided === null) return;
+    this.decidedAt = slotAt;
+    this.delaySlotAt = null;
+    if (this.over) return;
+    this.delayFromAt = null;
+    if (decided.decision === 'fired') this.delayRun = decided.runId;
+    else if (decided.decision === 'skipped' && decided.reason === 'overlap') this.delayRun = others;
+    else this.countDelayFrom(now, rule);
+  }
+
+  // --------------------------------------------------------------------------------------------- overlap
+
+  byOverlap():
+    | { do: 'make'; gates: string[]; cancel: ModelStep['cancel'] }
+    | { do: 'skip'; reason: string }
+    | { do: 'merge'; into: string }
+    | { do: 'come back' } {
+    const { overlap, bufferLimit } = this.policies;
+    const others = this.seen;
+    if (this.seenCount === 0 || overlap === 'allow') return { do: 'make', gates: [], cancel: [] };
+    if (overlap === 'skip') return { do: 'skip', reason: 'overlap' };
+    if (overlap === 'bufferOne') {
+      const waiting = others
+        .slice(1)
+        .filter(({ origin }) => origin !== 'backfill')
+        .filter(({ status }) => status === 'BLOCKED' || status === 'PENDING')
+        .at(-1);
+      return waiting === undefined
+        ? { do: 'make', gates: this.everyOther(), cancel: [] }
+        : { do: 'merge', into: waiting.id };
+    }
+    if (overlap === 'bufferAll') {
+      const waitingCount = this.seenCount - 1;
+      return waitingCount < bufferLimit
+        ? { do: 'make', gates: this.everyOther(), cancel: [] }
+        : { do: 'skip', reason: 'buffer full' };
+    }
+    if (others.some(({ fresh }) => fresh)) return { do: 'come back' };
+    if (overlap === 'terminateOther') {
+      return { do: 'make', gates: [], cancel: others.map(({ id }) => ({ id, mode: 'terminate' })) };
+    }
+    const unasked = others.filter(({ cancelRequestedAt }) => cancelRequestedAt === null);
+    return { do: 'make', gates: this.everyOther(), cancel: unasked.map(({ id }) => ({ id, mode: 'ask' })) };
+  }
+
+  /** Those the store told of, and the newest one. */
+  everyOther(): string[] {
+    const gates = this.seen.filter(({ fresh }) => !fresh).map(({ id }) => id);
+    const fresh = this.seen.filter((run) => run.fresh).at(-1);
+    if (fresh !== undefined) gates.push(fresh.id);
+    else if (
+      this.seenCount > this.seen.length &&
+      this.newestRun !== null &&
+      !gates.includes(this.newestRun)
+    ) {
+      gates.push(this.newestRun);
+    }
+    return gates;
+  }
+
+  make(run: Omit<ModelRun, 'id' | 'covers'> & { cancel: ModelStep['cancel']; covered: number[] }): string {
+    const { cancel, covered, ...rest } = run;
+    const id = this.told.newJobId();
+    this.step.runs.push({ id, ...rest, covers: coversOf(covered) });
+    if (run.allow) return id;
+    this.step.cancel.push(...cancel);
+    for (const { id, mode } of cancel) {
+      if (mode !== 'terminate') continue;
+      this.seen = this.seen.filter((other) => other.id !== id);
+      this.seenCount -= 1;
+    }
+    const status = run.gates.length === 0 ? 'PENDING' : 'BLOCKED';
+    this.seen.push({ id, status, origin: run.origin, cancelRequestedAt: null, fresh: true });
+    this.seenCount += 1;
+    this.newestRun = id;
+    if (this.policies.overlap === 'bufferOne' && run.gates.length > 0 && run.origin !== 'backfill') {
+      this.toldTo.clear();
+      this.toldTo.set(id, [...covered]);
+    }
+    return id;
+  }
+
+  // -------------------------------------------------------------------------------------- pause, outcomes
+
+  hearOutcome(): void {
+    const [first] = this.unseen;
+    if (first === undefined) return;
+    const { waited, active, activeCount, now } = this.told;
+    if (waited?.id !== first) {
+      if (activeCount <= active.length && active.every(({ id }) => id !== first)) this.unseen.shift();
+      return;
+    }
+    this.unseen.shift();
+    if (waited.status === 'COMPLETED') {
+      this.failures = 0;
+      this.flagged = false;
+    }
+    if (waited.status !== 'FAILED') return;
+    this.failures += 1;
+    const { pauseAfterFailures, flagAfterFailures } = this.policies;
+    if (flagAfterFailures !== null && this.failures >= flagAfterFailures) this.flagged = true;
+    if (pauseAfterFailures !== null && this.failures >= pauseAfterFailures && this.pausedAt === null) {
+      this.pausedAt = Math.min(waited.finishedAt, now);
+      this.pausedUntilAt = null;
+    }
+  }
+
+  resumeByTime(): void {
+    if (this.pausedUntilAt !== null && this.pausedUntilAt <= this.told.now) this.resumeAt(this.pausedUntilAt);
+  }
+
+  resumeAt(at: number): void {
+    if (this.pausedAt === null) return;
+    this.pausesOver.push({ fromAt: this.pausedAt, toAt: at, cause: 'paused' });
+    this.pausedAt = null;
+    this.pausedUntilAt = null;
+    this.failures = 0;
+  }
+
+  // ------------------------------------------------------------------------------------------------ small
+
+  begin(told: Told): void {
+    this.told = told;
+    this.step = emptyStep();
+    this.seen = told.active.map((run) => ({ ...run, fresh: false }));
+    this.seenCount = told.activeCount;
+    this.budget = told.limits.catchUpBudget;
+    this.stopped = false;
+    this.stoppedByPace = false;
+  }
+
+  end(): ModelStep {
+    const { step } = this;
+    step.more = this.stopped;
+    step.waitsFor = this.delayRun ?? this.unseen[0] ?? null;
+    step.dueAt = this.dueAgainAt();
+    step.paused = this.pausedAt !== null;
+    step.flagged = this.flagged;
+    return step;
+  }
+
+  dueAgainAt(): number | null {
+    const { now } = this.told;
+    const nextAt = this.rule.kind === 'delay' ? this.delaySlotAt : this.rule.all.next(this.decidedAt);
+    if (this.over) return null;
+    if (nextAt === null && this.rule.kind === 'calendar') {
+      this.over = true;
+      return null;
+    }
+    if (this.pausedAt !== null) return this.pausedUntilAt;
+    if (this.stopped) return this.stoppedByPace ? now + 1_000 : now;
+    if (this.leftOverAsOf !== null) return now;
+    return nextAt === null ? null : this.dueOf(nextAt);
+  }
+
+  isExcluded(slotAt: number): boolean {
+    return this.rule.isExcluded(slotAt);
+  }
+
+  dueOf(slotAt: number): number {
+    const offsetMs = jitterOffsetMs({ id: this.id, policies: this.policies }, slotAt);
+    if (this.rule.kind === 'delay') return slotAt + offsetMs;
+    const nextAt = this.rule.all.next(slotAt) ?? never;
+    return Math.min(slotAt + offsetMs, Math.max(slotAt, nextAt - 1));
+  }
+}
+
+/** Every slot after one instant up to another. */
+function* walk(rule: CalendarRule, afterAt: number, toAt: number): Generator<number> {
+  for (let at = rule.all.next(afterAt); at !== null && at <= toAt; at = rule.all.next(at)) yield at;
+}
+
+function coversOf(slots: number[]): { fromAt: number; toAt: number; count: number } | null {
+  if (slots.length === 0) return null;
+  return { fromAt: Math.min(...slots), toAt: Math.max(...slots), count: slots.length };
+}
+
+function emptyStep(): ModelStep {
+  return {
+    slots: [],
+    runs: [],
+    cancel: [],
+    told: new Map(),
+    more: false,
+    dueAt: null,
+    waitsFor: null,
+    paused: false,
+    flagged: false,
+  };
+}

@@ -1,0 +1,25 @@
+// `npm run plan-model -- --cases N --seed S`: plays N random lives of schedules, by the planner and by its slow model, from seed S on.
+
+import { parseArgs } from 'node:util';
+import { playCase } from '../packages/core/test/schedule/plan-world.ts';
+
+const { values } = parseArgs({
+  options: { cases: { type: 'string', default: '100000' }, seed: { type: 'string', default: '1' } },
+});
+const caseCount = Number(values.cases);
+const firstSeed = Number(values.seed);
+if (!Number.isInteger(caseCount) || caseCount < 1 || !Number.isInteger(firstSeed)) {
+  console.error('Usage: npm run plan-model -- --cases <count> --seed <first seed>');
+  process.exit(2);
+}
+
+let slotCount = 0;
+for (let i = 0; i < caseCount; i++) {
+  try {
+    slotCount += playCase(firstSeed + i);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exit(1);
+  }
+}
+console.log(`${caseCount} cases from seed ${firstSeed}: ${slotCount} slots decided alike.`);
