@@ -5,7 +5,6 @@ import { isTerminal } from './job.ts';
 import { type Decision, reasons } from './schedule/decision.ts';
 import { graceMsOf } from './schedule/grace.ts';
 import { dueAtOf } from './schedule/jitter.ts';
-import { isExcluded } from './schedule/plan-rule.ts';
 import { statusOf } from './schedule-ledger.ts';
 import { type SlotRun, type SlotStatus, toSlotRun } from './schedule-view.ts';
 import type { Loaded } from './schedule-writes.ts';
@@ -166,7 +165,7 @@ function coming(facts: SlotFacts, due: number): Answer {
   const { planRule, state } = loaded.parsed;
   const inMs = due - loaded.now;
   const sentences = [`It is not due yet: it falls due at ${clockOf(facts, due)}, in ${rough(inMs)}.`];
-  if (planRule.kind === 'calendar' && isExcluded(planRule, slotAt)) {
+  if (planRule.kind === 'calendar' && planRule.isExcluded(slotAt)) {
     sentences.push('A calendar of "exclude" names it, so nothing will run.');
   } else if (state.skips.includes(slotAt)) {
     sentences.push(`It will be skipped${byWhom(facts)}.`);

@@ -26,5 +26,5 @@ export function resolveStoredRule(
 export function toPlanRule(rule: Rule): PlanRule {
   const { timezone, dateOf, delayMs, isExcluded, all, open } = rule;
   if (delayMs !== null) return { kind: 'delay', timezone, dateOf, delayMs, isExcluded };
-  return { kind: 'calendar', timezone, dateOf, all, open };
+  return { kind: 'calendar', timezone, dateOf, all, open, isExcluded };
 }
