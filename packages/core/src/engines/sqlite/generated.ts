@@ -5,11 +5,11 @@ export const statements = {
   audit: {
     append: `INSERT INTO audit (at, actor, action, subject, before, after, note) VALUES (?, ?, ?, ?, ?, ?, ?)`,
     list: `SELECT position, at, actor, action, subject, before, after, note FROM audit
-WHERE position < ? ORDER BY position DESC LIMIT ?`,
+WHERE position < ? ORDER BY position DESC LIMIT ? + 0`,
     listSubject: `SELECT position, at, actor, action, subject, before, after, note FROM audit
-WHERE subject = ? AND position < ? ORDER BY position DESC LIMIT ?`,
+WHERE subject = ? AND position < ? ORDER BY position DESC LIMIT ? + 0`,
     prune: `DELETE FROM audit WHERE position <= (
-  SELECT max(position) FROM (SELECT position, at FROM audit ORDER BY position LIMIT :limit) WHERE at < :before)`,
+  SELECT max(position) FROM (SELECT position, at FROM audit ORDER BY position LIMIT :limit + 0) WHERE at < :before)`,
   },
   change: {
     askCancel: `UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, :now), cancelled_by = coalesce(cancelled_by, :actor),
@@ -29,12 +29,12 @@ FROM finished WHERE id = :id`,
   },
   changes: {
     append: `INSERT INTO changes (at, entries) VALUES (?, ?)`,
-    after: `SELECT position, at, entries FROM changes WHERE position >= ? ORDER BY position LIMIT ?`,
+    after: `SELECT position, at, entries FROM changes WHERE position >= ? ORDER BY position LIMIT ? + 0`,
     last: `SELECT coalesce(max(position), 0) AS position FROM changes`,
     lastEver: `SELECT coalesce(max(seq), 0) AS position FROM sqlite_sequence WHERE name = 'changes'`,
     first: `SELECT coalesce(min(position), 0) AS position FROM changes`,
     prune: `DELETE FROM changes WHERE position <= (
-  SELECT max(position) FROM (SELECT position, at FROM changes ORDER BY position LIMIT :limit) WHERE at < :before)`,
+  SELECT max(position) FROM (SELECT position, at FROM changes ORDER BY position LIMIT :limit + 0) WHERE at < :before)`,
   },
   claim: {
     nextVersion: `SELECT version FROM jobs INDEXED BY jobs_ready
@@ -42,7 +42,7 @@ WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version > ? AND version <= 
     nextQueue: `SELECT queue FROM jobs INDEXED BY jobs_ready
 WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue > ? ORDER BY queue LIMIT 1`,
     heads: `SELECT seq, rank FROM jobs INDEXED BY jobs_ready
-WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue = ? ORDER BY rank, seq LIMIT ?`,
+WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue = ? ORDER BY rank, seq LIMIT ? + 0`,
     take: `UPDATE jobs SET
   status = 'RUNNING', rank = NULL, fence = :fence, lease_until = :leaseUntil, token = :token, node = :node,
   claimed_at = :now, updated_at = :now, begun_at = NULL, attempt = attempt + 1,
@@ -76,24 +76,24 @@ WHERE boot = :boot`,
   },
   counts: {
     ready: `SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
-FROM (SELECT status FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL LIMIT :cap) GROUP BY status`,
+FROM (SELECT status FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL LIMIT :cap + 0) GROUP BY status`,
     waiting: `SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
 FROM (SELECT CASE WHEN status = 'SCHEDULED' AND due_at <= :now THEN 'PENDING' ELSE status END AS status
-      FROM jobs INDEXED BY jobs_waiting WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') LIMIT :cap) GROUP BY status`,
+      FROM jobs INDEXED BY jobs_waiting WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') LIMIT :cap + 0) GROUP BY status`,
     running: `SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
-FROM (SELECT status FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL LIMIT :cap) GROUP BY status`,
+FROM (SELECT status FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL LIMIT :cap + 0) GROUP BY status`,
     blocked: `SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
-FROM (SELECT status FROM jobs INDEXED BY jobs_blocked WHERE status = 'BLOCKED' LIMIT :cap) GROUP BY status`,
+FROM (SELECT status FROM jobs INDEXED BY jobs_blocked WHERE status = 'BLOCKED' LIMIT :cap + 0) GROUP BY status`,
     dead: `SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
-FROM (SELECT status FROM finished INDEXED BY finished_dead WHERE dead = 1 LIMIT :cap) GROUP BY status`,
+FROM (SELECT status FROM finished INDEXED BY finished_dead WHERE dead = 1 LIMIT :cap + 0) GROUP BY status`,
     finished: `SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
-FROM (SELECT status FROM finished INDEXED BY finished_at WHERE dead = 0 ORDER BY finished_at DESC LIMIT :cap)
+FROM (SELECT status FROM finished INDEXED BY finished_at WHERE dead = 0 ORDER BY finished_at DESC LIMIT :cap + 0)
 GROUP BY status`,
     lanes: `SELECT queue, type, version, count(*) AS ready, min(due_at) AS oldest, sum(count(*)) OVER () AS scanned
-FROM (SELECT queue, type, version, due_at FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL LIMIT :cap)
+FROM (SELECT queue, type, version, due_at FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL LIMIT :cap + 0)
 GROUP BY queue, type, version`,
     byNode: `SELECT coalesce(node, '') AS node, type, count(*) AS count
-FROM (SELECT node, type FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL LIMIT :cap) GROUP BY node, type`,
+FROM (SELECT node, type FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL LIMIT :cap + 0) GROUP BY node, type`,
     outcomes: `SELECT type, status, CASE WHEN claimed_at IS NULL THEN NULL ELSE finished_at - claimed_at END AS duration,
   lateness_ms AS wait
 FROM finished INDEXED BY finished_at WHERE finished_at >= ? ORDER BY finished_at DESC LIMIT 100000`,
@@ -112,7 +112,7 @@ ON CONFLICT (type, tenant, key) DO UPDATE SET
   policy = :policy, metadata = :metadata, input = :input, expire_at = :expire, updated_at = :now
 WHERE seq = :seq`,
     prune: `DELETE FROM dedupes WHERE (type, tenant, key) IN (
-  SELECT type, tenant, key FROM dedupes WHERE until_at IS NOT NULL AND until_at <= ? AND ended IS NOT NULL LIMIT ?)`,
+  SELECT type, tenant, key FROM dedupes WHERE until_at IS NOT NULL AND until_at <= ? AND ended IS NOT NULL LIMIT ? + 0)`,
   },
   job: {
     insert: `INSERT INTO jobs (
@@ -174,20 +174,20 @@ WHERE serial IS NOT NULL AND serial = :serial AND tenant IS :tenant AND status =
     promotable: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, serial, percent
 FROM jobs INDEXED BY jobs_waiting
 WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type = ? AND due_at <= ?
-ORDER BY due_at, seq LIMIT ?`,
+ORDER BY due_at, seq LIMIT ? + 0`,
     nextDue: `SELECT min(due_at) AS at FROM jobs INDEXED BY jobs_waiting
 WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type = ?`,
     nextWaitingType: `SELECT type FROM jobs INDEXED BY jobs_waiting
 WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type > ? ORDER BY type LIMIT 1`,
     overdue: `SELECT seq FROM jobs INDEXED BY jobs_deadline
-WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < ? ORDER BY expire_at LIMIT ?`,
+WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < ? ORDER BY expire_at LIMIT ? + 0`,
     nextDeadline: `SELECT min(expire_at) AS at FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL`,
   },
   lease: {
     beat: `UPDATE jobs SET lease_until = :leaseUntil, begun_at = CASE WHEN :begun THEN coalesce(begun_at, :now) ELSE begun_at END
 WHERE id = :id AND fence = :fence AND status = 'RUNNING'
 RETURNING cancel_requested_at`,
-    over: `SELECT seq FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND lease_until <= ? ORDER BY lease_until LIMIT ?`,
+    over: `SELECT seq FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND lease_until <= ? ORDER BY lease_until LIMIT ? + 0`,
     takeOver: `UPDATE jobs SET fence = :fence, lease_until = :leaseUntil, token = NULL WHERE seq = :seq
 RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
   losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at`,
@@ -200,7 +200,7 @@ ON CONFLICT (name) DO UPDATE SET
   fence = excluded.fence, until = excluded.until, token = excluded.token, holder = excluded.holder`,
     renew: `UPDATE locks SET until = ? WHERE name = ? AND fence = ?`,
     release: `DELETE FROM locks WHERE name = ? AND fence = ?`,
-    prune: `DELETE FROM locks WHERE name IN (SELECT name FROM locks WHERE until < ? LIMIT ?)`,
+    prune: `DELETE FROM locks WHERE name IN (SELECT name FROM locks WHERE until < ? LIMIT ? + 0)`,
   },
   meta: {
     takeFences: `UPDATE meta SET value = value + ? WHERE key = 'fence' RETURNING value`,
@@ -216,13 +216,13 @@ ON CONFLICT (id) DO UPDATE SET info = excluded.info, beat_at = excluded.beat_at,
     list: `SELECT info, beat_at AS beatAt, drain_requested_at AS drainRequestedAt FROM nodes ORDER BY id`,
   },
   prune: {
-    jobs: `SELECT id, created_at AS madeAt FROM finished INDEXED BY finished_prune WHERE prune_at <= ? ORDER BY prune_at LIMIT ?`,
+    jobs: `SELECT id, created_at AS madeAt FROM finished INDEXED BY finished_prune WHERE prune_at <= ? ORDER BY prune_at LIMIT ? + 0`,
     remember: `INSERT INTO meta (key, value) VALUES ('pruned_made_at', ?)
 ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)`,
   },
   record: {
     read: `SELECT kind, key, value, version, updated_at AS updatedAt FROM records WHERE kind = ? AND key = ?`,
-    list: `SELECT kind, key, value, version, updated_at AS updatedAt FROM records WHERE kind = ? AND key > ? ORDER BY key LIMIT ?`,
+    list: `SELECT kind, key, value, version, updated_at AS updatedAt FROM records WHERE kind = ? AND key > ? ORDER BY key LIMIT ? + 0`,
     put: `INSERT INTO records (kind, key, value, version, updated_at) VALUES (?, ?, ?, 1, ?)
 ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value, version = version + 1, updated_at = excluded.updated_at`,
     delete: `DELETE FROM records WHERE kind = ? AND key = ?`,
@@ -234,7 +234,7 @@ WHERE seq = :seq`,
     lastLine: `SELECT coalesce(max(n), 0) AS n FROM logs WHERE job_id = ?`,
     addLine: `INSERT INTO logs (job_id, n, attempt, line, at, level, message) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     trimLines: `DELETE FROM logs WHERE job_id = ? AND n <= ?`,
-    lines: `SELECT n, attempt, at, level, message FROM logs WHERE job_id = ? AND n > ? ORDER BY n LIMIT ?`,
+    lines: `SELECT n, attempt, at, level, message FROM logs WHERE job_id = ? AND n > ? ORDER BY n LIMIT ? + 0`,
   },
   schedule: {
     read: `SELECT * FROM schedules WHERE id = ?`,
@@ -248,7 +248,7 @@ WHERE id = :id`,
     delete: `DELETE FROM schedules WHERE id = ?`,
     due: `SELECT * FROM schedules INDEXED BY schedules_due
 WHERE due_at IS NOT NULL AND due_at <= :now AND (lease_until IS NULL OR lease_until <= :steady)
-ORDER BY due_at LIMIT :limit`,
+ORDER BY due_at LIMIT :limit + 0`,
     byToken: `SELECT * FROM schedules INDEXED BY schedules_token WHERE token IS NOT NULL AND token = ?`,
     lease: `UPDATE schedules SET fence = :fence, lease_until = :leaseUntil, token = :token, node = :node
 WHERE id = :id AND (lease_until IS NULL OR lease_until <= :steady)`,
@@ -271,9 +271,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 WHERE schedule_id = ? AND generation = ? ORDER BY from_at DESC LIMIT 1`,
     extendSlot: `UPDATE slots SET to_at = ?, count = ? WHERE schedule_id = ? AND generation = ? AND from_at = ?`,
     slots: `SELECT generation, from_at, to_at, count, decision, reason, node, job_id, decided_at FROM slots
-WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, from_at DESC LIMIT ?`,
+WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, from_at DESC LIMIT ? + 0`,
     pruneSlots: `DELETE FROM slots WHERE (schedule_id, generation, from_at) IN (
-  SELECT schedule_id, generation, from_at FROM slots WHERE decided_at < ? LIMIT ?)`,
+  SELECT schedule_id, generation, from_at FROM slots WHERE decided_at < ? LIMIT ? + 0)`,
   },
   settle: {
     again: `UPDATE jobs SET
@@ -295,12 +295,12 @@ ON CONFLICT (name, key) DO UPDATE SET
   value = excluded.value, expires_at = excluded.expires_at, cleanup_id = excluded.cleanup_id`,
     extend: `UPDATE expirings SET expires_at = ? WHERE name = ? AND key = ?`,
     delete: `DELETE FROM expirings WHERE name = ? AND key = ?`,
-    prune: `DELETE FROM expirings WHERE (name, key) IN (SELECT name, key FROM expirings WHERE expires_at <= ? LIMIT ?)`,
+    prune: `DELETE FROM expirings WHERE (name, key) IN (SELECT name, key FROM expirings WHERE expires_at <= ? LIMIT ? + 0)`,
     remembered: `SELECT value, until_at FROM journal WHERE scope = ? AND key = ?`,
     remember: `INSERT INTO journal (scope, key, value, until_at) VALUES (?, ?, ?, ?)
 ON CONFLICT (scope, key) DO UPDATE SET value = excluded.value, until_at = excluded.until_at`,
     pruneJournal: `DELETE FROM journal WHERE (scope, key) IN (
-  SELECT scope, key FROM journal WHERE until_at IS NOT NULL AND until_at <= ? LIMIT ?)`,
+  SELECT scope, key FROM journal WHERE until_at IS NOT NULL AND until_at <= ? LIMIT ? + 0)`,
   },
 } as const;
 

@@ -2,7 +2,7 @@
 INSERT INTO changes (at, entries) VALUES (?, ?)
 
 -- name: after
-SELECT position, at, entries FROM changes WHERE position >= ? ORDER BY position LIMIT ?
+SELECT position, at, entries FROM changes WHERE position >= ? ORDER BY position LIMIT ? + 0
 
 -- name: last
 SELECT coalesce(max(position), 0) AS position FROM changes
@@ -17,4 +17,4 @@ SELECT coalesce(min(position), 0) AS position FROM changes
 -- Positions and instants grow together, so only the oldest rows are looked at.
 -- name: prune
 DELETE FROM changes WHERE position <= (
-  SELECT max(position) FROM (SELECT position, at FROM changes ORDER BY position LIMIT :limit) WHERE at < :before)
+  SELECT max(position) FROM (SELECT position, at FROM changes ORDER BY position LIMIT :limit + 0) WHERE at < :before)

@@ -12,7 +12,7 @@ WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue > ? O
 
 -- name: heads
 SELECT seq, rank FROM jobs INDEXED BY jobs_ready
-WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue = ? ORDER BY rank, seq LIMIT ?
+WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue = ? ORDER BY rank, seq LIMIT ? + 0
 
 -- name: take
 UPDATE jobs SET

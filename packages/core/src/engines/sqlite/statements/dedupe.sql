@@ -25,4 +25,4 @@ WHERE seq = :seq
 
 -- name: prune
 DELETE FROM dedupes WHERE (type, tenant, key) IN (
-  SELECT type, tenant, key FROM dedupes WHERE until_at IS NOT NULL AND until_at <= ? AND ended IS NOT NULL LIMIT ?)
+  SELECT type, tenant, key FROM dedupes WHERE until_at IS NOT NULL AND until_at <= ? AND ended IS NOT NULL LIMIT ? + 0)

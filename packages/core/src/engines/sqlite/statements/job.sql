@@ -119,7 +119,7 @@ UPDATE schedules SET due_at = ? WHERE waits_for = ? AND (due_at IS NULL OR due_a
 SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, serial, percent
 FROM jobs INDEXED BY jobs_waiting
 WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type = ? AND due_at <= ?
-ORDER BY due_at, seq LIMIT ?
+ORDER BY due_at, seq LIMIT ? + 0
 
 -- name: nextDue
 SELECT min(due_at) AS at FROM jobs INDEXED BY jobs_waiting
@@ -132,7 +132,7 @@ WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type > ? ORDER BY
 
 -- name: overdue
 SELECT seq FROM jobs INDEXED BY jobs_deadline
-WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < ? ORDER BY expire_at LIMIT ?
+WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < ? ORDER BY expire_at LIMIT ? + 0
 
 -- name: nextDeadline
 SELECT min(expire_at) AS at FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL

@@ -4,7 +4,7 @@ WHERE id = :id AND fence = :fence AND status = 'RUNNING'
 RETURNING cancel_requested_at
 
 -- name: over
-SELECT seq FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND lease_until <= ? ORDER BY lease_until LIMIT ?
+SELECT seq FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND lease_until <= ? ORDER BY lease_until LIMIT ? + 0
 
 -- The attempt keeps its node and its beginning: the reaper settles it, it does not run it.
 -- name: takeOver

@@ -13,4 +13,4 @@ UPDATE locks SET until = ? WHERE name = ? AND fence = ?
 DELETE FROM locks WHERE name = ? AND fence = ?
 
 -- name: prune
-DELETE FROM locks WHERE name IN (SELECT name FROM locks WHERE until < ? LIMIT ?)
+DELETE FROM locks WHERE name IN (SELECT name FROM locks WHERE until < ? LIMIT ? + 0)

@@ -2,7 +2,7 @@
 SELECT kind, key, value, version, updated_at AS updatedAt FROM records WHERE kind = ? AND key = ?
 
 -- name: list
-SELECT kind, key, value, version, updated_at AS updatedAt FROM records WHERE kind = ? AND key > ? ORDER BY key LIMIT ?
+SELECT kind, key, value, version, updated_at AS updatedAt FROM records WHERE kind = ? AND key > ? ORDER BY key LIMIT ? + 0
 
 -- Versions go on from an earlier life of the key as far as the caller can tell: they never repeat within one.
 -- name: put

@@ -16,4 +16,4 @@ INSERT INTO logs (job_id, n, attempt, line, at, level, message) VALUES (?, ?, ?,
 DELETE FROM logs WHERE job_id = ? AND n <= ?
 
 -- name: lines
-SELECT n, attempt, at, level, message FROM logs WHERE job_id = ? AND n > ? ORDER BY n LIMIT ?
+SELECT n, attempt, at, level, message FROM logs WHERE job_id = ? AND n > ? ORDER BY n LIMIT ? + 0

@@ -23,7 +23,7 @@ DELETE FROM schedules WHERE id = ?
 -- name: due
 SELECT * FROM schedules INDEXED BY schedules_due
 WHERE due_at IS NOT NULL AND due_at <= :now AND (lease_until IS NULL OR lease_until <= :steady)
-ORDER BY due_at LIMIT :limit
+ORDER BY due_at LIMIT :limit + 0
 
 -- name: byToken
 SELECT * FROM schedules INDEXED BY schedules_token WHERE token IS NOT NULL AND token = ?
@@ -74,8 +74,8 @@ UPDATE slots SET to_at = ?, count = ? WHERE schedule_id = ? AND generation = ? A
 
 -- name: slots
 SELECT generation, from_at, to_at, count, decision, reason, node, job_id, decided_at FROM slots
-WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, from_at DESC LIMIT ?
+WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, from_at DESC LIMIT ? + 0
 
 -- name: pruneSlots
 DELETE FROM slots WHERE (schedule_id, generation, from_at) IN (
-  SELECT schedule_id, generation, from_at FROM slots WHERE decided_at < ? LIMIT ?)
+  SELECT schedule_id, generation, from_at FROM slots WHERE decided_at < ? LIMIT ? + 0)

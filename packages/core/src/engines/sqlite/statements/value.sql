@@ -13,7 +13,7 @@ UPDATE expirings SET expires_at = ? WHERE name = ? AND key = ?
 DELETE FROM expirings WHERE name = ? AND key = ?
 
 -- name: prune
-DELETE FROM expirings WHERE (name, key) IN (SELECT name, key FROM expirings WHERE expires_at <= ? LIMIT ?)
+DELETE FROM expirings WHERE (name, key) IN (SELECT name, key FROM expirings WHERE expires_at <= ? LIMIT ? + 0)
 
 -- name: remembered
 SELECT value, until_at FROM journal WHERE scope = ? AND key = ?
@@ -24,4 +24,4 @@ ON CONFLICT (scope, key) DO UPDATE SET value = excluded.value, until_at = exclud
 
 -- name: pruneJournal
 DELETE FROM journal WHERE (scope, key) IN (
-  SELECT scope, key FROM journal WHERE until_at IS NOT NULL AND until_at <= ? LIMIT ?)
+  SELECT scope, key FROM journal WHERE until_at IS NOT NULL AND until_at <= ? LIMIT ? + 0)

@@ -147,9 +147,10 @@ export function claimSchedules(work: Work, input: ClaimSchedulesInput): Omit<Cla
             .map((id) => work.get<ScheduleRow>(statements.schedule.read, id))
             .filter((row) => row !== undefined);
   const schedules: ClaimedSchedule[] = [];
+  let nextFence = again.length > 0 || wanted.length === 0 ? 0 : work.fences(wanted.length);
   for (const row of wanted) {
-    const fence = again.length > 0 ? row.fence : lease(work, row, input);
-    if (fence !== null) schedules.push(toClaimed(work, row, fence));
+    const fence = again.length > 0 ? row.fence : nextFence++;
+    if (again.length > 0 || lease(work, row, fence, input)) schedules.push(toClaimed(work, row, fence));
   }
   return {
     schedules,
@@ -168,8 +169,12 @@ function nextDueAt(work: Work, token: string): number | null {
   return Math.min(free ?? Number.POSITIVE_INFINITY, now + (leased - steady));
 }
 
-function lease(work: Work, row: ScheduleRow, { token, node, leaseMs }: ClaimSchedulesInput): number | null {
-  const fence = work.fences(1);
+function lease(
+  work: Work,
+  row: ScheduleRow,
+  fence: number,
+  { token, node, leaseMs }: ClaimSchedulesInput,
+): boolean {
   const { steady } = work;
   const taken = work.run(statements.schedule.lease, {
     id: row.id,
@@ -179,8 +184,11 @@ function lease(work: Work, row: ScheduleRow, { token, node, leaseMs }: ClaimSche
     node,
     steady,
   });
-  return taken === 1 ? fence : null;
+  return taken === 1;
 }
+
+// As many as the statement takes.
+const activeCountMax = 10;
 
 function toClaimed(work: Work, row: ScheduleRow, fence: number): ClaimedSchedule {
   const active = work
@@ -202,7 +210,11 @@ function toClaimed(work: Work, row: ScheduleRow, fence: number): ClaimedSchedule
         cancelRequestedAt: run.cancel_requested_at,
       }),
     );
-  const { count } = work.get<{ count: number }>(statements.schedule.activeCount, row.id) as { count: number };
+  // Fewer than the page holds are all there are.
+  const count =
+    active.length < activeCountMax
+      ? active.length
+      : (work.get<{ count: number }>(statements.schedule.activeCount, row.id) as { count: number }).count;
   const ended =
     row.waits_for === null
       ? undefined
@@ -220,7 +232,9 @@ export function fire(work: Work, input: FireInput): Omit<FireReply, 'now'> {
   const groups = input.groups.map((group): 'fired' | 'conflict' => {
     const row = work.get<ScheduleRow>(statements.schedule.read, group.scheduleId);
     if (row === undefined || row.version !== group.version || row.fence !== group.fence) return 'conflict';
-    work.attempt(() => fireGroup(work, row, group, input.node));
+    // A lone group cannot be half done: its failure is the transaction's.
+    if (input.groups.length === 1) fireGroup(work, row, group, input.node);
+    else work.attempt(() => fireGroup(work, row, group, input.node));
     return 'fired';
   });
   return { groups };
@@ -263,16 +277,19 @@ function isOver(work: Work, waitsFor: string | null): boolean {
 
 /** Writes a ledger row, or lengthens the newest one when the decision is the same and no job stands between. */
 function addSlot(work: Work, scheduleId: string, generation: number, slot: SlotRow): void {
-  const last = work.get<{
-    from_at: number;
-    count: number | null;
-    decision: string;
-    reason: string | null;
-    job_id: string | null;
-  }>(statements.schedule.lastSlot, scheduleId, generation);
+  // A slot with a job stands alone, so nobody has to look.
+  const last =
+    slot.jobId !== null
+      ? undefined
+      : work.get<{
+          from_at: number;
+          count: number | null;
+          decision: string;
+          reason: string | null;
+          job_id: string | null;
+        }>(statements.schedule.lastSlot, scheduleId, generation);
   const isSameRun =
     last !== undefined &&
-    slot.jobId === null &&
     last.job_id === null &&
     last.decision === slot.decision &&
     last.reason === slot.reason &&
