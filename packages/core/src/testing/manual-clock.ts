@@ -9,6 +9,11 @@ export interface ManualClock extends Clock {
   advance(ms: number): Promise<void>;
   /** Steps the wall clock, forward or back, without letting time pass: no timer fires. */
   step(ms: number): void;
+  /**
+   * Goes on by this long at once, as a machine that was asleep does: no timer fires on the way, and those whose time has come fire with the
+   * next `advance`, at the new instant.
+   */
+  jump(ms: number): void;
   /** Lets work that waits for promises, messages or I/O go on until it rests, without letting time pass. */
   settle(): Promise<void>;
   /** Timers and sleeps that wait. */
@@ -73,6 +78,9 @@ export function createManualClock(
     },
     step(ms) {
       wallOffset += ms;
+    },
+    jump(ms) {
+      elapsed += ms;
     },
     settle,
     pendingCount: () => pending.size,

@@ -2,11 +2,12 @@ import { systemClock, type Timer } from '../clock.ts';
 import { currentJob } from '../current-job.ts';
 import { Duly, insideOf } from '../duly.ts';
 import { type Duration, parseDuration } from '../duration.ts';
-import type { JobError } from '../engine.ts';
+import type { EngineVerb, JobError } from '../engine.ts';
 import { dulyError } from '../errors.ts';
 import { formatInstant, parseInstant } from '../instant.ts';
 import type { JobStatus } from '../job.ts';
 import { quietLogger } from '../logger.ts';
+import type { DulyNode } from '../node.ts';
 import type { DulyOptions, StopOptions } from '../options.ts';
 import { seededRandom } from '../random.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
@@ -117,6 +118,15 @@ export class TestDuly extends Duly {
     return this.#inTurn(() => this.#mover.move(0));
   }
 
+  /**
+   * Lets this much time pass while nobody is there: nothing is decided, started or renewed, as if every node were down. What each
+   * policy makes of it is seen with the next `advance` or `runDue`.
+   */
+  async outage(duration: Duration): Promise<void> {
+    const ms = parseDuration(duration, 'duration');
+    await this.#inTurn(() => this.#mover.skip(ms));
+  }
+
   /** Stops. A handler that does not end by itself is given up after the drain limit, in virtual time. */
   override async stop(options?: StopOptions): Promise<void> {
     this.#isStopped = true;
@@ -155,6 +165,30 @@ export function createTestDuly(options?: TestDulyOptions): TestDuly {
   return new TestDuly(options);
 }
 
+// What these do ends no lease and sets no start deadline: attempts that run are known, and jobs of schedules are followed by name.
+const quietVerbs = new Set<EngineVerb>([
+  'exchange',
+  'claimSchedules',
+  'fire',
+  'heartbeat',
+  'report',
+  'remember',
+  'reap',
+  'prune',
+  'nodes',
+  'schedules',
+  'slots',
+  'get',
+  'list',
+  'logs',
+  'counts',
+  'stats',
+  'changes',
+  'audit',
+]);
+// Virtual time that passes before the store forgets what is past its time: a long move must not fill the memory.
+const tendEveryMs = 86_400_000;
+
 /** Moves virtual time and waits, in real time, for the work that each instant sets off. */
 class Mover {
   /** The clock of the Duly itself. */
@@ -169,10 +203,16 @@ class Mover {
   #activityCount = 0;
   #onActivity: () => void = () => {};
   #reapTimer: Timer | null = null;
+  /** Something happened that may have set a lease or a start deadline. */
+  #mustReap = true;
+  /** Jobs that schedules made and that have not started. */
+  readonly #unstarted = new Set<string>();
+  #tendedAt: number;
   #isOver = false;
 
   constructor(startAt: number, patienceMs: number) {
     this.#patienceMs = patienceMs;
+    this.#tendedAt = startAt;
     this.inner = createManualClock(startAt, { settle: () => this.#settle() });
     this.outer = {
       ...this.inner,
@@ -195,10 +235,17 @@ class Mover {
 
   watch(duly: Duly): void {
     this.#duly = duly;
-    duly.on('call', () => this.#active());
+    duly.on('call', ({ verb }) => {
+      if (!quietVerbs.has(verb)) this.#mustReap = true;
+      this.#active();
+    });
+    duly.on('schedule.fired', ({ jobs }) => {
+      for (const id of jobs) this.#unstarted.add(id);
+    });
     duly.on('job.progress', () => this.#active());
     duly.on('job.started', ({ id, attempt }) => {
       this.#running.set(`${id}/${attempt}`, { at: new Date(this.inner.now()), isSilent: false });
+      this.#unstarted.delete(id);
       this.#active();
     });
     duly.on('job.settled', ({ id, type, attempt, status, error, result }) => {
@@ -227,6 +274,11 @@ class Mover {
       await node?.tend();
     }
     return this.#ran;
+  }
+
+  async skip(ms: number): Promise<Ran[]> {
+    this.inner.jump(ms);
+    return [];
   }
 
   async stop(stopping: Promise<void>): Promise<void> {
@@ -278,14 +330,31 @@ class Mover {
   async #settle(): Promise<void> {
     if (this.#isOver) return turns();
     await this.#rest();
-    const inside = insideOf(this.#duly as Duly);
-    const nextAt = (await inside.node?.reap()) ?? null;
-    await inside.jobs.lookAtWaited();
+    const { node, jobs } = insideOf(this.#duly as Duly);
+    // A year of minutes is half a million instants, and at most of them there is nothing to reap: what was made has run.
+    if (this.#mustReap || this.#unstarted.size > 0 || this.#running.size > 0) await this.#reap(node);
+    const before = this.#activityCount;
+    await jobs.lookAtWaited();
+    if (this.#activityCount !== before) await this.#rest();
+    const now = this.inner.now();
+    if (now - this.#tendedAt < tendEveryMs) return;
+    this.#tendedAt = now;
+    await node?.tend();
+  }
+
+  async #reap(node: DulyNode | null): Promise<void> {
+    this.#mustReap = false;
+    this.#unstarted.clear();
+    const nextAt = (await node?.reap()) ?? null;
     // What was reaped may have set work off.
     await this.#rest();
     this.#reapTimer?.cancel();
     this.#reapTimer =
-      nextAt === null ? null : this.inner.after(Math.max(1, nextAt - this.inner.now()), () => {});
+      nextAt === null
+        ? null
+        : this.inner.after(Math.max(1, nextAt - this.inner.now()), () => {
+            this.#mustReap = true;
+          });
   }
 
   async #rest(): Promise<void> {
