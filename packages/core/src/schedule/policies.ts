@@ -263,7 +263,7 @@ function refuseContradictions(written: SchedulePolicies, resolved: ResolvedPolic
   if (pauseAfterFailures !== null && flagAfterFailures !== null && flagAfterFailures > pauseAfterFailures) {
     conflict(
       ['flagAfterFailures', 'pauseAfterFailures'],
-      `The schedule would be paused after ${pauseAfterFailures} failures, before "flagAfterFailures" comes to ${flagAfterFailures}`,
+      `"pauseAfterFailures: ${pauseAfterFailures}" pauses the schedule before "flagAfterFailures: ${flagAfterFailures}" could flag it`,
       'Flag earlier than you pause.',
     );
   }
