@@ -1,5 +1,6 @@
 import { readOptions, refuseOption } from '../option-reader.ts';
 import { daySeconds, firstDayOfMonth, monthOfDay, parseDay } from './civil.ts';
+import { hasBit, type SixtyBits } from './cron-fields.ts';
 import { type CronTimes, createCronTimes, type TimesOfDay } from './cron-next.ts';
 import { parseCron } from './cron-parse.ts';
 import { createRruleDays } from './rrule.ts';
@@ -22,23 +23,24 @@ interface Calendar {
 
 /** What a cron covers of a day. */
 interface PartOfDay {
-  coversTime(timeOfDay: number): boolean;
-  /** How much of the minute that begins at this time. */
-  minuteAt(timeOfDay: number): 'none' | 'some' | 'all';
+  /** The seconds that it covers of the minute that begins at this time. */
+  secondsAt(minuteStart: number): SixtyBits;
 }
 
 /** All that a rule leaves out. */
 export interface Excludes {
-  /** What it does to a day: 0 nothing, -1 all of it is left out, else a mark of what is, for `coversTime`. */
+  /** What it does to a day: 0 nothing, -1 all of it is left out, else a mark of what is, for the questions below. */
   stateOf(day: number): number;
-  /** Whether a time of a day with this mark is left out. */
-  coversTime(state: number, timeOfDay: number): boolean;
   /** The first day, not before this one, that is not left out whole; `Infinity` if there is none in five centuries. */
   nextOpenDay(day: number): number;
   /** The last day, not after this one, that is not left out whole; `-Infinity` if there is none in five centuries. */
   previousOpenDay(day: number): number;
-  /** How much of a minute is left out, on a day with this mark. */
-  minuteAt(state: number, timeOfDay: number): 'none' | 'some' | 'all';
+  /** The first time of a day with this mark, not before this one, that is not left out; 86,400 if there is none. */
+  nextOpenTime(state: number, timeOfDay: number): number;
+  /** The last time of a day with this mark, not after this one, that is not left out; -1 if there is none. */
+  previousOpenTime(state: number, timeOfDay: number): number;
+  /** The seconds that are left out of the minute that begins at this time, on a day with this mark. */
+  secondsAt(state: number, minuteStart: number): SixtyBits;
 }
 
 /** A rule may leave out this many calendars, and that many of them may be crons that cover only parts of a day. */
@@ -151,7 +153,7 @@ export function createExcludes(specs: readonly ExcludeSpec[]): Excludes | null {
     wholeDays = whole.reduce((mask, one) => mask | one.daysOfMonth(month), 0);
     partDays = parts.map((one) => one.daysOfMonth(month));
   };
-  return {
+  const excludes: Excludes = {
     stateOf(day) {
       enterMonthOf(day);
       const index = day - monthStart;
@@ -180,23 +182,37 @@ export function createExcludes(specs: readonly ExcludeSpec[]): Excludes | null {
       }
       return Number.NEGATIVE_INFINITY;
     },
-    coversTime(state, timeOfDay) {
-      for (let part = 0; part < parts.length; part++) {
-        if ((state >>> part) & 1 && (parts[part] as Calendar).part?.coversTime(timeOfDay)) return true;
-      }
-      return false;
-    },
-    minuteAt(state, timeOfDay) {
-      let most: 'none' | 'some' | 'all' = 'none';
+    secondsAt(state, minuteStart) {
+      let low = 0;
+      let high = 0;
       for (let part = 0; part < parts.length; part++) {
         if (((state >>> part) & 1) === 0) continue;
-        const covered = (parts[part] as Calendar).part?.minuteAt(timeOfDay) ?? 'all';
-        if (covered === 'all') return 'all';
-        if (covered === 'some') most = 'some';
+        const seconds = (parts[part] as Calendar).part?.secondsAt(minuteStart) ?? allSeconds;
+        low |= seconds.low;
+        high |= seconds.high;
       }
-      return most;
+      return { low, high };
+    },
+    nextOpenTime(state, timeOfDay) {
+      for (let time = timeOfDay; time < daySeconds; ) {
+        const minuteStart = time - (time % 60);
+        const seconds = excludes.secondsAt(state, minuteStart);
+        while (time < minuteStart + 60 && hasBit(seconds, time - minuteStart)) time++;
+        if (time < minuteStart + 60) return time;
+      }
+      return daySeconds;
+    },
+    previousOpenTime(state, timeOfDay) {
+      for (let time = timeOfDay; time >= 0; ) {
+        const minuteStart = time - (time % 60);
+        const seconds = excludes.secondsAt(state, minuteStart);
+        while (time >= minuteStart && hasBit(seconds, time - minuteStart)) time--;
+        if (time >= minuteStart) return time;
+      }
+      return -1;
     },
   };
+  return excludes;
 }
 
 function createCalendar(spec: ExcludeSpec): Calendar {
@@ -235,20 +251,20 @@ function createCronCalendar(cron: string): Calendar {
   // Without a field for seconds it names second 0 and means the minute.
   const isWhole = times.count === (fields.hasSeconds ? daySeconds : daySeconds / 60);
   if (isWhole) return { daysOfMonth, part: null };
-  const coversMinutes =
-    !fields.hasSeconds || (fields.seconds.low === -1 && fields.seconds.high === 0x0fff_ffff);
+  const covered = fields.hasSeconds ? fields.seconds : allSeconds;
   return {
     daysOfMonth,
     part: {
-      coversTime: (time) => times.has(fields.hasSeconds ? time : time - (time % 60)),
-      minuteAt: (time) => {
-        const next = times.next(time);
-        if (next === -1 || next >= time + 60) return 'none';
-        return coversMinutes ? 'all' : 'some';
+      secondsAt: (minuteStart) => {
+        const next = times.next(minuteStart);
+        return next === -1 || next >= minuteStart + 60 ? noSeconds : covered;
       },
     },
   };
 }
+
+const allSeconds: SixtyBits = { low: -1, high: 0x0fff_ffff };
+const noSeconds: SixtyBits = { low: 0, high: 0 };
 
 // A rule of which more named days than this in a row (a century and more) are left out whole has no slot that anybody waits for.
 const dayCountMax = 40_000;
@@ -328,19 +344,19 @@ export function excludeFromCron(cron: CronTimes, excludes: Excludes): WallTimes 
   };
 }
 
-/** The times of a cron that are not left out on a day with this mark: minute by minute, and by seconds only where it must. */
+/** The times of a cron that are not left out on a day with this mark: minute by minute. */
 function listRemaining(times: TimesOfDay, excludes: Excludes, state: number): Int32Array {
   const list = new Int32Array(times.count);
   let count = 0;
   let time = times.first;
   while (time !== -1) {
-    const minute = time - (time % 60);
-    const covered = excludes.minuteAt(state, minute);
-    if (covered !== 'all') {
-      for (; time !== -1 && time < minute + 60; time = times.next(time + 1)) {
-        if (covered === 'none' || !excludes.coversTime(state, time)) list[count++] = time;
-      }
-    } else time = times.next(minute + 60);
+    const minuteStart = time - (time % 60);
+    const seconds = excludes.secondsAt(state, minuteStart);
+    const isAll = seconds.low === allSeconds.low && seconds.high === allSeconds.high;
+    if (isAll) time = times.next(minuteStart + 60);
+    for (; time !== -1 && time < minuteStart + 60; time = times.next(time + 1)) {
+      if (!hasBit(seconds, time - minuteStart)) list[count++] = time;
+    }
   }
   return list.slice(0, count);
 }
@@ -359,26 +375,15 @@ function rankIn(list: Int32Array, time: number): number {
 
 /** Any wall times without what is left out, asking for one after the other; gives up after `tryCount` in a row. */
 export function excludeFromWallTimes(wallTimes: WallTimes, excludes: Excludes, tryCount: number): WallTimes {
-  const stateAt = (wall: number): { day: number; isOut: boolean; isWhole: boolean } => {
-    const day = Math.floor(wall / daySeconds);
-    const state = excludes.stateOf(day);
-    const isWhole = state === -1;
-    return {
-      day,
-      isWhole,
-      isOut: isWhole || (state !== 0 && excludes.coversTime(state, wall - day * daySeconds)),
-    };
-  };
   return {
     next(from) {
       let wall = from;
       for (let tried = 0; tried < tryCount; tried++) {
         wall = wallTimes.next(wall);
         if (wall === Number.POSITIVE_INFINITY) return wall;
-        const { day, isOut, isWhole } = stateAt(wall);
-        if (!isOut) return wall;
-        wall = isWhole ? excludes.nextOpenDay(day + 1) * daySeconds : wall + 1;
-        if (wall === Number.POSITIVE_INFINITY) return wall;
+        const openWall = nextOpenWall(excludes, wall);
+        if (openWall === wall || openWall === Number.POSITIVE_INFINITY) return openWall;
+        wall = openWall;
       }
       return Number.POSITIVE_INFINITY;
     },
@@ -387,15 +392,32 @@ export function excludeFromWallTimes(wallTimes: WallTimes, excludes: Excludes, t
       for (let tried = 0; tried < tryCount; tried++) {
         wall = wallTimes.previous(wall);
         if (wall === Number.NEGATIVE_INFINITY) return wall;
-        const { day, isOut, isWhole } = stateAt(wall);
-        if (!isOut) return wall;
-        wall = isWhole ? (excludes.previousOpenDay(day - 1) + 1) * daySeconds - 1 : wall - 1;
-        if (wall === Number.NEGATIVE_INFINITY) return wall;
+        const openWall = previousOpenWall(excludes, wall);
+        if (openWall === wall || openWall === Number.NEGATIVE_INFINITY) return openWall;
+        wall = openWall;
       }
       return Number.NEGATIVE_INFINITY;
     },
     count: () => null,
   };
+}
+
+/** The wall time itself if it is not left out, else one after it before which everything is. */
+export function nextOpenWall(excludes: Excludes, wall: number): number {
+  const day = Math.floor(wall / daySeconds);
+  const state = excludes.stateOf(day);
+  if (state === 0) return wall;
+  if (state === -1) return excludes.nextOpenDay(day + 1) * daySeconds;
+  return day * daySeconds + excludes.nextOpenTime(state, wall - day * daySeconds);
+}
+
+/** The wall time itself if it is not left out, else one before it after which everything is. */
+export function previousOpenWall(excludes: Excludes, wall: number): number {
+  const day = Math.floor(wall / daySeconds);
+  const state = excludes.stateOf(day);
+  if (state === 0) return wall;
+  if (state === -1) return excludes.previousOpenDay(day - 1) * daySeconds + daySeconds - 1;
+  return day * daySeconds + excludes.previousOpenTime(state, wall - day * daySeconds);
 }
 
 function refuse(field: string, value: unknown, expected: string, hint?: string): never {

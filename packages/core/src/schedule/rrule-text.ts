@@ -43,8 +43,9 @@ export interface RruleText {
 
 const textLengthMax = 20_000;
 const dateCountMax = 1_000;
-/** The COUNT of a rule is found by counting, so it has a limit. */
-export const rruleCountMax = 10_000;
+// The end of a rule with COUNT is found by counting, which the library does slower for hours and less.
+const countMax = 10_000;
+const fineCountMax = 1_000;
 
 const weekdays = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'];
 
@@ -59,7 +60,7 @@ const numberParts: Record<string, { max: number; canCountBack: boolean; min: num
   BYMONTH: { min: 1, max: 12, canCountBack: false },
   BYSETPOS: { min: 1, max: 366, canCountBack: true },
   INTERVAL: { min: 1, max: 10_000, canCountBack: false },
-  COUNT: { min: 1, max: rruleCountMax, canCountBack: false },
+  COUNT: { min: 1, max: countMax, canCountBack: false },
 };
 const partNames = ['FREQ', 'UNTIL', 'BYDAY', 'WKST', ...Object.keys(numberParts)];
 const propertyNames = ['RRULE', 'DTSTART', 'RDATE', 'EXDATE'];
@@ -219,10 +220,17 @@ function checkPart(name: string, value: string, frequency: RruleFrequency): void
   } else if (name === 'WKST' && !weekdays.includes(value))
     refuse(name, value, `to be one of ${weekdays.join(', ')}`);
   // What RFC 5545 forbids, since it has no meaning.
-  const isFine = ['HOURLY', 'MINUTELY', 'SECONDLY', 'YEARLY'].includes(frequency);
+  const isFine = isHourlyOrFiner(frequency) || frequency === 'YEARLY';
+  if (name === 'COUNT' && isHourlyOrFiner(frequency) && Number(value) > fineCountMax) {
+    refuse(name, value, `to be at most ${fineCountMax} beside FREQ=${frequency}`, 'Give an UNTIL instead.');
+  }
   if (name === 'BYWEEKNO' && frequency !== 'YEARLY') refuse(name, value, 'to stand beside FREQ=YEARLY only');
   if (name === 'BYYEARDAY' && !isFine) refuse(name, value, `not to stand beside FREQ=${frequency}`);
   if (name === 'BYMONTHDAY' && frequency === 'WEEKLY') refuse(name, value, 'not to stand beside FREQ=WEEKLY');
+}
+
+function isHourlyOrFiner(frequency: RruleFrequency): boolean {
+  return rruleFrequencies.indexOf(frequency) > rruleFrequencies.indexOf('DAILY');
 }
 
 function checkNumber(

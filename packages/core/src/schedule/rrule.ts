@@ -46,27 +46,34 @@ export function isWallRule({ frequency }: RruleText): boolean {
   return rruleFrequencies.indexOf(frequency) <= rruleFrequencies.indexOf('DAILY');
 }
 
-// How many periods without a match the library passes over before it gives up: enough for a 29 February to come back to its
-// weekday, which takes up to 40 years around a century that is no leap year. Giving up takes some 50 ms.
-const periodCountMax: Record<RruleFrequency, number> = {
-  YEARLY: 100,
+// How many steps without a match the library takes before it gives up. A step of a DAILY rule is a day, and a 29 February comes back to
+// its weekday after up to 40 years; of finer rules the library passes over days that cannot match, so they need fewer. Giving up takes
+// some 10 ms, for a DAILY rule some 100 ms.
+const stepCountMax: Record<RruleFrequency, number> = {
+  YEARLY: 500,
   MONTHLY: 1_000,
   WEEKLY: 2_500,
   DAILY: 15_000,
-  HOURLY: 10_000,
-  MINUTELY: 10_000,
-  SECONDLY: 10_000,
+  HOURLY: 1_000,
+  MINUTELY: 1_000,
+  SECONDLY: 1_000,
 };
 
 /** A recurrence on a clock that is never changed: the library is told that it is UTC. Seconds in and out, infinities for none. */
 class Recurring {
   readonly #recurrence: Recurrence;
+  // The last answers, which hold from what was asked up to what was found. Without them a rule that is searched span by span of a zone
+  // would find the same far match, or nothing, hundreds of times.
+  #nextFrom = Number.POSITIVE_INFINITY;
+  #next = Number.NEGATIVE_INFINITY;
+  #previousTo = Number.NEGATIVE_INFINITY;
+  #previous = Number.POSITIVE_INFINITY;
 
   constructor({ pattern, frequency }: RruleText, startWall: number) {
     const { RRuleTemporal } = loadLibrary();
     const rruleString = `DTSTART:${formatCompact(startWall)}Z\nRRULE:${pattern}`;
     try {
-      this.#recurrence = new RRuleTemporal({ rruleString, maxIterations: periodCountMax[frequency] });
+      this.#recurrence = new RRuleTemporal({ rruleString, maxIterations: stepCountMax[frequency] });
     } catch (error) {
       throw dulyError('invalid_rrule', {
         message: `The recurrence rule cannot be used: ${error instanceof Error ? error.message : 'unknown reason'}.`,
@@ -78,13 +85,21 @@ class Recurring {
 
   next(wall: number): number {
     if (wall > wallMax) return Number.POSITIVE_INFINITY;
-    const found = this.#ask(() => this.#recurrence.next(new Date(wall * 1_000), true));
-    return found ?? Number.POSITIVE_INFINITY;
+    if (wall < this.#nextFrom || wall > this.#next) {
+      const found = this.#ask(() => this.#recurrence.next(new Date(wall * 1_000), true));
+      this.#nextFrom = wall;
+      this.#next = found ?? Number.POSITIVE_INFINITY;
+    }
+    return this.#next;
   }
 
   previous(wall: number): number {
-    const found = this.#ask(() => this.#recurrence.previous(new Date(wall * 1_000), true));
-    return found ?? Number.NEGATIVE_INFINITY;
+    if (wall > this.#previousTo || wall < this.#previous) {
+      const found = this.#ask(() => this.#recurrence.previous(new Date(wall * 1_000), true));
+      this.#previousTo = wall;
+      this.#previous = found ?? Number.NEGATIVE_INFINITY;
+    }
+    return this.#previous;
   }
 
   #ask(question: () => { epochMilliseconds: number } | null): number | null {
@@ -181,7 +196,7 @@ function lastOf(recurring: { next(at: number): number }, start: number, count: n
 }
 
 // Spans of a zone, about half a year each, that are searched for a match of a rule finer than DAILY.
-const spanCountMax = 400;
+const spanCountMax = 2_000;
 
 /**
  * The instants of a rule that is finer than DAILY. Its interval is real time, and its parts (`BYHOUR=9`) are what the clock shows. While
@@ -239,7 +254,9 @@ export function createRruleInstants(text: RruleText, place: RrulePlace): ZonedTi
   return {
     next(from) {
       let second = nextMatch(from);
-      while (second <= last && isOut(second)) second = nextMatch(second + 1);
+      while (second <= last && second !== Number.POSITIVE_INFINITY && isOut(second)) {
+        second = nextMatch(second + 1);
+      }
       if (second > last) second = Number.POSITIVE_INFINITY;
       return Math.min(second, extra.find((one) => one >= from) ?? Number.POSITIVE_INFINITY);
     },

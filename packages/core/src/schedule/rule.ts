@@ -275,7 +275,7 @@ interface Parts {
 // Excluded slots in a row after which a rule that is asked slot by slot counts as over: some 50 ms.
 const tryCountMax = 500_000;
 // The same where each slot asks the library.
-const rruleTryCountMax = 5_000;
+const rruleTryCountMax = 20_000;
 
 function createParts({
   spec,
@@ -297,7 +297,13 @@ function createParts({
     tryCount: number,
   ): Pick<Parts, 'nominal' | 'remaining' | 'isExcluded'> => {
     if (excludes === null) return { nominal, remaining: null, isExcluded: () => false };
-    const options = { zone, excludes, tryCount, skipsDays: kind !== 'delay' };
+    const options = {
+      zone,
+      excludes,
+      tryCount,
+      stepMs: spec.rate ?? spec.delay ?? null,
+      isChain: kind === 'delay',
+    };
     const remaining = excludeInstants(nominal, options);
     return { nominal, remaining, isExcluded: (slotAt) => coversInstant(slotAt, options) };
   };

@@ -1,5 +1,5 @@
 import { daySeconds } from './civil.ts';
-import type { Excludes } from './exclude.ts';
+import { type Excludes, nextOpenWall, previousOpenWall } from './exclude.ts';
 import type { Zone } from './zone.ts';
 import type { ZonedTimes } from './zoned-times.ts';
 
@@ -26,39 +26,54 @@ export function toSlotTimes(times: ZonedTimes): SlotTimes {
 export interface ExcludeInstantsOptions {
   zone: Zone;
   excludes: Excludes;
+  /** After so many excluded slots in a row, each followed by a jump over what is excluded with it, there are no more. */
   tryCount: number;
-  /** Whether the slots of an excluded day may be passed over. Not for a delay, where each slot follows from the one before. */
-  skipsDays: boolean;
+  /** The distance of the slots, where it is always the same; null where it is not. */
+  stepMs: number | null;
+  /** Each slot follows from the one before, so a jump must keep the step: a delay. */
+  isChain: boolean;
 }
 
-/**
- * The slots that the clock of the zone does not show as excluded. Gives up after `tryCount` excluded slots in a row, where a
- * whole excluded day counts as one, and then says that there are no more.
- */
-export function excludeInstants(
-  slots: SlotTimes,
-  { zone, excludes, tryCount, skipsDays }: ExcludeInstantsOptions,
-): SlotTimes {
+/** The slots that the clock of the zone does not show as excluded. */
+export function excludeInstants(slots: SlotTimes, options: ExcludeInstantsOptions): SlotTimes {
+  const { zone, excludes, tryCount, stepMs, isChain } = options;
+  // Days that hold no open slot, by their mark and by the time of their first slot: with an even step those are all alike.
+  const emptyDays = new Set<string>();
+
   const times: SlotTimes = {
     next(at) {
       let from = at;
+      let scanned: { key: string; day: number } | null = null;
       for (let tried = 0; tried < tryCount; tried++) {
         const slotAt = slots.next(from);
         if (slotAt === Number.POSITIVE_INFINITY) return slotAt;
         const second = Math.floor(slotAt / 1_000);
-        const span = zone.spanAt(second);
-        const wall = second + span.offset;
+        const { offset, start, end } = zone.spanAt(second);
+        const wall = second + offset;
         const day = Math.floor(wall / daySeconds);
-        const state = excludes.stateOf(day);
-        if (state === 0) return slotAt;
-        if (state === -1 && skipsDays) {
-          // To the next midnight, or to the next change of the clock if that comes first; many days at once up to a day before.
-          const openDay = excludes.nextOpenDay(day + 1);
-          if (openDay === Number.POSITIVE_INFINITY) return openDay;
-          const midnight = Math.min((day + 1) * daySeconds - span.offset, span.end);
-          from = Math.max(midnight * 1_000, (openDay - 2) * daySeconds * 1_000, slotAt + 1);
-        } else if (state === -1 || excludes.coversTime(state, wall - day * daySeconds)) from = slotAt + 1;
-        else return slotAt;
+        if (scanned !== null && scanned.day !== day) {
+          emptyDays.add(scanned.key);
+          scanned = null;
+        }
+        let openWall = nextOpenWall(excludes, wall);
+        if (openWall === wall) return slotAt;
+        if (openWall === Number.POSITIVE_INFINITY) return openWall;
+
+        const dayStart = day * daySeconds - offset;
+        const isFirst = stepMs !== null && slotAt - stepMs < dayStart * 1_000;
+        if (isFirst && dayStart >= start && dayStart + daySeconds <= end) {
+          const key: string = `${excludes.stateOf(day)} ${slotAt - dayStart * 1_000}`;
+          if (emptyDays.has(key)) openWall = Math.max(openWall, (day + 1) * daySeconds);
+          else if (emptyDays.size < emptyDayCountMax) scanned = { key, day };
+        }
+        // Up to a change of the clock the wall time is right; past it, only nearly, so it is approached from a day before.
+        const openSecond = openWall - offset;
+        const jumpAt = (openSecond <= end ? openSecond : Math.max(end, openSecond - daySeconds)) * 1_000;
+        from = Math.max(jumpAt, slotAt + 1);
+        if (isChain && stepMs !== null) {
+          // A chain's next slot is one step after the instant before `from`.
+          from = slotAt + (Math.ceil((from - slotAt) / stepMs) - 1) * stepMs + 1;
+        }
       }
       return Number.POSITIVE_INFINITY;
     },
@@ -68,18 +83,14 @@ export function excludeInstants(
         const slotAt = slots.previous(to);
         if (slotAt === Number.NEGATIVE_INFINITY || slotAt < 0) return Number.NEGATIVE_INFINITY;
         const second = Math.floor(slotAt / 1_000);
-        const span = zone.spanAt(second);
-        const wall = second + span.offset;
-        const day = Math.floor(wall / daySeconds);
-        const state = excludes.stateOf(day);
-        if (state === 0) return slotAt;
-        if (state === -1) {
-          const openDay = excludes.previousOpenDay(day - 1);
-          if (openDay === Number.NEGATIVE_INFINITY) return openDay;
-          const midnight = Math.max(day * daySeconds - span.offset, span.start);
-          to = Math.min(midnight * 1_000 - 1, (openDay + 3) * daySeconds * 1_000, slotAt - 1);
-        } else if (excludes.coversTime(state, wall - day * daySeconds)) to = slotAt - 1;
-        else return slotAt;
+        const { offset, start } = zone.spanAt(second);
+        const openWall = previousOpenWall(excludes, second + offset);
+        if (openWall === second + offset) return slotAt;
+        if (openWall === Number.NEGATIVE_INFINITY) return openWall;
+        const openSecond = openWall - offset;
+        const jumpAt =
+          (openSecond >= start ? openSecond : Math.min(start - 1, openSecond + daySeconds)) * 1_000 + 999;
+        to = Math.min(jumpAt, slotAt - 1);
       }
       return Number.NEGATIVE_INFINITY;
     },
@@ -88,6 +99,9 @@ export function excludeInstants(
   return times;
 }
 
+// Few kinds of days occur for an even step that divides a day; for others each day is of its own kind.
+const emptyDayCountMax = 1_000;
+
 /** Whether the clock of the zone shows an instant as excluded. */
 export function coversInstant(
   at: number,
@@ -95,9 +109,7 @@ export function coversInstant(
 ): boolean {
   const second = Math.floor(at / 1_000);
   const wall = second + zone.spanAt(second).offset;
-  const day = Math.floor(wall / daySeconds);
-  const state = excludes.stateOf(day);
-  return state === -1 || (state !== 0 && excludes.coversTime(state, wall - day * daySeconds));
+  return nextOpenWall(excludes, wall) !== wall;
 }
 
 // Counting one by one is for short ranges; more is left to whoever reads.

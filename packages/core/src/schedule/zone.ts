@@ -158,7 +158,8 @@ function createFixedZone(name: string, offset: number): Zone {
 // test for every zone. The last tables written out year by year, those of Morocco and Palestine, end in 2087.)
 const yearReadMax = 2_100;
 
-// The shortest time between two changes that cancel each other is 6 days 23 hours (America/Recife in 2000). A test scans for shorter.
+// The shortest time between two changes that cancel each other is 6 days 23 hours (America/Recife in 2000). A scan of every zone, day by
+// day from 1969 to 2100, found none shorter; a test repeats it for the years around now.
 const probeSeconds = 3 * daySeconds;
 
 function createIntlZone(name: string, format: Intl.DateTimeFormat): Zone {

@@ -111,6 +111,7 @@ test('what is left are the slots whose clock shows nothing excluded, forwards, b
     { cron: '15 3,9,21 * * *' },
     { cron: '0 0 12 * * 1-5' },
     { rate: '50m', anchor: 'epoch' },
+    { rate: '260s', anchor: 'epoch' },
   );
   const item = fc.oneof(
     fc.integer({ min: 1, max: 28 }).map((day) => `2027-03-${String(day).padStart(2, '0')}`),
@@ -215,6 +216,14 @@ test('an exclude that leaves one slot in years is not refused', () => {
     ],
     [{ cron: '0 9 * * *', exclude: '2020-01-01/2099-12-31' }, '2100-01-01T09:00:00Z'],
     [{ rate: '1h', anchor: 'epoch', exclude: '* * * 1-11 *' }, '2026-12-01T00:00:00Z'],
+    // Millions of slots that are left out one by one.
+    [{ rate: '2s', anchor: 'epoch', exclude: '*/2 * * 1-30 * *' }, '2026-12-31T00:00:00Z'],
+    [{ rate: '1s', anchor: 'epoch', exclude: ['* 0-22 * * *', '* * * 11 *'] }, '2026-12-01T23:00:00Z'],
+    [{ delay: '1s', exclude: '2026-11-15/2027-12-31' }, '2028-01-01T00:00:00Z'],
+    [
+      { rrule: 'FREQ=SECONDLY', startAt: '2026-01-01T00:00:00Z', exclude: '* 0-22 * * *' },
+      '2026-11-15T23:00:00Z',
+    ],
   ];
   for (const [rule, expected] of rules) {
     assert.deepEqual(

@@ -255,6 +255,7 @@ const wrong: [string, string, string, RegExp, RegExp?][] = [
   ['FREQ=DAILY;INTERVAL=1.5', 'INTERVAL', 'invalid_rrule', /1 to 10000/],
   ['FREQ=DAILY;COUNT=0', 'COUNT', 'invalid_rrule', /1 to 10000/],
   ['FREQ=DAILY;COUNT=1000000', 'COUNT', 'invalid_rrule', /1 to 10000/],
+  ['FREQ=HOURLY;COUNT=1001', 'COUNT', 'invalid_rrule', /1000/, /UNTIL/],
   ['FREQ=DAILY;COUNT=1,2', 'COUNT', 'invalid_rrule', /one value/],
   ['FREQ=DAILY;COUNT=2;UNTIL=20270101', 'UNTIL', 'invalid_rrule', /COUNT/],
   ['FREQ=DAILY;UNTIL=tomorrow', 'UNTIL', 'invalid_rrule', /20270115T090000/],
@@ -282,6 +283,25 @@ for (const [rrule, part, code, message, hint] of wrong) {
     if (hint !== undefined) assert.match(refusal.hint, hint);
   });
 }
+
+test('a rule that runs out, or comes back after centuries, is answered all the same', () => {
+  const timezone = 'America/New_York';
+  // Once for each offset of the zone it was searched span by span, which took more than a minute.
+  for (const rrule of [
+    'FREQ=HOURLY;BYYEARDAY=366;BYMONTH=2',
+    'FREQ=SECONDLY;BYYEARDAY=366;BYMONTH=2',
+    'FREQ=HOURLY;BYSETPOS=5',
+  ]) {
+    assert.equal(refusalOf({ rrule, startAt, timezone }).code, 'rule_never_fires', rrule);
+  }
+  const excepted = {
+    rrule: 'DTSTART:20270101T090000Z\nRRULE:FREQ=HOURLY;COUNT=2\nEXDATE;VALUE=DATE:20270102',
+  };
+  assert.equal(slots(excepted, '2026-01-01T00:00:00Z', 9).length, 2);
+  // In winter its even hours never show 01:00 in New York; in summer they do.
+  const summer = { rrule: 'FREQ=HOURLY;INTERVAL=2;BYHOUR=1', startAt: '2027-01-01T05:00:00Z', timezone };
+  assert.deepEqual(slots(summer, '2027-01-01T05:00:00Z', 1), ['2027-03-15T05:00:00Z']);
+});
 
 test('a rule that never fires, ends before it begins or has no start is refused', () => {
   assert.equal(refusalOf({ rrule: 'FREQ=YEARLY;BYYEARDAY=366;BYMONTH=2', startAt }).code, 'rule_never_fires');
