@@ -458,11 +458,12 @@ export class Duly {
 
   /**
    * Stops: takes no more work, lets what runs finish until the drain limit, gives the rest back unspent, and closes the store.
-   * A stopped Duly takes no more calls. A second call waits for the first.
+   * A stopped Duly takes no more calls. A second call waits for the first, and with `drain: 0` ends its waiting.
    */
   stop(options?: StopOptions): Promise<void> {
     const drainMs = resolveStop(options, this.#options);
-    this.#stopping ??= this.#stop(drainMs);
+    if (this.#stopping === null) this.#stopping = this.#stop(drainMs);
+    else if (drainMs === 0) this.#node?.hurry();
     return this.#stopping;
   }
 

@@ -14,7 +14,7 @@ export interface JobErrorJson {
 
 /** What a job waits for, as its record alone tells it. */
 export type JobWaitJson =
-  | { kind: 'time' | 'retry'; until: Instant }
+  | { kind: 'time' | 'retry'; until_at: Instant }
   | { kind: 'worker' }
   | Extract<JobWait, { kind: 'gate' }>;
 
@@ -155,7 +155,7 @@ function metadataJson({ metadata, progress }: Job): JobJson['metadata'] {
 
 function waitJson(wait: JobWait | null): JobWaitJson | null {
   if (wait === null || wait.kind === 'worker' || wait.kind === 'gate') return wait;
-  return { kind: wait.kind, until: wait.until.toISOString() };
+  return { kind: wait.kind, until_at: wait.until.toISOString() };
 }
 
 function errorJson(error: JobError | null, stack: boolean): JobErrorJson | null {

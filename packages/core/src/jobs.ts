@@ -104,7 +104,7 @@ export function createJobs(options: {
   async function record(id: string): Promise<{ job: JobRecord; now: number }> {
     const parts = await options.parts();
     const { job, now, prunedMadeAt } = await parts.get.push(readJobId(id));
-    if (job === null) throw missing(id, prunedMadeAt);
+    if (job === null) throw missing({ id }, prunedMadeAt);
     return { job, now };
   }
 
@@ -118,7 +118,7 @@ export function createJobs(options: {
     if (item.result === 'missing' || item.id === null) {
       // Asked once more by its id, for the store's instant: whether it is past its retention is not for our clock to say.
       if ('id' in target) await record(target.id);
-      throw missing(keyText(target), null);
+      throw missing(target, null);
     }
     if (item.result === 'refused') {
       throw dulyError('job_not_changeable', {
@@ -146,7 +146,7 @@ export function createJobs(options: {
       const parts = await options.parts();
       const { jobs: found } = await parts.engine.holder(target);
       const [job] = found;
-      if (job === null || job === undefined) throw missing(keyText(target), null);
+      if (job === null || job === undefined) throw missing(target, null);
       return toJob(job);
     },
 
@@ -398,7 +398,8 @@ export function readNote(note: unknown): string | null {
 }
 
 /** The error for an id that is not there: past its retention, as its time tells, or never seen. */
-function missing(asked: string, prunedMadeAt: number | null) {
+function missing(target: JobTarget, prunedMadeAt: number | null) {
+  const asked = keyText(target);
   const madeAt = jobIdAt(asked);
   // Made before a job that is gone by now, so it is gone as well, if it ever was: the id itself does not tell.
   if (madeAt !== null && prunedMadeAt !== null && madeAt <= prunedMadeAt) {
@@ -408,12 +409,14 @@ function missing(asked: string, prunedMadeAt: number | null) {
       details: { id: asked, madeAt },
     });
   }
+  const isKey = 'key' in target;
   return dulyError('job_not_found', {
-    message:
-      jobIdAt(asked) === null && !asked.startsWith('job_')
-        ? `No job was found for ${asked.slice(0, 250)}.`
-        : `No job has the id "${asked.slice(0, 250)}".`,
-    hint: 'Check the id and the store.',
+    message: isKey
+      ? `No job holds the ${asked.slice(0, 1_000)}.`
+      : `No job has the id "${asked.slice(0, 250)}".`,
+    hint: isKey
+      ? 'A key is held until its job is over, unless "for" was given. Check the key, the task, the tenant and the store.'
+      : `Check the id and the store.${asked.startsWith('job_') ? '' : ' A job\'s id begins with "job_".'}`,
     details: { id: asked.slice(0, 250) },
   });
 }

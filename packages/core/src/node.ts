@@ -52,6 +52,8 @@ export interface DulyNode extends Taker {
   tend(): Promise<void>;
   /** Stops taking work and lets what runs finish until the limit, then leaves. */
   stop(drainMs: number): Promise<void>;
+  /** Ends the waiting of `stop`: what still runs is aborted and given back now. */
+  hurry(): void;
 }
 
 /** Puts a node together. It does nothing until `start`. */
@@ -247,6 +249,7 @@ export function createNode(node: NodeOptions): DulyNode {
       closeBeats();
       await nodeBeat.leave().catch(fail('leaving'));
     },
+    hurry: () => worker?.hurry(),
   };
 }
 

@@ -6,15 +6,24 @@ const key: unique symbol = Symbol.for('duly.task-registry') as never;
 interface Registry {
   tasks: Map<string, ResolvedTask>;
   /** Resolves when the program of this thread has come to `start()`. */
-  start: PromiseWithResolvers<void>;
+  start: { promise: Promise<void>; resolve(): void };
 }
 
 type Holder = { [key]?: Registry };
 
 function registry(): Registry {
   const holder = globalThis as Holder;
-  holder[key] ??= { tasks: new Map(), start: Promise.withResolvers() };
+  holder[key] ??= { tasks: new Map(), start: createStart() };
   return holder[key];
+}
+
+// By hand: a Node that is too old for Duly also lacks Promise.withResolvers, and is to hear what it lacks from the store.
+function createStart(): Registry['start'] {
+  let resolve = (): void => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
 }
 
 /**

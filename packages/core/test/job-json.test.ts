@@ -26,7 +26,7 @@ test('a job is shown in snake case, with instants as texts and the input untouch
   assert.equal(json.progress, 0);
   assert.equal(json.due_at, job.dueAt.toISOString());
   assert.equal(json.next_attempt_at, json.due_at);
-  assert.deepEqual(json.waiting_for, { kind: 'time', until: json.due_at });
+  assert.deepEqual(json.waiting_for, { kind: 'time', until_at: json.due_at });
   assert.deepEqual(json.input, { userId: 7 });
   assert.equal(json.tenant, 'acme');
   assert.equal(json.started_at, null);

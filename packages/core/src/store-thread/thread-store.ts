@@ -15,8 +15,9 @@ export async function openThreadStore(url: string): Promise<Store> {
   const worker = new Worker(new URL('./host.ts', import.meta.url), {
     workerData: { url },
     name: 'duly-store',
-    // Flags of the application (a loader, --input-type) are not for our own code.
-    execArgv: [],
+    // Flags of the application (a loader, --input-type) are not for our own code, and that it uses something experimental
+    // (node:sqlite before Node 24.15) is not for the application's eyes.
+    execArgv: ['--disable-warning=ExperimentalWarning'],
   });
   const listeners = new Set<(hint: Hint) => void>();
   const waiting = new Map<number, Waiting>();

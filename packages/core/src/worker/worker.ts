@@ -52,6 +52,8 @@ export interface Worker {
    * left without spending an attempt. Resolves when everything is handed in; a second call answers with the first's end.
    */
   drain(options: { limitMs: number }): Promise<void>;
+  /** Ends the waiting of a drain: what still runs is aborted and given back now. */
+  hurry(): void;
   /** Attempts whose handlers run, those that were given up included. */
   runningCount(): number;
   /** Why it takes no work although it runs; null: it does. */
@@ -126,6 +128,7 @@ export function createWorker(options: WorkerOptions): Worker {
   let narrowCount = 0;
   let soloSinceElapsed: number | null = null;
   let draining: Promise<void> | null = null;
+  let isHurried = false;
   let stopHints: (() => void) | null = null;
   const watchers = new Set<() => void>();
 
@@ -433,7 +436,8 @@ export function createWorker(options: WorkerOptions): Worker {
     waitTimer?.cancel();
     const undecided = (): Attempt[] => [...running.values()].filter((attempt) => !attempt.isZombie());
     const isQuiet = (): boolean => running.size === zombieCount;
-    if (!(await until(isQuiet, limitMs))) {
+    await until(() => isQuiet() || isHurried, limitMs);
+    if (!isQuiet()) {
       for (const attempt of undecided()) attempt.abort('shutdown');
       if (!(await until(isQuiet, shutdownMomentMs))) {
         for (const attempt of undecided()) attempt.release();
@@ -481,6 +485,10 @@ export function createWorker(options: WorkerOptions): Worker {
     drain({ limitMs }) {
       draining ??= drainOnce(limitMs);
       return draining;
+    },
+    hurry() {
+      isHurried = true;
+      changed();
     },
     runningCount: () => running.size,
     notReady() {
