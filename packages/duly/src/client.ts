@@ -2,13 +2,15 @@ import { hostname, userInfo } from 'node:os';
 import { Duly, defaultStore } from '@duly/core';
 import { loadProject } from './project/load.ts';
 import type { CommonOptions, Shell } from './shell.ts';
-import { givenStore, inline, refuseMissing } from './store.ts';
+import { commandFor, givenStore, inline, refuseMissing } from './store.ts';
 
 /** What a command works with. */
 export interface Client {
   duly: Duly;
   /** The store's address. */
   store: string;
+  /** What a person is told to type to do something with this store, whole: `duly why job_… --store …`. */
+  command(words: string): string;
 }
 
 /** Who is named in the audit for what is done at a terminal. */
@@ -59,7 +61,7 @@ export async function useDuly<Value>(
   use: (client: Client) => Promise<Value>,
 ): Promise<Value> {
   try {
-    return await use({ duly, store });
+    return await use({ duly, store, command: (words) => commandFor(store, words) });
   } finally {
     await duly.stop();
   }

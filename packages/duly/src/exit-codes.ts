@@ -11,6 +11,7 @@ export const exitCodes = {
   jobFailed: 10,
   jobCancelled: 11,
   jobExpired: 12,
+  interrupted: 130,
 } as const;
 
 /** The exit code of a command that waited for a job. */

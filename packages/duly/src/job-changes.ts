@@ -26,17 +26,20 @@ export async function changeJobs(
   return exitCode;
 }
 
-/** Prints what became of a job that was asked to change; as JSON one object on each line. */
+/**
+ * Prints what became of a job that was asked to change; as JSON one object on each line, of one shape for all changes:
+ * `{ id, result, status, due_at }`. `verb` tells what the new status does not; empty: it does.
+ */
 export function printChange({ out, json }: Shell, verb: string, change: JobChange): void {
   if (json) {
     out.line(JSON.stringify(toSnakeCase(change)));
     return;
   }
   const status = out.paint(statusStyles[change.status], change.status);
-  const what = { changed: verb, asked: 'asked to stop; it may still finish', unchanged: 'was so already' }[
+  const what = { changed: verb, asked: 'asked to stop; it may still finish', unchanged: 'it was so already' }[
     change.result
   ];
   const due =
     change.status === 'SCHEDULED' && change.dueAt !== null ? ` for ${change.dueAt.toISOString()}` : '';
-  out.line(`${change.id} ${status}${due} (${what})`);
+  out.line(`${change.id} ${status}${due}${what === '' ? '' : ` (${what})`}`);
 }

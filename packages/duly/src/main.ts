@@ -1,4 +1,6 @@
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
+import { optionsOf } from './leaf.ts';
+import { redirectStdout } from './output/redirect.ts';
 import { createTerminal } from './output/terminal.ts';
 import { buildProgram } from './program.ts';
 import type { CommandRun } from './shell.ts';
@@ -6,7 +8,8 @@ import type { CommandRun } from './shell.ts';
 /** Runs the command line and answers with the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
   const out = createTerminal(process.stdout);
-  const err = createTerminal(process.stderr);
+  // A node prints what goes to stderr above its bars.
+  const err = createTerminal(process.stderr, { isRedirectable: true });
   const json = asksForJson(argv);
   let exitCode = 0;
 
@@ -19,11 +22,13 @@ export async function main(argv: readonly string[]): Promise<number> {
   const program = buildProgram((load: () => Promise<CommandRun>) => async (...call: unknown[]) => {
     // Commander hands in the arguments, then the options, then the command itself.
     const args = call.slice(0, -2);
-    const options = call.at(-2);
+    const options = optionsOf(call.at(-1) as Command);
     const [{ createShell }, run] = await Promise.all([import('./shell.ts'), load()]);
     exitCode = (await run(createShell(out, err, json), options as never, ...(args as never[]))) ?? 0;
   });
 
+  // What tasks and configs print would stand between the JSON.
+  const restore = json ? redirectStdout() : () => {};
   try {
     if (argv.length === 0) {
       out.write(program.helpInformation());
@@ -40,6 +45,8 @@ export async function main(argv: readonly string[]): Promise<number> {
       import('./usage.ts'),
     ]);
     return printError(err, error instanceof CommanderError ? usageErrorOf(error) : error, json);
+  } finally {
+    restore();
   }
 }
 

@@ -1,17 +1,13 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
-import type { CommandRun } from './shell.ts';
+import { Command } from 'commander';
+import { type ActionOf, collect, leaf, noun, withOutput, withStore } from './leaf.ts';
 import { readVersion } from './version.ts';
-
-/** Makes an action of a command that is loaded only when it is called: help and typing mistakes need none of them. */
-export type ActionOf = (load: () => Promise<CommandRun>) => (...call: unknown[]) => Promise<void>;
 
 /** The tree of commands with their arguments and options. What they do is in `commands/`. */
 export function buildProgram(action: ActionOf): Command {
-  const program = new Command('duly')
+  const program = withStore(withOutput(new Command('duly')))
     .description('Durable jobs from the command line.')
     .version(readVersion(), '-v, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
-    .exitOverride()
     .configureOutput({ outputError: () => {} })
     .configureHelp({ showGlobalOptions: false })
     .addHelpText('after', examples);
@@ -35,7 +31,7 @@ export function buildProgram(action: ActionOf): Command {
 }
 
 const examples = `
-Every command takes --store, --config and -o json; "duly <command> --help" tells the rest.
+Every command takes --store, --config and -o json, before or after its name; "duly <command> --help" tells the rest.
 
 Examples:
   duly up --demo
@@ -49,13 +45,13 @@ function addNodes(program: Command, action: ActionOf): void {
   leaf(program, 'up', 'start everything on ./duly.db: all roles, and a live line for each job')
     .option('--demo', 'run the built-in demo tasks, whatever is in this folder')
     .option('--concurrency <count>', 'attempts that run at the same time (default 20)')
-    .option('--queues <names>', 'take only from these queues, separated by commas')
+    .option('--queues <names>', 'take only from these queues (several: commas, or repeat it)', collect)
     .option('--quiet', 'no lines about jobs')
     .action(action(async () => (await import('./commands/up.ts')).up));
   leaf(program, 'worker', 'start a node that runs your tasks')
-    .option('--roles <names>', 'some of scheduler,worker,maintenance (default all)')
+    .option('--roles <names>', 'some of scheduler,worker,maintenance (default all)', collect)
     .option('--concurrency <count>', 'attempts that run at the same time (default 20)')
-    .option('--queues <names>', 'take only from these queues, separated by commas')
+    .option('--queues <names>', 'take only from these queues (several: commas, or repeat it)', collect)
     .option('--quiet', 'no lines about jobs')
     .action(action(async () => (await import('./commands/worker.ts')).worker));
   leaf(program, 'run', 'make a job: now, in a while or at an instant')
@@ -68,24 +64,24 @@ function addNodes(program: Command, action: ActionOf): void {
     .option('--tenant <name>', 'whom the work is for')
     .option('--key <key>', 'dedupe: while a job holds the key, no second one is made')
     .option('--serial <key>', 'jobs of one serial key run one at a time')
-    .option('--metadata <json or name=value>', 'your own fields, kept with the job (repeatable)', collect, [])
+    .option('--metadata <json or name=value>', 'your own fields, kept with the job (repeatable)', collect)
     .option('--watch', 'stay and show it until it ends; the exit code is its outcome')
     .action(action(async () => (await import('./commands/run.ts')).run));
 }
 
 function addJobs(program: Command, action: ActionOf): void {
-  const jobs = program.command('jobs').description('list, show, watch and change jobs');
+  const jobs = noun(program, 'jobs', 'list, show, watch and change jobs');
   leaf(jobs, 'ls', 'list jobs, newest first')
     .alias('list')
-    .option('--status <statuses>', 'only in these statuses, separated by commas')
-    .option('--type <names>', 'only of these tasks, separated by commas')
-    .option('--queue <names>', 'only in these queues, separated by commas')
+    .option('--status <statuses>', 'only in these statuses (several: commas, or repeat it)', collect)
+    .option('--type <names>', 'only of these tasks (several: commas, or repeat it)', collect)
+    .option('--queue <names>', 'only in these queues (several: commas, or repeat it)', collect)
     .option('--tenant <name>', 'only of this tenant')
     .option('--key <key>', 'only with this dedupe key')
-    .option('--input <path=value>', 'only with this value in the input (repeatable)', collect, [])
+    .option('--input <path=value>', 'only with this value in the input (repeatable)', collect)
     .option('--error <text>', 'only with this text in the error')
     .option('--since <duration or instant>', 'only made since then, like 1h or 2027-01-01T00:00:00Z')
-    .option('--limit <count>', 'how many, 1 to 1000', '20')
+    .option('--limit <count>', 'how many, 1 to 1000 (default 20)')
     .option('--cursor <cursor>', 'the next page, as the last one named it')
     .action(action(async () => (await import('./commands/jobs-ls.ts')).jobsLs));
   leaf(jobs, 'show', 'everything about one job')
@@ -126,13 +122,13 @@ function addWatch(parent: Command, action: ActionOf): void {
 }
 
 function addDead(program: Command, action: ActionOf): void {
-  const dead = program.command('dead').description('dead letters: FAILED jobs that wait for a person');
+  const dead = noun(program, 'dead', 'dead letters: FAILED jobs that wait for a person');
   leaf(dead, 'ls', 'list dead letters, newest first')
     .alias('list')
-    .option('--type <names>', 'only of these tasks, separated by commas')
+    .option('--type <names>', 'only of these tasks (several: commas, or repeat it)', collect)
     .option('--error <text>', 'only with this text in the error')
     .option('--since <duration or instant>', 'only made since then')
-    .option('--limit <count>', 'how many, 1 to 1000', '20')
+    .option('--limit <count>', 'how many, 1 to 1000 (default 20)')
     .option('--cursor <cursor>', 'the next page, as the last one named it')
     .action(action(async () => (await import('./commands/dead-ls.ts')).deadLs));
   for (const [verb, description] of [
@@ -142,10 +138,10 @@ function addDead(program: Command, action: ActionOf): void {
     leaf(dead, verb, description)
       .argument('[ids...]')
       .option('--all', 'all of them')
-      .option('--type <names>', 'all of these tasks, separated by commas')
+      .option('--type <names>', 'all of these tasks (several: commas, or repeat it)', collect)
       .option('--error <text>', 'all with this text in the error')
       .option('--dry-run', 'only count')
-      .option('--yes', 'do not ask')
+      .option('--yes', 'do not ask; needed with --all, --type and --error where nobody can answer')
       .option('--note <text>', 'why; kept in the audit')
       .action(
         action(async () => {
@@ -157,8 +153,8 @@ function addDead(program: Command, action: ActionOf): void {
 }
 
 function addPauses(program: Command, action: ActionOf): void {
-  const pause = program.command('pause').description('stop starting jobs; they are still accepted');
-  const resume = program.command('resume').description('end a pause');
+  const pause = noun(program, 'pause', 'stop starting jobs; they are still accepted');
+  const resume = noun(program, 'resume', 'end a pause');
   for (const [scope, what] of [
     ['queue', 'one queue'],
     ['task', 'one task'],
@@ -191,31 +187,4 @@ function addStore(program: Command, action: ActionOf): void {
   leaf(program, 'migrate', 'make the store, or bring its schema up to this version').action(
     action(async () => (await import('./commands/migrate.ts')).migrate),
   );
-}
-
-function leaf(parent: Command, name: string, description: string): Command {
-  return parent
-    .command(name)
-    .description(description)
-    .addOption(
-      new Option('-o, --output <format>', 'table or json')
-        .default('table')
-        .argParser(wordOf('table', 'json')),
-    )
-    .option('--store <url>', 'the store (default: $DULY_STORE, then the config, then sqlite:./duly.db)')
-    .option('--config <file>', 'the config (default: duly.config.ts, .js or .mjs in this folder)');
-}
-
-function wordOf(...words: string[]): (value: string) => string {
-  return (value) => {
-    if (words.includes(value)) return value;
-    const near = words.find((word) => word.startsWith(value.charAt(0).toLowerCase()));
-    throw new InvalidArgumentError(
-      `Allowed are ${words.join(' and ')}.${near === undefined ? '' : `\n(Did you mean ${near}?)`}`,
-    );
-  };
-}
-
-function collect(value: string, before: string[]): string[] {
-  return [...before, value];
 }

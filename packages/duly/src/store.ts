@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, type Stats, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { DulyError, defaultStore, parseStoreAddress } from '@duly/core';
 import { invocation } from './invocation.ts';
 
@@ -11,25 +11,63 @@ export function givenStore(option: string | undefined): string | undefined {
 
 /** Refuses a store that is not there: looking at nothing must not make a file. */
 export function refuseMissing(store: string): void {
+  refuseMemory(store);
+  refuseUnmakable(store);
+  if (!isNew(store)) return;
   const { path } = parseStoreAddress(store);
-  if (path === ':memory:') {
-    throw new DulyError('store_not_found', {
-      message: 'A store in memory is seen only by the process that made it; this command is another one.',
-      hint: 'Name a file: --store sqlite:./duly.db',
-    });
-  }
-  if (existsSync(path)) return;
+  const isEmpty = existsSync(path);
   throw new DulyError('store_not_found', {
-    message: `There is no store at "${path}"${path.startsWith('/') ? '' : ` in "${process.cwd()}"`}.`,
-    hint: `Start one with "${invocation()} up", or name another with --store sqlite:<path>.`,
+    message: `There is no store at "${path}"${path.startsWith('/') ? '' : ` in "${process.cwd()}"`}${isEmpty ? ': the file is empty' : ''}.`,
+    hint: `Start one with "${invocation()} up${storeArgument(store)}", or name another with --store sqlite:<path>.`,
     details: { path: resolve(path) },
   });
 }
 
-/** Whether opening this store will make a new file. */
+/** Refuses a store that ends with the command. */
+export function refuseMemory(store: string): void {
+  if (parseStoreAddress(store).path !== ':memory:') return;
+  throw new DulyError('store_not_found', {
+    message: 'A store in memory is seen only by the process that made it, and ends with this command.',
+    hint: 'Name a file: --store sqlite:./duly.db',
+  });
+}
+
+/** Refuses a place where no store can be made, before anybody is told that one is made there. */
+export function refuseUnmakable(store: string): void {
+  const { path } = parseStoreAddress(store);
+  if (path === ':memory:') return;
+  if (statOf(path)?.isDirectory()) {
+    throw new DulyError('store_unavailable', {
+      message: `"${path}" is a folder; a store is a file.`,
+      hint: `Name a file in it: --store sqlite:${path.replace(/\/+$/, '')}/duly.db`,
+      details: { path: resolve(path) },
+    });
+  }
+  const folder = dirname(resolve(path));
+  const found = statOf(folder);
+  if (found === null || found?.isDirectory()) return;
+  throw new DulyError('store_unavailable', {
+    message: `There is no folder "${folder}" to keep the store "${path}" in.`,
+    hint: 'Make the folder first, or name another file with --store sqlite:<path>.',
+    details: { path: resolve(path) },
+  });
+}
+
+/** Whether opening this store will make a new one. An empty file holds none. */
 export function isNew(store: string): boolean {
   const { path } = parseStoreAddress(store);
-  return path !== ':memory:' && !existsSync(path);
+  if (path === ':memory:') return false;
+  const found = statOf(path);
+  return found !== null && (found === undefined || found.size === 0);
+}
+
+/** What is at a path; undefined: nothing, null: it cannot be told, and opening it will say why. */
+function statOf(path: string): Stats | undefined | null {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return null;
+  }
 }
 
 /** Whether two addresses name the same place. */
@@ -44,7 +82,17 @@ export function isSameStore(one: string, other: string): boolean {
 /** ` --store …` for commands that people are told to type; nothing for the default. Another terminal may not have DULY_STORE. */
 export function storeArgument(store: string): string {
   if (isSameStore(store, defaultStore)) return '';
-  return ` --store ${/^[\w./:-]+$/.test(store) ? store : `'${store}'`}`;
+  return ` --store ${shellWord(store)}`;
+}
+
+/** A word as a shell takes it. */
+export function shellWord(text: string): string {
+  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** What people are told to type to do something with this store. */
+export function commandFor(store: string, words: string): string {
+  return `${invocation()} ${words}${storeArgument(store)}`;
 }
 
 /**

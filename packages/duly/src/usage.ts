@@ -1,16 +1,20 @@
-import { DulyError, nearest } from '@duly/core';
+import { DulyError, nearest, parseDuration, parseInstant } from '@duly/core';
 import type { CommanderError } from 'commander';
-import { invocation } from './invocation.ts';
+import { sentenceOf } from './output/errors.ts';
 
 /** What the parser refused, as an error with a code and a hint. */
-export function usageErrorOf(error: CommanderError): DulyError {
+export function usageErrorOf(error: CommanderError & { usage?: string }): DulyError {
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
-  const guess = /^\(Did you mean (.*)\?\)$/.exec(rest.join(' ').trim())?.[1];
+  const guess = /^\(Did you mean (?:one of )?(.*)\?\)$/.exec(rest.join(' ').trim())?.[1];
+  const message = first.replace(/'([^']*)'/g, '"$1"');
   return usageError(
-    sentence(first.replace(/'([^']*)'/g, '"$1"')),
+    sentenceOf(message.charAt(0).toUpperCase() + message.slice(1)),
     guess === undefined
-      ? `Run "${invocation()} --help", or any command with --help.`
-      : `Did you mean "${guess}"?`,
+      ? `Usage: ${error.usage ?? 'duly <command>'}. With --help it tells the rest.`
+      : `Did you mean ${guess
+          .split(', ')
+          .map((word) => `"${word}"`)
+          .join(' or ')}?`,
   );
 }
 
@@ -26,13 +30,53 @@ export function readCount(text: string | undefined, option: string): number | un
   throw usageError(`Expected ${option} to be a whole number, got "${text.slice(0, 40)}".`);
 }
 
-/** Reads words separated by commas. */
-export function readList(text: string | undefined): string[] | undefined {
-  if (text === undefined) return undefined;
-  return text
-    .split(',')
-    .map((word) => word.trim())
+/** Reads how many a list shows. */
+export function readLimit(text: string | undefined): number {
+  return readCount(text, '--limit') ?? 20;
+}
+
+/** Reads words separated by commas, from an option that may be given several times. A comma inside a word is written `\,`. */
+export function readList(texts: readonly string[] | undefined, option: string): string[] | undefined {
+  if (texts === undefined) return undefined;
+  const words = texts
+    .flatMap((text) => text.split(/(?<!\\),/))
+    .map((word) => word.replaceAll('\\,', ',').trim())
     .filter((word) => word !== '');
+  if (words.length === 0) throw usageError(`Expected ${option} to name at least one, got "${texts.join()}".`);
+  return words;
+}
+
+/** Reads a duration from the command line, in milliseconds. */
+export function readDuration(text: string, option: string, { minMs = 0 }: { minMs?: number } = {}): number {
+  return onCommandLine(option, 'Write it like 250ms, 15m, 1h30m or "3 days".', () =>
+    parseDuration(text, option, { minMs }),
+  );
+}
+
+/** Reads an instant from the command line, in epoch milliseconds. */
+export function readInstant(text: string, option: string): number {
+  return onCommandLine(option, 'Write it like 2027-01-15T10:00:00Z or 2027-01-15T10:00:00+01:00.', () =>
+    parseInstant(text, option),
+  );
+}
+
+// These hints of the library are about the text itself; the others tell what to write in a program.
+const hintsForAll = /^Write (days|")/;
+
+/** Says what the library refused as it is said on a command line: the option by its name, a hint about what to type. */
+function onCommandLine<Value>(option: string, hint: string, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof DulyError)) throw error;
+    throw new DulyError(error.code, {
+      message: error.message.replace(`"${option}"`, option),
+      hint: hintsForAll.test(error.hint ?? '')
+        ? (error.hint as string).replace(' with at()', ' with --at')
+        : hint,
+      details: error.details,
+    });
+  }
 }
 
 /** Reads a value: JSON if it is JSON, else the text itself. */
@@ -45,11 +89,13 @@ export function readValue(text: string): unknown {
 }
 
 /** Reads `name=value` pairs; values that are JSON are JSON. */
-export function readPairs(pairs: readonly string[], option: string): Record<string, unknown> {
+export function readPairs(pairs: readonly string[], option: string, orElse = ''): Record<string, unknown> {
   const result: Record<string, unknown> = Object.create(null);
   for (const pair of pairs) {
     const equals = pair.indexOf('=');
-    if (equals < 1) throw usageError(`Expected ${option} to be name=value, got "${pair.slice(0, 40)}".`);
+    if (equals < 1) {
+      throw usageError(`Expected ${option} to be name=value${orElse}, got "${pair.slice(0, 40)}".`);
+    }
     result[pair.slice(0, equals)] = readValue(pair.slice(equals + 1));
   }
   return { ...result };
@@ -59,9 +105,4 @@ export function readPairs(pairs: readonly string[], option: string): Record<stri
 export function didYouMean(word: string, candidates: Iterable<string>): string {
   const near = nearest(word, candidates);
   return near === undefined ? '' : ` Did you mean "${near}"?`;
-}
-
-function sentence(text: string): string {
-  const capital = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.?!]$/.test(capital) ? capital : `${capital}.`;
 }

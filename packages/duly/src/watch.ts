@@ -1,5 +1,4 @@
 import {
-  type Duly,
   formatDuration,
   isTerminal,
   type Job,
@@ -7,13 +6,13 @@ import {
   type TerminalStatus,
   toJobJson,
 } from '@duly/core';
+import type { Client } from './client.ts';
 import { outcomeExitCodes } from './exit-codes.ts';
-import { invocation } from './invocation.ts';
 import { printJson } from './output/json.ts';
 import { createLiveArea } from './output/live-area.ts';
 import { percentText, progressBar, stepText } from './output/progress-bar.ts';
 import { errorText, statusStyles } from './output/status.ts';
-import { oneLine } from './output/terminal.ts';
+import { oneLine, wrap } from './output/terminal.ts';
 import type { Shell } from './shell.ts';
 
 // Ten looks a second: a bar moves smoothly, and a look is one small read.
@@ -21,48 +20,70 @@ const lookMs = 100;
 // What a waiting job waits for is asked less often: it needs several reads.
 const whyMs = 1_000;
 
+const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+
 /** Shows a job until it ends and answers with the exit code of its outcome. */
-export async function watchJob(duly: Duly, id: string, shell: Shell): Promise<number> {
-  const view = shell.json ? jsonView(shell) : shell.out.isTerminal ? barView(shell) : lineView(shell);
+export async function watchJob(client: Client, id: string, shell: Shell): Promise<number> {
+  const { duly } = client;
+  const view = viewOf(shell, client);
   let job = await duly.job(id).get();
   let reason: string | null = null;
   let askAtElapsed = systemClock.elapsed() + whyMs;
-  const onInterrupt = (): void => {
+  const onSignal = (signal: NodeJS.Signals): void => {
     view.close();
     // A person may think that the job was stopped with the watching.
-    if (!shell.json) shell.err.line(`The job goes on. To stop it: ${invocation()} jobs cancel ${id}`);
-    process.exit(130);
+    if (!shell.json) shell.err.line(`The job goes on. To stop it: ${client.command(`jobs cancel ${id}`)}`);
+    process.exit(signals[signal as keyof typeof signals]);
   };
-  process.once('SIGINT', onInterrupt);
+  for (const signal of Object.keys(signals)) process.once(signal, onSignal);
   try {
     for (;;) {
       view.show(job, reason);
       if (isTerminal(job.status)) break;
       await systemClock.sleep(lookMs);
-      const before = job.status;
+      const before = job;
       job = await duly.job(id).get();
-      if (job.status === 'RUNNING' || job.status !== before) reason = null;
+      if (job.losses > before.losses) {
+        view.tell(
+          `It lost the node ${before.node === null ? 'it ran on' : `"${before.node}"`}; that spends no attempt.`,
+        );
+      }
+      if (job.status !== before.status || (job.status === 'RUNNING' && !isOverdue(job))) reason = null;
       else if (systemClock.elapsed() >= askAtElapsed && !shell.json) {
-        reason = (await duly.why(id)).sentence;
+        reason = isOverdue(job)
+          ? `Nothing was heard of its node "${job.node}" for a while. The job is taken over by the next node that looks.`
+          : (await duly.why(id)).sentence;
         askAtElapsed = systemClock.elapsed() + whyMs;
       }
     }
   } finally {
-    process.off('SIGINT', onInterrupt);
+    for (const signal of Object.keys(signals)) process.off(signal, onSignal);
     view.close();
   }
   view.end(job);
   return outcomeExitCodes[job.status as TerminalStatus];
 }
 
+/** Whether the lease of a running job is over: its node is gone, or cannot reach the store. */
+function isOverdue({ status, leaseUntilAt }: Job): boolean {
+  return status === 'RUNNING' && leaseUntilAt !== null && leaseUntilAt.getTime() < systemClock.now();
+}
+
 interface View {
   show(job: Job, reason: string | null): void;
+  /** Says something that happened in between. */
+  tell(sentence: string): void;
   close(): void;
   end(job: Job): void;
 }
 
+function viewOf(shell: Shell, client: Client): View {
+  if (shell.json) return jsonView(shell);
+  return shell.out.isTerminal ? barView(shell, client) : lineView(shell, client);
+}
+
 /** A bar that is redrawn in place, and the reason below it while the job waits. */
-function barView({ out }: Shell): View {
+function barView({ out }: Shell, client: Client): View {
   const area = createLiveArea(out);
   return {
     show(job, reason) {
@@ -70,24 +91,25 @@ function barView({ out }: Shell): View {
       const bar = out.paint(statusStyles[job.status], progressBar(job.progress.percent, 24));
       const attempt =
         job.attempts > 1 ? out.paint('dim', `  attempt ${job.attempts} of ${job.maxAttempts}`) : '';
-      const line = `${job.type}  ${bar} ${percentText(job.progress.percent)}  ${status}  ${stepText(job.progress)}${attempt}`;
+      const line = `${oneLine(job.type)}  ${bar} ${percentText(job.progress.percent)}  ${status}  ${stepText(job.progress)}${attempt}`;
       const reasonLines =
         reason === null
           ? []
           : wrap(oneLine(reason), out.columns() - 3).map((one) => out.paint('dim', `  ${one}`));
       area.set(() => [line, ...reasonLines]);
     },
+    tell: (sentence) => area.print(out.paint('yellow', oneLine(sentence))),
     close: () => area.close(),
     end(job) {
       const bar = out.paint(statusStyles[job.status], progressBar(job.progress.percent, 24));
-      out.line(`${job.type}  ${bar} ${percentText(job.progress.percent)}`);
-      printEnd(job, out);
+      out.line(`${oneLine(job.type)}  ${bar} ${percentText(job.progress.percent)}`);
+      printEnd(job, out, client);
     },
   };
 }
 
 /** A line for each change. */
-function lineView({ out }: Shell): View {
+function lineView({ out }: Shell, client: Client): View {
   let last = '';
   let lastReason = '';
   return {
@@ -96,7 +118,7 @@ function lineView({ out }: Shell): View {
       const now = `${job.status}|${job.attempts}|${step}`;
       if (now !== last && !isTerminal(job.status)) {
         out.line(
-          `${job.updatedAt.toISOString()} ${job.id} ${job.type} ${job.status} ${Math.floor(job.progress.percent)}%${step === '' ? '' : ` ${step}`}`,
+          `${job.updatedAt.toISOString()} ${job.id} ${oneLine(job.type)} ${job.status} ${Math.floor(job.progress.percent)}%${step === '' ? '' : ` ${step}`}`,
         );
         lastReason = '';
       }
@@ -107,8 +129,9 @@ function lineView({ out }: Shell): View {
         lastReason = job.status;
       }
     },
+    tell: (sentence) => out.line(`  ${oneLine(sentence)}`),
     close() {},
-    end: (job) => printEnd(job, out),
+    end: (job) => printEnd(job, out, client),
   };
 }
 
@@ -121,34 +144,23 @@ function jsonView({ out }: Shell): View {
       if (text !== last) printJson(out, toJobJson(job, { stack: true }), { indent: 0 });
       last = text;
     },
+    tell() {},
     close() {},
     end() {},
   };
 }
 
-function printEnd(job: Job, out: Shell['out']): void {
+function printEnd(job: Job, out: Shell['out'], { command }: Client): void {
   const status = out.paint(['bold', statusStyles[job.status]], job.status);
   const took =
     job.startedAt === null || job.finishedAt === null
       ? ''
       : ` after ${formatDuration(job.finishedAt.getTime() - job.startedAt.getTime())}`;
-  out.line(`${job.id} ${job.type} ${status}${took}`);
+  out.line(`${job.id} ${oneLine(job.type)} ${status}${took}`);
   if (job.status === 'COMPLETED' && job.result !== null)
     out.line(`result: ${oneLine(JSON.stringify(job.result))}`);
   if (job.error !== null && job.status !== 'COMPLETED') {
-    out.line(`error: ${errorText(job)}`);
-    out.line(out.paint('dim', `Ask: ${invocation()} why ${job.id}`));
+    out.sentence(`error: ${errorText(job)}`);
+    out.line(out.paint('dim', `Ask: ${command(`why ${job.id}`)}`));
   }
-}
-
-function wrap(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = word;
-    } else line = line === '' ? word : `${line} ${word}`;
-  }
-  return [...lines, line];
 }

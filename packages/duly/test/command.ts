@@ -148,7 +148,7 @@ function collect(child: ChildProcess, onLine: (line: string) => void): Promise<O
 /** Tasks that end quickly, each in its own way. */
 export const quickTasks = {
   'tasks/quick.mjs': `
-    export const hello = { name: 'hello', run: ({ input, log }) => { log.info('Greeting ' + input); return 'Hello ' + input; } };
+    export const hello = { name: 'hello', run: ({ input, log }) => { log.info('Greeting ' + input + (input === 'Eve' ? '\\non two lines' : '')); return 'Hello ' + input; } };
     export const failing = { name: 'failing', retry: 1, run: () => { throw new TypeError('It cannot work.'); } };
     export const brief = { name: 'brief', startDeadline: '1ms', queue: 'brief', run: () => 'in time' };
   `,

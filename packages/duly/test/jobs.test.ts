@@ -8,7 +8,7 @@ test('watch ends with the outcome of the job', async (t) => {
   // Nothing runs yet: jobs wait, and can be cancelled.
   const cancelled = (await folder.json('run', 'hello', 'nobody')).id;
   const cancel = await folder.duly('jobs', 'cancel', cancelled, '--note', 'not needed');
-  assert.match(cancel.out, /CANCELLED \(cancelled\)/);
+  assert.match(cancel.out, /^job_\w+ CANCELLED\n$/);
   await folder.duly('pause', 'queue', 'brief');
   const expired = (await folder.json('run', 'brief')).id;
   const up = folder.start('up');
@@ -22,6 +22,8 @@ test('watch ends with the outcome of the job', async (t) => {
   assert.equal(failed.code, 10);
   assert.match(failed.out, /FAILED.*\nerror: TypeError: It cannot work\.\n/);
   assert.equal((await folder.duly('watch', cancelled)).code, 11);
+  const shown = await folder.duly('jobs', 'show', cancelled);
+  assert.match(shown.out, /WHEN +WHO +DID +NOTE\n.* ago +\S+ +cancel +not needed\n/);
   assert.equal((await folder.duly('jobs', 'watch', expired)).code, 12);
 
   const stream = await folder.duly('run', 'hello', 'Eve', '--watch', '-o', 'json');
@@ -34,7 +36,7 @@ test('watch ends with the outcome of the job', async (t) => {
   assert.equal(last.result, 'Hello Eve');
 
   const logs = await folder.duly('jobs', 'logs', last.id, '--follow');
-  assert.match(logs.out, /info {2}#1 Greeting Eve\n$/);
+  assert.match(logs.out, /info {2}#1 Greeting Eve\n {2}\| on two lines\n$/);
   const missing = await folder.duly('watch', 'job_nothing');
   assert.equal(missing.code, 3);
   assert.match(missing.err, /^error\[job_not_found\]: No job has the id "job_nothing"\.\nhint: /);
@@ -50,6 +52,8 @@ test('run reads its input as JSON or else as a text, and keeps what the options 
   assert.match(slip.err, /warning: The input begins like JSON but is not JSON/);
   const piped = await folder.dulyWithInput('[1, 2]', 'run', 'mail', '-', '-o', 'json');
   assert.deepEqual(JSON.parse(piped.out).input, [1, 2]);
+  const echoed = await folder.dulyWithInput('hi\n\n', 'run', 'mail', '-', '-o', 'json');
+  assert.equal(JSON.parse(echoed.out).input, 'hi\n', 'one line end is not a part of the text');
 
   const job = await folder.json(
     ...['run', 'mail', '--queue', 'slow', '--priority', '-5', '--tenant', 'acme', '--serial', 'inbox'],
@@ -70,8 +74,14 @@ test('run reads its input as JSON or else as a text, and keeps what the options 
 
   const moved = await folder.duly('jobs', 'reschedule', job.id, '--at', '2030-01-01T00:00:00Z');
   assert.match(moved.out, /SCHEDULED for 2030-01-01T00:00:00\.000Z \(moved\)/);
-  const byKey = await folder.duly('jobs', 'cancel', '--task', 'mail', '--key', 'k', '--tenant', 'acme');
-  assert.equal(byKey.code, 0, byKey.err);
+  const byKey = await folder.json('jobs', 'cancel', '--task', 'mail', '--key', 'k', '--tenant', 'acme');
+  assert.deepEqual(Object.keys(byKey).sort(), ['due_at', 'id', 'result', 'status']);
+  assert.equal(byKey.result, 'changed');
+  const unknown = await folder.duly('jobs', 'show', 'nope');
+  assert.match(
+    unknown.err,
+    /^error\[job_not_found\]: No job has the id "nope"\.\nhint: .*begins with "job_"/,
+  );
   const refused = await folder.duly('jobs', 'reschedule', job.id, '--in', '5m');
   assert.equal(refused.code, 4);
   assert.match(refused.err, /error\[job_not_changeable\]/);
@@ -115,7 +125,14 @@ test('dead letters are listed, brought back and discarded', async (t) => {
   const twice = await folder.duly('dead', 'discard', first);
   assert.equal(twice.code, 4);
   assert.match(twice.err, /is FAILED and was discarded; it is not a dead letter/);
-  assert.equal((await folder.duly('dead', 'replay', 'job_nothing')).code, 3);
+  const none = await folder.duly('dead', 'replay', 'job_nothing');
+  assert.equal(none.code, 3);
+  assert.equal(none.out, '');
+  assert.deepEqual(await folder.json('dead', 'replay', 'job_nothing'), {
+    changed: 0,
+    refused: 1,
+    dry_run: false,
+  });
   assert.equal((await folder.json('dead', 'replay', '--all', '--dry-run')).changed, 2);
   await folder.duly('pause', 'task', 'failing');
   assert.match((await folder.duly('dead', 'replay', second)).out, /^1 dead letter brought back\.\n$/);
@@ -141,7 +158,22 @@ test('a pause keeps jobs waiting, why names it, and resume ends it', async (t) =
   const why = await folder.duly('why', id);
   assert.match(why.out, /Task "hello" is paused since .*, who noted "mail server is down", until /);
   assert.equal((await folder.json('why', id)).waiting_for.kind, 'pause');
-  const [listed] = (await folder.json('pause', 'ls')).data;
+  const pauses = await folder.json('pause', 'ls');
+  assert.equal(pauses.has_more, false);
+  assert.equal(pauses.next_cursor, null);
+  const [listed] = pauses.data;
+  assert.ok(Date.parse(listed.since_at) < Date.parse(listed.until_at));
+  assert.match((await folder.duly('jobs', 'ls')).out, /PENDING .* its task is paused\n/);
+  await folder.duly('pause', 'queue', 'a,b');
+  const known = await folder.json('queues');
+  assert.deepEqual(
+    known.data.map(({ queue, paused }: { queue: string; paused: boolean }) => [queue, paused]),
+    [
+      ['a,b', true],
+      ['default', false],
+    ],
+  );
+  assert.equal((await folder.json('jobs', 'ls', '--queue', 'a\\,b', '--queue', 'default')).data.length, 1);
   assert.equal(listed.scope, 'task');
   assert.equal(listed.name, 'hello');
   assert.match((await folder.duly('queues')).out, /default +hello +1 .*paused/);
@@ -156,7 +188,11 @@ test('a pause keeps jobs waiting, why names it, and resume ends it', async (t) =
   const still = await folder.duly('pause', 'queue', 'default');
   assert.match(still.out, /^Queue "default" is paused until it is resumed/);
   assert.match((await folder.duly('resume', 'queue', 'default')).err, /Everything is still paused/);
-  assert.match((await folder.duly('resume', 'all')).out, /^Everything is resumed/);
+  const all = await folder.duly('resume', 'all');
+  assert.match(all.out, /^The pause of everything is over\./);
+  assert.match(all.err, /^warning: Queue "a,b" is still paused; see: .* pause ls\n$/);
+  await folder.duly('resume', 'queue', 'a,b');
+  assert.match((await folder.duly('resume', 'all')).out, /^There was no pause of everything\./);
   assert.match((await folder.duly('pause', 'ls')).err, /^Nothing is paused/);
 });
 
@@ -164,7 +200,7 @@ test('a task that nobody handles is accepted, and why says that nobody does', as
   const folder = makeFolder(t);
   const alone = await folder.duly('run', 'hello', 'Ada');
   assert.equal(alone.code, 0);
-  assert.match(alone.err, /warning: There was no store at "sqlite:\.\/duly\.db" yet/);
+  assert.match(alone.err, /warning: There was no store at "sqlite:\.\/duly\.db" yet; it was made\./);
   assert.match(alone.err, /warning: No worker runs on this store/);
   folder.write(quickTasks);
   const up = folder.start('up');
@@ -181,9 +217,21 @@ test('a task that nobody handles is accepted, and why says that nobody does', as
   const interrupted = await watch.ended;
   assert.equal(interrupted.code, 130);
   assert.match(interrupted.err, /^The job goes on\. To stop it: .* jobs cancel job_/);
+  const ended = folder.start('watch', slip.out.trim(), '--store', 'sqlite:./duly.db?busy=1s');
+  await ended.line(/PENDING/);
+  ended.signal('SIGTERM');
+  const { code, err } = await ended.ended;
+  assert.equal(code, 143);
+  assert.match(err, /^The job goes on\./);
+  assert.match((await folder.duly('jobs', 'ls')).out, /helo +PENDING .*no node handles it\n/);
   const why = await folder.duly('why', slip.out.trim());
   assert.match(
     why.out,
     /No live node handles type "helo"; 1 live node handles "brief", "failing", "hello"\./,
   );
+  const second = folder.start('worker', '--roles', 'worker', '--queues', 'other');
+  await second.line(/roles {2}worker$/);
+  await second.line(/queues other$/);
+  await second.line(/runs {3}20 at a time$/);
+  await second.line(/^ {2}1 job of "helo" waits: no live node handles it$/);
 });

@@ -93,12 +93,12 @@ test('a config or a task that cannot be used is named with the reason', async (t
     [
       { 'duly.config.js': 'export default { concurency: 1, tasks: [{ name: "a", run() {} }] };' },
       ['up'],
-      /^error\[invalid_option\]: Unknown option "concurency".*\nhint: Did you mean "concurrency"\?/,
+      /^error\[invalid_option\]: In "duly\.config\.js": Unknown option "concurency".*\nhint: Did you mean "concurrency"\?/,
     ],
     [
       { 'duly.config.js': 'export default { tasks: [{ name: "a" }] };' },
       ['up'],
-      /^error\[config_invalid\]: Expected tasks\[0\] in "duly\.config\.js" to define a task/,
+      /^error\[invalid_task\]: In "duly\.config\.js": Expected "run" of task "a" to be a function/,
     ],
     [
       { 'duly.config.js': 'export default {};' },
@@ -121,9 +121,42 @@ test('a config or a task that cannot be used is named with the reason', async (t
         'tasks/b.mjs': 'export default { name: "a", run() {} };',
       },
       ['up'],
-      /^error\[duplicate_task\]: A task named "a" is defined already/,
+      /^error\[duplicate_task\]: Two tasks are named "a": one in "tasks\/a\.mjs", one in "tasks\/b\.mjs"\./,
     ],
     [{}, ['worker'], /^error\[config_invalid\]: There are no tasks here/],
+    [
+      { 'tasks/b.mjs': "export default { name: 'b' };" },
+      ['up'],
+      /^error\[invalid_task\]: In "tasks\/b\.mjs": Expected "run" of task "b" to be a function/,
+    ],
+    [
+      { 'tasks/b.mjs': 'export const b = { run() {} };' },
+      ['up'],
+      /^error\[invalid_task\]: In "tasks\/b\.mjs": Expected "name"/,
+    ],
+    [
+      { 'tasks/b.mjs': "export default { name: 'b', retry: -1, run() {} };" },
+      ['up'],
+      /^error\[\w+\]: In "tasks\/b\.mjs": /,
+    ],
+    [
+      { 'tasks/notes.txt': 'Nothing to load.' },
+      ['up'],
+      /^error\[config_invalid\]: No task is defined in the folder tasks\/, which holds no module\./,
+    ],
+    [
+      { 'duly.config.mjs': 'throw undefined;' },
+      ['up'],
+      /^error\[config_invalid\]: "duly\.config\.mjs" could not be loaded: undefined was thrown\.\n/,
+    ],
+    [
+      {
+        'duly.config.mjs':
+          "throw new Error('No settings.', { cause: new TypeError('settings.json is missing') });",
+      },
+      ['up'],
+      /could not be loaded: Error: No settings\.\ncause: TypeError: settings\.json is missing\nhint: Look at /,
+    ],
   ];
   for (const [files, args, pattern] of cases) {
     const folder = makeFolder(t);
@@ -141,4 +174,46 @@ test('a job can be made while the code of a task does not load', async (t) => {
   assert.equal(code, 0, err);
   assert.match(out, /^job_\w+\n$/);
   assert.match(err, /warning: "tasks\/broken\.mjs" could not be loaded: .* The input is not checked here\./);
+});
+
+test("a module of tasks without a task is told of; one that defines it on the config's Duly is not", async (t) => {
+  const folder = makeFolder(t);
+  folder.linkPackage();
+  folder.write({
+    'duly.config.ts': `
+      import { Duly } from 'duly';
+      export default new Duly({ store: 'sqlite:./own.db' });
+    `,
+    'tasks/plain.ts': `
+      import duly from '../duly.config.ts';
+      duly.task({ name: 'plain', run: () => 1 });
+      console.log('loaded');
+    `,
+    'tasks/words.ts': 'export const words = [1, 2];',
+  });
+  const worker = folder.start('worker');
+  await worker.line(/tasks {2}plain/);
+  worker.signal('SIGTERM');
+  const { code, err } = await worker.ended;
+  assert.equal(code, 0);
+  assert.match(err, /^loaded\nwarning: "tasks\/words\.ts" exports no task: .*\n$/);
+});
+
+test('what a task module prints is not a part of the answer', async (t) => {
+  const folder = makeFolder(t);
+  folder.write({
+    'tasks/loud.mjs': `
+      console.log('loading');
+      export default { name: 'loud', run: () => console.log('running') };
+    `,
+  });
+  const { out, err } = await folder.duly('run', 'loud');
+  assert.match(out, /^job_\w+\n$/);
+  assert.match(err, /^loading\n/);
+  const worker = folder.start('worker', '-o', 'json');
+  await worker.line(/"event":"job\.settled"/);
+  worker.signal('SIGTERM');
+  const node = await worker.ended;
+  for (const line of node.out.trimEnd().split('\n')) JSON.parse(line);
+  assert.match(node.err, /^loading\nrunning\n/);
 });

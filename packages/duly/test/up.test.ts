@@ -88,16 +88,65 @@ test('a second signal stops at once', async (t) => {
   await up.line(/is up/);
   await folder.duly('run', 'endless');
   await up.line(/endless started/);
-  let isOver = false;
-  void up.ended.then(() => {
-    isOver = true;
+  let isHeard = false;
+  const heard = up.line(/^Giving back what runs/).then(() => {
+    isHeard = true;
   });
   // Signals close together are one, so it takes some.
   for await (const _ of setInterval(100)) {
-    if (isOver) break;
+    if (isHeard) break;
     up.signal('SIGTERM');
   }
-  assert.equal((await up.ended).code, 143);
+  await heard;
+  const { code, out } = await up.ended;
+  assert.equal(code, 143);
+  assert.match(
+    out,
+    /Draining.*\nGiving back.*\n.*endless is PENDING again.*\nStopped at once\. 1 job was given back unspent\.\n$/,
+  );
+  const [job] = (await folder.json('jobs', 'ls')).data;
+  assert.equal(job.status, 'PENDING');
+  assert.equal(job.attempts, 0);
+});
+
+test('a job that was cut off shows what was started and what was spent', async (t) => {
+  const folder = makeFolder(t);
+  folder.write({
+    'tasks/endless.mjs': `export default { name: 'endless', run: () => new Promise(() => {}) };`,
+  });
+  const up = folder.start('up');
+  await up.line(/is up/);
+  const id = (await folder.duly('run', 'endless')).out.trim();
+  await up.line(/endless started/);
+  const [node] = (await folder.json('workers')).data;
+  assert.equal(node.running, 1, 'counted by the store: the node has not beaten since');
+  assert.equal(node.silent, false);
+  await folder.duly('jobs', 'cancel', id, '--terminate');
+  const shown = await folder.duly('jobs', 'show', id);
+  assert.match(shown.out, /^attempts +1 started, 0 of 3 spent$/m);
+  assert.match(shown.out, /was cancelled at .*, in attempt 1/);
+  assert.match(shown.out, /^ATTEMPT +STARTED +TOOK +ENDED/m);
+  up.signal('SIGKILL');
+  await up.ended;
+});
+
+test('a node that cannot share its store says so instead of telling what to type elsewhere', async (t) => {
+  const folder = makeFolder(t);
+  folder.write(quickTasks);
+  for (const [store, pattern] of [
+    [
+      'sqlite:./alone.db?exclusive=1',
+      /^Only this process can use the store while it runs: its address says "exclusive"/,
+    ],
+    ['sqlite::memory:', /^The store is in memory: only this process sees it/],
+  ] as const) {
+    const up = folder.start('up', '--store', store);
+    await up.line(pattern);
+    up.signal('SIGTERM');
+    const { code, out } = await up.ended;
+    assert.equal(code, 0);
+    assert.doesNotMatch(out, /In another terminal|dead ls/);
+  }
 });
 
 test('a node tells as JSON what it does, one object on each line', async (t) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -10,6 +10,32 @@ test('a typing mistake is answered with what was likely meant', async (t) => {
   const cases: [string[], RegExp][] = [
     [['jbos', 'ls'], /^error\[usage\]: Unknown command "jbos"\.\nhint: Did you mean "jobs"\?\n$/],
     [['jobs', 'lss'], /^error\[usage\]: Unknown command "lss"\.\nhint: Did you mean "ls"\?\n$/],
+    [['jobs', 'lis'], /\nhint: Did you mean "(list" or "ls|ls" or "list)"\?\n$/],
+    [
+      ['jobs', 'ls', 'extra'],
+      /^error\[usage\]: Too many arguments .*\nhint: Usage: duly jobs (ls|ls\|list) \[options\]\. With --help/,
+    ],
+    [['jobs', 'ls', '--status', ''], /^error\[usage\]: Expected --status to name at least one, got ""\.\n$/],
+    [
+      ['dead', 'replay', '--all'],
+      /^error\[usage\]: To replay dead letters without naming them needs --yes here/,
+    ],
+    [
+      ['run', 'a', '--in', '5'],
+      /^error\[invalid_duration\]: Expected --in to have a unit, .*\nhint: Write it like 250ms/,
+    ],
+    [
+      ['run', 'a', '--at', '5'],
+      /^error\[invalid_instant\]: Expected --at to be ISO 8601 .*\nhint: Write it like 2027-/,
+    ],
+    [
+      ['run', 'a', '--at', '2027-01-01T00:00:00'],
+      /^error\[invalid_instant\]: Expected --at to have an offset.*\nhint: Write "2027-01-01T00:00:00Z" if you mean UTC/,
+    ],
+    [
+      ['run', 'a', '--metadata', '{"a"'],
+      /^error\[usage\]: Expected --metadata to be name=value or a JSON object, got "\{"a"", which is no JSON\.\n$/,
+    ],
     [
       ['jobs', 'ls', '--statsu', 'x'],
       /^error\[usage\]: Unknown option "--statsu"\.\nhint: Did you mean "--status"\?\n$/,
@@ -24,7 +50,10 @@ test('a typing mistake is answered with what was likely meant', async (t) => {
       ['up', '--concurrency', '0'],
       /^error\[invalid_option\]: Expected "concurrency" to be a whole number from 1 /,
     ],
-    [['run'], /^error\[usage\]: Missing required argument "task"\./],
+    [
+      ['run'],
+      /^error\[usage\]: Missing required argument "task"\.\nhint: Usage: duly run \[options\] <task> \[input\]\./,
+    ],
     [
       ['run', 'a', '--in', '1s', '--at', '2030-01-01T00:00:00Z'],
       /^error\[usage\]: Give --in or --at, not both\.\n$/,
@@ -89,8 +118,56 @@ test('commands that look say that there is no store instead of making one', asyn
     );
   }
   assert.ok(!existsSync(join(folder.path, 'duly.db')));
-  const memory = await folder.duly('jobs', 'ls', '--store', 'sqlite::memory:');
-  assert.equal(memory.code, 5);
+  for (const args of [['jobs', 'ls'], ['run', 'a'], ['migrate']]) {
+    const memory = await folder.duly(...args, '--store', 'sqlite::memory:');
+    assert.equal(memory.code, 5, args.join(' '));
+    assert.match(
+      memory.err,
+      /^error\[store_not_found\]: A store in memory is seen only by the process that made it/,
+    );
+  }
+  writeFileSync(join(folder.path, 'empty.db'), '');
+  const empty = await folder.duly('jobs', 'ls', '--store', 'sqlite:empty.db');
+  assert.equal(empty.code, 5);
+  assert.match(
+    empty.err,
+    /^error\[store_not_found\]: .*: the file is empty\.\nhint: .* up --store sqlite:empty\.db"/,
+  );
+  assert.equal(statSync(join(folder.path, 'empty.db')).size, 0);
+  const nowhere = await folder.duly('run', 'a', '--store', 'sqlite:none/a.db');
+  assert.equal(nowhere.code, 5);
+  assert.match(
+    nowhere.err,
+    /^error\[store_unavailable\]: There is no folder ".*none" to keep the store "none\/a\.db" in\./,
+  );
+  const directory = await folder.duly('run', 'a', '--store', 'sqlite:.');
+  assert.match(directory.err, /^error\[store_unavailable\]: "\." is a folder; a store is a file\./);
+});
+
+test('options that all commands have are taken before the command too', async (t) => {
+  const folder = makeFolder(t);
+  await folder.duly('--store', 'sqlite:./own.db', 'run', 'a');
+  const listed = await folder.duly('-o', 'json', 'jobs', '--store', 'sqlite:./own.db', 'ls');
+  assert.equal(JSON.parse(listed.out).data[0].type, 'a');
+  const nearest = await folder.duly(
+    '--store',
+    'sqlite:./none.db',
+    'jobs',
+    'ls',
+    '--store',
+    'sqlite:./own.db',
+  );
+  assert.equal(nearest.code, 0, nearest.err);
+  const checked = await folder.json('migrate', '--store', 'sqlite:./own.db');
+  assert.equal(checked.schema, checked.known_schema);
+  const newer = new DatabaseSync(join(folder.path, 'own.db'));
+  newer.exec(`UPDATE meta SET value = ${checked.schema + 1} WHERE key = 'schema_version'`);
+  newer.close();
+  const migrated = await folder.duly('migrate', '--store', 'sqlite:./own.db');
+  assert.match(
+    migrated.out,
+    new RegExp(`schema ${checked.schema + 1}, newer than this version's ${checked.schema},`),
+  );
 });
 
 test('a store that cannot be used is refused with a code and left as it is', async (t) => {
@@ -161,6 +238,7 @@ test('help and version need no store and end with 0; a noun without a verb ends 
     const { code, out, err } = await folder.duly(...args);
     assert.equal(code, 0, args.join(' '));
     assert.match(out, /^Usage: duly/);
+    assert.doesNotMatch(out, /default: ["[]/);
     assert.equal(err, '');
   }
   const noun = await folder.duly('jobs');

@@ -1,7 +1,8 @@
-import { createInterface } from 'node:readline/promises';
-import { type ActionOptions, type ActionResult, type Duly, DulyError, type JobsFilter } from '@duly/core';
-import { withClient } from '../client.ts';
+import { type ActionOptions, type Duly, DulyError, type JobsFilter } from '@duly/core';
+import { type Client, withClient } from '../client.ts';
+import { confirm, requireAsking } from '../confirm.ts';
 import { deadFilter } from '../dead-filter.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { printError } from '../output/errors.ts';
 import { printJson } from '../output/json.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
@@ -9,7 +10,7 @@ import { usageError } from '../usage.ts';
 
 interface DeadActOptions extends CommonOptions {
   all?: boolean;
-  type?: string;
+  type?: string[];
   error?: string;
   dryRun?: boolean;
   yes?: boolean;
@@ -40,43 +41,65 @@ async function act(verb: Verb, shell: Shell, options: DeadActOptions, ids: strin
     );
   }
   if (ids.length > 0 && isByFilter) throw usageError('Give ids, or --all, --type or --error, not both.');
-  return withClient(shell, options, async ({ duly }) => {
-    const exitCode = ids.length > 0 ? await printStrangers(shell, duly, ids) : 0;
+  const mustAsk = isByFilter && !options.yes && !options.dryRun;
+  const what = `To ${verb} dead letters without naming them`;
+  if (mustAsk) requireAsking(shell, what);
+  return withClient(shell, options, async (client) => {
+    const { duly } = client;
+    const strangers = ids.length > 0 ? await printStrangers(shell, client, ids) : noStrangers;
     const which: Omit<JobsFilter, 'dead'> = ids.length > 0 ? { ids } : filter;
     const how: ActionOptions = options.note === undefined ? {} : { note: options.note };
     const count = (await duly.dead[verb](which, { ...how, dryRun: true })).changed;
-    if (options.dryRun) {
-      printResult(shell, verb, { changed: count, refused: 0 }, true);
-      return exitCode;
+    if (mustAsk && count > 0) {
+      const question = `${verb === 'replay' ? 'Replay' : 'Discard'} ${lettersText(count)}?`;
+      const answer = await confirm(shell, question, what);
+      if (answer !== 'yes') {
+        shell.err.line('Nothing was done.');
+        return answer === 'interrupted' ? exitCodes.interrupted : exitCodes.failure;
+      }
     }
-    if (isByFilter && count > 0 && !options.yes && !(await isConfirmed(shell, verb, count))) {
-      shell.err.line('Nothing was done.');
-      return 1;
+    const result = options.dryRun ? { changed: count, refused: 0 } : await duly.dead[verb](which, how);
+    const refused = result.refused + strangers.count;
+    if (shell.json) {
+      printJson(shell.out, { changed: result.changed, refused, dry_run: options.dryRun === true });
+    } else if (result.changed > 0 || strangers.count === 0) {
+      const would = options.dryRun ? 'would be ' : '';
+      shell.out.line(`${lettersText(result.changed)} ${would}${done[verb]}.`);
     }
-    printResult(shell, verb, await duly.dead[verb](which, how), false);
-    return exitCode;
+    return strangers.exitCode;
   });
 }
 
-/** Says which of the ids are no dead letters, and why. */
-async function printStrangers(shell: Shell, duly: Duly, ids: string[]): Promise<number> {
-  let exitCode = 0;
-  for (const id of ids) {
-    const error = await strangerError(duly, id);
-    if (error === null) continue;
-    const code = printError(shell.err, error, shell.json);
-    if (exitCode === 0) exitCode = code;
-  }
-  return exitCode;
+interface Strangers {
+  count: number;
+  /** The code of the first. */
+  exitCode: number;
 }
 
-async function strangerError(duly: Duly, id: string): Promise<unknown> {
+const noStrangers: Strangers = { count: 0, exitCode: 0 };
+
+/** Says which of the ids are no dead letters, and why. */
+async function printStrangers(shell: Shell, client: Client, ids: string[]): Promise<Strangers> {
+  let strangers = noStrangers;
+  for (const id of new Set(ids)) {
+    const error = await strangerError(client, id);
+    if (error === null) continue;
+    const code = printError(shell.err, error, shell.json);
+    strangers = { count: strangers.count + 1, exitCode: strangers.exitCode || code };
+  }
+  return strangers;
+}
+
+async function strangerError(
+  { duly, command }: { duly: Duly; command: Client['command'] },
+  id: string,
+): Promise<unknown> {
   try {
     const job = await duly.job(id).get();
     if (job.dead) return null;
     return new DulyError('job_not_changeable', {
       message: `Job "${id}" is ${job.status}${job.status === 'FAILED' ? ' and was discarded' : ''}; it is not a dead letter.`,
-      hint: 'A FAILED, CANCELLED or EXPIRED job is brought back with: duly jobs retry',
+      hint: `A FAILED, CANCELLED or EXPIRED job is brought back with: ${command(`jobs retry ${id}`)}`,
       details: { id, status: job.status },
     });
   } catch (error) {
@@ -84,30 +107,6 @@ async function strangerError(duly: Duly, id: string): Promise<unknown> {
   }
 }
 
-/** Asks on a terminal. Off it nobody could answer, and `--all` was said. */
-async function isConfirmed({ err, json }: Shell, verb: Verb, count: number): Promise<boolean> {
-  if (json || !process.stdin.isTTY || !err.isTerminal) return true;
-  const reader = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const letters = count === 1 ? '1 dead letter' : `${count} dead letters`;
-    return /^y(es)?$/i.test(
-      (await reader.question(`${verb === 'replay' ? 'Replay' : 'Discard'} ${letters}? [y/N] `)).trim(),
-    );
-  } finally {
-    reader.close();
-  }
-}
-
-function printResult(
-  { out, json }: Shell,
-  verb: Verb,
-  { changed, refused }: ActionResult,
-  isDry: boolean,
-): void {
-  if (json) {
-    printJson(out, { changed, refused, dry_run: isDry });
-    return;
-  }
-  const letters = changed === 1 ? '1 dead letter' : `${changed} dead letters`;
-  out.line(isDry ? `${letters} would be ${done[verb]}.` : `${letters} ${done[verb]}.`);
+function lettersText(count: number): string {
+  return count === 1 ? '1 dead letter' : `${count} dead letters`;
 }

@@ -2,23 +2,23 @@ import { withClient } from '../client.ts';
 import { deadFilter } from '../dead-filter.ts';
 import { printJobs } from '../job-list.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
-import { readCount } from '../usage.ts';
+import { readLimit } from '../usage.ts';
 
 interface DeadLsOptions extends CommonOptions {
-  type?: string;
+  type?: string[];
   error?: string;
   since?: string;
-  limit: string;
+  limit?: string;
   cursor?: string;
 }
 
 /** `duly dead ls`. */
 export async function deadLs(shell: Shell, options: DeadLsOptions): Promise<undefined> {
-  const limit = readCount(options.limit, '--limit') as number;
+  const limit = readLimit(options.limit);
   const filter = deadFilter(options);
   await withClient(shell, options, async ({ duly }) => {
     const page = await duly.dead.list(filter).page({ limit, cursor: options.cursor ?? null });
     const isAll = Object.keys(filter).length === 0;
-    printJobs(shell, page, isAll ? 'There are no dead letters.' : 'No dead letter matches.');
+    await printJobs(shell, duly, page, isAll ? 'There are no dead letters.' : 'No dead letter matches.');
   });
 }

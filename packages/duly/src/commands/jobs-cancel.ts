@@ -24,9 +24,9 @@ export async function jobsCancel(shell: Shell, options: JobsCancelOptions, ids: 
     throw usageError('A dedupe key belongs to a task: give --task and --key, and no ids.');
   }
   return withClient(shell, options, async ({ duly }) => {
-    if (key === undefined) return changeJobs(shell, ids, 'cancelled', (id) => duly.cancel({ id }, how));
+    if (key === undefined) return changeJobs(shell, ids, '', (id) => duly.cancel({ id }, how));
     const reference = { task: task as string, key, ...(tenant === undefined ? {} : { tenant }) };
-    printChange(shell, 'cancelled', await duly.cancel(reference, how));
+    printChange(shell, '', await duly.cancel(reference, how));
     return 0;
   });
 }

@@ -39,5 +39,8 @@ function printLine({ out, json }: Shell, { n, attempt, at, level, message }: Job
     return;
   }
   const head = `${out.paint('dim', at.toISOString())} ${out.paint(styles[level], level.padEnd(5))}`;
-  out.line(`${head} ${out.paint('dim', `#${attempt}`)} ${harmless(message)}`);
+  const [first = '', ...rest] = harmless(message).split('\n');
+  out.line(`${head} ${out.paint('dim', `#${attempt}`)} ${first}`);
+  // Every line begins with something of ours, so that no message can look like a line of another.
+  for (const line of rest) out.line(`${out.paint('dim', '  |')} ${line}`);
 }

@@ -1,7 +1,7 @@
 import { withClient } from '../client.ts';
 import { printChange } from '../job-changes.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
-import { usageError } from '../usage.ts';
+import { readDuration, readInstant, usageError } from '../usage.ts';
 
 /** `duly jobs reschedule`. */
 export async function jobsReschedule(
@@ -11,8 +11,9 @@ export async function jobsReschedule(
 ): Promise<undefined> {
   const { in: delay, at } = options;
   if ((delay === undefined) === (at === undefined)) throw usageError('Say when: --in or --at.');
+  const due =
+    delay === undefined ? { at: readInstant(at as string, '--at') } : { in: readDuration(delay, '--in') };
   await withClient(shell, options, async ({ duly }) => {
-    const due = delay === undefined ? { at: at as string } : { in: delay };
     printChange(shell, 'moved', await duly.reschedule({ id }, due));
   });
 }

@@ -1,7 +1,9 @@
 import {
   type Attempt,
+  type AuditEntry,
   formatDuration,
   type Job,
+  type JobError,
   systemClock,
   toAttemptJson,
   toJobJson,
@@ -10,34 +12,58 @@ import {
 import { withClient } from '../client.ts';
 import { printJson } from '../output/json.ts';
 import { stepText } from '../output/progress-bar.ts';
-import { statusStyles } from '../output/status.ts';
+import { attemptsText, statusStyles } from '../output/status.ts';
 import { printTable } from '../output/table.ts';
 import { harmless, oneLine, type Terminal } from '../output/terminal.ts';
 import { absolute, relative } from '../output/times.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 
+// What was done to one job fits on a page; the newest come first.
+const auditCountMax = 50;
+
 /** `duly jobs show`. */
 export async function jobsShow(shell: Shell, options: CommonOptions, id: string): Promise<undefined> {
   await withClient(shell, options, async ({ duly }) => {
     const job = await duly.job(id).get();
+    const entries = await duly.audit({ subject: `job:${job.id}`, limit: auditCountMax });
+    const audit = entries.toReversed();
     if (shell.json) {
       const shown = { stack: true };
       printJson(shell.out, {
         ...toJobJson(job, shown),
         attempt_list: job.attemptList.map((attempt) => toAttemptJson(attempt, shown)),
+        audit: audit.map(({ at, actor, action, note }) => ({ at: at.toISOString(), actor, action, note })),
       });
       return;
     }
-    printJob(shell.out, job, await duly.why(id));
+    printJob(shell.out, job, await duly.why(id), audit);
   });
 }
 
-function printJob(out: Terminal, job: Job, why: Why): void {
+function printJob(out: Terminal, job: Job, why: Why, audit: readonly AuditEntry[]): void {
   const now = systemClock.now();
+  printFields(out, job, now);
+  out.line();
+  out.sentence(harmless(why.sentence));
+  if (job.error !== null && job.status !== 'COMPLETED') {
+    out.line();
+    printJobError(out, job.error);
+  }
+  if (job.attemptList.length > 0) {
+    out.line();
+    printAttempts(out, job.attemptList, now);
+  }
+  if (audit.length > 0) {
+    out.line();
+    printAudit(out, audit, now);
+  }
+}
+
+function printFields(out: Terminal, job: Job, now: number): void {
   const when = (instant: Date | null): string | null => (instant === null ? null : absolute(instant, now));
   const fields: [string, string | null][] = [
     ['id', job.id],
-    ['type', job.version === 1 ? job.type : `${job.type} (version ${job.version})`],
+    ['type', oneLine(job.version === 1 ? job.type : `${job.type} (version ${job.version})`)],
     ['status', out.paint(statusStyles[job.status], job.status)],
     [
       'progress',
@@ -45,7 +71,7 @@ function printJob(out: Terminal, job: Job, why: Why): void {
         ? null
         : `${job.progress.percent} % ${stepText(job.progress)}`.trim(),
     ],
-    ['attempts', `${job.attempts} of ${job.maxAttempts}${job.losses === 0 ? '' : `, ${job.losses} lost`}`],
+    ['attempts', attemptsText(job)],
     ['queue', job.queue],
     ['priority', job.priority === 0 ? null : String(job.priority)],
     ['tenant', job.tenant],
@@ -65,16 +91,17 @@ function printJob(out: Terminal, job: Job, why: Why): void {
   for (const [name, value] of fields) {
     if (value !== null) out.line(`${out.paint('dim', name.padEnd(9))} ${value}`);
   }
-  out.line();
-  out.line(harmless(why.sentence));
-  if (job.error !== null && job.status !== 'COMPLETED') {
-    out.line();
-    out.line(out.paint('red', harmless(job.error.stack ?? `${job.error.name}: ${job.error.message}`)));
+}
+
+/** An error with its stack, and what caused it. */
+function printJobError(out: Terminal, error: JobError): void {
+  let text = '';
+  for (let one: JobError | undefined = error; one !== undefined; one = one.cause) {
+    const told = one.stack ?? `${one.name}: ${one.message}`;
+    text += text === '' ? told : `\ncaused by ${told}`;
   }
-  if (job.attemptList.length > 1) {
-    out.line();
-    printAttempts(out, job.attemptList, now);
-  }
+  // Each line by itself: a colour that spans lines is lost in pagers.
+  for (const line of harmless(text).split('\n')) out.line(out.paint('red', line));
 }
 
 function printAttempts(out: Terminal, attempts: readonly Attempt[], now: number): void {
@@ -85,14 +112,34 @@ function printAttempts(out: Terminal, attempts: readonly Attempt[], now: number)
       { title: 'STARTED', align: 'right' },
       { title: 'TOOK', align: 'right' },
       { title: 'ENDED' },
-      { title: 'ERROR', flexible: true },
+      { title: 'NODE', leaveOut: 1 },
+      { title: 'ERROR', widthMin: 12, leaveOut: 2 },
     ],
     attempts.map((attempt) => [
       String(attempt.n),
       relative(attempt.startedAt, now),
       attempt.endedAt === null ? '' : formatDuration(attempt.endedAt.getTime() - attempt.startedAt.getTime()),
       attempt.reason ?? 'runs',
+      attempt.node,
       attempt.error === null ? '' : oneLine(`${attempt.error.name}: ${attempt.error.message}`),
+    ]),
+  );
+}
+
+function printAudit(out: Terminal, entries: readonly AuditEntry[], now: number): void {
+  printTable(
+    out,
+    [
+      { title: 'WHEN', align: 'right' },
+      { title: 'WHO', widthMin: 12 },
+      { title: 'DID' },
+      { title: 'NOTE', widthMin: 12 },
+    ],
+    entries.map(({ at, actor, action, note }) => [
+      relative(at, now),
+      oneLine(actor),
+      action,
+      oneLine(note ?? ''),
     ]),
   );
 }

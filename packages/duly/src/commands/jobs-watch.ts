@@ -4,5 +4,5 @@ import { watchJob } from '../watch.ts';
 
 /** `duly watch` and `duly jobs watch`. */
 export function jobsWatch(shell: Shell, options: CommonOptions, id: string): Promise<number> {
-  return withClient(shell, options, ({ duly }) => watchJob(duly, id, shell));
+  return withClient(shell, options, (client) => watchJob(client, id, shell));
 }

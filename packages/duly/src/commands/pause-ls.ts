@@ -1,6 +1,6 @@
 import { systemClock } from '@duly/core';
 import { withClient } from '../client.ts';
-import { printJson, toSnakeCase } from '../output/json.ts';
+import { listJson, printJson, toSnakeCase } from '../output/json.ts';
 import { printTable } from '../output/table.ts';
 import { oneLine } from '../output/terminal.ts';
 import { relative } from '../output/times.ts';
@@ -11,7 +11,7 @@ export async function pauseLs(shell: Shell, options: CommonOptions): Promise<und
   await withClient(shell, options, async ({ duly }) => {
     const pauses = await duly.pauses();
     if (shell.json) {
-      printJson(shell.out, { data: toSnakeCase(pauses) });
+      printJson(shell.out, listJson(toSnakeCase(pauses) as unknown[]));
       return;
     }
     if (pauses.length === 0) {
@@ -23,17 +23,17 @@ export async function pauseLs(shell: Shell, options: CommonOptions): Promise<und
       shell.out,
       [
         { title: 'SCOPE' },
-        { title: 'NAME' },
-        { title: 'SINCE', align: 'right' },
+        { title: 'NAME', widthMin: 12 },
+        { title: 'SINCE', align: 'right', leaveOut: 1 },
         { title: 'ENDS', align: 'right' },
-        { title: 'BY' },
-        { title: 'NOTE', flexible: true },
+        { title: 'BY', widthMin: 8, leaveOut: 2 },
+        { title: 'NOTE', widthMin: 12 },
       ],
       pauses.map((pause) => [
         pause.scope,
         oneLine(pause.name ?? ''),
         relative(pause.since, now),
-        pause.until === null ? 'by hand' : relative(pause.until, now),
+        pause.until === null ? 'when resumed' : relative(pause.until, now),
         oneLine(pause.by),
         oneLine(pause.note ?? ''),
       ]),

@@ -1,9 +1,9 @@
-import { parseDuration, systemClock } from '@duly/core';
+import { systemClock } from '@duly/core';
 import { withClient } from '../client.ts';
 import { printJson, toSnakeCase } from '../output/json.ts';
 import { type PauseScope, pauseText, targetOf, warnUnknown } from '../pause-target.ts';
 import type { CommandRun, CommonOptions, Shell } from '../shell.ts';
-import { usageError } from '../usage.ts';
+import { readDuration, readInstant, usageError } from '../usage.ts';
 
 interface PauseCommandOptions extends CommonOptions {
   for?: string;
@@ -18,8 +18,10 @@ export function pauseOf(scope: PauseScope): CommandRun {
       throw usageError('Give --for or --until, not both.');
     const until =
       options.for === undefined
-        ? options.until
-        : systemClock.now() + parseDuration(options.for, 'for', { minMs: 1 });
+        ? options.until === undefined
+          ? undefined
+          : readInstant(options.until, '--until')
+        : systemClock.now() + readDuration(options.for, '--for', { minMs: 1 });
     await withClient(shell, options, async ({ duly }) => {
       const pause = await duly.pause(targetOf(scope, name), {
         ...(until === undefined ? {} : { until }),

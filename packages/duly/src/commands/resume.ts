@@ -7,11 +7,10 @@ import { didYouMean } from '../usage.ts';
 /** `duly resume queue|task|all`. To end a pause that is not there is no error: what was asked for is so. */
 export function resumeOf(scope: PauseScope): CommandRun {
   return async (shell: Shell, options: CommonOptions, name?: string) => {
-    await withClient(shell, options, async ({ duly }) => {
+    await withClient(shell, options, async ({ duly, command }) => {
       const resumed = await duly.resume(targetOf(scope, name));
-      const what = pauseText({ scope, name: name ?? null });
       if (shell.json) printJson(shell.out, { resumed });
-      else shell.out.line(resumed ? `${what} is resumed.` : `${what} was not paused.`);
+      else shell.out.line(outcomeText(scope, name ?? null, resumed));
       const rest = await duly.pauses();
       if (!resumed && name !== undefined) {
         const near = didYouMean(
@@ -22,8 +21,21 @@ export function resumeOf(scope: PauseScope): CommandRun {
       }
       // A person who resumes wants things to run; another pause that still holds them back would surprise.
       const all = rest.find((pause) => pause.scope === 'all');
-      if (all !== undefined && scope !== 'all') shell.warn('Everything is still paused; see: duly pause ls');
+      if (all !== undefined) shell.warn(`Everything is still paused; see: ${command('pause ls')}`);
+      else if (scope === 'all' && rest.length > 0) {
+        shell.warn(
+          `${rest.map(pauseText).join(', ')} ${rest.length === 1 ? 'is' : 'are'} still paused; see: ${command('pause ls')}`,
+        );
+      }
     });
     return undefined;
   };
+}
+
+function outcomeText(scope: PauseScope, name: string | null, resumed: boolean): string {
+  // A pause of everything stands beside those of single queues and tasks; ending it ends only itself.
+  if (scope === 'all')
+    return resumed ? 'The pause of everything is over.' : 'There was no pause of everything.';
+  const what = pauseText({ scope, name });
+  return resumed ? `${what} is resumed.` : `${what} was not paused.`;
 }

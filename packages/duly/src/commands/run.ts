@@ -8,14 +8,22 @@ import {
   type Task,
   toJobJson,
 } from '@duly/core';
-import { clientDuly, useDuly } from '../client.ts';
+import { type Client, clientDuly, useDuly } from '../client.ts';
 import { demoApp, demoTasks } from '../demo/tasks.ts';
-import { invocation } from '../invocation.ts';
+import { sentenceOf } from '../output/errors.ts';
 import { printJson } from '../output/json.ts';
 import { defineTasks, loadProject, type Project } from '../project/load.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
-import { givenStore, isNew, isSameStore, storeArgument } from '../store.ts';
-import { didYouMean, readCount, readPairs, readValue, usageError } from '../usage.ts';
+import { givenStore, isNew, isSameStore, refuseMemory, refuseUnmakable } from '../store.ts';
+import {
+  didYouMean,
+  readCount,
+  readDuration,
+  readInstant,
+  readPairs,
+  readValue,
+  usageError,
+} from '../usage.ts';
 import { watchJob } from '../watch.ts';
 
 interface RunOptions extends CommonOptions {
@@ -26,7 +34,7 @@ interface RunOptions extends CommonOptions {
   tenant?: string;
   key?: string;
   serial?: string;
-  metadata: string[];
+  metadata?: string[];
   watch?: boolean;
 }
 
@@ -40,21 +48,26 @@ export async function run(
   if (options.in !== undefined && options.at !== undefined) {
     throw usageError('Give --in or --at, not both.');
   }
-  const input = readInput(shell, inputText === '-' ? await readStdin() : inputText);
+  const due = readDue(options);
   const jobOptions = readJobOptions(options);
+  const input = inputText === '-' ? readPiped(shell, await readStdin()) : readInput(shell, inputText);
   const project = await tryProject(shell, options);
   const given = givenStore(options.store);
   const store = given ?? project?.duly?.store ?? project?.options.store ?? defaultStore;
-  if (isNew(store)) shell.warn(`There was no store at "${store}" yet; this makes it.`);
+  refuseMemory(store);
+  refuseUnmakable(store);
+  const isMade = isNew(store);
   const own = project?.duly != null && isSameStore(project.duly.store, store) ? project.duly : null;
 
-  return useDuly(own ?? clientDuly(shell, store), store, async ({ duly }) => {
+  return useDuly(own ?? clientDuly(shell, store), store, async (client) => {
+    const { duly } = client;
     const nodes = await duly.nodes();
+    if (isMade) shell.warn(`There was no store at "${store}" yet; it was made.`);
     const task = taskFor(duly, name, project, nodes);
-    const job = await make(task, input, options, jobOptions);
-    if (!shell.json || !options.watch) await printMade(shell, name, job, options, storeArgument(store));
-    warnUnhandled(shell, name, nodes);
-    return options.watch ? watchJob(duly, job.id, shell) : undefined;
+    const job = await make(task, input, due, jobOptions);
+    if (!shell.json || !options.watch) await printMade(shell, client, name, job, options);
+    warnUnhandled(shell, client, name, nodes);
+    return options.watch ? watchJob(client, job.id, shell) : undefined;
   });
 }
 
@@ -63,14 +76,11 @@ async function tryProject(shell: Shell, options: RunOptions): Promise<Project | 
   try {
     return await loadProject({ config: options.config, withTasks: true });
   } catch (error) {
-    if (options.config !== undefined || givenStore(options.store) === undefined) {
-      // Without the config it is not known which store is meant.
-      const project = await loadProject({ config: options.config, withTasks: false });
-      shell.warn(`${(error as Error).message} The input is not checked here.`);
-      return project;
-    }
-    shell.warn(`${(error as Error).message} The input is not checked here.`);
-    return null;
+    // Without the config it is not known which store is meant.
+    const isNeeded = options.config !== undefined || givenStore(options.store) === undefined;
+    const project = isNeeded ? await loadProject({ config: options.config, withTasks: false }) : null;
+    shell.warn(`${sentenceOf((error as Error).message)} The input is not checked here.`);
+    return project;
   }
 }
 
@@ -89,10 +99,22 @@ function taskFor(duly: Duly, name: string, project: Project | null, nodes: NodeV
   return duly.task(demo ?? { name, run: () => undefined }) as Task;
 }
 
-function make(task: Task, input: unknown, due: RunOptions, options: JobOptions): Promise<JobHandle> {
-  if (due.in !== undefined) return task.in(due.in, input, options);
-  if (due.at !== undefined) return task.at(due.at, input, options);
-  return task.now(input, options);
+/** When the job is to be due, in milliseconds. */
+type Due = { inMs: number } | { at: number } | null;
+
+function readDue({ in: delay, at }: RunOptions): Due {
+  if (delay !== undefined) return { inMs: readDuration(delay, '--in') };
+  return at === undefined ? null : { at: readInstant(at, '--at') };
+}
+
+function make(task: Task, input: unknown, due: Due, options: JobOptions): Promise<JobHandle> {
+  if (due === null) return task.now(input, options);
+  return 'at' in due ? task.at(due.at, input, options) : task.in(due.inMs, input, options);
+}
+
+/** Reads what was piped in. The line end that `echo` and editors put behind a text is not a part of it. */
+function readPiped(shell: Shell, text: string): unknown {
+  return readInput(shell, text.replace(/\r?\n$/, ''));
 }
 
 function readInput(shell: Shell, text: string | undefined): unknown {
@@ -136,12 +158,17 @@ function readJobOptions(options: RunOptions): JobOptions {
   };
 }
 
-function readMetadata(texts: readonly string[]): Record<string, unknown> | null {
-  if (texts.length === 0) return null;
+function readMetadata(texts: readonly string[] | undefined): Record<string, unknown> | null {
+  if (texts === undefined) return null;
   const result: Record<string, unknown> = {};
   for (const text of texts) {
-    const value = text.trimStart().startsWith('{') ? readValue(text) : readPairs([text], '--metadata');
-    if (typeof value !== 'object') throw usageError('Expected --metadata to be a JSON object or name=value.');
+    const isObject = text.trimStart().startsWith('{');
+    const value = isObject ? readValue(text) : readPairs([text], '--metadata', ' or a JSON object');
+    if (typeof value !== 'object') {
+      throw usageError(
+        `Expected --metadata to be name=value or a JSON object, got "${text.slice(0, 40)}", which is no JSON.`,
+      );
+    }
     Object.assign(result, value);
   }
   return result;
@@ -150,10 +177,10 @@ function readMetadata(texts: readonly string[]): Record<string, unknown> | null 
 /** The id alone on stdout, for scripts; what a person wants to know on stderr. */
 async function printMade(
   { out, err, json }: Shell,
+  { command }: Client,
   name: string,
   job: JobHandle,
   { watch }: RunOptions,
-  end: string,
 ): Promise<void> {
   if (json) {
     printJson(out, { ...toJobJson(await job.get()), deduped: job.deduped });
@@ -162,13 +189,13 @@ async function printMade(
   out.line(job.id);
   if (job.deduped) err.line(`No new job: this one holds the key (${job.status}).`);
   else if (job.status === 'SCHEDULED') err.line(`${name} is SCHEDULED for ${job.dueAt?.toISOString()}.`);
-  else if (!watch) err.line(`${name} is ${job.status}. Watch it: ${invocation()} watch ${job.id}${end}`);
+  else if (!watch) err.line(`${name} is ${job.status}. Watch it: ${command(`watch ${job.id}`)}`);
 }
 
-function warnUnhandled(shell: Shell, name: string, nodes: NodeView[]): void {
+function warnUnhandled(shell: Shell, { command }: Client, name: string, nodes: NodeView[]): void {
   const workers = nodes.filter((node) => node.roles.includes('worker'));
   if (workers.length === 0) {
-    shell.warn(`No worker runs on this store; the job waits for one. Start one: ${invocation()} up`);
+    shell.warn(`No worker runs on this store; the job waits for one. Start one: ${command('up')}`);
     return;
   }
   const types = new Set(workers.flatMap((node) => node.tasks.map((task) => task.type)));

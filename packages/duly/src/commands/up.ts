@@ -1,18 +1,19 @@
-import type { Duly, StartOptions } from '@duly/core';
+import type { Duly, NodeView, StartOptions } from '@duly/core';
 import { demoJobs } from '../demo/tasks.ts';
-import { invocation } from '../invocation.ts';
 import type { JobLines } from '../node/job-lines.ts';
 import { createNodeDuly, type NodeDuly } from '../node/node-duly.ts';
 import { runNode } from '../node/run-node.ts';
+import { sharingProblem } from '../node/sharing.ts';
+import { oneLine, wrap } from '../output/terminal.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
-import { storeArgument } from '../store.ts';
+import { commandFor, shellWord } from '../store.ts';
 import { readCount, readList } from '../usage.ts';
 import { readVersion } from '../version.ts';
 
 /** Options that `up` and `worker` share. */
 export interface NodeCommandOptions extends CommonOptions {
   concurrency?: string;
-  queues?: string;
+  queues?: string[];
   quiet?: boolean;
 }
 
@@ -24,10 +25,14 @@ export async function up(shell: Shell, options: NodeCommandOptions & { demo?: bo
     start,
     quiet: options.quiet === true,
     async onStarted({ node: id, lines }) {
-      greet(shell, node, id, lines);
+      await greet(shell, node, id, lines);
       const made =
         node.isDemo && (await node.duly.jobs().first()) === null ? await makeDemoJobs(node.duly) : null;
-      if (!shell.json) for (const line of suggestions(shell, node, made)) lines.print(line);
+      if (shell.json) return;
+      const problem = sharingProblem(node.store, await node.duly.open());
+      const text =
+        problem === null ? suggestions(shell, node, made) : [...wrap(problem, shell.out.columns() - 1), ''];
+      for (const line of text) lines.print(line);
     },
   });
 }
@@ -35,28 +40,58 @@ export async function up(shell: Shell, options: NodeCommandOptions & { demo?: bo
 /** Reads what a node is started with from the command line. */
 export function readStart(options: NodeCommandOptions): StartOptions {
   const concurrency = readCount(options.concurrency, '--concurrency');
-  const queues = readList(options.queues);
+  const queues = readList(options.queues, '--queues');
   return {
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(queues === undefined ? {} : { queues }),
   };
 }
 
-/** What a node says when it runs. */
-export function greet(
+/** What a node says when it runs: what it is, and which jobs wait that nobody handles. */
+export async function greet(
   { out, json }: Shell,
   { duly, store, source }: NodeDuly,
   id: string,
   lines: JobLines,
-): void {
+): Promise<void> {
+  const nodes = await duly.nodes();
+  const self = nodes.find((node) => node.id === id) as NodeView;
   const tasks = [...duly.tasks.keys()];
-  lines.started({ node: id, store, tasks });
+  const { roles, queues, concurrency } = self;
+  lines.started({ node: id, store, tasks, roles, queues, concurrency });
   if (json) return;
+  const isWorker = roles.includes('worker');
+  const facts: [string, string][] = [
+    ['store', store],
+    ['node', id],
+    ['roles', roles.join(', ')],
+    ...(isWorker
+      ? ([
+          ['tasks', `${tasks.map(oneLine).join(', ') || 'none'}${source === '' ? '' : ` (${source})`}`],
+          ['queues', queues === null ? 'all' : oneLine(queues.join(', '))],
+          ['runs', `${concurrency} at a time`],
+        ] as [string, string][])
+      : []),
+  ];
   lines.print(`${out.paint('bold', `Duly ${readVersion()}`)} is up. Ctrl-C stops it, after what runs.`);
-  lines.print(`  store  ${store}`);
-  lines.print(`  node   ${id}`);
-  lines.print(`  tasks  ${tasks.join(', ') || 'none'}${source === '' ? '' : ` (${source})`}`);
+  for (const [name, value] of facts) lines.print(`  ${name.padEnd(6)} ${value}`);
+  for (const line of await unhandled(duly, nodes)) lines.print(out.paint('yellow', line));
   lines.print('');
+}
+
+/** Which jobs are due and wait for a task that no live node handles. */
+async function unhandled(duly: Duly, nodes: readonly NodeView[]): Promise<string[]> {
+  const handled = new Set(nodes.flatMap((node) => node.tasks.map((task) => task.type)));
+  const waiting = new Map<string, { count: number; capped: boolean }>();
+  for (const { type, ready } of (await duly.counts()).lanes) {
+    if (handled.has(type) || ready.count === 0) continue;
+    const { count = 0, capped = false } = waiting.get(type) ?? {};
+    waiting.set(type, { count: count + ready.count, capped: capped || ready.capped });
+  }
+  return [...waiting].map(
+    ([type, { count, capped }]) =>
+      `  ${count}${capped ? ' or more' : ''} ${count === 1 ? 'job of' : 'jobs of'} "${oneLine(type)}" ${count === 1 ? 'waits' : 'wait'}: no live node handles it`,
+  );
 }
 
 /** The ids of the jobs it made, by task. */
@@ -74,18 +109,16 @@ function suggestions(
   { duly, store, isDemo }: NodeDuly,
   made: Map<string, string> | null,
 ): string[] {
-  const command = invocation();
-  const end = storeArgument(store);
   const task = isDemo
     ? 'video_transcode uploads/holiday.mp4'
-    : `${[...duly.tasks.keys()][0]} '{"any": "json"}'`;
+    : `${shellWord([...duly.tasks.keys()][0] as string)} '{"any": "json"}'`;
   const id = made?.get('video_transcode');
   const lines = [
-    `${command} run ${task} --watch${end}`,
-    `${command} jobs ls${end}`,
-    ...(id === undefined ? [] : [`${command} why ${id}${end}`]),
-    `${command} dead ls${end}`,
-    ...(isDemo ? [`${command} dead replay --all${end}`] : []),
-  ];
+    `run ${task} --watch`,
+    'jobs ls',
+    ...(id === undefined ? [] : [`why ${id}`]),
+    'dead ls',
+    ...(isDemo ? ['dead replay --all'] : []),
+  ].map((words) => commandFor(store, words));
   return ['In another terminal, in this folder:', ...lines.map((line) => `  ${out.paint('cyan', line)}`), ''];
 }

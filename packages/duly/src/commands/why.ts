@@ -8,6 +8,6 @@ export async function why(shell: Shell, options: CommonOptions, id: string): Pro
   await withClient(shell, options, async ({ duly }) => {
     const answer = await duly.why(id);
     if (shell.json) printJson(shell.out, toSnakeCase(answer));
-    else shell.out.line(harmless(answer.sentence));
+    else shell.out.sentence(harmless(answer.sentence));
   });
 }

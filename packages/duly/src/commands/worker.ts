@@ -8,7 +8,7 @@ import { greet, type NodeCommandOptions, readStart } from './up.ts';
 /** `duly worker`: a node with the user's tasks, and no demo. */
 export async function worker(
   shell: Shell,
-  options: NodeCommandOptions & { roles?: string },
+  options: NodeCommandOptions & { roles?: string[] },
 ): Promise<number> {
   const start = readStart(options);
   const chosen = readRoles(options.roles);
@@ -21,15 +21,14 @@ export async function worker(
     start: { ...start, roles: chosen },
     quiet: options.quiet === true,
     async onStarted({ node: id, lines }) {
-      greet(shell, node, id, lines);
+      await greet(shell, node, id, lines);
     },
   });
 }
 
-function readRoles(text: string | undefined): Role[] {
-  const words = readList(text);
+function readRoles(texts: string[] | undefined): Role[] {
+  const words = readList(texts, '--roles');
   if (words === undefined) return [...roles];
-  if (words.length === 0) throw usageError(`Expected --roles to name some of ${roles.join(', ')}.`);
   return words.map((word) => {
     if ((roles as readonly string[]).includes(word)) return word as Role;
     throw usageError(

@@ -1,35 +1,43 @@
-import { systemClock } from '@duly/core';
+import { type Duly, type NodeView, systemClock } from '@duly/core';
 import { withClient } from '../client.ts';
-import { invocation } from '../invocation.ts';
-import { printJson, toSnakeCase } from '../output/json.ts';
-import { printTable } from '../output/table.ts';
+import { listJson, printJson, toSnakeCase } from '../output/json.ts';
+import { type Cell, printTable } from '../output/table.ts';
 import { oneLine } from '../output/terminal.ts';
-import { relative } from '../output/times.ts';
+import { relative, rough } from '../output/times.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
+
+// A node beats every 10 s. One that has missed a beat and half of the next may be gone; after 40 s it is no longer listed.
+const silentMs = 15_000;
+// More running jobs than this are not counted one by one; then each node's own number, as old as its last beat, has to do.
+const countMax = 1_000;
 
 /** `duly workers`. */
 export async function workers(shell: Shell, options: CommonOptions): Promise<undefined> {
-  await withClient(shell, options, async ({ duly }) => {
-    const nodes = await duly.nodes();
+  await withClient(shell, options, async ({ duly, command }) => {
+    const nodes = await countRunning(duly, await duly.nodes());
+    const now = systemClock.now();
     if (shell.json) {
-      printJson(shell.out, { data: toSnakeCase(nodes) });
+      const data = nodes.map((node) => ({
+        ...(toSnakeCase(node) as object),
+        silent: now - node.beatAt.getTime() > silentMs,
+      }));
+      printJson(shell.out, listJson(data));
       return;
     }
     if (nodes.length === 0) {
-      shell.err.line(`No node is live. Start one: ${invocation()} up`);
+      shell.err.line(`No node is live. Start one: ${command('up')}`);
       return;
     }
-    const now = systemClock.now();
     printTable(
       shell.out,
       [
         { title: 'NODE' },
-        { title: 'APP' },
-        { title: 'HOST:PID' },
+        { title: 'APP', widthMin: 8, leaveOut: 2 },
+        { title: 'HOST:PID', widthMin: 10, leaveOut: 3 },
         { title: 'RUNNING', align: 'right' },
-        { title: 'UP SINCE', align: 'right' },
-        { title: 'BEAT', align: 'right' },
-        { title: 'TAKES', flexible: true },
+        { title: 'UP SINCE', align: 'right', leaveOut: 1 },
+        { title: 'BEAT', align: 'right', leaveOut: 4 },
+        { title: 'TAKES', widthMin: 12 },
       ],
       nodes.map((node) => [
         node.id,
@@ -38,21 +46,25 @@ export async function workers(shell: Shell, options: CommonOptions): Promise<und
         `${node.running}/${node.concurrency}`,
         relative(node.startedAt, now),
         relative(node.beatAt, now),
-        takes(node),
+        takes(node, now),
       ]),
     );
   });
 }
 
-function takes(node: {
-  roles: string[];
-  tasks: { type: string }[];
-  queues: string[] | null;
-  notReady: string | null;
-  drainRequestedAt: Date | null;
-}): string {
-  if (node.drainRequestedAt !== null) return 'nothing: it drains';
-  if (node.notReady !== null) return `nothing: ${oneLine(node.notReady)}`;
+/** The nodes with what they run now by the store; what a node says of itself is as old as its last beat. */
+async function countRunning(duly: Duly, nodes: NodeView[]): Promise<NodeView[]> {
+  const { jobs, nextCursor } = await duly.jobs({ status: 'RUNNING' }).page({ limit: countMax });
+  if (nextCursor !== null) return nodes;
+  return nodes.map((node) => ({ ...node, running: jobs.filter((job) => job.node === node.id).length }));
+}
+
+function takes(node: NodeView, now: number): Cell {
+  const silence = now - node.beatAt.getTime();
+  if (silence > silentMs) return { text: `silent for ${rough(silence)}`, style: 'red' };
+  if (node.drainRequestedAt !== null) return { text: 'nothing: it drains', style: 'yellow' };
+  if (!node.roles.includes('worker')) return `nothing: it plays ${node.roles.join(', ')}`;
+  if (node.notReady !== null) return { text: `nothing: ${oneLine(node.notReady)}`, style: 'yellow' };
   const queues = node.queues === null ? '' : ` from ${node.queues.join(', ')}`;
   return oneLine(`${node.tasks.map((task) => task.type).join(', ')}${queues}`);
 }

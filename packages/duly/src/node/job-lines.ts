@@ -9,15 +9,28 @@ import {
 } from '@duly/core';
 import { createLiveArea, type LiveArea } from '../output/live-area.ts';
 import { percentText, progressBar, stepText } from '../output/progress-bar.ts';
-import { cutPainted, oneLine, type Style, type Terminal } from '../output/terminal.ts';
+import { cut, cutPainted, oneLine, pad, type Style, type Terminal, widthOf } from '../output/terminal.ts';
 import { timeOfDay } from '../output/times.ts';
+
+/** What a node is, as programs are told. */
+export interface NodeFacts {
+  node: string;
+  store: string;
+  tasks: string[];
+  roles: readonly string[];
+  /** null: all. */
+  queues: readonly string[] | null;
+  concurrency: number;
+}
 
 /** Shows what a node does. */
 export interface JobLines {
   /** Prints a line among the others. */
   print(line: string): void;
+  /** Prints what handlers wrote, above the bars. */
+  write(text: string): void;
   /** Tells programs that the node runs, and on what. People are greeted with `print`. */
-  started(facts: { node: string; store: string; tasks: string[] }): void;
+  started(facts: NodeFacts): void;
   /** Lets lines about jobs through; until then they are kept, so that the greeting stands in one piece. */
   begin(): void;
   close(): void;
@@ -33,6 +46,8 @@ interface Running {
 
 // So many bars at the bottom; the rest is counted.
 const barCountMax = 8;
+const typeWidthMax = 32;
+const narrowColumns = 90;
 // So many lines a second; a node that finishes thousands would bury everything else, and the terminal would slow it down.
 const linesPerSecondMax = 50;
 const windowMs = 1_000;
@@ -53,11 +68,12 @@ export function createJobLines(duly: Duly, out: Terminal): JobLines {
   };
   const say = (mark: string, style: Style, { id, type }: JobNotice, text: string): void => {
     const sign = out.isTerminal ? `${out.paint(style, mark)} ` : '';
-    // One line each; the whole of a long error is told by "why".
-    const line = cutPainted(
-      `${stamp()}  ${sign}${out.paint('dim', id)}  ${out.paint('bold', type)} ${text}`,
-      out.columns(),
-    );
+    const head = `${stamp()}  ${sign}${out.paint('dim', id)}  ${out.paint('bold', oneLine(type))}`;
+    // Cut, because the whole of a long error is told by "why". A narrow terminal has no room for it behind the id.
+    const isNarrow = out.columns() < narrowColumns;
+    const line = (isNarrow ? [head, `${' '.repeat(12)}${text}`] : [`${head} ${text}`])
+      .map((one) => cutPainted(one, out.columns()))
+      .join('\n');
     if (early === null) throttle.print(line);
     else early.push(line);
   };
@@ -134,6 +150,7 @@ export function createJobLines(duly: Duly, out: Terminal): JobLines {
 
   return {
     print: (line) => area.print(line),
+    write: (text) => area.write(text),
     started() {},
     begin() {
       const lines = early ?? [];
@@ -156,18 +173,21 @@ function endOf(
   tookMs: number | null,
 ): [string, Style, JobNotice, string] {
   const error = event.error === null ? event.reason : `${event.error.name}: ${event.error.message}`;
-  const of = job === null ? '' : ` of ${job.maxAttempts}`;
+  // By the attempts that count: an attempt's own number counts lost and cancelled ones too, and could be larger than all there
+  // are. Unless the job has moved on since.
+  const attempt =
+    job?.status === event.status
+      ? `attempt ${job.attempts} of ${job.maxAttempts}`
+      : `attempt ${event.attempt}`;
   switch (event.status) {
     case 'RETRYING': {
       // The job may have moved on since.
-      const next =
-        job?.status === 'RETRYING'
-          ? `, next in ${formatDuration(Math.max(0, job.dueAt.getTime() - systemClock.now()))}`
-          : '';
-      return ['↻', 'yellow', event, `failed in attempt ${event.attempt}${of}${next}: ${oneLine(error)}`];
+      const waitMs = job?.status === 'RETRYING' ? job.dueAt.getTime() - systemClock.now() : 0;
+      const next = waitMs > 0 ? `, next in ${formatDuration(waitMs)}` : '';
+      return ['↻', 'yellow', event, `failed in ${attempt}${next}: ${oneLine(error)}`];
     }
     case 'FAILED':
-      return ['✗', 'red', event, `is a dead letter after attempt ${event.attempt}${of}: ${oneLine(error)}`];
+      return ['✗', 'red', event, `is a dead letter after ${attempt}: ${oneLine(error)}`];
     case 'CANCELLED':
       return ['⊘', 'dim', event, `was cancelled${took(tookMs)}`];
     case 'SCHEDULED':
@@ -184,12 +204,16 @@ function took(ms: number | null): string {
 function barsOf(all: ReadonlyMap<string, Running>, out: Terminal): string[] {
   const count = Math.min(barCountMax, Math.max(1, out.rows() - 4));
   const shown = [...all.values()].slice(0, count);
-  const typeWidth = Math.max(0, ...shown.map(({ notice }) => notice.type.length));
+  // So much of a name is enough to know it; the bars, the step and the id want room too.
+  const typeWidth = Math.min(
+    typeWidthMax,
+    Math.max(0, ...shown.map(({ notice }) => widthOf(oneLine(notice.type)))),
+  );
   const lines = shown.map(({ notice, progress, startedElapsed }) => {
     const percent = progress?.percent ?? 0;
     const seconds = `${Math.floor((systemClock.elapsed() - startedElapsed) / 1_000)} s`.padStart(5);
     const step = progress === null ? '' : stepText(progress);
-    return `${seconds}  ${out.paint('yellow', progressBar(percent, 20))} ${percentText(percent)}  ${out.paint('bold', notice.type.padEnd(typeWidth))}  ${step}  ${out.paint('dim', notice.id)}`;
+    return `${seconds}  ${out.paint('yellow', progressBar(percent, 20))} ${percentText(percent)}  ${out.paint('bold', pad(cut(oneLine(notice.type), typeWidth), typeWidth))}  ${step}  ${out.paint('dim', notice.id)}`;
   });
   const rest = all.size - shown.length;
   return rest > 0 ? [...lines, out.paint('dim', `       and ${rest} more running`)] : lines;

@@ -23,6 +23,7 @@ export function createJsonLines(duly: Duly, out: Terminal): JobLines {
   const offs = eventNames.map((name) => duly.on(name, (fields: object) => write(name, fields)));
   return {
     print: (message) => write('message', { message }),
+    write() {},
     started: (facts) => write('started', facts),
     begin() {},
     close() {

@@ -1,10 +1,10 @@
 import { Duly, DulyError, defaultStore, type Logger } from '@duly/core';
 import { demoApp, demoTasks } from '../demo/tasks.ts';
 import { invocation } from '../invocation.ts';
-import { printWarning } from '../output/errors.ts';
+import { printWarning, sentenceOf } from '../output/errors.ts';
 import { defineTasks, dulyOf, loadProject, type Project } from '../project/load.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
-import { givenStore, isSameStore } from '../store.ts';
+import { givenStore, isSameStore, refuseUnmakable } from '../store.ts';
 
 /** A Duly with its tasks, and where they came from. */
 export interface NodeDuly {
@@ -28,7 +28,8 @@ export async function createNodeDuly(shell: Shell, options: NodeDulyOptions): Pr
   const given = givenStore(options.store);
   const project =
     options.demo === 'always' ? null : await loadProject({ config: options.config, withTasks: true });
-  const isEmpty = project !== null && project.config === null && !project.hasTaskFiles;
+  // A folder tasks/ without a module is somebody's beginning: a demo in its store would be in the way.
+  const isEmpty = project !== null && project.config === null && !project.hasTasksFolder;
   if (project === null || (isEmpty && options.demo === 'if-empty'))
     return demoDuly(shell, given ?? defaultStore);
 
@@ -38,7 +39,9 @@ export async function createNodeDuly(shell: Shell, options: NodeDulyOptions): Pr
       hint: 'Leave the other out, or write in the config: new Duly({ store: process.env.DULY_STORE ?? … }).',
     });
   }
+  for (const warning of project.warnings) shell.warn(warning);
   const store = project.duly?.store ?? given ?? project.options.store ?? defaultStore;
+  refuseUnmakable(store);
   const duly = dulyOf(project, { store, logger: loggerOf(shell) });
   defineTasks(duly, project.tasks);
   if (duly.tasks.size === 0 && !options.withoutTasks) throw noTasks(project, options.demo !== 'never');
@@ -46,6 +49,7 @@ export async function createNodeDuly(shell: Shell, options: NodeDulyOptions): Pr
 }
 
 function demoDuly(shell: Shell, store: string): NodeDuly {
+  refuseUnmakable(store);
   const duly = new Duly({ store, app: demoApp, logger: loggerOf(shell) });
   for (const task of demoTasks) duly.task(task);
   return { duly, store, isDemo: true, source: 'the demo set' };
@@ -57,10 +61,11 @@ function sourceOf({ config, hasTaskFiles }: Project): string {
     .join(' and ');
 }
 
-function noTasks({ config, hasTaskFiles }: Project, hasDemo: boolean): DulyError {
-  const where = [config === null ? '' : `"${config}"`, hasTaskFiles ? 'the modules of tasks/' : ''].filter(
-    Boolean,
-  );
+function noTasks({ config, hasTasksFolder, hasTaskFiles }: Project, hasDemo: boolean): DulyError {
+  const where = [
+    config === null ? '' : `"${config}"`,
+    hasTaskFiles ? 'the modules of tasks/' : hasTasksFolder ? 'the folder tasks/, which holds no module' : '',
+  ].filter(Boolean);
   return new DulyError('config_invalid', {
     message:
       where.length === 0
@@ -73,7 +78,7 @@ function noTasks({ config, hasTaskFiles }: Project, hasDemo: boolean): DulyError
 function loggerOf({ err, json }: Shell): Logger {
   const say = (fields: object, message: string): void => {
     const { error } = fields as { error?: unknown };
-    printWarning(err, error instanceof Error ? `${message} ${error.message}` : message, json);
+    printWarning(err, error instanceof Error ? `${message} ${sentenceOf(error.message)}` : message, json);
   };
   return { debug() {}, info() {}, warn: say, error: say };
 }

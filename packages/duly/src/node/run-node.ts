@@ -1,4 +1,5 @@
 import { type Duly, type StartOptions, systemClock } from '@duly/core';
+import { redirectWrites } from '../output/redirect.ts';
 import type { Shell } from '../shell.ts';
 import { createJobLines, type JobLines } from './job-lines.ts';
 import { createJsonLines } from './json-lines.ts';
@@ -14,6 +15,9 @@ export interface RunNodeOptions {
 // npm sends a signal on that its child has got from the terminal already: two within this time are one.
 const sameSignalMs = 500;
 
+// After a second signal, so long is tried to give jobs back: a second for handlers to hear of it, and a commit.
+const releaseMs = 1_500;
+
 // The terminal was closed, the system stops, or a person pressed Ctrl-C.
 const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
@@ -21,22 +25,45 @@ const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 export async function runNode(duly: Duly, shell: Shell, options: RunNodeOptions): Promise<number> {
   const { out, json } = shell;
   const lines = json ? createJsonLines(duly, out) : createJobLines(duly, out);
+  const restore = out.isTerminal && !json && !options.quiet ? printAbove(lines) : () => {};
   if (options.quiet) lines.close();
 
-  const ended = Promise.withResolvers<void>();
+  const running = countRunning(duly);
+  const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<void>();
   let askedElapsed: number | null = null;
   const stop = (): void => {
     askedElapsed ??= systemClock.elapsed();
-    duly.stop().then(ended.resolve, ended.reject);
+    duly.stop().then(end, fail);
   };
+  /** The exit code, once a second signal came. */
+  let hurriedCode: number | null = null;
+  let leftCount = 0;
   const onSignal = (signal: NodeJS.Signals): void => {
     if (askedElapsed === null) {
       lines.print('Draining: what runs may finish, nothing new is started. Once more to stop at once.');
       stop();
-    } else if (systemClock.elapsed() - askedElapsed >= sameSignalMs) {
-      lines.close();
-      process.exit(signals[signal as keyof typeof signals]);
+      return;
     }
+    if (systemClock.elapsed() - askedElapsed < sameSignalMs) return;
+    askedElapsed = systemClock.elapsed();
+    if (hurriedCode !== null) leave(hurriedCode);
+    hurriedCode = signals[signal as keyof typeof signals];
+    leftCount = running.count();
+    lines.print('Giving back what runs. Once more to leave it as it is.');
+    // What is given back is taken up by others at once; what is not, when its lease ends.
+    systemClock.after(releaseMs, () => leave(hurriedCode as number));
+    duly.stop({ drain: 0 }).then(end, fail);
+  };
+  // Not by itself: a handler that was given up may keep the process alive.
+  const leave = (exitCode: number): never => {
+    const count = running.count();
+    if (count > 0) {
+      lines.print(
+        `Stopped at once. ${jobsText(count)} cut off, which spends no attempt; taken up again when the lease ends.`,
+      );
+    } else if (leftCount > 0) lines.print(`Stopped at once. ${jobsText(leftCount)} given back unspent.`);
+    lines.close();
+    process.exit(exitCode);
   };
   for (const signal of Object.keys(signals)) process.on(signal, onSignal);
   // Nobody reads any more (`duly up | head`, a closed terminal). Jobs that run are not to die of it.
@@ -50,13 +77,46 @@ export async function runNode(duly: Duly, shell: Shell, options: RunNodeOptions)
     const { node } = await started;
     await options.onStarted({ node, lines });
     lines.begin();
-    await ended.promise;
+    await ended;
+    if (hurriedCode !== null) leave(hurriedCode);
     lines.print('Stopped.');
     return 0;
   } finally {
     offDrained();
+    running.close();
+    restore();
     lines.close();
     for (const signal of Object.keys(signals)) process.off(signal, onSignal);
     await duly.stop();
   }
+}
+
+/** What handlers print appears above the bars, which would otherwise be drawn over it. */
+function printAbove(lines: JobLines): () => void {
+  const restores = [process.stdout, process.stderr]
+    .filter((stream) => stream.isTTY)
+    .map((stream) => redirectWrites(stream, (text) => lines.write(text)));
+  return () => {
+    for (const restore of restores) restore();
+  };
+}
+
+/** Counts the attempts that run here. */
+function countRunning(duly: Duly): { count(): number; close(): void } {
+  const ids = new Set<string>();
+  const offs = [
+    duly.on('job.started', ({ id }) => void ids.add(id)),
+    duly.on('job.settled', ({ id }) => void ids.delete(id)),
+    duly.on('job.lost', ({ id }) => void ids.delete(id)),
+  ];
+  return {
+    count: () => ids.size,
+    close() {
+      for (const off of offs) off();
+    },
+  };
+}
+
+function jobsText(count: number): string {
+  return count === 1 ? '1 job was' : `${count} jobs were`;
 }

@@ -26,7 +26,9 @@ export function detailOf(job: Job, now: number): string {
     case 'SCHEDULED':
       return `due ${relative(job.dueAt, now)}`;
     case 'RETRYING':
-      return [`next ${relative(job.dueAt, now)}`, errorText(job)].filter(Boolean).join(': ');
+      return [job.dueAt.getTime() <= now ? 'due now' : `next ${relative(job.dueAt, now)}`, errorText(job)]
+        .filter(Boolean)
+        .join(': ');
     case 'BLOCKED':
       return job.waitingFor?.kind === 'gate'
         ? `behind ${job.waitingFor.gates.map((gate) => gate.kind).join(', ')}`
@@ -43,4 +45,21 @@ export function detailOf(job: Job, now: number): string {
 /** `TypeError: x is not a function`; empty without an error. */
 export function errorText({ error }: Pick<Job, 'error'>): string {
   return error === null ? '' : oneLine(`${error.name}: ${error.message}`);
+}
+
+/** The attempts a list shows. One that was cancelled is not spent, but it was started, and `why` names it. */
+export function attemptCount(job: Job): number {
+  return job.status === 'CANCELLED' ? Math.max(job.attempts, startedCount(job)) : job.attempts;
+}
+
+/** `2 of 3`; where some were not spent (cancelled, lost, given back) also how many were started: `3 started, 2 of 3 spent, 1 lost`. */
+export function attemptsText(job: Job): string {
+  const lost = job.losses === 0 ? '' : `, ${job.losses} lost`;
+  const started = startedCount(job);
+  if (started <= job.attempts) return `${job.attempts} of ${job.maxAttempts}${lost}`;
+  return `${started} started, ${job.attempts} of ${job.maxAttempts} spent${lost}`;
+}
+
+function startedCount(job: Job): number {
+  return job.attemptList.at(-1)?.n ?? 0;
 }

@@ -1,5 +1,6 @@
 import type { WriteStream } from 'node:tty';
 import { stripVTControlCharacters, styleText } from 'node:util';
+import { cellsOf, takeCells } from './cells.ts';
 
 /** The styles the command uses. */
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'magenta' | 'blue';
@@ -8,38 +9,61 @@ export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'mage
 export interface Terminal {
   /** Whether a person looks at it, so that lines may be rewritten in place. */
   readonly isTerminal: boolean;
-  /** Width in characters; endless off a terminal, where nothing is cut. */
+  /** Width in cells; endless off a terminal, where nothing is cut. */
   columns(): number;
   rows(): number;
   write(text: string): void;
   /** Writes a line. */
   line(text?: string): void;
+  /** Writes a sentence: on a terminal its lines are broken between words. */
+  sentence(text: string): void;
   /** Colours a text, where colours are wanted. */
   paint(style: Style | Style[], text: string): string;
 }
 
+/** How a terminal is written to. */
+export interface TerminalOptions {
+  /** Whether what is written takes the way that `redirectWrites` may have laid; else it goes straight to the stream. */
+  isRedirectable?: boolean;
+}
+
 /** Looks at a stream and at NO_COLOR, FORCE_COLOR and TERM. */
-export function createTerminal(stream: NodeJS.WriteStream): Terminal {
+export function createTerminal(
+  stream: NodeJS.WriteStream,
+  { isRedirectable = false }: TerminalOptions = {},
+): Terminal {
   const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
   const isTerminal = stream.isTTY === true && TERM !== 'dumb';
   const isForced = FORCE_COLOR !== undefined && FORCE_COLOR !== '' && FORCE_COLOR !== '0';
   const hasColour = (NO_COLOR === undefined || NO_COLOR === '') && (isTerminal || isForced);
+  const straight = stream.write.bind(stream);
   const write = (text: string): void => {
-    stream.write(text);
+    if (isRedirectable) stream.write(text);
+    else straight(text);
   };
+  const columns = (): number =>
+    isTerminal ? (stream as WriteStream).columns || 80 : Number.POSITIVE_INFINITY;
   return {
     isTerminal,
-    columns: () => (isTerminal ? (stream as WriteStream).columns || 80 : Number.POSITIVE_INFINITY),
+    columns,
     rows: () => (isTerminal ? (stream as WriteStream).rows || 24 : Number.POSITIVE_INFINITY),
     write,
     line: (text = '') => write(`${text}\n`),
+    sentence: (text) =>
+      write(
+        `${text
+          .split('\n')
+          .flatMap((one) => wrap(one, columns()))
+          .join('\n')}\n`,
+      ),
     paint: (style, text) => (hasColour ? styleText(style, text, { validateStream: false }) : text),
   };
 }
 
-// Everything below a blank, but the two that are part of ordinary text and are handled where it is printed.
+// Everything below a blank, but the two that are part of ordinary text and are handled where it is printed; and what turns the
+// direction of writing, which would turn what stands around it too.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
 /** Text that somebody else wrote (errors, log lines, steps), without what could move the cursor or clear the screen. */
 export function harmless(text: string): string {
@@ -53,15 +77,21 @@ export function oneLine(text: string): string {
     .replace(/\t/g, ' ');
 }
 
-/** How many columns a text takes, colours not counted. */
+/** How many cells a text takes, colours not counted. */
 export function widthOf(text: string): number {
-  return stripVTControlCharacters(text).length;
+  return cellsOf(stripVTControlCharacters(text));
+}
+
+/** Fills a text up with blanks to a width. */
+export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
+  const blanks = ' '.repeat(Math.max(0, width - widthOf(text)));
+  return align === 'right' ? blanks + text : text + blanks;
 }
 
 /** Cuts a plain text to a width, with an ellipsis. */
 export function cut(text: string, width: number): string {
-  if (text.length <= width) return text;
-  return width <= 1 ? text.slice(0, Math.max(0, width)) : `${text.slice(0, width - 1)}…`;
+  if (cellsOf(text) <= width) return text;
+  return width <= 1 ? takeCells(text, Math.max(0, width)) : `${takeCells(text, width - 1)}…`;
 }
 
 /** Cuts a text with colours to a width. */
@@ -69,14 +99,31 @@ export function cutPainted(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let result = '';
   let left = width - 1;
+  let isFull = false;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
   for (const part of text.split(/(\u001b\[[0-9;]*m)/)) {
+    // Colours after the cut end what was begun before it.
     if (part.startsWith('\u001b')) result += part;
-    else if (left > 0) {
-      const kept = part.slice(0, left);
-      left -= kept.length;
-      result += left === 0 ? `${kept}…` : kept;
+    else if (!isFull) {
+      const kept = takeCells(part, left);
+      left -= cellsOf(kept);
+      isFull = kept.length < part.length;
+      result += isFull ? `${kept}…` : kept;
     }
   }
   return result;
+}
+
+/** Breaks a text into lines of a width, between words. A word that is wider than a line stays whole: it may have to be copied. */
+export function wrap(text: string, width: number): string[] {
+  if (widthOf(text) <= width) return [text];
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && widthOf(line) + 1 + widthOf(word) > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
 }

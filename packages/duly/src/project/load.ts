@@ -1,6 +1,6 @@
 import { Duly, DulyError, type DulyOptions } from '@duly/core';
 import type { DulyConfig, TaskDefinition } from './define.ts';
-import { findProject, importModule, shown } from './modules.ts';
+import { findProject, importModule, inFile, shown } from './modules.ts';
 
 /** A task's definition and the module it stands in. */
 export interface FoundTask {
@@ -16,8 +16,12 @@ export interface Project {
   duly: Duly | null;
   options: Omit<DulyConfig, 'tasks'>;
   tasks: FoundTask[];
+  /** Whether there is a folder `tasks/`, even if it is empty. */
+  hasTasksFolder: boolean;
   /** Whether there are modules of tasks, even if they define none here. */
   hasTaskFiles: boolean;
+  /** What a person should know that stops nothing: modules of `tasks/` without a task. */
+  warnings: string[];
 }
 
 /** What to load. */
@@ -35,13 +39,26 @@ export async function loadProject({ config: configOption, withTasks }: LoadOptio
     duly: null,
     options: {},
     tasks: [],
+    hasTasksFolder: files.hasTasksFolder,
     hasTaskFiles: files.tasks.length > 0,
+    warnings: [],
   };
   if (files.config !== null) readConfig(project, files.config, await importModule(files.config));
   if (withTasks) {
-    for (const file of files.tasks) readTasks(project, file, await importModule(file));
+    for (const file of files.tasks) await loadTasks(project, file);
   }
   return project;
+}
+
+async function loadTasks(project: Project, file: string): Promise<void> {
+  // A module may define its tasks on the config's own Duly and export nothing.
+  const count = (): number => project.tasks.length + (project.duly?.tasks.size ?? 0);
+  const before = count();
+  const isTold = readTasks(project, file, await importModule(file));
+  if (isTold || count() > before) return;
+  project.warnings.push(
+    `"${shown(file)}" exports no task: an object with "name" and "run". A file that is no module of tasks is left out if its name begins with "_".`,
+  );
 }
 
 function readConfig(project: Project, file: string, module: Record<string, unknown>): void {
@@ -66,13 +83,19 @@ function readConfig(project: Project, file: string, module: Record<string, unkno
   for (const [i, task] of tasks.entries()) addTask(project, file, task, `tasks[${i}]`);
 }
 
-function readTasks(project: Project, file: string, module: Record<string, unknown>): void {
+/** Takes the tasks out of a module's exports; tells whether there were any. */
+function readTasks(project: Project, file: string, module: Record<string, unknown>): boolean {
+  let hasTasks = false;
   for (const [name, exported] of Object.entries(module)) {
-    if (isDefinition(exported) || isTask(exported)) addTask(project, file, exported, name);
-    else if (Array.isArray(exported) && exported.some(isDefinition)) {
+    if (isTask(exported) || isMeantAsTask(exported)) {
+      addTask(project, file, exported, name);
+      hasTasks = true;
+    } else if (Array.isArray(exported) && exported.some(isMeantAsTask)) {
       for (const [i, one] of exported.entries()) addTask(project, file, one, `${name}[${i}]`);
+      hasTasks = true;
     }
   }
+  return hasTasks;
 }
 
 function addTask(project: Project, file: string, exported: unknown, where: string): void {
@@ -84,19 +107,32 @@ function addTask(project: Project, file: string, exported: unknown, where: strin
       hint: 'Export that Duly by default from duly.config.ts, or export the definition itself ({ name, run }) instead of duly.task(…).',
     });
   }
-  if (!isDefinition(exported)) {
+  if (typeof exported !== 'object' || exported === null) {
     throw new DulyError('config_invalid', {
       message: `Expected ${where} in "${shown(file)}" to define a task: an object with "name" and "run".`,
     });
   }
+  const definition = exported as TaskDefinition;
   // One definition may be exported twice, by name and by default.
-  if (project.tasks.some((task) => task.definition === exported)) return;
-  project.tasks.push({ definition: exported, file });
+  if (project.tasks.some((task) => task.definition === definition)) return;
+  project.tasks.push({ definition, file });
 }
 
 /** Defines the tasks that were found. An isolated one is found again by its thread through `project/isolated.ts`. */
 export function defineTasks(duly: Duly, tasks: readonly FoundTask[]): void {
-  for (const { definition, file } of tasks) duly.task(isolatedBy(definition, file));
+  const files = new Map<string, string>();
+  for (const { definition, file } of tasks) {
+    const other = files.get(definition.name);
+    if (other !== undefined) {
+      throw new DulyError('duplicate_task', {
+        message: `Two tasks are named "${definition.name}": one in "${shown(other)}", one in "${shown(file)}".`,
+        hint: 'Give each task its own name.',
+        details: { task: definition.name },
+      });
+    }
+    inFile(file, () => duly.task(isolatedBy(definition, file)));
+    files.set(definition.name, file);
+  }
 }
 
 function isolatedBy(definition: TaskDefinition, file: string): TaskDefinition {
@@ -108,7 +144,9 @@ function isolatedBy(definition: TaskDefinition, file: string): TaskDefinition {
 
 /** Makes a Duly of the project's options, or takes the one it has. */
 export function dulyOf(project: Project, options: DulyOptions): Duly {
-  return project.duly ?? new Duly({ ...project.options, ...options });
+  if (project.duly !== null) return project.duly;
+  const make = (): Duly => new Duly({ ...project.options, ...options });
+  return project.config === null ? make() : inFile(project.config, make);
 }
 
 // By what they can do and not by their class: the project may have a copy of the package of its own.
@@ -126,18 +164,24 @@ function isTask(value: unknown): value is { name: string } {
   );
 }
 
-function isDefinition(value: unknown): value is TaskDefinition {
-  const definition = value as Partial<TaskDefinition> | null | undefined;
-  return (
-    typeof definition === 'object' &&
-    typeof definition?.name === 'string' &&
-    typeof definition.run === 'function'
-  );
+/** Whether an export is a definition, or was meant as one and lacks something: it must not be dropped in silence. */
+function isMeantAsTask(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const { name, run } = value as Partial<TaskDefinition>;
+  return typeof name === 'string' || typeof run === 'function';
 }
 
 /** The definitions in a module, wherever it holds them: its exports, or the `tasks` of a config. */
 export function definitionsOf(file: string, module: Record<string, unknown>): TaskDefinition[] {
-  const project: Project = { config: null, duly: null, options: {}, tasks: [], hasTaskFiles: true };
+  const project: Project = {
+    config: null,
+    duly: null,
+    options: {},
+    tasks: [],
+    hasTasksFolder: true,
+    hasTaskFiles: true,
+    warnings: [],
+  };
   const config = module.default as DulyConfig | undefined;
   if (Array.isArray(config?.tasks)) readConfig(project, file, module);
   else readTasks(project, file, module);

@@ -2,6 +2,8 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DulyError, isDulyError } from '@duly/core';
+import { sentenceOf, thrownText } from '../output/errors.ts';
+import { redirectStdout } from '../output/redirect.ts';
 
 const configNames = ['duly.config.ts', 'duly.config.js', 'duly.config.mjs'];
 const tasksFolder = 'tasks';
@@ -9,7 +11,9 @@ const tasksFolder = 'tasks';
 /** What of a project was found on the disk. */
 export interface ProjectFiles {
   config: string | null;
-  /** Modules of the `tasks/` folder, in order. */
+  /** Whether there is a folder `tasks/`. */
+  hasTasksFolder: boolean;
+  /** Modules of it, in order. */
   tasks: string[];
 }
 
@@ -26,7 +30,8 @@ export function findProject(configOption: string | undefined): ProjectFiles {
     });
   }
   const folder = join(config === null ? process.cwd() : dirname(config), tasksFolder);
-  return { config, tasks: existsSync(folder) && statSync(folder).isDirectory() ? modulesOf(folder) : [] };
+  const hasTasksFolder = statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
+  return { config, hasTasksFolder, tasks: hasTasksFolder ? modulesOf(folder) : [] };
 }
 
 function modulesOf(folder: string): string[] {
@@ -46,17 +51,38 @@ function isModule(name: string): boolean {
   return /\.(ts|mts|js|mjs)$/.test(name) && !/\.(d\.m?ts|(test|spec)\.m?[tj]s)$/.test(name);
 }
 
-/** Imports a module of the user's. Throws `config_invalid` with where it failed. */
+/**
+ * Imports a module of the user's. What it prints goes to stderr: stdout belongs to what the command answers. Throws
+ * `config_invalid` with where it failed.
+ */
 export async function importModule(path: string): Promise<Record<string, unknown>> {
+  const restore = redirectStdout();
   try {
     return (await import(pathToFileURL(path).href)) as Record<string, unknown>;
   } catch (cause) {
-    const error =
-      cause instanceof Error ? cause : new DulyError('config_invalid', { message: String(cause) });
+    const [reason = ''] = thrownText(cause).split('\n', 1);
     throw new DulyError('config_invalid', {
-      message: `"${shown(path)}" could not be loaded: ${error.name}: ${error.message.split('\n', 1)[0]}`,
-      hint: isDulyError(cause) && cause.hint !== undefined ? cause.hint : placeOf(error),
+      message: sentenceOf(`"${shown(path)}" could not be loaded: ${reason}`),
+      hint: isDulyError(cause) && cause.hint !== undefined ? cause.hint : placeOf(cause),
       details: { path },
+      cause,
+    });
+  } finally {
+    restore();
+  }
+}
+
+/** Names the user's file in what Duly refuses about something that is written there. */
+export function inFile<Value>(path: string, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    if (!isDulyError(error)) throw error;
+    const { code, message, hint, details, cause } = error;
+    throw new DulyError(code, {
+      message: `In "${shown(path)}": ${message}`,
+      ...(hint === undefined ? {} : { hint }),
+      details: { ...details, path },
       cause,
     });
   }
@@ -69,9 +95,11 @@ export function shown(path: string): string {
 }
 
 /** Where in the user's own files an error came from, as far as its stack tells. */
-function placeOf({ stack = '' }: Error): string {
-  const line = stack
+function placeOf(thrown: unknown): string {
+  const line = (thrown instanceof Error ? (thrown.stack ?? '') : '')
     .split('\n')
     .find((one) => /(file:\/\/|\/|[A-Z]:\\).*:\d+/.test(one) && !one.includes('node:internal'));
-  return line === undefined ? 'Look at the cause.' : `Look at ${line.trim().replace(/^at /, '')}.`;
+  return line === undefined
+    ? 'It throws while it is loaded; look at what stands at its top level.'
+    : `Look at ${line.trim().replace(/^at /, '')}.`;
 }

@@ -1,0 +1,42 @@
+import { createInterface } from 'node:readline';
+import type { Shell } from './shell.ts';
+import { usageError } from './usage.ts';
+
+/** What came of a question. */
+export type Answer = 'yes' | 'no' | 'interrupted';
+
+/**
+ * Asks a person, no being the default. Ctrl-C and the end of the input (Ctrl-D) are answers too. Throws `usage` where nobody can be
+ * asked (off a terminal, or a program wants JSON): `what` names what then needs `--yes`.
+ */
+export async function confirm(shell: Shell, question: string, what: string): Promise<Answer> {
+  requireAsking(shell, what);
+  const reader = createInterface({ input: process.stdin, output: process.stderr });
+  return new Promise((resolve) => {
+    const end = (answer: Answer, hasLineEnd: boolean): void => {
+      if (!hasLineEnd) process.stderr.write('\n');
+      resolve(answer);
+      reader.removeAllListeners('close');
+      reader.close();
+    };
+    reader.once('SIGINT', () => end('interrupted', false));
+    reader.once('close', () => end('no', false));
+    reader.question(`${question} [y/N] `, (answer) =>
+      end(/^y(es)?$/i.test(answer.trim()) ? 'yes' : 'no', true),
+    );
+  });
+}
+
+/** Throws `usage` where nobody can be asked. */
+export function requireAsking({ err, json }: Shell, what: string): void {
+  if (!json && process.stdin.isTTY === true && err.isTerminal) return;
+  throw usageError(
+    `${what} needs --yes here: nobody can be asked.`,
+    'Look first at what it would do, then say --yes.',
+  );
+}
+
+/** Whether a person says yes. */
+export async function isConfirmed(shell: Shell, question: string): Promise<boolean> {
+  return (await confirm(shell, question, 'This')) === 'yes';
+}

@@ -1,0 +1,61 @@
+import { type Command, type CommanderError, InvalidArgumentError, Option } from 'commander';
+import type { CommandRun } from './shell.ts';
+
+/** Makes an action of a command that is loaded only when it is called: help and typing mistakes need none of them. */
+export type ActionOf = (load: () => Promise<CommandRun>) => (...call: unknown[]) => Promise<void>;
+
+/** A command that does something: `duly jobs ls`. It has the options that every one of them has. */
+export function leaf(parent: Command, name: string, description: string): Command {
+  return withStore(storelessLeaf(parent, name, description));
+}
+
+/** The same for one that needs no store. */
+export function storelessLeaf(parent: Command, name: string, description: string): Command {
+  return withOutput(parent.command(name)).description(description);
+}
+
+/** A command that only holds others: `duly jobs`. It takes their common options too. */
+export function noun(parent: Command, name: string, description: string): Command {
+  return withStore(withOutput(parent.command(name))).description(description);
+}
+
+/** Gives a command `-o`, and lets it name itself in what is refused. */
+export function withOutput(command: Command): Command {
+  return command
+    .exitOverride((error: CommanderError) => {
+      throw Object.assign(error, { usage: command.createHelp().commandUsage(command) });
+    })
+    .enablePositionalOptions()
+    .addOption(
+      new Option('-o, --output <format>', 'table (default) or json').argParser(wordOf('table', 'json')),
+    );
+}
+
+/** Gives a command the options that name a store. */
+export function withStore(command: Command): Command {
+  return command
+    .option('--store <url>', 'the store (default: $DULY_STORE, then the config, then sqlite:./duly.db)')
+    .option('--config <file>', 'the config (default: duly.config.ts, .js or .mjs in this folder)');
+}
+
+/** The options of a command together with those that stood before its name; its own go first. */
+export function optionsOf(command: Command): Record<string, unknown> {
+  const above = command.parent === null ? {} : optionsOf(command.parent);
+  return { ...above, ...command.opts() };
+}
+
+/** Takes one of some words. */
+export function wordOf(...words: string[]): (value: string) => string {
+  return (value) => {
+    if (words.includes(value)) return value;
+    const near = words.find((word) => word.startsWith(value.charAt(0).toLowerCase()));
+    throw new InvalidArgumentError(
+      `Allowed are ${words.join(' and ')}.${near === undefined ? '' : `\n(Did you mean ${near}?)`}`,
+    );
+  };
+}
+
+/** Puts the values of a repeatable option together. Give it no default: help would show an empty list. */
+export function collect(value: string, before: string[] | undefined): string[] {
+  return [...(before ?? []), value];
+}
