@@ -121,7 +121,8 @@ function undeclared(known: StoredSchedule, input: DeclaredInput): DeclaredStep {
   const reason = isPaused ? 'it is paused, and stays so' : reasonToKeep(spec, input);
   if (reason === null) {
     const note = `release "${input.release}" no longer declares it`;
-    return { ...of, step: 'disable', spec: drifted, note };
+    // From here on the release that took it away rules: an older one that still declares it does not bring it back.
+    return { ...of, step: 'disable', spec: { ...drifted, release: input.release }, note };
   }
   if (spec.drift?.kind === 'undeclared') return { ...of, step: 'none', note: `not declared here: ${reason}` };
   // What a person changed stays known; that nothing declares it here is only shown.

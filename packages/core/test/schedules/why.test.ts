@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { scene } from './setup.ts';
+
+const newYork = { timezone: 'America/New_York' };
+
+test('a time in the gap runs once, after it, and why says so', async (t) => {
+  const { t: duly, every, told } = scene(t, { start: '2027-03-13T12:00:00Z' });
+  await every('30 2 * * *', newYork);
+  await duly.advance('2 days');
+  assert.deepEqual(
+    told.map(({ slot, date }) => [slot, date]),
+    [
+      ['2027-03-14T07:00:00.000Z', '2027-03-14'],
+      ['2027-03-15T06:30:00.000Z', '2027-03-15'],
+    ],
+  );
+  const why = await duly.why('nightly', '2027-03-14T02:30');
+  assert.deepEqual(why.clockChange, { kind: 'gap', named: '02:30', which: null });
+  assert.equal(why.slot.toISOString(), '2027-03-14T07:00:00.000Z');
+  assert.match(
+    why.sentence,
+    /^02:30 did not exist on 14 March 2027 in America\/New_York, so its slot is the first instant after the gap, 03:00\. It ran at 2027-03-14 03:00 \(America\/New_York\), on time, on node "node_\w+", and completed after 0 ms\.$/,
+  );
+});
+
+test("dst.gap 'skip': the day has no slot", async (t) => {
+  const { t: duly, every, told } = scene(t, { start: '2027-03-13T12:00:00Z' });
+  await every('30 2 * * *', { ...newYork, dst: { gap: 'skip' } });
+  await duly.advance('2 days');
+  assert.equal(told.length, 1);
+  const why = await duly.why('nightly', '2027-03-14T02:30');
+  assert.equal(why.status, 'none');
+  assert.match(
+    why.sentence,
+    /is no slot of the schedule "nightly": the one before is 2027-03-13 02:30 .*, the one after is 2027-03-15 02:30/,
+  );
+});
+
+for (const [repeat, slots] of [
+  ['first', ['05:30']],
+  ['last', ['06:30']],
+  ['both', ['05:30', '06:30']],
+] as const) {
+  test(`a time that comes twice: dst.repeat '${repeat}'`, async (t) => {
+    const { t: duly, every, told } = scene(t, { start: '2027-11-06T12:00:00Z' });
+    await every('30 1 * * *', { ...newYork, dst: { repeat } });
+    await duly.advance('1 day');
+    assert.deepEqual(
+      told.map(({ slot }) => slot?.slice(11, 16)),
+      slots,
+    );
+    const why = await duly.why('nightly', '2027-11-07T01:30');
+    assert.match(
+      why.sentence,
+      new RegExp(
+        `^01:30 came twice on 7 November 2027 in America/New_York; this is the ${repeat === 'last' ? 'second' : 'first'} of them\\. It ran `,
+      ),
+    );
+  });
+}
+
+test('every hour follows real time through both changes of the clock', async (t) => {
+  for (const [start, count] of [
+    ['2027-03-14T05:00:00Z', 23],
+    ['2027-11-07T04:00:00Z', 25],
+  ] as const) {
+    const { t: duly, every, told } = scene(t, { start });
+    await every('0 * * * *', newYork);
+    await duly.advance(`${count}h`);
+    assert.equal(told.length, count);
+  }
+});
+
+test('why: each decision has its sentence', async (t) => {
+  const { t: duly, every, task } = scene(t, { run: async (_, on) => on.clock.sleep(90_000) });
+  await every('0 * * * *', { missed: 'skip', exclude: ['2027-01-16'] });
+  await task.every({ rate: '1m' }, undefined, { name: 'quick', endAt: '2027-01-15T10:04:30Z' });
+  const ask = async (name: string, slot: string) => (await duly.why(name, slot)).sentence;
+
+  assert.match(
+    await ask('nightly', '2027-01-15T11:00'),
+    /^It is not due yet: it falls due at 2027-01-15 11:00 \(UTC\), in 1 h\.$/,
+  );
+  assert.match(
+    await ask('nightly', '2027-01-16T11:00'),
+    /not due yet.* A calendar of "exclude" names it, so nothing will run\.$/,
+  );
+  assert.match(
+    await ask('nightly', '2027-01-15T09:00'),
+    /^The schedule "nightly" was made at 10:00, after this slot, and decides nothing before that\.$/,
+  );
+  assert.match(await ask('nightly', '2027-01-15T11:30'), /is no slot of the schedule "nightly"/);
+  assert.match(
+    await ask('quick', '2027-01-15T10:09'),
+    /^The schedule "quick" is over before this slot \(end at\)\.$/,
+  );
+
+  await duly.advance('2m');
+  assert.match(
+    await ask('quick', '2027-01-15T10:01'),
+    /^It ran at 2027-01-15 10:01 \(UTC\), on time, on node ".*", and is RUNNING\.$/,
+  );
+  assert.match(
+    await ask('quick', '2027-01-15T10:02'),
+    /^It was skipped: an earlier run was not finished, and overlap is "skip" \(decided at/,
+  );
+  await duly.outage('3h');
+  await duly.runDue();
+  assert.match(
+    await ask('nightly', '2027-01-15T12:00'),
+    /^It was missed: no scheduler noticed it in time\. It was noticed 1 h 2 min after it fell due, and missed is "skip" \(decided at 13:02 by node ".*"\)\.$/,
+  );
+  await duly.schedules.pause('nightly', { note: 'audit', until: '2027-01-15T20:00:00Z' });
+  await duly.advance('1h');
+  assert.match(
+    await ask('nightly', '2027-01-15T14:00'),
+    /^The schedule is paused since 13:02 by .* \("audit"\), until 20:00, and the slot is held\. What becomes of it is decided when the schedule goes on, by onResume: "skip"\.$/,
+  );
+  const held = await duly.why('nightly', '2027-01-15T14:00');
+  assert.deepEqual([held.status, held.decision], ['held', null]);
+  await duly.schedules.resume('nightly');
+  assert.match(await ask('nightly', '2027-01-15T14:00'), /^It fell in a pause, and onResume is "skip"/);
+  await duly.advance('1 day');
+  const excluded = await duly.why('nightly', '2027-01-16T04:00');
+  assert.equal(excluded.status, 'excluded');
+  assert.ok((excluded.together?.count ?? 0) > 10);
+  assert.match(excluded.sentence, /^It did not run: a calendar of "exclude" names it/);
+});
+
+test('why: a catch-up, a late start, a failed run, a run that is gone', async (t) => {
+  const { t: duly, every } = scene(t, {
+    run: () => {
+      throw new Error('the disk is full');
+    },
+  });
+  await every('0 * * * *');
+  await duly.outage('3h');
+  await duly.runDue();
+  const caught = await duly.why('nightly', '2027-01-15T12:00');
+  assert.match(caught.sentence, /It was missed and caught up on, decided 1 h after it fell due\.$/);
+  const missed = await duly.why('nightly', '2027-01-15T11:00');
+  assert.equal(missed.decision, 'missed');
+  assert.match(missed.sentence, /a later slot was missed too; missed: "latest" runs only that one/);
+  await duly.pause({ task: 'report' });
+  await duly.advance('1h');
+  await duly.advance('1200ms');
+  await duly.resume({ task: 'report' });
+  await duly.runDue();
+  const late = await duly.why('nightly', '2027-01-15T14:00');
+  assert.equal(late.latenessMs, 1_200);
+  assert.match(
+    late.sentence,
+    /^It ran at 2027-01-15 14:00:01 \(UTC\), 1\.2 s late, on node ".*", and is FAILED with "the disk is full"\.$|^It ran at 14:00:01, 1\.2 s late/,
+  );
+  await duly.jobs({}).delete();
+  assert.match(
+    (await duly.why('nightly', '2027-01-15T14:00')).sentence,
+    /^It fired at .* decided by node ".*"; its job "job_.*" is no longer kept\.$/,
+  );
+});
+
+test('why: the slots of a fixed delay are found to the second', async (t) => {
+  const { t: duly, every } = scene(t);
+  await every({ delay: '10m' });
+  await duly.advance('5m');
+  assert.match((await duly.why('nightly', '2027-01-15T10:00')).sentence, /^It ran at/);
+  assert.equal((await duly.why('nightly', '2027-01-15T10:10')).status, 'pending');
+  assert.equal((await duly.why('nightly', '2027-01-15T10:07')).status, 'none');
+});
+
+test('why of a job still works as it did', async (t) => {
+  const { t: duly, task } = scene(t);
+  const job = await task.in('1h');
+  assert.match((await duly.why(job.id)).sentence, /waits for its time/);
+});
