@@ -81,10 +81,21 @@ export type {
 } from './schedule/definition.ts';
 export type { ExcludeInput } from './schedule/exclude.ts';
 export { type ExplainOptions, explain } from './schedule/explain.ts';
+export { readMoment } from './schedule/moment.ts';
 export type { ScheduleChanges } from './schedule/override.ts';
 export type { CatchUpMode, JitterMode, OverlapMode, SchedulePolicies } from './schedule/policies.ts';
 export { type PreviewOptions, type PreviousOptions, preview, previous } from './schedule/preview.ts';
-export type { RuleInput, RuleKind, RuleSpec } from './schedule/rule.ts';
+export {
+  type ClockChange,
+  type ResolveRuleOptions,
+  type Rule,
+  type RuleInput,
+  type RuleKind,
+  type RuleSlots,
+  type RuleSpec,
+  resolveRule,
+  type SlotReading,
+} from './schedule/rule.ts';
 export type {
   LastRun,
   LedgerSlot,

@@ -28,6 +28,8 @@ test('what is public is what is listed here: a new name is a decision', () => {
     'preview',
     'previous',
     'quietLogger',
+    'readMoment',
+    'resolveRule',
     'roles',
     'systemClock',
     'terminalStatuses',

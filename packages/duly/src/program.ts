@@ -1,11 +1,12 @@
 import { Command } from 'commander';
 import { type ActionOf, collect, leaf, noun, withOutput, withStore } from './leaf.ts';
+import { addCron, addSchedules } from './schedule-program.ts';
 import { readVersion } from './version.ts';
 
 /** The tree of commands with their arguments and options. What they do is in `commands/`. */
 export function buildProgram(action: ActionOf): Command {
   const program = withStore(withOutput(new Command('duly')))
-    .description('Durable jobs from the command line.')
+    .description('Durable jobs and schedules from the command line.')
     .version(readVersion(), '-v, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .configureOutput({ outputError: () => {} })
@@ -18,6 +19,9 @@ export function buildProgram(action: ActionOf): Command {
   addJobs(program, action);
   addDead(program, action);
   addPauses(program, action);
+  program.commandsGroup('Schedules:');
+  addSchedules(program, action);
+  addCron(program, action);
   program.commandsGroup('The store:');
   addStore(program, action);
   program.addHelpCommand(
@@ -39,6 +43,8 @@ Examples:
   duly run reminder '{"user": 42}' --in "3 days" --key user-42
   duly jobs ls --status failed,retrying --since 1h
   duly why job_01k9…
+  duly schedules add digest --task send_digest --cron '0 8 * * MON' --timezone Europe/Rome
+  duly why digest 2027-03-14T08:00
 `;
 
 function addNodes(program: Command, action: ActionOf): void {
@@ -110,8 +116,9 @@ function addJobs(program: Command, action: ActionOf): void {
     .option('--at <instant>', 'to this instant')
     .action(action(async () => (await import('./commands/jobs-reschedule.ts')).jobsReschedule));
   addWatch(program, action);
-  leaf(program, 'why', 'what became of a job, or what it waits for')
-    .argument('<id>')
+  leaf(program, 'why', 'what became of a job or of a slot of a schedule, or what it waits for')
+    .argument('<id>', 'id of a job, or name or id of a schedule')
+    .argument('[slot]', 'of a schedule: an instant, or a wall time in its zone like 2027-03-14T02:30')
     .action(action(async () => (await import('./commands/why.ts')).why));
 }
 

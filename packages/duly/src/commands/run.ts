@@ -72,7 +72,7 @@ export async function run(
 }
 
 /** Tasks that cannot be loaded are no reason to refuse a job: it is for others to run. */
-async function tryProject(shell: Shell, options: RunOptions): Promise<Project | null> {
+export async function tryProject(shell: Shell, options: CommonOptions): Promise<Project | null> {
   try {
     return await loadProject({ config: options.config, withTasks: true });
   } catch (error) {
@@ -85,7 +85,7 @@ async function tryProject(shell: Shell, options: RunOptions): Promise<Project | 
 }
 
 /** The task with its own defaults and schema if its code is here; else one that knows only the name. */
-function taskFor(duly: Duly, name: string, project: Project | null, nodes: NodeView[]): Task {
+export function taskFor(duly: Duly, name: string, project: Project | null, nodes: NodeView[]): Task {
   const defined = duly.tasks.get(name);
   if (defined !== undefined) return defined as Task;
   const found = project?.tasks.find((task) => task.definition.name === name);
@@ -117,7 +117,8 @@ function readPiped(shell: Shell, text: string): unknown {
   return readInput(shell, text.replace(/\r?\n$/, ''));
 }
 
-function readInput(shell: Shell, text: string | undefined): unknown {
+/** Reads an input: JSON, or else a text. */
+export function readInput(shell: Shell, text: string | undefined): unknown {
   if (text === undefined) return undefined;
   const value = readValue(text);
   if (typeof value === 'string' && value === text && /^\s*[[{"]/.test(text)) {
@@ -158,8 +159,9 @@ function readJobOptions(options: RunOptions): JobOptions {
   };
 }
 
-function readMetadata(texts: readonly string[] | undefined): Record<string, unknown> | null {
-  if (texts === undefined) return null;
+/** Reads `--metadata`: objects and name=value pairs, put together; null: none was given. */
+export function readMetadata(texts: readonly string[] | undefined): Record<string, unknown> | null {
+  if (texts === undefined || texts.length === 0) return null;
   const result: Record<string, unknown> = {};
   for (const text of texts) {
     const isObject = text.trimStart().startsWith('{');

@@ -26,8 +26,11 @@ export async function up(shell: Shell, options: NodeCommandOptions & { demo?: bo
     quiet: options.quiet === true,
     async onStarted({ node: id, lines }) {
       await greet(shell, node, id, lines);
+      // The schedule may have made a job already, if this is a full minute.
       const made =
-        node.isDemo && (await node.duly.jobs().first()) === null ? await makeDemoJobs(node.duly) : null;
+        node.isDemo && (await node.duly.jobs({ task: demoJobs.map(({ task }) => task) }).first()) === null
+          ? await makeDemoJobs(node.duly)
+          : null;
       if (shell.json) return;
       const problem = sharingProblem(node.store, await node.duly.open());
       const text =
@@ -119,6 +122,7 @@ function suggestions(
     ...(id === undefined ? [] : [`why ${id}`]),
     'dead ls',
     ...(isDemo ? ['dead replay --all'] : []),
+    'schedules ls',
   ].map((words) => commandFor(store, words));
   return ['In another terminal, in this folder:', ...lines.map((line) => `  ${out.paint('cyan', line)}`), ''];
 }

@@ -63,8 +63,29 @@ const broken = defineTask({
   },
 });
 
-/** The tasks of `duly up --demo`: one with progress, one that fails and retries, one that ends as a dead letter. */
-export const demoTasks: readonly TaskDefinition[] = [transcode, email, broken] as unknown as TaskDefinition[];
+const report = defineTask({
+  name: 'analytics_report',
+  // The next minute is soon enough to be waited for.
+  every: { cron: '* * * * *', note: 'The demo: a report every minute.' },
+  async run({ slot, job, covers, log }) {
+    const minutes = covers === null ? 1 : covers.count + 1;
+    log.info(`Counting the visitors of ${minutes === 1 ? 'a minute' : `${minutes} minutes`}.`);
+    // Made of the minute and not drawn, so that a run that is repeated says the same. A triggered run has no slot.
+    const minute = Math.floor((slot?.at ?? job.createdAt).getTime() / 60_000);
+    return { until: new Date(minute * 60_000).toISOString(), minutes, visitors: minute % 97 };
+  },
+});
+
+/**
+ * The tasks of `duly up --demo`: one with progress, one that fails and retries, one that ends as a dead letter, and one on a
+ * schedule.
+ */
+export const demoTasks: readonly TaskDefinition[] = [
+  transcode,
+  email,
+  broken,
+  report,
+] as unknown as TaskDefinition[];
 
 /** What the demo makes at its start on an empty store, so that something happens before the reader's eyes. */
 export const demoJobs: readonly { task: string; input: unknown }[] = [

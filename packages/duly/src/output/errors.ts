@@ -1,5 +1,6 @@
 import { isDulyError } from '@duly/core';
 import { exitCodeOf, exitCodes } from '../exit-codes.ts';
+import { caretLines } from './caret.ts';
 import { harmless, type Terminal } from './terminal.ts';
 
 /** Prints an error and answers with the exit code for it. */
@@ -10,6 +11,7 @@ export function printError(err: Terminal, error: unknown, json: boolean): number
     err.line(JSON.stringify({ error: { code, message, hint, details, causes } }));
   } else {
     err.sentence(`${err.paint(['bold', 'red'], `error[${code}]:`)} ${harmless(message)}`);
+    for (const line of caretLines(details)) err.line(line);
     for (const cause of causes) err.sentence(`${err.paint('dim', 'cause:')} ${harmless(cause)}`);
     if (hint !== null) err.sentence(`${err.paint('cyan', 'hint:')} ${harmless(hint)}`);
   }

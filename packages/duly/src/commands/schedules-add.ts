@@ -1,0 +1,170 @@
+import {
+  type Duly,
+  defaultStore,
+  type NodeView,
+  type Schedule,
+  type ScheduleDefinition,
+  type SchedulePolicies,
+  systemClock,
+} from '@duly/core';
+import { clientDuly, useDuly } from '../client.ts';
+import { invocation } from '../invocation.ts';
+import { printJson } from '../output/json.ts';
+import { relative } from '../output/times.ts';
+import { type RuleOptions, readRule } from '../rule-options.ts';
+import { ruleOf, withScheduleHints } from '../schedule-client.ts';
+import { toScheduleJson } from '../schedule-json.ts';
+import { dayText, hazardText } from '../schedule-times.ts';
+import type { CommonOptions, Shell } from '../shell.ts';
+import { givenStore, isNew, isSameStore } from '../store.ts';
+import { didYouMean, readCount } from '../usage.ts';
+import { readInput, readMetadata, taskFor, tryProject } from './run.ts';
+
+interface SchedulesAddOptions extends CommonOptions, RuleOptions {
+  task: string;
+  input?: string;
+  missed?: string;
+  catchUpWindow?: string;
+  catchUpLimit?: string;
+  overlap?: string;
+  bufferLimit?: string;
+  startDeadline?: string;
+  finishDeadline?: string;
+  jitter?: string;
+  jitterMode?: string;
+  onResume?: string;
+  onEdit?: string;
+  pauseAfterFailures?: string;
+  flagAfterFailures?: string;
+  maxRuns?: string;
+  queue?: string;
+  priority?: string;
+  tenant?: string;
+  serial?: string;
+  metadata: string[];
+  note?: string;
+}
+
+const nextCount = 3;
+
+/** `duly schedules add`: a dynamic schedule, made or changed. The task's code need not be here. */
+export async function schedulesAdd(
+  shell: Shell,
+  options: SchedulesAddOptions,
+  name: string,
+): Promise<undefined> {
+  const definition = readDefinition(shell, options, name);
+  const project = await tryProject(shell, options);
+  const store = givenStore(options.store) ?? project?.duly?.store ?? project?.options.store ?? defaultStore;
+  const isNewStore = isNew(store);
+  const own = project?.duly != null && isSameStore(project.duly.store, store) ? project.duly : null;
+  await withScheduleHints(() =>
+    useDuly(own ?? clientDuly(shell, store), store, async ({ duly }) => {
+      const nodes = await duly.nodes();
+      if (isNewStore) shell.warn(`There was no store at "${store}" yet; this makes it.`);
+      taskFor(duly, definition.task, project, nodes);
+      const before = await sameName(duly, definition);
+      const schedule = await duly.schedules.put(definition);
+      await printPut(shell, duly, schedule, before);
+      warnDeclared(shell, before, schedule);
+      warnIdle(shell, definition.task, nodes);
+    }),
+  );
+}
+
+function readDefinition(shell: Shell, options: SchedulesAddOptions, name: string): ScheduleDefinition {
+  const rule = readRule(options);
+  const input = readInput(shell, options.input);
+  const metadata = readMetadata(options.metadata);
+  const priority = readCount(options.priority, '--priority');
+  const { task, queue, tenant, serial, note } = options;
+  return {
+    task,
+    name,
+    ...rule,
+    ...readPolicies(options),
+    ...(input === undefined ? {} : { input }),
+    ...(queue === undefined ? {} : { queue }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(tenant === undefined ? {} : { tenant }),
+    ...(serial === undefined ? {} : { serial }),
+    ...(metadata === null ? {} : { metadata }),
+    ...(note === undefined ? {} : { note }),
+  };
+}
+
+const words = ['missed', 'overlap', 'jitterMode', 'onResume', 'onEdit'] as const;
+const durations = ['catchUpWindow', 'startDeadline', 'finishDeadline', 'jitter'] as const;
+const counts = ['catchUpLimit', 'bufferLimit', 'pauseAfterFailures', 'flagAfterFailures', 'maxRuns'] as const;
+
+function readPolicies(options: SchedulesAddOptions): SchedulePolicies {
+  const policies: Record<string, unknown> = {};
+  // `buffer-one`, as options are written, and `bufferOne`, as the library writes it, are the same.
+  for (const field of words)
+    policies[field] = options[field]?.replace(/-([a-z])/g, (_, a) => a.toUpperCase());
+  for (const field of durations) policies[field] = options[field];
+  for (const field of counts) policies[field] = readCount(options[field], optionOf(field));
+  return Object.fromEntries(Object.entries(policies).filter(([, value]) => value !== undefined));
+}
+
+function optionOf(field: string): string {
+  return `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** The schedules that have this name and tenant already: the dynamic one, and declared ones. */
+async function sameName(duly: Duly, { name, tenant = null }: ScheduleDefinition): Promise<Schedule[]> {
+  return (await duly.schedules.list({ name: name as string, tenant })).schedules;
+}
+
+async function printPut(
+  { out, json }: Shell,
+  duly: Duly,
+  schedule: Schedule,
+  before: readonly Schedule[],
+): Promise<void> {
+  const old = before.find(({ id }) => id === schedule.id);
+  const result =
+    old === undefined
+      ? 'created'
+      : old.updatedAt.getTime() === schedule.updatedAt.getTime()
+        ? 'unchanged'
+        : 'edited';
+  const slots = await duly.schedules.preview({ id: schedule.id }, { count: nextCount });
+  if (json) {
+    printJson(out, { ...toScheduleJson(schedule), result, next_slots: slots });
+    return;
+  }
+  const said = { created: 'is made', edited: 'is changed', unchanged: 'was so already' }[result];
+  out.line(`Schedule "${schedule.name}" ${said} (${schedule.id}).`);
+  out.line(schedule.words);
+  const rule = ruleOf(schedule);
+  const now = systemClock.now();
+  for (const slot of slots) {
+    const hazard = hazardText(slot, rule);
+    out.line(`  ${dayText(slot, rule)}  ${relative(slot, now)}${hazard === '' ? '' : `  (${hazard})`}`);
+  }
+  if (slots.length === 0) out.line('  It has no more slots.');
+}
+
+function warnDeclared(shell: Shell, before: readonly Schedule[], { id, name }: Schedule): void {
+  const declared = before.find(({ app }) => app !== null);
+  if (declared === undefined) return;
+  shell.warn(
+    `The code of "${declared.app}" declares a schedule "${name}" too; from now on name this one by its id, ${id}.`,
+  );
+}
+
+function warnIdle(shell: Shell, task: string, nodes: readonly NodeView[]): void {
+  if (!nodes.some(({ roles }) => roles.includes('scheduler'))) {
+    shell.warn(`No scheduler runs on this store; slots wait for one. Start one: ${invocation()} up`);
+    return;
+  }
+  const types = new Set(
+    nodes
+      .filter(({ roles }) => roles.includes('worker'))
+      .flatMap(({ tasks }) => tasks.map(({ type }) => type)),
+  );
+  if (!types.has(task)) {
+    shell.warn(`No live node handles "${task}"; its jobs wait for one.${didYouMean(task, types)}`);
+  }
+}

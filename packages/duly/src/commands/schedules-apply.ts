@@ -1,0 +1,205 @@
+import {
+  Duly,
+  DulyError,
+  defaultStore,
+  explain,
+  type RuleInput,
+  type Schedule,
+  type ScheduleDiff,
+} from '@duly/core';
+import { terminalActor, useDuly } from '../client.ts';
+import { isConfirmed } from '../confirm.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { printJson } from '../output/json.ts';
+import { harmless, type Style } from '../output/terminal.ts';
+import { defineTasks, loadProject, type Project } from '../project/load.ts';
+import { withScheduleHints } from '../schedule-client.ts';
+import { snakeName } from '../schedule-json.ts';
+import type { CommonOptions, Shell } from '../shell.ts';
+import { givenStore, inline, isSameStore, refuseMissing } from '../store.ts';
+import { valueText } from './schedules-show.ts';
+
+interface DeclaredOptions extends CommonOptions {
+  prune?: boolean;
+}
+
+/** `duly schedules diff`: what `apply` would do. */
+export async function schedulesDiff(shell: Shell, options: DeclaredOptions): Promise<undefined> {
+  await withDeclared(shell, options, { isMade: false }, async (duly, project) => {
+    const plan = await duly.schedules.diff(undefined, options.prune ? { prune: true } : {});
+    await printPlan(shell, duly, project, plan, 'plan');
+  });
+}
+
+/** `duly schedules apply`. */
+export async function schedulesApply(
+  shell: Shell,
+  options: DeclaredOptions & { yes?: boolean },
+): Promise<number | undefined> {
+  const prune = options.prune ? { prune: true } : {};
+  return withDeclared(shell, options, { isMade: true }, async (duly, project) => {
+    const plan = await duly.schedules.diff(undefined, prune);
+    const removed = plan.filter(({ action }) => action === 'remove');
+    if (removed.length > 0 && !options.yes) {
+      const names = removed.map(({ name }) => `"${harmless(name)}"`).join(', ');
+      if (!(await isConfirmed(shell, `Remove ${names}?`))) {
+        shell.err.line('Nothing was done.');
+        return exitCodes.failure;
+      }
+    }
+    await printPlan(shell, duly, project, await duly.schedules.apply(undefined, prune), 'done');
+    return undefined;
+  });
+}
+
+/** Makes a Duly of what this folder declares, strictly: what does not load could look like what is no longer declared. */
+async function withDeclared<Value>(
+  shell: Shell,
+  options: CommonOptions,
+  { isMade }: { isMade: boolean },
+  use: (duly: Duly, project: Project) => Promise<Value>,
+): Promise<Value> {
+  const project = await loadProject({ config: options.config, withTasks: true });
+  if (project.config === null && !project.hasTaskFiles) {
+    throw new DulyError('config_invalid', {
+      message: 'Nothing can be declared here: there is neither duly.config.ts nor a folder tasks/.',
+      hint: 'Go to the folder of your project, or name its config with --config.',
+    });
+  }
+  const given = givenStore(options.store);
+  if (project.duly !== null && given !== undefined && !isSameStore(given, project.duly.store)) {
+    throw new DulyError('config_invalid', {
+      message: 'The config exports a Duly with a store of its own, and --store or DULY_STORE names another.',
+      hint: 'Leave the other out, or write in the config: new Duly({ store: process.env.DULY_STORE ?? … }).',
+    });
+  }
+  const store = given ?? project.duly?.store ?? project.options.store ?? defaultStore;
+  if (!isMade) refuseMissing(store);
+  const say = (_fields: object, message: string): void => shell.warn(message);
+  const duly =
+    project.duly ??
+    new Duly({
+      ...project.options,
+      store: inline(store),
+      actor: terminalActor(),
+      logger: { debug() {}, info() {}, warn: say, error: say },
+    });
+  return withScheduleHints(() =>
+    useDuly(duly, store, async () => {
+      defineTasks(duly, project.tasks);
+      return use(duly, project);
+    }),
+  );
+}
+
+type Action = ScheduleDiff['action'];
+
+const marks: Record<Action, { mark: string; style: Style; plan: string; done: string }> = {
+  add: { mark: '+', style: 'green', plan: 'to add', done: 'added' },
+  edit: { mark: '~', style: 'yellow', plan: 'to edit', done: 'edited' },
+  enable: { mark: '~', style: 'yellow', plan: 'to enable again', done: 'enabled again' },
+  disable: { mark: '-', style: 'red', plan: 'to disable', done: 'disabled' },
+  remove: { mark: '-', style: 'red', plan: 'to remove', done: 'removed' },
+  drift: { mark: '=', style: 'magenta', plan: 'to mark as drift', done: 'marked as drift' },
+  keep: { mark: '=', style: 'magenta', plan: 'left to a newer release', done: 'left to a newer release' },
+  none: { mark: ' ', style: 'dim', plan: 'as declared', done: 'as declared' },
+};
+
+async function printPlan(
+  { out, json }: Shell,
+  duly: Duly,
+  project: Project,
+  plan: readonly ScheduleDiff[],
+  tense: 'plan' | 'done',
+): Promise<void> {
+  const stored = new Map<string, Schedule>();
+  for await (const schedule of duly.schedules.each()) stored.set(schedule.id, schedule);
+  const drifts = (diff: ScheduleDiff): Schedule['drift'] => stored.get(diff.id)?.drift ?? null;
+  if (json) {
+    printJson(out, {
+      applied: tense === 'done',
+      data: plan.map((diff) => ({
+        ...diff,
+        fields: diff.fields.map((one) => ({ ...one, field: snakeName(one.field) })),
+        drift: drifts(diff),
+      })),
+    });
+    return;
+  }
+  if (plan.length === 0) {
+    out.line('Nothing is declared here, and nothing is stored for this app.');
+    return;
+  }
+  const words = declaredWords(project);
+  for (const diff of plan) {
+    const drift = drifts(diff);
+    // What a person changed is shown although nothing is to be done about it.
+    if (diff.action === 'none' && drift === null && diff.note === null) continue;
+    const { mark, style } = diff.action === 'none' ? marks.drift : marks[diff.action];
+    const about = diff.note ?? (diff.action === 'add' ? (words.get(diff.name) ?? '') : '');
+    out.line(
+      `${out.paint(style, `${mark} ${harmless(nameText(diff))}`)}${about === '' ? '' : `  ${harmless(about)}`}`,
+    );
+    for (const line of fieldLines(diff, drift)) out.line(`    ${harmless(line)}`);
+  }
+  out.line(summary(plan, tense));
+}
+
+function nameText({ name, tenant }: ScheduleDiff): string {
+  return tenant === null ? name : `${name} (${tenant})`;
+}
+
+function fieldLines({ action, fields }: ScheduleDiff, drift: Schedule['drift']): string[] {
+  const lines = fields.map(
+    ({ field, stored, declared }) => `${field}: ${valueText(stored)} → ${valueText(declared)}`,
+  );
+  if (action === 'add' || action === 'remove' || drift?.kind !== 'overridden') return lines;
+  const by = drift.by ?? 'somebody';
+  const changes = drift.fields.map(
+    ({ field, declared, stands }) =>
+      `${field}: ${valueText(stands)} stands, set by ${by}; the code says ${valueText(declared)}`,
+  );
+  return [...lines, ...changes];
+}
+
+function summary(plan: readonly ScheduleDiff[], tense: 'plan' | 'done'): string {
+  const counts = new Map<Action, number>();
+  for (const { action } of plan) counts.set(action, (counts.get(action) ?? 0) + 1);
+  const parts = [...counts].map(([action, count]) => `${count} ${marks[action][tense]}`);
+  const isIdle = [...counts.keys()].every((action) => action === 'none' || action === 'keep');
+  return `${isIdle ? 'Nothing to do' : tense === 'plan' ? 'Plan' : 'Done'}: ${parts.join(', ')}.`;
+}
+
+const ruleFields = [
+  'cron',
+  'rate',
+  'delay',
+  'rrule',
+  'timezone',
+  'dst',
+  'exclude',
+  'startAt',
+  'endAt',
+  'anchor',
+];
+
+/** What the definitions of this folder declare, in words, by the schedule's name; a Duly of the user's own keeps its to itself. */
+function declaredWords({ tasks }: Project): Map<string, string> {
+  const words = new Map<string, string>();
+  for (const { definition } of tasks) {
+    const { every } = definition;
+    if (every === undefined) continue;
+    for (const one of (Array.isArray(every) ? every : [every]) as (
+      | string
+      | (RuleInput & { name?: string })
+    )[]) {
+      const rule = typeof one === 'string' ? { cron: one } : one;
+      const picked = Object.entries(rule).filter(([field]) => ruleFields.includes(field));
+      words.set(
+        (typeof one === 'string' ? undefined : one.name) ?? definition.name,
+        explain(Object.fromEntries(picked) as RuleInput),
+      );
+    }
+  }
+  return words;
+}

@@ -1,0 +1,65 @@
+import type { BackfillOptions, BackfillResult, Rule } from '@duly/core';
+import { printJson, toSnakeCase } from '../output/json.ts';
+import { ruleOf, withSchedules } from '../schedule-client.ts';
+import { dayText } from '../schedule-times.ts';
+import type { CommonOptions, Shell } from '../shell.ts';
+import { readCount } from '../usage.ts';
+
+interface SchedulesBackfillOptions extends CommonOptions {
+  from: string;
+  to?: string;
+  order?: string;
+  concurrency?: string;
+  reprocess?: boolean;
+  allow?: boolean;
+  dryRun?: boolean;
+  note?: string;
+}
+
+/** `duly schedules backfill`. */
+export async function schedulesBackfill(
+  shell: Shell,
+  options: SchedulesBackfillOptions,
+  name: string,
+): Promise<undefined> {
+  const concurrency = readCount(options.concurrency, '--concurrency');
+  const { from, to, order, reprocess, allow, dryRun, note } = options;
+  await withSchedules(shell, options, async ({ duly }) => {
+    const schedule = await duly.schedules.get(name);
+    const result = await duly.schedules.backfill(
+      { id: schedule.id },
+      {
+        from,
+        ...(to === undefined ? {} : { to }),
+        ...(order === undefined ? {} : { order: order as NonNullable<BackfillOptions['order']> }),
+        ...(concurrency === undefined ? {} : { concurrency }),
+        ...(reprocess ? { reprocess } : {}),
+        ...(allow ? { allow } : {}),
+        ...(dryRun ? { dryRun } : {}),
+        ...(note === undefined ? {} : { note }),
+      },
+    );
+    if (shell.json) printJson(shell.out, toSnakeCase(result));
+    else printResult(shell, result, ruleOf(schedule));
+  });
+}
+
+// More lines than this nobody reads; -o json has them all.
+const shownMax = 20;
+
+function printResult({ out, err }: Shell, result: BackfillResult, rule: Rule): void {
+  const { slots, jobs, dryRun, completedCount, unfinishedCount } = result;
+  const count = slots.length === 1 ? '1 slot' : `${slots.length} slots`;
+  out.line(
+    dryRun
+      ? `${count} would get a run.`
+      : `${count} ${slots.length === 1 ? 'gets' : 'get'} a run, in this order.`,
+  );
+  for (const [i, slot] of slots.slice(0, shownMax).entries()) {
+    out.line(`  ${dayText(slot, rule)}${jobs[i] === undefined ? '' : `  ${jobs[i]}`}`);
+  }
+  if (slots.length > shownMax) out.line(`  and ${slots.length - shownMax} more`);
+  if (completedCount > 0)
+    err.line(`Left out: ${completedCount} with a COMPLETED run (--reprocess takes them too).`);
+  if (unfinishedCount > 0) err.line(`Left out: ${unfinishedCount} whose run is not over yet.`);
+}

@@ -1,0 +1,117 @@
+import { formatDuration, type Schedule, type SchedulesFilter, systemClock } from '@duly/core';
+import { printJson } from '../output/json.ts';
+import { statusStyles } from '../output/status.ts';
+import { type Cell, type Column, printTable } from '../output/table.ts';
+import { oneLine, type Style } from '../output/terminal.ts';
+import { relative } from '../output/times.ts';
+import { withSchedules } from '../schedule-client.ts';
+import { toScheduleJson } from '../schedule-json.ts';
+import type { CommonOptions, Shell } from '../shell.ts';
+import { readCount } from '../usage.ts';
+
+interface SchedulesLsOptions extends CommonOptions {
+  task?: string;
+  app?: string;
+  tenant?: string;
+  status?: string;
+  limit: string;
+  cursor?: string;
+}
+
+/** `duly schedules ls`. */
+export async function schedulesLs(shell: Shell, options: SchedulesLsOptions): Promise<undefined> {
+  const { task, app, tenant, status, cursor } = options;
+  const filter: SchedulesFilter = {
+    ...(task === undefined ? {} : { task }),
+    ...(app === undefined ? {} : { app }),
+    ...(tenant === undefined ? {} : { tenant }),
+    ...(status === undefined ? {} : { status: status as NonNullable<SchedulesFilter['status']> }),
+  };
+  const limit = readCount(options.limit, '--limit') as number;
+  await withSchedules(shell, options, async ({ duly }) => {
+    const { schedules, nextCursor } = await duly.schedules.list({
+      ...filter,
+      limit,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    if (shell.json) {
+      printJson(shell.out, {
+        data: schedules.map(toScheduleJson),
+        has_more: nextCursor !== null,
+        next_cursor: nextCursor,
+      });
+      return;
+    }
+    if (schedules.length === 0) {
+      const isAll = Object.keys(filter).length === 0;
+      shell.err.line(isAll ? 'There are no schedules.' : 'No schedule matches.');
+      return;
+    }
+    printSchedules(shell, schedules);
+    if (nextCursor !== null) {
+      shell.err.line(shell.out.paint('dim', `There are more: the same command with --cursor ${nextCursor}`));
+    }
+  });
+}
+
+function printSchedules({ out }: Shell, schedules: readonly Schedule[]): void {
+  const now = systemClock.now();
+  const isShown = {
+    tenant: schedules.some(({ tenant }) => tenant !== null),
+    // A name that several have says nothing; their ids do.
+    id: new Set(schedules.map(({ name }) => name)).size < schedules.length,
+  };
+  const columns: (Column & { cell(schedule: Schedule): Cell })[] = [
+    ...(isShown.id ? [{ title: 'ID', cell: (one: Schedule) => one.id }] : []),
+    { title: 'NAME', cell: ({ name }) => oneLine(name) },
+    ...(isShown.tenant ? [{ title: 'TENANT', cell: ({ tenant }: Schedule) => oneLine(tenant ?? '') }] : []),
+    { title: 'TASK', cell: ({ task }) => oneLine(task) },
+    { title: 'RULE', cell: ruleText },
+    { title: 'ZONE', cell: zoneText },
+    { title: 'NEXT', cell: ({ nextRunAt }) => (nextRunAt === null ? '' : relative(nextRunAt, now)) },
+    { title: 'STATE', cell: stateCell },
+    { title: 'LAST RUN', flexible: true, cell: (one) => lastRunCell(one, now) },
+  ];
+  printTable(
+    out,
+    columns,
+    schedules.map((schedule) => columns.map(({ cell }) => cell(schedule))),
+  );
+}
+
+/** The rule as briefly as it can be said: a cron as it is written, durations in words. */
+export function ruleText({ rule }: Pick<Schedule, 'rule'>): string {
+  if (rule.cron !== undefined) return rule.cron;
+  if (rule.rate !== undefined) return `every ${formatDuration(rule.rate)}`;
+  if (rule.delay !== undefined) return `${formatDuration(rule.delay)} after each run`;
+  return oneLine(rule.rrule ?? '');
+}
+
+function zoneText({ kind, timezone }: Schedule): string {
+  return kind === 'rate' || kind === 'delay' ? '' : timezone;
+}
+
+const stateStyles: Record<Schedule['status'], Style> = {
+  active: 'green',
+  paused: 'yellow',
+  disabled: 'red',
+  ended: 'dim',
+};
+
+/** `active`, `paused, drift`: how it stands, and what is special about it. */
+export function stateCell({ status, drift, flagged }: Schedule): Cell {
+  const marks = [
+    status,
+    ...(flagged === null ? [] : ['flagged']),
+    ...(drift === null ? [] : [drift.kind === 'undeclared' ? 'undeclared' : 'drift']),
+  ];
+  return { text: marks.join(', '), style: flagged === null ? stateStyles[status] : 'red' };
+}
+
+function lastRunCell({ lastRun }: Schedule, now: number): Cell {
+  if (lastRun === null) return '';
+  const { status, startedAt, slot, latenessMs } = lastRun;
+  const late = latenessMs === null ? '' : `, ${formatDuration(Math.max(0, latenessMs))} late`;
+  const text = `${status ?? 'no longer kept'} ${relative(startedAt ?? slot, now)}${late}`;
+  return status === null ? text : { text, style: statusStyles[status] };
+}

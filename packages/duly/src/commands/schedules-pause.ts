@@ -1,0 +1,60 @@
+import { parseDuration, type Schedule, systemClock } from '@duly/core';
+import { printJson } from '../output/json.ts';
+import { absolute, relative } from '../output/times.ts';
+import { ruleOf, withSchedules } from '../schedule-client.ts';
+import { toScheduleJson } from '../schedule-json.ts';
+import { dayText } from '../schedule-times.ts';
+import type { CommonOptions, Shell } from '../shell.ts';
+import { usageError } from '../usage.ts';
+
+interface NoteOptions extends CommonOptions {
+  note?: string;
+}
+
+/** `duly schedules pause`. */
+export async function schedulesPause(
+  shell: Shell,
+  options: NoteOptions & { for?: string; until?: string },
+  name: string,
+): Promise<undefined> {
+  if (options.for !== undefined && options.until !== undefined)
+    throw usageError('Give --for or --until, not both.');
+  const until =
+    options.for === undefined
+      ? options.until
+      : systemClock.now() + parseDuration(options.for, '--for', { minMs: 1 });
+  await withSchedules(shell, options, async ({ duly }) => {
+    const schedule = await duly.schedules.pause(name, {
+      ...(until === undefined ? {} : { until }),
+      ...(options.note === undefined ? {} : { note: options.note }),
+    });
+    if (shell.json) {
+      printJson(shell.out, toScheduleJson(schedule));
+      return;
+    }
+    const end = schedule.paused?.until ?? null;
+    const how = end === null ? 'until it is resumed' : `until ${absolute(end, systemClock.now())}`;
+    shell.out.line(`Schedule "${schedule.name}" is paused ${how}. Jobs already made go on.`);
+  });
+}
+
+/** `duly schedules resume`. */
+export async function schedulesResume(shell: Shell, options: NoteOptions, name: string): Promise<undefined> {
+  await withSchedules(shell, options, async ({ duly }) => {
+    const was = await duly.schedules.get(name);
+    const note = options.note === undefined ? {} : { note: options.note };
+    const schedule = await duly.schedules.resume({ id: was.id }, note);
+    if (shell.json) printJson(shell.out, toScheduleJson(schedule));
+    else {
+      const said = was.paused === null ? 'was not paused' : 'goes on';
+      shell.out.line(`Schedule "${schedule.name}" ${said}.${nextText(schedule)}`);
+    }
+  });
+}
+
+/** ` Next: Mon 2027-01-04 08:00 +01:00 (in 3 d).`, or that there is none. */
+export function nextText(schedule: Schedule): string {
+  const { nextSlot } = schedule;
+  if (nextSlot === null) return ' No next slot is known.';
+  return ` Next: ${dayText(nextSlot, ruleOf(schedule))} (${relative(nextSlot, systemClock.now())}).`;
+}

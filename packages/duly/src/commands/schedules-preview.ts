@@ -1,0 +1,45 @@
+import { explain, preview, readMoment, resolveRule, systemClock } from '@duly/core';
+import { hasRule, type RuleOptions, readRule } from '../rule-options.ts';
+import { ruleOf, withSchedules } from '../schedule-client.ts';
+import { printSlots } from '../schedule-slots.ts';
+import type { CommonOptions, Shell } from '../shell.ts';
+import { readCount, usageError } from '../usage.ts';
+
+interface SchedulesPreviewOptions extends CommonOptions, RuleOptions {
+  after?: string;
+  count: string;
+}
+
+/** `duly schedules preview`: of a stored schedule, or of a rule that is only tried. */
+export async function schedulesPreview(
+  shell: Shell,
+  options: SchedulesPreviewOptions,
+  name: string | undefined,
+): Promise<undefined> {
+  const count = readCount(options.count, '--count') as number;
+  if ((name === undefined) !== hasRule(options)) {
+    throw usageError('Name a schedule, or give a rule with --cron, --every, --delay or --rrule.');
+  }
+  if (name === undefined) {
+    const now = systemClock.now();
+    const input = readRule(options);
+    const { timezone } = resolveRule(input);
+    const afterAt = options.after === undefined ? now : readMoment(options.after, '--after', timezone);
+    const rule = resolveRule(input, { now: Math.min(now, afterAt), anchorAt: afterAt });
+    const slots = preview(rule, { after: afterAt, count });
+    printSlots(shell, { rule, words: explain(rule, { now }), slots, afterAt, count });
+    return;
+  }
+  await withSchedules(shell, options, async ({ duly }) => {
+    const schedule = await duly.schedules.get(name);
+    const rule = ruleOf(schedule);
+    const { after } = options;
+    const slots = await duly.schedules.preview(
+      { id: schedule.id },
+      { count, ...(after === undefined ? {} : { after }) },
+    );
+    const afterAt = after === undefined ? systemClock.now() : readMoment(after, '--after', schedule.timezone);
+    printSlots(shell, { rule, words: schedule.words, slots, afterAt, count });
+    if (schedule.paused !== null) shell.warn(`The schedule is ${schedule.status}; no slot fires meanwhile.`);
+  });
+}

@@ -1,0 +1,30 @@
+import { isDulyError } from '@duly/core';
+import { printError } from '../output/errors.ts';
+import { advised, withSchedules } from '../schedule-client.ts';
+import type { CommonOptions, Shell } from '../shell.ts';
+
+/** `duly schedules rm`: one that fails does not keep the others from being done; the exit code is that of the first failure. */
+export async function schedulesRm(
+  shell: Shell,
+  options: CommonOptions & { note?: string },
+  names: string[],
+): Promise<number> {
+  return withSchedules(shell, options, async ({ duly }) => {
+    let exitCode = 0;
+    for (const name of names) {
+      try {
+        const { id, name: known, app } = await duly.schedules.get(name);
+        await duly.schedules.delete({ id }, options.note === undefined ? {} : { note: options.note });
+        if (shell.json) shell.out.line(JSON.stringify({ id, name: known, app, deleted: true }));
+        else shell.out.line(`Schedule "${known}" is deleted. What runs may finish; its ledger is kept.`);
+        if (app !== null) {
+          shell.warn(`The code of "${app}" declares it; whatever starts with that code makes it again.`);
+        }
+      } catch (error) {
+        const code = printError(shell.err, isDulyError(error) ? advised(error) : error, shell.json);
+        if (exitCode === 0) exitCode = code;
+      }
+    }
+    return exitCode;
+  });
+}

@@ -1,0 +1,173 @@
+import { formatDuration, type LedgerSlot, type Rule, type Schedule, systemClock } from '@duly/core';
+import { printJson } from '../output/json.ts';
+import { type Cell, printTable } from '../output/table.ts';
+import { harmless, oneLine, type Style, type Terminal } from '../output/terminal.ts';
+import { absolute, relative } from '../output/times.ts';
+import { ruleOf, withSchedules } from '../schedule-client.ts';
+import { toLedgerJson, toScheduleJson } from '../schedule-json.ts';
+import { dayText } from '../schedule-times.ts';
+import type { CommonOptions, Shell } from '../shell.ts';
+import { readCount } from '../usage.ts';
+import { ruleText, stateCell } from './schedules-ls.ts';
+
+/** `duly schedules show`. */
+export async function schedulesShow(
+  shell: Shell,
+  options: CommonOptions & { slots: string },
+  name: string,
+): Promise<undefined> {
+  const limit = readCount(options.slots, '--slots') as number;
+  await withSchedules(shell, options, async ({ duly }) => {
+    const schedule = await duly.schedules.get(name);
+    const ledger = await duly.schedules.slots({ id: schedule.id }, { limit });
+    if (shell.json) {
+      printJson(shell.out, { ...toScheduleJson(schedule), slots: ledger.map(toLedgerJson) });
+      return;
+    }
+    const rule = ruleOf(schedule);
+    printFields(shell.out, schedule, rule);
+    printLedger(shell.out, ledger, rule);
+  });
+}
+
+function printFields(out: Terminal, schedule: Schedule, rule: Rule): void {
+  const now = systemClock.now();
+  const local = (instant: Date): string => `${dayText(instant, rule)} (${relative(instant, now)})`;
+  const state = stateCell(schedule);
+  const { app, paused, disabled, flagged, drift, nextSlot, nextRunAt, lastRun } = schedule;
+  const fields: [string, string | null][] = [
+    ['id', schedule.id],
+    ['name', schedule.name],
+    ['made by', app === null ? 'a call (dynamic)' : `the code of "${app}" (declared)`],
+    ['release', schedule.release],
+    ['tenant', schedule.tenant],
+    ['task', schedule.task],
+    ['rule', ruleText(schedule)],
+    ['in words', schedule.words],
+    ['timezone', schedule.timezone],
+    ['state', typeof state === 'string' ? state : out.paint(state.style, state.text)],
+    ['next slot', nextSlot === null ? null : local(nextSlot)],
+    [
+      'due',
+      nextRunAt === null || nextRunAt.getTime() === nextSlot?.getTime()
+        ? null
+        : `${local(nextRunAt)}, with its jitter`,
+    ],
+    ['last run', lastRun === null ? null : lastRunText(lastRun, local)],
+    ['skips', schedule.skips.length === 0 ? null : schedule.skips.map(local).join(', ')],
+    ['paused', paused === null || disabled !== null ? null : pausedText(paused, local)],
+    ['disabled', disabled === null ? null : `${local(disabled.at)}${noteText(disabled.note)}`],
+    [
+      'flagged',
+      flagged === null ? null : `${local(flagged.at)}, after ${flagged.failureCount} failures in a row`,
+    ],
+    ['drift', drift === null ? null : driftText(drift)],
+    ['policies', policiesText(schedule)],
+    ['input', schedule.input === null ? null : JSON.stringify(schedule.input)],
+    ['metadata', Object.keys(schedule.metadata).length === 0 ? null : JSON.stringify(schedule.metadata)],
+    ['queue', schedule.queue === 'default' ? null : schedule.queue],
+    ['priority', schedule.priority === 0 ? null : String(schedule.priority)],
+    ['fired', `${schedule.counts.fired} slots`],
+    ['note', schedule.note],
+    ['made', absolute(schedule.createdAt, now)],
+    ['changed', absolute(schedule.updatedAt, now)],
+  ];
+  const shown = fields.filter((field): field is [string, string] => field[1] !== null);
+  const width = Math.max(...shown.map(([name]) => name.length));
+  for (const [name, value] of shown) {
+    // What is painted already is ours; the rest may be what somebody else wrote.
+    const text = name === 'state' ? value : harmless(value);
+    out.line(`${out.paint('dim', name.padEnd(width))}  ${text}`);
+  }
+}
+
+function lastRunText(lastRun: NonNullable<Schedule['lastRun']>, local: (instant: Date) => string): string {
+  const { slot, status, durationMs, latenessMs, jobId } = lastRun;
+  return [
+    `${status ?? 'no longer kept'}, slot ${local(slot)}`,
+    ...(latenessMs === null ? [] : [`${formatDuration(Math.max(0, latenessMs))} late`]),
+    ...(durationMs === null ? [] : [`took ${formatDuration(durationMs)}`]),
+    jobId,
+  ].join(', ');
+}
+
+function pausedText(paused: NonNullable<Schedule['paused']>, local: (instant: Date) => string): string {
+  const who = paused.cause === 'failures' ? 'after failures in a row' : `by ${paused.by ?? 'nobody named'}`;
+  const until = paused.until === null ? '' : `, until ${local(paused.until)}`;
+  return `since ${local(paused.at)} ${who}${until}${noteText(paused.note)}`;
+}
+
+function driftText({ kind, fields, by, note }: NonNullable<Schedule['drift']>): string {
+  if (kind === 'undeclared') return 'the process that looked last does not declare it';
+  const changes = fields.map(
+    ({ field, declared, stands }) => `${field} is ${valueText(stands)}, the code says ${valueText(declared)}`,
+  );
+  return `${changes.join('; ')} (changed by ${by ?? 'somebody'})${noteText(note)}`;
+}
+
+/** A value as it is written; `its default` for one that is not. */
+export function valueText(value: unknown): string {
+  return value === undefined || value === null ? 'its default' : JSON.stringify(value);
+}
+
+function noteText(note: string | null): string {
+  return note === null ? '' : `: ${note}`;
+}
+
+function policiesText({ policies }: Schedule): string {
+  return Object.entries(policies)
+    .filter(([name, value]) => value !== null && !(name.startsWith('jitter') && policies.jitterMs === 0))
+    .map(([name, value]) => {
+      if (name.endsWith('Ms')) return `${name.slice(0, -2)} ${formatDuration(Number(value))}`;
+      return `${name} ${value instanceof Date ? value.toISOString() : value}`;
+    })
+    .join(', ');
+}
+
+const slotStyles: Partial<Record<LedgerSlot['status'], Style>> = {
+  completed: 'green',
+  enqueued: 'yellow',
+  late: 'red',
+  held: 'yellow',
+  missed: 'red',
+  expired: 'red',
+};
+
+function printLedger(out: Terminal, ledger: readonly LedgerSlot[], rule: Rule): void {
+  if (ledger.length === 0) return;
+  const now = systemClock.now();
+  out.line();
+  printTable(
+    out,
+    [
+      { title: 'SLOT' },
+      { title: 'STATUS' },
+      { title: 'DECIDED', align: 'right' },
+      { title: 'RUN' },
+      { title: 'REASON', flexible: true },
+    ],
+    ledger.map((line): Cell[] => {
+      const style = slotStyles[line.status];
+      return [
+        slotText(line, rule),
+        style === undefined ? line.status : { text: line.status, style },
+        line.decidedAt === null ? '' : relative(line.decidedAt, now),
+        line.runs.map((run) => `${run.id} ${run.status}`).join(', '),
+        oneLine(reasonText(line)),
+      ];
+    }),
+  );
+}
+
+function slotText({ slot, to, count }: LedgerSlot, rule: Rule): string {
+  if (slot.getTime() === to.getTime()) return dayText(slot, rule);
+  return `${dayText(slot, rule)} to ${dayText(to, rule)} (${count ?? 'many'})`;
+}
+
+function reasonText({ reason, runs, decision }: LedgerSlot): string {
+  const late = runs[0]?.latenessMs ?? null;
+  return [
+    ...(reason === null ? [] : [decision === 'fired' ? reason : `${decision}: ${reason}`]),
+    ...(late === null ? [] : [`${formatDuration(Math.max(0, late))} late`]),
+  ].join(', ');
+}

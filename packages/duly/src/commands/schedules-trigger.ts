@@ -1,0 +1,51 @@
+import { toJobJson } from '@duly/core';
+import { exitCodes } from '../exit-codes.ts';
+import { invocation } from '../invocation.ts';
+import { printJson } from '../output/json.ts';
+import { withSchedules } from '../schedule-client.ts';
+import type { CommonOptions, Shell } from '../shell.ts';
+import { storeArgument } from '../store.ts';
+import { watchJob } from '../watch.ts';
+import { readInput } from './run.ts';
+
+interface SchedulesTriggerOptions extends CommonOptions {
+  allow?: boolean;
+  input?: string;
+  note?: string;
+  watch?: boolean;
+}
+
+/** `duly schedules trigger`: the id of the run on stdout, for scripts; the rest on stderr. */
+export async function schedulesTrigger(
+  shell: Shell,
+  options: SchedulesTriggerOptions,
+  name: string,
+): Promise<number | undefined> {
+  const input = readInput(shell, options.input);
+  return withSchedules(shell, options, async (client) => {
+    const { duly, store } = client;
+    const { result, job, reason } = await duly.schedules.trigger(name, {
+      ...(options.allow ? { allow: true } : {}),
+      ...(input === undefined ? {} : { input }),
+      ...(options.note === undefined ? {} : { note: options.note }),
+    });
+    const { out, err, json } = shell;
+    if (json && !(options.watch && job !== null)) {
+      printJson(out, { result, reason, job: job === null ? null : toJobJson(await job.get()) });
+    }
+    if (job === null) {
+      if (!json) {
+        err.line(
+          `No run: ${reason ?? 'the policy for overlap skips it'}. With --allow it runs all the same.`,
+        );
+      }
+      return exitCodes.refused;
+    }
+    if (!json) {
+      out.line(job.id);
+      if (result === 'merged') err.line('No new run: it was merged into this one, which waits.');
+      else if (!options.watch) err.line(`Watch it: ${invocation()} watch ${job.id}${storeArgument(store)}`);
+    }
+    return options.watch ? watchJob(client, job.id, shell) : undefined;
+  });
+}

@@ -1,0 +1,51 @@
+import { DulyError, isDulyError, type Rule, resolveRule, type Schedule } from '@duly/core';
+import { type Client, withClient } from './client.ts';
+import { invocation } from './invocation.ts';
+import type { CommonOptions, Shell } from './shell.ts';
+
+/** `withClient`, for commands that name a schedule: what the library's errors advise is said in words of the command. */
+export async function withSchedules<Value>(
+  shell: Shell,
+  options: CommonOptions,
+  use: (client: Client) => Promise<Value>,
+): Promise<Value> {
+  return withScheduleHints(() => withClient(shell, options, use));
+}
+
+/** Does something, and gives errors about schedules the hints of the command. */
+export async function withScheduleHints<Value>(use: () => Promise<Value>): Promise<Value> {
+  try {
+    return await use();
+  } catch (error) {
+    throw isDulyError(error) ? advised(error) : error;
+  }
+}
+
+/** The same error with the command's advice. */
+export function advised(error: DulyError): DulyError {
+  const hint = hintOf(error);
+  if (hint === null) return error;
+  const { code, message, details, cause } = error;
+  return new DulyError(code, { message, hint, details, cause });
+}
+
+function hintOf({ code, hint, details }: DulyError): string | null {
+  if (code === 'schedule_not_found') {
+    return hint?.startsWith('Did you mean') ? hint : `List them: ${invocation()} schedules ls`;
+  }
+  if (code !== 'schedule_ambiguous') return null;
+  const schedules = (details.schedules ?? []) as Pick<Schedule, 'id' | 'app' | 'tenant'>[];
+  const named = schedules.map(({ id, app, tenant }) => {
+    const whose = [
+      app === null ? 'made by hand' : `declared by ${app}`,
+      ...(tenant === null ? [] : [`for ${tenant}`]),
+    ];
+    return `${id} (${whose.join(', ')})`;
+  });
+  return `Name it by its id: ${named.join(', ')}.`;
+}
+
+/** The rule of a stored schedule, to read its clock. */
+export function ruleOf({ rule, createdAt }: Schedule): Rule {
+  return resolveRule(rule, { anchorAt: createdAt.getTime() });
+}
