@@ -10,7 +10,7 @@ import { resolveOptions, resolveStart, resolveStop } from '../src/options.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
-const pages = ['jobs', 'coordination', 'testing'];
+const pages = ['jobs', 'schedules', 'coordination', 'testing'];
 
 /** The `ts` blocks of a page as one program: a page tells one story, and its blocks share their names. */
 function programOf(page: string): string {
@@ -73,6 +73,7 @@ test('the reference of options lists exactly what the source takes', async (t) =
     'new Duly()': (wrong) => new Duly(wrong),
     'duly.task()': (wrong) => duly.task({ name: 'b', run: () => {}, ...(wrong as object) }),
     'Options of a job': (wrong) => task.now(1, wrong),
+    Schedules: (wrong) => duly.schedules.put({ task: 'a', cron: '0 0 * * *', ...(wrong as object) }),
     'duly.start()': (wrong) => resolveStart(wrong, resolved),
     'duly.stop()': (wrong) => resolveStop(wrong, resolved),
     'duly.lock()': (wrong) => duly.lock('a', wrong, () => 1),
