@@ -1,5 +1,5 @@
-import { formatInstant, parseDuration, type RuleInput, readMoment } from '@duly/core';
-import { usageError } from './usage.ts';
+import { formatInstant, type RuleInput, readMoment } from '@duly/core';
+import { readDuration, usageError } from './usage.ts';
 
 /** The options that make a rule. */
 export interface RuleOptions {
@@ -10,7 +10,7 @@ export interface RuleOptions {
   timezone?: string;
   dstGap?: string;
   dstRepeat?: string;
-  exclude: string[];
+  exclude?: string[];
   startAt?: string;
   endAt?: string;
   anchor?: string;
@@ -32,7 +32,19 @@ export function readRule(options: RuleOptions): RuleInput {
       `Give one of --cron, --every, --delay and --rrule${given.length === 0 ? '' : `, not ${names}`}.`,
     );
   }
-  const { cron, every, delay, rrule, timezone, dstGap, dstRepeat, exclude, startAt, endAt, anchor } = options;
+  const {
+    cron,
+    every,
+    delay,
+    rrule,
+    timezone,
+    dstGap,
+    dstRepeat,
+    exclude = [],
+    startAt,
+    endAt,
+    anchor,
+  } = options;
   const dst = {
     ...(dstGap === undefined ? {} : { gap: dstGap }),
     ...(dstRepeat === undefined ? {} : { repeat: dstRepeat }),
@@ -40,8 +52,8 @@ export function readRule(options: RuleOptions): RuleInput {
   return {
     ...(cron === undefined ? {} : { cron }),
     // Read here, so that the message names the option that was typed.
-    ...(every === undefined ? {} : { rate: parseDuration(every, '--every') }),
-    ...(delay === undefined ? {} : { delay: parseDuration(delay, '--delay') }),
+    ...(every === undefined ? {} : { rate: readDuration(every, '--every') }),
+    ...(delay === undefined ? {} : { delay: readDuration(delay, '--delay') }),
     // A shell has no easy way to write a new line.
     ...(rrule === undefined ? {} : { rrule: rrule.replaceAll('\\n', '\n') }),
     ...(timezone === undefined ? {} : { timezone }),

@@ -1,6 +1,5 @@
 import { DulyError, isDulyError, type Rule, resolveRule, type Schedule } from '@duly/core';
 import { type Client, withClient } from './client.ts';
-import { invocation } from './invocation.ts';
 import type { CommonOptions, Shell } from './shell.ts';
 
 /** `withClient`, for commands that name a schedule: what the library's errors advise is said in words of the command. */
@@ -9,29 +8,30 @@ export async function withSchedules<Value>(
   options: CommonOptions,
   use: (client: Client) => Promise<Value>,
 ): Promise<Value> {
-  return withScheduleHints(() => withClient(shell, options, use));
+  return withClient(shell, options, (client) => withScheduleHints(client, () => use(client)));
 }
 
 /** Does something, and gives errors about schedules the hints of the command. */
-export async function withScheduleHints<Value>(use: () => Promise<Value>): Promise<Value> {
+export async function withScheduleHints<Value>(client: Client, use: () => Promise<Value>): Promise<Value> {
   try {
     return await use();
   } catch (error) {
-    throw isDulyError(error) ? advised(error) : error;
+    throw advised(error, client);
   }
 }
 
-/** The same error with the command's advice. */
-export function advised(error: DulyError): DulyError {
-  const hint = hintOf(error);
+/** The same error with the command's advice; what is no error of Duly stays as it is. */
+export function advised(error: unknown, client: Client): unknown {
+  if (!isDulyError(error)) return error;
+  const hint = hintOf(error, client);
   if (hint === null) return error;
   const { code, message, details, cause } = error;
   return new DulyError(code, { message, hint, details, cause });
 }
 
-function hintOf({ code, hint, details }: DulyError): string | null {
+function hintOf({ code, hint, details }: DulyError, { command }: Client): string | null {
   if (code === 'schedule_not_found') {
-    return hint?.startsWith('Did you mean') ? hint : `List them: ${invocation()} schedules ls`;
+    return hint?.startsWith('Did you mean') ? hint : `List them: ${command('schedules ls')}`;
   }
   if (code !== 'schedule_ambiguous') return null;
   const schedules = (details.schedules ?? []) as Pick<Schedule, 'id' | 'app' | 'tenant'>[];

@@ -1,13 +1,15 @@
 import type { Command } from 'commander';
-import { type ActionOf, collect, leaf, storelessLeaf } from './leaf.ts';
+import { type ActionOf, collect, leaf, noun, storelessLeaf, withOutput } from './leaf.ts';
 
 const scheduleName = 'its name, or its id where several have the name';
 
 /** `duly schedules …`. */
 export function addSchedules(program: Command, action: ActionOf): void {
-  const schedules = program
-    .command('schedules')
-    .description('rules that make jobs again and again: list, add and change them');
+  const schedules = noun(
+    program,
+    'schedules',
+    'rules that make jobs again and again: list, add and change them',
+  );
   addReading(schedules, action);
   addMaking(schedules, action);
   addChanging(schedules, action);
@@ -21,17 +23,17 @@ function addReading(schedules: Command, action: ActionOf): void {
     .option('--app <name>', 'only declared by this app')
     .option('--tenant <name>', 'only of this tenant')
     .option('--status <status>', 'only active, paused, disabled or ended ones')
-    .option('--limit <count>', 'how many, 1 to 1000', '100')
+    .option('--limit <count>', 'how many, 1 to 1000 (default 100)')
     .option('--cursor <cursor>', 'the next page, as the last one named it')
     .action(action(async () => (await import('./commands/schedules-ls.ts')).schedulesLs));
   leaf(schedules, 'show', 'everything about one schedule, and what became of its last slots')
     .argument('<schedule>', scheduleName)
-    .option('--slots <count>', 'how many lines of the ledger, 1 to 1000', '10')
+    .option('--slots <count>', 'how many lines of the ledger, 1 to 1000 (default 10)')
     .action(action(async () => (await import('./commands/schedules-show.ts')).schedulesShow));
   addRule(leaf(schedules, 'preview', 'the next slots of a schedule, or of a rule that is not stored'))
     .argument('[schedule]', scheduleName)
     .option('--after <instant>', 'slots after this instant, or wall time in its zone (default now)')
-    .option('--count <count>', 'how many, 1 to 10000', '10')
+    .option('--count <count>', 'how many, 1 to 10000 (default 10)')
     .action(action(async () => (await import('./commands/schedules-preview.ts')).schedulesPreview));
   leaf(schedules, 'export', 'schedules as JSON, or as the lines of a crontab')
     .argument('[schedules...]', 'only these')
@@ -49,7 +51,7 @@ function addRule(command: Command): Command {
     .option('--timezone <zone>', 'whose clock counts, like Europe/Rome (default UTC)')
     .option('--dst-gap <choice>', 'a time that does not exist: next (default) or skip')
     .option('--dst-repeat <choice>', 'a time that comes twice: first (default), last or both')
-    .option('--exclude <calendar>', 'leave out a date, a range of dates or a cron (repeatable)', collect, [])
+    .option('--exclude <calendar>', 'leave out a date, a range of dates or a cron (repeatable)', collect)
     .option('--start-at <instant>', 'no slot before this instant')
     .option('--end-at <instant>', 'no slot after this instant')
     .option('--anchor <choice>', 'where --every counts from: start (default) or epoch');
@@ -136,17 +138,17 @@ function addDeclared(schedules: Command, action: ActionOf): void {
     .action(action(async () => (await import('./commands/schedules-apply.ts')).schedulesDiff));
   leaf(schedules, 'apply', 'make the stored schedules of this app what the tasks here declare')
     .option('--prune', 'remove what is no longer declared, instead of disabling or only showing it')
-    .option('--yes', 'do not ask before something is removed')
+    .option('--yes', 'do not ask before something is removed; needed where nobody can be asked')
     .action(action(async () => (await import('./commands/schedules-apply.ts')).schedulesApply));
 }
 
 /** `duly cron …`. */
 export function addCron(program: Command, action: ActionOf): void {
-  const cron = program.command('cron').description('try a cron expression; needs no store');
+  const cron = withOutput(program.command('cron')).description('try a cron expression; needs no store');
   storelessLeaf(cron, 'next', 'when it fires next')
     .argument('<expression...>', 'the cron, in quotes')
     .option('--timezone <zone>', 'whose clock counts (default UTC)')
-    .option('--count <count>', 'how many, 1 to 10000', '10')
+    .option('--count <count>', 'how many, 1 to 10000 (default 10)')
     .option('--after <instant>', 'after this instant, or wall time in the zone (default now)')
     .action(action(async () => (await import('./commands/cron.ts')).cronNext));
   storelessLeaf(cron, 'explain', 'what it means, in words')

@@ -32,12 +32,12 @@ export function printSlots(shell: Shell, coming: ComingSlots): void {
     return;
   }
   const { out, err } = shell;
-  out.line(words);
+  out.sentence(words);
   if (slots.length > 0) {
     out.line();
     printTable(
       out,
-      [{ title: `SLOT (${rule.timezone})` }, { title: 'WHEN' }, { title: 'CLOCK' }],
+      [{ title: `SLOT (${rule.timezone})` }, { title: 'WHEN' }, { title: 'CLOCK', widthMin: 12 }],
       rows(coming),
     );
   }

@@ -11,10 +11,10 @@ interface CronOptions {
 /** `duly cron next`. */
 export async function cronNext(
   shell: Shell,
-  options: CronOptions & { count: string; after?: string },
+  options: CronOptions & { count?: string; after?: string },
   words: string[],
 ): Promise<undefined> {
-  const count = readCount(options.count, '--count') as number;
+  const count = readCount(options.count, '--count') ?? 10;
   withQuotes(words, (cron) => {
     const now = systemClock.now();
     const input = { cron, timezone: options.timezone ?? 'UTC' };
@@ -32,7 +32,7 @@ export async function cronExplain(shell: Shell, options: CronOptions, words: str
     const sentence = explain(rule);
     if (shell.json) {
       printJson(shell.out, { cron: rule.spec.cron, timezone: rule.timezone, words: sentence });
-    } else shell.out.line(sentence);
+    } else shell.out.sentence(sentence);
   });
 }
 

@@ -1,5 +1,5 @@
 import {
-  type Duly,
+  Duly,
   defaultStore,
   type NodeView,
   type Schedule,
@@ -7,8 +7,7 @@ import {
   type SchedulePolicies,
   systemClock,
 } from '@duly/core';
-import { clientDuly, useDuly } from '../client.ts';
-import { invocation } from '../invocation.ts';
+import { type Client, clientDuly, useDuly } from '../client.ts';
 import { printJson } from '../output/json.ts';
 import { relative } from '../output/times.ts';
 import { type RuleOptions, readRule } from '../rule-options.ts';
@@ -16,7 +15,7 @@ import { ruleOf, withScheduleHints } from '../schedule-client.ts';
 import { toScheduleJson } from '../schedule-json.ts';
 import { dayText, hazardText } from '../schedule-times.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
-import { givenStore, isNew, isSameStore } from '../store.ts';
+import { givenStore, isNew, isSameStore, refuseMemory, refuseUnmakable } from '../store.ts';
 import { didYouMean, readCount } from '../usage.ts';
 import { readInput, readMetadata, taskFor, tryProject } from './run.ts';
 
@@ -41,7 +40,7 @@ interface SchedulesAddOptions extends CommonOptions, RuleOptions {
   priority?: string;
   tenant?: string;
   serial?: string;
-  metadata: string[];
+  metadata?: string[];
   note?: string;
 }
 
@@ -54,22 +53,31 @@ export async function schedulesAdd(
   name: string,
 ): Promise<undefined> {
   const definition = readDefinition(shell, options, name);
+  refuseWrong(definition);
   const project = await tryProject(shell, options);
   const store = givenStore(options.store) ?? project?.duly?.store ?? project?.options.store ?? defaultStore;
-  const isNewStore = isNew(store);
+  refuseMemory(store);
+  refuseUnmakable(store);
+  const isMade = isNew(store);
   const own = project?.duly != null && isSameStore(project.duly.store, store) ? project.duly : null;
-  await withScheduleHints(() =>
-    useDuly(own ?? clientDuly(shell, store), store, async ({ duly }) => {
+  await useDuly(own ?? clientDuly(shell, store), store, (client) =>
+    withScheduleHints(client, async () => {
+      const { duly } = client;
       const nodes = await duly.nodes();
-      if (isNewStore) shell.warn(`There was no store at "${store}" yet; this makes it.`);
+      if (isMade) shell.warn(`There was no store at "${store}" yet; it was made.`);
       taskFor(duly, definition.task, project, nodes);
       const before = await sameName(duly, definition);
       const schedule = await duly.schedules.put(definition);
       await printPut(shell, duly, schedule, before);
       warnDeclared(shell, before, schedule);
-      warnIdle(shell, definition.task, nodes);
+      warnIdle(shell, client, definition.task, nodes);
     }),
   );
+}
+
+/** Refuses what is wrong before a store is made for it: a Duly checks what its tasks declare without opening its store. */
+function refuseWrong({ task, ...every }: ScheduleDefinition): void {
+  new Duly({ store: 'sqlite::memory:' }).task({ name: task, every, run: () => {} });
 }
 
 function readDefinition(shell: Shell, options: SchedulesAddOptions, name: string): ScheduleDefinition {
@@ -136,7 +144,7 @@ async function printPut(
   }
   const said = { created: 'is made', edited: 'is changed', unchanged: 'was so already' }[result];
   out.line(`Schedule "${schedule.name}" ${said} (${schedule.id}).`);
-  out.line(schedule.words);
+  out.sentence(schedule.words);
   const rule = ruleOf(schedule);
   const now = systemClock.now();
   for (const slot of slots) {
@@ -154,9 +162,9 @@ function warnDeclared(shell: Shell, before: readonly Schedule[], { id, name }: S
   );
 }
 
-function warnIdle(shell: Shell, task: string, nodes: readonly NodeView[]): void {
+function warnIdle(shell: Shell, { command }: Client, task: string, nodes: readonly NodeView[]): void {
   if (!nodes.some(({ roles }) => roles.includes('scheduler'))) {
-    shell.warn(`No scheduler runs on this store; slots wait for one. Start one: ${invocation()} up`);
+    shell.warn(`No scheduler runs on this store; slots wait for one. Start one: ${command('up')}`);
     return;
   }
   const types = new Set(

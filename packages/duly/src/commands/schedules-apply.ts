@@ -8,15 +8,15 @@ import {
   type ScheduleDiff,
 } from '@duly/core';
 import { terminalActor, useDuly } from '../client.ts';
-import { isConfirmed } from '../confirm.ts';
+import { confirm } from '../confirm.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { printJson } from '../output/json.ts';
+import { listJson, printJson } from '../output/json.ts';
 import { harmless, type Style } from '../output/terminal.ts';
 import { defineTasks, loadProject, type Project } from '../project/load.ts';
 import { withScheduleHints } from '../schedule-client.ts';
 import { snakeName } from '../schedule-json.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
-import { givenStore, inline, isSameStore, refuseMissing } from '../store.ts';
+import { givenStore, inline, isSameStore, refuseMemory, refuseMissing, refuseUnmakable } from '../store.ts';
 import { valueText } from './schedules-show.ts';
 
 interface DeclaredOptions extends CommonOptions {
@@ -42,9 +42,10 @@ export async function schedulesApply(
     const removed = plan.filter(({ action }) => action === 'remove');
     if (removed.length > 0 && !options.yes) {
       const names = removed.map(({ name }) => `"${harmless(name)}"`).join(', ');
-      if (!(await isConfirmed(shell, `Remove ${names}?`))) {
+      const answer = await confirm(shell, `Remove ${names}?`, 'To remove schedules');
+      if (answer !== 'yes') {
         shell.err.line('Nothing was done.');
-        return exitCodes.failure;
+        return answer === 'interrupted' ? exitCodes.interrupted : exitCodes.failure;
       }
     }
     await printPlan(shell, duly, project, await duly.schedules.apply(undefined, prune), 'done');
@@ -74,7 +75,9 @@ async function withDeclared<Value>(
     });
   }
   const store = given ?? project.duly?.store ?? project.options.store ?? defaultStore;
-  if (!isMade) refuseMissing(store);
+  if (isMade) refuseUnmakable(store);
+  else refuseMissing(store);
+  refuseMemory(store);
   const say = (_fields: object, message: string): void => shell.warn(message);
   const duly =
     project.duly ??
@@ -84,8 +87,8 @@ async function withDeclared<Value>(
       actor: terminalActor(),
       logger: { debug() {}, info() {}, warn: say, error: say },
     });
-  return withScheduleHints(() =>
-    useDuly(duly, store, async () => {
+  return useDuly(duly, store, (client) =>
+    withScheduleHints(client, async () => {
       defineTasks(duly, project.tasks);
       return use(duly, project);
     }),
@@ -118,11 +121,13 @@ async function printPlan(
   if (json) {
     printJson(out, {
       applied: tense === 'done',
-      data: plan.map((diff) => ({
-        ...diff,
-        fields: diff.fields.map((one) => ({ ...one, field: snakeName(one.field) })),
-        drift: drifts(diff),
-      })),
+      ...listJson(
+        plan.map((diff) => ({
+          ...diff,
+          fields: diff.fields.map((one) => ({ ...one, field: snakeName(one.field) })),
+          drift: drifts(diff),
+        })),
+      ),
     });
     return;
   }

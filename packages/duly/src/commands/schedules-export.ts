@@ -1,5 +1,5 @@
 import type { Duly, Schedule } from '@duly/core';
-import { printJson } from '../output/json.ts';
+import { listJson, printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
 import { withSchedules } from '../schedule-client.ts';
 import { snakeName } from '../schedule-json.ts';
@@ -14,7 +14,7 @@ export async function schedulesExport(
   await withSchedules(shell, options, async ({ duly }) => {
     const schedules = await collect(duly, names);
     if (options.crontab) for (const line of crontabOf(schedules)) shell.out.line(line);
-    else printJson(shell.out, { data: schedules.map(toExport) });
+    else printJson(shell.out, listJson(schedules.map(toExport)));
   });
 }
 

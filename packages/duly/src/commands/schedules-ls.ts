@@ -1,5 +1,5 @@
 import { formatDuration, type Schedule, type SchedulesFilter, systemClock } from '@duly/core';
-import { printJson } from '../output/json.ts';
+import { listJson, printJson } from '../output/json.ts';
 import { statusStyles } from '../output/status.ts';
 import { type Cell, type Column, printTable } from '../output/table.ts';
 import { oneLine, type Style } from '../output/terminal.ts';
@@ -14,7 +14,7 @@ interface SchedulesLsOptions extends CommonOptions {
   app?: string;
   tenant?: string;
   status?: string;
-  limit: string;
+  limit?: string;
   cursor?: string;
 }
 
@@ -27,7 +27,7 @@ export async function schedulesLs(shell: Shell, options: SchedulesLsOptions): Pr
     ...(tenant === undefined ? {} : { tenant }),
     ...(status === undefined ? {} : { status: status as NonNullable<SchedulesFilter['status']> }),
   };
-  const limit = readCount(options.limit, '--limit') as number;
+  const limit = readCount(options.limit, '--limit') ?? 100;
   await withSchedules(shell, options, async ({ duly }) => {
     const { schedules, nextCursor } = await duly.schedules.list({
       ...filter,
@@ -35,11 +35,7 @@ export async function schedulesLs(shell: Shell, options: SchedulesLsOptions): Pr
       ...(cursor === undefined ? {} : { cursor }),
     });
     if (shell.json) {
-      printJson(shell.out, {
-        data: schedules.map(toScheduleJson),
-        has_more: nextCursor !== null,
-        next_cursor: nextCursor,
-      });
+      printJson(shell.out, listJson(schedules.map(toScheduleJson), nextCursor));
       return;
     }
     if (schedules.length === 0) {
@@ -49,7 +45,7 @@ export async function schedulesLs(shell: Shell, options: SchedulesLsOptions): Pr
     }
     printSchedules(shell, schedules);
     if (nextCursor !== null) {
-      shell.err.line(shell.out.paint('dim', `There are more: the same command with --cursor ${nextCursor}`));
+      shell.err.line(shell.err.paint('dim', `There are more: the same command with --cursor ${nextCursor}`));
     }
   });
 }
@@ -63,14 +59,14 @@ function printSchedules({ out }: Shell, schedules: readonly Schedule[]): void {
   };
   const columns: (Column & { cell(schedule: Schedule): Cell })[] = [
     ...(isShown.id ? [{ title: 'ID', cell: (one: Schedule) => one.id }] : []),
-    { title: 'NAME', cell: ({ name }) => oneLine(name) },
+    { title: 'NAME', widthMin: 8, cell: ({ name }) => oneLine(name) },
     ...(isShown.tenant ? [{ title: 'TENANT', cell: ({ tenant }: Schedule) => oneLine(tenant ?? '') }] : []),
-    { title: 'TASK', cell: ({ task }) => oneLine(task) },
-    { title: 'RULE', cell: ruleText },
-    { title: 'ZONE', cell: zoneText },
+    { title: 'TASK', widthMin: 8, leaveOut: 2, cell: ({ task }) => oneLine(task) },
+    { title: 'RULE', widthMin: 12, cell: ruleText },
+    { title: 'ZONE', leaveOut: 3, cell: zoneText },
     { title: 'NEXT', cell: ({ nextRunAt }) => (nextRunAt === null ? '' : relative(nextRunAt, now)) },
     { title: 'STATE', cell: stateCell },
-    { title: 'LAST RUN', flexible: true, cell: (one) => lastRunCell(one, now) },
+    { title: 'LAST RUN', widthMin: 12, leaveOut: 1, cell: (one) => lastRunCell(one, now) },
   ];
   printTable(
     out,

@@ -1,11 +1,11 @@
-import { parseDuration, type Schedule, systemClock } from '@duly/core';
+import { type Schedule, systemClock } from '@duly/core';
 import { printJson } from '../output/json.ts';
 import { absolute, relative } from '../output/times.ts';
 import { ruleOf, withSchedules } from '../schedule-client.ts';
 import { toScheduleJson } from '../schedule-json.ts';
 import { dayText } from '../schedule-times.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
-import { usageError } from '../usage.ts';
+import { readDuration, usageError } from '../usage.ts';
 
 interface NoteOptions extends CommonOptions {
   note?: string;
@@ -22,7 +22,7 @@ export async function schedulesPause(
   const until =
     options.for === undefined
       ? options.until
-      : systemClock.now() + parseDuration(options.for, '--for', { minMs: 1 });
+      : systemClock.now() + readDuration(options.for, '--for', { minMs: 1 });
   await withSchedules(shell, options, async ({ duly }) => {
     const schedule = await duly.schedules.pause(name, {
       ...(until === undefined ? {} : { until }),

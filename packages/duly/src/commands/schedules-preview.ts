@@ -7,7 +7,7 @@ import { readCount, usageError } from '../usage.ts';
 
 interface SchedulesPreviewOptions extends CommonOptions, RuleOptions {
   after?: string;
-  count: string;
+  count?: string;
 }
 
 /** `duly schedules preview`: of a stored schedule, or of a rule that is only tried. */
@@ -16,7 +16,7 @@ export async function schedulesPreview(
   options: SchedulesPreviewOptions,
   name: string | undefined,
 ): Promise<undefined> {
-  const count = readCount(options.count, '--count') as number;
+  const count = readCount(options.count, '--count') ?? 10;
   if ((name === undefined) !== hasRule(options)) {
     throw usageError('Name a schedule, or give a rule with --cron, --every, --delay or --rrule.');
   }

@@ -1,4 +1,3 @@
-import { isDulyError } from '@duly/core';
 import { printError } from '../output/errors.ts';
 import { advised, withSchedules } from '../schedule-client.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
@@ -9,7 +8,8 @@ export async function schedulesRm(
   options: CommonOptions & { note?: string },
   names: string[],
 ): Promise<number> {
-  return withSchedules(shell, options, async ({ duly }) => {
+  return withSchedules(shell, options, async (client) => {
+    const { duly } = client;
     let exitCode = 0;
     for (const name of names) {
       try {
@@ -21,7 +21,7 @@ export async function schedulesRm(
           shell.warn(`The code of "${app}" declares it; whatever starts with that code makes it again.`);
         }
       } catch (error) {
-        const code = printError(shell.err, isDulyError(error) ? advised(error) : error, shell.json);
+        const code = printError(shell.err, advised(error, client), shell.json);
         if (exitCode === 0) exitCode = code;
       }
     }

@@ -13,10 +13,10 @@ import { ruleText, stateCell } from './schedules-ls.ts';
 /** `duly schedules show`. */
 export async function schedulesShow(
   shell: Shell,
-  options: CommonOptions & { slots: string },
+  options: CommonOptions & { slots?: string },
   name: string,
 ): Promise<undefined> {
-  const limit = readCount(options.slots, '--slots') as number;
+  const limit = readCount(options.slots, '--slots') ?? 10;
   await withSchedules(shell, options, async ({ duly }) => {
     const schedule = await duly.schedules.get(name);
     const ledger = await duly.schedules.slots({ id: schedule.id }, { limit });
@@ -77,7 +77,7 @@ function printFields(out: Terminal, schedule: Schedule, rule: Rule): void {
   for (const [name, value] of shown) {
     // What is painted already is ours; the rest may be what somebody else wrote.
     const text = name === 'state' ? value : harmless(value);
-    out.line(`${out.paint('dim', name.padEnd(width))}  ${text}`);
+    out.sentence(`${out.paint('dim', name.padEnd(width))}  ${text}`);
   }
 }
 
@@ -142,9 +142,9 @@ function printLedger(out: Terminal, ledger: readonly LedgerSlot[], rule: Rule): 
     [
       { title: 'SLOT' },
       { title: 'STATUS' },
-      { title: 'DECIDED', align: 'right' },
+      { title: 'DECIDED', align: 'right', leaveOut: 1 },
       { title: 'RUN' },
-      { title: 'REASON', flexible: true },
+      { title: 'REASON', widthMin: 12, leaveOut: 2 },
     ],
     ledger.map((line): Cell[] => {
       const style = slotStyles[line.status];

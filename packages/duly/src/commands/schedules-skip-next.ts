@@ -17,7 +17,7 @@ export async function schedulesSkipNext(
   return withSchedules(shell, options, async ({ duly }) => {
     const note = options.note === undefined ? {} : { note: options.note };
     const { slot, schedule } = await duly.schedules.skipNext(name, note);
-    if (shell.json) printJson(shell.out, { ...toScheduleJson(schedule), skipped: slot });
+    if (shell.json) printJson(shell.out, { ...toScheduleJson(schedule), skipped_slot: slot });
     else if (slot === null) shell.err.line(`Schedule "${schedule.name}" has no next slot to skip.`);
     else {
       const when = `${dayText(slot, ruleOf(schedule))} (${relative(slot, systemClock.now())})`;

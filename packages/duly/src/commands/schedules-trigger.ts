@@ -1,10 +1,8 @@
 import { toJobJson } from '@duly/core';
 import { exitCodes } from '../exit-codes.ts';
-import { invocation } from '../invocation.ts';
 import { printJson } from '../output/json.ts';
 import { withSchedules } from '../schedule-client.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
-import { storeArgument } from '../store.ts';
 import { watchJob } from '../watch.ts';
 import { readInput } from './run.ts';
 
@@ -23,7 +21,7 @@ export async function schedulesTrigger(
 ): Promise<number | undefined> {
   const input = readInput(shell, options.input);
   return withSchedules(shell, options, async (client) => {
-    const { duly, store } = client;
+    const { duly, command } = client;
     const { result, job, reason } = await duly.schedules.trigger(name, {
       ...(options.allow ? { allow: true } : {}),
       ...(input === undefined ? {} : { input }),
@@ -44,7 +42,7 @@ export async function schedulesTrigger(
     if (!json) {
       out.line(job.id);
       if (result === 'merged') err.line('No new run: it was merged into this one, which waits.');
-      else if (!options.watch) err.line(`Watch it: ${invocation()} watch ${job.id}${storeArgument(store)}`);
+      else if (!options.watch) err.line(`Watch it: ${command(`watch ${job.id}`)}`);
     }
     return options.watch ? watchJob(client, job.id, shell) : undefined;
   });

@@ -1,10 +1,11 @@
-import { type Duly, isDulyError } from '@duly/core';
-import { invocation } from '../invocation.ts';
+import { isDulyError } from '@duly/core';
+import type { Client } from '../client.ts';
 import { printJson, toSnakeCase } from '../output/json.ts';
 import { harmless } from '../output/terminal.ts';
 import { ruleOf, withSchedules } from '../schedule-client.ts';
 import { localText } from '../schedule-times.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
+import { shellWord } from '../store.ts';
 import { usageError } from '../usage.ts';
 
 /** `duly why`: a sentence about a job or a slot, or all of it as JSON. */
@@ -14,24 +15,24 @@ export async function why(
   id: string,
   slot: string | undefined,
 ): Promise<undefined> {
-  await withSchedules(shell, options, async ({ duly }) => {
-    const answer = slot === undefined ? await whyJob(duly, id) : await duly.why(id, slot);
+  await withSchedules(shell, options, async (client) => {
+    const answer = slot === undefined ? await whyJob(client, id) : await client.duly.why(id, slot);
     if (shell.json) printJson(shell.out, toSnakeCase(answer));
     else shell.out.sentence(harmless(answer.sentence));
   });
 }
 
-async function whyJob(duly: Duly, id: string) {
+async function whyJob(client: Client, id: string) {
   try {
-    return await duly.why(id);
+    return await client.duly.why(id);
   } catch (error) {
     if (!isDulyError(error) || id.startsWith('job_')) throw error;
-    throw (await slotMissing(duly, id)) ?? error;
+    throw (await slotMissing(client, id)) ?? error;
   }
 }
 
 /** Whoever names a schedule and no slot is told how a slot is named. */
-async function slotMissing(duly: Duly, name: string) {
+async function slotMissing({ duly, command }: Client, name: string) {
   const schedule = await duly.schedules.get(name).catch(() => null);
   if (schedule === null) return null;
   const slot = schedule.lastRun?.slot ?? schedule.nextSlot;
@@ -39,6 +40,6 @@ async function slotMissing(duly: Duly, name: string) {
     slot === null ? '2027-03-14T02:30' : localText(slot, ruleOf(schedule), 'T', ' ').split(' ')[0];
   return usageError(
     `"${name}" is a schedule: say which of its slots, in its zone (${schedule.timezone}).`,
-    `For example: ${invocation()} why ${name} ${example}`,
+    `For example: ${command(`why ${shellWord(name)} ${example}`)}`,
   );
 }
