@@ -4,7 +4,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { listFiles, maskSource, root } from './source-text.ts';
 
 // In this order: a package is compiled against the emitted types of those before it.
@@ -63,6 +63,20 @@ export function rewriteUrlExtensions(code: string): string {
   return result + code.slice(done);
 }
 
+/**
+ * Puts the sources into a source map: they are not published, so their paths lead nowhere for whoever installed the package.
+ * By hand, because the compiler takes `inlineSources` and does nothing about it.
+ */
+export function withSources(map: string, read: (source: string) => string): string {
+  const parsed = JSON.parse(map) as { sources: string[]; sourcesContent?: (string | null)[] };
+  if (parsed.sourcesContent?.every((content) => content !== null)) return map;
+  return JSON.stringify({
+    ...parsed,
+    sources: parsed.sources.map((source) => source.replace(/^(\.\.\/)*/, '')),
+    sourcesContent: parsed.sources.map(read),
+  });
+}
+
 function buildPackage(name: string): void {
   const folder = join(root, 'packages', name);
   const dist = join(folder, 'dist');
@@ -76,10 +90,14 @@ function buildPackage(name: string): void {
   });
   if (status !== 0) throw new Error(`packages/${name} does not compile.`);
 
-  for (const file of listFiles(join(dist, 'lib')).filter((one) => one.endsWith('.js'))) {
-    const code = readFileSync(file, 'utf8');
-    const rewritten = rewriteUrlExtensions(code);
-    if (rewritten !== code) writeFileSync(file, rewritten);
+  for (const file of listFiles(join(dist, 'lib'))) {
+    const text = readFileSync(file, 'utf8');
+    let emitted = text;
+    if (file.endsWith('.js')) emitted = rewriteUrlExtensions(text);
+    if (file.endsWith('.js.map')) {
+      emitted = withSources(text, (source) => readFileSync(resolve(dirname(file), source), 'utf8'));
+    }
+    if (emitted !== text) writeFileSync(file, emitted);
   }
 
   const manifest = publishedManifest(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')));
