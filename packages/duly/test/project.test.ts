@@ -158,13 +158,15 @@ test('a config or a task that cannot be used is named with the reason', async (t
       /could not be loaded: Error: No settings\.\ncause: TypeError: settings\.json is missing\nhint: Look at /,
     ],
   ];
-  for (const [files, args, pattern] of cases) {
-    const folder = makeFolder(t);
-    folder.write(files);
-    const { code, err } = await folder.duly(...args);
-    assert.match(err, pattern);
-    assert.equal(code, 2, err);
-  }
+  await Promise.all(
+    cases.map(async ([files, args, pattern]) => {
+      const folder = makeFolder(t);
+      folder.write(files);
+      const { code, err } = await folder.duly(...args);
+      assert.match(err, pattern);
+      assert.equal(code, 2, err);
+    }),
+  );
 });
 
 test('a job can be made while the code of a task does not load', async (t) => {

@@ -59,12 +59,14 @@ test('a typing mistake is answered with what was likely meant', async (t) => {
       /^error\[usage\]: Give --in or --at, not both\.\n$/,
     ],
   ];
-  for (const [args, pattern] of cases) {
-    const { code, out, err } = await folder.duly(...args);
-    assert.equal(code, 2, `${args.join(' ')}: ${err}`);
-    assert.equal(out, '', args.join(' '));
-    assert.match(err, pattern);
-  }
+  await Promise.all(
+    cases.map(async ([args, pattern]) => {
+      const { code, out, err } = await folder.duly(...args);
+      assert.equal(code, 2, `${args.join(' ')}: ${err}`);
+      assert.equal(out, '', args.join(' '));
+      assert.match(err, pattern);
+    }),
+  );
   assert.ok(!existsSync(join(folder.path, 'duly.db')), 'a call that is refused makes no store');
 });
 
@@ -89,11 +91,13 @@ test('bad values are refused with a code', async (t) => {
     [['jobs', 'reschedule', 'job_a'], 'usage'],
     [['jobs', 'ls', '--store', 'nonsense'], 'unknown_store'],
   ];
-  for (const [args, expected] of cases) {
-    const { code, err } = await folder.duly(...args, '-o', 'json');
-    assert.equal(JSON.parse(err).error.code, expected, `${args.join(' ')}: ${err}`);
-    assert.equal(code, 2, args.join(' '));
-  }
+  await Promise.all(
+    cases.map(async ([args, expected]) => {
+      const { code, err } = await folder.duly(...args, '-o', 'json');
+      assert.equal(JSON.parse(err).error.code, expected, `${args.join(' ')}: ${err}`);
+      assert.equal(code, 2, args.join(' '));
+    }),
+  );
   const large = await folder.dulyWithInput(JSON.stringify('x'.repeat(2 ** 20)), 'run', 'a', '-');
   assert.equal(large.code, 2);
   assert.match(large.err, /^(warning: .*\n)*error\[input_too_large\]/);

@@ -660,6 +660,24 @@ test('drain lets running attempts finish and takes nothing new', async (t) => {
   assert.deepEqual(statuses, ['COMPLETED', 'COMPLETED', 'PENDING']);
 });
 
+test('a drain that is hurried aborts and gives back what is left without waiting for its limit', async (t) => {
+  const store = await setup(t);
+  const deaf = held();
+  const deafTask = task('deaf', deaf.run);
+  const id = await store.enqueue(deafTask);
+  const { worker } = store.start([deafTask]);
+  await store.clock.settle();
+  const drained = worker.drain({ limitMs: 30_000 });
+  await store.clock.advance(100);
+  assert.equal(deaf.gates[0]?.context.signal.aborted, false);
+  worker.hurry();
+  await store.clock.settle();
+  assert.equal(abortCode(deaf.gates[0]), 'shutdown');
+  await store.clock.advance(1_000);
+  await drained;
+  assert.partialDeepStrictEqual(await store.job(id), { status: 'PENDING', reason: 'released', spent: 0 });
+});
+
 test('after the limit a drain aborts what is left and gives it back unspent', async (t) => {
   const store = await setup(t);
   const polite = held({ listens: true });
