@@ -196,6 +196,7 @@ export class Duly {
       tasks: this.#tasks,
       declared: () => this.#declared,
       handle: (id) => this.job(id),
+      onError: (error, doing) => this.#events.emit('error', { error, doing }),
     });
     this.#events.on('job.settled', ({ id }) => this.#jobs.noticed(id));
     this.#events.on('job.reaped', ({ id }) => this.#jobs.noticed(id));

@@ -17,7 +17,14 @@ import {
   readWord,
   refuseOption,
 } from './option-reader.ts';
-import { baseOf, type DeclaredStep, declaredPart, planDeclared, specOf } from './schedule/declared.ts';
+import {
+  baseOf,
+  type DeclaredStep,
+  declaredPart,
+  planDeclared,
+  type StoredSchedule,
+  specOf,
+} from './schedule/declared.ts';
 import {
   type EveryDefinition,
   readDefinition,
@@ -187,6 +194,8 @@ export interface SchedulesParts {
   /** What the tasks of this process declare. */
   declared(): ScheduleDefinition[];
   handle(id: string): JobHandle;
+  /** Told of what failed without stopping a call. */
+  onError(error: unknown, doing: string): void;
 }
 
 const filterNames: OptionNames<SchedulesFilter> = {
@@ -559,14 +568,30 @@ export class Schedules {
       forgetAfterMs: nodeSilentMs,
     });
     const others = nodes.filter((one) => one.app === app && one.id !== node);
+    const { stored, unreadable } = this.#readStored(records);
     return planDeclared({
       release,
-      declared: drafts,
-      stored: records.map((record) => ({ record, ...this.#parsed.parse(record) })),
+      declared: drafts.filter((draft) => !unreadable.has(scheduleIdOf(draft))),
+      stored,
       tasksElsewhere: new Set(others.flatMap(({ tasks }) => tasks.map(({ type }) => type))),
       prune,
       now,
     });
+  }
+
+  /** A schedule that cannot be read here (a newer release wrote it, its library is missing) is left alone, and must not keep a node from starting. */
+  #readStored(records: readonly ScheduleRecord[]): { stored: StoredSchedule[]; unreadable: Set<string> } {
+    const stored: StoredSchedule[] = [];
+    const unreadable = new Set<string>();
+    for (const record of records) {
+      try {
+        stored.push({ record, ...this.#parsed.parse(record) });
+      } catch (error) {
+        unreadable.add(record.id);
+        this.#parts.onError(error, `reading schedule "${record.name}"`);
+      }
+    }
+    return { stored, unreadable };
   }
 
   async #apply(step: DeclaredStep): Promise<'changed' | 'unchanged' | 'conflict'> {

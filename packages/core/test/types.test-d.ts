@@ -1,6 +1,14 @@
 // Type tests: nothing here runs. `npm run check` compiles it, and an error that is expected but does not come is an error.
 import { z } from 'zod';
-import { Duly, type Job, type JobHandle, type LockResult, type Task } from '../src/index.ts';
+import {
+  Duly,
+  type Job,
+  type JobHandle,
+  type LockResult,
+  type Schedule,
+  type SlotWhy,
+  type Task,
+} from '../src/index.ts';
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 declare function same<A, B>(proof: Equal<A, B>): void;
@@ -100,6 +108,24 @@ export async function types(): Promise<void> {
   });
   // @ts-expect-error a task needs a handler
   duly.task({ name: 'no-handler' });
+  const typed = duly.task({
+    name: 'typed-schedule',
+    input: z.object({ user: z.number() }),
+    every: [
+      { cron: '0 0 * * *', input: { user: 1 }, missed: 'all' },
+      { rate: '10m', name: 'b', input: { user: 2 } },
+    ],
+    run: ({ slot, covers }) => [slot?.date, covers?.count],
+  });
+  same<Awaited<ReturnType<typeof typed.every>>, Schedule>(true);
+  // @ts-expect-error the input is needed
+  void typed.every('0 0 * * *');
+  // @ts-expect-error the input has another type
+  void typed.every('0 0 * * *', { user: 'a' });
+  same<Awaited<ReturnType<typeof slotWhy>>, SlotWhy>(true);
+  async function slotWhy() {
+    return duly.why('nightly', '2027-03-14T02:30');
+  }
   // @ts-expect-error an unknown policy
   duly.task({ name: 'scheduled', every: { cron: '0 0 * * *', misfire: 'all' }, run: () => {} });
 

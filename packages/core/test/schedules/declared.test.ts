@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { Duly, type DulyOptions, type EveryDefinition } from '../../src/index.ts';
 import { compareReleases } from '../../src/schedule/release.ts';
@@ -9,6 +10,7 @@ import { compareReleases } from '../../src/schedule/release.ts';
 /** Programs on one file. Each declares what it is told and starts as a scheduler, so that nothing runs. */
 function programs(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'duly-declared-'));
+  const file = join(folder, 'duly.db');
   const all: Duly[] = [];
   t.after(async () => {
     await Promise.all(all.map((duly) => duly.stop({ drain: 0 })));
@@ -16,7 +18,7 @@ function programs(t: TestContext) {
   });
   const open = (options: DulyOptions = {}): Duly => {
     const duly = new Duly({
-      store: `sqlite:${join(folder, 'duly.db')}`,
+      store: `sqlite:${file}`,
       app: 'studio',
       logger: false,
       ...options,
@@ -25,6 +27,7 @@ function programs(t: TestContext) {
     return duly;
   };
   return {
+    file,
     open,
     async start(
       declared: Record<string, EveryDefinition | EveryDefinition[]>,
@@ -216,6 +219,30 @@ test('a node that only works applies nothing', async (t) => {
   duly.task({ name: 'report', every: far, run: () => {} });
   await duly.start({ roles: ['worker'] });
   assert.deepEqual(await statusesOf(duly), {});
+});
+
+test('where only one has a release, the declaration that comes last is taken', async (t) => {
+  const { start } = programs(t);
+  await start({ report: { cron: '0 6 * * *' } }, { release: '7' });
+  const duly = await start({ report: { cron: '0 7 * * *' } });
+  const report = await duly.schedules.get('report');
+  assert.deepEqual([report.rule.cron, report.release], ['0 7 * * *', null]);
+});
+
+test('a schedule that cannot be read here is told, left alone, and keeps no node from starting', async (t) => {
+  const { start, open, file } = programs(t);
+  await start({ report: far, clean: far });
+  const db = new DatabaseSync(file);
+  db.exec(`UPDATE schedules SET spec = '{"v":99}' WHERE name = 'report'`);
+  db.close();
+  const duly = open();
+  const told: unknown[] = [];
+  duly.on('error', ({ error }) => told.push(error));
+  for (const name of ['report', 'clean'])
+    duly.task({ name, every: { ...far, missed: 'skip' }, run: () => {} });
+  await duly.start({ roles: ['scheduler'] });
+  assert.equal((told[0] as { code: string }).code, 'schema_too_new');
+  assert.equal((await duly.schedules.get('clean')).policies.missed, 'skip');
 });
 
 test('releases are compared by their numbers', () => {
