@@ -35,8 +35,3 @@ export function requireAsking({ err, json }: Shell, what: string): void {
     'Look first at what it would do, then say --yes.',
   );
 }
-
-/** Whether a person says yes. */
-export async function isConfirmed(shell: Shell, question: string): Promise<boolean> {
-  return (await confirm(shell, question, 'This')) === 'yes';
-}

@@ -98,7 +98,9 @@ function barView({ out }: Shell, client: Client): View {
           : wrap(oneLine(reason), out.columns() - 3).map((one) => out.paint('dim', `  ${one}`));
       area.set(() => [line, ...reasonLines]);
     },
-    tell: (sentence) => area.print(out.paint('yellow', oneLine(sentence))),
+    tell(sentence) {
+      for (const line of wrap(oneLine(sentence), out.columns() - 1)) area.print(out.paint('yellow', line));
+    },
     close: () => area.close(),
     end(job) {
       const bar = out.paint(statusStyles[job.status], progressBar(job.progress.percent, 24));
