@@ -276,7 +276,7 @@ function decideMissed(pass: Pass, rule: CalendarRule, fromAt: number, toAt: numb
     recordExcluded(pass, rule, fromAt, toAt);
     return;
   }
-  coverMissed(pass, open, fromAt, toAt);
+  coverMissed(pass, rule, fromAt, toAt);
   const count = all.countBetween(fromAt, toAt);
   if (open === all || (count !== null && open.countBetween(fromAt, toAt) === count)) {
     record(pass, { fromAt, toAt, count, ...missed });

@@ -12,6 +12,9 @@ const catchUpRankMs = 86_400_000;
 /** Outcomes not yet seen; more than this in flight means that nothing ends any more, and the oldest no longer matter. */
 const watchedMax = 1_000;
 
+/** One run waits at a time; more are left over only when policies change or someone cancels, and then the newest ones matter. */
+const waitingMax = 10;
+
 /** What a run is made from. */
 export interface RunToMake {
   slotAt: number | null;
@@ -60,7 +63,7 @@ export function makeRun(pass: Pass, make: RunToMake): PlannedRun {
   pass.activeCount += 1;
   state.lastRunId = id;
   if (policies.overlap === 'bufferOne' && run.gates.length > 0 && run.origin !== 'backfill') {
-    state.waiting = { id, covers: make.covers };
+    noteWaiting(pass, id, make.covers);
   }
   return run;
 }
@@ -96,12 +99,18 @@ export function noteFired(pass: Pass, slotAt: number, runId: string): void {
   }
 }
 
+function noteWaiting({ state, input }: Pass, id: string, covers: Covers | null): void {
+  const madeAt = state.waiting.find((one) => one.id === id)?.madeAt ?? input.now;
+  const others = state.waiting.filter((one) => one.id !== id);
+  state.waiting = [...others, { id, madeAt, covers }].slice(-waitingMax);
+}
+
 /** Merges a slot into a run that waits; the run learns of it. */
 export function mergeInto(pass: Pass, runId: string, slotAt: number): void {
   const { state } = pass;
-  const known = state.waiting?.id === runId ? state.waiting.covers : null;
+  const known = state.waiting.find(({ id }) => id === runId)?.covers ?? null;
   const covers = addCovers(known, { fromAt: slotAt, toAt: slotAt, count: 1 });
-  state.waiting = { id: runId, covers };
+  noteWaiting(pass, runId, covers);
   const planned = pass.runs.find(({ id }) => id === runId);
   if (planned === undefined) pass.tell.set(runId, covers);
   else planned.details.covers = covers;

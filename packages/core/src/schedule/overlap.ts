@@ -45,7 +45,18 @@ function waitingRun(pass: Pass): string | null {
     ({ status, origin }, i) =>
       i > 0 && origin !== 'backfill' && (status === 'BLOCKED' || status === 'PENDING'),
   );
-  return run?.id ?? null;
+  return run?.id ?? unseenWaitingRun(pass);
+}
+
+/**
+ * The store tells of the ten oldest runs. One that was made to wait and is not among them stands behind them, if all of them are
+ * older; a newer one among them means that it is over.
+ */
+function unseenWaitingRun({ active, activeCount, state, input }: Pass): string | null {
+  const newest = state.waiting.at(-1);
+  if (newest === undefined || activeCount <= active.length) return null;
+  const isBehind = input.active.every(({ id, dueAt }) => id !== newest.id && dueAt <= newest.madeAt);
+  return isBehind ? newest.id : null;
 }
 
 function behindOthers(pass: Pass): Fate {

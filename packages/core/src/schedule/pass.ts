@@ -1,6 +1,6 @@
 import type { ActiveRun, SlotRow } from '../engine.ts';
 import type { Decision, Reason } from './decision.ts';
-import { countSlots, type Slots } from './plan-rule.ts';
+import { type CalendarRule, countCovered } from './plan-rule.ts';
 import type { Plan, PlanEvent, PlanInput, PlannedRun } from './plan-types.ts';
 import type { Covers, ScheduleState } from './schedule-state.ts';
 
@@ -32,7 +32,7 @@ export interface Pass {
 export function beginPass(input: PlanInput): Pass {
   return {
     input,
-    state: { ...input.state },
+    state: { ...input.state, waiting: stillWaiting(input) },
     rows: [],
     runs: [],
     cancel: [],
@@ -49,6 +49,16 @@ export function beginPass(input: PlanInput): Pass {
     catchUpBudget: input.limits.catchUpBudget,
     stopped: null,
   };
+}
+
+/** The runs that may still wait: of those the store has not told of, nothing is known unless it told of all. */
+function stillWaiting({ state, active, activeCount }: PlanInput): ScheduleState['waiting'] {
+  if (state.waiting.length === 0) return state.waiting;
+  const unstarted = new Map(
+    active.map(({ id, status }) => [id, status === 'BLOCKED' || status === 'PENDING']),
+  );
+  const unseen = activeCount > active.length;
+  return state.waiting.filter(({ id }) => unstarted.get(id) ?? unseen);
 }
 
 /** A run of equal decisions. */
@@ -101,11 +111,11 @@ export function addCovers(covers: Covers | null, more: Covers): Covers {
   };
 }
 
-/** Notes missed slots for the next run that fires. `open` are the slots that are not excluded. */
-export function coverMissed(pass: Pass, open: Slots, fromAt: number, toAt: number): void {
-  const first = open.next(fromAt - 1);
-  const last = open.previous(toAt + 1);
-  if (first === null || last === null || first > toAt || last < fromAt) return;
-  const { count } = countSlots(open, first, last);
-  pass.state.covers = addCovers(pass.state.covers, { fromAt: first, toAt: last, count });
+/** Notes missed slots for the next run that fires. */
+export function coverMissed(pass: Pass, rule: CalendarRule, fromAt: number, toAt: number): void {
+  const firstAt = rule.open.next(fromAt - 1);
+  const lastAt = rule.open.previous(toAt + 1);
+  if (firstAt === null || lastAt === null || firstAt > toAt || lastAt < fromAt) return;
+  const count = countCovered(rule, firstAt, lastAt);
+  pass.state.covers = addCovers(pass.state.covers, { fromAt: firstAt, toAt: lastAt, count });
 }

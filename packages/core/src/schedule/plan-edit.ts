@@ -52,7 +52,7 @@ function leaveUndue(pass: Pass): void {
     recordSlot(pass, slotAt, 'skipped', reasons.skipNext);
   } else {
     recordSlot(pass, slotAt, 'missed', reasons.edited);
-    coverMissed(pass, rule.open, slotAt, slotAt);
+    coverMissed(pass, rule, slotAt, slotAt);
   }
 }
 

@@ -34,7 +34,7 @@ export interface DelayRule {
 /** A rule as the planner sees it. */
 export type PlanRule = CalendarRule | DelayRule;
 
-/** How far an exact count is walked where arithmetic cannot give it. Counting more is left to the reader of the ledger. */
+/** How far slots are walked to count them, where arithmetic cannot do it. */
 const walkMax = 1_000;
 
 /** Counts slots by arithmetic, or by walking a little; `exact` is false when there are more than were walked. */
@@ -42,11 +42,17 @@ export function countSlots(slots: Slots, fromAt: number, toAt: number): { count:
   const known = slots.countBetween(fromAt, toAt);
   if (known !== null) return { count: known, exact: true };
   let count = 0;
-  let at = slots.next(fromAt - 1);
-  while (at !== null && at <= toAt) {
+  for (let at = slots.next(fromAt - 1); at !== null && at <= toAt; at = slots.next(at)) {
     if (count === walkMax) return { count, exact: false };
     count += 1;
-    at = slots.next(at);
   }
   return { count, exact: true };
+}
+
+/**
+ * How many slots a run covers. Exact where the calendar counts; where exclusions make that long, with the excluded ones; and
+ * for a recurrence rule with too many to walk, at least so many.
+ */
+export function countCovered({ all, open }: CalendarRule, fromAt: number, toAt: number): number {
+  return open.countBetween(fromAt, toAt) ?? countSlots(all, fromAt, toAt).count;
 }

@@ -20,6 +20,14 @@ export interface Pause {
   by: string | null;
 }
 
+/** A run that waits under `bufferOne`. */
+export interface WaitingRun {
+  readonly id: string;
+  readonly madeAt: number;
+  /** What it was told so far. */
+  readonly covers: Covers | null;
+}
+
 /** The planner's side of a schedule, as kept in `ScheduleRecord.state`. Never changed in place. */
 export interface ScheduleState {
   /** When this generation was made. */
@@ -38,8 +46,8 @@ export interface ScheduleState {
   readonly lastRunId: string | null;
   /** Slots missed since the last one that fired. */
   readonly covers: Covers | null;
-  /** The run that waits under `bufferOne`, and what it was told so far. */
-  readonly waiting: { readonly id: string; readonly covers: Covers | null } | null;
+  /** Runs that were made to wait under `bufferOne`, newest last; at most ten. */
+  readonly waiting: readonly WaitingRun[];
   /** Slots named by skipNext, ascending. */
   readonly skips: readonly number[];
   /** skipNext for a fixed delay whose next slot is not known yet. */
@@ -76,7 +84,7 @@ export function createState(now: number): ScheduleState {
     lastFired: null,
     lastRunId: null,
     covers: null,
-    waiting: null,
+    waiting: [],
     skips: [],
     skipsComing: false,
     pause: null,

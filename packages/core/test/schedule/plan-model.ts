@@ -68,6 +68,7 @@ export class PlanModel {
   newestRun: string | null = null;
   missedSinceFired: number[] = [];
   toldTo = new Map<string, number[]>();
+  madeAt = new Map<string, number>();
   named = new Set<number>();
   namesComing = false;
   pausedAt: number | null = null;
@@ -374,7 +375,9 @@ export class PlanModel {
     if (way.do === 'skip') return this.write(slotAt, 'skipped', way.reason);
     if (way.do === 'merge') {
       const merged = [...(this.toldTo.get(way.into) ?? []), slotAt];
+      this.toldTo.delete(way.into);
       this.toldTo.set(way.into, merged);
+      if (!this.madeAt.has(way.into)) this.madeAt.set(way.into, this.told.now);
       const fresh = this.step.runs.find(({ id }) => id === way.into);
       if (fresh === undefined) this.step.told.set(way.into, coversOf(merged));
       else fresh.covers = coversOf(merged);
@@ -490,9 +493,16 @@ export class PlanModel {
         .filter(({ origin }) => origin !== 'backfill')
         .filter(({ status }) => status === 'BLOCKED' || status === 'PENDING')
         .at(-1);
-      return waiting === undefined
-        ? { do: 'make', gates: this.everyOther(), cancel: [] }
-        : { do: 'merge', into: waiting.id };
+      if (waiting !== undefined) return { do: 'merge', into: waiting.id };
+      // The store tells of the ten oldest. If none of them is younger than the newest that was made to wait, that one waits still.
+      const newest = [...this.toldTo.keys()].at(-1);
+      if (newest !== undefined && this.seenCount > others.length) {
+        const madeAt = this.madeAt.get(newest) ?? 0;
+        if (this.told.active.every(({ id, dueAt }) => id !== newest && dueAt <= madeAt)) {
+          return { do: 'merge', into: newest };
+        }
+      }
+      return { do: 'make', gates: this.everyOther(), cancel: [] };
     }
     if (overlap === 'bufferAll') {
       const waitingCount = this.seenCount - 1;
@@ -526,6 +536,7 @@ export class PlanModel {
   make(run: Omit<ModelRun, 'id' | 'covers'> & { cancel: ModelStep['cancel']; covered: number[] }): string {
     const { cancel, covered, ...rest } = run;
     const id = this.told.newJobId();
+    this.madeAt.set(id, this.told.now);
     this.step.runs.push({ id, ...rest, covers: coversOf(covered) });
     if (run.allow) return id;
     this.step.cancel.push(...cancel);
@@ -539,7 +550,6 @@ export class PlanModel {
     this.seenCount += 1;
     this.newestRun = id;
     if (this.policies.overlap === 'bufferOne' && run.gates.length > 0 && run.origin !== 'backfill') {
-      this.toldTo.clear();
       this.toldTo.set(id, [...covered]);
     }
     return id;
@@ -590,6 +600,12 @@ export class PlanModel {
     this.seen = told.active.map((run) => ({ ...run, fresh: false }));
     this.seenCount = told.activeCount;
     this.budget = told.limits.catchUpBudget;
+    for (const id of this.toldTo.keys()) {
+      const run = told.active.find((one) => one.id === id);
+      const mayWait =
+        run === undefined ? told.activeCount > told.active.length : /BLOCKED|PENDING/.test(run.status);
+      if (!mayWait) this.toldTo.delete(id);
+    }
     this.stopped = false;
     this.stoppedByPace = false;
   }
@@ -624,7 +640,7 @@ export class PlanModel {
 
   dueOf(slotAt: number): number {
     const offsetMs = jitterOffsetMs({ id: this.id, policies: this.policies }, slotAt);
-    if (this.rule.kind === 'delay') return slotAt + offsetMs;
+    if (offsetMs === 0 || this.rule.kind === 'delay') return slotAt + offsetMs;
     const nextAt = this.rule.all.next(slotAt) ?? never;
     return Math.min(slotAt + offsetMs, Math.max(slotAt, nextAt - 1));
   }

@@ -121,6 +121,36 @@ for (const missed of ['skip', 'latest', 'all'] as const) {
   });
 }
 
+test('a long gap with exclusions is one row without a count, and covers are counted with the excluded ones', () => {
+  const input = setup({ rule: { rate: '1s', exclude: '* 12 * * *' }, policies: { missed: 'latest' } });
+  const made = plan({ ...input, now: madeAt + 10 * day + hour });
+  const [row, last] = made.slots;
+  assert.deepEqual(
+    [row?.fromAt, row?.count, row?.decision, row?.reason],
+    [madeAt + second, null, 'missed', 'late, not the latest'],
+  );
+  assert.equal(last?.decision, 'fired');
+  assert.equal(made.runs[0]?.details.covers?.count, ((last?.fromAt as number) - madeAt) / second - 1);
+});
+
+test('a short gap with exclusions tells them apart', () => {
+  const input = setup({
+    rule: { cron: '* * * * *', exclude: '10-19 * * * *' },
+    policies: { missed: 'skip' },
+  });
+  const made = plan({ ...input, now: madeAt + 30 * minute + 30 * second });
+  assert.deepEqual(
+    made.slots.map(({ count, decision }) => [count, decision]),
+    [
+      [9, 'missed'],
+      [10, 'excluded'],
+      [10, 'missed'],
+      [1, 'fired'],
+    ],
+  );
+  assert.equal(made.runs[0]?.details.covers?.count, 19);
+});
+
 test('a run carries what the handler is told', () => {
   const input = setup({ rule: { cron: '30 2 * * *', timezone: 'Asia/Kolkata' } });
   const made = plan({ ...input, now: Date.parse('2027-01-17T21:00:30Z') });
@@ -222,6 +252,32 @@ test('a run behind more than ten others waits for the oldest, the newest, and in
   const run = plan({ ...input, state, active, activeCount: 25, now: madeAt + hour }).runs[0];
   assert.deepEqual(run?.gates, [...active.map(({ id }) => id), 'newest']);
   assert.equal(run?.line, 'schedule:sch_a');
+});
+
+test('under bufferOne one run waits, also behind more than ten that the store does not all tell of', () => {
+  const input = setup({ policies: { overlap: 'bufferOne' } });
+  const active = Array.from({ length: 10 }, (_, i) => ({
+    ...running(`old_${i}`),
+    origin: 'backfill' as const,
+  }));
+  const first = plan({ ...input, active, activeCount: 11, now: madeAt + hour });
+  assert.equal(first.runs.length, 1);
+  const second_ = plan({ ...input, state: first.state, active, activeCount: 12, now: madeAt + 2 * hour });
+  assert.deepEqual([second_.runs.length, second_.slots[0]?.decision], [0, 'merged']);
+  assert.deepEqual(
+    second_.tell.map(({ id }) => id),
+    ['job_1'],
+  );
+  // A newer one among the oldest ten: the run that waited is over, and another may wait.
+  const newer = active.map((run) => ({ ...run, dueAt: madeAt + 3 * hour }));
+  const third = plan({
+    ...input,
+    state: first.state,
+    active: newer,
+    activeCount: 12,
+    now: madeAt + 2 * hour,
+  });
+  assert.equal(third.runs.length, 1);
 });
 
 test('two slots under cancelOther are decided in two looks: the first run must be in the store before it is cancelled', () => {
