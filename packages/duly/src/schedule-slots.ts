@@ -35,10 +35,16 @@ export function printSlots(shell: Shell, coming: ComingSlots): void {
   out.sentence(words);
   if (slots.length > 0) {
     out.line();
+    const table = rows(coming);
+    const hasChanges = table.some(([, , change]) => typeof change === 'object' && change.text !== '');
     printTable(
       out,
-      [{ title: `SLOT (${rule.timezone})` }, { title: 'WHEN' }, { title: 'CLOCK', widthMin: 12 }],
-      rows(coming),
+      [
+        { title: `SLOT (${rule.timezone})` },
+        { title: 'WHEN' },
+        ...(hasChanges ? [{ title: 'CLOCK', widthMin: 12 }] : []),
+      ],
+      table,
     );
   }
   if (slots.length < count) err.line(slots.length === 0 ? 'There are no more slots.' : 'These are all.');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { Duly } from '@duly/core';
 import { makeFolder } from './command.ts';
 
 test('add makes a schedule, says it in words with its next runs, and changes it when asked again', async (t) => {
@@ -155,6 +156,11 @@ test('a schedule runs, is triggered, paused, resumed, skipped and explained', as
   await up.line(/is up/);
   await folder.duly('schedules', 'add', 'tock', '--task', 'tick', '--cron', '* * * * * *', '--input', 'own');
   await up.line(/tick completed/);
+  const rate = await folder.json('schedules', 'add', 'rate', '--task', 'tick', '--every', '1h');
+  const whole = rate.next_slot.replace(/\.\d+/, '');
+  const coming = await folder.json('why', 'rate', whole);
+  assert.equal(coming.slot, rate.next_slot, 'nobody types the milliseconds of a rate');
+  await folder.duly('schedules', 'rm', 'rate');
   const { last_run: last } = await folder.json('schedules', 'pause', 'tock', '--note', 'enough');
   assert.equal((await folder.duly('watch', last.job_id)).code, 0);
   const paused = await folder.json('schedules', 'show', 'tock');
@@ -309,12 +315,55 @@ test('diff shows what the tasks here declare and what is stored, and apply makes
   assert.match(pruned.out, /^- hourly {2}no longer declared\nDone: 1 as declared, 1 removed\.\n$/m);
   assert.equal((await folder.json('schedules', 'ls', '--app', 'studio')).data.length, 1);
 
+  const person = new Duly({ store: `sqlite:${join(folder.path, 'duly.db')}`, actor: 'ada' });
+  await person.schedules.edit('nightly', { catchUpLimit: 7 }, { note: 'for the migration' });
+  await person.stop();
+  const drifted = await folder.duly('schedules', 'diff');
+  assert.match(
+    drifted.out,
+    /^= nightly\n {4}catchUpLimit: 7 stands, set by ada; the code says its default\nNothing to do: 1 as declared\.\n$/,
+  );
+  assert.match((await folder.duly('schedules', 'ls')).out, /^nightly .* active, drift$/m);
+  const shown = await folder.duly('schedules', 'show', 'nightly');
+  assert.match(
+    shown.out,
+    /^drift +catchUpLimit is 7, the code says its default \(changed by ada\): for the migration$/m,
+  );
+
   const own = await folder.duly('schedules', 'add', 'nightly', '--task', 'report', '--every', '1d');
   assert.match(own.err, /warning: The code of "studio" declares a schedule "nightly" too; .* its id, sch_/);
   const ambiguous = await folder.duly('schedules', 'pause', 'nightly');
   assert.equal(ambiguous.code, 2);
   assert.match(ambiguous.err, /\nhint: Name it by its id: .*sch_\w+ \(declared by studio\)/);
   assert.match((await folder.duly('schedules', 'ls')).out, /^ID +NAME .*\nsch_/);
+});
+
+test('a config declares schedules of tasks that stand elsewhere', async (t) => {
+  const folder = makeFolder(t);
+  const config = (task: string): string =>
+    `export default { app: 'studio', schedules: [{ task: '${task}', name: 'weekly', cron: '@weekly' }] };`;
+  folder.write({
+    'tasks/report.mjs': `export default { name: 'report', every: '@daily', run() {} };`,
+    'duly.config.mjs': config('report'),
+  });
+  const done = await folder.duly('schedules', 'apply');
+  assert.equal(done.code, 0, done.err);
+  assert.match(
+    done.out,
+    /^\+ report {2}At 00:00 every day, in UTC\.\n\+ weekly {2}At 00:00 on Sunday, in UTC\.\n/,
+  );
+  const { data } = await folder.json('schedules', 'ls', '--task', 'report');
+  assert.deepEqual(
+    data.map((one: { name: string }) => one.name),
+    ['report', 'weekly'],
+  );
+  folder.write({ 'duly.config.mjs': config('reprot') });
+  const wrong = await folder.duly('schedules', 'diff');
+  assert.equal(wrong.code, 2);
+  assert.match(
+    wrong.err,
+    /^error\[config_invalid\]: .*schedules\[0\].*got "reprot"\.\nhint: Did you mean "report"\?\n$/,
+  );
 });
 
 test('export says what makes the same schedules, as JSON or as a crontab', async (t) => {

@@ -1,4 +1,4 @@
-import type { DulyOptions, StandardSchema, TaskOptions } from '@duly/core';
+import type { DulyOptions, ScheduleDefinition, StandardSchema, TaskOptions } from '@duly/core';
 
 /** A task as a module of `tasks/` or a config holds it: what `duly.task` takes. */
 export type TaskDefinition<
@@ -15,6 +15,8 @@ export interface DulyConfig
   /** Tasks beside those of the `tasks/` folder. */
   // biome-ignore lint/suspicious/noExplicitAny: each task has its own schema and result, and a handler is not a supertype of another
   tasks?: readonly TaskDefinition<any, any>[];
+  /** Schedules of those tasks, beside what the tasks declare with `every`. */
+  schedules?: readonly ScheduleDefinition[];
 }
 
 /** Gives a config its types; returns it as it is. */

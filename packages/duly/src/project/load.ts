@@ -1,4 +1,5 @@
-import { Duly, DulyError, type DulyOptions } from '@duly/core';
+import { Duly, DulyError, type DulyOptions, type ScheduleDefinition } from '@duly/core';
+import { didYouMean } from '../usage.ts';
 import type { DulyConfig, TaskDefinition } from './define.ts';
 import { findProject, importModule, inFile, shown } from './modules.ts';
 
@@ -14,7 +15,7 @@ export interface Project {
   config: string | null;
   /** The Duly that the config exports; null: it exports options, or there is none. */
   duly: Duly | null;
-  options: Omit<DulyConfig, 'tasks'>;
+  options: Omit<DulyConfig, 'tasks' | 'schedules'>;
   tasks: FoundTask[];
   /** Whether there is a folder `tasks/`, even if it is empty. */
   hasTasksFolder: boolean;
@@ -43,9 +44,11 @@ export async function loadProject({ config: configOption, withTasks }: LoadOptio
     hasTaskFiles: files.tasks.length > 0,
     warnings: [],
   };
-  if (files.config !== null) readConfig(project, files.config, await importModule(files.config));
+  const schedules =
+    files.config === null ? [] : readConfig(project, files.config, await importModule(files.config));
   if (withTasks) {
     for (const file of files.tasks) await loadTasks(project, file);
+    for (const [i, schedule] of schedules.entries()) declare(project, schedule, i);
   }
   return project;
 }
@@ -61,11 +64,36 @@ async function loadTasks(project: Project, file: string): Promise<void> {
   );
 }
 
-function readConfig(project: Project, file: string, module: Record<string, unknown>): void {
+/** Adds a schedule of the config to what its task declares. */
+function declare(project: Project, schedule: ScheduleDefinition, i: number): void {
+  const { task, ...every } = schedule ?? {};
+  const found = project.tasks.findIndex(({ definition }) => definition.name === task);
+  if (found === -1) {
+    const names = project.tasks.map(({ definition }) => definition.name);
+    throw new DulyError('config_invalid', {
+      message: `Expected "task" of schedules[${i}] in "${shown(project.config as string)}" to name a task that is defined here, got ${task === undefined ? 'nothing' : `"${task}"`}.`,
+      hint: `${didYouMean(String(task), names).trim() || `Defined are: ${names.join(', ') || 'none'}.`}`,
+    });
+  }
+  const { definition, file } = project.tasks[found] as FoundTask;
+  const declared = [definition.every ?? []].flat();
+  // A new object: the definition is the module's own.
+  project.tasks[found] = {
+    definition: { ...definition, every: [...declared, every] } as TaskDefinition,
+    file,
+  };
+}
+
+/** Takes in what a config says, and returns its schedules: their tasks may be in modules that are loaded later. */
+function readConfig(
+  project: Project,
+  file: string,
+  module: Record<string, unknown>,
+): readonly ScheduleDefinition[] {
   const exported = module.default ?? module.duly;
   if (isDuly(exported)) {
     project.duly = exported;
-    return;
+    return [];
   }
   if (typeof exported !== 'object' || exported === null || Array.isArray(exported)) {
     throw new DulyError('config_invalid', {
@@ -73,14 +101,16 @@ function readConfig(project: Project, file: string, module: Record<string, unkno
       hint: "Write: export default { store: 'sqlite:./duly.db', tasks: [ … ] }",
     });
   }
-  const { tasks = [], ...options } = exported as DulyConfig;
-  if (!Array.isArray(tasks)) {
+  const { tasks = [], schedules = [], ...options } = exported as DulyConfig;
+  for (const [field, list] of Object.entries({ tasks, schedules })) {
+    if (Array.isArray(list)) continue;
     throw new DulyError('config_invalid', {
-      message: `Expected "tasks" in "${shown(file)}" to be an array.`,
+      message: `Expected "${field}" in "${shown(file)}" to be an array.`,
     });
   }
   project.options = options;
   for (const [i, task] of tasks.entries()) addTask(project, file, task, `tasks[${i}]`);
+  return schedules;
 }
 
 /** Takes the tasks out of a module's exports; tells whether there were any. */
