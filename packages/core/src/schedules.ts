@@ -17,14 +17,7 @@ import {
   readWord,
   refuseOption,
 } from './option-reader.ts';
-import {
-  baseOf,
-  type DeclaredStep,
-  declaredPart,
-  planDeclared,
-  type StoredSchedule,
-  specOf,
-} from './schedule/declared.ts';
+import { baseOf, type DeclaredStep, declaredPart, planDeclared, specOf } from './schedule/declared.ts';
 import {
   type EveryDefinition,
   readDefinition,
@@ -57,7 +50,11 @@ import {
   type ScheduleWrites,
   wantEdit,
 } from './schedule-writes.ts';
-import { createParsedSchedules, type ParsedSchedules } from './scheduler/parsed-schedules.ts';
+import {
+  createParsedSchedules,
+  type ParsedSchedule,
+  type ParsedSchedules,
+} from './scheduler/parsed-schedules.ts';
 import { isPromise, validateStoredInput } from './stored-input.ts';
 import type { ResolvedTask } from './task.ts';
 import { resolveTask } from './task-options.ts';
@@ -198,6 +195,8 @@ export interface SchedulesParts {
   onError(error: unknown, doing: string): void;
 }
 
+type ReadSchedule = ParsedSchedule & { record: ScheduleRecord };
+
 const filterNames: OptionNames<SchedulesFilter> = {
   app: true,
   tenant: true,
@@ -264,7 +263,9 @@ export class Schedules {
         cursor: nextCursor,
         limit: wanted - found.length,
       });
-      const schedules = await this.#views(reply.schedules, reply.now);
+      // One that cannot be read here is told, and does not hide the others.
+      const readable = this.#readStored(reply.schedules).stored.map(({ record }) => record);
+      const schedules = await this.#views(readable, reply.now);
       found.push(
         ...schedules.filter(
           (one) =>
@@ -580,8 +581,8 @@ export class Schedules {
   }
 
   /** A schedule that cannot be read here (a newer release wrote it, its library is missing) is left alone, and must not keep a node from starting. */
-  #readStored(records: readonly ScheduleRecord[]): { stored: StoredSchedule[]; unreadable: Set<string> } {
-    const stored: StoredSchedule[] = [];
+  #readStored(records: readonly ScheduleRecord[]): { stored: ReadSchedule[]; unreadable: Set<string> } {
+    const stored: ReadSchedule[] = [];
     const unreadable = new Set<string>();
     for (const record of records) {
       try {

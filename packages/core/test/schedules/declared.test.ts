@@ -243,6 +243,8 @@ test('a schedule that cannot be read here is told, left alone, and keeps no node
   await duly.start({ roles: ['scheduler'] });
   assert.equal((told[0] as { code: string }).code, 'schema_too_new');
   assert.equal((await duly.schedules.get('clean')).policies.missed, 'skip');
+  assert.deepEqual(await statusesOf(duly), { clean: 'active' }, 'the others are still listed');
+  await assert.rejects(duly.schedules.get('report'), { code: 'schema_too_new' });
 });
 
 test('releases are compared by their numbers', () => {
