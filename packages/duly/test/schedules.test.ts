@@ -264,6 +264,11 @@ test('backfill makes runs for slots of the past, after showing which', async (t)
   const again = await folder.duly(...range);
   assert.match(again.out, /^0 slots get a run/);
   assert.match(again.err, /^Left out: 3 whose run is not over yet\.$/m);
+  const skipped = await folder.duly('schedules', 'trigger', 'daily');
+  assert.equal(skipped.code, 4);
+  assert.equal(skipped.out, '');
+  assert.match(skipped.err, /^No run: an earlier one is not finished \(overlap\)\. With --allow /);
+  assert.equal((await folder.json('schedules', 'trigger', 'daily', '--allow')).result, 'made');
   const backwards = await folder.duly(...range.slice(0, 4), '2026-01-10', '--to', '2026-01-09');
   assert.equal(backwards.code, 2, backwards.err);
 });

@@ -9,6 +9,7 @@ import {
 } from '@duly/core';
 import { type Client, clientDuly, useDuly } from '../client.ts';
 import { printJson } from '../output/json.ts';
+import { oneLine } from '../output/terminal.ts';
 import { relative } from '../output/times.ts';
 import { type RuleOptions, readRule } from '../rule-options.ts';
 import { ruleOf, withScheduleHints } from '../schedule-client.ts';
@@ -143,7 +144,7 @@ async function printPut(
     return;
   }
   const said = { created: 'is made', edited: 'is changed', unchanged: 'was so already' }[result];
-  out.line(`Schedule "${schedule.name}" ${said} (${schedule.id}).`);
+  out.line(`Schedule "${oneLine(schedule.name)}" ${said} (${schedule.id}).`);
   out.sentence(schedule.words);
   const rule = ruleOf(schedule);
   const now = systemClock.now();

@@ -1,5 +1,6 @@
 import { type Schedule, systemClock } from '@duly/core';
 import { printJson } from '../output/json.ts';
+import { oneLine } from '../output/terminal.ts';
 import { absolute, relative } from '../output/times.ts';
 import { ruleOf, withSchedules } from '../schedule-client.ts';
 import { toScheduleJson } from '../schedule-json.ts';
@@ -34,7 +35,7 @@ export async function schedulesPause(
     }
     const end = schedule.paused?.until ?? null;
     const how = end === null ? 'until it is resumed' : `until ${absolute(end, systemClock.now())}`;
-    shell.out.line(`Schedule "${schedule.name}" is paused ${how}. Jobs already made go on.`);
+    shell.out.line(`Schedule "${oneLine(schedule.name)}" is paused ${how}. Jobs already made go on.`);
   });
 }
 
@@ -47,7 +48,7 @@ export async function schedulesResume(shell: Shell, options: NoteOptions, name: 
     if (shell.json) printJson(shell.out, toScheduleJson(schedule));
     else {
       const said = was.paused === null ? 'was not paused' : 'goes on';
-      shell.out.line(`Schedule "${schedule.name}" ${said}.${nextText(schedule)}`);
+      shell.out.line(`Schedule "${oneLine(schedule.name)}" ${said}.${nextText(schedule)}`);
     }
   });
 }

@@ -1,4 +1,5 @@
 import { printError } from '../output/errors.ts';
+import { oneLine } from '../output/terminal.ts';
 import { advised, withSchedules } from '../schedule-client.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 
@@ -16,7 +17,10 @@ export async function schedulesRm(
         const { id, name: known, app } = await duly.schedules.get(name);
         await duly.schedules.delete({ id }, options.note === undefined ? {} : { note: options.note });
         if (shell.json) shell.out.line(JSON.stringify({ id, name: known, app, deleted: true }));
-        else shell.out.line(`Schedule "${known}" is deleted. What runs may finish; its ledger is kept.`);
+        else
+          shell.out.line(
+            `Schedule "${oneLine(known)}" is deleted. What runs may finish; its ledger is kept.`,
+          );
         if (app !== null) {
           shell.warn(`The code of "${app}" declares it; whatever starts with that code makes it again.`);
         }

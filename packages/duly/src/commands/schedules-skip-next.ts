@@ -1,6 +1,7 @@
 import { systemClock } from '@duly/core';
 import { exitCodes } from '../exit-codes.ts';
 import { printJson } from '../output/json.ts';
+import { oneLine } from '../output/terminal.ts';
 import { relative } from '../output/times.ts';
 import { ruleOf, withSchedules } from '../schedule-client.ts';
 import { toScheduleJson } from '../schedule-json.ts';
@@ -18,10 +19,10 @@ export async function schedulesSkipNext(
     const note = options.note === undefined ? {} : { note: options.note };
     const { slot, schedule } = await duly.schedules.skipNext(name, note);
     if (shell.json) printJson(shell.out, { ...toScheduleJson(schedule), skipped_slot: slot });
-    else if (slot === null) shell.err.line(`Schedule "${schedule.name}" has no next slot to skip.`);
+    else if (slot === null) shell.err.line(`Schedule "${oneLine(schedule.name)}" has no next slot to skip.`);
     else {
       const when = `${dayText(slot, ruleOf(schedule))} (${relative(slot, systemClock.now())})`;
-      shell.out.line(`Schedule "${schedule.name}" skips ${when}.${nextText(schedule)}`);
+      shell.out.line(`Schedule "${oneLine(schedule.name)}" skips ${when}.${nextText(schedule)}`);
     }
     return slot === null ? exitCodes.refused : undefined;
   });

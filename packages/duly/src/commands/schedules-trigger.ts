@@ -33,9 +33,7 @@ export async function schedulesTrigger(
     }
     if (job === null) {
       if (!json) {
-        err.line(
-          `No run: ${reason ?? 'the policy for overlap skips it'}. With --allow it runs all the same.`,
-        );
+        err.line(`No run: an earlier one is not finished (${reason}). With --allow it runs all the same.`);
       }
       return exitCodes.refused;
     }

@@ -7,6 +7,7 @@ const aroundMax = 60;
 export function caretLines(details: Record<string, unknown>): string[] {
   const { cron, position } = details;
   if (typeof cron !== 'string' || typeof position !== 'number' || position > cron.length) return [];
+  if (cron.trim() === '') return [];
   const from = Math.max(0, position - aroundMax);
   const shown = harmless(cron.slice(from, position + aroundMax)).replace(/\s/g, ' ');
   const start = from > 0 ? '…' : '';
