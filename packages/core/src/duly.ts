@@ -152,6 +152,9 @@ export class Duly {
   readonly #candidacies = new Set<Candidacy>();
   /** Aborted, with the error `stopped`, from when on no more calls are taken. */
   readonly #closed = new AbortController();
+  /** Aborted, with the error `stopped`, when the drain is over: locks that are still held are given back. */
+  readonly #letGo = new AbortController();
+  readonly #heldLocks = new Set<Promise<void>>();
   readonly #jobs: Jobs;
   readonly #nodeId: string;
   readonly #virtual: boolean;
@@ -619,8 +622,15 @@ export class Duly {
   }
 
   #listenForSignals(): void {
-    const stop = (): void => {
-      this.stop().catch((error: unknown) => this.#options.logger.error({ error }, 'Duly could not stop.'));
+    const stop = (signal: NodeJS.Signals): void => {
+      // The second one means now.
+      const drain = this.#stopping === null ? {} : { drain: 0 };
+      // A process that listens to a signal does not end by it. Where nobody else listens, ending it is ours.
+      const isOurs = process.listenerCount(signal) === 1;
+      this.stop(drain).then(
+        () => isOurs && process.exit(),
+        (error: unknown) => this.#options.logger.error({ error }, 'Duly could not stop.'),
+      );
     };
     process.on('SIGTERM', stop);
     process.on('SIGINT', stop);
@@ -635,8 +645,11 @@ export class Duly {
     await this.#opening?.catch(() => {});
     if (this.#parts !== null) this.#parts.taker = null;
     // Handlers that finish during the drain may still make jobs and take locks, so calls are refused only after it.
+    const sinceElapsed = this.#options.clock.elapsed();
     await this.#node?.stop(drainMs);
     const reason = stoppedError();
+    const leftMs = drainMs - (this.#options.clock.elapsed() - sinceElapsed);
+    await this.#letLocksEnd(Math.max(0, leftMs), reason);
     await Promise.all([...this.#candidacies].map((candidacy) => candidacy.end(reason)));
     this.#isClosed = true;
     this.#closed.abort(reason);
@@ -645,6 +658,17 @@ export class Duly {
     await this.#parts?.engine.close();
     this.#offSignals();
     this.#events.emit('stopped', {});
+  }
+
+  /** Waits for the work under locks as for jobs; what is not done by then is told, and its lock given back while the store is there. */
+  async #letLocksEnd(limitMs: number, reason: Error): Promise<void> {
+    if (this.#heldLocks.size > 0 && limitMs > 0) {
+      const ended = new AbortController();
+      const all = Promise.all(this.#heldLocks).then(() => ended.abort());
+      await Promise.race([all, this.#options.clock.sleep(limitMs, ended.signal)]);
+    }
+    this.#letGo.abort(reason);
+    await Promise.all(this.#heldLocks);
   }
 
   #refuseStopped(): void {
@@ -663,6 +687,8 @@ export class Duly {
       newToken: () => this.#ids.newId('lock'),
       maxSleepMs: () => this.#node?.maxSleepMs() ?? 0,
       closed: this.#closed.signal,
+      letGo: this.#letGo.signal,
+      held: this.#heldLocks,
     };
   }
 }

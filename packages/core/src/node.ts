@@ -182,8 +182,8 @@ export function createNode(node: NodeOptions): DulyNode {
 
   const beatLoop = createLoop({ clock, random, pass: nodeBeat.pass, onError: fail('beating') });
   let told: string | null = null;
-  // A node that takes no more work says so at once.
-  worker?.events.on('settled', () => {
+  // A node that takes no more work, or takes work again, says so at once.
+  worker?.events.on('passes', () => {
     if (worker.notReady() === told) return;
     told = worker.notReady();
     beatLoop.wake();
@@ -243,7 +243,10 @@ export function createNode(node: NodeOptions): DulyNode {
       // First: other nodes fire what falls due from here on.
       offHints();
       await scheduler?.stop();
+      // A drain that somebody asked for before has its own, perhaps longer, limit.
+      const limit = clock.after(drainMs, () => worker?.hurry());
       await worker?.drain({ limitMs: drainMs });
+      limit.cancel();
       await Promise.all(loops.map((loop) => loop.stop()));
       await echo.stop();
       closeBeats();

@@ -61,7 +61,10 @@ export interface StartOptions {
   roles?: readonly Role[];
   concurrency?: number;
   queues?: readonly string[];
-  /** Stops, with a drain, on SIGTERM and SIGINT. Default false: the program may have its own ideas. */
+  /**
+   * Stops, with a drain, on SIGTERM and SIGINT, and ends the process then unless the program listens to the signal too; the second signal
+   * stops at once. Default false: the program may have its own ideas.
+   */
   signals?: boolean;
 }
 

@@ -435,12 +435,22 @@ function running({ job, now }: WhyFacts): string[] {
         : `Its lease ended at ${at(job.leaseUntilAt)}, ${formatDuration(now - job.leaseUntilAt)} ago: it will be taken over.`,
     );
   }
-  sentences.push(
-    job.policy.timeoutMs === null
-      ? 'It has no timeout.'
-      : `Its timeout of ${formatDuration(job.policy.timeoutMs)} comes at ${at(startedAt + job.policy.timeoutMs)}.`,
-  );
+  sentences.push(timeoutSentence(job, startedAt, now));
   return sentences;
+}
+
+function timeoutSentence(
+  { policy: { timeoutMs, graceMs } }: JobRecord,
+  startedAt: number,
+  now: number,
+): string {
+  if (timeoutMs === null) return 'It has no timeout.';
+  const timeoutAt = startedAt + timeoutMs;
+  if (timeoutAt > now) return `Its timeout of ${formatDuration(timeoutMs)} comes at ${at(timeoutAt)}.`;
+  const end = timeoutAt + graceMs;
+  const rest =
+    end > now ? `its grace ends at ${at(end)}, and then it counts as failed` : 'its grace is over too';
+  return `Its timeout of ${formatDuration(timeoutMs)} was over at ${at(timeoutAt)}; ${rest}.`;
 }
 
 function completed({ job }: WhyFacts): string[] {
@@ -467,6 +477,11 @@ function failed({ job }: WhyFacts): string[] {
   const reason = last?.reason ?? job.reason;
   const rest = job.dead ? ['It is kept as a dead letter and can be replayed.'] : [];
   switch (reason) {
+    case 'released':
+      return [
+        `${named(job)} failed${when}: node "${last?.node ?? job.node}" stopped before its handler had ended, and a job delivered at most once never starts again.`,
+        ...rest,
+      ];
     case 'lost':
       return [
         job.policy.delivery === 'at-most-once'

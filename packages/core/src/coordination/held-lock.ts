@@ -13,6 +13,10 @@ export interface LockParts {
   maxSleepMs(): number;
   /** Aborted, with the error `stopped`, when no more calls are taken: nobody waits beyond that. */
   closed: AbortSignal;
+  /** Aborted, with the error `stopped`, just before the store is closed: whatever is still held is given back, and its work told. */
+  letGo: AbortSignal;
+  /** Locks under which a caller's work runs; each settles when its lock is given back. */
+  held: Set<Promise<void>>;
 }
 
 /** What a lock is for. Each kind has names of its own: `lock('a')`, `leader('a')` and `once('a')` know nothing of each other. */
@@ -65,12 +69,12 @@ export async function tryAcquire(
   if (!reply.acquired) {
     return { refused: { holder: reply.holder, fence: reply.fence, untilAt: reply.untilAt, now: reply.now } };
   }
-  return { lock: keep(engine, clock, { lock, ttlMs, fence: reply.fence, askedElapsed }) };
+  return { lock: keep(parts, engine, { lock, ttlMs, fence: reply.fence, askedElapsed }) };
 }
 
 function keep(
+  parts: LockParts,
   engine: Engine,
-  clock: Clock,
   {
     lock,
     ttlMs,
@@ -79,6 +83,7 @@ function keep(
   }: { lock: LockName; ttlMs: number; fence: number; askedElapsed: number },
 ): HeldLock {
   const { name } = lock;
+  const { clock, letGo } = parts;
   const stored = { name: storedLockName(lock), fence };
   const lost = new AbortController();
   const released = new AbortController();
@@ -120,6 +125,26 @@ function keep(
   }
 
   const renewing = run();
+  let settle: () => void = () => {};
+  const isOver = new Promise<void>((resolve) => {
+    settle = resolve;
+  });
+  const end = (): void => {
+    letGo.removeEventListener('abort', giveUp);
+    parts.held.delete(isOver);
+    settle();
+  };
+  /** The store is about to be closed: others must not wait for a lock whose holder can no longer give it back. */
+  const giveUp = (): void => {
+    lost.abort(letGo.reason);
+    released.abort();
+    void engine.release({ locks: [stored] }).then(end, end);
+  };
+  // Leaderships end by themselves when the Duly stops.
+  if (lock.kind !== 'leader') {
+    parts.held.add(isOver);
+    letGo.addEventListener('abort', giveUp, { once: true });
+  }
   return {
     name,
     fence,
@@ -128,7 +153,10 @@ function keep(
       if (released.signal.aborted) return false;
       released.abort();
       await renewing;
-      if (lost.signal.aborted) return false;
+      if (lost.signal.aborted) {
+        end();
+        return false;
+      }
       const isKept = keptElapsed + ttlMs > clock.elapsed();
       try {
         const { locks } = await engine.release({ locks: [stored] });
@@ -136,6 +164,8 @@ function keep(
       } catch {
         // The store is away. The work under the lock is done, and the lock ends by its time: no reason to lose the result.
         return isKept;
+      } finally {
+        end();
       }
     },
   };

@@ -74,7 +74,7 @@ export function settlementOf({ job, outcome, report, random, backoff }: SettleFa
           code: 'lost',
           message: `Job "${job.id}" was still running when its worker had to stop, and it must not start twice.`,
         };
-        return { ...base, to: 'FAILED', reason: 'lost', error };
+        return { ...base, to: 'FAILED', reason: 'released', error };
       }
       return { ...base, to: 'PENDING', reason: 'released', spends: false, started: outcome.started };
   }

@@ -267,3 +267,28 @@ test('bad options are refused', async (t) => {
   const odd = await one.lock('any text: ü 🎬 / \n', {}, () => 'fine');
   assert.ok(odd.acquired);
 });
+
+test('a Duly that stops waits for the work under a lock, then tells it and gives the lock back', async (t) => {
+  const { duly } = await createSharedStore(t);
+  const [one, other] = [duly(), duly()];
+  const [quick, stubborn, entered] = [deferred(), deferred(), deferred()];
+  let told: AbortSignal | null = null;
+  const finished = one.lock('quick', {}, () => quick.promise);
+  const interrupted = one.lock('stubborn', {}, async ({ signal }) => {
+    told = signal;
+    entered.resolve();
+    await stubborn.promise;
+  });
+  await entered.promise;
+  const stopping = one.stop({ drain: 200 });
+  quick.resolve();
+  assert.equal((await finished).acquired, true);
+  await stopping;
+  assert.equal((told as unknown as AbortSignal).reason.code, 'stopped');
+  stubborn.resolve();
+  const late = await interrupted;
+  assert.ok(late.acquired && !late.kept);
+  for (const name of ['quick', 'stubborn']) {
+    assert.equal((await other.lock(name, {}, () => 1)).acquired, true, name);
+  }
+});

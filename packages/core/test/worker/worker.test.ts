@@ -716,7 +716,7 @@ test('an at-most-once attempt that does not end in a drain is never started agai
   const drained = worker.drain({ limitMs: 1_000 });
   await store.clock.advance(2_000);
   await drained;
-  assert.partialDeepStrictEqual(await store.job(id), { status: 'FAILED', reason: 'lost' });
+  assert.partialDeepStrictEqual(await store.job(id), { status: 'FAILED', reason: 'released' });
 });
 
 test('once runs a step until its result is recorded, then never again for this job', async (t) => {

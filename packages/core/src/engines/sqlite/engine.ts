@@ -9,7 +9,7 @@ import type {
   Reply,
   Stamp,
 } from '../../engine.ts';
-import { dulyError } from '../../errors.ts';
+import { dulyError, isDulyError } from '../../errors.ts';
 import { type Bell, openBell } from './bell.ts';
 import { openDatabase, type SqliteDatabase, storeError } from './database.ts';
 import { isSchemaReady, migrateSchema, schemaVersion } from './migrate.ts';
@@ -20,9 +20,9 @@ import { exchange } from './verbs/exchange.ts';
 import { heartbeat, reap } from './verbs/lease.ts';
 import { auditRows, changes, counts, get, holder, list, stats } from './verbs/list.ts';
 import { acquire, release, renew } from './verbs/locks.ts';
-import { nodes } from './verbs/nodes.ts';
+import { isLook, nodes } from './verbs/nodes.ts';
 import { prune } from './verbs/prune.ts';
-import { records } from './verbs/records.ts';
+import { isReading, records } from './verbs/records.ts';
 import { logs, report } from './verbs/report.ts';
 import { applySchedules, claimSchedules, fire, schedules, slots } from './verbs/schedules.ts';
 import { getExpiring, putExpiring, remember } from './verbs/values.ts';
@@ -43,6 +43,10 @@ export interface SqliteEngineOptions {
 
 /** A wall clock that is off by more is worth a warning. */
 const disagreementMsMax = 1_000;
+
+/** How long one try waits for another connection's transaction, and the pause after it in which readers have their turn. */
+const busyTryMs = 100;
+const busyPauseMs = 10;
 
 // Verbs that only read run on a snapshot and never wait for a writer.
 const readers = {
@@ -90,6 +94,8 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
   const warnings = [...opened.warnings];
   try {
     const storeClock = prepareStore(db, path, clock, options.boot ?? readBootId(clock));
+    // From here on a write is tried again and again instead of waiting in SQLite: see write().
+    db.exec(`PRAGMA busy_timeout = ${Math.min(busyMs, busyTryMs)}`);
     connection.useClock(storeClock);
     const offMs = storeClock.disagreementMs();
     if (Math.abs(offMs) > disagreementMsMax) {
@@ -128,8 +134,29 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
     });
   }
 
-  function write<Result extends object>(stamp: Stamp, verb: (work: Work) => Result): Result & Reply {
-    requireOpen();
+  /**
+   * Waits for another connection's transaction without standing in the way of those who only read: SQLite itself waits a moment, and
+   * then the thread is free until the next try.
+   */
+  async function write<Result extends object>(
+    stamp: Stamp,
+    verb: (work: Work) => Result,
+  ): Promise<Result & Reply> {
+    const sinceElapsed = clock.elapsed();
+    for (;;) {
+      requireOpen();
+      try {
+        return commit(stamp, verb);
+      } catch (error) {
+        const isBusy =
+          isDulyError(error, 'store_busy') || isDulyError(error, 'store_locked_by_user_transaction');
+        if (!isBusy || clock.elapsed() - sinceElapsed >= busyMs) throw error;
+        await clock.sleep(busyPauseMs);
+      }
+    }
+  }
+
+  function commit<Result extends object>(stamp: Stamp, verb: (work: Work) => Result): Result & Reply {
     const { reply, hints } = connection.write(stamp, verb);
     if (hints.size > 0) {
       bell?.ring(hints);
@@ -174,9 +201,15 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
       return connection.read(input, (work) => (verb as (work: Work, input: Stamp) => object)(work, input));
     };
   }
+  const looks: Partial<Record<string, (input: never) => boolean>> = { nodes: isLook, records: isReading };
   for (const [name, verb] of Object.entries(writers)) {
-    engine[name] = async (input: Stamp) =>
-      write(input, (work) => (verb as (work: Work, input: Stamp) => object)(work, input));
+    const isOnlyLooking = looks[name] as ((input: Stamp) => boolean) | undefined;
+    const run = verb as (work: Work, input: Stamp) => object;
+    engine[name] = async (input: Stamp) => {
+      if (isOnlyLooking?.(input) !== true) return write(input, (work) => run(work, input));
+      requireOpen();
+      return connection.read(input, (work) => run(work, input));
+    };
   }
   return engine as unknown as Engine;
 }

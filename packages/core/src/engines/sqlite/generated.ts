@@ -213,7 +213,7 @@ ON CONFLICT (id) DO UPDATE SET info = excluded.info, beat_at = excluded.beat_at,
     leave: `DELETE FROM nodes WHERE id = ?`,
     drain: `UPDATE nodes SET drain_requested_at = coalesce(drain_requested_at, ?) WHERE id = ?`,
     forget: `DELETE FROM nodes WHERE beat_steady < ?`,
-    list: `SELECT info, beat_at AS beatAt, drain_requested_at AS drainRequestedAt FROM nodes ORDER BY id`,
+    list: `SELECT info, beat_at AS beatAt, drain_requested_at AS drainRequestedAt FROM nodes WHERE beat_steady >= ? ORDER BY id`,
   },
   prune: {
     jobs: `SELECT id, created_at AS madeAt FROM finished INDEXED BY finished_prune WHERE prune_at <= ? ORDER BY prune_at LIMIT ? + 0`,

@@ -82,6 +82,31 @@ test('opening and reading wait for nobody who writes', async (t) => {
     other.close();
   });
   assert.deepEqual((await engine.get({ ids: ['job_1'] })).jobs, [null]);
+  assert.deepEqual(
+    (await engine.nodes({ beat: null, leave: null, drain: null, forgetAfterMs: 1_000 })).nodes,
+    [],
+  );
+  const pauses = { op: 'list' as const, kind: 'pause', after: null, limit: 10 };
+  assert.ok((await engine.records({ groups: [{ actor: 'ada', ops: [pauses] }] })).groups[0]?.ok);
+});
+
+test('who reads has a turn while a write waits for its own', async (t) => {
+  const path = join(testFolder(t), 'duly.db');
+  const engine = await openSqliteEngine({ path, clock, busyMs: 10_000 });
+  const other = new DatabaseSync(path);
+  t.after(async () => {
+    other.close();
+    await engine.close();
+  });
+  other.exec('BEGIN IMMEDIATE');
+  const story: string[] = [];
+  const beat = engine
+    .prune({ limit: 1, ledgerMs: 1, auditMs: 1, changesMs: 1 })
+    .then(() => story.push('written'));
+  await engine.get({ ids: [] }).then(() => story.push('read'));
+  other.exec('ROLLBACK');
+  await beat;
+  assert.deepEqual(story, ['read', 'written']);
 });
 
 test('a database of somebody else is known by its columns, whatever its tables are called', async (t) => {
@@ -112,7 +137,7 @@ test('a write lock that another process keeps ends the call with store_busy, whi
   const holder = spawn(process.execPath, ['-e', script, path], { stdio: ['pipe', 'pipe', 'inherit'] });
   t.after(() => holder.kill());
   await once(holder.stdout, 'data');
-  const beat = { beat: null, leave: null, drain: null, forgetAfterMs: 1_000 };
+  const beat = { beat: null, leave: 'nobody', drain: null, forgetAfterMs: 1_000 };
   await assert.rejects(
     engine.nodes(beat),
     (error) =>
@@ -133,7 +158,7 @@ test("a wait for the program's own open transaction ends with a code that says s
     await engine.close();
   });
   other.exec('BEGIN IMMEDIATE');
-  const beat = { beat: null, leave: null, drain: null, forgetAfterMs: 1_000 };
+  const beat = { beat: null, leave: 'nobody', drain: null, forgetAfterMs: 1_000 };
   // Only Linux tells who holds a lock.
   const code = process.platform === 'linux' ? 'store_locked_by_user_transaction' : 'store_busy';
   await assert.rejects(engine.nodes(beat), (error) => isDulyError(error, code));

@@ -3,6 +3,11 @@ import { audit } from '../audit.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 
+/** Whether a call only lists. */
+export function isLook({ beat, leave, drain }: NodesInput): boolean {
+  return beat === null && leave === null && drain === null;
+}
+
 /** See the contract. */
 export function nodes(work: Work, input: NodesInput): Omit<NodesReply, 'now'> {
   if (input.beat !== null) {
@@ -21,9 +26,12 @@ export function nodes(work: Work, input: NodesInput): Omit<NodesReply, 'now'> {
       audit(work, { actor, action: 'drain', subject: `node:${id}`, before: null, after: null, note: null });
     }
   }
-  work.run(statements.node.forget, work.steady - input.forgetAfterMs);
+  const since = work.steady - input.forgetAfterMs;
+  // Whoever only looks does not write, and so waits for nobody.
+  if (!isLook(input)) work.run(statements.node.forget, since);
   const rows = work.all<{ info: string; beatAt: number; drainRequestedAt: number | null }>(
     statements.node.list,
+    since,
   );
   return { nodes: rows.map(({ info, ...times }) => ({ ...(JSON.parse(info) as NodeInfo), ...times })) };
 }

@@ -7,6 +7,11 @@ import type { Work } from '../work.ts';
 
 type Operation = RecordsInput['groups'][number]['ops'][number];
 
+/** Whether a call only reads. */
+export function isReading({ groups }: RecordsInput): boolean {
+  return groups.every(({ ops }) => ops.every(({ op }) => op === 'get' || op === 'list'));
+}
+
 /** See the contract. */
 export function records(work: Work, input: RecordsInput): Omit<RecordsReply, 'now'> {
   const groups = eachGroup(work, input.groups, (group) =>
