@@ -44,14 +44,31 @@ export function makeJob(call: MakeJob): JobSpec | Promise<JobSpec> {
 function toSpec({ id, task, options, due, parent }: MakeJob, input: string): JobSpec {
   return {
     id,
+    ...madeFor(task, options),
+    rankOffsetMs: rankOffsetMs(options.priority),
+    due,
+    input,
+    startDeadlineMs: options.startDeadlineMs,
+    dedupe: options.dedupe,
+    gates: [],
+    parent: parent === null ? null : { id: parent.id, key: options.key },
+    origin: parent === null ? 'event' : 'child',
+    slot: null,
+    copyOf: null,
+  };
+}
+
+/** What a job has of its task and of the options it is made with, whoever makes it: a call now, or a schedule later. */
+export function madeFor(
+  task: ResolvedTask,
+  options: ResolvedJobOptions,
+): Pick<JobSpec, 'type' | 'version' | 'queue' | 'tenant' | 'priority' | 'metadata' | 'policy' | 'serial'> {
+  return {
     type: task.name,
     version: task.version,
     queue: options.queue,
     tenant: options.tenant,
     priority: options.priority,
-    rankOffsetMs: rankOffsetMs(options.priority),
-    due,
-    input,
     metadata:
       options.metadata === null
         ? null
@@ -65,13 +82,6 @@ function toSpec({ id, task, options, due, parent }: MakeJob, input: string): Job
       retentionMs: task.retentionMs,
       deadRetentionMs: task.deadRetentionMs,
     },
-    startDeadlineMs: options.startDeadlineMs,
-    dedupe: options.dedupe,
     serial: options.serial,
-    gates: [],
-    parent: parent === null ? null : { id: parent.id, key: options.key },
-    origin: parent === null ? 'event' : 'child',
-    slot: null,
-    copyOf: null,
   };
 }

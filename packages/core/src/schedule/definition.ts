@@ -1,6 +1,7 @@
 import type { JobOptions } from '../job-options.ts';
 import { resolveJobOptions } from '../job-options.ts';
-import { metadataBytesMax, toJson } from '../json.ts';
+import { toJson } from '../json.ts';
+import { madeFor } from '../make-job.ts';
 import { type OptionNames, readName, readOptions, refuseOption, shown } from '../option-reader.ts';
 import { isPromise, validateStoredInput } from '../stored-input.ts';
 import type { ResolvedTask } from '../task.ts';
@@ -165,28 +166,7 @@ export function readDraft(given: EveryDefinition | string, place: DefinitionPlac
 
 function readJob(task: ResolvedTask, given: JobOptions, input: unknown, inputBytesMax: number): ScheduleJob {
   const options = resolveJobOptions(task, given, `a schedule of task "${task.name}"`);
-  return {
-    type: task.name,
-    version: task.version,
-    queue: options.queue,
-    tenant: options.tenant,
-    priority: options.priority,
-    input: toJson(input, { what: 'input', maxBytes: inputBytesMax }),
-    metadata:
-      options.metadata === null
-        ? null
-        : toJson(options.metadata, { what: 'metadata', maxBytes: metadataBytesMax }),
-    policy: {
-      maxAttempts: options.retry.attempts,
-      retry: options.retry.toStored(),
-      timeoutMs: options.timeoutMs,
-      graceMs: task.graceMs,
-      delivery: options.delivery,
-      retentionMs: task.retentionMs,
-      deadRetentionMs: task.deadRetentionMs,
-    },
-    serial: options.serial,
-  };
+  return { ...madeFor(task, options), input: toJson(input, { what: 'input', maxBytes: inputBytesMax }) };
 }
 
 const noteLengthMax = 1_000;
