@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { Duly, type DulyOptions, type EveryDefinition } from '../../src/index.ts';
 import { compareReleases } from '../../src/schedule/release.ts';
+import { scene } from './setup.ts';
 
 /** Programs on one file. Each declares what it is told and starts as a scheduler, so that nothing runs. */
 function programs(t: TestContext) {
@@ -169,8 +170,136 @@ test("a person's pause survives deploys", async (t) => {
   await one.schedules.pause('report', { note: 'wait' });
   const two = await start({ report: { ...far, missed: 'skip' } }, { release: '2' });
   assert.deepEqual(await statusesOf(two), { report: 'paused' });
-  const three = await start({}, { release: '3' });
-  assert.equal((await three.schedules.get('report')).status, 'paused');
+});
+
+test('what is no longer declared is disabled while it is paused too, and goes back to its pause', async (t) => {
+  const { start } = programs(t);
+  const one = await start({ report: far, clean: far }, { release: '1', actor: 'ada' });
+  await one.schedules.pause('report', { note: 'wait' });
+  const [gone] = (await one.schedules.diff([{ task: 'clean', ...far }])).filter(
+    ({ name }) => name === 'report',
+  );
+  assert.deepEqual(
+    [gone?.action, gone?.note],
+    ['disable', 'release "1" no longer declares it; it was paused'],
+  );
+  const two = await start({ clean: far }, { release: '2' });
+  const report = await two.schedules.get('report');
+  assert.equal(report.status, 'disabled');
+  assert.equal(report.disabled?.note, 'release "2" no longer declares it; it was paused');
+  assert.deepEqual([report.paused?.cause, report.paused?.note, report.paused?.by], ['person', 'wait', 'ada']);
+  assert.ok(report.disabled.at >= (report.paused?.at as Date));
+  await start({ report: far, clean: far }, { release: '3' });
+  const back = await two.schedules.get('report');
+  assert.deepEqual([back.status, back.disabled, back.paused?.note], ['paused', null, 'wait']);
+  assert.equal((await two.schedules.resume('report')).status, 'active');
+});
+
+test('a disabled schedule is not resumed, and a pause of it waits for its declaration', async (t) => {
+  const { start } = programs(t);
+  await start({ report: far, clean: far }, { release: '1' });
+  const two = await start({ clean: far }, { release: '2' });
+  await assert.rejects(two.schedules.resume('report'), { code: 'schedule_disabled' });
+  assert.equal((await two.schedules.pause('report', { note: 'later' })).status, 'disabled');
+  await assert.rejects(two.schedules.resume('report'), { code: 'schedule_disabled' });
+  assert.equal((await two.schedules.get('report')).status, 'disabled');
+  await start({ report: far, clean: far }, { release: '2' });
+  const back = await two.schedules.get('report');
+  assert.deepEqual([back.status, back.paused?.note], ['paused', 'later']);
+});
+
+test('a pause that ended while the schedule was disabled does not come back', async (test) => {
+  const { t } = scene(test, { release: '1' });
+  const declared = [{ task: 'report', name: 'nightly', rate: '1h', onResume: 'skip' as const }];
+  await t.schedules.apply(declared);
+  for (const until of ['2027-01-15T12:00:00Z', '2027-01-16T12:00:00Z']) {
+    await t.schedules.pause('nightly', { until });
+    await t.schedules.apply([]);
+    assert.equal((await t.schedules.get('nightly')).paused?.cause, 'person');
+    await t.advance('5h');
+    const { status, paused } = await t.schedules.get('nightly');
+    const isOver = t.now > new Date(until);
+    assert.deepEqual([status, paused?.cause], ['disabled', isOver ? 'disabled' : 'person']);
+    await t.schedules.apply(declared);
+    assert.equal((await t.schedules.get('nightly')).status, isOver ? 'active' : 'paused');
+  }
+});
+
+test('what a newer release has confirmed as gone is not brought back by one in between', async (t) => {
+  const { start } = programs(t);
+  await start({ report: far, clean: far }, { release: '1' });
+  await start({ clean: far }, { release: '2' });
+  const four = await start({ clean: far }, { release: '4' });
+  assert.equal((await four.schedules.get('report')).release, '4');
+  await start({ report: far, clean: far }, { release: '3' });
+  assert.equal((await four.schedules.get('report')).status, 'disabled');
+  await start({ clean: far }, { release: '3' });
+  assert.equal((await four.schedules.get('report')).release, '4', 'and never lowered');
+  await start({ report: far, clean: far }, { release: '4' });
+  assert.equal((await four.schedules.get('report')).status, 'active');
+});
+
+test('without a release nothing of a release is changed, and its release stays', async (t) => {
+  const { start } = programs(t);
+  await start({ report: { cron: '0 6 * * *' }, clean: far }, { release: '2' });
+  const none = await start({ report: { cron: '0 6 * * *' } });
+  assert.equal((await none.schedules.get('report')).release, '2');
+  const other = await start({ report: { cron: '0 7 * * *' } });
+  const report = await other.schedules.get('report');
+  assert.deepEqual([report.rule.cron, report.release], ['0 6 * * *', '2']);
+  const [diff] = await other.schedules.diff();
+  assert.deepEqual(
+    [diff?.action, diff?.fields, diff?.note],
+    [
+      'keep',
+      [{ field: 'cron', stored: '0 6 * * *', declared: '0 7 * * *' }],
+      'release "2" declared it, and this process has no release',
+    ],
+  );
+  // An older release that never knew it takes it away no more than before.
+  await start({ clean: far }, { release: '1' });
+  assert.deepEqual(await statusesOf(other), { clean: 'active', report: 'active' });
+  // Whoever declares it takes the mark away, whatever its release.
+  assert.equal((await other.schedules.get('report')).drift?.kind, 'undeclared');
+  const again = await start({ report: { cron: '0 6 * * *' } });
+  const declared = await again.schedules.get('report');
+  assert.deepEqual([declared.drift, declared.release], [null, '2']);
+});
+
+test('prune removes nothing that a higher release declared, and without a release nothing of a release', async (t) => {
+  const { start } = programs(t);
+  const two = await start({ report: far, clean: far }, { release: '2' });
+  const one = await start({ report: far }, { release: '1' });
+  const pruned = async (duly: Duly) =>
+    (await duly.schedules.apply(undefined, { prune: true }))
+      .filter(({ name }) => name !== 'report')
+      .map(({ name, action, note }) => [name, action, note]);
+  assert.deepEqual(await pruned(one), [
+    ['clean', 'keep', 'not removed: release "2" declared it, and this is release "1"'],
+  ]);
+  const none = await start({ report: far, loose: far });
+  const less = await start({ report: far });
+  assert.deepEqual(await pruned(less), [
+    ['clean', 'keep', 'not removed: release "2" declared it, and this process has no release'],
+    ['loose', 'remove', 'no longer declared'],
+  ]);
+  assert.deepEqual(await statusesOf(none), { clean: 'active', report: 'active' });
+  await two.stop();
+  const three = await start({ report: far }, { release: '3' });
+  assert.deepEqual(await pruned(three), [['clean', 'remove', 'no longer declared']]);
+});
+
+test('a release that declares the same is noted, and no edit', async (t) => {
+  const { start, open } = programs(t);
+  await start({ report: far }, { release: '1' });
+  const two = open({ release: '2' });
+  const declared = [{ task: 'report', ...far }];
+  const [diff] = await two.schedules.diff(declared);
+  assert.deepEqual([diff?.action, diff?.fields, diff?.note], ['none', [], null]);
+  await two.schedules.apply(declared);
+  assert.equal((await two.schedules.get('report')).release, '2');
+  const [newest] = await two.audit({ limit: 1 });
+  assert.equal(newest?.action, 'release');
 });
 
 test('diff tells what apply does, and apply with prune removes', async (t) => {
@@ -221,18 +350,18 @@ test('a node that only works applies nothing', async (t) => {
   assert.deepEqual(await statusesOf(duly), {});
 });
 
-test('where only one has a release, the declaration that comes last is taken', async (t) => {
+test('what was declared without a release is taken over by the first one', async (t) => {
   const { start } = programs(t);
-  await start({ report: { cron: '0 6 * * *' } }, { release: '7' });
-  const duly = await start({ report: { cron: '0 7 * * *' } });
+  await start({ report: { cron: '0 6 * * *' } });
+  const duly = await start({ report: { cron: '0 7 * * *' } }, { release: '7' });
   const report = await duly.schedules.get('report');
-  assert.deepEqual([report.rule.cron, report.release], ['0 7 * * *', null]);
+  assert.deepEqual([report.rule.cron, report.release], ['0 7 * * *', '7']);
 });
 
 test('a schedule that cannot be read here is told, left alone, and keeps no node from starting', async (t) => {
   const { start, open, file } = programs(t);
   await start({ report: far, clean: far });
-  const db = new DatabaseSync(file);
+  const db = new DatabaseSync(file, { timeout: 5_000 });
   db.exec(`UPDATE schedules SET spec = '{"v":99}' WHERE name = 'report'`);
   db.close();
   const duly = open();
