@@ -671,7 +671,8 @@ export interface SlotsInput extends Stamp {
 
 /** The answer to `slots`. */
 export interface SlotsReply extends Reply {
-  slots: (SlotRow & { generation: number; decidedAt: number })[];
+  /** `decidedAt` and `node` are those of a row's first slot; `lastDecidedAt`: when its last one was decided, left out where it is the same. */
+  slots: (SlotRow & { generation: number; decidedAt: number; lastDecidedAt?: number })[];
 }
 
 // ------------------------------------------------------------------------------------------ coordination

@@ -101,6 +101,7 @@ export type {
   LedgerSlot,
   PoliciesView,
   Schedule,
+  ScheduleDeletion,
   ScheduleDrift,
   ScheduleStatus,
   SlotRun,

@@ -5,8 +5,8 @@ import type { Decision } from './schedule/decision.ts';
 import { graceMsOf } from './schedule/grace.ts';
 import { dueAtOf, newestDueSlot } from './schedule/jitter.ts';
 import { countSlots } from './schedule/plan-rule.ts';
+import type { Kept } from './schedule-deleted.ts';
 import { type LedgerSlot, type SlotStatus, toSlotRun } from './schedule-view.ts';
-import type { Loaded } from './schedule-writes.ts';
 import { scheduleLeaseMs } from './scheduler/fire-pass.ts';
 
 /** Which part of the ledger. */
@@ -22,7 +22,7 @@ type LedgerRow = SlotsReply['slots'][number];
 const pageSize = 500;
 
 /** The lines of a range, newest first: what is not decided yet, then the decisions. */
-export async function readLedger(engine: Engine, loaded: Loaded, range: LedgerRange): Promise<LedgerSlot[]> {
+export async function readLedger(engine: Engine, loaded: Kept, range: LedgerRange): Promise<LedgerSlot[]> {
   const { record } = loaded;
   const { slots: rows } = await engine.slots({ scheduleId: record.id, ...range });
   const runs = await runsOf(engine, record.id, rows, range);
@@ -86,7 +86,7 @@ export async function backfillsOf(engine: Engine, scheduleId: string, fromAt: nu
   return found;
 }
 
-function toLedgerSlot(row: LedgerRow, runs: RunsBySlot, { parsed }: Loaded): LedgerSlot {
+function toLedgerSlot(row: LedgerRow, runs: RunsBySlot, { parsed, deleted }: Kept): LedgerSlot {
   const ofRow = row.jobId === null && row.fromAt !== row.toAt ? [] : (runs.get(row.fromAt) ?? []);
   const decision = row.decision as Decision;
   return {
@@ -98,12 +98,14 @@ function toLedgerSlot(row: LedgerRow, runs: RunsBySlot, { parsed }: Loaded): Led
     reason: row.reason,
     node: row.node,
     decidedAt: new Date(row.decidedAt),
+    lastDecidedAt: new Date(row.lastDecidedAt ?? row.decidedAt),
     generation: row.generation,
     runs: ofRow.map(toSlotRun),
+    deleted: deleted ?? null,
   };
 }
 
-function countedNow(row: LedgerRow, { planRule }: Loaded['parsed']): number | null {
+function countedNow(row: LedgerRow, { planRule }: Kept['parsed']): number | null {
   if (planRule.kind === 'delay') return null;
   const { count, exact } = countSlots(planRule.all, row.fromAt, row.toAt);
   return exact ? count : null;
@@ -117,10 +119,10 @@ export function statusOf(decision: Decision, runs: readonly Pick<JobRecord, 'sta
 }
 
 /** What is due and not decided yet, as one line, and the next slot to come. */
-function undecided({ record, parsed, now }: Loaded, { fromAt, beforeAt }: LedgerRange): LedgerSlot[] {
+function undecided({ record, parsed, now, deleted }: Kept, { fromAt, beforeAt }: LedgerRange): LedgerSlot[] {
   const { planRule: rule, spec, state } = parsed;
   const { nextSlotAt } = state;
-  if (nextSlotAt === null || state.ended !== null) return [];
+  if (nextSlotAt === null || state.ended !== null || deleted !== undefined) return [];
   const line = (from: number, to: number, count: number | null, status: SlotStatus): LedgerSlot => ({
     slot: new Date(from),
     to: new Date(to),
@@ -130,18 +132,23 @@ function undecided({ record, parsed, now }: Loaded, { fromAt, beforeAt }: Ledger
     reason: null,
     node: null,
     decidedAt: null,
+    lastDecidedAt: null,
     generation: record.generation,
     runs: [],
+    deleted: null,
   });
   const within = (at: number): boolean => at >= fromAt && at < beforeAt;
   const waits = state.pause === null ? 'pending' : 'held';
-  if (rule.kind === 'delay') return within(nextSlotAt) ? [line(nextSlotAt, nextSlotAt, 1, waits)] : [];
+  if (rule.kind === 'delay') {
+    const status = nextSlotAt > now ? 'pending' : waits;
+    return within(nextSlotAt) ? [line(nextSlotAt, nextSlotAt, 1, status)] : [];
+  }
   const of = { id: record.id, policies: spec.policies };
   const lines: LedgerSlot[] = [];
   const dueThroughAt = newestDueSlot(of, rule.all, now);
   const isDue = dueThroughAt !== null && dueThroughAt >= nextSlotAt;
   const comingAt = isDue ? rule.all.next(dueThroughAt) : nextSlotAt;
-  if (comingAt !== null && within(comingAt)) lines.push(line(comingAt, comingAt, 1, waits));
+  if (comingAt !== null && within(comingAt)) lines.push(line(comingAt, comingAt, 1, 'pending'));
   if (isDue) {
     const from = rule.all.next(Math.max(nextSlotAt, fromAt) - 1);
     const to = rule.all.previous(Math.min(dueThroughAt + 1, beforeAt));

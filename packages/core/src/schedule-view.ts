@@ -125,12 +125,23 @@ export interface LedgerSlot {
   /** null: not decided yet. */
   decision: Decision | null;
   reason: string | null;
-  /** Who decided, and when. */
+  /** Who decided the first slot of the line, and when. */
   node: string | null;
   decidedAt: Date | null;
+  /** When the last slot of the line was decided. */
+  lastDecidedAt: Date | null;
   generation: number;
   /** Its runs, oldest first: the one that it fired, and those of backfills. */
   runs: SlotRun[];
+  /** The schedule is no more; null: it is there. */
+  deleted: ScheduleDeletion | null;
+}
+
+/** That a schedule was deleted. Its ledger is kept, and can be read by the schedule's id or name. */
+export interface ScheduleDeletion {
+  at: Date;
+  by: string;
+  note: string | null;
 }
 
 /** A schedule as users see it. `last` is the record of its last run, where it is still kept. */

@@ -5,9 +5,9 @@ import { isTerminal } from './job.ts';
 import { type Decision, reasons } from './schedule/decision.ts';
 import { graceMsOf } from './schedule/grace.ts';
 import { dueAtOf } from './schedule/jitter.ts';
+import type { Kept } from './schedule-deleted.ts';
 import { statusOf } from './schedule-ledger.ts';
-import { type SlotRun, type SlotStatus, toSlotRun } from './schedule-view.ts';
-import type { Loaded } from './schedule-writes.ts';
+import { type ScheduleDeletion, type SlotRun, type SlotStatus, toSlotRun } from './schedule-view.ts';
 import { scheduleLeaseMs } from './scheduler/fire-pass.ts';
 
 /** The answer to "why" about a slot: a sentence for people, the rest for programs. */
@@ -23,9 +23,14 @@ export interface SlotWhy {
   /** null: not decided. */
   decision: Decision | null;
   reason: string | null;
-  /** Who decided, and when. */
+  /** Who decided; null: not decided, or not known for this one of the slots that the ledger keeps together. */
   node: string | null;
+  /** When it was decided; null: not decided, or known only as `decidedBetween`. */
   decidedAt: Date | null;
+  /** Slots with one decision are kept as one row, with the instants of its first and last decision. */
+  decidedBetween: { from: Date; to: Date } | null;
+  /** The schedule is no more; null: it is there. */
+  deleted: ScheduleDeletion | null;
   /** The slot and its jitter. */
   dueAt: Date | null;
   /** How long after its due instant the first run started; null: none did. */
@@ -41,10 +46,20 @@ export interface SlotWhy {
   asOf: Date;
 }
 
+/** A time on the schedule's clock that did not exist. */
+export interface MissingTime {
+  /** `2027-03-14` */
+  date: string;
+  /** `02:30` */
+  time: string;
+}
+
 /** Everything `explainSlot` looks at. */
 export interface SlotFacts {
-  loaded: Loaded;
+  loaded: Kept;
   slotAt: number;
+  /** What was asked for, where a gap had no such time: then `slotAt` is the first instant after it. */
+  missing: MissingTime | null;
   /** The ledger row that holds the slot; null: none does. */
   row: SlotsReply['slots'][number] | null;
   /** Its runs, oldest first. */
@@ -62,6 +77,7 @@ export function explainSlot(facts: SlotFacts): SlotWhy {
   const isSlot = status !== 'none';
   const first = runs.find(({ startedAt }) => startedAt !== null);
   const change = isSlot ? clockChange(facts) : null;
+  const when = row === null ? null : decidedWhen(facts, row);
   return {
     schedule: record.name,
     scheduleId: record.id,
@@ -71,8 +87,13 @@ export function explainSlot(facts: SlotFacts): SlotWhy {
     status,
     decision: row === null ? null : (row.decision as Decision),
     reason: row?.reason ?? null,
-    node: row?.node ?? null,
-    decidedAt: row === null ? null : new Date(row.decidedAt),
+    node: when === null || !isFirst(when, row) ? null : (row?.node ?? null),
+    decidedAt: when === null || when.fromAt !== when.toAt ? null : new Date(when.fromAt),
+    decidedBetween:
+      when === null || when.fromAt === when.toAt
+        ? null
+        : { from: new Date(when.fromAt), to: new Date(when.toAt) },
+    deleted: loaded.deleted ?? null,
     dueAt: isSlot ? new Date(dueAt(facts)) : null,
     latenessMs: first?.latenessMs ?? null,
     clockChange: change,
@@ -81,7 +102,9 @@ export function explainSlot(facts: SlotFacts): SlotWhy {
         ? null
         : { from: new Date(row.fromAt), to: new Date(row.toAt), count: row.count },
     runs: runs.map(toSlotRun),
-    sentence: [...clockSentences(facts, change), ...sentences].join(' '),
+    sentence: [...clockSentences(facts, change, isSlot), ...sentences, ...deletedSentences(facts, row)].join(
+      ' ',
+    ),
     asOf: new Date(now),
   };
 }
@@ -107,9 +130,11 @@ function clockChange({ loaded, slotAt }: SlotFacts): SlotWhy['clockChange'] {
   return repeat === null ? null : { kind: 'repeat', named: time, which: repeat };
 }
 
-function clockSentences({ loaded, slotAt }: SlotFacts, change: SlotWhy['clockChange']): string[] {
-  if (change === null) return [];
+function clockSentences(facts: SlotFacts, change: SlotWhy['clockChange'], isSlot: boolean): string[] {
+  const { loaded, slotAt, missing } = facts;
   const { rule } = loaded.parsed;
+  if (missing !== null && change?.kind !== 'gap') return missingSentences(facts, missing, isSlot);
+  if (change === null) return [];
   const { date, gap, time } = rule.read(slotAt);
   const day = `${longDate(gap?.date ?? date)} in ${rule.timezone}`;
   if (change.kind === 'gap') {
@@ -122,6 +147,19 @@ function clockSentences({ loaded, slotAt }: SlotFacts, change: SlotWhy['clockCha
   ];
 }
 
+/** A time in a gap was asked for, and the rule did not move it behind the gap. */
+function missingSentences(facts: SlotFacts, { date, time }: MissingTime, isSlot: boolean): string[] {
+  const { rule } = facts.loaded.parsed;
+  const { spec, timezone } = rule;
+  const followsClock = rule.kind === 'cron' || rule.kind === 'rrule';
+  const skips = followsClock && spec.dst.gap === 'skip' ? ', and dst.gap is "skip", so it has no slot' : '';
+  const after = rule.read(facts.slotAt).time;
+  return [
+    `${time} did not exist on ${longDate(date)} in ${timezone}${skips}.`,
+    ...(isSlot ? [`The first instant after the gap, ${after}, is a slot of its own.`] : []),
+  ];
+}
+
 // ---------------------------------------------------------------------------------------- not decided
 
 function undecided(facts: SlotFacts): Answer {
@@ -129,6 +167,7 @@ function undecided(facts: SlotFacts): Answer {
   const { record, parsed, now } = loaded;
   const { planRule, spec, state } = parsed;
   const name = `schedule "${record.name}"`;
+  if (loaded.deleted !== undefined) return undecidedForGood(facts, loaded.deleted);
   if (planRule.kind === 'delay') return undecidedDelay(facts);
   if (planRule.all.next(slotAt - 1) !== slotAt) return noSlot(facts);
   if (slotAt <= state.bornAt) {
@@ -146,10 +185,10 @@ function undecided(facts: SlotFacts): Answer {
     return none(`The ${name} is over before this slot (${state.ended ?? reasons.endAt}).`);
   }
   const due = dueAt(facts);
-  if (state.pause !== null && (due > state.pause.at || due > now)) {
-    return { status: 'held', sentences: pausedSentences(facts) };
-  }
   if (due > now) return coming(facts, due);
+  if (state.pause !== null && due > state.pause.at) {
+    return { status: 'held', sentences: heldSentences(facts) };
+  }
   const graceMs = graceMsOf(planRule.all, slotAt, scheduleLeaseMs);
   const isLate = now - due > graceMs;
   return {
@@ -170,6 +209,7 @@ function coming(facts: SlotFacts, due: number): Answer {
   } else if (state.skips.includes(slotAt)) {
     sentences.push(`It will be skipped${byWhom(facts)}.`);
   }
+  if (state.pause !== null) sentences.push(`The schedule is ${pausedText(facts)}.`);
   return { status: 'pending', sentences };
 }
 
@@ -177,8 +217,8 @@ function undecidedDelay(facts: SlotFacts): Answer {
   const { loaded, slotAt } = facts;
   const { state } = loaded.parsed;
   if (state.nextSlotAt === slotAt) {
-    if (state.pause !== null) return { status: 'held', sentences: pausedSentences(facts) };
     if (slotAt > loaded.now) return coming(facts, slotAt);
+    if (state.pause !== null) return { status: 'held', sentences: heldSentences(facts) };
     return { status: 'pending', sentences: [`It is due since ${clockOf(facts, slotAt)}.`] };
   }
   return none(
@@ -195,6 +235,7 @@ function noSlot(facts: SlotFacts): Answer {
     ...(before === null ? [] : [`the one before is ${clockOf(facts, before)}`]),
     ...(after === null ? [] : [`the one after is ${clockOf(facts, after)}`]),
   ];
+  if (facts.missing !== null && around.length > 0) return none(`${capital(around.join(', '))}.`);
   return none(
     `${clockOf(facts, slotAt)} is no slot of the schedule "${loaded.record.name}"${around.length === 0 ? '' : `: ${around.join(', ')}`}.`,
   );
@@ -204,21 +245,71 @@ function none(sentence: string): Answer {
   return { status: 'none', sentences: [sentence] };
 }
 
-function pausedSentences(facts: SlotFacts): string[] {
-  const { spec, state } = facts.loaded.parsed;
+function pausedText(facts: SlotFacts): string {
+  const { state } = facts.loaded.parsed;
   const pause = state.pause as NonNullable<typeof state.pause>;
   const who =
     pause.cause === 'failures' ? 'after failures in a row' : pause.by === null ? '' : `by ${pause.by}`;
   const note = pause.note === null ? '' : ` ("${pause.note}")`;
   const until = pause.untilAt === null ? '' : `, until ${clockOf(facts, pause.untilAt)}`;
   const word = pause.cause === 'disabled' ? 'disabled' : 'paused';
+  return `${word} since ${clockOf(facts, pause.at)}${who === '' ? '' : ` ${who}`}${note}${until}`;
+}
+
+function heldSentences(facts: SlotFacts): string[] {
+  const { onResume } = facts.loaded.parsed.spec.policies;
   return [
-    `The schedule is ${word} since ${clockOf(facts, pause.at)}${who === '' ? '' : ` ${who}`}${note}${until}, and the slot is held.`,
-    `What becomes of it is decided when the schedule goes on, by onResume: "${spec.policies.onResume}".`,
+    `The schedule is ${pausedText(facts)}, and the slot is held.`,
+    `What becomes of it is decided when the schedule goes on, by onResume: "${onResume}".`,
   ];
 }
 
+/** No row, and nobody will write one any more. */
+function undecidedForGood(facts: SlotFacts, deleted: ScheduleDeletion): Answer {
+  const { loaded, slotAt } = facts;
+  const { planRule, state } = loaded.parsed;
+  if (planRule.kind !== 'delay' && planRule.all.next(slotAt - 1) !== slotAt) return noSlot(facts);
+  if (slotAt <= state.cursorAt) {
+    return none('The ledger has no decision about this slot, or no longer.');
+  }
+  const isBefore = slotAt <= deleted.at.getTime();
+  return none(`It was ${isBefore ? 'not decided yet' : 'not due yet'} when the schedule was deleted.`);
+}
+
+function deletedSentences(facts: SlotFacts, row: SlotFacts['row']): string[] {
+  const { deleted } = facts.loaded;
+  if (deleted === undefined) return [];
+  const note = deleted.note === null ? '' : ` ("${deleted.note}")`;
+  const what = row === null ? 'The schedule was deleted' : 'The schedule was deleted since then';
+  return [`${what}: at ${clockOf(facts, deleted.at.getTime())} by ${deleted.by}${note}.`];
+}
+
 // -------------------------------------------------------------------------------------------- decided
+
+/** When a slot of a row was decided: after it fell due, and not after the row's last decision. */
+interface DecidedWhen {
+  fromAt: number;
+  toAt: number;
+}
+
+function decidedWhen(facts: SlotFacts, row: NonNullable<SlotFacts['row']>): DecidedWhen {
+  const lastAt = row.lastDecidedAt ?? row.decidedAt;
+  if (facts.slotAt === row.fromAt) return { fromAt: row.decidedAt, toAt: row.decidedAt };
+  if (facts.slotAt === row.toAt) return { fromAt: lastAt, toAt: lastAt };
+  return { fromAt: Math.min(Math.max(row.decidedAt, dueAt(facts)), lastAt), toAt: lastAt };
+}
+
+/** Whether it is the row's first decision, which is the one whose node is known. */
+function isFirst({ toAt }: DecidedWhen, row: SlotFacts['row']): boolean {
+  return toAt === row?.decidedAt;
+}
+
+function decidedBy(facts: SlotFacts, row: NonNullable<SlotFacts['row']>): string {
+  const when = decidedWhen(facts, row);
+  const by = isFirst(when, row) ? ` by node "${row.node}"` : '';
+  if (when.fromAt === when.toAt) return `decided at ${clockOf(facts, when.fromAt)}${by}`;
+  return `decided between ${clockOf(facts, when.fromAt)} and ${clockOf(facts, when.toAt)}`;
+}
 
 function decided(facts: SlotFacts, row: NonNullable<SlotFacts['row']>): Answer {
   const decision = row.decision as Decision;
@@ -266,8 +357,9 @@ function runPhrase(facts: SlotFacts, run: JobRecord): string {
 
 function notFired(facts: SlotFacts, row: NonNullable<SlotFacts['row']>, decision: Decision): string {
   const { policies } = facts.loaded.parsed.spec;
-  const noticed = rough(row.decidedAt - dueAt(facts));
-  const by = `decided at ${clockOf(facts, row.decidedAt)} by node "${row.node}"`;
+  const when = decidedWhen(facts, row);
+  const noticed = `${when.fromAt === when.toAt ? '' : 'at most '}${rough(when.toAt - dueAt(facts))}`;
+  const by = decidedBy(facts, row);
   switch (row.reason) {
     case reasons.endAt:
       return `It did not run: it lies after "endAt" (${by}).`;

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 import type { Actor, Engine, JobRecord, ScheduleRecord } from './engine.ts';
-import { dulyError } from './errors.ts';
+import { dulyError, isDulyError } from './errors.ts';
 import type { Ids } from './ids.ts';
 import { isTerminal } from './job.ts';
 import type { JobHandle } from './job-handle.ts';
@@ -39,9 +39,10 @@ import {
 } from './schedule/plan-operations.ts';
 import { preview } from './schedule/preview.ts';
 import type { ScheduleSpec } from './schedule/schedule-spec.ts';
+import { type Kept, readDeleted } from './schedule-deleted.ts';
 import { backfillsOf, readLedger } from './schedule-ledger.ts';
 import { type LedgerSlot, type Schedule, type ScheduleStatus, toSchedule } from './schedule-view.ts';
-import { explainSlot, type SlotWhy } from './schedule-why.ts';
+import { explainSlot, type MissingTime, type SlotWhy } from './schedule-why.ts';
 import {
   createScheduleWrites,
   isSame,
@@ -320,10 +321,10 @@ export class Schedules {
     return slots;
   }
 
-  /** The ledger, newest first: what became of each slot, and its runs. */
+  /** The ledger, newest first: what became of each slot, and its runs. It is kept when the schedule is deleted. */
   async slots(reference: ScheduleReference, options?: SlotsOptions): Promise<LedgerSlot[]> {
     const { from, to, limit = 100 } = readOptions(options, 'slots()', slotsNames);
-    const loaded = await this.#loadReference(reference);
+    const loaded = await this.#loadKept(reference);
     const { timezone } = loaded.parsed.rule;
     return readLedger(await this.#parts.engine(), loaded, {
       fromAt: from === undefined ? 0 : readMoment(from, 'from', timezone),
@@ -337,10 +338,10 @@ export class Schedules {
    * in the schedule's zone.
    */
   async why(reference: ScheduleReference, slot: Date | number | string): Promise<SlotWhy> {
-    const loaded = await this.#loadReference(reference);
+    const loaded = await this.#loadKept(reference);
     const engine = await this.#parts.engine();
     const scheduleId = loaded.record.id;
-    const askedAt = readSlot(slot, loaded);
+    const { askedAt, missing } = readSlot(slot, loaded);
     const isDelay = loaded.parsed.planRule.kind === 'delay';
     // The slots of a fixed delay have milliseconds that nobody writes.
     const beforeAt = isDelay ? askedAt + 1_000 : askedAt + 1;
@@ -357,9 +358,9 @@ export class Schedules {
     ] as JobRecord[];
     const { rows } = await engine.audit({ subject: `schedule:${scheduleId}`, before: null, limit: 1_000 });
     const skippedBy = rows.find(
-      (one) => one.action === 'skip-next' && one.at <= (row?.decidedAt ?? loaded.now),
+      (one) => one.action === 'skip-next' && one.at <= (row?.lastDecidedAt ?? row?.decidedAt ?? loaded.now),
     );
-    return explainSlot({ loaded, slotAt, row, runs, skippedBy: skippedBy ?? null });
+    return explainSlot({ loaded, slotAt, missing, row, runs, skippedBy: skippedBy ?? null });
   }
 
   // ------------------------------------------------------------------------------------------- changing
@@ -712,6 +713,28 @@ export class Schedules {
     return loaded;
   }
 
+  /** Also a schedule that was deleted, as it was then. */
+  async #loadKept(reference: ScheduleReference): Promise<Kept> {
+    try {
+      return await this.#loadReference(reference);
+    } catch (error) {
+      if (!isDulyError(error) || error.code !== 'schedule_not_found') throw error;
+      const engine = await this.#parts.engine();
+      const found = await Promise.all(
+        idsOf(reference, this.#parts.app).map((id) => readDeleted(engine, id, this.#parsed)),
+      );
+      const [loaded, ...others] = found.filter((one) => one !== null);
+      if (loaded === undefined) throw error;
+      if (others.length > 0) {
+        throw ambiguous(
+          textOf(reference),
+          [loaded, ...others].map(({ record }) => record),
+        );
+      }
+      return loaded;
+    }
+  }
+
   async #views(records: readonly ScheduleRecord[], now: number): Promise<Schedule[]> {
     const parsed = records.map((record) => this.#parsed.parse(record));
     const ids = [
@@ -800,17 +823,37 @@ export function checkDeclared(
 }
 
 /** The instant that is meant: of a wall time that comes twice the one that is a slot, of one in a gap the instant after it. */
-function readSlot(slot: Date | number | string, { parsed }: Loaded): number {
+function readSlot(
+  slot: Date | number | string,
+  { parsed }: Kept,
+): { askedAt: number; missing: MissingTime | null } {
   const { rule, planRule } = parsed;
   const moment = typeof slot === 'string' ? readWallMoment(slot, rule.timezone) : null;
-  if (moment === null || planRule.kind === 'delay') return readMoment(slot, 'slot', rule.timezone);
-  const { instants, afterGapAt } = moment;
-  const named = instants.find((at) => planRule.all.next(at - 1) === at);
-  return named ?? instants[0] ?? (afterGapAt as number);
+  const instants = moment?.instants ?? [];
+  const missing = moment === null || instants.length > 0 ? null : { date: moment.date, time: moment.time };
+  const meantAt = readMoment(slot, 'slot', rule.timezone);
+  if (planRule.kind === 'delay') return { askedAt: meantAt, missing };
+  const { all } = planRule;
+  // The slots of a rate have the milliseconds of the instant that it counts from, and nobody types those.
+  const withinMs = rule.kind === 'rate' && meantAt % 1_000 === 0 ? 1_000 : 1;
+  for (const at of instants.length === 0 ? [meantAt] : instants) {
+    const slotAt = all.next(at - 1);
+    if (slotAt !== null && slotAt < at + withinMs) return { askedAt: slotAt, missing };
+  }
+  return { askedAt: meantAt, missing };
+}
+
+/** The ids that a reference may have meant. The app of a declared schedule is this process's, unless it is named. */
+function idsOf(reference: ScheduleReference, ownApp: string): string[] {
+  if (typeof reference === 'object' && 'id' in reference) return [reference.id];
+  if (typeof reference === 'string' && reference.startsWith('sch_')) return [reference];
+  const named = typeof reference === 'string' ? { name: reference } : reference;
+  const { name, tenant = null, app } = named;
+  return (app === undefined ? [ownApp, null] : [app]).map((one) => scheduleIdOf({ app: one, tenant, name }));
 }
 
 /** Whether a ledger row holds this slot: a row of many slots holds only those that the rule names. */
-function isSlotOf(row: { fromAt: number; toAt: number }, slotAt: number, { parsed }: Loaded): boolean {
+function isSlotOf(row: { fromAt: number; toAt: number }, slotAt: number, { parsed }: Kept): boolean {
   if (row.fromAt === slotAt || row.toAt === slotAt) return true;
   const { planRule } = parsed;
   return planRule.kind === 'calendar' && planRule.all.next(slotAt - 1) === slotAt;

@@ -9,6 +9,9 @@ export interface WallMoment {
   instants: number[];
   /** In a gap: the first instant after it; else null. */
   afterGapAt: number | null;
+  /** As it was read: `2027-03-14`, `02:30` or `02:30:15`. */
+  date: string;
+  time: string;
 }
 
 const wallPattern = /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2}))?)?$/;
@@ -21,10 +24,11 @@ export function readWallMoment(text: string, timezone: string): WallMoment | nul
   const day = parseDay(date as string);
   if (day === null || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return null;
   const wall = day * daySeconds + Number(hour) * 3_600 + Number(minute) * 60 + Number(second);
-  return wallMoment(findZone(timezone), wall);
+  const time = second === '00' ? `${hour}:${minute}` : `${hour}:${minute}:${second}`;
+  return { ...wallMoment(findZone(timezone), wall), date: date as string, time };
 }
 
-function wallMoment(zone: Zone, wall: number): WallMoment {
+function wallMoment(zone: Zone, wall: number): Pick<WallMoment, 'instants' | 'afterGapAt'> {
   // No clock is changed twice within a day, so one of the two offsets around the wall time is the right one, if any is.
   const [before, after] = [offsetAt(zone, wall - daySeconds), offsetAt(zone, wall + daySeconds)];
   const instants = [...new Set([wall - before, wall - after])]

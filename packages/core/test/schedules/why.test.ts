@@ -33,7 +33,24 @@ test("dst.gap 'skip': the day has no slot", async (t) => {
   assert.equal(why.status, 'none');
   assert.match(
     why.sentence,
-    /is no slot of the schedule "nightly": the one before is 2027-03-13 02:30 .*, the one after is 2027-03-15 02:30/,
+    /^02:30 did not exist on 14 March 2027 in America\/New_York, and dst\.gap is "skip", so it has no slot\. The one before is 2027-03-13 02:30 .*, the one after is 2027-03-15 02:30/,
+  );
+  const after = await duly.why('nightly', '2027-03-14T03:00');
+  assert.match(
+    after.sentence,
+    /^2027-03-14 03:00 \(America\/New_York\) is no slot of the schedule "nightly": /,
+  );
+});
+
+test('a time in the gap was asked for, and the instant after it is a slot by itself', async (t) => {
+  const { t: duly, every } = scene(t, { start: '2027-03-13T12:00:00Z' });
+  await every('0 * * * *', newYork);
+  await duly.advance('1 day');
+  const why = await duly.why('nightly', '2027-03-14T02:30');
+  assert.equal(why.status, 'completed');
+  assert.match(
+    why.sentence,
+    /^02:30 did not exist on 14 March 2027 in America\/New_York\. The first instant after the gap, 03:00, is a slot of its own\. It ran at /,
   );
 });
 
@@ -173,4 +190,103 @@ test('why of a job still works as it did', async (t) => {
   const { t: duly, task } = scene(t);
   const job = await task.in('1h');
   assert.match((await duly.why(job.id)).sentence, /waits for its time/);
+});
+
+test('why: no slot of a row is said to be decided before it was due', async (t) => {
+  const { t: duly, every } = scene(t, { run: async (_, on) => on.clock.sleep(50 * 60_000) });
+  await every('*/10 * * * *');
+  await duly.advance('55m');
+  const [first, middle, last] = [
+    await duly.why('nightly', '2027-01-15T10:20'),
+    await duly.why('nightly', '2027-01-15T10:30'),
+    await duly.why('nightly', '2027-01-15T10:50'),
+  ];
+  assert.deepEqual(
+    [first, middle, last].map(({ status, together }) => [status, together?.count]),
+    [
+      ['skipped', 4],
+      ['skipped', 4],
+      ['skipped', 4],
+    ],
+  );
+  assert.equal(first.decidedAt?.toISOString(), '2027-01-15T10:20:00.000Z');
+  assert.match(first.sentence, /\(decided at 2027-01-15 10:20 \(UTC\) by node ".*"\)\.$/);
+  assert.deepEqual([middle.decidedAt, middle.node], [null, null]);
+  assert.deepEqual(middle.decidedBetween, {
+    from: new Date('2027-01-15T10:30:00Z'),
+    to: new Date('2027-01-15T10:50:00Z'),
+  });
+  assert.match(middle.sentence, /\(decided between 2027-01-15 10:30 \(UTC\) and 10:50\)\.$/);
+  assert.equal(last.decidedAt?.toISOString(), '2027-01-15T10:50:00.000Z');
+  assert.match(last.sentence, /\(decided at 2027-01-15 10:50 \(UTC\)\)\.$/);
+  const row = (await duly.schedules.slots('nightly')).find(({ decision }) => decision === 'skipped');
+  assert.deepEqual([row?.decidedAt, row?.lastDecidedAt], [first.decidedAt, last.decidedAt]);
+});
+
+test('why: a slot to come is not held by a pause, it is not due yet', async (t) => {
+  const { t: duly, every } = scene(t);
+  await every('0 * * * *');
+  await duly.schedules.pause('nightly', { note: 'audit' });
+  const coming = await duly.why('nightly', '2027-01-20T12:00');
+  assert.equal(coming.status, 'pending');
+  assert.match(
+    coming.sentence,
+    /^It is not due yet: it falls due at .*, in 5 d 2 h\. The schedule is paused since 2027-01-15 10:00 \(UTC\) by .* \("audit"\)\.$/,
+  );
+  assert.deepEqual(
+    (await duly.schedules.slots('nightly')).map(({ status }) => status),
+    ['pending'],
+  );
+  await duly.advance('1h');
+  assert.equal((await duly.why('nightly', '2027-01-15T11:00')).status, 'held');
+});
+
+test('why: the slots of a rate are found to the second', async (t) => {
+  const { t: duly, every } = scene(t, { start: '2027-01-15T10:00:00.345Z' });
+  await every({ rate: '10m' });
+  await duly.advance('25m');
+  const why = await duly.why('nightly', '2027-01-15T10:10:00');
+  assert.deepEqual([why.status, why.slot.toISOString()], ['completed', '2027-01-15T10:10:00.345Z']);
+  assert.equal((await duly.why('nightly', '2027-01-15T10:30:00Z')).status, 'pending');
+  assert.equal((await duly.why('nightly', '2027-01-15T10:10:00.100Z')).status, 'none');
+  assert.equal((await duly.why('nightly', '2027-01-15T10:11:00')).status, 'none');
+});
+
+test('the ledger of a deleted schedule is read by id and by name, and says so', async (t) => {
+  const { t: duly, every } = scene(t);
+  const { id } = await every('0 * * * *');
+  await duly.advance('150m');
+  const before = await duly.schedules.slots('nightly');
+  await duly.schedules.delete('nightly', { note: 'moved' });
+  await duly.advance('1h');
+  for (const reference of [{ id }, id, 'nightly', { name: 'nightly', app: null }, { name: 'nightly' }]) {
+    const rows = await duly.schedules.slots(reference);
+    assert.deepEqual(
+      rows.map(({ slot, status }) => [slot, status]),
+      before.filter(({ decision }) => decision !== null).map(({ slot, status }) => [slot, status]),
+    );
+    assert.ok(rows.every(({ deleted }) => deleted?.note === 'moved'));
+    const why = await duly.why(reference, '2027-01-15T11:00');
+    assert.deepEqual([why.schedule, why.scheduleId, why.status], ['nightly', id, 'completed']);
+    assert.equal(why.deleted?.at.toISOString(), '2027-01-15T12:30:00.000Z');
+    assert.match(
+      why.sentence,
+      /^It ran at .*, and completed after 0 ms\. The schedule was deleted since then: at 12:30 by .+ \("moved"\)\.$/,
+    );
+  }
+  const never = await duly.why('nightly', '2027-01-15T13:00');
+  assert.equal(never.status, 'none');
+  assert.match(
+    never.sentence,
+    /^It was not due yet when the schedule was deleted\. The schedule was deleted: at 12:30 by /,
+  );
+  assert.match((await duly.why('nightly', '2027-01-15T13:10')).sentence, /is no slot of the schedule/);
+  await assert.rejects(duly.why('nightly2', '2027-01-15T13:00'), { code: 'schedule_not_found' });
+  await assert.rejects(duly.schedules.get('nightly'), { code: 'schedule_not_found' });
+  await assert.rejects(duly.schedules.slots({ name: 'nightly', tenant: 'other' }), {
+    code: 'schedule_not_found',
+  });
+
+  await every('0 * * * *');
+  assert.equal((await duly.why('nightly', '2027-01-15T11:00')).deleted, null);
 });

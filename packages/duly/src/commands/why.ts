@@ -1,4 +1,4 @@
-import { type Duly, isDulyError, readMoment } from '@duly/core';
+import { isDulyError } from '@duly/core';
 import type { Client } from '../client.ts';
 import { printJson, toSnakeCase } from '../output/json.ts';
 import { harmless } from '../output/terminal.ts';
@@ -17,23 +17,10 @@ export async function why(
 ): Promise<undefined> {
   await withSchedules(shell, options, async (client) => {
     const { duly } = client;
-    const answer =
-      slot === undefined ? await whyJob(client, id) : await duly.why(id, await slotOf(duly, id, slot));
+    const answer = slot === undefined ? await whyJob(client, id) : await duly.why(id, slot);
     if (shell.json) printJson(shell.out, toSnakeCase(answer));
     else shell.out.sentence(harmless(answer.sentence));
   });
-}
-
-/** The slots of a rate have the milliseconds of the instant that it counts from, and nobody types those. */
-async function slotOf(duly: Duly, name: string, text: string): Promise<string | Date> {
-  const { id, kind, timezone, skips } = await duly.schedules.get(name);
-  if (kind !== 'rate' || /[.,]\d/.test(text)) return text;
-  const at = readMoment(text, 'slot', timezone);
-  const slots = [
-    ...skips,
-    ...(await duly.schedules.preview({ id }, { after: Math.max(0, at - 1), count: 1 })),
-  ];
-  return slots.find((slot) => slot.getTime() >= at && slot.getTime() < at + 1_000) ?? text;
 }
 
 async function whyJob(client: Client, id: string) {

@@ -265,15 +265,16 @@ WHERE schedule_id = ? AND json_extract(slot, '$.allow') IS NOT 1 ORDER BY seq LI
 WHERE schedule_id = ? AND json_extract(slot, '$.allow') IS NOT 1`,
     unstarted: `SELECT id FROM jobs INDEXED BY jobs_schedule WHERE schedule_id = ? AND started_at IS NULL`,
     tell: `UPDATE jobs SET slot = json_set(slot, '$.details', ?) WHERE id = ? AND started_at IS NULL`,
-    addSlot: `INSERT INTO slots (schedule_id, generation, from_at, to_at, count, decision, reason, node, job_id, decided_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    addSlot: `INSERT INTO slots (schedule_id, generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     lastSlot: `SELECT from_at, to_at, count, decision, reason, job_id FROM slots
 WHERE schedule_id = ? AND generation = ? ORDER BY from_at DESC LIMIT 1`,
-    extendSlot: `UPDATE slots SET to_at = ?, count = ? WHERE schedule_id = ? AND generation = ? AND from_at = ?`,
-    slots: `SELECT generation, from_at, to_at, count, decision, reason, node, job_id, decided_at FROM slots
+    extendSlot: `UPDATE slots SET to_at = ?, count = ?, last_decided_at = ? WHERE schedule_id = ? AND generation = ? AND from_at = ?`,
+    slots: `SELECT generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at FROM slots
 WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, from_at DESC LIMIT ? + 0`,
     pruneSlots: `DELETE FROM slots WHERE (schedule_id, generation, from_at) IN (
-  SELECT schedule_id, generation, from_at FROM slots WHERE decided_at < ? LIMIT ? + 0)`,
+  SELECT schedule_id, generation, from_at FROM slots
+  WHERE decided_at < :before AND last_decided_at < :before LIMIT :limit + 0)`,
   },
   settle: {
     again: `UPDATE jobs SET
@@ -548,7 +549,9 @@ CREATE TABLE slots (
   reason       TEXT,
   node         TEXT NOT NULL,
   job_id       TEXT,
-  decided_at   INTEGER NOT NULL,
+  -- When its first slot was decided, and when its last one was.
+  decided_at      INTEGER NOT NULL,
+  last_decided_at INTEGER NOT NULL,
   PRIMARY KEY (schedule_id, generation, from_at)
 ) WITHOUT ROWID;
 CREATE INDEX slots_decided ON slots (decided_at);

@@ -544,6 +544,20 @@ function fireTests(test: DefineTest): void {
     );
   });
 
+  test('a row that was lengthened keeps its first and its last decision', async ({ engine }) => {
+    const claimed = await makeClaimed(engine);
+    const skipped = (at: number, node: string) =>
+      slotRow(at, { decision: 'skipped', reason: 'overlap', node });
+    await fire(engine, fireGroup(claimed, { dueAt: t0, slots: [skipped(t0, 'node-a')] }));
+    assert.equal(only(await slotsOf(engine, claimed.id)).lastDecidedAt, undefined);
+    for (const at of [t0 + hour, t0 + 2 * hour]) {
+      const again = await claimSchedule(engine, claimed.id, at);
+      await fire(engine, fireGroup(again, { dueAt: t0, slots: [skipped(at, 'node-b')] }), at);
+    }
+    const { node, decidedAt, lastDecidedAt, count } = only(await slotsOf(engine, claimed.id));
+    assert.deepEqual([node, decidedAt, lastDecidedAt, count], ['node-a', t0, t0 + 2 * hour, 3]);
+  });
+
   test('the ledger is read newest first, within bounds', async ({ engine }) => {
     const claimed = await makeClaimed(engine);
     const hours = [1, 2, 3, 4].map((n) => t0 + n * hour);

@@ -240,7 +240,9 @@ CREATE TABLE slots (
   reason       TEXT,
   node         TEXT NOT NULL,
   job_id       TEXT,
-  decided_at   INTEGER NOT NULL,
+  -- When its first slot was decided, and when its last one was.
+  decided_at      INTEGER NOT NULL,
+  last_decided_at INTEGER NOT NULL,
   PRIMARY KEY (schedule_id, generation, from_at)
 ) WITHOUT ROWID;
 CREATE INDEX slots_decided ON slots (decided_at);

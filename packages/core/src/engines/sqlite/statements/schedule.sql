@@ -61,8 +61,8 @@ SELECT id FROM jobs INDEXED BY jobs_schedule WHERE schedule_id = ? AND started_a
 UPDATE jobs SET slot = json_set(slot, '$.details', ?) WHERE id = ? AND started_at IS NULL
 
 -- name: addSlot
-INSERT INTO slots (schedule_id, generation, from_at, to_at, count, decision, reason, node, job_id, decided_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO slots (schedule_id, generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- The newest row, to lengthen it when the next slots have the same decision.
 -- name: lastSlot
@@ -70,12 +70,14 @@ SELECT from_at, to_at, count, decision, reason, job_id FROM slots
 WHERE schedule_id = ? AND generation = ? ORDER BY from_at DESC LIMIT 1
 
 -- name: extendSlot
-UPDATE slots SET to_at = ?, count = ? WHERE schedule_id = ? AND generation = ? AND from_at = ?
+UPDATE slots SET to_at = ?, count = ?, last_decided_at = ? WHERE schedule_id = ? AND generation = ? AND from_at = ?
 
 -- name: slots
-SELECT generation, from_at, to_at, count, decision, reason, node, job_id, decided_at FROM slots
+SELECT generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at FROM slots
 WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, from_at DESC LIMIT ? + 0
 
+-- A row that is still lengthened is not old, whenever it was begun.
 -- name: pruneSlots
 DELETE FROM slots WHERE (schedule_id, generation, from_at) IN (
-  SELECT schedule_id, generation, from_at FROM slots WHERE decided_at < ? LIMIT ? + 0)
+  SELECT schedule_id, generation, from_at FROM slots
+  WHERE decided_at < :before AND last_decided_at < :before LIMIT :limit + 0)

@@ -90,7 +90,10 @@ function apply(work: Work, actor: string, change: ScheduleChange): AppliedSchedu
     }
     work.run(statements.schedule.delete, change.id);
     const note = change.note ?? null;
-    audit(work, { actor, action: change.action, subject, before: auditOf(row), after: null, note });
+    // All of it: the ledger stays, and whoever reads it must know what it is the ledger of.
+    const { app, tenant, name, generation } = row;
+    const gone = { ...auditOf(row), app, tenant, name, generation, state: JSON.parse(row.state) as unknown };
+    audit(work, { actor, action: change.action, subject, before: gone, after: null, note });
     return { id: change.id, version: row.version, generation: row.generation };
   }
   const values = {
@@ -296,7 +299,8 @@ function addSlot(work: Work, scheduleId: string, generation: number, slot: SlotR
     last.from_at < slot.fromAt;
   if (isSameRun) {
     const count = last.count === null || slot.count === null ? null : last.count + slot.count;
-    work.run(statements.schedule.extendSlot, slot.toAt, count, scheduleId, generation, last.from_at);
+    const { toAt } = slot;
+    work.run(statements.schedule.extendSlot, toAt, count, work.now, scheduleId, generation, last.from_at);
     return;
   }
   work.run(
@@ -310,6 +314,7 @@ function addSlot(work: Work, scheduleId: string, generation: number, slot: SlotR
     slot.reason,
     slot.node,
     slot.jobId,
+    work.now,
     work.now,
   );
 }
@@ -354,6 +359,7 @@ export function slots(work: Work, input: SlotsInput): Omit<SlotsReply, 'now'> {
     node: string;
     job_id: string | null;
     decided_at: number;
+    last_decided_at: number;
   }>(statements.schedule.slots, input.scheduleId, input.fromAt, input.beforeAt, input.limit);
   return {
     slots: rows.map((row) => ({
@@ -366,6 +372,7 @@ export function slots(work: Work, input: SlotsInput): Omit<SlotsReply, 'now'> {
       node: row.node,
       jobId: row.job_id,
       decidedAt: row.decided_at,
+      ...(row.last_decided_at === row.decided_at ? {} : { lastDecidedAt: row.last_decided_at }),
     })),
   };
 }

@@ -1,0 +1,56 @@
+import type { AuditRow, Engine, ScheduleRecord } from './engine.ts';
+import type { ScheduleDeletion } from './schedule-view.ts';
+import type { ParsedSchedule, ParsedSchedules } from './scheduler/parsed-schedules.ts';
+
+/** A schedule whose ledger is kept: as it stands, or as it was when it was deleted. */
+export interface Kept {
+  record: ScheduleRecord;
+  parsed: ParsedSchedule;
+  now: number;
+  /** Left out: it was not deleted. */
+  deleted?: ScheduleDeletion;
+}
+
+/** What the audit keeps of a schedule that was deleted. */
+interface Gone {
+  version: number;
+  spec: unknown;
+  state: unknown;
+  app: string | null;
+  tenant: string | null;
+  name: string;
+  generation: number;
+}
+
+/** The schedule of this id as it was when it was deleted; null: it was not, or so long ago that the audit no longer tells. */
+export async function readDeleted(
+  engine: Engine,
+  id: string,
+  schedules: ParsedSchedules,
+): Promise<Kept | null> {
+  const { rows, now } = await engine.audit({ subject: `schedule:${id}`, before: null, limit: 1 });
+  const [last] = rows;
+  if (last === undefined || last.after !== null || last.before === null) return null;
+  const record = toRecord(id, last, JSON.parse(last.before) as Gone);
+  const deleted = { at: new Date(last.at), by: last.actor, note: last.note };
+  return { record, parsed: schedules.parse(record), now, deleted };
+}
+
+function toRecord(id: string, { at }: AuditRow, gone: Gone): ScheduleRecord {
+  const { version, spec, state, app, tenant, name, generation } = gone;
+  return {
+    id,
+    app,
+    tenant,
+    name,
+    generation,
+    version,
+    spec: JSON.stringify(spec),
+    state: JSON.stringify(state),
+    dueAt: null,
+    waitsFor: null,
+    // The audit does not say when it was made; nothing that reads a ledger asks.
+    createdAt: at,
+    updatedAt: at,
+  };
+}
