@@ -5,18 +5,22 @@ import { nearest } from './nearest.ts';
 /** The names an options object may have, written so that the compiler misses none. */
 export type OptionNames<Options> = Record<keyof Required<Options>, true>;
 
-/** Checks that this is an object with known names only and returns it; left out, it is empty. Throws `invalid_option`. */
+/**
+ * Checks that this is an object with known names only and returns it; left out, it is empty. Where it is itself the value of an option,
+ * `field` is that option's name, and details name the path. Throws `invalid_option`.
+ */
 export function readOptions<Options extends object>(
   given: Options | undefined,
   what: string,
   names: OptionNames<Options>,
   code: ErrorCode = 'invalid_option',
+  field?: string,
 ): Options {
   if (given === undefined) return {} as Options;
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw dulyError(code, {
       message: `Expected the options of ${what} to be an object, got ${shown(given)}.`,
-      details: { what },
+      details: field === undefined ? { what } : { what, field },
     });
   }
   for (const name of Object.keys(given)) {
@@ -26,7 +30,7 @@ export function readOptions<Options extends object>(
     throw dulyError(code, {
       message: `Unknown option "${name.slice(0, 60)}" of ${what}.`,
       hint: near === undefined ? `The options are ${known.join(', ')}.` : `Did you mean "${near}"?`,
-      details: { what, field: name.slice(0, 60) },
+      details: { what, field: `${field === undefined ? '' : `${field}.`}${name.slice(0, 60)}` },
     });
   }
   return given;

@@ -285,6 +285,10 @@ class CronReader {
       return { from, to: end, step, isNumber: false };
     }
     const [first, second] = [range.slice(0, dash), range.slice(dash + 1)];
+    if (first === '') {
+      const { title, min, max } = kind;
+      this.#refuse(field, position, text, `is not a valid ${title}: expected ${min} to ${max}`);
+    }
     const from = this.#readValue(field, first, position);
     let to = this.#readValue(field, second, position + dash + 1);
     if (to < from) {

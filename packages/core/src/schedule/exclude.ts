@@ -17,6 +17,8 @@ export type ExcludeInput = string | { dates: readonly string[] } | { cron: strin
 interface Calendar {
   /** The days it touches: bit `n` is the day `n + 1`. */
   daysOfMonth(month: number): number;
+  /** What a month that was not asked for yet costs, in steps. */
+  monthStepCount: number;
   /** What it covers of such a day; null if that is all of it. */
   part: PartOfDay | null;
 }
@@ -31,14 +33,19 @@ interface PartOfDay {
 export interface Excludes {
   /** What it does to a day: 0 nothing, -1 all of it is left out, else a mark of what is, for the questions below. */
   stateOf(day: number): number;
-  /** The first day, not before this one, that is not left out whole; `Infinity` if there is none in five centuries. */
+  /** What its answers cost so far, in steps of less than a microsecond: a search reads it to know when to give up. */
+  spentCount(): number;
+  /** The first day, not before this one, that is not left out whole; `Infinity` if none is found within the search's bound. */
   nextOpenDay(day: number): number;
-  /** The last day, not after this one, that is not left out whole; `-Infinity` if there is none in five centuries. */
+  /** The last day, not after this one, that is not left out whole; `-Infinity` if none is found within the search's bound. */
   previousOpenDay(day: number): number;
-  /** The first time of a day with this mark, not before this one, that is not left out; 86,400 if there is none. */
-  nextOpenTime(state: number, timeOfDay: number): number;
-  /** The last time of a day with this mark, not after this one, that is not left out; -1 if there is none. */
-  previousOpenTime(state: number, timeOfDay: number): number;
+  /**
+   * The first time of a day with this mark that is this one or some strides after it and is not left out; 86,400 if there is none. A
+   * stride divides the day.
+   */
+  nextOpenTime(state: number, timeOfDay: number, stride: number): number;
+  /** The last such time that is this one or some strides before it; -1 if there is none. */
+  previousOpenTime(state: number, timeOfDay: number, stride: number): number;
   /** The seconds that are left out of the minute that begins at this time, on a day with this mark. */
   secondsAt(state: number, minuteStart: number): SixtyBits;
 }
@@ -48,8 +55,14 @@ const calendarCountMax = 100;
 const partCountMax = 30;
 const dateCountMax = 10_000;
 const rangeDaysMax = 36_525;
-// Five centuries: longer than any range of dates, and than the calendar needs to come back to a weekday.
-const monthCountMax = 6_000;
+/**
+ * A search gives up after so many steps, which takes some milliseconds. A day that is looked at is one step, and a month one for each calendar
+ * and some more: enough for about thirty years of days that are left out in parts, and for two centuries of months that are left out whole.
+ */
+export const searchStepCountMax = 12_000;
+const monthStepCount = 4;
+// What the library takes to name the days of a month.
+const rruleMonthStepCount = 100;
 
 /** What was written, as a list of objects that JSON can keep; the order stays. */
 export type ExcludeSpec = { dates: string[] } | { cron: string } | { rrule: string };
@@ -89,6 +102,7 @@ function readObject(one: object, field: string): ExcludeSpec {
     `"${field}"`,
     { dates: true, cron: true, rrule: true },
     'invalid_rule',
+    field,
   );
   const count = [dates, cron, rrule].filter((value) => value !== undefined).length;
   if (count !== 1) refuse(field, one, 'to have exactly one of "dates", "cron" and "rrule"');
@@ -145,11 +159,32 @@ export function createExcludes(specs: readonly ExcludeSpec[]): Excludes | null {
   let monthEnd = 0;
   let wholeDays = 0;
   let partDays: number[] = [];
+  let spentCount = 0;
+  const enterStepCount = calendars.reduce((sum, one) => sum + one.monthStepCount, monthStepCount);
+  // The next minute of a day that has an open time, by the mark of the day and the times that are asked for. Few of them ever occur.
+  const tables = new Map<string, OpenMinutes>();
+  const tableOf = (state: number, stride: number, phase: number): OpenMinutes => {
+    const key = `${state} ${stride} ${phase}`;
+    const known = tables.get(key);
+    if (known !== undefined) return known;
+    if (tables.size >= tableCountMax) tables.clear();
+    spentCount += 100 * (1 + parts.length);
+    const table = createOpenMinutes((minute) => {
+      const seconds = excludes.secondsAt(state, minute * 60);
+      for (let second = firstInMinute(minute, stride, phase); second < 60; second += stride) {
+        if (!hasBit(seconds, second)) return true;
+      }
+      return false;
+    });
+    tables.set(key, table);
+    return table;
+  };
   const enterMonthOf = (day: number): void => {
     if (day >= monthStart && day < monthEnd) return;
     month = monthOfDay(day);
     monthStart = firstDayOfMonth(month);
     monthEnd = firstDayOfMonth(month + 1);
+    spentCount += enterStepCount;
     wholeDays = whole.reduce((mask, one) => mask | one.daysOfMonth(month), 0);
     partDays = parts.map((one) => one.daysOfMonth(month));
   };
@@ -164,9 +199,10 @@ export function createExcludes(specs: readonly ExcludeSpec[]): Excludes | null {
       }
       return state;
     },
+    spentCount: () => spentCount,
     nextOpenDay(from) {
-      let day = from;
-      for (let count = 0; count < monthCountMax; count++) {
+      const spentMax = spentCount + searchStepCountMax;
+      for (let day = from; spentCount <= spentMax; ) {
         enterMonthOf(day);
         while (day < monthEnd && (wholeDays >>> (day - monthStart)) & 1) day++;
         if (day < monthEnd) return day;
@@ -174,8 +210,8 @@ export function createExcludes(specs: readonly ExcludeSpec[]): Excludes | null {
       return Number.POSITIVE_INFINITY;
     },
     previousOpenDay(to) {
-      let day = to;
-      for (let count = 0; count < monthCountMax && day >= 0; count++) {
+      const spentMax = spentCount + searchStepCountMax;
+      for (let day = to; spentCount <= spentMax && day >= 0; ) {
         enterMonthOf(day);
         while (day >= monthStart && (wholeDays >>> (day - monthStart)) & 1) day--;
         if (day >= monthStart) return day;
@@ -193,21 +229,29 @@ export function createExcludes(specs: readonly ExcludeSpec[]): Excludes | null {
       }
       return { low, high };
     },
-    nextOpenTime(state, timeOfDay) {
-      for (let time = timeOfDay; time < daySeconds; ) {
-        const minuteStart = time - (time % 60);
-        const seconds = excludes.secondsAt(state, minuteStart);
-        while (time < minuteStart + 60 && hasBit(seconds, time - minuteStart)) time++;
-        if (time < minuteStart + 60) return time;
+    nextOpenTime(state, timeOfDay, stride) {
+      const { next } = tableOf(state, stride, timeOfDay % stride);
+      let time = timeOfDay;
+      while (time < daySeconds) {
+        const minute = Math.floor(time / 60);
+        const open = next[minute] as number;
+        if (open >= minutesOfDay) break;
+        if (open > minute) time = open * 60 + firstInMinute(open, stride, timeOfDay % stride);
+        const seconds = excludes.secondsAt(state, open * 60);
+        for (; time < open * 60 + 60; time += stride) if (!hasBit(seconds, time - open * 60)) return time;
       }
       return daySeconds;
     },
-    previousOpenTime(state, timeOfDay) {
-      for (let time = timeOfDay; time >= 0; ) {
-        const minuteStart = time - (time % 60);
-        const seconds = excludes.secondsAt(state, minuteStart);
-        while (time >= minuteStart && hasBit(seconds, time - minuteStart)) time--;
-        if (time >= minuteStart) return time;
+    previousOpenTime(state, timeOfDay, stride) {
+      const { previous } = tableOf(state, stride, timeOfDay % stride);
+      let time = timeOfDay;
+      while (time >= 0) {
+        const minute = Math.floor(time / 60);
+        const open = previous[minute] as number;
+        if (open < 0) break;
+        if (open < minute) time = lastInMinute(open, stride, timeOfDay % stride);
+        const seconds = excludes.secondsAt(state, open * 60);
+        for (; time >= open * 60; time -= stride) if (!hasBit(seconds, time - open * 60)) return time;
       }
       return -1;
     },
@@ -215,14 +259,60 @@ export function createExcludes(specs: readonly ExcludeSpec[]): Excludes | null {
   return excludes;
 }
 
+const minutesOfDay = 1_440;
+const tableCountMax = 64;
+
+/** The minutes of a day that hold an open time. */
+interface OpenMinutes {
+  /** The first such minute that is not before this one; 1,440 if there is none. */
+  readonly next: Int16Array;
+  /** The last such minute that is not after this one; -1 if there is none. */
+  readonly previous: Int16Array;
+}
+
+function createOpenMinutes(isOpen: (minute: number) => boolean): OpenMinutes {
+  const next = new Int16Array(minutesOfDay);
+  const previous = new Int16Array(minutesOfDay);
+  let last = -1;
+  for (let minute = 0; minute < minutesOfDay; minute++) {
+    if (isOpen(minute)) last = minute;
+    previous[minute] = last;
+  }
+  let first = minutesOfDay;
+  for (let minute = minutesOfDay - 1; minute >= 0; minute--) {
+    if (previous[minute] === minute) first = minute;
+    next[minute] = first;
+  }
+  return { next, previous };
+}
+
+/** The first second of a minute that is `phase` and some strides after midnight; 60 or more if it has none. */
+function firstInMinute(minute: number, stride: number, phase: number): number {
+  const start = (phase - minute * 60) % stride;
+  return start < 0 ? start + stride : start;
+}
+
+/** The last time of day in such a minute; it has one. */
+function lastInMinute(minute: number, stride: number, phase: number): number {
+  const first = firstInMinute(minute, stride, phase);
+  return minute * 60 + first + Math.floor((59 - first) / stride) * stride;
+}
+
 function createCalendar(spec: ExcludeSpec): Calendar {
   if ('dates' in spec) return createDates(spec.dates);
   if ('cron' in spec) return createCronCalendar(spec.cron);
-  return { daysOfMonth: createRruleDays(spec.rrule), part: null };
+  const { daysOfMonth, isCheap } = createRruleDays(spec.rrule);
+  return { daysOfMonth, monthStepCount: isCheap ? 1 : rruleMonthStepCount, part: null };
 }
 
 function createDates(dates: readonly string[]): Calendar {
-  const ranges = dates.map((text) => readDays(text) as DayRange).sort((a, b) => a.first - b.first);
+  const sorted = dates.map((text) => readDays(text) as DayRange).sort((a, b) => a.first - b.first);
+  const ranges: DayRange[] = [];
+  for (const { first, last } of sorted) {
+    const before = ranges.at(-1);
+    if (before !== undefined && first <= before.last + 1) before.last = Math.max(before.last, last);
+    else ranges.push({ first, last });
+  }
   const months = new Map<number, number>();
   return {
     daysOfMonth(month) {
@@ -231,18 +321,31 @@ function createDates(dates: readonly string[]): Calendar {
       const start = firstDayOfMonth(month);
       const length = firstDayOfMonth(month + 1) - start;
       let mask = 0;
-      for (const { first, last } of ranges) {
+      for (let index = firstEndingFrom(ranges, start); index < ranges.length; index++) {
+        const { first, last } = ranges[index] as DayRange;
         const from = Math.max(0, first - start);
         if (from >= length) break;
         const to = Math.min(length - 1, last - start);
         for (let day = from; day <= to; day++) mask |= 1 << day;
       }
-      // Few months are asked for again and again; with ten thousand dates each is a long look.
       months.set(month, mask);
       return mask;
     },
+    monthStepCount: 1,
     part: null,
   };
+}
+
+/** The index of the first of some ranges, in order and apart from each other, that does not end before a day. */
+function firstEndingFrom(ranges: readonly DayRange[], day: number): number {
+  let low = 0;
+  let high = ranges.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ranges[middle] as DayRange).last < day) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 function createCronCalendar(cron: string): Calendar {
@@ -250,10 +353,11 @@ function createCronCalendar(cron: string): Calendar {
   const { daysOfMonth, times } = createCronTimes(fields);
   // Without a field for seconds it names second 0 and means the minute.
   const isWhole = times.count === (fields.hasSeconds ? daySeconds : daySeconds / 60);
-  if (isWhole) return { daysOfMonth, part: null };
+  if (isWhole) return { daysOfMonth, monthStepCount: 1, part: null };
   const covered = fields.hasSeconds ? fields.seconds : allSeconds;
   return {
     daysOfMonth,
+    monthStepCount: 1,
     part: {
       secondsAt: (minuteStart) => {
         const next = times.next(minuteStart);
@@ -266,14 +370,14 @@ function createCronCalendar(cron: string): Calendar {
 const allSeconds: SixtyBits = { low: -1, high: 0x0fff_ffff };
 const noSeconds: SixtyBits = { low: 0, high: 0 };
 
-// A rule of which more named days than this in a row (a century and more) are left out whole has no slot that anybody waits for.
+// Counting goes from day to day; more than a century of them is left to whoever reads.
 const dayCountMax = 40_000;
 // Lists of what is left on a day, by its mark. Few marks ever occur; a list has up to 86,400 times.
 const listCountMax = 16;
 
 /**
  * The wall times of a cron without what is left out. Whole days are passed over at once, and so are days of which the rest covers
- * every time of the cron; gives up after 40,000 such days in a row.
+ * every time of the cron; gives up after `searchStepCountMax` steps.
  */
 export function excludeFromCron(cron: CronTimes, excludes: Excludes): WallTimes {
   const { times } = cron;
@@ -293,7 +397,8 @@ export function excludeFromCron(cron: CronTimes, excludes: Excludes): WallTimes 
     next(wall) {
       let day = Math.floor(wall / daySeconds);
       let from = wall - day * daySeconds;
-      for (let tried = 0; tried < dayCountMax; tried++) {
+      const spentMax = excludes.spentCount() + searchStepCountMax;
+      for (let tried = 0; tried + excludes.spentCount() < spentMax; tried++) {
         const named = cron.nextDay(day);
         if (named === Number.POSITIVE_INFINITY) return named;
         if (named !== day) from = 0;
@@ -311,7 +416,8 @@ export function excludeFromCron(cron: CronTimes, excludes: Excludes): WallTimes 
     previous(wall) {
       let day = Math.floor(wall / daySeconds);
       let to = wall - day * daySeconds;
-      for (let tried = 0; tried < dayCountMax; tried++) {
+      const spentMax = excludes.spentCount() + searchStepCountMax;
+      for (let tried = 0; tried + excludes.spentCount() < spentMax; tried++) {
         const named = cron.previousDay(day);
         if (named === Number.NEGATIVE_INFINITY) return named;
         if (named !== day) to = daySeconds - 1;
@@ -373,12 +479,13 @@ function rankIn(list: Int32Array, time: number): number {
   return low;
 }
 
-/** Any wall times without what is left out, asking for one after the other; gives up after `tryCount` in a row. */
-export function excludeFromWallTimes(wallTimes: WallTimes, excludes: Excludes, tryCount: number): WallTimes {
+/** Any wall times without what is left out, asking for one after the other; gives up when each step counts `stepCount` times. */
+export function excludeFromWallTimes(wallTimes: WallTimes, excludes: Excludes, stepCount: number): WallTimes {
   return {
     next(from) {
       let wall = from;
-      for (let tried = 0; tried < tryCount; tried++) {
+      const spentMax = excludes.spentCount() + searchStepCountMax;
+      for (let spent = 0; spent + excludes.spentCount() < spentMax; spent += stepCount) {
         wall = wallTimes.next(wall);
         if (wall === Number.POSITIVE_INFINITY) return wall;
         const openWall = nextOpenWall(excludes, wall);
@@ -389,7 +496,8 @@ export function excludeFromWallTimes(wallTimes: WallTimes, excludes: Excludes, t
     },
     previous(to) {
       let wall = to;
-      for (let tried = 0; tried < tryCount; tried++) {
+      const spentMax = excludes.spentCount() + searchStepCountMax;
+      for (let spent = 0; spent + excludes.spentCount() < spentMax; spent += stepCount) {
         wall = wallTimes.previous(wall);
         if (wall === Number.NEGATIVE_INFINITY) return wall;
         const openWall = previousOpenWall(excludes, wall);
@@ -402,22 +510,25 @@ export function excludeFromWallTimes(wallTimes: WallTimes, excludes: Excludes, t
   };
 }
 
-/** The wall time itself if it is not left out, else one after it before which everything is. */
-export function nextOpenWall(excludes: Excludes, wall: number): number {
+/**
+ * The wall time itself if it is not left out, else one after it before which everything is, or all that is some strides after it. A
+ * stride divides the day, and what it passes over is on the same day.
+ */
+export function nextOpenWall(excludes: Excludes, wall: number, stride = 1): number {
   const day = Math.floor(wall / daySeconds);
   const state = excludes.stateOf(day);
   if (state === 0) return wall;
   if (state === -1) return excludes.nextOpenDay(day + 1) * daySeconds;
-  return day * daySeconds + excludes.nextOpenTime(state, wall - day * daySeconds);
+  return day * daySeconds + excludes.nextOpenTime(state, wall - day * daySeconds, stride);
 }
 
-/** The wall time itself if it is not left out, else one before it after which everything is. */
-export function previousOpenWall(excludes: Excludes, wall: number): number {
+/** The wall time itself if it is not left out, else one before it after which everything is, or all that is some strides before it. */
+export function previousOpenWall(excludes: Excludes, wall: number, stride = 1): number {
   const day = Math.floor(wall / daySeconds);
   const state = excludes.stateOf(day);
   if (state === 0) return wall;
   if (state === -1) return excludes.previousOpenDay(day - 1) * daySeconds + daySeconds - 1;
-  return day * daySeconds + excludes.previousOpenTime(state, wall - day * daySeconds);
+  return day * daySeconds + excludes.previousOpenTime(state, wall - day * daySeconds, stride);
 }
 
 function refuse(field: string, value: unknown, expected: string, hint?: string): never {

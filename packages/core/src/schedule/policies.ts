@@ -315,16 +315,16 @@ function conflict(fields: [string, string], message: string, hint?: string): nev
 const periodSampleCount = 12;
 
 /**
- * Refuses a jitter that is longer than the shortest distance between the next slots: it could never be given in full.
+ * Refuses a jitter that is not shorter than the shortest distance between the next slots: it could never be given in full.
  * Throws `policy_conflict`.
  */
 export function refuseLongJitter(policies: ResolvedPolicies, rule: PlanRule, fromAt: number): void {
   if (policies.jitterMs === 0) return;
   const periodMs = rule.kind === 'delay' ? rule.delayMs : shortestPeriodMs(rule.all.next, fromAt);
-  if (periodMs === null || policies.jitterMs <= periodMs) return;
+  if (periodMs === null || policies.jitterMs < periodMs) return;
   conflict(
     ['jitter', rule.kind === 'delay' ? 'delay' : 'rule'],
-    `"jitter" of ${formatDuration(policies.jitterMs)} is longer than the ${formatDuration(periodMs)} between two slots`,
+    `"jitter" of ${formatDuration(policies.jitterMs)} is not shorter than the ${formatDuration(periodMs)} between two slots`,
     'Make the jitter shorter than the period; a fifth of it is plenty.',
   );
 }

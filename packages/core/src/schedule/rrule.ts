@@ -46,14 +46,13 @@ export function isWallRule({ frequency }: RruleText): boolean {
   return rruleFrequencies.indexOf(frequency) <= rruleFrequencies.indexOf('DAILY');
 }
 
-// How many steps without a match the library takes before it gives up. A step of a DAILY rule is a day, and a 29 February comes back to
-// its weekday after up to 40 years; of finer rules the library passes over days that cannot match, so they need fewer. Giving up takes
-// some 10 ms, for a DAILY rule some 100 ms.
+// How many steps without a match the library takes before it gives up, which takes some 10 to 40 ms. A 29 February comes back to its weekday
+// after up to 40 years, and such rules are asked for in years; of rules finer than DAILY the library passes over days that cannot match.
 const stepCountMax: Record<RruleFrequency, number> = {
-  YEARLY: 500,
-  MONTHLY: 1_000,
-  WEEKLY: 2_500,
-  DAILY: 15_000,
+  YEARLY: 200,
+  MONTHLY: 600,
+  WEEKLY: 500,
+  DAILY: 4_000,
   HOURLY: 1_000,
   MINUTELY: 1_000,
   SECONDLY: 1_000,
@@ -69,7 +68,8 @@ class Recurring {
   #previousTo = Number.NEGATIVE_INFINITY;
   #previous = Number.POSITIVE_INFINITY;
 
-  constructor({ pattern, frequency }: RruleText, startWall: number) {
+  constructor(text: RruleText, startWall: number) {
+    const { pattern, frequency } = inLargeSteps(text);
     const { RRuleTemporal } = loadLibrary();
     const rruleString = `DTSTART:${formatCompact(startWall)}Z\nRRULE:${pattern}`;
     try {
@@ -112,6 +112,15 @@ class Recurring {
       throw error;
     }
   }
+}
+
+/** Every day that is a certain day of the month is found sooner month by month, or year by year: `DAILY;BYMONTH=2;BYMONTHDAY=29`. */
+function inLargeSteps({ pattern, frequency, parts }: RruleText): Pick<RruleText, 'pattern' | 'frequency'> {
+  const isEveryDay =
+    frequency === 'DAILY' && (parts.get('INTERVAL') ?? '1') === '1' && !parts.has('BYSETPOS');
+  if (!isEveryDay || !parts.has('BYMONTHDAY')) return { pattern, frequency };
+  const larger = parts.has('BYMONTH') ? 'YEARLY' : 'MONTHLY';
+  return { pattern: pattern.replace(/\bFREQ=DAILY\b/, `FREQ=${larger}`), frequency: larger };
 }
 
 // The library's dates end far later, but its texts do not.
@@ -281,11 +290,19 @@ function instantOfWall(zone: Zone, wall: number): number {
   );
 }
 
+/** The days of a recurrence rule. */
+export interface RruleDays {
+  /** Those of a month: bit `n` is the day `n + 1`. */
+  daysOfMonth(month: number): number;
+  /** Whether that is arithmetic, and not a question to the library. */
+  isCheap: boolean;
+}
+
 /**
  * The days of a recurrence rule, month by month, for what a rule leaves out. It names whole days, so it is DAILY or coarser and
  * has no times; without a DTSTART it must say by itself which days it means.
  */
-export function createRruleDays(rrule: string): (month: number) => number {
+export function createRruleDays(rrule: string): RruleDays {
   const text = parseRrule(rrule);
   const { parts } = text;
   const timePart = ['BYHOUR', 'BYMINUTE', 'BYSECOND'].find((name) => parts.has(name));
@@ -306,6 +323,8 @@ export function createRruleDays(rrule: string): (month: number) => number {
     refuse('rrule', rrule, 'to have a DTSTART, from which its days are counted');
   }
   const start = text.start === null ? 0 : Math.floor(text.start.seconds / daySeconds) * daySeconds;
+  const weekdays = everyWeekOf(text);
+  if (weekdays !== null) return { daysOfMonth: (month) => weekdaysOfMonth(month, weekdays), isCheap: true };
   const days: RruleText = {
     ...text,
     start: { seconds: start, isUtc: false, isDate: true },
@@ -320,7 +339,7 @@ export function createRruleDays(rrule: string): (month: number) => number {
   const utc: Zone = { name: 'UTC', spanAt: () => utcSpan };
   const wallTimes = createRruleWallTimes(days, { zone: utc, startSecond: null });
   const months = new Map<number, number>();
-  return (month) => {
+  const daysOfMonth = (month: number): number => {
     const known = months.get(month);
     if (known !== undefined) return known;
     const first = firstDayOfMonth(month);
@@ -332,6 +351,30 @@ export function createRruleDays(rrule: string): (month: number) => number {
     months.set(month, mask);
     return mask;
   };
+  return { daysOfMonth, isCheap: false };
+}
+
+const weekdayCodes = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA'];
+
+/** The weekdays (bit 0 is Sunday) of a rule that names nothing else, without begin or end; null for any other. */
+function everyWeekOf({ parts, frequency, start, count, until, extra, excluded }: RruleText): number | null {
+  if (frequency !== 'DAILY' && frequency !== 'WEEKLY') return null;
+  if (start !== null || count !== null || until !== null || extra.length + excluded.length > 0) return null;
+  if ([...parts.keys()].some((name) => !['FREQ', 'BYDAY', 'WKST'].includes(name))) return null;
+  const codes = parts.get('BYDAY')?.toUpperCase().split(',') ?? weekdayCodes;
+  if (codes.some((code) => !weekdayCodes.includes(code))) return null;
+  return codes.reduce((mask, code) => mask | (1 << weekdayCodes.indexOf(code)), 0);
+}
+
+function weekdaysOfMonth(month: number, weekdays: number): number {
+  const first = firstDayOfMonth(month);
+  const length = firstDayOfMonth(month + 1) - first;
+  let mask = 0;
+  for (let day = 0; day < length; day++) {
+    // 1 January 1970 was a Thursday.
+    if ((weekdays >>> ((((first + day + 4) % 7) + 7) % 7)) & 1) mask |= 1 << day;
+  }
+  return mask;
 }
 
 const utcSpan = {

@@ -18,7 +18,14 @@ import {
 import { createRateTimes } from './rate.ts';
 import { createRruleInstants, createRruleWallTimes, isWallRule } from './rrule.ts';
 import { parseRrule, type RruleText } from './rrule-text.ts';
-import { countByNext, coversInstant, excludeInstants, type SlotTimes, toSlotTimes } from './slot-times.ts';
+import {
+  countByNext,
+  coversInstant,
+  excludeInstants,
+  rememberNone,
+  type SlotTimes,
+  toSlotTimes,
+} from './slot-times.ts';
 import type { WallTimes } from './wall-times.ts';
 import { findZone, type Zone } from './zone.ts';
 import { createZonedTimes, type Dst } from './zoned-times.ts';
@@ -227,6 +234,7 @@ function readDst(given: Partial<Dst> | undefined): Dst {
     '"dst"',
     { gap: true, repeat: true },
     'invalid_rule',
+    'dst',
   );
   return {
     gap: readWord(gap, 'dst.gap', ['next', 'skip']),
@@ -272,10 +280,9 @@ interface Parts {
   isExcluded(slotAt: number): boolean;
 }
 
-// Excluded slots in a row after which a rule that is asked slot by slot counts as over: some 50 ms.
-const tryCountMax = 500_000;
-// The same where each slot asks the library.
-const rruleTryCountMax = 20_000;
+// What a slot costs in a search past what is excluded: little by arithmetic, much where it asks the library.
+const slotStepCount = 1;
+const rruleSlotStepCount = 8;
 
 function createParts({
   spec,
@@ -294,13 +301,13 @@ function createParts({
   const common = { kind, spec, zone, cron: null, rrule: text, fixedTimes: null };
   const byInstant = (
     nominal: SlotTimes,
-    tryCount: number,
+    stepCount: number,
   ): Pick<Parts, 'nominal' | 'remaining' | 'isExcluded'> => {
     if (excludes === null) return { nominal, remaining: null, isExcluded: () => false };
     const options = {
       zone,
       excludes,
-      tryCount,
+      stepCount,
       stepMs: spec.rate ?? spec.delay ?? null,
       isChain: kind === 'delay',
     };
@@ -313,22 +320,22 @@ function createParts({
     const anchor = spec.anchor === 'epoch' ? 0 : (spec.startAt ?? anchorAt);
     return {
       ...common,
-      ...byInstant(createRateTimes({ rateMs: spec.rate as number, anchorAt: anchor }), tryCountMax),
+      ...byInstant(createRateTimes({ rateMs: spec.rate as number, anchorAt: anchor }), slotStepCount),
     };
   }
   if (kind === 'delay') {
-    return { ...common, ...byInstant(createDelayTimes(spec.delay as number, spec.startAt), tryCountMax) };
+    return { ...common, ...byInstant(createDelayTimes(spec.delay as number, spec.startAt), slotStepCount) };
   }
   const rrule = text as RruleText;
   const place = { zone, startSecond: spec.startAt === undefined ? null : Math.ceil(spec.startAt / 1_000) };
   if (!isWallRule(rrule)) {
     return {
       ...common,
-      ...byInstant(countable(toSlotTimes(createRruleInstants(rrule, place))), rruleTryCountMax),
+      ...byInstant(countable(toSlotTimes(createRruleInstants(rrule, place))), rruleSlotStepCount),
     };
   }
   const wallTimes = createRruleWallTimes(rrule, place);
-  const left = excludes === null ? null : excludeFromWallTimes(wallTimes, excludes, rruleTryCountMax);
+  const left = excludes === null ? null : excludeFromWallTimes(wallTimes, excludes, rruleSlotStepCount);
   const resolve = (times: WallTimes): SlotTimes =>
     countable(toSlotTimes(createZonedTimes(times, zone, spec.dst)));
   return { ...common, fixedTimes: left ?? wallTimes, ...byTimes(resolve(wallTimes), left && resolve(left)) };
@@ -384,8 +391,9 @@ function createRule(parts: Parts): Rule {
   const startAt = spec.startAt ?? 0;
   const endAt = spec.endAt ?? instantAtMax;
   const all = createSlots(parts.nominal, startAt, instantAtMax);
-  const open = parts.remaining === null ? all : createSlots(parts.remaining, startAt, instantAtMax);
-  const slots = createSlots(parts.remaining ?? parts.nominal, startAt, endAt);
+  const remaining = parts.remaining === null ? null : rememberNone(parts.remaining);
+  const open = remaining === null ? all : createSlots(remaining, startAt, instantAtMax);
+  const slots = createSlots(remaining ?? parts.nominal, startAt, endAt);
   return Object.freeze({
     ...slots,
     kind: parts.kind,

@@ -1,5 +1,6 @@
+import { instantAtMax } from '../instant.ts';
 import { daySeconds } from './civil.ts';
-import { type Excludes, nextOpenWall, previousOpenWall } from './exclude.ts';
+import { type Excludes, nextOpenWall, previousOpenWall, searchStepCountMax } from './exclude.ts';
 import type { Zone } from './zone.ts';
 import type { ZonedTimes } from './zoned-times.ts';
 
@@ -26,8 +27,8 @@ export function toSlotTimes(times: ZonedTimes): SlotTimes {
 export interface ExcludeInstantsOptions {
   zone: Zone;
   excludes: Excludes;
-  /** After so many excluded slots in a row, each followed by a jump over what is excluded with it, there are no more. */
-  tryCount: number;
+  /** What it costs to ask for a slot, in the steps of `searchStepCountMax`. */
+  stepCount: number;
   /** The distance of the slots, where it is always the same; null where it is not. */
   stepMs: number | null;
   /** Each slot follows from the one before, so a jump must keep the step: a delay. */
@@ -36,36 +37,23 @@ export interface ExcludeInstantsOptions {
 
 /** The slots that the clock of the zone does not show as excluded. */
 export function excludeInstants(slots: SlotTimes, options: ExcludeInstantsOptions): SlotTimes {
-  const { zone, excludes, tryCount, stepMs, isChain } = options;
-  // Days that hold no open slot, by their mark and by the time of their first slot: with an even step those are all alike.
-  const emptyDays = new Set<string>();
+  const { zone, excludes, stepCount, stepMs, isChain } = options;
+  // While the clock is not changed, slots at an even step are at times of day that are this far apart, so the open times between are none.
+  const stride = stepMs === null || stepMs % 1_000 !== 0 ? 1 : divisorOfBoth(stepMs / 1_000, daySeconds);
 
   const times: SlotTimes = {
     next(at) {
       let from = at;
-      let scanned: { key: string; day: number } | null = null;
-      for (let tried = 0; tried < tryCount; tried++) {
+      const spentMax = excludes.spentCount() + searchStepCountMax;
+      for (let spent = 0; spent + excludes.spentCount() < spentMax; spent += stepCount) {
         const slotAt = slots.next(from);
-        if (slotAt === Number.POSITIVE_INFINITY) return slotAt;
+        if (slotAt > instantAtMax) return Number.POSITIVE_INFINITY;
         const second = Math.floor(slotAt / 1_000);
-        const { offset, start, end } = zone.spanAt(second);
+        const { offset, end } = zone.spanAt(second);
         const wall = second + offset;
-        const day = Math.floor(wall / daySeconds);
-        if (scanned !== null && scanned.day !== day) {
-          emptyDays.add(scanned.key);
-          scanned = null;
-        }
-        let openWall = nextOpenWall(excludes, wall);
+        const openWall = nextOpenWall(excludes, wall, stride);
         if (openWall === wall) return slotAt;
-        if (openWall === Number.POSITIVE_INFINITY) return openWall;
-
-        const dayStart = day * daySeconds - offset;
-        const isFirst = stepMs !== null && slotAt - stepMs < dayStart * 1_000;
-        if (isFirst && dayStart >= start && dayStart + daySeconds <= end) {
-          const key: string = `${excludes.stateOf(day)} ${slotAt - dayStart * 1_000}`;
-          if (emptyDays.has(key)) openWall = Math.max(openWall, (day + 1) * daySeconds);
-          else if (emptyDays.size < emptyDayCountMax) scanned = { key, day };
-        }
+        if (openWall === Number.POSITIVE_INFINITY) break;
         // Up to a change of the clock the wall time is right; past it, only nearly, so it is approached from a day before.
         const openSecond = openWall - offset;
         const jumpAt = (openSecond <= end ? openSecond : Math.max(end, openSecond - daySeconds)) * 1_000;
@@ -79,12 +67,13 @@ export function excludeInstants(slots: SlotTimes, options: ExcludeInstantsOption
     },
     previous(at) {
       let to = at;
-      for (let tried = 0; tried < tryCount; tried++) {
+      const spentMax = excludes.spentCount() + searchStepCountMax;
+      for (let spent = 0; spent + excludes.spentCount() < spentMax; spent += stepCount) {
         const slotAt = slots.previous(to);
         if (slotAt === Number.NEGATIVE_INFINITY || slotAt < 0) return Number.NEGATIVE_INFINITY;
         const second = Math.floor(slotAt / 1_000);
         const { offset, start } = zone.spanAt(second);
-        const openWall = previousOpenWall(excludes, second + offset);
+        const openWall = previousOpenWall(excludes, second + offset, stride);
         if (openWall === second + offset) return slotAt;
         if (openWall === Number.NEGATIVE_INFINITY) return openWall;
         const openSecond = openWall - offset;
@@ -99,8 +88,26 @@ export function excludeInstants(slots: SlotTimes, options: ExcludeInstantsOption
   return times;
 }
 
-// Few kinds of days occur for an even step that divides a day; for others each day is of its own kind.
-const emptyDayCountMax = 1_000;
+function divisorOfBoth(a: number, b: number): number {
+  return b === 0 ? a : divisorOfBoth(b, a % b);
+}
+
+/**
+ * The same slots, but where a search found none, whoever asks from there within a day is not kept waiting again. Not for ever: as time goes
+ * by, what a search reaches moves with it.
+ */
+export function rememberNone(times: SlotTimes): SlotTimes {
+  let noneFrom = Number.POSITIVE_INFINITY;
+  return {
+    ...times,
+    next(at) {
+      if (at >= noneFrom && at < noneFrom + daySeconds * 1_000) return Number.POSITIVE_INFINITY;
+      const slotAt = times.next(at);
+      if (slotAt === Number.POSITIVE_INFINITY) noneFrom = at;
+      return slotAt;
+    },
+  };
+}
 
 /** Whether the clock of the zone shows an instant as excluded. */
 export function coversInstant(

@@ -162,7 +162,7 @@ const refusals: [string, string, number, RegExp, RegExp?][] = [
   ['99999999999999999999 * * * *', 'minute', 0, /out of range/],
   ['1,61 * * * *', 'minute', 2, /"61"/],
   ['1-61 * * * *', 'minute', 2, /"61"/],
-  ['-1 * * * *', 'minute', 0, /lacks a value/],
+  ['-1 * * * *', 'minute', 0, /"-1".* is not a valid minute: expected 0 to 59/],
   ['1- * * * *', 'minute', 2, /lacks a value/],
   ['1-2-3 * * * *', 'minute', 2, /"2-3"/],
   ['*-5 * * * *', 'minute', 0, /"\*"/],

@@ -215,6 +215,16 @@ test('an exclude that leaves one slot in years is not refused', () => {
       '2026-11-15T23:59:59Z',
     ],
     [{ cron: '0 9 * * *', exclude: '2020-01-01/2099-12-31' }, '2100-01-01T09:00:00Z'],
+    [
+      {
+        cron: '0 9 1 * *',
+        exclude: Array.from(
+          { length: 960 },
+          (_, i) => `${2020 + Math.floor(i / 12)}-${`${(i % 12) + 1}`.padStart(2, '0')}-01`,
+        ),
+      },
+      '2100-01-01T09:00:00Z',
+    ],
     [{ rate: '1h', anchor: 'epoch', exclude: '* * * 1-11 *' }, '2026-12-01T00:00:00Z'],
     // Millions of slots that are left out one by one.
     [{ rate: '2s', anchor: 'epoch', exclude: '*/2 * * 1-30 * *' }, '2026-12-31T00:00:00Z'],
@@ -250,8 +260,9 @@ test('what cannot be excluded is refused by field', () => {
     [[{ cron: '* * * * *', dates: [] }], 'invalid_rule', 'exclude[0]'],
     [[{ cron: 5 }], 'invalid_rule', 'exclude[0].cron'],
     [[{ rrule: 5 }], 'invalid_rule', 'exclude[0].rrule'],
-    [[{ holidays: 'IT' }], 'invalid_rule', 'holidays'],
-    [[5], 'invalid_rule', undefined as never],
+    [[{ holidays: 'IT' }], 'invalid_rule', 'exclude[0].holidays'],
+    [[5], 'invalid_rule', 'exclude[0]'],
+    [5, 'invalid_rule', 'exclude'],
     ['0 25 * * *', 'invalid_cron', 'hour'],
     [[{ rrule: 'FREQ=HOURLY' }], 'invalid_rrule', 'rrule'],
     [[{ rrule: 'FREQ=DAILY;BYHOUR=9' }], 'invalid_rrule', 'rrule'],

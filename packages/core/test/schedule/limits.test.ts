@@ -52,6 +52,54 @@ for (const rule of silly) {
   });
 }
 
+// Exclusions that leave nothing, or a slot in years, and recurrence rules that never come: what is measured is a rule of its own each time.
+const start = '2027-01-01T09:00:00Z';
+const allDays = Array.from({ length: 31 }, (_, i) => i + 1).join(',');
+const exhausting: [rule: RuleInput, msMax: number, first: string][] = [
+  [
+    { rate: '61m', anchor: 'epoch', exclude: ['0-58 * * * *', '59 1-23 * * *', '59 0 2-31 * *'] },
+    15,
+    '2042-03-01T00:59:00.000Z',
+  ],
+  [{ rate: '2s', anchor: 'epoch', exclude: '*/2 * 0-22 * * *' }, 15, '2027-01-01T23:00:00.000Z'],
+  [{ rate: '1h', anchor: 'epoch', exclude: '0 * * * *' }, 15, 'everything_excluded'],
+  [{ cron: '*/7 3 1 * *', exclude: { rrule: 'FREQ=DAILY' } }, 15, 'everything_excluded'],
+  [{ cron: '0 3 1 * *', exclude: { rrule: 'FREQ=DAILY' } }, 15, 'everything_excluded'],
+  [
+    { cron: '0 3 * * *', exclude: { rrule: `FREQ=MONTHLY;BYMONTHDAY=${allDays}` } },
+    50,
+    'everything_excluded',
+  ],
+  [{ cron: '0 0 1 * *', exclude: '0 0 * * *' }, 15, 'everything_excluded'],
+  [{ rrule: 'FREQ=DAILY', startAt: start, exclude: '* 9 * * *' }, 50, 'everything_excluded'],
+  [{ rrule: 'FREQ=HOURLY', startAt: start, exclude: '0 * * * *' }, 50, 'everything_excluded'],
+  [{ rrule: 'FREQ=YEARLY;BYWEEKNO=53;BYDAY=MO;BYMONTH=6', startAt: start }, 50, 'rule_never_fires'],
+  [{ rrule: 'FREQ=WEEKLY;BYDAY=MO;BYSETPOS=6', startAt: start }, 50, 'rule_never_fires'],
+  [{ rrule: 'FREQ=DAILY;BYDAY=MO;BYMONTHDAY=29;BYMONTH=2', startAt: start }, 50, '2044-02-29T09:00:00.000Z'],
+];
+
+for (const [rule, msMax, first] of exhausting) {
+  test(`${JSON.stringify(rule).slice(0, 90)} is answered in ${msMax} ms`, () => {
+    const ask = (): string => {
+      try {
+        return preview(rule, { after: '2027-01-01T00:00:00Z', count: 1 })[0]?.toISOString() ?? 'none';
+      } catch (error) {
+        return isDulyError(error) ? error.code : String(error);
+      }
+    };
+    assert.equal(ask(), first);
+    const ms = bestMs(5, ask);
+    assert.ok(ms < msMax, `${ms} ms`);
+  });
+}
+
+test('a stored rule that finds no slot does not search again', () => {
+  const rule = resolveRule({ rate: '1h', anchor: 'epoch', exclude: '0 * * * *' });
+  const at = Date.UTC(2027, 0, 1);
+  assert.equal(rule.next(at), null);
+  assert.ok(bestMs(5, () => rule.next(at + 3_600_000)) < 0.2);
+});
+
 test('a zone that was never used is answered in 50 ms', () => {
   const zones = Intl.supportedValuesOf('timeZone').filter((name) => /^(?:Europe|Africa)\//.test(name));
   const random = seededRandom(7);

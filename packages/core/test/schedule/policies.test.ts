@@ -162,22 +162,23 @@ for (const [written, code, field] of wrong) {
   });
 }
 
-test('a jitter longer than the shortest period is refused', () => {
+test('a jitter that is not shorter than the shortest period is refused', () => {
   const check = (rule: RuleInput, jitter: string, kind: RuleKind): void =>
     refuseLongJitter(
       resolvePolicies({ jitter }, kind),
       toPlanRule(resolveRule(rule, { anchorAt: now })),
       now,
     );
-  check({ rate: '10m' }, '10m', 'rate');
+  check({ rate: '10m' }, '599s', 'rate');
   check({ cron: '0 9 * * 1-5', timezone: 'Europe/Rome' }, '23h', 'cron');
-  check({ delay: '10m' }, '10m', 'delay');
+  check({ delay: '10m' }, '599s', 'delay');
   check({ cron: '0 9 * * *' }, '0s', 'cron');
   for (const [rule, jitter, kind] of [
+    [{ rate: '10m' }, '10m', 'rate'],
     [{ rate: '10m' }, '11m', 'rate'],
     [{ cron: '* * * * *' }, '61s', 'cron'],
     [{ cron: '0,5 * * * *' }, '10m', 'cron'],
-    [{ delay: '10m' }, '11m', 'delay'],
+    [{ delay: '10m' }, '10m', 'delay'],
   ] as const) {
     const error = refusalOf(() => check(rule, jitter, kind));
     assert.equal(error.code, 'policy_conflict');
