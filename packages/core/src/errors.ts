@@ -38,6 +38,7 @@ export const errorCodes = {
   schedule_not_found: 'There is no schedule of this name.',
   schedule_ambiguous: 'Several schedules have this name.',
   schedule_conflict: 'One process gives two rules to one schedule.',
+  schedule_disabled: 'The schedule is disabled because its app no longer declares it.',
 
   // Jobs
   job_not_found: 'No job has this id.',

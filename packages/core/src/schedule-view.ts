@@ -80,7 +80,7 @@ export interface Schedule {
     note: string | null;
     at: Date;
     until: Date | null;
-    /** Who or what paused it. */
+    /** Who or what paused it. A disabled schedule that was paused tells that pause: it goes back to it when it is declared again. */
     cause: 'person' | 'failures' | 'disabled';
   } | null;
   /** Since when its app no longer declares it; it makes no decisions. */
@@ -162,6 +162,8 @@ export function toSchedule(
         : dueAtOf({ id: record.id, policies }, planRule.all, slotAt);
   const { pause } = state;
   const isDisabled = pause?.cause === 'disabled';
+  const kept = pause?.kept;
+  const shown = kept === undefined || (kept.untilAt !== null && kept.untilAt <= now) ? pause : kept;
   return {
     id: record.id,
     name: record.name,
@@ -184,16 +186,17 @@ export function toSchedule(
     lastRun: state.lastFired === null ? null : lastRunOf(state.lastFired, last),
     skips: state.skips.map((at) => new Date(at)),
     paused:
-      pause === null
+      shown === null
         ? null
         : {
-            by: pause.by,
-            note: pause.note,
-            at: new Date(pause.at),
-            until: date(pause.untilAt),
-            cause: pause.cause,
+            by: shown.by,
+            note: shown.note,
+            at: new Date(shown.at),
+            until: date(shown.untilAt),
+            cause: shown.cause,
           },
-    disabled: pause !== null && isDisabled ? { at: new Date(pause.at), note: pause.note } : null,
+    disabled:
+      pause !== null && isDisabled ? { at: new Date(pause.disabledAt ?? pause.at), note: pause.note } : null,
     flagged:
       state.flaggedAt === null ? null : { at: new Date(state.flaggedAt), failureCount: state.failureCount },
     drift: driftOf(parsed),

@@ -73,8 +73,8 @@ export interface ScheduleWrites {
   create(identity: ScheduleIdentity, spec: ScheduleSpec): Promise<boolean>;
   /** Makes the schedule or edits it to this; does nothing when it is so already. */
   upsert(draft: ScheduleDraft): Promise<'created' | 'edited' | 'unchanged'>;
-  /** Deletes it; false: it was gone already. */
-  remove(id: string, note: string | null): Promise<boolean>;
+  /** Deletes it; false: it was gone already, or `isWanted` says no to what is stored by now. */
+  remove(id: string, note: string | null, isWanted?: (spec: ScheduleSpec) => boolean): Promise<boolean>;
 }
 
 // A conflict means that somebody else made progress, so this is reached only when something is wrong.
@@ -211,10 +211,11 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
       return edited === null ? 'unchanged' : 'edited';
     },
 
-    async remove(id, note) {
+    async remove(id, note, isWanted) {
       for (let tried = 0; tried < tryCountMax; tried++) {
         const { record } = await read(id);
         if (record === null) return false;
+        if (isWanted !== undefined && !isWanted(parsed.parse(record).spec)) return false;
         if (await write({ op: 'delete', id, expectVersion: record.version, action: 'delete', note }))
           return true;
       }

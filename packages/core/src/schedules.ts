@@ -31,6 +31,7 @@ import { readChanges, type ScheduleChanges, withChanges } from './schedule/overr
 import {
   type BackfillPlan,
   planBackfill,
+  planEnable,
   planPause,
   planResume,
   planSkipNext,
@@ -49,6 +50,7 @@ import {
   type Loaded,
   missingSchedule,
   type ScheduleWrites,
+  type Wanted,
   wantEdit,
 } from './schedule-writes.ts';
 import {
@@ -163,8 +165,8 @@ export interface ScheduleDiff {
   name: string;
   tenant: string | null;
   /**
-   * `keep`: a newer release declares it otherwise. `disable`: no longer declared. `drift`: not declared here, and only shown.
-   * `remove`: no longer declared, with `prune`.
+   * `keep`: left to the release that declared it, a newer one, or any where this process has none. `disable`: no longer declared.
+   * `drift`: not declared here, and only shown. `remove`: no longer declared, with `prune`.
    */
   action: 'add' | 'edit' | 'enable' | 'none' | 'keep' | 'disable' | 'drift' | 'remove';
   /** Fields that differ, as stored and as declared. */
@@ -174,7 +176,7 @@ export interface ScheduleDiff {
 
 /** How to apply declarations. */
 export interface ApplyOptions {
-  /** Remove what is not declared, instead of disabling or only showing it. */
+  /** Remove what is not declared, instead of disabling or only showing it; never what a higher release declared. */
   prune?: boolean;
 }
 
@@ -396,12 +398,15 @@ export class Schedules {
     });
   }
 
-  /** Goes on, and decides in one step what fell in the pause, by `onResume`. */
+  /** Goes on, and decides in one step what fell in the pause, by `onResume`. Throws `schedule_disabled` for one that is not declared. */
   async resume(reference: ScheduleReference, options?: { note?: string }): Promise<Schedule> {
     const note = readNote(readOptions(options ?? {}, 'resume()', noteNames).note);
-    return this.#change(reference, ({ input, parsed }) =>
-      parsed.state.pause === null ? null : { action: 'resume', plan: planResume(input), note, result: null },
-    );
+    return this.#change(reference, ({ input, parsed, record }) => {
+      const { pause } = parsed.state;
+      if (pause === null) return null;
+      if (pause.cause === 'disabled') throw isDisabled(record, pause.note);
+      return { action: 'resume', plan: planResume(input), note, result: null };
+    });
   }
 
   /** One run now; also while paused, and whatever `exclude` says. Obeys `overlap` unless told `allow`. */
@@ -606,35 +611,54 @@ export class Schedules {
       case 'add':
         return (await this.#writes.create({ app, tenant, name }, step.spec)) ? 'changed' : 'conflict';
       case 'remove':
-        await this.#writes.remove(id, note);
-        return 'changed';
-      case 'edit':
-        await this.#writes.change(id, (loaded) =>
-          isSame(loaded.parsed.spec, step.spec) ? null : wantEdit(loaded, step.spec, { note }),
+        return (await this.#writes.remove(id, note, (spec) => isSame(spec, step.from)))
+          ? 'changed'
+          : 'conflict';
+      case 'edit': {
+        const isDone = await this.#replace(step, (loaded) =>
+          isSame(step.from, step.spec) ? null : wantEdit(loaded, step.spec, { note }),
         );
-        if (step.enables) await this.#enable(id);
-        return 'changed';
-      case 'disable':
-        await this.#writes.change(id, ({ input, parsed }) => {
-          if (parsed.state.pause !== null) return null;
+        if (isDone && step.enables) await this.#enable(id);
+        return isDone ? 'changed' : 'conflict';
+      }
+      case 'disable': {
+        const isDone = await this.#replace(step, ({ input, parsed }) => {
+          if (parsed.state.pause?.cause === 'disabled') return null;
           const plan = planPause(input, { note, untilAt: null, by: actor, cause: 'disabled' });
-          return { action: 'disable', plan, spec: step.spec, note, result: null };
+          return { action: 'disable', plan, spec: step.spec, note, result: 'edited' };
         });
-        return 'changed';
-      case 'drift':
-        await this.#writes.change(id, (loaded) =>
-          isSame(loaded.parsed.spec, step.spec)
-            ? null
-            : wantEdit(loaded, step.spec, { action: 'drift', note }),
+        return isDone ? 'changed' : 'conflict';
+      }
+      case 'release':
+      case 'drift': {
+        const isDone = await this.#replace(step, (loaded) =>
+          wantEdit(loaded, step.spec, { action: step.step, note }),
         );
-        return 'changed';
+        return isDone ? 'changed' : 'conflict';
+      }
     }
+  }
+
+  /**
+   * Writes a step; false: what is stored is no longer what was compared, so that another step may be right. A release that started a
+   * moment later than an older one is not overruled by what the older one has read before.
+   */
+  async #replace(
+    { id, from }: { id: string; from: ScheduleSpec },
+    want: (loaded: Loaded) => Wanted<'edited'> | null,
+  ): Promise<boolean> {
+    let isAsCompared = false;
+    await this.#writes.change(id, (loaded) => {
+      isAsCompared = isSame(loaded.parsed.spec, from);
+      return isAsCompared ? want(loaded) : null;
+    });
+    return isAsCompared;
   }
 
   async #enable(id: string): Promise<void> {
     await this.#writes.change(id, ({ input, parsed }) =>
       parsed.state.pause?.cause === 'disabled'
-        ? { action: 'enable', plan: planResume(input), result: null }
+        ? { action: 'enable', plan: planEnable(input), result: null }
         : null,
     );
   }
@@ -904,6 +928,14 @@ function ambiguous(name: string, schedules: readonly ScheduleRecord[]) {
   });
 }
 
+function isDisabled(identity: ScheduleIdentity, note: string | null) {
+  return dulyError('schedule_disabled', {
+    message: `The schedule ${nameOf(identity)} is disabled${note === null ? '' : `: ${note}`}. A resume does not bring it back.`,
+    hint: 'Declare it again in the code, with a release that is not lower, or delete it: duly.schedules.delete().',
+    details: { name: identity.name },
+  });
+}
+
 /** Two rules for one schedule in one process. */
 export function secondRule(identity: ScheduleIdentity) {
   return dulyError('schedule_conflict', {
@@ -915,7 +947,9 @@ export function secondRule(identity: ScheduleIdentity) {
 
 function toDiff(step: DeclaredStep): ScheduleDiff {
   const { id, name, tenant, fields, note } = step;
-  const action = step.step === 'edit' && step.enables ? 'enable' : step.step;
+  const enables = step.step === 'edit' && step.enables;
+  // That another release says the same is noted, and no difference.
+  const action = enables ? 'enable' : step.step === 'release' ? 'none' : step.step;
   return { id, name, tenant, action, fields, note };
 }
 

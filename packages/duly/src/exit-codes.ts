@@ -33,6 +33,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   backfill_too_large: exitCodes.usage,
   schedule_ambiguous: exitCodes.usage,
   schedule_conflict: exitCodes.usage,
+  schedule_disabled: exitCodes.refused,
   job_not_found: exitCodes.notFound,
   job_expired_from_history: exitCodes.notFound,
   node_not_found: exitCodes.notFound,

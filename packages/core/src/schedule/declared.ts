@@ -40,15 +40,17 @@ export type DeclaredStep = {
   note: string | null;
 } & (
   | { step: 'add'; spec: ScheduleSpec }
-  /** `enables`: it was disabled and is declared again. */
-  | { step: 'edit'; spec: ScheduleSpec; enables: boolean; isSameRule: boolean }
+  /** `from`: the stored spec that was compared; the step holds only as long as it stands. `enables`: it was disabled and is declared again. */
+  | { step: 'edit'; from: ScheduleSpec; spec: ScheduleSpec; enables: boolean; isSameRule: boolean }
   | { step: 'none' }
-  /** Declared otherwise by a newer release: left alone. */
+  /** As declared, or as undeclared, as it was; only the release that says so last is another one now. */
+  | { step: 'release'; from: ScheduleSpec; spec: ScheduleSpec }
+  /** The release that declared it is not for this process to overrule: left alone. */
   | { step: 'keep' }
-  | { step: 'disable'; spec: ScheduleSpec }
+  | { step: 'disable'; from: ScheduleSpec; spec: ScheduleSpec }
   /** No longer declared here, and shown as such; nothing else changes. */
-  | { step: 'drift'; spec: ScheduleSpec }
-  | { step: 'remove' }
+  | { step: 'drift'; from: ScheduleSpec; spec: ScheduleSpec }
+  | { step: 'remove'; from: ScheduleSpec }
 );
 
 /** Compares the declared set with the stored one: SEMANTICS §5, declared sets. In the order of the declarations, then of the stored. */
@@ -74,20 +76,54 @@ function compare(known: StoredSchedule, draft: ScheduleDraft, input: DeclaredInp
   const { record, spec, state } = known;
   const of = { id: record.id, name: record.name, tenant: record.tenant };
   const fields = differences(baseOf(spec), draft);
-  const isOlder =
-    input.release !== null && spec.release !== null && compareReleases(input.release, spec.release) < 0;
-  if (isOlder) {
-    const note = `release "${spec.release}" declared it, and this is release "${input.release}"`;
-    return fields.length === 0
-      ? { ...of, step: 'none', fields, note }
-      : { ...of, step: 'keep', fields, note };
+  const isDisabled = state.pause?.cause === 'disabled';
+  const owner = ownerAbove(spec, input);
+  if (owner !== null) {
+    if (fields.length > 0) return { ...of, step: 'keep', fields, note: owner };
+    // A process without a release says nothing about the order, but that the schedule is declared it does say.
+    if (input.release === null && !isDisabled) {
+      if (spec.drift?.kind !== 'undeclared') return { ...of, step: 'none', fields, note: null };
+      const declared: ScheduleSpec = { ...spec, drift: null };
+      return {
+        ...of,
+        step: 'edit',
+        from: spec,
+        spec: declared,
+        enables: false,
+        isSameRule: true,
+        fields,
+        note: again,
+      };
+    }
+    return { ...of, step: 'none', fields, note: owner };
   }
   const next = declaredAgain(spec, draft, input);
-  const enables = state.pause?.cause === 'disabled';
-  if (!enables && isDeepStrictEqual(plain(next), plain(spec)))
-    return { ...of, step: 'none', fields, note: null };
-  const note = enables ? 'declared again' : spec.override === null ? null : `changed by ${spec.override.by}`;
-  return { ...of, step: 'edit', spec: next, enables, isSameRule: hasSameRule(spec, next), fields, note };
+  if (
+    !isDisabled &&
+    isDeepStrictEqual(plain({ ...next, release: null }), plain({ ...spec, release: null }))
+  ) {
+    if (next.release === spec.release) return { ...of, step: 'none', fields, note: null };
+    return { ...of, step: 'release', from: spec, spec: next, fields, note: null };
+  }
+  const isPaused = isDisabled && state.pause?.kept !== undefined;
+  const isFound = isDisabled || spec.drift?.kind === 'undeclared';
+  const changedBy = spec.override === null ? null : `changed by ${spec.override.by}`;
+  const note = isPaused ? `${again}, and paused as it was` : isFound ? again : changedBy;
+  const isSameRule = hasSameRule(spec, next);
+  return { ...of, step: 'edit', from: spec, spec: next, enables: isDisabled, isSameRule, fields, note };
+}
+
+const again = 'declared again';
+
+/**
+ * Why a schedule belongs to a release that this process may not overrule: a higher one, or any where this process has none. null:
+ * it may be edited, disabled and removed.
+ */
+function ownerAbove(spec: ScheduleSpec, { release }: DeclaredInput): string | null {
+  if (spec.release === null) return null;
+  if (release === null) return `release "${spec.release}" declared it, and this process has no release`;
+  if (compareReleases(release, spec.release) >= 0) return null;
+  return `release "${spec.release}" declared it, and this is release "${release}"`;
 }
 
 /** The spec after a new declaration: a person's override stands above it, and the drift says what the code wants. */
@@ -112,31 +148,42 @@ function declaredAgain(
 function undeclared(known: StoredSchedule, input: DeclaredInput): DeclaredStep {
   const { record, spec, state } = known;
   const of = { id: record.id, name: record.name, tenant: record.tenant, fields: [] };
-  if (input.prune) return { ...of, step: 'remove', note: 'no longer declared' };
+  const owner = ownerAbove(spec, input);
+  if (input.prune) {
+    if (owner !== null) return { ...of, step: 'keep', note: `not removed: ${owner}` };
+    return { ...of, step: 'remove', from: spec, note: 'no longer declared' };
+  }
   if (state.pause?.cause === 'disabled') {
-    return { ...of, step: 'none', note: 'disabled: no longer declared' };
+    const note = 'disabled: no longer declared';
+    const { release } = input;
+    const isHigher =
+      release !== null && (spec.release === null || compareReleases(release, spec.release) > 0);
+    // The newest release that omits it rules: one between it and the release that disabled it does not bring it back.
+    return isHigher
+      ? { ...of, step: 'release', from: spec, spec: { ...spec, release }, note }
+      : { ...of, step: 'none', note };
   }
   const drifted: ScheduleSpec = { ...spec, drift: { kind: 'undeclared', declared: null } };
-  const isPaused = state.pause !== null;
-  const reason = isPaused ? 'it is paused, and stays so' : reasonToKeep(spec, input);
+  const reason = reasonToKeep(spec, input);
   if (reason === null) {
-    const note = `release "${input.release}" no longer declares it`;
+    const isPaused = state.pause !== null;
+    const note = `release "${input.release}" no longer declares it${isPaused ? '; it was paused' : ''}`;
     // From here on the release that took it away rules: an older one that still declares it does not bring it back.
-    return { ...of, step: 'disable', spec: { ...drifted, release: input.release }, note };
+    return { ...of, step: 'disable', from: spec, spec: { ...drifted, release: input.release }, note };
   }
   if (spec.drift?.kind === 'undeclared') return { ...of, step: 'none', note: `not declared here: ${reason}` };
   // What a person changed stays known; that nothing declares it here is only shown.
   if (spec.override !== null) return { ...of, step: 'none', note: `not declared here: ${reason}` };
-  return { ...of, step: 'drift', spec: drifted, note: `not declared here: ${reason}` };
+  return { ...of, step: 'drift', from: spec, spec: drifted, note: `not declared here: ${reason}` };
 }
 
 /** Why a schedule that this process does not declare is left running; null: it may be disabled. */
-function reasonToKeep(spec: ScheduleSpec, { release, tasksElsewhere }: DeclaredInput): string | null {
+function reasonToKeep(spec: ScheduleSpec, input: DeclaredInput): string | null {
+  const { release, tasksElsewhere } = input;
   if (release === null) return 'without a release nothing is disabled';
-  if (spec.release === null) return null;
-  const order = compareReleases(release, spec.release);
-  if (order < 0) return `release "${spec.release}" declared it, and this is release "${release}"`;
-  if (order === 0 && tasksElsewhere.has(spec.job.type))
+  const owner = ownerAbove(spec, input);
+  if (owner !== null || spec.release === null) return owner;
+  if (compareReleases(release, spec.release) === 0 && tasksElsewhere.has(spec.job.type))
     return 'another node of the same release has its task';
   return null;
 }

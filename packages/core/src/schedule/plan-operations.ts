@@ -25,7 +25,10 @@ export interface PauseRequest {
   cause?: Pause['cause'];
 }
 
-/** Stops decisions; jobs already made go on. A schedule that is paused keeps its beginning and gets the new note and end. */
+/**
+ * Stops decisions; jobs already made go on. A schedule that is paused keeps its beginning and gets the new note and end. One that is
+ * disabled stays so whoever pauses it, and one that is paused when it is disabled stays paused below it.
+ */
 export function planPause(input: PlanInput, request: PauseRequest): Plan {
   const { note, untilAt, by, cause = 'person' } = request;
   if (untilAt !== null && untilAt <= input.now) {
@@ -33,7 +36,29 @@ export function planPause(input: PlanInput, request: PauseRequest): Plan {
   }
   const pass = beginOperation(input);
   endPauseInTime(pass);
-  pass.state.pause = { at: pass.state.pause?.at ?? input.now, untilAt, note, cause, by };
+  const { pause } = pass.state;
+  const at = pause?.at ?? input.now;
+  if (pause === null || (pause.cause === 'disabled') === (cause === 'disabled')) {
+    pass.state.pause = { at, untilAt, note, cause, by };
+  } else if (cause === 'disabled') {
+    pass.state.pause = { at, untilAt, note, cause, by, disabledAt: input.now, kept: pause };
+  } else {
+    const kept = { at: pause.kept?.at ?? input.now, untilAt, note, cause, by };
+    pass.state.pause = { ...pause, disabledAt: pause.disabledAt ?? pause.at, kept };
+  }
+  return finishPass(pass);
+}
+
+/** Ends that a schedule is disabled: it goes on, or back to the pause that was there before, if that is not over by now. */
+export function planEnable(input: PlanInput): Plan {
+  const { pause } = input.state;
+  const kept = pause?.kept;
+  if (pause === null || kept === undefined || (kept.untilAt !== null && kept.untilAt <= input.now)) {
+    return planResume(input);
+  }
+  const pass = beginOperation(input);
+  // Slots were held all the while.
+  pass.state.pause = { ...kept, at: pause.at };
   return finishPass(pass);
 }
 

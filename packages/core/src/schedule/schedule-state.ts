@@ -18,6 +18,10 @@ export interface Pause {
   /** Who or what paused it: a person, `pauseAfterFailures`, or a declaration that is gone. */
   cause: 'person' | 'failures' | 'disabled';
   by: string | null;
+  /** Of a disabled schedule that was paused before it was disabled: since when it is disabled. */
+  disabledAt?: number;
+  /** Of a disabled schedule: the pause that it goes back to when it is declared again. */
+  kept?: Omit<Pause, 'disabledAt' | 'kept'>;
 }
 
 /** A run that waits under `bufferOne`. */

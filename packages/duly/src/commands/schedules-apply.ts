@@ -104,7 +104,7 @@ const marks: Record<Action, { mark: string; style: Style; plan: string; done: st
   disable: { mark: '-', style: 'red', plan: 'to disable', done: 'disabled' },
   remove: { mark: '-', style: 'red', plan: 'to remove', done: 'removed' },
   drift: { mark: '=', style: 'magenta', plan: 'to mark as drift', done: 'marked as drift' },
-  keep: { mark: '=', style: 'magenta', plan: 'left to a newer release', done: 'left to a newer release' },
+  keep: { mark: '=', style: 'magenta', plan: 'left to its release', done: 'left to its release' },
   none: { mark: ' ', style: 'dim', plan: 'as declared', done: 'as declared' },
 };
 

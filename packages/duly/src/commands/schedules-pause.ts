@@ -35,7 +35,8 @@ export async function schedulesPause(
     }
     const end = schedule.paused?.until ?? null;
     const how = end === null ? 'until it is resumed' : `until ${absolute(end, systemClock.now())}`;
-    shell.out.line(`Schedule "${oneLine(schedule.name)}" is paused ${how}. Jobs already made go on.`);
+    const state = schedule.disabled === null ? 'is paused' : 'is disabled; declared again, it is paused';
+    shell.out.line(`Schedule "${oneLine(schedule.name)}" ${state} ${how}. Jobs already made go on.`);
   });
 }
 

@@ -55,7 +55,7 @@ function printFields(out: Terminal, schedule: Schedule, rule: Rule): void {
     ],
     ['last run', lastRun === null ? null : lastRunText(lastRun, local)],
     ['skips', schedule.skips.length === 0 ? null : schedule.skips.map(local).join(', ')],
-    ['paused', paused === null || disabled !== null ? null : pausedText(paused, local)],
+    ['paused', paused === null || paused.cause === 'disabled' ? null : pausedText(paused, local)],
     ['disabled', disabled === null ? null : `${local(disabled.at)}${noteText(disabled.note)}`],
     [
       'flagged',
