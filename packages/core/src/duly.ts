@@ -23,6 +23,7 @@ import { DeadLetters, JobQuery, type JobsFilter } from './job-query.ts';
 import type { Job } from './job-view.ts';
 import {
   type CancelOptions,
+  countCap,
   createJobs,
   type JobChange,
   type JobReference,
@@ -111,8 +112,6 @@ export interface AuditOptions {
 
 const expiringNames: OptionNames<ExpiringOptions<unknown>> = { cleanup: true };
 const auditNames: OptionNames<AuditOptions> = { subject: true, before: true, limit: true };
-// Counting stops here and says so; a dashboard needs no more, and the store does not count millions.
-const countCap = 10_000;
 // A subject is a kind and an id or the name of a lock, a value or a schedule.
 const subjectLengthMax = 3_000;
 

@@ -107,3 +107,16 @@ const allowed: ReadonlySet<string> = new Set(jobTransitions.map(({ from, to }) =
 export function canTransition(from: JobStatus | null, to: JobStatus): boolean {
   return allowed.has(`${from}>${to}`);
 }
+
+/** A job is ended by its third loss after a written beginning: by then it is sure that it takes its process down. */
+export const begunLossesMax = 3;
+
+/** Whether nothing else may run in the process meanwhile: the next loss would end the job, so blame must be sure. */
+export function mustRunAlone(job: { begunLosses: number }): boolean {
+  return job.begunLosses >= begunLossesMax - 1;
+}
+
+/** Whether a claim that takes it takes nothing else, and its beginning is written first: it was lost before. */
+export function isSuspect(job: { losses: number }): boolean {
+  return job.losses > 0;
+}

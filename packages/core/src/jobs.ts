@@ -66,7 +66,8 @@ export interface CancelOptions {
 
 const waitNames: OptionNames<WaitOptions> = { timeout: true, signal: true };
 const cancelNames: OptionNames<CancelOptions> = { note: true, terminate: true };
-const countCap = 10_000;
+/** Counting stops here and says so; a dashboard needs no more, and the store does not count millions. */
+export const countCap = 10_000;
 const logPageSize = 1_000;
 
 /** What can be asked of, and done to, single jobs of one store. */

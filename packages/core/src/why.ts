@@ -10,7 +10,7 @@ import type {
   JobRecord,
   NodesReply,
 } from './engine.ts';
-import type { JobStatus } from './job.ts';
+import { type JobStatus, mustRunAlone } from './job.ts';
 import type { Pause } from './pauses.ts';
 
 /** A node as the store lists it. */
@@ -322,7 +322,7 @@ function workerProblem(facts: WhyFacts): { problem: WorkerProblem; nodes: Listed
     facts.running
       .filter((one) => one.node === id && (type === undefined || one.type === type))
       .reduce((sum, { count }) => sum + count, 0);
-  if (job.begunLosses >= 2 && !ready.some((node) => runs(node) === 0)) {
+  if (mustRunAlone(job) && !ready.some((node) => runs(node) === 0)) {
     return {
       problem: 'must-run-alone',
       nodes: ready,

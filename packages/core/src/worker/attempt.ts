@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../clock.ts';
 import type { ClaimedJob, Engine, JobError, Progress } from '../engine.ts';
+import { isSuspect } from '../job.ts';
 import type { ResolvedTask } from '../task.ts';
 import { abortError, leaseLost, timeoutError } from './attempt-errors.ts';
 import type { Beats } from './beats.ts';
@@ -40,7 +41,7 @@ export interface Attempt {
 
 /** Whether an attempt's beginning must be written before its handler runs, so that blame for a loss is sure. */
 export function needsBeginning(job: ClaimedJob): boolean {
-  return job.losses > 0 || job.policy.delivery === 'at-most-once';
+  return isSuspect(job) || job.policy.delivery === 'at-most-once';
 }
 
 // What overrules what: a lost lease everything, a person's wish the rest. A shutdown waits for none of them.

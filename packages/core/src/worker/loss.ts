@@ -1,13 +1,6 @@
 /** What a lost lease means for its job. Pure: facts in, settlement out. */
 import type { ClaimedJob, Settlement } from '../engine.ts';
-
-/** A job is ended by its third loss after a written beginning: by then it is sure that it takes its process down. */
-export const begunLossesMax = 3;
-
-/** Whether nothing else may run in the process meanwhile: the next loss would end the job, so blame must be sure. */
-export function mustRunAlone(job: Pick<ClaimedJob, 'begunLosses'>): boolean {
-  return job.begunLosses >= begunLossesMax - 1;
-}
+import { begunLossesMax } from '../job.ts';
 
 /** Decides what becomes of a job whose lease ended without an outcome. `job` is as `reap` gave it, under the reaper's fence. */
 export function lossSettlement(job: ClaimedJob): Settlement {

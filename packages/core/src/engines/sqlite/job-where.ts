@@ -9,8 +9,8 @@ export interface Where {
 }
 
 /**
- * A filter as a condition on one of the two job tables; null: nothing in that table can match. The one place where SQL is put
- * together: a filter has more shapes than files could hold. Values are always bound, never written into the text.
+ * A filter as a condition on one of the two job tables; null: nothing in that table can match. SQL is put
+ * together here because a filter has more shapes than files could hold. Values are always bound, never written into the text.
  */
 export function jobWhere(filter: JobFilter, table: 'jobs' | 'finished', now: number): Where | null {
   const parts: string[] = [];

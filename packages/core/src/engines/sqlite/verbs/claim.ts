@@ -74,10 +74,12 @@ interface Lane {
   queue: string;
 }
 
-// Levels of the column `solo`.
-const ordinary = 0;
-const byItself = 1;
-const aloneInProcess = 2;
+/** Level of the column `solo`: taken with others. */
+export const ordinary = 0;
+/** Level of the column `solo`: lost before, claimed by itself. */
+export const byItself = 1;
+/** Level of the column `solo`: claimed by itself, and only where nothing runs. */
+export const aloneInProcess = 2;
 
 // A claim first promotes due jobs: some more than it takes, so that the most urgent of them is among what it sees.
 const promoteMin = 1000;

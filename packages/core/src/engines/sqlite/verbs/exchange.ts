@@ -5,12 +5,12 @@ import type {
   ExchangeReply,
   Settlement,
 } from '../../../engine.ts';
-import { canTransition, isTerminal } from '../../../job.ts';
+import { canTransition, isSuspect, isTerminal, mustRunAlone } from '../../../job.ts';
 import { statements } from '../generated.ts';
 import { enter, finish, type LifeRow, leaveSerial, readLife } from '../life.ts';
 import { attemptsOf, type JobRow } from '../rows.ts';
 import type { Work } from '../work.ts';
-import { type ClaimResult, claimReady, nextPauseEnd } from './claim.ts';
+import { aloneInProcess, byItself, type ClaimResult, claimReady, nextPauseEnd, ordinary } from './claim.ts';
 import { dueAtOf } from './enqueue.ts';
 import { appendLogs } from './report.ts';
 
@@ -99,7 +99,7 @@ function goAgain(
     due,
     now: work.now,
     // Two losses after a written beginning: the next may end it, so it runs where nobody else can be the cause.
-    solo: counts.begunLosses >= 2 ? 2 : counts.losses >= 1 ? 1 : 0,
+    solo: mustRunAlone(counts) ? aloneInProcess : isSuspect(counts) ? byItself : ordinary,
     attempt: isUnused ? row.attempt - 1 : row.attempt,
     unstarted: isUnstarted ? 1 : 0,
     spent: counts.spent,
