@@ -11,6 +11,9 @@ export interface Kept {
   deleted?: ScheduleDeletion;
 }
 
+/** One that was deleted, as it was then. */
+export type Deleted = Kept & { deleted: ScheduleDeletion };
+
 /** What the audit keeps of a schedule that was deleted. */
 interface Gone {
   version: number;
@@ -27,13 +30,14 @@ export async function readDeleted(
   engine: Engine,
   id: string,
   schedules: ParsedSchedules,
-): Promise<Kept | null> {
+): Promise<Deleted | null> {
   const { rows, now } = await engine.audit({ subject: `schedule:${id}`, before: null, limit: 1 });
   const [last] = rows;
   if (last === undefined || last.after !== null || last.before === null) return null;
   const record = toRecord(id, last, JSON.parse(last.before) as Gone);
+  const parsed = schedules.parse(record);
   const deleted = { at: new Date(last.at), by: last.actor, note: last.note };
-  return { record, parsed: schedules.parse(record), now, deleted };
+  return { record: { ...record, createdAt: parsed.state.bornAt }, parsed, now, deleted };
 }
 
 function toRecord(id: string, { at }: AuditRow, gone: Gone): ScheduleRecord {
@@ -49,7 +53,7 @@ function toRecord(id: string, { at }: AuditRow, gone: Gone): ScheduleRecord {
     state: JSON.stringify(state),
     dueAt: null,
     waitsFor: null,
-    // The audit does not say when it was made; nothing that reads a ledger asks.
+    // When it was made is known by its state.
     createdAt: at,
     updatedAt: at,
   };

@@ -12,8 +12,8 @@ import type { ResolvedPolicies } from './schedule/policies.ts';
 import type { RuleKind, RuleSpec } from './schedule/rule.ts';
 import type { ParsedSchedule } from './scheduler/parsed-schedules.ts';
 
-/** `disabled`: its app no longer declares it. `ended`: nothing more will fire. */
-export type ScheduleStatus = 'active' | 'paused' | 'disabled' | 'ended';
+/** `disabled`: its app no longer declares it. `ended`: nothing more will fire. `deleted`: it is no more, and its ledger is kept. */
+export type ScheduleStatus = 'active' | 'paused' | 'disabled' | 'ended' | 'deleted';
 
 /** The last run that a slot made. */
 export interface LastRun {
@@ -93,6 +93,8 @@ export interface Schedule {
   note: string | null;
   createdAt: Date;
   updatedAt: Date;
+  /** It is no more, and this is how it was then; null: it is there. */
+  deleted: ScheduleDeletion | null;
   /** The same as `duly.schedules.put()` takes it. */
   definition: ScheduleDefinition;
 }
@@ -144,16 +146,17 @@ export interface ScheduleDeletion {
   note: string | null;
 }
 
-/** A schedule as users see it. `last` is the record of its last run, where it is still kept. */
+/** A schedule as users see it. `last` is the record of its last run, where it is still kept. One that was deleted has nothing to come. */
 export function toSchedule(
   record: ScheduleRecord,
   parsed: ParsedSchedule,
   last: JobRecord | null,
   now: number,
+  deleted: ScheduleDeletion | null = null,
 ): Schedule {
   const { spec, state, rule, planRule } = parsed;
   const { policies, job } = spec;
-  const slotAt = nextRunAt({ rule: planRule, spec, state });
+  const slotAt = deleted === null ? nextRunAt({ rule: planRule, spec, state }) : null;
   const dueAt =
     slotAt === null
       ? null
@@ -171,7 +174,7 @@ export function toSchedule(
     tenant: record.tenant,
     task: job.type,
     generation: record.generation,
-    status: isDisabled ? 'disabled' : pause !== null ? 'paused' : state.ended !== null ? 'ended' : 'active',
+    status: deleted === null ? statusOf(state) : 'deleted',
     kind: rule.kind,
     rule: rule.spec,
     words: explain(rule, { now }),
@@ -205,8 +208,14 @@ export function toSchedule(
     note: spec.note,
     createdAt: new Date(record.createdAt),
     updatedAt: new Date(record.updatedAt),
+    deleted,
     definition: definitionOf(record, parsed),
   };
+}
+
+function statusOf({ pause, ended }: ParsedSchedule['state']): ScheduleStatus {
+  if (pause !== null) return pause.cause === 'disabled' ? 'disabled' : 'paused';
+  return ended === null ? 'active' : 'ended';
 }
 
 function lastRunOf({ slotAt, runId }: { slotAt: number; runId: string }, job: JobRecord | null): LastRun {

@@ -252,8 +252,12 @@ function pausedText(facts: SlotFacts): string {
     pause.cause === 'failures' ? 'after failures in a row' : pause.by === null ? '' : `by ${pause.by}`;
   const note = pause.note === null ? '' : ` ("${pause.note}")`;
   const until = pause.untilAt === null ? '' : `, until ${clockOf(facts, pause.untilAt)}`;
-  const word = pause.cause === 'disabled' ? 'disabled' : 'paused';
-  return `${word} since ${clockOf(facts, pause.at)}${who === '' ? '' : ` ${who}`}${note}${until}`;
+  const isDisabled = pause.cause === 'disabled';
+  const sinceAt = isDisabled ? (pause.disabledAt ?? pause.at) : pause.at;
+  const since = `${isDisabled ? 'disabled' : 'paused'} since ${clockOf(facts, sinceAt)}`;
+  // Slots are held from here on.
+  const before = sinceAt === pause.at ? '' : `, after a pause since ${clockOf(facts, pause.at)}`;
+  return `${since}${who === '' ? '' : ` ${who}`}${note}${until}${before}`;
 }
 
 function heldSentences(facts: SlotFacts): string[] {

@@ -21,6 +21,7 @@ import { resolveStoredRule } from './schedule/plan-rule-of.ts';
 import type { Plan, PlanInput } from './schedule/plan-types.ts';
 import { type ScheduleSpec, serialiseSpec } from './schedule/schedule-spec.ts';
 import { serialiseState } from './schedule/schedule-state.ts';
+import type { Deleted } from './schedule-deleted.ts';
 import { scheduleLeaseMs } from './scheduler/fire-pass.ts';
 import { catchUpPerSecond } from './scheduler/pace.ts';
 import type { ParsedSchedule, ParsedSchedules } from './scheduler/parsed-schedules.ts';
@@ -305,5 +306,16 @@ export function missingSchedule(reference: string | ScheduleIdentity, near?: str
     message: `There is no schedule ${name}.`,
     hint: near === undefined ? 'List them: duly.schedules.list().' : `Did you mean "${near}"?`,
     details: { reference: typeof reference === 'string' ? reference : reference.name },
+  });
+}
+
+/** How one that was deleted is told to whoever wants to change it. */
+export function wasDeleted({ record, deleted }: Deleted) {
+  const { id, name } = record;
+  const note = deleted.note === null ? '' : ` ("${deleted.note}")`;
+  return dulyError('schedule_not_found', {
+    message: `The schedule ${nameOf(record)} was deleted at ${deleted.at.toISOString()} by ${deleted.by}${note}.`,
+    hint: `See it and its ledger: duly.schedules.get({ id: "${id}" }, { deleted: true }) and duly.schedules.slots({ id: "${id}" }).`,
+    details: { reference: name, id, deletedAt: deleted.at.toISOString(), deletedBy: deleted.by },
   });
 }

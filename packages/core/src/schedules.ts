@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 import type { Actor, Engine, JobRecord, ScheduleRecord } from './engine.ts';
-import { dulyError, isDulyError } from './errors.ts';
+import { dulyError } from './errors.ts';
 import type { Ids } from './ids.ts';
 import { isTerminal } from './job.ts';
 import type { JobHandle } from './job-handle.ts';
@@ -40,9 +40,15 @@ import {
 } from './schedule/plan-operations.ts';
 import { preview } from './schedule/preview.ts';
 import type { ScheduleSpec } from './schedule/schedule-spec.ts';
-import { type Kept, readDeleted } from './schedule-deleted.ts';
+import { type Deleted, type Kept, readDeleted } from './schedule-deleted.ts';
 import { backfillsOf, readLedger } from './schedule-ledger.ts';
-import { type LedgerSlot, type Schedule, type ScheduleStatus, toSchedule } from './schedule-view.ts';
+import {
+  type LedgerSlot,
+  type Schedule,
+  type ScheduleDeletion,
+  type ScheduleStatus,
+  toSchedule,
+} from './schedule-view.ts';
 import { explainSlot, type MissingTime, type SlotWhy } from './schedule-why.ts';
 import {
   createScheduleWrites,
@@ -52,6 +58,7 @@ import {
   type ScheduleWrites,
   type Wanted,
   wantEdit,
+  wasDeleted,
 } from './schedule-writes.ts';
 import {
   createParsedSchedules,
@@ -78,7 +85,7 @@ export interface SchedulesFilter {
   tenant?: string | null;
   name?: string;
   task?: string;
-  status?: ScheduleStatus;
+  status?: Exclude<ScheduleStatus, 'deleted'>;
   /** 1 to 1000, default 100. */
   limit?: number;
   /** `nextCursor` of the page before. */
@@ -223,9 +230,10 @@ const backfillNames: OptionNames<BackfillOptions> = {
 };
 const slotsNames: OptionNames<SlotsOptions> = { from: true, to: true, limit: true };
 const previewNames = { after: true, count: true } as const;
+const getNames = { deleted: true } as const;
 const noteNames = { note: true } as const;
 const applyNames: OptionNames<ApplyOptions> = { prune: true };
-const statuses: readonly ScheduleStatus[] = ['active', 'paused', 'disabled', 'ended'];
+const statuses: readonly NonNullable<SchedulesFilter['status']>[] = ['active', 'paused', 'disabled', 'ended'];
 const pageSize = 500;
 const applyCountMax = 20;
 
@@ -290,10 +298,16 @@ export class Schedules {
     } while (cursor !== null);
   }
 
-  /** The schedule. Throws `schedule_not_found` or `schedule_ambiguous`. */
-  async get(reference: ScheduleReference): Promise<Schedule> {
-    const { record, now } = await this.#find(reference);
-    const [schedule] = await this.#views([record], now);
+  /**
+   * The schedule. Throws `schedule_not_found`, which tells when and by whom one was deleted, or `schedule_ambiguous`. With
+   * `deleted: true` one that was deleted is given as it was then, its `status` being `deleted`.
+   */
+  async get(reference: ScheduleReference, options?: { deleted?: boolean }): Promise<Schedule> {
+    const { deleted = false } = readOptions(options ?? {}, 'get()', getNames);
+    const found = readFlag(deleted, 'deleted')
+      ? await this.#findKept(reference)
+      : await this.#find(reference);
+    const [schedule] = await this.#views([found.record], found.now, found.deleted);
     return schedule as Schedule;
   }
 
@@ -739,27 +753,42 @@ export class Schedules {
 
   /** Also a schedule that was deleted, as it was then. */
   async #loadKept(reference: ScheduleReference): Promise<Kept> {
-    try {
-      return await this.#loadReference(reference);
-    } catch (error) {
-      if (!isDulyError(error) || error.code !== 'schedule_not_found') throw error;
-      const engine = await this.#parts.engine();
-      const found = await Promise.all(
-        idsOf(reference, this.#parts.app).map((id) => readDeleted(engine, id, this.#parsed)),
-      );
-      const [loaded, ...others] = found.filter((one) => one !== null);
-      if (loaded === undefined) throw error;
-      if (others.length > 0) {
-        throw ambiguous(
-          textOf(reference),
-          [loaded, ...others].map(({ record }) => record),
-        );
-      }
-      return loaded;
-    }
+    const kept = await this.#findKept(reference);
+    if (kept.deleted !== undefined) return kept;
+    const loaded = await this.#writes.load(kept.record.id);
+    // Deleted since it was found.
+    return loaded ?? this.#findKept({ id: kept.record.id });
   }
 
-  async #views(records: readonly ScheduleRecord[], now: number): Promise<Schedule[]> {
+  async #findKept(reference: ScheduleReference): Promise<Kept> {
+    const found = await this.#look(reference);
+    if (found !== null) return { ...found, parsed: this.#parsed.parse(found.record) };
+    const [gone, ...others] = await this.#deleted(reference);
+    if (gone === undefined) throw await this.#missing(reference);
+    if (others.length > 0) {
+      throw ambiguous(
+        textOf(reference),
+        [gone, ...others].map(({ record }) => record),
+      );
+    }
+    return gone;
+  }
+
+  /** The deleted schedules that may be meant, the one that was deleted last first. */
+  async #deleted(reference: ScheduleReference): Promise<Deleted[]> {
+    const engine = await this.#parts.engine();
+    const ids = idsOf(reference, this.#parts.app);
+    const found = await Promise.all(ids.map((id) => readDeleted(engine, id, this.#parsed)));
+    return found
+      .filter((one) => one !== null)
+      .sort((one, other) => other.deleted.at.getTime() - one.deleted.at.getTime());
+  }
+
+  async #views(
+    records: readonly ScheduleRecord[],
+    now: number,
+    deleted?: ScheduleDeletion,
+  ): Promise<Schedule[]> {
     const parsed = records.map((record) => this.#parsed.parse(record));
     const ids = [
       ...new Set(parsed.flatMap(({ state }) => (state.lastFired === null ? [] : [state.lastFired.runId]))),
@@ -772,7 +801,7 @@ export class Schedules {
     return records.map((record, i) => {
       const one = parsed[i] as (typeof parsed)[number];
       const last = one.state.lastFired === null ? null : (jobs.get(one.state.lastFired.runId) ?? null);
-      return toSchedule(record, one, last, now);
+      return toSchedule(record, one, last, now, deleted);
     });
   }
 
@@ -813,7 +842,21 @@ export class Schedules {
     return { completed, unfinished };
   }
 
-  async #find(reference: ScheduleReference): Promise<{ record: ScheduleRecord; now: number }> {
+  async #find(
+    reference: ScheduleReference,
+  ): Promise<{ record: ScheduleRecord; now: number; deleted?: undefined }> {
+    const found = await this.#look(reference);
+    if (found !== null) return found;
+    const [gone] = await this.#deleted(reference);
+    throw gone === undefined ? await this.#missing(reference) : wasDeleted(gone);
+  }
+
+  async #missing(reference: ScheduleReference) {
+    return missingSchedule(textOf(reference), await this.#nearestName(reference));
+  }
+
+  /** The schedule that is there; null: none is. */
+  async #look(reference: ScheduleReference): Promise<{ record: ScheduleRecord; now: number } | null> {
     const engine = await this.#parts.engine();
     const filter = readReference(reference);
     const read = (by: typeof filter) => engine.schedules({ filter: by, cursor: null, limit: 10 });
@@ -822,7 +865,7 @@ export class Schedules {
       ({ schedules, now } = await read({ ids: [reference] }));
     }
     const [record, ...others] = schedules;
-    if (record === undefined) throw missingSchedule(textOf(reference), await this.#nearestName(reference));
+    if (record === undefined) return null;
     if (others.length > 0) throw ambiguous(textOf(reference), schedules);
     return { record, now };
   }

@@ -31,6 +31,8 @@ export function advised(error: unknown, client: Client): unknown {
 
 function hintOf({ code, hint, details }: DulyError, { command }: Client): string | null {
   if (code === 'schedule_not_found') {
+    if (details.deletedAt !== undefined)
+      return `See it and its ledger: ${command(`schedules show ${details.id}`)}`;
     return hint?.startsWith('Did you mean') ? hint : `List them: ${command('schedules ls')}`;
   }
   if (code !== 'schedule_ambiguous') return null;

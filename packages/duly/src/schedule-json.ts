@@ -27,6 +27,7 @@ export function toScheduleJson(schedule: Schedule): Record<string, unknown> {
     skips: schedule.skips,
     paused: toSnakeCase(schedule.paused),
     disabled: schedule.disabled,
+    deleted: schedule.deleted,
     flagged: toSnakeCase(schedule.flagged),
     // The values are what users wrote.
     drift:

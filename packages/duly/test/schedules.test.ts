@@ -222,6 +222,22 @@ test('a schedule runs, is triggered, paused, resumed, skipped and explained', as
   assert.match(removed.err, /hint: List them: .* schedules ls\n/);
   assert.match(removed.out, /^Schedule "tock" is deleted\./);
   assert.deepEqual((await folder.json('schedules', 'ls')).data, []);
+
+  const gone = await folder.duly('schedules', 'show', 'tock');
+  assert.equal(gone.code, 0, gone.err);
+  assert.match(gone.out, /^state +deleted$/m);
+  assert.match(gone.out, /^deleted +.* by \S+@\S+$/m);
+  assert.match(gone.out, /completed/, 'its ledger is there');
+  assert.match(gone.err, /^It is deleted; its ledger is kept.* schedules show sch_\w+ --slots 1000\n$/);
+  const goneJson = await folder.json('schedules', 'show', 'tock');
+  assert.deepEqual([goneJson.status, goneJson.next_slot, goneJson.id], ['deleted', null, paused.id]);
+  assert.ok(goneJson.deleted.at > slot && goneJson.slots.length > 0);
+  const again = await folder.duly('schedules', 'rm', 'tock');
+  assert.equal(again.code, 3);
+  assert.match(
+    again.err,
+    /"tock" was deleted at .* by .*\nhint: See it and its ledger: .* schedules show sch_/,
+  );
 });
 
 test('backfill makes runs for slots of the past, after showing which', async (t) => {

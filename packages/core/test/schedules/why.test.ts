@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createTestDuly } from '../../src/testing/index.ts';
 import { scene } from './setup.ts';
 
 const newYork = { timezone: 'America/New_York' };
@@ -282,11 +283,80 @@ test('the ledger of a deleted schedule is read by id and by name, and says so', 
   );
   assert.match((await duly.why('nightly', '2027-01-15T13:10')).sentence, /is no slot of the schedule/);
   await assert.rejects(duly.why('nightly2', '2027-01-15T13:00'), { code: 'schedule_not_found' });
-  await assert.rejects(duly.schedules.get('nightly'), { code: 'schedule_not_found' });
   await assert.rejects(duly.schedules.slots({ name: 'nightly', tenant: 'other' }), {
     code: 'schedule_not_found',
   });
 
   await every('0 * * * *');
   assert.equal((await duly.why('nightly', '2027-01-15T11:00')).deleted, null);
+});
+
+test('a deleted schedule is shown when asked for, and refused with who deleted it otherwise', async (t) => {
+  const { t: duly, every } = scene(t);
+  const { id } = await every('0 * * * *');
+  await duly.advance('90m');
+  await duly.schedules.delete('nightly', { note: 'moved' });
+  const gone = {
+    code: 'schedule_not_found',
+    message: /^The schedule "nightly" was deleted at 2027-01-15T11:30:00\.000Z by .+ \("moved"\)\.$/,
+    hint: new RegExp(`get\\(\\{ id: "${id}" \\}, \\{ deleted: true \\}\\)`),
+  };
+  const { schedules } = duly;
+  await assert.rejects(schedules.get('nightly'), gone);
+  await assert.rejects(schedules.get({ id }, { deleted: false }), gone);
+  await assert.rejects(schedules.trigger('nightly'), gone);
+  await assert.rejects(schedules.pause(id), gone);
+  await assert.rejects(schedules.delete('nightly'), gone);
+  await assert.rejects(schedules.get('nightly', { deleted: 1 } as never), { code: 'invalid_option' });
+  await assert.rejects(schedules.get('never', { deleted: true }), {
+    code: 'schedule_not_found',
+    message: 'There is no schedule "never".',
+  });
+  for (const reference of ['nightly', id, { id }, { name: 'nightly', app: null }]) {
+    const shown = await schedules.get(reference, { deleted: true });
+    assert.deepEqual(
+      [shown.id, shown.status, shown.nextSlot, shown.nextRunAt, shown.counts.fired],
+      [id, 'deleted', null, null, 1],
+    );
+    assert.deepEqual(
+      [shown.deleted?.at.toISOString(), shown.deleted?.note],
+      ['2027-01-15T11:30:00.000Z', 'moved'],
+    );
+    assert.equal(shown.createdAt.toISOString(), '2027-01-15T10:00:00.000Z');
+    assert.equal(shown.lastRun?.status, 'COMPLETED');
+  }
+  assert.deepEqual((await schedules.list()).schedules, []);
+
+  await every('30 * * * *');
+  const again = await schedules.get('nightly', { deleted: true });
+  assert.deepEqual([again.status, again.deleted, again.generation], ['active', null, 2]);
+});
+
+test('why: a schedule that was paused when it was disabled is disabled since then, and held since the pause', async (t) => {
+  const duly = createTestDuly({ app: 'shop', release: '1' });
+  t.after(() => duly.stop({ drain: 0 }));
+  duly.task({ name: 'report', run: () => {} });
+  const declared = { task: 'report', name: 'nightly', cron: '0 * * * *' };
+  // Started first: a node applies what its own tasks declare.
+  await duly.advance('1m');
+  await duly.schedules.apply([declared]);
+  await duly.advance('89m');
+  await duly.schedules.pause('nightly', { note: 'audit' });
+  await duly.advance('90m');
+  await duly.schedules.apply([]);
+  await duly.advance('1h');
+  assert.equal((await duly.schedules.get('nightly')).disabled?.at.toISOString(), '2027-01-15T13:00:00.000Z');
+  for (const [slot, disabledAt] of [
+    ['12:00', '13:00'],
+    ['14:00', '13:00'],
+  ]) {
+    const why = await duly.why('nightly', `2027-01-15T${slot}`);
+    assert.equal(why.status, 'held');
+    assert.match(
+      why.sentence,
+      new RegExp(
+        `^The schedule is disabled since ${disabledAt} by .+, after a pause since 11:30, and the slot is held\\.`,
+      ),
+    );
+  }
 });

@@ -92,6 +92,7 @@ const stateStyles: Record<Schedule['status'], Style> = {
   paused: 'yellow',
   disabled: 'red',
   ended: 'dim',
+  deleted: 'dim',
 };
 
 /** `active`, `paused, drift`: how it stands, and what is special about it. */

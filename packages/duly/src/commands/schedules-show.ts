@@ -17,8 +17,8 @@ export async function schedulesShow(
   name: string,
 ): Promise<undefined> {
   const limit = readCount(options.slots, '--slots') ?? 10;
-  await withSchedules(shell, options, async ({ duly }) => {
-    const schedule = await duly.schedules.get(name);
+  await withSchedules(shell, options, async ({ duly, command }) => {
+    const schedule = await duly.schedules.get(name, { deleted: true });
     const ledger = await duly.schedules.slots({ id: schedule.id }, { limit });
     if (shell.json) {
       printJson(shell.out, { ...toScheduleJson(schedule), slots: ledger.map(toLedgerJson) });
@@ -27,6 +27,15 @@ export async function schedulesShow(
     const rule = ruleOf(schedule);
     printFields(shell.out, schedule, rule);
     printLedger(shell.out, ledger, rule);
+    if (schedule.deleted !== null) {
+      const all = command(`schedules show ${schedule.id} --slots 1000`);
+      shell.err.line(
+        shell.err.paint(
+          'dim',
+          `It is deleted; its ledger is kept, and any slot is explained by its id. All of it: ${all}`,
+        ),
+      );
+    }
   });
 }
 
@@ -34,7 +43,7 @@ function printFields(out: Terminal, schedule: Schedule, rule: Rule): void {
   const now = systemClock.now();
   const local = (instant: Date): string => `${dayText(instant, rule)} (${relative(instant, now)})`;
   const state = stateCell(schedule);
-  const { app, paused, disabled, flagged, drift, nextSlot, nextRunAt, lastRun } = schedule;
+  const { app, paused, deleted, disabled, flagged, drift, nextSlot, nextRunAt, lastRun } = schedule;
   const fields: [string, string | null][] = [
     ['id', schedule.id],
     ['name', schedule.name],
@@ -46,6 +55,7 @@ function printFields(out: Terminal, schedule: Schedule, rule: Rule): void {
     ['in words', schedule.words],
     ['timezone', schedule.timezone],
     ['state', typeof state === 'string' ? state : out.paint(state.style, state.text)],
+    ['deleted', deleted === null ? null : `${local(deleted.at)} by ${deleted.by}${noteText(deleted.note)}`],
     ['next slot', nextSlot === null ? null : local(nextSlot)],
     [
       'due',

@@ -34,7 +34,7 @@ async function whyJob(client: Client, id: string) {
 
 /** Whoever names a schedule and no slot is told how a slot is named. */
 async function slotMissing({ duly, command }: Client, name: string) {
-  const schedule = await duly.schedules.get(name).catch(() => null);
+  const schedule = await duly.schedules.get(name, { deleted: true }).catch(() => null);
   if (schedule === null) return null;
   const slot = schedule.lastRun?.slot ?? schedule.nextSlot;
   const example =
