@@ -1,0 +1,35 @@
+import { show } from './facts.ts';
+import type { Invariant } from './invariant.ts';
+
+/** See `promise`. */
+export const atMostOnce: Invariant = {
+  name: 'at-most-once',
+  promise: 'A task with `delivery: "at-most-once"` never starts again after a lost lease.',
+  check({ events }, { made, settled, touched }) {
+    const problems: ReturnType<Invariant['check']> = [];
+    const starts = new Map<string, { fence: number; at: number; node: string }[]>();
+    for (const event of events) {
+      if (event.kind !== 'began' || made.get(event.id)?.delivery !== 'at-most-once') continue;
+      starts.set(event.id, [...(starts.get(event.id) ?? []), event]);
+    }
+    for (const [id, all] of starts) {
+      for (const [i, start] of all.entries()) {
+        const before = all[i - 1];
+        if (before === undefined) continue;
+        // Its own node told how the earlier attempt ended, or a person brought the job back.
+        const isSettled = (settled.get(id) ?? []).some(
+          ({ fence, result, reason }) => fence === before.fence && result === 'done' && reason !== 'lost',
+        );
+        const isReplayed = (touched.get(id) ?? []).some(
+          ({ verb, at }) => verb === 'replay' && at >= before.at,
+        );
+        if (isSettled || isReplayed) continue;
+        problems.push({
+          subjects: [id],
+          message: `Job ${id} is at most once; it began on ${before.node} at ${show(before.at)} and again on ${start.node} at ${show(start.at)}, and nobody told how the first ended.`,
+        });
+      }
+    }
+    return problems;
+  },
+};

@@ -1,0 +1,159 @@
+import { isTerminal } from '../../packages/core/src/job.ts';
+import type { Evidence, Fault, HistoryEvent, MadeJob, NodeChanged, Settled } from '../history.ts';
+
+/** One lease from the claim (or reap) that gave it to its end. */
+export interface Lease {
+  id: string;
+  fence: number;
+  node: string;
+  attempt: number;
+  how: 'claimed' | 'reaped';
+  /** When it was given. */
+  at: number;
+  dueAt: number | null;
+  /** When it ends, as far as the store has said. */
+  untilAt: number;
+  /** When it was last renewed, or given. */
+  renewedAt: number;
+  /** When its outcome was accepted; null: none was. */
+  settledAt: number | null;
+  isBegun: boolean;
+}
+
+/** What the invariants look up again and again, read off the events once. */
+export interface Facts {
+  /** Every job the store accepted. */
+  made: Map<string, MadeJob & { madeAt: number }>;
+  /** Leases of each job, by fence. */
+  leases: Map<string, Lease[]>;
+  /** Accepted and refused settlements of each job, in order. */
+  settled: Map<string, Settled[]>;
+  /** Jobs that were deleted by an audited act. */
+  deleted: Set<string>;
+  /** Acts of people on a job that may change its due instant or bring it back. */
+  touched: Map<string, Extract<HistoryEvent, { kind: 'changed' }>[]>;
+  faults: Fault[];
+  nodes: NodeChanged[];
+}
+
+/** Reads the facts off a history. */
+export function factsOf({ events, final }: Evidence): Facts {
+  const made: Facts['made'] = new Map();
+  const leases: Facts['leases'] = new Map();
+  const settled: Facts['settled'] = new Map();
+  const touched: Facts['touched'] = new Map();
+  const byFence = new Map<string, Lease>();
+  const faults: Fault[] = [];
+  const nodes: NodeChanged[] = [];
+
+  const addMade = (jobs: MadeJob[], at: number): void => {
+    for (const job of jobs) if (!made.has(job.id)) made.set(job.id, { ...job, madeAt: at });
+  };
+  const addLease = (lease: Lease): void => {
+    const key = `${lease.id}/${lease.fence}`;
+    // A repeated claim answers with the leases that it gave.
+    if (byFence.has(key) && byFence.get(key)?.node === lease.node) return;
+    byFence.set(key, lease);
+    const all = leases.get(lease.id) ?? [];
+    leases.set(lease.id, all);
+    all.push(lease);
+  };
+
+  for (const event of events) {
+    switch (event.kind) {
+      case 'made':
+        addMade(event.jobs, event.at);
+        break;
+      case 'fired':
+        if (event.result === 'fired') addMade(event.jobs, event.at);
+        break;
+      case 'applied':
+        if (event.result === 'applied') addMade(event.jobs, event.at);
+        break;
+      case 'claimed':
+      case 'reaped':
+        addLease({
+          id: event.id,
+          fence: event.fence,
+          node: event.node,
+          attempt: event.attempt,
+          how: event.kind,
+          at: event.at,
+          dueAt: event.kind === 'claimed' ? event.dueAt : null,
+          untilAt: event.untilAt,
+          renewedAt: event.at,
+          settledAt: null,
+          isBegun: event.kind === 'reaped' && event.begun,
+        });
+        break;
+      case 'renewed': {
+        const lease = byFence.get(`${event.id}/${event.fence}`);
+        if (lease === undefined || event.state === 'lost') break;
+        lease.untilAt = Math.max(lease.untilAt, event.untilAt);
+        lease.renewedAt = Math.max(lease.renewedAt, event.at);
+        lease.isBegun ||= event.begun;
+        break;
+      }
+      case 'settled': {
+        settled.set(event.id, [...(settled.get(event.id) ?? []), event]);
+        const lease = byFence.get(`${event.id}/${event.fence}`);
+        if (event.result === 'done' && lease !== undefined) lease.settledAt ??= event.at;
+        break;
+      }
+      case 'changed':
+        touched.set(event.id, [...(touched.get(event.id) ?? []), event]);
+        break;
+      case 'fault':
+        faults.push(event);
+        break;
+      case 'node':
+        nodes.push(event);
+        break;
+    }
+  }
+  for (const all of leases.values()) all.sort((one, other) => one.fence - other.fence);
+  const deleted = new Set(
+    final.audit
+      .filter(({ action }) => action === 'delete' || action === 'discard')
+      .flatMap(({ subject }) => (subject.startsWith('job:') ? [subject.slice('job:'.length)] : [])),
+  );
+  return { made, leases, settled, deleted, touched, faults, nodes };
+}
+
+/** Whether anything was wrong with the store, or with a node, within a span of the store's time. */
+export function isTroubled(facts: Facts, node: string | null, fromAt: number, toAt: number): boolean {
+  const isFaulty = facts.faults.some(
+    (fault) =>
+      (fault.node === '*' || node === null || fault.node === node) &&
+      fault.at <= toAt &&
+      (fault.untilAt ?? fault.at) >= fromAt,
+  );
+  return isFaulty || (node !== null && !isAwake(facts, node, fromAt, toAt));
+}
+
+/** Whether a node was up and moving through all of a span. */
+export function isAwake(facts: Facts, node: string, fromAt: number, toAt: number): boolean {
+  let isUp = false;
+  let upSinceAt = Number.POSITIVE_INFINITY;
+  for (const event of facts.nodes) {
+    if (event.node !== node) continue;
+    if (event.state === 'up' || event.state === 'resumed') {
+      if (!isUp) upSinceAt = event.at;
+      isUp = true;
+    } else {
+      if (isUp && event.at > fromAt && event.at <= toAt) return false;
+      if (event.at <= toAt) isUp = false;
+    }
+  }
+  return isUp && upSinceAt <= fromAt;
+}
+
+/** Whether a job of the final state is over. */
+export function isOver(job: Evidence['final']['jobs'][number]): boolean {
+  return isTerminal(job.status);
+}
+
+/** An instant for people. */
+export function show(at: number | null): string {
+  return at === null ? 'never' : new Date(at).toISOString().slice(11, 23);
+}

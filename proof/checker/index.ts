@@ -1,0 +1,37 @@
+/** The checker: reads a whole history and holds every invariant of it. */
+import type { Evidence } from '../history.ts';
+import { atMostOnce } from './at-most-once.ts';
+import { factsOf } from './facts.ts';
+import { fencesGrow } from './fences-grow.ts';
+import type { Invariant, Violation } from './invariant.ts';
+import { ledgerAgrees } from './ledger-agrees.ts';
+import { limitsHold } from './limits-hold.ts';
+import { neverEarly } from './never-early.ts';
+import { nothingVanishes } from './nothing-vanishes.ts';
+import { noFalseReclaim, oneLease } from './one-lease.ts';
+import { oneOutcome } from './one-outcome.ts';
+import { promisesKept } from './promises-kept.ts';
+
+export type { Invariant, Violation } from './invariant.ts';
+
+/** Every invariant. */
+export const invariants: readonly Invariant[] = [
+  promisesKept,
+  nothingVanishes,
+  oneOutcome,
+  fencesGrow,
+  neverEarly,
+  oneLease,
+  noFalseReclaim,
+  limitsHold,
+  atMostOnce,
+  ledgerAgrees,
+];
+
+/** Everything in a history that breaks an invariant; empty: it holds all of them. */
+export function check(evidence: Evidence, held: readonly Invariant[] = invariants): Violation[] {
+  const facts = factsOf(evidence);
+  return held.flatMap((invariant) =>
+    invariant.check(evidence, facts).map((problem) => ({ invariant: invariant.name, ...problem })),
+  );
+}

@@ -1,0 +1,55 @@
+import { show } from './facts.ts';
+import type { Invariant } from './invariant.ts';
+
+/** See `promise`. */
+export const neverEarly: Invariant = {
+  name: 'never-early',
+  promise:
+    'Nothing starts before its time: no attempt before its due instant, no slot decided before it has come.',
+  check({ events }, { leases, made, settled, touched }) {
+    const problems: ReturnType<Invariant['check']> = [];
+    for (const [id, all] of leases) {
+      const changes = touched.get(id) ?? [];
+      for (const lease of all) {
+        if (lease.how !== 'claimed') continue;
+        const early = (dueAt: number, whose: string): void => {
+          if (lease.at >= dueAt) return;
+          problems.push({
+            subjects: [id],
+            message: `Job ${id} was given to ${lease.node} at ${show(lease.at)}, before ${whose} (${show(dueAt)}).`,
+          });
+        };
+        early(lease.dueAt ?? lease.at, 'the due instant that the store told');
+        // What the promise said, and what the last outcome said, unless a person moved it.
+        const isMoved = changes.some(({ verb, at }) => verb !== 'cancel' && at <= lease.at);
+        if (isMoved) continue;
+        const before = (settled.get(id) ?? [])
+          .filter((one) => one.result === 'done' && one.fence < lease.fence)
+          .at(-1);
+        const dueAt = before === undefined ? made.get(id)?.dueAt : before.dueAt;
+        if (dueAt !== undefined && dueAt !== null) early(dueAt, 'the instant it was promised for');
+      }
+    }
+    for (const event of events) {
+      if (event.kind === 'began') {
+        const lease = leases.get(event.id)?.find(({ fence }) => fence === event.fence);
+        if (lease !== undefined && event.at >= lease.at) continue;
+        problems.push({
+          subjects: [event.id],
+          message: `The handler of job ${event.id} began at ${show(event.at)} on ${event.node} without a lease given before.`,
+        });
+      }
+      const isFired = event.kind === 'fired' && event.result === 'fired';
+      const isApplied = event.kind === 'applied' && event.result === 'applied';
+      if (!isFired && !isApplied) continue;
+      for (const { toAt, decision } of event.slots) {
+        if (toAt <= event.at) continue;
+        problems.push({
+          subjects: [event.scheduleId],
+          message: `Slot ${show(toAt)} of ${event.scheduleId} was decided (${decision}) at ${show(event.at)}, before it came.`,
+        });
+      }
+    }
+    return problems;
+  },
+};

@@ -1,0 +1,67 @@
+import { type Facts, isTroubled, type Lease, show } from './facts.ts';
+import type { Invariant } from './invariant.ts';
+
+/** See `promise`. */
+export const oneLease: Invariant = {
+  name: 'one-lease',
+  promise: 'A job has at most one live lease: none is given while an earlier one holds.',
+  check(_evidence, facts) {
+    const problems: ReturnType<Invariant['check']> = [];
+    for (const [id, leases] of facts.leases) {
+      for (const [i, lease] of leases.entries()) {
+        const before = leases[i - 1];
+        if (before === undefined || !isLiveAt(before, lease.at) || isTerminated(facts, before, lease.at))
+          continue;
+        // A store whose clock jumped has ended all leases at once; that is told apart as a fault.
+        if (isClockJumped(facts, before.renewedAt, lease.at)) continue;
+        problems.push({
+          subjects: [id],
+          message: `Job ${id} was ${lease.how === 'reaped' ? 'taken over' : 'claimed'} by ${lease.node} at ${show(lease.at)} (fence ${lease.fence}), while ${before.node} held it until ${show(before.untilAt)} (fence ${before.fence}).`,
+        });
+      }
+    }
+    return problems;
+  },
+};
+
+/** See `promise`. */
+export const noFalseReclaim: Invariant = {
+  name: 'no-false-reclaim',
+  promise: 'No lease is taken from a node that could beat.',
+  check(_evidence, facts) {
+    const problems: ReturnType<Invariant['check']> = [];
+    for (const [id, leases] of facts.leases) {
+      for (const [i, lease] of leases.entries()) {
+        const before = leases[i - 1];
+        if (lease.how !== 'reaped' || before === undefined || before.settledAt !== null) continue;
+        // What a reaper was given it settles at once, or its store did not answer.
+        if (
+          isTroubled(facts, before.node, before.at, lease.at) ||
+          isTroubled(facts, '*', before.at, lease.at)
+        )
+          continue;
+        problems.push({
+          subjects: [id],
+          message: `Job ${id} was taken from ${before.node} at ${show(lease.at)}, which was up and could reach the store since ${show(before.at)}.`,
+        });
+      }
+    }
+    return problems;
+  },
+};
+
+function isLiveAt(lease: Lease, at: number): boolean {
+  return at < lease.untilAt && (lease.settledAt === null || lease.settledAt > at);
+}
+
+/** Whether a person's act or an overlap policy ended the lease. */
+function isTerminated(facts: Facts, lease: Lease, at: number): boolean {
+  const changes = facts.touched.get(lease.id) ?? [];
+  return changes.some((change) => change.at >= lease.at && change.at <= at && change.verb !== 'reschedule');
+}
+
+function isClockJumped(facts: Facts, fromAt: number, toAt: number): boolean {
+  return facts.faults.some(
+    ({ fault, at, untilAt }) => fault === 'store-clock-jump' && at <= toAt && (untilAt ?? at) >= fromAt,
+  );
+}

@@ -1,0 +1,379 @@
+/**
+ * The history of a run: what was asked, what the store answered, what the handlers did and what was done to them. The simulation and
+ * the chaos runs on real processes both write it, and the checker reads nothing else.
+ *
+ * It is written around the product, never by it: `recorder.ts` sits at the engine contract, the harness at the public calls, the handlers
+ * and the faults. One event is one line of JSON. Events of one process are in its order; between processes only the store's instants and
+ * the fences order anything, and the checker uses only those.
+ */
+import type {
+  AuditRow,
+  Engine,
+  JobRecord,
+  ScheduleRecord,
+  SettleReason,
+  SlotRow,
+  SlotsReply,
+} from '../packages/core/src/engine.ts';
+import type { JobStatus } from '../packages/core/src/job.ts';
+
+/** What every event says. */
+interface Stamped {
+  /**
+   * The store's instant, epoch milliseconds: exact for what the store answered; for what a process did by itself, the last instant it
+   * heard plus what its monotonic clock counted since.
+   */
+  at: number;
+  /** The node, or the client, that it happened to. */
+  node: string;
+}
+
+/** A job as the store accepted it. */
+export interface MadeJob {
+  id: string;
+  type: string;
+  dueAt: number;
+  delivery: 'at-least-once' | 'at-most-once';
+  serial: string | null;
+  /** Of a job that a schedule made: which slot, and its `fire_id`. */
+  slot: {
+    scheduleId: string;
+    generation: number;
+    slotAt: number | null;
+    fireId: string;
+    allow: boolean;
+  } | null;
+  origin: string;
+}
+
+/** Somebody made a public call: `task.now`, `schedules.pause` … */
+export interface Asked extends Stamped {
+  kind: 'asked';
+  /** Numbers the calls of a run. */
+  call: number;
+  what: string;
+  /** The schedule, or the job where it is known before the answer. */
+  subject: string | null;
+}
+
+/** A public call was answered. One without an answer ended with its process. */
+export interface Answered extends Stamped {
+  kind: 'answered';
+  call: number;
+  what: string;
+  /** `acknowledged`: it returned; `refused`: surely nothing was done; `unknown`: it may have been done. */
+  outcome: 'acknowledged' | 'refused' | 'unknown';
+  /** The job or schedule that was acknowledged. */
+  subject: string | null;
+  /** Of a job that was promised: when it falls due. */
+  dueAt?: number;
+  code?: string;
+}
+
+/** The store accepted new jobs. */
+export interface Made extends Stamped {
+  kind: 'made';
+  jobs: MadeJob[];
+}
+
+/** The store gave a job to a worker. */
+export interface Claimed extends Stamped {
+  kind: 'claimed';
+  id: string;
+  type: string;
+  attempt: number;
+  fence: number;
+  dueAt: number;
+  /** When the lease ends unless it is renewed. */
+  untilAt: number;
+}
+
+/** The store took an ended lease over for a reaper. */
+export interface Reaped extends Stamped {
+  kind: 'reaped';
+  id: string;
+  attempt: number;
+  fence: number;
+  untilAt: number;
+  begun: boolean;
+}
+
+/** A heartbeat was answered. */
+export interface Renewed extends Stamped {
+  kind: 'renewed';
+  id: string;
+  fence: number;
+  begun: boolean;
+  state: 'kept' | 'cancel' | 'lost';
+  untilAt: number;
+}
+
+/** A handler was entered. */
+export interface Began extends Stamped {
+  kind: 'began';
+  id: string;
+  type: string;
+  attempt: number;
+  fence: number;
+  /** The slot it was told, where it has one. */
+  slotAt?: number | null;
+}
+
+/** A handler returned or threw. */
+export interface Ended extends Stamped {
+  kind: 'ended';
+  id: string;
+  attempt: number;
+  fence: number;
+  how: string;
+}
+
+/** A settlement was answered. */
+export interface Settled extends Stamped {
+  kind: 'settled';
+  id: string;
+  fence: number;
+  to: JobStatus;
+  reason: SettleReason;
+  spends: boolean;
+  /** For RETRYING and SCHEDULED: when it is due again. */
+  dueAt: number | null;
+  result: 'done' | 'lost';
+  /** The sender did not know whether an earlier, equal one had arrived. */
+  repeat: boolean;
+}
+
+/** Jobs were changed by target: cancelled, moved, brought back. */
+export interface Changed extends Stamped {
+  kind: 'changed';
+  verb: 'cancel' | 'terminate' | 'reschedule' | 'replay' | 'delete' | 'discard';
+  id: string;
+  result: string;
+  status: JobStatus | null;
+}
+
+/** The store leased a schedule to a node that decides it. */
+export interface ScheduleClaimed extends Stamped {
+  kind: 'scheduleClaimed';
+  scheduleId: string;
+  fence: number;
+  version: number;
+  generation: number;
+}
+
+/** Decisions of a node were answered. */
+export interface Fired extends Stamped {
+  kind: 'fired';
+  scheduleId: string;
+  fence: number;
+  version: number;
+  result: 'fired' | 'conflict';
+  slots: SlotRow[];
+  jobs: MadeJob[];
+  /** Other runs that an overlap policy ended. */
+  cancel: { id: string; mode: 'ask' | 'terminate' }[];
+}
+
+/** A schedule was made, edited, paused, resumed, triggered, deleted … by compare-and-set. */
+export interface Applied extends Stamped {
+  kind: 'applied';
+  scheduleId: string;
+  /** The audit's word: `create`, `edit`, `pause`, `resume`, `skip-next`, `trigger`, `backfill`, `delete`, `disable` … */
+  action: string;
+  result: 'applied' | 'conflict' | 'refused';
+  /** The version that was expected; null: none was to exist. */
+  expectVersion: number | null;
+  version: number | null;
+  generation: number | null;
+  /** The spec that it has from now on; null for a delete. */
+  spec: string | null;
+  slots: SlotRow[];
+  jobs: MadeJob[];
+  cancel: { id: string; mode: 'ask' | 'terminate' }[];
+}
+
+/** A lock was asked for, renewed or given back. */
+export interface Locked extends Stamped {
+  kind: 'locked';
+  name: string;
+  verb: 'acquire' | 'renew' | 'release';
+  result: 'acquired' | 'refused' | 'kept' | 'lost';
+  fence: number;
+  untilAt: number | null;
+}
+
+/** A node came, went, stood still or went on. */
+export interface NodeChanged extends Stamped {
+  kind: 'node';
+  state: 'up' | 'crashed' | 'paused' | 'resumed' | 'stopping' | 'stopped';
+  /** With `up`: what it may run at the same time, in all and of a type. */
+  concurrency?: number;
+  concurrencyOf?: Record<string, number>;
+  roles?: string[];
+}
+
+/** Something was wrong with the world; `node` is `*` when it was wrong for all. */
+export interface Fault extends Stamped {
+  kind: 'fault';
+  /** `store-refuses`, `store-clock-jump`, `node-clock-jump`, `reply-lost`, `call-slow`, `disk-full` … */
+  fault: string;
+  /** When it was over; left out: it was a moment. */
+  untilAt?: number;
+  detail?: string;
+}
+
+/** One event. */
+export type HistoryEvent =
+  | Asked
+  | Answered
+  | Made
+  | Claimed
+  | Reaped
+  | Renewed
+  | Began
+  | Ended
+  | Settled
+  | Changed
+  | ScheduleClaimed
+  | Fired
+  | Applied
+  | Locked
+  | NodeChanged
+  | Fault;
+
+/** A ledger row as read. */
+export type LedgerRow = SlotsReply['slots'][number];
+
+/** What the store holds when everything has come to rest, read through the contract. */
+export interface FinalState {
+  /** The store's instant when it was read. */
+  at: number;
+  jobs: JobRecord[];
+  schedules: ScheduleRecord[];
+  /** By schedule id, oldest first; schedules that were deleted too. */
+  ledger: Record<string, LedgerRow[]>;
+  audit: AuditRow[];
+}
+
+/** Everything a checker is given. */
+export interface Evidence {
+  events: HistoryEvent[];
+  final: FinalState;
+  /**
+   * Whether every call that took effect is in the events. True in a simulation; a process that was killed takes what it had not written
+   * yet with it.
+   */
+  isComplete: boolean;
+  /**
+   * Whether the run ended with all faults over and time enough for every node to catch up, so that what was to happen by the end must have
+   * happened.
+   */
+  isSettled: boolean;
+}
+
+/** Takes events. */
+export type WriteEvent = (event: HistoryEvent) => void;
+
+/** The events as lines of JSON. */
+export function serialiseHistory(events: readonly HistoryEvent[]): string {
+  return events.map((event) => `${JSON.stringify(event)}\n`).join('');
+}
+
+/** Reads lines of JSON; a last line that was cut off by a kill is left out. */
+export function parseHistory(text: string): HistoryEvent[] {
+  const lines = text.split('\n');
+  const last = lines.pop() ?? '';
+  const events = lines.filter((line) => line !== '').map((line) => JSON.parse(line) as HistoryEvent);
+  try {
+    if (last !== '') events.push(JSON.parse(last) as HistoryEvent);
+  } catch {
+    // The process was killed in the middle of the line.
+  }
+  return events;
+}
+
+/** The histories of several processes as one, by the store's instants; each keeps its own order. */
+export function mergeHistories(histories: readonly HistoryEvent[][]): HistoryEvent[] {
+  return histories
+    .flat()
+    .map((event, order) => ({ event, order }))
+    .sort((one, other) => one.event.at - other.event.at || one.order - other.order)
+    .map(({ event }) => event);
+}
+
+const pageSize = 500;
+
+/** Reads the final state through the contract; `now` rules on virtual time. */
+export async function readFinalState(
+  engine: Pick<Engine, 'list' | 'schedules' | 'slots' | 'audit'>,
+  scheduleIds: Iterable<string>,
+  now?: number,
+): Promise<FinalState> {
+  const stamp = now === undefined ? {} : { now };
+  const jobs: JobRecord[] = [];
+  let at = 0;
+  for (let cursor: string | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
+    const page: Awaited<ReturnType<Engine['list']>> = await engine.list({
+      ...stamp,
+      filter: {},
+      cursor,
+      limit: pageSize,
+    });
+    jobs.push(...page.jobs);
+    cursor = page.nextCursor;
+    at = page.now;
+  }
+  const schedules: ScheduleRecord[] = [];
+  for (let cursor: string | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
+    const page: Awaited<ReturnType<Engine['schedules']>> = await engine.schedules({
+      ...stamp,
+      filter: {},
+      cursor,
+      limit: pageSize,
+    });
+    schedules.push(...page.schedules);
+    cursor = page.nextCursor;
+  }
+  const ledger: Record<string, LedgerRow[]> = {};
+  for (const scheduleId of new Set([...scheduleIds, ...schedules.map(({ id }) => id)])) {
+    const rows: LedgerRow[] = [];
+    for (let beforeAt = Number.MAX_SAFE_INTEGER; ; ) {
+      const page = (await engine.slots({ ...stamp, scheduleId, fromAt: 0, beforeAt, limit: pageSize })).slots;
+      rows.push(...page);
+      if (page.length < pageSize) break;
+      beforeAt = Math.min(...page.map(({ fromAt }) => fromAt));
+    }
+    ledger[scheduleId] = rows.reverse();
+  }
+  const audit: AuditRow[] = [];
+  for (let before: number | null = null; ; ) {
+    const { rows } = await engine.audit({ ...stamp, subject: null, before, limit: pageSize });
+    audit.push(...rows);
+    if (rows.length < pageSize) break;
+    before = (rows.at(-1) as AuditRow).position;
+  }
+  return { at, jobs, schedules, ledger, audit: audit.reverse() };
+}
+
+/** The jobs and schedules an event is about, to pick the events of one. */
+export function subjectsOf(event: HistoryEvent): string[] {
+  switch (event.kind) {
+    case 'asked':
+    case 'answered':
+      return event.subject === null ? [] : [event.subject];
+    case 'made':
+      return event.jobs.flatMap((job) => (job.slot === null ? [job.id] : [job.id, job.slot.scheduleId]));
+    case 'fired':
+    case 'applied':
+      return [event.scheduleId, ...event.jobs.map(({ id }) => id)];
+    case 'scheduleClaimed':
+      return [event.scheduleId];
+    case 'locked':
+      return [`lock:${event.name}`];
+    case 'node':
+    case 'fault':
+      return [];
+    default:
+      return [event.id];
+  }
+}

@@ -1,0 +1,276 @@
+/** Writes the history at the engine contract: what was asked of the store and what it answered. */
+import {
+  type Engine,
+  type EngineVerb,
+  engineVerbs,
+  type JobSpec,
+  type ScheduleChange,
+} from '../packages/core/src/engine.ts';
+import type { HistoryEvent, MadeJob, WriteEvent } from './history.ts';
+
+type Call = (input: never) => Promise<{ now: number }>;
+type Told = { [Verb in EngineVerb]?: (input: Input<Verb>, reply: Answer<Verb>) => HistoryEvent[] };
+type Input<Verb extends EngineVerb> = Parameters<Engine[Verb]>[0];
+type Answer<Verb extends EngineVerb> = Awaited<ReturnType<Engine[Verb]>>;
+
+/** The events of one call that took effect. */
+export function eventsOfCall<Verb extends EngineVerb>(
+  node: string,
+  verb: Verb,
+  input: Input<Verb>,
+  reply: Answer<Verb>,
+): HistoryEvent[] {
+  const tell = told(node)[verb] as ((input: Input<Verb>, reply: Answer<Verb>) => HistoryEvent[]) | undefined;
+  return tell === undefined ? [] : tell(input, reply);
+}
+
+/** The engine, with its history written down. `node` names whose calls these are. */
+export function recordEngine(engine: Engine, node: string, write: WriteEvent): Engine {
+  const verbs = engineVerbs.map((verb) => {
+    const call = (engine[verb] as unknown as Call).bind(engine);
+    const recorded = async (input: never) => {
+      const reply = await call(input);
+      for (const event of eventsOfCall(node, verb, input as never, reply as never)) write(event);
+      return reply;
+    };
+    return [verb, recorded];
+  });
+  return {
+    ...(Object.fromEntries(verbs) as Pick<Engine, EngineVerb>),
+    info: () => engine.info(),
+    wakeups: (listener) => engine.wakeups(listener),
+    ring: () => engine.ring(),
+    close: () => engine.close(),
+  };
+}
+
+function told(node: string): Told {
+  const claimed = (
+    jobs: Answer<'exchange'>['claimed'],
+    leaseMs: number,
+    at: number,
+  ): Extract<HistoryEvent, { kind: 'claimed' }>[] =>
+    jobs.map(({ id, type, attempt, fence, dueAt }) => ({
+      kind: 'claimed',
+      at,
+      node,
+      id,
+      type,
+      attempt,
+      fence,
+      dueAt,
+      untilAt: at + leaseMs,
+    }));
+
+  return {
+    enqueue(input, reply) {
+      const jobs = reply.groups.flatMap((group, i) =>
+        group.ok
+          ? group.items.flatMap((item, j) => {
+              const spec = input.groups[i]?.jobs[j] as JobSpec;
+              return item.deduped ? [] : [toMade(spec, item.dueAt)];
+            })
+          : [],
+      );
+      const events: HistoryEvent[] = jobs.length === 0 ? [] : [{ kind: 'made', at: reply.now, node, jobs }];
+      return [...events, ...claimed(reply.claimed, input.claim?.leaseMs ?? 0, reply.now)];
+    },
+    exchange(input, reply) {
+      const settled = input.settle.map(
+        ({ id, fence, to, reason, spends, due }, i): HistoryEvent => ({
+          kind: 'settled',
+          at: reply.now,
+          node,
+          id,
+          fence,
+          to,
+          reason,
+          spends,
+          dueAt: due === null ? null : dueOf({ due }, reply.now),
+          result: reply.settled[i] as 'done' | 'lost',
+          repeat: input.repeat === true,
+        }),
+      );
+      return [...settled, ...claimed(reply.claimed, input.claim?.leaseMs ?? 0, reply.now)];
+    },
+    heartbeat: (input, reply) =>
+      input.leases.map(({ id, fence, begun }, i) => ({
+        kind: 'renewed',
+        at: reply.now,
+        node,
+        id,
+        fence,
+        begun,
+        state: reply.leases[i]?.state ?? 'lost',
+        untilAt: reply.now + input.leaseMs,
+      })),
+    reap: (input, reply) =>
+      reply.jobs.map(({ id, attempt, fence, begun }) => ({
+        kind: 'reaped',
+        at: reply.now,
+        node,
+        id,
+        attempt,
+        fence,
+        untilAt: reply.now + input.leaseMs,
+        begun,
+      })),
+    cancel: (input, reply) =>
+      reply.groups.flatMap((group, i) =>
+        group.ok
+          ? group.items.flatMap(({ id, result, status }): HistoryEvent[] => {
+              const verb = input.groups[i]?.mode === 'terminate' ? 'terminate' : 'cancel';
+              return id === null ? [] : [{ kind: 'changed', at: reply.now, node, verb, id, result, status }];
+            })
+          : [],
+      ),
+    reschedule: (_input, reply) => changed(node, 'reschedule', reply),
+    replay: (_input, reply) => changed(node, 'replay', reply),
+    change(input, reply) {
+      const { action } = input;
+      if (input.dryRun) return [];
+      return reply.ids.map((id) => ({
+        kind: 'changed',
+        at: reply.now,
+        node,
+        verb: action,
+        id,
+        result: 'changed',
+        status: null,
+      }));
+    },
+    claimSchedules: (_input, reply) =>
+      reply.schedules.map(({ id, fence, version, generation }) => ({
+        kind: 'scheduleClaimed',
+        at: reply.now,
+        node,
+        scheduleId: id,
+        fence,
+        version,
+        generation,
+      })),
+    fire: (input, reply) =>
+      input.groups.map(({ scheduleId, fence, version, slots, jobs, cancel }, i) => ({
+        kind: 'fired',
+        at: reply.now,
+        node,
+        scheduleId,
+        fence,
+        version,
+        result: reply.groups[i] ?? 'conflict',
+        slots,
+        jobs: jobs.map((job) => toMade(job, dueOf(job, reply.now))),
+        cancel,
+      })),
+    applySchedules: (input, reply) =>
+      reply.groups.flatMap((group, i) =>
+        (input.groups[i]?.changes ?? []).map((change, j): HistoryEvent => {
+          const applied = group.ok ? group.items[j] : undefined;
+          return {
+            kind: 'applied',
+            at: reply.now,
+            node,
+            scheduleId: change.id,
+            action: change.action,
+            result: group.ok ? 'applied' : group.error.code === 'records_conflict' ? 'conflict' : 'refused',
+            expectVersion: change.expectVersion,
+            version: applied?.version ?? null,
+            generation: applied?.generation ?? null,
+            spec: change.op === 'put' ? change.spec : null,
+            slots: change.op === 'put' ? change.slots : [],
+            jobs: jobsOf(change).map((job) => toMade(job, dueOf(job, reply.now))),
+            cancel: change.op === 'put' ? (change.cancel ?? []) : [],
+          };
+        }),
+      ),
+    acquire: (input, reply) => [
+      {
+        kind: 'locked',
+        at: reply.now,
+        node,
+        name: input.name,
+        verb: 'acquire',
+        result: reply.acquired ? 'acquired' : 'refused',
+        fence: reply.fence,
+        untilAt: reply.untilAt,
+      },
+    ],
+    renew: (input, reply) =>
+      input.locks.map(({ name, fence }, i) => ({
+        kind: 'locked',
+        at: reply.now,
+        node,
+        name,
+        verb: 'renew',
+        result: reply.locks[i] ?? 'lost',
+        fence,
+        untilAt: reply.now + input.ttlMs,
+      })),
+    release: (input, reply) =>
+      input.locks.map(({ name, fence }, i) => ({
+        kind: 'locked',
+        at: reply.now,
+        node,
+        name,
+        verb: 'release',
+        result: reply.locks[i] ?? 'lost',
+        fence,
+        untilAt: null,
+      })),
+    putExpiring(input, reply) {
+      const jobs = reply.groups.flatMap((group, i) =>
+        group.ok
+          ? (input.groups[i]?.changes ?? []).flatMap((change, j) =>
+              change.op === 'put' && change.cleanup !== null && group.items[j]?.result === 'changed'
+                ? [toMade(change.cleanup, dueOf({ due: change.due }, reply.now))]
+                : [],
+            )
+          : [],
+      );
+      return jobs.length === 0 ? [] : [{ kind: 'made', at: reply.now, node, jobs }];
+    },
+  };
+}
+
+function changed(
+  node: string,
+  verb: 'reschedule' | 'replay',
+  reply: Answer<'reschedule'>,
+): Extract<HistoryEvent, { kind: 'changed' }>[] {
+  return reply.groups.flatMap((group) =>
+    group.ok
+      ? group.items.flatMap(({ id, result, status }) =>
+          id === null ? [] : [{ kind: 'changed' as const, at: reply.now, node, verb, id, result, status }],
+        )
+      : [],
+  );
+}
+
+function jobsOf(change: ScheduleChange): JobSpec[] {
+  return change.op === 'put' ? change.jobs : [];
+}
+
+function dueOf({ due }: Pick<JobSpec, 'due'>, now: number): number {
+  return 'at' in due ? due.at : now + due.inMs;
+}
+
+function toMade({ id, type, policy, serial, slot, origin }: JobSpec, dueAt: number): MadeJob {
+  return {
+    id,
+    type,
+    dueAt,
+    delivery: policy.delivery,
+    serial,
+    slot:
+      slot === null
+        ? null
+        : {
+            scheduleId: slot.scheduleId,
+            generation: slot.generation,
+            slotAt: slot.slotAt,
+            fireId: slot.fireId,
+            allow: slot.allow === true,
+          },
+    origin,
+  };
+}
