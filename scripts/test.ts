@@ -10,7 +10,8 @@ function run(args: string[]): number {
 }
 
 const files = process.argv.slice(2);
-const patterns = files.length > 0 ? files : ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'proof/**/*.test.ts'];
+const patterns =
+  files.length > 0 ? files : ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'proof/**/*.test.ts'];
 const checked = files.length > 0 ? 0 : run([join(root, 'scripts/check.ts')]);
 
 // The tests run even if a check failed: one run shows everything, and the runner's summary comes last.
