@@ -588,6 +588,7 @@ export class Duly {
       options: this.#options,
       start,
       tasks: this.#tasks,
+      declares: () => [...this.#declaredIds],
       events: this.#events,
       startedAt: now,
       virtual: this.#virtual,
@@ -599,10 +600,16 @@ export class Duly {
       },
     });
     if (start.roles.includes('scheduler')) {
-      await this.schedules.apply();
+      // Said before anything is compared: of two that start at the same moment, the one that declares less must know of the other.
+      await node.announce();
+      await this.schedules.apply().catch(async (error: unknown) => {
+        await node.withdraw().catch(() => {});
+        throw error;
+      });
       this.#declaredLate = () => {
         // After the task is defined, in this very turn: its input is checked by its schema.
         void Promise.resolve()
+          .then(() => node.announce())
           .then(() => this.schedules.apply())
           .catch((error: unknown) =>
             this.#events.emit('error', { error, doing: 'applying declared schedules' }),

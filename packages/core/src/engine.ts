@@ -919,6 +919,10 @@ export interface AuditReply extends Reply {
 export interface NodeInfo {
   id: string;
   app: string;
+  /** The release of its program; null: none was given. */
+  release: string | null;
+  /** Ids of the schedules that its code declares, so that a process that declares less takes none of them away; null: too many to say. */
+  declares: string[] | null;
   host: string;
   pid: number;
   roles: string[];

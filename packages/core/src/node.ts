@@ -24,6 +24,8 @@ export interface NodeOptions {
   options: ResolvedOptions;
   start: ResolvedStart;
   tasks: ReadonlyMap<string, ResolvedTask>;
+  /** Ids of the schedules that this process declares, as they are now. */
+  declares(): string[];
   createBeats(onBeat: (news: BeatNews) => void, onError: (error: unknown) => void): Beats;
   events: Events<DulyEvents>;
   /** The store's instant now. */
@@ -35,6 +37,8 @@ export interface NodeOptions {
 /** A process at work: its roles, from start to drained. */
 export interface DulyNode extends Taker {
   readonly id: string;
+  /** Tells the others that it is there and what it declares, before it starts. */
+  announce(): Promise<void>;
   start(): Promise<void>;
   /** Looks for work at once: a task was added. */
   wake(): void;
@@ -50,11 +54,16 @@ export interface DulyNode extends Taker {
   reap(): Promise<number | null>;
   /** On virtual time: prunes and beats once. */
   tend(): Promise<void>;
+  /** Takes back that it was announced, where it does not start. */
+  withdraw(): Promise<void>;
   /** Stops taking work and lets what runs finish until the limit, then leaves. */
   stop(drainMs: number): Promise<void>;
   /** Ends the waiting of `stop`: what still runs is aborted and given back now. */
   hurry(): void;
 }
+
+// Every beat carries them: 30 kB at most. Whoever declares more is taken to declare everything of its app.
+const declaredCountMax = 1_000;
 
 /** Puts a node together. It does nothing until `start`. */
 export function createNode(node: NodeOptions): DulyNode {
@@ -104,6 +113,8 @@ export function createNode(node: NodeOptions): DulyNode {
   const info = (): NodeInfo => ({
     id,
     app: options.app,
+    release: options.release,
+    declares: declared(),
     host: hostname(),
     pid: process.pid,
     roles: [...start.roles],
@@ -116,6 +127,11 @@ export function createNode(node: NodeOptions): DulyNode {
     notReady: notReady(),
     startedAt: node.startedAt,
   });
+
+  function declared(): string[] | null {
+    const declares = node.declares();
+    return declares.length > declaredCountMax ? null : declares;
+  }
 
   function notReady(): string | null {
     if (worker === null) return 'It does not work on jobs.';
@@ -196,6 +212,10 @@ export function createNode(node: NodeOptions): DulyNode {
 
   return {
     id,
+    async announce() {
+      await nodeBeat.pass();
+    },
+    withdraw: () => nodeBeat.leave(),
     async start() {
       // Known to the store before it takes anything, so that why() never shows a job on a node nobody heard of.
       await nodeBeat.pass();

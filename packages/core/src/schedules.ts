@@ -558,6 +558,8 @@ export class Schedules {
         // Several processes start at the same moment: whoever comes second looks again and finds it done.
         if (changed === 'conflict') isDone = false;
         else if (changed === 'changed' || !done.has(step.id)) done.set(step.id, toDiff(step));
+        // A node that declares it may have come up while it was disabled: what the others declare is looked at once more.
+        if (changed === 'changed' && step.step === 'disable') isDone = false;
       }
       if (isDone) break;
     }
@@ -594,7 +596,7 @@ export class Schedules {
       release,
       declared: drafts.filter((draft) => !unreadable.has(scheduleIdOf(draft))),
       stored,
-      tasksElsewhere: new Set(others.flatMap(({ tasks }) => tasks.map(({ type }) => type))),
+      elsewhere: others,
       prune,
       now,
     });

@@ -80,6 +80,8 @@ function node(fields: Partial<ListedNode> = {}): ListedNode {
   return {
     id: 'node_a',
     app: 'studio',
+    release: null,
+    declares: [],
     host: 'h',
     pid: 1,
     roles: ['worker'],

@@ -1,6 +1,6 @@
 /** What a set of declarations means for the schedules that are stored. Pure: facts in, plan out. */
 import { isDeepStrictEqual } from 'node:util';
-import type { ScheduleRecord } from '../engine.ts';
+import type { NodeInfo, ScheduleRecord } from '../engine.ts';
 import type { ScheduleDraft } from './definition.ts';
 import { scheduleIdOf } from './identity.ts';
 import { type Changed, fieldOf, withChanges } from './override.ts';
@@ -22,8 +22,8 @@ export interface DeclaredInput {
   declared: readonly ScheduleDraft[];
   /** All stored schedules of the app. */
   stored: readonly StoredSchedule[];
-  /** Tasks that other live nodes of the app have: what they may still declare is not for an equal release to take away. */
-  tasksElsewhere: ReadonlySet<string>;
+  /** The other live nodes of the app: what they declare is not for an equal release to take away. */
+  elsewhere: readonly Pick<NodeInfo, 'release' | 'declares'>[];
   /** Remove what is not declared instead of disabling it. */
   prune: boolean;
   now: number;
@@ -156,6 +156,19 @@ function undeclared(known: StoredSchedule, input: DeclaredInput): DeclaredStep {
   if (state.pause?.cause === 'disabled') {
     const note = 'disabled: no longer declared';
     const { release } = input;
+    // A node that declares it came up in the moment in which it was disabled.
+    if (isDeclaredElsewhere(known, input)) {
+      const declared: ScheduleSpec = { ...spec, drift: null };
+      return {
+        ...of,
+        step: 'edit',
+        from: spec,
+        spec: declared,
+        enables: true,
+        isSameRule: true,
+        note: elsewhere,
+      };
+    }
     const isHigher =
       release !== null && (spec.release === null || compareReleases(release, spec.release) > 0);
     // The newest release that omits it rules: one between it and the release that disabled it does not bring it back.
@@ -164,7 +177,7 @@ function undeclared(known: StoredSchedule, input: DeclaredInput): DeclaredStep {
       : { ...of, step: 'none', note };
   }
   const drifted: ScheduleSpec = { ...spec, drift: { kind: 'undeclared', declared: null } };
-  const reason = reasonToKeep(spec, input);
+  const reason = reasonToKeep(known, input);
   if (reason === null) {
     const isPaused = state.pause !== null;
     const note = `release "${input.release}" no longer declares it${isPaused ? '; it was paused' : ''}`;
@@ -178,14 +191,25 @@ function undeclared(known: StoredSchedule, input: DeclaredInput): DeclaredStep {
 }
 
 /** Why a schedule that this process does not declare is left running; null: it may be disabled. */
-function reasonToKeep(spec: ScheduleSpec, input: DeclaredInput): string | null {
-  const { release, tasksElsewhere } = input;
-  if (release === null) return 'without a release nothing is disabled';
-  const owner = ownerAbove(spec, input);
-  if (owner !== null || spec.release === null) return owner;
-  if (compareReleases(release, spec.release) === 0 && tasksElsewhere.has(spec.job.type))
-    return 'another node of the same release has its task';
-  return null;
+function reasonToKeep(known: StoredSchedule, input: DeclaredInput): string | null {
+  if (input.release === null) return 'without a release nothing is disabled';
+  const owner = ownerAbove(known.spec, input);
+  if (owner !== null) return owner;
+  return isDeclaredElsewhere(known, input) ? elsewhere : null;
+}
+
+const elsewhere = 'another node of the same release declares it';
+
+/** Whether a live node declares what this release declared last: a process that declares less takes nothing from it. */
+function isDeclaredElsewhere({ record, spec }: StoredSchedule, input: DeclaredInput): boolean {
+  const { release } = input;
+  if (release === null || spec.release === null || compareReleases(release, spec.release) !== 0) return false;
+  return input.elsewhere.some(
+    (node) =>
+      node.release !== null &&
+      compareReleases(node.release, release) >= 0 &&
+      (node.declares === null || node.declares.includes(record.id)),
+  );
 }
 
 /** What a declaration says, without what names it. */

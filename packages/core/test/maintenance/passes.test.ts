@@ -85,6 +85,8 @@ test('a node is listed while it beats, hears that it is asked to drain, and leav
   const info: NodeInfo = {
     id: 'node-1',
     app: 'test',
+    release: null,
+    declares: [],
     host: 'here',
     pid: 1,
     roles: ['worker'],

@@ -5,7 +5,16 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { Duly, type DulyOptions, type EveryDefinition } from '../../src/index.ts';
+import {
+  type DeclaredInput,
+  planDeclared,
+  type StoredSchedule,
+  specOf,
+} from '../../src/schedule/declared.ts';
+import { readDraft } from '../../src/schedule/definition.ts';
+import { scheduleIdOf } from '../../src/schedule/identity.ts';
 import { compareReleases } from '../../src/schedule/release.ts';
+import { resolveTask } from '../../src/task-options.ts';
 import { scene } from './setup.ts';
 
 /** Programs on one file. Each declares what it is told and starts as a scheduler, so that nothing runs. */
@@ -43,6 +52,19 @@ function programs(t: TestContext) {
 }
 
 const far = { cron: '0 0 1 1 *' };
+
+/** A stored schedule `clean`. */
+function storedClean({ release, isDisabled }: { release: string; isDisabled: boolean }): StoredSchedule {
+  const task = resolveTask({ name: 'clean', run: () => {} }, () => null);
+  const draft = readDraft(far, { task, app: 'studio', now: 0, inputBytesMax: 1_000 });
+  const pause = { at: 0, untilAt: null, note: null, cause: 'disabled' as const, by: null };
+  return {
+    record: { id: scheduleIdOf(draft), name: draft.name, tenant: draft.tenant, version: 1 },
+    spec: specOf(draft, { release, override: null, drift: null }),
+    state: { pause: isDisabled ? pause : null },
+  };
+}
+
 const statusesOf = async (duly: Duly) =>
   Object.fromEntries((await duly.schedules.list()).schedules.map(({ name, status }) => [name, status]));
 
@@ -130,6 +152,56 @@ test('a process that declares less, of the same release, takes nothing from one 
   alone.task({ name: 'report', every: far, run: () => {} });
   await alone.start();
   assert.deepEqual(await statusesOf(part), { clean: 'disabled', report: 'active' });
+});
+
+test('a scheduler that declares more is seen, also by one that starts at the same moment', async (t) => {
+  const { start } = programs(t);
+  const whole = await start({ report: far, clean: far }, { release: '5' });
+  const part = await start({ report: far }, { release: '5' });
+  assert.deepEqual(await statusesOf(part), { clean: 'active', report: 'active' });
+  const [diff] = (await part.schedules.diff()).filter(({ name }) => name === 'clean');
+  assert.match(diff?.note ?? '', /^not declared here: another node of the same release declares it$/);
+  const nodes = await part.nodes();
+  assert.deepEqual(nodes.map(({ release, declares }) => [release, declares?.length]).sort(), [
+    ['5', 1],
+    ['5', 2],
+  ]);
+  await Promise.all([whole.stop(), part.stop()]);
+
+  await Promise.all([
+    start({ report: far }, { release: '5' }),
+    start({ report: far, clean: far }, { release: '5' }),
+    start({ report: far }, { release: '5' }),
+  ]);
+  const last = await start({ report: far }, { release: '5' });
+  assert.deepEqual(await statusesOf(last), { clean: 'active', report: 'active' });
+});
+
+test('a node of an older release, or one that only has the task, does not keep what the newest no longer declares', async (t) => {
+  const { start, open } = programs(t);
+  await start({ report: far, clean: far }, { release: '4' });
+  const handler = open({ release: '5' });
+  for (const name of ['report', 'clean']) handler.task({ name, run: () => {} });
+  await handler.start({ roles: ['worker'] });
+  const five = await start({ report: far }, { release: '5' });
+  assert.deepEqual(await statusesOf(five), { clean: 'disabled', report: 'active' });
+});
+
+test('what was disabled in the moment in which a node came up that declares it goes on', () => {
+  const known = storedClean({ release: '5', isDisabled: true });
+  const input = { release: '5', declared: [], stored: [known], prune: false, now: 0 };
+  const stepWith = (elsewhere: DeclaredInput['elsewhere']) => planDeclared({ ...input, elsewhere })[0];
+  const step = stepWith([{ release: '5', declares: [known.record.id] }]);
+  assert.deepEqual([step?.step, step?.step === 'edit' && step.enables], ['edit', true]);
+  assert.equal(stepWith([{ release: '5', declares: null }])?.step, 'edit', 'it may declare anything');
+  for (const elsewhere of [
+    [],
+    [{ release: '5', declares: [] }],
+    [{ release: '4', declares: [known.record.id] }],
+    [{ release: null, declares: [known.record.id] }],
+  ]) {
+    assert.equal(stepWith(elsewhere)?.step, 'none', JSON.stringify(elsewhere));
+  }
 });
 
 test('schedules of other apps and dynamic ones are never touched', async (t) => {

@@ -257,6 +257,8 @@ export function nodeInfo(id: string, fields: Partial<NodeInfo> = {}): NodeInfo {
   return {
     id,
     app: 'studio',
+    release: null,
+    declares: [],
     host: 'host-a',
     pid: 1,
     roles: ['worker'],
