@@ -37,18 +37,19 @@ FROM finished WHERE id = :id`,
   SELECT max(position) FROM (SELECT position, at FROM changes ORDER BY position LIMIT :limit + 0) WHERE at < :before)`,
   },
   claim: {
-    nextVersion: `SELECT version FROM jobs INDEXED BY jobs_ready
-WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version > ? AND version <= ? ORDER BY version LIMIT 1`,
+    nextVersion: `SELECT version, queue FROM jobs INDEXED BY jobs_ready
+WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version > ? AND version <= ? ORDER BY version, queue LIMIT 1`,
     nextQueue: `SELECT queue FROM jobs INDEXED BY jobs_ready
 WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue > ? ORDER BY queue LIMIT 1`,
+    anySuspect: `SELECT 1 FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL AND solo > 0 LIMIT 1`,
     heads: `SELECT seq, rank FROM jobs INDEXED BY jobs_ready
 WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue = ? ORDER BY rank, seq LIMIT ? + 0`,
     take: `UPDATE jobs SET
-  status = 'RUNNING', rank = NULL, fence = :fence, lease_until = :leaseUntil, token = :token, node = :node,
-  claimed_at = :now, updated_at = :now, begun_at = NULL, attempt = attempt + 1,
-  started_at = coalesce(started_at, :now), lateness_ms = coalesce(lateness_ms, max(0, :now - due_at)),
+  status = 'RUNNING', rank = NULL, fence = ?, lease_until = ?, token = ?, node = ?,
+  claimed_at = ?, updated_at = ?, begun_at = NULL, attempt = attempt + 1,
+  started_at = coalesce(started_at, ?), lateness_ms = coalesce(lateness_ms, max(0, ? - due_at)),
   percent = 0, message = NULL, step = NULL, step_of = NULL
-WHERE seq = :seq
+WHERE seq = ?
 RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
   losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at`,
     byToken: `SELECT id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
@@ -121,38 +122,35 @@ WHERE seq = :seq`,
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO NOTHING`,
     life: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
-  fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at
+  fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at,
+  policy
 FROM jobs WHERE id = ?`,
     lifeBySeq: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
-  fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at
+  fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at,
+  policy
 FROM jobs WHERE seq = ?`,
     live: `SELECT jobs.* FROM jobs WHERE id = ?`,
     finished: `SELECT finished.* FROM finished WHERE id = ?`,
     finishedBrief: `SELECT seq, id, type, tenant, status, due_at, finished_at, fence, dead FROM finished WHERE id = ?`,
-    place: `UPDATE jobs SET status = :status, reason = :reason, rank = :rank, due_at = :due, expire_at = expire_at + (:due - due_at),
-  updated_at = :now
-WHERE seq = :seq`,
+    place: `UPDATE jobs SET status = ?, reason = ?, rank = ?, expire_at = expire_at + (? - due_at), due_at = ?, updated_at = ? WHERE seq = ?`,
     finish: `INSERT OR REPLACE INTO finished (
   seq, id, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, expire_at, created_at,
   updated_at, started_at, lateness_ms, finished_at, dead, prune_at, fence, node, claimed_at, begun_at, attempt, spent,
   max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, origin,
   dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, error, result, attempts, input
 )
-SELECT seq, id, type, version, queue, tenant, priority, :status, :reason, rank_offset, due_at, expire_at, created_at,
-  :now, started_at, lateness_ms, :now, :dead,
-  :now + json_extract(policy, CASE WHEN :dead THEN '$.deadRetentionMs' ELSE '$.retentionMs' END),
-  :fence, node, claimed_at, begun_at, attempt, :spent,
-  max_attempts, :losses, :begunLosses, CASE WHEN :status = 'COMPLETED' THEN 100 ELSE coalesce(:percent, percent) END,
-  coalesce(:message, message), coalesce(:step, step), coalesce(:stepOf, step_of),
-  cancel_requested_at, coalesce(:cancelledBy, cancelled_by), origin,
+SELECT seq, id, type, version, queue, tenant, priority, ?, ?, rank_offset, due_at, expire_at, created_at,
+  ?, started_at, lateness_ms, ?, ?, ?, ?, node, claimed_at, begun_at, attempt, ?,
+  max_attempts, ?, ?, coalesce(?, percent), coalesce(?, message), coalesce(?, step), coalesce(?, step_of),
+  cancel_requested_at, coalesce(?, cancelled_by), origin,
   dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata,
-  CASE WHEN :status = 'COMPLETED' THEN NULL ELSE coalesce(:error, error) END, :result,
-  attempts, input
-FROM jobs WHERE seq = :seq`,
+  CASE WHEN ? THEN NULL ELSE coalesce(?, error) END, ?, attempts, input
+FROM jobs WHERE seq = ?`,
     remove: `DELETE FROM jobs WHERE seq = ?`,
     removeFinished: `DELETE FROM finished WHERE id = ?`,
     removeLogs: `DELETE FROM logs WHERE job_id = ?`,
     removeJournal: `DELETE FROM journal WHERE scope = ?`,
+    hasChildren: `SELECT 1 FROM children WHERE parent_id = ? LIMIT 1`,
     removeChildren: `DELETE FROM children WHERE parent_id = ?`,
     child: `SELECT job_id FROM children WHERE parent_id = ? AND key = ?`,
     addChild: `INSERT INTO children (parent_id, key, job_id) VALUES (?, ?, ?)`,
@@ -160,8 +158,8 @@ FROM jobs WHERE seq = :seq`,
     reorderGate: `UPDATE gates SET order_at = ? WHERE kind = 'serial' AND job = ?`,
     gatesOf: `SELECT kind, ref FROM gates WHERE job = ? ORDER BY kind, ref`,
     removeGatesOf: `DELETE FROM gates WHERE job = ?`,
-    isAwaited: `SELECT 1 FROM gates WHERE kind IN ('dedupe', 'overlap', 'parent') AND ref = ? LIMIT 1`,
-    openGates: `DELETE FROM gates WHERE kind IN ('dedupe', 'overlap', 'parent') AND ref = ? RETURNING job`,
+    isAwaited: `SELECT 1 FROM gates WHERE ref = ? AND kind <> 'serial' LIMIT 1`,
+    openGates: `DELETE FROM gates WHERE ref = ? AND kind <> 'serial' RETURNING job`,
     placeHolder: `SELECT job FROM places WHERE kind = 'serial' AND ref = ?`,
     takePlace: `INSERT INTO places (kind, ref, job) VALUES ('serial', ?, ?)`,
     leavePlace: `DELETE FROM places WHERE kind = 'serial' AND ref = ? AND job = ?`,
@@ -170,6 +168,7 @@ FROM jobs INDEXED BY jobs_serial
 WHERE serial IS NOT NULL AND serial = :serial AND tenant IS :tenant AND status = 'SCHEDULED' AND due_at <= :now AND seq <> :seq`,
     nextInLine: `SELECT job AS seq, order_at FROM gates WHERE kind = 'serial' AND ref = ? ORDER BY order_at, job LIMIT 1`,
     removeSerialGate: `DELETE FROM gates WHERE kind = 'serial' AND ref = ? AND job = ?`,
+    isWaitedFor: `SELECT 1 FROM schedules WHERE waits_for = ? LIMIT 1`,
     wakeSchedules: `UPDATE schedules SET due_at = ? WHERE waits_for = ? AND (due_at IS NULL OR due_at > ?)`,
     promotable: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, serial, percent
 FROM jobs INDEXED BY jobs_waiting
@@ -184,11 +183,11 @@ WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < ? ORDER BY ex
     nextDeadline: `SELECT min(expire_at) AS at FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL`,
   },
   lease: {
-    beat: `UPDATE jobs SET lease_until = :leaseUntil, begun_at = CASE WHEN :begun THEN coalesce(begun_at, :now) ELSE begun_at END
-WHERE id = :id AND fence = :fence AND status = 'RUNNING'
+    beat: `UPDATE jobs SET lease_until = ?, begun_at = CASE WHEN ? THEN coalesce(begun_at, ?) ELSE begun_at END
+WHERE id = ? AND fence = ? AND status = 'RUNNING'
 RETURNING cancel_requested_at`,
     over: `SELECT seq FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND lease_until <= ? ORDER BY lease_until LIMIT ? + 0`,
-    takeOver: `UPDATE jobs SET fence = :fence, lease_until = :leaseUntil, token = NULL WHERE seq = :seq
+    takeOver: `UPDATE jobs SET fence = ?, lease_until = ?, token = NULL WHERE seq = ?
 RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
   losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at`,
     nextEnd: `SELECT min(lease_until) AS at FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL`,
@@ -462,9 +461,10 @@ CREATE TABLE gates (
   ref       TEXT NOT NULL,
   order_at  INTEGER NOT NULL,
   job       INTEGER NOT NULL,
-  PRIMARY KEY (kind, ref, order_at, job)
+  -- By ref first: the end of a job asks once for all kinds, and nearly always there is nothing.
+  PRIMARY KEY (ref, kind, order_at, job)
 ) WITHOUT ROWID;
-CREATE INDEX gates_job ON gates (job);
+CREATE INDEX gates_job ON gates (job, kind, ref);
 
 -- Who holds the one place of a serial key.
 CREATE TABLE places (

@@ -36,6 +36,73 @@ export interface LifeRow {
   schedule_id: string | null;
   parent_id: string | null;
   cancel_requested_at: number | null;
+  policy: string;
+}
+
+/** The columns of a life, in the order of its statements. */
+type LifeTuple = [
+  seq: number,
+  id: string,
+  type: string,
+  tenant: string | null,
+  status: JobStatus,
+  reason: string | null,
+  solo: number,
+  rank_offset: number,
+  due_at: number,
+  expire_at: number | null,
+  created_at: number,
+  started_at: number | null,
+  claimed_at: number | null,
+  begun_at: number | null,
+  fence: number,
+  node: string | null,
+  attempt: number,
+  spent: number,
+  max_attempts: number,
+  losses: number,
+  begun_losses: number,
+  percent: number,
+  dedupe_key: string | null,
+  serial: string | null,
+  schedule_id: string | null,
+  parent_id: string | null,
+  cancel_requested_at: number | null,
+  policy: string,
+];
+
+function toLife(row: LifeTuple | undefined): LifeRow | undefined {
+  if (row === undefined) return undefined;
+  return {
+    seq: row[0],
+    id: row[1],
+    type: row[2],
+    tenant: row[3],
+    status: row[4],
+    reason: row[5],
+    solo: row[6],
+    rank_offset: row[7],
+    due_at: row[8],
+    expire_at: row[9],
+    created_at: row[10],
+    started_at: row[11],
+    claimed_at: row[12],
+    begun_at: row[13],
+    fence: row[14],
+    node: row[15],
+    attempt: row[16],
+    spent: row[17],
+    max_attempts: row[18],
+    losses: row[19],
+    begun_losses: row[20],
+    percent: row[21],
+    dedupe_key: row[22],
+    serial: row[23],
+    schedule_id: row[24],
+    parent_id: row[25],
+    cancel_requested_at: row[26],
+    policy: row[27],
+  };
 }
 
 /** How a job ends. */
@@ -57,7 +124,11 @@ export interface Ending {
 
 /** Reads a live job by id. */
 export function readLife(work: Work, id: string): LifeRow | undefined {
-  return work.get<LifeRow>(statements.job.life, id);
+  return toLife(work.tuple<LifeTuple>(statements.job.life, id));
+}
+
+function readLifeBySeq(work: Work, seq: number): LifeRow | undefined {
+  return toLife(work.tuple<LifeTuple>(statements.job.lifeBySeq, seq));
 }
 
 /** The name of a serial place: keys are per tenant, and any text may be a key. */
@@ -114,14 +185,9 @@ export function place(
   to: { status: JobStatus; ready: boolean; event: string; dueAt?: number; reason?: string | null },
 ): JobStatus {
   const due = to.dueAt ?? row.due_at;
-  work.run(statements.job.place, {
-    seq: row.seq,
-    status: to.status,
-    reason: to.reason === undefined ? row.reason : to.reason,
-    rank: to.ready ? due + row.rank_offset : null,
-    due,
-    now: work.now,
-  });
+  const reason = to.reason === undefined ? row.reason : to.reason;
+  const rank = to.ready ? due + row.rank_offset : null;
+  work.run(statements.job.place, to.status, reason, rank, due, due, work.now, row.seq);
   work.changed(row.id, row.type, to.status, to.event, row.percent);
   // Not ready means due later: a sleeping node must learn of an earlier instant as well.
   work.hints.add('jobs');
@@ -143,7 +209,7 @@ export function seatNext(work: Work, ref: string): void {
     const next = work.get<{ seq: number }>(statements.job.nextInLine, ref);
     if (next === undefined) return;
     work.run(statements.job.removeSerialGate, ref, next.seq);
-    const waiting = work.get<LifeRow>(statements.job.lifeBySeq, next.seq) as LifeRow;
+    const waiting = readLifeBySeq(work, next.seq) as LifeRow;
     if (waiting.due_at <= work.now) {
       work.run(statements.job.takePlace, ref, waiting.seq);
       makeReady(work, waiting, 'gate-open');
@@ -193,9 +259,9 @@ export function waitingTypes(work: Work): string[] {
 
 /** Ends jobs whose start deadline has passed before their first start; answers how many. */
 export function expireOverdue(work: Work, limit: number): number {
-  const rows = work.all<{ seq: number }>(statements.job.overdue, work.now, limit);
-  for (const { seq } of rows) {
-    const row = work.get<LifeRow>(statements.job.lifeBySeq, seq);
+  const rows = work.tuples<[number]>(statements.job.overdue, work.now, limit);
+  for (const [seq] of rows) {
+    const row = readLifeBySeq(work, seq);
     // The end of an earlier one in this very list may have opened or ended it.
     if (row !== undefined) finish(work, row, { status: 'EXPIRED', reason: 'start-deadline' });
   }
@@ -212,50 +278,60 @@ const eventOf: Record<TerminalStatus, string> = {
 /** Ends a live job: moves it to history and sets free everything that waited for it, in the same transaction. */
 export function finish(work: Work, row: LifeRow, ending: Ending): void {
   const progress = ending.report?.progress ?? null;
-  work.run(statements.job.finish, {
-    seq: row.seq,
-    status: ending.status,
-    reason: ending.reason,
-    now: work.now,
-    dead: ending.status === 'FAILED' ? 1 : 0,
-    fence: ending.fence ?? row.fence,
-    spent: ending.spent ?? row.spent,
-    losses: ending.losses ?? row.losses,
-    begunLosses: ending.begunLosses ?? row.begun_losses,
-    percent: progress?.percent ?? null,
-    message: progress?.message ?? null,
-    step: progress?.step ?? null,
-    stepOf: progress?.of ?? null,
-    cancelledBy: ending.cancelledBy ?? null,
-    error: ending.error ? JSON.stringify(ending.error) : null,
-    result: ending.result ?? null,
-  });
+  const { now } = work;
+  const isDead = ending.status === 'FAILED';
+  const isCompleted = ending.status === 'COMPLETED';
+  const { retentionMs, deadRetentionMs } = work.policy(row.policy);
+  work.run(
+    statements.job.finish,
+    ending.status,
+    ending.reason,
+    now,
+    now,
+    isDead ? 1 : 0,
+    now + (isDead ? deadRetentionMs : retentionMs),
+    ending.fence ?? row.fence,
+    ending.spent ?? row.spent,
+    ending.losses ?? row.losses,
+    ending.begunLosses ?? row.begun_losses,
+    isCompleted ? 100 : (progress?.percent ?? null),
+    progress?.message ?? null,
+    progress?.step ?? null,
+    progress?.of ?? null,
+    ending.cancelledBy ?? null,
+    isCompleted ? 1 : 0,
+    ending.error ? JSON.stringify(ending.error) : null,
+    ending.result ?? null,
+    row.seq,
+  );
   work.run(statements.job.remove, row.seq);
-  const percent = ending.status === 'COMPLETED' ? 100 : (progress?.percent ?? row.percent);
+  const percent = isCompleted ? 100 : (progress?.percent ?? row.percent);
   work.changed(row.id, row.type, ending.status, ending.event ?? eventOf[ending.status], percent);
   // Nobody can run a completed job again, so nobody can make its children again.
-  if (ending.status === 'COMPLETED') work.run(statements.job.removeChildren, row.id);
+  if (isCompleted && work.tuple(statements.job.hasChildren, row.id) !== undefined)
+    work.run(statements.job.removeChildren, row.id);
   setFree(work, row, ending.status);
 }
 
-/** Opens what waited for a job that is over, or gone. */
+/** Opens what waited for a job that is over, or gone. Looks first everywhere: nearly always there is nothing, and a write that finds nothing costs four times a look. */
 export function setFree(work: Work, row: LifeRow, status: TerminalStatus | 'deleted'): void {
   if (row.status === 'BLOCKED') work.run(statements.job.removeGatesOf, row.seq);
   if (row.dedupe_key !== null) passKeyOn(work, row, row.dedupe_key, status);
   for (const { job } of gatesBehind(work, row.id)) gateOpened(work, job);
   leaveSerial(work, row);
+  if (work.tuple(statements.job.isWaitedFor, row.id) === undefined) return;
   if (work.run(statements.job.wakeSchedules, work.now, row.id, work.now) > 0) work.hints.add('schedules');
 }
 
-/** Takes the gates away that waited for a job. Looks first: nearly always there are none, and a delete costs more. */
+/** Takes the gates away that waited for a job. */
 function gatesBehind(work: Work, id: string): { job: number }[] {
-  if (work.get(statements.job.isAwaited, id) === undefined) return [];
+  if (work.tuple(statements.job.isAwaited, id) === undefined) return [];
   return work.all<{ job: number }>(statements.job.openGates, id);
 }
 
 function gateOpened(work: Work, seq: number): void {
   if (work.get(statements.job.gatesOf, seq) !== undefined) return;
-  const row = work.get<LifeRow>(statements.job.lifeBySeq, seq);
+  const row = readLifeBySeq(work, seq);
   if (row === undefined || row.status !== 'BLOCKED') return;
   if (row.due_at > work.now) place(work, row, { status: 'SCHEDULED', ready: false, event: 'gate-open' });
   else enter(work, row, 'gate-open');

@@ -3,12 +3,16 @@
 -- The lanes of one type, by a loose scan: each step is one seek, however many jobs a lane holds. Two statements, because SQLite
 -- would walk through all jobs of a version for (version, queue) > (?, ?).
 -- name: nextVersion
-SELECT version FROM jobs INDEXED BY jobs_ready
-WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version > ? AND version <= ? ORDER BY version LIMIT 1
+SELECT version, queue FROM jobs INDEXED BY jobs_ready
+WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version > ? AND version <= ? ORDER BY version, queue LIMIT 1
 
 -- name: nextQueue
 SELECT queue FROM jobs INDEXED BY jobs_ready
 WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue > ? ORDER BY queue LIMIT 1
+
+-- Whether any job was lost before and waits: as good as never, and then nobody asks lane by lane.
+-- name: anySuspect
+SELECT 1 FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL AND solo > 0 LIMIT 1
 
 -- name: heads
 SELECT seq, rank FROM jobs INDEXED BY jobs_ready
@@ -16,11 +20,11 @@ WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue = ? O
 
 -- name: take
 UPDATE jobs SET
-  status = 'RUNNING', rank = NULL, fence = :fence, lease_until = :leaseUntil, token = :token, node = :node,
-  claimed_at = :now, updated_at = :now, begun_at = NULL, attempt = attempt + 1,
-  started_at = coalesce(started_at, :now), lateness_ms = coalesce(lateness_ms, max(0, :now - due_at)),
+  status = 'RUNNING', rank = NULL, fence = ?, lease_until = ?, token = ?, node = ?,
+  claimed_at = ?, updated_at = ?, begun_at = NULL, attempt = attempt + 1,
+  started_at = coalesce(started_at, ?), lateness_ms = coalesce(lateness_ms, max(0, ? - due_at)),
   percent = 0, message = NULL, step = NULL, step_of = NULL
-WHERE seq = :seq
+WHERE seq = ?
 RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
   losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at
 

@@ -9,12 +9,14 @@ ON CONFLICT (id) DO NOTHING
 
 -- name: life
 SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
-  fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at
+  fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at,
+  policy
 FROM jobs WHERE id = ?
 
 -- name: lifeBySeq
 SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
-  fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at
+  fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at,
+  policy
 FROM jobs WHERE seq = ?
 
 -- name: live
@@ -27,9 +29,7 @@ SELECT finished.* FROM finished WHERE id = ?
 SELECT seq, id, type, tenant, status, due_at, finished_at, fence, dead FROM finished WHERE id = ?
 
 -- name: place
-UPDATE jobs SET status = :status, reason = :reason, rank = :rank, due_at = :due, expire_at = expire_at + (:due - due_at),
-  updated_at = :now
-WHERE seq = :seq
+UPDATE jobs SET status = ?, reason = ?, rank = ?, expire_at = expire_at + (? - due_at), due_at = ?, updated_at = ? WHERE seq = ?
 
 -- OR REPLACE: an id that was made a second time after its first life ended must not jam its worker.
 -- name: finish
@@ -39,17 +39,13 @@ INSERT OR REPLACE INTO finished (
   max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, origin,
   dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, error, result, attempts, input
 )
-SELECT seq, id, type, version, queue, tenant, priority, :status, :reason, rank_offset, due_at, expire_at, created_at,
-  :now, started_at, lateness_ms, :now, :dead,
-  :now + json_extract(policy, CASE WHEN :dead THEN '$.deadRetentionMs' ELSE '$.retentionMs' END),
-  :fence, node, claimed_at, begun_at, attempt, :spent,
-  max_attempts, :losses, :begunLosses, CASE WHEN :status = 'COMPLETED' THEN 100 ELSE coalesce(:percent, percent) END,
-  coalesce(:message, message), coalesce(:step, step), coalesce(:stepOf, step_of),
-  cancel_requested_at, coalesce(:cancelledBy, cancelled_by), origin,
+SELECT seq, id, type, version, queue, tenant, priority, ?, ?, rank_offset, due_at, expire_at, created_at,
+  ?, started_at, lateness_ms, ?, ?, ?, ?, node, claimed_at, begun_at, attempt, ?,
+  max_attempts, ?, ?, coalesce(?, percent), coalesce(?, message), coalesce(?, step), coalesce(?, step_of),
+  cancel_requested_at, coalesce(?, cancelled_by), origin,
   dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata,
-  CASE WHEN :status = 'COMPLETED' THEN NULL ELSE coalesce(:error, error) END, :result,
-  attempts, input
-FROM jobs WHERE seq = :seq
+  CASE WHEN ? THEN NULL ELSE coalesce(?, error) END, ?, attempts, input
+FROM jobs WHERE seq = ?
 
 -- name: remove
 DELETE FROM jobs WHERE seq = ?
@@ -62,6 +58,9 @@ DELETE FROM logs WHERE job_id = ?
 
 -- name: removeJournal
 DELETE FROM journal WHERE scope = ?
+
+-- name: hasChildren
+SELECT 1 FROM children WHERE parent_id = ? LIMIT 1
 
 -- name: removeChildren
 DELETE FROM children WHERE parent_id = ?
@@ -85,10 +84,10 @@ SELECT kind, ref FROM gates WHERE job = ? ORDER BY kind, ref
 DELETE FROM gates WHERE job = ?
 
 -- name: isAwaited
-SELECT 1 FROM gates WHERE kind IN ('dedupe', 'overlap', 'parent') AND ref = ? LIMIT 1
+SELECT 1 FROM gates WHERE ref = ? AND kind <> 'serial' LIMIT 1
 
 -- name: openGates
-DELETE FROM gates WHERE kind IN ('dedupe', 'overlap', 'parent') AND ref = ? RETURNING job
+DELETE FROM gates WHERE ref = ? AND kind <> 'serial' RETURNING job
 
 -- name: placeHolder
 SELECT job FROM places WHERE kind = 'serial' AND ref = ?
@@ -111,6 +110,9 @@ SELECT job AS seq, order_at FROM gates WHERE kind = 'serial' AND ref = ? ORDER B
 
 -- name: removeSerialGate
 DELETE FROM gates WHERE kind = 'serial' AND ref = ? AND job = ?
+
+-- name: isWaitedFor
+SELECT 1 FROM schedules WHERE waits_for = ? LIMIT 1
 
 -- name: wakeSchedules
 UPDATE schedules SET due_at = ? WHERE waits_for = ? AND (due_at IS NULL OR due_at > ?)

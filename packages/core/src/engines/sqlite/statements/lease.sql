@@ -1,6 +1,6 @@
 -- name: beat
-UPDATE jobs SET lease_until = :leaseUntil, begun_at = CASE WHEN :begun THEN coalesce(begun_at, :now) ELSE begun_at END
-WHERE id = :id AND fence = :fence AND status = 'RUNNING'
+UPDATE jobs SET lease_until = ?, begun_at = CASE WHEN ? THEN coalesce(begun_at, ?) ELSE begun_at END
+WHERE id = ? AND fence = ? AND status = 'RUNNING'
 RETURNING cancel_requested_at
 
 -- name: over
@@ -8,7 +8,7 @@ SELECT seq FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND le
 
 -- The attempt keeps its node and its beginning: the reaper settles it, it does not run it.
 -- name: takeOver
-UPDATE jobs SET fence = :fence, lease_until = :leaseUntil, token = NULL WHERE seq = :seq
+UPDATE jobs SET fence = ?, lease_until = ?, token = NULL WHERE seq = ?
 RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
   losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at
 

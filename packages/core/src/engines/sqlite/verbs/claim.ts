@@ -1,62 +1,62 @@
-import type { ClaimedJob, ClaimRequest, JobPolicy, JobSlot, Origin, PauseValue } from '../../../engine.ts';
+import type { ClaimedJob, ClaimRequest, JobSlot, Origin } from '../../../engine.ts';
 import { statements } from '../generated.ts';
 import { expireOverdue, promote } from '../life.ts';
 import type { Work } from '../work.ts';
 
-/** The columns of a job under lease. */
-export interface LeasedRow {
-  id: string;
-  type: string;
-  version: number;
-  queue: string;
-  tenant: string | null;
-  priority: number;
-  input: string;
-  metadata: string | null;
-  policy: string;
-  fence: number;
-  attempt: number;
-  spent: number;
-  max_attempts: number;
-  losses: number;
-  begun_losses: number;
-  begun_at: number | null;
-  created_at: number;
-  due_at: number;
-  claimed_at: number;
-  origin: Origin;
-  slot: string | null;
-  parent_id: string | null;
-  parent_key: string | null;
-  cancel_requested_at: number | null;
-}
+/** The columns of a job under lease, in the order of the statements that read one. */
+export type LeasedRow = [
+  id: string,
+  type: string,
+  version: number,
+  queue: string,
+  tenant: string | null,
+  priority: number,
+  input: string,
+  metadata: string | null,
+  policy: string,
+  fence: number,
+  attempt: number,
+  spent: number,
+  max_attempts: number,
+  losses: number,
+  begun_losses: number,
+  begun_at: number | null,
+  created_at: number,
+  due_at: number,
+  claimed_at: number,
+  origin: Origin,
+  slot: string | null,
+  parent_id: string | null,
+  parent_key: string | null,
+  cancel_requested_at: number | null,
+];
 
 /** A leased row as the contract has it. */
-export function toClaimedJob(row: LeasedRow): ClaimedJob {
+export function toClaimedJob(work: Work, row: LeasedRow): ClaimedJob {
   return {
-    id: row.id,
-    type: row.type,
-    version: row.version,
-    queue: row.queue,
-    tenant: row.tenant,
-    priority: row.priority,
-    input: row.input,
-    metadata: row.metadata,
-    policy: JSON.parse(row.policy) as JobPolicy,
-    fence: row.fence,
-    attempt: row.attempt,
-    spent: row.spent,
-    maxAttempts: row.max_attempts,
-    losses: row.losses,
-    begunLosses: row.begun_losses,
-    begun: row.begun_at !== null,
-    createdAt: row.created_at,
-    dueAt: row.due_at,
-    claimedAt: row.claimed_at,
-    origin: row.origin,
-    slot: row.slot === null ? null : (JSON.parse(row.slot) as JobSlot),
-    parent: row.parent_id === null ? null : { id: row.parent_id, key: row.parent_key },
-    cancelRequestedAt: row.cancel_requested_at,
+    id: row[0],
+    type: row[1],
+    version: row[2],
+    queue: row[3],
+    tenant: row[4],
+    priority: row[5],
+    input: row[6],
+    metadata: row[7],
+    policy: work.policy(row[8]),
+    fence: row[9],
+    attempt: row[10],
+    spent: row[11],
+    maxAttempts: row[12],
+    losses: row[13],
+    begunLosses: row[14],
+    begun: row[15] !== null,
+    createdAt: row[16],
+    dueAt: row[17],
+    claimedAt: row[18],
+    origin: row[19],
+    slot: row[20] === null ? null : (JSON.parse(row[20]) as JobSlot),
+    parent: row[21] === null ? null : { id: row[21], key: row[22] },
+    cancelRequestedAt: row[23],
   };
 }
 
@@ -87,8 +87,10 @@ const promoteMin = 1000;
 /** Takes ready jobs by rank for one worker. */
 export function claimReady(work: Work, claim: ClaimRequest, repeat: boolean): ClaimResult {
   if (repeat) {
-    const before = work.all<LeasedRow>(statements.claim.byToken, claim.token);
-    if (before.length > 0) return { claimed: before.map(toClaimedJob), more: true, soloSinceAt: null };
+    const before = work.tuples<LeasedRow>(statements.claim.byToken, claim.token);
+    if (before.length > 0) {
+      return { claimed: before.map((row) => toClaimedJob(work, row)), more: true, soloSinceAt: null };
+    }
   }
   expireOverdue(work, promoteMin);
   const promoteLimit = Math.max(promoteMin, claim.limit);
@@ -97,23 +99,25 @@ export function claimReady(work: Work, claim: ClaimRequest, repeat: boolean): Cl
     claim.tasks.map(({ type }) => type),
     promoteLimit,
   );
-  const pauses = readPauses(work);
+  const pauses = work.pauses();
   if (pauses.all) return { claimed: [], more: false, soloSinceAt: null };
   const tasks = claim.tasks.filter((task) => task.limit > 0 && !pauses.tasks.has(task.type));
   const isOpen = (queue: string) =>
     !pauses.queues.has(queue) && (claim.queues === null || claim.queues.includes(queue));
 
-  const solo = findSolo(work, { claim, tasks, isOpen });
+  const hasSuspects = work.tuple(statements.claim.anySuspect) !== undefined;
+  const solo = hasSuspects ? findSolo(work, { claim, tasks, isOpen }) : noSolo;
   if (solo.taken !== null)
     return { claimed: [take(work, claim, solo.taken, work.fences(1))], more: true, soloSinceAt: null };
 
   // Takes nothing, and only asks whether a job still waits to run alone.
   if (claim.limit <= 0) return { claimed: [], more: false, soloSinceAt: solo.sinceAt };
 
-  const lanes = findLanes(work, ordinary, tasks, isOpen);
-  const found = mergeHeads(work, ordinary, lanes, claim.limit, limitsOf(tasks));
-  const suspect = mergeHeads(work, byItself, findLanes(work, byItself, tasks, isOpen), 1, limitsOf(tasks))
-    .heads[0];
+  const limits = limitsOf(tasks);
+  const found = mergeHeads(work, ordinary, findLanes(work, ordinary, tasks, isOpen), claim.limit, limits);
+  const suspect = hasSuspects
+    ? mergeHeads(work, byItself, findLanes(work, byItself, tasks, isOpen), 1, limits).heads[0]
+    : undefined;
   // One that was lost before is claimed by itself, in its turn: when it stands at the head.
   if (suspect !== undefined && (found.heads[0] === undefined || suspect.rank <= found.heads[0].rank)) {
     return {
@@ -132,17 +136,24 @@ export function claimReady(work: Work, claim: ClaimRequest, repeat: boolean): Cl
   return { claimed, more, soloSinceAt: solo.sinceAt };
 }
 
+const noSolo = { taken: null, sinceAt: null } as const;
+
 function take(work: Work, claim: ClaimRequest, seq: number, fence: number): ClaimedJob {
-  const row = work.get<LeasedRow>(statements.claim.take, {
-    seq,
+  const { now, steady } = work;
+  const row = work.tuple<LeasedRow>(
+    statements.claim.take,
     fence,
-    leaseUntil: work.steady + claim.leaseMs,
-    token: claim.token,
-    node: claim.node,
-    now: work.now,
-  }) as LeasedRow;
-  work.changed(row.id, row.type, 'RUNNING', 'claimed', 0);
-  return toClaimedJob(row);
+    steady + claim.leaseMs,
+    claim.token,
+    claim.node,
+    now,
+    now,
+    now,
+    now,
+    seq,
+  ) as LeasedRow;
+  work.changed(row[0], row[1], 'RUNNING', 'claimed', 0);
+  return toClaimedJob(work, row);
 }
 
 function limitsOf(tasks: ClaimRequest['tasks']): Map<string, number> {
@@ -158,24 +169,23 @@ function findLanes(
   const lanes: Lane[] = [];
   for (const { type, version: highest } of tasks) {
     for (let version = -1; ; ) {
-      const next = work.get<{ version: number }>(statements.claim.nextVersion, level, type, version, highest);
+      const next = work.tuple<[version: number, queue: string]>(
+        statements.claim.nextVersion,
+        level,
+        type,
+        version,
+        highest,
+      );
       if (next === undefined) break;
-      version = next.version;
-      for (const queue of queuesOf(work, level, type, version)) {
+      version = next[0];
+      let queue: string | undefined = next[1];
+      while (queue !== undefined) {
         if (isOpen(queue)) lanes.push({ type, version, queue });
+        queue = work.tuple<[string]>(statements.claim.nextQueue, level, type, version, queue)?.[0];
       }
     }
   }
   return lanes;
-}
-
-function* queuesOf(work: Work, level: number, type: string, version: number): Iterable<string> {
-  for (let queue = ''; ; ) {
-    const next = work.get<{ queue: string }>(statements.claim.nextQueue, level, type, version, queue);
-    if (next === undefined) return;
-    queue = next.queue;
-    yield queue;
-  }
 }
 
 interface Head {
@@ -196,7 +206,7 @@ function mergeHeads(
   for (const { type, version, queue } of lanes) {
     const laneLimit = Math.min(limit, limits.get(type) as number);
     // One more than wanted tells whether there is more.
-    const rows = work.all<{ seq: number; rank: number }>(
+    const rows = work.tuples<[seq: number, rank: number]>(
       statements.claim.heads,
       level,
       type,
@@ -204,7 +214,7 @@ function mergeHeads(
       queue,
       laneLimit + 1,
     );
-    for (const row of rows) all.push({ seq: row.seq, rank: row.rank, type });
+    for (const [seq, rank] of rows) all.push({ seq, rank, type });
   }
   if (lanes.length > 1) all.sort((a, b) => a.rank - b.rank || a.seq - b.seq);
   const left = new Map(limits);
@@ -241,33 +251,4 @@ function findSolo(
     ({ type }) => work.get<{ at: number | null }>(statements.claim.soloSince, type)?.at ?? work.now,
   );
   return { taken: null, sinceAt: Math.min(...since) };
-}
-
-/** What is paused at this instant. */
-export interface Pauses {
-  all: boolean;
-  queues: Set<string>;
-  tasks: Set<string>;
-}
-
-function readPauses(work: Work): Pauses {
-  const pauses: Pauses = { all: false, queues: new Set(), tasks: new Set() };
-  for (const { key, value } of work.all<{ key: string; value: string }>(statements.claim.pauses)) {
-    const { untilAt } = JSON.parse(value) as PauseValue;
-    if (untilAt !== null && untilAt <= work.now) continue;
-    if (key === 'all') pauses.all = true;
-    else if (key.startsWith('queue:')) pauses.queues.add(key.slice('queue:'.length));
-    else if (key.startsWith('task:')) pauses.tasks.add(key.slice('task:'.length));
-  }
-  return pauses;
-}
-
-/** When the next pause ends by itself; whoever sleeps until the next due job must be awake then. */
-export function nextPauseEnd(work: Work): number | null {
-  let next: number | null = null;
-  for (const { value } of work.all<{ value: string }>(statements.claim.pauses)) {
-    const { untilAt } = JSON.parse(value) as PauseValue;
-    if (untilAt !== null && untilAt > work.now && (next === null || untilAt < next)) next = untilAt;
-  }
-  return next;
 }

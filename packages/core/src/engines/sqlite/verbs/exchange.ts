@@ -10,7 +10,7 @@ import { statements } from '../generated.ts';
 import { enter, finish, type LifeRow, leaveSerial, readLife } from '../life.ts';
 import { attemptsOf, type JobRow } from '../rows.ts';
 import type { Work } from '../work.ts';
-import { aloneInProcess, byItself, type ClaimResult, claimReady, nextPauseEnd, ordinary } from './claim.ts';
+import { aloneInProcess, byItself, type ClaimResult, claimReady, ordinary } from './claim.ts';
 import { dueAtOf } from './enqueue.ts';
 import { appendLogs } from './report.ts';
 
@@ -25,9 +25,9 @@ export function exchange(work: Work, input: ExchangeInput): Omit<ExchangeReply, 
 
 /** When the next job of these tasks falls due, or a pause ends. */
 function nextDueAt(work: Work, tasks: ClaimRequest['tasks']): number | null {
-  let next: number | null = tasks.length === 0 ? null : nextPauseEnd(work);
+  let next: number | null = tasks.length === 0 ? null : work.pauses().nextEndAt;
   for (const { type } of tasks) {
-    const at = work.get<{ at: number | null }>(statements.job.nextDue, type)?.at ?? null;
+    const [at] = work.tuple<[number | null]>(statements.job.nextDue, type) as [number | null];
     if (at !== null && (next === null || at < next)) next = at;
   }
   return next;

@@ -7,17 +7,16 @@ import { type LeasedRow, toClaimedJob } from './claim.ts';
 /** See the contract. A lease holds until someone takes it over, so a late beat that nobody forestalled still renews it. */
 export function heartbeat(work: Work, input: HeartbeatInput): Omit<HeartbeatReply, 'now'> {
   const leases = input.leases.map(({ id, fence, begun }): Beat => {
-    const row = work.get<{ cancel_requested_at: number | null }>(statements.lease.beat, {
+    const row = work.tuple<[cancelRequestedAt: number | null]>(
+      statements.lease.beat,
+      work.steady + input.leaseMs,
+      begun ? 1 : 0,
+      work.now,
       id,
       fence,
-      begun: begun ? 1 : 0,
-      leaseUntil: work.steady + input.leaseMs,
-      now: work.now,
-    });
+    );
     if (row === undefined) return { state: 'lost' };
-    return row.cancel_requested_at === null
-      ? { state: 'kept' }
-      : { state: 'cancel', requestedAt: row.cancel_requested_at };
+    return row[0] === null ? { state: 'kept' } : { state: 'cancel', requestedAt: row[0] };
   });
   return { leases };
 }
@@ -30,11 +29,13 @@ export function reap(work: Work, input: ReapInput): Omit<ReapReply, 'now'> {
   const first = over.length === 0 ? 0 : work.fences(over.length);
   const jobs = over.map(({ seq }, index) =>
     toClaimedJob(
-      work.get<LeasedRow>(statements.lease.takeOver, {
+      work,
+      work.tuple<LeasedRow>(
+        statements.lease.takeOver,
+        first + index,
+        work.steady + input.leaseMs,
         seq,
-        fence: first + index,
-        leaseUntil: work.steady + input.leaseMs,
-      }) as LeasedRow,
+      ) as LeasedRow,
     ),
   );
   const more = !promoted.isAll || expired >= input.limit || jobs.length >= input.limit;
