@@ -1,0 +1,91 @@
+import { parseArgs } from 'node:util';
+
+/** What the run was asked for. */
+export interface BenchArguments {
+  engine: string;
+  /** Everything smaller, within a minute. */
+  isQuick: boolean;
+  /** Names of measures; null: all. */
+  only: string[] | null;
+  /** Without peers, and so without the bench's own install. */
+  hasPeers: boolean;
+  rounds: number | null;
+  /** How many future jobs the full store holds. */
+  futureCount: number | null;
+  /** File for the JSON; null: one in `bench/results`. */
+  out: string | null;
+  /** Folder for CPU profiles of Duly's processes; null: none are made. */
+  profile: string | null;
+  isHelp: boolean;
+}
+
+/** An argument that cannot be understood. */
+export class ArgumentError extends Error {}
+
+/** How to call it. */
+export const usage = `npm run bench -- [options]
+
+  --engine NAME     the store: sqlite (default)
+  --quick           everything smaller, at most a minute
+  --only A,B        only these measures
+  --no-peers        only Duly and bare; needs no install
+  --rounds N        how often each contestant takes its turn (default 3, quick 1)
+  --future N        future jobs in the full store (default 1,000,000; quick 30,000)
+  --out FILE        where the JSON goes (default bench/results/<engine>-<time>.json)
+  --profile FOLDER  writes CPU profiles of Duly's processes there
+`;
+
+/** Reads the arguments of a run. Throws `ArgumentError`. */
+export function readArguments(
+  argv: readonly string[],
+  known: { engines: readonly string[]; measures: readonly string[] },
+): BenchArguments {
+  let values: Record<string, string | boolean | undefined>;
+  try {
+    ({ values } = parseArgs({
+      args: [...argv],
+      options: {
+        engine: { type: 'string', default: 'sqlite' },
+        quick: { type: 'boolean', default: false },
+        only: { type: 'string' },
+        'no-peers': { type: 'boolean', default: false },
+        rounds: { type: 'string' },
+        future: { type: 'string' },
+        out: { type: 'string' },
+        profile: { type: 'string' },
+        help: { type: 'boolean', default: false },
+      },
+    }));
+  } catch (error) {
+    throw new ArgumentError((error as Error).message);
+  }
+  const engine = values.engine as string;
+  if (!known.engines.includes(engine)) {
+    throw new ArgumentError(`Expected --engine to be one of ${known.engines.join(', ')}, got "${engine}".`);
+  }
+  const only =
+    values.only === undefined ? null : (values.only as string).split(',').filter((name) => name !== '');
+  for (const name of only ?? []) {
+    if (!known.measures.includes(name)) {
+      throw new ArgumentError(`Expected --only to name some of ${known.measures.join(', ')}, got "${name}".`);
+    }
+  }
+  return {
+    engine,
+    isQuick: values.quick as boolean,
+    only,
+    hasPeers: !(values['no-peers'] as boolean),
+    rounds: readCount(values.rounds as string | undefined, 'rounds'),
+    futureCount: readCount(values.future as string | undefined, 'future'),
+    out: (values.out as string | undefined) ?? null,
+    profile: (values.profile as string | undefined) ?? null,
+    isHelp: values.help as boolean,
+  };
+}
+
+function readCount(text: string | undefined, name: string): number | null {
+  if (text === undefined) return null;
+  const count = Number(text.replaceAll(/[_,]/g, ''));
+  if (Number.isSafeInteger(count) && count >= 1) return count;
+  throw new ArgumentError(`Expected --${name} to be a whole number from 1 up, got "${text}".`);
+}

@@ -1,0 +1,30 @@
+// The process of one contestant: loads its module and does what the harness asks.
+import type { Contestant, ContestantModule, ContestantPlace } from './contestant.ts';
+import type { FromChild, ToChild } from './session.ts';
+
+const [module, place] = process.argv.slice(2) as [string, string];
+const tell = (message: FromChild) => process.send?.(message);
+
+let contestant: Contestant;
+try {
+  const { createContestant } = (await import(module)) as ContestantModule;
+  contestant = await createContestant(JSON.parse(place) as ContestantPlace);
+  tell({ kind: 'ready', abilities: Object.keys(contestant) });
+} catch (error) {
+  tell({ kind: 'refused', reason: error instanceof Error ? error.message : String(error) });
+  process.disconnect?.();
+}
+
+process.on('message', async ({ id, ability, args }: ToChild) => {
+  try {
+    const call = contestant[ability] as (...args: unknown[]) => Promise<unknown>;
+    tell({ kind: 'answer', id, value: await call.apply(contestant, args) });
+  } catch (error) {
+    tell({
+      kind: 'failed',
+      id,
+      reason: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    });
+  }
+  if (ability === 'close') process.disconnect?.();
+});

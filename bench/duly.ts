@@ -1,0 +1,241 @@
+// Duly as a contestant, with default options, on whatever store the place names.
+import { Duly } from '@duly/core';
+import { type BurstNews, type Contestant, type ContestantPlace, elapsed, pause } from './contestant.ts';
+import { openStatementCount } from './statement-count.ts';
+
+interface Numbered {
+  n: number;
+}
+
+const bulkSize = 1_000;
+// Enough to keep the store busy; more would only wait in the pipe.
+const bulkInFlight = 4;
+const yearMs = 365 * 86_400_000;
+
+/** See `ContestantModule`. */
+export async function createContestant({ url }: ContestantPlace): Promise<Contestant> {
+  const duly = new Duly({ store: url, logger: false });
+  let onRun: (n: number) => void = () => {};
+  const task = duly.task({ name: 'bench', run: ({ input }) => onRun((input as Numbered).n) });
+  // The store is opened by the first call.
+  await duly.counts();
+  let isStarted = false;
+
+  async function start(): Promise<void> {
+    if (isStarted) return;
+    isStarted = true;
+    await duly.start();
+  }
+
+  async function makeMany(count: number, size: number, make: (inputs: Numbered[]) => Promise<unknown>) {
+    let made = 0;
+    const one = async () => {
+      while (made < count) {
+        const from = made;
+        made = Math.min(count, made + size);
+        await make(Array.from({ length: made - from }, (_, i) => ({ n: from + i })));
+      }
+    };
+    await Promise.all(Array.from({ length: bulkInFlight }, one));
+  }
+
+  const heardElapsed: number[] = [];
+  const burst: BurstNews = {
+    firedCount: 0,
+    startedCount: 0,
+    firstFiredElapsed: null,
+    lastFiredElapsed: null,
+    lastStartedElapsed: null,
+  };
+
+  return {
+    async enqueueOneByOne(count) {
+      const from = elapsed();
+      for (let n = 0; n < count; n++) await task.now({ n });
+      return elapsed() - from;
+    },
+
+    async enqueueInFlight(count, inFlight) {
+      let n = 0;
+      const caller = async () => {
+        while (n < count) await task.now({ n: n++ });
+      };
+      const from = elapsed();
+      await Promise.all(Array.from({ length: inFlight }, caller));
+      return elapsed() - from;
+    },
+
+    async enqueueBulk(count, size) {
+      const from = elapsed();
+      await makeMany(count, size, (inputs) => task.nowMany(inputs));
+      return elapsed() - from;
+    },
+
+    async fill(count) {
+      await duly.pause({ all: true });
+      await start();
+      await makeMany(count, bulkSize, (inputs) => task.nowMany(inputs));
+    },
+
+    async drain(count) {
+      let left = count;
+      onRun = () => {
+        left--;
+      };
+      // Idle means that everything was handed in as well: the last outcome is recorded.
+      const drained = new Promise<void>((resolve) => {
+        const off = duly.on('idle', () => {
+          if (left > 0) return;
+          off();
+          resolve();
+        });
+      });
+      const from = elapsed();
+      await duly.resume({ all: true });
+      await drained;
+      return elapsed() - from;
+    },
+
+    async latencyHere(count) {
+      await start();
+      const took: number[] = [];
+      for (let n = 0; n < count; n++) {
+        const settled = new Promise<void>((resolve) => {
+          const off = duly.on('job.settled', () => {
+            off();
+            resolve();
+          });
+        });
+        const from = elapsed();
+        onRun = () => took.push(elapsed() - from);
+        await task.now({ n });
+        await settled;
+        await pause(2);
+      }
+      return took;
+    },
+
+    async listen() {
+      onRun = (n) => {
+        heardElapsed[n] = elapsed();
+      };
+      await start();
+    },
+
+    async send(count, gapMs) {
+      const sent: number[] = [];
+      for (let n = 0; n < count; n++) {
+        sent.push(elapsed());
+        await task.now({ n });
+        await pause(gapMs);
+      }
+      return sent;
+    },
+
+    async heard(count) {
+      while (heardElapsed.filter((one) => one !== undefined).length < count) await pause(5);
+      return heardElapsed.splice(0);
+    },
+
+    async precision(count, overMs) {
+      const startedElapsed: number[] = [];
+      const done = new Promise<void>((resolve) => {
+        let left = count;
+        onRun = (n) => {
+          startedElapsed[n] = elapsed();
+          if (--left === 0) resolve();
+        };
+      });
+      await start();
+      // Made first, so that making them does not disturb what is measured.
+      const firstAt = Date.now() + 1_500;
+      const dueAt = (n: number) => firstAt + Math.floor((n * overMs) / count);
+      await Promise.all(Array.from({ length: count }, (_, n) => task.at(dueAt(n), { n })));
+      await done;
+      const offset = await storeOffset(url);
+      return startedElapsed.map((at, n) => offset + at - dueAt(n));
+    },
+
+    async fillFuture(count) {
+      await makeMany(count, bulkSize, (inputs) => task.inMany(yearMs, inputs));
+    },
+
+    async makeSchedules(count, dueAt) {
+      const at = new Date(dueAt);
+      const cron = `${at.getUTCSeconds()} ${at.getUTCMinutes()} ${at.getUTCHours()} * * *`;
+      let n = 0;
+      const one = async () => {
+        while (n < count) {
+          const input = { n: n++ };
+          await task.every(cron, input, { name: `bench-${input.n}` });
+        }
+      };
+      await Promise.all(Array.from({ length: 50 }, one));
+    },
+
+    async awaitBurst() {
+      onRun = () => {
+        burst.startedCount++;
+        burst.lastStartedElapsed = elapsed();
+      };
+      duly.on('schedule.fired', () => {
+        burst.firedCount++;
+        burst.lastFiredElapsed = elapsed();
+        burst.firstFiredElapsed ??= burst.lastFiredElapsed;
+      });
+      await start();
+    },
+
+    async burstNews() {
+      return { ...burst };
+    },
+
+    async storeTime(at) {
+      return (await storeOffset(url)) + at;
+    },
+
+    async idle(forMs) {
+      const statements = openStatementCount();
+      await start();
+      // The first moments prove hints, beat and look around.
+      await pause(2_000);
+      let calls = 0;
+      const off = duly.on('call', () => {
+        calls++;
+      });
+      const before = await statements.read();
+      const cpu = process.cpuUsage();
+      const from = elapsed();
+      await pause(forMs);
+      const tookMs = elapsed() - from;
+      const { user, system } = process.cpuUsage(cpu);
+      const after = await statements.read();
+      off();
+      statements.close();
+      return {
+        statementsPerSecond: (after - before) / (tookMs / 1_000),
+        callsPerSecond: calls / (tookMs / 1_000),
+        cpuPercent: (user + system) / 10 / tookMs,
+      };
+    },
+
+    async memory() {
+      await start();
+      for (let n = 0; n < 20; n++) await task.now({ n });
+      await pause(1_500);
+      globalThis.gc?.();
+      await pause(200);
+      return process.memoryUsage.rss();
+    },
+
+    close: () => duly.stop({ drain: 0 }),
+  };
+}
+
+/** What must be added to the monotonic clock to have the store's time. */
+async function storeOffset(url: string): Promise<number> {
+  const { readStoreOffset } = (await import(
+    new URL(`./engines/${url.split(':', 1)[0]}/store-offset.ts`, import.meta.url).href
+  )) as { readStoreOffset(url: string): Promise<number> };
+  return readStoreOffset(url);
+}

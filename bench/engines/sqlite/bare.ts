@@ -1,0 +1,89 @@
+// The bare loop as a contestant: a thread with its own connection, which this process only asks.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
+import type { Contestant, ContestantPlace } from '../../contestant.ts';
+import { type Samples, sampleRows } from './bare-rows.ts';
+
+type BareAbility =
+  | 'enqueueOneByOne'
+  | 'enqueueInFlight'
+  | 'enqueueBulk'
+  | 'fill'
+  | 'drain'
+  | 'latencyHere'
+  | 'listen'
+  | 'send'
+  | 'heard'
+  | 'precision'
+  | 'fillFuture'
+  | 'writeBurst';
+
+/** What the thread can do. */
+export type BareAsk = { [Name in BareAbility]: NonNullable<Contestant[Name]> };
+
+/** A call of it. */
+export interface BareCall {
+  id: number;
+  ability: BareAbility | 'close';
+  args: unknown[];
+}
+
+const abilities: readonly BareAbility[] = [
+  'enqueueOneByOne',
+  'enqueueInFlight',
+  'enqueueBulk',
+  'fill',
+  'drain',
+  'latencyHere',
+  'listen',
+  'send',
+  'heard',
+  'precision',
+  'fillFuture',
+  'writeBurst',
+];
+
+/** See `ContestantModule`. */
+export async function createContestant({ folder, url }: ContestantPlace): Promise<Contestant> {
+  const file = url.slice('sqlite:'.length);
+  const samples = await samplesOf(folder, file);
+  const thread = new Worker(new URL('./bare-thread.ts', import.meta.url), { workerData: { file, samples } });
+  const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
+  thread.on('message', ({ id, value, error }: { id: number; value: unknown; error?: string }) => {
+    const asked = waiting.get(id);
+    waiting.delete(id);
+    if (error === undefined) asked?.resolve(value);
+    else asked?.reject(new Error(error));
+  });
+  thread.on('error', (error) => {
+    for (const asked of waiting.values()) asked.reject(error as Error);
+  });
+  let asks = 0;
+  const ask = (ability: BareAbility | 'close', args: unknown[]) =>
+    new Promise<unknown>((resolve, reject) => {
+      const id = ++asks;
+      waiting.set(id, { resolve, reject });
+      thread.postMessage({ id, ability, args } satisfies BareCall);
+    });
+  const calls = Object.fromEntries(
+    abilities.map((ability) => [ability, (...args: unknown[]) => ask(ability, args)]),
+  ) as unknown as BareAsk;
+  return {
+    ...calls,
+    async close() {
+      const ended = new Promise((resolve) => thread.once('exit', resolve));
+      void ask('close', []);
+      await ended;
+    },
+  };
+}
+
+/** What rows look like, read once per folder: a file that holds a million jobs is not a place to try things out in. */
+async function samplesOf(folder: string, file: string): Promise<Samples> {
+  const path = `${folder}/bare-samples.json`;
+  if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as Samples;
+  const fresh = existsSync(file) ? `${folder}/bare-samples.db` : file;
+  const samples = await sampleRows(fresh);
+  writeFileSync(path, JSON.stringify(samples));
+  return samples;
+}

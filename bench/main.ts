@@ -1,0 +1,109 @@
+// `npm run bench`: measures Duly beside a bare loop and beside peers, in one run, and prints ratios. See docs/internals/bench.md.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, totalmem } from 'node:os';
+import { dirname, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ArgumentError, type BenchArguments, readArguments, usage } from './arguments.ts';
+import { installPeers } from './install.ts';
+import { measures } from './measures/index.ts';
+import { createProgress } from './progress.ts';
+import { judge, type Result } from './result.ts';
+import type { EngineRoom } from './room.ts';
+import type { Setup } from './rounds.ts';
+import { formatTable, formatVerdicts } from './table.ts';
+
+const engines = ['sqlite'];
+
+function readAll(): BenchArguments {
+  try {
+    return readArguments(process.argv.slice(2), { engines, measures: measures.map(({ name }) => name) });
+  } catch (error) {
+    if (!(error instanceof ArgumentError)) throw error;
+    process.stderr.write(`${error.message}\n\n${usage}`);
+    process.exit(2);
+  }
+}
+
+const asked = readAll();
+if (asked.isHelp) {
+  process.stdout.write(`${usage}\nMeasures: ${measures.map(({ name }) => name).join(', ')}\n`);
+  process.exit(0);
+}
+
+const { room } = (await import(new URL(`./engines/${asked.engine}/room.ts`, import.meta.url).href)) as {
+  room: EngineRoom;
+};
+const refusal = asked.hasPeers && room.peers.length > 0 ? installPeers() : null;
+if (refusal !== null) process.stderr.write(`Without peers: ${refusal}.\n`);
+const setup: Setup = {
+  room,
+  duly: {
+    name: 'duly',
+    module: new URL('./duly.ts', import.meta.url),
+    execArgv: asked.profile === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(asked.profile)}`],
+  },
+  peers: asked.hasPeers && refusal === null ? room.peers : [],
+  isQuick: asked.isQuick,
+  rounds: asked.rounds ?? (asked.isQuick ? 1 : 3),
+  futureCount: asked.futureCount ?? (asked.isQuick ? 30_000 : 1_000_000),
+  progress: createProgress(),
+};
+
+const machine = {
+  node: process.version,
+  cores: availableParallelism(),
+  cpu: cpus()[0]?.model ?? 'unknown',
+  memoryGb: Math.round(totalmem() / 2 ** 30),
+};
+const startedAt = new Date();
+process.stdout.write(
+  `Duly on ${room.name} (${room.settings}), Node ${machine.node}, ${machine.cores} cores of ${machine.cpu}\n\n`,
+);
+
+const results: Result[] = [];
+const failures: string[] = [];
+for (const measure of measures) {
+  if (asked.only !== null && !asked.only.includes(measure.name)) continue;
+  setup.progress.begin(measure.title);
+  try {
+    results.push(...(await measure.run(setup)));
+    setup.progress.end('done');
+  } catch (error) {
+    setup.progress.end('failed');
+    failures.push(`${measure.name}: ${(error as Error).stack}`);
+  }
+}
+
+process.stdout.write(`${formatTable(results)}\n\n${formatVerdicts(results)}\n`);
+for (const failure of failures) process.stderr.write(`\nThe measure failed. ${failure}\n`);
+
+const out =
+  asked.out ??
+  fileURLToPath(
+    new URL(
+      `./results/${room.name}-${startedAt.toISOString().replaceAll(/[:.]/g, '-')}.json`,
+      import.meta.url,
+    ),
+  );
+mkdirSync(dirname(resolve(out)), { recursive: true });
+writeFileSync(
+  out,
+  `${JSON.stringify(
+    {
+      engine: room.name,
+      settings: room.settings,
+      startedAt,
+      tookMs: Date.now() - startedAt.getTime(),
+      isQuick: asked.isQuick,
+      rounds: setup.rounds,
+      machine,
+      results: results.map((result) => ({ ...result, verdict: judge(result) })),
+      failures,
+    },
+    null,
+    2,
+  )}\n`,
+);
+process.stderr.write(`\nWritten to ${out}\n`);
+// Short of a target is a result; a measure that could not be taken is not.
+process.exitCode = failures.length === 0 ? 0 : 1;

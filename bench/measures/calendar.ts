@@ -1,0 +1,135 @@
+import { resolveRule } from '@duly/core';
+import { CronExpressionParser } from 'cron-parser';
+import { Cron } from 'croner';
+import type { Result } from '../result.ts';
+import type { Measure } from '../rounds.ts';
+
+const cases: [cron: string, timezone: string][] = [
+  ['* * * * *', 'UTC'],
+  ['*/15 * * * *', 'Europe/Rome'],
+  ['30 2 * * 1-5', 'America/New_York'],
+  ['0 9 L * *', 'Asia/Kolkata'],
+  ['0 0 13 * 5', 'Australia/Lord_Howe'],
+  ['0 0 29 2 *', 'Africa/Cairo'],
+];
+// Not used by any case above: the first answer in a zone pays for its transitions.
+const newZones = ['Europe/Paris', 'America/Chicago', 'Asia/Tehran', 'Pacific/Auckland', 'Africa/Casablanca'];
+const fromAt = Date.UTC(2027, 0, 1);
+const toAt = Date.UTC(2100, 0, 1);
+
+type Next = (afterAt: number) => number | null;
+
+/** Calls of `next` in a second: one after the other for so long, after a warm-up of the same length. */
+function measure(next: Next, forMs: number): number {
+  let best = 0;
+  for (let round = 0; round < 2; round++) {
+    let at = fromAt;
+    let count = 0;
+    const start = performance.now();
+    let elapsedMs = 0;
+    while (elapsedMs < forMs) {
+      for (let i = 0; i < 50; i++) {
+        at = next(at) ?? fromAt;
+        if (at > toAt) at = fromAt;
+      }
+      count += 50;
+      elapsedMs = performance.now() - start;
+    }
+    best = Math.max(best, (count / elapsedMs) * 1_000);
+  }
+  return best;
+}
+
+/** The longest single answer of a warm rule. */
+function slowest(next: Next, count: number): number {
+  let at = fromAt;
+  let slowestMs = 0;
+  for (let i = 0; i < count; i++) {
+    const start = performance.now();
+    at = next(at) ?? fromAt;
+    slowestMs = Math.max(slowestMs, performance.now() - start);
+    if (at > toAt) at = fromAt;
+  }
+  return slowestMs;
+}
+
+/** How fast the calendar answers, beside the libraries that judge it in tests. */
+export const calendar: Measure = {
+  name: 'calendar',
+  title: 'calendar',
+  async run({ isQuick, progress }) {
+    const forMs = isQuick ? 60 : 300;
+    const lines: Result[] = [];
+    let slowestMs = 0;
+    for (const [cron, timezone] of cases) {
+      progress.step(`${cron} ${timezone}`);
+      const rule = resolveRule({ cron, timezone });
+      const croner = new Cron(cron, { timezone, paused: true });
+      const duly = measure((at) => rule.next(at), forMs);
+      lines.push({
+        measure: 'calendar',
+        title: `next of "${cron}" in ${timezone}`,
+        unit: 'per second',
+        isMoreBetter: true,
+        duly,
+        bare: null,
+        ratio: null,
+        peers: [
+          { name: 'croner', value: measure((at) => croner.nextRun(new Date(at))?.getTime() ?? null, forMs) },
+          {
+            name: 'cron-parser',
+            value: measure(
+              (at) =>
+                CronExpressionParser.parse(cron, { tz: timezone, currentDate: new Date(at) })
+                  .next()
+                  .getTime(),
+              forMs,
+            ),
+          },
+        ],
+        target: { text: '≥ a million a second', of: 'value', atLeast: 1_000_000 },
+      });
+      slowestMs = Math.max(
+        slowestMs,
+        slowest((at) => rule.next(at), isQuick ? 2_000 : 20_000),
+      );
+    }
+    const first = newZones.map((timezone) => {
+      const start = performance.now();
+      resolveRule({ cron: '30 2 * * *', timezone }, { now: fromAt }).next(fromAt);
+      return performance.now() - start;
+    });
+    const rest = {
+      measure: 'calendar',
+      unit: 'ms',
+      isMoreBetter: false,
+      bare: null,
+      ratio: null,
+      peers: [],
+    } as const;
+    const second = resolveRule({ cron: '* * * * * *', timezone: 'Europe/Rome' });
+    second.countBetween(fromAt, fromAt + 86_400_000);
+    const start = performance.now();
+    second.countBetween(fromAt, fromAt + 36_525 * 86_400_000);
+    const centuryMs = performance.now() - start;
+    return [
+      ...lines,
+      {
+        ...rest,
+        title: 'slowest warm answer',
+        duly: slowestMs,
+        peers: [],
+        target: { text: '≤ 5 ms', of: 'value', atMost: 5 },
+      },
+      {
+        ...rest,
+        title: 'slowest first answer in a new zone',
+        duly: Math.max(...first),
+        peers: [],
+        target: { text: '≤ 50 ms', of: 'value', atMost: 50 },
+        details: { first },
+      },
+      { ...rest, title: 'counting the seconds of a century', duly: centuryMs, peers: [], target: null },
+    ];
+  },
+};

@@ -1,0 +1,37 @@
+import { lineOf, type Measure, runRounds } from '../rounds.ts';
+import type { Session } from '../session.ts';
+
+/** Fills and drains once to warm up, and once for the figure: no-ops in a second. */
+export async function drainOnce(session: Session, count: number): Promise<{ perSecond: number } | null> {
+  if (!session.has('drain')) return null;
+  const warmUp = Math.ceil(count / 10);
+  await session.ask('fill', warmUp);
+  await session.ask('drain', warmUp);
+  await session.ask('fill', count);
+  const tookMs = await session.ask('drain', count);
+  return { perSecond: (count / tookMs) * 1_000 };
+}
+
+/** How fast no-ops are run and recorded, each ending in history. */
+export const drain: Measure = {
+  name: 'drain',
+  title: 'drain no-ops, history kept',
+  async run(setup) {
+    const count = setup.isQuick ? 8_000 : 40_000;
+    // A peer that runs some hundred jobs a second need not run 40,000 of them to show it.
+    const peerCount = setup.isQuick ? 300 : 2_000;
+    const own = new Set([setup.duly.name, setup.room.bare.name]);
+    const rounds = await runRounds(setup, (session, _, entrant) =>
+      drainOnce(session, own.has(entrant.name) ? count : peerCount),
+    );
+    return [
+      lineOf(setup, rounds, 'perSecond', {
+        measure: 'drain',
+        title: `drain ${count.toLocaleString('en-US')} no-ops, history kept`,
+        unit: 'per second',
+        isMoreBetter: true,
+        target: { text: '≥ 0.5 of bare', of: 'ratio', atLeast: 0.5 },
+      }),
+    ];
+  },
+};

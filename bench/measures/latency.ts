@@ -1,0 +1,71 @@
+import type { ContestantPlace } from '../contestant.ts';
+import { type LineOf, lineOf, type Measure, runRounds } from '../rounds.ts';
+import type { Entrant } from '../session.ts';
+import { openSession, type Session } from '../session.ts';
+import { percentile } from '../statistics.ts';
+
+/** How long it takes, as a middle and as a tail. */
+export interface Latency extends Record<string, number> {
+  p50: number;
+  p99: number;
+}
+
+/** From `now()` to the handler's start in the same process, idle in between. */
+export async function latencyHere(session: Session, count: number): Promise<Latency | null> {
+  if (!session.has('latencyHere')) return null;
+  await session.ask('latencyHere', Math.ceil(count / 5));
+  const took = await session.ask('latencyHere', count);
+  return { p50: percentile(took, 0.5), p99: percentile(took, 0.99) };
+}
+
+/** From `now()` in one process to the handler's start in another, idle in between. */
+export async function latencyThere(
+  session: Session,
+  place: ContestantPlace,
+  entrant: Entrant,
+  { count, gapMs }: { count: number; gapMs: number },
+): Promise<Latency | null> {
+  if (!session.has('listen') || !session.has('send')) return null;
+  const node = await openSession(entrant, place);
+  try {
+    await node.ask('listen');
+    const warmUp = Math.ceil(count / 5);
+    await session.ask('send', warmUp, gapMs);
+    await node.ask('heard', warmUp);
+    const sent = await session.ask('send', count, gapMs);
+    const heard = await node.ask('heard', count);
+    const took = sent.map((at, n) => (heard[n] as number) - at);
+    return { p50: percentile(took, 0.5), p99: percentile(took, 0.99) };
+  } finally {
+    await node.close();
+  }
+}
+
+const line: Omit<LineOf, 'title' | 'target'> = { measure: 'latency', unit: 'ms', isMoreBetter: false };
+
+/** How soon a job starts on an idle node. */
+export const latency: Measure = {
+  name: 'latency',
+  title: 'now() to handler start',
+  async run(setup) {
+    const count = setup.isQuick ? 60 : 300;
+    const here = await runRounds(setup, (session) => latencyHere(session, count));
+    const there = await runRounds(setup, (session, place, entrant) =>
+      latencyThere(session, place, entrant, { count, gapMs: 15 }),
+    );
+    return [
+      lineOf(setup, here, 'p50', {
+        ...line,
+        title: 'now() to start, same process, p50',
+        target: { text: '≤ 1.3 × one durable commit', of: 'ratio', atMost: 1.3 },
+      }),
+      lineOf(setup, here, 'p99', { ...line, title: 'now() to start, same process, p99', target: null }),
+      lineOf(setup, there, 'p50', {
+        ...line,
+        title: 'now() to start, another process, p50',
+        target: { text: '≤ 1.3 × bare', of: 'ratio', atMost: 1.3 },
+      }),
+      lineOf(setup, there, 'p99', { ...line, title: 'now() to start, another process, p99', target: null }),
+    ];
+  },
+};

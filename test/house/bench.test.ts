@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ArgumentError, readArguments } from '../../bench/arguments.ts';
+import { judge, type Result } from '../../bench/result.ts';
+import { median, percentile } from '../../bench/statistics.ts';
+import { formatFigure, formatTable, formatVerdicts } from '../../bench/table.ts';
+import { root } from '../../scripts/source-text.ts';
+
+const result = (given: Partial<Result> = {}): Result => ({
+  measure: 'drain',
+  title: 'drain no-ops',
+  unit: 'per second',
+  isMoreBetter: true,
+  duly: 50_000,
+  bare: 100_000,
+  ratio: 0.5,
+  peers: [],
+  target: { text: '≥ 0.5 of bare', of: 'ratio', atLeast: 0.5 },
+  ...given,
+});
+
+test('a target is reached at its bound and missed just below it', () => {
+  assert.equal(judge(result()), 'pass');
+  assert.equal(judge(result({ ratio: 0.499 })), 'short');
+  const latency = { text: '≤ 10 ms', of: 'value', atMost: 10 } as const;
+  assert.equal(judge(result({ target: latency, duly: 10 })), 'pass');
+  assert.equal(judge(result({ target: latency, duly: 10.1 })), 'short');
+});
+
+test('a target that nothing was measured for is neither reached nor missed', () => {
+  assert.equal(judge(result({ ratio: null })), 'not measured');
+  assert.equal(judge(result({ target: null })), 'no target');
+});
+
+test('a target beside peers is judged by the best of them, whichever way is better', () => {
+  const target = { text: '≥ 2 × the best peer', of: 'peer', atLeast: 2 } as const;
+  const peers = [
+    { name: 'slow', value: 10 },
+    { name: 'fast', value: 30_000 },
+    { name: 'absent', value: null },
+  ];
+  assert.equal(judge(result({ target, peers })), 'short');
+  assert.equal(judge(result({ target, peers: peers.slice(0, 1) })), 'pass');
+  const lateness = { text: '≤ half the best peer', of: 'peer', atMost: 0.5 } as const;
+  assert.equal(judge(result({ target: lateness, isMoreBetter: false, duly: 6, peers })), 'short');
+  assert.equal(judge(result({ target: lateness, isMoreBetter: false, duly: 5, peers })), 'pass');
+});
+
+test('the table shows every figure, a peer that could not take part with its reason, and the verdict', () => {
+  const table = formatTable([
+    result({ ratio: 0.4, duly: 40_000, peers: [{ name: 'plainjob', value: null, note: 'not installed' }] }),
+  ]);
+  for (const part of [
+    '40,000/s',
+    '100,000/s',
+    '0.40',
+    'plainjob (not installed)',
+    '≥ 0.5 of bare',
+    'SHORT',
+  ]) {
+    assert.ok(table.includes(part), `"${part}" in\n${table}`);
+  }
+  const verdicts = formatVerdicts([result(), result({ ratio: 0.4, title: 'another' })]);
+  assert.match(verdicts, /^Targets: 1 of 2 reached\./);
+  assert.match(verdicts, /short: another: ≥ 0\.5 of bare, is 0\.40 of bare/);
+});
+
+test('figures keep the digits that count', () => {
+  assert.equal(formatFigure(1_234_567.8, 'per second'), '1,234,568/s');
+  assert.equal(formatFigure(0.1234, 'ms'), '0.123 ms');
+  assert.equal(formatFigure(12.345, '%'), '12.3 %');
+  assert.equal(formatFigure(null, 'ms'), '–');
+});
+
+test('medians and percentiles are of the values given', () => {
+  assert.equal(median([3, 1, 2]), 2);
+  assert.equal(median([4, 1, 2, 3]), 2.5);
+  const hundred = Array.from({ length: 100 }, (_, i) => i + 1);
+  assert.equal(percentile(hundred, 0.5), 50);
+  assert.equal(percentile(hundred, 0.99), 99);
+  assert.equal(percentile(hundred, 1), 100);
+  assert.ok(Number.isNaN(percentile([], 0.5)));
+});
+
+test('an unknown engine, measure or count is refused by name', () => {
+  const known = { engines: ['sqlite'], measures: ['drain', 'latency'] };
+  assert.deepEqual(readArguments(['--only', 'drain,latency'], known).only, ['drain', 'latency']);
+  assert.equal(readArguments(['--future', '1_000_000'], known).futureCount, 1_000_000);
+  for (const [argv, message] of [
+    [['--engine', 'mysql'], /one of sqlite, got "mysql"/],
+    [['--only', 'drian'], /drain, latency, got "drian"/],
+    [['--rounds', '0'], /whole number from 1 up, got "0"/],
+    [['--fast'], /--fast/],
+  ] as const) {
+    assert.throws(
+      () => readArguments(argv, known),
+      (error) => error instanceof ArgumentError && message.test(error.message),
+    );
+  }
+});
+
+test('a quick run without peers measures Duly and bare, prints the table and writes JSON', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'duly-bench-test-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const out = join(folder, 'result.json');
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(root, 'bench/main.ts'), '--quick', '--no-peers', '--only', 'drain', '--out', out],
+    { encoding: 'utf8', timeout: 60_000 },
+  );
+  assert.equal(status, 0, stderr);
+  assert.match(stdout, /drain [\d,]+ no-ops, history kept/);
+  assert.match(stdout, /Targets: [01] of 1 reached\./);
+  const { results, failures } = JSON.parse(readFileSync(out, 'utf8')) as {
+    results: { duly: number; bare: number; ratio: number; verdict: string }[];
+    failures: string[];
+  };
+  assert.deepEqual(failures, []);
+  assert.equal(results.length, 1);
+  const [drain] = results as [{ duly: number; bare: number; ratio: number; verdict: string }];
+  assert.ok(drain.duly > 0 && drain.bare > 0);
+  assert.ok(
+    Math.abs(drain.ratio - drain.duly / drain.bare) < 1e-9,
+    'with one round the ratio is that of the figures',
+  );
+  assert.equal(drain.verdict, drain.ratio >= 0.5 ? 'pass' : 'short');
+});
