@@ -167,7 +167,7 @@ export interface Fired extends Stamped {
   scheduleId: string;
   fence: number;
   version: number;
-  result: 'fired' | 'conflict';
+  result: 'fired' | 'conflict' | 'stale';
   slots: SlotRow[];
   jobs: MadeJob[];
   /** Other runs that an overlap policy ended. */

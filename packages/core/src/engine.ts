@@ -539,6 +539,7 @@ export type ScheduleChange =
       jobs: JobSpec[];
       /** Other runs that an overlap policy ends, before the jobs are made. Left out: none. */
       cancel?: FireGroup['cancel'];
+      /** As in `fire`; one that no longer waits refuses the group (`records_conflict`). */
       tell?: FireGroup['tell'];
       /** For the audit row. Left out: none. */
       note?: string | null;
@@ -633,7 +634,10 @@ export interface FireGroup {
   jobs: JobSpec[];
   /** Other runs that an overlap policy ends. */
   cancel: { id: string; mode: 'ask' | 'terminate' }[];
-  /** New slot details of runs that have not started; one that has keeps its own. Left out: none. */
+  /**
+   * New slot details of runs that wait (SCHEDULED, PENDING, BLOCKED). If one of them no longer does, the decision was made for a run that
+   * will not hear of it: nothing of the group is written (`stale`). Left out: none.
+   */
   tell?: { id: string; details: JsonText }[];
 }
 
@@ -643,9 +647,12 @@ export interface FireInput extends Stamp {
   groups: FireGroup[];
 }
 
-/** The answer to `fire`, per group. A repeat of a fire that took effect answers `conflict`: read the ledger. */
+/**
+ * The answer to `fire`, per group. A repeat of a fire that took effect answers `conflict`: read the ledger. `stale`: a run of `tell` has
+ * started or is over; nothing was written, and the schedule is free to be claimed and planned anew at once.
+ */
 export interface FireReply extends Reply {
-  groups: ('fired' | 'conflict')[];
+  groups: ('fired' | 'conflict' | 'stale')[];
 }
 
 /** Reads schedules. */

@@ -1,17 +1,8 @@
 /** How what is asked of a schedule becomes one write: read it, plan, compare and set, and again if someone was faster. */
 import { isDeepStrictEqual } from 'node:util';
-import type {
-  ActiveRun,
-  Actor,
-  Engine,
-  JobRecord,
-  JsonText,
-  ScheduleChange,
-  ScheduleRecord,
-} from './engine.ts';
+import type { Actor, Engine, JsonText, ScheduleChange, ScheduleRecord } from './engine.ts';
 import { dulyError, fromPlainError } from './errors.ts';
 import type { Ids } from './ids.ts';
-import { isTerminal, type JobStatus, jobStatuses } from './job.ts';
 import { specOf } from './schedule/declared.ts';
 import type { ScheduleDraft } from './schedule/definition.ts';
 import { nameOf, type ScheduleIdentity, scheduleIdOf } from './schedule/identity.ts';
@@ -22,6 +13,7 @@ import type { Plan, PlanInput } from './schedule/plan-types.ts';
 import { type ScheduleSpec, serialiseSpec } from './schedule/schedule-spec.ts';
 import { serialiseState } from './schedule/schedule-state.ts';
 import type { Deleted } from './schedule-deleted.ts';
+import { activeRuns } from './scheduler/active-runs.ts';
 import { scheduleLeaseMs } from './scheduler/fire-pass.ts';
 import { catchUpPerSecond } from './scheduler/pace.ts';
 import type { ParsedSchedule, ParsedSchedules } from './scheduler/parsed-schedules.ts';
@@ -80,8 +72,6 @@ export interface ScheduleWrites {
 
 // A conflict means that somebody else made progress, so this is reached only when something is wrong.
 const tryCountMax = 100;
-const unfinishedPageSize = 500;
-const unfinished: JobStatus[] = jobStatuses.filter((status) => !isTerminal(status));
 
 /** Makes it. */
 export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWrites {
@@ -256,32 +246,6 @@ function hasSameDecisions(one: ScheduleSpec, other: ScheduleSpec): boolean {
 /** Whether two specs say the same, as JSON keeps them. */
 export function isSame(one: ScheduleSpec, other: ScheduleSpec): boolean {
   return isDeepStrictEqual(JSON.parse(serialiseSpec(one)), JSON.parse(serialiseSpec(other)));
-}
-
-async function activeRuns(engine: Engine, scheduleId: string): Promise<ActiveRun[]> {
-  const runs: ActiveRun[] = [];
-  let cursor: string | null = null;
-  do {
-    const page: { jobs: JobRecord[]; nextCursor: string | null } = await engine.list({
-      filter: { scheduleId, status: unfinished },
-      cursor,
-      limit: unfinishedPageSize,
-    });
-    for (const job of page.jobs) {
-      if (job.slot?.allow === true) continue;
-      runs.push({
-        id: job.id,
-        status: job.status,
-        slotAt: job.slot?.slotAt ?? null,
-        origin: job.origin,
-        dueAt: job.dueAt,
-        cancelRequestedAt: job.cancelRequestedAt,
-      });
-    }
-    cursor = page.nextCursor;
-  } while (cursor !== null);
-  // The list is newest first.
-  return runs.reverse();
 }
 
 async function waitedOf(engine: Engine, id: string | null): Promise<PlanInput['waited']> {

@@ -19,7 +19,7 @@ export interface Pass {
   readonly rows: SlotRow[];
   readonly runs: PlannedRun[];
   readonly cancel: Plan['cancel'];
-  readonly tell: Map<string, Covers>;
+  readonly tell: Map<string, Covers | null>;
   readonly events: PlanEvent[];
   active: SeenRun[];
   activeCount: number;

@@ -108,7 +108,10 @@ export function planTrigger(
   const fate = allow ? { kind: 'make' as const, gates: [], cancel: [] } : overlapFate(pass);
   if (fate.kind === 'skip')
     return { plan: finishPass(pass), outcome: { kind: 'skipped', reason: fate.reason } };
-  if (fate.kind === 'merge') return { plan: finishPass(pass), outcome: { kind: 'merged', into: fate.into } };
+  if (fate.kind === 'merge') {
+    pass.tell.set(fate.into, null);
+    return { plan: finishPass(pass), outcome: { kind: 'merged', into: fate.into } };
+  }
   if (fate.kind === 'look')
     throw dulyError('internal', { message: 'A trigger found a run of its own pass.' });
   const { rule, now } = input;

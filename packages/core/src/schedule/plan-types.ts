@@ -82,8 +82,8 @@ export interface Plan {
   runs: PlannedRun[];
   /** Runs to end before the new ones are made. */
   cancel: { id: string; mode: 'ask' | 'terminate' }[];
-  /** Waiting runs that learn what was merged into them. Valid only while they have not started. */
-  tell: { id: string; covers: Covers }[];
+  /** Waiting runs into which something was merged, and the slots they learn of; null: none, a trigger. The plan holds only while they wait. */
+  tell: { id: string; covers: Covers | null }[];
   /** Due slots are left: by the pace, or because a run made here must first be seen by the store. */
   more: boolean;
   events: PlanEvent[];

@@ -5,6 +5,7 @@ import { plan } from '../schedule/plan.ts';
 import type { Plan, PlanEvent } from '../schedule/plan-types.ts';
 import type { ScheduleSpec } from '../schedule/schedule-spec.ts';
 import { serialiseState } from '../schedule/schedule-state.ts';
+import { seenRuns } from './active-runs.ts';
 import { createPace } from './pace.ts';
 import { createParsedSchedules } from './parsed-schedules.ts';
 import { toJob } from './to-job.ts';
@@ -25,7 +26,7 @@ export interface Decided {
 
 /** What the pass is made of. */
 export interface FirePassOptions {
-  engine: Pick<Engine, 'claimSchedules' | 'fire' | 'get'>;
+  engine: Pick<Engine, 'claimSchedules' | 'fire' | 'get' | 'list'>;
   clock: Clock;
   node: string;
   ids: Ids;
@@ -47,6 +48,18 @@ export function createFirePass(options: FirePassOptions): () => Promise<number> 
   const { engine, clock, node, ids } = options;
   const parsed = createParsedSchedules();
   const pace = createPace(clock);
+
+  /** A claim tells of the ten oldest unfinished runs; where a policy must know of more, they are read. */
+  async function withRuns(schedule: ClaimedSchedule): Promise<ClaimedSchedule | null> {
+    if (schedule.activeCount <= schedule.active.length) return schedule;
+    try {
+      const { overlap } = parsed.parse(schedule).spec.policies;
+      return { ...schedule, ...(await seenRuns(engine, schedule, overlap)) };
+    } catch (error) {
+      options.onError(error, schedule);
+      return null;
+    }
+  }
 
   function decide(schedule: ClaimedSchedule, now: number): Decided | null {
     try {
@@ -95,7 +108,8 @@ export function createFirePass(options: FirePassOptions): () => Promise<number> 
     let nextAt: number | null = null;
     for (const [i, result] of (await fireAll(groups, all)).entries()) {
       const one = all[i] as Decided;
-      const dueAt = result === 'fired' ? one.plan.dueAt : null;
+      // A run that was to be told something has started: the schedule is free again, and planned anew at once.
+      const dueAt = result === 'fired' ? one.plan.dueAt : result === 'stale' ? 0 : null;
       if (dueAt !== null && (nextAt === null || dueAt < nextAt)) nextAt = dueAt;
       if (result !== 'fired') continue;
       options.onDecided?.(one);
@@ -135,7 +149,8 @@ export function createFirePass(options: FirePassOptions): () => Promise<number> 
       ids: null,
     });
     const repliedElapsed = clock.elapsed();
-    const decided = reply.schedules.map((one) => decide(one, reply.now)).filter((one) => one !== null);
+    const schedules = (await Promise.all(reply.schedules.map(withRuns))).filter((one) => one !== null);
+    const decided = schedules.map((one) => decide(one, reply.now)).filter((one) => one !== null);
     const nextAt = decided.length === 0 ? null : await fire(decided);
     if (reply.more) return 0;
     const waitMs = sleepMs(reply, repliedElapsed, nextAt);

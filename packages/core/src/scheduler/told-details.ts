@@ -2,17 +2,20 @@ import type { Engine, FireGroup } from '../engine.ts';
 import type { Plan } from '../schedule/plan-types.ts';
 import type { SlotDetails } from '../worker/context.ts';
 
-/** The new details of waiting runs that learn what was merged into them. Reads the runs; those that are gone are left out. */
+/**
+ * The new details of waiting runs that learn what was merged into them. One that is gone is named all the same: the store then refuses what
+ * was decided for it.
+ */
 export async function toldDetails(
   engine: Pick<Engine, 'get'>,
   tell: Plan['tell'],
 ): Promise<NonNullable<FireGroup['tell']>> {
   if (tell.length === 0) return [];
   const { jobs } = await engine.get({ ids: tell.map(({ id }) => id) });
-  return tell.flatMap(({ id, covers }, i) => {
-    const details = jobs[i]?.slot?.details;
-    if (details === null || details === undefined) return [];
+  return tell.map(({ id, covers }, i) => {
+    const details = jobs[i]?.slot?.details ?? '{}';
+    if (covers === null) return { id, details };
     const told: SlotDetails = { ...(JSON.parse(details) as SlotDetails), covers };
-    return [{ id, details: JSON.stringify(told) }];
+    return { id, details: JSON.stringify(told) };
   });
 }

@@ -174,6 +174,8 @@ export class PlanModel {
         covered: [],
       });
     }
+    // Nothing new is told, but the run must still wait.
+    if (way.do === 'merge') this.step.told.set(way.into, null);
     return this.end();
   }
 

@@ -224,6 +224,7 @@ export class ScheduleStory {
       );
     }
     for (const { id, covers } of decided.tell) {
+      if (covers === null) continue;
       this.#jobs.push(`${this.#runs.find((one) => one.id === id)?.name} ${coversText('told of', covers)}`);
     }
     for (const event of decided.events) {

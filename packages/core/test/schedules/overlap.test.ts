@@ -108,3 +108,70 @@ test("overlap 'terminateOther': the other run is CANCELLED at once", async (t) =
     'RUNNING',
   ]);
 });
+
+/** A schedule with so many runs side by side, which end when they are asked to, edited to another policy. */
+async function crowd(
+  t: Parameters<typeof scene>[0],
+  overlap: 'cancelOther' | 'terminateOther' | 'bufferOne' | 'bufferAll',
+) {
+  const ended: string[] = [];
+  let number = 0;
+  const one = scene(t, {
+    concurrency: 100,
+    run: async ({ signal }, on) => {
+      const own = ++number;
+      // Whoever is asked to end does so after a while, the newest last.
+      await on.clock.sleep(10 * 3_600_000, signal).catch(() => {});
+      await on.clock.sleep(own * 1_000);
+      ended.push(`${own}`);
+      signal.throwIfAborted();
+    },
+  });
+  await one.every({ rate: '1m' }, { overlap: 'allow', pauseAfterFailures: 3 });
+  await one.t.advance('25m');
+  assert.equal(one.told.length, 25);
+  await one.t.schedules.edit('nightly', { overlap });
+  const statuses = async () => {
+    const slots = await one.t.schedules.slots('nightly', { limit: 1_000, to: one.t.now.getTime() + 1 });
+    return slots.reverse().map(({ runs }) => runs[0]?.status ?? null);
+  };
+  return { ...one, ended, statuses };
+}
+
+test("overlap 'terminateOther' ends all of them, also when there are 25", async (t) => {
+  const { t: duly, told, statuses } = await crowd(t, 'terminateOther');
+  await duly.advance('1m');
+  assert.deepEqual(await statuses(), [...Array.from({ length: 25 }, () => 'CANCELLED'), 'RUNNING']);
+  assert.equal(told.length, 26);
+});
+
+test("overlap 'cancelOther' asks all of them, also when there are 25, and waits for the last", async (t) => {
+  const { t: duly, told, statuses } = await crowd(t, 'cancelOther');
+  await duly.advance('84s');
+  assert.deepEqual(await statuses(), [
+    ...Array.from({ length: 24 }, () => 'CANCELLED'),
+    'RUNNING',
+    'BLOCKED',
+  ]);
+  await duly.advance('2s');
+  assert.equal(told.length, 26);
+});
+
+for (const overlap of ['bufferOne', 'bufferAll'] as const) {
+  test(`overlap '${overlap}': a run waits for all that run, also for 25`, async (t) => {
+    const { t: duly, told, statuses } = await crowd(t, overlap);
+    await duly.advance('1m');
+    const [waiting, ...running] = await duly.schedules.slots('nightly', { to: duly.now.getTime() + 1 });
+    assert.deepEqual([waiting?.runs[0]?.status, running.length], ['BLOCKED', 25]);
+    await duly.schedules.pause('nightly');
+    // Neither one of the ten oldest nor the newest.
+    const [last] = running.splice(7, 1);
+    for (const { runs } of running) await duly.cancel({ id: runs[0]?.id ?? '' });
+    await duly.advance('2m');
+    assert.equal((await statuses()).filter((one) => one === 'CANCELLED').length, 24);
+    assert.equal(told.length, 25, 'one of them still runs');
+    await duly.cancel({ id: last?.runs[0]?.id ?? '' });
+    await duly.advance('1m');
+    assert.equal(told.length, 26);
+  });
+}

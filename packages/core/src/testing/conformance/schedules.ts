@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ClaimedSchedule, Engine, FireGroup, JobSpec } from '../../engine.ts';
+import type { ClaimedSchedule, Engine, FireGroup, FireReply, JobSpec } from '../../engine.ts';
 import {
   day,
   fireGroup,
@@ -38,7 +38,7 @@ import {
 } from './steps.ts';
 import type { DefineTest } from './suite.ts';
 
-const fire = async (engine: Engine, group: FireGroup, now = t0): Promise<'fired' | 'conflict'> =>
+const fire = async (engine: Engine, group: FireGroup, now = t0): Promise<FireReply['groups'][number]> =>
   only((await engine.fire({ now, node: 'node-a', groups: [group] })).groups);
 
 const slotsOf = async (engine: Engine, scheduleId: string) =>
@@ -405,7 +405,18 @@ function fireTests(test: DefineTest): void {
     assert.deepEqual(await dueIds(engine, t0 + 1), [claimed.id], 'nobody has to wait for the lease to end');
   });
 
-  test('a run that waits is told what changed; one that has started keeps what it was told', async ({
+  test('a run that waits is told what changed', async ({ engine }) => {
+    const claimed = await makeClaimed(engine);
+    const [first, second] = [slotJob(claimed.id, t0 - 1), slotJob(claimed.id, t0)];
+    assert.equal(await fire(engine, fireGroup(claimed, { jobs: [first, second], dueAt: t0 })), 'fired');
+    const next = await claimSchedule(engine, claimed.id);
+    const tell = [{ id: second.id, details: '{"covers":2}' }];
+    assert.equal(await fire(engine, fireGroup(next, { tell })), 'fired');
+    assert.equal((await read(engine, first.id)).slot?.details, null);
+    assert.deepEqual((await read(engine, second.id)).slot, { ...second.slot, details: '{"covers":2}' });
+  });
+
+  test('a fire that tells a run which has started or is over is stale: nothing is written, and it may be claimed at once', async ({
     engine,
   }) => {
     const claimed = await makeClaimed(engine);
@@ -414,10 +425,46 @@ function fireTests(test: DefineTest): void {
     const running = await claimOne(engine, { limit: 1 });
     assert.equal(running.id, first.id);
     const next = await claimSchedule(engine, claimed.id);
-    const tell = [first, second].map(({ id }) => ({ id, details: '{"covers":2}' }));
-    assert.equal(await fire(engine, fireGroup(next, { tell })), 'fired');
-    assert.equal((await read(engine, first.id)).slot?.details, null);
-    assert.deepEqual((await read(engine, second.id)).slot, { ...second.slot, details: '{"covers":2}' });
+    const tell = [second, first].map(({ id }) => ({ id, details: '{"covers":2}' }));
+    const group = fireGroup(next, {
+      tell,
+      slots: [slotRow(t0 + 1)],
+      jobs: [slotJob(claimed.id, t0 + 1)],
+      dueAt: null,
+    });
+    assert.equal(await fire(engine, group), 'stale');
+    for (const { id } of [first, second]) assert.equal((await read(engine, id)).slot?.details, null);
+    assert.deepEqual(await slotsOf(engine, claimed.id), []);
+    const again = await claimSchedule(engine, claimed.id);
+    assert.deepEqual([again.version, again.state, again.activeCount], [next.version, next.state, 2]);
+
+    await finish(engine, running, 'COMPLETED');
+    const over = [{ id: running.id, details: '{}' }];
+    assert.equal(await fire(engine, fireGroup(again, { tell: over })), 'stale');
+    const third = await claimSchedule(engine, claimed.id);
+    assert.equal(
+      await fire(engine, fireGroup(third, { tell: [{ id: 'job_gone', details: '{}' }] })),
+      'stale',
+    );
+  });
+
+  test('a change that tells a run which has started is refused, and the run keeps what it was told', async ({
+    engine,
+  }) => {
+    const put = schedulePut();
+    const { version } = only(await applySchedules(engine, [put]));
+    const { id } = await makeRunning(engine, slotJob(put.id, t0));
+    const change = {
+      ...put,
+      expectVersion: version,
+      spec: '"edited"',
+      action: 'edit',
+      tell: [{ id, details: '{"covers":2}' }],
+    };
+    const { groups } = await engine.applySchedules({ now: t0, groups: [{ actor: 'a', changes: [change] }] });
+    assert.equal(groups[0]?.ok === false && groups[0].error.code, 'records_conflict');
+    assert.equal((await readSchedule(engine, put.id))?.spec, put.spec);
+    assert.equal((await read(engine, id)).slot?.details, null);
   });
 
   test('a fire at another version is a conflict and writes nothing', async ({ engine }) => {

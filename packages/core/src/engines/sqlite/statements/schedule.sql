@@ -57,8 +57,14 @@ WHERE schedule_id = ? AND json_extract(slot, '$.allow') IS NOT 1
 -- name: unstarted
 SELECT id FROM jobs INDEXED BY jobs_schedule WHERE schedule_id = ? AND started_at IS NULL
 
+-- name: waits
+SELECT 1 FROM jobs WHERE id = ? AND status IN ('SCHEDULED', 'PENDING', 'BLOCKED')
+
 -- name: tell
-UPDATE jobs SET slot = json_set(slot, '$.details', ?) WHERE id = ? AND started_at IS NULL
+UPDATE jobs SET slot = json_set(slot, '$.details', ?) WHERE id = ?
+
+-- name: free
+UPDATE schedules SET lease_until = NULL, token = NULL, node = NULL WHERE id = ?
 
 -- name: addSlot
 INSERT INTO slots (schedule_id, generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at)

@@ -80,6 +80,13 @@ function apply(work: Work, actor: string, change: ScheduleChange): AppliedSchedu
       details: { id: change.id, version },
     });
   }
+  if (change.op === 'put' && !allWait(work, change.tell ?? [])) {
+    throw dulyError('records_conflict', {
+      message: `A run of schedule "${change.id}" that was to be told what is merged into it no longer waits.`,
+      hint: 'Read the schedule again and repeat the change.',
+      details: { id: change.id, version },
+    });
+  }
   work.hints.add('schedules');
   const subject = `schedule:${change.id}`;
   if (change.op === 'delete') {
@@ -232,9 +239,13 @@ function toClaimed(work: Work, row: ScheduleRow, fence: number): ClaimedSchedule
 
 /** See the contract. */
 export function fire(work: Work, input: FireInput): Omit<FireReply, 'now'> {
-  const groups = input.groups.map((group): 'fired' | 'conflict' => {
+  const groups = input.groups.map((group): FireReply['groups'][number] => {
     const row = work.get<ScheduleRow>(statements.schedule.read, group.scheduleId);
     if (row === undefined || row.version !== group.version || row.fence !== group.fence) return 'conflict';
+    if (!allWait(work, group.tell ?? [])) {
+      work.run(statements.schedule.free, row.id);
+      return 'stale';
+    }
     // A lone group cannot be half done: its failure is the transaction's.
     if (input.groups.length === 1) fireGroup(work, row, group, input.node);
     else work.attempt(() => fireGroup(work, row, group, input.node));
@@ -268,7 +279,12 @@ function endOthers(work: Work, others: FireGroup['cancel'], actor: string): void
   }
 }
 
-/** Gives runs that wait behind others their new details; one that has started meanwhile keeps what it was told. */
+/** Whether the runs that are to be told something still wait, and so will hear it. */
+function allWait(work: Work, told: NonNullable<FireGroup['tell']>): boolean {
+  return told.every(({ id }) => work.get(statements.schedule.waits, id) !== undefined);
+}
+
+/** Gives runs that wait behind others their new details. */
 function tell(work: Work, told: NonNullable<FireGroup['tell']>): void {
   for (const { id, details } of told) work.run(statements.schedule.tell, details, id);
 }

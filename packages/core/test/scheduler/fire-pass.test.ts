@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Engine } from '../../src/engine.ts';
+import { createIds } from '../../src/ids.ts';
+import { seededRandom } from '../../src/random.ts';
+import { type EveryDefinition, readDraft } from '../../src/schedule/definition.ts';
+import { scheduleIdOf } from '../../src/schedule/identity.ts';
+import { createScheduleWrites } from '../../src/schedule-writes.ts';
+import { createFirePass } from '../../src/scheduler/fire-pass.ts';
+import { createParsedSchedules } from '../../src/scheduler/parsed-schedules.ts';
+import { resolveTask } from '../../src/task-options.ts';
+import { openTestStore } from '../worker/setup.ts';
+
+const minute = 60_000;
+
+/** A store with one schedule, every ten minutes, and the pass that decides it. `meddle` acts between a claim and its fire, once. */
+async function setup(t: TestContext, definition: EveryDefinition) {
+  const store = await openTestStore();
+  t.after(() => store.close());
+  const { engine, clock } = store;
+  const ids = createIds({ clock, random: seededRandom(7) });
+  const task = resolveTask({ name: 'work', run: () => {} }, () => null);
+  const draft = readDraft(definition, { task, app: null, now: clock.now(), inputBytesMax: 1_000 });
+  const parsed = createParsedSchedules();
+  await createScheduleWrites({ engine: async () => engine, actor: 'test', node: 'n', ids, parsed }).upsert(
+    draft,
+  );
+  const scheduleId = scheduleIdOf(draft);
+  let meddle: (() => Promise<void>) | null = null;
+  const meddled: Engine = {
+    ...engine,
+    async fire(input) {
+      const act = meddle;
+      meddle = null;
+      await act?.();
+      return engine.fire(input);
+    },
+  };
+  const errors: unknown[] = [];
+  const pass = createFirePass({
+    engine: meddled,
+    clock,
+    node: 'n',
+    ids,
+    maxSleepMs: () => 30_000,
+    onError: (error) => errors.push(error),
+  });
+  return {
+    ...store,
+    errors,
+    pass,
+    scheduleId,
+    between(act: () => Promise<void>) {
+      meddle = act;
+    },
+    /** Settles what is given and takes what may run now. */
+    async work(done: { id: string; fence: number }[] = []) {
+      const claim = {
+        token: ids.newId('claim'),
+        node: 'w',
+        tasks: [{ type: 'work', version: 1, limit: 100 }],
+        queues: null,
+        limit: 100,
+        leaseMs: 3_600_000,
+        idle: true,
+      };
+      const settle = done.map(({ id, fence }) => ({
+        id,
+        fence,
+        to: 'COMPLETED' as const,
+        reason: 'returned' as const,
+        spends: true,
+        started: true,
+        loss: 'none' as const,
+        due: null,
+        result: null,
+        error: null,
+        report: null,
+      }));
+      return (await engine.exchange({ settle, claim })).claimed;
+    },
+    async ledger() {
+      const { slots } = await engine.slots({ scheduleId, fromAt: 0, beforeAt: clock.now() + 1, limit: 100 });
+      return slots.reverse();
+    },
+  };
+}
+
+test('a run that starts between claim and fire is not taken to have heard of the slot: it is planned anew', async (t) => {
+  const one = await setup(t, { rate: '10m', overlap: 'bufferOne' });
+  const { clock, pass, work, ledger } = one;
+  await clock.advance(10 * minute);
+  await pass();
+  const [first] = await work();
+  assert.ok(first);
+  await clock.advance(10 * minute);
+  await pass();
+  assert.deepEqual(await work(), [], 'the second run waits behind the first');
+  await clock.advance(10 * minute);
+
+  // The first run ends and the one that waits begins, while the slot of now is being merged into it.
+  let second: Awaited<ReturnType<typeof work>>[number] | undefined;
+  one.between(async () => {
+    [second] = await work([first]);
+  });
+  assert.equal(await pass(), 0, 'it comes back at once');
+  assert.equal((await ledger()).length, 2, 'nothing was written');
+  await pass();
+  assert.ok(second);
+  const rows = await ledger();
+  assert.deepEqual(
+    rows.map(({ decision }) => decision),
+    ['fired', 'fired', 'fired'],
+  );
+  const third = await one.job(rows[2]?.jobId ?? '');
+  assert.deepEqual([third.status, third.gates], ['BLOCKED', [{ kind: 'overlap', ref: second.id }]]);
+  assert.equal(JSON.parse((await one.job(second.id)).slot?.details ?? '').covers, null);
+
+  // The same with nobody in between: the slot is merged, and the run that waits knows of it.
+  await clock.advance(10 * minute);
+  await pass();
+  assert.equal((await ledger())[3]?.decision, 'merged');
+  const { covers } = JSON.parse((await one.job(third.id)).slot?.details ?? '');
+  assert.equal(covers.count, 1);
+  assert.deepEqual(one.errors, []);
+});
+
+test('a run that was deleted between claim and fire takes no slot with it', async (t) => {
+  const one = await setup(t, { rate: '10m', overlap: 'bufferOne' });
+  const { clock, pass, work, ledger, engine } = one;
+  await clock.advance(10 * minute);
+  await pass();
+  await work();
+  await clock.advance(10 * minute);
+  await pass();
+  const waiting = (await ledger())[1]?.jobId ?? '';
+  await clock.advance(10 * minute);
+  one.between(async () => {
+    const filter = { ids: [waiting] };
+    await engine.change({
+      actor: 'a',
+      filter,
+      action: 'delete',
+      note: null,
+      cursor: null,
+      limit: 1,
+      dryRun: false,
+    });
+  });
+  assert.equal(await pass(), 0);
+  await pass();
+  const last = (await ledger()).at(-1);
+  assert.equal(last?.decision, 'fired');
+  assert.equal((await one.job(last?.jobId ?? '')).status, 'BLOCKED');
+});
