@@ -645,6 +645,8 @@ export interface FireGroup {
 export interface FireInput extends Stamp {
   node: string;
   groups: FireGroup[];
+  /** Takes work in the same transaction, as with `enqueue`: a slot's job starts after one commit. */
+  claim?: ClaimRequest;
 }
 
 /**
@@ -653,6 +655,8 @@ export interface FireInput extends Stamp {
  */
 export interface FireReply extends Reply {
   groups: ('fired' | 'conflict' | 'stale')[];
+  /** What `claim` was given; [] without one. */
+  claimed: ClaimedJob[];
 }
 
 /** Reads schedules. */

@@ -174,6 +174,10 @@ export function createNode(node: NodeOptions): DulyNode {
       clock,
       node: id,
       ids: node.ids,
+      taker: {
+        offer: () => (drainAsked ? null : (worker?.offer() ?? null)),
+        accept: (offer, claimed) => worker?.accept(offer, claimed),
+      },
       maxSleepMs: () => echo.maxSleepMs(),
       onDecided: ({ schedule, plan }) => {
         if (plan.runs.length > 0) {
@@ -238,7 +242,7 @@ export function createNode(node: NodeOptions): DulyNode {
     runningCount: () => worker?.runningCount() ?? 0,
     notReady,
     offer: () => (drainAsked || virtual ? null : (worker?.offer() ?? null)),
-    accept(offer: ClaimRequest, claimed: ClaimedJob[]) {
+    accept(offer: ClaimRequest, claimed: ClaimedJob[] | 'unknown') {
       inOwnContext(() => worker?.accept(offer, claimed));
     },
     setMoving(moving) {

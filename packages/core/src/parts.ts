@@ -28,7 +28,8 @@ export interface JobAnswer {
 export interface Taker {
   /** A claim for its free places; null: it has none. Is answered with `accept`. */
   offer(): ClaimRequest | null;
-  accept(offer: ClaimRequest, claimed: ClaimedJob[]): void;
+  /** `unknown`: the answer was lost, and the leases may have been given: the worker asks for them again. */
+  accept(offer: ClaimRequest, claimed: ClaimedJob[] | 'unknown'): void;
 }
 
 /** What everything in one Duly shares once its store is open: the door, and the pipes in which calls travel together. */

@@ -38,7 +38,7 @@ test('after a lost reply the call is repeated as such: no second job, and the sa
   parts.taker = {
     offer: (): ClaimRequest =>
       claimRequest({ token: `offer ${++offers}`, tasks: [{ type: 'work', version: 1, limit: 5 }] }),
-    accept: (_, claimed) => void accepted.push(claimed),
+    accept: (_, claimed) => void accepted.push(claimed as ClaimedJob[]),
   };
   const spec = jobSpec({ type: 'work', due: { inMs: 0 } });
   const answer = parts.enqueue.push([spec]);
@@ -77,7 +77,8 @@ test('after a lost reply the leases come back, also when the worker has no place
   ];
   parts.taker = {
     offer: () => offers.shift() ?? null,
-    accept: ({ limit }, claimed) => void accepted.push([limit, claimed.map(({ id }) => id)]),
+    accept: ({ limit }, claimed) =>
+      void accepted.push([limit, (claimed as ClaimedJob[]).map(({ id }) => id)]),
   };
   const spec = jobSpec({ type: 'work', due: { inMs: 0 } });
   const answer = parts.enqueue.push([spec]);

@@ -1,6 +1,8 @@
 import type { Clock } from '../clock.ts';
 import type { ClaimedSchedule, ClaimSchedulesReply, Engine, FireGroup } from '../engine.ts';
 import type { Ids } from '../ids.ts';
+import type { Taker } from '../parts.ts';
+import { isUnknownOutcome } from '../pipe.ts';
 import { plan } from '../schedule/plan.ts';
 import type { Plan, PlanEvent } from '../schedule/plan-types.ts';
 import type { ScheduleSpec } from '../schedule/schedule-spec.ts';
@@ -30,6 +32,8 @@ export interface FirePassOptions {
   clock: Clock;
   node: string;
   ids: Ids;
+  /** A worker of this process that takes the jobs as they are made; left out: none. */
+  taker?: Taker;
   /** The longest sleep; less while hints are not proven. */
   maxSleepMs(): number;
   /** Told of every schedule whose decisions were recorded here. */
@@ -119,9 +123,13 @@ export function createFirePass(options: FirePassOptions): () => Promise<number> 
   }
 
   async function fireAll(groups: FireGroup[], all: Decided[]): Promise<(string | null)[]> {
+    const offer = groups.some(({ jobs }) => jobs.length > 0) ? (options.taker?.offer() ?? null) : null;
     try {
-      return (await engine.fire({ node, groups })).groups;
+      const reply = await engine.fire({ node, groups, ...(offer === null ? {} : { claim: offer }) });
+      if (offer !== null) options.taker?.accept(offer, reply.claimed);
+      return reply.groups;
     } catch (error) {
+      if (offer !== null) options.taker?.accept(offer, isUnknownOutcome(error) ? 'unknown' : []);
       if (groups.length === 1) {
         options.onError(error, (all[0] as Decided).schedule);
         return [null];

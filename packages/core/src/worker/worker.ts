@@ -45,8 +45,8 @@ export interface Worker {
   onBeat(news: BeatNews): void;
   /** A claim to send along with an enqueue, for the places that are free; null: none are. Must be answered with `accept`. */
   offer(): ClaimRequest | null;
-  /** Takes what an offer was given, [] if nothing or if it failed. */
-  accept(offer: ClaimRequest, claimed: ClaimedJob[]): void;
+  /** Takes what an offer was given, [] if nothing or if it failed; `unknown`: the answer was lost, and is asked for again. */
+  accept(offer: ClaimRequest, claimed: ClaimedJob[] | 'unknown'): void;
   /**
    * Stops claiming, lets running attempts finish until the limit, then aborts them with reason `shutdown` and gives back what is
    * left without spending an attempt. Resolves when everything is handed in; a second call answers with the first's end.
@@ -122,6 +122,8 @@ export function createWorker(options: WorkerOptions): Worker {
   const outbox: Outgoing[] = [];
   /** Decided attempts whose last report is still on its way. */
   let finishing = 0;
+  /** Claims that travelled with other calls whose answers were lost. Their places stay reserved. */
+  const unknownOffers: ClaimRequest[] = [];
   let sent: Exchange | null = null;
   let unanswered: Exchange | null = null;
   /** After a refusal, so many settlements travel one by one, to find the one that is refused. */
@@ -160,6 +162,8 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   function compose(): Exchange | null {
+    const unknown = unknownOffers.shift();
+    if (unknown !== undefined) return { settle: [], claim: unknown, repeat: true };
     const settle = outbox.splice(0, narrowCount > 0 ? 1 : settleMax);
     const claim = narrowCount > 0 ? null : makeClaim();
     if (settle.length === 0 && claim === null) return null;
@@ -474,6 +478,11 @@ export function createWorker(options: WorkerOptions): Worker {
       return claim;
     },
     accept(offer, claimed) {
+      if (claimed === 'unknown') {
+        unknownOffers.push(offer);
+        loop.wake();
+        return;
+      }
       reserved -= offer.limit;
       takeClaimed(claimed, false);
       if (isPassSkipped) {

@@ -808,6 +808,23 @@ test('free places are offered to an enqueue, and what it brings starts at once',
   assert.equal((await store.job(job.id)).status, 'COMPLETED');
 });
 
+test('an offer whose answer was lost is asked for again: its jobs start at once, and once', async (t) => {
+  const store = await setup(t);
+  const work = task('work', () => 'quick');
+  const { worker } = store.start([work]);
+  await store.clock.settle();
+  const offer = worker.offer();
+  assert.ok(offer);
+  const job = store.spec(work, null);
+  // It took effect, and nobody heard.
+  await store.engine.enqueue({ groups: [{ jobs: [job] }], claim: offer });
+  worker.accept(offer, 'unknown');
+  await store.clock.settle();
+  const { status, attempt, losses } = await store.job(job.id);
+  assert.deepEqual([status, attempt, losses], ['COMPLETED', 1, 0]);
+  assert.ok(worker.offer(), 'the places that were promised are free again');
+});
+
 test('a hint that comes while every place is offered is followed once the offer has its answer', async (t) => {
   const store = await setup(t);
   const [long, later] = [task('long', () => new Promise(() => {})), task('later', () => 'punctual')];

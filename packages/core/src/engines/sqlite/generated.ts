@@ -245,19 +245,27 @@ VALUES (:id, :app, :tenant, :name, :generation, 1, :spec, :state, :due, :waitsFo
   due_at = :due, waits_for = :waitsFor, updated_at = :now, lease_until = NULL, token = NULL, node = NULL
 WHERE id = :id`,
     delete: `DELETE FROM schedules WHERE id = ?`,
-    due: `SELECT * FROM schedules INDEXED BY schedules_due
-WHERE due_at IS NOT NULL AND due_at <= :now AND (lease_until IS NULL OR lease_until <= :steady)
-ORDER BY due_at LIMIT :limit + 0`,
-    byToken: `SELECT * FROM schedules INDEXED BY schedules_token WHERE token IS NOT NULL AND token = ?`,
-    lease: `UPDATE schedules SET fence = :fence, lease_until = :leaseUntil, token = :token, node = :node
-WHERE id = :id AND (lease_until IS NULL OR lease_until <= :steady)`,
+    isAnyDue: `SELECT 1 FROM schedules INDEXED BY schedules_due
+WHERE due_at IS NOT NULL AND due_at <= ? AND (lease_until IS NULL OR lease_until <= ?) LIMIT 1`,
+    leaseDue: `UPDATE schedules SET fence = ?, lease_until = ?, token = ?, node = ?
+WHERE rowid IN (
+  SELECT rowid FROM schedules INDEXED BY schedules_due
+  WHERE due_at IS NOT NULL AND due_at <= ? AND (lease_until IS NULL OR lease_until <= ?)
+  ORDER BY due_at LIMIT ? + 0)
+RETURNING id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at, fence`,
+    byToken: `SELECT id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at, fence
+FROM schedules INDEXED BY schedules_token WHERE token IS NOT NULL AND token = ?`,
+    lease: `UPDATE schedules SET fence = ?, lease_until = ?, token = ?, node = ?
+WHERE id = ? AND (lease_until IS NULL OR lease_until <= ?)
+RETURNING id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at, fence`,
     nextDue: `SELECT min(due_at) AS at FROM schedules INDEXED BY schedules_due
-WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= :steady)`,
+WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= ?)`,
     nextLeaseEnd: `SELECT min(lease_until) AS at FROM schedules INDEXED BY schedules_token
-WHERE token IS NOT NULL AND token <> :token AND lease_until > :steady AND due_at IS NOT NULL`,
-    fire: `UPDATE schedules SET state = :state, due_at = :due, waits_for = :waitsFor, version = version + 1, updated_at = :now,
+WHERE token IS NOT NULL AND token <> ? AND lease_until > ? AND due_at IS NOT NULL`,
+    fire: `UPDATE schedules SET state = ?, due_at = ?, waits_for = ?, version = version + 1, updated_at = ?,
   lease_until = NULL, token = NULL, node = NULL
-WHERE id = :id AND version = :version AND fence = :fence`,
+WHERE id = ? AND version = ? AND fence = ?
+RETURNING generation`,
     active: `SELECT id, status, slot, origin, due_at, cancel_requested_at FROM jobs INDEXED BY jobs_schedule
 WHERE schedule_id = ? AND json_extract(slot, '$.allow') IS NOT 1 ORDER BY seq LIMIT 10`,
     activeCount: `SELECT count(*) AS count FROM jobs INDEXED BY jobs_schedule
@@ -265,7 +273,7 @@ WHERE schedule_id = ? AND json_extract(slot, '$.allow') IS NOT 1`,
     unstarted: `SELECT id FROM jobs INDEXED BY jobs_schedule WHERE schedule_id = ? AND started_at IS NULL`,
     waits: `SELECT 1 FROM jobs WHERE id = ? AND status IN ('SCHEDULED', 'PENDING', 'BLOCKED')`,
     tell: `UPDATE jobs SET slot = json_set(slot, '$.details', ?) WHERE id = ?`,
-    free: `UPDATE schedules SET lease_until = NULL, token = NULL, node = NULL WHERE id = ?`,
+    free: `UPDATE schedules SET lease_until = NULL, token = NULL, node = NULL WHERE id = ? AND version = ? AND fence = ?`,
     addSlot: `INSERT INTO slots (schedule_id, generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     lastSlot: `SELECT from_at, to_at, count, decision, reason, job_id FROM slots

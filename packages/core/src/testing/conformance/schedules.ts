@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ClaimedSchedule, Engine, FireGroup, FireReply, JobSpec } from '../../engine.ts';
 import {
+  claimRequest,
   day,
   fireGroup,
   freshId,
@@ -403,6 +404,51 @@ function fireTests(test: DefineTest): void {
     const made = await read(engine, job.id);
     assert.deepEqual([made.status, made.origin, made.slot], ['PENDING', 'schedule', job.slot]);
     assert.deepEqual(await dueIds(engine, t0 + 1), [claimed.id], 'nobody has to wait for the lease to end');
+  });
+
+  test('a fire may take what it makes, and what else is ready, in the same transaction', async ({
+    engine,
+  }) => {
+    const claimed = await makeClaimed(engine);
+    const other = await make(engine);
+    const job = slotJob(claimed.id, t0);
+    const reply = await engine.fire({
+      now: t0,
+      node: 'n',
+      groups: [fireGroup(claimed, { slots: [slotRow(t0, { jobId: job.id })], jobs: [job] })],
+      claim: claimRequest(),
+    });
+    assert.deepEqual(reply.groups, ['fired']);
+    assert.deepEqual(reply.claimed.map(({ id }) => id).sort(), [job.id, other.id].sort());
+    const run = reply.claimed.find(({ id }) => id === job.id);
+    assert.deepEqual([run?.attempt, run?.origin, run?.slot], [1, 'schedule', job.slot]);
+    assert.equal(await statusOf(engine, job.id), 'RUNNING');
+    assert.deepEqual(await claim(engine), [], 'what was taken is taken');
+  });
+
+  test('a claim that travels with a fire in conflict takes what is ready, and nothing of the fire', async ({
+    engine,
+  }) => {
+    const claimed = await makeClaimed(engine);
+    const ready = await make(engine);
+    const group = fireGroup(claimed, { jobs: [slotJob(claimed.id, t0)] });
+    const stale = { ...group, version: group.version + 1 };
+    const reply = await engine.fire({ now: t0, node: 'n', groups: [stale], claim: claimRequest() });
+    assert.deepEqual(reply.groups, ['conflict']);
+    assert.deepEqual(
+      reply.claimed.map(({ id }) => id),
+      [ready.id],
+    );
+  });
+
+  test('the leases of a fire whose answer was lost are given again for their token', async ({ engine }) => {
+    const claimed = await makeClaimed(engine);
+    const job = slotJob(claimed.id, t0);
+    const request = claimRequest();
+    const group = fireGroup(claimed, { jobs: [job] });
+    const first = await engine.fire({ now: t0, node: 'n', groups: [group], claim: request });
+    const again = await engine.exchange({ now: t0 + 1, settle: [], claim: request, repeat: true });
+    assert.deepEqual(again.claimed, first.claimed);
   });
 
   test('a run that waits is told what changed', async ({ engine }) => {

@@ -20,31 +20,41 @@ WHERE id = :id
 -- name: delete
 DELETE FROM schedules WHERE id = ?
 
--- name: due
-SELECT * FROM schedules INDEXED BY schedules_due
-WHERE due_at IS NOT NULL AND due_at <= :now AND (lease_until IS NULL OR lease_until <= :steady)
-ORDER BY due_at LIMIT :limit + 0
+-- name: isAnyDue
+SELECT 1 FROM schedules INDEXED BY schedules_due
+WHERE due_at IS NOT NULL AND due_at <= ? AND (lease_until IS NULL OR lease_until <= ?) LIMIT 1
+
+-- name: leaseDue
+UPDATE schedules SET fence = ?, lease_until = ?, token = ?, node = ?
+WHERE rowid IN (
+  SELECT rowid FROM schedules INDEXED BY schedules_due
+  WHERE due_at IS NOT NULL AND due_at <= ? AND (lease_until IS NULL OR lease_until <= ?)
+  ORDER BY due_at LIMIT ? + 0)
+RETURNING id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at, fence
 
 -- name: byToken
-SELECT * FROM schedules INDEXED BY schedules_token WHERE token IS NOT NULL AND token = ?
+SELECT id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at, fence
+FROM schedules INDEXED BY schedules_token WHERE token IS NOT NULL AND token = ?
 
 -- name: lease
-UPDATE schedules SET fence = :fence, lease_until = :leaseUntil, token = :token, node = :node
-WHERE id = :id AND (lease_until IS NULL OR lease_until <= :steady)
+UPDATE schedules SET fence = ?, lease_until = ?, token = ?, node = ?
+WHERE id = ? AND (lease_until IS NULL OR lease_until <= ?)
+RETURNING id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at, fence
 
 -- name: nextDue
 SELECT min(due_at) AS at FROM schedules INDEXED BY schedules_due
-WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= :steady)
+WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= ?)
 
 -- Leased ones are few: those that a node decides at this moment, and those of a node that died.
 -- name: nextLeaseEnd
 SELECT min(lease_until) AS at FROM schedules INDEXED BY schedules_token
-WHERE token IS NOT NULL AND token <> :token AND lease_until > :steady AND due_at IS NOT NULL
+WHERE token IS NOT NULL AND token <> ? AND lease_until > ? AND due_at IS NOT NULL
 
 -- name: fire
-UPDATE schedules SET state = :state, due_at = :due, waits_for = :waitsFor, version = version + 1, updated_at = :now,
+UPDATE schedules SET state = ?, due_at = ?, waits_for = ?, version = version + 1, updated_at = ?,
   lease_until = NULL, token = NULL, node = NULL
-WHERE id = :id AND version = :version AND fence = :fence
+WHERE id = ? AND version = ? AND fence = ?
+RETURNING generation
 
 -- name: active
 SELECT id, status, slot, origin, due_at, cancel_requested_at FROM jobs INDEXED BY jobs_schedule
@@ -64,7 +74,7 @@ SELECT 1 FROM jobs WHERE id = ? AND status IN ('SCHEDULED', 'PENDING', 'BLOCKED'
 UPDATE jobs SET slot = json_set(slot, '$.details', ?) WHERE id = ?
 
 -- name: free
-UPDATE schedules SET lease_until = NULL, token = NULL, node = NULL WHERE id = ?
+UPDATE schedules SET lease_until = NULL, token = NULL, node = NULL WHERE id = ? AND version = ? AND fence = ?
 
 -- name: addSlot
 INSERT INTO slots (schedule_id, generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at)

@@ -1,4 +1,4 @@
-import type { Due, EnqueuedItem, EnqueueInput, EnqueueReply, JobSpec } from '../../../engine.ts';
+import type { ClaimedJob, Due, EnqueuedItem, EnqueueInput, EnqueueReply, JobSpec } from '../../../engine.ts';
 import { dulyError } from '../../../errors.ts';
 import type { JobStatus } from '../../../job.ts';
 import { statements } from '../generated.ts';
@@ -37,12 +37,31 @@ export function enqueue(work: Work, input: EnqueueInput): Omit<EnqueueReply, 'no
     // A lone plain insert cannot be half done.
     ({ jobs }) => jobs.length === 1 && isPlain(jobs[0] as JobSpec),
   );
-  const claimed =
-    input.claim === undefined ? [] : claimReady(work, input.claim, input.repeat === true).claimed;
-  return { groups, claimed };
+  const isAllPlain = input.groups.every(({ jobs }) => jobs.every(isPlain));
+  const made = isAllPlain ? input.groups.flatMap(({ jobs }) => jobs) : null;
+  return { groups, claimed: claimMade(work, input, made) };
 }
 
-function isPlain(spec: JobSpec): boolean {
+/**
+ * Claims together with what was just made. If the caller took all of it, nobody else is woken for it. `made` null: more happened than
+ * that jobs were made, and the others may have to know.
+ */
+export function claimMade(
+  work: Work,
+  { claim, repeat = false }: Pick<EnqueueInput, 'claim' | 'repeat'>,
+  made: JobSpec[] | null,
+): ClaimedJob[] {
+  if (claim === undefined) return [];
+  const { claimed } = claimReady(work, claim, repeat);
+  if (made !== null && made.length <= claimed.length) {
+    const taken = new Set(claimed.map(({ id }) => id));
+    if (made.every(({ id }) => taken.has(id))) work.hints.delete('jobs');
+  }
+  return claimed;
+}
+
+/** Whether making it touches no other job. */
+export function isPlain(spec: JobSpec): boolean {
   return spec.dedupe === null && spec.parent === null && spec.gates.length === 0 && spec.serial === null;
 }
 

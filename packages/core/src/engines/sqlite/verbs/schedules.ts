@@ -27,7 +27,7 @@ import { eachGroup } from '../groups.ts';
 import { readLife } from '../life.ts';
 import type { Value, Work } from '../work.ts';
 import { cancelJob } from './change.ts';
-import { makeJob } from './enqueue.ts';
+import { claimMade, isPlain, makeJob } from './enqueue.ts';
 
 interface ScheduleRow {
   id: string;
@@ -44,6 +44,23 @@ interface ScheduleRow {
   updated_at: number;
   fence: number;
 }
+
+/** The columns of a schedule under lease, in the order of the statements that take one. */
+type LeasedTuple = [
+  id: string,
+  app: string | null,
+  tenant: string | null,
+  name: string,
+  generation: number,
+  version: number,
+  spec: string,
+  state: string,
+  due_at: number | null,
+  waits_for: string | null,
+  created_at: number,
+  updated_at: number,
+  fence: number,
+];
 
 function toScheduleRecord(row: ScheduleRow): ScheduleRecord {
   return {
@@ -145,131 +162,152 @@ function auditOf(row: ScheduleRow): object {
 
 /** See the contract. */
 export function claimSchedules(work: Work, input: ClaimSchedulesInput): Omit<ClaimSchedulesReply, 'now'> {
-  const { now, steady } = work;
-  const again = work.all<ScheduleRow>(statements.schedule.byToken, input.token);
-  const wanted =
-    again.length > 0
-      ? again
-      : input.ids === null
-        ? work.all<ScheduleRow>(statements.schedule.due, { now, steady, limit: input.limit })
-        : input.ids
-            .slice(0, input.limit)
-            .map((id) => work.get<ScheduleRow>(statements.schedule.read, id))
-            .filter((row) => row !== undefined);
-  const schedules: ClaimedSchedule[] = [];
-  let nextFence = again.length > 0 || wanted.length === 0 ? 0 : work.fences(wanted.length);
-  for (const row of wanted) {
-    const fence = again.length > 0 ? row.fence : nextFence++;
-    if (again.length > 0 || lease(work, row, fence, input)) schedules.push(toClaimed(work, row, fence));
-  }
+  const again = work.tuples<LeasedTuple>(statements.schedule.byToken, input.token);
+  const leased =
+    again.length > 0 ? again : input.ids === null ? leaseDue(work, input) : leaseNamed(work, input);
   return {
-    schedules,
+    schedules: leased.map((row) => toClaimed(work, row)),
     nextDueAt: nextDueAt(work, input.token),
-    more: wanted.length >= input.limit && input.ids === null,
+    more: leased.length >= input.limit && input.ids === null,
   };
+}
+
+/** One fence for all that a claim takes: each of them had a smaller one before. */
+function leaseDue(work: Work, { leaseMs, token, node, limit }: ClaimSchedulesInput): LeasedTuple[] {
+  const { now, steady } = work;
+  if (limit < 1 || work.tuple(statements.schedule.isAnyDue, now, steady) === undefined) return [];
+  const leaseUntil = steady + leaseMs;
+  const rows = work.tuples<LeasedTuple>(
+    statements.schedule.leaseDue,
+    work.fences(1),
+    leaseUntil,
+    token,
+    node,
+    now,
+    steady,
+    limit,
+  );
+  // What an update returns comes in no order; the one that waits for the longest is decided first.
+  return rows.sort((a, b) => (a[8] as number) - (b[8] as number));
+}
+
+function leaseNamed(work: Work, { ids, leaseMs, token, node, limit }: ClaimSchedulesInput): LeasedTuple[] {
+  const { steady } = work;
+  const fence = work.fences(1);
+  const leaseUntil = steady + leaseMs;
+  return (ids ?? [])
+    .slice(0, limit)
+    .map((id) =>
+      work.tuple<LeasedTuple>(statements.schedule.lease, fence, leaseUntil, token, node, id, steady),
+    )
+    .filter((row) => row !== undefined);
 }
 
 /** Also when another claim's lease ends: whoever holds it may be dead, and then somebody else must decide. */
 function nextDueAt(work: Work, token: string): number | null {
   const { now, steady } = work;
-  const free = work.get<{ at: number | null }>(statements.schedule.nextDue, { steady })?.at ?? null;
-  const leased =
-    work.get<{ at: number | null }>(statements.schedule.nextLeaseEnd, { steady, token })?.at ?? null;
+  const [free] = work.tuple<[number | null]>(statements.schedule.nextDue, steady) as [number | null];
+  const [leased] = work.tuple<[number | null]>(statements.schedule.nextLeaseEnd, token, steady) as [
+    number | null,
+  ];
   if (leased === null) return free;
   return Math.min(free ?? Number.POSITIVE_INFINITY, now + (leased - steady));
-}
-
-function lease(
-  work: Work,
-  row: ScheduleRow,
-  fence: number,
-  { token, node, leaseMs }: ClaimSchedulesInput,
-): boolean {
-  const { steady } = work;
-  const taken = work.run(statements.schedule.lease, {
-    id: row.id,
-    fence,
-    leaseUntil: steady + leaseMs,
-    token,
-    node,
-    steady,
-  });
-  return taken === 1;
 }
 
 // As many as the statement takes.
 const activeCountMax = 10;
 
-function toClaimed(work: Work, row: ScheduleRow, fence: number): ClaimedSchedule {
+function toClaimed(work: Work, row: LeasedTuple): ClaimedSchedule {
+  const [id, , , , , , , , , waitsFor] = row;
   const active = work
-    .all<{
-      id: string;
-      status: JobStatus;
-      slot: string;
-      origin: Origin;
-      due_at: number;
-      cancel_requested_at: number | null;
-    }>(statements.schedule.active, row.id)
+    .tuples<
+      [
+        id: string,
+        status: JobStatus,
+        slot: string,
+        origin: Origin,
+        dueAt: number,
+        cancelRequestedAt: number | null,
+      ]
+    >(statements.schedule.active, id)
     .map(
       (run): ActiveRun => ({
-        id: run.id,
-        status: run.status,
-        slotAt: (JSON.parse(run.slot) as JobSlot).slotAt,
-        origin: run.origin,
-        dueAt: run.due_at,
-        cancelRequestedAt: run.cancel_requested_at,
+        id: run[0],
+        status: run[1],
+        slotAt: (JSON.parse(run[2]) as JobSlot).slotAt,
+        origin: run[3],
+        dueAt: run[4],
+        cancelRequestedAt: run[5],
       }),
     );
   // Fewer than the page holds are all there are.
   const count =
     active.length < activeCountMax
       ? active.length
-      : (work.get<{ count: number }>(statements.schedule.activeCount, row.id) as { count: number }).count;
+      : (work.get<{ count: number }>(statements.schedule.activeCount, id) as { count: number }).count;
   const ended =
-    row.waits_for === null
+    waitsFor === null
       ? undefined
       : work.get<{ id: string; status: JobStatus; finished_at: number }>(
           statements.job.finishedBrief,
-          row.waits_for,
+          waitsFor,
         );
   const waited =
     ended === undefined ? null : { id: ended.id, status: ended.status, finishedAt: ended.finished_at };
-  return { ...toScheduleRecord(row), fence, active, activeCount: count, waited };
+  return {
+    id,
+    app: row[1],
+    tenant: row[2],
+    name: row[3],
+    generation: row[4],
+    version: row[5],
+    spec: row[6],
+    state: row[7],
+    dueAt: row[8],
+    waitsFor,
+    createdAt: row[10],
+    updatedAt: row[11],
+    fence: row[12],
+    active,
+    activeCount: count,
+    waited,
+  };
 }
 
 /** See the contract. */
 export function fire(work: Work, input: FireInput): Omit<FireReply, 'now'> {
-  const groups = input.groups.map((group): FireReply['groups'][number] => {
-    const row = work.get<ScheduleRow>(statements.schedule.read, group.scheduleId);
-    if (row === undefined || row.version !== group.version || row.fence !== group.fence) return 'conflict';
-    if (!allWait(work, group.tell ?? [])) {
-      work.run(statements.schedule.free, row.id);
-      return 'stale';
-    }
-    // A lone group cannot be half done: its failure is the transaction's.
-    if (input.groups.length === 1) fireGroup(work, row, group, input.node);
-    else work.attempt(() => fireGroup(work, row, group, input.node));
-    return 'fired';
-  });
-  return { groups };
+  const groups = input.groups.map((group) => fireGroup(work, group, input.node));
+  const isAllPlain = input.groups.every(({ jobs, cancel }) => cancel.length === 0 && jobs.every(isPlain));
+  const made = isAllPlain ? input.groups.flatMap(({ jobs }) => jobs) : null;
+  return { groups, claimed: claimMade(work, input, made) };
 }
 
-function fireGroup(work: Work, row: ScheduleRow, group: FireGroup, node: string): void {
+/** Compares and sets first, so that of a conflict nothing is written; what fails after that fails the whole call. */
+function fireGroup(work: Work, group: FireGroup, node: string): FireReply['groups'][number] {
+  const { scheduleId, waitsFor, jobs } = group;
+  if (!allWait(work, group.tell ?? [])) {
+    const isOurs = work.run(statements.schedule.free, scheduleId, group.version, group.fence) > 0;
+    return isOurs ? 'stale' : 'conflict';
+  }
+  // One that ends below makes the schedule due by itself, as every end does.
+  const isWaitOver = !jobs.some(({ id }) => id === waitsFor) && isOver(work, waitsFor);
+  const moved = work.tuple<[generation: number]>(
+    statements.schedule.fire,
+    group.state,
+    isWaitOver ? work.now : group.dueAt,
+    waitsFor,
+    work.now,
+    scheduleId,
+    group.version,
+    group.fence,
+  );
+  if (moved === undefined) return 'conflict';
   endOthers(work, group.cancel, node);
-  for (const job of group.jobs) makeJob(work, job, false);
-  for (const slot of group.slots) addSlot(work, row.id, row.generation, slot);
+  for (const job of jobs) makeJob(work, job, false);
+  for (const slot of group.slots) addSlot(work, scheduleId, moved[0], slot);
   tell(work, group.tell ?? []);
-  // Last: a job made or ended above must not leave the schedule waiting for something that is over already.
-  work.run(statements.schedule.fire, {
-    id: row.id,
-    version: group.version,
-    fence: group.fence,
-    state: group.state,
-    due: isOver(work, group.waitsFor) ? work.now : group.dueAt,
-    waitsFor: group.waitsFor,
-    now: work.now,
-  });
-  // No hint: the node that fired comes back by itself, and the others saw its lease and look again when that would have ended.
+  // No hint for schedules: the node that fired comes back by itself, and the others saw its lease and look again when that would have ended.
+  return 'fired';
 }
 
 function endOthers(work: Work, others: FireGroup['cancel'], actor: string): void {
