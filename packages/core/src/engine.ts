@@ -461,6 +461,10 @@ export interface JobFilter {
   parentId?: string;
   createdFrom?: number;
   createdBefore?: number;
+  /** Runs of slots from this one on, and before this one. With `scheduleId` and the origin `backfill` it is found by an index. */
+  slotFrom?: number;
+  slotBefore?: number;
+  origin?: Origin;
   /** A part of the error's name or message, any case. */
   error?: string;
   /** Values at paths of the input, `user.id` = 1; compared as JSON. */
@@ -680,10 +684,24 @@ export interface SlotsInput extends Stamp {
   limit: number;
 }
 
+/** Old ledger rows of one schedule and one span (a month), folded into one. */
+export interface FoldedSlots {
+  generation: number;
+  /** The beginning of the span, as `prune` was given it. */
+  startAt: number;
+  /** The first and the last slot. A run of slots that reaches over the end of its span is in the one in which it began. */
+  fromAt: number;
+  toAt: number;
+  /** How many slots had which decision; `exact` is false where slots were not counted when they were decided. */
+  counts: { decision: string; count: number; exact: boolean }[];
+}
+
 /** The answer to `slots`. */
 export interface SlotsReply extends Reply {
   /** `decidedAt` and `node` are those of a row's first slot; `lastDecidedAt`: when its last one was decided, left out where it is the same. */
   slots: (SlotRow & { generation: number; decidedAt: number; lastDecidedAt?: number })[];
+  /** What is folded of the range, newest first, at most `limit`. */
+  folded: FoldedSlots[];
 }
 
 // ------------------------------------------------------------------------------------------ coordination
@@ -1003,7 +1021,13 @@ export interface PauseValue {
 /** Forgets what is past its time, a bounded amount per call. */
 export interface PruneInput extends Stamp {
   limit: number;
+  /** Ledger rows whose last slot was decided longer ago than this are folded. */
   ledgerMs: number;
+  /**
+   * Beginnings of the spans (months) that old ledger rows fold into, ascending: a row goes to the last one that is not after its first slot.
+   * One before all of them, or of a schedule that is no more, is forgotten. Left out: none.
+   */
+  foldStarts?: number[];
   auditMs: number;
   changesMs: number;
 }

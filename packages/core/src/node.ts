@@ -163,7 +163,7 @@ export function createNode(node: NodeOptions): DulyNode {
     leaseMs: options.leaseMs,
     onReaped: ({ job, settlement }) => events.emit('job.reaped', { ...noticeOf(job), status: settlement.to }),
   });
-  const prune = createPrunePass({ engine });
+  const prune = createPrunePass({ engine, clock });
 
   const scheduler = isScheduler ? makeScheduler() : null;
   let offHints: () => void = () => {};

@@ -1,12 +1,12 @@
 /** The ledger of a schedule as users read it: decisions, and what became of the runs. */
-import type { Engine, JobRecord, SlotsReply } from './engine.ts';
+import type { Engine, FoldedSlots, JobRecord, SlotsReply } from './engine.ts';
 import { isTerminal } from './job.ts';
 import type { Decision } from './schedule/decision.ts';
 import { graceMsOf } from './schedule/grace.ts';
 import { dueAtOf, newestDueSlot } from './schedule/jitter.ts';
 import { countSlots } from './schedule/plan-rule.ts';
 import type { Kept } from './schedule-deleted.ts';
-import { type LedgerSlot, type SlotStatus, toSlotRun } from './schedule-view.ts';
+import { type LedgerSlot, type SlotStatus, toFoldedMonth, toSlotRun } from './schedule-view.ts';
 import { scheduleLeaseMs } from './scheduler/fire-pass.ts';
 
 /** Which part of the ledger. */
@@ -24,12 +24,13 @@ const pageSize = 500;
 /** The lines of a range, newest first: what is not decided yet, then the decisions. */
 export async function readLedger(engine: Engine, loaded: Kept, range: LedgerRange): Promise<LedgerSlot[]> {
   const { record } = loaded;
-  const { slots: rows } = await engine.slots({ scheduleId: record.id, ...range });
+  const { slots: rows, folded } = await engine.slots({ scheduleId: record.id, ...range });
   const runs = await runsOf(engine, record.id, rows, range);
-  return [...undecided(loaded, range), ...rows.map((row) => toLedgerSlot(row, runs, loaded))].slice(
-    0,
-    range.limit,
-  );
+  const lines = [
+    ...rows.map((row) => toLedgerSlot(row, runs, loaded)),
+    ...folded.map((one) => toFoldedLine(one, loaded)),
+  ].sort((a, b) => b.generation - a.generation || b.slot.getTime() - a.slot.getTime());
+  return [...undecided(loaded, range), ...lines].slice(0, range.limit);
 }
 
 /** The runs of a range of slots, by slot. */
@@ -56,9 +57,7 @@ async function runsOf(
     for (const job of jobs) if (job !== null) add(job);
   }
   const fromAt = Math.max(range.fromAt, rows.at(-1)?.fromAt ?? range.fromAt);
-  for (const job of await backfillsOf(engine, scheduleId, fromAt)) {
-    if ((job.slot?.slotAt ?? Number.NaN) < range.beforeAt) add(job);
-  }
+  for (const job of await backfillsOf(engine, scheduleId, { fromAt, beforeAt: range.beforeAt })) add(job);
   for (const jobs of bySlot.values()) jobs.sort((a, b) => a.createdAt - b.createdAt);
   return bySlot;
 }
@@ -66,20 +65,21 @@ async function runsOf(
 // Enough for a page of the ledger; a schedule with more backfilled runs than this shows the newest of them.
 const backfillPagesMax = 20;
 
-/** The runs that backfills made for the slots from an instant on, newest first. */
-export async function backfillsOf(engine: Engine, scheduleId: string, fromAt: number): Promise<JobRecord[]> {
+/** The runs that backfills made for the slots of a range, newest first. */
+export async function backfillsOf(
+  engine: Pick<Engine, 'list'>,
+  scheduleId: string,
+  { fromAt, beforeAt }: Pick<LedgerRange, 'fromAt' | 'beforeAt'>,
+): Promise<JobRecord[]> {
   const found: JobRecord[] = [];
   let cursor: string | null = null;
   for (let page = 0; page < backfillPagesMax; page++) {
-    // A backfill of a slot is made after the slot.
     const reply: { jobs: JobRecord[]; nextCursor: string | null } = await engine.list({
-      filter: { scheduleId, createdFrom: fromAt },
+      filter: { scheduleId, origin: 'backfill', slotFrom: fromAt, slotBefore: beforeAt },
       cursor,
       limit: pageSize,
     });
-    found.push(
-      ...reply.jobs.filter(({ origin, slot }) => origin === 'backfill' && (slot?.slotAt ?? -1) >= fromAt),
-    );
+    found.push(...reply.jobs);
     cursor = reply.nextCursor;
     if (cursor === null) break;
   }
@@ -96,11 +96,32 @@ function toLedgerSlot(row: LedgerRow, runs: RunsBySlot, { parsed, deleted }: Kep
     status: statusOf(decision, ofRow),
     decision,
     reason: row.reason,
+    folded: null,
     node: row.node,
     decidedAt: new Date(row.decidedAt),
     lastDecidedAt: new Date(row.lastDecidedAt ?? row.decidedAt),
     generation: row.generation,
     runs: ofRow.map(toSlotRun),
+    deleted: deleted ?? null,
+  };
+}
+
+function toFoldedLine(one: FoldedSlots, { deleted }: Kept): LedgerSlot {
+  const folded = toFoldedMonth(one);
+  const isCounted = folded.counts.every(({ atLeast }) => !atLeast);
+  return {
+    slot: new Date(one.fromAt),
+    to: new Date(one.toAt),
+    count: isCounted ? folded.counts.reduce((sum, { count }) => sum + count, 0) : null,
+    status: 'folded',
+    decision: null,
+    reason: null,
+    folded,
+    node: null,
+    decidedAt: null,
+    lastDecidedAt: null,
+    generation: one.generation,
+    runs: [],
     deleted: deleted ?? null,
   };
 }
@@ -130,6 +151,7 @@ function undecided({ record, parsed, now, deleted }: Kept, { fromAt, beforeAt }:
     status,
     decision: null,
     reason: null,
+    folded: null,
     node: null,
     decidedAt: null,
     lastDecidedAt: null,

@@ -1,4 +1,4 @@
-import type { JobRecord, Origin, ScheduleRecord } from './engine.ts';
+import type { FoldedSlots, JobRecord, Origin, ScheduleRecord } from './engine.ts';
 import type { JobStatus } from './job.ts';
 import { fromJson } from './json.ts';
 import type { Decision } from './schedule/decision.ts';
@@ -112,7 +112,7 @@ export interface SlotRun {
 }
 
 /** What became of a slot: its decision, and for one that fired how far its run is. */
-export type SlotStatus = 'pending' | 'late' | 'held' | 'enqueued' | 'completed' | Decision;
+export type SlotStatus = 'pending' | 'late' | 'held' | 'enqueued' | 'completed' | 'folded' | Decision;
 
 /** A line of the ledger: one slot, or a run of slots with one decision and reason. */
 export interface LedgerSlot {
@@ -122,11 +122,16 @@ export interface LedgerSlot {
   to: Date;
   /** null: more than were counted. */
   count: number | null;
-  /** `pending`: not decided yet. `late`: past its grace and not decided. `held`: by a pause. `enqueued`: its run is not over. */
+  /**
+   * `pending`: not decided yet. `late`: past its grace and not decided. `held`: by a pause. `enqueued`: its run is not over. `folded`: past the
+   * ledger's retention, and kept by month.
+   */
   status: SlotStatus;
-  /** null: not decided yet. */
+  /** null: not decided yet, or folded. */
   decision: Decision | null;
   reason: string | null;
+  /** What became of the slots of the line, where it is a month of old ones; null: it is not. */
+  folded: FoldedMonth | null;
   /** Who decided the first slot of the line, and when. */
   node: string | null;
   decidedAt: Date | null;
@@ -137,6 +142,13 @@ export interface LedgerSlot {
   runs: SlotRun[];
   /** The schedule is no more; null: it is there. */
   deleted: ScheduleDeletion | null;
+}
+
+/** How many slots of a month had which decision: what the ledger keeps of slots that are past its retention. */
+export interface FoldedMonth {
+  /** The month (UTC) in which the first slot lies, `2027-03`. */
+  month: string;
+  counts: { decision: Decision; count: number /** Whether there may be more. */; atLeast: boolean }[];
 }
 
 /** That a schedule was deleted. Its ledger is kept, and can be read by the schedule's id or name. */
@@ -265,6 +277,18 @@ function definitionOf({ name, tenant }: ScheduleRecord, { spec }: ParsedSchedule
   if (job.serial !== null) definition.serial = job.serial;
   if (note !== null) definition.note = note;
   return definition as unknown as ScheduleDefinition;
+}
+
+/** A month of the ledger as users see it. */
+export function toFoldedMonth({ fromAt, counts }: FoldedSlots): FoldedMonth {
+  return {
+    month: new Date(fromAt).toISOString().slice(0, 7),
+    counts: counts.map(({ decision, count, exact }) => ({
+      decision: decision as Decision,
+      count,
+      atLeast: !exact,
+    })),
+  };
 }
 
 /** A run as the ledger shows it. */

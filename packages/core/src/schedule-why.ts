@@ -1,13 +1,20 @@
 /** Why a slot of a schedule became what it is. Pure: facts in, answer out; `duly.why` gathers the facts. */
 import { formatDuration } from './duration.ts';
-import type { AuditRow, JobRecord, SlotsReply } from './engine.ts';
+import type { AuditRow, FoldedSlots, JobRecord, SlotsReply } from './engine.ts';
 import { isTerminal } from './job.ts';
 import { type Decision, reasons } from './schedule/decision.ts';
 import { graceMsOf } from './schedule/grace.ts';
 import { dueAtOf } from './schedule/jitter.ts';
 import type { Kept } from './schedule-deleted.ts';
 import { statusOf } from './schedule-ledger.ts';
-import { type ScheduleDeletion, type SlotRun, type SlotStatus, toSlotRun } from './schedule-view.ts';
+import {
+  type FoldedMonth,
+  type ScheduleDeletion,
+  type SlotRun,
+  type SlotStatus,
+  toFoldedMonth,
+  toSlotRun,
+} from './schedule-view.ts';
 import { scheduleLeaseMs } from './scheduler/fire-pass.ts';
 
 /** The answer to "why" about a slot: a sentence for people, the rest for programs. */
@@ -20,7 +27,7 @@ export interface SlotWhy {
   wall: { date: string; time: string; timezone: string };
   /** `none`: the instant is no slot of this schedule, or lies before it was made. */
   status: SlotStatus | 'none';
-  /** null: not decided. */
+  /** null: not decided, or no longer known of this one slot. */
   decision: Decision | null;
   reason: string | null;
   /** Who decided; null: not decided, or not known for this one of the slots that the ledger keeps together. */
@@ -39,6 +46,8 @@ export interface SlotWhy {
   clockChange: { kind: 'gap' | 'repeat'; named: string; which: 'first' | 'last' | null } | null;
   /** The slots that were decided together with it. */
   together: { from: Date; to: Date; count: number | null } | null;
+  /** The month that the slot was folded into, as it is past the ledger's retention; null: it was not. */
+  folded: (FoldedMonth & { from: Date; to: Date }) | null;
   runs: SlotRun[];
   /** What became of it, or what is to become of it; one or more full sentences. */
   sentence: string;
@@ -62,6 +71,8 @@ export interface SlotFacts {
   missing: MissingTime | null;
   /** The ledger row that holds the slot; null: none does. */
   row: SlotsReply['slots'][number] | null;
+  /** The month of old slots that holds it, where no row does; null: none does either. */
+  fold: FoldedSlots | null;
   /** Its runs, oldest first. */
   runs: readonly JobRecord[];
   /** Who asked for it to be skipped, where somebody did. */
@@ -70,10 +81,11 @@ export interface SlotFacts {
 
 /** Says why a slot is what it is. Every decision and every reason has its sentence. */
 export function explainSlot(facts: SlotFacts): SlotWhy {
-  const { loaded, slotAt, row, runs } = facts;
+  const { loaded, slotAt, row, fold, runs } = facts;
   const { record, parsed, now } = loaded;
   const reading = parsed.rule.read(slotAt);
-  const { status, sentences } = row === null ? undecided(facts) : decided(facts, row);
+  const { status, sentences } =
+    row !== null ? decided(facts, row) : fold !== null ? foldedAway(facts, fold) : undecided(facts);
   const isSlot = status !== 'none';
   const first = runs.find(({ startedAt }) => startedAt !== null);
   const change = isSlot ? clockChange(facts) : null;
@@ -85,7 +97,7 @@ export function explainSlot(facts: SlotFacts): SlotWhy {
     slot: new Date(slotAt),
     wall: { date: reading.date, time: reading.time, timezone: parsed.rule.timezone },
     status,
-    decision: row === null ? null : (row.decision as Decision),
+    decision: (row?.decision ?? onlyDecision(fold)) as Decision | null,
     reason: row?.reason ?? null,
     node: when === null || !isFirst(when, row) ? null : (row?.node ?? null),
     decidedAt: when === null || when.fromAt !== when.toAt ? null : new Date(when.fromAt),
@@ -101,6 +113,8 @@ export function explainSlot(facts: SlotFacts): SlotWhy {
       row === null || row.fromAt === row.toAt
         ? null
         : { from: new Date(row.fromAt), to: new Date(row.toAt), count: row.count },
+    folded:
+      fold === null ? null : { ...toFoldedMonth(fold), from: new Date(fold.fromAt), to: new Date(fold.toAt) },
     runs: runs.map(toSlotRun),
     sentence: [...clockSentences(facts, change, isSlot), ...sentences, ...deletedSentences(facts, row)].join(
       ' ',
@@ -286,6 +300,35 @@ function deletedSentences(facts: SlotFacts, row: SlotFacts['row']): string[] {
   const note = deleted.note === null ? '' : ` ("${deleted.note}")`;
   const what = row === null ? 'The schedule was deleted' : 'The schedule was deleted since then';
   return [`${what}: at ${clockOf(facts, deleted.at.getTime())} by ${deleted.by}${note}.`];
+}
+
+// --------------------------------------------------------------------------------------------- folded
+
+/** The one decision of all slots of a month; null: there were several. */
+function onlyDecision(fold: FoldedSlots | null): string | null {
+  return fold?.counts.length === 1 ? (fold.counts[0]?.decision ?? null) : null;
+}
+
+function foldedAway(facts: SlotFacts, fold: FoldedSlots): Answer {
+  const { month, counts } = toFoldedMonth(fold);
+  const [year, number] = month.split('-').map(Number) as [number, number];
+  const name = `${months[number - 1]} ${year}`;
+  const reach = new Date(fold.toAt).toISOString().startsWith(month)
+    ? ''
+    : ` and up to ${clockOf(facts, fold.toAt)}`;
+  const [only, ...others] = counts;
+  const texts = counts.map(
+    ({ decision, count, atLeast }) =>
+      `${atLeast ? 'at least ' : ''}${count.toLocaleString('en')} ${decision}`,
+  );
+  const isAll = only !== undefined && others.length === 0;
+  const isKnown = isAll || facts.loaded.parsed.planRule.kind !== 'delay';
+  const sentences = [
+    `${isKnown ? 'It was decided, and' : 'What became of a slot at this instant is no longer known:'} the ledger keeps slots of that age by month: in ${name} (UTC)${reach}: ${texts.join(', ')}.`,
+  ];
+  const backfills = facts.runs.filter(({ origin }) => origin === 'backfill');
+  sentences.push(...backfills.map((run) => `A backfill made another run: ${runPhrase(facts, run)}.`));
+  return { status: 'folded', sentences };
 }
 
 // -------------------------------------------------------------------------------------------- decided

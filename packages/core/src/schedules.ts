@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts';
-import type { Actor, Engine, JobRecord, ScheduleRecord } from './engine.ts';
+import type { Actor, Engine, FoldedSlots, JobRecord, ScheduleRecord } from './engine.ts';
 import { dulyError } from './errors.ts';
 import type { Ids } from './ids.ts';
 import { isTerminal } from './job.ts';
@@ -361,22 +361,25 @@ export class Schedules {
     const isDelay = loaded.parsed.planRule.kind === 'delay';
     // The slots of a fixed delay have milliseconds that nobody writes.
     const beforeAt = isDelay ? askedAt + 1_000 : askedAt + 1;
-    const { slots } = await engine.slots({ scheduleId, fromAt: askedAt, beforeAt, limit: 10 });
-    const row = slots.find((one) => isDelay || isSlotOf(one, askedAt, loaded)) ?? null;
+    const { slots, folded } = await engine.slots({ scheduleId, fromAt: askedAt, beforeAt, limit: 10 });
+    const isOf = (one: { fromAt: number; toAt: number }): boolean =>
+      isDelay || isSlotOf(one, askedAt, loaded);
+    const row = slots.find(isOf) ?? null;
+    const fold = row === null ? (folded.find(isOf) ?? null) : null;
     const { nextSlotAt } = loaded.parsed.state;
     const isNext = isDelay && nextSlotAt !== null && nextSlotAt >= askedAt && nextSlotAt < beforeAt;
     const slotAt = isDelay ? (row?.fromAt ?? (isNext ? nextSlotAt : askedAt)) : askedAt;
     const fired = row?.jobId == null ? [] : (await engine.get({ ids: [row.jobId] })).jobs;
-    const backfills = await backfillsOf(engine, scheduleId, slotAt);
+    const backfills = await backfillsOf(engine, scheduleId, { fromAt: slotAt, beforeAt: slotAt + 1 });
     const runs = [
       ...fired.filter((job) => job !== null && job.slot?.slotAt === slotAt),
-      ...backfills.filter((job) => job.slot?.slotAt === slotAt).reverse(),
+      ...backfills.reverse(),
     ] as JobRecord[];
     const { rows } = await engine.audit({ subject: `schedule:${scheduleId}`, before: null, limit: 1_000 });
     const skippedBy = rows.find(
       (one) => one.action === 'skip-next' && one.at <= (row?.lastDecidedAt ?? row?.decidedAt ?? loaded.now),
     );
-    return explainSlot({ loaded, slotAt, missing, row, runs, skippedBy: skippedBy ?? null });
+    return explainSlot({ loaded, slotAt, missing, row, fold, runs, skippedBy: skippedBy ?? null });
   }
 
   // ------------------------------------------------------------------------------------------- changing
@@ -829,9 +832,16 @@ export class Schedules {
       }
       cursor = page.nextCursor;
     } while (cursor !== null);
+    const folds = new Map<string, FoldedSlots>();
     let beforeAt = toAt + 1;
     for (;;) {
-      const { slots } = await engine.slots({ scheduleId: record.id, fromAt, beforeAt, limit: pageSize });
+      const { slots, folded } = await engine.slots({
+        scheduleId: record.id,
+        fromAt,
+        beforeAt,
+        limit: pageSize,
+      });
+      for (const one of folded) folds.set(`${one.generation} ${one.startAt}`, one);
       for (const row of slots) {
         // Past its retention. What failed is kept for longer, so a run that is gone was completed.
         if (row.decision === 'fired' && row.jobId !== null && !known.has(row.jobId))
@@ -841,7 +851,12 @@ export class Schedules {
       if (last === undefined || slots.length < pageSize) break;
       beforeAt = last.fromAt;
     }
-    return { completed, unfinished };
+    // Which slots of a folded month fired is no longer known, only how many. Where some did, none is run again unless all are to be.
+    const ranOnce = [...folds.values()].filter(({ counts }) =>
+      counts.some(({ decision }) => decision === 'fired'),
+    );
+    const isFolded = (at: number): boolean => ranOnce.some((one) => one.fromAt <= at && at <= one.toAt);
+    return { completed: { has: (at) => completed.has(at) || isFolded(at) }, unfinished };
   }
 
   async #find(

@@ -1,9 +1,11 @@
+import type { Clock } from '../clock.ts';
 import type { Engine } from '../engine.ts';
 
 /** What the pruning pass is made of. */
 export interface PruneOptions {
   engine: Pick<Engine, 'prune'>;
-  /** How long ledger rows are kept. Default 400 days. */
+  clock: Pick<Clock, 'now'>;
+  /** How long ledger rows are kept before they fold into one for each month. Default 400 days. */
   ledgerMs?: number;
   /** How long audit rows are kept. Default 400 days. */
   auditMs?: number;
@@ -20,10 +22,30 @@ const everyMs = 60_000;
 
 /** Makes the pass that forgets what is past its time, a bounded amount at once. */
 export function createPrunePass(options: PruneOptions): () => Promise<number> {
-  const { engine, ledgerMs = 400 * dayMs, auditMs = 400 * dayMs, changesMs = dayMs } = options;
+  const { engine, clock, ledgerMs = 400 * dayMs, auditMs = 400 * dayMs, changesMs = dayMs } = options;
 
   return async () => {
-    const reply = await engine.prune({ limit: pruneMax, ledgerMs, auditMs, changesMs });
+    const reply = await engine.prune({
+      limit: pruneMax,
+      ledgerMs,
+      foldStarts: monthStarts(clock.now()),
+      auditMs,
+      changesMs,
+    });
     return reply.more ? breathMs : everyMs;
   };
+}
+
+// Far more than a ledger is kept, on both sides: which month a row belongs to does not depend on this machine's clock.
+const yearsBack = 30;
+const yearsAhead = 2;
+
+/** The beginnings of the months (UTC) around an instant, ascending. */
+export function monthStarts(now: number): number[] {
+  const year = new Date(now).getUTCFullYear();
+  const starts: number[] = [];
+  for (let month = (year - yearsBack) * 12; month < (year + yearsAhead) * 12; month++) {
+    starts.push(Date.UTC(Math.floor(month / 12), month % 12));
+  }
+  return starts;
 }

@@ -146,7 +146,7 @@ export interface BackfillRequest {
 /** What is known of the slots' runs. */
 export interface SlotRuns {
   /** Slots with a COMPLETED run. */
-  completed: ReadonlySet<number>;
+  completed: Pick<ReadonlySet<number>, 'has'>;
   /** Slots with a run that is not finished: they are never run twice at a time. */
   unfinished: ReadonlySet<number>;
 }

@@ -71,7 +71,7 @@ test('finished jobs are forgotten after their retention', async (t) => {
   const id = await store.enqueue(work);
   store.start([work], { maxSleepMs: () => 86_400_000 });
   await store.clock.settle();
-  const pass = createPrunePass({ engine: store.engine });
+  const pass = createPrunePass({ engine: store.engine, clock: store.clock });
   assert.equal(await pass(), 60_000);
   assert.equal((await store.job(id)).status, 'COMPLETED');
   await store.clock.advance(7 * 86_400_000 + 1_000);

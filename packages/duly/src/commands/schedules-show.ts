@@ -174,7 +174,13 @@ function slotText({ slot, to, count }: LedgerSlot, rule: Rule): string {
   return `${dayText(slot, rule)} to ${dayText(to, rule)} (${count ?? 'many'})`;
 }
 
-function reasonText({ reason, runs, decision }: LedgerSlot): string {
+function reasonText({ reason, runs, decision, folded }: LedgerSlot): string {
+  if (folded !== null) {
+    const counts = folded.counts.map(
+      (one) => `${one.atLeast ? 'at least ' : ''}${one.count.toLocaleString('en')} ${one.decision}`,
+    );
+    return `${folded.month}: ${counts.join(', ')}`;
+  }
   const late = runs[0]?.latenessMs ?? null;
   return [
     ...(reason === null ? [] : [decision === 'fired' ? reason : `${decision}: ${reason}`]),

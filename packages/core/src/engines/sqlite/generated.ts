@@ -281,9 +281,17 @@ WHERE schedule_id = ? AND generation = ? ORDER BY from_at DESC LIMIT 1`,
     extendSlot: `UPDATE slots SET to_at = ?, count = ?, last_decided_at = ? WHERE schedule_id = ? AND generation = ? AND from_at = ?`,
     slots: `SELECT generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at FROM slots
 WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, from_at DESC LIMIT ? + 0`,
-    pruneSlots: `DELETE FROM slots WHERE (schedule_id, generation, from_at) IN (
-  SELECT schedule_id, generation, from_at FROM slots
-  WHERE decided_at < :before AND last_decided_at < :before LIMIT :limit + 0)`,
+    oldSlots: `SELECT schedule_id AS scheduleId, generation, from_at AS fromAt, to_at AS toAt, count, decision
+FROM slots INDEXED BY slots_decided
+WHERE decided_at < :before AND last_decided_at < :before ORDER BY decided_at LIMIT :limit + 0`,
+    removeSlot: `DELETE FROM slots WHERE schedule_id = ? AND generation = ? AND from_at = ?`,
+    readFold: `SELECT from_at AS fromAt, to_at AS toAt, counts FROM folds WHERE schedule_id = ? AND generation = ? AND start_at = ?`,
+    writeFold: `INSERT INTO folds (schedule_id, generation, start_at, from_at, to_at, counts) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (schedule_id, generation, start_at) DO UPDATE
+SET from_at = excluded.from_at, to_at = excluded.to_at, counts = excluded.counts`,
+    forgetFolds: `DELETE FROM folds WHERE schedule_id = ?`,
+    folds: `SELECT generation, start_at AS startAt, from_at AS fromAt, to_at AS toAt, counts FROM folds
+WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, start_at DESC LIMIT ? + 0`,
   },
   settle: {
     again: `UPDATE jobs SET
@@ -405,6 +413,8 @@ CREATE INDEX jobs_deadline ON jobs (expire_at) WHERE expire_at IS NOT NULL AND s
 CREATE INDEX jobs_blocked ON jobs (due_at) WHERE status = 'BLOCKED';
 CREATE INDEX jobs_serial ON jobs (serial) WHERE serial IS NOT NULL;
 CREATE INDEX jobs_schedule ON jobs (schedule_id) WHERE schedule_id IS NOT NULL;
+-- Which backfills a slot has. Other runs of a slot are named by the ledger, so only these few are indexed.
+CREATE INDEX jobs_backfill ON jobs (schedule_id, json_extract(slot, '$.slotAt')) WHERE origin = 'backfill';
 CREATE INDEX jobs_parent ON jobs (parent_id) WHERE parent_id IS NOT NULL;
 
 -- Jobs that are over. The same columns, plus how it ended.
@@ -463,6 +473,7 @@ CREATE INDEX finished_prune ON finished (prune_at);
 CREATE INDEX finished_at ON finished (finished_at);
 CREATE INDEX finished_dead ON finished (finished_at) WHERE dead = 1;
 CREATE INDEX finished_schedule ON finished (schedule_id, finished_at) WHERE schedule_id IS NOT NULL;
+CREATE INDEX finished_backfill ON finished (schedule_id, json_extract(slot, '$.slotAt')) WHERE origin = 'backfill';
 
 -- Shut gates of BLOCKED jobs. ref is a job's id, or for kind serial the place.
 -- order_at is the due instant where waiters are let in one by one (serial), else 0.
@@ -565,6 +576,17 @@ CREATE TABLE slots (
   PRIMARY KEY (schedule_id, generation, from_at)
 ) WITHOUT ROWID;
 CREATE INDEX slots_decided ON slots (decided_at);
+
+-- Old ledger rows, folded into one for each span (a month) with counts by decision: a JSON list of [decision, count, exact].
+CREATE TABLE folds (
+  schedule_id  TEXT NOT NULL,
+  generation   INTEGER NOT NULL,
+  start_at     INTEGER NOT NULL,
+  from_at      INTEGER NOT NULL,
+  to_at        INTEGER NOT NULL,
+  counts       TEXT NOT NULL,
+  PRIMARY KEY (schedule_id, generation, start_at)
+) WITHOUT ROWID;
 
 CREATE TABLE locks (
   name      TEXT PRIMARY KEY,

@@ -2,6 +2,9 @@ import type { JobFilter } from '../../engine.ts';
 import { isTerminal } from '../../job.ts';
 import type { Value } from './work.ts';
 
+/** The slot of a run, as the index of backfills has it. */
+const slotAt = "json_extract(slot, '$.slotAt')";
+
 /** A condition in SQL with its values. */
 export interface Where {
   sql: string;
@@ -46,6 +49,11 @@ export function jobWhere(filter: JobFilter, table: 'jobs' | 'finished', now: num
   if (filter.dedupeKey !== undefined) add('dedupe_key = ?', filter.dedupeKey);
   if (filter.serial !== undefined) add('serial = ?', filter.serial);
   if (filter.parentId !== undefined) add('parent_id = ?', filter.parentId);
+  if (filter.slotFrom !== undefined) add(`${slotAt} >= ?`, filter.slotFrom);
+  if (filter.slotBefore !== undefined) add(`${slotAt} < ?`, filter.slotBefore);
+  // Written out, so that SQLite knows that the index of backfills holds all that match.
+  if (filter.origin === 'backfill') add("origin = 'backfill'");
+  else if (filter.origin !== undefined) add('origin = ?', filter.origin);
   if (filter.createdFrom !== undefined) add('created_at >= ?', filter.createdFrom);
   if (filter.createdBefore !== undefined) add('created_at < ?', filter.createdBefore);
   if (filter.error !== undefined) {

@@ -166,6 +166,104 @@ export function pruneTests(test: DefineTest): void {
     assert.equal(await slots(), 1);
   });
 
+  test('ledger rows past their time fold into one for each span, with counts by decision', async ({
+    engine,
+  }) => {
+    const put = schedulePut();
+    await applySchedules(engine, [put], t0);
+    const spans = [t0 - 60 * day, t0 - 30 * day, t0];
+    const rows = [
+      slotRow(t0 - 59 * day, { jobId: 'job_a' }),
+      slotRow(t0 - 58 * day, { decision: 'missed', toAt: t0 - 50 * day, count: 9, jobId: null }),
+      slotRow(t0 - 49 * day, { jobId: 'job_b' }),
+      // Begins in the first span and ends in the second: it belongs where it began.
+      slotRow(t0 - 48 * day, { decision: 'missed', toAt: t0 - 20 * day, count: null, jobId: null }),
+      slotRow(t0 - 19 * day, { jobId: 'job_c' }),
+    ];
+    const claimed = await claimSchedule(engine, put.id, t0);
+    await engine.fire({ now: t0, node: 'n', groups: [fireGroup(claimed, { slots: rows, dueAt: t0 })] });
+    const again = await claimSchedule(engine, put.id, t0 + 20 * day);
+    const fresh = slotRow(t0 + 20 * day, { jobId: 'job_d' });
+    await engine.fire({ now: t0 + 20 * day, node: 'n', groups: [fireGroup(again, { slots: [fresh] })] });
+    const read = async (fromAt = 0, beforeAt = t0 + day * 100) =>
+      engine.slots({ now: t0, scheduleId: put.id, fromAt, beforeAt, limit: 9 });
+    assert.deepEqual((await read()).folded, []);
+
+    // In small steps, and again when all is done: nothing is counted twice.
+    const at = t0 + 25 * day;
+    const fold = { ledgerMs: 10 * day, foldStarts: spans };
+    const first = await engine.prune({
+      now: at,
+      limit: 2,
+      auditMs: 900 * day,
+      changesMs: 900 * day,
+      ...fold,
+    });
+    assert.deepEqual([first.rows, first.more], [2, true]);
+    assert.equal((await prune(engine, at, { ...fold, limit: 2 })).rows, 3);
+    assert.equal((await prune(engine, at, fold)).rows, 0);
+    const { slots, folded } = await read();
+    assert.deepEqual(
+      slots.map(({ fromAt }) => fromAt),
+      [t0 + 20 * day],
+    );
+    const { generation } = claimed;
+    assert.deepEqual(
+      folded.map(({ counts, ...rest }) => ({
+        ...rest,
+        counts: counts.toSorted((a, b) => (a.decision < b.decision ? -1 : 1)),
+      })),
+      [
+        {
+          generation,
+          startAt: t0 - 30 * day,
+          fromAt: t0 - 19 * day,
+          toAt: t0 - 19 * day,
+          counts: [{ decision: 'fired', count: 1, exact: true }],
+        },
+        {
+          generation,
+          startAt: t0 - 60 * day,
+          fromAt: t0 - 59 * day,
+          toAt: t0 - 20 * day,
+          counts: [
+            { decision: 'fired', count: 2, exact: true },
+            { decision: 'missed', count: 11, exact: false },
+          ],
+        },
+      ],
+    );
+    assert.deepEqual(
+      (await read(t0 - 25 * day, t0 - 24 * day)).folded.map(({ startAt }) => startAt),
+      [t0 - 60 * day],
+    );
+    assert.deepEqual((await read(t0 - 18 * day, t0)).folded, []);
+  });
+
+  test('a ledger row before every span, or of a schedule that is no more, is forgotten', async ({
+    engine,
+  }) => {
+    const [kept, gone] = [schedulePut(), schedulePut()];
+    await applySchedules(engine, [kept, gone], t0);
+    for (const { id } of [kept, gone]) {
+      const claimed = await claimSchedule(engine, id, t0);
+      const slots = [slotRow(t0 - 40 * day, { jobId: 'job_a' }), slotRow(t0 - day, { jobId: 'job_b' })];
+      await engine.fire({ now: t0, node: 'n', groups: [fireGroup(claimed, { slots, dueAt: null })] });
+    }
+    const { version } = (await claimSchedule(engine, gone.id, t0)) as { version: number };
+    await applySchedules(
+      engine,
+      [{ op: 'delete', id: gone.id, expectVersion: version, action: 'delete' }],
+      t0,
+    );
+    await prune(engine, t0 + 11 * day, { ledgerMs: 10 * day, foldStarts: [t0 - 30 * day] });
+    const read = async (scheduleId: string) =>
+      engine.slots({ now: t0, scheduleId, fromAt: 0, beforeAt: t0 + day, limit: 9 });
+    const [one, other] = [await read(kept.id), await read(gone.id)];
+    assert.deepEqual([one.slots.length, one.folded.map(({ fromAt }) => fromAt)], [0, [t0 - day]]);
+    assert.deepEqual([other.slots, other.folded], [[], []]);
+  });
+
   test('a held lock, a running job and a schedule survive every sweep', async ({ engine }) => {
     const lock = await engine.acquire(lockRequest('l', { ttlMs: 100 * day }));
     const lease = await makeRunning(engine, {}, t0, { leaseMs: 100 * day });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Engine, JobFilter, JobRecord } from '../../engine.ts';
 import { jobStatuses } from '../../job.ts';
-import { dedupe, hour, jobError, jobSpec, minute, second, slotJob, t0 } from './builders.ts';
+import { day, dedupe, hour, jobError, jobSlot, jobSpec, minute, second, slotJob, t0 } from './builders.ts';
 import {
   cancel,
   claimOne,
@@ -174,6 +174,35 @@ export function readingTests(test: DefineTest): void {
       [{ scheduleId: 'sch_1' }, [d.id]],
       [{ type: ['x'], queue: ['q1'] }, [a.id]],
       [{ type: ['x'], tenant: 'globex' }, []],
+    ];
+    for (const [filter, expected] of cases) {
+      assert.deepEqual(await list(engine, filter), expected, JSON.stringify(filter));
+    }
+  });
+
+  test('filters: the slots of a schedule and where its runs came from, live and ended', async ({
+    engine,
+  }) => {
+    const specs = [0, 1, 2, 2, 3].map((n, i) =>
+      slotJob('sch_1', t0 + n, {
+        origin: i === 2 ? 'schedule' : 'backfill',
+        due: { at: t0 + (i === 1 ? 0 : day) },
+      }),
+    );
+    const trigger = jobSpec({ origin: 'trigger', slot: jobSlot('sch_1', null) });
+    const made = await makeAll(engine, [...specs, slotJob('sch_2', t0 + 1, { origin: 'backfill' }), trigger]);
+    const ids = made.map(({ id }) => id);
+    await cancel(engine, { id: ids[1] as string });
+    const of = (...places: number[]) => places.map((place) => ids[place]);
+    const scheduleId = 'sch_1';
+    const cases: [JobFilter, (string | undefined)[]][] = [
+      [{ scheduleId, origin: 'backfill' }, of(4, 3, 1, 0)],
+      [{ scheduleId, origin: 'backfill', slotFrom: t0 + 1, slotBefore: t0 + 3 }, of(3, 1)],
+      [{ scheduleId, origin: 'backfill', slotFrom: t0 + 2, slotBefore: t0 + 3 }, of(3)],
+      [{ scheduleId, slotFrom: t0 + 2 }, of(4, 3, 2)],
+      [{ scheduleId, slotBefore: t0 + 1 }, of(0)],
+      [{ scheduleId, origin: 'trigger' }, of(6)],
+      [{ origin: 'backfill', slotFrom: t0 + 1, slotBefore: t0 + 2 }, of(5, 1)],
     ];
     for (const [filter, expected] of cases) {
       assert.deepEqual(await list(engine, filter), expected, JSON.stringify(filter));

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { migrations, statements } from '../../../src/engines/sqlite/generated.ts';
+import { jobWhere } from '../../../src/engines/sqlite/job-where.ts';
 
 /** Statements that may read a whole table, each with the reason. */
 const scans: Record<string, string> = {
@@ -50,6 +51,17 @@ test('the steps of a loose scan seek by every column they compare', () => {
   assert.match(planOf(claim.heads), /jobs_ready \(solo=\? AND type=\? AND version=\? AND queue=\?/);
   assert.match(planOf(statements.job.promotable), /jobs_waiting \(type=\? AND due_at<\?\)/);
   assert.match(planOf(statements.job.nextWaitingType), /jobs_waiting \(type>\?\)/);
+});
+
+test('the backfills of a slot are found by an index, however many runs a schedule has', () => {
+  const filter = { scheduleId: 's', origin: 'backfill' as const, slotFrom: 1, slotBefore: 2 };
+  for (const table of ['jobs', 'finished'] as const) {
+    const where = jobWhere(filter, table, 0);
+    assert.match(
+      planOf(`SELECT * FROM ${table} WHERE ${where?.sql} ORDER BY id DESC LIMIT 9`),
+      new RegExp(`${table}_backfill \\(schedule_id=\\? AND <expr>>\\? AND <expr><\\?\\)`),
+    );
+  }
 });
 
 // SQLite looks at the value of a bare bound LIMIT when it prepares, so it prepares the statement anew each time one is bound: 10 to

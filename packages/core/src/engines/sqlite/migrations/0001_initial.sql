@@ -87,6 +87,8 @@ CREATE INDEX jobs_deadline ON jobs (expire_at) WHERE expire_at IS NOT NULL AND s
 CREATE INDEX jobs_blocked ON jobs (due_at) WHERE status = 'BLOCKED';
 CREATE INDEX jobs_serial ON jobs (serial) WHERE serial IS NOT NULL;
 CREATE INDEX jobs_schedule ON jobs (schedule_id) WHERE schedule_id IS NOT NULL;
+-- Which backfills a slot has. Other runs of a slot are named by the ledger, so only these few are indexed.
+CREATE INDEX jobs_backfill ON jobs (schedule_id, json_extract(slot, '$.slotAt')) WHERE origin = 'backfill';
 CREATE INDEX jobs_parent ON jobs (parent_id) WHERE parent_id IS NOT NULL;
 
 -- Jobs that are over. The same columns, plus how it ended.
@@ -145,6 +147,7 @@ CREATE INDEX finished_prune ON finished (prune_at);
 CREATE INDEX finished_at ON finished (finished_at);
 CREATE INDEX finished_dead ON finished (finished_at) WHERE dead = 1;
 CREATE INDEX finished_schedule ON finished (schedule_id, finished_at) WHERE schedule_id IS NOT NULL;
+CREATE INDEX finished_backfill ON finished (schedule_id, json_extract(slot, '$.slotAt')) WHERE origin = 'backfill';
 
 -- Shut gates of BLOCKED jobs. ref is a job's id, or for kind serial the place.
 -- order_at is the due instant where waiters are let in one by one (serial), else 0.
@@ -247,6 +250,17 @@ CREATE TABLE slots (
   PRIMARY KEY (schedule_id, generation, from_at)
 ) WITHOUT ROWID;
 CREATE INDEX slots_decided ON slots (decided_at);
+
+-- Old ledger rows, folded into one for each span (a month) with counts by decision: a JSON list of [decision, count, exact].
+CREATE TABLE folds (
+  schedule_id  TEXT NOT NULL,
+  generation   INTEGER NOT NULL,
+  start_at     INTEGER NOT NULL,
+  from_at      INTEGER NOT NULL,
+  to_at        INTEGER NOT NULL,
+  counts       TEXT NOT NULL,
+  PRIMARY KEY (schedule_id, generation, start_at)
+) WITHOUT ROWID;
 
 CREATE TABLE locks (
   name      TEXT PRIMARY KEY,

@@ -93,7 +93,25 @@ SELECT generation, from_at, to_at, count, decision, reason, node, job_id, decide
 WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, from_at DESC LIMIT ? + 0
 
 -- A row that is still lengthened is not old, whenever it was begun.
--- name: pruneSlots
-DELETE FROM slots WHERE (schedule_id, generation, from_at) IN (
-  SELECT schedule_id, generation, from_at FROM slots
-  WHERE decided_at < :before AND last_decided_at < :before LIMIT :limit + 0)
+-- name: oldSlots
+SELECT schedule_id AS scheduleId, generation, from_at AS fromAt, to_at AS toAt, count, decision
+FROM slots INDEXED BY slots_decided
+WHERE decided_at < :before AND last_decided_at < :before ORDER BY decided_at LIMIT :limit + 0
+
+-- name: removeSlot
+DELETE FROM slots WHERE schedule_id = ? AND generation = ? AND from_at = ?
+
+-- name: readFold
+SELECT from_at AS fromAt, to_at AS toAt, counts FROM folds WHERE schedule_id = ? AND generation = ? AND start_at = ?
+
+-- name: writeFold
+INSERT INTO folds (schedule_id, generation, start_at, from_at, to_at, counts) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (schedule_id, generation, start_at) DO UPDATE
+SET from_at = excluded.from_at, to_at = excluded.to_at, counts = excluded.counts
+
+-- name: forgetFolds
+DELETE FROM folds WHERE schedule_id = ?
+
+-- name: folds
+SELECT generation, start_at AS startAt, from_at AS fromAt, to_at AS toAt, counts FROM folds
+WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, start_at DESC LIMIT ? + 0

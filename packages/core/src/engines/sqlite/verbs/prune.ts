@@ -1,4 +1,5 @@
 import type { PruneInput, PruneReply } from '../../../engine.ts';
+import { foldSlots } from '../fold.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 import { forget } from './change.ts';
@@ -18,7 +19,7 @@ export function prune(work: Work, input: PruneInput): Omit<PruneReply, 'now'> {
   const values = work.run(statements.value.prune, now, limit);
   const rows = [
     work.run(statements.value.pruneJournal, now, limit),
-    work.run(statements.schedule.pruneSlots, { before: now - input.ledgerMs, limit }),
+    foldSlots(work, { before: now - input.ledgerMs, starts: input.foldStarts ?? [], limit }),
     work.run(statements.audit.prune, { before: now - input.auditMs, limit }),
     work.run(statements.changes.prune, { before: now - input.changesMs, limit }),
     // A lock that ended a day ago tells nobody anything any more; its fence lives on in the store's counter.

@@ -22,6 +22,7 @@ import type {
 import { dulyError } from '../../../errors.ts';
 import type { JobStatus } from '../../../job.ts';
 import { audit } from '../audit.ts';
+import { readFolds } from '../fold.ts';
 import { statements } from '../generated.ts';
 import { eachGroup } from '../groups.ts';
 import { readLife } from '../life.ts';
@@ -428,5 +429,6 @@ export function slots(work: Work, input: SlotsInput): Omit<SlotsReply, 'now'> {
       decidedAt: row.decided_at,
       ...(row.last_decided_at === row.decided_at ? {} : { lastDecidedAt: row.last_decided_at }),
     })),
+    folded: readFolds(work, input),
   };
 }
