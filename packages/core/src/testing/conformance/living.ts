@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
-import { type Engine, engineVerbs, type Hint } from '../../engine.ts';
+import { engineVerbs, type Hint } from '../../engine.ts';
 import { isDulyError } from '../../errors.ts';
 import {
   hour,
@@ -13,17 +13,8 @@ import {
   slotRow,
   t0,
 } from './builders.ts';
-import { cancel, claimReply, make, makeRunning } from './steps.ts';
+import { cancel, claimReply, make, makeRunning, until } from './steps.ts';
 import type { DefineTest } from './suite.ts';
-
-/**
- * Waits for a hint by asking the engine again and again: no time is slept away, and the process stays alive although a hint alone
- * does not keep it so.
- */
-async function until(engine: Engine, condition: () => boolean): Promise<void> {
-  for (let asked = 0; asked < 5_000 && !condition(); asked += 1) await engine.get({ now: t0, ids: [] });
-  assert.ok(condition(), 'the hint arrives');
-}
 
 /** What `info`, `migrate`, `wakeups`, `ring` and `close` promise, and what holds for every verb. */
 export function livingTests(test: DefineTest): void {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ClaimedSchedule, Engine, FireGroup, FireReply, JobSpec } from '../../engine.ts';
+import type { ClaimedSchedule, Engine, FireGroup, FireReply, Hint, JobSpec } from '../../engine.ts';
 import {
   claimRequest,
   day,
@@ -36,6 +36,7 @@ import {
   reap,
   settle,
   statusOf,
+  until,
 } from './steps.ts';
 import type { DefineTest } from './suite.ts';
 
@@ -730,6 +731,19 @@ function waitTests(test: DefineTest): void {
       [next.id, next.waited],
       [claimed.id, { id: job.id, status: 'COMPLETED', finishedAt: t0 }],
     );
+  });
+
+  test('a fire that leaves its schedule due at once tells those who sleep, the node that fired among them', async ({
+    engine,
+  }) => {
+    const job = await makeRun(engine);
+    const claimed = await makeClaimed(engine);
+    await finish(engine, job, 'COMPLETED');
+    const heard: Hint[] = [];
+    const stop = engine.wakeups((hint) => heard.push(hint));
+    await fire(engine, fireGroup(claimed, { dueAt: null, waitsFor: job.id }));
+    await until(engine, () => heard.includes('schedules'));
+    stop();
   });
 
   test('a schedule that would wait for a job that is gone is due at once', async ({ engine }) => {

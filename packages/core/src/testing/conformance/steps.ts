@@ -266,3 +266,12 @@ export async function readSchedule(engine: Engine, id: string, now = t0): Promis
   const { schedules } = await engine.schedules({ now, filter: { ids: [id] }, cursor: null, limit: 2 });
   return schedules[0] ?? null;
 }
+
+/**
+ * Waits for a hint by asking the engine again and again: no time is slept away, and the process stays alive although a hint alone
+ * does not keep it so.
+ */
+export async function until(engine: Engine, condition: () => boolean): Promise<void> {
+  for (let asked = 0; asked < 5_000 && !condition(); asked += 1) await engine.get({ now: t0, ids: [] });
+  assert.ok(condition(), 'the hint arrives');
+}

@@ -307,7 +307,9 @@ function fireGroup(work: Work, group: FireGroup, node: string): FireReply['group
   for (const job of jobs) makeJob(work, job, false);
   for (const slot of group.slots) addSlot(work, scheduleId, moved[0], slot);
   tell(work, group.tell ?? []);
-  // No hint for schedules: the node that fired comes back by itself, and the others saw its lease and look again when that would have ended.
+  // As a rule no hint for schedules: the node that fired comes back when it planned to, and the others saw its lease and look again when
+  // that would have ended. But it did not plan to come back at once.
+  if (isWaitOver) work.hints.add('schedules');
   return 'fired';
 }
 
