@@ -119,6 +119,12 @@ const subjectLengthMax = 3_000;
 export let insideOf: (duly: Duly) => { node: DulyNode | null; jobs: Jobs };
 
 /**
+ * Makes a Duly that reaches its store through somebody else's hands: proofs stand there to record, delay and lose calls. Its clock is an
+ * ordinary one that it sleeps by, and does not rule the store, also where it is not the real one. Not public.
+ */
+export let createDulyOn: (options: DulyOptions, openStore: () => Promise<Store>) => Duly;
+
+/**
  * Duly: keeps promises about the future. Making one costs nothing and touches no store; the store is opened by the first call
  * that needs it.
  *
@@ -157,6 +163,7 @@ export class Duly {
   readonly #jobs: Jobs;
   readonly #nodeId: string;
   readonly #virtual: boolean;
+  readonly #openGiven: (() => Promise<Store>) | null;
   #opening: Promise<Parts> | null = null;
   #parts: Parts | null = null;
   #store: Store | null = null;
@@ -169,13 +176,18 @@ export class Duly {
 
   static {
     insideOf = (duly) => ({ node: duly.#node, jobs: duly.#jobs });
+    createDulyOn = (options, openStore) => new Duly(options, openStore);
   }
 
-  constructor(options?: DulyOptions) {
+  constructor(options?: DulyOptions);
+  /** @internal See `createDulyOn`. */
+  constructor(options: DulyOptions | undefined, openStore: () => Promise<Store>);
+  constructor(options?: DulyOptions, openGiven?: () => Promise<Store>) {
     this.#options = resolveOptions(options);
     const { clock, random, actor } = this.#options;
+    this.#openGiven = openGiven ?? null;
     // A clock other than the real one rules the store too: every call carries its instant.
-    this.#virtual = clock !== systemClock;
+    this.#virtual = clock !== systemClock && openGiven === undefined;
     this.#ids = createIds({ clock, random });
     this.#nodeId = this.#ids.newId('node');
     this.#jobs = createJobs({
@@ -557,7 +569,7 @@ export class Duly {
 
   async #openStore(): Promise<Parts> {
     const { clock, random, logger, store: address } = this.#options;
-    const store = await openStore(address, this.#virtual ? { clock } : {});
+    const store = await (this.#openGiven?.() ?? openStore(address, this.#virtual ? { clock } : {}));
     const door = createDoor({
       engine: store.engine,
       clock,
