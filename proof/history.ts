@@ -143,10 +143,10 @@ export interface Settled extends Stamped {
   repeat: boolean;
 }
 
-/** Jobs were changed by target: cancelled, moved, brought back. */
+/** A job was changed by target: cancelled, moved, brought back; `fold`: a call with its dedupe key was folded into it. */
 export interface Changed extends Stamped {
   kind: 'changed';
-  verb: 'cancel' | 'terminate' | 'reschedule' | 'replay' | 'delete' | 'discard';
+  verb: 'cancel' | 'terminate' | 'reschedule' | 'replay' | 'delete' | 'discard' | 'fold';
   id: string;
   result: string;
   status: JobStatus | null;
@@ -161,6 +161,13 @@ export interface ScheduleClaimed extends Stamped {
   generation: number;
 }
 
+/** Somebody read one schedule, to change it; `version` null: it was not there. */
+export interface ScheduleRead extends Stamped {
+  kind: 'scheduleRead';
+  scheduleId: string;
+  version: number | null;
+}
+
 /** Decisions of a node were answered. */
 export interface Fired extends Stamped {
   kind: 'fired';
@@ -170,6 +177,8 @@ export interface Fired extends Stamped {
   result: 'fired' | 'conflict' | 'stale';
   slots: SlotRow[];
   jobs: MadeJob[];
+  /** When it is to be looked at next; null: not by time. */
+  dueAt: number | null;
   /** Other runs that an overlap policy ended. */
   cancel: { id: string; mode: 'ask' | 'terminate' }[];
 }
@@ -187,6 +196,9 @@ export interface Applied extends Stamped {
   generation: number | null;
   /** The spec that it has from now on; null for a delete. */
   spec: string | null;
+  /** With `pause`: when it ends by itself. */
+  pauseUntilAt: number | null;
+  dueAt: number | null;
   slots: SlotRow[];
   jobs: MadeJob[];
   cancel: { id: string; mode: 'ask' | 'terminate' }[];
@@ -210,6 +222,8 @@ export interface NodeChanged extends Stamped {
   concurrency?: number;
   concurrencyOf?: Record<string, number>;
   roles?: string[];
+  /** With `crashed`: between which calls. */
+  where?: string;
 }
 
 /** Something was wrong with the world; `node` is `*` when it was wrong for all. */
@@ -235,6 +249,7 @@ export type HistoryEvent =
   | Settled
   | Changed
   | ScheduleClaimed
+  | ScheduleRead
   | Fired
   | Applied
   | Locked
@@ -367,6 +382,7 @@ export function subjectsOf(event: HistoryEvent): string[] {
     case 'applied':
       return [event.scheduleId, ...event.jobs.map(({ id }) => id)];
     case 'scheduleClaimed':
+    case 'scheduleRead':
       return [event.scheduleId];
     case 'locked':
       return [`lock:${event.name}`];

@@ -73,6 +73,11 @@ function told(node: string): Told {
           : [],
       );
       const events: HistoryEvent[] = jobs.length === 0 ? [] : [{ kind: 'made', at: reply.now, node, jobs }];
+      for (const { id, status } of reply.groups.flatMap((group) => (group.ok ? group.items : []))) {
+        // Folded into the holder of its key, which may have been moved by it.
+        if (jobs.some((job) => job.id === id)) continue;
+        events.push({ kind: 'changed', at: reply.now, node, verb: 'fold', id, result: 'deduped', status });
+      }
       return [...events, ...claimed(reply.claimed, input.claim?.leaseMs ?? 0, reply.now)];
     },
     exchange(input, reply) {
@@ -150,7 +155,7 @@ function told(node: string): Told {
         generation,
       })),
     fire: (input, reply) =>
-      input.groups.map(({ scheduleId, fence, version, slots, jobs, cancel }, i) => ({
+      input.groups.map(({ scheduleId, fence, version, slots, jobs, cancel, dueAt }, i) => ({
         kind: 'fired',
         at: reply.now,
         node,
@@ -160,8 +165,15 @@ function told(node: string): Told {
         result: reply.groups[i] ?? 'conflict',
         slots,
         jobs: jobs.map((job) => toMade(job, dueOf(job, reply.now))),
+        dueAt,
         cancel,
       })),
+    schedules(input, reply) {
+      const [scheduleId, second] = input.filter.ids ?? [];
+      if (scheduleId === undefined || second !== undefined) return [];
+      const version = reply.schedules[0]?.version ?? null;
+      return [{ kind: 'scheduleRead', at: reply.now, node, scheduleId, version }];
+    },
     applySchedules: (input, reply) =>
       reply.groups.flatMap((group, i) =>
         (input.groups[i]?.changes ?? []).map((change, j): HistoryEvent => {
@@ -177,6 +189,8 @@ function told(node: string): Told {
             version: applied?.version ?? null,
             generation: applied?.generation ?? null,
             spec: change.op === 'put' ? change.spec : null,
+            pauseUntilAt: change.op === 'put' ? pauseUntilAt(change.state) : null,
+            dueAt: change.op === 'put' ? change.dueAt : null,
             slots: change.op === 'put' ? change.slots : [],
             jobs: jobsOf(change).map((job) => toMade(job, dueOf(job, reply.now))),
             cancel: change.op === 'put' ? (change.cancel ?? []) : [],
@@ -248,6 +262,12 @@ function changed(
 
 function jobsOf(change: ScheduleChange): JobSpec[] {
   return change.op === 'put' ? change.jobs : [];
+}
+
+/** When a pause was said to end: part of what was asked, kept only in the state. */
+function pauseUntilAt(state: string): number | null {
+  const { pause } = JSON.parse(state) as { pause: { untilAt: number | null } | null };
+  return pause?.untilAt ?? null;
 }
 
 function dueOf({ due }: Pick<JobSpec, 'due'>, now: number): number {

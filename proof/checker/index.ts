@@ -1,6 +1,7 @@
 /** The checker: reads a whole history and holds every invariant of it. */
 import type { Evidence } from '../history.ts';
 import { atMostOnce } from './at-most-once.ts';
+import { decisionsPredicted } from './decisions-predicted.ts';
 import { factsOf } from './facts.ts';
 import { fencesGrow } from './fences-grow.ts';
 import type { Invariant, Violation } from './invariant.ts';
@@ -8,9 +9,12 @@ import { ledgerAgrees } from './ledger-agrees.ts';
 import { limitsHold } from './limits-hold.ts';
 import { neverEarly } from './never-early.ts';
 import { nothingVanishes } from './nothing-vanishes.ts';
+import { oneDecision } from './one-decision.ts';
 import { noFalseReclaim, oneLease } from './one-lease.ts';
 import { oneOutcome } from './one-outcome.ts';
 import { promisesKept } from './promises-kept.ts';
+import { refusedAbsent } from './refused-absent.ts';
+import { schedulesLive } from './schedules-live.ts';
 
 export type { Invariant, Violation } from './invariant.ts';
 
@@ -26,6 +30,10 @@ export const invariants: readonly Invariant[] = [
   limitsHold,
   atMostOnce,
   ledgerAgrees,
+  oneDecision,
+  decisionsPredicted,
+  schedulesLive,
+  refusedAbsent,
 ];
 
 /** Everything in a history that breaks an invariant; empty: it holds all of them. */

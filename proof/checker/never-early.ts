@@ -24,7 +24,7 @@ export const neverEarly: Invariant = {
         const isMoved = changes.some(({ verb, at }) => verb !== 'cancel' && at <= lease.at);
         if (isMoved) continue;
         const before = (settled.get(id) ?? [])
-          .filter((one) => one.result === 'done' && one.fence < lease.fence)
+          .filter((one) => one.result === 'done' && !one.repeat && one.fence < lease.fence)
           .at(-1);
         const dueAt = before === undefined ? made.get(id)?.dueAt : before.dueAt;
         if (dueAt !== undefined && dueAt !== null) early(dueAt, 'the instant it was promised for');

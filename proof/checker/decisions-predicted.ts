@@ -1,0 +1,60 @@
+import { predict } from '../model/predict.ts';
+import { type Facts, isAwake, isOver, isTroubled, show } from './facts.ts';
+import type { Invariant } from './invariant.ts';
+
+// A node that died while it decided holds the schedule for 3 s; the rest is for the ways.
+const noticeMsMax = 5_000;
+// After trouble a loop asks again within 5 s.
+const recoverMs = 6_000;
+
+/** See `promise`. */
+export const decisionsPredicted: Invariant = {
+  name: 'decisions-predicted',
+  promise:
+    'Every slot is decided as an independent model says, and noticed in time while any scheduler could.',
+  check(evidence, facts) {
+    const problems: ReturnType<Invariant['check']> = [];
+    const { writes, ends } = predict(evidence);
+    for (const { scheduleId, event, plannedAt, dueAt, difference } of writes) {
+      if (difference !== null) {
+        const what = event.kind === 'fired' ? 'a pass' : `"${event.action}"`;
+        problems.push({
+          subjects: [scheduleId, ...event.jobs.map(({ id }) => id)],
+          message: `${scheduleId}: ${what} of ${event.node}, planned at ${show(plannedAt)}: ${difference}.`,
+        });
+      }
+      const lateMs = dueAt === null ? 0 : plannedAt - dueAt;
+      if (event.kind !== 'fired' || dueAt === null || lateMs <= noticeMsMax) continue;
+      const watcher = whoCouldNotice(facts, dueAt, dueAt + noticeMsMax);
+      if (watcher === null) continue;
+      problems.push({
+        subjects: [scheduleId],
+        message: `${scheduleId} was due at ${show(dueAt)} and looked at only at ${show(plannedAt)}, though ${watcher} was up and could reach the store.`,
+      });
+    }
+    if (!evidence.isSettled) return problems;
+    const jobs = new Map(evidence.final.jobs.map((job) => [job.id, job]));
+    for (const { scheduleId, dueAt, waitsFor, isPaused, writtenAt } of ends) {
+      const awaited = waitsFor === null ? undefined : jobs.get(waitsFor);
+      const overAt = awaited !== undefined && isOver(awaited) ? awaited.finishedAt : null;
+      const mustAt = isPaused && waitsFor === null ? dueAt : (overAt ?? dueAt);
+      if (mustAt === null || Math.max(mustAt, writtenAt) >= evidence.final.at - noticeMsMax) continue;
+      problems.push({
+        subjects: [scheduleId],
+        message: `${scheduleId} should have been looked at at ${show(mustAt)}; by ${show(evidence.final.at)} nobody has.`,
+      });
+    }
+    return problems;
+  },
+};
+
+/** A scheduler that was up and untroubled from before an instant until another, and so must have noticed. */
+function whoCouldNotice(facts: Facts, fromAt: number, toAt: number): string | null {
+  if (isTroubled(facts, '*', fromAt - recoverMs, toAt)) return null;
+  const schedulers = facts.nodes.filter(({ state, roles }) => state === 'up' && roles?.includes('scheduler'));
+  const found = schedulers.find(
+    ({ node }) =>
+      isAwake(facts, node, fromAt - recoverMs, toAt) && !isTroubled(facts, node, fromAt - recoverMs, toAt),
+  );
+  return found?.node ?? null;
+}

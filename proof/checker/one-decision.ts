@@ -1,0 +1,59 @@
+import type { LedgerRow } from '../history.ts';
+import { show } from './facts.ts';
+import type { Invariant } from './invariant.ts';
+
+/** See `promise`. */
+export const oneDecision: Invariant = {
+  name: 'one-decision',
+  promise:
+    'Every slot has at most one decision, the ledger keeps exactly what was decided, and decisions follow each other in time.',
+  check({ events, final, isComplete }) {
+    const problems: ReturnType<Invariant['check']> = [];
+    for (const [scheduleId, rows] of Object.entries(final.ledger)) {
+      for (const [i, row] of rows.entries()) {
+        const before = rows[i - 1];
+        if (before === undefined || before.generation !== row.generation || row.fromAt > before.toAt)
+          continue;
+        problems.push({
+          subjects: [scheduleId],
+          message: `${scheduleId}: ${words(before)} and ${words(row)} decide about the same slots.`,
+        });
+      }
+    }
+    const decided = new Map<string, number>();
+    const slotKey = (id: string, fromAt: number, decision: string): string => `${id} ${fromAt} ${decision}`;
+    for (const event of events) {
+      if (event.kind !== 'fired' && event.kind !== 'applied') continue;
+      if (event.result !== 'fired' && event.result !== 'applied') continue;
+      for (const { fromAt, toAt, decision } of event.slots) {
+        const key = slotKey(event.scheduleId, fromAt, decision);
+        const inLedger = (final.ledger[event.scheduleId] ?? []).some(
+          (row) => row.fromAt <= fromAt && row.toAt >= toAt && row.decision === decision,
+        );
+        if (!inLedger) {
+          problems.push({
+            subjects: [event.scheduleId],
+            message: `${event.scheduleId}: slot ${show(fromAt)} was decided (${decision}) at ${show(event.at)}, and the ledger does not say so.`,
+          });
+        }
+        decided.set(key, (decided.get(key) ?? 0) + 1);
+      }
+    }
+    if (!isComplete) return problems;
+    for (const [scheduleId, rows] of Object.entries(final.ledger)) {
+      for (const row of rows) {
+        if (decided.has(slotKey(scheduleId, row.fromAt, row.decision))) continue;
+        problems.push({
+          subjects: [scheduleId],
+          message: `${scheduleId}: the ledger has ${words(row)}, and nobody decided that.`,
+        });
+      }
+    }
+    return problems;
+  },
+};
+
+function words({ fromAt, toAt, decision, reason }: LedgerRow): string {
+  const slots = fromAt === toAt ? show(fromAt) : `${show(fromAt)} … ${show(toAt)}`;
+  return `${slots} ${decision}${reason === null ? '' : ` (${reason})`}`;
+}

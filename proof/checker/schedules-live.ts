@@ -1,0 +1,32 @@
+import { isOver, show } from './facts.ts';
+import type { Invariant } from './invariant.ts';
+
+const patienceMs = 5_000;
+
+/** See `promise`. */
+export const schedulesLive: Invariant = {
+  name: 'schedules-live',
+  promise: 'Nothing that becomes of a job, deletion included, stops its schedule.',
+  check({ final, isSettled }) {
+    if (!isSettled) return [];
+    const problems: ReturnType<Invariant['check']> = [];
+    const jobs = new Map(final.jobs.map((job) => [job.id, job]));
+    for (const { id, dueAt, waitsFor, state } of final.schedules) {
+      const { pause, ended } = JSON.parse(state) as { pause: unknown; ended: unknown };
+      if (dueAt !== null && dueAt < final.at - patienceMs) {
+        problems.push({
+          subjects: [id],
+          message: `Schedule ${id} is due since ${show(dueAt)}, and nobody decides it.`,
+        });
+      }
+      if (dueAt !== null || pause !== null || ended !== null) continue;
+      const awaited = waitsFor === null ? undefined : jobs.get(waitsFor);
+      if (awaited !== undefined && !isOver(awaited)) continue;
+      problems.push({
+        subjects: [id],
+        message: `Schedule ${id} is neither paused nor over, is not due at any time, and waits for ${waitsFor ?? 'nothing'}${awaited === undefined ? '' : `, which is ${awaited.status}`}.`,
+      });
+    }
+    return problems;
+  },
+};

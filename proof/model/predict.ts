@@ -1,0 +1,361 @@
+/**
+ * Predicts every decision about every slot from the rule, the policies, what people did and what ran, and compares. Shares nothing with
+ * the planner: the decisions are those of its slow model, slots are counted anew, and what ran is read off the history.
+ */
+import type { ScheduleSpec } from '../../packages/core/src/schedule/schedule-spec.ts';
+import { type ModelStep, PlanModel } from '../../packages/core/test/schedule/plan-model.ts';
+import type { Applied, Evidence, Fired, HistoryEvent } from '../history.ts';
+import { countedRule } from './rule.ts';
+import { Runs } from './runs.ts';
+
+/** The lease of a schedule that is being decided, by SEMANTICS §3. */
+const scheduleLeaseMs = 3_000;
+/** The store tells of so many unfinished runs. */
+const activeCountMax = 10;
+const budget = 1_000;
+
+/** One accepted write of a schedule, as it was and as it should have been. */
+export interface PredictedWrite {
+  scheduleId: string;
+  event: Fired | Applied;
+  /** The instant by which the write was planned. */
+  plannedAt: number;
+  /** When the schedule was to be looked at, by the write before; null: not by time. */
+  dueAt: number | null;
+  /** What differs; null: nothing. */
+  difference: string | null;
+}
+
+/** A schedule at the end, by the model. */
+export interface PredictedEnd {
+  scheduleId: string;
+  generation: number;
+  /** When the next slot must be decided; null: never, as far as the model can tell. */
+  dueAt: number | null;
+  /** A run whose end must make it due. */
+  waitsFor: string | null;
+  isPaused: boolean;
+  /** When it was last written. */
+  writtenAt: number;
+}
+
+/** What the model makes of a history. */
+export interface Prediction {
+  writes: PredictedWrite[];
+  ends: PredictedEnd[];
+}
+
+interface Life {
+  model: PlanModel;
+  spec: ScheduleSpec;
+  anchorAt: number;
+  generation: number;
+  dueAt: number | null;
+  waitsFor: string | null;
+  writtenAt: number;
+  /** Paused by a declaration that is gone. */
+  isDisabled: boolean;
+}
+
+/** Replays the writes of every schedule through the model. */
+export function predict(evidence: Evidence): Prediction {
+  const runs = new Runs(evidence);
+  const lives = new Map<string, Life>();
+  const writes: PredictedWrite[] = [];
+  for (const [index, event] of evidence.events.entries()) {
+    const isWrite =
+      (event.kind === 'fired' && event.result === 'fired') ||
+      (event.kind === 'applied' && event.result === 'applied');
+    if (!isWrite) continue;
+    const { scheduleId } = event;
+    const reads = readsBefore(evidence.events, index, event);
+    const plannedAt = evidence.events[reads[0] ?? index]?.at ?? event.at;
+    if (event.kind === 'applied' && event.action === 'create') {
+      const born = reads.map((read) => createLife(event, evidence.events[read]?.at ?? event.at));
+      const life = born.find((one) => one === null || one.dueAt === event.dueAt);
+      if (life === undefined) {
+        const difference = `is due first at ${at(event.dueAt)}, predicted ${at(born[0]?.dueAt ?? null)}`;
+        writes.push({ scheduleId, event, plannedAt, dueAt: null, difference });
+      }
+      if (life === undefined || life === null) lives.delete(scheduleId);
+      else lives.set(scheduleId, life);
+      continue;
+    }
+    if (event.kind === 'applied' && event.spec === null) {
+      lives.delete(scheduleId);
+      continue;
+    }
+    const life = lives.get(scheduleId);
+    if (life === undefined) continue;
+    const { dueAt } = life;
+    // A node that makes several changes at once may have read it more than once.
+    let result: string | null = 'reads nothing before it writes';
+    for (const readIndex of reads) {
+      const readAt = evidence.events[readIndex]?.at ?? event.at;
+      result = replay(life, event, runs, { readIndex, index, plannedAt: readAt });
+      if (result === null || result === 'unknown') break;
+    }
+    if (result === 'unknown') {
+      // A case that the model does not know: nothing more is predicted for this generation.
+      lives.delete(scheduleId);
+      continue;
+    }
+    writes.push({ scheduleId, event, plannedAt, dueAt, difference: result });
+    if (result !== null) lives.delete(scheduleId);
+  }
+  const ends = [...lives].map(([scheduleId, { generation, dueAt, waitsFor, model, writtenAt }]) => ({
+    scheduleId,
+    generation,
+    dueAt,
+    waitsFor,
+    isPaused: model.pausedAt !== null,
+    writtenAt,
+  }));
+  return { writes, ends };
+}
+
+/** Where the writer may have read what its plan stands on, the newest first. */
+function readsBefore(events: readonly HistoryEvent[], index: number, event: Fired | Applied): number[] {
+  const found: number[] = [];
+  for (let i = index - 1; i >= 0; i--) {
+    const one = events[i] as HistoryEvent;
+    if (!('scheduleId' in one) || one.scheduleId !== event.scheduleId) continue;
+    // What was read before the last write has another version.
+    if (one.kind === 'applied' && one.result === 'applied') break;
+    if (one.node !== event.node) continue;
+    if (event.kind === 'fired') {
+      if (one.kind === 'scheduleClaimed' && one.fence === event.fence) return [i];
+    } else if (one.kind === 'scheduleRead' && one.version === event.expectVersion) found.push(i);
+  }
+  return found;
+}
+
+function createLife(event: Applied, plannedAt: number): Life | null {
+  const spec = JSON.parse(event.spec as string) as ScheduleSpec;
+  const rule = countedRule(spec.rule, spec.policies.startAt, plannedAt);
+  if (rule === null) return null;
+  const model = new PlanModel(event.scheduleId, rule, spec.policies, plannedAt);
+  const { dueAt, waitsFor } = model.create(plannedAt);
+  return {
+    model,
+    spec,
+    anchorAt: plannedAt,
+    generation: event.generation ?? 0,
+    dueAt,
+    waitsFor,
+    writtenAt: event.at,
+    isDisabled: false,
+  };
+}
+
+/** Plays one write; the reader may have looked at any moment of a span, so each of them may explain it. */
+function replay(
+  life: Life,
+  event: Fired | Applied,
+  runs: Runs,
+  span: { readIndex: number; index: number; plannedAt: number },
+): string | null {
+  const { readIndex, index, plannedAt } = span;
+  const { scheduleId } = event;
+  const points = event.kind === 'fired' ? [readIndex] : runs.pointsBetween(scheduleId, readIndex, index - 1);
+  const lateness =
+    runs.isAmbiguous(scheduleId, plannedAt) || event.kind === 'applied' ? [false, true] : [true];
+  let first: string | null = null;
+  for (const isLate of lateness) {
+    for (const activePoint of points) {
+      for (const waitedPoint of points) {
+        const seen = runs.seenAt(scheduleId, activePoint, plannedAt, isLate);
+        const ended = runs.seenAt(scheduleId, waitedPoint, plannedAt, isLate);
+        const copy = copyLife(life);
+        const ids = event.jobs.map(({ id }) => id);
+        let used = 0;
+        const step = play(copy, event, {
+          now: plannedAt,
+          active: event.kind === 'fired' ? seen.active.slice(0, activeCountMax) : seen.active,
+          activeCount: seen.active.length,
+          waited: copy.waitsFor === null ? null : ended.endOf(copy.waitsFor),
+          limits: { leaseMs: scheduleLeaseMs, catchUpBudget: budget },
+          newJobId: () => ids[used++] ?? `unmade-${used}`,
+        });
+        if (step === 'unknown') return 'unknown';
+        const difference = compare(copy, event, step);
+        if (difference === null) {
+          copy.dueAt = step.dueAt;
+          copy.waitsFor = step.waitsFor;
+          copy.writtenAt = event.at;
+          Object.assign(life, copy);
+          return null;
+        }
+        first ??= difference;
+      }
+    }
+  }
+  return first;
+}
+
+function play(
+  life: Life,
+  event: Fired | Applied,
+  told: Parameters<PlanModel['pass']>[0],
+): ModelStep | 'unknown' {
+  const { model } = life;
+  if (event.kind === 'fired') return model.pass(told);
+  switch (event.action) {
+    case 'pause':
+      if (life.isDisabled) return 'unknown';
+      return model.pause(told, event.pauseUntilAt);
+    case 'resume':
+      return model.resume(told);
+    case 'skip-next':
+      return model.skipNext(told);
+    case 'trigger':
+      return model.trigger(told, event.jobs[0]?.slot?.allow === true);
+    case 'backfill':
+      return backfill(model, event, told);
+    case 'disable':
+      // A pause that it goes back to is not the model's to know.
+      if (model.pausedAt !== null) return 'unknown';
+      life.isDisabled = true;
+      life.spec = JSON.parse(event.spec as string) as ScheduleSpec;
+      return model.pause(told, null);
+    case 'enable':
+      life.isDisabled = false;
+      return model.resume(told);
+    case 'decide':
+      // The part of an edit that comes before the new rule.
+      return model.edit(told, { rule: model.rule, policies: model.policies, isSameRule: false }).step;
+    case 'edit':
+    case 'revert':
+    case 'release':
+    case 'drift':
+      return edit(life, event, told);
+    default:
+      return 'unknown';
+  }
+}
+
+function edit(life: Life, event: Applied, told: Parameters<PlanModel['pass']>[0]): ModelStep | 'unknown' {
+  const { model } = life;
+  const next = JSON.parse(event.spec as string) as ScheduleSpec;
+  const before = life.spec;
+  life.spec = next;
+  const decisive = ({ rule, policies }: ScheduleSpec): string =>
+    JSON.stringify([sorted(rule), sorted(policies)]);
+  if (decisive(before) === decisive(next)) {
+    // Nothing that decides was changed, so nothing is decided.
+    model.begin(told);
+    return { ...model.step, dueAt: life.dueAt, waitsFor: life.waitsFor };
+  }
+  const isSameRule = slotsOf(before) === slotsOf(next);
+  const anchorAt = isSameRule ? life.anchorAt : told.now;
+  const rule = countedRule(next.rule, next.policies.startAt, anchorAt);
+  if (rule === null) return 'unknown';
+  const { step, applied } = model.edit(told, { rule, policies: next.policies, isSameRule });
+  life.anchorAt = anchorAt;
+  return applied ? step : 'unknown';
+}
+
+/** What names the slots: the rule without what only decides about them. */
+function slotsOf({ rule, policies }: ScheduleSpec): string {
+  const { exclude: _exclude, ...rest } = rule as Record<string, unknown>;
+  return JSON.stringify([sorted(rest), 'cron' in rest ? null : policies.startAt]);
+}
+
+function sorted(value: object): [string, unknown][] {
+  return Object.entries(value)
+    .filter(([, one]) => one !== undefined)
+    .sort(([one], [other]) => (one < other ? -1 : 1));
+}
+
+/** A backfill decides nothing; its runs count for overlap from now on. */
+function backfill(model: PlanModel, event: Applied, told: Parameters<PlanModel['pass']>[0]): ModelStep {
+  model.begin(told);
+  model.hearOutcome();
+  for (const job of event.jobs) {
+    model.make({
+      slotAt: job.slot?.slotAt ?? null,
+      dueAt: told.now,
+      origin: 'backfill',
+      gates: ['another'],
+      cancel: [],
+      isCatchUp: true,
+      allow: job.slot?.allow === true,
+      previousSlotAt: null,
+      nextSlotAt: null,
+      covered: [],
+    });
+  }
+  return model.end();
+}
+
+function compare({ model }: Life, event: Fired | Applied, step: ModelStep): string | null {
+  const recorded = event.slots.flatMap(({ fromAt, toAt, count, decision, reason, jobId }) => {
+    const slots: string[] = [];
+    if (model.rule.kind === 'delay' || fromAt === toAt) return [line(fromAt, decision, reason, jobId)];
+    const rule = event.kind === 'applied' ? null : model.rule;
+    if (rule === null) return [`${at(fromAt)} … ${at(toAt)} ${decision} ${reason}`];
+    for (
+      let slotAt = rule.all.next(fromAt - 1);
+      slotAt !== null && slotAt <= toAt;
+      slotAt = rule.all.next(slotAt)
+    ) {
+      // A long row without a count may hold excluded slots; the rule says which.
+      const isOut = count === null && rule.isExcluded(slotAt);
+      slots.push(isOut ? line(slotAt, 'excluded', 'exclude', null) : line(slotAt, decision, reason, jobId));
+    }
+    return slots;
+  });
+  const predicted = step.slots.map(({ slotAt, decision, reason, runId }) =>
+    line(slotAt, decision, reason, runId),
+  );
+  const shown = event.kind === 'applied' ? ranges(step) : predicted;
+  const isAlike = recorded.join('\n') === predicted.join('\n') || recorded.join('\n') === shown.join('\n');
+  if (!isAlike) return `decided [${recorded.join('; ')}], predicted [${predicted.join('; ')}]`;
+  const made = event.jobs
+    .map(({ id, slot, origin }) => `${origin} ${at(slot?.slotAt ?? null)} ${id}`)
+    .join('; ');
+  const wanted = step.runs.map(({ id, slotAt, origin }) => `${origin} ${at(slotAt)} ${id}`).join('; ');
+  if (made !== wanted) return `made [${made}], predicted [${wanted}]`;
+  if (event.dueAt !== step.dueAt) return `is due again at ${at(event.dueAt)}, predicted ${at(step.dueAt)}`;
+  return null;
+}
+
+/** The slots of a step as the ledger groups them, for rows whose rule may be gone by now. */
+function ranges(step: ModelStep): string[] {
+  const rows: {
+    fromAt: number;
+    toAt: number;
+    decision: string;
+    reason: string | null;
+    runId: string | null;
+  }[] = [];
+  for (const { slotAt, decision, reason, runId } of step.slots) {
+    const last = rows.at(-1);
+    const isSame = last !== undefined && last.runId === null && runId === null;
+    if (isSame && last.decision === decision && last.reason === reason) last.toAt = slotAt;
+    else rows.push({ fromAt: slotAt, toAt: slotAt, decision, reason, runId });
+  }
+  return rows.map(({ fromAt, toAt, decision, reason, runId }) =>
+    fromAt === toAt
+      ? line(fromAt, decision, reason, runId)
+      : `${at(fromAt)} … ${at(toAt)} ${decision} ${reason}`,
+  );
+}
+
+function line(slotAt: number, decision: string, reason: string | null, jobId: string | null): string {
+  return `${at(slotAt)} ${decision}${reason === null ? '' : `: ${reason}`}${jobId === null ? '' : ` → ${jobId}`}`;
+}
+
+function at(instant: number | null): string {
+  return instant === null ? 'never' : new Date(instant).toISOString().slice(11, 23);
+}
+
+function copyLife(life: Life): Life {
+  const { rule, told: _told, ...fields } = life.model;
+  const model: PlanModel = Object.assign(
+    Object.create(PlanModel.prototype) as PlanModel,
+    structuredClone(fields),
+  );
+  model.rule = rule;
+  return { ...life, model };
+}

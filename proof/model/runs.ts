@@ -1,0 +1,160 @@
+/** Which runs of a schedule were unfinished at any point of a history, told by the history alone. */
+import type { ActiveRun, Origin } from '../../packages/core/src/engine.ts';
+import { isTerminal, type JobStatus } from '../../packages/core/src/job.ts';
+import type { Evidence, MadeJob } from '../history.ts';
+
+interface Turn {
+  /** Index of the event after which it holds. */
+  index: number;
+  at: number;
+  status: JobStatus;
+}
+
+interface Run {
+  job: MadeJob;
+  turns: Turn[];
+  /** Ended without an event of its own (its start deadline passed): when, and how. */
+  silent: { at: number; status: JobStatus } | null;
+}
+
+/** A run as the history knows it. */
+export interface SeenRuns {
+  active: ActiveRun[];
+  /** How a run ended, if it is over and still known. */
+  endOf(id: string): { id: string; status: JobStatus; finishedAt: number } | null;
+}
+
+/** The runs of all schedules over a history. */
+export class Runs {
+  readonly #bySchedule = new Map<string, Run[]>();
+  readonly #byId = new Map<string, Run>();
+  readonly #deleted = new Map<string, number>();
+  readonly #evidence: Evidence;
+
+  constructor(evidence: Evidence) {
+    this.#evidence = evidence;
+    for (const [index, event] of evidence.events.entries()) {
+      const { at } = event;
+      switch (event.kind) {
+        case 'fired':
+        case 'applied': {
+          if (event.result !== 'fired' && event.result !== 'applied') break;
+          for (const { id, mode } of event.cancel) this.#ask(id, mode, index, at);
+          if (event.kind === 'applied' && event.spec === null) this.#unschedule(event.scheduleId, index, at);
+          for (const job of event.jobs) this.#add(job, index, at);
+          break;
+        }
+        case 'claimed':
+          this.#turn(event.id, { index, at, status: 'RUNNING' });
+          break;
+        case 'settled':
+          if (event.result === 'done' && !event.repeat) this.#turn(event.id, { index, at, status: event.to });
+          break;
+        case 'changed':
+          if (event.verb === 'delete' || event.verb === 'discard') {
+            if (event.result === 'changed') this.#deleted.set(event.id, index);
+          } else if (event.verb === 'replay' && event.result === 'changed') {
+            this.#turn(event.id, { index, at, status: event.status ?? 'PENDING' });
+          } else if (event.verb === 'terminate' && event.result === 'changed') {
+            this.#turn(event.id, { index, at, status: 'CANCELLED' });
+          } else if (event.verb === 'cancel' && event.result === 'changed') {
+            this.#turn(event.id, { index, at, status: 'CANCELLED' });
+          }
+          break;
+      }
+    }
+    for (const job of evidence.final.jobs) {
+      const run = this.#byId.get(job.id);
+      const last = run?.turns.at(-1);
+      if (run === undefined || last === undefined || isTerminal(last.status)) continue;
+      if (job.finishedAt !== null) run.silent = { at: job.finishedAt, status: job.status };
+    }
+  }
+
+  /** The points in a span of events at which a run of the schedule changed, and its ends: where a reader may have looked. */
+  pointsBetween(scheduleId: string, fromIndex: number, toIndex: number): number[] {
+    const points = new Set([fromIndex, toIndex]);
+    for (const run of this.#bySchedule.get(scheduleId) ?? []) {
+      for (const { index } of run.turns) if (index > fromIndex && index < toIndex) points.add(index);
+    }
+    for (const index of this.#deleted.values()) if (index > fromIndex && index < toIndex) points.add(index);
+    return [...points].sort((one, other) => one - other);
+  }
+
+  /** Instants of silent ends, which may be seen or not by a reader of the same millisecond. */
+  isAmbiguous(scheduleId: string, at: number): boolean {
+    return (this.#bySchedule.get(scheduleId) ?? []).some(({ silent }) => silent?.at === at);
+  }
+
+  /** What a reader saw right after an event. `isLate`: it saw what happened silently in the same millisecond. */
+  seenAt(scheduleId: string, index: number, at: number, isLate: boolean): SeenRuns {
+    const active: ActiveRun[] = [];
+    for (const run of this.#bySchedule.get(scheduleId) ?? []) {
+      const status = this.#statusOf(run, index, at, isLate);
+      if (status === null || isTerminal(status) || run.job.slot?.allow === true) continue;
+      active.push({
+        id: run.job.id,
+        status,
+        slotAt: run.job.slot?.slotAt ?? null,
+        origin: run.job.origin as Origin,
+        dueAt: run.job.dueAt,
+        cancelRequestedAt: null,
+      });
+    }
+    return {
+      active,
+      endOf: (id) => {
+        const run = this.#byId.get(id);
+        if (run === undefined) return null;
+        const status = this.#statusOf(run, index, at, isLate);
+        if (status === null || !isTerminal(status)) return null;
+        const last = run.turns.filter((turn) => turn.index <= index).at(-1);
+        const finishedAt = last !== undefined && isTerminal(last.status) ? last.at : (run.silent?.at ?? at);
+        return { id, status, finishedAt };
+      },
+    };
+  }
+
+  #statusOf(run: Run, index: number, at: number, isLate: boolean): JobStatus | null {
+    const deletedIndex = this.#deleted.get(run.job.id);
+    if (deletedIndex !== undefined && deletedIndex <= index) return null;
+    const last = run.turns.filter((turn) => turn.index <= index).at(-1);
+    if (last === undefined) return null;
+    if (!isTerminal(last.status) && run.silent !== null) {
+      const isOver = isLate ? run.silent.at <= at : run.silent.at < at;
+      if (isOver) return run.silent.status;
+    }
+    return last.status;
+  }
+
+  #add(job: MadeJob, index: number, at: number): void {
+    const run: Run = { job, turns: [{ index, at, status: 'PENDING' }], silent: null };
+    this.#byId.set(job.id, run);
+    const id = job.slot?.scheduleId;
+    if (id !== undefined) this.#bySchedule.set(id, [...(this.#bySchedule.get(id) ?? []), run]);
+  }
+
+  #turn(id: string, turn: Turn): void {
+    this.#byId.get(id)?.turns.push(turn);
+  }
+
+  #ask(id: string, mode: 'ask' | 'terminate', index: number, at: number): void {
+    const status = this.#byId.get(id)?.turns.at(-1)?.status;
+    if (status === undefined || isTerminal(status)) return;
+    if (mode === 'terminate' || status !== 'RUNNING') this.#turn(id, { index, at, status: 'CANCELLED' });
+  }
+
+  /** A deleted schedule's unstarted jobs go with it. */
+  #unschedule(scheduleId: string, index: number, at: number): void {
+    for (const { job, turns } of this.#bySchedule.get(scheduleId) ?? []) {
+      const status = turns.at(-1)?.status;
+      if (status === 'PENDING' && this.#isUnstarted(turns))
+        this.#turn(job.id, { index, at, status: 'CANCELLED' });
+    }
+    void this.#evidence;
+  }
+
+  #isUnstarted(turns: Turn[]): boolean {
+    return turns.every(({ status }) => status !== 'RUNNING');
+  }
+}

@@ -1,0 +1,279 @@
+/** What happens in one simulated world: drawn from the seed before it begins, so that parts of it can be left out. */
+import type { Role } from '../../packages/core/src/options.ts';
+import type { ScheduleDefinition } from '../../packages/core/src/schedule/definition.ts';
+import type { ScheduleChanges } from '../../packages/core/src/schedule/override.ts';
+import type { SchedulePolicies } from '../../packages/core/src/schedule/policies.ts';
+import type { RuleInput } from '../../packages/core/src/schedule/rule.ts';
+import { type TaskName, taskNames } from './tasks.ts';
+import type { Weather } from './wire.ts';
+import { createDice, type Dice } from './world.ts';
+
+/** Which of the cluster's processes, counted over those that live. */
+type Which = number;
+
+/** One thing that somebody does, or that goes wrong. */
+export type Act =
+  | {
+      do: 'make';
+      task: TaskName;
+      delayMs: number | null;
+      isInstant: boolean;
+      ms: number;
+      failures: number;
+      serial: string | null;
+      dedupe: 'drop' | 'replace' | 'extend' | null;
+      count: number;
+    }
+  | { do: 'cancel' | 'terminate' | 'replay' | 'delete'; job: number }
+  | { do: 'reschedule'; job: number; delayMs: number }
+  | { do: 'put'; definition: ScheduleDefinition }
+  | { do: 'edit'; schedule: number; changes: ScheduleChanges }
+  | { do: 'pause'; schedule: number; forMs: number | null }
+  | { do: 'resume' | 'skipNext' | 'remove'; schedule: number }
+  | { do: 'trigger'; schedule: number; allow: boolean }
+  | {
+      do: 'backfill';
+      schedule: number;
+      backMs: number;
+      concurrency: number;
+      reprocess: boolean;
+      allow: boolean;
+    }
+  | { do: 'lock'; name: string; ttlMs: number; ms: number }
+  | { do: 'crash'; forMs: number }
+  | { do: 'freeze'; forMs: number }
+  | { do: 'restart'; forMs: number }
+  | { do: 'nodeClock'; byMs: number }
+  | { do: 'storeClock'; byMs: number }
+  | { do: 'refuse'; forMs: number }
+  | { do: 'weather'; forMs: number; weather: Weather }
+  | { do: 'deploy'; release: string; forMs: number };
+
+/** An act at its time. */
+export type Step = { atMs: number; by: Which } & Act;
+
+/** A whole world before it begins. */
+export interface Script {
+  seed: number;
+  startAt: number;
+  lastsMs: number;
+  leaseMs: number;
+  nodes: { roles: readonly Role[]; concurrency: number; release: string | null }[];
+  /** Schedules that tasks declare, by release. */
+  declared: Record<string, Partial<Record<TaskName, Omit<ScheduleDefinition, 'task'>>>>;
+  steps: Step[];
+}
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const allRoles: readonly Role[] = ['scheduler', 'worker', 'maintenance'];
+
+/** Draws the world of a seed. */
+export function drawScript(seed: number): Script {
+  const dice = createDice(seed * 2 + 1);
+  const startAt = Date.UTC(2027, 0, 15, 10, 0, 0) + dice.below(hour);
+  const lastsMs = dice.between(12, 45) * second;
+  const hasReleases = dice.chance(0.3);
+  const declared: Script['declared'] = {};
+  if (hasReleases) {
+    for (const release of ['1', '2']) {
+      // A declaration that is refused would keep the node from starting: that is its author's to see, and not a fault of the cluster.
+      const { startAt: _start, endAt: _end, ...every } = drawDefinition(dice, 'declared', startAt);
+      declared[release] =
+        dice.chance(0.8) || release === '1' ? { [every.task as TaskName]: withoutTask(every) } : {};
+    }
+  }
+  const count = dice.one([3, 3, 3, 4, 5]);
+  const nodes = Array.from({ length: count }, (_, i) => ({
+    // The first two play all roles, so that each role is there twice.
+    roles: i < 2 || dice.chance(0.7) ? allRoles : [dice.one(allRoles), 'maintenance' as const],
+    concurrency: dice.between(1, 5),
+    release: hasReleases ? (i === count - 1 ? '2' : '1') : null,
+  }));
+  const steps: Step[] = [];
+  const add = (count: number, draw: () => Act): void => {
+    for (let i = 0; i < count; i++) {
+      steps.push({ atMs: dice.below(lastsMs), by: dice.below(1_000), ...draw() });
+    }
+  };
+  const scheduleCount = dice.between(1, 3);
+  for (let i = 0; i < scheduleCount; i++) {
+    const definition = drawDefinition(dice, `s${i}`, startAt);
+    steps.push({ atMs: dice.below(5 * second), by: dice.below(1_000), do: 'put', definition });
+  }
+  add(dice.between(2, 10), () => drawMake(dice));
+  add(dice.below(4), () => drawChange(dice));
+  add(dice.below(6), () => drawOperation(dice, scheduleCount, startAt));
+  if (dice.chance(0.3)) {
+    add(2, () => ({ do: 'lock', name: 'l', ttlMs: 3 * second, ms: dice.between(1, 6) * second }));
+  }
+  // One world in six is without faults: what then happens must happen on time.
+  if (!dice.chance(1 / 6)) add(dice.between(1, 5), () => drawFault(dice, hasReleases, lastsMs));
+  steps.sort((one, other) => one.atMs - other.atMs);
+  return {
+    seed,
+    startAt,
+    lastsMs,
+    leaseMs: dice.between(4, 10) * second,
+    nodes,
+    declared,
+    steps,
+  };
+}
+
+function withoutTask({ task: _task, ...rest }: ScheduleDefinition): Omit<ScheduleDefinition, 'task'> {
+  return rest;
+}
+
+function drawMake(dice: Dice): Act {
+  return {
+    do: 'make',
+    task: dice.one(taskNames),
+    delayMs: dice.chance(0.5) ? dice.between(1, 30) * second + dice.below(second) : null,
+    isInstant: dice.chance(0.5),
+    ms: dice.one([0, 100, 2_000, 8_000, 20_000]),
+    failures: dice.below(4),
+    serial: dice.chance(0.2) ? dice.one(['a', 'b']) : null,
+    dedupe: dice.chance(0.15) ? dice.one(['drop', 'replace', 'extend'] as const) : null,
+    count: dice.chance(0.2) ? dice.between(2, 4) : 1,
+  };
+}
+
+function drawChange(dice: Dice): Act {
+  const job = dice.below(1_000);
+  if (dice.chance(0.2)) return { do: 'reschedule', job, delayMs: dice.below(20 * second) };
+  return { do: dice.one(['cancel', 'cancel', 'terminate', 'replay', 'delete'] as const), job };
+}
+
+function drawOperation(dice: Dice, scheduleCount: number, startAt: number): Act {
+  const schedule = dice.below(scheduleCount);
+  switch (dice.below(9)) {
+    case 8:
+      if (dice.chance(0.5)) return { do: 'put', definition: drawDefinition(dice, `s${schedule}`, startAt) };
+      return { do: 'pause', schedule, forMs: dice.between(2, 15) * second };
+    case 0:
+      return { do: 'pause', schedule, forMs: dice.chance(0.5) ? dice.between(2, 30) * second : null };
+    case 1:
+    case 2:
+      return { do: 'resume', schedule };
+    case 3:
+      return { do: 'skipNext', schedule };
+    case 4:
+      return { do: 'trigger', schedule, allow: dice.chance(0.4) };
+    case 5:
+      return {
+        do: 'backfill',
+        schedule,
+        backMs: dice.between(5, 60) * second,
+        concurrency: dice.between(1, 2),
+        reprocess: dice.chance(0.3),
+        allow: dice.chance(0.4),
+      };
+    case 6:
+      return { do: 'edit', schedule, changes: drawChanges(dice) };
+    default:
+      return { do: 'remove', schedule };
+  }
+}
+
+function drawChanges(dice: Dice): ScheduleChanges {
+  const rule = dice.chance(0.5) ? { rate: dice.between(5, 40) * second } : {};
+  return {
+    ...rule,
+    missed: dice.one(['skip', 'latest', null]),
+    ...(dice.chance(0.4) ? { startDeadline: dice.between(5, 60) * second } : {}),
+  } as ScheduleChanges;
+}
+
+function drawFault(dice: Dice, hasReleases: boolean, lastsMs: number): Act {
+  const forMs = dice.one([1, 3, 8, 20, 40]) * second + dice.below(second);
+  switch (dice.below(hasReleases ? 10 : 9)) {
+    case 0:
+    case 1:
+      return { do: 'crash', forMs };
+    case 2:
+      return { do: 'freeze', forMs };
+    case 3:
+      return { do: 'restart', forMs };
+    case 4:
+      return { do: 'nodeClock', byMs: dice.one([-hour, hour, -5 * second, 5 * second]) };
+    case 5:
+      return { do: 'storeClock', byMs: dice.one([hour, 10 * minute, 70 * second, 7 * second]) };
+    case 6:
+      return { do: 'refuse', forMs: dice.one([500, 2_000, 6_000, 15_000]) };
+    case 7:
+    case 8:
+      return {
+        do: 'weather',
+        forMs: Math.min(lastsMs, dice.between(5, 40) * second),
+        weather: {
+          replyLost: dice.one([0, 0.03, 0.1]),
+          slow: dice.one([0, 0.02, 0.1]),
+          crash: dice.one([0, 0.005, 0.02]),
+          hintLost: dice.one([0, 0.3, 1]),
+        },
+      };
+    default:
+      return { do: 'deploy', release: dice.one(['1', '2']), forMs };
+  }
+}
+
+function drawDefinition(dice: Dice, name: string, startAt: number): ScheduleDefinition {
+  const { rule, periodMs } = drawRule(dice);
+  const task = dice.one(['quick', 'quick', 'slow', 'slow', 'flaky', 'once', 'stubborn'] as const);
+  return {
+    task,
+    name,
+    ...rule,
+    ...drawPolicies(dice, periodMs, 'delay' in rule, startAt),
+    input: { call: null, ms: dice.one([0, 500, 4_000, 12_000]), failures: dice.below(4) },
+  };
+}
+
+function drawRule(dice: Dice): { rule: RuleInput; periodMs: number } {
+  const kind = dice.below(10);
+  const exclude = dice.chance(0.1) ? { exclude: [{ cron: '30-39 * * * * *' }] } : {};
+  if (kind < 4) {
+    const rate = dice.one([5, 7, 10, 20, 30, 61]) * second;
+    return { rule: { rate, anchor: dice.one(['start', 'epoch'] as const), ...exclude }, periodMs: rate };
+  }
+  if (kind < 6) {
+    const delay = dice.one([2, 5, 10, 20]) * second;
+    return { rule: { delay }, periodMs: delay };
+  }
+  const seconds = dice.one([5, 10, 15, 20, 30]);
+  if (kind < 9) return { rule: { cron: `*/${seconds} * * * * *`, ...exclude }, periodMs: seconds * second };
+  return { rule: { cron: '* * * * *' }, periodMs: minute };
+}
+
+/** Any policies that may stand together; what is drawn and refused is refused. */
+function drawPolicies(dice: Dice, periodMs: number, isDelay: boolean, startAt: number): SchedulePolicies {
+  const modes = isDelay ? (['skip', 'latest'] as const) : (['skip', 'latest', 'all'] as const);
+  const missed = dice.chance(0.6) ? dice.one(modes) : undefined;
+  const onResume = dice.chance(0.4) ? dice.one(modes) : undefined;
+  const onEdit = dice.chance(0.3) ? dice.one(modes) : undefined;
+  const wantsAll = [missed, onResume, onEdit].includes('all');
+  const overlaps = wantsAll
+    ? (['allow', 'bufferAll'] as const)
+    : (['skip', 'allow', 'bufferOne', 'bufferAll', 'cancelOther', 'terminateOther'] as const);
+  const overlap = !isDelay && dice.chance(0.75) ? dice.one(overlaps) : undefined;
+  const policies: SchedulePolicies = {};
+  if (missed !== undefined) policies.missed = missed;
+  if (onResume !== undefined) policies.onResume = onResume;
+  if (onEdit !== undefined) policies.onEdit = onEdit;
+  if (overlap !== undefined) policies.overlap = overlap;
+  if (wantsAll) policies.catchUpLimit = dice.between(1, 4);
+  if (dice.chance(0.2) && missed !== 'skip') policies.catchUpWindow = dice.between(1, 20) * periodMs;
+  if (overlap === 'bufferAll' || wantsAll) policies.bufferLimit = dice.between(1, 5);
+  if (overlap === 'allow') delete policies.bufferLimit;
+  if (dice.chance(0.25)) policies.startDeadline = dice.between(2, 60) * second;
+  if (dice.chance(0.3)) policies.jitter = dice.below(Math.floor(periodMs / 2));
+  if (dice.chance(0.1) && !isDelay) policies.jitterMode = 'perFire';
+  if (dice.chance(0.2)) policies.pauseAfterFailures = dice.between(1, 3);
+  else if (dice.chance(0.15)) policies.flagAfterFailures = dice.between(1, 2);
+  if (dice.chance(0.15)) policies.maxRuns = dice.between(1, 4);
+  if (dice.chance(0.1)) policies.startAt = startAt + dice.below(30 * second);
+  if (dice.chance(0.1)) policies.endAt = startAt + dice.between(30, 90) * second;
+  return policies;
+}

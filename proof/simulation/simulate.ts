@@ -1,0 +1,358 @@
+/** Plays one simulated world from its script, and hands back its history. */
+import type { Duly } from '../../packages/core/src/duly.ts';
+import type { Engine } from '../../packages/core/src/engine.ts';
+import { openEngine } from '../../packages/core/src/engines/open.ts';
+import { isDulyError } from '../../packages/core/src/errors.ts';
+import { isTerminal } from '../../packages/core/src/job.ts';
+import type { JobHandle } from '../../packages/core/src/job-handle.ts';
+import { isStoreTrouble } from '../../packages/core/src/pipe.ts';
+import { type Evidence, type HistoryEvent, readFinalState } from '../history.ts';
+import type { Script, Step } from './script.ts';
+import { SimNode } from './sim-node.ts';
+import type { TaskInput } from './tasks.ts';
+import { calm, type SharedStore, type Weather } from './wire.ts';
+import { createDice, World } from './world.ts';
+
+/** How a world is played. */
+export interface SimulateOptions {
+  /** Puts a defect between the nodes and the store. */
+  mutate?(engine: Engine): Engine;
+}
+
+// Long enough for leases to end, be reaped and be run again, for backoffs, and for a node that no hint reaches to look by itself.
+const healMs = 25_000;
+// A node sleeps by its monotonic clock, so after a jump of the store's it may be this late.
+const longestSleepMs = 31_000;
+// A line of slow runs is waited for; a world that does not come to rest by then is broken.
+const drainMsMax = 900_000;
+const drainStepMs = 2_000;
+// A schedule whose runs take longer than its period never rests by itself.
+const pauseAfterMs = 10_000;
+
+/** Plays a script. The same script gives the same history, byte for byte. */
+export async function simulate(script: Script, options: SimulateOptions = {}): Promise<Evidence> {
+  const play = new Play(script, options);
+  try {
+    return await play.run();
+  } finally {
+    await play.close();
+  }
+}
+
+class Play {
+  readonly script: Script;
+  readonly options: SimulateOptions;
+  readonly events: HistoryEvent[] = [];
+  readonly world: World;
+  readonly dice;
+  readonly nodes: SimNode[] = [];
+  store!: SharedStore;
+  #raw!: Engine;
+  #weather: Weather = calm;
+  #weatherCount = 0;
+  #callCount = 0;
+  #nodeCount = 0;
+  #jumpedElapsed = Number.NEGATIVE_INFINITY;
+  /** Jobs that were acknowledged, in order, for acts on jobs. */
+  readonly #jobs: string[] = [];
+
+  constructor(script: Script, options: SimulateOptions) {
+    this.script = script;
+    this.options = options;
+    this.world = new World(script.startAt);
+    this.dice = createDice(script.seed * 7 + 3);
+  }
+
+  async run(): Promise<Evidence> {
+    const { world, script } = this;
+    // The store's clock is the world's: every call carries its instant, and the engine's own clock is asked nothing.
+    const clock = world.clockOf({ name: 'store', isDead: false, isPaused: false, wallOffsetMs: 0 });
+    this.#raw = await openEngine('sqlite::memory:', clock);
+    this.store = { engine: this.options.mutate?.(this.#raw) ?? this.#raw, isRefusing: false };
+    for (const [place, node] of script.nodes.entries()) this.#startNode(place, node.release);
+    for (const step of script.steps) world.after(null, step.atMs, () => this.#act(step));
+    await world.run(script.lastsMs);
+    this.#heal();
+    await world.run(Math.max(world.elapsed + healMs, this.#jumpedElapsed + longestSleepMs));
+    const isSettled = await this.#drain();
+    const scheduleIds = this.events.flatMap((event) => (event.kind === 'applied' ? [event.scheduleId] : []));
+    const final = await readFinalState(this.#raw, scheduleIds, world.storeAt());
+    return { events: this.events, final, isComplete: true, isSettled };
+  }
+
+  async close(): Promise<void> {
+    for (const node of this.nodes) node.isDead = true;
+    await this.#raw?.close();
+  }
+
+  // ------------------------------------------------------------------------------------------------ nodes
+
+  #startNode(place: number, release: string | null, isExtra = false): SimNode {
+    const shape = this.script.nodes[place % this.script.nodes.length] as Script['nodes'][number];
+    const number = this.#nodeCount++;
+    const node = new SimNode({
+      name: `n${number}`,
+      place,
+      world: this.world,
+      dice: this.dice,
+      store: this.store,
+      weather: () => this.#weather,
+      write: (event) => this.events.push(event),
+      seed: this.script.seed * 1_000 + number,
+      roles: isExtra ? ['scheduler', 'worker', 'maintenance'] : shape.roles,
+      concurrency: shape.concurrency,
+      leaseMs: this.script.leaseMs,
+      release,
+      declared: (release === null ? undefined : this.script.declared[release]) ?? {},
+      wallOffsetMs: 0,
+      onDead: () => {
+        // What crashed by the weather comes back as a supervisor would bring it back.
+        if (!isExtra)
+          this.world.after(null, 1_000 + this.dice.below(8_000), () => this.#revive(place, release));
+      },
+    });
+    this.nodes.push(node);
+    node.start();
+    return node;
+  }
+
+  #revive(place: number, release: string | null): void {
+    const isThere = this.nodes.some((node) => node.place === place && !node.isDead);
+    if (!isThere) this.#startNode(place, release);
+  }
+
+  #living(by: number): SimNode | null {
+    const living = this.nodes.filter((node) => !node.isDead && !node.isPaused && !node.isStopping);
+    return living[by % Math.max(1, living.length)] ?? null;
+  }
+
+  // ------------------------------------------------------------------------------------------------- acts
+
+  #act(step: Step): void {
+    const node = this.#living(step.by);
+    const { world } = this;
+    switch (step.do) {
+      case 'crash':
+        node?.crash('by the script');
+        return;
+      case 'restart':
+        node?.stop();
+        return;
+      case 'freeze':
+        node?.pause();
+        if (node !== null) world.after(null, step.forMs, () => node.resume());
+        return;
+      case 'nodeClock':
+        if (node === null) return;
+        node.wallOffsetMs += step.byMs;
+        this.#fault(node.name, 'node-clock-jump', undefined, `${step.byMs} ms`);
+        return;
+      case 'storeClock': {
+        const fromAt = world.storeAt();
+        world.jumpedMs += step.byMs;
+        this.#jumpedElapsed = world.elapsed;
+        this.events.push({
+          kind: 'fault',
+          at: fromAt,
+          node: '*',
+          fault: 'store-clock-jump',
+          untilAt: world.storeAt() + longestSleepMs,
+          detail: `${step.byMs} ms`,
+        });
+        return;
+      }
+      case 'refuse':
+        this.store.isRefusing = true;
+        this.#fault('*', 'store-refuses', step.forMs);
+        world.after(null, step.forMs, () => {
+          this.store.isRefusing = false;
+        });
+        return;
+      case 'weather': {
+        const number = ++this.#weatherCount;
+        this.#weather = step.weather;
+        if (step.weather.hintLost > 0) this.#fault('*', 'hints-lost', step.forMs + 31_000);
+        world.after(null, step.forMs, () => {
+          if (this.#weatherCount === number) this.#weather = calm;
+        });
+        return;
+      }
+      case 'deploy': {
+        const extra = this.#startNode(0, step.release, true);
+        world.after(null, step.forMs, () => extra.stop());
+        return;
+      }
+      default:
+        if (node !== null) this.#ask(node, step);
+    }
+  }
+
+  #fault(node: string, fault: string, forMs?: number, detail?: string): void {
+    const at = this.world.storeAt();
+    this.events.push({
+      kind: 'fault',
+      at,
+      node,
+      fault,
+      ...(forMs === undefined ? {} : { untilAt: at + forMs }),
+      ...(detail === undefined ? {} : { detail }),
+    });
+  }
+
+  /** Makes a public call on a node, and writes down what was asked and answered. */
+  #ask(node: SimNode, step: Step): void {
+    const { duly } = node;
+    const job = (index: number): string | null => this.#jobs[index % Math.max(1, this.#jobs.length)] ?? null;
+    const call = (what: string, subject: string | null, run: () => Promise<unknown>): void =>
+      this.#call(node, what, subject, run);
+    const now = this.world.storeAt();
+    switch (step.do) {
+      case 'make':
+        this.#make(node, step);
+        return;
+      case 'cancel':
+      case 'replay':
+      case 'terminate':
+      case 'delete':
+      case 'reschedule': {
+        const id = job(step.job);
+        if (id === null) return;
+        if (step.do === 'reschedule') {
+          call(step.do, id, () => duly.reschedule({ id }, { in: step.delayMs }));
+        } else if (step.do === 'cancel') call(step.do, id, () => duly.cancel({ id }));
+        else if (step.do === 'replay') call(step.do, id, () => duly.replay(id));
+        else if (step.do === 'terminate') call(step.do, id, () => duly.jobs({ ids: [id] }).terminate());
+        else call(step.do, id, () => duly.jobs({ ids: [id] }).delete());
+        return;
+      }
+      case 'put':
+        call(step.do, step.definition.name ?? null, () => duly.schedules.put(step.definition));
+        return;
+      case 'lock':
+        call(step.do, null, () =>
+          duly.lock(step.name, { ttl: step.ttlMs }, ({ signal }) => node.clock.sleep(step.ms, signal)),
+        );
+        return;
+      default:
+        if ('schedule' in step) {
+          const name = `s${step.schedule}`;
+          call(step.do, name, () => operate(duly, name, step, now));
+        }
+    }
+  }
+
+  #make(node: SimNode, step: Extract<Step, { do: 'make' }>): void {
+    const task = node.duly.tasks.get(step.task);
+    if (task === undefined) return;
+    for (let i = 0; i < step.count; i++) {
+      const input: TaskInput = { call: this.#callCount + 1, ms: step.ms, failures: step.failures };
+      const { delayMs } = step;
+      const options = {
+        ...(step.serial === null ? {} : { serial: step.serial }),
+        ...(step.dedupe === null ? {} : { dedupe: { key: 'k', mode: step.dedupe } }),
+      };
+      this.#call(node, 'make', null, () => {
+        if (delayMs === null) return task.now(input, options);
+        if (step.isInstant) return task.at(this.world.storeAt() + delayMs, input, options);
+        return task.in(delayMs, input, options);
+      });
+    }
+  }
+
+  #call(node: SimNode, what: string, subject: string | null, run: () => Promise<unknown>): void {
+    const call = ++this.#callCount;
+    const { world, events } = this;
+    const base = { node: node.name, call, what };
+    events.push({ kind: 'asked', at: world.storeAt(), ...base, subject });
+    run().then(
+      (result) => {
+        const at = world.storeAt();
+        if (what !== 'make') {
+          events.push({ kind: 'answered', at, ...base, outcome: 'acknowledged', subject });
+          return;
+        }
+        const { id, dueAt, deduped } = result as JobHandle;
+        this.#jobs.push(id);
+        const due = deduped || dueAt === null ? {} : { dueAt: dueAt.getTime() };
+        events.push({ kind: 'answered', at, ...base, outcome: 'acknowledged', subject: id, ...due });
+      },
+      (error: unknown) => {
+        // What takes several calls may have been done though a later one of them was refused.
+        const isUnknown =
+          isDulyError(error, 'store_unavailable') ||
+          isDulyError(error, 'stopped') ||
+          (what !== 'make' && isStoreTrouble(error));
+        const code = isDulyError(error) ? error.code : String(error);
+        const outcome = isUnknown ? 'unknown' : 'refused';
+        events.push({ kind: 'answered', at: world.storeAt(), ...base, outcome, subject, code });
+      },
+    );
+  }
+
+  // --------------------------------------------------------------------------------------------- the end
+
+  /** Ends all faults; whoever is down comes up. */
+  #heal(): void {
+    this.#weather = calm;
+    this.#weatherCount++;
+    this.store.isRefusing = false;
+    for (const node of this.nodes) if (node.isPaused) node.resume();
+    for (const [place, { release }] of this.script.nodes.entries()) {
+      if (!this.nodes.some((node) => node.place === place && !node.isDead)) this.#startNode(place, release);
+    }
+  }
+
+  /** Lets time pass until nothing is due and unfinished; pauses schedules that fill their own line for ever. */
+  async #drain(): Promise<boolean> {
+    const { world } = this;
+    const untilElapsed = world.elapsed + drainMsMax;
+    let isPaused = false;
+    while (world.elapsed < untilElapsed) {
+      const now = world.storeAt();
+      const { jobs } = await this.#raw.list({ filter: {}, cursor: null, limit: 1_000, now });
+      if (jobs.every(({ status, dueAt }) => isTerminal(status) || (dueAt > now && status !== 'BLOCKED')))
+        return true;
+      if (!isPaused && world.elapsed > this.script.lastsMs + healMs + pauseAfterMs) {
+        isPaused = true;
+        const node = this.#living(0) as SimNode;
+        const { schedules } = await this.#raw.schedules({ filter: {}, cursor: null, limit: 100, now });
+        for (const { id } of schedules)
+          this.#call(node, 'pause', id, () => node.duly.schedules.pause({ id }));
+      }
+      await world.run(world.elapsed + drainStepMs);
+    }
+    // Not at rest although nothing was wrong any more: the checker says what hangs.
+    return true;
+  }
+}
+
+async function operate(
+  duly: Duly,
+  name: string,
+  step: Extract<Step, { schedule: number }>,
+  now: number,
+): Promise<unknown> {
+  const { schedules } = duly;
+  switch (step.do) {
+    case 'pause':
+      return schedules.pause(name, step.forMs === null ? {} : { until: now + step.forMs });
+    case 'resume':
+      return schedules.resume(name);
+    case 'skipNext':
+      return schedules.skipNext(name);
+    case 'trigger':
+      return schedules.trigger(name, { allow: step.allow });
+    case 'backfill':
+      return schedules.backfill(name, {
+        from: now - step.backMs,
+        to: now,
+        concurrency: step.concurrency,
+        reprocess: step.reprocess,
+        allow: step.allow,
+      });
+    case 'edit':
+      return schedules.edit(name, step.changes);
+    case 'remove':
+      return schedules.delete(name);
+  }
+}

@@ -1,0 +1,144 @@
+/** The way from a node to the store: calls take time, and the wire can lose answers, refuse, and end the node between any two calls. */
+import { type Engine, type EngineVerb, engineVerbs, type Hint } from '../../packages/core/src/engine.ts';
+import { dulyError } from '../../packages/core/src/errors.ts';
+import type { WriteEvent } from '../history.ts';
+import { eventsOfCall } from '../recorder.ts';
+import type { Dice, Process, World } from './world.ts';
+
+/** What can go wrong on the way, as chances per call. */
+export interface Weather {
+  /** The call took effect and its answer is lost. */
+  replyLost: number;
+  /** The call or its answer takes seconds. */
+  slow: number;
+  /** The node ends before the call is sent, or after it took effect and before the answer. */
+  crash: number;
+  /** A hint does not arrive. */
+  hintLost: number;
+}
+
+/** Fair weather. */
+export const calm: Weather = { replyLost: 0, slow: 0, crash: 0, hintLost: 0 };
+
+/** The store that all nodes share, and its moods. */
+export interface SharedStore {
+  engine: Engine;
+  /** It answers nothing but errors. */
+  isRefusing: boolean;
+}
+
+/** What a wire is made of. */
+export interface WireOptions {
+  world: World;
+  dice: Dice;
+  store: SharedStore;
+  process: Process;
+  /** Read at every call. */
+  weather(): Weather;
+  write: WriteEvent;
+  /** Ends the process; nothing that it sends later arrives. */
+  crash(where: string): void;
+}
+
+type Call = (input: { now?: number }) => Promise<{ now: number }>;
+
+const slowMsMax = 4_000;
+
+/** Makes the engine as one node sees it. */
+export function createWire(options: WireOptions): Engine {
+  const { world, dice, store, process, weather, write, crash } = options;
+  const { name } = process;
+  const fault = (kind: string, detail: string, untilAt?: number): void =>
+    write({
+      kind: 'fault',
+      at: world.storeAt(),
+      node: name,
+      fault: kind,
+      detail,
+      ...(untilAt === undefined ? {} : { untilAt }),
+    });
+
+  function wayMs(verb: string): number {
+    if (!dice.chance(weather().slow)) return dice.chance(0.5) ? 0 : dice.below(4);
+    const ms = dice.between(200, slowMsMax);
+    fault('call-slow', verb, world.storeAt() + ms);
+    return ms;
+  }
+
+  function send(verb: EngineVerb, input: { now?: number }): Promise<{ now: number }> {
+    if (process.isDead) return never();
+    if (dice.chance(weather().crash)) {
+      crash(`before ${verb}`);
+      // A call that was already on its way may still arrive.
+      if (dice.chance(0.7)) return never();
+    }
+    return new Promise((resolve, reject) => {
+      const back = (fn: () => void, ms: number): void => {
+        world.after(process, ms, fn);
+      };
+      world.after(null, wayMs(verb), () => {
+        if (store.isRefusing) {
+          back(() => reject(refusal(verb, dice.chance(0.5))), dice.below(50));
+          return;
+        }
+        const stamped = { ...input, now: world.storeAt() };
+        (store.engine[verb] as unknown as Call).call(store.engine, stamped).then(
+          (reply) => {
+            for (const event of eventsOfCall(name, verb, stamped as never, reply as never)) write(event);
+            if (process.isDead) return;
+            if (dice.chance(weather().crash)) crash(`after ${verb}`);
+            else if (dice.chance(weather().replyLost)) {
+              fault('reply-lost', verb, world.storeAt() + 2_000);
+              back(() => reject(refusal(verb, true)), dice.between(10, 2_000));
+            } else back(() => resolve(reply), wayMs(verb));
+          },
+          (error: unknown) => back(() => reject(error), 1),
+        );
+      });
+    });
+  }
+
+  const verbs = Object.fromEntries(
+    engineVerbs.map((verb) => [verb, (input: { now?: number }) => send(verb, input)]),
+  ) as unknown as Pick<Engine, EngineVerb>;
+  const listeners = new Set<(hint: Hint) => void>();
+  const coming = new Set<Hint>();
+
+  function hear(hint: Hint): void {
+    if (process.isDead || coming.has(hint) || listeners.size === 0) return;
+    if (dice.chance(weather().hintLost)) return;
+    coming.add(hint);
+    world.after(process, dice.below(3), () => {
+      coming.delete(hint);
+      for (const listener of [...listeners]) listener(hint);
+    });
+  }
+  // The store's own listener outlives the node and finds it dead.
+  store.engine.wakeups(hear);
+
+  return {
+    ...verbs,
+    // As a file that several processes share: hints come from outside and must be proven.
+    info: () => ({ ...store.engine.info(), wake: 'push', durable: true }),
+    wakeups(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async ring() {
+      hear('echo');
+    },
+    async close() {},
+  };
+}
+
+function never(): Promise<never> {
+  return new Promise(() => {});
+}
+
+function refusal(verb: string, isUnknown: boolean): Error {
+  return dulyError(isUnknown ? 'store_unavailable' : 'store_busy', {
+    message: `The simulated store did not answer "${verb}".`,
+    hint: 'It is part of the simulation.',
+    details: { verb },
+  });
+}
