@@ -154,20 +154,24 @@ function told(node: string): Told {
         version,
         generation,
       })),
-    fire: (input, reply) =>
-      input.groups.map(({ scheduleId, fence, version, slots, jobs, cancel, dueAt }, i) => ({
-        kind: 'fired',
-        at: reply.now,
-        node,
-        scheduleId,
-        fence,
-        version,
-        result: reply.groups[i] ?? 'conflict',
-        slots,
-        jobs: jobs.map((job) => toMade(job, dueOf(job, reply.now))),
-        dueAt,
-        cancel,
-      })),
+    fire(input, reply) {
+      const fired = input.groups.map(
+        ({ scheduleId, fence, version, slots, jobs, cancel, dueAt }, i): HistoryEvent => ({
+          kind: 'fired',
+          at: reply.now,
+          node,
+          scheduleId,
+          fence,
+          version,
+          result: reply.groups[i] ?? 'conflict',
+          slots,
+          jobs: jobs.map((job) => toMade(job, dueOf(job, reply.now))),
+          dueAt,
+          cancel,
+        }),
+      );
+      return [...fired, ...claimed(reply.claimed, input.claim?.leaseMs ?? 0, reply.now)];
+    },
     schedules(input, reply) {
       const [scheduleId, second] = input.filter.ids ?? [];
       if (scheduleId === undefined || second !== undefined) return [];

@@ -2,6 +2,7 @@
  * Predicts every decision about every slot from the rule, the policies, what people did and what ran, and compares. Shares nothing with
  * the planner: the decisions are those of its slow model, slots are counted anew, and what ran is read off the history.
  */
+import type { PlanRule } from '../../packages/core/src/schedule/plan-rule.ts';
 import type { ScheduleSpec } from '../../packages/core/src/schedule/schedule-spec.ts';
 import { type ModelStep, PlanModel } from '../../packages/core/test/schedule/plan-model.ts';
 import type { Applied, Evidence, Fired, HistoryEvent } from '../history.ts';
@@ -178,7 +179,7 @@ function replay(
           newJobId: () => ids[used++] ?? `unmade-${used}`,
         });
         if (step === 'unknown') return 'unknown';
-        const difference = compare(copy, event, step);
+        const difference = compare(life.model.rule, event, step);
         if (difference === null) {
           copy.dueAt = step.dueAt;
           copy.waitsFor = step.waitsFor;
@@ -288,29 +289,24 @@ function backfill(model: PlanModel, event: Applied, told: Parameters<PlanModel['
   return model.end();
 }
 
-function compare({ model }: Life, event: Fired | Applied, step: ModelStep): string | null {
+/** What differs. `rule` is the one whose slots were decided: of an edit, the one before. */
+function compare(rule: PlanRule, event: Fired | Applied, step: ModelStep): string | null {
   const recorded = event.slots.flatMap(({ fromAt, toAt, count, decision, reason, jobId }) => {
+    if (rule.kind === 'delay' || fromAt === toAt) return [line(fromAt, decision, reason, jobId)];
     const slots: string[] = [];
-    if (model.rule.kind === 'delay' || fromAt === toAt) return [line(fromAt, decision, reason, jobId)];
-    const rule = event.kind === 'applied' ? null : model.rule;
-    if (rule === null) return [`${at(fromAt)} … ${at(toAt)} ${decision} ${reason}`];
-    for (
-      let slotAt = rule.all.next(fromAt - 1);
-      slotAt !== null && slotAt <= toAt;
-      slotAt = rule.all.next(slotAt)
-    ) {
+    for (let slot = rule.all.next(fromAt - 1); slot !== null && slot <= toAt; slot = rule.all.next(slot)) {
       // A long row without a count may hold excluded slots; the rule says which.
-      const isOut = count === null && rule.isExcluded(slotAt);
-      slots.push(isOut ? line(slotAt, 'excluded', 'exclude', null) : line(slotAt, decision, reason, jobId));
+      const isOut = count === null && rule.isExcluded(slot);
+      slots.push(isOut ? line(slot, 'excluded', 'exclude', null) : line(slot, decision, reason, jobId));
     }
     return slots;
   });
   const predicted = step.slots.map(({ slotAt, decision, reason, runId }) =>
     line(slotAt, decision, reason, runId),
   );
-  const shown = event.kind === 'applied' ? ranges(step) : predicted;
-  const isAlike = recorded.join('\n') === predicted.join('\n') || recorded.join('\n') === shown.join('\n');
-  if (!isAlike) return `decided [${recorded.join('; ')}], predicted [${predicted.join('; ')}]`;
+  if (recorded.join('\n') !== predicted.join('\n')) {
+    return `decided [${few(recorded)}], predicted [${few(predicted)}]`;
+  }
   const made = event.jobs
     .map(({ id, slot, origin }) => `${origin} ${at(slot?.slotAt ?? null)} ${id}`)
     .join('; ');
@@ -320,26 +316,10 @@ function compare({ model }: Life, event: Fired | Applied, step: ModelStep): stri
   return null;
 }
 
-/** The slots of a step as the ledger groups them, for rows whose rule may be gone by now. */
-function ranges(step: ModelStep): string[] {
-  const rows: {
-    fromAt: number;
-    toAt: number;
-    decision: string;
-    reason: string | null;
-    runId: string | null;
-  }[] = [];
-  for (const { slotAt, decision, reason, runId } of step.slots) {
-    const last = rows.at(-1);
-    const isSame = last !== undefined && last.runId === null && runId === null;
-    if (isSame && last.decision === decision && last.reason === reason) last.toAt = slotAt;
-    else rows.push({ fromAt: slotAt, toAt: slotAt, decision, reason, runId });
-  }
-  return rows.map(({ fromAt, toAt, decision, reason, runId }) =>
-    fromAt === toAt
-      ? line(fromAt, decision, reason, runId)
-      : `${at(fromAt)} … ${at(toAt)} ${decision} ${reason}`,
-  );
+/** The ends of a list that may be long. */
+function few(lines: string[]): string {
+  if (lines.length <= 8) return lines.join('; ');
+  return [...lines.slice(0, 4), `… ${lines.length - 8} more …`, ...lines.slice(-4)].join('; ');
 }
 
 function line(slotAt: number, decision: string, reason: string | null, jobId: string | null): string {

@@ -29,10 +29,10 @@ export class Runs {
   readonly #bySchedule = new Map<string, Run[]>();
   readonly #byId = new Map<string, Run>();
   readonly #deleted = new Map<string, number>();
-  readonly #evidence: Evidence;
+  readonly #finishedAt: Map<string, number | null>;
 
   constructor(evidence: Evidence) {
-    this.#evidence = evidence;
+    this.#finishedAt = new Map(evidence.final.jobs.map(({ id, finishedAt }) => [id, finishedAt]));
     for (const [index, event] of evidence.events.entries()) {
       const { at } = event;
       switch (event.kind) {
@@ -140,7 +140,7 @@ export class Runs {
 
   #ask(id: string, mode: 'ask' | 'terminate', index: number, at: number): void {
     const status = this.#byId.get(id)?.turns.at(-1)?.status;
-    if (status === undefined || isTerminal(status)) return;
+    if (status === undefined || isTerminal(status) || this.#wasOver(id, at)) return;
     if (mode === 'terminate' || status !== 'RUNNING') this.#turn(id, { index, at, status: 'CANCELLED' });
   }
 
@@ -148,10 +148,14 @@ export class Runs {
   #unschedule(scheduleId: string, index: number, at: number): void {
     for (const { job, turns } of this.#bySchedule.get(scheduleId) ?? []) {
       const status = turns.at(-1)?.status;
-      if (status === 'PENDING' && this.#isUnstarted(turns))
-        this.#turn(job.id, { index, at, status: 'CANCELLED' });
+      if (status !== 'PENDING' || !this.#isUnstarted(turns) || this.#wasOver(job.id, at)) continue;
+      this.#turn(job.id, { index, at, status: 'CANCELLED' });
     }
-    void this.#evidence;
+  }
+
+  /** Whether it had ended silently before. */
+  #wasOver(id: string, at: number): boolean {
+    return (this.#finishedAt.get(id) ?? at) < at;
   }
 
   #isUnstarted(turns: Turn[]): boolean {
