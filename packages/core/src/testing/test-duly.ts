@@ -328,7 +328,10 @@ class Mover {
 
   /** Until nothing moves that does not wait for virtual time. */
   async #settle(): Promise<void> {
-    if (this.#isOver) return turns();
+    if (this.#isOver) {
+      await turn();
+      return turn();
+    }
     await this.#rest();
     const { node, jobs } = insideOf(this.#duly as Duly);
     // A year of minutes is half a million instants, and at most of them there is nothing to reap: what was made has run.
@@ -360,7 +363,10 @@ class Mover {
   async #rest(): Promise<void> {
     for (;;) {
       const before = this.#activityCount;
-      await turns();
+      await turn();
+      if (this.#activityCount !== before) continue;
+      // A second one for what itself waits for a turn: a stream, a thread's message that is already there.
+      await turn();
       if (this.#activityCount !== before) continue;
       const busy = [...this.#running].filter(
         ([key, { isSilent }]) => !isSilent && !this.#sleepers.has(key.slice(0, key.lastIndexOf('/'))),
@@ -387,8 +393,7 @@ class Mover {
   }
 }
 
-/** The inline engine works in promises only: two turns of the event loop let all of them settle. */
-async function turns(): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
-  await new Promise((resolve) => setImmediate(resolve));
+/** The inline engine works in promises only: a turn of the event loop lets all of them settle, however many follow each other. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
