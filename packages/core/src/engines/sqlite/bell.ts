@@ -60,7 +60,11 @@ export function openBell(path: string, onHint: (hint: Hint) => void): Bell {
       for (const kind of hints) {
         const from = kinds.indexOf(kind) * bytesPerKind;
         marks.writeUInt32LE(Math.floor(systemRandom.next() * 0xffffffff) + 1, from);
-        writeSync(file, marks, from, bytesPerKind, from);
+        try {
+          writeSync(file, marks, from, bytesPerKind, from);
+        } catch {
+          // A full disk. What is rung for is committed: its caller must not be told that it failed, and the next poll finds the work.
+        }
       }
     },
     get hears() {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -10,6 +10,7 @@ import { systemClock } from '../../../src/clock.ts';
 import { hasWalResetBug } from '../../../src/engines/sqlite/database.ts';
 import { openSqliteEngine } from '../../../src/engines/sqlite/engine.ts';
 import { isDulyError } from '../../../src/errors.ts';
+import { jobSpec } from '../../../src/testing/conformance/builders.ts';
 import { testFolder } from './folder.ts';
 
 const clock = systemClock;
@@ -126,6 +127,18 @@ test('a bell that cannot be opened is a warning: polling does without it', async
   t.after(() => engine.close());
   assert.equal(engine.info().wake, 'poll');
   assert.match(engine.info().warnings.join(), /cannot be heard/);
+});
+
+test('a bell that cannot be written, as on a full disk, fails no call: what it rings for is committed', async (t) => {
+  if (process.platform !== 'linux') return t.skip('only Linux has a file that is always full');
+  const path = join(testFolder(t), 'duly.db');
+  symlinkSync('/dev/full', `${path}-bell`);
+  const engine = await openSqliteEngine({ path, clock });
+  t.after(() => engine.close());
+  const spec = jobSpec();
+  const { groups } = await engine.enqueue({ groups: [{ jobs: [spec] }] });
+  assert.equal(groups[0]?.ok, true);
+  await engine.ring();
 });
 
 test('a write lock that another process keeps ends the call with store_busy, which names the process', async (t) => {
