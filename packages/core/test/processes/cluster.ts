@@ -1,11 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import type { TestContext } from 'node:test';
 import { Duly } from '../../src/index.ts';
+import { freeze } from './freeze.ts';
 import type { ChildNews } from './node-child.ts';
 
 /** Several processes on one SQLite file, and a client in this one. */
@@ -23,22 +23,11 @@ export interface Cluster {
   told: readonly ChildNews[];
   /** The process with this id. */
   process(pid: number): ChildProcess;
-  /**
-   * Stops a process with SIGSTOP, between two of its transactions: one that is stopped inside a commit keeps SQLite's write lock,
-   * and then nobody can write until it goes on or dies.
-   */
+  /** Stops a process with SIGSTOP, between two of its transactions. */
   freeze(process: ChildProcess): void;
 }
 
 const child = new URL('./node-child.ts', import.meta.url).pathname;
-
-/** Whether every thread of a process stands still. */
-function isStopped(pid: number): boolean {
-  return readdirSync(`/proc/${pid}/task`).every((thread) => {
-    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
-  });
-}
 
 /** Makes a cluster whose processes and file end with the test. */
 export function createCluster(t: TestContext, { leaseMs }: { leaseMs: number }): Cluster {
@@ -92,20 +81,6 @@ export function createCluster(t: TestContext, { leaseMs }: { leaseMs: number }):
       });
     },
     process: (pid) => children.get(pid) as ChildProcess,
-    freeze(one) {
-      const db = new DatabaseSync(file, { timeout: 100 });
-      for (;;) {
-        one.kill('SIGSTOP');
-        // The signal only asks; each thread stops when the kernel next looks at it.
-        while (!isStopped(one.pid as number));
-        try {
-          db.exec('BEGIN IMMEDIATE; ROLLBACK');
-          db.close();
-          return;
-        } catch {
-          one.kill('SIGCONT');
-        }
-      }
-    },
+    freeze: (one) => freeze(one, file),
   };
 }
