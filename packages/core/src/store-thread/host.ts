@@ -4,11 +4,11 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../clock.ts';
-import type { Engine } from '../engine.ts';
+import type { ClaimedJob, ClaimRequest, Engine } from '../engine.ts';
 import { openEngine } from '../engines/open.ts';
 import { toPlainError } from '../errors.ts';
 import { systemRandom } from '../random.ts';
-import { type Beats, createBeats } from '../worker/beats.ts';
+import { type Beats, createBeats, heldLeaseOf } from '../worker/beats.ts';
 import type { FromThread, ToThread } from './messages.ts';
 
 const port = parentPort as NonNullable<typeof parentPort>;
@@ -16,6 +16,7 @@ const post = (message: FromThread) => port.postMessage(message);
 const { url } = workerData as { url: string };
 
 const beats = new Map<number, Beats>();
+const beatsByNode = new Map<string, Beats>();
 
 /** When the ping that is still unanswered was sent, by the monotonic clock; null: none is. */
 let pingElapsed: number | null = null;
@@ -42,9 +43,11 @@ try {
 async function serve(engine: Engine, message: ToThread): Promise<void> {
   switch (message.kind) {
     case 'call':
-      await answer(message.id, () =>
-        (engine[message.verb] as (input: unknown) => Promise<unknown>)(message.input),
-      );
+      await answer(message.id, async () => {
+        const reply = await (engine[message.verb] as (input: unknown) => Promise<object>)(message.input);
+        holdClaimed(message.input as { claim?: ClaimRequest | null }, reply);
+        return reply;
+      });
       break;
     case 'ring':
       await answer(message.id, () => engine.ring());
@@ -79,6 +82,12 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
   }
 }
 
+/** Holds leases from the moment they are given: a main loop that is blocked just then hears of them, and could hold them, too late. */
+function holdClaimed({ claim }: { claim?: ClaimRequest | null }, reply: { claimed?: ClaimedJob[] }): void {
+  if (!claim || reply.claimed === undefined || reply.claimed.length === 0) return;
+  beatsByNode.get(claim.node)?.hold(reply.claimed.map(heldLeaseOf));
+}
+
 async function answer(id: number, call: () => Promise<unknown>): Promise<void> {
   try {
     post({ kind: 'reply', id, reply: await call() });
@@ -89,20 +98,19 @@ async function answer(id: number, call: () => Promise<unknown>): Promise<void> {
 
 function openBeats(engine: Engine, message: Extract<ToThread, { kind: 'beats-open' }>): void {
   const { node, leaseMs, beatMs } = message;
-  beats.set(
-    message.beats,
-    createBeats({
-      engine,
-      clock: systemClock,
-      random: systemRandom,
-      node,
-      leaseMs,
-      beatMs,
-      sinceTurnMs,
-      onBeat: (news) => post({ kind: 'beat', beats: message.beats, news }),
-      onError: (error) => post({ kind: 'beats-error', beats: message.beats, error: toPlainError(error) }),
-    }),
-  );
+  const made = createBeats({
+    engine,
+    clock: systemClock,
+    random: systemRandom,
+    node,
+    leaseMs,
+    beatMs,
+    sinceTurnMs,
+    onBeat: (news) => post({ kind: 'beat', beats: message.beats, news }),
+    onError: (error) => post({ kind: 'beats-error', beats: message.beats, error: toPlainError(error) }),
+  });
+  beats.set(message.beats, made);
+  beatsByNode.set(node, made);
 }
 
 async function begin({ beats: which, id, lease }: Extract<ToThread, { kind: 'beats-begin' }>): Promise<void> {

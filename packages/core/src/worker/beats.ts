@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import type { Beat, Engine } from '../engine.ts';
+import type { Beat, ClaimedJob, Engine } from '../engine.ts';
 import { createLoop } from '../loop.ts';
 import { createPipe } from '../pipe.ts';
 import type { Random } from '../random.ts';
@@ -17,6 +17,11 @@ export interface HeldLease extends LeaseRef {
   graceMs: number;
   /** Whether its beginning is written. */
   begun: boolean;
+}
+
+/** The lease of a job that was just claimed. */
+export function heldLeaseOf({ id, fence, policy: { timeoutMs, graceMs }, begun }: ClaimedJob): HeldLease {
+  return { id, fence, timeoutMs, graceMs, begun };
 }
 
 /** What a lease was told that its attempt must know: it is lost, or asked to cancel. */
@@ -149,7 +154,9 @@ export function createBeats(options: BeatsOptions): Beats {
     hold(leases) {
       const now = clock.elapsed();
       for (const lease of leases) {
-        held.set(lease.fence, { ...lease, sinceElapsed: now, keptElapsed: now, isCancelTold: false });
+        // One that is held already, since the store gave it, is known no better for being named again.
+        const { keptElapsed = now, isCancelTold = false } = held.get(lease.fence) ?? {};
+        held.set(lease.fence, { ...lease, sinceElapsed: now, keptElapsed, isCancelTold });
       }
       if (isClosed || held.size === 0 || nextElapsed <= now + beatMs) return;
       nextElapsed = now + beatMs;

@@ -8,7 +8,7 @@ import { isStoreTrouble } from '../pipe.ts';
 import type { Random } from '../random.ts';
 import type { ResolvedTask } from '../task.ts';
 import { type Attempt, startAttempt } from './attempt.ts';
-import type { BeatNews, Beats } from './beats.ts';
+import { type BeatNews, type Beats, heldLeaseOf } from './beats.ts';
 import type { Outcome } from './outcome.ts';
 import { createPace } from './pace.ts';
 import { type AttemptReport, createReporter } from './reporter.ts';
@@ -275,15 +275,7 @@ export function createWorker(options: WorkerOptions): Worker {
   /** `isOld`: the leases were given to an earlier call whose answer did not arrive. */
   function takeClaimed(jobs: ClaimedJob[], isOld: boolean): void {
     if (jobs.length === 0) return;
-    beats.hold(
-      jobs.map(({ id, fence, policy: { timeoutMs, graceMs }, begun }) => ({
-        id,
-        fence,
-        timeoutMs,
-        graceMs,
-        begun,
-      })),
-    );
+    beats.hold(jobs.map(heldLeaseOf));
     if (isOld) beats.check();
     const sinceElapsed = clock.elapsed();
     for (const job of jobs) {

@@ -53,6 +53,24 @@ test('calls after the end are refused, and the end can be asked for twice', asyn
   await assert.rejects(engine.get({ ids: [] }), (error) => isDulyError(error, 'store_closed'));
 });
 
+test('a lease whose claim is answered while the main loop is blocked is renewed from the start', async (t) => {
+  const store = await openStore(`sqlite:${join(testFolder(t), 'duly.db')}`);
+  const { engine } = store;
+  t.after(() => engine.close());
+  const spec = jobSpec({ due: { inMs: 0 } });
+  await engine.enqueue({ groups: [{ jobs: [spec] }] });
+  const beats = store.createBeats({ node: 'node_1', leaseMs: 300, beatMs: 50, onBeat() {} });
+  const tasks = [{ type: spec.type, version: spec.version, limit: 1 }];
+  const claim = { token: 'a', node: 'node_1', tasks, queues: null, limit: 1, leaseMs: 300, idle: true };
+  const exchanged = engine.exchange({ settle: [], claim });
+  // The claim is on its way; its answer waits until this thread turns again.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
+  assert.equal((await exchanged).claimed.length, 1);
+  const reaped = await engine.reap({ node: 'node_2', leaseMs: 1_000, limit: 10 });
+  assert.deepEqual(reaped.jobs, []);
+  beats.close();
+});
+
 test('beats in the thread renew a lease while the main loop is blocked for twice its length', async (t) => {
   const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
   const store = await openStore(url);
