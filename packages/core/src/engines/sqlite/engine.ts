@@ -169,7 +169,7 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
     info: () => info,
     async reap(input: Parameters<Engine['reap']>[0]) {
       return write(input, (work) => {
-        connection.observeClock(input);
+        connection.observeClock(work, input);
         return reap(work, input);
       });
     },

@@ -50,8 +50,11 @@ export function readBootId(clock: Clock): string {
 export interface StoreClock {
   /** Reads both times. Call inside the transaction. */
   read(): StoreInstant;
-  /** Compares the machine's clock with the store's, and follows a step once it has been stable. Call inside a write transaction. */
-  observe(): void;
+  /**
+   * Compares the machine's clock with the store's, and follows a step once it has been stable; tells whether it did just now. Call inside
+   * a write transaction.
+   */
+  observe(): boolean;
   /** How far this process's wall clock is ahead of the store's. */
   disagreementMs(): number;
 }
@@ -96,15 +99,16 @@ export function openStoreClock(db: SqliteDatabase, clock: Clock, boot: string): 
       if (Math.abs(seen - row.offset_ms) <= agreementMs) {
         // Also when another process proposed a step: two clocks that disagree are no reason to move.
         db.prepare(statements.clock.agree).run({ boot: key, now });
-        return;
+        return false;
       }
       if (row.candidate_ms === null || Math.abs(seen - row.candidate_ms) > agreementMs) {
         db.prepare(statements.clock.propose).run({ boot: key, now, seen, mono });
-        return;
+        return false;
       }
-      if (mono - (row.candidate_mono as number) < stableMs) return;
+      if (mono - (row.candidate_mono as number) < stableMs) return false;
       db.prepare(statements.clock.adopt).run({ boot: key, now, seen, mono });
       db.prepare(statements.clock.record).run({ boot: key, now, step: seen - row.offset_ms });
+      return true;
     },
 
     disagreementMs() {

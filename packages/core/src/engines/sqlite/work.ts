@@ -187,8 +187,10 @@ export class Connection {
   }
 
   /** Lets the store's clock follow the machine's, where it rules. Call inside a write. */
-  observeClock(stamp: Stamp): void {
-    if (stamp.now === undefined) this.#clock?.observe();
+  observeClock(work: Work, stamp: Stamp): void {
+    if (stamp.now !== undefined || this.#clock?.observe() !== true) return;
+    // Everyone sleeps by the monotonic clock until what was due next; after a step that is another instant.
+    work.hints.add('jobs').add('schedules');
   }
 
   #transaction<Result extends object>(

@@ -69,6 +69,24 @@ test('a stepped wall clock is followed once it has been stable for 10 s, and rec
   );
 });
 
+test('whoever sleeps until the next due instant is woken when the store follows a step', async (t) => {
+  const path = join(testFolder(t), 'duly.db');
+  const { process, pass } = machine();
+  const { clock, step } = process();
+  const engine = await openSqliteEngine({ path, clock, boot: 'a' });
+  t.after(() => engine.close());
+  const hints: string[] = [];
+  engine.wakeups((hint) => hints.push(hint));
+  step(hourMs);
+  await engine.reap(reapNothing);
+  pass(9_000);
+  await engine.reap(reapNothing);
+  assert.deepEqual(hints, []);
+  pass(1_100);
+  await engine.reap(reapNothing);
+  assert.deepEqual(hints.sort(), ['jobs', 'schedules']);
+});
+
 test('a clock that jumps to and fro is not followed', async (t) => {
   const path = join(testFolder(t), 'duly.db');
   const { process, pass } = machine();
