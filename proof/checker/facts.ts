@@ -37,7 +37,7 @@ export interface Facts {
 }
 
 /** Reads the facts off a history. */
-export function factsOf({ events, final }: Evidence): Facts {
+export function factsOf({ events, final, isComplete }: Evidence): Facts {
   const made: Facts['made'] = new Map();
   const leases: Facts['leases'] = new Map();
   const settled: Facts['settled'] = new Map();
@@ -109,6 +109,13 @@ export function factsOf({ events, final }: Evidence): Facts {
       case 'node':
         nodes.push(event);
         break;
+    }
+  }
+  // A process that was killed takes answers with it that the store gave; what became of its attempts the job itself tells.
+  for (const { id, attempts } of isComplete ? [] : final.jobs) {
+    for (const { fence, endedAt, reason } of attempts) {
+      const lease = byFence.get(`${id}/${fence}`);
+      if (lease !== undefined && reason !== 'lost') lease.settledAt ??= endedAt;
     }
   }
   for (const all of leases.values()) all.sort((one, other) => one.fence - other.fence);

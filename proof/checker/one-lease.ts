@@ -35,11 +35,7 @@ export const noFalseReclaim: Invariant = {
         const before = leases[i - 1];
         if (lease.how !== 'reaped' || before === undefined || before.settledAt !== null) continue;
         // What a reaper was given it settles at once, or its store did not answer.
-        if (
-          isTroubled(facts, before.node, before.at, lease.at) ||
-          isTroubled(facts, '*', before.at, lease.at)
-        )
-          continue;
+        if (isTroubled(facts, before.node, before.at, lease.at)) continue;
         problems.push({
           subjects: [id],
           message: `Job ${id} was taken from ${before.node} at ${show(lease.at)}, which was up and could reach the store since ${show(before.at)}.`,
