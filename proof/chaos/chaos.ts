@@ -1,0 +1,320 @@
+/** A chaos run: real processes on one file, faults chosen by a seed, and the checker over what they wrote. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { systemClock } from '../../packages/core/src/clock.ts';
+import type { CountsReply, Engine } from '../../packages/core/src/engine.ts';
+import { openEngine } from '../../packages/core/src/engines/open.ts';
+import { isTerminal, type JobStatus } from '../../packages/core/src/job.ts';
+import { type Random, seededRandom } from '../../packages/core/src/random.ts';
+import { check, invariants, type Violation } from '../checker/index.ts';
+import {
+  type Evidence,
+  type HistoryEvent,
+  readFinalState,
+  serialiseHistory,
+  subjectsOf,
+} from '../history.ts';
+import { type FaultKind, faultKinds, type World } from './faults.ts';
+import { createFleet, type Fleet, type FleetProcess } from './fleet.ts';
+import { openHistoryFile, readHistoryFiles } from './history-file.ts';
+import { makePlace } from './place.ts';
+import { realInvariants } from './real-invariants.ts';
+import { createStoreTime } from './store-time.ts';
+
+/** How to run. */
+export interface ChaosOptions {
+  /** How long faults are made; every kind strikes at least once, however short. */
+  minutes: number;
+  seed: number;
+  /** Told what happens, for people. */
+  say?(line: string): void;
+}
+
+/** What came of a run. */
+export interface ChaosReport {
+  seed: number;
+  nodeCount: number;
+  tookMs: number;
+  /** How the disk was made full. */
+  fullBy: string;
+  /** By name: how often it was made and how often it struck. */
+  faults: Map<string, { made: number; struck: number }>;
+  /** How often each code was met, by `verb: code`. */
+  failures: ReadonlyMap<string, number>;
+  jobs: Record<string, number>;
+  calls: { acknowledged: number; refused: number; unknown: number; unanswered: number };
+  slots: Record<string, number>;
+  lostAttempts: number;
+  violations: Violation[];
+  /** Where everything lies; null: nothing was wrong, and it was removed. */
+  folder: string | null;
+  /** The events about what was violated. */
+  excerpt: string;
+}
+
+// Short, so that a minute holds many; yet an ordinary hiccup of a busy machine must not end it.
+const leaseMs = 2_000;
+const closingMs = 30_000;
+
+/** Runs it. */
+export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
+  const { seed, say = () => {} } = options;
+  const random = seededRandom(seed);
+  const sinceElapsed = systemClock.elapsed();
+  const folder = mkdtempSync(join(tmpdir(), `duly-chaos-${seed}-`));
+  const histories = join(folder, 'histories');
+  mkdirSync(histories);
+  const place = makePlace(folder);
+  const file = join(place.folder, 'duly.db');
+  // The patience of a call is shorter than the longest lock, so that callers meet it.
+  const store = `sqlite:${file}?busy=2s`;
+  const time = createStoreTime();
+  const history = openHistoryFile(histories, 'run');
+  const stalls = watchStalls((fromAt, untilAt) =>
+    history.write({ kind: 'fault', at: fromAt, node: '*', fault: 'machine-stalled', untilAt }),
+  );
+  let isOver = false;
+  const reviving = new Set<Promise<void>>();
+  const fleet = createFleet({
+    folder,
+    store,
+    histories,
+    leaseMs,
+    seed,
+    write: history.write,
+    now: time.now,
+    onEnded(one) {
+      if (isOver) return;
+      const revived = revive(fleet, one, random).finally(() => reviving.delete(revived));
+      reviving.add(revived);
+    },
+  });
+  const world: World = {
+    fleet,
+    place,
+    file,
+    leaseMs,
+    clock: systemClock,
+    random,
+    write: history.write,
+    now: time.now,
+  };
+  const nodeCount = 3 + Math.floor(random.next() * 3);
+  const faults: ChaosReport['faults'] = new Map();
+  let isKept = true;
+  try {
+    await fleet.start('node');
+    await Promise.all(Array.from({ length: nodeCount - 1 }, () => fleet.start('node')));
+    await fleet.start('client');
+    await makeFaults(world, { untilElapsed: sinceElapsed + options.minutes * 60_000, faults, say });
+    // Whoever is asked to end must be there to hear it.
+    while (reviving.size > 0) await Promise.all(reviving);
+    isOver = true;
+    const engine = await openEngine(`${store}&inline=1`);
+    const stuck = await close(fleet, engine, say);
+    stalls.stop();
+    history.close();
+    const evidence: Evidence = {
+      events: readHistoryFiles(histories),
+      final: await readFinalState(engine, []),
+      isComplete: false,
+      isSettled: true,
+    };
+    await engine.close();
+    const violations = [...stuck, ...check(evidence, [...invariants, ...realInvariants]), ...checkFile(file)];
+    isKept = violations.length > 0;
+    const report = {
+      ...summarise(evidence),
+      seed,
+      nodeCount,
+      tookMs: systemClock.elapsed() - sinceElapsed,
+      fullBy: place.how,
+      faults,
+      failures: fleet.failures,
+      violations,
+      folder: isKept ? folder : null,
+      excerpt: excerptOf(evidence, violations),
+    };
+    if (isKept) writeFileSync(join(folder, 'history.jsonl'), serialiseHistory(evidence.events));
+    return report;
+  } finally {
+    isOver = true;
+    stalls.stop();
+    await fleet.killAll();
+    place.close({ keep: isKept });
+    if (!isKept) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** As a supervisor does: whoever died is started again, after a moment. */
+async function revive(fleet: Fleet, { role }: FleetProcess, random: Random): Promise<void> {
+  await systemClock.sleep(random.next() * 400);
+  // What it died of is told with the others.
+  await fleet.start(role).catch(() => {});
+}
+
+/** First every kind once, in an order that the seed gives; then whatever chance brings, until the time is over. */
+async function makeFaults(
+  world: World,
+  options: { untilElapsed: number; faults: ChaosReport['faults']; say(line: string): void },
+): Promise<void> {
+  const { clock, random } = world;
+  const { untilElapsed, faults, say } = options;
+  const deck = shuffle([...faultKinds], random);
+  const running = new Set<Promise<void>>();
+  let storeWide: Promise<void> | null = null;
+
+  async function strike(kind: FaultKind): Promise<void> {
+    const count = faults.get(kind.name) ?? { made: 0, struck: 0 };
+    faults.set(kind.name, count);
+    count.made++;
+    const hasStruck = await kind.strike(world);
+    if (hasStruck) count.struck++;
+    say(`${kind.name}${hasStruck ? '' : ': nobody came by'}`);
+  }
+
+  while (deck.length > 0 || clock.elapsed() < untilElapsed) {
+    const kind = deck.pop() ?? (faultKinds[Math.floor(random.next() * faultKinds.length)] as FaultKind);
+    // While nobody can write, nobody passes a point and nobody can be stopped between two transactions.
+    if (storeWide !== null && !/^kill -9 (at random|of the client)$/.test(kind.name)) await storeWide;
+    if (kind.isStoreWide) await Promise.all(running);
+    const one = strike(kind).finally(() => running.delete(one));
+    running.add(one);
+    if (kind.isStoreWide) {
+      storeWide = one.finally(() => {
+        storeWide = null;
+      });
+    }
+    await clock.sleep(200 + random.next() * 1_000);
+    if (running.size >= 3) await Promise.race(running);
+  }
+  await Promise.all(running);
+}
+
+function shuffle<Item>(items: Item[], random: Random): Item[] {
+  for (let i = items.length - 1; i > 0; i--) {
+    const j = Math.floor(random.next() * (i + 1));
+    [items[i], items[j]] = [items[j] as Item, items[i] as Item];
+  }
+  return items;
+}
+
+/** Lets the client finish, stops the schedulers, and lets one last node do what is left. Tells who did not end as it should. */
+async function close(fleet: Fleet, engine: Engine, say: (line: string) => void): Promise<Violation[]> {
+  const problems: Violation[] = [];
+  const fail = (message: string) => problems.push({ invariant: 'ends-well', subjects: [], message });
+  for (const one of [...fleet.processes].filter(({ role }) => role === 'client')) {
+    fleet.send(one, { kind: 'finish' });
+    const code = await within(fleet.ended(one), closingMs);
+    if (code !== 0) fail(`The client ${one.name} was told to finish and ended with ${code}.`);
+  }
+  for (const one of [...fleet.processes]) {
+    one.child.kill('SIGTERM');
+    const code = await within(fleet.ended(one), closingMs);
+    if (code !== 0) fail(`The node ${one.name} was asked to end and ended with ${code}.`);
+  }
+  say('the last node does what is left');
+  const last = await fleet.start('node', { roles: ['worker', 'maintenance'] });
+  const sinceElapsed = systemClock.elapsed();
+  while (liveCount(await engine.counts({ cap: 1_000 })) > 0) {
+    if (systemClock.elapsed() - sinceElapsed > closingMs) break;
+    await systemClock.sleep(100);
+  }
+  last.child.kill('SIGTERM');
+  await fleet.ended(last);
+  return problems;
+}
+
+async function within<Value>(promise: Promise<Value>, ms: number): Promise<Value | 'nothing in time'> {
+  const patience = new AbortController();
+  const value = await Promise.race([
+    promise,
+    systemClock.sleep(ms, patience.signal).then(() => 'nothing in time' as const),
+  ]);
+  patience.abort();
+  return value;
+}
+
+function liveCount({ status }: CountsReply): number {
+  return Object.entries(status)
+    .filter(([name]) => !isTerminal(name as JobStatus))
+    .reduce((sum, [, { count }]) => sum + count, 0);
+}
+
+/** Tells of moments when this process, which has nothing to do, was not given the machine: then others may not have been either. */
+function watchStalls(tell: (fromAt: number, untilAt: number) => void): { stop(): void } {
+  const everyMs = 100;
+  let isOver = false;
+  let lastElapsed = systemClock.elapsed();
+  const look = () => {
+    if (isOver) return;
+    const gapMs = systemClock.elapsed() - lastElapsed - everyMs;
+    if (gapMs > leaseMs / 3) tell(systemClock.now() - gapMs, systemClock.now());
+    lastElapsed = systemClock.elapsed();
+    systemClock.after(everyMs, look, { unref: true });
+  };
+  look();
+  return {
+    stop() {
+      isOver = true;
+    },
+  };
+}
+
+function checkFile(file: string): Violation[] {
+  const db = new DatabaseSync(file, { readOnly: true });
+  const rows = db.prepare('PRAGMA integrity_check').all() as { integrity_check: string }[];
+  db.close();
+  return rows
+    .filter(({ integrity_check }) => integrity_check !== 'ok')
+    .map(({ integrity_check }) => ({ invariant: 'file-is-whole', subjects: [], message: integrity_check }));
+}
+
+function summarise({
+  events,
+  final,
+}: Evidence): Pick<ChaosReport, 'jobs' | 'calls' | 'slots' | 'lostAttempts'> {
+  const count = (names: readonly string[]): Record<string, number> => {
+    const counts: Record<string, number> = {};
+    for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+    return counts;
+  };
+  const answered = count(events.flatMap((event) => (event.kind === 'answered' ? [event.outcome] : [])));
+  const { acknowledged = 0, refused = 0, unknown = 0 } = answered;
+  const askedCount = events.filter(({ kind }) => kind === 'asked').length;
+  const slots: Record<string, number> = {};
+  for (const row of Object.values(final.ledger).flat())
+    slots[row.decision] = (slots[row.decision] ?? 0) + (row.count ?? 1);
+  return {
+    jobs: count(final.jobs.map(({ status }) => status)),
+    calls: {
+      acknowledged,
+      refused,
+      unknown,
+      unanswered: askedCount - acknowledged - refused - unknown,
+    },
+    slots,
+    lostAttempts: final.jobs.flatMap(({ attempts }) => attempts).filter(({ reason }) => reason === 'lost')
+      .length,
+  };
+}
+
+const excerptCountMax = 60;
+
+/** What happened to the offenders, short enough to read. */
+function excerptOf({ events }: Evidence, violations: Violation[]): string {
+  const subjects = new Set(violations.slice(0, 3).flatMap((violation) => violation.subjects));
+  const lines = events.filter((event) => subjectsOf(event).some((subject) => subjects.has(subject)));
+  const shown = lines.slice(0, excerptCountMax).map((event) => lineOf(event, subjects));
+  const left = lines.length - shown.length;
+  return left > 0 ? [...shown, `… and ${left} more`].join('\n') : shown.join('\n');
+}
+
+function lineOf(event: HistoryEvent, subjects: ReadonlySet<string>): string {
+  const { kind, at, node, ...rest } = event;
+  const shown = 'jobs' in rest ? { ...rest, jobs: rest.jobs.filter(({ id }) => subjects.has(id)) } : rest;
+  const text = JSON.stringify(shown);
+  return `${new Date(at).toISOString().slice(11, 23)} ${node.slice(-8)} ${kind} ${text.slice(0, 200)}`;
+}

@@ -1,0 +1,30 @@
+import type { KillPoint } from './kill-points.ts';
+
+/** What the run tells a node. */
+export type NodeCommand = { kind: 'die'; at: KillPoint | null } | { kind: 'block'; forMs: number };
+
+/** What the run tells a client. */
+export type ClientCommand = { kind: 'die-after-enqueue' } | { kind: 'finish' };
+
+/** What a process tells the run. */
+export type ProcessNews =
+  /** `node`: the id that the store knows it by. */
+  | { kind: 'ready'; node: string }
+  | { kind: 'finished' }
+  /** A call to the store failed. */
+  | { kind: 'failed'; verb: string; code: string | null };
+
+/** What a process of the run is started with. */
+export interface ProcessOptions {
+  store: string;
+  /** Where histories are written. */
+  histories: string;
+  /** Its name in the history; a node goes by it and by the id that the store knows it by. */
+  name: string;
+  seed: number;
+  leaseMs: number;
+  /** Only nodes: which roles. */
+  roles: ('scheduler' | 'worker' | 'maintenance')[];
+  /** Only clients: where the numbers of its calls begin. */
+  firstCall: number;
+}

@@ -1,0 +1,104 @@
+// One node of a chaos run: all roles, its history at the seam of its store, and a way to be taken down at a named point.
+import { Duly } from '../../packages/core/src/index.ts';
+import { eventsOfCall } from '../recorder.ts';
+import type { NodeCommand, ProcessNews, ProcessOptions } from './commands.ts';
+import { openHistoryFile } from './history-file.ts';
+import type { KillPoint } from './kill-points.ts';
+import { watchStoreSeam } from './store-seam.ts';
+import { createStoreTime } from './store-time.ts';
+import { defineChaosTasks } from './tasks.ts';
+
+const options = JSON.parse(process.argv[2] as string) as ProcessOptions;
+const history = openHistoryFile(options.histories, options.name);
+const time = createStoreTime();
+const concurrency = 12;
+/** The id that the store knows this node by, once it has beaten. */
+let node = options.name;
+let dieAt: KillPoint | null = null;
+
+/** Ends this process if it was told to end here. */
+function pass(point: KillPoint, isReached = true): void {
+  if (dieAt !== point || !isReached) return;
+  history.write({ kind: 'fault', at: time.now(), node, fault: 'killed', detail: point });
+  process.kill(process.pid, 'SIGKILL');
+}
+
+/** From its first beat on, which comes before it takes anything. */
+function nameNode(id: string): void {
+  if (node === id) return;
+  node = id;
+  const { roles } = options;
+  history.write({ kind: 'node', at: time.now(), node, state: 'up', concurrency, roles });
+}
+
+watchStoreSeam({
+  asked(verb, input: { beat?: { id: string } | null; settle?: unknown[]; groups?: { slots?: unknown[] }[] }) {
+    if (verb === 'nodes' && input.beat) nameNode(input.beat.id);
+    if (verb === 'exchange') pass('before settle', (input.settle?.length ?? 0) > 0);
+    if (verb === 'fire') pass('between plan and fire');
+  },
+  answered(verb, input, reply: { now: number; claimed?: unknown[]; settled?: unknown[]; jobs?: unknown[] }) {
+    time.heard(reply.now);
+    for (const event of eventsOfCall(node, verb, input, reply as never)) history.write(event);
+    pass('after claim', (reply.claimed?.length ?? 0) > 0);
+    if (verb === 'exchange') pass('after settle', (reply.settled?.length ?? 0) > 0);
+    if (verb === 'fire') pass('after fire');
+    if (verb === 'reap') pass('after reap', (reply.jobs?.length ?? 0) > 0);
+  },
+  failed(verb, code) {
+    // By its own name: one failed call is no excuse for a lost lease.
+    const who = options.name;
+    history.write({
+      kind: 'fault',
+      at: time.now(),
+      node: who,
+      fault: 'call-failed',
+      detail: `${verb}: ${code}`,
+    });
+    if (process.connected) process.send?.({ kind: 'failed', verb, code } satisfies ProcessNews);
+  },
+  beginning: () => pass('before begin'),
+  begun: () => pass('after begin'),
+});
+
+const duly = new Duly({
+  store: options.store,
+  app: 'chaos',
+  lease: options.leaseMs,
+  concurrency,
+  drain: '5s',
+});
+defineChaosTasks(duly, {
+  declares: true,
+  listener: {
+    began({ job, attempt, fence, slot }) {
+      const slotAt = slot?.at.getTime() ?? null;
+      history.write({
+        kind: 'began',
+        at: time.now(),
+        node,
+        id: job.id,
+        type: job.type,
+        attempt,
+        fence,
+        slotAt,
+      });
+    },
+    ended({ job, attempt, fence }, how) {
+      history.write({ kind: 'ended', at: time.now(), node, id: job.id, attempt, fence, how });
+      pass('after handler');
+    },
+  },
+});
+
+process.on('message', (command: NodeCommand) => {
+  if (command.kind === 'die') dieAt = command.at;
+  // Nothing of the main thread turns meanwhile: no timer, no message, no handler.
+  else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, command.forMs);
+});
+// A file that cannot grow must be an error of a write, not the end of the process.
+process.on('SIGXFSZ', () => {});
+process.on('exit', () => history.write({ kind: 'node', at: time.now(), node, state: 'stopped' }));
+
+await duly.start({ signals: true, roles: options.roles });
+process.send?.({ kind: 'ready', node } satisfies ProcessNews);

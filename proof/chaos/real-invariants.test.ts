@@ -1,0 +1,132 @@
+// Each invariant of a chaos run is shown a history that breaks it, and the same without the harm.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AttemptRecord, JobRecord, ScheduleRecord } from '../../packages/core/src/engine.ts';
+import { check, type Invariant } from '../checker/index.ts';
+import type { Evidence, HistoryEvent, LedgerRow } from '../history.ts';
+import {
+  everySlotDecided,
+  lossesHaveCauses,
+  refusalsAreClear,
+  resultsAreTheHolders,
+  serialInTurn,
+} from './real-invariants.ts';
+
+const startAt = Date.UTC(2027, 0, 15, 10);
+const at = (ms: number) => startAt + ms;
+
+function attempt(fields: Partial<AttemptRecord>): AttemptRecord {
+  return {
+    n: 1,
+    node: 'node_a',
+    fence: 7,
+    startedAt: at(0),
+    begunAt: null,
+    endedAt: at(100),
+    reason: 'returned',
+    error: null,
+    ...fields,
+  };
+}
+
+function job(fields: Partial<JobRecord>): JobRecord {
+  const base = { id: 'job_1', status: 'COMPLETED', metadata: null, result: null, serial: null, attempts: [] };
+  return { ...base, ...fields } as unknown as JobRecord;
+}
+
+function breaks(invariant: Invariant, events: HistoryEvent[], final: Partial<Evidence['final']>): string[] {
+  const evidence: Evidence = {
+    events,
+    final: { at: at(60_000), jobs: [], schedules: [], ledger: {}, audit: [], ...final },
+    isComplete: false,
+    isSettled: true,
+  };
+  return check(evidence, [invariant]).map(({ message }) => message);
+}
+
+const refused = (code: string): HistoryEvent => ({
+  kind: 'answered',
+  at: at(0),
+  node: 'client',
+  call: 5,
+  what: 'now',
+  outcome: 'refused',
+  subject: null,
+  code,
+});
+
+test('a refused promise that exists all the same is found', () => {
+  const jobs = [job({ metadata: '{"call":5}' })];
+  assert.match(breaks(refusalsAreClear, [refused('store_full')], { jobs }).join(), /exists, though call 5/);
+  assert.deepEqual(breaks(refusalsAreClear, [refused('store_full')], {}), []);
+});
+
+test('a failure without a code of the store is found', () => {
+  assert.match(breaks(refusalsAreClear, [refused('internal')], {}).join(), /failed with "internal"/);
+});
+
+test('a result under another fence than the last attempt, or of a handler that was not entered, is found', () => {
+  const began: HistoryEvent = {
+    kind: 'began',
+    at: at(0),
+    node: 'node_a',
+    id: 'job_1',
+    type: 'quick',
+    attempt: 1,
+    fence: 7,
+  };
+  const whole = job({ result: '{"fence":7}', attempts: [attempt({})] });
+  assert.deepEqual(breaks(resultsAreTheHolders, [began], { jobs: [whole] }), []);
+  assert.equal(breaks(resultsAreTheHolders, [], { jobs: [whole] }).length, 1);
+  assert.equal(breaks(resultsAreTheHolders, [began, began], { jobs: [whole] }).length, 1);
+  const stale = job({ result: '{"fence":7}', attempts: [attempt({ fence: 9 })] });
+  assert.equal(breaks(resultsAreTheHolders, [began], { jobs: [stale] }).length, 1);
+});
+
+test('two jobs of one serial key at the same time are found', () => {
+  const first = job({ id: 'job_1', serial: 'k', attempts: [attempt({})] });
+  const during = job({ id: 'job_2', serial: 'k', attempts: [attempt({ startedAt: at(99) })] });
+  const after = job({ id: 'job_2', serial: 'k', attempts: [attempt({ startedAt: at(100) })] });
+  assert.equal(breaks(serialInTurn, [], { jobs: [first, during] }).length, 1);
+  assert.deepEqual(breaks(serialInTurn, [], { jobs: [first, after] }), []);
+});
+
+test('a loss is excused by a death, a stop or a store that could not be written, and by nothing else', () => {
+  const jobs = [job({ attempts: [attempt({ reason: 'lost', endedAt: at(3_000) })] })];
+  const node = (state: 'crashed' | 'paused' | 'resumed', ms: number, name = 'node_a'): HistoryEvent => ({
+    kind: 'node',
+    at: at(ms),
+    node: name,
+    state,
+  });
+  const locked: HistoryEvent = {
+    kind: 'fault',
+    at: at(-50),
+    node: '*',
+    fault: 'store-locked',
+    untilAt: at(50),
+  };
+  assert.equal(breaks(lossesHaveCauses, [], { jobs }).length, 1);
+  assert.equal(breaks(lossesHaveCauses, [node('crashed', 10, 'node_b')], { jobs }).length, 1);
+  assert.equal(breaks(lossesHaveCauses, [node('crashed', 3_001)], { jobs }).length, 1);
+  assert.equal(breaks(lossesHaveCauses, [node('paused', -900), node('resumed', -100)], { jobs }).length, 1);
+  const blocked: HistoryEvent = { ...locked, node: 'node-3', fault: 'blocked' };
+  assert.equal(breaks(lossesHaveCauses, [blocked], { jobs }).length, 1);
+  for (const cause of [[node('crashed', 10)], [node('paused', 10), node('resumed', 2_500)], [locked]]) {
+    assert.deepEqual(breaks(lossesHaveCauses, cause, { jobs }), []);
+  }
+});
+
+test('a slot without a decision, with two, or miscounted is found, and an end before the schedulers ended', () => {
+  const schedules = [{ id: 's', name: 'tick', createdAt: at(-500) } as unknown as ScheduleRecord];
+  const row = (from: number, to: number, count = (to - from) / 1_000 + 1): LedgerRow =>
+    ({ fromAt: at(from), toAt: at(to), count, decision: 'fired' }) as LedgerRow;
+  const problems = (...rows: LedgerRow[]) => breaks(everySlotDecided, [], { schedules, ledger: { s: rows } });
+  assert.deepEqual(problems(row(0, 0), row(1_000, 4_000), row(5_000, 5_000)), []);
+  assert.match(problems(row(0, 0), row(2_000, 2_000)).join(), /expected a decision/);
+  assert.match(problems(row(0, 0), row(0, 0)).join(), /expected a decision/);
+  assert.match(problems(row(0, 4_000, 4)).join(), /counts 4, not 5/);
+  const fired = { kind: 'fired', at: at(9_000), slots: [], jobs: [] } as unknown as HistoryEvent;
+  const late = breaks(everySlotDecided, [fired], { schedules, ledger: { s: [row(0, 1_000)] } });
+  assert.match(late.join(), /no decision from/);
+});

@@ -1,0 +1,46 @@
+import type { ChaosReport } from './chaos.ts';
+
+const violationCountMax = 20;
+
+/** A report as a table for people. */
+export function reportText(report: ChaosReport): string {
+  const { faults, failures, jobs, calls, slots, violations } = report;
+  const pairs = (counts: Record<string, number>) =>
+    Object.entries(counts)
+      .map(([name, count]) => `${count} ${name}`)
+      .join(', ') || 'none';
+  const rows: [string, string][] = [
+    ['seed', `${report.seed}`],
+    ['nodes', `${report.nodeCount}, and a client`],
+    ['took', `${(report.tookMs / 1000).toFixed(1)} s`],
+    ...[...faults].map(([name, { made, struck }]): [string, string] => [
+      `fault: ${name}`,
+      struck === made ? `${struck}` : `${struck} of ${made}`,
+    ]),
+    ['disk made full by', report.fullBy],
+    ['calls', pairs(calls)],
+    ['errors of the store', pairs(Object.fromEntries(failures))],
+    ['jobs', pairs(jobs)],
+    ['slots', pairs(slots)],
+    ['attempts lost', `${report.lostAttempts}`],
+    ['violations', `${violations.length}`],
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length));
+  const lines = rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`);
+  if (violations.length === 0) return lines.join('\n');
+  const listed = violations
+    .slice(0, violationCountMax)
+    .map(({ invariant, message }) => `- ${invariant}: ${message}`);
+  return [
+    ...lines,
+    '',
+    ...listed,
+    ...(violations.length > violationCountMax
+      ? [`- … and ${violations.length - violationCountMax} more`]
+      : []),
+    '',
+    report.excerpt,
+    '',
+    `Everything lies in ${report.folder}`,
+  ].join('\n');
+}

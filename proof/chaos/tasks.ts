@@ -1,0 +1,89 @@
+/** The tasks of a chaos run, the same in every process: nodes run them, clients make their jobs. */
+import type { Duly, Task, TaskContext } from '../../packages/core/src/index.ts';
+import { systemClock } from '../../packages/core/src/index.ts';
+
+/** What a job of the run is told. */
+export interface ChaosInput {
+  /** How long its handler takes. */
+  forMs?: number;
+  /** How many of its attempts throw, from the first. */
+  throwCount?: number;
+}
+
+/** What a handler tells about itself. */
+export interface HandlerListener {
+  began(context: TaskContext<unknown>): void;
+  /** Called when its work is done, before it returns or throws. */
+  ended(context: TaskContext<unknown>, how: 'returned' | 'threw'): void;
+}
+
+/** The tasks by what they are for. */
+export interface ChaosTasks {
+  quick: Task;
+  slow: Task;
+  flaky: Task;
+  /** Never a second start. */
+  fragile: Task;
+  /** One at a time for each key. */
+  serial: Task;
+}
+
+/** Names of the schedules that have a slot at every whole second. */
+export const secondlySchedules: readonly string[] = ['tick', 'tick-all', 'tick-skip', 'tick-merge'];
+
+const retry = { attempts: 4, backoff: 'fixed', delay: 150 } as const;
+
+/**
+ * Defines the tasks; with `declares` also their schedules, one for each way to treat what was missed or overlaps. Every second: a fault
+ * that takes a node away for a moment already puts slots off.
+ */
+export function defineChaosTasks(
+  duly: Duly,
+  options: { listener: HandlerListener | null; declares: boolean },
+): ChaosTasks {
+  const { listener, declares } = options;
+
+  async function run(context: TaskContext<unknown>): Promise<{ fence: number }> {
+    listener?.began(context);
+    let how: 'returned' | 'threw' = 'threw';
+    try {
+      const { forMs = 0, throwCount = 0 } = (context.input ?? {}) as ChaosInput;
+      if (forMs > 0) {
+        await systemClock.sleep(forMs / 2, context.signal);
+        // One whose lease is gone is told so here, and ends.
+        await context.progress(50, 'halfway');
+        await systemClock.sleep(forMs / 2, context.signal);
+      }
+      if (context.attempt <= throwCount)
+        throw new Error(`Attempt ${context.attempt} throws, as it was told to.`);
+      how = 'returned';
+      return { fence: context.fence };
+    } finally {
+      listener?.ended(context, how);
+    }
+  }
+
+  const every = { anchor: 'epoch', input: { forMs: 30 } } as const;
+  if (declares) {
+    duly.task({ name: 'tick', every: { ...every, rate: '1s', overlap: 'allow' }, run });
+    duly.task({ name: 'tick-all', every: { cron: '* * * * * *', missed: 'all', input: { forMs: 30 } }, run });
+    duly.task({
+      name: 'tick-skip',
+      every: { ...every, rate: '1s', missed: 'skip', input: { forMs: 1_200 } },
+      run,
+    });
+    duly.task({
+      name: 'tick-merge',
+      every: { ...every, rate: '1s', overlap: 'bufferOne', input: { forMs: 1_100 } },
+      run,
+    });
+    duly.task({ name: 'tick-after', every: { delay: '1s', input: { forMs: 20 } }, run });
+  }
+  return {
+    quick: duly.task({ name: 'quick', retry, run }),
+    slow: duly.task({ name: 'slow', retry, run }),
+    flaky: duly.task({ name: 'flaky', retry, run }),
+    fragile: duly.task({ name: 'fragile', delivery: 'at-most-once', run }),
+    serial: duly.task({ name: 'serial', retry, run }),
+  };
+}
