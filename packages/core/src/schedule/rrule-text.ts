@@ -41,6 +41,11 @@ export interface RruleText {
   readonly excluded: readonly RruleMoment[];
 }
 
+/** Whether a rule names times of day, which a changed clock moves, and not real hours, minutes or seconds. */
+export function isWallRule({ frequency }: Pick<RruleText, 'frequency'>): boolean {
+  return rruleFrequencies.indexOf(frequency) <= rruleFrequencies.indexOf('DAILY');
+}
+
 const textLengthMax = 20_000;
 const dateCountMax = 1_000;
 // The end of a rule with COUNT is found by counting, which the library does slower for hours and less.

@@ -1,13 +1,14 @@
 import { createRequire } from 'node:module';
 import { dulyError } from '../errors.ts';
 import { daySeconds, firstDayOfMonth, formatDay, formatTimeOfDay } from './civil.ts';
+import { createRruleTimes, hasNoPlace, type RruleTimes } from './rrule-days.ts';
 import {
+  isWallRule,
   parseRrule,
   type RruleFrequency,
   type RruleMoment,
   type RruleText,
   refuse,
-  rruleFrequencies,
 } from './rrule-text.ts';
 import type { WallTimes } from './wall-times.ts';
 import type { Zone } from './zone.ts';
@@ -41,18 +42,13 @@ function loadLibrary(): RruleLibrary {
   }
 }
 
-/** Whether a rule names times of day, which a changed clock moves, and not real hours, minutes or seconds. */
-export function isWallRule({ frequency }: RruleText): boolean {
-  return rruleFrequencies.indexOf(frequency) <= rruleFrequencies.indexOf('DAILY');
-}
-
-// How many steps without a match the library takes before it gives up, which takes some 10 to 40 ms. A 29 February comes back to its weekday
-// after up to 40 years, and such rules are asked for in years; of rules finer than DAILY the library passes over days that cannot match.
+// How many steps without a match the library takes before it gives up, each of some 20 µs. Coarse rules come to it only with BYSETPOS, and
+// such a rule has its place in most of its periods; of rules finer than DAILY the library passes over days that cannot match.
 const stepCountMax: Record<RruleFrequency, number> = {
-  YEARLY: 200,
-  MONTHLY: 600,
-  WEEKLY: 500,
-  DAILY: 4_000,
+  YEARLY: 60,
+  MONTHLY: 100,
+  WEEKLY: 60,
+  DAILY: 80,
   HOURLY: 1_000,
   MINUTELY: 1_000,
   SECONDLY: 1_000,
@@ -61,6 +57,9 @@ const stepCountMax: Record<RruleFrequency, number> = {
 /** A recurrence on a clock that is never changed: the library is told that it is UTC. Seconds in and out, infinities for none. */
 class Recurring {
   readonly #recurrence: Recurrence;
+  /** The same by arithmetic, where that can be. */
+  readonly #times: RruleTimes | null;
+  readonly #isEmpty: boolean;
   // The last answers, which hold from what was asked up to what was found. Without them a rule that is searched span by span of a zone
   // would find the same far match, or nothing, hundreds of times.
   #nextFrom = Number.POSITIVE_INFINITY;
@@ -69,7 +68,7 @@ class Recurring {
   #previous = Number.POSITIVE_INFINITY;
 
   constructor(text: RruleText, startWall: number) {
-    const { pattern, frequency } = inLargeSteps(text);
+    const { pattern, frequency } = text;
     const { RRuleTemporal } = loadLibrary();
     const rruleString = `DTSTART:${formatCompact(startWall)}Z\nRRULE:${pattern}`;
     try {
@@ -81,10 +80,21 @@ class Recurring {
         cause: error,
       });
     }
+    this.#times = createRruleTimes(text, startWall);
+    this.#isEmpty = hasNoPlace(text);
+  }
+
+  /** The days of a month, where they are found by arithmetic. */
+  get daysOfMonth(): RruleTimes['daysOfMonth'] | null {
+    return this.#times?.daysOfMonth ?? null;
   }
 
   next(wall: number): number {
-    if (wall > wallMax) return Number.POSITIVE_INFINITY;
+    if (wall > wallMax || this.#isEmpty) return Number.POSITIVE_INFINITY;
+    if (this.#times !== null) {
+      const found = this.#times.next(wall);
+      return found > wallMax ? Number.POSITIVE_INFINITY : found;
+    }
     if (wall < this.#nextFrom || wall > this.#next) {
       const found = this.#ask(() => this.#recurrence.next(new Date(wall * 1_000), true));
       this.#nextFrom = wall;
@@ -94,6 +104,8 @@ class Recurring {
   }
 
   previous(wall: number): number {
+    if (this.#isEmpty) return Number.NEGATIVE_INFINITY;
+    if (this.#times !== null) return this.#times.previous(wall);
     if (wall > this.#previousTo || wall < this.#previous) {
       const found = this.#ask(() => this.#recurrence.previous(new Date(wall * 1_000), true));
       this.#previousTo = wall;
@@ -112,15 +124,6 @@ class Recurring {
       throw error;
     }
   }
-}
-
-/** Every day that is a certain day of the month is found sooner month by month, or year by year: `DAILY;BYMONTH=2;BYMONTHDAY=29`. */
-function inLargeSteps({ pattern, frequency, parts }: RruleText): Pick<RruleText, 'pattern' | 'frequency'> {
-  const isEveryDay =
-    frequency === 'DAILY' && (parts.get('INTERVAL') ?? '1') === '1' && !parts.has('BYSETPOS');
-  if (!isEveryDay || !parts.has('BYMONTHDAY')) return { pattern, frequency };
-  const larger = parts.has('BYMONTH') ? 'YEARLY' : 'MONTHLY';
-  return { pattern: pattern.replace(/\bFREQ=DAILY\b/, `FREQ=${larger}`), frequency: larger };
 }
 
 // The library's dates end far later, but its texts do not.

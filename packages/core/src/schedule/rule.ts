@@ -16,8 +16,8 @@ import {
   readExclude,
 } from './exclude.ts';
 import { createRateTimes } from './rate.ts';
-import { createRruleInstants, createRruleWallTimes, isWallRule } from './rrule.ts';
-import { parseRrule, type RruleText } from './rrule-text.ts';
+import { createRruleInstants, createRruleWallTimes } from './rrule.ts';
+import { isWallRule, parseRrule, type RruleText } from './rrule-text.ts';
 import {
   countByNext,
   coversInstant,
@@ -282,7 +282,7 @@ interface Parts {
 
 // What a slot costs in a search past what is excluded: little by arithmetic, much where it asks the library.
 const slotStepCount = 1;
-const rruleSlotStepCount = 8;
+const rruleSlotStepCount = 16;
 
 function createParts({
   spec,
@@ -335,7 +335,10 @@ function createParts({
     };
   }
   const wallTimes = createRruleWallTimes(rrule, place);
-  const left = excludes === null ? null : excludeFromWallTimes(wallTimes, excludes, rruleSlotStepCount);
+  const left =
+    excludes === null
+      ? null
+      : excludeFromWallTimes(wallTimes, excludes, rrule.parts.has('BYSETPOS') ? rruleSlotStepCount : 2);
   const resolve = (times: WallTimes): SlotTimes =>
     countable(toSlotTimes(createZonedTimes(times, zone, spec.dst)));
   return { ...common, fixedTimes: left ?? wallTimes, ...byTimes(resolve(wallTimes), left && resolve(left)) };

@@ -1,0 +1,250 @@
+import {
+  dayOfDate,
+  daySeconds,
+  firstDayOfMonth,
+  isLeapYear,
+  lengthOfMonth,
+  monthOfDay,
+  weekdayOfDay,
+} from './civil.ts';
+import { isWallRule, type RruleText } from './rrule-text.ts';
+
+const weekdayCodes = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA'];
+
+// The calendar repeats itself after 400 years, so what does not come in so many months does not come at all.
+const monthCountMax = 4_800;
+
+/** The wall times of a recurrence rule, by arithmetic. Seconds in and out, infinities for none. */
+export interface RruleTimes {
+  /** The first that is not before this one. */
+  next(wall: number): number;
+  /** The last that is not after this one and not before the rule's start. */
+  previous(wall: number): number;
+  /** The days of a month: bit `n` is the day `n + 1`. */
+  daysOfMonth(month: number): number;
+  /** How many months were looked at so far: what an answer costs. */
+  spentCount(): number;
+}
+
+/**
+ * The times of a rule that is DAILY or coarser and has no BYSETPOS: the parts of such a rule are conditions that a day meets or does not (RFC
+ * 5545, 3.3.10), so no period has to be expanded. null for any other rule, which is left to the library.
+ */
+export function createRruleTimes(text: RruleText, startWall: number): RruleTimes | null {
+  const { parts } = text;
+  // Which day a BYWEEKNO without weekdays means is read in different ways; it means what the library says.
+  const isUnclear = parts.has('BYWEEKNO') && !parts.has('BYDAY');
+  if (!isWallRule(text) || parts.has('BYSETPOS') || isUnclear) return null;
+  const startDay = Math.floor(startWall / daySeconds);
+  const monthDays = createMonthDays(text, startDay);
+  const times = timesOfDay(text, startWall - startDay * daySeconds);
+  const [firstTime, lastTime] = [times[0] as number, times.at(-1) as number];
+  let spentCount = 0;
+  let knownMonth = Number.NaN;
+  let knownDays = 0;
+  const daysOfMonth = (month: number): number => {
+    if (month === knownMonth) return knownDays;
+    spentCount += 1;
+    knownMonth = month;
+    knownDays = monthDays(month);
+    return knownDays;
+  };
+  const nextDay = (from: number): number => {
+    let month = monthOfDay(from);
+    let mask = daysOfMonth(month) & (-1 << (from - firstDayOfMonth(month)));
+    for (let count = 0; mask === 0; count++) {
+      if (count === monthCountMax) return Number.POSITIVE_INFINITY;
+      month += 1;
+      mask = daysOfMonth(month);
+    }
+    return firstDayOfMonth(month) + 31 - Math.clz32(mask & -mask);
+  };
+  const previousDay = (to: number): number => {
+    let month = monthOfDay(to);
+    // All bits up to that of the day; a shift by 32 would be one by 0.
+    let mask = daysOfMonth(month) & ~(-2 << (to - firstDayOfMonth(month)));
+    const firstMonth = monthOfDay(startDay);
+    for (let count = 0; mask === 0; count++) {
+      if (count === monthCountMax || month <= firstMonth) return Number.NEGATIVE_INFINITY;
+      month -= 1;
+      mask = daysOfMonth(month);
+    }
+    return firstDayOfMonth(month) + 31 - Math.clz32(mask);
+  };
+  return {
+    next(wall) {
+      const from = Math.max(wall, startWall);
+      const day = Math.floor(from / daySeconds);
+      const named = nextDay(day);
+      if (named === Number.POSITIVE_INFINITY) return named;
+      if (named > day) return named * daySeconds + firstTime;
+      const time = times.find((one) => one >= from - day * daySeconds);
+      if (time !== undefined) return day * daySeconds + time;
+      return nextDay(day + 1) * daySeconds + firstTime;
+    },
+    previous(wall) {
+      if (wall < startWall) return Number.NEGATIVE_INFINITY;
+      const day = Math.floor(wall / daySeconds);
+      const named = previousDay(day);
+      const time = named === day ? times.findLast((one) => one <= wall - day * daySeconds) : lastTime;
+      const found =
+        time === undefined ? previousDay(day - 1) * daySeconds + lastTime : named * daySeconds + time;
+      return found >= startWall ? found : Number.NEGATIVE_INFINITY;
+    },
+    daysOfMonth,
+    spentCount: () => spentCount,
+  };
+}
+
+/** The times of day, in order: those that are named, for what is not named that of the start. */
+function timesOfDay({ parts }: RruleText, startTime: number): number[] {
+  const named = (part: string, own: number): number[] => numbersOf(parts.get(part)) ?? [own];
+  const hours = named('BYHOUR', Math.floor(startTime / 3_600));
+  const minutes = named('BYMINUTE', Math.floor(startTime / 60) % 60);
+  const seconds = named('BYSECOND', startTime % 60);
+  const times = hours.flatMap((hour) =>
+    minutes.flatMap((minute) => seconds.map((second) => hour * 3_600 + minute * 60 + second)),
+  );
+  return [...new Set(times)].sort((a, b) => a - b);
+}
+
+function numbersOf(list: string | undefined): number[] | null {
+  return list === undefined ? null : list.split(',').map(Number);
+}
+
+/** Whether a number, or the same counted from the end, is among those named; nothing named: any. */
+type Named = (number: number, fromEnd: number) => boolean;
+
+function namedIn(list: string | undefined): Named | null {
+  const numbers = numbersOf(list);
+  if (numbers === null) return null;
+  const set = new Set(numbers);
+  return (number, fromEnd) => set.has(number) || set.has(fromEnd);
+}
+
+function createMonthDays(text: RruleText, startDay: number): (month: number) => number {
+  const { frequency, parts } = text;
+  const interval = Number(parts.get('INTERVAL') ?? '1');
+  const startMonth = monthOfDay(startDay);
+  const months = namedIn(parts.get('BYMONTH'));
+  const monthDays = namedIn(parts.get('BYMONTHDAY'));
+  const yearDays = namedIn(parts.get('BYYEARDAY'));
+  const weeks = namedIn(parts.get('BYWEEKNO'));
+  const weekStart = weekdayCodes.indexOf(parts.get('WKST') ?? 'MO');
+  const namesDays = monthDays !== null || yearDays !== null || parts.has('BYDAY');
+  const inMonth = frequency === 'MONTHLY' || months !== null;
+  const weekdays = parts.has('BYDAY') ? readWeekdays(parts.get('BYDAY') as string) : null;
+  const ownWeekday = weekdayOfDay(startDay);
+  const ownMonthDay = startDay - firstDayOfMonth(startMonth) + 1;
+  const weekOf = (day: number): number => Math.floor((day - weekStart + 4) / 7);
+  const isEvery = (distance: number): boolean => distance % interval === 0;
+
+  const isNamed = (day: number, place: Place): boolean => {
+    const { dayOfMonth, monthLength, dayOfYear, yearLength } = place;
+    if (frequency === 'DAILY' && !isEvery(day - startDay)) return false;
+    if (frequency === 'WEEKLY' && !isEvery(weekOf(day) - weekOf(startDay))) return false;
+    if (monthDays !== null && !monthDays(dayOfMonth, dayOfMonth - monthLength - 1)) return false;
+    if (yearDays !== null && !yearDays(dayOfYear, dayOfYear - yearLength - 1)) return false;
+    if (weeks !== null) {
+      const { year, week, weekCount } = weekOfYear(day, weekStart);
+      if (!weeks(week, week - weekCount - 1) || !isEvery(year - Math.floor(startMonth / 12))) return false;
+    }
+    if (weekdays !== null) {
+      const weekday = weekdayOfDay(day);
+      const [nth, nthLast] = inMonth
+        ? [Math.ceil(dayOfMonth / 7), Math.ceil((monthLength - dayOfMonth + 1) / 7)]
+        : [Math.ceil(dayOfYear / 7), Math.ceil((yearLength - dayOfYear + 1) / 7)];
+      return weekdays.some(
+        (one) => one.weekday === weekday && (one.nth === 0 || one.nth === nth || one.nth === -nthLast),
+      );
+    }
+    if (namesDays || frequency === 'DAILY') return true;
+    return frequency === 'WEEKLY' ? weekdayOfDay(day) === ownWeekday : dayOfMonth === ownMonthDay;
+  };
+
+  return (month) => {
+    const year = Math.floor(month / 12);
+    if (months !== null && !months((month % 12) + 1, 0)) return 0;
+    if (frequency === 'MONTHLY' && !isEvery(month - startMonth)) return 0;
+    if (frequency === 'YEARLY' && weeks === null) {
+      if (!isEvery(year - Math.floor(startMonth / 12))) return 0;
+      if (!namesDays && months === null && month % 12 !== startMonth % 12) return 0;
+    }
+    const first = firstDayOfMonth(month);
+    const place: Place = {
+      dayOfMonth: 0,
+      monthLength: lengthOfMonth(month),
+      dayOfYear: first - firstDayOfMonth(year * 12),
+      yearLength: isLeapYear(year) ? 366 : 365,
+    };
+    let mask = 0;
+    for (let index = 0; index < place.monthLength; index++) {
+      place.dayOfMonth += 1;
+      place.dayOfYear += 1;
+      if (isNamed(first + index, place)) mask |= 1 << index;
+    }
+    return mask;
+  };
+}
+
+interface Place {
+  dayOfMonth: number;
+  monthLength: number;
+  dayOfYear: number;
+  yearLength: number;
+}
+
+/** `MO,2TU,-1FR`: weekdays (Sunday is 0) and which of them; 0: every. */
+function readWeekdays(list: string): { weekday: number; nth: number }[] {
+  return list.split(',').map((item) => {
+    const weekday = weekdayCodes.indexOf(item.slice(-2));
+    return { weekday, nth: Number(item.slice(0, -2) || 0) };
+  });
+}
+
+/** The week of a day: the first week of a year is the first with four days in it. */
+function weekOfYear(day: number, weekStart: number): { year: number; week: number; weekCount: number } {
+  const calendarYear = Math.floor(monthOfDay(day) / 12);
+  for (const year of [calendarYear + 1, calendarYear, calendarYear - 1]) {
+    const first = firstWeekDay(year, weekStart);
+    if (day < first) continue;
+    const weekCount = (firstWeekDay(year + 1, weekStart) - first) / 7;
+    return { year, week: Math.floor((day - first) / 7) + 1, weekCount };
+  }
+  return { year: calendarYear, week: 0, weekCount: 0 };
+}
+
+/** The day on which the first week of a year begins: the one that holds 4 January. */
+function firstWeekDay(year: number, weekStart: number): number {
+  const fourth = dayOfDate(year, 1, 4);
+  return fourth - ((weekdayOfDay(fourth) - weekStart + 7) % 7);
+}
+
+/**
+ * Whether BYSETPOS names places that no period of the rule has: `WEEKLY;BYDAY=MO;BYSETPOS=2`. The library would look for them in each
+ * period of its search.
+ */
+export function hasNoPlace({ frequency, parts }: RruleText): boolean {
+  const places = numbersOf(parts.get('BYSETPOS'));
+  if (places === null) return false;
+  const lengthOf = (part: string): number => parts.get(part)?.split(',').length ?? 1;
+  const timeCount = lengthOf('BYHOUR') * lengthOf('BYMINUTE') * lengthOf('BYSECOND');
+  return Math.min(...places.map(Math.abs)) > timeCount * dayCountMax(frequency, parts);
+}
+
+function dayCountMax(frequency: RruleText['frequency'], parts: RruleText['parts']): number {
+  const weekdays = parts.has('BYDAY') ? readWeekdays(parts.get('BYDAY') as string) : null;
+  switch (frequency) {
+    case 'DAILY':
+      return 1;
+    case 'WEEKLY':
+      return weekdays?.length ?? 1;
+    case 'MONTHLY': {
+      const named = parts.get('BYMONTHDAY')?.split(',').length ?? null;
+      const byWeekday = weekdays?.reduce((sum, { nth }) => sum + (nth === 0 ? 5 : 1), 0) ?? null;
+      return Math.min(named ?? 31, byWeekday ?? 31, named === null && byWeekday === null ? 1 : 31);
+    }
+    default:
+      return Number.POSITIVE_INFINITY;
+  }
+}
