@@ -7,14 +7,14 @@
 export interface ContestantPlace {
   /** A folder of its own, empty or filled before by a contestant of the same store. */
   folder: string;
+  /** A folder that the whole run shares, for what is found out once. */
+  shared: string;
   /** Address of the store for Duly, such as `sqlite:<folder>/duly.db`. */
   url: string;
 }
 
 /** What an idle node costs. */
 export interface IdleCost {
-  /** Statements that the store was given in a second; null: not counted. */
-  statementsPerSecond: number | null;
   /** Calls of the engine in a second; null: there is no engine. */
   callsPerSecond: number | null;
   /** Share of one core, all threads of the process together. */
@@ -68,6 +68,8 @@ export interface Contestant {
   storeTime?(elapsed: number): Promise<number>;
   /** Runs a node with nothing to do for so long. */
   idle?(forMs: number): Promise<IdleCost>;
+  /** Statements in a second that such a node gives its store. */
+  idleStatements?(forMs: number): Promise<number>;
   /** Runs a node for a moment; answers the memory of the process in bytes. */
   memory?(): Promise<number>;
   /** Ends. The process ends after it. */
@@ -85,6 +87,11 @@ export interface ContestantModule {
 /** Milliseconds of the machine's monotonic clock, the same in every process of one boot. */
 export function elapsed(): number {
   return Number(process.hrtime.bigint()) / 1e6;
+}
+
+/** How long before the first of so many delayed jobs is due they are made, so that making them does not disturb what is measured. */
+export function leadMs(count: number): number {
+  return 500 + count;
 }
 
 /** Waits this long. */

@@ -1,7 +1,14 @@
 // Duly as a contestant, with default options, on whatever store the place names.
 import { Duly } from '@duly/core';
-import { type BurstNews, type Contestant, type ContestantPlace, elapsed, pause } from './contestant.ts';
-import { openStatementCount } from './statement-count.ts';
+import {
+  type BurstNews,
+  type Contestant,
+  type ContestantPlace,
+  elapsed,
+  leadMs,
+  pause,
+} from './contestant.ts';
+import { insideOf } from './inside.ts';
 
 interface Numbered {
   n: number;
@@ -10,6 +17,7 @@ interface Numbered {
 const bulkSize = 1_000;
 // Enough to keep the store busy; more would only wait in the pipe.
 const bulkInFlight = 4;
+const settleMs = 2_000;
 const yearMs = 365 * 86_400_000;
 
 /** See `ContestantModule`. */
@@ -148,11 +156,11 @@ export async function createContestant({ url }: ContestantPlace): Promise<Contes
       });
       await start();
       // Made first, so that making them does not disturb what is measured.
-      const firstAt = Date.now() + 1_500;
+      const firstAt = Date.now() + leadMs(count);
       const dueAt = (n: number) => firstAt + Math.floor((n * overMs) / count);
       await Promise.all(Array.from({ length: count }, (_, n) => task.at(dueAt(n), { n })));
       await done;
-      const offset = await storeOffset(url);
+      const offset = await (await insideOf(url)).readStoreOffset(url);
       return startedElapsed.map((at, n) => offset + at - dueAt(n));
     },
 
@@ -191,51 +199,58 @@ export async function createContestant({ url }: ContestantPlace): Promise<Contes
     },
 
     async storeTime(at) {
-      return (await storeOffset(url)) + at;
+      return (await (await insideOf(url)).readStoreOffset(url)) + at;
     },
 
     async idle(forMs) {
-      const statements = openStatementCount();
       await start();
       // The first moments prove hints, beat and look around.
-      await pause(2_000);
+      await pause(settleMs);
       let calls = 0;
       const off = duly.on('call', () => {
         calls++;
       });
-      const before = await statements.read();
       const cpu = process.cpuUsage();
       const from = elapsed();
       await pause(forMs);
       const tookMs = elapsed() - from;
       const { user, system } = process.cpuUsage(cpu);
-      const after = await statements.read();
       off();
-      statements.close();
       return {
-        statementsPerSecond: (after - before) / (tookMs / 1_000),
         callsPerSecond: calls / (tookMs / 1_000),
+        // Microseconds of processor in milliseconds of time, in percent.
         cpuPercent: (user + system) / 10 / tookMs,
       };
     },
 
+    idleStatements: (forMs) => idleStatements(url, forMs),
+
     async memory() {
       await start();
       for (let n = 0; n < 20; n++) await task.now({ n });
-      await pause(1_500);
+      await pause(500);
       globalThis.gc?.();
       await pause(200);
       return process.memoryUsage.rss();
     },
 
-    close: () => duly.stop({ drain: 0 }),
+    async close() {
+      await duly.stop({ drain: 0 });
+    },
   };
 }
 
-/** What must be added to the monotonic clock to have the store's time. */
-async function storeOffset(url: string): Promise<number> {
-  const { readStoreOffset } = (await import(
-    new URL(`./engines/${url.split(':', 1)[0]}/store-offset.ts`, import.meta.url).href
-  )) as { readStoreOffset(url: string): Promise<number> };
-  return readStoreOffset(url);
+/** Statements in a second of a second node that counts them. */
+async function idleStatements(url: string, forMs: number): Promise<number> {
+  const counted = (await insideOf(url)).countStatements(url);
+  const duly = new Duly({ store: counted.url, logger: false });
+  duly.task({ name: 'bench', run: () => {} });
+  await duly.start();
+  await pause(settleMs);
+  const before = counted.read();
+  const from = elapsed();
+  await pause(forMs);
+  const perSecond = (counted.read() - before) / ((elapsed() - from) / 1_000);
+  await duly.stop();
+  return perSecond;
 }

@@ -1,5 +1,5 @@
 /** How a figure is shown. */
-export type Unit = 'per second' | 'ms' | 's' | '%' | 'MB' | '×';
+export type Unit = 'per second' | 'ms' | 's' | '%' | 'MB' | '×' | 'jobs';
 
 /** What DESIGN §10 asks of a figure. */
 export interface Target {

@@ -13,6 +13,7 @@ export function formatFigure(value: number | null, unit: Unit): string {
     '%': ' %',
     MB: ' MB',
     '×': '×',
+    jobs: '',
   };
   return `${text}${suffix[unit]}`;
 }

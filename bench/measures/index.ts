@@ -2,8 +2,24 @@ import type { Measure } from '../rounds.ts';
 import { calendar } from './calendar.ts';
 import { drain } from './drain.ts';
 import { enqueue } from './enqueue.ts';
+import { future } from './future.ts';
+import { idle } from './idle.ts';
 import { latency } from './latency.ts';
+import { memory } from './memory.ts';
+import { precision } from './precision.ts';
+import { schedules } from './schedules.ts';
 import { virtualYear } from './virtual-year.ts';
 
 /** All measures, in the order of the table. */
-export const measures: readonly Measure[] = [enqueue, drain, latency, calendar, virtualYear];
+export const measures: readonly Measure[] = [
+  enqueue,
+  drain,
+  latency,
+  precision,
+  schedules,
+  future,
+  idle,
+  memory,
+  calendar,
+  virtualYear,
+];

@@ -48,7 +48,7 @@ export const latency: Measure = {
   name: 'latency',
   title: 'now() to handler start',
   async run(setup) {
-    const count = setup.isQuick ? 60 : 300;
+    const count = setup.isQuick ? 40 : 300;
     const here = await runRounds(setup, (session) => latencyHere(session, count));
     const there = await runRounds(setup, (session, place, entrant) =>
       latencyThere(session, place, entrant, { count, gapMs: 15 }),

@@ -2,7 +2,7 @@
 import { watch, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import { elapsed } from '../../contestant.ts';
+import { elapsed, leadMs } from '../../contestant.ts';
 import type { BareAsk, BareCall } from './bare.ts';
 import {
   claimStatement,
@@ -233,7 +233,7 @@ const ask: BareAsk = {
 
   async precision(count, overMs) {
     const late: number[] = [];
-    const firstAt = Date.now() + 1_500;
+    const firstAt = Date.now() + leadMs(count);
     const dueAt = (n: number) => firstAt + Math.floor((n * overMs) / count);
     begin.run();
     const entries: Entry[] = [];
@@ -286,6 +286,8 @@ const ask: BareAsk = {
   },
 };
 
+let burstCount = 0;
+
 /** Decided schedules: the schedule's row moves on, the ledger has a row, the job exists. The schedules are made first, unmeasured. */
 function writeBurst(count: number): number {
   const { schedule, slot, slotJob } = samples;
@@ -315,7 +317,8 @@ function writeBurst(count: number): number {
     `UPDATE schedules SET state = :state, due_at = :due, version = version + 1, updated_at = :now, fence = :fence
     WHERE id = :schedule AND version = :version`,
   );
-  const idOf = (n: number) => `dynamic::bench-${n}`;
+  const part = burstCount++;
+  const idOf = (n: number) => `${schedule.id}-${part}-${n}`;
   begin.run();
   for (let n = 0; n < count; n++) addSchedule.run({ id: idOf(n) });
   commit.run();

@@ -1,6 +1,8 @@
 // The bare loop as a contestant: a thread with its own connection, which this process only asks.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { Duly } from '@duly/core';
 import type { Contestant, ContestantPlace } from '../../contestant.ts';
 import { type Samples, sampleRows } from './bare-rows.ts';
 
@@ -44,9 +46,9 @@ const abilities: readonly BareAbility[] = [
 ];
 
 /** See `ContestantModule`. */
-export async function createContestant({ folder, url }: ContestantPlace): Promise<Contestant> {
+export async function createContestant({ shared, url }: ContestantPlace): Promise<Contestant> {
   const file = url.slice('sqlite:'.length);
-  const samples = await samplesOf(folder, file);
+  const samples = await samplesOf(shared, file);
   const thread = new Worker(new URL('./bare-thread.ts', import.meta.url), { workerData: { file, samples } });
   const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
   thread.on('message', ({ id, value, error }: { id: number; value: unknown; error?: string }) => {
@@ -78,12 +80,13 @@ export async function createContestant({ folder, url }: ContestantPlace): Promis
   };
 }
 
-/** What rows look like, read once per folder: a file that holds a million jobs is not a place to try things out in. */
-async function samplesOf(folder: string, file: string): Promise<Samples> {
-  const path = `${folder}/bare-samples.json`;
-  if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as Samples;
-  const fresh = existsSync(file) ? `${folder}/bare-samples.db` : file;
-  const samples = await sampleRows(fresh);
-  writeFileSync(path, JSON.stringify(samples));
-  return samples;
+/** What rows look like, found out once in a run; and the tables, made by Duly itself. */
+async function samplesOf(shared: string, file: string): Promise<Samples> {
+  const path = join(shared, 'bare-samples.json');
+  if (!existsSync(path))
+    writeFileSync(path, JSON.stringify(await sampleRows(join(shared, 'bare-samples.db'))));
+  const duly = new Duly({ store: `sqlite:${file}`, logger: false });
+  await duly.counts();
+  await duly.stop();
+  return JSON.parse(readFileSync(path, 'utf8')) as Samples;
 }

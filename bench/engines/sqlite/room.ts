@@ -1,12 +1,17 @@
+import { mkdtempSync, rmSync } from 'node:fs';
 import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { EngineRoom } from '../../room.ts';
 
+const shared = mkdtempSync(join(tmpdir(), 'duly-bench-shared-'));
+process.once('exit', () => rmSync(shared, { recursive: true, force: true }));
+
 async function createPlace() {
   const folder = await mkdtemp(join(tmpdir(), 'duly-bench-'));
   return {
     folder,
+    shared,
     url: `sqlite:${join(folder, 'duly.db')}`,
     remove: () => rm(folder, { recursive: true, force: true }),
   };
@@ -17,7 +22,10 @@ export const room: EngineRoom = {
   name: 'sqlite',
   settings: 'WAL, synchronous=FULL, default options',
   bare: { name: 'bare', module: new URL('./bare.ts', import.meta.url) },
-  peers: [],
+  peers: [
+    { name: 'plainjob', module: new URL('./plainjob.ts', import.meta.url) },
+    { name: 'sidequest', module: new URL('./sidequest.ts', import.meta.url) },
+  ],
   createPlace,
   async copyPlace(from) {
     const place = await createPlace();

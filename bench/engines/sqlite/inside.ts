@@ -1,0 +1,30 @@
+import { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { StoreInside } from '../../inside.ts';
+
+/** See `StoreInside`: the file keeps the offset for each boot of the machine. */
+export const readStoreOffset: StoreInside['readStoreOffset'] = async (url) => {
+  const db = new DatabaseSync(url.slice('sqlite:'.length), { readOnly: true });
+  const row = db.prepare('SELECT offset_ms FROM clocks ORDER BY seen_at DESC LIMIT 1').get() as {
+    offset_ms: number;
+  };
+  db.close();
+  return row.offset_ms;
+};
+
+/** See `StoreInside`: the same verbs run inline, so that every call of `node:sqlite` is made where it can be counted. */
+export const countStatements: StoreInside['countStatements'] = (url) => {
+  let count = 0;
+  const wrap = (prototype: object, names: readonly string[]) => {
+    const methods = prototype as Record<string, (...args: unknown[]) => unknown>;
+    for (const name of names) {
+      const original = methods[name] as (...args: unknown[]) => unknown;
+      methods[name] = function (this: unknown, ...args: unknown[]) {
+        count++;
+        return original.apply(this, args);
+      };
+    }
+  };
+  wrap(StatementSync.prototype, ['run', 'get', 'all', 'iterate']);
+  wrap(DatabaseSync.prototype, ['exec']);
+  return { url: `${url}?inline=1`, read: () => count };
+};

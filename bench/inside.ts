@@ -1,0 +1,13 @@
+/** What the harness must know of a store that Duly does not tell. Each engine's room has an `inside.ts` that exports it. */
+export interface StoreInside {
+  /** What must be added to the monotonic clock to have the store's time. */
+  readStoreOffset(url: string): Promise<number>;
+  /** The address under which the statements of this process can be counted, and the count so far. */
+  countStatements(url: string): { url: string; read(): number };
+}
+
+/** The inside of the store that an address names. */
+export async function insideOf(url: string): Promise<StoreInside> {
+  const name = url.split(':', 1)[0];
+  return (await import(new URL(`./engines/${name}/inside.ts`, import.meta.url).href)) as StoreInside;
+}

@@ -1,0 +1,173 @@
+import type { BurstNews } from '../contestant.ts';
+import { elapsed, pause } from '../contestant.ts';
+import type { Result } from '../result.ts';
+import type { Measure, Setup } from '../rounds.ts';
+import { openSession, type Session } from '../session.ts';
+import { median } from '../statistics.ts';
+
+/** What a burst came to, in milliseconds from the due instant. */
+interface Burst {
+  madeMs: number;
+  startedMs: number;
+  /** From the first decision to the last: what is left when waking up is taken away. */
+  decidingMs: number;
+  /** Share of the node that decided least and of the one that started least; 0.5 is even. */
+  firedShare: number;
+  startedShare: number;
+}
+
+const nodeCount = 2;
+// A burst that has not come to its end by then never will.
+const burstMsMax = 120_000;
+
+/** Makes the schedules, starts the nodes, and waits for the instant at which all are due. */
+async function playBurst(setup: Setup, count: number): Promise<Burst> {
+  const { room, duly, progress } = setup;
+  const place = await room.createPlace();
+  const nodes: Session[] = [];
+  try {
+    const maker = await openSession(duly, place);
+    // Their processes are there before, so that only the start itself stands between the making and the instant.
+    for (let i = 0; i < nodeCount; i++) nodes.push(await openSession(duly, place));
+    progress.step(`making ${count.toLocaleString('en-US')} schedules`);
+    const dueAt = await makeSchedules(maker, count);
+    const now = elapsed();
+    const dueElapsed = now + dueAt - (await maker.ask('storeTime', now));
+    await maker.close();
+    await Promise.all(nodes.map((node) => node.ask('awaitBurst')));
+    if (elapsed() > dueElapsed - 200) throw new Error('The schedules fell due before the nodes had started.');
+    progress.step(`${count.toLocaleString('en-US')} schedules fall due`);
+    return toBurst(await untilStarted(nodes, count, dueElapsed), count, dueElapsed);
+  } finally {
+    await Promise.all(nodes.map((node) => node.close()));
+    await place.remove();
+  }
+}
+
+/** Makes them for an instant that leaves time to make them and to start the nodes; later if that was not enough. */
+async function makeSchedules(maker: Session, count: number): Promise<number> {
+  for (let msEach = 2; ; msEach *= 3) {
+    const leadMs = count * msEach + 3_000;
+    const dueAt = Math.ceil(((await maker.ask('storeTime', elapsed())) + leadMs) / 1_000) * 1_000;
+    await maker.ask('makeSchedules', count, dueAt);
+    // The same names again are an edit: the rule moves on, and nothing is made twice.
+    if ((await maker.ask('storeTime', elapsed())) < dueAt - 2_000) return dueAt;
+  }
+}
+
+async function untilStarted(nodes: Session[], count: number, dueElapsed: number): Promise<BurstNews[]> {
+  await pause(Math.max(0, dueElapsed - elapsed() + 100));
+  for (;;) {
+    const news = await Promise.all(nodes.map((node) => node.ask('burstNews')));
+    const started = news.reduce((sum, one) => sum + one.startedCount, 0);
+    if (started >= count) return news;
+    if (elapsed() > dueElapsed + burstMsMax) {
+      throw new Error(`${started} of ${count} had started after ${burstMsMax / 1_000} s.`);
+    }
+    await pause(250);
+  }
+}
+
+function toBurst(news: BurstNews[], count: number, dueElapsed: number): Burst {
+  const fired = news.map(({ firedCount }) => firedCount);
+  const firedCount = fired.reduce((sum, one) => sum + one, 0);
+  if (firedCount !== count) throw new Error(`${firedCount} of ${count} schedules were told as fired.`);
+  const last = (of: (one: BurstNews) => number | null) => Math.max(...news.map((one) => of(one) ?? 0));
+  const first = Math.min(...news.map((one) => one.firstFiredElapsed ?? Number.POSITIVE_INFINITY));
+  return {
+    madeMs: last((one) => one.lastFiredElapsed) - dueElapsed,
+    startedMs: last((one) => one.lastStartedElapsed) - dueElapsed,
+    decidingMs: last((one) => one.lastFiredElapsed) - first,
+    firedShare: Math.min(...fired) / count,
+    startedShare: Math.min(...news.map(({ startedCount }) => startedCount)) / count,
+  };
+}
+
+/** Bare: the rows of as many decisions, written in bulk by one loop. */
+async function bareBurst({ room, progress }: Setup, count: number): Promise<number> {
+  const place = await room.createPlace();
+  const session = await openSession(room.bare, place);
+  try {
+    progress.step(`bare writes the rows of ${count.toLocaleString('en-US')} decisions`);
+    await session.ask('writeBurst', Math.ceil(count / 10));
+    return await session.ask('writeBurst', count);
+  } finally {
+    await session.close();
+    await place.remove();
+  }
+}
+
+async function linesOf(setup: Setup, count: number, rounds: number): Promise<Result[]> {
+  const bursts: Burst[] = [];
+  const bare: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    bare.push(await bareBurst(setup, count));
+    bursts.push(await playBurst(setup, count));
+  }
+  const middle = (of: (burst: Burst) => number) => median(bursts.map(of));
+  const perSecond = (ms: number) => (count / ms) * 1_000;
+  const of = `${count.toLocaleString('en-US')} schedules due at once, two nodes`;
+  const rest = { measure: 'schedules', bare: null, ratio: null, peers: [], isMoreBetter: false } as const;
+  return [
+    {
+      ...rest,
+      peers: [],
+      title: `${of}: until the last job is made`,
+      unit: 's',
+      duly: middle(({ madeMs }) => madeMs) / 1_000,
+      target: null,
+      details: { bursts },
+    },
+    {
+      ...rest,
+      peers: [],
+      title: `${of}: until the last has started`,
+      unit: 's',
+      duly: middle(({ startedMs }) => startedMs) / 1_000,
+      target: count === 10_000 ? { text: '≤ 1 s', of: 'value', atMost: 1 } : null,
+    },
+    {
+      ...rest,
+      peers: [],
+      title: `${of}: decided, recorded, made`,
+      unit: 'per second',
+      isMoreBetter: true,
+      duly: perSecond(middle(({ madeMs }) => madeMs)),
+      bare: perSecond(median(bare)),
+      ratio: median(bursts.map(({ madeMs }, round) => (bare[round] as number) / madeMs)),
+      target: { text: '≥ 0.5 of bare bulk writes', of: 'ratio', atLeast: 0.5 },
+    },
+    {
+      ...rest,
+      peers: [],
+      title: `${of}: share decided by the lesser node`,
+      unit: '%',
+      isMoreBetter: true,
+      duly: middle(({ firedShare }) => firedShare) * 100,
+      target: { text: 'even: ≥ 35 %', of: 'value', atLeast: 35 },
+    },
+    {
+      ...rest,
+      peers: [],
+      title: `${of}: share started by the lesser node`,
+      unit: '%',
+      isMoreBetter: true,
+      duly: middle(({ startedShare }) => startedShare) * 100,
+      target: null,
+    },
+  ];
+}
+
+/** Many schedules that fall due in the same second, on two nodes. */
+export const schedules: Measure = {
+  name: 'schedules',
+  title: 'schedules due in the same second',
+  async run(setup) {
+    if (setup.isQuick) return linesOf(setup, 1_000, 1);
+    return [
+      ...(await linesOf(setup, 10_000, Math.min(3, setup.rounds))),
+      // Making 100,000 of them takes minutes; the burst itself is long enough to even out.
+      ...(await linesOf(setup, 100_000, 1)),
+    ];
+  },
+};
