@@ -56,8 +56,10 @@ import { createPauses, type Pause, type PauseOptions, type Pauses, type PauseTar
 import { watchBackoff } from './retry.ts';
 import type { EveryDefinition, ScheduleDefinition } from './schedule/definition.ts';
 import { scheduleIdOf } from './schedule/identity.ts';
+import { secondRule } from './schedule-errors.ts';
+import type { ScheduleReference } from './schedule-options.ts';
 import type { SlotWhy } from './schedule-why.ts';
-import { checkDeclared, type ScheduleReference, Schedules, secondRule } from './schedules.ts';
+import { checkDeclared, Schedules } from './schedules.ts';
 import type { StandardSchema } from './schema.ts';
 import type { ResolvedTask, Task, TaskContext, TaskHandler, TaskInput, TaskOptions } from './task.ts';
 import { createTask } from './task-calls.ts';

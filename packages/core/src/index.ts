@@ -97,6 +97,20 @@ export {
   type SlotReading,
 } from './schedule/rule.ts';
 export type {
+  ApplyOptions,
+  BackfillOptions,
+  BackfillResult,
+  ScheduleDiff,
+  SchedulePage,
+  SchedulePauseOptions,
+  ScheduleReference,
+  SchedulesFilter,
+  SlotsOptions,
+  TriggerOptions,
+  TriggerResult,
+} from './schedule-options.ts';
+export type {
+  FoldedMonth,
   LastRun,
   LedgerSlot,
   PoliciesView,
@@ -108,20 +122,7 @@ export type {
   SlotStatus,
 } from './schedule-view.ts';
 export type { SlotWhy } from './schedule-why.ts';
-export type {
-  ApplyOptions,
-  BackfillOptions,
-  BackfillResult,
-  ScheduleDiff,
-  SchedulePage,
-  SchedulePauseOptions,
-  ScheduleReference,
-  Schedules,
-  SchedulesFilter,
-  SlotsOptions,
-  TriggerOptions,
-  TriggerResult,
-} from './schedules.ts';
+export type { Schedules } from './schedules.ts';
 export type { StandardSchema } from './schema.ts';
 export type {
   EveryArguments,

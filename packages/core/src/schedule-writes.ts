@@ -5,14 +5,13 @@ import { dulyError, fromPlainError } from './errors.ts';
 import type { Ids } from './ids.ts';
 import { specOf } from './schedule/declared.ts';
 import type { ScheduleDraft } from './schedule/definition.ts';
-import { nameOf, type ScheduleIdentity, scheduleIdOf } from './schedule/identity.ts';
+import { type ScheduleIdentity, scheduleIdOf } from './schedule/identity.ts';
 import { planCreate } from './schedule/plan.ts';
 import { planEdit } from './schedule/plan-edit.ts';
 import { resolveStoredRule } from './schedule/plan-rule-of.ts';
 import type { Plan, PlanInput } from './schedule/plan-types.ts';
 import { type ScheduleSpec, serialiseSpec } from './schedule/schedule-spec.ts';
 import { serialiseState } from './schedule/schedule-state.ts';
-import type { Deleted } from './schedule-deleted.ts';
 import { activeRuns } from './scheduler/active-runs.ts';
 import { scheduleLeaseMs } from './scheduler/fire-pass.ts';
 import { catchUpPerSecond } from './scheduler/pace.ts';
@@ -260,26 +259,5 @@ function tooBusy(id: string) {
     message: `Schedule "${id}" was changed by others ${tryCountMax} times while it was to be changed here.`,
     hint: 'Try again.',
     details: { id },
-  });
-}
-
-/** How a missing schedule is told. */
-export function missingSchedule(reference: string | ScheduleIdentity, near?: string) {
-  const name = typeof reference === 'string' ? `"${reference}"` : nameOf(reference);
-  return dulyError('schedule_not_found', {
-    message: `There is no schedule ${name}.`,
-    hint: near === undefined ? 'List them: duly.schedules.list().' : `Did you mean "${near}"?`,
-    details: { reference: typeof reference === 'string' ? reference : reference.name },
-  });
-}
-
-/** How one that was deleted is told to whoever wants to change it. */
-export function wasDeleted({ record, deleted }: Deleted) {
-  const { id, name } = record;
-  const note = deleted.note === null ? '' : ` ("${deleted.note}")`;
-  return dulyError('schedule_not_found', {
-    message: `The schedule ${nameOf(record)} was deleted at ${deleted.at.toISOString()} by ${deleted.by}${note}.`,
-    hint: `See it and its ledger: duly.schedules.get({ id: "${id}" }, { deleted: true }) and duly.schedules.slots({ id: "${id}" }).`,
-    details: { reference: name, id, deletedAt: deleted.at.toISOString(), deletedBy: deleted.by },
   });
 }
