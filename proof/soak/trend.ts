@@ -1,0 +1,62 @@
+/** Whether something that was measured again and again has stopped growing. */
+
+/** One measured value. */
+export interface Sample {
+  /** Seconds since the run began. */
+  s: number;
+  value: number;
+}
+
+/** What counts as flat: growth over the second half within the share of the middle value, or within the amount, whichever is more. */
+export interface Tolerance {
+  share: number;
+  amount: number;
+}
+
+/** How a measure went. */
+export interface Trend {
+  /** The middle value of the second half. */
+  middle: number;
+  max: number;
+  /** By how much it grew over the second half, by the slope that fits best. */
+  growth: number;
+  /** The same by the minute. */
+  perMinute: number;
+  /** How much would still be flat. */
+  allowed: number;
+  isFlat: boolean;
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((one, other) => one - other);
+  const half = sorted.length >> 1;
+  return sorted.length % 2 === 1
+    ? (sorted[half] as number)
+    : ((sorted[half - 1] as number) + (sorted[half] as number)) / 2;
+}
+
+/**
+ * The trend of the second half: the first fills caches and tables. The slope is the middle one of all between two samples (Theil and Sen):
+ * one odd sample, as of a garbage collection or a busy machine, does not bend it.
+ */
+export function trendOf(samples: readonly Sample[], tolerance: Tolerance): Trend {
+  const half = samples.slice(samples.length >> 1);
+  const slopes = half.flatMap((one, i) =>
+    half.slice(i + 1).map((other) => (other.value - one.value) / (other.s - one.s)),
+  );
+  const values = half.map(({ value }) => value);
+  const slope = slopes.length === 0 ? 0 : median(slopes);
+  const spanS = half.length === 0 ? 0 : (half.at(-1) as Sample).s - (half[0] as Sample).s;
+  const middle = values.length === 0 ? 0 : median(values);
+  const growth = slope * spanS;
+  const allowed = Math.max(tolerance.amount, tolerance.share * Math.abs(middle));
+  return {
+    middle,
+    max: samples.length === 0 ? 0 : Math.max(...samples.map(({ value }) => value)),
+    growth,
+    perMinute: slope * 60,
+    allowed,
+    // What shrinks is not a leak.
+    isFlat: growth <= allowed,
+  };
+}
