@@ -470,7 +470,7 @@ function listRemaining(times: TimesOfDay, excludes: Excludes, state: number): In
 }
 
 /** How many times of a sorted list are before this one. */
-function rankIn(list: Int32Array, time: number): number {
+export function rankIn(list: Int32Array, time: number): number {
   let low = 0;
   let high = list.length;
   while (low < high) {

@@ -50,8 +50,8 @@ export function countSlots(slots: Slots, fromAt: number, toAt: number): { count:
 }
 
 /**
- * How many slots a run covers. Exact where the calendar counts; where exclusions make that long, with the excluded ones; and
- * for a recurrence rule with too many to walk, at least so many.
+ * How many slots a run covers. Exact where the calendar counts; where exclusions make that long (a rate that does not divide the day), with
+ * the excluded ones; and for a recurrence rule with too many to walk, at least so many.
  */
 export function countCovered({ all, open }: CalendarRule, fromAt: number, toAt: number): number {
   return open.countBetween(fromAt, toAt) ?? countSlots(all, fromAt, toAt).count;

@@ -288,3 +288,22 @@ test('an exclude may be long, but not without end', () => {
   assert.equal(refusalOf({ cron: '59 9 * * *', exclude: crons }).code, 'invalid_rule');
   assert.doesNotThrow(() => resolveRule({ cron: '59 9 * * *', exclude: crons.slice(1) }, { now }));
 });
+
+test('a rate is counted past what is excluded, however many slots there are, and through changes of the clock', () => {
+  const anchor = Date.parse('2026-12-31T23:17:05.250Z');
+  for (const [rate, exclude] of [
+    ['1m', ['* 9-16 * * MON-FRI', '2027-12-25']],
+    ['30s', ['* 2 * * *', '15 */7 * * *']],
+    ['90m', ['* 0-5 1 * *']],
+    ['15m', ['0 0 * * SUN', { rrule: 'FREQ=WEEKLY;BYDAY=MO' }]],
+  ] as const) {
+    const rule = resolveRule({ rate, exclude: [...exclude], timezone: 'Europe/Rome' }, { anchorAt: anchor });
+    const [from, to] = [Date.parse('2027-03-20T05:30:00Z'), Date.parse('2027-04-05T21:10:00Z')];
+    let expected = 0;
+    for (let next = rule.next(from - 1); next !== null && next <= to; next = rule.next(next)) expected += 1;
+    assert.equal(rule.countBetween(from, to), expected, rate);
+  }
+  const seconds = resolveRule({ rate: '1s', exclude: '* 9 * * *', anchor: 'epoch' });
+  const year = [Date.parse('2027-01-01T00:00:00Z'), Date.parse('2028-01-01T00:00:00Z') - 1] as const;
+  assert.equal(seconds.countBetween(...year), 365 * 23 * 3_600);
+});
