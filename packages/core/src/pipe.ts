@@ -83,11 +83,15 @@ export function createPipe<Item, Result>(options: PipeOptions<Item, Result>): Pi
   }
 
   async function sendUntilKnown(items: Item[]): Promise<Result[]> {
+    let unknown: unknown = null;
     for (let repeats = 0; ; repeats++) {
       try {
-        return await send(items, { repeat: repeats > 0 });
+        return await send(items, { repeat: unknown !== null });
       } catch (error) {
-        if (repeats >= repeatMax || !isUnknownOutcome(error)) throw error;
+        if (isUnknownOutcome(error)) unknown = error;
+        // A store that is busy or full now surely did nothing now, which says nothing about the send before: its outcome stays unknown.
+        if (unknown === null || !isStoreTrouble(error)) throw error;
+        if (repeats >= repeatMax) throw unknown;
         // Half to the whole of the delay: processes that met the same lock must not come back together.
         await clock.sleep(firstDelayMs * 2 ** repeats * (0.5 + random.next() / 2));
       }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dulyError } from '../src/errors.ts';
+import { dulyError, isDulyError } from '../src/errors.ts';
 import { createPipe, type PipeOptions } from '../src/pipe.ts';
 import { seededRandom } from '../src/random.ts';
 import { createManualClock } from '../src/testing/manual-clock.ts';
@@ -34,6 +34,7 @@ function setup(options: Partial<PipeOptions<number, string>> = {}) {
 }
 
 const away = () => dulyError('store_unavailable', { message: 'The store is away.' });
+const busy = () => dulyError('store_busy', { message: 'The store is busy.' });
 
 test('a burst of 1,000 calls made in one turn travels in one send', async () => {
   const { pipe, sends, next } = setup();
@@ -105,6 +106,28 @@ test('a send of unknown outcome is repeated with the same items, marked as a rep
     { items: [1], repeat: false },
     { items: [1], repeat: true },
   ]);
+});
+
+test('a store that is busy after an unknown outcome does not make the outcome known', async () => {
+  const { pipe, sends, next, clock } = setup();
+  const outcome = pipe.push(1).catch((error: unknown) => error);
+  (await next()).fail(away());
+  const tries = 7;
+  for (let tried = 1; tried < tries; tried++) {
+    await clock.advance(1_600);
+    (await next()).fail(busy());
+  }
+  assert.ok(isDulyError(await outcome, 'store_unavailable'), 'the first send may have taken effect');
+  assert.equal(sends.length, tries);
+  assert.ok(sends.slice(1).every(({ repeat }) => repeat));
+});
+
+test('a store that is busy at the first send is told at once: surely nothing was done', async () => {
+  const { pipe, sends, next } = setup();
+  const outcome = pipe.push(1).catch((error: unknown) => error);
+  (await next()).fail(busy());
+  assert.ok(isDulyError(await outcome, 'store_busy'));
+  assert.equal(sends.length, 1);
 });
 
 test('a store that stays away is told to the caller after seven tries and about three seconds', async () => {
