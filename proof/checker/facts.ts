@@ -28,6 +28,8 @@ export interface Facts {
   leases: Map<string, Lease[]>;
   /** Accepted and refused settlements of each job, in order. */
   settled: Map<string, Settled[]>;
+  /** The outcome that was accepted first under each fence of a job, in order; what was sent again after an unknown outcome is left out. */
+  accepted: Map<string, Settled[]>;
   /** Jobs that were deleted by an audited act. */
   deleted: Set<string>;
   /** Acts of people on a job that may change its due instant or bring it back. */
@@ -41,6 +43,7 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
   const made: Facts['made'] = new Map();
   const leases: Facts['leases'] = new Map();
   const settled: Facts['settled'] = new Map();
+  const accepted: Facts['accepted'] = new Map();
   const touched: Facts['touched'] = new Map();
   const byFence = new Map<string, Lease>();
   const faults: Fault[] = [];
@@ -96,6 +99,10 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
       }
       case 'settled': {
         settled.set(event.id, [...(settled.get(event.id) ?? []), event]);
+        const before = accepted.get(event.id) ?? [];
+        if (event.result === 'done' && before.every(({ fence }) => fence !== event.fence)) {
+          accepted.set(event.id, [...before, event]);
+        }
         const lease = byFence.get(`${event.id}/${event.fence}`);
         if (event.result === 'done' && lease !== undefined) lease.settledAt ??= event.at;
         break;
@@ -124,7 +131,7 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
       .filter(({ action }) => action === 'delete' || action === 'discard')
       .flatMap(({ subject }) => (subject.startsWith('job:') ? [subject.slice('job:'.length)] : [])),
   );
-  return { made, leases, settled, deleted, touched, faults, nodes };
+  return { made, leases, settled, accepted, deleted, touched, faults, nodes };
 }
 
 /** Whether anything was wrong with the store, or with a node, within a span of the store's time. */

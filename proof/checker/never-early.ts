@@ -6,7 +6,7 @@ export const neverEarly: Invariant = {
   name: 'never-early',
   promise:
     'Nothing starts before its time: no attempt before its due instant, no slot decided before it has come.',
-  check({ events }, { leases, made, settled, touched }) {
+  check({ events }, { leases, made, accepted, touched }) {
     const problems: ReturnType<Invariant['check']> = [];
     for (const [id, all] of leases) {
       const changes = touched.get(id) ?? [];
@@ -23,9 +23,7 @@ export const neverEarly: Invariant = {
         // What the promise said, and what the last outcome said, unless a person moved it.
         const isMoved = changes.some(({ verb, at }) => verb !== 'cancel' && at <= lease.at);
         if (isMoved) continue;
-        const before = (settled.get(id) ?? [])
-          .filter((one) => one.result === 'done' && !one.repeat && one.fence < lease.fence)
-          .at(-1);
+        const before = (accepted.get(id) ?? []).filter(({ fence }) => fence < lease.fence).at(-1);
         const dueAt = before === undefined ? made.get(id)?.dueAt : before.dueAt;
         if (dueAt !== undefined && dueAt !== null) early(dueAt, 'the instant it was promised for');
       }

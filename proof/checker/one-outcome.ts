@@ -5,7 +5,7 @@ import type { Invariant } from './invariant.ts';
 export const oneOutcome: Invariant = {
   name: 'one-outcome',
   promise: 'At most one outcome is accepted per attempt, and none under a fence that is dead.',
-  check({ final }, { settled, leases, touched }) {
+  check({ final }, { settled, accepted: firsts, leases, touched }) {
     const problems: ReturnType<Invariant['check']> = [];
     for (const [id, all] of settled) {
       const accepted = new Map<number, (typeof all)[number]>();
@@ -31,7 +31,7 @@ export const oneOutcome: Invariant = {
           });
         }
       }
-      const last = all.filter(({ result, repeat }) => result === 'done' && !repeat).at(-1);
+      const last = firsts.get(id)?.at(-1);
       const job = final.jobs.find((one) => one.id === id);
       const isTouched = (touched.get(id) ?? []).some(({ at }) => last !== undefined && at >= last.at);
       // A terminal outcome stays unless a person brings the job back.

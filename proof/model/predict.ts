@@ -11,8 +11,6 @@ import { Runs } from './runs.ts';
 
 /** The lease of a schedule that is being decided, by SEMANTICS §3. */
 const scheduleLeaseMs = 3_000;
-/** The store tells of so many unfinished runs. */
-const activeCountMax = 10;
 const budget = 1_000;
 
 /** One accepted write of a schedule, as it was and as it should have been. */
@@ -172,7 +170,7 @@ function replay(
         let used = 0;
         const step = play(copy, event, {
           now: plannedAt,
-          active: event.kind === 'fired' ? seen.active.slice(0, activeCountMax) : seen.active,
+          active: seen.active,
           activeCount: seen.active.length,
           waited: copy.waitsFor === null ? null : ended.endOf(copy.waitsFor),
           limits: { leaseMs: scheduleLeaseMs, catchUpBudget: budget },

@@ -33,6 +33,7 @@ export class Runs {
 
   constructor(evidence: Evidence) {
     this.#finishedAt = new Map(evidence.final.jobs.map(({ id, finishedAt }) => [id, finishedAt]));
+    const accepted = new Set<string>();
     for (const [index, event] of evidence.events.entries()) {
       const { at } = event;
       switch (event.kind) {
@@ -48,7 +49,11 @@ export class Runs {
           this.#turn(event.id, { index, at, status: 'RUNNING' });
           break;
         case 'settled':
-          if (event.result === 'done' && !event.repeat) this.#turn(event.id, { index, at, status: event.to });
+          // What was sent again after an unknown outcome may be the first that arrived.
+          if (event.result === 'done' && !accepted.has(`${event.id}/${event.fence}`)) {
+            accepted.add(`${event.id}/${event.fence}`);
+            this.#turn(event.id, { index, at, status: event.to });
+          }
           break;
         case 'changed':
           if (event.verb === 'delete' || event.verb === 'discard') {
