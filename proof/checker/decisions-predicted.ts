@@ -1,5 +1,5 @@
 import { predict } from '../model/predict.ts';
-import { type Facts, isAwake, isOver, isTroubled, show } from './facts.ts';
+import { type Facts, isOver, isTroubled, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
 // A node that died while it decided holds the schedule for 3 s; the rest is for the ways.
@@ -50,11 +50,7 @@ export const decisionsPredicted: Invariant = {
 
 /** A scheduler that was up and untroubled from before an instant until another, and so must have noticed. */
 function whoCouldNotice(facts: Facts, fromAt: number, toAt: number): string | null {
-  if (isTroubled(facts, '*', fromAt - recoverMs, toAt)) return null;
   const schedulers = facts.nodes.filter(({ state, roles }) => state === 'up' && roles?.includes('scheduler'));
-  const found = schedulers.find(
-    ({ node }) =>
-      isAwake(facts, node, fromAt - recoverMs, toAt) && !isTroubled(facts, node, fromAt - recoverMs, toAt),
-  );
+  const found = schedulers.find(({ node }) => !isTroubled(facts, node, fromAt - recoverMs, toAt));
   return found?.node ?? null;
 }

@@ -134,15 +134,15 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
   return { made, leases, settled, accepted, deleted, touched, faults, nodes };
 }
 
-/** Whether anything was wrong with the store, or with a node, within a span of the store's time. */
-export function isTroubled(facts: Facts, node: string | null, fromAt: number, toAt: number): boolean {
+/** Whether anything was wrong with the store, or with this node or its way there, within a span of the store's time. */
+export function isTroubled(facts: Facts, node: string, fromAt: number, toAt: number): boolean {
   const isFaulty = facts.faults.some(
     (fault) =>
-      (fault.node === '*' || node === null || fault.node === node) &&
+      (fault.node === '*' || fault.node === node) &&
       fault.at <= toAt &&
       (fault.untilAt ?? fault.at) >= fromAt,
   );
-  return isFaulty || (node !== null && !isAwake(facts, node, fromAt, toAt));
+  return isFaulty || !isAwake(facts, node, fromAt, toAt);
 }
 
 /** Whether a node was up and moving through all of a span. */

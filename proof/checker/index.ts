@@ -14,6 +14,7 @@ import { noFalseReclaim, oneLease } from './one-lease.ts';
 import { oneOutcome } from './one-outcome.ts';
 import { promisesKept } from './promises-kept.ts';
 import { refusedAbsent } from './refused-absent.ts';
+import { releasesRise } from './releases-rise.ts';
 import { schedulesLive } from './schedules-live.ts';
 
 export type { Invariant, Violation } from './invariant.ts';
@@ -34,6 +35,7 @@ export const invariants: readonly Invariant[] = [
   decisionsPredicted,
   schedulesLive,
   refusedAbsent,
+  releasesRise,
 ];
 
 /** Everything in a history that breaks an invariant; empty: it holds all of them. */

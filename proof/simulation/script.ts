@@ -227,7 +227,7 @@ function drawDefinition(dice: Dice, name: string, startAt: number): ScheduleDefi
     name,
     ...rule,
     ...drawPolicies(dice, periodMs, 'delay' in rule, startAt),
-    input: { call: null, ms: dice.one([0, 500, 4_000, 12_000]), failures: dice.below(4) },
+    input: { call: null, ms: dice.one([0, 500, 4_000, 12_000, 12_000]), failures: dice.below(4) },
   };
 }
 
@@ -256,7 +256,7 @@ function drawPolicies(dice: Dice, periodMs: number, isDelay: boolean, startAt: n
   const wantsAll = [missed, onResume, onEdit].includes('all');
   const overlaps = wantsAll
     ? (['allow', 'bufferAll'] as const)
-    : (['skip', 'allow', 'bufferOne', 'bufferAll', 'cancelOther', 'terminateOther'] as const);
+    : (['skip', 'allow', 'bufferOne', 'bufferOne', 'bufferAll', 'cancelOther', 'terminateOther'] as const);
   const overlap = !isDelay && dice.chance(0.75) ? dice.one(overlaps) : undefined;
   const policies: SchedulePolicies = {};
   if (missed !== undefined) policies.missed = missed;

@@ -82,7 +82,8 @@ class Play {
 
   async close(): Promise<void> {
     for (const node of this.nodes) node.isDead = true;
-    await this.#raw?.close();
+    // Through the defect, where there is one: it undoes what it did.
+    await (this.store?.engine ?? this.#raw)?.close();
   }
 
   // ------------------------------------------------------------------------------------------------ nodes

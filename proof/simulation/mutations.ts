@@ -1,0 +1,323 @@
+/** Seeded defects: each breaks the engine or what passes between it and the planner, and the checker must catch it. */
+import type {
+  ClaimedJob,
+  Engine,
+  EnqueueReply,
+  FireInput,
+  FireReply,
+  JobSpec,
+  ScheduleChange,
+} from '../../packages/core/src/engine.ts';
+import { statements } from '../../packages/core/src/engines/sqlite/generated.ts';
+import { dulyError } from '../../packages/core/src/errors.ts';
+
+/** A defect. */
+export interface Mutation {
+  /** What is wrong, in a few words. */
+  name: string;
+  /** The invariants of which at least one must see it. */
+  caughtBy: string[];
+  /** The engine with the defect. */
+  mutate(engine: Engine): Engine;
+}
+
+/** Every defect. */
+export const mutations: readonly Mutation[] = [
+  {
+    name: 'an enqueue is acknowledged and lost',
+    caughtBy: ['promises-kept', 'nothing-vanishes'],
+    mutate: (engine) => {
+      let count = 0;
+      return {
+        ...engine,
+        async enqueue(input) {
+          const job = input.groups[0]?.jobs[0];
+          if (job === undefined || ++count % 5 !== 0) return engine.enqueue(input);
+          const groups: EnqueueReply['groups'] = input.groups.map(({ jobs }) => ({
+            ok: true,
+            items: jobs.map(({ id }) => ({
+              id,
+              status: 'SCHEDULED',
+              dueAt: (input.now ?? 0) + 1_000,
+              deduped: false,
+            })),
+          }));
+          return { now: input.now ?? 0, groups, claimed: [] };
+        },
+      };
+    },
+  },
+  {
+    name: 'an enqueue is refused although it took effect',
+    caughtBy: ['refused-absent'],
+    mutate: (engine) => {
+      let count = 0;
+      return {
+        ...engine,
+        async enqueue(input) {
+          const reply = await engine.enqueue(input);
+          if (++count % 5 !== 0 || reply.claimed.length > 0) return reply;
+          throw dulyError('store_busy', { message: 'A seeded defect.' });
+        },
+      };
+    },
+  },
+  {
+    name: 'a deletion leaves no audit row',
+    caughtBy: ['nothing-vanishes'],
+    mutate: withSql(['audit', 'append'], (sql) =>
+      sql.replace('VALUES (?, ?, ?, ?, ?, ?, ?)', "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE ?3 <> 'delete'"),
+    ),
+  },
+  {
+    name: 'finished jobs are pruned at once',
+    caughtBy: ['nothing-vanishes'],
+    mutate: (engine) => ({
+      ...engine,
+      prune: async (input) => ({
+        ...(await engine.prune({ ...input, now: (input.now ?? 0) + 100 * 86_400_000 })),
+        now: input.now ?? 0,
+      }),
+    }),
+  },
+  {
+    name: 'the fence of an outcome is not compared',
+    caughtBy: ['one-outcome', 'at-most-once'],
+    mutate: (engine) => ({
+      ...engine,
+      async exchange(input) {
+        const { jobs } = await engine.get({ ids: input.settle.map(({ id }) => id), now: input.now });
+        const settle = input.settle.map((one, i) => {
+          const job = jobs[i];
+          return job?.status === 'RUNNING' ? { ...one, fence: job.fence } : one;
+        });
+        return engine.exchange({ ...input, settle });
+      },
+    }),
+  },
+  {
+    name: 'an outcome that came too late is accepted',
+    caughtBy: ['one-outcome'],
+    mutate: (engine) => ({
+      ...engine,
+      async exchange(input) {
+        const reply = await engine.exchange(input);
+        return { ...reply, settled: reply.settled.map(() => 'done' as const) };
+      },
+    }),
+  },
+  {
+    name: 'the counter of fences does not move',
+    caughtBy: ['fences-grow'],
+    mutate: withSql(
+      ['meta', 'takeFences'],
+      () => "UPDATE meta SET value = value WHERE key = 'fence' RETURNING value + ? AS value",
+    ),
+  },
+  {
+    name: 'jobs start two seconds early',
+    caughtBy: ['never-early'],
+    mutate: (engine) => ({
+      ...engine,
+      async exchange(input) {
+        const reply = await engine.exchange({ ...input, now: (input.now ?? 0) + 2_000 });
+        return { ...reply, now: input.now ?? 0 };
+      },
+    }),
+  },
+  {
+    name: 'leases are reaped three seconds early',
+    caughtBy: ['one-lease'],
+    mutate: withSql(['lease', 'over'], (sql) => sql.replace('lease_until <= ?', 'lease_until - 3000 <= ?')),
+  },
+  {
+    name: 'a heartbeat is answered and renews nothing',
+    caughtBy: ['one-lease', 'no-false-reclaim'],
+    mutate: withSql(['lease', 'beat'], (sql) =>
+      sql.replace('lease_until = ?', 'lease_until = min(lease_until, ?)'),
+    ),
+  },
+  {
+    name: 'heartbeats do not get through',
+    caughtBy: ['no-false-reclaim'],
+    mutate: (engine) => ({
+      ...engine,
+      async heartbeat(input) {
+        if (input.leases.some(({ begun }) => begun)) return engine.heartbeat(input);
+        throw dulyError('store_unavailable', { message: 'A seeded defect.' });
+      },
+    }),
+  },
+  {
+    name: 'a serial key is forgotten',
+    caughtBy: ['limits-hold'],
+    mutate: (engine) => ({
+      ...engine,
+      enqueue: (input) =>
+        engine.enqueue({
+          ...input,
+          groups: input.groups.map(({ jobs }) => ({ jobs: jobs.map((job) => ({ ...job, serial: null })) })),
+        }),
+    }),
+  },
+  {
+    name: 'the written beginning is forgotten by the reaper',
+    caughtBy: ['at-most-once'],
+    mutate: (engine) => ({
+      ...engine,
+      async reap(input) {
+        const reply = await engine.reap(input);
+        return { ...reply, jobs: reply.jobs.map((job): ClaimedJob => ({ ...job, begun: false })) };
+      },
+    }),
+  },
+  {
+    name: 'a gate is not opened when its job ends',
+    caughtBy: ['promises-kept'],
+    mutate: withSql(['job', 'isAwaited'], (sql) => sql.replace('WHERE', 'WHERE 0 AND')),
+  },
+  {
+    name: 'a schedule does not hear of the end that it waits for',
+    caughtBy: ['schedules-live', 'decisions-predicted'],
+    mutate: withSql(['job', 'wakeSchedules'], (sql) => sql.replace('WHERE', 'WHERE 0 AND')),
+  },
+  {
+    name: 'the cursor moves and the job is not made',
+    caughtBy: ['ledger-agrees'],
+    mutate: onFire((group) => ({ ...group, jobs: [] })),
+  },
+  {
+    name: 'a slot fires twice',
+    caughtBy: ['ledger-agrees', 'nothing-vanishes'],
+    mutate: onFire((group) => ({
+      ...group,
+      jobs: group.jobs.flatMap((job): JobSpec[] => [job, { ...job, id: `${job.id.slice(0, -2)}zz` }]),
+    })),
+  },
+  {
+    name: 'a decision of a node that lost its claim is taken',
+    caughtBy: ['one-decision', 'ledger-agrees', 'nothing-vanishes'],
+    mutate: (engine) => ({
+      ...engine,
+      async fire(input) {
+        const reply: FireReply = await engine.fire(input);
+        return { ...reply, groups: reply.groups.map(() => 'fired' as const) };
+      },
+    }),
+  },
+  {
+    name: 'an overlap decision is dropped',
+    caughtBy: ['one-decision'],
+    mutate: onFire((group) => ({
+      ...group,
+      slots: group.slots.filter(({ reason }) => reason !== 'overlap' && reason !== 'buffer full'),
+    })),
+  },
+  {
+    name: 'the planner is not told of unfinished runs',
+    caughtBy: ['decisions-predicted'],
+    mutate: (engine) => ({
+      ...engine,
+      async claimSchedules(input) {
+        const reply = await engine.claimSchedules(input);
+        return {
+          ...reply,
+          schedules: reply.schedules.map((one) => ({ ...one, active: [], activeCount: 0 })),
+        };
+      },
+    }),
+  },
+  {
+    name: 'a paused schedule is decided',
+    caughtBy: ['decisions-predicted'],
+    mutate: (engine) => ({
+      ...engine,
+      applySchedules: (input) =>
+        engine.applySchedules({
+          ...input,
+          groups: input.groups.map(({ actor, changes }) => ({
+            actor,
+            changes: changes.map((change): ScheduleChange => {
+              if (change.op !== 'put' || change.action !== 'pause') return change;
+              const state = JSON.stringify({ ...JSON.parse(change.state), pause: null });
+              return { ...change, state, dueAt: input.now ?? 0 };
+            }),
+          })),
+        }),
+    }),
+  },
+  {
+    name: 'missed slots are decided by the wrong policy',
+    caughtBy: ['decisions-predicted'],
+    mutate: (engine) => ({
+      ...engine,
+      async claimSchedules(input) {
+        const reply = await engine.claimSchedules(input);
+        const swap = (spec: string): string =>
+          spec
+            .replaceAll('"missed":"latest"', '"missed":"x"')
+            .replaceAll('"missed":"skip"', '"missed":"latest"')
+            .replaceAll('"missed":"x"', '"missed":"skip"');
+        return { ...reply, schedules: reply.schedules.map((one) => ({ ...one, spec: swap(one.spec) })) };
+      },
+    }),
+  },
+  {
+    name: 'a slot is noticed late',
+    caughtBy: ['decisions-predicted'],
+    mutate: (engine) => ({
+      ...engine,
+      async claimSchedules(input) {
+        const reply = await engine.claimSchedules({ ...input, now: (input.now ?? 0) - 8_000 });
+        return {
+          ...reply,
+          now: input.now ?? 0,
+          nextDueAt: reply.nextDueAt === null ? null : reply.nextDueAt + 8_000,
+        };
+      },
+    }),
+  },
+  {
+    name: 'an older release overrules a newer one',
+    caughtBy: ['releases-rise'],
+    mutate: (engine) => ({
+      ...engine,
+      // Every stored schedule seems to be of the lowest release.
+      async schedules(input) {
+        const reply = await engine.schedules(input);
+        const lower = (spec: string): string => spec.replaceAll('"release":"2"', '"release":"0"');
+        return { ...reply, schedules: reply.schedules.map((one) => ({ ...one, spec: lower(one.spec) })) };
+      },
+    }),
+  },
+];
+
+/** Changes what a fire says before it reaches the store; the history keeps what was asked. */
+function onFire(
+  change: (group: FireInput['groups'][number]) => FireInput['groups'][number],
+): Mutation['mutate'] {
+  return (engine) => ({
+    ...engine,
+    fire: (input) => engine.fire({ ...input, groups: input.groups.map(change) }),
+  });
+}
+
+type Statements = Record<string, Record<string, string>>;
+
+/** Changes one statement of the engine while it is open. */
+function withSql([file, name]: [string, string], change: (sql: string) => string): Mutation['mutate'] {
+  return (engine) => {
+    const group = (statements as unknown as Statements)[file] as Record<string, string>;
+    const before = group[name] as string;
+    const after = change(before);
+    if (after === before) throw new Error(`The defect in ${file}.${name} changes nothing any more.`);
+    group[name] = after;
+    return {
+      ...engine,
+      async close() {
+        group[name] = before;
+        await engine.close();
+      },
+    };
+  };
+}

@@ -1,0 +1,65 @@
+/** Plays seeds, and tells of one that fails so that somebody can see why. */
+import { check, type Violation } from '../checker/index.ts';
+import type { Evidence } from '../history.ts';
+import { drawScript, type Script } from './script.ts';
+import { shrink } from './shrink.ts';
+import { type SimulateOptions, simulate } from './simulate.ts';
+import { trace } from './trace.ts';
+
+/** A seed that was played. */
+export interface Played {
+  seed: number;
+  script: Script;
+  evidence: Evidence;
+  violations: Violation[];
+}
+
+/** Plays one seed and judges it. */
+export async function playSeed(seed: number, options: SimulateOptions = {}): Promise<Played> {
+  const script = drawScript(seed);
+  const evidence = await simulate(script, options);
+  return { seed, script, evidence, violations: check(evidence) };
+}
+
+/** The command that plays a seed again. */
+export function replayCommand(seed: number): string {
+  return `npm run simulate -- --seed ${seed} --trace`;
+}
+
+/** A failure in words: what is broken, what happened around it, and how to see it again. */
+export async function describeFailure(played: Played, options: SimulateOptions = {}): Promise<string> {
+  const [first] = played.violations;
+  if (first === undefined) return '';
+  const small = await shrink(played.script, first.invariant, options);
+  const evidence = await simulate(small, options);
+  const violations = check(evidence);
+  const [shown] = violations;
+  const steps = small.steps.map(({ atMs, by: _by, do: what, ...rest }) => {
+    const details = JSON.stringify(rest);
+    return `  ${(atMs / 1_000).toFixed(3).padStart(7)} s  ${what} ${details === '{}' ? '' : details}`;
+  });
+  return [
+    `Seed ${played.seed} breaks ${played.violations.length} promise${played.violations.length === 1 ? '' : 's'}:`,
+    ...played.violations.slice(0, 5).map(({ invariant, message }) => `  ${invariant}: ${message}`),
+    `Play it again: ${replayCommand(played.seed)}`,
+    `The same with ${small.steps.length} of ${played.script.steps.length} steps (${small.nodes.length} nodes, lease ${small.leaseMs} ms):`,
+    ...steps,
+    ...(shown === undefined
+      ? []
+      : [`  ${shown.invariant}: ${shown.message}`, ...trace(evidence, shown.subjects)]),
+  ].join('\n');
+}
+
+/** Plays a range of seeds; stops at the first that fails and answers with its description. */
+export async function playSeeds(
+  from: number,
+  count: number,
+  onSeed?: (seed: number) => void,
+): Promise<string | null> {
+  for (let seed = from; seed < from + count; seed++) {
+    const played = await playSeed(seed);
+    if (played.violations.length > 0) return describeFailure(played);
+    onSeed?.(seed);
+  }
+  return null;
+}

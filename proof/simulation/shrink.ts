@@ -1,0 +1,31 @@
+/** Makes a failing world smaller: what is not needed for the failure is left out. */
+import { check } from '../checker/index.ts';
+import type { Script } from './script.ts';
+import { type SimulateOptions, simulate } from './simulate.ts';
+
+/** How many worlds may be tried. */
+const tryCountMax = 120;
+
+/** The script without the steps that the failure does not need. Dropping a step shifts chance, so this finds a small one, not the smallest. */
+export async function shrink(
+  script: Script,
+  invariant: string,
+  options: SimulateOptions = {},
+): Promise<Script> {
+  let best = script;
+  let tried = 0;
+  const fails = async (candidate: Script): Promise<boolean> => {
+    tried++;
+    return check(await simulate(candidate, options)).some((violation) => violation.invariant === invariant);
+  };
+  // Halves first, then smaller and smaller pieces.
+  for (let size = Math.ceil(best.steps.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let from = 0; from < best.steps.length && tried < tryCountMax; ) {
+      const steps = [...best.steps.slice(0, from), ...best.steps.slice(from + size)];
+      const candidate = { ...best, steps };
+      if (await fails(candidate)) best = candidate;
+      else from += size;
+    }
+  }
+  return best;
+}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { check, invariants } from '../checker/index.ts';
+import { mergeHistories, parseHistory, serialiseHistory } from '../history.ts';
+import { predict } from '../model/predict.ts';
+import { catchMutation } from '../simulation/catch-mutation.ts';
+import { mutations } from '../simulation/mutations.ts';
+import { drawScript } from '../simulation/script.ts';
+import { describeFailure, playSeed, replayCommand } from '../simulation/seeds.ts';
+import { simulate } from '../simulation/simulate.ts';
+
+test('the same seed gives the same history and the same store, byte for byte', async () => {
+  for (const seed of [3, 16, 77, 1_282]) {
+    const [first, second] = [await simulate(drawScript(seed)), await simulate(drawScript(seed))];
+    assert.equal(serialiseHistory(first.events), serialiseHistory(second.events), `seed ${seed}`);
+    assert.equal(JSON.stringify(first.final), JSON.stringify(second.final), `seed ${seed}`);
+  }
+});
+
+test('different seeds give different worlds', async () => {
+  const histories = await Promise.all(
+    [1, 2, 3].map(async (seed) => serialiseHistory((await playSeed(seed)).evidence.events)),
+  );
+  assert.equal(new Set(histories).size, 3);
+});
+
+test('a history survives its lines, and a line that was cut off is left out', async () => {
+  const { evidence } = await playSeed(5);
+  const text = serialiseHistory(evidence.events);
+  assert.deepEqual(parseHistory(text), JSON.parse(JSON.stringify(evidence.events)));
+  assert.deepEqual(parseHistory(text.slice(0, -10)), parseHistory(text).slice(0, -1));
+});
+
+test('histories of several processes are merged by the store’s instants', async () => {
+  const { evidence } = await playSeed(5);
+  const names = new Set(evidence.events.map(({ node }) => node));
+  const apart = [...names].map((name) => evidence.events.filter(({ node }) => node === name));
+  const merged = mergeHistories(apart);
+  assert.equal(merged.length, evidence.events.length);
+  assert.ok(merged.every(({ at }, i) => i === 0 || at >= (merged[i - 1]?.at ?? 0)));
+});
+
+test('a hundred worlds hold every fault, every decision and most reasons, and the model predicts all of it', async () => {
+  const seen = new Set<string>();
+  let slotCount = 0;
+  for (let seed = 1; seed <= 100; seed++) {
+    const { evidence } = await playSeed(seed);
+    for (const event of evidence.events) {
+      if (event.kind === 'fault') seen.add(event.fault);
+      if (event.kind === 'node') seen.add(event.state);
+      if (event.kind === 'fired' || event.kind === 'applied') {
+        for (const { decision } of event.slots) seen.add(decision);
+      }
+    }
+    for (const { status } of evidence.final.jobs) seen.add(status);
+    const { writes } = predict(evidence);
+    assert.ok(writes.every(({ difference }) => difference === null));
+    for (const { event } of writes) slotCount += event.slots.length;
+  }
+  const wanted = [
+    ...['store-refuses', 'store-clock-jump', 'node-clock-jump', 'reply-lost', 'call-slow', 'hints-lost'],
+    ...['crashed', 'paused', 'resumed', 'stopped'],
+    ...['fired', 'missed', 'skipped', 'merged', 'expired', 'excluded', 'ended'],
+    ...['COMPLETED', 'FAILED', 'CANCELLED', 'EXPIRED'],
+  ];
+  assert.deepEqual(
+    wanted.filter((one) => !seen.has(one)),
+    [],
+  );
+  assert.ok(slotCount > 500, `${slotCount} slots`);
+});
+
+const caughtBy = new Set<string>();
+for (const mutation of mutations) {
+  test(`a seeded defect is caught: ${mutation.name}`, async () => {
+    const caught = await catchMutation(mutation);
+    assert.ok(caught !== null, `none of ${mutation.caughtBy.join(', ')} saw it`);
+    for (const name of caught.by) caughtBy.add(name);
+  });
+}
+
+test('every invariant catches a defect', () => {
+  assert.deepEqual(
+    invariants.map(({ name }) => name).filter((name) => !caughtBy.has(name)),
+    [],
+  );
+});
+
+test('a world without its defect is sound again', async () => {
+  assert.deepEqual((await playSeed(1)).violations, []);
+});
+
+test('a failure is told with the command that plays it again and a history short enough to read', async () => {
+  const [mutation] = mutations;
+  assert.ok(mutation);
+  const caught = await catchMutation(mutation);
+  assert.ok(caught);
+  const played = await playSeed(caught.seedCount, mutation);
+  const text = await describeFailure(played, mutation);
+  assert.ok(text.includes(replayCommand(caught.seedCount)));
+  assert.ok(text.includes(caught.by[0] as string));
+  const lineCount = text.split('\n').length;
+  assert.ok(lineCount < 140, `${lineCount} lines`);
+  assert.ok(check(played.evidence).length > 0);
+});
