@@ -89,7 +89,7 @@ export function createTimedCluster(t: TestContext): TimedCluster {
     start,
     began: () => told.filter((news): news is Began => news.kind === 'began'),
     until(holds) {
-      return new Promise((resolve) => {
+      return new Promise((resolve, reject) => {
         const look = () => {
           if (!holds(told)) return;
           listeners.delete(look);
@@ -97,6 +97,11 @@ export function createTimedCluster(t: TestContext): TimedCluster {
         };
         listeners.add(look);
         look();
+        // What was there instead is worth more than that nothing came.
+        t.signal.addEventListener('abort', () => {
+          if (listeners.delete(look))
+            reject(new Error(`Waited in vain; told so far: ${JSON.stringify(told)}.`));
+        });
       });
     },
     untilStored(holds) {
