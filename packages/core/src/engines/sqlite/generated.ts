@@ -52,6 +52,14 @@ WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue = ? O
 WHERE seq = ?
 RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
   losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at`,
+    takeMany: `UPDATE jobs SET
+  status = 'RUNNING', rank = NULL, fence = :fence + list.key, lease_until = :leaseUntil, token = :token, node = :node,
+  claimed_at = :now, updated_at = :now, begun_at = NULL, attempt = attempt + 1,
+  started_at = coalesce(started_at, :now), lateness_ms = coalesce(lateness_ms, max(0, :now - due_at)),
+  percent = 0, message = NULL, step = NULL, step_of = NULL
+FROM json_each(:seqs) AS list WHERE jobs.seq = list.value
+RETURNING id, jobs.type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
+  losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at`,
     byToken: `SELECT id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
   losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at
 FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND token = ? ORDER BY fence`,
@@ -129,6 +137,10 @@ FROM jobs WHERE id = ?`,
   fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at,
   policy
 FROM jobs WHERE seq = ?`,
+    lives: `SELECT jobs.seq, jobs.id, jobs.type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
+  fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at,
+  policy
+FROM json_each(?) AS list CROSS JOIN jobs ON jobs.id = list.value`,
     live: `SELECT jobs.* FROM jobs WHERE id = ?`,
     finished: `SELECT finished.* FROM finished WHERE id = ?`,
     finishedBrief: `SELECT seq, id, type, tenant, status, due_at, finished_at, fence, dead FROM finished WHERE id = ?`,
@@ -146,6 +158,21 @@ SELECT seq, id, type, version, queue, tenant, priority, ?, ?, rank_offset, due_a
   dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata,
   CASE WHEN ? THEN NULL ELSE coalesce(?, error) END, ?, attempts, input
 FROM jobs WHERE seq = ?`,
+    finishMany: `INSERT OR REPLACE INTO finished (
+  seq, id, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, expire_at, created_at,
+  updated_at, started_at, lateness_ms, finished_at, dead, prune_at, fence, node, claimed_at, begun_at, attempt, spent,
+  max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, origin,
+  dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, error, result, attempts, input
+)
+SELECT seq, jobs.id, jobs.type, version, queue, tenant, priority, 'COMPLETED', :reason, rank_offset, due_at, expire_at, created_at,
+  :now, started_at, lateness_ms, :now, 0, list.value ->> 2, fence, node, claimed_at, begun_at, attempt, list.value ->> 3,
+  max_attempts, losses, begun_losses, 100, message, step, step_of, cancel_requested_at, cancelled_by, origin,
+  dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, NULL, list.value ->> 1, attempts, input
+FROM json_each(:list) AS list CROSS JOIN jobs ON jobs.seq = list.value ->> 0`,
+    removeMany: `DELETE FROM jobs WHERE seq IN (SELECT value FROM json_each(?))`,
+    followed: `SELECT ref FROM gates WHERE ref IN (SELECT value FROM json_each(:ids)) AND kind <> 'serial'
+UNION SELECT waits_for FROM schedules WHERE waits_for IN (SELECT value FROM json_each(:ids))
+UNION SELECT parent_id FROM children WHERE parent_id IN (SELECT value FROM json_each(:ids))`,
     remove: `DELETE FROM jobs WHERE seq = ?`,
     removeFinished: `DELETE FROM finished WHERE id = ?`,
     removeLogs: `DELETE FROM logs WHERE job_id = ?`,

@@ -127,6 +127,13 @@ export function readLife(work: Work, id: string): LifeRow | undefined {
   return toLife(work.tuple<LifeTuple>(statements.job.life, id));
 }
 
+/** Reads live jobs by id; those that are not live are left out. */
+export function readLives(work: Work, ids: string[]): LifeRow[] {
+  return work
+    .tuples<LifeTuple>(statements.job.lives, JSON.stringify(ids))
+    .map((row) => toLife(row) as LifeRow);
+}
+
 function readLifeBySeq(work: Work, seq: number): LifeRow | undefined {
   return toLife(work.tuple<LifeTuple>(statements.job.lifeBySeq, seq));
 }
@@ -307,10 +314,41 @@ export function finish(work: Work, row: LifeRow, ending: Ending): void {
   work.run(statements.job.remove, row.seq);
   const percent = isCompleted ? 100 : (progress?.percent ?? row.percent);
   work.changed(row.id, row.type, ending.status, ending.event ?? eventOf[ending.status], percent);
-  // Nobody can run a completed job again, so nobody can make its children again.
-  if (isCompleted && work.tuple(statements.job.hasChildren, row.id) !== undefined)
-    work.run(statements.job.removeChildren, row.id);
+  if (isCompleted) forgetChildren(work, row.id);
   setFree(work, row, ending.status);
+}
+
+/** Nobody can run a completed job again, so nobody can make its children again. */
+function forgetChildren(work: Work, id: string): void {
+  if (work.tuple(statements.job.hasChildren, id) !== undefined) work.run(statements.job.removeChildren, id);
+}
+
+/** A job that returned, and what it changes. */
+export interface Returned {
+  row: LifeRow;
+  result: string | null;
+  spent: number;
+}
+
+/** Ends many jobs that returned: what `finish` does for each as COMPLETED, in a few statements for all. */
+export function finishReturned(work: Work, all: Returned[], reason: string): void {
+  const { now } = work;
+  const list = all.map(({ row, result, spent }) => [
+    row.seq,
+    result,
+    now + work.policy(row.policy).retentionMs,
+    spent,
+  ]);
+  work.run(statements.job.finishMany, { now, reason, list: JSON.stringify(list) });
+  work.run(statements.job.removeMany, JSON.stringify(all.map(({ row }) => row.seq)));
+  for (const { row } of all) work.changed(row.id, row.type, 'COMPLETED', eventOf.COMPLETED, 100);
+  const ids = JSON.stringify(all.map(({ row }) => row.id));
+  const followed = new Set(work.all<{ ref: string }>(statements.job.followed, { ids }).map(({ ref }) => ref));
+  for (const { row } of all) {
+    if (row.dedupe_key === null && row.serial === null && !followed.has(row.id)) continue;
+    forgetChildren(work, row.id);
+    setFree(work, row, 'COMPLETED');
+  }
 }
 
 /** Opens what waited for a job that is over, or gone. Looks first everywhere: nearly always there is nothing, and a write that finds nothing costs four times a look. */

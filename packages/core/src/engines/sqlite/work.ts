@@ -55,7 +55,7 @@ export class Work {
   }
 
   /** All rows, each as a list of its columns. */
-  tuples<Row extends readonly unknown[]>(sql: string, ...values: Value[]): Row[] {
+  tuples<Row extends readonly unknown[]>(sql: string, ...values: Values): Row[] {
     return this.#connection.tupleStatement(sql).all(...(values as [])) as unknown as Row[];
   }
 

@@ -26,6 +26,7 @@ import { rescheduleTests } from './reschedule.ts';
 import { scheduleTests } from './schedules.ts';
 import { serialTests } from './serial.ts';
 import type { Chapter, ConformanceContext } from './suite.ts';
+import { togetherTests } from './together.ts';
 import { transitionTests } from './transitions.ts';
 import { valueTests } from './values.ts';
 
@@ -35,6 +36,7 @@ export { playRandom, type RandomPlay } from './random-play.ts';
 const chapters: Chapter[] = [
   { title: 'enqueue', define: enqueueTests },
   { title: 'exchange', define: exchangeTests },
+  { title: 'together', define: togetherTests },
   { title: 'heartbeat', define: heartbeatTests },
   { title: 'reap', define: reapTests },
   { title: 'cancel', define: cancelTests },

@@ -126,12 +126,7 @@ export function claimReady(work: Work, claim: ClaimRequest, repeat: boolean): Cl
       soloSinceAt: solo.sinceAt,
     };
   }
-  const { heads } = found;
-  const claimed: ClaimedJob[] = [];
-  if (heads.length > 0) {
-    let fence = work.fences(heads.length);
-    for (const { seq } of heads) claimed.push(take(work, claim, seq, fence++));
-  }
+  const claimed = takeAll(work, claim, found.heads);
   const more = found.more || suspect !== undefined || !promoted.isAll;
   return { claimed, more, soloSinceAt: solo.sinceAt };
 }
@@ -154,6 +149,30 @@ function take(work: Work, claim: ClaimRequest, seq: number, fence: number): Clai
   ) as LeasedRow;
   work.changed(row[0], row[1], 'RUNNING', 'claimed', 0);
   return toClaimedJob(work, row);
+}
+
+/** For so few a statement each is cheaper than a list. */
+const listMin = 4;
+
+/** Takes these, in this order. */
+function takeAll(work: Work, claim: ClaimRequest, heads: Head[]): ClaimedJob[] {
+  if (heads.length === 0) return [];
+  const fence = work.fences(heads.length);
+  if (heads.length < listMin) return heads.map(({ seq }, i) => take(work, claim, seq, fence + i));
+  const rows = work.tuples<LeasedRow>(statements.claim.takeMany, {
+    fence,
+    leaseUntil: work.steady + claim.leaseMs,
+    token: claim.token,
+    node: claim.node,
+    now: work.now,
+    seqs: JSON.stringify(heads.map(({ seq }) => seq)),
+  });
+  // What an update returns comes in no order.
+  rows.sort((a, b) => a[9] - b[9]);
+  return rows.map((row) => {
+    work.changed(row[0], row[1], 'RUNNING', 'claimed', 0);
+    return toClaimedJob(work, row);
+  });
 }
 
 function limitsOf(tasks: ClaimRequest['tasks']): Map<string, number> {

@@ -7,7 +7,16 @@ import type {
 } from '../../../engine.ts';
 import { canTransition, isSuspect, isTerminal, mustRunAlone } from '../../../job.ts';
 import { statements } from '../generated.ts';
-import { enter, finish, type LifeRow, leaveSerial, readLife } from '../life.ts';
+import {
+  enter,
+  finish,
+  finishReturned,
+  type LifeRow,
+  leaveSerial,
+  type Returned,
+  readLife,
+  readLives,
+} from '../life.ts';
 import { attemptsOf, type JobRow } from '../rows.ts';
 import type { Work } from '../work.ts';
 import { aloneInProcess, byItself, type ClaimResult, claimReady, ordinary } from './claim.ts';
@@ -17,7 +26,7 @@ import { appendLogs } from './report.ts';
 /** See the contract. */
 export function exchange(work: Work, input: ExchangeInput): Omit<ExchangeReply, 'now'> {
   const repeat = input.repeat === true;
-  const settled = input.settle.map((settlement) => settle(work, settlement, repeat));
+  const settled = settleAll(work, input.settle, repeat);
   const nothing: ClaimResult = { claimed: [], more: false, soloSinceAt: null };
   const result = input.claim === null ? nothing : claimReady(work, input.claim, repeat);
   return { settled, ...result, nextDueAt: nextDueAt(work, input.claim?.tasks ?? []) };
@@ -33,10 +42,43 @@ function nextDueAt(work: Work, tasks: ClaimRequest['tasks']): number | null {
   return next;
 }
 
+/** For so few one by one is cheaper than a list. */
+const listMin = 4;
+
+/** Records what became of attempts. Most of them simply returned, and these are written together. */
+function settleAll(work: Work, settlements: Settlement[], repeat: boolean): ('done' | 'lost')[] {
+  const returned = settlements.length < listMin ? [] : settlements.filter(hasSimplyReturned);
+  if (returned.length < listMin) return settlements.map((settlement) => settle(work, settlement, repeat));
+  const rows = new Map(
+    readLives(
+      work,
+      returned.map(({ id }) => id),
+    ).map((row) => [row.id, row]),
+  );
+  const ended = new Map<Settlement, Returned>();
+  for (const settlement of returned) {
+    const row = rows.get(settlement.id);
+    if (row === undefined || !isHeld(row, settlement)) continue;
+    // The same attempt a second time in one call is judged by itself, after the first has ended it.
+    rows.delete(settlement.id);
+    ended.set(settlement, { row, result: settlement.result, spent: row.spent + (settlement.spends ? 1 : 0) });
+  }
+  finishReturned(work, [...ended.values()], 'returned');
+  return settlements.map((one) => (ended.has(one) ? 'done' : settle(work, one, repeat)));
+}
+
+function hasSimplyReturned({ to, reason, loss, report, error }: Settlement): boolean {
+  return to === 'COMPLETED' && reason === 'returned' && loss === 'none' && report === null && error === null;
+}
+
+function isHeld(row: LifeRow, { fence }: Settlement): boolean {
+  return row.fence === fence && row.status === 'RUNNING';
+}
+
 /** Records what became of one attempt, if its lease still holds. */
 function settle(work: Work, settlement: Settlement, repeat: boolean): 'done' | 'lost' {
   const row = readLife(work, settlement.id);
-  if (row === undefined || row.fence !== settlement.fence || row.status !== 'RUNNING') {
+  if (row === undefined || !isHeld(row, settlement)) {
     return repeat && wasSettled(work, settlement) ? 'done' : 'lost';
   }
   if (!canTransition('RUNNING', settlement.to)) return 'lost';

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import type { ClaimedJob, Engine, JobRecord, JobSpec, Settlement } from '../../engine.ts';
+import {
+  claimRequest,
+  day,
+  dedupe,
+  freshId,
+  hour,
+  jobError,
+  jobPolicy,
+  jobSpec,
+  schedulePut,
+  second,
+  settlement,
+  t0,
+} from './builders.ts';
+import {
+  applySchedules,
+  claim,
+  claimReply,
+  feedAfter,
+  feedPosition,
+  make,
+  makeAll,
+  read,
+  readSchedule,
+  statusOf,
+} from './steps.ts';
+import type { DefineTest } from './suite.ts';
+
+// More than any engine handles one by one for want of a reason to do otherwise.
+const manyCount = 40;
+
+/** What holds for many jobs that are claimed or settled in one call: an engine may write them together, and nobody may notice. */
+export function togetherTests(test: DefineTest): void {
+  test('jobs claimed together come by rank, each under a fence of its own that grows', async ({ engine }) => {
+    const specs = Array.from({ length: manyCount }, (_, i) =>
+      jobSpec({ due: { at: t0 - ((i * 7) % manyCount) * second }, input: JSON.stringify({ i }) }),
+    );
+    await makeAll(engine, specs);
+    const { claimed } = await claimReply(engine, { limit: manyCount });
+    const byDue = [...specs].sort((a, b) => dueOf(a) - dueOf(b));
+    assert.deepEqual(
+      claimed.map(({ id, input }) => [id, input]),
+      byDue.map(({ id, input }) => [id, input]),
+    );
+    const fences = claimed.map(({ fence }) => fence);
+    assert.deepEqual(
+      fences,
+      [...new Set(fences)].sort((a, b) => a - b),
+    );
+    for (const { id, fence, attempt } of claimed) {
+      const job = await read(engine, id);
+      assert.deepEqual([job.status, job.fence, job.attempt, attempt], ['RUNNING', fence, 1, 1]);
+    }
+  });
+
+  test('outcomes that travel together are recorded as if each had come alone', async ({ engine }) => {
+    const alone = await makeRunningSet(engine);
+    const together = await makeRunningSet(engine);
+    const ends = (jobs: ClaimedJob[]): Settlement[] => jobs.map((job, i) => settlementOf(job, i));
+    const position = await feedPosition(engine);
+    for (const one of ends(alone)) await engine.exchange({ now: t0 + 1, settle: [one], claim: null });
+    const fedAlone = await feedAfter(engine, position);
+    const { settled } = await engine.exchange({ now: t0 + 1, settle: ends(together), claim: null });
+    const fedTogether = (await feedAfter(engine, position)).slice(fedAlone.length);
+    assert.deepEqual(new Set(settled), new Set(['done']));
+    for (const [i, job] of together.entries()) {
+      assert.deepEqual(
+        comparable(await read(engine, job.id, t0 + 2)),
+        comparable(await read(engine, (alone[i] as ClaimedJob).id, t0 + 2)),
+      );
+    }
+    const counted = (feed: typeof fedAlone) => feed.map(({ status, event }) => `${status} ${event}`).sort();
+    assert.deepEqual(counted(fedTogether), counted(fedAlone));
+  });
+
+  test('everything that waited for jobs that ended together is set free', async ({ engine }) => {
+    const scheduleId = freshId('sch');
+    const [gated, child, serial, keyed, waited] = await makeRunningJobs(engine, [
+      jobSpec(),
+      jobSpec(),
+      jobSpec({ serial: 'line' }),
+      jobSpec({ dedupe: dedupe('held') }),
+      jobSpec(),
+    ]);
+    const others = await makeRunningJobs(
+      engine,
+      Array.from({ length: manyCount }, () => jobSpec()),
+    );
+    const behind = await make(engine, { gates: [{ kind: 'overlap', ref: id(gated) }] });
+    const next = await make(engine, { serial: 'line' });
+    const kid = jobSpec({ parent: { id: id(child), key: 'one' } });
+    await makeAll(engine, [kid]);
+    await applySchedules(engine, [schedulePut({ id: scheduleId, dueAt: null, waitsFor: id(waited) })]);
+    assert.deepEqual(
+      [await statusOf(engine, behind.id), await statusOf(engine, next.id)],
+      ['BLOCKED', 'BLOCKED'],
+    );
+
+    const all = [gated, ...others, child, serial, keyed, waited] as ClaimedJob[];
+    await engine.exchange({
+      now: t0 + 1,
+      settle: all.map((job) => settlement(job, 'COMPLETED')),
+      claim: null,
+    });
+    assert.deepEqual(
+      [await statusOf(engine, behind.id), await statusOf(engine, next.id)],
+      ['PENDING', 'PENDING'],
+    );
+    assert.equal((await readSchedule(engine, scheduleId, t0 + 1))?.dueAt, t0 + 1);
+    const again = jobSpec({ dedupe: dedupe('held') });
+    const [free] = await makeAll(engine, [again], t0 + 2);
+    assert.deepEqual([free?.id, free?.deduped], [again.id, false], 'the key is free');
+    const second_ = jobSpec({ parent: { id: id(child), key: 'one' } });
+    const [twin] = await makeAll(engine, [second_], t0 + 2);
+    assert.equal(twin?.id, second_.id, 'a completed parent remembers no children');
+  });
+
+  test('a lost lease, an outcome that comes twice and one that is refused harm none of those beside them', async ({
+    engine,
+  }) => {
+    const jobs = await makeRunningJobs(
+      engine,
+      Array.from({ length: manyCount }, () => jobSpec()),
+    );
+    const settle = jobs.map((job) => settlement(job, 'COMPLETED'));
+    const [first, second_, third] = settle as [Settlement, Settlement, Settlement];
+    settle[1] = { ...second_, fence: second_.fence + 1_000_000 };
+    settle[2] = { ...third, id: freshId() };
+    settle.push({ ...first });
+    const { settled } = await engine.exchange({ now: t0 + 1, settle, claim: null });
+    const wanted = jobs.map((_, i) => (i === 1 || i === 2 ? 'lost' : 'done'));
+    assert.deepEqual(settled, [...wanted, 'lost']);
+    assert.equal(await statusOf(engine, (jobs[1] as ClaimedJob).id), 'RUNNING');
+    assert.equal(await statusOf(engine, (jobs[2] as ClaimedJob).id), 'RUNNING');
+    assert.equal(await statusOf(engine, (jobs[3] as ClaimedJob).id), 'COMPLETED');
+    const repeated = await engine.exchange({ now: t0 + 2, settle, claim: null, repeat: true });
+    assert.deepEqual(repeated.settled, [...wanted, 'done'], 'a repeat answers what the first call did');
+  });
+
+  test('what ends and what is claimed may be many in the same call', async ({ engine }) => {
+    const jobs = await makeRunningJobs(
+      engine,
+      Array.from({ length: manyCount }, () => jobSpec()),
+    );
+    await makeAll(
+      engine,
+      Array.from({ length: manyCount }, () => jobSpec()),
+    );
+    const reply = await engine.exchange({
+      now: t0 + 1,
+      settle: jobs.map((job) => settlement(job, 'COMPLETED')),
+      claim: claimRequest({ limit: manyCount }),
+    });
+    assert.equal(reply.claimed.length, manyCount);
+    assert.equal(new Set([...jobs, ...reply.claimed].map(({ id: one }) => one)).size, 2 * manyCount);
+    assert.deepEqual(await claim(engine), []);
+  });
+}
+
+const dueOf = ({ due }: JobSpec): number => ('at' in due ? due.at : 0);
+const id = (job: ClaimedJob | undefined): string => (job as ClaimedJob).id;
+
+async function makeRunningJobs(engine: Engine, specs: JobSpec[]): Promise<ClaimedJob[]> {
+  await makeAll(engine, specs);
+  const claimed = new Map((await claim(engine, { limit: 1_000 })).map((job) => [job.id, job]));
+  return specs.map((spec) => claimed.get(spec.id) as ClaimedJob);
+}
+
+/** Running jobs that differ in what an end has to look at. */
+function makeRunningSet(engine: Engine): Promise<ClaimedJob[]> {
+  return makeRunningJobs(
+    engine,
+    Array.from({ length: manyCount }, (_, i) =>
+      jobSpec({
+        input: JSON.stringify({ i }),
+        tenant: i % 3 === 0 ? 'acme' : null,
+        metadata: i % 4 === 0 ? '{"note":"äöü \\" \\n"}' : null,
+        policy: jobPolicy({ retentionMs: i % 2 === 0 ? hour : day }),
+        origin: i % 5 === 0 ? 'trigger' : 'event',
+      }),
+    ),
+  );
+}
+
+function settlementOf(job: ClaimedJob, i: number): Settlement {
+  if (i % 11 === 3) return settlement(job, 'FAILED', { spends: true, error: jobError() });
+  if (i % 11 === 7) return settlement(job, 'RETRYING', { spends: true, due: { inMs: second } });
+  const result = [null, '"quote \\" and 🎉"', '{"a":[1,null,"\\u0000"]}', '0.1'][i % 4] as string | null;
+  return settlement(job, 'COMPLETED', { spends: i % 2 === 0, result });
+}
+
+/** A job without what must differ between two jobs. */
+function comparable({ attempts, id: _, fence: __, ...job }: JobRecord): object {
+  return { ...job, attempts: attempts.map(({ fence: ___, ...attempt }) => attempt) };
+}
