@@ -60,6 +60,8 @@ export interface Contestant {
   makeSchedules?(count: number, dueAt: number): Promise<void>;
   /** Starts a node that tells of the burst. */
   awaitBurst?(): Promise<void>;
+  /** Makes the node of `awaitBurst` die by `kill -9` when it holds schedules that it has not decided, after it decided some. */
+  dieInBurst?(): Promise<void>;
   /** What this node did so far. */
   burstNews?(): Promise<BurstNews>;
   /** Writes the rows of so many decided schedules as fast as the store can; answers how long it took. */

@@ -194,6 +194,12 @@ export async function createContestant({ url }: ContestantPlace): Promise<Contes
       await start();
     },
 
+    async dieInBurst() {
+      duly.on('call', ({ verb }) => {
+        if (verb === 'claimSchedules' && burst.firedCount > 0) process.kill(process.pid, 'SIGKILL');
+      });
+    },
+
     async burstNews() {
       return { ...burst };
     },

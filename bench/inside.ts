@@ -2,6 +2,8 @@
 export interface StoreInside {
   /** What must be added to the monotonic clock to have the store's time. */
   readStoreOffset(url: string): Promise<number>;
+  /** Rows of the ledger, and when the newest was decided by the store's clock. */
+  readLedger(url: string): Promise<{ count: number; lastDecidedAt: number | null }>;
   /** The address under which the statements of this process can be counted, and the count so far. */
   countStatements(url: string): { url: string; read(): number };
 }

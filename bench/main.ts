@@ -40,7 +40,7 @@ const setup: Setup = {
   duly: {
     name: 'duly',
     module: new URL('./duly.ts', import.meta.url),
-    execArgv: asked.profile === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(asked.profile)}`],
+    ...(asked.profile === null ? {} : { nodeOptions: `--cpu-prof --cpu-prof-dir=${resolve(asked.profile)}` }),
   },
   peers: asked.hasPeers && refusal === null ? room.peers : [],
   isQuick: asked.isQuick,

@@ -20,8 +20,10 @@ export type FromChild =
 export interface Entrant {
   name: string;
   module: URL;
-  /** More arguments for its Node, such as `--cpu-prof`. */
+  /** More arguments for its Node. */
   execArgv?: string[];
+  /** Options for all its threads, such as `--cpu-prof`: arguments do not reach threads that are given their own. */
+  nodeOptions?: string;
 }
 
 /** A contestant at work in its own process. */
@@ -34,6 +36,8 @@ export interface Session {
     ...args: Parameters<NonNullable<Contestant[Name]>>
   ): ReturnType<NonNullable<Contestant[Name]>>;
   close(): Promise<void>;
+  /** Resolves when its process has ended, however that came. */
+  readonly ended: Promise<void>;
 }
 
 /** A contestant cannot take part here, for a reason to show and not to fail by. */
@@ -47,6 +51,9 @@ const askMsMax = 15 * 60_000;
 export async function openSession(entrant: Entrant, place: ContestantPlace): Promise<Session> {
   const one = fork(child, [entrant.module.href, JSON.stringify(place)], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    ...(entrant.nodeOptions === undefined
+      ? {}
+      : { env: { ...process.env, NODE_OPTIONS: entrant.nodeOptions } }),
     execArgv: ['--disable-warning=ExperimentalWarning', ...(entrant.execArgv ?? [])],
   });
   const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
@@ -67,6 +74,7 @@ export async function openSession(entrant: Entrant, place: ContestantPlace): Pro
       for (const asked of waiting.values()) asked.reject(error);
     });
   });
+  const ended = once(one, 'exit').then(() => {});
   const able = await abilities;
   let asked = 0;
 
@@ -93,6 +101,7 @@ export async function openSession(entrant: Entrant, place: ContestantPlace): Pro
     has: (ability) => able.has(ability),
     ask: ((ability: Ability, ...args: unknown[]) => ask(ability, args)) as Session['ask'],
     close: () => end(one, () => ask('close', [])),
+    ended,
   };
 }
 

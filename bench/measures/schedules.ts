@@ -1,5 +1,6 @@
 import type { BurstNews } from '../contestant.ts';
 import { elapsed, pause } from '../contestant.ts';
+import { insideOf } from '../inside.ts';
 import type { Result } from '../result.ts';
 import type { Measure, Setup } from '../rounds.ts';
 import { openSession, type Session } from '../session.ts';
@@ -20,9 +21,20 @@ const nodeCount = 2;
 // A burst that has not come to its end by then never will.
 const burstMsMax = 120_000;
 
-/** Makes the schedules, starts the nodes, and waits for the instant at which all are due. */
-async function playBurst(setup: Setup, count: number): Promise<Burst> {
-  const { room, duly, progress } = setup;
+/** Nodes that wait for the instant at which all schedules are due. */
+interface Ready {
+  nodes: Session[];
+  url: string;
+  dueAt: number;
+  dueElapsed: number;
+}
+
+/** Makes the schedules, starts the nodes, and hands them over before the instant comes. */
+async function beforeBurst<Value>(
+  { room, duly, progress }: Setup,
+  count: number,
+  play: (ready: Ready) => Promise<Value>,
+): Promise<Value> {
   const place = await room.createPlace();
   const nodes: Session[] = [];
   try {
@@ -37,11 +49,39 @@ async function playBurst(setup: Setup, count: number): Promise<Burst> {
     await Promise.all(nodes.map((node) => node.ask('awaitBurst')));
     if (elapsed() > dueElapsed - 200) throw new Error('The schedules fell due before the nodes had started.');
     progress.step(`${count.toLocaleString('en-US')} schedules fall due`);
-    return toBurst(await untilStarted(nodes, count, dueElapsed), count, dueElapsed);
+    return await play({ nodes, url: place.url, dueAt, dueElapsed });
   } finally {
     await Promise.all(nodes.map((node) => node.close()));
     await place.remove();
   }
+}
+
+function playBurst(setup: Setup, count: number): Promise<Burst> {
+  return beforeBurst(setup, count, async ({ nodes, dueElapsed }) =>
+    toBurst(await untilStarted(nodes, count, dueElapsed), count, dueElapsed),
+  );
+}
+
+/**
+ * One node dies with schedules in its hands, after it decided some; answers how long after that the last schedule was decided. What it
+ * held is free again when its lease ends.
+ */
+function playDeath(setup: Setup, count: number): Promise<number> {
+  return beforeBurst(setup, count, async ({ nodes, url, dueAt, dueElapsed }) => {
+    const [victim] = nodes as [Session];
+    await victim.ask('dieInBurst');
+    const limit = setTimeout(() => void victim.close(), Math.max(0, dueElapsed - elapsed()) + burstMsMax);
+    await victim.ended;
+    clearTimeout(limit);
+    const diedAt = dueAt + (elapsed() - dueElapsed);
+    const { readLedger } = await insideOf(url);
+    for (;;) {
+      const { count: decided, lastDecidedAt } = await readLedger(url);
+      if (decided >= count) return (lastDecidedAt as number) - diedAt;
+      if (elapsed() > dueElapsed + burstMsMax) throw new Error(`${decided} of ${count} were decided.`);
+      await pause(100);
+    }
+  });
 }
 
 /** Makes them for an instant that leaves time to make them and to start the nodes; later if that was not enough. */
@@ -158,14 +198,33 @@ async function linesOf(setup: Setup, count: number, rounds: number): Promise<Res
   ];
 }
 
+async function deathLine(setup: Setup, count: number, rounds: number): Promise<Result> {
+  const tookMs: number[] = [];
+  for (let round = 0; round < rounds; round++) tookMs.push(await playDeath(setup, count));
+  return {
+    measure: 'schedules',
+    title: `${count.toLocaleString('en-US')} schedules due at once, one of two nodes dies: until the last is decided`,
+    unit: 's',
+    isMoreBetter: false,
+    // The worst of the rounds: it is a bound.
+    duly: Math.max(...tookMs) / 1_000,
+    bare: null,
+    ratio: null,
+    peers: [],
+    target: { text: '≤ 4 s after the death', of: 'value', atMost: 4 },
+    details: { tookMs },
+  };
+}
+
 /** Many schedules that fall due in the same second, on two nodes. */
 export const schedules: Measure = {
   name: 'schedules',
   title: 'schedules due in the same second',
   async run(setup) {
-    if (setup.isQuick) return linesOf(setup, 1_000, 1);
+    if (setup.isQuick) return [...(await linesOf(setup, 1_000, 1)), await deathLine(setup, 2_500, 1)];
     return [
       ...(await linesOf(setup, 10_000, Math.min(3, setup.rounds))),
+      await deathLine(setup, 10_000, Math.min(3, setup.rounds)),
       // Making 100,000 of them takes minutes; the burst itself is long enough to even out.
       ...(await linesOf(setup, 100_000, 1)),
     ];

@@ -11,6 +11,14 @@ export const readStoreOffset: StoreInside['readStoreOffset'] = async (url) => {
   return row.offset_ms;
 };
 
+/** See `StoreInside`. */
+export const readLedger: StoreInside['readLedger'] = async (url) => {
+  const db = new DatabaseSync(url.slice('sqlite:'.length), { readOnly: true });
+  const row = db.prepare('SELECT count(*) AS count, max(decided_at) AS lastDecidedAt FROM slots').get();
+  db.close();
+  return row as { count: number; lastDecidedAt: number | null };
+};
+
 /** See `StoreInside`: the same verbs run inline, so that every call of `node:sqlite` is made where it can be counted. */
 export const countStatements: StoreInside['countStatements'] = (url) => {
   let count = 0;
