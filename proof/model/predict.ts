@@ -52,6 +52,8 @@ interface Life {
   dueAt: number | null;
   waitsFor: string | null;
   writtenAt: number;
+  /** Grows by one with every write. */
+  version: number;
   /** Paused by a declaration that is gone. */
   isDisabled: boolean;
 }
@@ -87,6 +89,13 @@ export function predict(evidence: Evidence): Prediction {
     const life = lives.get(scheduleId);
     if (life === undefined) continue;
     const { dueAt } = life;
+    const version = event.kind === 'fired' ? event.version : event.expectVersion;
+    if (version !== life.version) {
+      const difference = `was written over version ${version}, and it was at version ${life.version}`;
+      writes.push({ scheduleId, event, plannedAt, dueAt, difference });
+      lives.delete(scheduleId);
+      continue;
+    }
     // A node that makes several changes at once may have read it more than once.
     let result: string | null = 'reads nothing before it writes';
     for (const readIndex of reads) {
@@ -143,6 +152,7 @@ function createLife(event: Applied, plannedAt: number): Life | null {
     dueAt,
     waitsFor,
     writtenAt: event.at,
+    version: event.version ?? 1,
     isDisabled: false,
   };
 }
@@ -182,6 +192,7 @@ function replay(
           copy.dueAt = step.dueAt;
           copy.waitsFor = step.waitsFor;
           copy.writtenAt = event.at;
+          copy.version = life.version + 1;
           Object.assign(life, copy);
           return null;
         }

@@ -3,7 +3,7 @@ import type { Duly } from '../../packages/core/src/duly.ts';
 import type { Engine } from '../../packages/core/src/engine.ts';
 import { openEngine } from '../../packages/core/src/engines/open.ts';
 import { isDulyError } from '../../packages/core/src/errors.ts';
-import { isTerminal } from '../../packages/core/src/job.ts';
+import { isTerminal, jobStatuses } from '../../packages/core/src/job.ts';
 import type { JobHandle } from '../../packages/core/src/job-handle.ts';
 import { isStoreTrouble } from '../../packages/core/src/pipe.ts';
 import { type Evidence, type HistoryEvent, readFinalState } from '../history.ts';
@@ -26,6 +26,7 @@ const longestSleepMs = 31_000;
 // A line of slow runs is waited for; a world that does not come to rest by then is broken.
 const drainMsMax = 900_000;
 const drainStepMs = 2_000;
+const unfinished = jobStatuses.filter((status) => !isTerminal(status));
 // A schedule whose runs take longer than its period never rests by itself.
 const pauseAfterMs = 10_000;
 
@@ -310,9 +311,13 @@ class Play {
     let isPaused = false;
     while (world.elapsed < untilElapsed) {
       const now = world.storeAt();
-      const { jobs } = await this.#raw.list({ filter: {}, cursor: null, limit: 1_000, now });
-      if (jobs.every(({ status, dueAt }) => isTerminal(status) || (dueAt > now && status !== 'BLOCKED')))
-        return true;
+      const { jobs } = await this.#raw.list({
+        filter: { status: unfinished },
+        cursor: null,
+        limit: 1_000,
+        now,
+      });
+      if (jobs.every(({ status, dueAt }) => dueAt > now && status !== 'BLOCKED')) return true;
       if (!isPaused && world.elapsed > this.script.lastsMs + healMs + pauseAfterMs) {
         isPaused = true;
         const node = this.#living(0) as SimNode;
