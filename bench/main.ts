@@ -60,8 +60,39 @@ process.stdout.write(
   `Duly on ${room.name} (${room.settings}), Node ${machine.node}, ${machine.cores} cores of ${machine.cpu}\n\n`,
 );
 
+const out =
+  asked.out ??
+  fileURLToPath(
+    new URL(
+      `./results/${room.name}-${startedAt.toISOString().replaceAll(/[:.]/g, '-')}.json`,
+      import.meta.url,
+    ),
+  );
 const results: Result[] = [];
 const failures: string[] = [];
+/** Written after every measure: a run that is broken off leaves what it has. */
+function writeResults(): void {
+  mkdirSync(dirname(resolve(out)), { recursive: true });
+  writeFileSync(
+    out,
+    `${JSON.stringify(
+      {
+        engine: room.name,
+        settings: room.settings,
+        startedAt,
+        tookMs: Date.now() - startedAt.getTime(),
+        isQuick: asked.isQuick,
+        rounds: setup.rounds,
+        machine,
+        results: results.map((result) => ({ ...result, verdict: judge(result) })),
+        failures,
+      },
+      null,
+      2,
+    )}\n`,
+  );
+}
+
 for (const measure of measures) {
   if (asked.only !== null && !asked.only.includes(measure.name)) continue;
   setup.progress.begin(measure.title);
@@ -72,38 +103,12 @@ for (const measure of measures) {
     setup.progress.end('failed');
     failures.push(`${measure.name}: ${(error as Error).stack}`);
   }
+  writeResults();
 }
 
 process.stdout.write(`${formatTable(results)}\n\n${formatVerdicts(results)}\n`);
 for (const failure of failures) process.stderr.write(`\nThe measure failed. ${failure}\n`);
 
-const out =
-  asked.out ??
-  fileURLToPath(
-    new URL(
-      `./results/${room.name}-${startedAt.toISOString().replaceAll(/[:.]/g, '-')}.json`,
-      import.meta.url,
-    ),
-  );
-mkdirSync(dirname(resolve(out)), { recursive: true });
-writeFileSync(
-  out,
-  `${JSON.stringify(
-    {
-      engine: room.name,
-      settings: room.settings,
-      startedAt,
-      tookMs: Date.now() - startedAt.getTime(),
-      isQuick: asked.isQuick,
-      rounds: setup.rounds,
-      machine,
-      results: results.map((result) => ({ ...result, verdict: judge(result) })),
-      failures,
-    },
-    null,
-    2,
-  )}\n`,
-);
 process.stderr.write(`\nWritten to ${out}\n`);
 // Short of a target is a result; a measure that could not be taken is not.
 process.exitCode = failures.length === 0 ? 0 : 1;
