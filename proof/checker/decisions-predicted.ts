@@ -36,14 +36,19 @@ export const decisionsPredicted: Invariant = {
     }
     if (!evidence.isSettled) return problems;
     const jobs = new Map(evidence.final.jobs.map((job) => [job.id, job]));
-    for (const { scheduleId, dueAt, waitsFor, isPaused, writtenAt } of ends) {
-      const awaited = waitsFor === null ? undefined : jobs.get(waitsFor);
-      const overAt = awaited !== undefined && isOver(awaited) ? awaited.finishedAt : null;
-      const mustAt = isPaused && waitsFor === null ? dueAt : (overAt ?? dueAt);
-      if (mustAt === null || Math.max(mustAt, writtenAt) >= evidence.final.at - noticeMsMax) continue;
+    for (const { scheduleId, maybe } of ends) {
+      const overdueAt = maybe.map(({ dueAt, waitsFor, isPaused, writtenAt }) => {
+        const awaited = waitsFor === null ? undefined : jobs.get(waitsFor);
+        const overAt = awaited !== undefined && isOver(awaited) ? awaited.finishedAt : null;
+        const mustAt = isPaused && waitsFor === null ? dueAt : (overAt ?? dueAt);
+        const isOverdue = mustAt !== null && Math.max(mustAt, writtenAt) < evidence.final.at - noticeMsMax;
+        return isOverdue ? mustAt : null;
+      });
+      const [firstAt] = overdueAt;
+      if (firstAt === undefined || firstAt === null || overdueAt.includes(null)) continue;
       problems.push({
         subjects: [scheduleId],
-        message: `${scheduleId} should have been looked at at ${show(mustAt)}; by ${show(evidence.final.at)} nobody has.`,
+        message: `${scheduleId} should have been looked at at ${show(firstAt)}; by ${show(evidence.final.at)} nobody has.`,
       });
     }
     return problems;

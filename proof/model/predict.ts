@@ -25,17 +25,18 @@ export interface PredictedWrite {
   difference: string | null;
 }
 
-/** A schedule at the end, by the model. */
+/** A schedule at the end, by the model: all that it may be. */
 export interface PredictedEnd {
   scheduleId: string;
-  generation: number;
-  /** When the next slot must be decided; null: never, as far as the model can tell. */
-  dueAt: number | null;
-  /** A run whose end must make it due. */
-  waitsFor: string | null;
-  isPaused: boolean;
-  /** When it was last written. */
-  writtenAt: number;
+  maybe: {
+    /** When the next slot must be decided; null: never, as far as the model can tell. */
+    dueAt: number | null;
+    /** A run whose end must make it due. */
+    waitsFor: string | null;
+    isPaused: boolean;
+    /** When it was last written. */
+    writtenAt: number;
+  }[];
 }
 
 /** What the model makes of a history. */
@@ -48,7 +49,6 @@ interface Life {
   model: PlanModel;
   spec: ScheduleSpec;
   anchorAt: number;
-  generation: number;
   dueAt: number | null;
   waitsFor: string | null;
   writtenAt: number;
@@ -61,7 +61,8 @@ interface Life {
 /** Replays the writes of every schedule through the model. */
 export function predict(evidence: Evidence): Prediction {
   const runs = new Runs(evidence);
-  const lives = new Map<string, Life>();
+  /** All that a schedule may be: readers of the same millisecond may have seen different things, and what they saw may show later. */
+  const lives = new Map<string, Life[]>();
   const writes: PredictedWrite[] = [];
   for (const [index, event] of evidence.events.entries()) {
     const isWrite =
@@ -70,56 +71,81 @@ export function predict(evidence: Evidence): Prediction {
     if (!isWrite) continue;
     const { scheduleId } = event;
     const reads = readsBefore(evidence.events, index, event);
-    const plannedAt = evidence.events[reads[0] ?? index]?.at ?? event.at;
-    if (event.kind === 'applied' && event.action === 'create') {
-      const born = reads.map((read) => createLife(event, evidence.events[read]?.at ?? event.at));
-      const life = born.find((one) => one === null || one.dueAt === event.dueAt);
-      if (life === undefined) {
-        const difference = `is due first at ${at(event.dueAt)}, predicted ${at(born[0]?.dueAt ?? null)}`;
-        writes.push({ scheduleId, event, plannedAt, dueAt: null, difference });
-      }
-      if (life === undefined || life === null) lives.delete(scheduleId);
-      else lives.set(scheduleId, life);
-      continue;
-    }
-    if (event.kind === 'applied' && event.spec === null) {
-      lives.delete(scheduleId);
-      continue;
-    }
-    const life = lives.get(scheduleId);
-    if (life === undefined) continue;
-    const { dueAt } = life;
-    const version = event.kind === 'fired' ? event.version : event.expectVersion;
-    if (version !== life.version) {
-      const difference = `was written over version ${version}, and it was at version ${life.version}`;
+    const instants = reads.map((read) => evidence.events[read]?.at ?? event.at);
+    const plannedAt = instants[0] ?? event.at;
+    const differs = (dueAt: number | null, difference: string): void => {
       writes.push({ scheduleId, event, plannedAt, dueAt, difference });
       lives.delete(scheduleId);
+    };
+    if (event.kind === 'applied' && event.action === 'create') {
+      const born = instants.map((readAt) => createLife(event, readAt));
+      const alike = born.filter((life) => life !== null && life.dueAt === event.dueAt) as Life[];
+      lives.set(scheduleId, alike);
+      // A rule that the model does not know is not predicted.
+      if (alike.length > 0 || born.includes(null)) continue;
+      differs(null, `is due first at ${at(event.dueAt)}, predicted ${at(born[0]?.dueAt ?? null)}`);
       continue;
     }
-    // A node that makes several changes at once may have read it more than once.
-    let result: string | null = 'reads nothing before it writes';
-    for (const readIndex of reads) {
-      const readAt = evidence.events[readIndex]?.at ?? event.at;
-      result = replay(life, event, runs, { readIndex, index, plannedAt: readAt });
-      if (result === null || result === 'unknown') break;
-    }
-    if (result === 'unknown') {
-      // A case that the model does not know: nothing more is predicted for this generation.
+    const before = lives.get(scheduleId) ?? [];
+    const [first] = before;
+    if (first === undefined || (event.kind === 'applied' && event.spec === null)) {
       lives.delete(scheduleId);
       continue;
     }
-    writes.push({ scheduleId, event, plannedAt, dueAt, difference: result });
-    if (result !== null) lives.delete(scheduleId);
+    const version = event.kind === 'fired' ? event.version : event.expectVersion;
+    if (version !== first.version) {
+      differs(first.dueAt, `was written over version ${version}, and it was at version ${first.version}`);
+      continue;
+    }
+    const { after, difference } = replayAll(before, event, runs, { reads, instants, index });
+    if (after === 'unknown') lives.delete(scheduleId);
+    else if (after.length === 0) differs(first.dueAt, difference);
+    else {
+      lives.set(scheduleId, after);
+      writes.push({ scheduleId, event, plannedAt, dueAt: first.dueAt, difference: null });
+    }
   }
-  const ends = [...lives].map(([scheduleId, { generation, dueAt, waitsFor, model, writtenAt }]) => ({
+  const ends = [...lives].map(([scheduleId, all]) => ({
     scheduleId,
-    generation,
-    dueAt,
-    waitsFor,
-    isPaused: model.pausedAt !== null,
-    writtenAt,
+    maybe: all.map(({ dueAt, waitsFor, model, writtenAt }) => ({
+      dueAt,
+      waitsFor,
+      isPaused: model.pausedAt !== null,
+      writtenAt,
+    })),
   }));
   return { writes, ends };
+}
+
+/** Plays one write from all that its schedule may be, by all that its writer may have read. */
+function replayAll(
+  before: readonly Life[],
+  event: Fired | Applied,
+  runs: Runs,
+  { reads, instants, index }: { reads: number[]; instants: number[]; index: number },
+): { after: Life[] | 'unknown'; difference: string } {
+  const after = new Map<string, Life>();
+  let difference = 'was written without having been read';
+  for (const life of before) {
+    for (const [i, readIndex] of reads.entries()) {
+      const plannedAt = instants[i] as number;
+      for (const result of replay(life, event, runs, { readIndex, index, plannedAt })) {
+        // A case that the model does not know: nothing more is predicted for this generation.
+        if (result === 'unknown') return { after: 'unknown', difference };
+        if (typeof result === 'string') difference = result;
+        else after.set(stateOf(result), result);
+      }
+    }
+  }
+  return { after: [...after.values()], difference };
+}
+
+/** What tells two lives apart. */
+function stateOf({ model, ...life }: Life): string {
+  const { rule: _rule, told: _told, step: _step, ...fields } = model;
+  return JSON.stringify([life, fields], (_key, value: unknown) =>
+    value instanceof Map || value instanceof Set ? [...value] : value,
+  );
 }
 
 /** Where the writer may have read what its plan stands on, the newest first. */
@@ -148,7 +174,6 @@ function createLife(event: Applied, plannedAt: number): Life | null {
     model,
     spec,
     anchorAt: plannedAt,
-    generation: event.generation ?? 0,
     dueAt,
     waitsFor,
     writtenAt: event.at,
@@ -157,19 +182,18 @@ function createLife(event: Applied, plannedAt: number): Life | null {
   };
 }
 
-/** Plays one write; the reader may have looked at any moment of a span, so each of them may explain it. */
-function replay(
+/** Plays one write; the reader may have looked at any moment of a span, so each of them may explain it. Answers lives, or what differs. */
+function* replay(
   life: Life,
   event: Fired | Applied,
   runs: Runs,
   span: { readIndex: number; index: number; plannedAt: number },
-): string | null {
+): Generator<Life | string> {
   const { readIndex, index, plannedAt } = span;
   const { scheduleId } = event;
   const points = event.kind === 'fired' ? [readIndex] : runs.pointsBetween(scheduleId, readIndex, index - 1);
   const lateness =
-    runs.isAmbiguous(scheduleId, plannedAt) || event.kind === 'applied' ? [false, true] : [true];
-  let first: string | null = null;
+    runs.isAmbiguous(scheduleId, plannedAt) || event.kind === 'applied' ? [true, false] : [true];
   for (const isLate of lateness) {
     for (const activePoint of points) {
       for (const waitedPoint of points) {
@@ -186,21 +210,19 @@ function replay(
           limits: { leaseMs: scheduleLeaseMs, catchUpBudget: budget },
           newJobId: () => ids[used++] ?? `unmade-${used}`,
         });
-        if (step === 'unknown') return 'unknown';
-        const difference = compare(life.model.rule, event, step);
-        if (difference === null) {
-          copy.dueAt = step.dueAt;
-          copy.waitsFor = step.waitsFor;
-          copy.writtenAt = event.at;
-          copy.version = life.version + 1;
-          Object.assign(life, copy);
-          return null;
+        if (step === 'unknown') {
+          yield 'unknown';
+          return;
         }
-        first ??= difference;
+        const difference = compare(life.model.rule, event, step);
+        if (difference !== null) yield difference;
+        else {
+          const { dueAt, waitsFor } = step;
+          yield { ...copy, dueAt, waitsFor, writtenAt: event.at, version: life.version + 1 };
+        }
       }
     }
   }
-  return first;
 }
 
 function play(
