@@ -287,11 +287,15 @@ const endlessSleep: Echo = {
 };
 
 function forward(worker: Worker, events: Events<DulyEvents>): void {
-  worker.events.on('started', ({ job }) => events.emit('job.started', noticeOf(job)));
+  // An event that nobody hears is not put together: a busy worker has tens of thousands a second.
+  worker.events.on('started', ({ job }) => {
+    if (events.has('job.started')) events.emit('job.started', noticeOf(job));
+  });
   worker.events.on('progress', ({ job, progress }) => {
     if (events.has('job.progress')) events.emit('job.progress', { ...noticeOf(job), progress });
   });
-  worker.events.on('settled', ({ job, status, settlement }) =>
+  worker.events.on('settled', ({ job, status, settlement }) => {
+    if (!events.has('job.settled')) return;
     events.emit('job.settled', {
       ...noticeOf(job),
       status,
@@ -300,8 +304,8 @@ function forward(worker: Worker, events: Events<DulyEvents>): void {
       get result() {
         return settlement.result === null ? null : JSON.parse(settlement.result);
       },
-    }),
-  );
+    });
+  });
   worker.events.on('lost', ({ job }) => events.emit('job.lost', noticeOf(job)));
   worker.events.on('idle', ({ nextDueAt }) =>
     events.emit('idle', { nextDueAt: nextDueAt === null ? null : new Date(nextDueAt) }),

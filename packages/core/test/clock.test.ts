@@ -12,7 +12,7 @@ function withFakeTime(fn: (fake: { advance(ms: number): void; timeouts: number[]
   const timeouts: number[] = [];
   mock.timers.enable({ apis: ['setTimeout'] });
   const fakeSetTimeout = globalThis.setTimeout;
-  mock.method(process.hrtime, 'bigint', () => BigInt(Math.round(elapsedMs * 1e6)));
+  mock.method(performance, 'now', () => elapsedMs);
   mock.method(globalThis, 'setTimeout', (handler: () => void, ms: number) => {
     timeouts.push(ms);
     return fakeSetTimeout(handler, ms);

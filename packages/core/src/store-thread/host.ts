@@ -4,7 +4,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../clock.ts';
-import type { ClaimedJob, ClaimRequest, Engine } from '../engine.ts';
+import type { ClaimedJob, ClaimRequest, Engine, Settlement } from '../engine.ts';
 import { openEngine } from '../engines/open.ts';
 import { toPlainError } from '../errors.ts';
 import { systemRandom } from '../random.ts';
@@ -45,7 +45,7 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
     case 'call':
       await answer(message.id, async () => {
         const reply = await (engine[message.verb] as (input: unknown) => Promise<object>)(message.input);
-        holdClaimed(message.input as { claim?: ClaimRequest | null }, reply);
+        followLeases(message.input as LeaseCall, reply);
         return reply;
       });
       break;
@@ -63,9 +63,6 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
     case 'beats-open':
       openBeats(engine, message);
       break;
-    case 'beats-hold':
-      beats.get(message.beats)?.hold(message.leases);
-      break;
     case 'beats-drop':
       beats.get(message.beats)?.drop(message.leases);
       break;
@@ -82,10 +79,20 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
   }
 }
 
-/** Holds leases from the moment they are given: a main loop that is blocked just then hears of them, and could hold them, too late. */
-function holdClaimed({ claim }: { claim?: ClaimRequest | null }, reply: { claimed?: ClaimedJob[] }): void {
-  if (!claim || reply.claimed === undefined || reply.claimed.length === 0) return;
-  beatsByNode.get(claim.node)?.hold(reply.claimed.map(heldLeaseOf));
+/** The part of a call that gives leases or ends them. */
+interface LeaseCall {
+  settle?: Settlement[];
+  claim?: ClaimRequest | null;
+}
+
+/**
+ * Drops leases that were settled, and holds those that were given from that moment on: a main loop that is blocked just then hears of
+ * them, and could hold them, too late.
+ */
+function followLeases({ settle, claim }: LeaseCall, { claimed }: { claimed?: ClaimedJob[] }): void {
+  if (settle !== undefined && settle.length > 0) for (const one of beats.values()) one.drop(settle);
+  if (!claim || claimed === undefined || claimed.length === 0) return;
+  beatsByNode.get(claim.node)?.hold(claimed.map(heldLeaseOf));
 }
 
 async function answer(id: number, call: () => Promise<unknown>): Promise<void> {

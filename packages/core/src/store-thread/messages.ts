@@ -1,6 +1,6 @@
 import type { Beat, EngineInfo, EngineVerb, Hint } from '../engine.ts';
 import type { PlainError } from '../errors.ts';
-import type { BeatNews, HeldLease, LeaseRef } from '../worker/beats.ts';
+import type { BeatNews, LeaseRef } from '../worker/beats.ts';
 
 /** What the main thread posts to the store's thread. */
 export type ToThread =
@@ -10,7 +10,6 @@ export type ToThread =
   /** The main loop has turned. */
   | { kind: 'pong' }
   | { kind: 'beats-open'; beats: number; node: string; leaseMs: number; beatMs: number }
-  | { kind: 'beats-hold'; beats: number; leases: HeldLease[] }
   | { kind: 'beats-drop'; beats: number; leases: LeaseRef[] }
   | { kind: 'beats-begin'; beats: number; id: number; lease: LeaseRef }
   | { kind: 'beats-check'; beats: number }

@@ -125,8 +125,12 @@ export async function openThreadStore(url: string): Promise<Store> {
     const { node, leaseMs, beatMs } = options;
     post({ kind: 'beats-open', beats: which, node, leaseMs, beatMs });
     return {
-      hold: (leases) => post({ kind: 'beats-hold', beats: which, leases }),
-      drop: (leases) => post({ kind: 'beats-drop', beats: which, leases }),
+      // The thread holds what it gives and drops what it settles by itself: a busy worker would send it thousands of leases a second.
+      hold() {},
+      drop(leases, how) {
+        if (how?.settled === true) return;
+        post({ kind: 'beats-drop', beats: which, leases: leases.map(({ id, fence }) => ({ id, fence })) });
+      },
       begin: (lease) => ask((id) => ({ kind: 'beats-begin', beats: which, id, lease })),
       check: () => post({ kind: 'beats-check', beats: which }),
       close() {

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../clock.ts';
-import type { ClaimedJob, Engine, JobError, Progress } from '../engine.ts';
+import type { ClaimedJob, Engine, JobError, JsonText, Progress } from '../engine.ts';
 import { isSuspect } from '../job.ts';
-import type { ResolvedTask } from '../task.ts';
+import type { LogLevel, ResolvedTask } from '../task.ts';
 import { abortError, leaseLost, timeoutError } from './attempt-errors.ts';
 import type { Beats } from './beats.ts';
 import type { AttemptPort } from './context.ts';
@@ -49,147 +49,173 @@ const abortRank: Record<AbortReason, number> = { shutdown: 0, timeout: 1, cancel
 
 /** Runs an attempt. Nothing of it throws; everything is told by the callbacks. */
 export function startAttempt(options: AttemptOptions): Attempt {
-  const { job, task, engine, clock, beats, report, onDecided, onEnded } = options;
-  let hasEntered = false;
-  let isDecided = false;
-  let hasEnded = false;
-  let aborted: AbortReason | null = null;
-  let controller: AbortController | null = null;
-  let timer: Timer | null = null;
-  let thread: IsolateRun | null = null;
+  return new RunningAttempt(options);
+}
 
-  function decide(outcome: Outcome | null): void {
-    if (isDecided) return;
-    isDecided = true;
-    timer?.cancel();
-    onDecided(outcome);
+/** A class, and itself the port of its handler: a busy worker makes tens of thousands a second, and each costs one object. */
+class RunningAttempt implements Attempt, AttemptPort {
+  readonly job: ClaimedJob;
+  readonly #options: AttemptOptions;
+  #hasEntered = false;
+  #isDecided = false;
+  #hasEnded = false;
+  #aborted: AbortReason | null = null;
+  #controller: AbortController | null = null;
+  #timer: Timer | null = null;
+  #thread: IsolateRun | null = null;
+
+  constructor(options: AttemptOptions) {
+    this.job = options.job;
+    this.#options = options;
+    void this.#run();
   }
 
-  function abort(reason: AbortReason): void {
-    if (hasEnded || isDecided) return;
-    const before = aborted;
+  isZombie(): boolean {
+    return this.#isDecided && !this.#hasEnded;
+  }
+
+  abort(reason: AbortReason): void {
+    if (this.#hasEnded || this.#isDecided) return;
+    const before = this.#aborted;
     if (before !== null && abortRank[before] >= abortRank[reason]) return;
-    aborted = reason;
-    if (reason === 'lost') decide(null);
+    this.#aborted = reason;
+    if (reason === 'lost') this.#decide(null);
     if (before === null) {
-      controller?.abort(abortError(reason, job));
-      thread?.abort(reason);
+      this.#controller?.abort(abortError(reason, this.job));
+      this.#thread?.abort(reason);
     }
-    if (reason === 'lost') thread?.kill();
+    if (reason === 'lost') this.#thread?.kill();
     else if (reason !== 'shutdown') {
       // A cancel within the timeout's grace does not make it longer.
       if (before === 'timeout') return;
-      timer?.cancel();
-      timer = clock.after(job.policy.graceMs, endGrace);
+      this.#timer?.cancel();
+      this.#timer = this.#options.clock.after(this.job.policy.graceMs, () => this.#endGrace());
     }
   }
 
-  function endGrace(): void {
-    if (aborted === 'cancelled') decide({ kind: 'cancelled', error: null });
-    else decide({ kind: 'timeout', error: timeoutError(job, null), stopped: false });
-    thread?.kill();
+  release(): void {
+    this.#decide({ kind: 'released', started: this.#hasEntered, stopped: !this.#hasEntered });
+    this.#thread?.kill();
   }
 
-  const port: AttemptPort = {
-    get signal() {
-      if (controller === null) {
-        controller = new AbortController();
-        if (aborted !== null) controller.abort(abortError(aborted, job));
-      }
-      return controller.signal;
-    },
-    progress(progress) {
-      // After the outcome is sent nothing counts any more, whatever a handler that was given up still does.
-      if (isDecided) throw leaseLost(job);
-      report.progress(progress);
-      options.onProgress(progress);
-    },
-    log(level, message) {
-      if (!isDecided) report.log(level, message);
-    },
-    async recall(step) {
-      const { value } = await engine.remember({ scope: `job:${job.id}`, key: step, put: null });
-      return value;
-    },
-    async record(step, result) {
-      const guard = { job: job.id, fence: job.fence };
-      const put = { value: result, forMs: null, guard };
-      const { value, result: answer } = await engine.remember({ scope: `job:${job.id}`, key: step, put });
-      if (answer === 'lost' || value === null) {
-        abort('lost');
-        throw leaseLost(job);
-      }
-      return value;
-    },
-  };
+  // ---------------------------------------------------------------------------------- what the handler has
 
-  function callHandler(): Promise<HandlerOutcome | { kind: 'died'; error: JobError }> {
-    hasEntered = true;
-    options.onEntered();
-    const { timeoutMs } = job.policy;
-    if (timeoutMs !== null) timer = clock.after(timeoutMs, () => abort('timeout'));
-    if (task.isolateFile === null) return runHandler(job, task, port);
-    thread = runIsolated({ job, file: task.isolateFile, port });
-    return thread.outcome;
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      if (this.#aborted !== null) this.#controller.abort(abortError(this.#aborted, this.job));
+    }
+    return this.#controller.signal;
   }
 
-  function outcomeOf(ended: HandlerOutcome | { kind: 'died'; error: JobError }): Outcome {
-    if (ended.kind === 'newer-version') return { kind: 'released', started: false, stopped: true };
-    if (ended.kind === 'returned' || ended.kind === 'result-refused') return ended;
-    if (aborted === 'cancelled') {
-      return { kind: 'cancelled', error: 'error' in ended ? ended.error : null };
+  progress(progress: Progress): void {
+    // After the outcome is sent nothing counts any more, whatever a handler that was given up still does.
+    if (this.#isDecided) throw leaseLost(this.job);
+    this.#options.report.progress(progress);
+    this.#options.onProgress(progress);
+  }
+
+  log(level: LogLevel, message: string): void {
+    if (!this.#isDecided) this.#options.report.log(level, message);
+  }
+
+  async recall(step: string): Promise<JsonText | null> {
+    const { value } = await this.#options.engine.remember({
+      scope: `job:${this.job.id}`,
+      key: step,
+      put: null,
+    });
+    return value;
+  }
+
+  async record(step: string, result: JsonText): Promise<JsonText> {
+    const { id, fence } = this.job;
+    const put = { value: result, forMs: null, guard: { job: id, fence } };
+    const { value, result: answer } = await this.#options.engine.remember({
+      scope: `job:${id}`,
+      key: step,
+      put,
+    });
+    if (answer === 'lost' || value === null) {
+      this.abort('lost');
+      throw leaseLost(this.job);
     }
-    if (ended.kind !== 'threw') return ended;
-    if (aborted === 'timeout') {
-      return { kind: 'timeout', error: timeoutError(job, ended.error), stopped: true };
+    return value;
+  }
+
+  // ---------------------------------------------------------------------------------- its course
+
+  async #run(): Promise<void> {
+    // The caller keeps what the constructor makes before it is told anything.
+    await null;
+    try {
+      if (await this.#begin()) this.#decide(this.#outcomeOf(await this.#callHandler()));
+    } catch (error) {
+      // Not the handler's doing: its errors are outcomes. The thread of an isolated task could not be started, for instance.
+      this.#decide({ kind: 'died', error: toJobError(error) });
+    } finally {
+      if (this.#thread !== null) await this.#thread.exited;
+      this.#hasEnded = true;
+      this.#options.onEnded();
     }
-    // It threw because it was told to stop, and a deploy must not cost a job its attempt.
-    if (aborted === 'shutdown') return { kind: 'released', started: true, stopped: true };
-    return ended;
   }
 
   /** Writes the beginning, where one is due; tells whether the handler may be entered. */
-  async function begin(): Promise<boolean> {
-    if (job.cancelRequestedAt !== null) decide({ kind: 'cancelled', error: null });
+  async #begin(): Promise<boolean> {
+    const { job } = this;
+    if (job.cancelRequestedAt !== null) this.#decide({ kind: 'cancelled', error: null });
     else if (needsBeginning(job)) {
       try {
-        const state = await beats.begin({ id: job.id, fence: job.fence });
-        if (state === 'lost') decide(null);
-        if (state === 'cancel') decide({ kind: 'cancelled', error: null });
+        const state = await this.#options.beats.begin({ id: job.id, fence: job.fence });
+        if (state === 'lost') this.#decide(null);
+        if (state === 'cancel') this.#decide({ kind: 'cancelled', error: null });
       } catch {
         // The store could not be asked. Without a written beginning the handler must not run here.
-        decide({ kind: 'released', started: false, stopped: true });
+        this.#decide({ kind: 'released', started: false, stopped: true });
       }
     }
     // Told meanwhile.
-    if (aborted === 'cancelled') decide({ kind: 'cancelled', error: null });
-    else if (aborted !== null) decide({ kind: 'released', started: false, stopped: true });
-    return !isDecided;
+    if (this.#aborted === 'cancelled') this.#decide({ kind: 'cancelled', error: null });
+    else if (this.#aborted !== null) this.#decide({ kind: 'released', started: false, stopped: true });
+    return !this.#isDecided;
   }
 
-  async function run(): Promise<void> {
-    // The caller keeps what this function returns before it is told anything.
-    await null;
-    try {
-      if (await begin()) decide(outcomeOf(await callHandler()));
-    } catch (error) {
-      // Not the handler's doing: its errors are outcomes. The thread of an isolated task could not be started, for instance.
-      decide({ kind: 'died', error: toJobError(error) });
-    } finally {
-      if (thread !== null) await thread.exited;
-      hasEnded = true;
-      onEnded();
+  #callHandler(): Promise<HandlerOutcome | { kind: 'died'; error: JobError }> {
+    const { task, clock } = this.#options;
+    this.#hasEntered = true;
+    this.#options.onEntered();
+    const { timeoutMs } = this.job.policy;
+    if (timeoutMs !== null) this.#timer = clock.after(timeoutMs, () => this.abort('timeout'));
+    if (task.isolateFile === null) return runHandler(this.job, task, this);
+    this.#thread = runIsolated({ job: this.job, file: task.isolateFile, port: this });
+    return this.#thread.outcome;
+  }
+
+  #outcomeOf(ended: HandlerOutcome | { kind: 'died'; error: JobError }): Outcome {
+    if (ended.kind === 'newer-version') return { kind: 'released', started: false, stopped: true };
+    if (ended.kind === 'returned' || ended.kind === 'result-refused') return ended;
+    if (this.#aborted === 'cancelled') {
+      return { kind: 'cancelled', error: 'error' in ended ? ended.error : null };
     }
+    if (ended.kind !== 'threw') return ended;
+    if (this.#aborted === 'timeout') {
+      return { kind: 'timeout', error: timeoutError(this.job, ended.error), stopped: true };
+    }
+    // It threw because it was told to stop, and a deploy must not cost a job its attempt.
+    if (this.#aborted === 'shutdown') return { kind: 'released', started: true, stopped: true };
+    return ended;
   }
 
-  void run();
-  return {
-    job,
-    isZombie: () => isDecided && !hasEnded,
-    abort,
-    release() {
-      decide({ kind: 'released', started: hasEntered, stopped: !hasEntered });
-      thread?.kill();
-    },
-  };
+  #endGrace(): void {
+    if (this.#aborted === 'cancelled') this.#decide({ kind: 'cancelled', error: null });
+    else this.#decide({ kind: 'timeout', error: timeoutError(this.job, null), stopped: false });
+    this.#thread?.kill();
+  }
+
+  #decide(outcome: Outcome | null): void {
+    if (this.#isDecided) return;
+    this.#isDecided = true;
+    this.#timer?.cancel();
+    this.#options.onDecided(outcome);
+  }
 }

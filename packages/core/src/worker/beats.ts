@@ -33,8 +33,8 @@ export interface BeatNews extends LeaseRef {
 export interface Beats {
   /** Renews these from now on. */
   hold(leases: HeldLease[]): void;
-  /** Renews these no longer. */
-  drop(leases: LeaseRef[]): void;
+  /** Renews these no longer. `settled`: an exchange through the same store ended them, and where that is known already nothing is sent. */
+  drop(leases: LeaseRef[], how?: { settled: boolean }): void;
   /** Writes an attempt's beginning, renewing its lease. Rejects if the store could not be asked. */
   begin(lease: LeaseRef): Promise<Beat['state']>;
   /** Beats at once, for instance after a hint that somebody asked to cancel. */

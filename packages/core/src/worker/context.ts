@@ -35,23 +35,18 @@ const messageLengthMax = 1_000;
 /** Makes the context of one attempt. Everything in it can be taken apart (`({ input, progress }) => …`). */
 export function createContext(job: ClaimedJob, input: unknown, port: AttemptPort): TaskContext<unknown> {
   const details = slotDetails(job.slot);
-  const log = (message: string): void => port.log('info', message);
+  let about: TaskContext<unknown>['job'] | undefined;
+  let log: TaskContext<unknown>['log'] | undefined;
+  let once: TaskContext<unknown>['once'] | undefined;
   return {
     input,
-    job: {
-      id: job.id,
-      type: job.type,
-      queue: job.queue,
-      tenant: job.tenant,
-      priority: job.priority,
-      metadata: job.metadata === null ? {} : (fromJson(job.metadata, 'metadata') as Record<string, unknown>),
-      createdAt: new Date(job.createdAt),
-      dueAt: new Date(job.dueAt),
-      origin: job.origin,
+    // What most handlers never look at is made when it is first asked for.
+    get job() {
+      about ??= describe(job);
+      return about;
     },
     attempt: job.attempt,
     fence: job.fence,
-    // Most handlers never look at it, and a signal is not free: it is made when it is first asked for.
     get signal() {
       return port.signal;
     },
@@ -70,13 +65,14 @@ export function createContext(job: ClaimedJob, input: unknown, port: AttemptPort
     async progress(percent, message, step) {
       port.progress(checkedProgress(percent, message, step));
     },
-    log: Object.assign(log, {
-      debug: (message: string) => port.log('debug', message),
-      info: log,
-      warn: (message: string) => port.log('warn', message),
-      error: (message: string) => port.log('error', message),
-    }),
-    once: createOnce(port),
+    get log() {
+      log ??= createLog(port);
+      return log;
+    },
+    get once() {
+      once ??= createOnce(port);
+      return once;
+    },
     retryIn(delay, reason) {
       const due = { inMs: parseDuration(delay, 'retryIn') };
       throw new ControlSignal('retryIn', { kind: 'retry', due, reason: reason ?? null });
@@ -92,6 +88,30 @@ export function createContext(job: ClaimedJob, input: unknown, port: AttemptPort
       });
     },
   };
+}
+
+function describe(job: ClaimedJob): TaskContext<unknown>['job'] {
+  return {
+    id: job.id,
+    type: job.type,
+    queue: job.queue,
+    tenant: job.tenant,
+    priority: job.priority,
+    metadata: job.metadata === null ? {} : (fromJson(job.metadata, 'metadata') as Record<string, unknown>),
+    createdAt: new Date(job.createdAt),
+    dueAt: new Date(job.dueAt),
+    origin: job.origin,
+  };
+}
+
+function createLog(port: AttemptPort): TaskContext<unknown>['log'] {
+  const info = (message: string): void => port.log('info', message);
+  return Object.assign(info, {
+    debug: (message: string) => port.log('debug', message),
+    info,
+    warn: (message: string) => port.log('warn', message),
+    error: (message: string) => port.log('error', message),
+  });
 }
 
 function createOnce(port: AttemptPort): TaskContext<unknown>['once'] {

@@ -42,8 +42,22 @@ export function createReporter(options: {
     send: async (reports) => (await engine.report({ reports, logLimit: logLinesMax })).reports,
   });
 
+  /** Most attempts report nothing, and then nothing is made for it. */
   function open(job: ClaimedJob, onLost: () => void): AttemptReport {
     const openedElapsed = clock.elapsed();
+    let made: AttemptReport | null = null;
+    const report = (): AttemptReport => {
+      made ??= openReport(job, openedElapsed, onLost);
+      return made;
+    };
+    return {
+      progress: (progress) => report().progress(progress),
+      log: (level, message) => report().log(level, message),
+      take: () => made?.take() ?? null,
+    };
+  }
+
+  function openReport(job: ClaimedJob, openedElapsed: number, onLost: () => void): AttemptReport {
     let shown: Progress = { percent: 0, message: null, step: null, of: null };
     let isDirty = false;
     let lines: LogLine[] = [];

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Engine, Hint } from '../../../src/engine.ts';
+import type { ClaimedJob, Engine, Hint } from '../../../src/engine.ts';
 import { openStore } from '../../../src/engines/open.ts';
 import { isDulyError } from '../../../src/errors.ts';
-import { jobSpec } from '../../../src/testing/conformance/builders.ts';
+import { jobSpec, settlement } from '../../../src/testing/conformance/builders.ts';
+import { until } from '../../../src/testing/conformance/steps.ts';
 import { testFolder } from './folder.ts';
 
 function nextHint(engine: Engine, wanted: Hint): Promise<Hint> {
@@ -79,8 +80,6 @@ test('beats in the thread renew a lease while the main loop is blocked for twice
   const spec = jobSpec({ due: { inMs: 0 } });
   const tasks = [{ type: spec.type, version: spec.version, limit: 1 }];
   const claim = { token: 'a', node: 'node_1', tasks, queues: null, limit: 1, leaseMs: 300, idle: true };
-  const { claimed } = await engine.enqueue({ groups: [{ jobs: [spec] }], claim });
-  const job = claimed[0] as NonNullable<(typeof claimed)[0]>;
   const news: unknown[] = [];
   const beats = store.createBeats({
     node: 'node_1',
@@ -88,13 +87,50 @@ test('beats in the thread renew a lease while the main loop is blocked for twice
     beatMs: 50,
     onBeat: (one) => news.push(one),
   });
-  beats.hold([{ id: job.id, fence: job.fence, timeoutMs: null, graceMs: 0, begun: false }]);
+  const { claimed } = await engine.enqueue({ groups: [{ jobs: [spec] }], claim });
+  const job = claimed[0] as NonNullable<(typeof claimed)[0]>;
   assert.equal(await beats.begin(job), 'kept');
   // Nothing on this thread runs meanwhile: no timer, no message.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
   const reaped = await engine.reap({ node: 'node_2', leaseMs: 1_000, limit: 10 });
   assert.deepEqual(reaped.jobs, []);
   assert.deepEqual(news, []);
+  beats.close();
+});
+
+test('a lease that was settled is beaten no more, and one that was dropped neither', async (t) => {
+  const store = await openStore(`sqlite:${join(testFolder(t), 'duly.db')}`);
+  const { engine } = store;
+  t.after(() => engine.close());
+  const news: { fence: number }[] = [];
+  const beats = store.createBeats({
+    node: 'node_1',
+    leaseMs: 10_000,
+    beatMs: 5_000,
+    onBeat: (one) => news.push(one),
+  });
+  const specs = [jobSpec({ due: { inMs: 0 } }), jobSpec({ due: { inMs: 0 } }), jobSpec({ due: { inMs: 0 } })];
+  const tasks = [{ type: (specs[0] as { type: string }).type, version: 1, limit: 3 }];
+  const claim = { token: 'a', node: 'node_1', tasks, queues: null, limit: 3, leaseMs: 10_000, idle: true };
+  const { claimed } = await engine.enqueue({ groups: [{ jobs: specs }], claim });
+  const [settled, dropped, kept] = claimed as [ClaimedJob, ClaimedJob, ClaimedJob];
+  await engine.exchange({ settle: [settlement(settled, 'COMPLETED')], claim: null });
+  beats.drop([dropped]);
+  // Somebody ends the other two: only the one that is still held is told.
+  await engine.cancel({
+    groups: [dropped, kept].map(({ id }) => ({
+      actor: 'me',
+      targets: [{ id }],
+      mode: 'terminate' as const,
+      note: null,
+    })),
+  });
+  beats.check();
+  await until(engine, () => news.length > 0);
+  assert.deepEqual(
+    news.map(({ fence }) => fence),
+    [kept.fence],
+  );
   beats.close();
 });
 
