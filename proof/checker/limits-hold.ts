@@ -5,9 +5,10 @@ import type { Invariant } from './invariant.ts';
 /** See `promise`. */
 export const limitsHold: Invariant = {
   name: 'limits-hold',
-  promise: 'Leases never exceed a limit: one at a time for a serial key, and no node runs more than it may.',
+  promise:
+    'Leases never exceed a limit: one at a time for a serial key or a lock, and no node runs more than it may.',
   check({ events }, facts) {
-    return [...checkSerial(facts), ...checkConcurrency(events)];
+    return [...checkSerial(facts), ...checkLocks(events), ...checkConcurrency(events)];
   },
 };
 
@@ -41,6 +42,32 @@ function checkSerial({ leases, made, touched }: Facts): ReturnType<Invariant['ch
           message: `Serial key "${serial}": job ${lease.id} was claimed at ${show(lease.at)}, before ${before.id} was settled at ${show(before.settledAt)}.`,
         });
       }
+    }
+  }
+  return problems;
+}
+
+function checkLocks(events: readonly HistoryEvent[]): ReturnType<Invariant['check']> {
+  const problems: ReturnType<Invariant['check']> = [];
+  const holders = new Map<string, { node: string; fence: number; untilAt: number }>();
+  for (const event of events) {
+    if (event.kind !== 'locked') continue;
+    const { name, node, fence, at, untilAt } = event;
+    const holder = holders.get(name);
+    if (event.verb === 'release') {
+      if (event.result === 'kept' && holder?.fence === fence) holders.delete(name);
+    } else if (event.result === 'kept' && holder?.fence === fence) {
+      holder.untilAt = untilAt ?? holder.untilAt;
+    } else if (event.result === 'acquired') {
+      // The same holder asking again is given what it has.
+      const isAgain = holder?.node === node && holder.fence === fence;
+      if (holder !== undefined && !isAgain && at < holder.untilAt) {
+        problems.push({
+          subjects: [`lock:${name}`],
+          message: `Lock "${name}" was given to ${node} at ${show(at)} (fence ${fence}), while ${holder.node} held it until ${show(holder.untilAt)} (fence ${holder.fence}).`,
+        });
+      }
+      holders.set(name, { node, fence, untilAt: untilAt ?? at });
     }
   }
   return problems;

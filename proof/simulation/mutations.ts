@@ -161,6 +161,18 @@ export const mutations: readonly Mutation[] = [
     }),
   },
   {
+    name: 'a lock is given while another holds it',
+    caughtBy: ['limits-hold'],
+    mutate: (engine) => ({
+      ...engine,
+      async acquire(input) {
+        const reply = await engine.acquire(input);
+        if (reply.acquired) return reply;
+        return { now: reply.now, acquired: true, fence: reply.fence + 1, untilAt: reply.now + input.ttlMs };
+      },
+    }),
+  },
+  {
     name: 'the written beginning is forgotten by the reaper',
     caughtBy: ['at-most-once'],
     mutate: (engine) => ({
