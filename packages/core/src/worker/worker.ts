@@ -298,15 +298,29 @@ export function createWorker(options: WorkerOptions): Worker {
 
   function startWaiting(): void {
     let count = 0;
+    const passedOver: typeof waiting = [];
     while (count < waiting.length && running.size < concurrency && !isAloneRunning) {
-      const { job } = waiting[count] as { job: ClaimedJob };
-      if (mustRunAlone(job) && running.size - zombieCount > 0) break;
+      const one = waiting[count] as (typeof waiting)[number];
+      if (mustRunAlone(one.job) && running.size - zombieCount > 0) break;
       count++;
-      start(job);
+      if (hasPlace(one.job.type)) start(one.job);
+      else passedOver.push(one);
     }
-    if (count === waiting.length) waiting = [];
-    else if (count > 0) waiting.splice(0, count);
+    if (count === waiting.length) waiting = passedOver;
+    else if (count > 0) waiting.splice(0, count, ...passedOver);
     if (waiting.length > 0) waitTimer ??= clock.after(waitForPlaceMs, giveBackLongWaiting);
+  }
+
+  /**
+   * Whether the task's own limit lets another one start. A claim asks for no more than that, but two may be on their way at once, with
+   * an enqueue and with an exchange, and one that is repeated after an unknown outcome brings what it was given before.
+   */
+  function hasPlace(type: string): boolean {
+    const limit = tasks.get(type)?.concurrency ?? null;
+    if (limit === null) return true;
+    let count = 0;
+    for (const { job } of running.values()) if (job.type === type) count++;
+    return count < limit;
   }
 
   function start(job: ClaimedJob): void {

@@ -118,6 +118,32 @@ test('no more attempts run at once than the worker or the task allows', async (t
   assert.equal(worker.runningCount(), 5);
 });
 
+test('two claims at once do not start more of a task than it allows: the rest waits a moment and goes back', async (t) => {
+  const store = await setup(t);
+  const narrow = held();
+  const narrowTask = task('narrow', narrow.run, { concurrency: 1 });
+  const { worker } = store.start([narrowTask], { concurrency: 5 });
+  await store.clock.settle();
+  const offer = worker.offer();
+  assert.ok(offer);
+  // Each of them was asked for while nothing ran; the others are answers that were lost and come again.
+  const ids: string[] = [];
+  for (const token of [offer.token, 'second', 'third']) {
+    const job = store.spec(narrowTask, null);
+    const reply = await store.engine.enqueue({ groups: [{ jobs: [job] }], claim: { ...offer, token } });
+    worker.accept({ ...offer, limit: token === offer.token ? offer.limit : 0 }, reply.claimed);
+    ids.push(job.id);
+  }
+  await store.clock.settle();
+  assert.deepEqual([narrow.gates.length, worker.runningCount()], [1, 1]);
+  narrow.gates[0]?.end();
+  await store.clock.settle();
+  assert.deepEqual([narrow.gates.length, worker.runningCount()], [2, 1], 'the next takes the place');
+  await store.clock.advance(250);
+  const { status, attempt, losses } = await store.job(ids[2] as string);
+  assert.deepEqual([status, attempt, losses], ['PENDING', 0, 0]);
+});
+
 test('a backlog of 5,000 short jobs is drained in far fewer exchanges than places would need', async (t) => {
   const store = await setup(t);
   const short = task('short', () => null);
