@@ -113,17 +113,22 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     while (reviving.size > 0) await Promise.all(reviving);
     isOver = true;
     const engine = await openEngine(`${store}&inline=1`);
-    const stuck = await close(fleet, engine, say);
+    const { stoppedAt, problems } = await close(fleet, engine, say);
     stalls.stop();
     history.close();
     const evidence: Evidence = {
       events: readHistoryFiles(histories),
-      final: await readFinalState(engine, []),
+      // Slots were decided until the schedulers were asked to end; jobs were done until now.
+      final: { ...(await readFinalState(engine, [])), at: stoppedAt },
       isComplete: false,
       isSettled: true,
     };
     await engine.close();
-    const violations = [...stuck, ...check(evidence, [...invariants, ...realInvariants]), ...checkFile(file)];
+    const violations = [
+      ...problems,
+      ...check(evidence, [...invariants, ...realInvariants]),
+      ...checkFile(file),
+    ];
     isKept = violations.length > 0;
     const report = {
       ...summarise(evidence),
@@ -202,7 +207,11 @@ function shuffle<Item>(items: Item[], random: Random): Item[] {
 }
 
 /** Lets the client finish, stops the schedulers, and lets one last node do what is left. Tells who did not end as it should. */
-async function close(fleet: Fleet, engine: Engine, say: (line: string) => void): Promise<Violation[]> {
+async function close(
+  fleet: Fleet,
+  engine: Engine,
+  say: (line: string) => void,
+): Promise<{ stoppedAt: number; problems: Violation[] }> {
   const problems: Violation[] = [];
   const fail = (message: string) => problems.push({ invariant: 'ends-well', subjects: [], message });
   for (const one of [...fleet.processes].filter(({ role }) => role === 'client')) {
@@ -210,6 +219,7 @@ async function close(fleet: Fleet, engine: Engine, say: (line: string) => void):
     const code = await within(fleet.ended(one), closingMs);
     if (code !== 0) fail(`The client ${one.name} was told to finish and ended with ${code}.`);
   }
+  const { now: stoppedAt } = await engine.get({ ids: [] });
   for (const one of [...fleet.processes]) {
     one.child.kill('SIGTERM');
     const code = await within(fleet.ended(one), closingMs);
@@ -224,7 +234,9 @@ async function close(fleet: Fleet, engine: Engine, say: (line: string) => void):
   }
   last.child.kill('SIGTERM');
   await fleet.ended(last);
-  return problems;
+  const left = liveCount(await engine.counts({ cap: 1_000 }));
+  if (left > 0) fail(`${left} jobs were not over ${closingMs / 1000} s after everything else was.`);
+  return { stoppedAt, problems };
 }
 
 async function within<Value>(promise: Promise<Value>, ms: number): Promise<Value | 'nothing in time'> {

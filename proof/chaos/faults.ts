@@ -1,5 +1,4 @@
 /** The faults of a chaos run. Each does its harm, undoes it, and writes into the history from when to when it held. */
-import { spawnSync } from 'node:child_process';
 import { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../packages/core/src/clock.ts';
 import type { Random } from '../../packages/core/src/random.ts';
@@ -216,8 +215,9 @@ export const faultKinds: readonly FaultKind[] = [
         const at = world.now();
         world.fleet.send(one, { kind: 'block', forMs });
         await world.clock.sleep(forMs);
-        // Under its own name, for it is no excuse: another thread renews its leases.
-        world.write({ kind: 'fault', at, node: one.name, fault: 'blocked', untilAt: world.now() });
+        // Under its own name, for it is no excuse to lose a lease: another thread renews them.
+        const untilAt = world.now();
+        world.write({ kind: 'fault', at, node: one.name, fault: 'blocked', untilAt, detail: one.node });
         return one.child.exitCode === null;
       }),
   },
@@ -233,8 +233,3 @@ export const faultKinds: readonly FaultKind[] = [
     strike: (world) => lockFromOutside(world, world.leaseMs / 2),
   },
 ];
-
-/** Whether this process may stop and kill others, and reads what is needed to know that one stands still. */
-export function canStrike(): boolean {
-  return process.platform === 'linux' && spawnSync('kill', ['-0', String(process.pid)]).status === 0;
-}

@@ -1,6 +1,6 @@
 /** Where a chaos run keeps its store: a file system of its own that can be full, or files that cannot grow. */
 import { spawnSync } from 'node:child_process';
-import { closeSync, cpSync, mkdirSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+import { cpSync, mkdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A place for the store that can be made full. */
@@ -14,8 +14,8 @@ export interface Place {
   close(options: { keep: boolean }): void;
 }
 
-// Enough for a run of an hour, and little to fill up.
-const sizeMb = 96;
+// Far more than a run of hours needs; memory is taken only for what is written.
+const sizeMb = 4_096;
 
 function run(command: string, args: string[]): boolean {
   return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
@@ -32,11 +32,12 @@ export function makePlace(parent: string): Place {
     folder,
     how: 'a small file system',
     fill() {
-      const ballast = join(folder, 'ballast');
-      const file = openSync(ballast, 'w');
-      for (const bytes of [1 << 20, 4096]) writeUntilFull(file, bytes);
-      closeSync(file);
-      return () => rmSync(ballast);
+      // Made as small as what is in it, in one step. Somebody may write meanwhile; then it does not fit and is tried again.
+      for (let isFull = false; !isFull; ) {
+        const { blocks, bfree, bsize } = statfsSync(folder);
+        isFull = run('mount', ['-o', `remount,size=${(blocks - bfree) * bsize}`, folder]);
+      }
+      return () => void run('mount', ['-o', `remount,size=${sizeMb}m`, folder]);
     },
     close({ keep }) {
       if (keep) cpSync(folder, join(parent, 'store-kept'), { recursive: true });
@@ -44,15 +45,6 @@ export function makePlace(parent: string): Place {
       process.off('exit', unmount);
     },
   };
-}
-
-function writeUntilFull(file: number, bytes: number): void {
-  const block = Buffer.alloc(bytes, 1);
-  try {
-    for (;;) writeSync(file, block);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-  }
 }
 
 /** Without the right to mount: a write beyond the limit fails in the processes themselves, with EFBIG instead of ENOSPC. */

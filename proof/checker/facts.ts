@@ -120,9 +120,9 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
   }
   // A process that was killed takes answers with it that the store gave; what became of its attempts the job itself tells.
   for (const { id, attempts } of isComplete ? [] : final.jobs) {
-    for (const { fence, endedAt, reason } of attempts) {
+    for (const { fence, endedAt } of attempts) {
       const lease = byFence.get(`${id}/${fence}`);
-      if (lease !== undefined && reason !== 'lost') lease.settledAt ??= endedAt;
+      if (lease !== undefined) lease.settledAt ??= endedAt;
     }
   }
   for (const all of leases.values()) all.sort((one, other) => one.fence - other.fence);

@@ -36,6 +36,8 @@ export const noFalseReclaim: Invariant = {
         if (lease.how !== 'reaped' || before === undefined || before.settledAt !== null) continue;
         // What a reaper was given it settles at once, or its store did not answer.
         if (isTroubled(facts, before.node, before.at, lease.at)) continue;
+        // Its main loop settles it. (Those of a worker are renewed by another thread.)
+        if (before.how === 'reaped' && isBlocked(facts, before.node, before.at, lease.at)) continue;
         problems.push({
           subjects: [id],
           message: `Job ${id} was taken from ${before.node} at ${show(lease.at)}, which was up and could reach the store since ${show(before.at)}.`,
@@ -45,6 +47,13 @@ export const noFalseReclaim: Invariant = {
     return problems;
   },
 };
+
+function isBlocked(facts: Facts, node: string, fromAt: number, toAt: number): boolean {
+  return facts.faults.some(
+    ({ fault, detail, at, untilAt }) =>
+      fault === 'blocked' && detail === node && at <= toAt && (untilAt ?? at) >= fromAt,
+  );
+}
 
 function isLiveAt(lease: Lease, at: number): boolean {
   return at < lease.untilAt && (lease.settledAt === null || lease.settledAt > at);
