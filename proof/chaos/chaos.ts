@@ -124,8 +124,10 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       isSettled: true,
     };
     await engine.close();
+    const gaveUp = fleet.failed.map((message) => ({ invariant: 'nobody-gives-up', subjects: [], message }));
     const violations = [
       ...problems,
+      ...gaveUp,
       ...check(evidence, [...invariants, ...realInvariants]),
       ...checkFile(file),
     ];

@@ -1,9 +1,9 @@
 // The client of a chaos run: makes promises, cancels and moves some, and writes down what was acknowledged and what was refused.
 import { Duly, isDulyError, type JobHandle, systemClock } from '../../packages/core/src/index.ts';
-import { isUnknownOutcome } from '../../packages/core/src/pipe.ts';
+import { isStoreTrouble, isUnknownOutcome } from '../../packages/core/src/pipe.ts';
 import { seededRandom } from '../../packages/core/src/random.ts';
 import { eventsOfCall } from '../recorder.ts';
-import type { ClientCommand, ProcessNews, ProcessOptions } from './commands.ts';
+import { type ClientCommand, notNowCode, type ProcessNews, type ProcessOptions } from './commands.ts';
 import { openHistoryFile } from './history-file.ts';
 import { watchStoreSeam } from './store-seam.ts';
 import { createStoreTime } from './store-time.ts';
@@ -119,7 +119,13 @@ process.on('message', (command: ClientCommand) => {
   else dies = true;
 });
 
-await duly.open();
+try {
+  await duly.open();
+} catch (error) {
+  if (!isStoreTrouble(error)) throw error;
+  console.error(error);
+  process.exit(notNowCode);
+}
 process.send?.({ kind: 'ready', node } satisfies ProcessNews);
 /** Calls on their way; a store that does not answer is not asked more and more. */
 const flying = new Set<Promise<void>>();

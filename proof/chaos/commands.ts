@@ -1,5 +1,8 @@
 import type { KillPoint } from './kill-points.ts';
 
+/** The exit code of a process that could not start because the store was full or locked just then. */
+export const notNowCode = 75;
+
 /** What the run tells a node. */
 export type NodeCommand = { kind: 'die'; at: KillPoint | null } | { kind: 'block'; forMs: number };
 

@@ -4,7 +4,13 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HistoryEvent } from '../history.ts';
-import type { ClientCommand, NodeCommand, ProcessNews, ProcessOptions } from './commands.ts';
+import {
+  type ClientCommand,
+  type NodeCommand,
+  notNowCode,
+  type ProcessNews,
+  type ProcessOptions,
+} from './commands.ts';
 
 /** A process of the run. */
 export interface FleetProcess {
@@ -87,6 +93,9 @@ export function createFleet(options: FleetOptions): Fleet {
     processes.add(one);
     const end = once(child, 'exit').then(([code, signal]) => {
       processes.delete(one);
+      if (code !== null && code !== 0 && code !== notNowCode) {
+        failed.push(`${name} ended by itself with ${code}; see ${name}.log.`);
+      }
       if (signal !== null)
         options.write({ kind: 'node', at: options.now(), node: one.node, state: 'crashed' });
       options.onEnded(one);

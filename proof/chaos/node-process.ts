@@ -1,7 +1,8 @@
 // One node of a chaos run: all roles, its history at the seam of its store, and a way to be taken down at a named point.
 import { Duly } from '../../packages/core/src/index.ts';
+import { isStoreTrouble } from '../../packages/core/src/pipe.ts';
 import { eventsOfCall } from '../recorder.ts';
-import type { NodeCommand, ProcessNews, ProcessOptions } from './commands.ts';
+import { type NodeCommand, notNowCode, type ProcessNews, type ProcessOptions } from './commands.ts';
 import { openHistoryFile } from './history-file.ts';
 import type { KillPoint } from './kill-points.ts';
 import { watchStoreSeam } from './store-seam.ts';
@@ -100,5 +101,12 @@ process.on('message', (command: NodeCommand) => {
 process.on('SIGXFSZ', () => {});
 process.on('exit', () => history.write({ kind: 'node', at: time.now(), node, state: 'stopped' }));
 
-await duly.start({ signals: true, roles: options.roles });
+try {
+  await duly.start({ signals: true, roles: options.roles });
+} catch (error) {
+  if (!isStoreTrouble(error)) throw error;
+  // It says with a code that the store is full or locked just now; whoever started it tries again.
+  console.error(error);
+  process.exit(notNowCode);
+}
 process.send?.({ kind: 'ready', node } satisfies ProcessNews);

@@ -1,11 +1,14 @@
 import { type Facts, isTroubled, type Lease, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
+// The end of a real process is noted by another one, some time after it.
+const noteMsMax = 1_000;
+
 /** See `promise`. */
 export const oneLease: Invariant = {
   name: 'one-lease',
   promise: 'A job has at most one live lease: none is given while an earlier one holds.',
-  check(_evidence, facts) {
+  check({ isComplete }, facts) {
     const problems: ReturnType<Invariant['check']> = [];
     for (const [id, leases] of facts.leases) {
       for (const [i, lease] of leases.entries()) {
@@ -14,6 +17,8 @@ export const oneLease: Invariant = {
           continue;
         // A store whose clock jumped has ended all leases at once; that is told apart as a fault.
         if (isClockJumped(facts, before.renewedAt, lease.at)) continue;
+        // One that was killed may have given it back or settled it, and not have noted it any more.
+        if (!isComplete && hasCrashed(facts, before.node, before.at, lease.at + noteMsMax)) continue;
         problems.push({
           subjects: [id],
           message: `Job ${id} was ${lease.how === 'reaped' ? 'taken over' : 'claimed'} by ${lease.node} at ${show(lease.at)} (fence ${lease.fence}), while ${before.node} held it until ${show(before.untilAt)} (fence ${before.fence}).`,
@@ -47,6 +52,12 @@ export const noFalseReclaim: Invariant = {
     return problems;
   },
 };
+
+function hasCrashed(facts: Facts, node: string, fromAt: number, toAt: number): boolean {
+  return facts.nodes.some(
+    (one) => one.node === node && one.state === 'crashed' && one.at >= fromAt && one.at <= toAt,
+  );
+}
 
 function isBlocked(facts: Facts, node: string, fromAt: number, toAt: number): boolean {
   return facts.faults.some(
