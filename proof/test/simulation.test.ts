@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { check, invariants } from '../checker/index.ts';
 import { mergeHistories, parseHistory, serialiseHistory } from '../history.ts';
@@ -78,6 +79,15 @@ for (const mutation of mutations) {
     for (const name of caught.by) caughtBy.add(name);
   });
 }
+
+test('the page on proofs names every invariant and every defect', () => {
+  const page = readFileSync(new URL('../../docs/internals/proof.md', import.meta.url), 'utf8');
+  const missing = [
+    ...invariants.map(({ name }) => `| \`${name}\` |`),
+    ...mutations.map(({ name }) => `| ${name} |`),
+  ].filter((text) => !page.includes(text));
+  assert.deepEqual(missing, []);
+});
 
 test('every invariant catches a defect', () => {
   assert.deepEqual(
