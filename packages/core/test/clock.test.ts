@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { getEventListeners } from 'node:events';
 import { mock, test } from 'node:test';
-import { systemClock } from '../src/clock.ts';
+import { findOrigin, systemClock } from '../src/clock.ts';
 
 const clockUrl = new URL('../src/clock.ts', import.meta.url).href;
 
@@ -131,4 +131,19 @@ test('a sleep ends early when its signal is aborted, without rejecting, and leav
   const other = new AbortController();
   await systemClock.sleep(1, other.signal);
   assert.equal(getEventListeners(other.signal, 'abort').length, 0);
+});
+
+test('the origin is found although the processor is lost between two reads', () => {
+  // Every read takes 0.4 µs; at some of them somebody else runs for 24 ms.
+  for (const lost of [[1], [2], [1, 4, 5], [1, 2, 3, 4, 5, 6, 7, 8]]) {
+    let elapsedMs = 5_000_000;
+    let readCount = 0;
+    const read = () => {
+      readCount++;
+      elapsedMs += lost.includes(readCount) ? 24 : 0.000_4;
+      return elapsedMs;
+    };
+    const origin = findOrigin(read, () => read() - 4_999_000);
+    assert.ok(Math.abs(origin - 4_999_000) < 0.001, `${origin} after losses at ${lost}`);
+  }
 });
