@@ -1,0 +1,190 @@
+// PostgreSQL servers for tests, proofs and benches: each one private, on a free port of loopback, and gone at the end.
+
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chownSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { freePort, type GuardedProcess, removeFolder, startGuarded } from './guarded-process.ts';
+import { postgresPrograms, serverUser } from './installed.ts';
+
+/** How a server is started. */
+export interface PostgresOptions {
+  /** Commits reach the disk, as in production. Default false: nothing outlives a test anyway, and the suites are faster. */
+  durable?: boolean;
+  /** Further lines of `postgresql.conf`. */
+  settings?: Record<string, string | number>;
+}
+
+/** A PostgreSQL of one's own. */
+export interface PostgresServer {
+  /** `postgres://user:password@127.0.0.1:port/duly`, a superuser. */
+  readonly url: string;
+  readonly host: '127.0.0.1';
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  /** Holds the data (`data`), the log and the unix socket. */
+  readonly folder: string;
+  readonly pid: number;
+  /** Ends the server but keeps its data. `immediate` is a crash: no checkpoint, recovery at the next start. */
+  halt(mode: 'fast' | 'immediate'): Promise<void>;
+  /** Starts it again on the same port. */
+  restart(): Promise<void>;
+  /** Ends it and removes its folder. Call it in any case. */
+  stop(): Promise<void>;
+}
+
+const user = 'duly';
+
+// A test server needs no headroom, and many suites open their own pools on it.
+const baseSettings = {
+  listen_addresses: "'127.0.0.1'",
+  max_connections: 200,
+  shared_buffers: "'128MB'",
+  max_wal_size: "'2GB'",
+  logging_collector: 'off',
+  timezone: "'UTC'",
+};
+const forgetful = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+
+/** Starts a server of one's own. Whoever starts it stops it; if this process dies it is stopped all the same. */
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
+  const programs = postgresPrograms();
+  const folder = await makeServerFolder('duly-postgres-');
+  const password = randomBytes(12).toString('hex');
+  try {
+    initialise(programs, folder, password);
+    const settings = { ...baseSettings, ...(options.durable ? {} : forgetful), ...options.settings };
+    return await startOn(programs, folder, password, settings);
+  } catch (error) {
+    await removeFolder(folder);
+    throw error;
+  }
+}
+
+/** Makes a folder that the server's user may use and no other user may look into. */
+export async function makeServerFolder(prefix: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), prefix));
+  const owner = serverUser();
+  if (owner !== null) chownSync(folder, owner.uid, owner.gid);
+  return folder;
+}
+
+/** Runs one of PostgreSQL's own programs as the server's user, and throws what it said if it failed. */
+export function runProgram(program: string, args: string[], environment: NodeJS.ProcessEnv = {}): void {
+  const { status, error, stderr } = spawnSync(program, args, {
+    ...serverUser(),
+    cwd: tmpdir(),
+    encoding: 'utf8',
+    timeout: 120_000,
+    env: { ...process.env, ...environment },
+  });
+  if (status !== 0) throw new Error(`${program} failed: ${error?.message ?? stderr}`);
+}
+
+function initialise(programs: string, folder: string, password: string): void {
+  const passwordFile = join(folder, 'password');
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  const owner = serverUser();
+  if (owner !== null) chownSync(passwordFile, owner.uid, owner.gid);
+  runProgram(join(programs, 'initdb'), [
+    ...['-D', join(folder, 'data'), '-U', user, '--pwfile', passwordFile, '--auth', 'scram-sha-256'],
+    ...['--encoding', 'UTF8', '--no-locale', '--no-sync'],
+  ]);
+}
+
+async function startOn(
+  programs: string,
+  folder: string,
+  password: string,
+  settings: Record<string, string | number>,
+): Promise<PostgresServer> {
+  const port = await freePort();
+  const all = { ...settings, port, unix_socket_directories: `'${folder}'` };
+  const lines = Object.entries(all).map(([name, value]) => `${name} = ${value}\n`);
+  writeFileSync(join(folder, 'data', 'postgresql.auto.conf'), lines.join(''));
+
+  const run = (): Promise<GuardedProcess> =>
+    startGuarded({
+      program: join(programs, 'postgres'),
+      args: ['-D', join(folder, 'data')],
+      folder,
+      logFile: join(folder, 'log'),
+      isReady: (pid) => isReady(join(folder, 'data', 'postmaster.pid'), pid),
+    });
+  let running: GuardedProcess | null = await run();
+  // `initdb` makes only "postgres"; tests have a database of their own, as users do.
+  runProgram(join(programs, 'createdb'), ['-h', folder, '-p', String(port), '-U', user, user], {
+    PGPASSWORD: password,
+  });
+
+  return {
+    url: `postgres://${user}:${password}@127.0.0.1:${port}/${user}`,
+    host: '127.0.0.1',
+    port,
+    user,
+    password,
+    folder,
+    get pid() {
+      if (running === null) throw new Error('The server is halted.');
+      return running.pid;
+    },
+    async halt(mode) {
+      await running?.stop(mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
+      running = null;
+    },
+    async restart() {
+      running ??= await run();
+    },
+    async stop() {
+      await running?.stop('SIGQUIT');
+      running = null;
+      await removeFolder(folder);
+    },
+  };
+}
+
+/** The server writes its state into the last line of its pid file. */
+function isReady(pidFile: string, pid: number): boolean {
+  try {
+    const lines = readFileSync(pidFile, 'utf8').split('\n');
+    return lines[0]?.trim() === String(pid) && lines[7]?.trim() === 'ready';
+  } catch {
+    return false;
+  }
+}
+
+/** Under this name `npm test` tells every test file the address of the one server of the run. */
+export const sharedServerVariable = 'DULY_TEST_POSTGRES';
+
+let own: Promise<PostgresServer> | null = null;
+
+/**
+ * The address of the server for plain tests: the one of this run of `npm test`, or, for a file that is run alone, one of its own that
+ * ends with the file. Call it at the top of a test file.
+ */
+export async function testPostgresUrl(): Promise<string> {
+  const shared = process.env[sharedServerVariable];
+  if (shared !== undefined && shared !== '') return shared;
+  if (own === null) {
+    own = startPostgres();
+    after(async () => (await own)?.stop());
+  }
+  return (await own).url;
+}
+
+let schemaCount = 0;
+
+/** A name for a schema that no other test has. */
+export function freshSchema(): string {
+  schemaCount += 1;
+  return `test_${process.pid}_${randomBytes(4).toString('hex')}_${schemaCount}`;
+}
+
+/** The address of a store in a schema. */
+export function inSchema(url: string, schema: string): string {
+  return `${url}${url.includes('?') ? '&' : '?'}schema=${schema}`;
+}
