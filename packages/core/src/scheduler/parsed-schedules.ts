@@ -1,6 +1,6 @@
 import type { ScheduleRecord } from '../engine.ts';
 import type { PlanRule } from '../schedule/plan-rule.ts';
-import { resolveStoredRule } from '../schedule/plan-rule-of.ts';
+import { resolveStoredRule, type StoredRule } from '../schedule/plan-rule-of.ts';
 import type { Rule } from '../schedule/rule.ts';
 import { parseSpec, type ScheduleSpec } from '../schedule/schedule-spec.ts';
 import { parseState, type ScheduleState } from '../schedule/schedule-state.ts';
@@ -24,12 +24,28 @@ interface Remembered extends Omit<ParsedSchedule, 'state'> {
   anchorAt: number;
 }
 
-// Some kilobytes each; a node that decides more schedules than this resolves the rules of the others anew.
+// Some kilobytes each; a node that decides more schedules than this reads the others anew.
 const rememberedCountMax = 20_000;
+// Ten thousand tenants have ten thousand schedules and, as a rule, a few dozen rules.
+const ruleCountMax = 5_000;
 
 /** Makes the reader. */
 export function createParsedSchedules(): ParsedSchedules {
   const remembered = new Map<string, Remembered>();
+  const rules = new Map<string, StoredRule>();
+
+  /** The same rule under the same policies is resolved once, whichever schedules it belongs to. */
+  function ruleOf({ rule, policies }: ScheduleSpec, anchorAt: number): StoredRule {
+    const { startAt, endAt } = policies;
+    // Only a rate counts from its anchor.
+    const key = JSON.stringify([rule, startAt, endAt, rule['rate'] === undefined ? null : anchorAt]);
+    const known = rules.get(key);
+    if (known !== undefined) return known;
+    const resolved = resolveStoredRule(rule, policies, anchorAt);
+    if (rules.size >= ruleCountMax) rules.clear();
+    rules.set(key, resolved);
+    return resolved;
+  }
 
   return {
     parse({ id, spec: text, state: stateText }) {
@@ -37,12 +53,7 @@ export function createParsedSchedules(): ParsedSchedules {
       let known = remembered.get(id);
       if (known === undefined || known.text !== text || known.anchorAt !== state.anchorAt) {
         const spec = parseSpec(text);
-        known = {
-          text,
-          anchorAt: state.anchorAt,
-          spec,
-          ...resolveStoredRule(spec.rule, spec.policies, state.anchorAt),
-        };
+        known = { text, anchorAt: state.anchorAt, spec, ...ruleOf(spec, state.anchorAt) };
       }
       // To the end of the map: its beginning is what was not used for the longest time.
       remembered.delete(id);
