@@ -276,7 +276,10 @@ function edit(life: Life, event: Applied, told: Parameters<PlanModel['pass']>[0]
   if (decisive(before) === decisive(next)) {
     // Nothing that decides was changed, so nothing is decided.
     model.begin(told);
-    return { ...model.step, dueAt: life.dueAt, waitsFor: life.waitsFor };
+    // The end of the run that it waited for has made it due already, and nobody has looked yet.
+    const wokenAt = told.waited?.finishedAt ?? Number.POSITIVE_INFINITY;
+    const dueAt = Math.min(life.dueAt ?? Number.POSITIVE_INFINITY, wokenAt);
+    return { ...model.step, dueAt: Number.isFinite(dueAt) ? dueAt : null, waitsFor: life.waitsFor };
   }
   const isSameRule = slotsOf(before) === slotsOf(next);
   const anchorAt = isSameRule ? life.anchorAt : told.now;
