@@ -40,9 +40,9 @@ export type Act =
       allow: boolean;
     }
   | { do: 'lock'; name: string; ttlMs: number; ms: number }
-  | { do: 'crash'; forMs: number }
+  /** Ends, or drains and ends; whoever watches over it starts it again some seconds later. */
+  | { do: 'crash' | 'restart' }
   | { do: 'freeze'; forMs: number }
-  | { do: 'restart'; forMs: number }
   | { do: 'nodeClock'; byMs: number }
   | { do: 'storeClock'; byMs: number }
   | { do: 'refuse'; forMs: number }
@@ -191,11 +191,11 @@ function drawFault(dice: Dice, hasReleases: boolean, lastsMs: number): Act {
   switch (dice.below(hasReleases ? 10 : 9)) {
     case 0:
     case 1:
-      return { do: 'crash', forMs };
+      return { do: 'crash' };
     case 2:
       return { do: 'freeze', forMs };
     case 3:
-      return { do: 'restart', forMs };
+      return { do: 'restart' };
     case 4:
       return { do: 'nodeClock', byMs: dice.one([-hour, hour, -5 * second, 5 * second]) };
     case 5:
