@@ -325,12 +325,12 @@ function backfill(model: PlanModel, event: Applied, told: Parameters<PlanModel['
 
 /** What differs. `rule` is the one whose slots were decided: of an edit, the one before. */
 function compare(rule: PlanRule, event: Fired | Applied, step: ModelStep): string | null {
-  const recorded = event.slots.flatMap(({ fromAt, toAt, count, decision, reason, jobId }) => {
+  const recorded = event.slots.flatMap(({ fromAt, toAt, decision, reason, jobId }) => {
     if (rule.kind === 'delay' || fromAt === toAt) return [line(fromAt, decision, reason, jobId)];
     const slots: string[] = [];
     for (let slot = rule.all.next(fromAt - 1); slot !== null && slot <= toAt; slot = rule.all.next(slot)) {
-      // A long row without a count may hold excluded slots; the rule says which.
-      const isOut = count === null && rule.isExcluded(slot);
+      // A long row of missed slots may hold excluded ones; the rule says which.
+      const isOut = decision === 'missed' && rule.isExcluded(slot);
       slots.push(isOut ? line(slot, 'excluded', 'exclude', null) : line(slot, decision, reason, jobId));
     }
     return slots;

@@ -19,7 +19,7 @@ export function countedRule(written: WrittenRule, startAt: number | null, anchor
   const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
   if (isExcluded === null) return null;
   if (written.delay !== undefined) {
-    return { kind: 'delay', timezone: 'UTC', dateOf, delayMs: written.delay, isExcluded };
+    return { kind: 'delay', timezone: 'UTC', dateOf, slotDateOf: dateOf, delayMs: written.delay, isExcluded };
   }
   const grid = gridOf(written, startAt, anchorAt);
   if (grid === null) return null;
@@ -42,7 +42,15 @@ export function countedRule(written: WrittenRule, startAt: number | null, anchor
       return found;
     };
   const open = { next: skip(next), previous: skip(previous), countBetween };
-  return { kind: 'calendar', timezone: 'UTC', dateOf, all, open, isExcluded } satisfies CalendarRule;
+  return {
+    kind: 'calendar',
+    timezone: 'UTC',
+    dateOf,
+    slotDateOf: dateOf,
+    all,
+    open,
+    isExcluded,
+  } satisfies CalendarRule;
 }
 
 function gridOf(

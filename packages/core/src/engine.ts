@@ -617,7 +617,7 @@ export interface ClaimSchedulesReply extends Reply {
 export interface SlotRow {
   fromAt: number;
   toAt: number;
-  /** Exact for cron and rate; null where it is counted when read. */
+  /** How many slots from `fromAt` to `toAt` have this decision; null: they were not counted. */
   count: number | null;
   decision: string;
   reason: string | null;

@@ -4,7 +4,6 @@ import { isTerminal } from './job.ts';
 import type { Decision } from './schedule/decision.ts';
 import { graceMsOf } from './schedule/grace.ts';
 import { dueAtOf, newestDueSlot } from './schedule/jitter.ts';
-import { countSlots } from './schedule/plan-rule.ts';
 import type { Kept } from './schedule-deleted.ts';
 import { type LedgerSlot, type SlotStatus, toFoldedMonth, toSlotRun } from './schedule-view.ts';
 import { scheduleLeaseMs } from './scheduler/fire-pass.ts';
@@ -86,13 +85,13 @@ export async function backfillsOf(
   return found;
 }
 
-function toLedgerSlot(row: LedgerRow, runs: RunsBySlot, { parsed, deleted }: Kept): LedgerSlot {
+function toLedgerSlot(row: LedgerRow, runs: RunsBySlot, { deleted }: Kept): LedgerSlot {
   const ofRow = row.jobId === null && row.fromAt !== row.toAt ? [] : (runs.get(row.fromAt) ?? []);
   const decision = row.decision as Decision;
   return {
     slot: new Date(row.fromAt),
     to: new Date(row.toAt),
-    count: row.count ?? countedNow(row, parsed),
+    count: row.count,
     status: statusOf(decision, ofRow),
     decision,
     reason: row.reason,
@@ -124,12 +123,6 @@ function toFoldedLine(one: FoldedSlots, { deleted }: Kept): LedgerSlot {
     runs: [],
     deleted: deleted ?? null,
   };
-}
-
-function countedNow(row: LedgerRow, { planRule }: Kept['parsed']): number | null {
-  if (planRule.kind === 'delay') return null;
-  const { count, exact } = countSlots(planRule.all, row.fromAt, row.toAt);
-  return exact ? count : null;
 }
 
 /** A slot with a completed run is completed, whichever run that was; one that fired and is not over is enqueued. */
@@ -172,14 +165,14 @@ function undecided({ record, parsed, now, deleted }: Kept, { fromAt, beforeAt }:
   const comingAt = isDue ? rule.all.next(dueThroughAt) : nextSlotAt;
   if (comingAt !== null && within(comingAt)) lines.push(line(comingAt, comingAt, 1, 'pending'));
   if (isDue) {
-    const from = rule.all.next(Math.max(nextSlotAt, fromAt) - 1);
-    const to = rule.all.previous(Math.min(dueThroughAt + 1, beforeAt));
+    // What is excluded is neither late nor held.
+    const from = rule.open.next(Math.max(nextSlotAt, fromAt) - 1);
+    const to = rule.open.previous(Math.min(dueThroughAt + 1, beforeAt));
     if (from !== null && to !== null && from <= to) {
-      const { count, exact } = countSlots(rule.all, from, to);
       const graceMs = graceMsOf(rule.all, from, scheduleLeaseMs);
       const isLate = now - dueAtOf(of, rule.all, from) > graceMs;
       const status = waits === 'held' ? 'held' : isLate ? 'late' : 'pending';
-      lines.push(line(from, to, exact ? count : null, status));
+      lines.push(line(from, to, rule.open.countBetween(from, to), status));
     }
   }
   return lines;

@@ -120,7 +120,7 @@ export interface LedgerSlot {
   slot: Date;
   /** The last one; the same as `slot` for one slot. */
   to: Date;
-  /** null: more than were counted. */
+  /** How many slots have the decision; excluded ones between them are not counted. null: too many to be counted when they were decided. */
   count: number | null;
   /**
    * `pending`: not decided yet. `late`: past its grace and not decided. `held`: by a pause. `enqueued`: its run is not over. `folded`: past the

@@ -23,6 +23,8 @@ export interface SlotWhy {
   scheduleId: string;
   task: string;
   slot: Date;
+  /** The date that the slot belongs to, as its run is told it: for a time in a gap the one that the rule named. */
+  date: string;
   /** What the clock of the schedule's zone shows at the slot. */
   wall: { date: string; time: string; timezone: string };
   /** `none`: the instant is no slot of this schedule, or lies before it was made. */
@@ -95,10 +97,11 @@ export function explainSlot(facts: SlotFacts): SlotWhy {
     scheduleId: record.id,
     task: parsed.spec.job.type,
     slot: new Date(slotAt),
+    date: parsed.rule.slotDateOf(slotAt),
     wall: { date: reading.date, time: reading.time, timezone: parsed.rule.timezone },
     status,
-    decision: (row?.decision ?? onlyDecision(fold)) as Decision | null,
-    reason: row?.reason ?? null,
+    decision: row === null ? (onlyDecision(fold) as Decision | null) : decisionOf(facts, row),
+    reason: row === null ? null : reasonOf(facts, row),
     node: when === null || !isFirst(when, row) ? null : (row?.node ?? null),
     decidedAt: when === null || when.fromAt !== when.toAt ? null : new Date(when.fromAt),
     decidedBetween:
@@ -149,12 +152,15 @@ function clockSentences(facts: SlotFacts, change: SlotWhy['clockChange'], isSlot
   const { rule } = loaded.parsed;
   if (missing !== null && change?.kind !== 'gap') return missingSentences(facts, missing, isSlot);
   if (change === null) return [];
-  const { date, gap, time } = rule.read(slotAt);
+  const { date, gap, time, isNamedToo } = rule.read(slotAt);
   const day = `${longDate(gap?.date ?? date)} in ${rule.timezone}`;
-  if (change.kind === 'gap') {
-    return [
-      `${change.named} did not exist on ${day}, so its slot is the first instant after the gap, ${time}.`,
-    ];
+  if (gap !== null) {
+    const isOtherDay = gap.date !== date;
+    const after = isOtherDay ? `${time} on ${longDate(date)}` : time;
+    const first = `${change.named} did not exist on ${day}, so its slot is the first instant after the gap, ${after}`;
+    if (isNamedToo)
+      return [`${first}, which the rule names too: they are one slot, that of ${longDate(date)}.`];
+    return [isOtherDay ? `${first}; it is the slot of ${longDate(gap.date)}.` : `${first}.`];
   }
   return [
     `${change.named} came twice on ${day}; this is the ${change.which === 'first' ? 'first' : 'second'} of them.`,
@@ -358,8 +364,22 @@ function decidedBy(facts: SlotFacts, row: NonNullable<SlotFacts['row']>): string
   return `decided between ${clockOf(facts, when.fromAt)} and ${clockOf(facts, when.toAt)}`;
 }
 
+/** A long row of missed slots may hold excluded ones, which the calendar knows. */
+function isExcludedIn(facts: SlotFacts, row: NonNullable<SlotFacts['row']>): boolean {
+  const { planRule } = facts.loaded.parsed;
+  return row.decision === 'missed' && planRule.kind === 'calendar' && planRule.isExcluded(facts.slotAt);
+}
+
+function decisionOf(facts: SlotFacts, row: NonNullable<SlotFacts['row']>): Decision {
+  return isExcludedIn(facts, row) ? 'excluded' : (row.decision as Decision);
+}
+
+function reasonOf(facts: SlotFacts, row: NonNullable<SlotFacts['row']>): string | null {
+  return isExcludedIn(facts, row) ? reasons.excluded : row.reason;
+}
+
 function decided(facts: SlotFacts, row: NonNullable<SlotFacts['row']>): Answer {
-  const decision = row.decision as Decision;
+  const decision = decisionOf(facts, row);
   const sentences = decision === 'fired' ? firedSentences(facts, row) : [notFired(facts, row, decision)];
   const backfills = facts.runs.filter(({ origin }) => origin === 'backfill');
   if (backfills.length > 0)
@@ -407,7 +427,7 @@ function notFired(facts: SlotFacts, row: NonNullable<SlotFacts['row']>, decision
   const when = decidedWhen(facts, row);
   const noticed = `${when.fromAt === when.toAt ? '' : 'at most '}${rough(when.toAt - dueAt(facts))}`;
   const by = decidedBy(facts, row);
-  switch (row.reason) {
+  switch (reasonOf(facts, row)) {
     case reasons.endAt:
       return `It did not run: it lies after "endAt" (${by}).`;
     case reasons.maxRuns:

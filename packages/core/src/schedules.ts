@@ -55,6 +55,7 @@ import {
   type TriggerResult,
   triggerNames,
 } from './schedule-options.ts';
+import { asDecided, changesSince } from './schedule-then.ts';
 import { type LedgerSlot, type Schedule, type ScheduleDeletion, toSchedule } from './schedule-view.ts';
 import { explainSlot, type SlotWhy } from './schedule-why.ts';
 import {
@@ -220,13 +221,14 @@ export class Schedules {
     // The slots of a fixed delay have milliseconds that nobody writes.
     const beforeAt = isDelay ? askedAt + 1_000 : askedAt + 1;
     const { slots, folded } = await engine.slots({ scheduleId, fromAt: askedAt, beforeAt, limit: 10 });
-    const isOf = (one: { fromAt: number; toAt: number }): boolean =>
-      isDelay || isSlotOf(one, askedAt, loaded);
-    const row = slots.find(isOf) ?? null;
-    const fold = row === null ? (folded.find(isOf) ?? null) : null;
+    const changes = await changesSince(engine, scheduleId, Math.min(askedAt, ...slots.map(decidedFirst)));
+    const then = (one: (typeof slots)[number]): Kept => asDecided(loaded, one, askedAt, changes);
+    const row = slots.find((one) => isSlotOf(one, askedAt, then(one))) ?? null;
+    const fold = row === null ? (folded.find((one) => isSlotOf(one, askedAt, loaded)) ?? null) : null;
     const { nextSlotAt } = loaded.parsed.state;
     const isNext = isDelay && nextSlotAt !== null && nextSlotAt >= askedAt && nextSlotAt < beforeAt;
-    const slotAt = isDelay ? (row?.fromAt ?? (isNext ? nextSlotAt : askedAt)) : askedAt;
+    const wasDelay = row !== null && then(row).parsed.planRule.kind === 'delay';
+    const slotAt = wasDelay ? row.fromAt : row === null && isNext ? nextSlotAt : askedAt;
     const fired = row?.jobId == null ? [] : (await engine.get({ ids: [row.jobId] })).jobs;
     const backfills = await backfillsOf(engine, scheduleId, { fromAt: slotAt, beforeAt: slotAt + 1 });
     const runs = [
@@ -237,7 +239,15 @@ export class Schedules {
     const skippedBy = rows.find(
       (one) => one.action === 'skip-next' && one.at <= (row?.lastDecidedAt ?? row?.decidedAt ?? loaded.now),
     );
-    return explainSlot({ loaded, slotAt, missing, row, fold, runs, skippedBy: skippedBy ?? null });
+    return explainSlot({
+      loaded: row === null ? loaded : then(row),
+      slotAt,
+      missing,
+      row,
+      fold,
+      runs,
+      skippedBy: skippedBy ?? null,
+    });
   }
 
   // ------------------------------------------------------------------------------------------- changing
@@ -531,6 +541,10 @@ export function checkDeclared(
   { app, now, inputBytesMax }: { app: string; now: number; inputBytesMax: number },
 ): ScheduleIdentity[] {
   return definitions.map((definition) => readDraft(definition, { task, app, now, inputBytesMax }));
+}
+
+function decidedFirst({ decidedAt }: { decidedAt: number }): number {
+  return decidedAt;
 }
 
 function splitTask(definition: ScheduleDefinition): { task: string; rest: EveryDefinition } {

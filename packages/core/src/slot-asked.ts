@@ -28,5 +28,5 @@ export function readSlot(
 export function isSlotOf(row: { fromAt: number; toAt: number }, slotAt: number, { parsed }: Kept): boolean {
   if (row.fromAt === slotAt || row.toAt === slotAt) return true;
   const { planRule } = parsed;
-  return planRule.kind === 'calendar' && planRule.all.next(slotAt - 1) === slotAt;
+  return planRule.kind === 'delay' || planRule.all.next(slotAt - 1) === slotAt;
 }

@@ -265,8 +265,8 @@ function decideStretch(pass: Pass, rule: CalendarRule, fromAt: number, toAt: num
 const toldApartMax = 256;
 
 /**
- * Missed slots, with the excluded ones among them in rows of their own while there are few. Many of them become one row
- * without a count: whoever reads it asks the calendar.
+ * Missed slots, with the excluded ones among them in rows of their own while there are few. Where there are many, they are one row that
+ * counts the missed ones only; which of its slots are excluded is asked of the calendar.
  */
 function decideMissed(pass: Pass, rule: CalendarRule, fromAt: number, toAt: number, reason: Reason): void {
   const missed = { decision: 'missed' as const, reason };
@@ -277,13 +277,13 @@ function decideMissed(pass: Pass, rule: CalendarRule, fromAt: number, toAt: numb
     return;
   }
   coverMissed(pass, rule, fromAt, toAt);
-  const count = all.countBetween(fromAt, toAt);
-  if (open === all || (count !== null && open.countBetween(fromAt, toAt) === count)) {
+  const count = open.countBetween(fromAt, toAt);
+  if (open === all || (count !== null && all.countBetween(fromAt, toAt) === count)) {
     record(pass, { fromAt, toAt, count, ...missed });
     return;
   }
   const apart = tellApart(rule, fromAt, toAt, missed);
-  if (apart === null) record(pass, { fromAt, toAt, count: null, ...missed });
+  if (apart === null) record(pass, { fromAt, toAt, count, ...missed });
   else for (const { slotAt, decision, reason } of apart) recordSlot(pass, slotAt, decision, reason);
 }
 

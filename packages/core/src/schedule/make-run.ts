@@ -78,7 +78,7 @@ function endOthers(pass: Pass, fate: RunToMake['fate']): void {
 
 function detailsOf({ input }: Pass, make: RunToMake): SlotDetails {
   return {
-    date: input.rule.dateOf(make.slotAt ?? input.now),
+    date: make.slotAt === null ? input.rule.dateOf(input.now) : input.rule.slotDateOf(make.slotAt),
     timezone: input.rule.timezone,
     isCatchUp: make.isCatchUp,
     previousSlotAt: make.previousSlotAt,

@@ -24,7 +24,7 @@ export function resolveStoredRule(
 
 /** A rule as the planner sees it. */
 export function toPlanRule(rule: Rule): PlanRule {
-  const { timezone, dateOf, delayMs, isExcluded, all, open } = rule;
-  if (delayMs !== null) return { kind: 'delay', timezone, dateOf, delayMs, isExcluded };
-  return { kind: 'calendar', timezone, dateOf, all, open, isExcluded };
+  const { timezone, dateOf, slotDateOf, delayMs, isExcluded, all, open } = rule;
+  if (delayMs !== null) return { kind: 'delay', timezone, dateOf, slotDateOf, delayMs, isExcluded };
+  return { kind: 'calendar', timezone, dateOf, slotDateOf, all, open, isExcluded };
 }

@@ -14,6 +14,8 @@ export interface CalendarRule {
   readonly timezone: string;
   /** The date of an instant in the rule's zone, `2027-01-15`. */
   dateOf(at: number): string;
+  /** The date that a slot belongs to: for a time in a gap the one that the rule named. */
+  slotDateOf(slotAt: number): string;
   /** Every nominal slot from `startAt` on; `exclude` and `endAt` are not applied: they are decisions. */
   readonly all: Slots;
   /** The slots that `exclude` leaves; the same object as `all` when nothing is excluded. */
@@ -27,6 +29,7 @@ export interface DelayRule {
   readonly kind: 'delay';
   readonly timezone: string;
   dateOf(at: number): string;
+  slotDateOf(slotAt: number): string;
   readonly delayMs: number;
   isExcluded(at: number): boolean;
 }

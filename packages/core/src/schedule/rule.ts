@@ -101,6 +101,8 @@ export interface SlotReading {
   offsetMs: number;
   /** The time that the rule names did not exist, so it fired at the first instant after the gap: what it named first. */
   gap: { date: string; time: string } | null;
+  /** With a gap: whether the rule names the instant after it too, so that the two are one slot. */
+  isNamedToo: boolean;
   /** The time comes twice that day: which of the two this is. */
   repeat: 'first' | 'last' | null;
 }
@@ -147,6 +149,8 @@ export interface Rule extends RuleSlots {
   isExcluded(slotAt: number): boolean;
   /** The date of an instant in the rule's zone, `2027-01-15`. */
   dateOf(at: number): string;
+  /** The date that a slot belongs to: that of its instant or, for a time in a gap, the one that the rule named. */
+  slotDateOf(slotAt: number): string;
   /** What the zone's clock shows at a slot, and whether a change of the clock moved it. */
   read(slotAt: number): SlotReading;
   /** The changes of the clock from `fromAt` to `toAt` that fall on a time the rule fixes; none for rules that follow real time. */
@@ -273,6 +277,8 @@ interface Parts {
   rrule: RruleText | null;
   /** The wall times that a change of the clock moves; null if the rule follows real time. */
   fixedTimes: WallTimes | null;
+  /** The same with what is excluded. */
+  namedTimes: WallTimes | null;
   nominal: SlotTimes;
   /** Without what is excluded; null if nothing is. */
   remaining: SlotTimes | null;
@@ -298,7 +304,7 @@ function createParts({
   anchorAt: number;
 }): Parts {
   const excludes = createExcludes(spec.exclude);
-  const common = { kind, spec, zone, cron: null, rrule: text, fixedTimes: null };
+  const common = { kind, spec, zone, cron: null, rrule: text, fixedTimes: null, namedTimes: null };
   const byInstant = (
     nominal: SlotTimes,
     stepCount: number,
@@ -341,7 +347,12 @@ function createParts({
       : excludeFromWallTimes(wallTimes, excludes, rrule.parts.has('BYSETPOS') ? rruleSlotStepCount : 2);
   const resolve = (times: WallTimes): SlotTimes =>
     countable(toSlotTimes(createZonedTimes(times, zone, spec.dst)));
-  return { ...common, fixedTimes: left ?? wallTimes, ...byTimes(resolve(wallTimes), left && resolve(left)) };
+  return {
+    ...common,
+    fixedTimes: left ?? wallTimes,
+    namedTimes: wallTimes,
+    ...byTimes(resolve(wallTimes), left && resolve(left)),
+  };
 }
 
 function createCronParts(spec: RuleSpec, zone: Zone, excludes: Excludes | null): Parts {
@@ -358,6 +369,7 @@ function createCronParts(spec: RuleSpec, zone: Zone, excludes: Excludes | null):
     cron,
     rrule: null,
     fixedTimes,
+    namedTimes: cron.isFixed ? cronTimes : null,
     ...byTimes(resolve(cronTimes), left && resolve(left)),
   };
 }
@@ -411,6 +423,7 @@ function createRule(parts: Parts): Rule {
     open,
     isExcluded: (slotAt: number) => open !== all && parts.isExcluded(slotAt),
     dateOf: (at: number) => readInstant(zone, at).date,
+    slotDateOf: (slotAt: number) => slotDate(readSlot(parts, slotAt)),
     read: (slotAt: number) => readSlot(parts, slotAt),
     clockChanges: (fromAt: number, toAt: number) => findClockChanges(parts, fromAt, toAt),
   });
@@ -438,15 +451,26 @@ function createSlots(times: SlotTimes, startAt: number, endAt: number): RuleSlot
   });
 }
 
-function readSlot({ zone, fixedTimes, spec }: Parts, slotAt: number): SlotReading {
+/** One slot has one date: where a time in a gap and one that exists are one, that of the time that exists. */
+function slotDate({ date, gap, isNamedToo }: SlotReading): string {
+  return gap === null || isNamedToo ? date : gap.date;
+}
+
+function readSlot(parts: Parts, slotAt: number): SlotReading {
+  const { zone, spec } = parts;
   const second = Math.floor(slotAt / 1_000);
   const span = zone.spanAt(second);
   const wall = second + span.offset;
   const isAfterGap = second === span.start && span.offset > span.offsetBefore;
-  const named =
-    isAfterGap && fixedTimes !== null && spec.dst.gap === 'next'
-      ? fixedTimes.next(second + span.offsetBefore)
-      : Number.POSITIVE_INFINITY;
+  let named = Number.POSITIVE_INFINITY;
+  let isNamedToo = false;
+  if (isAfterGap && spec.dst.gap === 'next') {
+    // A slot that is left out was named by what is left out.
+    const isOut = parts.remaining !== null && parts.isExcluded(slotAt);
+    const times = isOut ? parts.namedTimes : parts.fixedTimes;
+    named = times?.next(second + span.offsetBefore) ?? named;
+    isNamedToo = named < wall && times?.next(wall) === wall;
+  }
   let repeat: SlotReading['repeat'] = null;
   if (second - span.start < span.offsetBefore - span.offset) repeat = 'last';
   else if (span.end - second <= span.offset - span.offsetAfter) repeat = 'first';
@@ -454,6 +478,7 @@ function readSlot({ zone, fixedTimes, spec }: Parts, slotAt: number): SlotReadin
     ...readWall(wall),
     offsetMs: span.offset * 1_000,
     gap: named < wall ? readWall(named) : null,
+    isNamedToo,
     repeat,
   };
 }

@@ -151,6 +151,7 @@ test('a slot tells what the clock showed, and what a change of it did', () => {
     time: '02:30',
     offsetMs: -5 * 3_600_000,
     gap: null,
+    isNamedToo: false,
     repeat: null,
   });
   assert.deepEqual(rule.read(at('2027-03-14T07:00:00Z')), {
@@ -158,6 +159,7 @@ test('a slot tells what the clock showed, and what a change of it did', () => {
     time: '03:00',
     offsetMs: -4 * 3_600_000,
     gap: { date: '2027-03-14', time: '02:30' },
+    isNamedToo: false,
     repeat: null,
   });
   const twice = resolveRule({ cron: '30 1 * * *', timezone: 'America/New_York', dst: { repeat: 'both' } });

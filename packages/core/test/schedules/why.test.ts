@@ -25,6 +25,62 @@ test('a time in the gap runs once, after it, and why says so', async (t) => {
   );
 });
 
+for (const [timezone, cron, start, dates, named] of [
+  // The clock is put forward at the end of a day, and the slot falls on the next.
+  ['America/Nuuk', '30 23 * * *', '2027-03-26T12:00:00Z', ['26', '27', '28', '29'], '2027-03-27T23:30'],
+  [
+    'America/Scoresbysund',
+    '30 23 * * *',
+    '2027-03-26T12:00:00Z',
+    ['26', '27', '28', '29'],
+    '2027-03-27T23:30',
+  ],
+  // A whole day is left out.
+  ['Pacific/Apia', '0 12 * * *', '2011-12-28T00:00:00Z', ['28', '29', '30', '31', '01'], '2011-12-30T12:00'],
+] as const) {
+  test(`a time in a gap is told the date that it names: ${timezone}`, async (t) => {
+    const { t: duly, every, told } = scene(t, { start });
+    await every(cron, { timezone });
+    await duly.advance('4 days');
+    assert.deepEqual(
+      told.map(({ date }) => date?.slice(8)),
+      dates,
+    );
+    const why = await duly.why('nightly', named);
+    assert.equal(why.date, named.slice(0, 10));
+    assert.match(
+      why.sentence,
+      /^\d\d:\d\d did not exist on (\d+ \w+ \d+) in .*, so its slot is the first instant after the gap, 00:00 on \d+ \w+ \d+; it is the slot of \1\. It ran /,
+    );
+  });
+}
+
+test('a time in a gap and one that exists are one slot, that of the date that exists', async (t) => {
+  const { t: duly, every, told } = scene(t, { start: '2027-03-27T12:00:00Z' });
+  await every('0 0,23 * * *', { timezone: 'America/Nuuk' });
+  await duly.advance('1 day');
+  assert.deepEqual(
+    told.map(({ slot, date }) => [slot, date]),
+    [['2027-03-28T01:00:00.000Z', '2027-03-28']],
+  );
+  const why = await duly.why('nightly', '2027-03-27T23:00');
+  assert.equal(why.date, '2027-03-28');
+  assert.match(
+    why.sentence,
+    /^23:00 did not exist on 27 March 2027 in America\/Nuuk, so its slot is the first instant after the gap, 00:00 on 28 March 2027, which the rule names too: they are one slot, that of 28 March 2027\. /,
+  );
+});
+
+test('an excluded time in a gap says which date was excluded', async (t) => {
+  const { t: duly, every } = scene(t, { start: '2027-03-27T12:00:00Z' });
+  await every('30 23 * * *', { timezone: 'America/Nuuk', exclude: '2027-03-27' });
+  await duly.advance('1 day');
+  const why = await duly.why('nightly', '2027-03-27T23:30');
+  assert.equal(why.status, 'excluded');
+  assert.equal(why.date, '2027-03-27');
+  assert.match(why.sentence, /^23:30 did not exist on 27 March 2027 .* it is the slot of 27 March 2027\. /);
+});
+
 test("dst.gap 'skip': the day has no slot", async (t) => {
   const { t: duly, every, told } = scene(t, { start: '2027-03-13T12:00:00Z' });
   await every('30 2 * * *', { ...newYork, dst: { gap: 'skip' } });
