@@ -102,7 +102,9 @@ export function predict(evidence: Evidence): Prediction {
     else if (after.length === 0) differs(first.dueAt, difference);
     else {
       lives.set(scheduleId, after);
-      writes.push({ scheduleId, event, plannedAt, dueAt: first.dueAt, difference: null });
+      // What an edit leaves due already could not be looked at before the edit.
+      const dueAt = first.dueAt === null ? null : Math.max(first.dueAt, first.writtenAt);
+      writes.push({ scheduleId, event, plannedAt, dueAt, difference: null });
     }
   }
   const ends = [...lives].map(([scheduleId, all]) => ({
