@@ -11,6 +11,8 @@ export interface LoopOptions {
   onError(error: unknown): void;
   /** No wait is longer, whatever a pass answers. Default 30 s: machines sleep and clocks step, and this heals both. */
   maxWaitMs?: number;
+  /** The longest wait after a pass that failed. Default 5 s. */
+  maxBackoffMs?: number;
 }
 
 /** Repeats a pass until it is stopped. */
@@ -25,11 +27,12 @@ export interface Loop {
 
 const defaultMaxWaitMs = 30_000;
 const firstBackoffMs = 100;
-const maxBackoffMs = 5_000;
+const defaultMaxBackoffMs = 5_000;
 
 /** Makes a loop. It does not run until `start`. */
 export function createLoop(options: LoopOptions): Loop {
-  const { clock, random, pass, onError, maxWaitMs = defaultMaxWaitMs } = options;
+  const { clock, random, pass, onError } = options;
+  const { maxWaitMs = defaultMaxWaitMs, maxBackoffMs = defaultMaxBackoffMs } = options;
   let running: Promise<void> | null = null;
   let stopped = false;
   let woken = false;

@@ -71,6 +71,8 @@ interface Held extends HeldLease {
 const startSlackMs = 1_000;
 // A main loop that stands still for so long will not come back, and whatever it runs is better run elsewhere.
 const stallMsMax = 10 * 60_000;
+// A store that is away is asked again after this time at the latest.
+const backoffMsMax = 5_000;
 // Leases of one heartbeat.
 const leasesMax = 2_000;
 
@@ -82,7 +84,15 @@ export function createBeats(options: BeatsOptions): Beats {
   let nextElapsed = Number.POSITIVE_INFINITY;
   let isClosed = false;
 
-  const loop = createLoop({ clock, random, pass, onError, maxWaitMs: Number.POSITIVE_INFINITY });
+  const loop = createLoop({
+    clock,
+    random,
+    pass,
+    onError,
+    maxWaitMs: Number.POSITIVE_INFINITY,
+    // A lease that was given while the store came back must not end before it is beaten for.
+    maxBackoffMs: Math.min(beatMs, backoffMsMax),
+  });
   const beginnings = createPipe<LeaseRef, Beat>({
     clock,
     random,

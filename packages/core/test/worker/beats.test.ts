@@ -35,7 +35,7 @@ async function setup(t: TestContext, options: Partial<BeatsOptions> = {}, wrap =
         tasks: [{ type: work.name, version: 1, limit: count }],
         queues: null,
         limit: count,
-        leaseMs,
+        leaseMs: options.leaseMs ?? leaseMs,
         idle: true,
       },
     });
@@ -117,6 +117,28 @@ test('when the main loop has not turned for ten minutes nothing is renewed', asy
   await clock.advance(40_000);
   assert.equal(beatCount(), 2);
   assert.equal(news.length, 2);
+});
+
+test('a lease that is given when a store comes back is renewed in time, however often it failed before', async (t) => {
+  let isAway = true;
+  const wrap = (engine: Engine): Engine => ({
+    ...engine,
+    heartbeat: (input) =>
+      isAway
+        ? Promise.reject(dulyError('store_busy', { message: 'The store is locked.' }))
+        : engine.heartbeat(input),
+  });
+  const { clock, claim, leaseEnd, news } = await setup(t, { leaseMs: 900, beatMs: 150 }, wrap);
+  await claim(1);
+  // The store is away for longer than the lease, and then back.
+  while (news.length === 0) await clock.advance(10);
+  assert.equal(news[0]?.beat.state, 'lost');
+  isAway = false;
+  const [job] = (await claim(1)) as [ClaimedJob];
+  for (let i = 0; i < 10; i++) {
+    await clock.advance(300);
+    assert.ok((await leaseEnd(job)) >= 600);
+  }
 });
 
 test('failing heartbeats are tried again, and a lease is given up only when its time is surely over', async (t) => {
