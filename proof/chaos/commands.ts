@@ -4,7 +4,9 @@ import type { KillPoint } from './kill-points.ts';
 export const notNowCode = 75;
 
 /** What the run tells a node. */
-export type NodeCommand = { kind: 'die'; at: KillPoint | null } | { kind: 'block'; forMs: number };
+export type NodeCommand =
+  /** Die, or stop by SIGSTOP, at this point; null: at none. */
+  { kind: 'end'; at: KillPoint | null; signal: 'SIGKILL' | 'SIGSTOP' } | { kind: 'block'; forMs: number };
 
 /** What the run tells a client. */
 export type ClientCommand = { kind: 'die-after-enqueue' } | { kind: 'finish' };

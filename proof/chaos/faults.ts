@@ -2,7 +2,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../packages/core/src/clock.ts';
 import type { Random } from '../../packages/core/src/random.ts';
-import { freeze } from '../../packages/core/test/processes/freeze.ts';
+import { scheduleLeaseMs } from '../../packages/core/src/scheduler/fire-pass.ts';
+import { freeze, isStopped } from '../../packages/core/test/processes/freeze.ts';
 import type { HistoryEvent } from '../history.ts';
 import type { Fleet, FleetProcess } from './fleet.ts';
 import { type KillPoint, killPointNames } from './kill-points.ts';
@@ -34,6 +35,7 @@ export interface FaultKind {
 const outsideLockMs = 10_000;
 // A point that nobody passes for so long is given up.
 const pointPatienceMs = 8_000;
+const nodePatienceMs = 4_000;
 // How long the disk stays full after the first call has met it, and how long it is waited for that.
 const fullMs = 2_500;
 const fullPatienceMs = 8_000;
@@ -48,7 +50,13 @@ function freeNodes({ fleet }: World): FleetProcess[] {
 
 /** Lets a fault have a process for as long as it needs it. */
 async function withNode(world: World, harm: (one: FleetProcess) => Promise<boolean>): Promise<boolean> {
-  const one = pick(world, freeNodes(world));
+  const sinceElapsed = world.clock.elapsed();
+  let one = pick(world, freeNodes(world));
+  // Others may have them all, or they are about to be started again.
+  while (one === undefined && world.clock.elapsed() - sinceElapsed < nodePatienceMs) {
+    await world.clock.sleep(50);
+    one = pick(world, freeNodes(world));
+  }
   if (one === undefined) return false;
   one.isBusy = true;
   try {
@@ -77,7 +85,7 @@ async function killAt(world: World, point: KillPoint): Promise<boolean> {
     for (const one of freeNodes(world).slice(0, Math.max(0, countMax - told.size))) {
       one.isBusy = true;
       told.add(one);
-      fleet.send(one, { kind: 'die', at: point });
+      fleet.send(one, { kind: 'end', at: point, signal: 'SIGKILL' });
     }
     // There must be something to reap; one that held no lease leaves nothing.
     if (point === 'after reap' && told.size > 1 && clock.elapsed() >= nextVictimElapsed) {
@@ -90,10 +98,28 @@ async function killAt(world: World, point: KillPoint): Promise<boolean> {
   }
   const hasStruck = isHit();
   for (const one of told) {
-    fleet.send(one, { kind: 'die', at: null });
+    fleet.send(one, { kind: 'end', at: null, signal: 'SIGKILL' });
     one.isBusy = false;
   }
   return hasStruck;
+}
+
+/** Lets a node stop by itself at a point, and go on once others have taken over what it held. */
+async function stopAt(world: World, one: FleetProcess, point: KillPoint): Promise<boolean> {
+  const { fleet, clock } = world;
+  const sinceElapsed = clock.elapsed();
+  fleet.send(one, { kind: 'end', at: point, signal: 'SIGSTOP' });
+  const isThere = () => fleet.processes.has(one);
+  while (isThere() && !isStopped(one.child.pid as number)) {
+    if (clock.elapsed() - sinceElapsed > pointPatienceMs) {
+      fleet.send(one, { kind: 'end', at: null, signal: 'SIGSTOP' });
+      // It may have come by just now.
+      one.child.kill('SIGCONT');
+      return false;
+    }
+    await clock.sleep(10);
+  }
+  return isThere() && stop(world, one, () => {});
 }
 
 /** Stops a process for longer than its leases and lets it go on. */
@@ -102,7 +128,8 @@ async function stop(world: World, one: FleetProcess, halt: () => void): Promise<
   world.write({ kind: 'node', at: world.now(), node: one.node, state: 'paused' });
   const fromAt = world.now();
   const isLocked = !canWrite(world.file);
-  await world.clock.sleep(world.leaseMs * (1.3 + world.random.next()));
+  // Longer than the lease of a schedule that it was about to decide, too.
+  await world.clock.sleep(Math.max(world.leaseMs, scheduleLeaseMs) * (1.3 + world.random.next() / 2));
   one.child.kill('SIGCONT');
   world.write({ kind: 'node', at: world.now(), node: one.node, state: 'resumed' });
   // It was stopped in the middle of a commit, and nobody could write.
@@ -195,6 +222,14 @@ export const faultKinds: readonly FaultKind[] = [
         return true;
       }),
   },
+  ...(['between plan and fire', 'before settle', 'after claim'] as const).map(
+    (point): FaultKind => ({
+      name: `SIGSTOP ${point}, past the lease, SIGCONT`,
+      // Its other thread may be inside a commit.
+      isStoreWide: true,
+      strike: (world) => withNode(world, (one) => stopAt(world, one, point)),
+    }),
+  ),
   {
     name: 'SIGSTOP past the lease, SIGCONT',
     isStoreWide: false,

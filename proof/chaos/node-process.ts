@@ -15,13 +15,16 @@ const time = createStoreTime();
 const concurrency = 12;
 /** The id that the store knows this node by, once it has beaten. */
 let node = options.name;
-let dieAt: KillPoint | null = null;
+let endAt: KillPoint | null = null;
+let signal: 'SIGKILL' | 'SIGSTOP' = 'SIGKILL';
 
-/** Ends this process if it was told to end here. */
+/** Ends or stops this process if it was told to do so here. */
 function pass(point: KillPoint, isReached = true): void {
-  if (dieAt !== point || !isReached) return;
-  history.write({ kind: 'fault', at: time.now(), node, fault: 'killed', detail: point });
-  process.kill(process.pid, 'SIGKILL');
+  if (endAt !== point || !isReached) return;
+  endAt = null;
+  const fault = signal === 'SIGKILL' ? 'killed' : 'stopped';
+  history.write({ kind: 'fault', at: time.now(), node, fault, detail: point });
+  process.kill(process.pid, signal);
 }
 
 /** From its first beat on, which comes before it takes anything. */
@@ -93,9 +96,13 @@ defineChaosTasks(duly, {
 });
 
 process.on('message', (command: NodeCommand) => {
-  if (command.kind === 'die') dieAt = command.at;
+  if (command.kind === 'end') {
+    endAt = command.at;
+    signal = command.signal;
+    return;
+  }
   // Nothing of the main thread turns meanwhile: no timer, no message, no handler.
-  else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, command.forMs);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, command.forMs);
 });
 // A file that cannot grow must be an error of a write, not the end of the process.
 process.on('SIGXFSZ', () => {});

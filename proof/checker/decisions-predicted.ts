@@ -1,4 +1,3 @@
-import type { Evidence } from '../history.ts';
 import { predict } from '../model/predict.ts';
 import { type Facts, isOver, isTroubled, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
@@ -15,12 +14,9 @@ export const decisionsPredicted: Invariant = {
     'Every slot is decided as an independent model says, and noticed in time while any scheduler could.',
   check(evidence, facts) {
     const problems: ReturnType<Invariant['check']> = [];
-    const predicted = predict(evidence);
-    const unknownSinceAt = lostWrites(evidence);
-    const isKnown = (scheduleId: string, at: number) =>
-      at < (unknownSinceAt.get(scheduleId) ?? Number.POSITIVE_INFINITY);
-    const writes = predicted.writes.filter(({ scheduleId, event }) => isKnown(scheduleId, event.at));
-    const ends = predicted.ends.filter(({ scheduleId }) => isKnown(scheduleId, evidence.final.at));
+    // A process that was killed takes writes with it, and one write that is missing makes every later prediction worthless.
+    if (!evidence.isComplete) return problems;
+    const { writes, ends } = predict(evidence);
     for (const { scheduleId, event, plannedAt, dueAt, difference } of writes) {
       if (difference !== null) {
         const what = event.kind === 'fired' ? 'a pass' : `"${event.action}"`;
@@ -58,24 +54,6 @@ export const decisionsPredicted: Invariant = {
     return problems;
   },
 };
-
-/**
- * Since when a schedule was written by somebody who was killed before it was noted: then its version runs ahead of what is known, and
- * what follows cannot be predicted. Complete histories have none.
- */
-function lostWrites({ events, isComplete }: Evidence): Map<string, number> {
-  const versions = new Map<string, number>();
-  const sinceAt = new Map<string, number>();
-  for (const event of isComplete ? [] : events) {
-    if (event.kind === 'applied' && event.version !== null) versions.set(event.scheduleId, event.version);
-    if (event.kind === 'scheduleClaimed' && !sinceAt.has(event.scheduleId)) {
-      const known = versions.get(event.scheduleId);
-      if (known !== undefined && event.version > known) sinceAt.set(event.scheduleId, event.at);
-    }
-    if (event.kind === 'fired' && event.result === 'fired') versions.set(event.scheduleId, event.version + 1);
-  }
-  return sinceAt;
-}
 
 /** A scheduler that was up and untroubled from before an instant until another, and so must have noticed. */
 function whoCouldNotice(facts: Facts, fromAt: number, toAt: number): string | null {
