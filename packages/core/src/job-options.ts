@@ -118,7 +118,8 @@ export function resolveJobOptions(
 
 const defaultsByTask = new WeakMap<ResolvedTask, ResolvedJobOptions>();
 
-function defaultsOf(task: ResolvedTask): ResolvedJobOptions {
+/** What a job is made with when its call says nothing: one object per task. */
+export function defaultsOf(task: ResolvedTask): ResolvedJobOptions {
   let defaults = defaultsByTask.get(task);
   if (defaults === undefined) {
     defaults = Object.freeze({

@@ -1,7 +1,7 @@
 import type { CurrentJob } from './current-job.ts';
-import type { Due, JobSpec } from './engine.ts';
+import type { Due, JobPolicy, JobSpec } from './engine.ts';
 import { dulyError } from './errors.ts';
-import type { ResolvedJobOptions } from './job-options.ts';
+import { defaultsOf, type ResolvedJobOptions } from './job-options.ts';
 import { metadataBytesMax, toJson } from './json.ts';
 import { rankOffsetMs } from './rank.ts';
 import { isPromise, validateStoredInput } from './stored-input.ts';
@@ -73,15 +73,32 @@ export function madeFor(
       options.metadata === null
         ? null
         : toJson(options.metadata, { what: 'metadata', maxBytes: metadataBytesMax }),
-    policy: {
-      maxAttempts: options.retry.attempts,
-      retry: options.retry.toStored(),
-      timeoutMs: options.timeoutMs,
-      graceMs: task.graceMs,
-      delivery: options.delivery,
-      retentionMs: task.retentionMs,
-      deadRetentionMs: task.deadRetentionMs,
-    },
+    policy: policyOf(task, options),
     serial: options.serial,
   };
+}
+
+const ownPolicies = new WeakMap<ResolvedTask, JobPolicy>();
+
+/** One object for all jobs that are made with a task's own options: a thousand of them in one message carry it once. */
+function policyOf(task: ResolvedTask, options: ResolvedJobOptions): JobPolicy {
+  if (options !== defaultsOf(task)) return makePolicy(task, options);
+  let policy = ownPolicies.get(task);
+  if (policy === undefined) {
+    policy = makePolicy(task, options);
+    ownPolicies.set(task, policy);
+  }
+  return policy;
+}
+
+function makePolicy(task: ResolvedTask, options: ResolvedJobOptions): JobPolicy {
+  return Object.freeze({
+    maxAttempts: options.retry.attempts,
+    retry: options.retry.toStored(),
+    timeoutMs: options.timeoutMs,
+    graceMs: task.graceMs,
+    delivery: options.delivery,
+    retentionMs: task.retentionMs,
+    deadRetentionMs: task.deadRetentionMs,
+  });
 }

@@ -64,7 +64,8 @@ export function createTask<Input, Result>(
     let bytes = 0;
     for (const [i, input] of inputs.entries()) {
       const own = typeof options === 'function' ? options(input as Input, i) : options;
-      const spec = await make(input, own, due);
+      const made = make(input, own, due);
+      const spec = made instanceof Promise ? await made : made;
       bytes += spec.input.length;
       if (bytes > manyBytesMax) {
         throw dulyError('input_too_large', {

@@ -19,6 +19,8 @@ const pruneMax = 500;
 // Between two full ones, so that pruning a long history leaves most of the store's time to work.
 const breathMs = 50;
 const everyMs = 60_000;
+// Nothing was past its time: what comes to it next has been kept for hours or days already.
+const idleEveryMs = 5 * 60_000;
 
 /** Makes the pass that forgets what is past its time, a bounded amount at once. */
 export function createPrunePass(options: PruneOptions): () => Promise<number> {
@@ -32,7 +34,8 @@ export function createPrunePass(options: PruneOptions): () => Promise<number> {
       auditMs,
       changesMs,
     });
-    return reply.more ? breathMs : everyMs;
+    if (reply.more) return breathMs;
+    return reply.jobs + reply.keys + reply.values + reply.rows > 0 ? everyMs : idleEveryMs;
   };
 }
 

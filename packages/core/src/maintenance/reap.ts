@@ -16,6 +16,8 @@ const defaultLeaseMs = 30_000;
 const reapMax = 500;
 // Leases that other nodes take after this pass are not in its answer, so it looks again at least this often.
 const sweepMs = 5_000;
+// Nobody holds a lease: one that is given now ends later than this, and is in the answer of the next look.
+const idleSweepMs = 10_000;
 
 /**
  * Makes the pass that ends lost leases: the engine takes them over (and promotes and expires what is due), and each job is
@@ -34,7 +36,7 @@ export function createReapPass(options: ReapOptions): () => Promise<number> {
       }
     }
     if (reply.more) return 0;
-    if (reply.nextAt === null) return sweepMs;
+    if (reply.nextAt === null) return Math.max(sweepMs, Math.min(idleSweepMs, leaseMs));
     return Math.min(sweepMs, Math.max(1, reply.nextAt - reply.now));
   };
 }

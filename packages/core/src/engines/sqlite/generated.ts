@@ -65,10 +65,14 @@ RETURNING id, jobs.type, version, queue, tenant, priority, input, metadata, poli
 FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND token = ? ORDER BY fence`,
     pauses: `SELECT key, value FROM records WHERE kind = 'pause'`,
     soloSince: `SELECT min(due_at) AS at FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL AND solo = 2 AND type = ?`,
+    glance: `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL) OR EXISTS (SELECT 1 FROM records WHERE kind = 'pause'),
+  (SELECT min(expire_at) FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL),
+  (SELECT min((SELECT min(due_at) FROM jobs INDEXED BY jobs_waiting
+    WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND jobs.type = list.value)) FROM json_each(?) AS list)`,
   },
   clock: {
-    read: `SELECT offset_ms, steady_ms, floor_at, floor_mono, candidate_ms, candidate_mono FROM clocks WHERE boot = ?`,
-    lastSeen: `SELECT coalesce(max(seen_at), 0) AS seen FROM clocks`,
+    read: `SELECT offset_ms, steady_ms, floor_at, floor_mono, candidate_ms, candidate_mono, seen_at FROM clocks WHERE boot = ?`,
+    lastSeen: `SELECT max(coalesce((SELECT max(seen_at) FROM clocks), 0), coalesce((SELECT at FROM changes ORDER BY position DESC LIMIT 1), 0)) AS seen`,
     begin: `INSERT INTO clocks (boot, offset_ms, steady_ms, floor_at, floor_mono, seen_at)
 VALUES (:boot, :offset, :offset, :floor, :mono, :seen)
 ON CONFLICT (boot) DO NOTHING`,
@@ -218,6 +222,9 @@ RETURNING cancel_requested_at`,
 RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
   losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at`,
     nextEnd: `SELECT min(lease_until) AS at FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL`,
+    glance: `SELECT (SELECT min(lease_until) FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL),
+  (SELECT min(expire_at) FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL),
+  EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_waiting WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING'))`,
   },
   lock: {
     read: `SELECT fence, until, token, holder FROM locks WHERE name = ?`,
@@ -239,7 +246,7 @@ ON CONFLICT (id) DO UPDATE SET info = excluded.info, beat_at = excluded.beat_at,
     leave: `DELETE FROM nodes WHERE id = ?`,
     drain: `UPDATE nodes SET drain_requested_at = coalesce(drain_requested_at, ?) WHERE id = ?`,
     forget: `DELETE FROM nodes WHERE beat_steady < ?`,
-    list: `SELECT info, beat_at AS beatAt, drain_requested_at AS drainRequestedAt FROM nodes WHERE beat_steady >= ? ORDER BY id`,
+    list: `SELECT info, beat_at AS beatAt, beat_steady AS steady, drain_requested_at AS drainRequestedAt FROM nodes ORDER BY id`,
   },
   prune: {
     jobs: `SELECT id, created_at AS madeAt FROM finished INDEXED BY finished_prune WHERE prune_at <= ? ORDER BY prune_at LIMIT ? + 0`,
@@ -272,6 +279,7 @@ VALUES (:id, :app, :tenant, :name, :generation, 1, :spec, :state, :due, :waitsFo
   due_at = :due, waits_for = :waitsFor, updated_at = :now, lease_until = NULL, token = NULL, node = NULL
 WHERE id = :id`,
     delete: `DELETE FROM schedules WHERE id = ?`,
+    glance: `SELECT min(due_at) FROM schedules INDEXED BY schedules_due WHERE due_at IS NOT NULL`,
     isAnyDue: `SELECT 1 FROM schedules INDEXED BY schedules_due
 WHERE due_at IS NOT NULL AND due_at <= ? AND (lease_until IS NULL OR lease_until <= ?) LIMIT 1`,
     leaseDue: `UPDATE schedules SET fence = ?, lease_until = ?, token = ?, node = ?

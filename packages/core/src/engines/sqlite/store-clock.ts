@@ -20,10 +20,14 @@ interface ClockRow {
   floor_mono: number;
   candidate_ms: number | null;
   candidate_mono: number | null;
+  seen_at: number;
 }
 
 /** A wall clock that differs from the store's by less is the same clock, read a moment later. */
 const agreementMs = 250;
+
+/** How often it is noted that all is well. A reboot goes on from there, so it is no matter of seconds; and every note is a write. */
+const noteMs = 60_000;
 
 /** How long a stepped wall clock must stay where it is before the store follows. */
 const stableMs = 10_000;
@@ -55,6 +59,8 @@ export interface StoreClock {
    * a write transaction.
    */
   observe(): boolean;
+  /** Whether there is nothing to observe, by what was read last: the clocks agree, and that was noted not long ago. */
+  isQuiet(): boolean;
   /** How far this process's wall clock is ahead of the store's. */
   disagreementMs(): number;
 }
@@ -68,7 +74,11 @@ export function hasStoreClock(db: SqliteDatabase, boot: string): boolean {
 export function openStoreClock(db: SqliteDatabase, clock: Clock, boot: string): StoreClock {
   const key = knownBoot(db, boot);
   const select = db.prepare(statements.clock.read);
-  const readRow = () => select.get(key) as unknown as ClockRow | undefined;
+  let lastRow: ClockRow | undefined;
+  const readRow = () => {
+    lastRow = select.get(key) as unknown as ClockRow | undefined;
+    return lastRow;
+  };
   if (readRow() === undefined) beginBoot(db, clock, key);
 
   const nowOf = (row: ClockRow, mono: number) =>
@@ -84,6 +94,9 @@ export function openStoreClock(db: SqliteDatabase, clock: Clock, boot: string): 
     });
   };
 
+  const agrees = (row: ClockRow, seen: number) => Math.abs(seen - row.offset_ms) <= agreementMs;
+  const isNoted = (row: ClockRow, now: number) => row.candidate_ms === null && now - row.seen_at < noteMs;
+
   return {
     read() {
       const row = requireRow();
@@ -96,9 +109,9 @@ export function openStoreClock(db: SqliteDatabase, clock: Clock, boot: string): 
       const mono = clock.elapsed();
       const seen = clock.now() - mono;
       const now = nowOf(row, mono);
-      if (Math.abs(seen - row.offset_ms) <= agreementMs) {
+      if (agrees(row, seen)) {
         // Also when another process proposed a step: two clocks that disagree are no reason to move.
-        db.prepare(statements.clock.agree).run({ boot: key, now });
+        if (!isNoted(row, now)) db.prepare(statements.clock.agree).run({ boot: key, now });
         return false;
       }
       if (row.candidate_ms === null || Math.abs(seen - row.candidate_ms) > agreementMs) {
@@ -109,6 +122,12 @@ export function openStoreClock(db: SqliteDatabase, clock: Clock, boot: string): 
       db.prepare(statements.clock.adopt).run({ boot: key, now, seen, mono });
       db.prepare(statements.clock.record).run({ boot: key, now, step: seen - row.offset_ms });
       return true;
+    },
+
+    isQuiet() {
+      if (lastRow === undefined) return false;
+      const mono = clock.elapsed();
+      return agrees(lastRow, clock.now() - mono) && isNoted(lastRow, nowOf(lastRow, mono));
     },
 
     disagreementMs() {

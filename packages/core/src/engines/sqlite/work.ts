@@ -31,6 +31,8 @@ export class Work {
   readonly hints = new Set<Hint>();
   #changes: ChangeEntry[] = [];
   #pauses: Pauses | null = null;
+  #policy: JobPolicy | null = null;
+  #policyText = '';
   #connection: Connection;
 
   constructor(connection: Connection, { now, steady }: StoreInstant) {
@@ -88,6 +90,15 @@ export class Work {
   /** What a stored policy says. Jobs of one task share one text, so it is read once and not per job. */
   policy(text: string): JobPolicy {
     return this.#connection.policy(text);
+  }
+
+  /** A policy as it is stored. Jobs that are made together share one, and then it is written out once. */
+  policyText(policy: JobPolicy): string {
+    if (policy !== this.#policy) {
+      this.#policy = policy;
+      this.#policyText = JSON.stringify(policy);
+    }
+    return this.#policyText;
   }
 
   /** What is paused now. Read once: no verb changes pauses and asks for them. */
@@ -186,11 +197,31 @@ export class Connection {
     return this.#transaction('BEGIN', stamp, verb).reply;
   }
 
-  /** Lets the store's clock follow the machine's, where it rules. Call inside a write. */
-  observeClock(work: Work, stamp: Stamp): void {
-    if (stamp.now !== undefined || this.#clock?.observe() !== true) return;
+  /** Asks without a transaction, for what one statement can tell; null: it cannot. */
+  glance<Result extends object>(
+    stamp: Stamp,
+    verb: (work: Work) => Result | null,
+  ): (Result & { now: number }) | null {
+    try {
+      const work = new Work(this, this.#instant(stamp));
+      const result = verb(work);
+      return result && Object.assign(result, { now: work.now });
+    } catch (error) {
+      throw storeError(error, this.path);
+    }
+  }
+
+  /** Whether the machine's clock agrees with the store's, as it nearly always does; by what the last statement read of it. */
+  isClockQuiet(stamp: Stamp): boolean {
+    return stamp.now !== undefined || this.#clock === undefined || this.#clock.isQuiet();
+  }
+
+  /** Lets the store's clock follow the machine's, where it rules; tells whether they agree. Call inside a write. */
+  observeClock(work: Work, stamp: Stamp): boolean {
+    if (stamp.now !== undefined || this.#clock === undefined) return true;
     // Everyone sleeps by the monotonic clock until what was due next; after a step that is another instant.
-    work.hints.add('jobs').add('schedules');
+    if (this.#clock.observe()) work.hints.add('jobs').add('schedules');
+    return this.#clock.isQuiet();
   }
 
   #transaction<Result extends object>(

@@ -50,3 +50,11 @@ SELECT key, value FROM records WHERE kind = 'pause'
 -- Since when the oldest job that must run alone waits.
 -- name: soloSince
 SELECT min(due_at) AS at FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL AND solo = 2 AND type = ?
+
+-- Whether a claim for these types would find anything to do at all, and when one of their jobs falls due. One look without a
+-- transaction: a node that is idle never takes the write lock.
+-- name: glance
+SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL) OR EXISTS (SELECT 1 FROM records WHERE kind = 'pause'),
+  (SELECT min(expire_at) FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL),
+  (SELECT min((SELECT min(due_at) FROM jobs INDEXED BY jobs_waiting
+    WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND jobs.type = list.value)) FROM json_each(?) AS list)

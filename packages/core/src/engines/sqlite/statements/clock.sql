@@ -1,10 +1,11 @@
 -- The store's clock: one row per boot of the machine.
 
 -- name: read
-SELECT offset_ms, steady_ms, floor_at, floor_mono, candidate_ms, candidate_mono FROM clocks WHERE boot = ?
+SELECT offset_ms, steady_ms, floor_at, floor_mono, candidate_ms, candidate_mono, seen_at FROM clocks WHERE boot = ?
 
+-- The latest instant that anybody has seen: the clocks note it once a minute, the feed with every change.
 -- name: lastSeen
-SELECT coalesce(max(seen_at), 0) AS seen FROM clocks
+SELECT max(coalesce((SELECT max(seen_at) FROM clocks), 0), coalesce((SELECT at FROM changes ORDER BY position DESC LIMIT 1), 0)) AS seen
 
 -- name: begin
 INSERT INTO clocks (boot, offset_ms, steady_ms, floor_at, floor_mono, seen_at)

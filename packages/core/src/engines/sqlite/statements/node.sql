@@ -12,4 +12,4 @@ UPDATE nodes SET drain_requested_at = coalesce(drain_requested_at, ?) WHERE id =
 DELETE FROM nodes WHERE beat_steady < ?
 
 -- name: list
-SELECT info, beat_at AS beatAt, drain_requested_at AS drainRequestedAt FROM nodes WHERE beat_steady >= ? ORDER BY id
+SELECT info, beat_at AS beatAt, beat_steady AS steady, drain_requested_at AS drainRequestedAt FROM nodes ORDER BY id

@@ -20,6 +20,10 @@ WHERE id = :id
 -- name: delete
 DELETE FROM schedules WHERE id = ?
 
+-- When the next one falls due, leased or not.
+-- name: glance
+SELECT min(due_at) FROM schedules INDEXED BY schedules_due WHERE due_at IS NOT NULL
+
 -- name: isAnyDue
 SELECT 1 FROM schedules INDEXED BY schedules_due
 WHERE due_at IS NOT NULL AND due_at <= ? AND (lease_until IS NULL OR lease_until <= ?) LIMIT 1

@@ -149,7 +149,7 @@ function replaceJob(work: Work, row: LifeRow, spec: JobSpec): EnqueuedItem {
     priority: spec.priority,
     rankOffset: spec.rankOffsetMs,
     maxAttempts: spec.policy.maxAttempts,
-    policy: JSON.stringify(spec.policy),
+    policy: work.policyText(spec.policy),
     metadata: spec.metadata,
     input: spec.input,
     // Moves with the due time, just below.
@@ -208,7 +208,7 @@ export function insertJob(work: Work, spec: JobSpec, moreGates: JobSpec['gates']
     spec.copyOf,
     slot?.scheduleId ?? null,
     slot === null ? null : JSON.stringify(slot),
-    JSON.stringify(spec.policy),
+    work.policyText(spec.policy),
     spec.metadata,
     spec.input,
   );

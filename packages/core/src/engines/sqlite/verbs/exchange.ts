@@ -32,6 +32,19 @@ export function exchange(work: Work, input: ExchangeInput): Omit<ExchangeReply, 
   return { settled, ...result, nextDueAt: nextDueAt(work, input.claim?.tasks ?? []) };
 }
 
+/** The answer to a claim that would find nothing, without a transaction; null: it has to be made. */
+export function glanceExchange(work: Work, input: ExchangeInput): Omit<ExchangeReply, 'now'> | null {
+  if (input.settle.length > 0 || input.claim === null || input.repeat === true) return null;
+  const types = JSON.stringify(input.claim.tasks.map(({ type }) => type));
+  const [isAny, deadline, dueAt] = work.tuple<[0 | 1, number | null, number | null]>(
+    statements.claim.glance,
+    types,
+  ) as [0 | 1, number | null, number | null];
+  if (isAny === 1) return null;
+  if ((deadline !== null && deadline < work.now) || (dueAt !== null && dueAt <= work.now)) return null;
+  return { settled: [], claimed: [], more: false, soloSinceAt: null, nextDueAt: dueAt };
+}
+
 /** When the next job of these tasks falls due, or a pause ends. */
 function nextDueAt(work: Work, tasks: ClaimRequest['tasks']): number | null {
   let next: number | null = tasks.length === 0 ? null : work.pauses().nextEndAt;

@@ -42,10 +42,29 @@ export function reap(work: Work, input: ReapInput): Omit<ReapReply, 'now'> {
   return { jobs, expired, promoted: promoted.count, more, nextAt: nextAt(work) };
 }
 
+/** The answer to a reap that would find nothing, without a transaction; null: it has to be made. */
+export function glanceReap(work: Work): Omit<ReapReply, 'now'> | null {
+  const [lease, deadline, isWaiting] = work.tuple<[number | null, number | null, 0 | 1]>(
+    statements.lease.glance,
+  ) as [number | null, number | null, 0 | 1];
+  if ((lease !== null && lease <= work.steady) || (deadline !== null && deadline < work.now)) return null;
+  if (isWaiting === 1 && waitingTypes(work).some((type) => isDue(work, type))) return null;
+  return { jobs: [], expired: 0, promoted: 0, more: false, nextAt: earliest(work, lease, deadline) };
+}
+
+function isDue(work: Work, type: string): boolean {
+  const [at] = work.tuple<[number | null]>(statements.job.nextDue, type) as [number | null];
+  return at !== null && at <= work.now;
+}
+
 /** When the next lease or start deadline ends, in the store's time. */
 function nextAt(work: Work): number | null {
   const lease = work.get<{ at: number | null }>(statements.lease.nextEnd)?.at ?? null;
   const deadline = work.get<{ at: number | null }>(statements.job.nextDeadline)?.at ?? null;
+  return earliest(work, lease, deadline);
+}
+
+function earliest(work: Work, lease: number | null, deadline: number | null): number | null {
   const instants = [
     lease === null ? null : lease - work.steady + work.now,
     deadline === null ? null : deadline + 1,

@@ -27,11 +27,21 @@ export function nodes(work: Work, input: NodesInput): Omit<NodesReply, 'now'> {
     }
   }
   const since = work.steady - input.forgetAfterMs;
+  const rows = work.all<NodeRow>(statements.node.list);
+  const [live, silent] = [
+    rows.filter(({ steady }) => steady >= since),
+    rows.filter(({ steady }) => steady < since),
+  ];
   // Whoever only looks does not write, and so waits for nobody.
-  if (!isLook(input)) work.run(statements.node.forget, since);
-  const rows = work.all<{ info: string; beatAt: number; drainRequestedAt: number | null }>(
-    statements.node.list,
-    since,
-  );
-  return { nodes: rows.map(({ info, ...times }) => ({ ...(JSON.parse(info) as NodeInfo), ...times })) };
+  if (silent.length > 0 && !isLook(input)) work.run(statements.node.forget, since);
+  return {
+    nodes: live.map(({ info, steady: _, ...times }) => ({ ...(JSON.parse(info) as NodeInfo), ...times })),
+  };
+}
+
+interface NodeRow {
+  info: string;
+  beatAt: number;
+  steady: number;
+  drainRequestedAt: number | null;
 }

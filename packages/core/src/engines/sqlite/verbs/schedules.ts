@@ -173,6 +173,17 @@ export function claimSchedules(work: Work, input: ClaimSchedulesInput): Omit<Cla
   };
 }
 
+/** The answer to a claim that would find nothing, without a transaction; null: it has to be made. */
+export function glanceSchedules(
+  work: Work,
+  input: ClaimSchedulesInput,
+): Omit<ClaimSchedulesReply, 'now'> | null {
+  if (input.ids !== null) return null;
+  const [dueAt] = work.tuple<[number | null]>(statements.schedule.glance) as [number | null];
+  // One that is due may be leased, and then the end of its lease counts: the claim itself tells.
+  return dueAt !== null && dueAt <= work.now ? null : { schedules: [], nextDueAt: dueAt, more: false };
+}
+
 /** One fence for all that a claim takes: each of them had a smaller one before. */
 function leaseDue(work: Work, { leaseMs, token, node, limit }: ClaimSchedulesInput): LeasedTuple[] {
   const { now, steady } = work;

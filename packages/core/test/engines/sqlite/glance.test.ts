@@ -1,0 +1,32 @@
+// Not part of the shared suite: only SQLite has one lock for all who write.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { systemClock } from '../../../src/clock.ts';
+import { openSqliteEngine } from '../../../src/engines/sqlite/index.ts';
+import { claimRequest, jobSpec, scheduleClaim } from '../../../src/testing/conformance/builders.ts';
+import { testFolder } from './folder.ts';
+
+test('whoever finds nothing to do does not wait for whoever writes', async (t) => {
+  const path = join(testFolder(t), 'duly.db');
+  const engine = await openSqliteEngine({ path, clock: systemClock, busyMs: 50 });
+  t.after(() => engine.close());
+  await engine.enqueue({ groups: [{ jobs: [jobSpec({ due: { inMs: 60_000 } })] }] });
+  const writer = new DatabaseSync(path);
+  t.after(() => writer.close());
+  writer.exec('BEGIN IMMEDIATE');
+
+  const { nextDueAt, now, claimed } = await engine.exchange({ settle: [], claim: claimRequest() });
+  assert.deepEqual(claimed, []);
+  assert.ok(nextDueAt !== null && nextDueAt - now > 50_000 && nextDueAt - now <= 60_000);
+  const { now: _, ...schedules } = await engine.claimSchedules({ ...scheduleClaim(), now: undefined });
+  assert.deepEqual(schedules, { schedules: [], nextDueAt: null, more: false });
+  const { jobs, nextAt } = await engine.reap({ node: 'n', leaseMs: 1_000, limit: 10 });
+  assert.deepEqual([jobs, nextAt], [[], null]);
+  // The lock is really held: whoever has something to write waits for it.
+  await assert.rejects(engine.enqueue({ groups: [{ jobs: [jobSpec()] }] }), {
+    code: 'store_locked_by_user_transaction',
+  });
+  writer.exec('ROLLBACK');
+});
