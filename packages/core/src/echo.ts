@@ -49,6 +49,7 @@ export function createEcho(options: {
       if (!needsProof || off !== null) return;
       off = engine.wakeups((hint) => {
         if (hint === 'echo') heardElapsed = clock.elapsed();
+        if (hint === 'deaf') heardElapsed = Number.NEGATIVE_INFINITY;
       });
       loop.start();
     },

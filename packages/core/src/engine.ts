@@ -1055,8 +1055,11 @@ export interface MigrateReply extends Reply {
   steps: string[];
 }
 
-/** A hint that something may be there to do. Polling is the truth. */
-export type Hint = 'jobs' | 'cancel' | 'schedules' | 'locks' | 'echo';
+/**
+ * A hint that something may be there to do. Polling is the truth. `echo` answers the engine's own `ring`; `deaf` says that hints
+ * no longer arrive, so that until the next echo everyone looks by themselves.
+ */
+export type Hint = 'jobs' | 'cancel' | 'schedules' | 'locks' | 'echo' | 'deaf';
 
 /** What an engine can say about itself; about speed and place, never about correctness. */
 export interface EngineInfo {

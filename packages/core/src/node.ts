@@ -229,7 +229,8 @@ export function createNode(node: NodeOptions): DulyNode {
       if (!virtual) for (const loop of loops) loop.start();
       if (scheduler === null) return;
       offHints = engine.wakeups((hint) => {
-        if (hint === 'schedules' && isMoving) scheduler.wake();
+        // Deaf: it may sleep less long from now on.
+        if ((hint === 'schedules' || hint === 'deaf') && isMoving) scheduler.wake();
       });
       if (!virtual) scheduler.start();
     },

@@ -56,6 +56,18 @@ test('a node sleeps long only while its own rings come back', async () => {
   assert.equal(listeners.size, 0);
 });
 
+test('a path that says it carries nothing any more is not trusted until the next echo', async () => {
+  const { clock, echo, listeners } = setup({});
+  echo.start();
+  await clock.settle();
+  assert.equal(echo.maxSleepMs(), 30_000);
+  for (const listener of listeners) listener('deaf');
+  assert.equal(echo.maxSleepMs(), 1_000);
+  for (const listener of listeners) listener('echo');
+  assert.equal(echo.maxSleepMs(), 30_000);
+  await echo.stop();
+});
+
 test('where hints of other processes cannot arrive an echo proves nothing', async () => {
   const { clock, echo, path } = setup({ wake: 'poll' });
   echo.start();

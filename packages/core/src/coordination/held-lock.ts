@@ -195,7 +195,7 @@ export async function openLockWait(parts: LockParts, pollMs: number): Promise<Lo
   const engine = await parts.engine();
   let heard = new AbortController();
   const off = engine.wakeups((hint) => {
-    if (hint === 'locks') heard.abort();
+    if (hint === 'locks' || hint === 'deaf') heard.abort();
   });
   return {
     listen() {

@@ -478,7 +478,8 @@ export function createWorker(options: WorkerOptions): Worker {
     start() {
       if (draining !== null) return;
       stopHints ??= engine.wakeups((hint) => {
-        if (hint === 'jobs') loop.wake();
+        // Deaf: it may sleep less long from now on.
+        if (hint === 'jobs' || hint === 'deaf') loop.wake();
         if (hint === 'cancel') beats.check();
       });
       loop.start();
