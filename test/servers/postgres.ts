@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chownSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chownSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +16,8 @@ export interface PostgresOptions {
   durable?: boolean;
   /** Further lines of `postgresql.conf`. */
   settings?: Record<string, string | number>;
+  /** Makes a standby that streams from this server, with its users and its password. */
+  cloneOf?: PostgresServer;
 }
 
 /** A PostgreSQL of one's own. */
@@ -54,11 +56,16 @@ const forgetful = { fsync: 'off', synchronous_commit: 'off', full_page_writes: '
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const programs = postgresPrograms();
   const folder = await makeServerFolder('duly-postgres-');
-  const password = randomBytes(12).toString('hex');
+  const { cloneOf, durable = false } = options;
+  const password = cloneOf?.password ?? randomBytes(12).toString('hex');
   try {
-    initialise(programs, folder, password);
-    const settings = { ...baseSettings, ...(options.durable ? {} : forgetful), ...options.settings };
-    return await startOn(programs, folder, password, settings);
+    if (cloneOf === undefined) initialise(programs, folder, password);
+    else copyFrom(programs, folder, cloneOf);
+    const settings = { ...baseSettings, ...(durable ? {} : forgetful), ...options.settings };
+    const server = await startOn(programs, folder, password, settings);
+    // `initdb` makes only "postgres"; tests have a database of their own, as users do.
+    if (cloneOf === undefined) makeDatabase(programs, server);
+    return server;
   } catch (error) {
     await removeFolder(folder);
     throw error;
@@ -96,6 +103,17 @@ function initialise(programs: string, folder: string, password: string): void {
   ]);
 }
 
+function copyFrom(programs: string, folder: string, { host, port, password }: PostgresServer): void {
+  const from = ['-h', host, '-p', String(port), '-U', user];
+  const args = [...from, '-D', join(folder, 'data'), '-R', '-X', 'stream', '-c', 'fast', '--no-sync'];
+  runProgram(join(programs, 'pg_basebackup'), args, { PGPASSWORD: password });
+}
+
+function makeDatabase(programs: string, { folder, port, password }: PostgresServer): void {
+  const to = ['-h', folder, '-p', String(port), '-U', user];
+  runProgram(join(programs, 'createdb'), [...to, user], { PGPASSWORD: password });
+}
+
 async function startOn(
   programs: string,
   folder: string,
@@ -105,7 +123,8 @@ async function startOn(
   const port = await freePort();
   const all = { ...settings, port, unix_socket_directories: `'${folder}'` };
   const lines = Object.entries(all).map(([name, value]) => `${name} = ${value}\n`);
-  writeFileSync(join(folder, 'data', 'postgresql.auto.conf'), lines.join(''));
+  // Of two lines for one setting the later rules. A copy has its primary's lines, and one that says where that is.
+  appendFileSync(join(folder, 'data', 'postgresql.auto.conf'), lines.join(''));
 
   const run = (): Promise<GuardedProcess> =>
     startGuarded({
@@ -116,10 +135,6 @@ async function startOn(
       isReady: (pid) => isReady(join(folder, 'data', 'postmaster.pid'), pid),
     });
   let running: GuardedProcess | null = await run();
-  // `initdb` makes only "postgres"; tests have a database of their own, as users do.
-  runProgram(join(programs, 'createdb'), ['-h', folder, '-p', String(port), '-U', user, user], {
-    PGPASSWORD: password,
-  });
 
   return {
     url: `postgres://${user}:${password}@127.0.0.1:${port}/${user}`,

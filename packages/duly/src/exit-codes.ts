@@ -41,12 +41,13 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   job_not_changeable: exitCodes.refused,
   engine_not_yet: exitCodes.store,
   schema_too_new: exitCodes.store,
+  driver_missing: exitCodes.store,
 };
 
 // What a name begins with says who has to act: the caller, or whoever keeps the store.
 const byFamily: [RegExp, number][] = [
   [/^(invalid|input|config)_/, exitCodes.usage],
-  [/^(store|sqlite)_/, exitCodes.store],
+  [/^(store|sqlite|postgres)_/, exitCodes.store],
 ];
 
 /** The exit code for an error with this code. */

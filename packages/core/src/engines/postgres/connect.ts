@@ -1,0 +1,78 @@
+import { loadPg, type PgClient, type PgPool } from './driver.ts';
+
+/** Where a PostgreSQL is, or the pool that leads there. */
+export interface PostgresTarget {
+  /** `postgres://…` without Duly's own parameters, or a pool of the program's own. */
+  connection: string | PgPool;
+  /** Where to listen for hints, when the connection goes through a pooler that gives no session of one's own. */
+  listenUrl: string | null;
+  /** The schema that holds the store. */
+  schema: string;
+  /** How many connections Duly makes at most; a pool of the program's own has its own bound. */
+  poolSize: number;
+}
+
+/** The way to a server: connections for calls, and one apart for hints. */
+export interface PostgresConnector {
+  pool: PgPool;
+  /** Where it is, without secrets. */
+  place: string;
+  /** Makes a client, not connected yet, that no pool knows of; null: nobody said where to. */
+  createListener(): PgClient | null;
+  /** Ends the pool if it was made here. */
+  end(): Promise<void>;
+}
+
+// How long a new connection may take. A server that is up answers in milliseconds; a pool that is used up may need a moment.
+const connectMs = 5_000;
+// TCP notices a peer that is gone only if it asks, and by default not within two hours.
+const aliveMs = 10_000;
+
+/** Loads the driver and makes a pool, or takes the one that is given. Connects to nothing yet. */
+export async function createConnector(target: PostgresTarget): Promise<PostgresConnector> {
+  const { connection, listenUrl, schema, poolSize } = target;
+  const common = {
+    application_name: 'duly',
+    connectionTimeoutMillis: connectMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: aliveMs,
+  };
+  if (typeof connection !== 'string') {
+    const { Client, options } = connection;
+    const pg = listenUrl === null ? null : await loadPg();
+    // A pool without a listener for this ends the process when an idle connection breaks; the next call finds out by itself.
+    connection.on('error', () => {});
+    return {
+      pool: connection,
+      place: placeOfPool(connection, schema),
+      createListener() {
+        if (pg !== null) return new pg.Client({ ...common, connectionString: listenUrl });
+        if (Client === undefined || options === undefined) return null;
+        return new Client(options as never) as PgClient;
+      },
+      async end() {},
+    };
+  }
+  const pg = await loadPg();
+  const pool = new pg.Pool({ ...common, connectionString: connection, max: poolSize });
+  pool.on('error', () => {});
+  return {
+    pool,
+    place: placeOfUrl(connection, schema),
+    createListener: () => new pg.Client({ ...common, connectionString: listenUrl ?? connection }),
+    end: () => pool.end(),
+  };
+}
+
+/** Host, port, database and schema: what may be shown. */
+function placeOfUrl(url: string, schema: string): string {
+  const { host, pathname } = URL.parse(url) ?? { host: '', pathname: '' };
+  return `postgres://${host}${pathname}?schema=${schema}`;
+}
+
+function placeOfPool({ options }: PgPool, schema: string): string {
+  const { host, port, database, connectionString } = (options ?? {}) as Record<string, unknown>;
+  if (typeof connectionString === 'string') return placeOfUrl(connectionString, schema);
+  const server = `${host ?? process.env.PGHOST ?? 'localhost'}:${port ?? process.env.PGPORT ?? 5432}`;
+  return `postgres://${server}/${database ?? process.env.PGDATABASE ?? ''}?schema=${schema}`;
+}

@@ -1,0 +1,193 @@
+import type { Clock } from '../../clock.ts';
+import { type DulyError, dulyError } from '../../errors.ts';
+import type { Random } from '../../random.ts';
+import { type PgPool, type PgPoolClient, type PgResult, rowTypes } from './driver.ts';
+import { isConnectionSpent, isRetryable, storeError } from './store-error.ts';
+import type { Database, Value } from './work.ts';
+
+/** What a database is made of. */
+export interface DatabaseOptions {
+  pool: PgPool;
+  /** Where it is, without secrets. */
+  place: string;
+  clock: Clock;
+  random: Random;
+  /** How long one call may take until its connection is given up as lost. */
+  callMs: number;
+  /** How long a statement of a transaction waits for a lock. */
+  lockMs: number;
+}
+
+/** A database that can be closed for further calls. */
+export interface ClosableDatabase extends Database {
+  /** Refuses every later call and waits for those that run. The pool is somebody else's to end. */
+  close(): Promise<void>;
+}
+
+// A deadlock or a conflict of versions undoes the whole transaction, so the same again is safe: 5, 10 … 80 ms, then it is told.
+const retryMax = 5;
+const firstRetryMs = 5;
+
+/**
+ * Makes a database of a pool. A query is a transaction of its own; `transaction` holds one connection for several. Whatever
+ * was rolled back only because of others that ran beside it is done again in here. Settings are made for one transaction only
+ * (SET LOCAL), so that a pooler may give every transaction another connection.
+ */
+export function createDatabase(options: DatabaseOptions): ClosableDatabase {
+  const { pool, place, clock, random, callMs, lockMs } = options;
+  const running = new Set<Promise<unknown>>();
+  let isClosed = false;
+  // The server ends by itself what takes too long, a little before it is given up here: then its answer still arrives. Written out,
+  // because a database may have another isolation by default.
+  const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockMs}; SET LOCAL statement_timeout = ${Math.ceil(callMs * 0.9)}`;
+
+  async function take(): Promise<PgPoolClient> {
+    const connecting = pool.connect();
+    let isLate = false;
+    try {
+      return await withinTime(connecting, () => {
+        isLate = true;
+      });
+    } catch (error) {
+      // One that comes all the same has nobody to use it.
+      if (isLate) connecting.then((client) => client.release()).catch(() => {});
+      throw storeError(error, { place, unknown: false });
+    }
+  }
+
+  /** Runs something on one connection. Afterwards it goes back to the pool, or is closed if nobody can tell what state it is in. */
+  async function onConnection<Result>(use: (connection: Connection) => Promise<Result>): Promise<Result> {
+    const connection = new Connection(await take(), place);
+    try {
+      return await withinTime(use(connection), () => connection.release(true));
+    } catch (error) {
+      throw storeError(error, { place, unknown: connection.isUnknown });
+    } finally {
+      connection.release(connection.isSpent);
+    }
+  }
+
+  /** A server that was cut off without a word never answers: after `callMs` it is not waited for any longer. */
+  function withinTime<Result>(answer: Promise<Result>, giveUp: () => void): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const timer = clock.after(callMs, () => {
+        giveUp();
+        reject(new Error(`no answer within ${callMs} ms`));
+      });
+      answer.then(resolve, reject).finally(() => timer.cancel());
+    });
+  }
+
+  async function again<Result>(once: () => Promise<Result>): Promise<Result> {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await once();
+      } catch (error) {
+        if (!isRetryable((error as Error).cause) || tries >= retryMax) throw error;
+        // Half to the whole of the pause: two that met in a deadlock must not meet again.
+        await clock.sleep(firstRetryMs * 2 ** tries * (0.5 + random.next() / 2));
+      }
+    }
+  }
+
+  function follow<Result>(call: () => Promise<Result>): Promise<Result> {
+    if (isClosed) return Promise.reject(closedError(place));
+    const answer = again(call);
+    running.add(answer);
+    const forget = () => running.delete(answer);
+    answer.then(forget, forget);
+    return answer;
+  }
+
+  return {
+    query: (text, values) => follow(() => onConnection((connection) => connection.ask(text, values, true))),
+    transaction: (fn) => follow(() => onConnection((connection) => inTransaction(connection, begin, fn))),
+    async close() {
+      isClosed = true;
+      await Promise.allSettled(running);
+    },
+  };
+}
+
+/** One connection while a call has it. */
+class Connection {
+  /** It must not be used by others after this: it is broken, or nobody knows. */
+  isSpent = false;
+  /** What would commit was sent and not answered. */
+  isUnknown = false;
+  readonly #client: PgPoolClient;
+  readonly #place: string;
+  #isReleased = false;
+
+  constructor(client: PgPoolClient, place: string) {
+    this.#client = client;
+    this.#place = place;
+  }
+
+  /** Runs one statement. `commits`: from here until the answer nobody can tell whether the call took effect. */
+  async ask<Row extends object>(text: string, values?: readonly Value[], commits = false): Promise<Row[]> {
+    return (await this.#send(text, values, commits)).rows as Row[];
+  }
+
+  async commit(): Promise<void> {
+    const { command } = await this.#send('COMMIT', [], true);
+    if (command === 'COMMIT') return;
+    // A statement failed, somebody went on as if it had not, and the server has undone everything without an error.
+    throw dulyError('internal', {
+      message: `A transaction at ${this.#place} was rolled back when it should have been committed (${command}).`,
+      hint: 'This is a defect of Duly. Please report it with this message.',
+      details: { place: this.#place },
+    });
+  }
+
+  async #send(text: string, values: readonly Value[] = [], commits: boolean): Promise<PgResult> {
+    this.isUnknown = commits;
+    try {
+      const result = await this.#client.query({ text, values: values as unknown[], types: rowTypes });
+      this.isUnknown = false;
+      return result;
+    } catch (error) {
+      this.isSpent = isConnectionSpent(error);
+      throw storeError(error, { place: this.#place, unknown: commits });
+    }
+  }
+
+  release(destroy: boolean): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.#client.release(destroy);
+  }
+}
+
+async function inTransaction<Result>(
+  connection: Connection,
+  begin: string,
+  fn: (database: Database) => Promise<Result>,
+): Promise<Result> {
+  // Without values it is a simple query, and so its three statements are one round trip.
+  await connection.ask(begin);
+  const inside: Database = {
+    query: (text, values) => connection.ask(text, values),
+    // Part of the one that runs: it is kept or undone with it.
+    transaction: (part) => part(inside),
+  };
+  let result: Result;
+  try {
+    result = await fn(inside);
+  } catch (error) {
+    // A connection that is gone has rolled back by itself, and the first error is the one to tell.
+    if (!connection.isSpent) await connection.ask('ROLLBACK').catch(() => {});
+    throw error;
+  }
+  await connection.commit();
+  return result;
+}
+
+/** What a call after `close` gets. */
+export function closedError(place: string): DulyError {
+  return dulyError('store_closed', {
+    message: `The store at ${place} was closed.`,
+    hint: 'Open a new one; a closed store stays closed.',
+    details: { place },
+  });
+}

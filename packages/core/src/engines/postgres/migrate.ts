@@ -1,0 +1,102 @@
+import { dulyError } from '../../errors.ts';
+import { migrations } from './generated.ts';
+import { type Database, inSchema } from './work.ts';
+
+/** The schema this code writes. */
+export const schemaVersion = migrations.length;
+
+/** The lowest schema number whose code may still work on a store that this code has migrated. */
+const lowestCode = 1;
+
+/** A store to be migrated. */
+export interface MigrationTarget {
+  database: Database;
+  schema: string;
+  /** Where it is, without secrets. */
+  place: string;
+}
+
+/** Where a store stands. */
+export interface SchemaState {
+  /** 0: there is nothing yet. */
+  version: number;
+  lowestCode: number;
+}
+
+/** Reads where the store stands. Refuses a schema that holds something else. */
+export async function readSchema({ database, schema, place }: MigrationTarget): Promise<SchemaState> {
+  const [found] = await database.query<{ meta: boolean; jobs: boolean; others: boolean }>(
+    `SELECT to_regclass($1) IS NOT NULL AS meta, to_regclass($2) IS NOT NULL AS jobs,
+       EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $3 AND c.relkind IN ('r', 'p', 'v', 'm')) AS others`,
+    [`"${schema}".meta`, `"${schema}".jobs`, schema],
+  );
+  if (found?.meta === true && found.jobs) {
+    const rows = await database.query<{ key: string; value: number }>(
+      inSchema("SELECT key, value FROM duly.meta WHERE key IN ('schema_version', 'lowest_code')", schema),
+    );
+    const read = (key: string): number => rows.find((row) => row.key === key)?.value ?? 0;
+    return { version: read('schema_version'), lowestCode: read('lowest_code') };
+  }
+  if (found?.others === true) {
+    throw dulyError('store_not_a_database', {
+      message: `The schema "${schema}" at ${place} holds tables, but not those of Duly.`,
+      hint: 'Give Duly a schema of its own: add "?schema=…" to the address.',
+      details: { place, schema },
+    });
+  }
+  return { version: 0, lowestCode: 0 };
+}
+
+/** Refuses a store that serves newer code only. */
+export function refuseTooNew(state: SchemaState, place: string): void {
+  if (state.lowestCode <= schemaVersion) return;
+  throw dulyError('schema_too_new', {
+    message: `The store at ${place} is at schema ${state.version} and serves only code of schema ${state.lowestCode} or newer; this version of Duly has ${schemaVersion}.`,
+    hint: 'Update Duly in this process. Nothing was changed.',
+    details: { place, schema: state.version, lowestCode: state.lowestCode, code: schemaVersion },
+  });
+}
+
+/** The names of the steps that a store at this version still needs. */
+export function missingSteps(version: number): string[] {
+  return migrations.filter((step) => step.number > version).map((step) => step.name);
+}
+
+/**
+ * Runs the missing migrations, all in one transaction, or says what it would run. Whoever comes second waits and then finds nothing
+ * left to do: the lock is one of the transaction, so it works behind a pooler and never stays behind.
+ */
+export async function migrateSchema(
+  target: MigrationTarget,
+  { dryRun }: { dryRun: boolean },
+): Promise<{ from: number; steps: string[] }> {
+  const { database, schema, place } = target;
+  const before = await readSchema(target);
+  refuseTooNew(before, place);
+  const todo = missingSteps(before.version);
+  if (dryRun || todo.length === 0) return { from: before.version, steps: todo };
+  return database.transaction(async (inside) => {
+    await inside.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0)) IS NULL AS done', [
+      `duly.migrate.${schema}`,
+    ]);
+    const { version, lowestCode: lowest } = await readSchema({ ...target, database: inside });
+    refuseTooNew({ version, lowestCode: lowest }, place);
+    // Asked first: making what is there already needs a right that the owner of the schema may not have.
+    const [named] = await inside.query<{ exists: boolean }>(
+      'SELECT to_regnamespace($1) IS NOT NULL AS exists',
+      [`"${schema}"`],
+    );
+    if (named?.exists !== true) await inside.query(`CREATE SCHEMA "${schema}"`);
+    const steps = migrations.filter((step) => step.number > version);
+    for (const step of steps) await inside.query(inSchema(step.sql, schema));
+    if (steps.length > 0) {
+      const write = inSchema(
+        'INSERT INTO duly.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
+        schema,
+      );
+      await inside.query(write, ['schema_version', schemaVersion]);
+      await inside.query(write, ['lowest_code', lowestCode]);
+    }
+    return { from: version, steps: steps.map((step) => step.name) };
+  });
+}

@@ -1,0 +1,181 @@
+import type { Clock } from '../../clock.ts';
+import type { EngineInfo, Hint } from '../../engine.ts';
+import { dulyError } from '../../errors.ts';
+import type { Random } from '../../random.ts';
+import { createConnector, type PostgresTarget } from './connect.ts';
+import { createDatabase } from './database.ts';
+import { createNotices } from './listen.ts';
+import { type MigrationTarget, migrateSchema, missingSteps, readSchema, refuseTooNew } from './migrate.ts';
+import type { Database } from './work.ts';
+
+/** How a store on PostgreSQL is opened. */
+export interface PostgresOptions extends PostgresTarget {
+  clock: Clock;
+  random: Random;
+  /** Whether a schema that is missing or old is brought up to this code. False: it stays as it is, and only `migrate` may be called. */
+  migrate: boolean;
+  /** How long a call may take until its connection is given up as lost; default 10 s. */
+  callMs?: number;
+}
+
+/** An open PostgreSQL, before any verb. */
+export interface OpenedPostgres {
+  database: Database;
+  schema: string;
+  info: EngineInfo;
+  /** What `migrate` of the engine does. */
+  migrate(input: { dryRun: boolean }): Promise<{ from: number; steps: string[] }>;
+  /** Tells hints of something that was committed here: to this process at once, to others by NOTIFY. */
+  tell(hints: Iterable<Hint>): void;
+  wakeups(listener: (hint: Hint) => void): () => void;
+  ring(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const callMsDefault = 10_000;
+// What waits longer for a lock stands behind somebody's open transaction, and should hear so.
+const lockMs = 2_000;
+// A migration takes as long as it takes, and who comes second waits for it.
+const migrateMs = 600_000;
+const versionMin = 130_000;
+
+interface ServerFacts {
+  version: string;
+  number: number;
+  standby: boolean;
+  readonly: boolean;
+  encoding: string;
+  isolation: string;
+  fsync: string;
+  commit: string;
+}
+
+const facts = `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,
+  pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS readonly,
+  current_setting('server_encoding') AS encoding, current_setting('default_transaction_isolation') AS isolation,
+  current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit`;
+
+/** Connects, looks at the server, and brings the schema up to this code; or says why not and leaves nothing open. */
+export async function openPostgres(options: PostgresOptions): Promise<OpenedPostgres> {
+  const { schema, clock, random, callMs = callMsDefault } = options;
+  const connector = await createConnector(options);
+  const { pool, place } = connector;
+  const shared = { pool, place, clock, random };
+  const database = createDatabase({ ...shared, callMs, lockMs });
+  const patient = createDatabase({ ...shared, callMs: migrateMs, lockMs: migrateMs });
+  const target: MigrationTarget = { database: patient, schema, place };
+  let info: EngineInfo;
+  try {
+    const [server] = (await database.query<ServerFacts>(facts)) as [ServerFacts];
+    refuseUnfit(server, place);
+    if (options.migrate) await prepare({ ...target, database }, target);
+    info = {
+      kind: 'postgres',
+      place,
+      version: server.version,
+      wake: 'push',
+      durable: true,
+      warnings: warningsOf(server),
+    };
+  } catch (error) {
+    await connector.end();
+    throw error;
+  }
+
+  const listeners = new Set<(hint: Hint) => void>();
+  const hear = (hint: Hint): void => {
+    for (const listener of [...listeners]) listener(hint);
+  };
+  const notices = createNotices({
+    ...{ database, schema, clock, random },
+    createListener: connector.createListener,
+    onHint: hear,
+  });
+  let closing: Promise<void> | null = null;
+
+  return {
+    database,
+    schema,
+    info,
+    migrate: (input) => migrateSchema(target, input),
+    tell(hints) {
+      const list = [...hints];
+      for (const hint of list) hear(hint);
+      notices.send(list);
+    },
+    wakeups(listener) {
+      listeners.add(listener);
+      // Whoever only makes jobs listens to nothing and needs no connection for it.
+      notices.listen();
+      return () => listeners.delete(listener);
+    },
+    ring: () => notices.ring(),
+    close() {
+      closing ??= (async () => {
+        // Hints of what was committed a moment ago still go out.
+        await notices.close();
+        await Promise.all([database.close(), patient.close()]);
+        await connector.end();
+      })();
+      return closing;
+    },
+  };
+}
+
+/** Nothing is missing as a rule, and then nobody has to be waited for. */
+async function prepare(look: MigrationTarget, target: MigrationTarget): Promise<void> {
+  const state = await readSchema(look);
+  refuseTooNew(state, look.place);
+  if (missingSteps(state.version).length > 0) await migrateSchema(target, { dryRun: false });
+}
+
+function refuseUnfit(server: ServerFacts, place: string): void {
+  const details = { place, version: server.version };
+  const refuse = (message: string, hint: string): never => {
+    throw dulyError('postgres_unsupported', { message, hint, details });
+  };
+  if (server.number < versionMin) {
+    refuse(
+      `The PostgreSQL at ${place} is version ${server.version}; Duly needs 13 or newer.`,
+      'Update the server.',
+    );
+  }
+  if (server.encoding !== 'UTF8') {
+    refuse(
+      `The database at ${place} is encoded in ${server.encoding}; Duly needs UTF8.`,
+      'Make a database with it: createdb --encoding UTF8 --template template0 <name>',
+    );
+  }
+  if (server.isolation !== 'read committed') {
+    refuse(
+      `Transactions at ${place} are "${server.isolation}" by default; Duly needs "read committed".`,
+      "Set it for Duly's role: ALTER ROLE <role> SET default_transaction_isolation = 'read committed'",
+    );
+  }
+  if (server.standby || server.readonly) {
+    throw dulyError('store_read_only', {
+      message: server.standby
+        ? `The PostgreSQL at ${place} is a standby: it takes no writes.`
+        : `The PostgreSQL at ${place} takes no writes: transactions are read-only by default.`,
+      hint: server.standby
+        ? 'Give the address of the primary.'
+        : 'Set default_transaction_read_only to off for this database and role.',
+      details,
+    });
+  }
+}
+
+function warningsOf({ fsync, commit }: ServerFacts): string[] {
+  const warnings: string[] = [];
+  if (fsync === 'off') {
+    warnings.push(
+      'The PostgreSQL runs with fsync=off: when its machine loses power, the whole database may be damaged.',
+    );
+  }
+  if (commit === 'off') {
+    warnings.push(
+      'The PostgreSQL runs with synchronous_commit=off: when it crashes, promises of the last moments are lost although they were confirmed.',
+    );
+  }
+  return warnings;
+}

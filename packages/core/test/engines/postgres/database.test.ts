@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { it } from 'node:test';
+import pg from 'pg';
+import { freePort } from '../../../../../test/servers/guarded-process.ts';
+import { freshSchema } from '../../../../../test/servers/postgres.ts';
+import { startTcpProxy, throughPort } from '../../../../../test/servers/tcp-proxy.ts';
+import { isPgPool, type PgPool } from '../../../src/engines/postgres/driver.ts';
+import { storeError } from '../../../src/engines/postgres/store-error.ts';
+import { isDulyError } from '../../../src/errors.ts';
+import { ask, openDatabase, url } from './setup.ts';
+
+const schema = freshSchema();
+await ask(`CREATE SCHEMA ${schema}`);
+const accounts = `${schema}.accounts`;
+await ask(`CREATE TABLE ${accounts} (id int PRIMARY KEY, amount bigint NOT NULL)`);
+
+let lastId = 0;
+/** Two rows of this test's own. */
+async function twoRows(): Promise<[number, number]> {
+  lastId += 2;
+  await ask(`INSERT INTO ${accounts} VALUES ($1, 0), ($2, 0)`, [lastId - 1, lastId]);
+  return [lastId - 1, lastId];
+}
+
+async function amountOf(id: number): Promise<number> {
+  const [row] = await ask(`SELECT amount FROM ${accounts} WHERE id = $1`, [id]);
+  return Number(row?.amount);
+}
+
+const add = `UPDATE ${accounts} SET amount = amount + 1 WHERE id = $1`;
+
+it('64-bit integers come as numbers, JSON as values, whatever the program told its driver', async () => {
+  const database = openDatabase();
+  const rows = await database.query(
+    `SELECT 9007199254740991::bigint AS big, 1.5::numeric AS n, true AS yes, '{"a":[1]}'::jsonb AS json, 'x'::text AS text, NULL AS nothing, count(*) FROM pg_class WHERE false`,
+  );
+  assert.deepEqual(rows, [
+    { big: 9007199254740991, n: 1.5, yes: true, json: { a: [1] }, text: 'x', nothing: null, count: 0 },
+  ]);
+  await database.close();
+});
+
+it('a transaction is kept as a whole or undone as a whole, and its connection is used again', async () => {
+  const [id] = await twoRows();
+  const database = openDatabase({ max: 1 });
+  await database.transaction(async (inside) => {
+    await inside.query(add, [id]);
+    await inside.transaction((part) => part.query(add, [id]));
+  });
+  assert.equal(await amountOf(id), 2);
+  const [before] = await database.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  const refused = new Error('not like this');
+  await assert.rejects(
+    database.transaction(async (inside) => {
+      await inside.query(add, [id]);
+      throw refused;
+    }),
+    (error: Error) => error.cause === refused || error === refused,
+  );
+  assert.equal(await amountOf(id), 2);
+  const [now] = await database.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  assert.deepEqual(now, before);
+  await database.close();
+});
+
+it('settings of a transaction end with it', async () => {
+  const database = openDatabase({ max: 1, lockMs: 777 });
+  const show = "SELECT current_setting('lock_timeout') AS value";
+  const inside = await database.transaction((one) => one.query(show));
+  assert.deepEqual(inside, [{ value: '777ms' }]);
+  assert.deepEqual(await database.query(show), [{ value: '0' }]);
+  await database.close();
+});
+
+it('two transactions that deadlock both go through', async () => {
+  const [one, other] = await twoRows();
+  const database = openDatabase({ lockMs: 10_000, callMs: 20_000 });
+  let runs = 0;
+  const hasFirst = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const cross = (mine: 0 | 1, first: number, second: number) =>
+    database.transaction(async (inside) => {
+      runs++;
+      await inside.query(add, [first]);
+      hasFirst[mine]?.resolve();
+      await hasFirst[1 - mine]?.promise;
+      await inside.query(add, [second]);
+    });
+  await Promise.all([cross(0, one, other), cross(1, other, one)]);
+  assert.equal(runs, 3, 'one of them ran twice');
+  assert.deepEqual([await amountOf(one), await amountOf(other)], [2, 2]);
+  await database.close();
+});
+
+it('a lock that somebody keeps is store_busy, and nothing was kept', async () => {
+  const [id] = await twoRows();
+  const holder = new pg.Client({ connectionString: url });
+  await holder.connect();
+  await holder.query('BEGIN');
+  await holder.query(add, [id]);
+  const database = openDatabase({ lockMs: 50 });
+  await assert.rejects(
+    database.transaction((inside) => inside.query(add, [id])),
+    (error) => isDulyError(error, 'store_busy') && error.details.sqlState === '55P03',
+  );
+  await holder.query('ROLLBACK');
+  await holder.end();
+  await database.close();
+});
+
+it('a connection that ends during a statement leaves the outcome unknown, before the commit it does not', async () => {
+  const [id] = await twoRows();
+  const database = openDatabase({ max: 1 });
+  await assert.rejects(
+    database.query('SELECT pg_terminate_backend(pg_backend_pid())'),
+    (error) => isDulyError(error, 'store_unavailable') && error.details.unknown === true,
+  );
+  await assert.rejects(
+    database.transaction(async (inside) => {
+      await inside.query(add, [id]);
+      await inside.query('SELECT pg_terminate_backend(pg_backend_pid())');
+    }),
+    (error) => isDulyError(error, 'store_unavailable') && error.details.unknown === false,
+  );
+  assert.equal(await amountOf(id), 0);
+  assert.deepEqual(
+    await database.query('SELECT 1 AS one'),
+    [{ one: 1 }],
+    'the next call has a new connection',
+  );
+  await database.close();
+});
+
+it('a server that is not there is told as such: nothing was sent', async () => {
+  const database = openDatabase({ address: throughPort(url, await freePort()) });
+  await assert.rejects(
+    database.query('SELECT 1'),
+    (error) =>
+      isDulyError(error, 'store_unavailable') &&
+      error.details.unknown === false &&
+      error.message.includes('ECONNREFUSED'),
+  );
+  await database.close();
+});
+
+it('a server that accepts and never answers is given up', async () => {
+  const silent = createServer();
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as { port: number };
+  const database = openDatabase({ address: throughPort(url, port), callMs: 300 });
+  await assert.rejects(
+    database.query('SELECT 1'),
+    (error) => isDulyError(error, 'store_unavailable') && error.details.unknown === false,
+  );
+  await database.close();
+  silent.close();
+});
+
+it('a connection that was cut without a word is given up, with an unknown outcome, and the next call has another', async () => {
+  const proxy = await startTcpProxy(Number(new URL(url).port));
+  const database = openDatabase({ address: throughPort(url, proxy.port), max: 1, callMs: 300 });
+  await database.query('SELECT 1');
+  proxy.freeze();
+  await assert.rejects(
+    database.query('SELECT 1'),
+    (error) => isDulyError(error, 'store_unavailable') && error.details.unknown === true,
+  );
+  proxy.thaw();
+  assert.deepEqual(await database.query('SELECT 1 AS one'), [{ one: 1 }]);
+  await database.close();
+  await proxy.stop();
+});
+
+it('a pool that is used up is waited for, and then told', async () => {
+  const database = openDatabase({ max: 1, callMs: 300 });
+  const free = Promise.withResolvers<void>();
+  const taken = Promise.withResolvers<void>();
+  const holding = database
+    .transaction(async () => {
+      taken.resolve();
+      await free.promise;
+    })
+    .catch(() => {});
+  await taken.promise;
+  await assert.rejects(database.query('SELECT 1'), (error) => isDulyError(error, 'store_unavailable'));
+  free.resolve();
+  await holding;
+  assert.deepEqual(
+    await database.query('SELECT 1 AS one'),
+    [{ one: 1 }],
+    'no connection was lost on the way',
+  );
+  await database.close();
+});
+
+it('a wrong password and a missing database are told apart', async () => {
+  const wrong = new URL(url);
+  wrong.password = 'wrong';
+  const denied = openDatabase({ address: wrong.href });
+  await assert.rejects(denied.query('SELECT 1'), (error) => isDulyError(error, 'store_denied'));
+  await denied.close();
+  const missing = new URL(url);
+  missing.pathname = '/nowhere';
+  const absent = openDatabase({ address: missing.href });
+  await assert.rejects(absent.query('SELECT 1'), (error) => isDulyError(error, 'store_not_found'));
+  await absent.close();
+});
+
+it('a transaction that went on after a failed statement is not taken for committed', async () => {
+  const [id] = await twoRows();
+  const database = openDatabase();
+  await assert.rejects(
+    database.transaction(async (inside) => {
+      await inside.query(add, [id]);
+      await inside.query('SELECT 1 / 0').catch(() => {});
+    }),
+    (error) => isDulyError(error, 'internal') && error.message.includes('ROLLBACK'),
+  );
+  assert.equal(await amountOf(id), 0);
+  await database.close();
+});
+
+it('after close every call is refused, and those that run are waited for', async () => {
+  const database = openDatabase();
+  const running = database.query('SELECT pg_sleep(0.05) IS NULL AS slept');
+  const closed = database.close();
+  await assert.rejects(database.query('SELECT 1'), (error) => isDulyError(error, 'store_closed'));
+  assert.deepEqual(await running, [{ slept: false }]);
+  await closed;
+});
+
+it('every SQLSTATE that has a meaning for a store gets its code', () => {
+  const expected = {
+    '25006': 'store_read_only',
+    '53100': 'store_full',
+    '53300': 'store_unavailable',
+    '57P01': 'store_unavailable',
+    '57P03': 'store_unavailable',
+    '08006': 'store_unavailable',
+    '08P01': 'store_unavailable',
+    '57014': 'store_busy',
+    '40001': 'store_busy',
+    '40P01': 'store_busy',
+    '42501': 'store_denied',
+    '28000': 'store_denied',
+    '42P01': 'store_not_found',
+    XX001: 'store_corrupt',
+    '42601': 'internal',
+  };
+  for (const [state, code] of Object.entries(expected)) {
+    const raw = Object.assign(new Error('said so'), { code: state, severity: 'ERROR' });
+    assert.equal(storeError(raw, { place: 'here', unknown: true }).code, code, state);
+  }
+  // Five letters, and not a SQLSTATE.
+  const pipe = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+  assert.equal(storeError(pipe, { place: 'here', unknown: true }).code, 'store_unavailable');
+});
+
+it('what `pg` makes is a pool by our account, and an address is not', async () => {
+  const pool = new pg.Pool({ connectionString: url });
+  // Fits by its type too: nothing of the driver's own types is in ours.
+  const ours: PgPool = pool;
+  assert.ok(isPgPool(ours));
+  assert.ok(!isPgPool(url));
+  assert.ok(!isPgPool(null));
+  await pool.end();
+});

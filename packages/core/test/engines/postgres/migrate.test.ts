@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { freshSchema, startPostgres } from '../../../../../test/servers/postgres.ts';
+import { schemaVersion } from '../../../src/engines/postgres/migrate.ts';
+import { isDulyError } from '../../../src/errors.ts';
+import { ask, open, url } from './setup.ts';
+
+async function tablesOf(schema: string): Promise<number> {
+  const [row] = await ask(
+    "SELECT count(*)::int AS n FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p')",
+    [schema],
+  );
+  return row?.n;
+}
+
+it('opening an empty database makes the schema; opening it again changes nothing', async () => {
+  const schema = freshSchema();
+  const first = await open({ schema });
+  assert.equal(first.info.kind, 'postgres');
+  assert.match(first.info.version, /^\d+/);
+  assert.ok(first.info.place.endsWith(`/duly?schema=${schema}`));
+  assert.ok(!first.info.place.includes(new URL(url).password));
+  assert.deepEqual(await first.migrate({ dryRun: false }), { from: schemaVersion, steps: [] });
+  await first.close();
+  const made = await tablesOf(schema);
+  assert.ok(made > 10);
+  await (await open({ schema })).close();
+  assert.equal(await tablesOf(schema), made);
+});
+
+it('a store that is opened without migrating is left as it is, and says what is missing', async () => {
+  const schema = freshSchema();
+  const store = await open({ schema, migrate: false });
+  const plan = await store.migrate({ dryRun: true });
+  assert.equal(plan.from, 0);
+  assert.equal(plan.steps[0], 'initial');
+  assert.equal(await tablesOf(schema), 0);
+  assert.deepEqual(await store.migrate({ dryRun: false }), plan);
+  assert.ok((await tablesOf(schema)) > 10);
+  await store.close();
+});
+
+it('processes that migrate at once do it once', async () => {
+  const schema = freshSchema();
+  const child = fileURLToPath(new URL('./fixtures/migrate-child.ts', import.meta.url));
+  const run = async (): Promise<{ from: number; steps: string[] }> => {
+    const running = spawn(process.execPath, [child, url, schema], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const output = text(running.stdout);
+    started.push(() => running.stdin.end());
+    const [code] = await once(running, 'exit');
+    assert.equal(code, 0);
+    return JSON.parse(await output);
+  };
+  const started: (() => void)[] = [];
+  const runs = [run(), run(), run()];
+  // All are up and wait for this before they begin.
+  for (const begin of started) begin();
+  const plans = await Promise.all(runs);
+  assert.equal(plans.filter(({ steps }) => steps.length > 0).length, 1, 'one of them did it');
+  const [row] = await ask(`SELECT value FROM ${schema}.meta WHERE key = 'schema_version'`);
+  assert.equal(Number(row?.value), schemaVersion);
+});
+
+it('many openings of a new store in one process all succeed', async () => {
+  const schema = freshSchema();
+  const stores = await Promise.all(Array.from({ length: 8 }, () => open({ schema, poolSize: 1 })));
+  await Promise.all(stores.map((store) => store.close()));
+  assert.ok((await tablesOf(schema)) > 10);
+});
+
+it('a schema that serves only newer code is refused and not touched', async () => {
+  const schema = freshSchema();
+  await (await open({ schema })).close();
+  const next = schemaVersion + 1;
+  await ask(`UPDATE ${schema}.meta SET value = $1 WHERE key = 'schema_version'`, [next]);
+  // Newer, and still serves this code: a rolling deploy never stops.
+  const beside = await open({ schema });
+  assert.deepEqual(await beside.migrate({ dryRun: false }), { from: next, steps: [] });
+  await beside.close();
+  await ask(`UPDATE ${schema}.meta SET value = $1 WHERE key = 'lowest_code'`, [next]);
+  await assert.rejects(
+    open({ schema }),
+    (error) =>
+      isDulyError(error, 'schema_too_new') &&
+      error.details.lowestCode === next &&
+      error.message.includes(String(next)),
+  );
+});
+
+it('a schema with somebody else’s tables is refused and not touched', async () => {
+  const schema = freshSchema();
+  await ask(`CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.meta (mine int)`);
+  await assert.rejects(open({ schema }), (error) => isDulyError(error, 'store_not_a_database'));
+  assert.equal(await tablesOf(schema), 1);
+});
+
+it('a role that may not make tables uses a store that is made, and is told what to do about one that is not', async () => {
+  const [made, missing] = [freshSchema(), freshSchema()];
+  await (await open({ schema: made })).close();
+  const role = `user_${made}`;
+  await ask(`CREATE ROLE ${role} LOGIN PASSWORD 'few'`);
+  await ask(
+    `GRANT USAGE ON SCHEMA ${made} TO ${role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${made} TO ${role}`,
+  );
+  const address = new URL(url);
+  address.username = role;
+  address.password = 'few';
+  await (await open({ schema: made, connection: address.href })).close();
+  await assert.rejects(
+    open({ schema: missing, connection: address.href }),
+    (error) => isDulyError(error, 'store_denied') && error.hint?.includes('duly migrate') === true,
+  );
+});
+
+it('a pool of the program’s own is used and not ended', async () => {
+  const schema = freshSchema();
+  const pool = new pg.Pool({ connectionString: url, max: 2 });
+  const store = await open({ schema, connection: pool });
+  assert.ok(!store.info.place.includes(new URL(url).password));
+  await store.close();
+  assert.deepEqual((await pool.query('SELECT 1 AS one')).rows, [{ one: 1 }]);
+  await pool.end();
+});
+
+it('transactions that are read-only or isolated otherwise by default are refused', async () => {
+  const cases = [
+    ['default_transaction_read_only = on', 'store_read_only'],
+    ["default_transaction_isolation = 'serializable'", 'postgres_unsupported'],
+  ] as const;
+  for (const [setting, code] of cases) {
+    const role = freshSchema();
+    await ask(`CREATE ROLE ${role} LOGIN SUPERUSER PASSWORD 'set'`);
+    await ask(`ALTER ROLE ${role} SET ${setting}`);
+    const address = new URL(url);
+    address.username = role;
+    address.password = 'set';
+    await assert.rejects(open({ schema: role, connection: address.href }), (error) =>
+      isDulyError(error, code),
+    );
+  }
+});
+
+it('a standby is refused, also for a store that is there', async () => {
+  const primary = await startPostgres({ settings: { wal_level: 'replica', max_wal_senders: 4 } });
+  const standby = await startPostgres({ settings: { hot_standby: 'on' }, cloneOf: primary });
+  try {
+    const schema = freshSchema();
+    await (await open({ schema, connection: primary.url })).close();
+    await assert.rejects(
+      open({ schema, connection: standby.url }),
+      (error) => isDulyError(error, 'store_read_only') && error.message.includes('standby'),
+    );
+  } finally {
+    await standby.stop();
+    await primary.stop();
+  }
+});
+
+it('what endangers commits is warned of', async () => {
+  const store = await open({ schema: freshSchema() });
+  // The test server itself runs so.
+  assert.ok(store.info.warnings.some((warning) => warning.includes('fsync=off')));
+  assert.ok(store.info.warnings.some((warning) => warning.includes('synchronous_commit=off')));
+  await store.close();
+});

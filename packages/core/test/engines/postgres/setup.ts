@@ -1,0 +1,48 @@
+import pg from 'pg';
+import { testPostgresUrl } from '../../../../../test/servers/postgres.ts';
+import { systemClock } from '../../../src/clock.ts';
+import { type ClosableDatabase, createDatabase } from '../../../src/engines/postgres/database.ts';
+import { openPostgres, type PostgresOptions } from '../../../src/engines/postgres/opened.ts';
+import { systemRandom } from '../../../src/random.ts';
+
+/** The address of the server of this run. */
+export const url = await testPostgresUrl();
+
+/** Runs statements as somebody who is not Duly. */
+export async function ask(text: string, values: unknown[] = [], address = url): Promise<pg.QueryResultRow[]> {
+  const client = new pg.Client({ connectionString: address });
+  await client.connect();
+  try {
+    return (await client.query(text, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A database over a pool of its own, with short limits. */
+export function openDatabase(
+  options: { address?: string; max?: number; callMs?: number; lockMs?: number } = {},
+): ClosableDatabase {
+  const { address = url, max = 4, callMs = 5_000, lockMs = 1_000 } = options;
+  const pool = new pg.Pool({ connectionString: address, max, connectionTimeoutMillis: 2_000 });
+  pool.on('error', () => {});
+  const database = createDatabase({
+    ...{ pool, place: 'here', clock: systemClock, random: systemRandom, callMs, lockMs },
+  });
+  return {
+    ...database,
+    async close() {
+      await database.close();
+      await pool.end();
+    },
+  };
+}
+
+/** Opens a store as the engine does. */
+export function open(options: Partial<PostgresOptions> & { schema: string }) {
+  return openPostgres({
+    ...{ connection: url, listenUrl: null, poolSize: 4, migrate: true },
+    ...{ clock: systemClock, random: systemRandom },
+    ...options,
+  });
+}
