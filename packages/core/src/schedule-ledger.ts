@@ -4,6 +4,7 @@ import { isTerminal } from './job.ts';
 import type { Decision } from './schedule/decision.ts';
 import { graceMsOf } from './schedule/grace.ts';
 import { dueAtOf, newestDueSlot } from './schedule/jitter.ts';
+import { endOf } from './schedule/plan-operations.ts';
 import type { Kept } from './schedule-deleted.ts';
 import { type LedgerSlot, type SlotStatus, toFoldedMonth, toSlotRun } from './schedule-view.ts';
 import { scheduleLeaseMs } from './scheduler/fire-pass.ts';
@@ -28,6 +29,7 @@ export async function readLedger(engine: Engine, loaded: Kept, range: LedgerRang
   const lines = [
     ...rows.map((row) => toLedgerSlot(row, runs, loaded)),
     ...folded.map((one) => toFoldedLine(one, loaded)),
+    ...ranUndecided(runs, [...rows, ...folded], loaded),
   ].sort((a, b) => b.generation - a.generation || b.slot.getTime() - a.slot.getTime());
   return [...undecided(loaded, range), ...lines].slice(0, range.limit);
 }
@@ -55,7 +57,9 @@ async function runsOf(
     const { jobs } = await engine.get({ ids: ids.slice(i, i + pageSize) });
     for (const job of jobs) if (job !== null) add(job);
   }
-  const fromAt = Math.max(range.fromAt, rows.at(-1)?.fromAt ?? range.fromAt);
+  // What lies before a page that is full may be in rows that were not read.
+  const isWhole = rows.length < range.limit;
+  const fromAt = isWhole ? range.fromAt : Math.max(range.fromAt, rows.at(-1)?.fromAt ?? range.fromAt);
   for (const job of await backfillsOf(engine, scheduleId, { fromAt, beforeAt: range.beforeAt })) add(job);
   for (const jobs of bySlot.values()) jobs.sort((a, b) => a.createdAt - b.createdAt);
   return bySlot;
@@ -125,18 +129,47 @@ function toFoldedLine(one: FoldedSlots, { deleted }: Kept): LedgerSlot {
   };
 }
 
+/** Slots that only a backfill knows: from before the schedule was made, or from between two of its lives. */
+function ranUndecided(
+  runs: RunsBySlot,
+  decided: readonly { fromAt: number; toAt: number }[],
+  { record, parsed, deleted }: Kept,
+): LedgerSlot[] {
+  return [...runs]
+    .filter(([at]) => at <= parsed.state.cursorAt)
+    .filter(([at]) => !decided.some(({ fromAt, toAt }) => fromAt <= at && at <= toAt))
+    .map(([at, jobs]) => ({
+      slot: new Date(at),
+      to: new Date(at),
+      count: 1,
+      status: statusOf('none', jobs),
+      decision: null,
+      reason: null,
+      folded: null,
+      node: null,
+      decidedAt: null,
+      lastDecidedAt: null,
+      generation: record.generation,
+      runs: jobs.map(toSlotRun),
+      deleted: deleted ?? null,
+    }));
+}
+
 /** A slot with a completed run is completed, whichever run that was; one that fired and is not over is enqueued. */
-export function statusOf(decision: Decision, runs: readonly Pick<JobRecord, 'status'>[]): SlotStatus {
+export function statusOf<Else extends SlotStatus | 'none'>(
+  otherwise: Else,
+  runs: readonly Pick<JobRecord, 'status'>[],
+): 'completed' | 'enqueued' | Else {
   if (runs.some(({ status }) => status === 'COMPLETED')) return 'completed';
   if (runs.some(({ status }) => !isTerminal(status))) return 'enqueued';
-  return decision;
+  return otherwise;
 }
 
 /** What is due and not decided yet, as one line, and the next slot to come. */
 function undecided({ record, parsed, now, deleted }: Kept, { fromAt, beforeAt }: LedgerRange): LedgerSlot[] {
   const { planRule: rule, spec, state } = parsed;
   const { nextSlotAt } = state;
-  if (nextSlotAt === null || state.ended !== null || deleted !== undefined) return [];
+  if (nextSlotAt === null || endOf({ rule, spec, state }) !== null || deleted !== undefined) return [];
   const line = (from: number, to: number, count: number | null, status: SlotStatus): LedgerSlot => ({
     slot: new Date(from),
     to: new Date(to),

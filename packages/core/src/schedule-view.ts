@@ -7,7 +7,7 @@ import type { ScheduleDefinition } from './schedule/definition.ts';
 import { explain } from './schedule/explain.ts';
 import { dueAtOf } from './schedule/jitter.ts';
 import { fieldOf } from './schedule/override.ts';
-import { nextRunAt } from './schedule/plan-operations.ts';
+import { endOf, nextRunAt } from './schedule/plan-operations.ts';
 import type { ResolvedPolicies } from './schedule/policies.ts';
 import type { RuleKind, RuleSpec } from './schedule/rule.ts';
 import type { ParsedSchedule } from './scheduler/parsed-schedules.ts';
@@ -123,11 +123,11 @@ export interface LedgerSlot {
   /** How many slots have the decision; excluded ones between them are not counted. null: too many to be counted when they were decided. */
   count: number | null;
   /**
-   * `pending`: not decided yet. `late`: past its grace and not decided. `held`: by a pause. `enqueued`: its run is not over. `folded`: past the
+   * What became of the line. `none`: the schedule decided nothing about the slot, and a backfill ran it. `pending`: not decided yet. `late`: past its grace and not decided. `held`: by a pause. `enqueued`: its run is not over. `folded`: past the
    * ledger's retention, and kept by month.
    */
-  status: SlotStatus;
-  /** null: not decided yet, or folded. */
+  status: SlotStatus | 'none';
+  /** null: not decided, or folded. */
   decision: Decision | null;
   reason: string | null;
   /** What became of the slots of the line, where it is a month of old ones; null: it is not. */
@@ -186,7 +186,7 @@ export function toSchedule(
     tenant: record.tenant,
     task: job.type,
     generation: record.generation,
-    status: deleted === null ? statusOf(state) : 'deleted',
+    status: deleted === null ? statusOf(parsed) : 'deleted',
     kind: rule.kind,
     rule: rule.spec,
     words: explain(rule, { now }),
@@ -225,9 +225,10 @@ export function toSchedule(
   };
 }
 
-function statusOf({ pause, ended }: ParsedSchedule['state']): ScheduleStatus {
+function statusOf({ spec, state, planRule: rule }: ParsedSchedule): ScheduleStatus {
+  const { pause } = state;
   if (pause !== null) return pause.cause === 'disabled' ? 'disabled' : 'paused';
-  return ended === null ? 'active' : 'ended';
+  return endOf({ rule, spec, state }) === null ? 'active' : 'ended';
 }
 
 function lastRunOf({ slotAt, runId }: { slotAt: number; runId: string }, job: JobRecord | null): LastRun {

@@ -5,6 +5,7 @@ import { isTerminal } from './job.ts';
 import { type Decision, reasons } from './schedule/decision.ts';
 import { graceMsOf } from './schedule/grace.ts';
 import { dueAtOf } from './schedule/jitter.ts';
+import { endOf } from './schedule/plan-operations.ts';
 import type { Kept } from './schedule-deleted.ts';
 import { statusOf } from './schedule-ledger.ts';
 import {
@@ -87,7 +88,11 @@ export function explainSlot(facts: SlotFacts): SlotWhy {
   const { record, parsed, now } = loaded;
   const reading = parsed.rule.read(slotAt);
   const { status, sentences } =
-    row !== null ? decided(facts, row) : fold !== null ? foldedAway(facts, fold) : undecided(facts);
+    row !== null
+      ? decided(facts, row)
+      : fold !== null
+        ? foldedAway(facts, fold)
+        : ranOnly(facts, undecided(facts));
   const isSlot = status !== 'none';
   const first = runs.find(({ startedAt }) => startedAt !== null);
   const change = isSlot ? clockChange(facts) : null;
@@ -124,6 +129,14 @@ export function explainSlot(facts: SlotFacts): SlotWhy {
     ),
     asOf: new Date(now),
   };
+}
+
+/** What a backfill did for a slot that the schedule itself has not decided. */
+function ranOnly(facts: SlotFacts, answer: Answer): Answer {
+  const { runs } = facts;
+  if (runs.length === 0) return answer;
+  const sentences = runs.map((run) => `A backfill ran it all the same: ${runPhrase(facts, run)}.`);
+  return { status: statusOf(answer.status, runs), sentences: [...answer.sentences, ...sentences] };
 }
 
 interface Answer {
@@ -201,8 +214,13 @@ function undecided(facts: SlotFacts): Answer {
     );
   }
   const { endAt } = spec.policies;
-  if (state.ended !== null || (endAt !== null && slotAt > endAt)) {
-    return none(`The ${name} is over before this slot (${state.ended ?? reasons.endAt}).`);
+  const end =
+    endOf({ rule: planRule, spec, state }) ?? (endAt !== null && slotAt > endAt ? reasons.endAt : null);
+  if (end !== null) {
+    return {
+      status: 'ended',
+      sentences: [`It will not run: the ${name} is over before this slot${endText(facts, end)}.`],
+    };
   }
   const due = dueAt(facts);
   if (due > now) return coming(facts, due);
@@ -217,6 +235,14 @@ function undecided(facts: SlotFacts): Answer {
       `It is due since ${clockOf(facts, due)} and no node has decided it yet${isLate ? `, ${formatDuration(now - due)} later; is a node with the role "scheduler" running?` : '.'}`,
     ],
   };
+}
+
+function endText(facts: SlotFacts, end: string): string {
+  const { maxRuns, endAt } = facts.loaded.parsed.spec.policies;
+  if (end === reasons.maxRuns) {
+    return `: ${maxRuns === 1 ? 'one slot has' : `${maxRuns} slots have`} fired, and "maxRuns" allows no more`;
+  }
+  return end === reasons.endAt && endAt !== null ? `: it lies after "endAt", ${clockOf(facts, endAt)}` : '';
 }
 
 function coming(facts: SlotFacts, due: number): Answer {
@@ -237,6 +263,11 @@ function undecidedDelay(facts: SlotFacts): Answer {
   const { loaded, slotAt } = facts;
   const { state } = loaded.parsed;
   if (state.nextSlotAt === slotAt) {
+    const end = endOf({ rule: loaded.parsed.planRule, spec: loaded.parsed.spec, state });
+    if (end !== null) {
+      const over = `It will not run: the schedule "${loaded.record.name}" is over before this slot`;
+      return { status: 'ended', sentences: [`${over}${endText(facts, end)}.`] };
+    }
     if (slotAt > loaded.now) return coming(facts, slotAt);
     if (state.pause !== null) return { status: 'held', sentences: heldSentences(facts) };
     return { status: 'pending', sentences: [`It is due since ${clockOf(facts, slotAt)}.`] };

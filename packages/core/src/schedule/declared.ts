@@ -80,9 +80,10 @@ function compare(known: StoredSchedule, draft: ScheduleDraft, input: DeclaredInp
   const owner = ownerAbove(spec, input);
   if (owner !== null) {
     if (fields.length > 0) return { ...of, step: 'keep', fields, note: owner };
-    // A process without a release says nothing about the order, but that the schedule is declared it does say.
-    if (input.release === null && !isDisabled) {
-      if (spec.drift?.kind !== 'undeclared') return { ...of, step: 'none', fields, note: null };
+    // It may not overrule that release, but that the schedule is declared it does say.
+    if (!isDisabled) {
+      const note = input.release === null ? null : owner;
+      if (spec.drift?.kind !== 'undeclared') return { ...of, step: 'none', fields, note };
       const declared: ScheduleSpec = { ...spec, drift: null };
       return {
         ...of,

@@ -79,17 +79,24 @@ function newestUnseen(pass: Pass): string | null {
   return pass.activeCount > pass.active.length ? pass.state.lastRunId : null;
 }
 
+/**
+ * The runs that `cancelOther` and `terminateOther` mean: not those of a backfill. Somebody asked for each of them, for slots that the slot of
+ * today does not stand for, so it neither ends them nor waits for them.
+ */
+function othersToEnd(pass: Pass): Pass['active'] {
+  return pass.active.filter(({ origin }) => origin !== 'backfill');
+}
+
 function afterAsked(pass: Pass): Fate {
-  const cancel = pass.active
+  const others = othersToEnd(pass);
+  const cancel = others
     .filter(({ cancelRequestedAt }) => cancelRequestedAt === null)
     .map(({ id }) => ({ id, mode: 'ask' as const }));
-  return { kind: 'make', gates: gatesBehind(pass), cancel };
+  const left = new Set(pass.active.filter((run) => !others.includes(run)).map(({ id }) => id));
+  return { kind: 'make', gates: gatesBehind(pass).filter((id) => !left.has(id)), cancel };
 }
 
 function inPlaceOfOthers(pass: Pass): Fate {
-  return {
-    kind: 'make',
-    gates: [],
-    cancel: pass.active.map(({ id }) => ({ id, mode: 'terminate' as const })),
-  };
+  const cancel = othersToEnd(pass).map(({ id }) => ({ id, mode: 'terminate' as const }));
+  return { kind: 'make', gates: [], cancel };
 }

@@ -1,5 +1,6 @@
 import { dulyError } from '../errors.ts';
 import { refuseOption } from '../option-reader.ts';
+import { reasons } from './decision.ts';
 import { newestDueSlot } from './jitter.ts';
 import { makeRun } from './make-run.ts';
 import { noteOutcome } from './outcomes.ts';
@@ -8,7 +9,7 @@ import { beginPass, type Pass } from './pass.ts';
 import { decide, endPause, endPauseInTime, finishPass } from './plan.ts';
 import type { Plan, PlanInput, PlannedRun } from './plan-types.ts';
 import { refuseForDelay } from './policies.ts';
-import type { Pause } from './schedule-state.ts';
+import type { Pause, ScheduleState } from './schedule-state.ts';
 
 /** A pass that only changes what it is told to; slots that are due stay for the next pass. */
 function beginOperation(input: PlanInput): Pass {
@@ -235,11 +236,24 @@ export function planDelete({ active, activeCount }: Pick<PlanInput, 'active' | '
   };
 }
 
+/** Why nothing more will fire, also before a slot was recorded as `ended`; null: something may. */
+export function endOf({
+  rule,
+  spec,
+  state,
+}: Pick<PlanInput, 'rule' | 'spec' | 'state'>): ScheduleState['ended'] {
+  const { maxRuns, endAt } = spec.policies;
+  if (state.ended !== null) return state.ended;
+  if (maxRuns !== null && state.firedCount >= maxRuns) return reasons.maxRuns;
+  const nextAt = rule.kind === 'delay' ? state.nextSlotAt : rule.all.next(state.cursorAt);
+  return endAt !== null && nextAt !== null && nextAt > endAt ? reasons.endAt : null;
+}
+
 /** The next slot that will fire, as far as can be told now; null: none is known. */
 export function nextRunAt({ rule, spec, state }: Pick<PlanInput, 'rule' | 'spec' | 'state'>): number | null {
-  const { maxRuns, endAt } = spec.policies;
-  if (state.ended !== null || (state.pause !== null && state.pause.untilAt === null)) return null;
-  if (maxRuns !== null && state.firedCount >= maxRuns) return null;
+  const { endAt } = spec.policies;
+  if (endOf({ rule, spec, state }) !== null) return null;
+  if (state.pause !== null && state.pause.untilAt === null) return null;
   if (rule.kind === 'delay') return state.nextSlotAt;
   const fromAt = Math.max(state.cursorAt, state.pause?.untilAt ?? 0);
   let slotAt = rule.open.next(fromAt);

@@ -513,11 +513,14 @@ export class PlanModel {
         : { do: 'skip', reason: 'buffer full' };
     }
     if (others.some(({ fresh }) => fresh)) return { do: 'come back' };
+    const backfilled = others.filter(({ origin }) => origin === 'backfill').map(({ id }) => id);
+    const live = others.filter(({ id }) => !backfilled.includes(id));
     if (overlap === 'terminateOther') {
-      return { do: 'make', gates: [], cancel: others.map(({ id }) => ({ id, mode: 'terminate' })) };
+      return { do: 'make', gates: [], cancel: live.map(({ id }) => ({ id, mode: 'terminate' })) };
     }
-    const unasked = others.filter(({ cancelRequestedAt }) => cancelRequestedAt === null);
-    return { do: 'make', gates: this.everyOther(), cancel: unasked.map(({ id }) => ({ id, mode: 'ask' })) };
+    const unasked = live.filter(({ cancelRequestedAt }) => cancelRequestedAt === null);
+    const gates = this.everyOther().filter((id) => !backfilled.includes(id));
+    return { do: 'make', gates, cancel: unasked.map(({ id }) => ({ id, mode: 'ask' })) };
   }
 
   /** Those the store told of, and the newest one. */

@@ -138,6 +138,17 @@ test('without a release nothing is disabled: it is shown as drift', async (t) =>
   assert.equal((await again.schedules.get('clean')).drift, null);
 });
 
+test('a lower release that declares it takes the mark away', async (t) => {
+  const { start } = programs(t);
+  await (await start({ report: far, clean: far }, { release: '2' })).stop();
+  const lesser = await start({ report: far }, { release: '1' });
+  assert.equal((await lesser.schedules.get('clean')).drift?.kind, 'undeclared');
+  await lesser.stop();
+  const lower = await start({ report: far, clean: far }, { release: '1' });
+  const clean = await lower.schedules.get('clean');
+  assert.deepEqual([clean.status, clean.drift, clean.release], ['active', null, '2']);
+});
+
 test('a process that declares less, of the same release, takes nothing from one that runs', async (t) => {
   const { open } = programs(t);
   const whole = open({ release: '5' });

@@ -323,3 +323,21 @@ test('a handler may make and change schedules', async (t) => {
   await duly.advance('5h');
   assert.equal(told.length, 1);
 });
+
+for (const overlap of ['cancelOther', 'terminateOther'] as const) {
+  test(`overlap '${overlap}': live slots leave the runs of a backfill alone, and all of them complete`, async (t) => {
+    const { t: duly, every } = scene(t, {
+      run: ({ signal }, duly) => duly.clock.sleep(50 * 60_000, signal),
+    });
+    await every('0 * * * *', { overlap });
+    await duly.schedules.backfill('nightly', { from: '2027-01-15T00:00:00Z', to: '2027-01-15T09:00:00Z' });
+    await duly.advance('14h');
+    for (let hour = 0; hour < 10; hour++) {
+      const { runs } = await duly.why('nightly', `2027-01-15T0${hour}:00:00Z`);
+      assert.deepEqual(
+        runs.map(({ origin, status }) => [origin, status]),
+        [['backfill', 'COMPLETED']],
+      );
+    }
+  });
+}

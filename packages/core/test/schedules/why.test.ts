@@ -167,7 +167,7 @@ test('why: each decision has its sentence', async (t) => {
   assert.match(await ask('nightly', '2027-01-15T11:30'), /is no slot of the schedule "nightly"/);
   assert.match(
     await ask('quick', '2027-01-15T10:09'),
-    /^The schedule "quick" is over before this slot \(end at\)\.$/,
+    /^It will not run: the schedule "quick" is over before this slot: it lies after "endAt", 10:04:30\.$/,
   );
 
   await duly.advance('2m');
@@ -415,4 +415,76 @@ test('why: a schedule that was paused when it was disabled is disabled since the
       ),
     );
   }
+});
+
+test('a slot from before the schedule was made, which a backfill ran', async (t) => {
+  const { t: duly, every } = scene(t);
+  await every('0 * * * *');
+  await duly.advance('2h');
+  await duly.schedules.backfill('nightly', { from: '2027-01-15T08:00:00Z', to: '2027-01-15T09:00:00Z' });
+  const made = await duly.why('nightly', '2027-01-15T09:00:00Z');
+  assert.equal(made.status, 'enqueued');
+  assert.match(
+    made.sentence,
+    /^The schedule "nightly" was made at 10:00, after this slot, and decides nothing before that\. A backfill ran it all the same: its run "job_\w+" is BLOCKED and has not started\.$/,
+  );
+  await duly.runDue();
+  const ran = await duly.why('nightly', '2027-01-15T09:00:00Z');
+  assert.deepEqual([ran.status, ran.decision, ran.runs.length], ['completed', null, 1]);
+  assert.match(
+    ran.sentence,
+    /A backfill ran it all the same: it ran at 12:00, .*, and completed after 0 ms\.$/,
+  );
+  const before = await duly.schedules.slots('nightly', { to: '2027-01-15T10:00:00Z' });
+  assert.deepEqual(
+    before.map(({ slot, status, decision, runs }) => [
+      slot.toISOString().slice(11, 16),
+      status,
+      decision,
+      runs.map(({ origin }) => origin).join(),
+    ]),
+    [
+      ['09:00', 'completed', null, 'backfill'],
+      ['08:00', 'completed', null, 'backfill'],
+    ],
+  );
+  // A page that is full ends with its last row: what lies before it is on the next.
+  const [newest] = await duly.schedules.slots('nightly', {
+    from: '2027-01-15T00:00:00Z',
+    to: '2027-01-15T13:00:00Z',
+    limit: 1,
+  });
+  assert.equal(newest?.slot.toISOString(), '2027-01-15T12:00:00.000Z');
+});
+
+test('a schedule whose maxRuns have fired is over at once, and why says so', async (t) => {
+  const { t: duly, every } = scene(t);
+  await every('0 * * * *', { maxRuns: 1 });
+  await duly.advance('1h');
+  const { status, nextRunAt } = await duly.schedules.get('nightly');
+  assert.deepEqual([status, nextRunAt], ['ended', null]);
+  assert.equal((await duly.schedules.list({ status: 'ended' })).schedules.length, 1);
+  assert.deepEqual(
+    (await duly.schedules.slots('nightly')).map((line) => line.status),
+    ['completed'],
+  );
+  for (const slot of ['2027-01-15T12:00', '2027-01-15T15:00']) {
+    const why = await duly.why('nightly', slot);
+    assert.deepEqual([why.status, why.decision], ['ended', null]);
+    assert.equal(
+      why.sentence,
+      'It will not run: the schedule "nightly" is over before this slot: one slot has fired, and "maxRuns" allows no more.',
+    );
+  }
+  await duly.advance('1h');
+  assert.equal((await duly.why('nightly', '2027-01-15T12:00')).decision, 'ended');
+  assert.equal((await duly.schedules.edit('nightly', { maxRuns: 2 })).status, 'active');
+});
+
+test('a schedule whose last slot before endAt has fired is over at once', async (t) => {
+  const { t: duly, every } = scene(t);
+  await every('0 * * * *', { endAt: '2027-01-15T11:30:00Z' });
+  assert.equal((await duly.schedules.get('nightly')).status, 'active');
+  await duly.advance('1h');
+  assert.equal((await duly.schedules.get('nightly')).status, 'ended');
 });
