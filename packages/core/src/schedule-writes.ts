@@ -1,10 +1,10 @@
 /** How what is asked of a schedule becomes one write: read it, plan, compare and set, and again if someone was faster. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Actor, Engine, JsonText, ScheduleChange, ScheduleRecord } from './engine.ts';
-import { dulyError, fromPlainError } from './errors.ts';
+import { type DulyError, dulyError, fromPlainError } from './errors.ts';
 import type { Ids } from './ids.ts';
 import { specOf } from './schedule/declared.ts';
-import type { ScheduleDraft } from './schedule/definition.ts';
+import { isRefused, type ScheduleDraft } from './schedule/definition.ts';
 import { type ScheduleIdentity, scheduleIdOf } from './schedule/identity.ts';
 import { planCreate } from './schedule/plan.ts';
 import { planEdit } from './schedule/plan-edit.ts';
@@ -61,8 +61,8 @@ export interface ScheduleWrites {
     id: string,
     plan: (loaded: Loaded) => Promise<Wanted<Result> | null> | Wanted<Result> | null,
   ): Promise<Result | null>;
-  /** Makes a schedule; false: somebody else just did. */
-  create(identity: ScheduleIdentity, spec: ScheduleSpec): Promise<boolean>;
+  /** Makes a schedule; false: it is there already. Throws `refusal`, why one with this rule is not made now, where it is not. */
+  create(identity: ScheduleIdentity, spec: ScheduleSpec, refusal: DulyError | null): Promise<boolean>;
   /** Makes the schedule or edits it to this; does nothing when it is so already. */
   upsert(draft: ScheduleDraft): Promise<'created' | 'edited' | 'unchanged'>;
   /** Deletes it; false: it was gone already, or `isWanted` says no to what is stored by now. */
@@ -161,10 +161,11 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
       throw tooBusy(id);
     },
 
-    async create(identity, spec) {
+    async create(identity, spec, refusal) {
       const id = scheduleIdOf(identity);
       const { record, now } = await read(id);
       if (record !== null) return false;
+      if (refusal !== null) throw refusal;
       const { planRule } = resolveStoredRule(spec.rule, spec.policies, now);
       const plan = planCreate({
         id,
@@ -194,10 +195,12 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
     async upsert(draft) {
       const { app, tenant, name } = draft;
       const spec = specOf(draft, { release: null, override: null, drift: null });
-      if (await writes.create({ app, tenant, name }, spec)) return 'created';
-      const edited = await writes.change(scheduleIdOf(draft), (loaded) =>
-        isSame(loaded.parsed.spec, spec) ? null : wantEdit(loaded, spec, {}),
-      );
+      if (await writes.create({ app, tenant, name }, spec, draft.refusal)) return 'created';
+      const edited = await writes.change(scheduleIdOf(draft), (loaded) => {
+        if (isSame(loaded.parsed.spec, spec)) return null;
+        if (isRefused(draft.refusal, loaded.parsed.spec, spec)) throw draft.refusal;
+        return wantEdit(loaded, spec, {});
+      });
       return edited === null ? 'unchanged' : 'edited';
     },
 

@@ -1,7 +1,7 @@
 /** What a set of declarations means for the schedules that are stored. Pure: facts in, plan out. */
 import { isDeepStrictEqual } from 'node:util';
 import type { NodeInfo, ScheduleRecord } from '../engine.ts';
-import type { ScheduleDraft } from './definition.ts';
+import { isRefused, type ScheduleDraft } from './definition.ts';
 import { scheduleIdOf } from './identity.ts';
 import { type Changed, fieldOf, withChanges } from './override.ts';
 import { compareReleases } from './release.ts';
@@ -68,6 +68,7 @@ export function planDeclared(input: DeclaredInput): DeclaredStep[] {
 }
 
 function add(id: string, draft: ScheduleDraft, { release }: DeclaredInput): DeclaredStep {
+  if (draft.refusal !== null) throw draft.refusal;
   const spec = specOf(draft, { release, override: null, drift: null });
   return { step: 'add', id, name: draft.name, tenant: draft.tenant, spec, fields: [], note: null };
 }
@@ -106,6 +107,7 @@ function compare(known: StoredSchedule, draft: ScheduleDraft, input: DeclaredInp
     if (next.release === spec.release) return { ...of, step: 'none', fields, note: null };
     return { ...of, step: 'release', from: spec, spec: next, fields, note: null };
   }
+  if (isRefused(draft.refusal, spec, next)) throw draft.refusal;
   const isPaused = isDisabled && state.pause?.kept !== undefined;
   const isFound = isDisabled || spec.drift?.kind === 'undeclared';
   const changedBy = spec.override === null ? null : `changed by ${spec.override.by}`;

@@ -1,3 +1,4 @@
+import { type DulyError, isDulyError } from '../errors.ts';
 import type { JobOptions } from '../job-options.ts';
 import { resolveJobOptions } from '../job-options.ts';
 import { toJson } from '../json.ts';
@@ -8,8 +9,8 @@ import type { ResolvedTask } from '../task.ts';
 import type { ScheduleIdentity } from './identity.ts';
 import { toPlanRule } from './plan-rule-of.ts';
 import { policyNames, refuseLongJitter, resolvePolicies, type SchedulePolicies } from './policies.ts';
-import { type RuleInput, resolveRule, ruleFields, ruleKinds } from './rule.ts';
-import type { ScheduleJob, ScheduleSpec } from './schedule-spec.ts';
+import { type Rule, type RuleInput, refuseOver, resolveRule, ruleFields, ruleKinds } from './rule.ts';
+import { hasSameRule, type RuleAndPolicies, type ScheduleJob, type ScheduleSpec } from './schedule-spec.ts';
 
 /** How the jobs of a schedule are made, where the task does not say it already. */
 export interface ScheduleJobOptions
@@ -66,6 +67,8 @@ export interface ScheduleDraft extends ScheduleIdentity {
   policies: ScheduleSpec['policies'];
   job: ScheduleJob;
   note: string | null;
+  /** Why a schedule with this rule is not made now: it would never fire. One that has the rule already keeps it. null: it would. */
+  refusal: DulyError | null;
 }
 
 /** What a definition is read against. */
@@ -142,7 +145,7 @@ export function readDraft(given: EveryDefinition | string, place: DefinitionPlac
     what,
     everyNames,
   );
-  const rule = resolveRule(pick(definition, ruleFields) as RuleInput, { now });
+  const { rule, refusal } = resolveNow(pick(definition, ruleFields) as RuleInput, now);
   const written = plainPolicies(pick(definition, policyNames));
   const resolved = resolvePolicies(written, rule.kind);
   const policies = { ...resolved, startDeadlineMs: resolved.startDeadlineMs ?? task.startDeadlineMs };
@@ -161,7 +164,37 @@ export function readDraft(given: EveryDefinition | string, place: DefinitionPlac
     policies,
     job: readJob(task, jobOptions as JobOptions, definition.input, inputBytesMax),
     note: note === undefined || note === null ? null : readText(note, 'note'),
+    refusal,
   };
+}
+
+const overCodes: readonly string[] = ['rule_never_fires', 'everything_excluded', 'invalid_cron'];
+
+/**
+ * Resolves a rule, and tells whether a schedule may be made with it now. What was of use when its schedule was made is not refused here: the
+ * same declaration is read again with every start, also when its last year is over. What never had a slot is.
+ */
+export function resolveNow(input: RuleInput, now: number): { rule: Rule; refusal: DulyError | null } {
+  try {
+    const rule = resolveRule(input, { now });
+    refuseOver(rule, now);
+    return { rule, refusal: null };
+  } catch (error) {
+    if (!isDulyError(error) || !overCodes.includes(error.code)) throw error;
+    const rule = resolveRule(input);
+    if (rule.kind !== 'delay' && rule.next(-1) === null) throw error;
+    return { rule, refusal: error };
+  }
+}
+
+/** Whether a refusal holds for a schedule that has a rule already: only where the edit brings the reason for it. */
+export function isRefused(refusal: DulyError | null, from: RuleAndPolicies, to: RuleAndPolicies): boolean {
+  if (refusal === null) return false;
+  // An edit of `endAt` may end a schedule.
+  if (refusal.code !== 'everything_excluded') return !hasSameRule(from, to);
+  return (
+    JSON.stringify([from.rule, from.policies.startAt]) !== JSON.stringify([to.rule, to.policies.startAt])
+  );
 }
 
 function readJob(task: ResolvedTask, given: JobOptions, input: unknown, inputBytesMax: number): ScheduleJob {

@@ -1,10 +1,10 @@
 import { readPriority } from '../job-options.ts';
 import { inputBytesMax, metadataBytesMax, toJson } from '../json.ts';
 import { type OptionNames, readName, readOptions } from '../option-reader.ts';
-import { readText, type ScheduleDraft } from './definition.ts';
+import { isRefused, readText, resolveNow, type ScheduleDraft } from './definition.ts';
 import { toPlanRule } from './plan-rule-of.ts';
 import { policyNames, refuseLongJitter, resolvePolicies, type SchedulePolicies } from './policies.ts';
-import { type RuleInput, resolveRule, ruleFields, ruleKinds } from './rule.ts';
+import { type RuleInput, ruleFields, ruleKinds } from './rule.ts';
 import type { ScheduleSpec } from './schedule-spec.ts';
 
 /** What can be changed on a schedule that exists: its rule, its policies, and how its jobs are made. */
@@ -44,13 +44,13 @@ export function withChanges(base: Changed, changes: Readonly<Record<string, unkn
   const written = overlay(base.written, changes, policyNames) as SchedulePolicies;
   const ruleInput = changedRule(base.rule, changes);
   const { startAt, endAt } = written;
-  const rule = resolveRule(
+  const { rule, refusal } = resolveNow(
     {
       ...ruleInput,
       ...(startAt === undefined ? {} : { startAt }),
       ...(endAt === undefined ? {} : { endAt }),
     },
-    { now },
+    now,
   );
   const resolved = resolvePolicies(written, rule.kind);
   // What the task says about a late start holds until the schedule says something else.
@@ -58,10 +58,11 @@ export function withChanges(base: Changed, changes: Readonly<Record<string, unkn
   const policies = { ...resolved, startDeadlineMs: resolved.startDeadlineMs ?? ownDeadline };
   refuseLongJitter(policies, toPlanRule(rule), now);
   const { startAt: _startAt, endAt: _endAt, ...stored } = rule.spec;
+  const changed = { rule: stored as unknown as ScheduleSpec['rule'], policies };
+  if (isRefused(refusal, base, changed)) throw refusal;
   return {
-    rule: stored as unknown as ScheduleSpec['rule'],
+    ...changed,
     written,
-    policies,
     job: changedJob(base.job, changes),
     note: 'note' in changes ? (changes.note === null ? null : readText(changes.note, 'note')) : base.note,
   };

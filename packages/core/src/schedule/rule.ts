@@ -535,6 +535,29 @@ function refuseUseless(rule: Rule, now: number): void {
   });
 }
 
+/** Refuses a rule that a schedule made now would never fire by: its last slot is past. */
+export function refuseOver(rule: Rule, now: number): void {
+  const { endAt } = rule;
+  const comingAt = rule.kind === 'delay' ? Math.max(rule.startAt ?? now, now) : rule.all.next(now);
+  if (comingAt !== null && (endAt === null || comingAt <= endAt)) return;
+  const field = comingAt === null ? rule.kind : 'endAt';
+  const lastAt = comingAt === null ? rule.all.previous(now + 1) : null;
+  throw dulyError('rule_never_fires', {
+    message:
+      comingAt === null
+        ? `The rule never fires from now on: ${lastAt === null ? 'it has no slot' : `its last slot was ${formatInstant(lastAt)}`}.`
+        : `The rule never fires: the next slot would be ${formatInstant(comingAt)}, after "endAt", ${formatInstant(endAt as number)}.`,
+    hint: comingAt !== null ? 'Give a later "endAt", or leave it out.' : `Check ${overBy(rule)}.`,
+    details: { field, rule: rule.spec },
+  });
+}
+
+function overBy({ rrule, kind }: Rule): string {
+  if (rrule?.count != null) return `"COUNT" of the recurrence rule: all ${rrule.count} are past`;
+  if (rrule?.until != null) return '"UNTIL" of the recurrence rule';
+  return `the dates that "${kind}" names`;
+}
+
 function refuse(field: string, value: unknown, expected: string, hint?: string): never {
   return refuseOption(field, value, expected, hint, 'invalid_rule');
 }

@@ -87,15 +87,18 @@ function corrupt(message: string, cause?: unknown): Error {
   });
 }
 
+/** What names and decides the slots of a schedule. */
+export type RuleAndPolicies = Pick<ScheduleSpec, 'rule' | 'policies'>;
+
 /**
  * Whether two specs name the same slots. `exclude` and `endAt` are decisions about slots and do not count; `startAt` does
  * where slots are counted from it.
  */
-export function hasSameRule(one: ScheduleSpec, other: ScheduleSpec): boolean {
+export function hasSameRule(one: RuleAndPolicies, other: RuleAndPolicies): boolean {
   return ruleKey(one) === ruleKey(other);
 }
 
-function ruleKey({ rule, policies }: ScheduleSpec): string {
+function ruleKey({ rule, policies }: RuleAndPolicies): string {
   const { exclude: _exclude, startAt: _startAt, endAt: _endAt, ...rest } = rule;
   const fields = Object.entries(rest)
     .filter(([, value]) => value !== undefined)

@@ -71,6 +71,8 @@ for (const [what, rule, options, code, field] of wrong) {
       },
     );
     assert.deepEqual((await duly.schedules.list()).schedules, [], 'nothing was made');
+    // Whether a declaration whose years are over is a new one only the store knows: it is refused when it is applied.
+    if (what === 'a cron of past years') return;
     // The same in a definition, at once.
     assert.throws(
       () =>
