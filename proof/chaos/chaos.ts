@@ -57,6 +57,7 @@ export interface ChaosReport {
 // Short, so that a minute holds many; yet an ordinary hiccup of a busy machine must not end it.
 const leaseMs = 2_000;
 const closingMs = 30_000;
+const gaveUpCountMax = 3;
 
 /** Runs it. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
@@ -86,7 +87,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     write: history.write,
     now: time.now,
     onEnded(one) {
-      if (isOver) return;
+      if (isOver || fleet.failed.length > gaveUpCountMax) return;
       const revived = revive(fleet, one, random).finally(() => reviving.delete(revived));
       reviving.add(revived);
     },
@@ -182,7 +183,9 @@ async function makeFaults(
     say(`${kind.name}${hasStruck ? '' : ': nobody came by'}`);
   }
 
-  while (deck.length > 0 || clock.elapsed() < untilElapsed) {
+  // Where processes cannot live at all there is nothing more to learn.
+  const isHopeless = () => world.fleet.failed.length > gaveUpCountMax;
+  while (!isHopeless() && (deck.length > 0 || clock.elapsed() < untilElapsed)) {
     const kind = deck.pop() ?? (faultKinds[Math.floor(random.next() * faultKinds.length)] as FaultKind);
     // While nobody can write, nobody passes a point and nobody can be stopped between two transactions.
     if (storeWide !== null && !/^kill -9 (at random|of the client)$/.test(kind.name)) await storeWide;

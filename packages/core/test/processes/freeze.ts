@@ -1,13 +1,18 @@
 import type { ChildProcess } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
-/** Whether every thread of a process stands still. */
+/** Whether every thread of a process stands still: stopped, or dead and not yet buried, since whoever waits for this hears of no death. */
 export function isStopped(pid: number): boolean {
-  return readdirSync(`/proc/${pid}/task`).every((thread) => {
-    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
-  });
+  try {
+    return readdirSync(`/proc/${pid}/task`).every((thread) => {
+      const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
+      return /^[TZX]/.test(stat.slice(stat.lastIndexOf(')') + 2));
+    });
+  } catch {
+    // It, or one of its threads, has gone this very moment; the next look tells.
+    return !existsSync(`/proc/${pid}`);
+  }
 }
 
 /**
