@@ -141,10 +141,6 @@ FROM jobs WHERE id = ?`,
   fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at,
   policy
 FROM jobs WHERE seq = ?`,
-    lives: `SELECT jobs.seq, jobs.id, jobs.type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
-  fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at,
-  policy
-FROM json_each(?) AS list CROSS JOIN jobs ON jobs.id = list.value`,
     live: `SELECT jobs.* FROM jobs WHERE id = ?`,
     finished: `SELECT finished.* FROM finished WHERE id = ?`,
     finishedBrief: `SELECT seq, id, type, tenant, status, due_at, finished_at, fence, dead FROM finished WHERE id = ?`,
@@ -169,10 +165,13 @@ FROM jobs WHERE seq = ?`,
   dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, error, result, attempts, input
 )
 SELECT seq, jobs.id, jobs.type, version, queue, tenant, priority, 'COMPLETED', :reason, rank_offset, due_at, expire_at, created_at,
-  :now, started_at, lateness_ms, :now, 0, list.value ->> 2, fence, node, claimed_at, begun_at, attempt, list.value ->> 3,
+  :now, started_at, lateness_ms, :now, 0, :now + json_extract(policy, '$.retentionMs'), fence, node, claimed_at, begun_at,
+  attempt, spent + (list.value ->> 3),
   max_attempts, losses, begun_losses, 100, message, step, step_of, cancel_requested_at, cancelled_by, origin,
-  dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, NULL, list.value ->> 1, attempts, input
-FROM json_each(:list) AS list CROSS JOIN jobs ON jobs.seq = list.value ->> 0`,
+  dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, NULL, list.value ->> 2, attempts, input
+FROM json_each(:list) AS list CROSS JOIN jobs ON jobs.id = list.value ->> 0
+WHERE fence = list.value ->> 1 AND status = 'RUNNING'
+RETURNING seq, id, type, tenant, dedupe_key, serial`,
     removeMany: `DELETE FROM jobs WHERE seq IN (SELECT value FROM json_each(?))`,
     followed: `SELECT ref FROM gates WHERE ref IN (SELECT value FROM json_each(:ids)) AND kind <> 'serial'
 UNION SELECT waits_for FROM schedules WHERE waits_for IN (SELECT value FROM json_each(:ids))

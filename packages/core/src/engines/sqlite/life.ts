@@ -127,13 +127,6 @@ export function readLife(work: Work, id: string): LifeRow | undefined {
   return toLife(work.tuple<LifeTuple>(statements.job.life, id));
 }
 
-/** Reads live jobs by id; those that are not live are left out. */
-export function readLives(work: Work, ids: string[]): LifeRow[] {
-  return work
-    .tuples<LifeTuple>(statements.job.lives, JSON.stringify(ids))
-    .map((row) => toLife(row) as LifeRow);
-}
-
 function readLifeBySeq(work: Work, seq: number): LifeRow | undefined {
   return toLife(work.tuple<LifeTuple>(statements.job.lifeBySeq, seq));
 }
@@ -323,36 +316,52 @@ function forgetChildren(work: Work, id: string): void {
   if (work.tuple(statements.job.hasChildren, id) !== undefined) work.run(statements.job.removeChildren, id);
 }
 
-/** A job that returned, and what it changes. */
-export interface Returned {
-  row: LifeRow;
-  result: string | null;
-  spent: number;
-}
+/** An attempt that returned: id, fence, result, and 1 if an attempt is spent. */
+export type Returned = [id: string, fence: number, result: string | null, spends: 0 | 1];
 
-/** Ends many jobs that returned: what `finish` does for each as COMPLETED, in a few statements for all. */
-export function finishReturned(work: Work, all: Returned[], reason: string): void {
+type ReturnedRow = [
+  seq: number,
+  id: string,
+  type: string,
+  tenant: string | null,
+  dedupe_key: string | null,
+  serial: string | null,
+];
+
+/**
+ * Ends many jobs that returned, each if it is still held under its fence: what `finish` does for each as COMPLETED, in a few statements
+ * for all. Answers the ids of those that it ended.
+ */
+export function finishReturned(work: Work, list: Returned[], reason: string): Set<string> {
   const { now } = work;
-  const list = all.map(({ row, result, spent }) => [
-    row.seq,
-    result,
-    now + work.policy(row.policy).retentionMs,
-    spent,
-  ]);
-  work.run(statements.job.finishMany, { now, reason, list: JSON.stringify(list) });
-  work.run(statements.job.removeMany, JSON.stringify(all.map(({ row }) => row.seq)));
-  for (const { row } of all) work.changed(row.id, row.type, 'COMPLETED', eventOf.COMPLETED, 100);
-  const ids = JSON.stringify(all.map(({ row }) => row.id));
-  const followed = new Set(work.all<{ ref: string }>(statements.job.followed, { ids }).map(({ ref }) => ref));
-  for (const { row } of all) {
-    if (row.dedupe_key === null && row.serial === null && !followed.has(row.id)) continue;
-    forgetChildren(work, row.id);
-    setFree(work, row, 'COMPLETED');
+  const rows = work.tuples<ReturnedRow>(statements.job.finishMany, {
+    now,
+    reason,
+    list: JSON.stringify(list),
+  });
+  if (rows.length === 0) return new Set();
+  work.run(statements.job.removeMany, JSON.stringify(rows.map(([seq]) => seq)));
+  const ids = new Set<string>();
+  for (const [, id, type] of rows) {
+    ids.add(id);
+    work.changed(id, type, 'COMPLETED', eventOf.COMPLETED, 100);
   }
+  const asked = { ids: JSON.stringify([...ids]) };
+  const followed = new Set(work.tuples<[string]>(statements.job.followed, asked).map(([id]) => id));
+  for (const [seq, id, type, tenant, dedupe_key, serial] of rows) {
+    if (dedupe_key === null && serial === null && !followed.has(id)) continue;
+    forgetChildren(work, id);
+    setFree(work, { seq, id, type, tenant, dedupe_key, serial, status: 'RUNNING' }, 'COMPLETED');
+  }
+  return ids;
 }
 
 /** Opens what waited for a job that is over, or gone. Looks first everywhere: nearly always there is nothing, and a write that finds nothing costs four times a look. */
-export function setFree(work: Work, row: LifeRow, status: TerminalStatus | 'deleted'): void {
+export function setFree(
+  work: Work,
+  row: Pick<LifeRow, 'seq' | 'id' | 'type' | 'tenant' | 'status' | 'dedupe_key' | 'serial'>,
+  status: TerminalStatus | 'deleted',
+): void {
   if (row.status === 'BLOCKED') work.run(statements.job.removeGatesOf, row.seq);
   if (row.dedupe_key !== null) passKeyOn(work, row, row.dedupe_key, status);
   for (const { job } of gatesBehind(work, row.id)) gateOpened(work, job);
@@ -383,7 +392,12 @@ interface KeyRow {
 }
 
 /** A dedupe key after its holder's end: to the follow-up, kept for its time, or free. */
-function passKeyOn(work: Work, row: LifeRow, key: string, status: TerminalStatus | 'deleted'): void {
+function passKeyOn(
+  work: Work,
+  row: Pick<LifeRow, 'id' | 'type' | 'tenant'>,
+  key: string,
+  status: TerminalStatus | 'deleted',
+): void {
   const at = [row.type, row.tenant ?? '', key] as const;
   const held = work.get<KeyRow>(statements.dedupe.holder, ...at);
   if (held === undefined) return;

@@ -15,7 +15,6 @@ import {
   leaveSerial,
   type Returned,
   readLife,
-  readLives,
 } from '../life.ts';
 import { attemptsOf, type JobRow } from '../rows.ts';
 import type { Work } from '../work.ts';
@@ -62,36 +61,28 @@ const listMin = 4;
 function settleAll(work: Work, settlements: Settlement[], repeat: boolean): ('done' | 'lost')[] {
   const returned = settlements.length < listMin ? [] : settlements.filter(hasSimplyReturned);
   if (returned.length < listMin) return settlements.map((settlement) => settle(work, settlement, repeat));
-  const rows = new Map(
-    readLives(
-      work,
-      returned.map(({ id }) => id),
-    ).map((row) => [row.id, row]),
-  );
-  const ended = new Map<Settlement, Returned>();
-  for (const settlement of returned) {
-    const row = rows.get(settlement.id);
-    if (row === undefined || !isHeld(row, settlement)) continue;
-    // The same attempt a second time in one call is judged by itself, after the first has ended it.
-    rows.delete(settlement.id);
-    ended.set(settlement, { row, result: settlement.result, spent: row.spent + (settlement.spends ? 1 : 0) });
+  const list = new Map<string, Returned>();
+  const together = new Set<Settlement>();
+  for (const one of returned) {
+    // The same job a second time in one call is judged by itself, after the first has ended it.
+    if (list.has(one.id)) continue;
+    list.set(one.id, [one.id, one.fence, one.result, one.spends ? 1 : 0]);
+    together.add(one);
   }
-  finishReturned(work, [...ended.values()], 'returned');
-  return settlements.map((one) => (ended.has(one) ? 'done' : settle(work, one, repeat)));
+  const ended = finishReturned(work, [...list.values()], 'returned');
+  return settlements.map((one) =>
+    together.has(one) && ended.has(one.id) ? 'done' : settle(work, one, repeat),
+  );
 }
 
 function hasSimplyReturned({ to, reason, loss, report, error }: Settlement): boolean {
   return to === 'COMPLETED' && reason === 'returned' && loss === 'none' && report === null && error === null;
 }
 
-function isHeld(row: LifeRow, { fence }: Settlement): boolean {
-  return row.fence === fence && row.status === 'RUNNING';
-}
-
 /** Records what became of one attempt, if its lease still holds. */
 function settle(work: Work, settlement: Settlement, repeat: boolean): 'done' | 'lost' {
   const row = readLife(work, settlement.id);
-  if (row === undefined || !isHeld(row, settlement)) {
+  if (row === undefined || row.fence !== settlement.fence || row.status !== 'RUNNING') {
     return repeat && wasSettled(work, settlement) ? 'done' : 'lost';
   }
   if (!canTransition('RUNNING', settlement.to)) return 'lost';
