@@ -13,7 +13,9 @@ import { type OnceOptions, onceInStore } from './coordination/once.ts';
 import { createDoor } from './door.ts';
 import type { DulyEvents } from './duly-events.ts';
 import type { AuditRow, CountsReply, EngineInfo, EngineVerb, NodeInfo, NodesReply } from './engine.ts';
+import { defaultSchema } from './engines/address.ts';
 import { openStore, type Store } from './engines/open.ts';
+import { placeOfPool } from './engines/pool.ts';
 import { dulyError } from './errors.ts';
 import { createEvents, type EventListener } from './events.ts';
 import { createIds, type Ids } from './ids.ts';
@@ -234,9 +236,10 @@ export class Duly {
     return this.#define(resolved) as Task<TaskInput<Schema>, Awaited<Result>>;
   }
 
-  /** The address of the store, as it was given. */
+  /** The address of the store, as it was given; of one behind a pool, where that leads, as far as it tells. */
   get store(): string {
-    return this.#options.store;
+    const { store } = this.#options;
+    return typeof store === 'string' ? store : placeOfPool(store.pool, store.schema ?? defaultSchema);
   }
 
   /** The tasks defined here, by name. */

@@ -25,8 +25,15 @@ export type {
   Progress,
   SettleReason,
 } from './engine.ts';
-export { parseStoreAddress, type StoreAddress } from './engines/address.ts';
-export { openEngine, openStore, type Store } from './engines/open.ts';
+export {
+  type PostgresAddress,
+  parseStoreAddress,
+  type SqliteAddress,
+  type StoreAddress,
+  withoutPassword,
+} from './engines/address.ts';
+export { openEngine, openStore, readSchemaStatus, type SchemaStatus, type Store } from './engines/open.ts';
+export type { PgPool, PgPoolClient, PgQuery, PgResult, PoolStore } from './engines/pool.ts';
 export { DulyError, type ErrorCode, errorCodes, isDulyError } from './errors.ts';
 export { formatInstant, parseInstant } from './instant.ts';
 export {

@@ -1,6 +1,8 @@
 import { hostname } from 'node:os';
 import { type Clock, systemClock } from './clock.ts';
 import { type Duration, parseDuration } from './duration.ts';
+import { readSchemaName } from './engines/address.ts';
+import { isPgPool, type PgPool, type PoolStore } from './engines/pool.ts';
 import { inputBytesMax } from './json.ts';
 import { type Logger, quietLogger, stderrLogger } from './logger.ts';
 import {
@@ -22,8 +24,11 @@ export type Role = (typeof roles)[number];
 
 /** What `new Duly` takes. */
 export interface DulyOptions {
-  /** Where the promises are kept. Default `'sqlite:./duly.db'`; `'sqlite::memory:'` keeps them in this process only. */
-  store?: string;
+  /**
+   * Where the promises are kept. Default `'sqlite:./duly.db'`; `'sqlite::memory:'` keeps them in this process only; `'postgres://…'`, a `pg.Pool` of
+   * the program's own, or `{ pool, schema, listenUrl }`.
+   */
+  store?: string | PgPool | PoolStore;
   /** The name of the program, told in `why`, in the list of nodes and in the audit. Default `'default'`. */
   app?: string;
   /** The program's release, for schedules that are declared in code. */
@@ -76,7 +81,7 @@ export interface StopOptions {
 
 /** The options of a Duly with every choice made. */
 export interface ResolvedOptions {
-  readonly store: string;
+  readonly store: string | PoolStore;
   readonly app: string;
   readonly release: string | null;
   readonly concurrency: number;
@@ -115,6 +120,7 @@ const dulyNames: OptionNames<DulyOptions> = {
   limits: true,
 };
 const limitNames: OptionNames<LimitOptions> = { inputBytes: true };
+const poolNames: OptionNames<PoolStore> = { pool: true, schema: true, listenUrl: true };
 const startNames: OptionNames<StartOptions> = { roles: true, concurrency: true, queues: true, signals: true };
 const stopNames: OptionNames<StopOptions> = { drain: true };
 
@@ -188,16 +194,32 @@ export function resolveStop(given: StopOptions | undefined, defaults: ResolvedOp
   return options.drain === undefined ? defaults.drainMs : parseDuration(options.drain, 'drain');
 }
 
-function readStore(value: unknown): string {
-  if (typeof value !== 'string' || value === '') {
-    refuseOption(
-      'store',
-      value,
-      'to be an address',
-      `Write '${defaultStore}', or a postgres:// or redis:// address.`,
-    );
-  }
-  return value;
+function readStore(value: unknown): string | PoolStore {
+  if (typeof value === 'string' && value !== '') return value;
+  if (isPgPool(value)) return { pool: value };
+  if (typeof value === 'object' && value !== null && 'pool' in value) return readPoolStore(value);
+  refuseOption(
+    'store',
+    value,
+    'to be an address or a pool of "pg"',
+    `Write '${defaultStore}', or a postgres:// address.`,
+  );
+}
+
+function readPoolStore(value: object): PoolStore {
+  const { pool, schema, listenUrl } = readOptions(value as PoolStore, 'store', poolNames);
+  if (!isPgPool(pool)) refuseOption('store.pool', pool, 'to be a pool of "pg"', 'Write: new pg.Pool({ … }).');
+  return Object.freeze({
+    pool,
+    ...(schema === undefined ? {} : { schema: readSchemaName(readName(schema, 'store.schema')) }),
+    ...(listenUrl === undefined ? {} : { listenUrl: readListenUrl(listenUrl) }),
+  });
+}
+
+function readListenUrl(value: unknown): string {
+  if (typeof value === 'string' && /^postgres(ql)?:\/\//.test(value)) return value;
+  // Never the value: it may hold a password.
+  refuseOption('store.listenUrl', typeof value, 'to be a postgres:// address');
 }
 
 function readConcurrency(value: number | undefined, fallback: number): number {

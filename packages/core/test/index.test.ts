@@ -29,12 +29,14 @@ test('what is public is what is listed here: a new name is a decision', () => {
     'previous',
     'quietLogger',
     'readMoment',
+    'readSchemaStatus',
     'resolveRule',
     'roles',
     'systemClock',
     'terminalStatuses',
     'toAttemptJson',
     'toJobJson',
+    'withoutPassword',
   ]);
   assert.deepEqual(Object.keys(testing).sort(), [
     'TestDuly',

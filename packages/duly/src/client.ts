@@ -2,7 +2,7 @@ import { hostname, userInfo } from 'node:os';
 import { Duly, defaultStore } from '@duly/core';
 import { loadProject } from './project/load.ts';
 import type { CommonOptions, Shell } from './shell.ts';
-import { commandFor, givenStore, inline, refuseMissing } from './store.ts';
+import { commandFor, existing, givenStore, inline, refuseMissing } from './store.ts';
 
 /** What a command works with. */
 export interface Client {
@@ -40,7 +40,7 @@ export async function withClient<Value>(
   const store = given ?? project?.duly?.store ?? project?.options.store ?? defaultStore;
   refuseMissing(store);
   const own = given === undefined ? (project?.duly ?? null) : null;
-  return useDuly(own ?? clientDuly(shell, store), store, use);
+  return useDuly(own ?? clientDuly(shell, existing(store)), store, use);
 }
 
 /** A Duly that makes and looks, and runs nothing. */

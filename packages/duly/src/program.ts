@@ -191,7 +191,10 @@ function addStore(program: Command, action: ActionOf): void {
   leaf(program, 'workers', 'the live nodes, and what they run').action(
     action(async () => (await import('./commands/workers.ts')).workers),
   );
-  leaf(program, 'migrate', 'make the store, or bring its schema up to this version').action(
+  const migrate = leaf(program, 'migrate', 'make the store, or bring its schema up to this version').action(
     action(async () => (await import('./commands/migrate.ts')).migrate),
+  );
+  leaf(migrate, 'status', 'tell where the schema stands and what is missing, and change nothing').action(
+    action(async () => (await import('./commands/migrate-status.ts')).migrateStatus),
   );
 }

@@ -1,6 +1,6 @@
 import { existsSync, type Stats, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { DulyError, defaultStore, parseStoreAddress } from '@duly/core';
+import { DulyError, defaultStore, parseStoreAddress, withoutPassword } from '@duly/core';
 import { invocation } from './invocation.ts';
 
 /** The store that the command line or the environment names; undefined: neither does. */
@@ -9,12 +9,18 @@ export function givenStore(option: string | undefined): string | undefined {
   return option ?? (DULY_STORE === undefined || DULY_STORE === '' ? undefined : DULY_STORE);
 }
 
-/** Refuses a store that is not there: looking at nothing must not make a file. */
+/** The file of a store; null: it is on a server. */
+function fileOf(store: string): string | null {
+  const address = parseStoreAddress(store);
+  return address.kind === 'sqlite' ? address.path : null;
+}
+
+/** Refuses a store that is not there: looking at nothing must not make a file. A server is asked when it is opened: see `existing`. */
 export function refuseMissing(store: string): void {
   refuseMemory(store);
   refuseUnmakable(store);
-  if (!isNew(store)) return;
-  const { path } = parseStoreAddress(store);
+  const path = fileOf(store);
+  if (path === null || !isNew(store)) return;
   const isEmpty = existsSync(path);
   throw new DulyError('store_not_found', {
     message: `There is no store at "${path}"${path.startsWith('/') ? '' : ` in "${process.cwd()}"`}${isEmpty ? ': the file is empty' : ''}.`,
@@ -25,7 +31,7 @@ export function refuseMissing(store: string): void {
 
 /** Refuses a store that ends with the command. */
 export function refuseMemory(store: string): void {
-  if (parseStoreAddress(store).path !== ':memory:') return;
+  if (fileOf(store) !== ':memory:') return;
   throw new DulyError('store_not_found', {
     message: 'A store in memory is seen only by the process that made it, and ends with this command.',
     hint: 'Name a file: --store sqlite:./duly.db',
@@ -34,8 +40,8 @@ export function refuseMemory(store: string): void {
 
 /** Refuses a place where no store can be made, before anybody is told that one is made there. */
 export function refuseUnmakable(store: string): void {
-  const { path } = parseStoreAddress(store);
-  if (path === ':memory:') return;
+  const path = fileOf(store);
+  if (path === null || path === ':memory:') return;
   if (statOf(path)?.isDirectory()) {
     throw new DulyError('store_unavailable', {
       message: `"${path}" is a folder; a store is a file.`,
@@ -53,10 +59,10 @@ export function refuseUnmakable(store: string): void {
   });
 }
 
-/** Whether opening this store will make a new one. An empty file holds none. */
+/** Whether opening this store will make a new file. An empty one holds no store. */
 export function isNew(store: string): boolean {
-  const { path } = parseStoreAddress(store);
-  if (path === ':memory:') return false;
+  const path = fileOf(store);
+  if (path === null || path === ':memory:') return false;
   const found = statOf(path);
   return found !== null && (found === undefined || found.size === 0);
 }
@@ -73,8 +79,9 @@ function statOf(path: string): Stats | undefined | null {
 /** Whether two addresses name the same place. */
 export function isSameStore(one: string, other: string): boolean {
   const place = (store: string): string => {
-    const { path } = parseStoreAddress(store);
-    return path === ':memory:' ? path : resolve(path);
+    const address = parseStoreAddress(store);
+    if (address.kind === 'postgres') return address.place;
+    return address.path === ':memory:' ? address.path : resolve(address.path);
   };
   return place(one) === place(other);
 }
@@ -82,7 +89,8 @@ export function isSameStore(one: string, other: string): boolean {
 /** ` --store …` for commands that people are told to type; nothing for the default. Another terminal may not have DULY_STORE. */
 export function storeArgument(store: string): string {
   if (isSameStore(store, defaultStore)) return '';
-  return ` --store ${shellWord(store)}`;
+  // Never the password: what is printed is copied, logged and seen by others.
+  return ` --store ${shellWord(withoutPassword(store))}`;
 }
 
 /** A word as a shell takes it. */
@@ -100,5 +108,14 @@ export function commandFor(store: string, words: string): string {
  * the start would be the thread.
  */
 export function inline(store: string): string {
-  return `${store}${store.includes('?') ? '&' : '?'}inline=1`;
+  return withParameter(store, 'inline=1');
+}
+
+/** The same store, refused when it is opened and not there. What is in a file was looked for before. */
+export function existing(store: string): string {
+  return fileOf(store) === null ? withParameter(store, 'existing=1') : store;
+}
+
+function withParameter(store: string, parameter: string): string {
+  return `${store}${store.includes('?') ? '&' : '?'}${parameter}`;
 }

@@ -16,11 +16,16 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 function leavesOf(command: Command, name = 'duly'): [string, Command][] {
   return command.commands
     .filter((one) => one.name() !== 'help')
-    .flatMap((one) =>
-      one.commands.length > 0
-        ? leavesOf(one, `${name} ${one.name()}`)
-        : [[`${name} ${one.name()}`, one] as [string, Command]],
-    );
+    .flatMap((one) => {
+      const full = `${name} ${one.name()}`;
+      const itself: [string, Command][] = doesSomething(one) ? [[full, one]] : [];
+      return [...itself, ...leavesOf(one, full)];
+    });
+}
+
+/** Whether a command does something by itself, as `migrate` does and `jobs` does not. Commander shows it nowhere else. */
+function doesSomething(command: Command): boolean {
+  return (command as unknown as { _actionHandler: unknown })._actionHandler !== null;
 }
 
 test('every command and every option is in the reference, and nothing else', () => {

@@ -174,6 +174,30 @@ test('options that all commands have are taken before the command too', async (t
   );
 });
 
+test('migrate status tells what is missing and makes nothing', async (t) => {
+  const folder = makeFolder(t);
+  const before = await folder.json('migrate', 'status');
+  assert.deepEqual([before.schema, before.serves, before.steps[0]], [0, true, 'initial']);
+  const told = await folder.duly('migrate', 'status');
+  assert.match(
+    told.out,
+    /no schema yet; \d+ steps? (is|are) missing to \d+: initial.*\nTo do it: .* migrate\n/,
+  );
+  assert.ok(!existsSync(join(folder.path, 'duly.db')));
+  const made = await folder.json('migrate');
+  assert.deepEqual([made.made, made.schema, made.steps], [true, before.known_schema, before.steps]);
+  assert.deepEqual((await folder.json('migrate')).made, false);
+  const after = await folder.json('migrate', 'status');
+  assert.deepEqual([after.schema, after.steps], [before.known_schema, []]);
+  const newer = new DatabaseSync(join(folder.path, 'duly.db'));
+  newer.exec("UPDATE meta SET value = 99 WHERE key IN ('schema_version', 'lowest_code')");
+  newer.close();
+  assert.equal((await folder.json('migrate', 'status')).serves, false);
+  const refused = await folder.duly('migrate');
+  assert.equal(refused.code, 5);
+  assert.match(refused.err, /^error\[schema_too_new\]/);
+});
+
 test('a store that cannot be used is refused with a code and left as it is', async (t) => {
   const folder = makeFolder(t);
   writeFileSync(

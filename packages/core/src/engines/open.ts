@@ -1,9 +1,11 @@
 import { type Clock, systemClock } from '../clock.ts';
 import type { Engine } from '../engine.ts';
+import { dulyError } from '../errors.ts';
 import { type Random, systemRandom } from '../random.ts';
 import { openThreadStore } from '../store-thread/thread-store.ts';
 import { type BeatNews, type Beats, createBeats } from '../worker/beats.ts';
-import { parseStoreAddress } from './address.ts';
+import { defaultPoolSize, defaultSchema, parseStoreAddress } from './address.ts';
+import type { PoolStore } from './pool.ts';
 
 /** What beats need besides the store itself. */
 export interface StoreBeatsOptions {
@@ -26,21 +28,60 @@ export interface OpenStoreOptions {
   random?: Random;
 }
 
+/** Where a store's schema stands. */
+export interface SchemaStatus {
+  /** Where the store is, without secrets. */
+  place: string;
+  /** The schema that is there; 0: none. */
+  schema: number;
+  /** The schema this code makes. */
+  known: number;
+  /** The lowest schema number whose code the store still serves; 0: there is no store. */
+  lowestCode: number;
+  /** The steps that are missing. */
+  steps: string[];
+}
+
 /**
- * Opens the store an address names. A file is opened in a thread of its own, so that a commit never blocks the event loop and
- * heartbeats go on while it is blocked; a database in memory runs inline.
+ * Opens the store an address names, or one behind a pool of the program's own. A file or a server is opened in a thread of its own, so
+ * that commits and protocols never block the event loop, and heartbeats go on while it is blocked. A database in memory, and a
+ * pool, which cannot leave its thread, run inline.
  */
-export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
-  if (!parseStoreAddress(url).inline) return openThreadStore(url);
+export async function openStore(store: string | PoolStore, options: OpenStoreOptions = {}): Promise<Store> {
+  if (typeof store === 'string' && !parseStoreAddress(store).inline) return openThreadStore(store);
   const { clock = systemClock, random = systemRandom } = options;
-  const engine = await openEngine(url, clock);
+  const engine = await openEngine(store, clock);
   return { engine, createBeats: (beats) => createBeats({ ...beats, engine, clock, random }) };
 }
 
 /** Opens the engine itself, in this thread. */
-export async function openEngine(url: string, clock: Clock = systemClock): Promise<Engine> {
-  const { path, busyMs, exclusive } = parseStoreAddress(url);
+export async function openEngine(store: string | PoolStore, clock: Clock = systemClock): Promise<Engine> {
+  const address = typeof store === 'string' ? parseStoreAddress(store) : poolTarget(store);
   // Only the engine that is asked for is loaded.
+  if (address.kind === 'postgres') {
+    throw dulyError('engine_not_yet', {
+      message: 'The PostgreSQL engine does not exist yet; the store was not opened.',
+      hint: 'Use an SQLite file for now: "sqlite:./duly.db".',
+      details: { scheme: 'postgres' },
+    });
+  }
+  const { path, busyMs, exclusive } = address;
   const { openSqliteEngine } = await import('./sqlite/engine.ts');
   return openSqliteEngine({ path, clock, busyMs, exclusive });
+}
+
+/** Reads where a store's schema stands, without changing anything. */
+export async function readSchemaStatus(url: string): Promise<SchemaStatus> {
+  const address = parseStoreAddress(url);
+  if (address.kind === 'postgres') {
+    const { readPostgresStatus } = await import('./postgres/opened.ts');
+    return readPostgresStatus({ ...address, clock: systemClock, random: systemRandom });
+  }
+  const { readSqliteStatus } = await import('./sqlite/migrate.ts');
+  return readSqliteStatus(address.path);
+}
+
+function poolTarget({ pool, schema = defaultSchema, listenUrl }: PoolStore) {
+  const rest = { listenUrl: listenUrl ?? null, poolSize: defaultPoolSize, existing: false };
+  return { kind: 'postgres', connection: pool, schema, ...rest } as const;
 }

@@ -31,7 +31,6 @@ function sinceTurnMs(): number {
 
 try {
   const engine = await openEngine(url);
-  engine.wakeups((hint) => post({ kind: 'hint', hint }));
   port.on('message', (message: ToThread) => {
     void serve(engine, message);
   });
@@ -51,6 +50,9 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
       break;
     case 'ring':
       await answer(message.id, () => engine.ring());
+      break;
+    case 'listen':
+      engine.wakeups((hint) => post({ kind: 'hint', hint }));
       break;
     case 'close':
       for (const one of beats.values()) one.close();

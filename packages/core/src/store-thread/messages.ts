@@ -6,6 +6,8 @@ import type { BeatNews, LeaseRef } from '../worker/beats.ts';
 export type ToThread =
   | { kind: 'call'; id: number; verb: EngineVerb; input: unknown }
   | { kind: 'ring'; id: number }
+  /** Somebody wants to hear hints from now on. */
+  | { kind: 'listen' }
   | { kind: 'close'; id: number }
   /** The main loop has turned. */
   | { kind: 'pong' }

@@ -23,6 +23,7 @@ export async function openThreadStore(url: string): Promise<Store> {
   const waiting = new Map<number, Waiting>();
   const beats = new Map<number, StoreBeatsOptions>();
   let lastId = 0;
+  let isListening = false;
   let ended: Error | null = null;
 
   const info = await new Promise<EngineInfo>((resolve, reject) => {
@@ -101,6 +102,9 @@ export async function openThreadStore(url: string): Promise<Store> {
     info: () => info,
     wakeups(listener: (hint: Hint) => void) {
       listeners.add(listener);
+      // Only now: to listen may need a connection of its own, which those who only make jobs can do without.
+      if (!isListening && ended === null) post({ kind: 'listen' });
+      isListening = true;
       return () => listeners.delete(listener);
     },
     ring: () => ask((id) => ({ kind: 'ring', id })),

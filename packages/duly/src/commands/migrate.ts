@@ -1,31 +1,39 @@
-import { defaultStore, openEngine } from '@duly/core';
+import { defaultStore, openEngine, readSchemaStatus } from '@duly/core';
 import { printJson } from '../output/json.ts';
 import { loadProject } from '../project/load.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
-import { givenStore, isNew, refuseMemory, refuseUnmakable } from '../store.ts';
+import { givenStore, refuseMemory, refuseUnmakable } from '../store.ts';
 
 /** `duly migrate`: opening a store brings it up to this code, so this opens it and tells where it stands. */
 export async function migrate(shell: Shell, options: CommonOptions): Promise<undefined> {
+  const store = await storeToMigrate(options);
+  const before = await readSchemaStatus(store);
+  const engine = await openEngine(store);
+  try {
+    // Where the store stands by its own account: a newer version of Duly may have brought it further than this one knows.
+    const { from: schema, to: known } = await engine.migrate({ dryRun: true });
+    const { place, version } = engine.info();
+    const made = before.schema === 0;
+    if (shell.json) {
+      printJson(shell.out, { place, version, schema, known_schema: known, made, steps: before.steps });
+      return;
+    }
+    const rest =
+      schema > known ? `newer than this version's ${known}, and still open to it` : 'nothing left to do';
+    const did = made ? 'Made' : before.steps.length > 0 ? `Brought from schema ${before.schema}` : 'Checked';
+    shell.out.line(`${did} ${place}: schema ${schema}, ${rest}.`);
+  } finally {
+    await engine.close();
+  }
+}
+
+/** The store that the options, the environment or the config name, if it is one that can be made. */
+export async function storeToMigrate(options: CommonOptions): Promise<string> {
   const given = givenStore(options.store);
   const project =
     given === undefined ? await loadProject({ config: options.config, withTasks: false }) : null;
   const store = given ?? project?.duly?.store ?? project?.options.store ?? defaultStore;
   refuseMemory(store);
   refuseUnmakable(store);
-  const made = isNew(store);
-  const engine = await openEngine(store);
-  try {
-    // Where the store stands by its own account: a newer version of Duly may have brought it further than this one knows.
-    const { from: schema, to: known } = await engine.migrate({ dryRun: true });
-    const { place, version } = engine.info();
-    if (shell.json) {
-      printJson(shell.out, { place, version, schema, known_schema: known, made });
-      return;
-    }
-    const rest =
-      schema > known ? `newer than this version's ${known}, and still open to it` : 'nothing left to do';
-    shell.out.line(`${made ? 'Made' : 'Checked'} ${place}: schema ${schema}, ${rest}.`);
-  } finally {
-    await engine.close();
-  }
+  return store;
 }

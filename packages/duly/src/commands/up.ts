@@ -1,4 +1,4 @@
-import type { Duly, NodeView, StartOptions } from '@duly/core';
+import { type Duly, type NodeView, type StartOptions, withoutPassword } from '@duly/core';
 import { demoJobs } from '../demo/tasks.ts';
 import type { JobLines } from '../node/job-lines.ts';
 import { createNodeDuly, type NodeDuly } from '../node/node-duly.ts';
@@ -61,11 +61,12 @@ export async function greet(
   const self = nodes.find((node) => node.id === id) as NodeView;
   const tasks = [...duly.tasks.keys()];
   const { roles, queues, concurrency } = self;
-  lines.started({ node: id, store, tasks, roles, queues, concurrency });
+  const shownStore = withoutPassword(store);
+  lines.started({ node: id, store: shownStore, tasks, roles, queues, concurrency });
   if (json) return;
   const isWorker = roles.includes('worker');
   const facts: [string, string][] = [
-    ['store', store],
+    ['store', shownStore],
     ['node', id],
     ['roles', roles.join(', ')],
     ...(isWorker

@@ -3,7 +3,9 @@ import { hasWalResetBug } from '@duly/core/sqlite';
 
 /** Why no other process can use a store while this one has it open, and what to do; null: others can. */
 export function sharingProblem(store: string, { version }: EngineInfo): string | null {
-  const { path, exclusive } = parseStoreAddress(store);
+  const address = parseStoreAddress(store);
+  if (address.kind !== 'sqlite') return null;
+  const { path, exclusive } = address;
   if (path === ':memory:') {
     return 'The store is in memory: only this process sees it, and it ends with it. To look at it from another terminal, name a file: --store sqlite:./duly.db';
   }

@@ -10,8 +10,10 @@ export type TaskDefinition<
 export interface DulyConfig
   extends Pick<
     DulyOptions,
-    'store' | 'app' | 'release' | 'concurrency' | 'queues' | 'lease' | 'beat' | 'drain' | 'limits'
+    'app' | 'release' | 'concurrency' | 'queues' | 'lease' | 'beat' | 'drain' | 'limits'
   > {
+  /** The store's address. With a pool of its own a config exports a Duly. */
+  store?: string;
   /** Tasks beside those of the `tasks/` folder. */
   // biome-ignore lint/suspicious/noExplicitAny: each task has its own schema and result, and a handler is not a supertype of another
   tasks?: readonly TaskDefinition<any, any>[];

@@ -1,4 +1,5 @@
-import { loadPg, type PgClient, type PgPool } from './driver.ts';
+import { type PgPool, placeOfPool, placeOfUrl } from '../pool.ts';
+import { loadPg, type PgClient } from './driver.ts';
 
 /** Where a PostgreSQL is, or the pool that leads there. */
 export interface PostgresTarget {
@@ -62,17 +63,4 @@ export async function createConnector(target: PostgresTarget): Promise<PostgresC
     createListener: () => new pg.Client({ ...common, connectionString: listenUrl ?? connection }),
     end: () => pool.end(),
   };
-}
-
-/** Host, port, database and schema: what may be shown. */
-function placeOfUrl(url: string, schema: string): string {
-  const { host, pathname } = URL.parse(url) ?? { host: '', pathname: '' };
-  return `postgres://${host}${pathname}?schema=${schema}`;
-}
-
-function placeOfPool({ options }: PgPool, schema: string): string {
-  const { host, port, database, connectionString } = (options ?? {}) as Record<string, unknown>;
-  if (typeof connectionString === 'string') return placeOfUrl(connectionString, schema);
-  const server = `${host ?? process.env.PGHOST ?? 'localhost'}:${port ?? process.env.PGPORT ?? 5432}`;
-  return `postgres://${server}/${database ?? process.env.PGDATABASE ?? ''}?schema=${schema}`;
 }

@@ -1,7 +1,8 @@
 import type { Clock } from '../../clock.ts';
 import { type DulyError, dulyError } from '../../errors.ts';
 import type { Random } from '../../random.ts';
-import { type PgPool, type PgPoolClient, type PgResult, rowTypes } from './driver.ts';
+import type { PgPool, PgPoolClient, PgResult } from '../pool.ts';
+import { rowTypes } from './driver.ts';
 import { isConnectionSpent, isRetryable, storeError } from './store-error.ts';
 import type { Database, Value } from './work.ts';
 

@@ -1,25 +1,5 @@
 import { dulyError } from '../../errors.ts';
-
-/** What a query of `pg` answers, as far as we look. */
-export interface PgResult {
-  rows: unknown[];
-  /** What was done, like `COMMIT`. */
-  command: string;
-}
-
-/** One statement as `pg` takes it. It is never named: a prepared name would not outlive a transaction behind a pooler. */
-export interface PgQuery {
-  text: string;
-  values?: unknown[];
-  types?: { getTypeParser(oid: number, format?: string): (text: string) => unknown };
-}
-
-/** The slice of a pooled client of `pg` that is used. */
-export interface PgPoolClient {
-  query(query: PgQuery): Promise<PgResult>;
-  /** With true the connection is closed instead of going back to the pool. */
-  release(destroy?: boolean): void;
-}
+import type { PgPool, PgQuery, PgResult } from '../pool.ts';
 
 /** The slice of a client of `pg` that listens. */
 export interface PgClient {
@@ -30,18 +10,6 @@ export interface PgClient {
   readonly connection?: { stream?: { destroy(): unknown } };
   on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): unknown;
   on(event: 'error' | 'end', listener: (error?: Error) => void): unknown;
-}
-
-/**
- * The slice of a pool of `pg` that is used: what `new pg.Pool(…)` makes fits. Its `options` and `Client`, where it has them, make the
- * connection of its own that listens for hints.
- */
-export interface PgPool {
-  connect(): Promise<PgPoolClient>;
-  end(): Promise<void>;
-  on(event: 'error', listener: (error: Error) => void): unknown;
-  readonly options?: object;
-  readonly Client?: new (options: never) => object;
 }
 
 interface PgModule {
@@ -62,18 +30,6 @@ export async function loadPg(): Promise<PgModule> {
       cause,
     });
   }
-}
-
-/** Whether this is a pool of `pg` rather than an address. */
-export function isPgPool(store: unknown): store is PgPool {
-  const pool = store as Partial<PgPool> | null;
-  return (
-    typeof pool === 'object' &&
-    pool !== null &&
-    typeof pool.connect === 'function' &&
-    typeof pool.end === 'function' &&
-    typeof pool.on === 'function'
-  );
 }
 
 /**

@@ -5,17 +5,37 @@ import type { Random } from '../../random.ts';
 import { createConnector, type PostgresTarget } from './connect.ts';
 import { createDatabase } from './database.ts';
 import { createNotices } from './listen.ts';
-import { type MigrationTarget, migrateSchema, missingSteps, readSchema, refuseTooNew } from './migrate.ts';
+import {
+  type MigrationTarget,
+  migrateSchema,
+  missingSteps,
+  readSchema,
+  refuseTooNew,
+  schemaVersion,
+} from './migrate.ts';
 import type { Database } from './work.ts';
 
 /** How a store on PostgreSQL is opened. */
 export interface PostgresOptions extends PostgresTarget {
   clock: Clock;
   random: Random;
-  /** Whether a schema that is missing or old is brought up to this code. False: it stays as it is, and only `migrate` may be called. */
-  migrate: boolean;
+  /**
+   * What becomes of a schema that is missing or old. `make`: it is brought up to this code. `existing`: the same, but where there is none the
+   * store is refused. `never`: it stays as it is, and only `migrate` may be called.
+   */
+  migrate: 'make' | 'existing' | 'never';
   /** How long a call may take until its connection is given up as lost; default 10 s. */
   callMs?: number;
+}
+
+/** Where the schema at an address stands. */
+export interface SchemaStatus {
+  place: string;
+  /** 0: there is none. */
+  schema: number;
+  known: number;
+  lowestCode: number;
+  steps: string[];
 }
 
 /** An open PostgreSQL, before any verb. */
@@ -25,6 +45,8 @@ export interface OpenedPostgres {
   info: EngineInfo;
   /** What `migrate` of the engine does. */
   migrate(input: { dryRun: boolean }): Promise<{ from: number; steps: string[] }>;
+  /** The server's clock, epoch milliseconds. */
+  readNow(): Promise<number>;
   /** Tells hints of something that was committed here: to this process at once, to others by NOTIFY. */
   tell(hints: Iterable<Hint>): void;
   wakeups(listener: (hint: Hint) => void): () => void;
@@ -68,7 +90,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
   try {
     const [server] = (await database.query<ServerFacts>(facts)) as [ServerFacts];
     refuseUnfit(server, place);
-    if (options.migrate) await prepare({ ...target, database }, target);
+    if (options.migrate !== 'never') await prepare(target, options.migrate === 'existing');
     info = {
       kind: 'postgres',
       place,
@@ -98,6 +120,12 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
     schema,
     info,
     migrate: (input) => migrateSchema(target, input),
+    async readNow() {
+      const [row] = await database.query<{ now: number }>(
+        'SELECT floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint AS now',
+      );
+      return (row as { now: number }).now;
+    },
     tell(hints) {
       const list = [...hints];
       for (const hint of list) hear(hint);
@@ -123,10 +151,30 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
 }
 
 /** Nothing is missing as a rule, and then nobody has to be waited for. */
-async function prepare(look: MigrationTarget, target: MigrationTarget): Promise<void> {
-  const state = await readSchema(look);
-  refuseTooNew(state, look.place);
+async function prepare(target: MigrationTarget, mustExist: boolean): Promise<void> {
+  const { place, schema } = target;
+  const state = await readSchema(target);
+  refuseTooNew(state, place);
+  if (mustExist && state.version === 0) {
+    throw dulyError('store_not_found', {
+      message: `There is no store at ${place}: the schema "${schema}" is not there.`,
+      hint: 'Make it with "duly migrate", start one with "duly up", or name another with --store.',
+      details: { place, schema },
+    });
+  }
   if (missingSteps(state.version).length > 0) await migrateSchema(target, { dryRun: false });
+}
+
+/** Reads where the schema at an address stands, without changing anything. */
+export async function readPostgresStatus(options: Omit<PostgresOptions, 'migrate'>): Promise<SchemaStatus> {
+  const opened = await openPostgres({ ...options, migrate: 'never' });
+  try {
+    const { version, lowestCode } = await readSchema({ ...opened, place: opened.info.place });
+    const { place } = opened.info;
+    return { place, schema: version, known: schemaVersion, lowestCode, steps: missingSteps(version) };
+  } finally {
+    await opened.close();
+  }
 }
 
 function refuseUnfit(server: ServerFacts, place: string): void {

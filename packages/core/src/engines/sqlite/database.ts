@@ -77,6 +77,19 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenedData
   }
 }
 
+/** Opens a file that is there only to look into it. */
+export async function openForReading(path: string): Promise<SqliteDatabase> {
+  const { DatabaseSync } = await loadSqlite();
+  try {
+    const db = new DatabaseSync(path, { readOnly: true });
+    // Found now whether it is a database at all.
+    db.prepare('SELECT count(*) FROM sqlite_schema').get();
+    return db;
+  } catch (error) {
+    throw openError(error, path);
+  }
+}
+
 async function loadSqlite(): Promise<typeof import('node:sqlite')> {
   try {
     return await import('node:sqlite');

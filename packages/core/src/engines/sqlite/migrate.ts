@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { dulyError } from '../../errors.ts';
-import type { SqliteDatabase } from './database.ts';
+import { openForReading, type SqliteDatabase } from './database.ts';
 import { migrations, statements } from './generated.ts';
 
 /** The schema this code writes. */
@@ -64,4 +65,20 @@ export function migrateSchema(
     write.run('lowest_code', lowestCode);
   }
   return { from: version, steps: steps.map((step) => step.name) };
+}
+
+/** Reads where the schema of a file stands, without changing anything. */
+export async function readSqliteStatus(path: string) {
+  const named = { place: path, known: schemaVersion };
+  const stepsFrom = (version: number) =>
+    migrations.filter((step) => step.number > version).map((step) => step.name);
+  if (path === ':memory:' || !existsSync(path))
+    return { ...named, schema: 0, lowestCode: 0, steps: stepsFrom(0) };
+  const db = await openForReading(path);
+  try {
+    const { version, lowestCode: lowest } = readSchema(db, path);
+    return { ...named, schema: version, lowestCode: lowest, steps: stepsFrom(version) };
+  } finally {
+    db.close();
+  }
 }

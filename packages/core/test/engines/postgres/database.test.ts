@@ -6,7 +6,7 @@ import pg from 'pg';
 import { freePort } from '../../../../../test/servers/guarded-process.ts';
 import { freshSchema } from '../../../../../test/servers/postgres.ts';
 import { startTcpProxy, throughPort } from '../../../../../test/servers/tcp-proxy.ts';
-import { isPgPool, type PgPool } from '../../../src/engines/postgres/driver.ts';
+import { isPgPool, type PgPool } from '../../../src/engines/pool.ts';
 import { storeError } from '../../../src/engines/postgres/store-error.ts';
 import { isDulyError } from '../../../src/errors.ts';
 import { ask, openDatabase, url } from './setup.ts';

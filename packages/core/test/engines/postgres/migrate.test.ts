@@ -35,7 +35,7 @@ it('opening an empty database makes the schema; opening it again changes nothing
 
 it('a store that is opened without migrating is left as it is, and says what is missing', async () => {
   const schema = freshSchema();
-  const store = await open({ schema, migrate: false });
+  const store = await open({ schema, migrate: 'never' });
   const plan = await store.migrate({ dryRun: true });
   assert.equal(plan.from, 0);
   assert.equal(plan.steps[0], 'initial');

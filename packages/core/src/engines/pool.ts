@@ -1,0 +1,68 @@
+/** What a query of `pg` answers, as far as we look. */
+export interface PgResult {
+  rows: unknown[];
+  /** What was done, like `COMMIT`. */
+  command: string;
+}
+
+/** One statement as `pg` takes it. It is never named: a prepared name would not outlive a transaction behind a pooler. */
+export interface PgQuery {
+  text: string;
+  values?: unknown[];
+  types?: { getTypeParser(oid: number, format?: string): (text: string) => unknown };
+}
+
+/** The slice of a pooled client of `pg` that is used. */
+export interface PgPoolClient {
+  query(query: PgQuery): Promise<PgResult>;
+  /** With true the connection is closed instead of going back to the pool. */
+  release(destroy?: boolean): void;
+}
+
+/**
+ * The slice of a pool of `pg` that is used: what `new pg.Pool(…)` makes fits. Its `options` and `Client`, where it has them, make the
+ * connection of its own that listens for hints.
+ */
+export interface PgPool {
+  connect(): Promise<PgPoolClient>;
+  end(): Promise<void>;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  readonly options?: object;
+  readonly Client?: new (options: never) => object;
+}
+
+/** A store on PostgreSQL that is reached through a pool of the program's own. */
+export interface PoolStore {
+  /** A `pg.Pool`, or anything that fits. Duly uses it and never ends it. */
+  pool: PgPool;
+  /** The schema that holds the store. Default `'duly'`. */
+  schema?: string;
+  /** A direct connection to listen on, where the pool goes through a pooler. */
+  listenUrl?: string;
+}
+
+/** Whether this is a pool of `pg` rather than an address. */
+export function isPgPool(store: unknown): store is PgPool {
+  const pool = store as Partial<PgPool> | null;
+  return (
+    typeof pool === 'object' &&
+    pool !== null &&
+    typeof pool.connect === 'function' &&
+    typeof pool.end === 'function' &&
+    typeof pool.on === 'function'
+  );
+}
+
+/** Host, port, database and schema of an address: what may be shown. */
+export function placeOfUrl(url: string, schema: string): string {
+  const { host, pathname } = URL.parse(url) ?? { host: '', pathname: '' };
+  return `postgres://${host}${pathname}?schema=${schema}`;
+}
+
+/** The same of a pool, as far as it tells. */
+export function placeOfPool({ options }: PgPool, schema: string): string {
+  const { host, port, database, connectionString } = (options ?? {}) as Record<string, unknown>;
+  if (typeof connectionString === 'string') return placeOfUrl(connectionString, schema);
+  const server = `${host ?? process.env.PGHOST ?? 'localhost'}:${port ?? process.env.PGPORT ?? 5432}`;
+  return `postgres://${server}/${database ?? process.env.PGDATABASE ?? ''}?schema=${schema}`;
+}

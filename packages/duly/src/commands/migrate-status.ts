@@ -1,0 +1,32 @@
+import { readSchemaStatus } from '@duly/core';
+import { printJson } from '../output/json.ts';
+import type { CommonOptions, Shell } from '../shell.ts';
+import { commandFor } from '../store.ts';
+import { storeToMigrate } from './migrate.ts';
+
+/** `duly migrate status`: where the schema stands and what is missing. Changes nothing. */
+export async function migrateStatus(shell: Shell, options: CommonOptions): Promise<undefined> {
+  const store = await storeToMigrate(options);
+  const { place, schema, known, lowestCode, steps } = await readSchemaStatus(store);
+  const serves = lowestCode <= known;
+  if (shell.json) {
+    printJson(shell.out, { place, schema, known_schema: known, lowest_code: lowestCode, serves, steps });
+    return;
+  }
+  const { out } = shell;
+  const stand = schema === 0 ? 'no schema yet' : `schema ${schema}`;
+  if (!serves) {
+    out.line(
+      `${place}: ${stand}, which serves only versions from schema ${lowestCode} on; this one has ${known}.`,
+    );
+  } else if (steps.length === 0) {
+    out.line(
+      `${place}: ${stand}, ${schema > known ? `newer than this version's ${known}, and still open to it` : 'nothing left to do'}.`,
+    );
+  } else {
+    out.line(
+      `${place}: ${stand}; ${steps.length} ${steps.length === 1 ? 'step is' : 'steps are'} missing to ${known}: ${steps.join(', ')}.`,
+    );
+    out.line(`To do it: ${commandFor(store, 'migrate')}`);
+  }
+}
