@@ -1,11 +1,12 @@
 import type { AuditRow, Engine, ScheduleRecord } from './engine.ts';
+import { type ReadableSchedule, readSchedule } from './schedule-unreadable.ts';
 import type { ScheduleDeletion } from './schedule-view.ts';
-import type { ParsedSchedule, ParsedSchedules } from './scheduler/parsed-schedules.ts';
+import type { ParsedSchedules } from './scheduler/parsed-schedules.ts';
 
 /** A schedule whose ledger is kept: as it stands, or as it was when it was deleted. */
 export interface Kept {
   record: ScheduleRecord;
-  parsed: ParsedSchedule;
+  parsed: ReadableSchedule;
   now: number;
   /** Left out: it was not deleted. */
   deleted?: ScheduleDeletion;
@@ -35,7 +36,7 @@ export async function readDeleted(
   const [last] = rows;
   if (last === undefined || last.after !== null || last.before === null) return null;
   const record = toRecord(id, last, JSON.parse(last.before) as Gone);
-  const parsed = schedules.parse(record);
+  const parsed = readSchedule(schedules, record);
   const deleted = { at: new Date(last.at), by: last.actor, note: last.note };
   return { record: { ...record, createdAt: parsed.state.bornAt }, parsed, now, deleted };
 }

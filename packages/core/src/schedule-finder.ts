@@ -6,6 +6,7 @@ import { scheduleIdOf } from './schedule/identity.ts';
 import { type Deleted, type Kept, readDeleted } from './schedule-deleted.ts';
 import { ambiguous, missingSchedule, wasDeleted } from './schedule-errors.ts';
 import type { ScheduleReference, SchedulesFilter } from './schedule-options.ts';
+import { readSchedule } from './schedule-unreadable.ts';
 import type { ParsedSchedules } from './scheduler/parsed-schedules.ts';
 
 const pageSize = 500;
@@ -24,7 +25,7 @@ export class ScheduleFinder {
   /** The schedule that is meant, also one that was deleted. Throws `schedule_not_found` or `schedule_ambiguous`. */
   async findKept(reference: ScheduleReference): Promise<Kept> {
     const found = await this.#look(reference);
-    if (found !== null) return { ...found, parsed: this.#parsed.parse(found.record) };
+    if (found !== null) return { ...found, parsed: readSchedule(this.#parsed, found.record) };
     const [gone, ...others] = await this.#deleted(reference);
     if (gone === undefined) throw await this.#missing(reference);
     if (others.length > 0) {

@@ -167,8 +167,9 @@ export function statusOf<Else extends SlotStatus | 'none'>(
 
 /** What is due and not decided yet, as one line, and the next slot to come. */
 function undecided({ record, parsed, now, deleted }: Kept, { fromAt, beforeAt }: LedgerRange): LedgerSlot[] {
-  const { planRule: rule, spec, state } = parsed;
+  const { planRule: rule, spec, state, unreadable } = parsed;
   const { nextSlotAt } = state;
+  if (unreadable !== null) return [];
   if (nextSlotAt === null || endOf({ rule, spec, state }) !== null || deleted !== undefined) return [];
   const line = (from: number, to: number, count: number | null, status: SlotStatus): LedgerSlot => ({
     slot: new Date(from),

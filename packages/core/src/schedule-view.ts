@@ -1,4 +1,5 @@
 import type { FoldedSlots, JobRecord, Origin, ScheduleRecord } from './engine.ts';
+import type { ErrorCode } from './errors.ts';
 import type { JobStatus } from './job.ts';
 import { fromJson } from './json.ts';
 import type { Decision } from './schedule/decision.ts';
@@ -10,6 +11,7 @@ import { fieldOf } from './schedule/override.ts';
 import { endOf, nextRunAt } from './schedule/plan-operations.ts';
 import type { ResolvedPolicies } from './schedule/policies.ts';
 import type { RuleKind, RuleSpec } from './schedule/rule.ts';
+import type { ReadableSchedule } from './schedule-unreadable.ts';
 import type { ParsedSchedule } from './scheduler/parsed-schedules.ts';
 
 /** `disabled`: its app no longer declares it. `ended`: nothing more will fire. `deleted`: it is no more, and its ledger is kept. */
@@ -62,6 +64,8 @@ export interface Schedule {
   rule: Readonly<RuleSpec>;
   /** The rule in words. */
   words: string;
+  /** Why the rule cannot be read in this process (`rrule_library_missing`): then its next slot is not known here. null: it can. */
+  unreadable: { code: ErrorCode; message: string; hint: string | null } | null;
   timezone: string;
   policies: PoliciesView;
   input: unknown;
@@ -161,12 +165,12 @@ export interface ScheduleDeletion {
 /** A schedule as users see it. `last` is the record of its last run, where it is still kept. One that was deleted has nothing to come. */
 export function toSchedule(
   record: ScheduleRecord,
-  parsed: ParsedSchedule,
+  parsed: ReadableSchedule,
   last: JobRecord | null,
   now: number,
   deleted: ScheduleDeletion | null = null,
 ): Schedule {
-  const { spec, state, rule, planRule } = parsed;
+  const { spec, state, rule, planRule, unreadable } = parsed;
   const { policies, job } = spec;
   const slotAt = deleted === null ? nextRunAt({ rule: planRule, spec, state }) : null;
   const dueAt =
@@ -189,7 +193,11 @@ export function toSchedule(
     status: deleted === null ? statusOf(parsed) : 'deleted',
     kind: rule.kind,
     rule: rule.spec,
-    words: explain(rule, { now }),
+    words: unreadable === null ? explain(rule, { now }) : `The rule cannot be read here: ${unreadable.code}.`,
+    unreadable:
+      unreadable === null
+        ? null
+        : { code: unreadable.code, message: unreadable.message, hint: unreadable.hint ?? null },
     timezone: rule.timezone,
     policies: { ...policies, startAt: date(policies.startAt), endAt: date(policies.endAt) },
     input: fromJson(job.input, 'input'),

@@ -12,17 +12,18 @@ import { resolveStoredRule } from './schedule/plan-rule-of.ts';
 import type { Plan, PlanInput } from './schedule/plan-types.ts';
 import { type ScheduleSpec, serialiseSpec } from './schedule/schedule-spec.ts';
 import { serialiseState } from './schedule/schedule-state.ts';
+import { type ReadableSchedule, readSchedule } from './schedule-unreadable.ts';
 import { activeRuns } from './scheduler/active-runs.ts';
 import { scheduleLeaseMs } from './scheduler/fire-pass.ts';
 import { catchUpPerSecond } from './scheduler/pace.ts';
-import type { ParsedSchedule, ParsedSchedules } from './scheduler/parsed-schedules.ts';
+import type { ParsedSchedules } from './scheduler/parsed-schedules.ts';
 import { toJob } from './scheduler/to-job.ts';
 import { toldDetails } from './scheduler/told-details.ts';
 
 /** A schedule as it stands, with what a plan needs. */
 export interface Loaded {
   record: ScheduleRecord;
-  parsed: ParsedSchedule;
+  parsed: ReadableSchedule;
   now: number;
   input: PlanInput;
 }
@@ -54,12 +55,16 @@ export interface ScheduleWritesOptions {
 
 /** Reads and changes single schedules. */
 export interface ScheduleWrites {
-  /** The schedule of this id as it stands, or null. */
+  /** The schedule of this id as it stands, or null. Throws what its rule throws where it cannot be read here. */
   load(id: string): Promise<Loaded | null>;
-  /** Plans and writes, as often as it takes; `plan` answers null when there is nothing to do. */
+  /**
+   * Plans and writes, as often as it takes; `plan` answers null when there is nothing to do. Throws what a rule throws that cannot be read
+   * here, unless the plan is made for that (`unread`).
+   */
   change<Result>(
     id: string,
     plan: (loaded: Loaded) => Promise<Wanted<Result> | null> | Wanted<Result> | null,
+    options?: { unread: boolean },
   ): Promise<Result | null>;
   /** Makes a schedule; false: it is there already. Throws `refusal`, why one with this rule is not made now, where it is not. */
   create(identity: ScheduleIdentity, spec: ScheduleSpec, refusal: DulyError | null): Promise<boolean>;
@@ -85,7 +90,7 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
 
   async function toLoaded(record: ScheduleRecord, now: number): Promise<Loaded> {
     const engine = await options.engine();
-    const one = parsed.parse(record);
+    const one = readSchedule(parsed, record);
     // Read after the schedule: a run made since then moved its version, and the write is refused.
     const [active, waited] = await Promise.all([
       activeRuns(engine, record.id),
@@ -142,17 +147,24 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
     });
   }
 
-  async function load(id: string): Promise<Loaded | null> {
+  async function loadAny(id: string): Promise<Loaded | null> {
     const { record, now } = await read(id);
     return record === null ? null : toLoaded(record, now);
+  }
+
+  async function load(id: string): Promise<Loaded | null> {
+    const loaded = await loadAny(id);
+    const unreadable = loaded?.parsed.unreadable ?? null;
+    if (unreadable !== null) throw unreadable;
+    return loaded;
   }
 
   const writes: ScheduleWrites = {
     load,
 
-    async change(id, planOf) {
+    async change(id, planOf, { unread } = { unread: false }) {
       for (let tried = 0; tried < tryCountMax; tried++) {
-        const loaded = await load(id);
+        const loaded = await (unread ? loadAny(id) : load(id));
         if (loaded === null) return null;
         const wanted = await planOf(loaded);
         if (wanted === null) return null;
@@ -208,7 +220,7 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
       for (let tried = 0; tried < tryCountMax; tried++) {
         const { record } = await read(id);
         if (record === null) return false;
-        if (isWanted !== undefined && !isWanted(parsed.parse(record).spec)) return false;
+        if (isWanted !== undefined && !isWanted(readSchedule(parsed, record).spec)) return false;
         if (await write({ op: 'delete', id, expectVersion: record.version, action: 'delete', note }))
           return true;
       }

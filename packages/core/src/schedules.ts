@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts';
-import { DeclaredSchedules, readStored } from './declared-schedules.ts';
+import { DeclaredSchedules } from './declared-schedules.ts';
 import type { Actor, Engine, JobRecord, ScheduleRecord } from './engine.ts';
 import type { Ids } from './ids.ts';
 import type { JobHandle } from './job-handle.ts';
@@ -25,6 +25,7 @@ import {
   planSkipNext,
   planTrigger,
 } from './schedule/plan-operations.ts';
+import { planPauseUnread, planResumeUnread } from './schedule/plan-unread.ts';
 import { preview } from './schedule/preview.ts';
 import type { ScheduleSpec } from './schedule/schedule-spec.ts';
 import { backfillResult, slotRuns } from './schedule-backfill.ts';
@@ -56,6 +57,7 @@ import {
   triggerNames,
 } from './schedule-options.ts';
 import { asDecided, changesSince } from './schedule-then.ts';
+import { readSchedule } from './schedule-unreadable.ts';
 import { type LedgerSlot, type Schedule, type ScheduleDeletion, toSchedule } from './schedule-view.ts';
 import { explainSlot, type SlotWhy } from './schedule-why.ts';
 import {
@@ -130,12 +132,7 @@ export class Schedules {
         cursor: nextCursor,
         limit: wanted - found.length,
       });
-      // One that cannot be read here is told, and does not hide the others.
-      const readable = readStored(reply.schedules, {
-        parsed: this.#parsed,
-        onError: this.#parts.onError,
-      }).stored.map(({ record }) => record);
-      const schedules = await this.#views(readable, reply.now);
+      const schedules = await this.#views(this.#readable(reply.schedules), reply.now);
       found.push(
         ...schedules.filter(
           (one) =>
@@ -199,7 +196,7 @@ export class Schedules {
   /** The ledger, newest first: what became of each slot, and its runs. It is kept when the schedule is deleted. */
   async slots(reference: ScheduleReference, options?: SlotsOptions): Promise<LedgerSlot[]> {
     const { from, to, limit = 100 } = readOptions(options, 'slots()', slotsNames);
-    const loaded = await this.#loadKept(reference);
+    const loaded = await this.#finder.findKept(reference);
     const { timezone } = loaded.parsed.rule;
     return readLedger(await this.#parts.engine(), loaded, {
       fromAt: from === undefined ? 0 : readMoment(from, 'from', timezone),
@@ -213,7 +210,8 @@ export class Schedules {
    * in the schedule's zone.
    */
   async why(reference: ScheduleReference, slot: Date | number | string): Promise<SlotWhy> {
-    const loaded = await this.#loadKept(reference);
+    const loaded = await this.#finder.findKept(reference);
+    if (loaded.parsed.unreadable !== null) throw loaded.parsed.unreadable;
     const engine = await this.#parts.engine();
     const scheduleId = loaded.record.id;
     const { askedAt, missing } = readSlot(slot, loaded);
@@ -276,22 +274,32 @@ export class Schedules {
   async pause(reference: ScheduleReference, options?: SchedulePauseOptions): Promise<Schedule> {
     const { note: given, until } = readOptions(options, 'pause()', pauseNames);
     const note = readNote(given);
-    return this.#change(reference, ({ input, parsed }) => {
-      const untilAt = until === undefined ? null : readMoment(until, 'until', parsed.rule.timezone);
-      const plan = planPause(input, { note, untilAt, by: this.#parts.actor });
-      return { action: 'pause', plan, note, result: null };
-    });
+    return this.#change(
+      reference,
+      ({ input, parsed }) => {
+        const untilAt = until === undefined ? null : readMoment(until, 'until', parsed.rule.timezone);
+        const request = { note, untilAt, by: this.#parts.actor };
+        const plan = parsed.unreadable === null ? planPause(input, request) : planPauseUnread(input, request);
+        return { action: 'pause', plan, note, result: null };
+      },
+      { unread: true },
+    );
   }
 
   /** Goes on, and decides in one step what fell in the pause, by `onResume`. Throws `schedule_disabled` for one that is not declared. */
   async resume(reference: ScheduleReference, options?: { note?: string }): Promise<Schedule> {
     const note = readNote(readOptions(options ?? {}, 'resume()', noteNames).note);
-    return this.#change(reference, ({ input, parsed, record }) => {
-      const { pause } = parsed.state;
-      if (pause === null) return null;
-      if (pause.cause === 'disabled') throw isDisabled(record, pause.note);
-      return { action: 'resume', plan: planResume(input), note, result: null };
-    });
+    return this.#change(
+      reference,
+      ({ input, parsed, record }) => {
+        const { pause } = parsed.state;
+        if (pause === null) return null;
+        if (pause.cause === 'disabled') throw isDisabled(record, pause.note);
+        const plan = parsed.unreadable === null ? planResume(input) : planResumeUnread(input);
+        return { action: 'resume', plan, note, result: null };
+      },
+      { unread: true },
+    );
   }
 
   /** One run now; also while paused, and whatever `exclude` says. Obeys `overlap` unless told `allow`. */
@@ -490,9 +498,10 @@ export class Schedules {
   async #change(
     reference: ScheduleReference,
     plan: Parameters<ScheduleWrites['change']>[1],
+    options?: { unread: boolean },
   ): Promise<Schedule> {
     const { id } = (await this.#finder.find(reference)).record;
-    await this.#writes.change(id, plan);
+    await this.#writes.change(id, plan, options);
     return this.get({ id });
   }
 
@@ -503,13 +512,17 @@ export class Schedules {
     return loaded;
   }
 
-  /** Also a schedule that was deleted, as it was then. */
-  async #loadKept(reference: ScheduleReference): Promise<Kept> {
-    const kept = await this.#finder.findKept(reference);
-    if (kept.deleted !== undefined) return kept;
-    const loaded = await this.#writes.load(kept.record.id);
-    // Deleted since it was found.
-    return loaded ?? this.#finder.findKept({ id: kept.record.id });
+  /** Those that this version of Duly understands at all. One that it does not is told, and does not hide the others. */
+  #readable(records: readonly ScheduleRecord[]): ScheduleRecord[] {
+    return records.filter((record) => {
+      try {
+        readSchedule(this.#parsed, record);
+        return true;
+      } catch (error) {
+        this.#parts.onError(error, `reading schedule "${record.name}"`);
+        return false;
+      }
+    });
   }
 
   async #views(
@@ -517,7 +530,7 @@ export class Schedules {
     now: number,
     deleted?: ScheduleDeletion,
   ): Promise<Schedule[]> {
-    const parsed = records.map((record) => this.#parsed.parse(record));
+    const parsed = records.map((record) => readSchedule(this.#parsed, record));
     const ids = [
       ...new Set(parsed.flatMap(({ state }) => (state.lastFired === null ? [] : [state.lastFired.runId]))),
     ];

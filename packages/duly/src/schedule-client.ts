@@ -47,7 +47,8 @@ function hintOf({ code, hint, details }: DulyError, { command }: Client): string
   return `Name it by its id: ${named.join(', ')}.`;
 }
 
-/** The rule of a stored schedule, to read its clock. */
-export function ruleOf({ rule, createdAt }: Schedule): Rule {
+/** The rule of a stored schedule, to read its clock. Of one that cannot be read here, any rule of its zone. */
+export function ruleOf({ rule, createdAt, timezone, unreadable }: Schedule): Rule {
+  if (unreadable !== null) return resolveRule({ rate: '1 day', timezone });
   return resolveRule(rule, { anchorAt: createdAt.getTime() });
 }

@@ -21,6 +21,7 @@ export function toScheduleJson(schedule: Schedule): Record<string, unknown> {
     dst: rule.dst,
     exclude: rule.exclude,
     words: schedule.words,
+    unreadable: schedule.unreadable,
     next_slot: schedule.nextSlot,
     next_run_at: schedule.nextRunAt,
     last_run: toSnakeCase(schedule.lastRun),

@@ -64,7 +64,7 @@ function printSchedules({ out }: Shell, schedules: readonly Schedule[]): void {
     { title: 'TASK', widthMin: 8, leaveOut: 2, cell: ({ task }) => oneLine(task) },
     { title: 'RULE', widthMin: 12, cell: ruleText },
     { title: 'ZONE', leaveOut: 3, cell: zoneText },
-    { title: 'NEXT', cell: ({ nextRunAt }) => (nextRunAt === null ? '' : relative(nextRunAt, now)) },
+    { title: 'NEXT', cell: (one) => nextText(one, now) },
     { title: 'STATE', cell: stateCell },
     { title: 'LAST RUN', widthMin: 12, leaveOut: 1, cell: (one) => lastRunCell(one, now) },
   ];
@@ -83,6 +83,11 @@ export function ruleText({ rule }: Pick<Schedule, 'rule'>): string {
   return oneLine(rule.rrule ?? '');
 }
 
+function nextText({ nextRunAt, unreadable }: Schedule, now: number): string {
+  if (unreadable !== null) return 'unknown';
+  return nextRunAt === null ? '' : relative(nextRunAt, now);
+}
+
 function zoneText({ kind, timezone }: Schedule): string {
   return kind === 'rate' || kind === 'delay' ? '' : timezone;
 }
@@ -96,10 +101,11 @@ const stateStyles: Record<Schedule['status'], Style> = {
 };
 
 /** `active`, `paused, drift`: how it stands, and what is special about it. */
-export function stateCell({ status, drift, flagged }: Schedule): Cell {
+export function stateCell({ status, drift, flagged, unreadable }: Schedule): Cell {
   const marks = [
     status,
     ...(flagged === null ? [] : ['flagged']),
+    ...(unreadable === null ? [] : ['unreadable here']),
     ...(drift === null ? [] : [drift.kind === 'undeclared' ? 'undeclared' : 'drift']),
   ];
   return { text: marks.join(', '), style: flagged === null ? stateStyles[status] : 'red' };

@@ -53,6 +53,7 @@ function printFields(out: Terminal, schedule: Schedule, rule: Rule): void {
     ['task', schedule.task],
     ['rule', ruleText(schedule)],
     ['in words', schedule.words],
+    ['unreadable', schedule.unreadable === null ? null : unreadableText(schedule.unreadable)],
     ['timezone', schedule.timezone],
     ['state', typeof state === 'string' ? state : out.paint(state.style, state.text)],
     ['deleted', deleted === null ? null : `${local(deleted.at)} by ${deleted.by}${noteText(deleted.note)}`],
@@ -89,6 +90,10 @@ function printFields(out: Terminal, schedule: Schedule, rule: Rule): void {
     const text = name === 'state' ? value : harmless(value);
     out.sentence(`${out.paint('dim', name.padEnd(width))}  ${text}`);
   }
+}
+
+function unreadableText({ message, hint }: NonNullable<Schedule['unreadable']>): string {
+  return hint === null ? message : `${message} ${hint}`;
 }
 
 function lastRunText(lastRun: NonNullable<Schedule['lastRun']>, local: (instant: Date) => string): string {

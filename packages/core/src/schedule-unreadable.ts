@@ -1,0 +1,59 @@
+/** Stored schedules whose rule cannot be read in this process: they are shown, paused, resumed and deleted all the same. */
+import type { ScheduleRecord } from './engine.ts';
+import { type DulyError, isDulyError } from './errors.ts';
+import { toPlanRule } from './schedule/plan-rule-of.ts';
+import { type Rule, type RuleSpec, resolveRule, ruleKinds } from './schedule/rule.ts';
+import { parseSpec, type ScheduleSpec } from './schedule/schedule-spec.ts';
+import { parseState } from './schedule/schedule-state.ts';
+import type { ParsedSchedule, ParsedSchedules } from './scheduler/parsed-schedules.ts';
+
+/** A stored schedule, read as far as that goes here. */
+export interface ReadableSchedule extends ParsedSchedule {
+  /** Why its rule cannot be read here; then `rule` and `planRule` name no slots. null: it can. */
+  readonly unreadable: DulyError | null;
+}
+
+/** Reads a stored schedule. Throws `store_corrupt` or `schema_too_new`, but not what its rule throws. */
+export function readSchedule(parsed: ParsedSchedules, record: ScheduleRecord): ReadableSchedule {
+  const [spec, state] = [parseSpec(record.spec), parseState(record.state)];
+  try {
+    return { ...parsed.parse(record), unreadable: null };
+  } catch (error) {
+    if (!isDulyError(error)) throw error;
+    const rule = blankRule(spec);
+    return { spec, state, rule, planRule: toPlanRule(rule), unreadable: error };
+  }
+}
+
+/** A rule that shows the clock of its zone and names no slots. */
+function blankRule({ rule: written, policies }: ScheduleSpec): Rule {
+  const spec = {
+    ...written,
+    ...(policies.startAt === null ? {} : { startAt: policies.startAt }),
+    ...(policies.endAt === null ? {} : { endAt: policies.endAt }),
+  } as unknown as RuleSpec;
+  const none = { next: () => null, previous: () => null, countBetween: () => null };
+  return {
+    ...clockOf(spec.timezone),
+    ...none,
+    kind: ruleKinds.find((kind) => spec[kind] !== undefined) ?? 'cron',
+    timezone: spec.timezone,
+    startAt: policies.startAt,
+    endAt: policies.endAt,
+    delayMs: spec.delay ?? null,
+    spec,
+    all: none,
+    open: none,
+    isExcluded: () => false,
+  };
+}
+
+/** Any rule of the zone; that of UTC where the zone itself is not known here. */
+function clockOf(timezone: string): Rule {
+  const rule = { rate: 86_400_000, anchor: 'epoch' as const };
+  try {
+    return resolveRule({ ...rule, timezone });
+  } catch {
+    return resolveRule(rule);
+  }
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Duly } from '../../src/index.ts';
+
+test('a process without the RRULE library shows, pauses, resumes and deletes a schedule that needs it', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'duly-unreadable-'));
+  const store = `sqlite:${join(folder, 'duly.db')}`;
+  const duly = new Duly({ store, logger: false });
+  t.after(async () => {
+    await duly.stop({ drain: 0 });
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const startAt = '2020-01-01T00:00:00Z';
+  for (const name of ['recurring', 'gone']) {
+    await duly.schedules.put({ task: 'report', name, rrule: 'FREQ=DAILY', startAt, timezone: 'Europe/Rome' });
+  }
+  await duly.schedules.put({ task: 'report', name: 'plain', cron: '0 0 * * *' });
+  const before = await duly.schedules.get('recurring');
+
+  const told = inFolderWithoutPackages(
+    folder,
+    `const { schedules, nextCursor } = await duly.schedules.list();
+     const { unreadable, words, rule, nextRunAt, status, timezone } = await duly.schedules.get('recurring');
+     const paused = await duly.schedules.pause('recurring', { note: 'for now' });
+     const resumed = await duly.schedules.resume('recurring');
+     const slots = await duly.schedules.slots('recurring');
+     await duly.schedules.pause('recurring', { until: '2099-01-01' });
+     await duly.schedules.delete('gone');
+     const gone = await duly.schedules.get('gone', { deleted: true });
+     const codes = [];
+     for (const act of [
+       () => duly.why('recurring', '2027-01-01'),
+       () => duly.schedules.trigger('recurring'),
+       () => duly.schedules.edit('recurring', { note: 'x' }),
+     ]) codes.push(await act().then(() => null, (error) => error.code));
+     return { names: schedules.map(({ name }) => name), nextCursor, unreadable, words, rule: rule.rrule, nextRunAt, status, timezone,
+       paused: [paused.status, paused.paused.note], resumed: resumed.status, slots, gone: gone.status, codes };`,
+    store,
+  );
+  assert.deepEqual(told, {
+    names: ['gone', 'plain', 'recurring'],
+    nextCursor: null,
+    unreadable: {
+      code: 'rrule_library_missing',
+      message: 'A recurrence rule (RRULE) needs the package "rrule-temporal", which is not installed.',
+      hint: 'Run: npm install rrule-temporal',
+    },
+    words: 'The rule cannot be read here: rrule_library_missing.',
+    rule: 'FREQ=DAILY',
+    nextRunAt: null,
+    status: 'active',
+    timezone: 'Europe/Rome',
+    paused: ['paused', 'for now'],
+    resumed: 'active',
+    slots: [],
+    gone: 'deleted',
+    codes: ['rrule_library_missing', 'rrule_library_missing', 'rrule_library_missing'],
+  });
+
+  // Where the rule can be read, it goes on as it was.
+  const { paused } = await duly.schedules.get('recurring');
+  assert.equal(paused?.until?.toISOString(), '2098-12-31T23:00:00.000Z');
+  const after = await duly.schedules.resume('recurring');
+  assert.deepEqual([after.status, after.nextSlot, after.unreadable], ['active', before.nextSlot, null]);
+});
+
+/** Runs a program on a copy of the source where Node finds no packages. */
+function inFolderWithoutPackages(folder: string, program: string, store: string): unknown {
+  cpSync(join(import.meta.dirname, '../../src'), join(folder, 'src'), { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  writeFileSync(
+    join(folder, 'main.ts'),
+    `import { Duly } from './src/index.ts';
+     const duly = new Duly({ store: process.argv[2], logger: false });
+     const told = await (async () => { ${program} })();
+     await duly.stop();
+     console.log(JSON.stringify(told));`,
+  );
+  const { stdout, stderr } = spawnSync(process.execPath, ['main.ts', store], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  assert.notEqual(stdout, '', stderr);
+  return JSON.parse(stdout);
+}
