@@ -26,6 +26,69 @@ export interface RruleTimes {
   spentCount(): number;
 }
 
+/** The days that a rule names, by arithmetic. */
+export interface NamedDays {
+  /** The first named day that is not before this one; `Infinity` if there is none. */
+  next(day: number): number;
+  /** The last named day that is not after this one and, by its month, not before the start; `-Infinity` if there is none. */
+  previous(day: number): number;
+  daysOfMonth(month: number): number;
+  spentCount(): number;
+}
+
+/** The days that meet the conditions of a rule. */
+export function createNamedDays(text: Pick<RruleText, 'frequency' | 'parts'>, startDay: number): NamedDays {
+  const monthDays = createMonthDays(text, startDay);
+  const firstMonth = monthOfDay(startDay);
+  const alike = hasAlikeMonths(text) ? new Map<number, number>() : null;
+  let spentCount = 0;
+  let knownMonth = Number.NaN;
+  let knownDays = 0;
+  const daysOfMonth = (month: number): number => {
+    if (month === knownMonth) return knownDays;
+    spentCount += 1;
+    knownMonth = month;
+    knownDays = alike === null ? monthDays(month) : (alike.get(kindOfMonth(month)) ?? monthDays(month));
+    alike?.set(kindOfMonth(month), knownDays);
+    return knownDays;
+  };
+  return {
+    next(from) {
+      let month = monthOfDay(from);
+      let mask = daysOfMonth(month) & (-1 << (from - firstDayOfMonth(month)));
+      for (let count = 0; mask === 0; count++) {
+        if (count === monthCountMax) return Number.POSITIVE_INFINITY;
+        month += 1;
+        mask = daysOfMonth(month);
+      }
+      return firstDayOfMonth(month) + 31 - Math.clz32(mask & -mask);
+    },
+    previous(to) {
+      let month = monthOfDay(to);
+      // All bits up to that of the day; a shift by 32 would be one by 0.
+      let mask = daysOfMonth(month) & ~(-2 << (to - firstDayOfMonth(month)));
+      for (let count = 0; mask === 0; count++) {
+        if (count === monthCountMax || month <= firstMonth) return Number.NEGATIVE_INFINITY;
+        month -= 1;
+        mask = daysOfMonth(month);
+      }
+      return firstDayOfMonth(month) + 31 - Math.clz32(mask);
+    },
+    daysOfMonth,
+    spentCount: () => spentCount,
+  };
+}
+
+/** Whether a month's days depend only on its number, its first weekday and the length of the year: nothing is counted across months. */
+function hasAlikeMonths({ frequency, parts }: Pick<RruleText, 'frequency' | 'parts'>): boolean {
+  return frequency === 'DAILY' && (parts.get('INTERVAL') ?? '1') === '1' && !parts.has('BYWEEKNO');
+}
+
+function kindOfMonth(month: number): number {
+  const leap = isLeapYear(Math.floor(month / 12)) ? 12 : 0;
+  return weekdayOfDay(firstDayOfMonth(month)) * 24 + leap + (month % 12);
+}
+
 /**
  * The times of a rule that is DAILY or coarser and has no BYSETPOS: the parts of such a rule are conditions that a day meets or does not (RFC
  * 5545, 3.3.10), so no period has to be expanded. null for any other rule, which is left to the library.
@@ -36,41 +99,10 @@ export function createRruleTimes(text: RruleText, startWall: number): RruleTimes
   const isUnclear = parts.has('BYWEEKNO') && !parts.has('BYDAY');
   if (!isWallRule(text) || parts.has('BYSETPOS') || isUnclear) return null;
   const startDay = Math.floor(startWall / daySeconds);
-  const monthDays = createMonthDays(text, startDay);
+  const days = createNamedDays(text, startDay);
+  const { next: nextDay, previous: previousDay, daysOfMonth, spentCount } = days;
   const times = timesOfDay(text, startWall - startDay * daySeconds);
   const [firstTime, lastTime] = [times[0] as number, times.at(-1) as number];
-  let spentCount = 0;
-  let knownMonth = Number.NaN;
-  let knownDays = 0;
-  const daysOfMonth = (month: number): number => {
-    if (month === knownMonth) return knownDays;
-    spentCount += 1;
-    knownMonth = month;
-    knownDays = monthDays(month);
-    return knownDays;
-  };
-  const nextDay = (from: number): number => {
-    let month = monthOfDay(from);
-    let mask = daysOfMonth(month) & (-1 << (from - firstDayOfMonth(month)));
-    for (let count = 0; mask === 0; count++) {
-      if (count === monthCountMax) return Number.POSITIVE_INFINITY;
-      month += 1;
-      mask = daysOfMonth(month);
-    }
-    return firstDayOfMonth(month) + 31 - Math.clz32(mask & -mask);
-  };
-  const previousDay = (to: number): number => {
-    let month = monthOfDay(to);
-    // All bits up to that of the day; a shift by 32 would be one by 0.
-    let mask = daysOfMonth(month) & ~(-2 << (to - firstDayOfMonth(month)));
-    const firstMonth = monthOfDay(startDay);
-    for (let count = 0; mask === 0; count++) {
-      if (count === monthCountMax || month <= firstMonth) return Number.NEGATIVE_INFINITY;
-      month -= 1;
-      mask = daysOfMonth(month);
-    }
-    return firstDayOfMonth(month) + 31 - Math.clz32(mask);
-  };
   return {
     next(wall) {
       const from = Math.max(wall, startWall);
@@ -92,7 +124,7 @@ export function createRruleTimes(text: RruleText, startWall: number): RruleTimes
       return found >= startWall ? found : Number.NEGATIVE_INFINITY;
     },
     daysOfMonth,
-    spentCount: () => spentCount,
+    spentCount,
   };
 }
 
@@ -108,7 +140,8 @@ function timesOfDay({ parts }: RruleText, startTime: number): number[] {
   return [...new Set(times)].sort((a, b) => a - b);
 }
 
-function numbersOf(list: string | undefined): number[] | null {
+/** The numbers of a part; null: it is not there. */
+export function numbersOf(list: string | undefined): number[] | null {
   return list === undefined ? null : list.split(',').map(Number);
 }
 
@@ -122,7 +155,10 @@ function namedIn(list: string | undefined): Named | null {
   return (number, fromEnd) => set.has(number) || set.has(fromEnd);
 }
 
-function createMonthDays(text: RruleText, startDay: number): (month: number) => number {
+function createMonthDays(
+  text: Pick<RruleText, 'frequency' | 'parts'>,
+  startDay: number,
+): (month: number) => number {
   const { frequency, parts } = text;
   const interval = Number(parts.get('INTERVAL') ?? '1');
   const startMonth = monthOfDay(startDay);

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { dulyError } from '../errors.ts';
 import { daySeconds, firstDayOfMonth, formatDay, formatTimeOfDay } from './civil.ts';
+import { createFineTimes, type FineTimes } from './rrule-clock.ts';
 import { createRruleTimes, hasNoPlace, type RruleTimes } from './rrule-days.ts';
 import {
   isWallRule,
@@ -43,7 +44,7 @@ function loadLibrary(): RruleLibrary {
 }
 
 // How many steps without a match the library takes before it gives up, each of some 20 µs. Coarse rules come to it only with BYSETPOS, and
-// such a rule has its place in most of its periods; of rules finer than DAILY the library passes over days that cannot match.
+// such a rule has its place in most of its periods; so do finer ones, of which the library passes over days that cannot match.
 const stepCountMax: Record<RruleFrequency, number> = {
   YEARLY: 60,
   MONTHLY: 100,
@@ -59,6 +60,8 @@ class Recurring {
   readonly #recurrence: Recurrence;
   /** The same by arithmetic, where that can be. */
   readonly #times: RruleTimes | null;
+  /** The same for rules finer than DAILY. */
+  readonly #fineTimes: FineTimes | null;
   readonly #isEmpty: boolean;
   // The last answers, which hold from what was asked up to what was found. Without them a rule that is searched span by span of a zone
   // would find the same far match, or nothing, hundreds of times.
@@ -81,6 +84,7 @@ class Recurring {
       });
     }
     this.#times = createRruleTimes(text, startWall);
+    this.#fineTimes = createFineTimes(text, startWall);
     this.#isEmpty = hasNoPlace(text);
   }
 
@@ -96,9 +100,11 @@ class Recurring {
       return found > wallMax ? Number.POSITIVE_INFINITY : found;
     }
     if (wall < this.#nextFrom || wall > this.#next) {
-      const found = this.#ask(() => this.#recurrence.next(new Date(wall * 1_000), true));
       this.#nextFrom = wall;
-      this.#next = found ?? Number.POSITIVE_INFINITY;
+      this.#next =
+        this.#fineTimes?.next(wall) ??
+        this.#ask(() => this.#recurrence.next(new Date(wall * 1_000), true)) ??
+        Number.POSITIVE_INFINITY;
     }
     return this.#next;
   }
@@ -107,9 +113,11 @@ class Recurring {
     if (this.#isEmpty) return Number.NEGATIVE_INFINITY;
     if (this.#times !== null) return this.#times.previous(wall);
     if (wall > this.#previousTo || wall < this.#previous) {
-      const found = this.#ask(() => this.#recurrence.previous(new Date(wall * 1_000), true));
       this.#previousTo = wall;
-      this.#previous = found ?? Number.NEGATIVE_INFINITY;
+      this.#previous =
+        this.#fineTimes?.previous(wall) ??
+        this.#ask(() => this.#recurrence.previous(new Date(wall * 1_000), true)) ??
+        Number.NEGATIVE_INFINITY;
     }
     return this.#previous;
   }
