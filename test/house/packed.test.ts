@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { root } from '../../scripts/source-text.ts';
 
 const program = `
-import { Duly } from '@duly/core';
+import { Duly, readSchemaStatus } from '@duly/core';
 import { createTestDuly } from '@duly/core/testing';
 import { openSqliteEngine } from '@duly/core/sqlite';
 
@@ -23,7 +23,9 @@ const t = createTestDuly();
 const later = t.task({ name: 'later', run: () => 'on virtual time' });
 await later.in('400 days', null);
 const ran = await t.advance('401 days');
-console.log(JSON.stringify({ results, ran: ran.map(({ result }) => result), engine: typeof openSqliteEngine }));
+// No driver is installed here: whoever asks for PostgreSQL is told what to install.
+const { code, hint } = await readSchemaStatus('postgres://localhost/none').catch((error) => error);
+console.log(JSON.stringify({ driver: [code, hint], results, ran: ran.map(({ result }) => result), engine: typeof openSqliteEngine }));
 await t.stop();
 `;
 
@@ -44,6 +46,7 @@ test('the packed library installs alone and runs: a thread for the store, a thre
   writeFileSync(join(folder, 'program.js'), program);
   const output = run(process.execPath, ['program.js'], folder);
   assert.deepEqual(JSON.parse(output), {
+    driver: ['driver_missing', 'Run: npm install pg'],
     results: ['Hello Ada', 'ADA'],
     ran: ['on virtual time'],
     engine: 'function',

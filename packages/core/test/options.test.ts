@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Duly, type DulyOptions } from '../src/index.ts';
+import { inspect } from 'node:util';
+import { Duly, type DulyOptions, type PgPool } from '../src/index.ts';
 import { resolveJobOptions } from '../src/job-options.ts';
 import { resolveOptions, resolveStart, resolveStop } from '../src/options.ts';
 import { priorityStepMs, rankOffsetMs } from '../src/rank.ts';
@@ -27,10 +28,30 @@ test('what is not said is filled in', () => {
   assert.equal(resolveStop(undefined, options), 30_000);
 });
 
+// As much of a pool as an option is looked at.
+const pool: PgPool = {
+  connect: () => Promise.reject(new Error('not to be used')),
+  end: async () => {},
+  on: () => {},
+  options: { host: 'db', port: 5433, database: 'app', password: 'secret' },
+};
+
+test('a store may be a pool of the program’s own, and its password is not shown', () => {
+  assert.deepEqual(resolveOptions({ store: pool }).store, { pool });
+  const store = { pool, schema: 'jobs', listenUrl: 'postgres://db/app' };
+  assert.deepEqual(resolveOptions({ store }).store, store);
+  assert.equal(new Duly({ store }).store, 'postgres://db:5433/app?schema=jobs');
+});
+
 test('each option has its bounds', () => {
   const wrong: [DulyOptions, string][] = [
     [{ store: '' }, 'invalid_option'],
     [{ store: 7 as never }, 'invalid_option'],
+    [{ store: {} as never }, 'invalid_option'],
+    [{ store: { pool: 'postgres://h/d' } as never }, 'invalid_option'],
+    [{ store: { pool, schema: 'Not Plain' } }, 'unknown_store'],
+    [{ store: { pool, listenUrl: 'redis://h' } }, 'invalid_option'],
+    [{ store: { pool, shema: 'jobs' } as never }, 'invalid_option'],
     [{ app: '' }, 'invalid_option'],
     [{ app: 'a\nb' }, 'invalid_option'],
     [{ release: '' }, 'invalid_option'],
@@ -54,8 +75,7 @@ test('each option has its bounds', () => {
     ['sqlite:./duly.db' as never, 'invalid_option'],
     [null as never, 'invalid_option'],
   ];
-  for (const [options, code] of wrong)
-    assert.throws(() => new Duly(options), { code }, JSON.stringify(options));
+  for (const [options, code] of wrong) assert.throws(() => new Duly(options), { code }, inspect(options));
   for (const options of [
     { concurrency: 1 },
     { concurrency: 100_000 },

@@ -17,6 +17,8 @@ export interface PgPoolClient {
   query(query: PgQuery): Promise<PgResult>;
   /** With true the connection is closed instead of going back to the pool. */
   release(destroy?: boolean): void;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  off(event: 'error', listener: (error: Error) => void): unknown;
 }
 
 /**

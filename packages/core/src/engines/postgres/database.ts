@@ -119,10 +119,15 @@ class Connection {
   readonly #client: PgPoolClient;
   readonly #place: string;
   #isReleased = false;
+  // A connection that breaks while nobody listens for it ends the process; the pool listens only to those that are idle.
+  readonly #onError = (): void => {
+    this.isSpent = true;
+  };
 
   constructor(client: PgPoolClient, place: string) {
     this.#client = client;
     this.#place = place;
+    client.on('error', this.#onError);
   }
 
   /** Runs one statement. `commits`: from here until the answer nobody can tell whether the call took effect. */
@@ -148,7 +153,7 @@ class Connection {
       this.isUnknown = false;
       return result;
     } catch (error) {
-      this.isSpent = isConnectionSpent(error);
+      this.isSpent ||= isConnectionSpent(error);
       throw storeError(error, { place: this.#place, unknown: commits });
     }
   }
@@ -156,6 +161,7 @@ class Connection {
   release(destroy: boolean): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
+    this.#client.off('error', this.#onError);
     this.#client.release(destroy);
   }
 }

@@ -45,8 +45,6 @@ export interface OpenedPostgres {
   info: EngineInfo;
   /** What `migrate` of the engine does. */
   migrate(input: { dryRun: boolean }): Promise<{ from: number; steps: string[] }>;
-  /** The server's clock, epoch milliseconds. */
-  readNow(): Promise<number>;
   /** Tells hints of something that was committed here: to this process at once, to others by NOTIFY. */
   tell(hints: Iterable<Hint>): void;
   wakeups(listener: (hint: Hint) => void): () => void;
@@ -120,12 +118,6 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
     schema,
     info,
     migrate: (input) => migrateSchema(target, input),
-    async readNow() {
-      const [row] = await database.query<{ now: number }>(
-        'SELECT floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint AS now',
-      );
-      return (row as { now: number }).now;
-    },
     tell(hints) {
       const list = [...hints];
       for (const hint of list) hear(hint);

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { it } from 'node:test';
 import pg from 'pg';
 import { freePort } from '../../../../../test/servers/guarded-process.ts';
-import { freshSchema } from '../../../../../test/servers/postgres.ts';
+import { freshSchema, startPostgres } from '../../../../../test/servers/postgres.ts';
 import { startTcpProxy, throughPort } from '../../../../../test/servers/tcp-proxy.ts';
 import { isPgPool, type PgPool } from '../../../src/engines/pool.ts';
 import { storeError } from '../../../src/engines/postgres/store-error.ts';
@@ -171,6 +171,30 @@ it('a connection that was cut without a word is given up, with an unknown outcom
   assert.deepEqual(await database.query('SELECT 1 AS one'), [{ one: 1 }]);
   await database.close();
   await proxy.stop();
+});
+
+it('a server that crashed and came back is used again, without a connection of before', async () => {
+  const server = await startPostgres({ durable: true });
+  const database = openDatabase({ address: server.url });
+  try {
+    await Promise.all([1, 2, 3].map(() => database.query('SELECT pg_sleep(0.01)')));
+    const running = database.query('SELECT pg_sleep(60)');
+    const lost = assert.rejects(
+      running,
+      (error) => isDulyError(error, 'store_unavailable') && error.details.unknown === true,
+    );
+    await server.halt('immediate');
+    await lost;
+    await assert.rejects(
+      database.query('SELECT 1'),
+      (error) => isDulyError(error, 'store_unavailable') && error.details.unknown === false,
+    );
+    await server.restart();
+    assert.deepEqual(await database.query('SELECT 1 AS one'), [{ one: 1 }]);
+  } finally {
+    await database.close();
+    await server.stop();
+  }
 });
 
 it('a pool that is used up is waited for, and then told', async () => {
