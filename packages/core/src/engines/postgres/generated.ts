@@ -2,6 +2,112 @@
 
 /** Every statement of this engine by file name, without comments. */
 export const statements = {
+  audit: {
+    list: `SELECT t.now, a.* FROM (SELECT duly.now_1($1::bigint) AS now) t
+LEFT JOIN LATERAL (
+  SELECT position, at, actor, action, subject, before, after, note FROM duly.audit
+  WHERE position < $2::bigint ORDER BY position DESC LIMIT $3::bigint) a ON true
+ORDER BY a.position DESC`,
+    listSubject: `SELECT t.now, a.* FROM (SELECT duly.now_1($1::bigint) AS now) t
+LEFT JOIN LATERAL (
+  SELECT position, at, actor, action, subject, before, after, note FROM duly.audit
+  WHERE subject = $4::text AND position < $2::bigint ORDER BY position DESC LIMIT $3::bigint) a ON true
+ORDER BY a.position DESC`,
+  },
+  call: {
+    enqueue: `SELECT duly.enqueue_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
+    exchange: `SELECT duly.exchange_1($1::bigint, $2::jsonb, $3::jsonb, $4::boolean) AS reply`,
+    heartbeat: `SELECT duly.heartbeat_1($1::bigint, $2::bigint, $3::jsonb) AS reply`,
+    reap: `SELECT duly.reap_1($1::bigint, $2::bigint, $3::integer) AS reply`,
+    report: `SELECT duly.report_1($1::bigint, $2::jsonb, $3::bigint) AS reply`,
+    cancel: `SELECT duly.cancel_1($1::bigint, $2::jsonb) AS reply`,
+    reschedule: `SELECT duly.reschedule_1($1::bigint, $2::jsonb) AS reply`,
+    replay: `SELECT duly.replay_1($1::bigint, $2::jsonb) AS reply`,
+    change: `SELECT duly.change_1($1::bigint, $2::jsonb, $3::text, $4::text, $5::text, $6::boolean) AS reply`,
+    applySchedules: `SELECT duly.apply_schedules_1($1::bigint, $2::jsonb) AS reply`,
+    claimSchedules: `SELECT duly.claim_schedules_1($1::bigint, $2::text, $3::text, $4::integer, $5::bigint, $6::jsonb) AS reply`,
+    fire: `SELECT duly.fire_1($1::bigint, $2::text, $3::jsonb, $4::jsonb, $5::jsonb) AS reply`,
+    acquire: `SELECT duly.acquire_1($1::bigint, $2::text, $3::text, $4::text, $5::bigint) AS reply`,
+    keepLocks: `SELECT duly.keep_locks_1($1::bigint, $2::jsonb, $3::bigint) AS reply`,
+    putExpiring: `SELECT duly.put_expiring_1($1::bigint, $2::jsonb) AS reply`,
+    remember: `SELECT duly.remember_1($1::bigint, $2::text, $3::text, $4::jsonb) AS reply`,
+    nodes: `SELECT duly.nodes_1($1::bigint, $2::text, $3::text, $4::text, $5::text, $6::text, $7::bigint) AS reply`,
+    records: `SELECT duly.records_1($1::bigint, $2::jsonb) AS reply`,
+    changes: `SELECT duly.changes_1($1::bigint, $2::bigint, $3::integer) AS reply`,
+    prune: `SELECT duly.prune_1($1::bigint, $2::integer, $3::bigint, $4::jsonb, $5::bigint, $6::bigint) AS reply`,
+  },
+  clock: {
+    now: `SELECT floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint AS now`,
+  },
+  counts: {
+    status: `WITH ready AS (SELECT status FROM duly.jobs WHERE rank IS NOT NULL LIMIT $2::bigint),
+waiting AS (
+  SELECT CASE WHEN status = 'SCHEDULED' AND due_at <= $1::bigint THEN 'PENDING' ELSE status END AS status
+  FROM duly.jobs WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') LIMIT $2::bigint),
+running AS (SELECT 'RUNNING' AS status FROM duly.leases LIMIT $2::bigint),
+blocked AS (SELECT status FROM duly.jobs WHERE status = 'BLOCKED' LIMIT $2::bigint),
+dead AS (SELECT status FROM duly.dead LIMIT $2::bigint),
+over AS (SELECT status FROM duly.finished LIMIT $2::bigint)
+SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned FROM ready GROUP BY status
+UNION ALL SELECT status, count(*), sum(count(*)) OVER () FROM waiting GROUP BY status
+UNION ALL SELECT status, count(*), sum(count(*)) OVER () FROM running GROUP BY status
+UNION ALL SELECT status, count(*), sum(count(*)) OVER () FROM blocked GROUP BY status
+UNION ALL SELECT status, count(*), sum(count(*)) OVER () FROM dead GROUP BY status
+UNION ALL SELECT status, count(*), sum(count(*)) OVER () FROM over GROUP BY status`,
+    lanes: `SELECT queue, type, version, count(*) AS ready, min(due_at) AS oldest, sum(count(*)) OVER () AS scanned
+FROM (SELECT queue, type, version, due_at FROM duly.jobs WHERE rank IS NOT NULL LIMIT $1::bigint) r
+GROUP BY queue, type, version ORDER BY queue, type, version`,
+    byNode: `SELECT coalesce(j.node, '') AS node, j.type, count(*) AS count
+FROM (SELECT id FROM duly.leases LIMIT $1::bigint) l JOIN duly.jobs j ON j.id = l.id GROUP BY 1, 2 ORDER BY 1, 2`,
+    outcomes: `SELECT type, count(*) FILTER (WHERE status = 'COMPLETED') AS completed, count(*) FILTER (WHERE status = 'FAILED') AS failed,
+  count(*) FILTER (WHERE status = 'CANCELLED') AS cancelled, count(*) FILTER (WHERE status = 'EXPIRED') AS expired,
+  percentile_disc(0.5) WITHIN GROUP (ORDER BY duration) FILTER (WHERE status = 'COMPLETED') AS "durationMsP50",
+  percentile_disc(0.95) WITHIN GROUP (ORDER BY duration) FILTER (WHERE status = 'COMPLETED') AS "durationMsP95",
+  percentile_disc(0.5) WITHIN GROUP (ORDER BY wait) AS "waitMsP50", percentile_disc(0.95) WITHIN GROUP (ORDER BY wait) AS "waitMsP95"
+FROM (
+  SELECT type, status, finished_at - claimed_at AS duration, lateness_ms AS wait, finished_at, seq
+  FROM duly.over_1 WHERE finished_at >= $1::bigint AND ($2::jsonb IS NULL OR type = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb))))
+  ORDER BY finished_at DESC, seq DESC LIMIT 100000) o
+GROUP BY type ORDER BY max(ARRAY[finished_at, seq]) DESC`,
+  },
+  job: {
+    get: `SELECT n.now, m.value AS pruned, j.*
+FROM (SELECT duly.now_1($1::bigint) AS now) n
+LEFT JOIN duly.meta m ON m.key = 'pruned_made_at'
+LEFT JOIN LATERAL (
+  SELECT * FROM duly.live_1 WHERE id = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb)))
+  UNION ALL SELECT * FROM duly.over_1 WHERE id = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb)))) j ON true
+ORDER BY j.finished_at DESC NULLS FIRST, j.seq DESC`,
+    holder: `SELECT n.now, m.value AS pruned, j.*
+FROM (SELECT duly.now_1($1::bigint) AS now) n
+LEFT JOIN duly.meta m ON m.key = 'pruned_made_at'
+LEFT JOIN LATERAL (SELECT duly.holder_1(n.now, $2::text, $3::text, $4::text) AS id) h ON true
+LEFT JOIN LATERAL (
+  SELECT * FROM duly.live_1 WHERE id = h.id
+  UNION ALL SELECT * FROM duly.over_1 WHERE id = h.id) j ON true
+ORDER BY j.finished_at DESC NULLS FIRST, j.seq DESC`,
+    logs: `SELECT t.now, l.n, l.attempt, l.at, l.level, l.message
+FROM (SELECT duly.now_1($1::bigint) AS now) t
+LEFT JOIN LATERAL (SELECT * FROM duly.logs WHERE job_id = $2::text AND n > $3::bigint ORDER BY n LIMIT $4::bigint) l ON true
+ORDER BY l.n`,
+    now: `SELECT duly.now_1($1::bigint) AS now`,
+  },
+  schedule: {
+    slots: `SELECT t.now, s.* FROM (SELECT duly.now_1($1::bigint) AS now) t
+LEFT JOIN LATERAL (
+  SELECT generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at FROM duly.slots
+  WHERE schedule_id = $2::text AND to_at >= $3::bigint AND from_at < $4::bigint
+  ORDER BY generation DESC, from_at DESC LIMIT $5::bigint) s ON true
+ORDER BY s.generation DESC, s.from_at DESC`,
+    folds: `SELECT generation, start_at AS "startAt", from_at AS "fromAt", to_at AS "toAt", counts FROM duly.folds
+WHERE schedule_id = $1::text AND to_at >= $2::bigint AND from_at < $3::bigint ORDER BY generation DESC, start_at DESC LIMIT $4::bigint`,
+  },
+  value: {
+    get: `SELECT t.now, k.i, e.value, e.expires_at FROM (SELECT duly.now_1($1::bigint) AS now) t
+LEFT JOIN LATERAL ROWS FROM (jsonb_to_recordset($2::jsonb) AS (name text, key text)) WITH ORDINALITY AS k (name, key, i) ON true
+LEFT JOIN duly.expirings e ON e.name = k.name AND e.key = k.key AND e.expires_at > t.now
+ORDER BY k.i`,
+  },
 } as const;
 
 /** Every migration in order; numbers are consecutive from 1. */
@@ -51,8 +157,8 @@ CREATE TABLE duly.jobs (
   -- While it runs the lease's progress rules.
   percent              double precision NOT NULL DEFAULT 0,
   message              text,
-  step                 bigint,
-  step_of              bigint,
+  step                 double precision,
+  step_of              double precision,
   cancel_requested_at  bigint,
   cancelled_by         text,
   origin               text COLLATE "C" NOT NULL,
@@ -108,8 +214,8 @@ CREATE TABLE duly.leases (
   cancel_at    bigint,
   percent      double precision NOT NULL DEFAULT 0,
   message      text,
-  step         bigint,
-  step_of      bigint,
+  step         double precision,
+  step_of      double precision,
   reported_at  bigint
 ) WITH (
   fillfactor = 50,
@@ -150,8 +256,8 @@ CREATE TABLE duly.finished (
   begun_losses         integer NOT NULL,
   percent              double precision NOT NULL,
   message              text,
-  step                 bigint,
-  step_of              bigint,
+  step                 double precision,
+  step_of              double precision,
   cancel_requested_at  bigint,
   cancelled_by         text,
   origin               text COLLATE "C" NOT NULL,
@@ -388,4 +494,2330 @@ CREATE TABLE duly.audit (
   note      text
 );
 CREATE INDEX audit_subject ON duly.audit (subject, position);` },
+  { number: 2, name: 'moves', sql: `-- The moves of a job's life that several verbs share: becoming ready, waiting behind a gate, and ending, with everything
+-- that an end sets free. Names end in a number: a later release that changes a function makes a new one, and the old
+-- release goes on with its own.
+--
+-- Lock order, for whoever waits: dedupe rows, serial keys, the lease, the job. A claim and a reap never wait.
+-- Every statement of a function sees what was committed before it, so the rule is: take the lock, then look.
+
+CREATE FUNCTION duly.now_1(p_now bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
+  -- Not clock_timestamp(): one value for the whole call, and an index range may depend on it.
+  SELECT coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)
+$$;
+
+-- Hints are collected for the length of the call, one letter each: jobs, cancel, schedules, locks.
+CREATE FUNCTION duly.hint_1(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE v_hints text := coalesce(current_setting('duly_work.hints', true), '');
+BEGIN
+  IF strpos(v_hints, p_hint) = 0 THEN PERFORM set_config('duly_work.hints', v_hints || p_hint, true); END IF;
+END $$;
+
+CREATE FUNCTION duly.unhint_1(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM set_config('duly_work.hints', replace(coalesce(current_setting('duly_work.hints', true), ''), p_hint, ''), true);
+END $$;
+
+CREATE FUNCTION duly.hints_1() RETURNS text LANGUAGE sql AS $$
+  SELECT coalesce(current_setting('duly_work.hints', true), '')
+$$;
+
+-- Begins a call: no hints yet, and the instant that rules it.
+CREATE FUNCTION duly.begin_1(p_now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM set_config('duly_work.hints', '', true);
+  RETURN duly.now_1(p_now);
+END $$;
+
+-- Notes a change for the feed.
+CREATE FUNCTION duly.changed_1(p_now bigint, p_id text, p_type text, p_status text, p_event text, p_percent double precision)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO duly.changes (at, n, entries)
+  VALUES (p_now, 1, json_build_array(json_build_array(p_id, p_type, p_status, p_event, p_percent))::text);
+END $$;
+
+-- Writes who did what to a promise already made.
+CREATE FUNCTION duly.audit_1(p_now bigint, p_actor text, p_action text, p_subject text, p_before json, p_after json, p_note text)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO duly.audit (at, actor, action, subject, before, after, note)
+  VALUES (p_now, p_actor, p_action, p_subject, p_before::text, p_after::text, p_note);
+END $$;
+
+-- The name of a serial place: keys are per tenant, and any text may be a key.
+CREATE FUNCTION duly.serial_ref_1(p_tenant text, p_serial text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT '[' || coalesce(to_json(p_tenant)::text, 'null') || ',' || to_json(p_serial)::text || ']'
+$$;
+
+-- Serial keys share 512 locks: one lock per key would let a single call fill the server's lock table.
+CREATE FUNCTION duly.serial_lock_1(p_ref text) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
+  SELECT hashtext(p_ref) & 511
+$$;
+
+CREATE FUNCTION duly.lock_serial_1(p_ref text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('duly.serial'), duly.serial_lock_1(p_ref));
+END $$;
+
+CREATE FUNCTION duly.try_lock_serial_1(p_ref text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN pg_try_advisory_xact_lock(hashtext('duly.serial'), duly.serial_lock_1(p_ref));
+END $$;
+
+-- A live job, locked with all that its end would touch, as it stands: while it runs its lease knows better. Null: not live.
+CREATE FUNCTION duly.life_1(p_id text) RETURNS duly.jobs LANGUAGE plpgsql AS $$
+DECLARE
+  v_job duly.jobs;
+  v_lease duly.leases;
+  v_type text;
+  v_tenant text;
+  v_key text;
+  v_serial text;
+BEGIN
+  SELECT type, tenant, dedupe_key, serial INTO v_type, v_tenant, v_key, v_serial FROM duly.jobs WHERE id = p_id;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  IF v_key IS NOT NULL THEN
+    PERFORM 1 FROM duly.dedupes WHERE type = v_type AND tenant = coalesce(v_tenant, '') AND key = v_key FOR UPDATE;
+  END IF;
+  IF v_serial IS NOT NULL THEN PERFORM duly.lock_serial_1(duly.serial_ref_1(v_tenant, v_serial)); END IF;
+  SELECT * INTO v_lease FROM duly.leases WHERE id = p_id FOR UPDATE;
+  SELECT * INTO v_job FROM duly.jobs WHERE id = p_id FOR UPDATE;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  IF v_job.status = 'RUNNING' THEN
+    -- Claimed while we waited for its row.
+    IF v_lease.id IS NULL THEN SELECT * INTO v_lease FROM duly.leases WHERE id = p_id FOR UPDATE; END IF;
+    v_job.fence := v_lease.fence;
+    v_job.begun_at := v_lease.begun_at;
+    v_job.percent := v_lease.percent;
+    v_job.message := v_lease.message;
+    v_job.step := v_lease.step;
+    v_job.step_of := v_lease.step_of;
+  END IF;
+  RETURN v_job;
+END $$;
+
+-- Puts a live job into a waiting status. Ready: it may be taken.
+CREATE FUNCTION duly.place_1(p_now bigint, p_job duly.jobs, p_status text, p_ready boolean, p_event text)
+RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE duly.jobs SET
+    status = p_status, rank = CASE WHEN p_ready THEN p_job.due_at + rank_offset END,
+    expire_at = expire_at + (p_job.due_at - due_at), due_at = p_job.due_at, updated_at = p_now
+  WHERE id = p_job.id;
+  PERFORM duly.changed_1(p_now, p_job.id, p_job.type, p_status, p_event, p_job.percent);
+  -- Not ready means due later: a sleeping node must learn of an earlier instant as well.
+  PERFORM duly.hint_1('j');
+  RETURN p_status;
+END $$;
+
+CREATE FUNCTION duly.ready_1(p_now bigint, p_job duly.jobs, p_event text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN duly.place_1(p_now, p_job, CASE WHEN p_job.status = 'RETRYING' THEN 'RETRYING' ELSE 'PENDING' END, true, p_event);
+END $$;
+
+-- Puts the due jobs of a serial key that nobody has promoted yet in line, but for one that comes just now. The key is locked.
+CREATE FUNCTION duly.line_up_1(p_now bigint, p_tenant text, p_serial text, p_but text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_ref text := duly.serial_ref_1(p_tenant, p_serial);
+  v_job duly.jobs;
+BEGIN
+  FOR v_job IN
+    SELECT * FROM duly.jobs
+    WHERE serial IS NOT NULL AND status = 'SCHEDULED' AND serial = p_serial AND tenant IS NOT DISTINCT FROM p_tenant
+      AND due_at <= p_now AND id <> p_but
+    ORDER BY seq FOR UPDATE
+  LOOP
+    INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES ('serial', v_ref, v_job.due_at, v_job.seq, v_job.id)
+    ON CONFLICT DO NOTHING;
+    PERFORM duly.place_1(p_now, v_job, 'BLOCKED', false, 'gate-shut');
+  END LOOP;
+END $$;
+
+-- Whether somebody in line for a place was due earlier, or at the same instant and made before.
+CREATE FUNCTION duly.has_earlier_1(p_ref text, p_due bigint, p_seq bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN EXISTS (SELECT 1 FROM duly.gates WHERE ref = p_ref AND kind = 'serial' AND (order_at, seq) < (p_due, p_seq));
+END $$;
+
+-- Gives a free place to the first in line that is due.
+CREATE FUNCTION duly.seat_next_1(p_now bigint, p_ref text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_next text;
+  v_job duly.jobs;
+BEGIN
+  LOOP
+    SELECT job INTO v_next FROM duly.gates WHERE ref = p_ref AND kind = 'serial' ORDER BY order_at, seq LIMIT 1;
+    IF NOT FOUND THEN RETURN; END IF;
+    DELETE FROM duly.gates WHERE ref = p_ref AND kind = 'serial' AND job = v_next;
+    SELECT * INTO v_job FROM duly.jobs WHERE id = v_next FOR UPDATE;
+    IF NOT FOUND THEN CONTINUE; END IF;
+    IF v_job.due_at <= p_now THEN
+      INSERT INTO duly.places (kind, ref, job) VALUES ('serial', p_ref, v_next);
+      PERFORM duly.ready_1(p_now, v_job, 'gate-open');
+      RETURN;
+    END IF;
+    -- It was moved to later while it stood in line; the place is for whoever is due.
+    PERFORM duly.place_1(p_now, v_job, 'SCHEDULED', false, 'gate-open');
+  END LOOP;
+END $$;
+
+-- A due job whose other gates are open: takes its serial place if it has one, and is ready; or waits for the place.
+CREATE FUNCTION duly.enter_1(p_now bigint, p_job duly.jobs, p_event text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_ref text;
+  v_holder text;
+BEGIN
+  IF p_job.serial IS NULL OR p_job.status = 'RETRYING' THEN RETURN duly.ready_1(p_now, p_job, p_event); END IF;
+  v_ref := duly.serial_ref_1(p_job.tenant, p_job.serial);
+  PERFORM duly.lock_serial_1(v_ref);
+  SELECT job INTO v_holder FROM duly.places WHERE kind = 'serial' AND ref = v_ref;
+  IF v_holder = p_job.id THEN RETURN duly.ready_1(p_now, p_job, p_event); END IF;
+  PERFORM duly.line_up_1(p_now, p_job.tenant, p_job.serial, p_job.id);
+  IF v_holder IS NULL AND NOT duly.has_earlier_1(v_ref, p_job.due_at, p_job.seq) THEN
+    INSERT INTO duly.places (kind, ref, job) VALUES ('serial', v_ref, p_job.id);
+    RETURN duly.ready_1(p_now, p_job, p_event);
+  END IF;
+  INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES ('serial', v_ref, p_job.due_at, p_job.seq, p_job.id)
+  ON CONFLICT DO NOTHING;
+  PERFORM duly.place_1(p_now, p_job, 'BLOCKED', false, 'gate-shut');
+  IF v_holder IS NULL THEN PERFORM duly.seat_next_1(p_now, v_ref); END IF;
+  RETURN 'BLOCKED';
+END $$;
+
+-- Gives a serial place up, and to the next in line.
+CREATE FUNCTION duly.leave_serial_1(p_now bigint, p_job duly.jobs) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE v_ref text;
+BEGIN
+  IF p_job.serial IS NULL THEN RETURN; END IF;
+  v_ref := duly.serial_ref_1(p_job.tenant, p_job.serial);
+  PERFORM duly.lock_serial_1(v_ref);
+  DELETE FROM duly.places WHERE kind = 'serial' AND ref = v_ref AND job = p_job.id;
+  IF NOT FOUND THEN RETURN; END IF;
+  PERFORM duly.line_up_1(p_now, p_job.tenant, p_job.serial, p_job.id);
+  PERFORM duly.seat_next_1(p_now, v_ref);
+END $$;
+
+-- One of a job's gates has opened. The row is locked before the others are looked at: of two that open at once, the second sees the first.
+CREATE FUNCTION duly.gate_opened_1(p_now bigint, p_id text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE v_job duly.jobs;
+BEGIN
+  SELECT * INTO v_job FROM duly.jobs WHERE id = p_id;
+  IF NOT FOUND THEN RETURN; END IF;
+  IF v_job.serial IS NOT NULL THEN PERFORM duly.lock_serial_1(duly.serial_ref_1(v_job.tenant, v_job.serial)); END IF;
+  SELECT * INTO v_job FROM duly.jobs WHERE id = p_id FOR UPDATE;
+  IF NOT FOUND OR v_job.status <> 'BLOCKED' THEN RETURN; END IF;
+  IF EXISTS (SELECT 1 FROM duly.gates WHERE job = p_id) THEN RETURN; END IF;
+  IF v_job.due_at > p_now THEN PERFORM duly.place_1(p_now, v_job, 'SCHEDULED', false, 'gate-open');
+  ELSE PERFORM duly.enter_1(p_now, v_job, 'gate-open');
+  END IF;
+END $$;
+
+-- A dedupe key after its holder's end: to the follow-up, kept for its time, or free.
+CREATE FUNCTION duly.pass_key_on_1(p_now bigint, p_job duly.jobs, p_status text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_tenant text := coalesce(p_job.tenant, '');
+  v_held duly.dedupes;
+BEGIN
+  SELECT * INTO v_held FROM duly.dedupes
+  WHERE type = p_job.type AND tenant = v_tenant AND key = p_job.dedupe_key FOR UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  IF v_held.follow_id = p_job.id THEN
+    UPDATE duly.dedupes SET follow_id = NULL, follow_until = NULL
+    WHERE type = p_job.type AND tenant = v_tenant AND key = p_job.dedupe_key;
+  ELSIF v_held.job_id = p_job.id THEN
+    IF v_held.follow_id IS NOT NULL THEN
+      UPDATE duly.dedupes
+      SET job_id = follow_id, until_at = follow_until, created_at = p_now, ended = NULL, follow_id = NULL, follow_until = NULL
+      WHERE type = p_job.type AND tenant = v_tenant AND key = p_job.dedupe_key;
+    ELSIF v_held.until_at IS NULL OR p_status = 'deleted' THEN
+      DELETE FROM duly.dedupes WHERE type = p_job.type AND tenant = v_tenant AND key = p_job.dedupe_key;
+    ELSE
+      UPDATE duly.dedupes SET ended = p_status WHERE type = p_job.type AND tenant = v_tenant AND key = p_job.dedupe_key;
+    END IF;
+  END IF;
+END $$;
+
+-- Opens what waited for a job that is over, or gone. Its row was deleted by an earlier statement, so whoever shut a gate for it while
+-- that one waited is seen here.
+CREATE FUNCTION duly.set_free_1(p_now bigint, p_job duly.jobs, p_status text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_opened text[];
+  v_one text;
+BEGIN
+  IF p_job.status = 'BLOCKED' THEN DELETE FROM duly.gates WHERE job = p_job.id; END IF;
+  IF p_job.dedupe_key IS NOT NULL THEN PERFORM duly.pass_key_on_1(p_now, p_job, p_status); END IF;
+  WITH gone AS (DELETE FROM duly.gates WHERE ref = p_job.id AND kind <> 'serial' RETURNING job, kind, order_at, seq)
+  SELECT array_agg(job ORDER BY kind, order_at, seq) INTO v_opened FROM gone;
+  FOREACH v_one IN ARRAY coalesce(v_opened, '{}') LOOP
+    PERFORM duly.gate_opened_1(p_now, v_one);
+  END LOOP;
+  PERFORM duly.leave_serial_1(p_now, p_job);
+  UPDATE duly.schedules SET due_at = p_now WHERE waits_for = p_job.id AND (due_at IS NULL OR due_at > p_now);
+  IF FOUND THEN PERFORM duly.hint_1('s'); END IF;
+END $$;
+
+-- Ends a live job: moves it to history and sets free everything that waited for it. \`p_job\` is what life_1 gave.
+CREATE FUNCTION duly.finish_1(
+  p_now bigint, p_job duly.jobs, p_status text, p_reason text,
+  p_result text DEFAULT NULL, p_error text DEFAULT NULL, p_progress jsonb DEFAULT NULL,
+  p_cancelled_by text DEFAULT NULL, p_event text DEFAULT NULL
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_completed boolean := p_status = 'COMPLETED';
+  v_over duly.finished;
+BEGIN
+  v_over.id := p_job.id;
+  v_over.seq := p_job.seq;
+  v_over.type := p_job.type;
+  v_over.version := p_job.version;
+  v_over.queue := p_job.queue;
+  v_over.tenant := p_job.tenant;
+  v_over.priority := p_job.priority;
+  v_over.status := p_status;
+  v_over.reason := p_reason;
+  v_over.rank_offset := p_job.rank_offset;
+  v_over.due_at := p_job.due_at;
+  v_over.expire_at := p_job.expire_at;
+  v_over.created_at := p_job.created_at;
+  v_over.updated_at := p_now;
+  v_over.started_at := p_job.started_at;
+  v_over.lateness_ms := p_job.lateness_ms;
+  v_over.finished_at := p_now;
+  v_over.prune_at := p_now + CASE WHEN p_status = 'FAILED' THEN p_job.dead_retention_ms ELSE p_job.retention_ms END;
+  v_over.fence := p_job.fence;
+  v_over.node := p_job.node;
+  v_over.claimed_at := p_job.claimed_at;
+  v_over.begun_at := p_job.begun_at;
+  v_over.attempt := p_job.attempt;
+  v_over.spent := p_job.spent;
+  v_over.max_attempts := p_job.max_attempts;
+  v_over.losses := p_job.losses;
+  v_over.begun_losses := p_job.begun_losses;
+  v_over.percent := CASE WHEN v_completed THEN 100 ELSE coalesce((p_progress ->> 'percent')::double precision, p_job.percent) END;
+  v_over.message := coalesce(p_progress ->> 'message', p_job.message);
+  v_over.step := coalesce((p_progress ->> 'step')::double precision, p_job.step);
+  v_over.step_of := coalesce((p_progress ->> 'of')::double precision, p_job.step_of);
+  v_over.cancel_requested_at := p_job.cancel_requested_at;
+  v_over.cancelled_by := coalesce(p_cancelled_by, p_job.cancelled_by);
+  v_over.origin := p_job.origin;
+  v_over.dedupe_key := p_job.dedupe_key;
+  v_over.serial := p_job.serial;
+  v_over.parent_id := p_job.parent_id;
+  v_over.parent_key := p_job.parent_key;
+  v_over.copy_of := p_job.copy_of;
+  v_over.schedule_id := p_job.schedule_id;
+  v_over.slot := p_job.slot;
+  v_over.slot_at := p_job.slot_at;
+  v_over.slot_allow := p_job.slot_allow;
+  v_over.slot_details := p_job.slot_details;
+  v_over.policy := p_job.policy;
+  v_over.retention_ms := p_job.retention_ms;
+  v_over.dead_retention_ms := p_job.dead_retention_ms;
+  v_over.metadata := p_job.metadata;
+  v_over.error := CASE WHEN NOT v_completed THEN coalesce(p_error, p_job.error) END;
+  v_over.result := p_result;
+  v_over.attempts := p_job.attempts;
+  v_over.input := p_job.input;
+  IF p_status = 'FAILED' THEN
+    -- An id that was made a second time after its first life ended must not jam its worker.
+    DELETE FROM duly.dead WHERE id = p_job.id;
+    INSERT INTO duly.dead SELECT v_over.*;
+  ELSE
+    INSERT INTO duly.finished SELECT v_over.*;
+  END IF;
+  DELETE FROM duly.jobs WHERE id = p_job.id;
+  IF p_job.status = 'RUNNING' THEN DELETE FROM duly.leases WHERE id = p_job.id; END IF;
+  PERFORM duly.changed_1(p_now, p_job.id, p_job.type, p_status, coalesce(p_event, CASE p_status
+    WHEN 'COMPLETED' THEN 'returned' WHEN 'FAILED' THEN 'failed' WHEN 'CANCELLED' THEN 'cancelled' ELSE 'expired' END),
+    v_over.percent);
+  -- Nobody can run a completed job again, so nobody can make its children again.
+  IF v_completed THEN DELETE FROM duly.children WHERE parent_id = p_job.id; END IF;
+  PERFORM duly.set_free_1(p_now, p_job, p_status);
+END $$;
+
+-- Moves due jobs of these types, so many of each, to where a claim finds them. Passes over what others hold, so it never waits.
+CREATE FUNCTION duly.promote_1(p_now bigint, p_types text[], p_limit integer, OUT moved integer, OUT is_all boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_ids text[];
+  v_id text;
+  v_serials integer;
+  v_job duly.jobs;
+  v_hints text := duly.hints_1();
+BEGIN
+  SELECT array_agg(w.id ORDER BY w.due_at, w.seq), count(*), coalesce(bool_and(w.n < p_limit), true),
+    count(*) FILTER (WHERE w.serial IS NOT NULL AND w.status = 'SCHEDULED')
+  INTO v_ids, moved, is_all, v_serials
+  FROM unnest(p_types) AS t (type) CROSS JOIN LATERAL (
+    SELECT d.*, count(*) OVER () AS n FROM (
+      SELECT j.id, j.due_at, j.seq, j.serial, j.status FROM duly.jobs j
+      WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t.type AND j.due_at <= p_now
+      ORDER BY j.due_at, j.seq LIMIT p_limit) d) w;
+  IF moved = 0 THEN RETURN; END IF;
+  IF v_serials = 0 THEN
+    WITH due AS (
+      SELECT id FROM duly.jobs
+      WHERE id = ANY (v_ids) AND rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND due_at <= p_now
+      FOR UPDATE SKIP LOCKED),
+    ready AS (
+      UPDATE duly.jobs j SET
+        status = CASE j.status WHEN 'RETRYING' THEN 'RETRYING' ELSE 'PENDING' END, rank = j.due_at + j.rank_offset, updated_at = p_now
+      FROM due WHERE j.id = due.id
+      RETURNING j.id, j.type, j.status, j.percent, j.due_at, j.seq)
+    INSERT INTO duly.changes (at, n, entries)
+    SELECT p_now, count(*), json_agg(json_build_array(id, type, status, 'due', percent) ORDER BY due_at, seq)::text
+    FROM ready HAVING count(*) > 0;
+    RETURN;
+  END IF;
+  FOREACH v_id IN ARRAY v_ids LOOP
+    SELECT * INTO v_job FROM duly.jobs WHERE id = v_id;
+    IF v_job.serial IS NOT NULL AND NOT duly.try_lock_serial_1(duly.serial_ref_1(v_job.tenant, v_job.serial)) THEN
+      is_all := false;
+      CONTINUE;
+    END IF;
+    -- An earlier one of this list may have put it in line, or seated it, with the others of its serial key.
+    SELECT * INTO v_job FROM duly.jobs
+    WHERE id = v_id AND rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND due_at <= p_now FOR UPDATE SKIP LOCKED;
+    IF FOUND THEN PERFORM duly.enter_1(p_now, v_job, 'due'); END IF;
+  END LOOP;
+  -- Every node knows the next due instant and wakes by itself: no hint for what was to be expected.
+  IF strpos(v_hints, 'j') = 0 THEN PERFORM duly.unhint_1('j'); END IF;
+END $$;
+
+-- Ends jobs whose start deadline has passed before their first start. Passes over what others hold, so it never waits.
+CREATE FUNCTION duly.expire_overdue_1(p_now bigint, p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  v_ids text[];
+  v_id text;
+  v_job duly.jobs;
+BEGIN
+  SELECT array_agg(d.id) INTO v_ids FROM (
+    SELECT id FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now
+    ORDER BY expire_at, seq LIMIT p_limit) d;
+  FOREACH v_id IN ARRAY coalesce(v_ids, '{}') LOOP
+    SELECT * INTO v_job FROM duly.jobs WHERE id = v_id;
+    CONTINUE WHEN NOT FOUND;
+    IF v_job.dedupe_key IS NOT NULL THEN
+      PERFORM 1 FROM duly.dedupes
+      WHERE type = v_job.type AND tenant = coalesce(v_job.tenant, '') AND key = v_job.dedupe_key FOR UPDATE SKIP LOCKED;
+      CONTINUE WHEN NOT FOUND AND EXISTS (SELECT 1 FROM duly.dedupes
+        WHERE type = v_job.type AND tenant = coalesce(v_job.tenant, '') AND key = v_job.dedupe_key);
+    END IF;
+    CONTINUE WHEN v_job.serial IS NOT NULL AND NOT duly.try_lock_serial_1(duly.serial_ref_1(v_job.tenant, v_job.serial));
+    -- The end of an earlier one in this very list may have opened or ended it.
+    SELECT * INTO v_job FROM duly.jobs
+    WHERE id = v_id AND expire_at < p_now AND started_at IS NULL FOR UPDATE SKIP LOCKED;
+    CONTINUE WHEN NOT FOUND;
+    PERFORM duly.finish_1(p_now, v_job, 'EXPIRED', 'start-deadline');
+  END LOOP;
+  RETURN coalesce(cardinality(v_ids), 0);
+END $$;` },
+  { number: 3, name: 'make', sql: `-- Making jobs. A spec is a JSON object as verbs/enqueue.ts writes it; texts that are JSON themselves stand in it as strings.
+
+-- What refuses one group of a call. The engine reads the code, the hint and the details (as JSON).
+CREATE FUNCTION duly.refuse_1(p_code text, p_message text, p_hint text, p_details json) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION USING
+    ERRCODE = CASE p_code WHEN 'records_conflict' THEN 'DU002' ELSE 'DU001' END,
+    MESSAGE = p_message, HINT = p_hint, DETAIL = p_details::text;
+END $$;
+
+-- The answer to a refused group.
+CREATE FUNCTION duly.refusal_1(p_state text, p_message text, p_hint text, p_detail text) RETURNS json LANGUAGE sql AS $$
+  SELECT json_build_object('ok', false, 'code', CASE p_state WHEN 'DU002' THEN 'records_conflict' ELSE 'group_refused' END,
+    'message', p_message, 'hint', p_hint, 'details', p_detail::json)
+$$;
+
+CREATE FUNCTION duly.due_of_1(p_now bigint, p_due jsonb) RETURNS bigint LANGUAGE sql AS $$
+  SELECT coalesce((p_due ->> 'at')::bigint, p_now + (p_due ->> 'inMs')::bigint)
+$$;
+
+-- Where a job stands, live or over: status and due instant. Nothing: not there.
+CREATE FUNCTION duly.find_brief_1(p_id text, OUT type text, OUT status text, OUT due_at bigint) LANGUAGE plpgsql AS $$
+BEGIN
+  SELECT j.type, j.status, j.due_at INTO type, status, due_at FROM duly.jobs j WHERE j.id = p_id;
+  IF FOUND THEN RETURN; END IF;
+  SELECT j.type, j.status, j.due_at INTO type, status, due_at FROM duly.dead j WHERE j.id = p_id;
+  IF FOUND THEN RETURN; END IF;
+  SELECT j.type, j.status, j.due_at INTO type, status, due_at FROM duly.finished j WHERE j.id = p_id ORDER BY j.seq DESC LIMIT 1;
+END $$;
+
+CREATE FUNCTION duly.item_1(p_id text, p_status text, p_due bigint, p_deduped boolean) RETURNS json LANGUAGE sql AS $$
+  SELECT json_build_object('id', p_id, 'status', p_status, 'dueAt', p_due, 'deduped', p_deduped)
+$$;
+
+-- Moves a waiting job to another instant; answers its status afterwards. \`p_job\` is what life_1 gave.
+CREATE FUNCTION duly.move_due_1(p_now bigint, p_job duly.jobs, p_due bigint, p_event text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE v_moved duly.jobs := p_job;
+BEGIN
+  v_moved.due_at := p_due;
+  IF p_job.status = 'BLOCKED' THEN
+    IF p_job.serial IS NOT NULL THEN UPDATE duly.gates SET order_at = p_due WHERE job = p_job.id AND kind = 'serial'; END IF;
+    RETURN duly.place_1(p_now, v_moved, 'BLOCKED', false, p_event);
+  END IF;
+  IF p_job.status = 'RETRYING' THEN RETURN duly.place_1(p_now, v_moved, 'RETRYING', p_due <= p_now, p_event); END IF;
+  IF p_due <= p_now THEN RETURN duly.enter_1(p_now, v_moved, p_event); END IF;
+  -- Until it is due again it does not compete for its serial place.
+  PERFORM duly.leave_serial_1(p_now, p_job);
+  RETURN duly.place_1(p_now, v_moved, 'SCHEDULED', false, p_event);
+END $$;
+
+-- Whether a new job that is due has to stand in line for its serial place. Locks the key.
+CREATE FUNCTION duly.must_stand_in_line_1(p_now bigint, p_tenant text, p_serial text, p_due bigint)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE v_ref text;
+BEGIN
+  IF p_serial IS NULL THEN RETURN false; END IF;
+  v_ref := duly.serial_ref_1(p_tenant, p_serial);
+  PERFORM duly.lock_serial_1(v_ref);
+  PERFORM duly.line_up_1(p_now, p_tenant, p_serial, '');
+  IF EXISTS (SELECT 1 FROM duly.places WHERE kind = 'serial' AND ref = v_ref) THEN RETURN true; END IF;
+  -- It will be the last one made, so of equal due instants it comes last.
+  IF duly.has_earlier_1(v_ref, p_due, 9223372036854775807) THEN PERFORM duly.seat_next_1(p_now, v_ref); END IF;
+  RETURN EXISTS (SELECT 1 FROM duly.places WHERE kind = 'serial' AND ref = v_ref);
+END $$;
+
+-- Inserts a job into the place its due time and gates give it. \`p_behind\`: a job whose end it waits for because of its dedupe key.
+CREATE FUNCTION duly.insert_job_1(p_now bigint, p_spec jsonb, p_behind text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_id text := p_spec ->> 'id';
+  v_tenant text := p_spec ->> 'tenant';
+  v_serial text := p_spec ->> 'serial';
+  v_due bigint := duly.due_of_1(p_now, p_spec);
+  v_is_due boolean;
+  v_in_line boolean := false;
+  v_gates jsonb := '[]';
+  v_gate jsonb;
+  v_status text;
+  v_seq bigint;
+  v_known text;
+BEGIN
+  FOR v_gate IN SELECT * FROM jsonb_array_elements(p_spec -> 'gates') LOOP
+    CONTINUE WHEN v_gate ->> 'kind' = 'serial';
+    -- The shared lock makes an end of that job wait for us, and its later statement then finds our gate.
+    PERFORM 1 FROM duly.jobs WHERE id = v_gate ->> 'ref' FOR KEY SHARE;
+    IF FOUND THEN v_gates := v_gates || v_gate; END IF;
+  END LOOP;
+  IF p_behind IS NOT NULL THEN v_gates := v_gates || jsonb_build_object('kind', 'dedupe', 'ref', p_behind); END IF;
+  v_is_due := v_due <= p_now;
+  IF v_gates = '[]' AND v_is_due THEN v_in_line := duly.must_stand_in_line_1(p_now, v_tenant, v_serial, v_due); END IF;
+  v_status := CASE WHEN v_gates <> '[]' OR v_in_line THEN 'BLOCKED' WHEN v_is_due THEN 'PENDING' ELSE 'SCHEDULED' END;
+  INSERT INTO duly.jobs (
+    id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
+    max_attempts, origin, dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, slot_at, slot_allow,
+    slot_details, policy, retention_ms, dead_retention_ms, metadata, input
+  ) VALUES (
+    v_id, p_spec ->> 'type', (p_spec ->> 'version')::integer, p_spec ->> 'queue', v_tenant, (p_spec ->> 'priority')::integer,
+    v_status, CASE WHEN v_status = 'PENDING' THEN v_due + (p_spec ->> 'rankOffsetMs')::bigint END,
+    (p_spec ->> 'rankOffsetMs')::bigint, v_due, v_due + (p_spec ->> 'startDeadlineMs')::bigint, p_now, p_now,
+    (p_spec ->> 'maxAttempts')::integer, p_spec ->> 'origin', p_spec -> 'dedupe' ->> 'key', v_serial, p_spec ->> 'parentId',
+    p_spec ->> 'parentKey', p_spec ->> 'copyOf', p_spec ->> 'scheduleId', p_spec ->> 'slot', (p_spec ->> 'slotAt')::bigint,
+    coalesce((p_spec ->> 'slotAllow')::boolean, false), p_spec ->> 'slotDetails', p_spec ->> 'policy',
+    (p_spec ->> 'retentionMs')::bigint, (p_spec ->> 'deadRetentionMs')::bigint, p_spec ->> 'metadata', p_spec ->> 'input'
+  ) ON CONFLICT (id) DO NOTHING RETURNING seq INTO v_seq;
+  IF v_seq IS NULL THEN
+    SELECT type, status, due_at INTO v_known, v_status, v_due FROM duly.jobs WHERE id = v_id;
+    IF v_known <> p_spec ->> 'type' THEN
+      PERFORM duly.refuse_1('group_refused',
+        format('Job "%s" exists already with type "%s", not "%s".', v_id, v_known, p_spec ->> 'type'),
+        'Ids are made by the client, one per promise. Make a new id for a new job.', json_build_object('id', v_id));
+    END IF;
+    RETURN duly.item_1(v_id, v_status, v_due, false);
+  END IF;
+  FOR v_gate IN SELECT * FROM jsonb_array_elements(v_gates) LOOP
+    INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES (v_gate ->> 'kind', v_gate ->> 'ref', 0, v_seq, v_id)
+    ON CONFLICT DO NOTHING;
+  END LOOP;
+  IF v_in_line THEN
+    INSERT INTO duly.gates (kind, ref, order_at, seq, job)
+    VALUES ('serial', duly.serial_ref_1(v_tenant, v_serial), v_due, v_seq, v_id);
+  ELSIF v_status = 'PENDING' AND v_serial IS NOT NULL THEN
+    INSERT INTO duly.places (kind, ref, job) VALUES ('serial', duly.serial_ref_1(v_tenant, v_serial), v_id);
+  END IF;
+  PERFORM duly.changed_1(p_now, v_id, p_spec ->> 'type', v_status, 'made', 0);
+  -- Also for later ones: a sleeping node may have to wake earlier than it thought.
+  IF v_status <> 'BLOCKED' THEN PERFORM duly.hint_1('j'); END IF;
+  RETURN duly.item_1(v_id, v_status, v_due, false);
+END $$;
+
+-- Gives an unstarted job what a later call under the same key wants. Its serial place, gates and parent stay.
+CREATE FUNCTION duly.replace_job_1(p_now bigint, p_job duly.jobs, p_spec jsonb) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_due bigint := duly.due_of_1(p_now, p_spec);
+  v_job duly.jobs := p_job;
+BEGIN
+  IF p_spec -> 'dedupe' ->> 'mode' = 'extend' AND p_spec -> 'dedupe' ->> 'maxWaitMs' IS NOT NULL THEN
+    v_due := least(v_due, p_job.created_at + (p_spec -> 'dedupe' ->> 'maxWaitMs')::bigint);
+  END IF;
+  UPDATE duly.jobs SET
+    version = (p_spec ->> 'version')::integer, queue = p_spec ->> 'queue', priority = (p_spec ->> 'priority')::integer,
+    rank_offset = (p_spec ->> 'rankOffsetMs')::bigint, max_attempts = (p_spec ->> 'maxAttempts')::integer,
+    policy = p_spec ->> 'policy', retention_ms = (p_spec ->> 'retentionMs')::bigint,
+    dead_retention_ms = (p_spec ->> 'deadRetentionMs')::bigint, metadata = p_spec ->> 'metadata', input = p_spec ->> 'input',
+    -- Moves with the due time, just below.
+    expire_at = p_job.due_at + (p_spec ->> 'startDeadlineMs')::bigint, updated_at = p_now
+  WHERE id = p_job.id;
+  v_job.rank_offset := (p_spec ->> 'rankOffsetMs')::bigint;
+  RETURN duly.item_1(p_job.id, duly.move_due_1(p_now, v_job, v_due, 'replaced'), v_due, true);
+END $$;
+
+-- A job with a dedupe key: takes the key, or finds its holder. Only who takes or changes something locks the key's row, so that a
+-- call that is dropped neither waits for anyone nor makes anyone wait.
+CREATE FUNCTION duly.make_deduped_1(p_now bigint, p_spec jsonb) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_id text := p_spec ->> 'id';
+  v_type text := p_spec ->> 'type';
+  v_tenant text := coalesce(p_spec ->> 'tenant', '');
+  v_key text := p_spec -> 'dedupe' ->> 'key';
+  v_mode text := p_spec -> 'dedupe' ->> 'mode';
+  v_until bigint := p_now + (p_spec -> 'dedupe' ->> 'forMs')::bigint;
+  v_held duly.dedupes;
+  v_brief record;
+  v_live duly.jobs;
+  v_item json;
+BEGIN
+  LOOP
+    INSERT INTO duly.dedupes (type, tenant, key, job_id, until_at, created_at)
+    VALUES (v_type, v_tenant, v_key, v_id, v_until, p_now) ON CONFLICT DO NOTHING;
+    IF FOUND THEN RETURN duly.insert_job_1(p_now, p_spec, NULL); END IF;
+    SELECT * INTO v_held FROM duly.dedupes WHERE type = v_type AND tenant = v_tenant AND key = v_key;
+    CONTINUE WHEN NOT FOUND;
+    IF v_mode <> 'drop' OR v_held.job_id = '' OR v_held.until_at <= p_now THEN
+      SELECT * INTO v_held FROM duly.dedupes WHERE type = v_type AND tenant = v_tenant AND key = v_key FOR UPDATE;
+      CONTINUE WHEN NOT FOUND;
+    END IF;
+    EXIT;
+  END LOOP;
+  IF v_held.job_id <> '' AND (v_held.until_at IS NULL OR v_held.until_at > p_now) THEN
+    v_brief := duly.find_brief_1(v_held.job_id);
+    IF v_held.job_id = v_id AND v_brief.status IS NOT NULL THEN
+      RETURN duly.item_1(v_id, v_brief.status, v_brief.due_at, false);
+    END IF;
+    IF v_mode = 'drop' THEN
+      -- The key may outlive the history of its holder.
+      RETURN duly.item_1(v_held.job_id, coalesce(v_brief.status, v_held.ended, 'COMPLETED'), coalesce(v_brief.due_at, p_now), true);
+    END IF;
+    v_live := duly.life_1(v_held.job_id);
+    -- Otherwise nothing is left to replace, and nothing to wait for: the new job takes the key over.
+    IF v_live.id IS NOT NULL THEN
+      IF v_live.attempt = 0 THEN RETURN duly.replace_job_1(p_now, v_live, p_spec); END IF;
+      IF v_held.follow_id = v_id THEN
+        v_brief := duly.find_brief_1(v_id);
+        RETURN duly.item_1(v_id, v_brief.status, v_brief.due_at, false);
+      END IF;
+      IF v_held.follow_id IS NOT NULL THEN
+        RETURN duly.replace_job_1(p_now, duly.life_1(v_held.follow_id), p_spec);
+      END IF;
+      v_item := duly.insert_job_1(p_now, p_spec, v_live.id);
+      UPDATE duly.dedupes SET follow_id = v_id, follow_until = v_until WHERE type = v_type AND tenant = v_tenant AND key = v_key;
+      RETURN v_item;
+    END IF;
+  END IF;
+  v_item := duly.insert_job_1(p_now, p_spec, NULL);
+  UPDATE duly.dedupes
+  SET job_id = v_id, until_at = v_until, created_at = p_now, ended = NULL, follow_id = NULL, follow_until = NULL
+  WHERE type = v_type AND tenant = v_tenant AND key = v_key;
+  RETURN v_item;
+END $$;
+
+-- Makes one job, or finds the one that keeps the same promise already.
+CREATE FUNCTION duly.make_job_1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_id text := p_spec ->> 'id';
+  v_parent text := p_spec ->> 'parentId';
+  v_key text := p_spec ->> 'parentKey';
+  v_child text;
+  v_brief record;
+  v_item json;
+BEGIN
+  IF p_repeat THEN
+    v_brief := duly.find_brief_1(v_id);
+    IF v_brief.status IS NOT NULL THEN RETURN duly.item_1(v_id, v_brief.status, v_brief.due_at, false); END IF;
+  END IF;
+  IF v_key IS NOT NULL THEN
+    INSERT INTO duly.children (parent_id, key, job_id) VALUES (v_parent, v_key, v_id) ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN
+      SELECT job_id INTO v_child FROM duly.children WHERE parent_id = v_parent AND key = v_key;
+      v_brief := duly.find_brief_1(v_child);
+      -- The child may be past its retention, but the promise was kept.
+      IF v_brief.status IS NULL THEN RETURN duly.item_1(v_child, 'COMPLETED', p_now, true); END IF;
+      RETURN duly.item_1(v_child, v_brief.status, v_brief.due_at, v_child <> v_id);
+    END IF;
+  END IF;
+  IF jsonb_typeof(p_spec -> 'dedupe') = 'object' THEN v_item := duly.make_deduped_1(p_now, p_spec);
+  ELSE v_item := duly.insert_job_1(p_now, p_spec, NULL);
+  END IF;
+  -- Another job keeps the promise, so no child was made.
+  IF v_key IS NOT NULL AND v_item ->> 'id' <> v_id THEN
+    DELETE FROM duly.children WHERE parent_id = v_parent AND key = v_key AND job_id = v_id;
+  END IF;
+  RETURN v_item;
+END $$;
+
+-- Takes the rows of all keys of a call in one order, so that two calls with the same keys cannot wait for each other. A row that was
+-- not there is held by nobody ('') until its turn comes, and does not outlive the call.
+CREATE FUNCTION duly.take_keys_1(p_now bigint, p_specs jsonb) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO duly.dedupes (type, tenant, key, job_id, created_at)
+  SELECT DISTINCT s ->> 'type', coalesce(s ->> 'tenant', ''), s -> 'dedupe' ->> 'key', '', p_now
+  FROM jsonb_array_elements(p_specs) s ORDER BY 1, 2, 3
+  ON CONFLICT DO NOTHING;
+  PERFORM 1 FROM duly.dedupes d
+  WHERE (d.type, d.tenant, d.key) IN (
+    SELECT s ->> 'type', coalesce(s ->> 'tenant', ''), s -> 'dedupe' ->> 'key'
+    FROM jsonb_array_elements(p_specs) s WHERE s -> 'dedupe' ->> 'mode' <> 'drop')
+  ORDER BY d.type, d.tenant, d.key FOR UPDATE;
+END $$;
+
+CREATE FUNCTION duly.drop_keys_1(p_specs jsonb) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM duly.dedupes d
+  WHERE d.job_id = '' AND (d.type, d.tenant, d.key) IN (
+    SELECT s ->> 'type', coalesce(s ->> 'tenant', ''), s -> 'dedupe' ->> 'key' FROM jsonb_array_elements(p_specs) s);
+END $$;
+
+-- Makes many jobs that touch no other job, with one statement. Answers null where an id is there already: then nothing may have been
+-- made, and the caller has to begin again with care.
+CREATE FUNCTION duly.make_plain_1(p_now bigint, p_specs jsonb) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_made bigint;
+BEGIN
+  WITH made AS (
+    INSERT INTO duly.jobs (
+      id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
+      max_attempts, origin, copy_of, schedule_id, slot, slot_at, slot_allow, slot_details, policy, retention_ms,
+      dead_retention_ms, metadata, input)
+    SELECT s.id, s.type, s.version, s.queue, s.tenant, s.priority,
+      CASE WHEN d.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END, CASE WHEN d.due <= p_now THEN d.due + s."rankOffsetMs" END,
+      s."rankOffsetMs", d.due, d.due + s."startDeadlineMs", p_now, p_now,
+      s."maxAttempts", s.origin, s."copyOf", s."scheduleId", s.slot, s."slotAt", coalesce(s."slotAllow", false), s."slotDetails",
+      s.policy, s."retentionMs", s."deadRetentionMs", s.metadata, s.input
+    FROM ROWS FROM (jsonb_to_recordset(p_specs) AS (
+      id text, type text, version integer, queue text, tenant text, priority integer, "rankOffsetMs" bigint, at bigint, "inMs" bigint,
+      "startDeadlineMs" bigint, "maxAttempts" integer, origin text, "copyOf" text, "scheduleId" text, slot text, "slotAt" bigint,
+      "slotAllow" boolean, "slotDetails" text, policy text, "retentionMs" bigint, "deadRetentionMs" bigint, metadata text, input text)
+    ) WITH ORDINALITY AS s
+    CROSS JOIN LATERAL (SELECT coalesce(s.at, p_now + s."inMs") AS due) d
+    ORDER BY s.ordinality
+    ON CONFLICT (id) DO NOTHING
+    RETURNING id, type, status, seq),
+  told AS (
+    INSERT INTO duly.changes (at, n, entries)
+    SELECT p_now, count(*), json_agg(json_build_array(id, type, status, 'made', 0) ORDER BY seq)::text
+    FROM made HAVING count(*) > 0)
+  SELECT count(*) INTO v_made FROM made;
+  IF v_made < jsonb_array_length(p_specs) THEN
+    RAISE EXCEPTION USING ERRCODE = 'DU009', MESSAGE = 'An id of the call is there already.';
+  END IF;
+  PERFORM duly.hint_1('j');
+END $$;` },
+  { number: 4, name: 'claim', sql: `-- Taking work. A lane is (solo, type, version, queue); its ready jobs are one stretch of the index jobs_ready, by rank.
+
+-- A job under lease as a list, in the order in which verbs/claim.ts reads it.
+CREATE FUNCTION duly.leased_1(j duly.jobs, p_fence bigint, p_begun boolean) RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT json_build_array(j.id, j.type, j.version, j.queue, j.tenant, j.priority, j.input, j.metadata, j.policy, p_fence, j.attempt,
+    j.spent, j.max_attempts, j.losses, j.begun_losses, p_begun, j.created_at, j.due_at, j.claimed_at, j.origin, j.slot,
+    j.slot_details, j.parent_id, j.parent_key, j.cancel_requested_at)
+$$;
+
+-- What is paused at an instant, and when the next pause ends by itself.
+CREATE FUNCTION duly.pauses_1(p_now bigint, OUT paused text[], OUT next_end_at bigint) LANGUAGE sql STABLE AS $$
+  SELECT coalesce(array_agg(p.key), '{}'), min(p.until_at)
+  FROM (SELECT key, (value::json ->> 'untilAt')::bigint AS until_at FROM duly.records WHERE kind = 'pause') p
+  WHERE p.until_at IS NULL OR p.until_at > p_now
+$$;
+
+-- Leases the jobs of these rows, which are locked, to one worker; they are given fences in this order.
+CREATE FUNCTION duly.take_1(p_now bigint, p_claim jsonb, p_rows tid[]) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_fences bigint[];
+  v_taken json;
+  v_node text := p_claim ->> 'node';
+  v_token text := p_claim ->> 'token';
+  v_until bigint := p_now + (p_claim ->> 'leaseMs')::bigint;
+BEGIN
+  SELECT array_agg(f.fence ORDER BY f.fence) INTO v_fences
+  FROM (SELECT nextval('duly.fence') AS fence FROM generate_series(1, cardinality(p_rows))) f;
+  WITH taken AS (
+    UPDATE duly.jobs j SET
+      status = 'RUNNING', rank = NULL, fence = v_fences[r.n], node = v_node, claimed_at = p_now, updated_at = p_now, begun_at = NULL,
+      attempt = j.attempt + 1, started_at = coalesce(j.started_at, p_now),
+      lateness_ms = coalesce(j.lateness_ms, greatest(0, p_now - j.due_at)),
+      percent = 0, message = NULL, step = NULL, step_of = NULL
+    FROM unnest(p_rows) WITH ORDINALITY AS r (tid, n) WHERE j.ctid = r.tid
+    RETURNING j.*),
+  leased AS (
+    INSERT INTO duly.leases (id, fence, node, token, until_at, cancel_at)
+    SELECT id, fence, v_node, v_token, v_until, cancel_requested_at FROM taken),
+  told AS (
+    INSERT INTO duly.changes (at, n, entries)
+    SELECT p_now, count(*), json_agg(json_build_array(id, type, 'RUNNING', 'claimed', 0) ORDER BY fence)::text
+    FROM taken HAVING count(*) > 0)
+  SELECT json_agg(json_build_array(j.id, j.type, j.version, j.queue, j.tenant, j.priority, j.input, j.metadata, j.policy, j.fence,
+    j.attempt, j.spent, j.max_attempts, j.losses, j.begun_losses, false, j.created_at, j.due_at, j.claimed_at, j.origin, j.slot,
+    j.slot_details, j.parent_id, j.parent_key, j.cancel_requested_at) ORDER BY j.fence) INTO v_taken FROM taken j;
+  RETURN v_taken;
+END $$;
+
+-- Takes ready jobs by rank for one worker: first ends what is past its start deadline and promotes what is due.
+CREATE FUNCTION duly.claim_1(p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint)
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_limit integer := (p_claim ->> 'limit')::integer;
+  v_idle boolean := (p_claim ->> 'idle')::boolean;
+  v_types text[];
+  v_versions integer[];
+  v_limits integer[];
+  v_queues text[];
+  v_paused text[];
+  v_closed text[];
+  v_promoted record;
+  v_suspects boolean;
+  v_row tid;
+  v_rank bigint;
+  v_head bigint;
+  v_rows tid[];
+  v_shares integer;
+BEGIN
+  claimed := '[]';
+  more := false;
+  IF p_repeat THEN
+    SELECT json_agg(duly.leased_1(j, l.fence, l.begun_at IS NOT NULL) ORDER BY l.fence) INTO claimed
+    FROM duly.leases l JOIN duly.jobs j ON j.id = l.id WHERE l.token = p_claim ->> 'token';
+    IF claimed IS NOT NULL THEN
+      more := true;
+      RETURN;
+    END IF;
+    claimed := '[]';
+  END IF;
+  PERFORM duly.expire_overdue_1(p_now, 1000);
+  SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
+  -- Some more than it takes, so that the most urgent of them is among what it sees.
+  v_promoted := duly.promote_1(p_now, v_types, greatest(1000, v_limit));
+  SELECT p.paused INTO v_paused FROM duly.pauses_1(p_now) p;
+  IF 'all' = ANY (v_paused) THEN RETURN; END IF;
+  SELECT array_agg(t ->> 'type'), array_agg((t ->> 'version')::integer), array_agg((t ->> 'limit')::integer)
+  INTO v_types, v_versions, v_limits
+  FROM jsonb_array_elements(p_claim -> 'tasks') t
+  WHERE (t ->> 'limit')::integer > 0 AND NOT 'task:' || (t ->> 'type') = ANY (v_paused);
+  IF v_types IS NULL THEN RETURN; END IF;
+  SELECT array_agg(substr(p, 7)) INTO v_closed FROM unnest(v_paused) p WHERE p LIKE 'queue:%';
+  v_closed := coalesce(v_closed, '{}');
+  IF jsonb_typeof(p_claim -> 'queues') = 'array' THEN
+    SELECT coalesce(array_agg(q), '{}') INTO v_queues FROM jsonb_array_elements_text(p_claim -> 'queues') q;
+  END IF;
+
+  v_suspects := EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL AND solo > 0 LIMIT 1);
+  IF v_suspects THEN
+    IF v_idle AND v_limit > 0 THEN
+      SELECT j.ctid INTO v_row FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
+      WHERE j.rank IS NOT NULL AND j.solo = 2 AND j.version <= t.version
+        AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues))
+      ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
+      IF v_row IS NOT NULL THEN
+        claimed := duly.take_1(p_now, p_claim, ARRAY[v_row]);
+        more := true;
+        RETURN;
+      END IF;
+    END IF;
+    SELECT min(j.due_at) INTO solo_since FROM duly.jobs j
+    WHERE j.rank IS NOT NULL AND j.solo = 2 AND j.type IN (
+      SELECT o.type FROM duly.jobs o JOIN unnest(v_types, v_versions) AS t (type, version) ON o.type = t.type
+      WHERE o.rank IS NOT NULL AND o.solo = 2 AND o.version <= t.version
+        AND NOT o.queue = ANY (v_closed) AND (v_queues IS NULL OR o.queue = ANY (v_queues)));
+  END IF;
+  -- Takes nothing, and only asks whether a job still waits to run alone.
+  IF v_limit <= 0 THEN RETURN; END IF;
+
+  -- One that was lost before is claimed by itself, in its turn: when it stands at the head.
+  IF v_suspects THEN
+    SELECT j.ctid, j.rank INTO v_row, v_rank FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
+    WHERE j.rank IS NOT NULL AND j.solo = 1 AND j.version <= t.version
+      AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues))
+    ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
+    IF v_row IS NOT NULL THEN
+      SELECT min(j.rank) INTO v_head FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.version <= t.version
+        AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues));
+      IF v_head IS NULL OR v_rank <= v_head THEN
+        claimed := duly.take_1(p_now, p_claim, ARRAY[v_row]);
+        more := true;
+        RETURN;
+      END IF;
+    END IF;
+  END IF;
+
+  -- How many from which lane, unlocked, so it costs no one anything; then that many from each lane, passing over what others hold.
+  -- To lock the heads of every lane and throw most away would hide them from the other workers.
+  WITH RECURSIVE wanted AS (
+    SELECT w.type, w.version, w.n FROM unnest(v_types, v_versions, v_limits) AS w (type, version, n)),
+  lane AS (
+    SELECT w.type, w.version AS highest, w.n, f.version, f.queue
+    FROM wanted w CROSS JOIN LATERAL (
+      SELECT j.version, j.queue FROM duly.jobs j
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = w.type AND j.version <= w.version
+      ORDER BY j.version, j.queue LIMIT 1) f
+    UNION ALL
+    SELECT l.type, l.highest, l.n, f.version, f.queue
+    FROM lane l CROSS JOIN LATERAL (
+      SELECT j.version, j.queue FROM duly.jobs j
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version <= l.highest
+        AND (j.version, j.queue) > (l.version, l.queue)
+      ORDER BY j.version, j.queue LIMIT 1) f),
+  head AS (
+    SELECT l.type, l.version, l.queue, l.n, h.rank, h.seq, row_number() OVER (PARTITION BY l.type ORDER BY h.rank, h.seq) AS place
+    FROM lane l CROSS JOIN LATERAL (
+      SELECT j.rank, j.seq FROM duly.jobs j
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue
+      ORDER BY j.rank, j.seq LIMIT least(l.n, v_limit) + 1) h
+    WHERE NOT l.queue = ANY (v_closed) AND (v_queues IS NULL OR l.queue = ANY (v_queues))),
+  best AS (
+    SELECT type, version, queue, row_number() OVER (ORDER BY rank, seq) AS place FROM head WHERE place <= n
+    ORDER BY rank, seq LIMIT v_limit + 1),
+  share AS (SELECT type, version, queue, count(*) AS n FROM best WHERE place <= v_limit GROUP BY type, version, queue)
+  SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), (SELECT count(*) FROM best) INTO v_rows, v_shares
+  FROM share s CROSS JOIN LATERAL (
+    SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
+    WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = s.type AND j.version = s.version AND j.queue = s.queue
+    ORDER BY j.rank, j.seq LIMIT s.n FOR UPDATE SKIP LOCKED) t;
+  IF v_rows IS NOT NULL THEN claimed := duly.take_1(p_now, p_claim, v_rows); END IF;
+  more := coalesce(v_shares, 0) > v_limit OR v_row IS NOT NULL OR NOT v_promoted.is_all;
+END $$;` },
+  { number: 5, name: 'exchange', sql: `-- What became of attempts; leases; making and taking as verbs.
+
+CREATE FUNCTION duly.append_logs_1(p_id text, p_attempt integer, p_lines jsonb, p_limit bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_n bigint;
+  v_line jsonb;
+BEGIN
+  IF jsonb_array_length(p_lines) = 0 THEN RETURN; END IF;
+  SELECT coalesce(max(n), 0) INTO v_n FROM duly.logs WHERE job_id = p_id;
+  FOR v_line IN
+    SELECT l FROM jsonb_array_elements(p_lines) WITH ORDINALITY AS e (l, i)
+    WHERE i > jsonb_array_length(p_lines) - p_limit ORDER BY i
+  LOOP
+    INSERT INTO duly.logs (job_id, n, attempt, line, at, level, message)
+    VALUES (p_id, v_n + 1, p_attempt, (v_line ->> 'line')::bigint, (v_line ->> 'at')::bigint, v_line ->> 'level', v_line ->> 'message')
+    ON CONFLICT DO NOTHING;
+    IF FOUND THEN v_n := v_n + 1; END IF;
+  END LOOP;
+  IF v_n > p_limit THEN DELETE FROM duly.logs WHERE job_id = p_id AND n <= v_n - p_limit; END IF;
+END $$;
+
+-- Adds one attempt to a JSON list of them and keeps the newest 50: a job that is put off for years must not grow without bound.
+CREATE FUNCTION duly.add_attempt_1(p_attempts text, p_entry json) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_all text := CASE WHEN p_attempts = '[]' THEN '[' || p_entry::text || ']' ELSE left(p_attempts, -1) || ',' || p_entry::text || ']' END;
+  v_count integer := json_array_length(v_all::json);
+BEGIN
+  IF v_count <= 50 THEN RETURN v_all; END IF;
+  RETURN (SELECT '[' || string_agg(e::text, ',' ORDER BY i) || ']'
+    FROM json_array_elements(v_all::json) WITH ORDINALITY AS a (e, i) WHERE i > v_count - 50);
+END $$;
+
+-- Whether an earlier, equal call settled this attempt: its fence ended with this reason, whatever the job did since.
+CREATE FUNCTION duly.was_settled_1(p_id text, p_fence bigint, p_reason text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  v_attempts text;
+  v_last bigint;
+  v_over record;
+BEGIN
+  SELECT attempts INTO v_attempts FROM duly.jobs WHERE id = p_id;
+  IF NOT FOUND THEN
+    SELECT h.attempts, h.attempt, h.claimed_at, h.fence, h.reason INTO v_over FROM (
+      SELECT attempts, attempt, claimed_at, fence, reason, seq FROM duly.dead WHERE id = p_id
+      UNION ALL SELECT attempts, attempt, claimed_at, fence, reason, seq FROM duly.finished WHERE id = p_id) h ORDER BY h.seq DESC LIMIT 1;
+    IF NOT FOUND THEN RETURN false; END IF;
+    v_attempts := v_over.attempts;
+    SELECT coalesce(max((a ->> 'n')::bigint), 0) INTO v_last FROM json_array_elements(v_attempts::json) a;
+    IF v_over.attempt > v_last AND v_over.claimed_at IS NOT NULL AND v_over.fence = p_fence AND v_over.reason = p_reason THEN
+      RETURN true;
+    END IF;
+  END IF;
+  RETURN EXISTS (SELECT 1 FROM json_array_elements(v_attempts::json) a WHERE (a ->> 'fence')::bigint = p_fence AND a ->> 'reason' = p_reason);
+END $$;
+
+CREATE FUNCTION duly.go_again_1(p_now bigint, p_job duly.jobs, p_one jsonb) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_to text := p_one ->> 'to';
+  v_reason text := p_one ->> 'reason';
+  v_started boolean := (p_one ->> 'started')::boolean;
+  v_release boolean := v_to = 'PENDING';
+  -- A released job keeps its due time, and so its place in the order.
+  v_due bigint := coalesce(duly.due_of_1(p_now, nullif(p_one -> 'due', 'null')), p_job.due_at);
+  v_ready boolean := v_release OR (v_to = 'RETRYING' AND v_due <= p_now);
+  v_unused boolean := v_release AND NOT v_started;
+  -- This claim would have been its first start, and its handler was surely not entered: the start deadline still binds.
+  v_unstarted boolean := NOT v_started AND p_job.spent = 0 AND p_job.started_at = p_job.claimed_at;
+  v_progress jsonb := nullif(p_one -> 'report' -> 'progress', 'null');
+  v_percent double precision := coalesce((v_progress ->> 'percent')::double precision, p_job.percent);
+  v_job duly.jobs := p_job;
+BEGIN
+  UPDATE duly.jobs SET
+    status = v_to, reason = v_reason, rank = CASE WHEN v_ready THEN v_due + rank_offset END, due_at = v_due, updated_at = p_now,
+    fence = p_job.fence, begun_at = p_job.begun_at,
+    -- Two losses after a written beginning: the next may end it, so it runs where nobody else can be the cause.
+    solo = CASE WHEN p_job.begun_losses >= 2 THEN 2 WHEN p_job.losses > 0 THEN 1 ELSE 0 END,
+    attempt = CASE WHEN v_unused THEN attempt - 1 ELSE attempt END,
+    spent = p_job.spent, losses = p_job.losses, begun_losses = p_job.begun_losses,
+    started_at = CASE WHEN v_unstarted THEN NULL ELSE started_at END,
+    lateness_ms = CASE WHEN v_unstarted THEN NULL ELSE lateness_ms END,
+    percent = v_percent, message = coalesce(v_progress ->> 'message', p_job.message),
+    step = coalesce((v_progress ->> 'step')::double precision, p_job.step),
+    step_of = coalesce((v_progress ->> 'of')::double precision, p_job.step_of),
+    error = coalesce(p_one ->> 'error', error),
+    attempts = CASE WHEN v_unused THEN attempts ELSE duly.add_attempt_1(attempts, json_build_object(
+      'n', p_job.attempt, 'node', coalesce(p_job.node, ''), 'fence', p_job.fence, 'startedAt', coalesce(p_job.claimed_at, p_now),
+      'begunAt', p_job.begun_at, 'endedAt', p_now, 'reason', v_reason, 'error', (p_one ->> 'error')::json)) END
+  WHERE id = p_job.id;
+  DELETE FROM duly.leases WHERE id = p_job.id;
+  PERFORM duly.changed_1(p_now, p_job.id, p_job.type, v_to,
+    CASE WHEN v_reason IN ('snoozed', 'released', 'lost') THEN v_reason ELSE 'failed' END, v_percent);
+  PERFORM duly.hint_1('j');
+  IF v_to = 'SCHEDULED' THEN
+    -- Put off: it competes for its serial place again when it is due.
+    PERFORM duly.leave_serial_1(p_now, p_job);
+    IF v_due <= p_now THEN
+      v_job.status := 'SCHEDULED';
+      v_job.due_at := v_due;
+      PERFORM duly.enter_1(p_now, v_job, 'due');
+    END IF;
+  END IF;
+END $$;
+
+-- Records what became of one attempt, if its lease still holds.
+CREATE FUNCTION duly.settle_1(p_now bigint, p_one jsonb, p_repeat boolean) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  v_id text := p_one ->> 'id';
+  v_fence bigint := (p_one ->> 'fence')::bigint;
+  v_loss text := p_one ->> 'loss';
+  v_to text := p_one ->> 'to';
+  v_job duly.jobs := duly.life_1(v_id);
+BEGIN
+  IF v_job.id IS NULL OR v_job.fence <> v_fence OR v_job.status <> 'RUNNING' THEN
+    RETURN p_repeat AND duly.was_settled_1(v_id, v_fence, p_one ->> 'reason');
+  END IF;
+  IF p_one ? 'impossible' THEN RETURN false; END IF;
+  v_job.spent := v_job.spent + (p_one ->> 'spends')::boolean::integer;
+  v_job.losses := v_job.losses + (v_loss <> 'none')::integer;
+  v_job.begun_losses := v_job.begun_losses + (v_loss = 'begun')::integer;
+  IF jsonb_typeof(p_one -> 'report') = 'object' THEN
+    PERFORM duly.append_logs_1(v_id, v_job.attempt, p_one -> 'report' -> 'logs', 1000);
+  END IF;
+  IF v_to IN ('COMPLETED', 'FAILED', 'CANCELLED') THEN
+    PERFORM duly.finish_1(p_now, v_job, v_to, p_one ->> 'reason', p_one ->> 'result', p_one ->> 'error',
+      nullif(p_one -> 'report' -> 'progress', 'null'), NULL, CASE WHEN v_loss <> 'none' THEN 'lost' END);
+  ELSE
+    PERFORM duly.go_again_1(p_now, v_job, p_one);
+  END IF;
+  RETURN true;
+END $$;
+
+-- Ends many jobs that simply returned: what settle_1 does for each, in a few statements for all. Answers the places in the list of those
+-- that were recorded; those with a key or a serial place are left to settle_1, which locks more.
+CREATE FUNCTION duly.settle_returned_1(p_now bigint, p_settle jsonb) RETURNS bigint[] LANGUAGE plpgsql AS $$
+DECLARE
+  v_done bigint[];
+  v_ids text[];
+  v_followed text[];
+  v_id text;
+  v_job duly.jobs;
+BEGIN
+  WITH returned AS (
+    SELECT DISTINCT ON (s.id, s.fence) s.* FROM ROWS FROM (jsonb_to_recordset(p_settle) AS (
+      id text, fence bigint, simple boolean, spends boolean, result text)) WITH ORDINALITY AS s (id, fence, simple, spends, result, i)
+    WHERE s.simple ORDER BY s.id, s.fence, s.i),
+  lease AS (
+    -- Whoever deletes the lease may end the job; the fence is looked at again after a wait.
+    DELETE FROM duly.leases l USING returned r, duly.jobs j
+    WHERE l.id = r.id AND l.fence = r.fence AND j.id = r.id AND j.status = 'RUNNING' AND j.dedupe_key IS NULL AND j.serial IS NULL
+    RETURNING l.id, l.fence, l.begun_at, l.message, l.step, l.step_of, r.i, r.spends, r.result),
+  gone AS (
+    DELETE FROM duly.jobs j USING lease l WHERE j.id = l.id
+    RETURNING j.*, l.fence AS lease_fence, l.begun_at AS lease_begun_at, l.message AS lease_message, l.step AS lease_step,
+      l.step_of AS lease_step_of, l.i, l.spends, l.result),
+  over AS (
+    INSERT INTO duly.finished (
+      id, seq, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, expire_at, created_at,
+      updated_at, started_at, lateness_ms, finished_at, prune_at, fence, node, claimed_at, begun_at, attempt, spent,
+      max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, origin,
+      parent_id, parent_key, copy_of, schedule_id, slot, slot_at, slot_allow, slot_details, policy, retention_ms,
+      dead_retention_ms, metadata, result, attempts, input)
+    SELECT id, seq, type, version, queue, tenant, priority, 'COMPLETED', 'returned', rank_offset, due_at, expire_at, created_at,
+      p_now, started_at, lateness_ms, p_now, p_now + retention_ms, lease_fence, node, claimed_at, lease_begun_at, attempt,
+      spent + spends::integer, max_attempts, losses, begun_losses, 100, lease_message, lease_step, lease_step_of,
+      cancel_requested_at, cancelled_by, origin, parent_id, parent_key, copy_of, schedule_id, slot, slot_at, slot_allow,
+      slot_details, policy, retention_ms, dead_retention_ms, metadata, result, attempts, input
+    FROM gone),
+  told AS (
+    INSERT INTO duly.changes (at, n, entries)
+    SELECT p_now, count(*), json_agg(json_build_array(id, type, 'COMPLETED', 'returned', 100) ORDER BY i)::text
+    FROM gone HAVING count(*) > 0)
+  SELECT array_agg(i), array_agg(id) INTO v_done, v_ids FROM gone;
+  IF v_ids IS NULL THEN RETURN '{}'; END IF;
+  -- A statement of its own: it sees who shut a gate for one of them while the rows above were waited for.
+  SELECT array_agg(f.id) INTO v_followed FROM (
+    SELECT ref AS id FROM duly.gates WHERE ref = ANY (v_ids) AND kind <> 'serial'
+    UNION SELECT waits_for FROM duly.schedules WHERE waits_for = ANY (v_ids)
+    UNION SELECT parent_id FROM duly.children WHERE parent_id = ANY (v_ids)) f;
+  FOREACH v_id IN ARRAY coalesce(v_followed, '{}') LOOP
+    DELETE FROM duly.children WHERE parent_id = v_id;
+    v_job.id := v_id;
+    PERFORM duly.set_free_1(p_now, v_job, 'COMPLETED');
+  END LOOP;
+  RETURN v_done;
+END $$;
+
+CREATE FUNCTION duly.exchange_1(p_now bigint, p_settle jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_count integer := jsonb_array_length(p_settle);
+  v_simple integer := 0;
+  v_done bigint[] := '{}';
+  v_lost bigint[] := '{}';
+  v_one jsonb;
+  v_i bigint;
+  v_claim record;
+  v_next bigint;
+BEGIN
+  IF v_count > 0 THEN
+    SELECT count(*) INTO v_simple FROM jsonb_array_elements(p_settle) s WHERE s -> 'simple' = 'true';
+    IF v_simple = v_count OR v_simple >= 4 THEN v_done := duly.settle_returned_1(v_now, p_settle); END IF;
+    IF cardinality(v_done) < v_count THEN
+      FOR v_one, v_i IN
+        SELECT s, i FROM jsonb_array_elements(p_settle) WITH ORDINALITY AS e (s, i) WHERE NOT i = ANY (v_done) ORDER BY i
+      LOOP
+        IF NOT duly.settle_1(v_now, v_one, p_repeat) THEN v_lost := v_lost || v_i; END IF;
+      END LOOP;
+    END IF;
+  END IF;
+  IF p_claim IS NULL THEN
+    RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'lost', to_json(v_lost), 'claimed', '[]'::json, 'more', false,
+      'soloSinceAt', NULL, 'nextDueAt', NULL)::text;
+  END IF;
+  v_claim := duly.claim_1(v_now, p_claim, p_repeat);
+  -- When the next job of these tasks falls due, or a pause ends.
+  IF jsonb_array_length(p_claim -> 'tasks') > 0 THEN
+    SELECT least(
+      (SELECT p.next_end_at FROM duly.pauses_1(v_now) p),
+      (SELECT min(n.due_at) FROM jsonb_array_elements(p_claim -> 'tasks') t CROSS JOIN LATERAL (
+        SELECT j.due_at FROM duly.jobs j
+        WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t ->> 'type'
+        ORDER BY j.due_at, j.seq LIMIT 1) n)) INTO v_next;
+  END IF;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'lost', to_json(v_lost), 'claimed', v_claim.claimed,
+    'more', v_claim.more, 'soloSinceAt', v_claim.solo_since, 'nextDueAt', v_next)::text;
+END $$;
+
+-- Takes work together with what was just made. If the caller took all of it, nobody else is woken for it.
+-- \`p_made\` null: more happened than that jobs were made, and the others may have to know.
+CREATE FUNCTION duly.claim_made_1(p_now bigint, p_claim jsonb, p_repeat boolean, p_made text[]) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE v_claim record;
+BEGIN
+  IF p_claim IS NULL THEN RETURN '[]'; END IF;
+  v_claim := duly.claim_1(p_now, p_claim, p_repeat);
+  IF p_made IS NOT NULL AND cardinality(p_made) <= json_array_length(v_claim.claimed) AND p_made <@ (
+    SELECT coalesce(array_agg(c ->> 0), '{}') FROM json_array_elements(v_claim.claimed) c) THEN
+    PERFORM duly.unhint_1('j');
+  END IF;
+  RETURN v_claim.claimed;
+END $$;
+
+-- \`p_plain\`: all jobs are plain and there is one list of them for all groups. The answer then says what each became by its due instant.
+CREATE FUNCTION duly.enqueue_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_replies json[] := '{}';
+  v_items json[];
+  v_group jsonb;
+  v_spec jsonb;
+  v_keyed jsonb;
+  v_made text[];
+  v_claimed json;
+  v_state text;
+  v_message text;
+  v_hint text;
+  v_detail text;
+BEGIN
+  IF p_plain IS NOT NULL THEN
+    IF jsonb_array_length(p_plain) > 0 THEN PERFORM duly.make_plain_1(v_now, p_plain); END IF;
+    IF p_claim IS NOT NULL THEN SELECT coalesce(array_agg(s ->> 'id'), '{}') INTO v_made FROM jsonb_array_elements(p_plain) s; END IF;
+    v_claimed := duly.claim_made_1(v_now, p_claim, p_repeat, v_made);
+    RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'claimed', v_claimed)::text;
+  END IF;
+  SELECT jsonb_agg(s) INTO v_keyed FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
+  WHERE jsonb_typeof(s -> 'dedupe') = 'object';
+  IF jsonb_array_length(v_keyed) > 1 THEN PERFORM duly.take_keys_1(v_now, v_keyed); END IF;
+  FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
+    BEGIN
+      v_items := '{}';
+      FOR v_spec IN SELECT * FROM jsonb_array_elements(v_group) LOOP
+        v_items := v_items || duly.make_job_1(v_now, v_spec, p_repeat);
+      END LOOP;
+      v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
+    EXCEPTION WHEN SQLSTATE 'DU001' OR SQLSTATE 'DU002' THEN
+      GET STACKED DIAGNOSTICS v_state = RETURNED_SQLSTATE, v_message = MESSAGE_TEXT, v_hint = PG_EXCEPTION_HINT, v_detail = PG_EXCEPTION_DETAIL;
+      v_replies := v_replies || duly.refusal_1(v_state, v_message, v_hint, v_detail);
+    END;
+  END LOOP;
+  IF jsonb_array_length(v_keyed) > 1 THEN PERFORM duly.drop_keys_1(v_keyed); END IF;
+  v_claimed := duly.claim_made_1(v_now, p_claim, p_repeat, CASE WHEN p_plain IS NULL THEN NULL ELSE v_made END);
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
+END $$;
+
+-- Renews leases and writes beginnings. A row that is locked is being settled under its own fence, perhaps in somebody's long transaction:
+-- told \`kept\`, not waited for. Or a reaper is just taking it over: that one is waited for, so that both say the same.
+CREATE FUNCTION duly.heartbeat_1(p_now bigint, p_lease_ms bigint, p_leases jsonb) RETURNS text LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_rows tid[];
+  v_held integer;
+  v_answer json;
+BEGIN
+  SELECT array_agg(h.ctid) INTO v_rows FROM (
+    SELECT l.ctid FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint) JOIN duly.leases l ON l.id = b.id AND l.fence = b.fence
+    ORDER BY l.id FOR UPDATE OF l SKIP LOCKED) h;
+  UPDATE duly.leases l SET until_at = v_now + p_lease_ms,
+    begun_at = coalesce(l.begun_at, CASE WHEN EXISTS (
+      SELECT 1 FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint, begun boolean) WHERE b.id = l.id AND b.fence = l.fence AND b.begun)
+      THEN v_now END)
+  WHERE l.ctid = ANY (coalesce(v_rows, '{}'));
+  GET DIAGNOSTICS v_held = ROW_COUNT;
+  IF v_held < jsonb_array_length(p_leases) THEN PERFORM pg_advisory_xact_lock(hashtext('duly.reap')); END IF;
+  -- null: lost; 0: kept; else when it was asked to cancel.
+  SELECT json_agg(CASE WHEN l.id IS NOT NULL THEN coalesce(l.cancel_at, 0) END ORDER BY b.i) INTO v_answer
+  FROM ROWS FROM (jsonb_to_recordset(p_leases) AS (id text, fence bigint)) WITH ORDINALITY AS b (id, fence, i)
+  LEFT JOIN duly.leases l ON l.id = b.id AND l.fence = b.fence;
+  RETURN json_build_object('now', v_now, 'leases', coalesce(v_answer, '[]'::json))::text;
+END $$;
+
+CREATE FUNCTION duly.reap_1(p_now bigint, p_lease_ms bigint, p_limit integer) RETURNS text LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_expired integer;
+  v_promoted record;
+  v_types text[];
+  v_rows tid[];
+  v_jobs json;
+  v_count integer := 0;
+  v_next bigint;
+BEGIN
+  v_expired := duly.expire_overdue_1(v_now, p_limit);
+  WITH RECURSIVE waiting AS (
+    (SELECT type FROM duly.jobs WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') ORDER BY type LIMIT 1)
+    UNION ALL
+    SELECT n.type FROM waiting w CROSS JOIN LATERAL (
+      SELECT j.type FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type > w.type
+      ORDER BY j.type LIMIT 1) n)
+  SELECT array_agg(type) INTO v_types FROM waiting;
+  v_promoted := duly.promote_1(v_now, v_types, p_limit);
+  PERFORM pg_advisory_xact_lock_shared(hashtext('duly.reap'));
+  -- The narrow table is read whole.
+  SELECT array_agg(o.ctid ORDER BY o.until_at, o.fence) INTO v_rows FROM (
+    SELECT ctid, until_at, fence FROM duly.leases WHERE until_at <= v_now ORDER BY until_at, fence LIMIT p_limit FOR UPDATE SKIP LOCKED) o;
+  IF v_rows IS NOT NULL THEN
+    -- The attempt keeps its node and its beginning: the reaper settles it, it does not run it.
+    WITH taken AS (
+      UPDATE duly.leases l SET fence = nextval('duly.fence'), token = NULL, until_at = v_now + p_lease_ms
+      FROM unnest(v_rows) WITH ORDINALITY AS r (tid, n) WHERE l.ctid = r.tid
+      RETURNING l.id, l.fence, l.begun_at, r.n)
+    SELECT json_agg(duly.leased_1(j, t.fence, t.begun_at IS NOT NULL) ORDER BY t.n), count(*) INTO v_jobs, v_count
+    FROM taken t JOIN duly.jobs j ON j.id = t.id;
+  END IF;
+  -- When the next lease or start deadline ends.
+  SELECT least((SELECT min(until_at) FROM duly.leases),
+    (SELECT expire_at + 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL ORDER BY expire_at LIMIT 1)) INTO v_next;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'jobs', coalesce(v_jobs, '[]'::json), 'expired', v_expired,
+    'promoted', v_promoted.moved, 'more', NOT v_promoted.is_all OR v_expired >= p_limit OR v_count >= p_limit, 'nextAt', v_next)::text;
+END $$;
+
+CREATE FUNCTION duly.report_1(p_now bigint, p_reports jsonb, p_log_limit bigint) RETURNS text LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_kept boolean[] := '{}';
+  v_one jsonb;
+  v_progress jsonb;
+  v_type text;
+  v_attempt integer;
+  v_percent double precision;
+BEGIN
+  FOR v_one IN SELECT * FROM jsonb_array_elements(p_reports) LOOP
+    SELECT percent INTO v_percent FROM duly.leases WHERE id = v_one ->> 'id' AND fence = (v_one ->> 'fence')::bigint FOR UPDATE;
+    IF NOT FOUND THEN
+      v_kept := v_kept || false;
+      CONTINUE;
+    END IF;
+    v_kept := v_kept || true;
+    SELECT type, attempt INTO v_type, v_attempt FROM duly.jobs WHERE id = v_one ->> 'id';
+    v_progress := nullif(v_one -> 'progress', 'null');
+    IF v_progress IS NOT NULL THEN
+      -- Progress never goes back within an attempt.
+      v_percent := greatest(v_percent, (v_progress ->> 'percent')::double precision);
+      UPDATE duly.leases SET percent = v_percent, message = v_progress ->> 'message', step = (v_progress ->> 'step')::double precision,
+        step_of = (v_progress ->> 'of')::double precision, reported_at = v_now
+      WHERE id = v_one ->> 'id';
+      PERFORM duly.changed_1(v_now, v_one ->> 'id', v_type, 'RUNNING', 'progress', v_percent);
+    END IF;
+    PERFORM duly.append_logs_1(v_one ->> 'id', v_attempt, v_one -> 'logs', p_log_limit);
+  END LOOP;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'kept', to_json(v_kept))::text;
+END $$;` },
+  { number: 6, name: 'change', sql: `-- What a person or program does to promises already made: each with an audit row in the same transaction.
+
+CREATE FUNCTION duly.changed_item_1(p_id text, p_result text, p_status text, p_due bigint) RETURNS json LANGUAGE sql AS $$
+  SELECT json_build_object('id', p_id, 'result', p_result, 'status', p_status, 'dueAt', p_due)
+$$;
+
+CREATE FUNCTION duly.audit_job_1(p_now bigint, p_actor text, p_note text, p_action text, p_job duly.jobs, p_after json)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM duly.audit_1(p_now, p_actor, p_action, 'job:' || p_job.id,
+    json_build_object('status', p_job.status, 'dueAt', p_job.due_at), p_after, p_note);
+END $$;
+
+-- The id of the job that holds a dedupe key at this instant.
+CREATE FUNCTION duly.holder_1(p_now bigint, p_type text, p_tenant text, p_key text) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT job_id FROM duly.dedupes
+  WHERE type = p_type AND tenant = coalesce(p_tenant, '') AND key = p_key AND (until_at IS NULL OR until_at > p_now)
+$$;
+
+-- Cancels one live job. \`p_job\` is what life_1 gave.
+CREATE FUNCTION duly.cancel_job_1(p_now bigint, p_job duly.jobs, p_mode text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE v_job duly.jobs := p_job;
+BEGIN
+  IF p_job.status = 'RUNNING' AND p_mode = 'ask' THEN
+    IF p_job.cancel_requested_at IS NOT NULL THEN RETURN duly.changed_item_1(p_job.id, 'unchanged', p_job.status, p_job.due_at); END IF;
+    UPDATE duly.jobs SET cancel_requested_at = p_now, cancelled_by = coalesce(cancelled_by, p_actor), updated_at = p_now WHERE id = p_job.id;
+    UPDATE duly.leases SET cancel_at = p_now WHERE id = p_job.id;
+    PERFORM duly.audit_job_1(p_now, p_actor, p_note, 'cancel', p_job,
+      json_build_object('status', p_job.status, 'cancelRequestedAt', p_now));
+    PERFORM duly.changed_1(p_now, p_job.id, p_job.type, p_job.status, 'cancel-asked', p_job.percent);
+    PERFORM duly.hint_1('c');
+    RETURN duly.changed_item_1(p_job.id, 'asked', p_job.status, p_job.due_at);
+  END IF;
+  PERFORM duly.audit_job_1(p_now, p_actor, p_note, CASE p_mode WHEN 'ask' THEN 'cancel' ELSE 'terminate' END, p_job,
+    json_build_object('status', 'CANCELLED'));
+  -- A running attempt must not be able to settle any more.
+  IF p_job.status = 'RUNNING' THEN v_job.fence := nextval('duly.fence'); END IF;
+  PERFORM duly.finish_1(p_now, v_job, 'CANCELLED', 'cancelled', p_cancelled_by => p_actor);
+  IF p_job.status = 'RUNNING' THEN PERFORM duly.hint_1('c'); END IF;
+  RETURN duly.changed_item_1(p_job.id, 'changed', 'CANCELLED', p_job.due_at);
+END $$;
+
+-- What there is to say of a target that is not live: over, or missing.
+CREATE FUNCTION duly.not_live_1(p_id text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE v_brief record := duly.find_brief_1(p_id);
+BEGIN
+  IF v_brief.status IS NULL THEN RETURN duly.changed_item_1(p_id, 'missing', NULL, NULL); END IF;
+  RETURN duly.changed_item_1(p_id, 'refused', v_brief.status, v_brief.due_at);
+END $$;
+
+-- Cancels what a target names; a key names its holder and the follow-up behind it.
+CREATE FUNCTION duly.cancel_target_1(p_now bigint, p_target jsonb, p_mode text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_id text := p_target ->> 'id';
+  v_follow text;
+  v_job duly.jobs;
+  v_item json;
+BEGIN
+  IF p_target ? 'key' THEN
+    SELECT follow_id INTO v_follow FROM duly.dedupes
+    WHERE type = p_target ->> 'type' AND tenant = coalesce(p_target ->> 'tenant', '') AND key = p_target ->> 'key' FOR UPDATE;
+    v_id := duly.holder_1(p_now, p_target ->> 'type', p_target ->> 'tenant', p_target ->> 'key');
+    -- First, or the end of the holder would let it run.
+    IF v_follow IS NOT NULL THEN
+      v_job := duly.life_1(v_follow);
+      IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job_1(p_now, v_job, p_mode, p_actor, p_note); END IF;
+    END IF;
+    IF v_id IS NULL THEN RETURN duly.changed_item_1(NULL, 'missing', NULL, NULL); END IF;
+  END IF;
+  v_job := duly.life_1(v_id);
+  IF v_job.id IS NOT NULL THEN RETURN duly.cancel_job_1(p_now, v_job, p_mode, p_actor, p_note); END IF;
+  v_item := duly.not_live_1(v_id);
+  -- A repeat of a cancel that took effect.
+  IF v_item ->> 'status' = 'CANCELLED' THEN
+    RETURN duly.changed_item_1(v_id, 'unchanged', 'CANCELLED', (v_item ->> 'dueAt')::bigint);
+  END IF;
+  RETURN v_item;
+END $$;
+
+CREATE FUNCTION duly.cancel_1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_group jsonb;
+  v_target jsonb;
+  v_items json[];
+  v_replies json[] := '{}';
+BEGIN
+  FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
+    v_items := '{}';
+    FOR v_target IN SELECT * FROM jsonb_array_elements(v_group -> 'targets') LOOP
+      v_items := v_items || duly.cancel_target_1(v_now, v_target, v_group ->> 'mode', v_group ->> 'actor', v_group ->> 'note');
+    END LOOP;
+    v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
+  END LOOP;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_replies))::text;
+END $$;
+
+CREATE FUNCTION duly.reschedule_target_1(p_now bigint, p_target jsonb, p_due bigint, p_actor text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_id text := p_target ->> 'id';
+  v_job duly.jobs;
+  v_status text;
+BEGIN
+  IF p_target ? 'key' THEN v_id := duly.holder_1(p_now, p_target ->> 'type', p_target ->> 'tenant', p_target ->> 'key'); END IF;
+  IF v_id IS NULL THEN RETURN duly.changed_item_1(NULL, 'missing', NULL, NULL); END IF;
+  v_job := duly.life_1(v_id);
+  IF v_job.id IS NULL THEN RETURN duly.not_live_1(v_id); END IF;
+  IF v_job.status = 'RUNNING' THEN RETURN duly.changed_item_1(v_id, 'refused', v_job.status, v_job.due_at); END IF;
+  IF v_job.due_at = p_due THEN RETURN duly.changed_item_1(v_id, 'unchanged', v_job.status, v_job.due_at); END IF;
+  v_status := duly.move_due_1(p_now, v_job, p_due, 'rescheduled');
+  PERFORM duly.audit_job_1(p_now, p_actor, NULL, 'reschedule', v_job, json_build_object('status', v_status, 'dueAt', p_due));
+  RETURN duly.changed_item_1(v_id, 'changed', v_status, p_due);
+END $$;
+
+CREATE FUNCTION duly.reschedule_1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_group jsonb;
+  v_target jsonb;
+  v_items json[];
+  v_replies json[] := '{}';
+BEGIN
+  FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
+    v_items := '{}';
+    FOR v_target IN SELECT * FROM jsonb_array_elements(v_group -> 'targets') LOOP
+      v_items := v_items || duly.reschedule_target_1(v_now, v_target, duly.due_of_1(v_now, v_group -> 'due'), v_group ->> 'actor');
+    END LOOP;
+    v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
+  END LOOP;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_replies))::text;
+END $$;
+
+-- A history row, taken out of where it is. Of two who want it one gets it. Null: not there.
+CREATE FUNCTION duly.take_history_1(p_id text) RETURNS duly.finished LANGUAGE plpgsql AS $$
+DECLARE v_over duly.finished;
+BEGIN
+  DELETE FROM duly.dead WHERE id = p_id RETURNING * INTO v_over;
+  IF FOUND THEN RETURN v_over; END IF;
+  DELETE FROM duly.finished WHERE id = p_id RETURNING * INTO v_over;
+  RETURN v_over;
+END $$;
+
+-- Brings an ended job back: the same job, attempts numbered on, its policy's attempts granted again.
+CREATE FUNCTION duly.replay_job_1(p_now bigint, p_id text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_job duly.jobs := duly.life_1(p_id);
+  v_brief record;
+  v_over duly.finished;
+  v_last bigint;
+  v_attempts text;
+  v_status text;
+BEGIN
+  -- Still waiting or running: also the answer to a repeat of a replay that took effect.
+  IF v_job.id IS NOT NULL THEN
+    RETURN duly.changed_item_1(p_id, CASE WHEN v_job.reason = 'replayed' THEN 'unchanged' ELSE 'refused' END, v_job.status, v_job.due_at);
+  END IF;
+  v_brief := duly.find_brief_1(p_id);
+  IF v_brief.status IS NULL THEN RETURN duly.changed_item_1(p_id, 'missing', NULL, NULL); END IF;
+  IF v_brief.status = 'COMPLETED' THEN RETURN duly.changed_item_1(p_id, 'refused', v_brief.status, v_brief.due_at); END IF;
+  v_over := duly.take_history_1(p_id);
+  -- Somebody else was faster.
+  IF v_over.id IS NULL THEN RETURN duly.changed_item_1(p_id, 'unchanged', 'PENDING', p_now); END IF;
+  v_attempts := v_over.attempts;
+  SELECT coalesce(max((a ->> 'n')::bigint), 0) INTO v_last FROM json_array_elements(v_attempts::json) a;
+  IF v_over.attempt > v_last AND v_over.claimed_at IS NOT NULL THEN
+    v_attempts := duly.add_attempt_1(v_attempts, json_build_object('n', v_over.attempt, 'node', coalesce(v_over.node, ''),
+      'fence', v_over.fence, 'startedAt', v_over.claimed_at, 'begunAt', v_over.begun_at, 'endedAt', v_over.finished_at,
+      'reason', v_over.reason, 'error', v_over.error::json));
+  END IF;
+  INSERT INTO duly.jobs (
+    id, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, created_at, updated_at, fence, node, claimed_at,
+    attempt, spent, max_attempts, origin, dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, slot_at,
+    slot_allow, slot_details, policy, retention_ms, dead_retention_ms, metadata, error, attempts, input)
+  VALUES (
+    p_id, v_over.type, v_over.version, v_over.queue, v_over.tenant, v_over.priority, 'SCHEDULED', 'replayed', v_over.rank_offset,
+    p_now, v_over.created_at, p_now, nextval('duly.fence'), v_over.node, v_over.claimed_at, v_over.attempt, v_over.spent,
+    greatest(v_over.spent, v_over.max_attempts) + (v_over.policy::json ->> 'maxAttempts')::integer, v_over.origin, v_over.dedupe_key,
+    v_over.serial, v_over.parent_id, v_over.parent_key, v_over.copy_of, v_over.schedule_id, v_over.slot, v_over.slot_at,
+    v_over.slot_allow, v_over.slot_details, v_over.policy, v_over.retention_ms, v_over.dead_retention_ms, v_over.metadata, v_over.error,
+    v_attempts, v_over.input)
+  RETURNING * INTO v_job;
+  -- It holds its key again, unless another one has taken it since.
+  IF v_over.dedupe_key IS NOT NULL THEN
+    INSERT INTO duly.dedupes (type, tenant, key, job_id, created_at)
+    VALUES (v_over.type, coalesce(v_over.tenant, ''), v_over.dedupe_key, p_id, p_now) ON CONFLICT DO NOTHING;
+  END IF;
+  v_status := duly.enter_1(p_now, v_job, 'replayed');
+  PERFORM duly.audit_1(p_now, p_actor, 'replay', 'job:' || p_id, json_build_object('status', v_over.status),
+    json_build_object('status', v_status), p_note);
+  RETURN duly.changed_item_1(p_id, 'changed', v_status, p_now);
+END $$;
+
+CREATE FUNCTION duly.replay_1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_group jsonb;
+  v_id text;
+  v_items json[];
+  v_replies json[] := '{}';
+BEGIN
+  FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
+    v_items := '{}';
+    FOR v_id IN SELECT * FROM jsonb_array_elements_text(v_group -> 'ids') LOOP
+      v_items := v_items || duly.replay_job_1(v_now, v_id, v_group ->> 'actor', v_group ->> 'note');
+    END LOOP;
+    v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
+  END LOOP;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_replies))::text;
+END $$;
+
+-- Removes what is kept beside jobs.
+CREATE FUNCTION duly.forget_1(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM duly.logs WHERE job_id = ANY (p_ids);
+  DELETE FROM duly.children WHERE parent_id = ANY (p_ids);
+  DELETE FROM duly.journal WHERE scope = ANY (SELECT 'job:' || i FROM unnest(p_ids) i);
+END $$;
+
+-- Does one action to one job if its status allows it; with \`p_dry\` only says whether it does.
+CREATE FUNCTION duly.act_1(p_now bigint, p_id text, p_action text, p_actor text, p_note text, p_dry boolean) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  v_job duly.jobs := duly.life_1(p_id);
+  v_live boolean := v_job.id IS NOT NULL;
+  v_dead boolean := false;
+  v_brief record;
+  v_over duly.finished;
+BEGIN
+  IF p_action IN ('cancel', 'terminate') THEN
+    IF NOT v_live THEN RETURN false; END IF;
+    IF NOT p_dry THEN PERFORM duly.cancel_job_1(p_now, v_job, CASE p_action WHEN 'cancel' THEN 'ask' ELSE 'terminate' END, p_actor, p_note); END IF;
+    RETURN true;
+  END IF;
+  IF p_action = 'delete' THEN
+    -- A running job is somebody's: it is cancelled first, then deleted.
+    IF v_live AND v_job.status = 'RUNNING' THEN RETURN false; END IF;
+    IF p_dry THEN RETURN true; END IF;
+    IF v_live THEN
+      PERFORM duly.audit_job_1(p_now, p_actor, p_note, 'delete', v_job, NULL);
+      DELETE FROM duly.jobs WHERE id = p_id;
+      PERFORM duly.changed_1(p_now, p_id, v_job.type, 'CANCELLED', 'deleted', v_job.percent);
+      PERFORM duly.set_free_1(p_now, v_job, 'deleted');
+    ELSE
+      v_over := duly.take_history_1(p_id);
+      IF v_over.id IS NULL THEN RETURN false; END IF;
+      PERFORM duly.audit_1(p_now, p_actor, 'delete', 'job:' || p_id, json_build_object('status', v_over.status), NULL, p_note);
+      PERFORM duly.changed_1(p_now, p_id, v_over.type, v_over.status, 'deleted', v_over.percent);
+    END IF;
+    PERFORM duly.forget_1(ARRAY[p_id]);
+    RETURN true;
+  END IF;
+  IF v_live THEN
+    RETURN false;
+  END IF;
+  IF p_action = 'replay' THEN
+    v_brief := duly.find_brief_1(p_id);
+    IF v_brief.status IS NULL OR v_brief.status = 'COMPLETED' THEN RETURN false; END IF;
+    IF NOT p_dry THEN PERFORM duly.replay_job_1(p_now, p_id, p_actor, p_note); END IF;
+    RETURN true;
+  END IF;
+  -- discard: no dead letter any more, but history as any other ended job.
+  IF p_dry THEN RETURN EXISTS (SELECT 1 FROM duly.dead WHERE id = p_id); END IF;
+  DELETE FROM duly.dead WHERE id = p_id RETURNING * INTO v_over;
+  IF NOT FOUND THEN RETURN false; END IF;
+  v_over.prune_at := p_now + v_over.retention_ms;
+  v_over.updated_at := p_now;
+  INSERT INTO duly.finished SELECT v_over.*;
+  PERFORM duly.audit_1(p_now, p_actor, 'discard', 'job:' || p_id, json_build_object('dead', true), json_build_object('dead', false), p_note);
+  RETURN true;
+END $$;
+
+-- One action to these jobs, in this order; answers those it was done to.
+CREATE FUNCTION duly.change_1(p_now bigint, p_ids jsonb, p_action text, p_actor text, p_note text, p_dry boolean) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_id text;
+  v_done text[] := '{}';
+BEGIN
+  FOR v_id IN SELECT * FROM jsonb_array_elements_text(p_ids) LOOP
+    IF duly.act_1(v_now, v_id, p_action, p_actor, p_note, p_dry) THEN v_done := v_done || v_id; END IF;
+  END LOOP;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'ids', array_to_json(v_done))::text;
+END $$;` },
+  { number: 7, name: 'schedules', sql: `-- Schedules: compare-and-set, claims, decisions.
+
+-- Whether the runs that are to be told something still wait, and so will hear it. Locks them: a claim that comes now passes them over.
+CREATE FUNCTION duly.all_wait_1(p_told jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE v_id text;
+BEGIN
+  FOR v_id IN SELECT t ->> 'id' FROM jsonb_array_elements(coalesce(p_told, '[]')) t ORDER BY 1 LOOP
+    PERFORM 1 FROM duly.jobs WHERE id = v_id AND status IN ('SCHEDULED', 'PENDING', 'BLOCKED') FOR UPDATE;
+    IF NOT FOUND THEN RETURN false; END IF;
+  END LOOP;
+  RETURN true;
+END $$;
+
+-- Gives runs that wait behind others their new details.
+CREATE FUNCTION duly.tell_1(p_told jsonb) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE duly.jobs j SET slot_details = t.details
+  FROM jsonb_to_recordset(coalesce(p_told, '[]')) AS t (id text, details text) WHERE j.id = t.id AND j.slot IS NOT NULL;
+END $$;
+
+-- Whether a schedule would wait for a job that is over already. The shared lock makes the job's end wait for us; it then finds the schedule.
+CREATE FUNCTION duly.is_over_1(p_waits_for text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  IF p_waits_for IS NULL THEN RETURN false; END IF;
+  PERFORM 1 FROM duly.jobs WHERE id = p_waits_for FOR KEY SHARE;
+  RETURN NOT FOUND;
+END $$;
+
+-- Writes a ledger row, or lengthens the newest one when the decision is the same and no job stands between.
+CREATE FUNCTION duly.add_slot_1(p_now bigint, p_schedule text, p_generation integer, p_slot jsonb) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_last duly.slots;
+  v_from bigint := (p_slot ->> 'fromAt')::bigint;
+  v_to bigint := (p_slot ->> 'toAt')::bigint;
+  v_count bigint := (p_slot ->> 'count')::bigint;
+BEGIN
+  -- A slot with a job stands alone, so nobody has to look.
+  IF p_slot ->> 'jobId' IS NULL THEN
+    SELECT * INTO v_last FROM duly.slots WHERE schedule_id = p_schedule AND generation = p_generation ORDER BY from_at DESC LIMIT 1;
+    IF FOUND AND v_last.job_id IS NULL AND v_last.decision = p_slot ->> 'decision'
+      AND v_last.reason IS NOT DISTINCT FROM p_slot ->> 'reason' AND v_last.from_at < v_from
+    THEN
+      UPDATE duly.slots SET to_at = v_to, count = v_last.count + v_count, last_decided_at = p_now
+      WHERE schedule_id = p_schedule AND generation = p_generation AND from_at = v_last.from_at;
+      RETURN;
+    END IF;
+  END IF;
+  INSERT INTO duly.slots (schedule_id, generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at)
+  VALUES (p_schedule, p_generation, v_from, v_to, v_count, p_slot ->> 'decision', p_slot ->> 'reason', p_slot ->> 'node',
+    p_slot ->> 'jobId', p_now, p_now);
+END $$;
+
+-- Other runs that an overlap policy ends.
+CREATE FUNCTION duly.end_others_1(p_now bigint, p_others jsonb, p_actor text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_one jsonb;
+  v_job duly.jobs;
+BEGIN
+  FOR v_one IN SELECT * FROM jsonb_array_elements(coalesce(p_others, '[]')) LOOP
+    v_job := duly.life_1(v_one ->> 'id');
+    IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job_1(p_now, v_job, v_one ->> 'mode', p_actor, 'overlap policy'); END IF;
+  END LOOP;
+END $$;
+
+CREATE FUNCTION duly.schedule_audit_1(s duly.schedules) RETURNS json LANGUAGE sql AS $$
+  SELECT json_build_object('version', s.version, 'spec', s.spec::json, 'dueAt', s.due_at)
+$$;
+
+CREATE FUNCTION duly.apply_schedule_1(p_now bigint, p_actor text, p_change jsonb) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_id text := p_change ->> 'id';
+  v_expect bigint := (p_change ->> 'expectVersion')::bigint;
+  v_before duly.schedules;
+  v_after duly.schedules;
+  v_generation integer;
+  v_due bigint;
+  v_one jsonb;
+  v_job duly.jobs;
+  v_run text;
+BEGIN
+  SELECT * INTO v_before FROM duly.schedules WHERE id = v_id FOR UPDATE;
+  IF v_before.version IS DISTINCT FROM v_expect THEN
+    PERFORM duly.refuse_1('records_conflict',
+      format('Schedule "%s" is at version %s, not %s.', v_id, coalesce(v_before.version::text, 'none'), coalesce(v_expect::text, 'none')),
+      'Someone changed it meanwhile. Read it again and repeat the change.',
+      json_build_object('id', v_id, 'version', v_before.version));
+  END IF;
+  IF p_change ->> 'op' = 'put' AND NOT duly.all_wait_1(p_change -> 'tell') THEN
+    PERFORM duly.refuse_1('records_conflict',
+      format('A run of schedule "%s" that was to be told what is merged into it no longer waits.', v_id),
+      'Read the schedule again and repeat the change.', json_build_object('id', v_id, 'version', v_before.version));
+  END IF;
+  PERFORM duly.hint_1('s');
+  IF p_change ->> 'op' = 'delete' THEN
+    FOR v_run IN SELECT id FROM duly.jobs WHERE schedule_id = v_id AND started_at IS NULL ORDER BY seq LOOP
+      v_job := duly.life_1(v_run);
+      IF v_job.id IS NOT NULL THEN
+        PERFORM duly.cancel_job_1(p_now, v_job, 'ask', p_actor, 'schedule ' || (p_change ->> 'action'));
+      END IF;
+    END LOOP;
+    DELETE FROM duly.schedules WHERE id = v_id;
+    -- All of it: the ledger stays, and whoever reads it must know what it is the ledger of.
+    PERFORM duly.audit_1(p_now, p_actor, p_change ->> 'action', 'schedule:' || v_id, json_build_object('version', v_before.version,
+      'spec', v_before.spec::json, 'dueAt', v_before.due_at, 'app', v_before.app, 'tenant', v_before.tenant, 'name', v_before.name,
+      'generation', v_before.generation, 'state', v_before.state::json), NULL, p_change ->> 'note');
+    RETURN json_build_object('id', v_id, 'version', v_before.version, 'generation', v_before.generation);
+  END IF;
+  v_due := CASE WHEN duly.is_over_1(p_change ->> 'waitsFor') THEN p_now ELSE (p_change ->> 'dueAt')::bigint END;
+  IF v_before.id IS NULL THEN
+    INSERT INTO duly.generations AS g (id, generation) VALUES (v_id, 1)
+    ON CONFLICT (id) DO UPDATE SET generation = g.generation + 1 RETURNING generation INTO v_generation;
+    INSERT INTO duly.schedules (id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at)
+    VALUES (v_id, p_change ->> 'app', p_change ->> 'tenant', p_change ->> 'name', v_generation, 1, p_change ->> 'spec',
+      p_change ->> 'state', v_due, p_change ->> 'waitsFor', p_now, p_now)
+    ON CONFLICT (id) DO NOTHING;
+    IF NOT FOUND THEN
+      PERFORM duly.refuse_1('records_conflict', format('Schedule "%s" is there already.', v_id),
+        'Someone made it meanwhile. Read it and repeat the change.', json_build_object('id', v_id));
+    END IF;
+  ELSE
+    v_generation := v_before.generation;
+    -- A new version ends the lease of whoever is deciding by the old one.
+    UPDATE duly.schedules SET app = p_change ->> 'app', tenant = p_change ->> 'tenant', name = p_change ->> 'name',
+      version = version + 1, spec = p_change ->> 'spec', state = p_change ->> 'state', due_at = v_due,
+      waits_for = p_change ->> 'waitsFor', updated_at = p_now, lease_until = NULL, token = NULL, node = NULL
+    WHERE id = v_id;
+  END IF;
+  PERFORM duly.end_others_1(p_now, p_change -> 'cancel', p_actor);
+  FOR v_one IN SELECT * FROM jsonb_array_elements(p_change -> 'jobs') LOOP PERFORM duly.make_job_1(p_now, v_one, false); END LOOP;
+  FOR v_one IN SELECT * FROM jsonb_array_elements(p_change -> 'slots') LOOP
+    PERFORM duly.add_slot_1(p_now, v_id, v_generation, v_one);
+  END LOOP;
+  PERFORM duly.tell_1(p_change -> 'tell');
+  SELECT * INTO v_after FROM duly.schedules WHERE id = v_id;
+  PERFORM duly.audit_1(p_now, p_actor, p_change ->> 'action', 'schedule:' || v_id,
+    CASE WHEN v_before.id IS NOT NULL THEN duly.schedule_audit_1(v_before) END, duly.schedule_audit_1(v_after), p_change ->> 'note');
+  RETURN json_build_object('id', v_id, 'version', v_after.version, 'generation', v_generation);
+END $$;
+
+CREATE FUNCTION duly.apply_schedules_1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_group jsonb;
+  v_change jsonb;
+  v_items json[];
+  v_replies json[] := '{}';
+  v_state text;
+  v_message text;
+  v_hint text;
+  v_detail text;
+BEGIN
+  -- All rows of the call in one order, so that two calls with the same schedules cannot wait for each other.
+  PERFORM 1 FROM duly.schedules WHERE id IN (
+    SELECT c ->> 'id' FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'changes') c) ORDER BY id FOR UPDATE;
+  FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
+    BEGIN
+      v_items := '{}';
+      FOR v_change IN SELECT * FROM jsonb_array_elements(v_group -> 'changes') LOOP
+        v_items := v_items || duly.apply_schedule_1(v_now, v_group ->> 'actor', v_change);
+      END LOOP;
+      v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
+    EXCEPTION WHEN SQLSTATE 'DU001' OR SQLSTATE 'DU002' THEN
+      GET STACKED DIAGNOSTICS v_state = RETURNED_SQLSTATE, v_message = MESSAGE_TEXT, v_hint = PG_EXCEPTION_HINT, v_detail = PG_EXCEPTION_DETAIL;
+      v_replies := v_replies || duly.refusal_1(v_state, v_message, v_hint, v_detail);
+    END;
+  END LOOP;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_replies))::text;
+END $$;
+
+CREATE FUNCTION duly.schedule_json_1(s duly.schedules) RETURNS json LANGUAGE sql AS $$
+  SELECT json_build_object('id', s.id, 'app', s.app, 'tenant', s.tenant, 'name', s.name, 'generation', s.generation, 'version', s.version,
+    'spec', s.spec, 'state', s.state, 'dueAt', s.due_at, 'waitsFor', s.waits_for, 'createdAt', s.created_at, 'updatedAt', s.updated_at)
+$$;
+
+-- Leases due schedules, or those named, to one node. One fence for all that a claim takes: each of them had a smaller one before.
+CREATE FUNCTION duly.claim_schedules_1(p_now bigint, p_node text, p_token text, p_limit integer, p_lease_ms bigint, p_ids jsonb)
+RETURNS text LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_ids text[];
+  v_rows tid[];
+  v_fence bigint;
+  v_schedules json;
+  v_next bigint;
+  v_leased bigint;
+BEGIN
+  SELECT array_agg(id ORDER BY due_at, id) INTO v_ids FROM duly.schedules WHERE token IS NOT NULL AND token = p_token;
+  IF v_ids IS NULL THEN
+    IF p_ids IS NULL THEN
+      SELECT array_agg(d.ctid), array_agg(d.id) INTO v_rows, v_ids FROM (
+        SELECT ctid, id FROM duly.schedules
+        WHERE due_at IS NOT NULL AND due_at <= v_now AND (lease_until IS NULL OR lease_until <= v_now)
+        ORDER BY due_at LIMIT greatest(p_limit, 0) FOR UPDATE SKIP LOCKED) d;
+    ELSE
+      SELECT array_agg(d.ctid ORDER BY d.n), array_agg(d.id ORDER BY d.n) INTO v_rows, v_ids FROM (
+        SELECT s.ctid, s.id, i.n FROM jsonb_array_elements_text(p_ids) WITH ORDINALITY AS i (id, n) JOIN duly.schedules s ON s.id = i.id
+        WHERE i.n <= p_limit AND (s.lease_until IS NULL OR s.lease_until <= v_now) FOR UPDATE OF s) d;
+    END IF;
+    IF v_rows IS NOT NULL THEN
+      v_fence := nextval('duly.fence');
+      UPDATE duly.schedules SET fence = v_fence, lease_until = v_now + p_lease_ms, token = p_token, node = p_node WHERE ctid = ANY (v_rows);
+    END IF;
+  END IF;
+  SELECT json_agg(json_build_object('id', s.id, 'app', s.app, 'tenant', s.tenant, 'name', s.name, 'generation', s.generation,
+      'version', s.version, 'spec', s.spec, 'state', s.state, 'dueAt', s.due_at, 'waitsFor', s.waits_for, 'createdAt', s.created_at,
+      'updatedAt', s.updated_at, 'fence', s.fence,
+      'active', coalesce(a.runs, '[]'::json),
+      -- Fewer than the page holds are all there are.
+      'activeCount', CASE WHEN coalesce(a.n, 0) < 10 THEN coalesce(a.n, 0) ELSE (
+        SELECT count(*) FROM duly.jobs j WHERE j.schedule_id = s.id AND NOT j.slot_allow) END,
+      'waited', CASE WHEN s.waits_for IS NOT NULL THEN (
+        SELECT json_build_object('id', h.id, 'status', h.status, 'finishedAt', h.finished_at) FROM (
+          SELECT id, status, finished_at FROM duly.dead WHERE id = s.waits_for
+          UNION ALL SELECT id, status, finished_at FROM duly.finished WHERE id = s.waits_for) h ORDER BY h.finished_at DESC LIMIT 1) END
+    ) ORDER BY i.n) INTO v_schedules
+  FROM unnest(v_ids) WITH ORDINALITY AS i (id, n) JOIN duly.schedules s ON s.id = i.id
+  CROSS JOIN LATERAL (
+    SELECT json_agg(json_build_object('id', r.id, 'status', r.status, 'slotAt', r.slot_at, 'origin', r.origin, 'dueAt', r.due_at,
+      'cancelRequestedAt', r.cancel_requested_at) ORDER BY r.seq) AS runs, count(*) AS n
+    FROM (SELECT j.id, j.status, j.slot_at, j.origin, j.due_at, j.cancel_requested_at, j.seq FROM duly.jobs j
+      WHERE j.schedule_id = s.id AND NOT j.slot_allow ORDER BY j.seq LIMIT 10) r) a;
+  SELECT due_at INTO v_next FROM duly.schedules
+  WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= v_now) ORDER BY due_at LIMIT 1;
+  -- Also when another claim's lease ends: whoever holds it may be dead, and then somebody else must decide. Leased ones are few.
+  SELECT min(lease_until) INTO v_leased FROM duly.schedules
+  WHERE token IS NOT NULL AND token <> p_token AND lease_until > v_now AND due_at IS NOT NULL;
+  RETURN json_build_object('now', v_now, 'schedules', coalesce(v_schedules, '[]'::json), 'nextDueAt', least(v_next, v_leased),
+    'more', p_ids IS NULL AND coalesce(cardinality(v_ids), 0) >= p_limit)::text;
+END $$;
+
+-- One schedule's decisions: compares and sets first, so that of a conflict nothing is written; what fails after that fails the whole call.
+CREATE FUNCTION duly.fire_group_1(p_now bigint, p_node text, p_group jsonb, p_jobs boolean) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_id text := p_group ->> 'scheduleId';
+  v_version bigint := (p_group ->> 'version')::bigint;
+  v_fence bigint := (p_group ->> 'fence')::bigint;
+  v_waits text := p_group ->> 'waitsFor';
+  v_over boolean := false;
+  v_generation integer;
+  v_one jsonb;
+BEGIN
+  IF jsonb_typeof(p_group -> 'tell') = 'array' AND NOT duly.all_wait_1(p_group -> 'tell') THEN
+    UPDATE duly.schedules SET lease_until = NULL, token = NULL, node = NULL WHERE id = v_id AND version = v_version AND fence = v_fence;
+    RETURN CASE WHEN FOUND THEN 'stale' ELSE 'conflict' END;
+  END IF;
+  -- One that ends below makes the schedule due by itself, as every end does.
+  IF v_waits IS NOT NULL AND NOT jsonb_path_exists(p_group -> 'jobs', '$[*] ? (@.id == $id)', jsonb_build_object('id', v_waits)) THEN
+    v_over := duly.is_over_1(v_waits);
+  END IF;
+  UPDATE duly.schedules SET state = p_group ->> 'state', due_at = CASE WHEN v_over THEN p_now ELSE (p_group ->> 'dueAt')::bigint END,
+    waits_for = v_waits, version = version + 1, updated_at = p_now, lease_until = NULL, token = NULL, node = NULL
+  WHERE id = v_id AND version = v_version AND fence = v_fence RETURNING generation INTO v_generation;
+  IF NOT FOUND THEN RETURN 'conflict'; END IF;
+  PERFORM duly.end_others_1(p_now, p_group -> 'cancel', p_node);
+  FOR v_one IN SELECT * FROM jsonb_array_elements(p_group -> 'jobs') LOOP PERFORM duly.make_job_1(p_now, v_one, false); END LOOP;
+  FOR v_one IN SELECT * FROM jsonb_array_elements(p_group -> 'slots') LOOP
+    PERFORM duly.add_slot_1(p_now, v_id, v_generation, v_one);
+  END LOOP;
+  IF jsonb_typeof(p_group -> 'tell') = 'array' THEN PERFORM duly.tell_1(p_group -> 'tell'); END IF;
+  -- As a rule no hint for schedules: the node that fired comes back when it planned to, and the others saw its lease and look again when
+  -- that would have ended. But it did not plan to come back at once.
+  IF v_over THEN PERFORM duly.hint_1('s'); END IF;
+  RETURN 'fired';
+END $$;
+
+-- Decisions of many schedules that make plain jobs and touch no other job (\`simple\`) are written together, in a statement for each table.
+-- The others go one by one.
+CREATE FUNCTION duly.fire_1(p_now bigint, p_node text, p_groups jsonb, p_claim jsonb, p_made jsonb) RETURNS text LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_group jsonb;
+  v_outcomes text[] := '{}';
+  v_made text[];
+  v_claimed json;
+BEGIN
+  FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
+    v_outcomes := v_outcomes || duly.fire_group_1(v_now, p_node, v_group, true);
+  END LOOP;
+  IF p_made IS NOT NULL THEN SELECT coalesce(array_agg(m), '{}') INTO v_made FROM jsonb_array_elements_text(p_made) m; END IF;
+  v_claimed := duly.claim_made_1(v_now, p_claim, false, v_made);
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_outcomes), 'claimed', v_claimed)::text;
+END $$;` },
+  { number: 8, name: 'keep', sql: `-- Locks, values, the journal, nodes, settings, the feed, and forgetting.
+
+CREATE FUNCTION duly.acquire_1(p_now bigint, p_name text, p_token text, p_holder text, p_ttl_ms bigint) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_lock duly.locks;
+BEGIN
+  LOOP
+    SELECT * INTO v_lock FROM duly.locks WHERE name = p_name FOR UPDATE;
+    IF FOUND THEN
+      IF v_lock.until_at > v_now THEN
+        RETURN json_build_object('now', v_now, 'acquired', v_lock.token = p_token, 'fence', v_lock.fence, 'untilAt', v_lock.until_at,
+          'holder', v_lock.holder)::text;
+      END IF;
+      UPDATE duly.locks SET fence = nextval('duly.fence'), until_at = v_now + p_ttl_ms, token = p_token, holder = p_holder
+      WHERE name = p_name RETURNING * INTO v_lock;
+      EXIT;
+    END IF;
+    INSERT INTO duly.locks (name, fence, until_at, token, holder) VALUES (p_name, nextval('duly.fence'), v_now + p_ttl_ms, p_token, p_holder)
+    ON CONFLICT (name) DO NOTHING RETURNING * INTO v_lock;
+    EXIT WHEN FOUND;
+  END LOOP;
+  RETURN json_build_object('now', v_now, 'acquired', true, 'fence', v_lock.fence, 'untilAt', v_lock.until_at)::text;
+END $$;
+
+-- A lock holds until someone else takes it, so a late renewal that nobody forestalled still counts. \`p_ttl_ms\` null: gives them back.
+CREATE FUNCTION duly.keep_locks_1(p_now bigint, p_locks jsonb, p_ttl_ms bigint) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_kept boolean[] := '{}';
+  v_one jsonb;
+BEGIN
+  FOR v_one IN SELECT * FROM jsonb_array_elements(p_locks) LOOP
+    IF p_ttl_ms IS NULL THEN
+      DELETE FROM duly.locks WHERE name = v_one ->> 'name' AND fence = (v_one ->> 'fence')::bigint;
+    ELSE
+      UPDATE duly.locks SET until_at = v_now + p_ttl_ms WHERE name = v_one ->> 'name' AND fence = (v_one ->> 'fence')::bigint;
+    END IF;
+    v_kept := v_kept || FOUND;
+  END LOOP;
+  IF p_ttl_ms IS NULL THEN PERFORM duly.hint_1('l'); END IF;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'kept', to_json(v_kept))::text;
+END $$;
+
+-- A clean-up that is no longer wanted. One whose value is gone already runs all the same: at least once.
+CREATE FUNCTION duly.drop_cleanup_1(p_now bigint, p_actor text, p_id text, p_why text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE v_job duly.jobs;
+BEGIN
+  IF p_id IS NULL THEN RETURN; END IF;
+  v_job := duly.life_1(p_id);
+  IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job_1(p_now, v_job, 'ask', p_actor, 'value ' || p_why); END IF;
+END $$;
+
+CREATE FUNCTION duly.put_value_1(p_now bigint, p_actor text, p_change jsonb) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_op text := p_change ->> 'op';
+  v_name text := p_change ->> 'name';
+  v_key text := p_change ->> 'key';
+  v_row duly.expirings;
+  v_there boolean;
+  v_repeat boolean;
+  v_expires bigint := duly.due_of_1(p_now, nullif(p_change -> 'due', 'null'));
+  v_cleanup jsonb := nullif(p_change -> 'cleanup', 'null');
+  v_job duly.jobs;
+BEGIN
+  SELECT * INTO v_row FROM duly.expirings WHERE name = v_name AND key = v_key FOR UPDATE;
+  v_there := FOUND AND v_row.expires_at > p_now;
+  IF v_op = 'put' THEN
+    v_repeat := coalesce(v_row.cleanup_id = v_cleanup ->> 'id', false);
+    IF v_there AND NOT v_repeat THEN PERFORM duly.drop_cleanup_1(p_now, p_actor, v_row.cleanup_id, 'replaced'); END IF;
+    IF v_cleanup IS NOT NULL THEN
+      PERFORM duly.make_job_1(p_now, (v_cleanup - 'inMs') || jsonb_build_object('at', v_expires), v_repeat);
+    END IF;
+    INSERT INTO duly.expirings (name, key, value, expires_at, cleanup_id)
+    VALUES (v_name, v_key, p_change ->> 'value', v_expires, v_cleanup ->> 'id')
+    ON CONFLICT (name, key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at, cleanup_id = excluded.cleanup_id;
+    RETURN json_build_object('result', 'changed', 'expiresAt', v_expires);
+  END IF;
+  IF NOT v_there THEN RETURN json_build_object('result', 'missing', 'expiresAt', NULL); END IF;
+  IF v_op = 'delete' THEN
+    PERFORM duly.drop_cleanup_1(p_now, p_actor, v_row.cleanup_id, 'deleted');
+    DELETE FROM duly.expirings WHERE name = v_name AND key = v_key;
+    PERFORM duly.audit_1(p_now, p_actor, 'delete', 'value:' || v_name || '/' || v_key, json_build_object('expiresAt', v_row.expires_at), NULL, NULL);
+    RETURN json_build_object('result', 'changed', 'expiresAt', NULL);
+  END IF;
+  UPDATE duly.expirings SET expires_at = v_expires WHERE name = v_name AND key = v_key;
+  IF v_row.cleanup_id IS NOT NULL THEN
+    v_job := duly.life_1(v_row.cleanup_id);
+    IF v_job.id IS NOT NULL AND v_job.status <> 'RUNNING' THEN PERFORM duly.move_due_1(p_now, v_job, v_expires, 'rescheduled'); END IF;
+  END IF;
+  PERFORM duly.audit_1(p_now, p_actor, 'extend', 'value:' || v_name || '/' || v_key, json_build_object('expiresAt', v_row.expires_at),
+    json_build_object('expiresAt', v_expires), NULL);
+  RETURN json_build_object('result', 'changed', 'expiresAt', v_expires);
+END $$;
+
+CREATE FUNCTION duly.put_expiring_1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_group jsonb;
+  v_change jsonb;
+  v_items json[];
+  v_replies json[] := '{}';
+  v_state text;
+  v_message text;
+  v_hint text;
+  v_detail text;
+BEGIN
+  FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
+    BEGIN
+      v_items := '{}';
+      FOR v_change IN SELECT * FROM jsonb_array_elements(v_group -> 'changes') LOOP
+        v_items := v_items || duly.put_value_1(v_now, v_group ->> 'actor', v_change);
+      END LOOP;
+      v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
+    EXCEPTION WHEN SQLSTATE 'DU001' OR SQLSTATE 'DU002' THEN
+      GET STACKED DIAGNOSTICS v_state = RETURNED_SQLSTATE, v_message = MESSAGE_TEXT, v_hint = PG_EXCEPTION_HINT, v_detail = PG_EXCEPTION_DETAIL;
+      v_replies := v_replies || duly.refusal_1(v_state, v_message, v_hint, v_detail);
+    END;
+  END LOOP;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_replies))::text;
+END $$;
+
+-- Reads the journal, and writes it if nothing stands there and the guard holds. The guard is shared-locked until the commit: whoever
+-- would take the lock or the lease away waits, and then finds the value.
+CREATE FUNCTION duly.remember_1(p_now bigint, p_scope text, p_key text, p_put jsonb) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_value text;
+BEGIN
+  SELECT value INTO v_value FROM duly.journal WHERE scope = p_scope AND key = p_key AND (until_at IS NULL OR until_at > v_now);
+  IF FOUND THEN RETURN json_build_object('now', v_now, 'value', v_value, 'result', 'present')::text; END IF;
+  IF p_put IS NULL THEN RETURN json_build_object('now', v_now, 'value', NULL, 'result', 'absent')::text; END IF;
+  IF p_put -> 'guard' ? 'job' THEN
+    PERFORM 1 FROM duly.leases WHERE id = p_put -> 'guard' ->> 'job' AND fence = (p_put -> 'guard' ->> 'fence')::bigint FOR SHARE;
+  ELSE
+    PERFORM 1 FROM duly.locks WHERE name = p_put -> 'guard' ->> 'lock' AND fence = (p_put -> 'guard' ->> 'fence')::bigint FOR SHARE;
+  END IF;
+  IF NOT FOUND THEN RETURN json_build_object('now', v_now, 'value', NULL, 'result', 'lost')::text; END IF;
+  INSERT INTO duly.journal AS j (scope, key, value, until_at)
+  VALUES (p_scope, p_key, p_put ->> 'value', v_now + (p_put ->> 'forMs')::bigint)
+  ON CONFLICT (scope, key) DO UPDATE SET value = excluded.value, until_at = excluded.until_at WHERE j.until_at <= v_now
+  RETURNING value INTO v_value;
+  IF FOUND THEN RETURN json_build_object('now', v_now, 'value', v_value, 'result', 'written')::text; END IF;
+  SELECT value INTO v_value FROM duly.journal WHERE scope = p_scope AND key = p_key;
+  RETURN json_build_object('now', v_now, 'value', v_value, 'result', 'present')::text;
+END $$;
+
+CREATE FUNCTION duly.nodes_1(p_now bigint, p_beat_id text, p_beat text, p_leave text, p_drain text, p_actor text, p_forget_ms bigint)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_nodes json;
+BEGIN
+  IF p_beat_id IS NOT NULL THEN
+    INSERT INTO duly.nodes (id, info, beat_at) VALUES (p_beat_id, p_beat, v_now)
+    ON CONFLICT (id) DO UPDATE SET info = excluded.info, beat_at = excluded.beat_at;
+  END IF;
+  IF p_leave IS NOT NULL THEN DELETE FROM duly.nodes WHERE id = p_leave; END IF;
+  IF p_drain IS NOT NULL THEN
+    UPDATE duly.nodes SET drain_requested_at = coalesce(drain_requested_at, v_now) WHERE id = p_drain;
+    IF FOUND THEN PERFORM duly.audit_1(v_now, p_actor, 'drain', 'node:' || p_drain, NULL, NULL, NULL); END IF;
+  END IF;
+  -- Whoever only looks does not write.
+  IF p_beat_id IS NOT NULL OR p_leave IS NOT NULL OR p_drain IS NOT NULL THEN
+    DELETE FROM duly.nodes WHERE id IN (
+      SELECT id FROM duly.nodes WHERE beat_at < v_now - p_forget_ms ORDER BY id FOR UPDATE SKIP LOCKED);
+  END IF;
+  SELECT json_agg(json_build_object('info', info, 'beatAt', beat_at, 'drainRequestedAt', drain_requested_at) ORDER BY id) INTO v_nodes
+  FROM duly.nodes WHERE beat_at >= v_now - p_forget_ms;
+  RETURN json_build_object('now', v_now, 'nodes', coalesce(v_nodes, '[]'::json))::text;
+END $$;
+
+CREATE FUNCTION duly.record_json_1(r duly.records) RETURNS json LANGUAGE sql AS $$
+  SELECT json_build_object('kind', r.kind, 'key', r.key, 'value', r.value, 'version', r.version, 'updatedAt', r.updated_at)
+$$;
+
+-- One operation on settings; answers the records it read or wrote, as a list.
+CREATE FUNCTION duly.operate_1(p_now bigint, p_actor text, p_op jsonb) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_kind text := p_op ->> 'kind';
+  v_key text := p_op ->> 'key';
+  v_before duly.records;
+  v_after duly.records;
+  v_list json;
+BEGIN
+  IF p_op ->> 'op' = 'list' THEN
+    SELECT json_agg(duly.record_json_1(l) ORDER BY l.key) INTO v_list FROM (
+      SELECT * FROM duly.records WHERE kind = v_kind AND key > coalesce(p_op ->> 'after', '') ORDER BY key LIMIT (p_op ->> 'limit')::bigint) l;
+    RETURN coalesce(v_list, '[]'::json);
+  END IF;
+  IF p_op ->> 'op' = 'get' THEN
+    SELECT * INTO v_before FROM duly.records WHERE kind = v_kind AND key = v_key;
+    RETURN CASE WHEN v_before.key IS NULL THEN '[]'::json ELSE json_build_array(duly.record_json_1(v_before)) END;
+  END IF;
+  SELECT * INTO v_before FROM duly.records WHERE kind = v_kind AND key = v_key FOR UPDATE;
+  IF p_op ? 'expectVersion' AND v_before.version IS DISTINCT FROM (p_op ->> 'expectVersion')::bigint THEN
+    PERFORM duly.refuse_1('records_conflict', format('The %s "%s" is at version %s, not %s.', v_kind, v_key,
+      coalesce(v_before.version::text, 'none'), coalesce(p_op ->> 'expectVersion', 'none')),
+      'Someone changed it meanwhile. Read it again and repeat the change.', json_build_object('kind', v_kind, 'key', v_key));
+  END IF;
+  IF p_op ->> 'op' = 'put' THEN
+    INSERT INTO duly.records AS r (kind, key, value, version, updated_at) VALUES (v_kind, v_key, p_op ->> 'value', 1, p_now)
+    -- Somebody else may have made it since we looked; then only who does not care may write.
+    ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value, version = r.version + 1, updated_at = excluded.updated_at
+    WHERE NOT p_op ? 'expectVersion' OR r.version IS NOT DISTINCT FROM v_before.version
+    RETURNING * INTO v_after;
+    IF NOT FOUND THEN
+      PERFORM duly.refuse_1('records_conflict', format('The %s "%s" was made by someone else at the same time.', v_kind, v_key),
+        'Read it again and repeat the change.', json_build_object('kind', v_kind, 'key', v_key));
+    END IF;
+  ELSE
+    DELETE FROM duly.records WHERE kind = v_kind AND key = v_key;
+  END IF;
+  PERFORM duly.audit_1(p_now, p_actor, p_op ->> 'op', 'record:' || v_kind || '/' || v_key, v_before.value::json, v_after.value::json, NULL);
+  -- A resumed queue has work again.
+  IF v_kind = 'pause' THEN PERFORM duly.hint_1('j'); END IF;
+  RETURN CASE WHEN v_after.key IS NULL THEN '[]'::json ELSE json_build_array(duly.record_json_1(v_after)) END;
+END $$;
+
+CREATE FUNCTION duly.records_1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_group jsonb;
+  v_op jsonb;
+  v_items json[];
+  v_replies json[] := '{}';
+  v_state text;
+  v_message text;
+  v_hint text;
+  v_detail text;
+BEGIN
+  FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
+    BEGIN
+      v_items := '{}';
+      FOR v_op IN SELECT * FROM jsonb_array_elements(v_group -> 'ops') LOOP
+        v_items := v_items || duly.operate_1(v_now, v_group ->> 'actor', v_op);
+      END LOOP;
+      v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
+    EXCEPTION WHEN SQLSTATE 'DU001' OR SQLSTATE 'DU002' THEN
+      GET STACKED DIAGNOSTICS v_state = RETURNED_SQLSTATE, v_message = MESSAGE_TEXT, v_hint = PG_EXCEPTION_HINT, v_detail = PG_EXCEPTION_DETAIL;
+      v_replies := v_replies || duly.refusal_1(v_state, v_message, v_hint, v_detail);
+    END;
+  END LOOP;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_replies))::text;
+END $$;
+
+-- Numbers what became visible since the last look, in order of \`seq\`, which is drawn while the job's row is locked: the changes of one job
+-- are in their order. One at a time; whoever does not get the lock reads the pages that are there.
+CREATE FUNCTION duly.number_changes_1(p_now bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_last duly.feed_pages;
+  v_seqs bigint[];
+  v_n bigint;
+  v_at bigint;
+BEGIN
+  IF NOT pg_try_advisory_xact_lock(hashtext('duly.feed')) THEN RETURN; END IF;
+  SELECT * INTO v_last FROM duly.feed_pages ORDER BY page DESC LIMIT 1;
+  -- The snapshot that is kept is the one of this very statement: what it does not see comes in the next page, and nothing in two.
+  WITH seen AS (SELECT pg_current_snapshot() AS seen),
+  new AS (
+    SELECT array_agg(c.seq ORDER BY c.seq) AS seqs, sum(c.n) AS n, max(c.at) AS at FROM duly.changes c
+    WHERE c.xid >= pg_snapshot_xmin(v_last.seen) AND NOT pg_visible_in_snapshot(c.xid, v_last.seen)
+      -- Our own changes, in a user's transaction, are not over yet.
+      AND pg_visible_in_snapshot(c.xid, (SELECT seen FROM seen)))
+  INSERT INTO duly.feed_pages (first_position, n, at, seen, seqs)
+  SELECT v_last.first_position + v_last.n, new.n, new.at, seen.seen, new.seqs FROM new, seen WHERE new.n > 0;
+END $$;
+
+-- The feed after a position: pages of rows, each with the position of its first change.
+CREATE FUNCTION duly.changes_1(p_now bigint, p_after bigint, p_limit integer) RETURNS text LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_end bigint;
+  v_first bigint;
+  v_rows json;
+BEGIN
+  PERFORM duly.number_changes_1(v_now);
+  SELECT first_position + n - 1 INTO v_end FROM duly.feed_pages ORDER BY page DESC LIMIT 1;
+  IF p_after IS NULL OR p_after >= v_end THEN
+    RETURN json_build_object('now', v_now, 'end', v_end, 'gap', false, 'rows', '[]'::json)::text;
+  END IF;
+  -- The oldest position that is kept: pages lose their rows when they are forgotten, the newest page stays to know the place.
+  SELECT first_position INTO v_first FROM duly.feed_pages WHERE cardinality(seqs) > 0 ORDER BY page LIMIT 1;
+  IF v_first IS NULL OR p_after + 1 < v_first THEN
+    RETURN json_build_object('now', v_now, 'end', v_end, 'gap', true, 'rows', '[]'::json)::text;
+  END IF;
+  SELECT json_agg(json_build_array(r.position, r.at, r.entries::json) ORDER BY r.position) INTO v_rows FROM (
+    SELECT p.first_position + sum(c.n) OVER (PARTITION BY p.page ORDER BY s.i) - c.n AS position, c.n, c.at, c.entries
+    FROM (
+      SELECT * FROM duly.feed_pages
+      WHERE first_position >= (SELECT max(first_position) FROM duly.feed_pages WHERE first_position <= p_after + 1)
+        AND first_position <= p_after + p_limit
+      ORDER BY first_position) p
+    CROSS JOIN LATERAL unnest(p.seqs) WITH ORDINALITY AS s (seq, i)
+    JOIN duly.changes c ON c.seq = s.seq) r
+  WHERE r.position + r.n > p_after + 1 AND r.position <= p_after + p_limit;
+  RETURN json_build_object('now', v_now, 'end', v_end, 'gap', false, 'rows', coalesce(v_rows, '[]'::json))::text;
+END $$;
+
+-- Forgets the oldest pages of the feed and their rows. The newest page stays, emptied, so that no position is given twice.
+CREATE FUNCTION duly.prune_changes_1(p_now bigint, p_before bigint, p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  v_page record;
+  v_gone integer;
+  v_sum integer := 0;
+BEGIN
+  PERFORM duly.number_changes_1(p_now);
+  FOR v_page IN
+    SELECT page, seqs FROM duly.feed_pages WHERE cardinality(seqs) > 0 AND at < p_before ORDER BY page LIMIT p_limit
+  LOOP
+    DELETE FROM duly.changes WHERE seq = ANY (v_page.seqs);
+    GET DIAGNOSTICS v_gone = ROW_COUNT;
+    v_sum := v_sum + v_gone;
+    UPDATE duly.feed_pages SET seqs = '{}' WHERE page = v_page.page;
+    EXIT WHEN v_sum >= p_limit;
+  END LOOP;
+  DELETE FROM duly.feed_pages WHERE cardinality(seqs) = 0 AND page < (SELECT max(page) FROM duly.feed_pages);
+  RETURN v_sum;
+END $$;
+
+-- Folds ledger rows that are past their time into one for each span; answers how many went.
+CREATE FUNCTION duly.fold_slots_1(p_before bigint, p_starts bigint[], p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  v_slot duly.slots;
+  v_fold duly.folds;
+  v_start bigint;
+  v_known boolean;
+  v_least bigint;
+  v_exact integer;
+  v_counts jsonb;
+  v_at integer;
+  v_count integer := 0;
+BEGIN
+  FOR v_slot IN
+    -- A row that is still lengthened is not old, whenever it was begun.
+    SELECT * FROM duly.slots WHERE decided_at < p_before AND last_decided_at < p_before ORDER BY decided_at, schedule_id, generation, from_at
+    LIMIT p_limit FOR UPDATE SKIP LOCKED
+  LOOP
+    v_count := v_count + 1;
+    DELETE FROM duly.slots
+    WHERE schedule_id = v_slot.schedule_id AND generation = v_slot.generation AND from_at = v_slot.from_at;
+    v_known := EXISTS (SELECT 1 FROM duly.schedules WHERE id = v_slot.schedule_id);
+    -- Nobody can name it any more once the audit has forgotten it too; what was folded before goes with it.
+    IF NOT v_known THEN DELETE FROM duly.folds WHERE schedule_id = v_slot.schedule_id; END IF;
+    SELECT max(s) INTO v_start FROM unnest(p_starts) s WHERE s <= v_slot.from_at;
+    CONTINUE WHEN NOT v_known OR v_start IS NULL;
+    -- What nobody counted has a slot at least at each of its ends.
+    v_least := coalesce(v_slot.count, CASE WHEN v_slot.from_at = v_slot.to_at THEN 1 ELSE 2 END);
+    v_exact := (v_slot.count IS NOT NULL OR v_slot.from_at = v_slot.to_at)::integer;
+    SELECT * INTO v_fold FROM duly.folds
+    WHERE schedule_id = v_slot.schedule_id AND generation = v_slot.generation AND start_at = v_start FOR UPDATE;
+    v_counts := coalesce(v_fold.counts::jsonb, '[]');
+    SELECT (i - 1)::integer INTO v_at FROM jsonb_array_elements(v_counts) WITH ORDINALITY AS c (c, i) WHERE c ->> 0 = v_slot.decision;
+    IF v_at IS NULL THEN
+      v_counts := v_counts || jsonb_build_array(jsonb_build_array(v_slot.decision, v_least, v_exact));
+    ELSE
+      v_counts := jsonb_set(v_counts, ARRAY[v_at::text], jsonb_build_array(v_slot.decision,
+        (v_counts -> v_at ->> 1)::bigint + v_least, least((v_counts -> v_at ->> 2)::integer, v_exact)));
+    END IF;
+    INSERT INTO duly.folds AS f (schedule_id, generation, start_at, from_at, to_at, counts)
+    VALUES (v_slot.schedule_id, v_slot.generation, v_start, v_slot.from_at, v_slot.to_at, v_counts::text)
+    ON CONFLICT (schedule_id, generation, start_at) DO UPDATE
+    SET from_at = least(f.from_at, excluded.from_at), to_at = greatest(f.to_at, excluded.to_at), counts = excluded.counts;
+  END LOOP;
+  RETURN v_count;
+END $$;
+
+-- Remembers the newest instant at which a job was made that is forgotten now: an id made later was never here.
+CREATE FUNCTION duly.note_pruned_1(p_made_at bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO duly.meta AS m (key, value) VALUES ('pruned_made_at', p_made_at)
+  ON CONFLICT (key) DO UPDATE SET value = greatest(m.value, excluded.value);
+END $$;
+
+CREATE FUNCTION duly.prune_1(p_now bigint, p_limit integer, p_ledger_ms bigint, p_starts jsonb, p_audit_ms bigint, p_changes_ms bigint)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_ids text[];
+  v_made bigint;
+  v_jobs integer;
+  v_keys integer;
+  v_values integer;
+  v_rows integer[] := '{}';
+  v_n integer;
+  v_sum integer := 0;
+  v_more boolean;
+BEGIN
+  -- Day partitions are dropped whole (keep_days_1); what lies outside of them, and dead letters, go a slice at a time.
+  WITH old AS (
+    SELECT id, prune_at, true AS dead FROM duly.dead WHERE prune_at <= v_now
+    UNION ALL SELECT id, prune_at, false FROM duly.finished_other WHERE prune_at <= v_now
+    ORDER BY prune_at LIMIT p_limit),
+  letters AS (DELETE FROM duly.dead d USING old WHERE old.dead AND d.id = old.id AND d.prune_at <= v_now RETURNING d.id, d.created_at),
+  others AS (
+    DELETE FROM duly.finished_other f USING old WHERE NOT old.dead AND f.id = old.id AND f.prune_at <= v_now RETURNING f.id, f.created_at)
+  SELECT array_agg(g.id), max(g.created_at) INTO v_ids, v_made FROM (SELECT * FROM letters UNION ALL SELECT * FROM others) g;
+  v_jobs := coalesce(cardinality(v_ids), 0);
+  IF v_jobs > 0 THEN
+    PERFORM duly.note_pruned_1(v_made);
+    PERFORM duly.forget_1(v_ids);
+  END IF;
+  DELETE FROM duly.dedupes WHERE (type, tenant, key) IN (
+    SELECT type, tenant, key FROM duly.dedupes WHERE until_at IS NOT NULL AND until_at <= v_now AND ended IS NOT NULL
+    LIMIT p_limit FOR UPDATE SKIP LOCKED);
+  GET DIAGNOSTICS v_keys = ROW_COUNT;
+  DELETE FROM duly.expirings WHERE (name, key) IN (
+    SELECT name, key FROM duly.expirings WHERE expires_at <= v_now LIMIT p_limit FOR UPDATE SKIP LOCKED);
+  GET DIAGNOSTICS v_values = ROW_COUNT;
+  DELETE FROM duly.journal WHERE (scope, key) IN (
+    SELECT scope, key FROM duly.journal WHERE until_at IS NOT NULL AND until_at <= v_now LIMIT p_limit FOR UPDATE SKIP LOCKED);
+  GET DIAGNOSTICS v_n = ROW_COUNT;
+  v_rows := v_rows || v_n;
+  v_rows := v_rows || duly.fold_slots_1(v_now - p_ledger_ms, ARRAY(SELECT s::bigint FROM jsonb_array_elements_text(p_starts) s), p_limit);
+  -- Positions and instants grow together, so only the oldest rows are looked at.
+  DELETE FROM duly.audit WHERE position <= (
+    SELECT max(o.position) FROM (SELECT position, at FROM duly.audit ORDER BY position LIMIT p_limit) o WHERE o.at < v_now - p_audit_ms);
+  GET DIAGNOSTICS v_n = ROW_COUNT;
+  v_rows := v_rows || v_n;
+  v_rows := v_rows || duly.prune_changes_1(v_now, v_now - p_changes_ms, p_limit);
+  -- A lock that ended a day ago tells nobody anything any more; its fence lives on in the store's counter.
+  DELETE FROM duly.locks WHERE name IN (
+    SELECT name FROM duly.locks WHERE until_at < v_now - 86400000 LIMIT p_limit FOR UPDATE SKIP LOCKED);
+  GET DIAGNOSTICS v_n = ROW_COUNT;
+  v_rows := v_rows || v_n;
+  v_more := v_jobs >= p_limit OR v_keys >= p_limit OR v_values >= p_limit;
+  FOREACH v_n IN ARRAY v_rows LOOP
+    v_sum := v_sum + v_n;
+    v_more := v_more OR v_n >= p_limit;
+  END LOOP;
+  RETURN json_build_object('now', v_now, 'jobs', v_jobs, 'keys', v_keys, 'values', v_values, 'rows', v_sum, 'more', v_more)::text;
+END $$;` },
+  { number: 9, name: 'reading', sql: `-- Jobs as readers see them, live and over, with the same columns.
+
+CREATE VIEW duly.live_1 AS
+SELECT j.id, j.seq, j.type, j.version, j.queue, j.tenant, j.priority, j.status, j.reason, j.due_at, j.expire_at, j.created_at,
+  greatest(j.updated_at, l.reported_at) AS updated_at, j.started_at, j.lateness_ms, NULL::bigint AS finished_at, false AS dead,
+  coalesce(l.fence, j.fence) AS fence, l.until_at AS lease_until, j.node, j.claimed_at,
+  CASE WHEN l.id IS NULL THEN j.begun_at ELSE l.begun_at END AS begun_at, j.attempt, j.spent, j.max_attempts, j.losses, j.begun_losses,
+  CASE WHEN l.id IS NULL THEN j.percent ELSE l.percent END AS percent, CASE WHEN l.id IS NULL THEN j.message ELSE l.message END AS message,
+  CASE WHEN l.id IS NULL THEN j.step ELSE l.step END AS step, CASE WHEN l.id IS NULL THEN j.step_of ELSE l.step_of END AS step_of,
+  j.cancel_requested_at, j.cancelled_by, j.origin, j.dedupe_key, j.serial, j.parent_id, j.parent_key, j.copy_of, j.schedule_id, j.slot,
+  j.slot_at, j.slot_details, j.policy, j.metadata, j.error, NULL::text AS result, j.attempts, j.input,
+  CASE WHEN j.status = 'BLOCKED' THEN (
+    SELECT json_agg(json_build_object('kind', g.kind, 'ref', g.ref) ORDER BY g.kind, g.ref) FROM duly.gates g WHERE g.job = j.id) END AS gates
+FROM duly.jobs j LEFT JOIN duly.leases l ON l.id = j.id;
+
+CREATE VIEW duly.over_1 AS
+SELECT id, seq, type, version, queue, tenant, priority, status, reason, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
+  finished_at, true AS dead, fence, NULL::bigint AS lease_until, node, claimed_at, begun_at, attempt, spent, max_attempts, losses,
+  begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, origin, dedupe_key, serial, parent_id, parent_key,
+  copy_of, schedule_id, slot, slot_at, slot_details, policy, metadata, error, result, attempts, input, NULL::json AS gates
+FROM duly.dead
+UNION ALL
+SELECT id, seq, type, version, queue, tenant, priority, status, reason, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
+  finished_at, false AS dead, fence, NULL::bigint AS lease_until, node, claimed_at, begun_at, attempt, spent, max_attempts, losses,
+  begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, origin, dedupe_key, serial, parent_id, parent_key,
+  copy_of, schedule_id, slot, slot_at, slot_details, policy, metadata, error, result, attempts, input, NULL::json AS gates
+FROM duly.finished;
+
+-- What can be searched of an error: its name and message. One that holds U+0000 is searched as it is written.
+CREATE FUNCTION duly.error_text_1(p_error text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RETURN lower((p_error::json ->> 'name') || ': ' || (p_error::json ->> 'message'));
+EXCEPTION WHEN OTHERS THEN
+  RETURN lower(p_error);
+END $$;
+
+-- Whether a JSON text has a value at a path. jsonb compares best, but refuses what JSON allows.
+CREATE FUNCTION duly.has_value_1(p_json text, p_path text[], p_value text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RETURN coalesce(p_json::jsonb #> p_path = p_value::jsonb, false);
+EXCEPTION WHEN OTHERS THEN
+  BEGIN
+    RETURN coalesce((p_json::json #> p_path)::text = p_value, false);
+  EXCEPTION WHEN OTHERS THEN
+    RETURN false;
+  END;
+END $$;` },
 ];

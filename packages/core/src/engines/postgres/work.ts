@@ -1,4 +1,5 @@
-import type { Stamp } from '../../engine.ts';
+import type { GroupReply, Hint, JobPolicy, Reply } from '../../engine.ts';
+import { type DulyError, dulyError, type ErrorCode, isDulyError, toPlainError } from '../../errors.ts';
 
 /** A value bound to a statement. Lists and objects are handed over as JSON text by whoever calls. */
 export type Value = string | number | boolean | null;
@@ -22,7 +23,139 @@ export function inSchema(sql: string, schema: string): string {
   return sql.replaceAll(writtenSchema, `"${schema}".`);
 }
 
-/** What every verb hands to its function of the schema beside the input: the instant that rules, or null for the store's clock. */
-export function nowOf({ now }: Stamp): number | null {
-  return now ?? null;
+/** What every function of the schema that writes answers beside its own fields. */
+interface CallReply extends Reply {
+  /** One letter for each hint to send now that it is committed. */
+  hints?: string;
+}
+
+const hintOf: Record<string, Hint> = { j: 'jobs', c: 'cancel', s: 'schedules', l: 'locks' };
+
+// One per task and set of options is usual; a program that makes a new one for every job must not fill the memory.
+const policyCountMax = 1_000;
+
+/** How verbs reach the store: its statements by their text, and what is to be told once something is committed. */
+export class Work {
+  readonly #database: Database;
+  readonly #schema: string;
+  readonly #tell: (hints: Hint[]) => void;
+  readonly #texts = new Map<string, string>();
+  readonly #policies = new Map<string, JobPolicy>();
+
+  constructor(database: Database, schema: string, tell: (hints: Hint[]) => void) {
+    this.#database = database;
+    this.#schema = schema;
+    this.#tell = tell;
+  }
+
+  /** The rows of a statement of this schema. */
+  rows<Row extends object>(sql: string, values: readonly Value[]): Promise<Row[]> {
+    let text = this.#texts.get(sql);
+    if (text === undefined) {
+      text = inSchema(sql, this.#schema);
+      this.#texts.set(sql, text);
+    }
+    return this.#database.query<Row>(text, values);
+  }
+
+  /** The rows of a statement that was put together for this one call. */
+  rowsOnce<Row extends object>(sql: string, values: readonly Value[]): Promise<Row[]> {
+    return this.#database.query<Row>(inSchema(sql, this.#schema), values);
+  }
+
+  /** Calls a function of the schema: one round trip, one transaction. Its hints are told before this answers. */
+  async call<Answer extends object>(sql: string, values: readonly Value[]): Promise<Answer & Reply> {
+    let answer: { reply: string } | undefined;
+    try {
+      [answer] = await this.rows<{ reply: string }>(sql, values);
+    } catch (error) {
+      throw raisedError(error) ?? error;
+    }
+    const reply = JSON.parse((answer as { reply: string }).reply) as Answer & CallReply;
+    if (reply.hints !== undefined && reply.hints !== '') {
+      this.#tell([...reply.hints].map((letter) => hintOf[letter] as Hint));
+    }
+    return reply;
+  }
+
+  /** What a stored policy says. Jobs of one task share one text, so it is read once and not per job. Frozen: everyone gets the same one. */
+  policy(text: string): JobPolicy {
+    let policy = this.#policies.get(text);
+    if (policy === undefined) {
+      policy = JSON.parse(text, (_, value) => Object.freeze(value)) as JobPolicy;
+      if (this.#policies.size >= policyCountMax) this.#policies.clear();
+      this.#policies.set(text, policy);
+    }
+    return policy;
+  }
+}
+
+/** The SQLSTATE of an id that is there already, where many jobs were to be made at once: nothing of the call was done. */
+export const idTaken = 'DU009';
+
+/** Codes that functions of the schema raise. */
+const raised: Record<string, ErrorCode> = { DU001: 'group_refused', DU002: 'records_conflict' };
+
+/** The SQLSTATE behind an error of the store. */
+export function sqlStateBehind(error: unknown): string | null {
+  const state = isDulyError(error) ? error.details.sqlState : null;
+  return typeof state === 'string' ? state : null;
+}
+
+/** What a function of the schema raised on purpose, as an error of Duly. */
+function raisedError(error: unknown): DulyError | null {
+  const code = raised[sqlStateBehind(error) ?? ''];
+  if (code === undefined) return null;
+  const { message, hint, detail } = (error as DulyError).cause as {
+    message: string;
+    hint?: string;
+    detail?: string;
+  };
+  const details = detail === undefined ? {} : (JSON.parse(detail) as Record<string, unknown>);
+  return dulyError(code, { message, hint, details });
+}
+
+/** A group as functions of the schema answer it. */
+export type AnsweredGroup<Item> =
+  | { ok: true; items: Item[] }
+  | { ok: false; code: ErrorCode; message: string; hint: string; details: Record<string, unknown> };
+
+/** A group's answer as the contract has it. */
+export function toGroupReply<Item>(group: AnsweredGroup<Item>): GroupReply<Item> {
+  if (group.ok) return group;
+  const { code, message, hint, details } = group;
+  return { ok: false, error: toPlainError(dulyError(code, { message, hint, details })) };
+}
+
+/**
+ * Prepares each group in this process; one that is refused here is not sent, and the others are. `send` answers those that were prepared,
+ * in their order.
+ */
+export async function eachGroup<Group, Prepared, Item>(
+  groups: readonly Group[],
+  prepare: (group: Group) => Prepared,
+  send: (prepared: Prepared[]) => Promise<{ now: number; groups: AnsweredGroup<Item>[] }>,
+): Promise<{ now: number; groups: GroupReply<Item>[] }> {
+  const prepared: Prepared[] = [];
+  const replies: (GroupReply<Item> | null)[] = groups.map((group) => {
+    try {
+      prepared.push(prepare(group));
+      return null;
+    } catch (error) {
+      if (isDulyError(error, 'group_refused')) return { ok: false, error: toPlainError(error) };
+      throw error;
+    }
+  });
+  const reply = await send(prepared);
+  const answered = reply.groups.values();
+  return {
+    now: reply.now,
+    groups: replies.map((one) => one ?? toGroupReply(answered.next().value as AnsweredGroup<Item>)),
+  };
+}
+
+/** Free text as PostgreSQL can keep it: without U+0000, and without halves of a surrogate pair. */
+export function keepable<Text extends string | null>(text: Text): Text {
+  if (text === null || (!text.includes('\0') && text.isWellFormed())) return text;
+  return text.replaceAll('\0', '\ufffd').toWellFormed() as Text;
 }

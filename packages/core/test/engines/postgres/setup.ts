@@ -1,7 +1,9 @@
 import pg from 'pg';
 import { testPostgresUrl } from '../../../../../test/servers/postgres.ts';
 import { systemClock } from '../../../src/clock.ts';
+import type { Engine } from '../../../src/engine.ts';
 import { type ClosableDatabase, createDatabase } from '../../../src/engines/postgres/database.ts';
+import { createPostgresEngine } from '../../../src/engines/postgres/engine.ts';
 import { openPostgres, type PostgresOptions } from '../../../src/engines/postgres/opened.ts';
 import { systemRandom } from '../../../src/random.ts';
 
@@ -45,4 +47,28 @@ export function open(options: Partial<PostgresOptions> & { schema: string }) {
     ...{ clock: systemClock, random: systemRandom },
     ...options,
   });
+}
+
+let engineCount = 0;
+const schemas = new WeakMap<Engine, string>();
+
+/** Opens an engine on a schema of its own, which goes with it. */
+export async function openEngine(): Promise<Engine> {
+  engineCount += 1;
+  const schema = `engine_${process.pid}_${engineCount}`;
+  const inner = createPostgresEngine(await open({ schema }));
+  const engine: Engine = {
+    ...inner,
+    async close() {
+      await inner.close();
+      await ask(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
+    },
+  };
+  schemas.set(engine, schema);
+  return engine;
+}
+
+/** Opens a second engine on the schema of one that `openEngine` gave. */
+export async function openSecondEngine(first: Engine): Promise<Engine> {
+  return createPostgresEngine(await open({ schema: schemas.get(first) as string }));
 }

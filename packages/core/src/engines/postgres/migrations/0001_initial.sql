@@ -43,8 +43,8 @@ CREATE TABLE duly.jobs (
   -- While it runs the lease's progress rules.
   percent              double precision NOT NULL DEFAULT 0,
   message              text,
-  step                 bigint,
-  step_of              bigint,
+  step                 double precision,
+  step_of              double precision,
   cancel_requested_at  bigint,
   cancelled_by         text,
   origin               text COLLATE "C" NOT NULL,
@@ -100,8 +100,8 @@ CREATE TABLE duly.leases (
   cancel_at    bigint,
   percent      double precision NOT NULL DEFAULT 0,
   message      text,
-  step         bigint,
-  step_of      bigint,
+  step         double precision,
+  step_of      double precision,
   reported_at  bigint
 ) WITH (
   fillfactor = 50,
@@ -142,8 +142,8 @@ CREATE TABLE duly.finished (
   begun_losses         integer NOT NULL,
   percent              double precision NOT NULL,
   message              text,
-  step                 bigint,
-  step_of              bigint,
+  step                 double precision,
+  step_of              double precision,
   cancel_requested_at  bigint,
   cancelled_by         text,
   origin               text COLLATE "C" NOT NULL,

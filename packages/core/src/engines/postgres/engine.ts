@@ -1,0 +1,86 @@
+import type { Engine, EngineVerb, MigrateInput, MigrateReply } from '../../engine.ts';
+import { statements } from './generated.ts';
+import { schemaVersion } from './migrate.ts';
+import { type OpenedPostgres, openPostgres, type PostgresOptions } from './opened.ts';
+import { cancel, change, replay, reschedule } from './verbs/change.ts';
+import { enqueue } from './verbs/enqueue.ts';
+import { exchange } from './verbs/exchange.ts';
+import { heartbeat, reap } from './verbs/lease.ts';
+import { auditRows, changes, counts, get, holder, list, stats } from './verbs/list.ts';
+import { acquire, release, renew } from './verbs/locks.ts';
+import { nodes } from './verbs/nodes.ts';
+import { prune } from './verbs/prune.ts';
+import { records } from './verbs/records.ts';
+import { logs, report } from './verbs/report.ts';
+import { applySchedules, claimSchedules, fire, schedules, slots } from './verbs/schedules.ts';
+import { getExpiring, putExpiring, remember } from './verbs/values.ts';
+import { Work } from './work.ts';
+
+const verbs = {
+  enqueue,
+  exchange,
+  heartbeat,
+  reap,
+  cancel,
+  reschedule,
+  replay,
+  report,
+  change,
+  applySchedules,
+  claimSchedules,
+  fire,
+  schedules,
+  slots,
+  acquire,
+  renew,
+  release,
+  putExpiring,
+  getExpiring,
+  remember,
+  get,
+  holder,
+  list,
+  logs,
+  counts,
+  stats,
+  changes,
+  audit: auditRows,
+  nodes,
+  records,
+  prune,
+} satisfies {
+  [Verb in Exclude<EngineVerb, 'migrate'>]: (work: Work, input: never) => ReturnType<Engine[Verb]>;
+};
+
+/** Opens the engine on PostgreSQL. */
+export async function openPostgresEngine(options: PostgresOptions): Promise<Engine> {
+  return createPostgresEngine(await openPostgres(options));
+}
+
+/** Makes the engine of an open PostgreSQL: every verb is one round trip, or a few where nobody waits for it. */
+export function createPostgresEngine(opened: OpenedPostgres): Engine {
+  const work = new Work(opened.database, opened.schema, (hints) => opened.tell(hints));
+  const bound = Object.fromEntries(
+    Object.entries(verbs).map(([name, verb]) => [
+      name,
+      (input: never) => (verb as (work: Work, input: never) => unknown)(work, input),
+    ]),
+  ) as Pick<Engine, keyof typeof verbs>;
+  return {
+    ...bound,
+    info: () => opened.info,
+    async migrate(input: MigrateInput): Promise<MigrateReply> {
+      const { from, steps } = await opened.migrate(input);
+      const now = input.now ?? (await storeNow(work));
+      return { now, from, to: schemaVersion, steps };
+    },
+    wakeups: (listener) => opened.wakeups(listener),
+    ring: () => opened.ring(),
+    close: () => opened.close(),
+  };
+}
+
+async function storeNow(work: Work): Promise<number> {
+  const [row] = await work.rowsOnce<{ now: number }>(statements.clock.now, []);
+  return (row as { now: number }).now;
+}

@@ -1,0 +1,419 @@
+-- The moves of a job's life that several verbs share: becoming ready, waiting behind a gate, and ending, with everything
+-- that an end sets free. Names end in a number: a later release that changes a function makes a new one, and the old
+-- release goes on with its own.
+--
+-- Lock order, for whoever waits: dedupe rows, serial keys, the lease, the job. A claim and a reap never wait.
+-- Every statement of a function sees what was committed before it, so the rule is: take the lock, then look.
+
+CREATE FUNCTION duly.now_1(p_now bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
+  -- Not clock_timestamp(): one value for the whole call, and an index range may depend on it.
+  SELECT coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)
+$$;
+
+-- Hints are collected for the length of the call, one letter each: jobs, cancel, schedules, locks.
+CREATE FUNCTION duly.hint_1(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE v_hints text := coalesce(current_setting('duly_work.hints', true), '');
+BEGIN
+  IF strpos(v_hints, p_hint) = 0 THEN PERFORM set_config('duly_work.hints', v_hints || p_hint, true); END IF;
+END $$;
+
+CREATE FUNCTION duly.unhint_1(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM set_config('duly_work.hints', replace(coalesce(current_setting('duly_work.hints', true), ''), p_hint, ''), true);
+END $$;
+
+CREATE FUNCTION duly.hints_1() RETURNS text LANGUAGE sql AS $$
+  SELECT coalesce(current_setting('duly_work.hints', true), '')
+$$;
+
+-- Begins a call: no hints yet, and the instant that rules it.
+CREATE FUNCTION duly.begin_1(p_now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM set_config('duly_work.hints', '', true);
+  RETURN duly.now_1(p_now);
+END $$;
+
+-- Notes a change for the feed.
+CREATE FUNCTION duly.changed_1(p_now bigint, p_id text, p_type text, p_status text, p_event text, p_percent double precision)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO duly.changes (at, n, entries)
+  VALUES (p_now, 1, json_build_array(json_build_array(p_id, p_type, p_status, p_event, p_percent))::text);
+END $$;
+
+-- Writes who did what to a promise already made.
+CREATE FUNCTION duly.audit_1(p_now bigint, p_actor text, p_action text, p_subject text, p_before json, p_after json, p_note text)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO duly.audit (at, actor, action, subject, before, after, note)
+  VALUES (p_now, p_actor, p_action, p_subject, p_before::text, p_after::text, p_note);
+END $$;
+
+-- The name of a serial place: keys are per tenant, and any text may be a key.
+CREATE FUNCTION duly.serial_ref_1(p_tenant text, p_serial text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT '[' || coalesce(to_json(p_tenant)::text, 'null') || ',' || to_json(p_serial)::text || ']'
+$$;
+
+-- Serial keys share 512 locks: one lock per key would let a single call fill the server's lock table.
+CREATE FUNCTION duly.serial_lock_1(p_ref text) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
+  SELECT hashtext(p_ref) & 511
+$$;
+
+CREATE FUNCTION duly.lock_serial_1(p_ref text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('duly.serial'), duly.serial_lock_1(p_ref));
+END $$;
+
+CREATE FUNCTION duly.try_lock_serial_1(p_ref text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN pg_try_advisory_xact_lock(hashtext('duly.serial'), duly.serial_lock_1(p_ref));
+END $$;
+
+-- A live job, locked with all that its end would touch, as it stands: while it runs its lease knows better. Null: not live.
+CREATE FUNCTION duly.life_1(p_id text) RETURNS duly.jobs LANGUAGE plpgsql AS $$
+DECLARE
+  v_job duly.jobs;
+  v_lease duly.leases;
+  v_type text;
+  v_tenant text;
+  v_key text;
+  v_serial text;
+BEGIN
+  SELECT type, tenant, dedupe_key, serial INTO v_type, v_tenant, v_key, v_serial FROM duly.jobs WHERE id = p_id;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  IF v_key IS NOT NULL THEN
+    PERFORM 1 FROM duly.dedupes WHERE type = v_type AND tenant = coalesce(v_tenant, '') AND key = v_key FOR UPDATE;
+  END IF;
+  IF v_serial IS NOT NULL THEN PERFORM duly.lock_serial_1(duly.serial_ref_1(v_tenant, v_serial)); END IF;
+  SELECT * INTO v_lease FROM duly.leases WHERE id = p_id FOR UPDATE;
+  SELECT * INTO v_job FROM duly.jobs WHERE id = p_id FOR UPDATE;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  IF v_job.status = 'RUNNING' THEN
+    -- Claimed while we waited for its row.
+    IF v_lease.id IS NULL THEN SELECT * INTO v_lease FROM duly.leases WHERE id = p_id FOR UPDATE; END IF;
+    v_job.fence := v_lease.fence;
+    v_job.begun_at := v_lease.begun_at;
+    v_job.percent := v_lease.percent;
+    v_job.message := v_lease.message;
+    v_job.step := v_lease.step;
+    v_job.step_of := v_lease.step_of;
+  END IF;
+  RETURN v_job;
+END $$;
+
+-- Puts a live job into a waiting status. Ready: it may be taken.
+CREATE FUNCTION duly.place_1(p_now bigint, p_job duly.jobs, p_status text, p_ready boolean, p_event text)
+RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE duly.jobs SET
+    status = p_status, rank = CASE WHEN p_ready THEN p_job.due_at + rank_offset END,
+    expire_at = expire_at + (p_job.due_at - due_at), due_at = p_job.due_at, updated_at = p_now
+  WHERE id = p_job.id;
+  PERFORM duly.changed_1(p_now, p_job.id, p_job.type, p_status, p_event, p_job.percent);
+  -- Not ready means due later: a sleeping node must learn of an earlier instant as well.
+  PERFORM duly.hint_1('j');
+  RETURN p_status;
+END $$;
+
+CREATE FUNCTION duly.ready_1(p_now bigint, p_job duly.jobs, p_event text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN duly.place_1(p_now, p_job, CASE WHEN p_job.status = 'RETRYING' THEN 'RETRYING' ELSE 'PENDING' END, true, p_event);
+END $$;
+
+-- Puts the due jobs of a serial key that nobody has promoted yet in line, but for one that comes just now. The key is locked.
+CREATE FUNCTION duly.line_up_1(p_now bigint, p_tenant text, p_serial text, p_but text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_ref text := duly.serial_ref_1(p_tenant, p_serial);
+  v_job duly.jobs;
+BEGIN
+  FOR v_job IN
+    SELECT * FROM duly.jobs
+    WHERE serial IS NOT NULL AND status = 'SCHEDULED' AND serial = p_serial AND tenant IS NOT DISTINCT FROM p_tenant
+      AND due_at <= p_now AND id <> p_but
+    ORDER BY seq FOR UPDATE
+  LOOP
+    INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES ('serial', v_ref, v_job.due_at, v_job.seq, v_job.id)
+    ON CONFLICT DO NOTHING;
+    PERFORM duly.place_1(p_now, v_job, 'BLOCKED', false, 'gate-shut');
+  END LOOP;
+END $$;
+
+-- Whether somebody in line for a place was due earlier, or at the same instant and made before.
+CREATE FUNCTION duly.has_earlier_1(p_ref text, p_due bigint, p_seq bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN EXISTS (SELECT 1 FROM duly.gates WHERE ref = p_ref AND kind = 'serial' AND (order_at, seq) < (p_due, p_seq));
+END $$;
+
+-- Gives a free place to the first in line that is due.
+CREATE FUNCTION duly.seat_next_1(p_now bigint, p_ref text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_next text;
+  v_job duly.jobs;
+BEGIN
+  LOOP
+    SELECT job INTO v_next FROM duly.gates WHERE ref = p_ref AND kind = 'serial' ORDER BY order_at, seq LIMIT 1;
+    IF NOT FOUND THEN RETURN; END IF;
+    DELETE FROM duly.gates WHERE ref = p_ref AND kind = 'serial' AND job = v_next;
+    SELECT * INTO v_job FROM duly.jobs WHERE id = v_next FOR UPDATE;
+    IF NOT FOUND THEN CONTINUE; END IF;
+    IF v_job.due_at <= p_now THEN
+      INSERT INTO duly.places (kind, ref, job) VALUES ('serial', p_ref, v_next);
+      PERFORM duly.ready_1(p_now, v_job, 'gate-open');
+      RETURN;
+    END IF;
+    -- It was moved to later while it stood in line; the place is for whoever is due.
+    PERFORM duly.place_1(p_now, v_job, 'SCHEDULED', false, 'gate-open');
+  END LOOP;
+END $$;
+
+-- A due job whose other gates are open: takes its serial place if it has one, and is ready; or waits for the place.
+CREATE FUNCTION duly.enter_1(p_now bigint, p_job duly.jobs, p_event text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_ref text;
+  v_holder text;
+BEGIN
+  IF p_job.serial IS NULL OR p_job.status = 'RETRYING' THEN RETURN duly.ready_1(p_now, p_job, p_event); END IF;
+  v_ref := duly.serial_ref_1(p_job.tenant, p_job.serial);
+  PERFORM duly.lock_serial_1(v_ref);
+  SELECT job INTO v_holder FROM duly.places WHERE kind = 'serial' AND ref = v_ref;
+  IF v_holder = p_job.id THEN RETURN duly.ready_1(p_now, p_job, p_event); END IF;
+  PERFORM duly.line_up_1(p_now, p_job.tenant, p_job.serial, p_job.id);
+  IF v_holder IS NULL AND NOT duly.has_earlier_1(v_ref, p_job.due_at, p_job.seq) THEN
+    INSERT INTO duly.places (kind, ref, job) VALUES ('serial', v_ref, p_job.id);
+    RETURN duly.ready_1(p_now, p_job, p_event);
+  END IF;
+  INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES ('serial', v_ref, p_job.due_at, p_job.seq, p_job.id)
+  ON CONFLICT DO NOTHING;
+  PERFORM duly.place_1(p_now, p_job, 'BLOCKED', false, 'gate-shut');
+  IF v_holder IS NULL THEN PERFORM duly.seat_next_1(p_now, v_ref); END IF;
+  RETURN 'BLOCKED';
+END $$;
+
+-- Gives a serial place up, and to the next in line.
+CREATE FUNCTION duly.leave_serial_1(p_now bigint, p_job duly.jobs) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE v_ref text;
+BEGIN
+  IF p_job.serial IS NULL THEN RETURN; END IF;
+  v_ref := duly.serial_ref_1(p_job.tenant, p_job.serial);
+  PERFORM duly.lock_serial_1(v_ref);
+  DELETE FROM duly.places WHERE kind = 'serial' AND ref = v_ref AND job = p_job.id;
+  IF NOT FOUND THEN RETURN; END IF;
+  PERFORM duly.line_up_1(p_now, p_job.tenant, p_job.serial, p_job.id);
+  PERFORM duly.seat_next_1(p_now, v_ref);
+END $$;
+
+-- One of a job's gates has opened. The row is locked before the others are looked at: of two that open at once, the second sees the first.
+CREATE FUNCTION duly.gate_opened_1(p_now bigint, p_id text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE v_job duly.jobs;
+BEGIN
+  SELECT * INTO v_job FROM duly.jobs WHERE id = p_id;
+  IF NOT FOUND THEN RETURN; END IF;
+  IF v_job.serial IS NOT NULL THEN PERFORM duly.lock_serial_1(duly.serial_ref_1(v_job.tenant, v_job.serial)); END IF;
+  SELECT * INTO v_job FROM duly.jobs WHERE id = p_id FOR UPDATE;
+  IF NOT FOUND OR v_job.status <> 'BLOCKED' THEN RETURN; END IF;
+  IF EXISTS (SELECT 1 FROM duly.gates WHERE job = p_id) THEN RETURN; END IF;
+  IF v_job.due_at > p_now THEN PERFORM duly.place_1(p_now, v_job, 'SCHEDULED', false, 'gate-open');
+  ELSE PERFORM duly.enter_1(p_now, v_job, 'gate-open');
+  END IF;
+END $$;
+
+-- A dedupe key after its holder's end: to the follow-up, kept for its time, or free.
+CREATE FUNCTION duly.pass_key_on_1(p_now bigint, p_job duly.jobs, p_status text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_tenant text := coalesce(p_job.tenant, '');
+  v_held duly.dedupes;
+BEGIN
+  SELECT * INTO v_held FROM duly.dedupes
+  WHERE type = p_job.type AND tenant = v_tenant AND key = p_job.dedupe_key FOR UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  IF v_held.follow_id = p_job.id THEN
+    UPDATE duly.dedupes SET follow_id = NULL, follow_until = NULL
+    WHERE type = p_job.type AND tenant = v_tenant AND key = p_job.dedupe_key;
+  ELSIF v_held.job_id = p_job.id THEN
+    IF v_held.follow_id IS NOT NULL THEN
+      UPDATE duly.dedupes
+      SET job_id = follow_id, until_at = follow_until, created_at = p_now, ended = NULL, follow_id = NULL, follow_until = NULL
+      WHERE type = p_job.type AND tenant = v_tenant AND key = p_job.dedupe_key;
+    ELSIF v_held.until_at IS NULL OR p_status = 'deleted' THEN
+      DELETE FROM duly.dedupes WHERE type = p_job.type AND tenant = v_tenant AND key = p_job.dedupe_key;
+    ELSE
+      UPDATE duly.dedupes SET ended = p_status WHERE type = p_job.type AND tenant = v_tenant AND key = p_job.dedupe_key;
+    END IF;
+  END IF;
+END $$;
+
+-- Opens what waited for a job that is over, or gone. Its row was deleted by an earlier statement, so whoever shut a gate for it while
+-- that one waited is seen here.
+CREATE FUNCTION duly.set_free_1(p_now bigint, p_job duly.jobs, p_status text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_opened text[];
+  v_one text;
+BEGIN
+  IF p_job.status = 'BLOCKED' THEN DELETE FROM duly.gates WHERE job = p_job.id; END IF;
+  IF p_job.dedupe_key IS NOT NULL THEN PERFORM duly.pass_key_on_1(p_now, p_job, p_status); END IF;
+  WITH gone AS (DELETE FROM duly.gates WHERE ref = p_job.id AND kind <> 'serial' RETURNING job, kind, order_at, seq)
+  SELECT array_agg(job ORDER BY kind, order_at, seq) INTO v_opened FROM gone;
+  FOREACH v_one IN ARRAY coalesce(v_opened, '{}') LOOP
+    PERFORM duly.gate_opened_1(p_now, v_one);
+  END LOOP;
+  PERFORM duly.leave_serial_1(p_now, p_job);
+  UPDATE duly.schedules SET due_at = p_now WHERE waits_for = p_job.id AND (due_at IS NULL OR due_at > p_now);
+  IF FOUND THEN PERFORM duly.hint_1('s'); END IF;
+END $$;
+
+-- Ends a live job: moves it to history and sets free everything that waited for it. `p_job` is what life_1 gave.
+CREATE FUNCTION duly.finish_1(
+  p_now bigint, p_job duly.jobs, p_status text, p_reason text,
+  p_result text DEFAULT NULL, p_error text DEFAULT NULL, p_progress jsonb DEFAULT NULL,
+  p_cancelled_by text DEFAULT NULL, p_event text DEFAULT NULL
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_completed boolean := p_status = 'COMPLETED';
+  v_over duly.finished;
+BEGIN
+  v_over.id := p_job.id;
+  v_over.seq := p_job.seq;
+  v_over.type := p_job.type;
+  v_over.version := p_job.version;
+  v_over.queue := p_job.queue;
+  v_over.tenant := p_job.tenant;
+  v_over.priority := p_job.priority;
+  v_over.status := p_status;
+  v_over.reason := p_reason;
+  v_over.rank_offset := p_job.rank_offset;
+  v_over.due_at := p_job.due_at;
+  v_over.expire_at := p_job.expire_at;
+  v_over.created_at := p_job.created_at;
+  v_over.updated_at := p_now;
+  v_over.started_at := p_job.started_at;
+  v_over.lateness_ms := p_job.lateness_ms;
+  v_over.finished_at := p_now;
+  v_over.prune_at := p_now + CASE WHEN p_status = 'FAILED' THEN p_job.dead_retention_ms ELSE p_job.retention_ms END;
+  v_over.fence := p_job.fence;
+  v_over.node := p_job.node;
+  v_over.claimed_at := p_job.claimed_at;
+  v_over.begun_at := p_job.begun_at;
+  v_over.attempt := p_job.attempt;
+  v_over.spent := p_job.spent;
+  v_over.max_attempts := p_job.max_attempts;
+  v_over.losses := p_job.losses;
+  v_over.begun_losses := p_job.begun_losses;
+  v_over.percent := CASE WHEN v_completed THEN 100 ELSE coalesce((p_progress ->> 'percent')::double precision, p_job.percent) END;
+  v_over.message := coalesce(p_progress ->> 'message', p_job.message);
+  v_over.step := coalesce((p_progress ->> 'step')::double precision, p_job.step);
+  v_over.step_of := coalesce((p_progress ->> 'of')::double precision, p_job.step_of);
+  v_over.cancel_requested_at := p_job.cancel_requested_at;
+  v_over.cancelled_by := coalesce(p_cancelled_by, p_job.cancelled_by);
+  v_over.origin := p_job.origin;
+  v_over.dedupe_key := p_job.dedupe_key;
+  v_over.serial := p_job.serial;
+  v_over.parent_id := p_job.parent_id;
+  v_over.parent_key := p_job.parent_key;
+  v_over.copy_of := p_job.copy_of;
+  v_over.schedule_id := p_job.schedule_id;
+  v_over.slot := p_job.slot;
+  v_over.slot_at := p_job.slot_at;
+  v_over.slot_allow := p_job.slot_allow;
+  v_over.slot_details := p_job.slot_details;
+  v_over.policy := p_job.policy;
+  v_over.retention_ms := p_job.retention_ms;
+  v_over.dead_retention_ms := p_job.dead_retention_ms;
+  v_over.metadata := p_job.metadata;
+  v_over.error := CASE WHEN NOT v_completed THEN coalesce(p_error, p_job.error) END;
+  v_over.result := p_result;
+  v_over.attempts := p_job.attempts;
+  v_over.input := p_job.input;
+  IF p_status = 'FAILED' THEN
+    -- An id that was made a second time after its first life ended must not jam its worker.
+    DELETE FROM duly.dead WHERE id = p_job.id;
+    INSERT INTO duly.dead SELECT v_over.*;
+  ELSE
+    INSERT INTO duly.finished SELECT v_over.*;
+  END IF;
+  DELETE FROM duly.jobs WHERE id = p_job.id;
+  IF p_job.status = 'RUNNING' THEN DELETE FROM duly.leases WHERE id = p_job.id; END IF;
+  PERFORM duly.changed_1(p_now, p_job.id, p_job.type, p_status, coalesce(p_event, CASE p_status
+    WHEN 'COMPLETED' THEN 'returned' WHEN 'FAILED' THEN 'failed' WHEN 'CANCELLED' THEN 'cancelled' ELSE 'expired' END),
+    v_over.percent);
+  -- Nobody can run a completed job again, so nobody can make its children again.
+  IF v_completed THEN DELETE FROM duly.children WHERE parent_id = p_job.id; END IF;
+  PERFORM duly.set_free_1(p_now, p_job, p_status);
+END $$;
+
+-- Moves due jobs of these types, so many of each, to where a claim finds them. Passes over what others hold, so it never waits.
+CREATE FUNCTION duly.promote_1(p_now bigint, p_types text[], p_limit integer, OUT moved integer, OUT is_all boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_ids text[];
+  v_id text;
+  v_serials integer;
+  v_job duly.jobs;
+  v_hints text := duly.hints_1();
+BEGIN
+  SELECT array_agg(w.id ORDER BY w.due_at, w.seq), count(*), coalesce(bool_and(w.n < p_limit), true),
+    count(*) FILTER (WHERE w.serial IS NOT NULL AND w.status = 'SCHEDULED')
+  INTO v_ids, moved, is_all, v_serials
+  FROM unnest(p_types) AS t (type) CROSS JOIN LATERAL (
+    SELECT d.*, count(*) OVER () AS n FROM (
+      SELECT j.id, j.due_at, j.seq, j.serial, j.status FROM duly.jobs j
+      WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t.type AND j.due_at <= p_now
+      ORDER BY j.due_at, j.seq LIMIT p_limit) d) w;
+  IF moved = 0 THEN RETURN; END IF;
+  IF v_serials = 0 THEN
+    WITH due AS (
+      SELECT id FROM duly.jobs
+      WHERE id = ANY (v_ids) AND rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND due_at <= p_now
+      FOR UPDATE SKIP LOCKED),
+    ready AS (
+      UPDATE duly.jobs j SET
+        status = CASE j.status WHEN 'RETRYING' THEN 'RETRYING' ELSE 'PENDING' END, rank = j.due_at + j.rank_offset, updated_at = p_now
+      FROM due WHERE j.id = due.id
+      RETURNING j.id, j.type, j.status, j.percent, j.due_at, j.seq)
+    INSERT INTO duly.changes (at, n, entries)
+    SELECT p_now, count(*), json_agg(json_build_array(id, type, status, 'due', percent) ORDER BY due_at, seq)::text
+    FROM ready HAVING count(*) > 0;
+    RETURN;
+  END IF;
+  FOREACH v_id IN ARRAY v_ids LOOP
+    SELECT * INTO v_job FROM duly.jobs WHERE id = v_id;
+    IF v_job.serial IS NOT NULL AND NOT duly.try_lock_serial_1(duly.serial_ref_1(v_job.tenant, v_job.serial)) THEN
+      is_all := false;
+      CONTINUE;
+    END IF;
+    -- An earlier one of this list may have put it in line, or seated it, with the others of its serial key.
+    SELECT * INTO v_job FROM duly.jobs
+    WHERE id = v_id AND rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND due_at <= p_now FOR UPDATE SKIP LOCKED;
+    IF FOUND THEN PERFORM duly.enter_1(p_now, v_job, 'due'); END IF;
+  END LOOP;
+  -- Every node knows the next due instant and wakes by itself: no hint for what was to be expected.
+  IF strpos(v_hints, 'j') = 0 THEN PERFORM duly.unhint_1('j'); END IF;
+END $$;
+
+-- Ends jobs whose start deadline has passed before their first start. Passes over what others hold, so it never waits.
+CREATE FUNCTION duly.expire_overdue_1(p_now bigint, p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  v_ids text[];
+  v_id text;
+  v_job duly.jobs;
+BEGIN
+  SELECT array_agg(d.id) INTO v_ids FROM (
+    SELECT id FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now
+    ORDER BY expire_at, seq LIMIT p_limit) d;
+  FOREACH v_id IN ARRAY coalesce(v_ids, '{}') LOOP
+    SELECT * INTO v_job FROM duly.jobs WHERE id = v_id;
+    CONTINUE WHEN NOT FOUND;
+    IF v_job.dedupe_key IS NOT NULL THEN
+      PERFORM 1 FROM duly.dedupes
+      WHERE type = v_job.type AND tenant = coalesce(v_job.tenant, '') AND key = v_job.dedupe_key FOR UPDATE SKIP LOCKED;
+      CONTINUE WHEN NOT FOUND AND EXISTS (SELECT 1 FROM duly.dedupes
+        WHERE type = v_job.type AND tenant = coalesce(v_job.tenant, '') AND key = v_job.dedupe_key);
+    END IF;
+    CONTINUE WHEN v_job.serial IS NOT NULL AND NOT duly.try_lock_serial_1(duly.serial_ref_1(v_job.tenant, v_job.serial));
+    -- The end of an earlier one in this very list may have opened or ended it.
+    SELECT * INTO v_job FROM duly.jobs
+    WHERE id = v_id AND expire_at < p_now AND started_at IS NULL FOR UPDATE SKIP LOCKED;
+    CONTINUE WHEN NOT FOUND;
+    PERFORM duly.finish_1(p_now, v_job, 'EXPIRED', 'start-deadline');
+  END LOOP;
+  RETURN coalesce(cardinality(v_ids), 0);
+END $$;

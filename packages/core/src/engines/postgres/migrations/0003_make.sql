@@ -1,0 +1,299 @@
+-- Making jobs. A spec is a JSON object as verbs/enqueue.ts writes it; texts that are JSON themselves stand in it as strings.
+
+-- What refuses one group of a call. The engine reads the code, the hint and the details (as JSON).
+CREATE FUNCTION duly.refuse_1(p_code text, p_message text, p_hint text, p_details json) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION USING
+    ERRCODE = CASE p_code WHEN 'records_conflict' THEN 'DU002' ELSE 'DU001' END,
+    MESSAGE = p_message, HINT = p_hint, DETAIL = p_details::text;
+END $$;
+
+-- The answer to a refused group.
+CREATE FUNCTION duly.refusal_1(p_state text, p_message text, p_hint text, p_detail text) RETURNS json LANGUAGE sql AS $$
+  SELECT json_build_object('ok', false, 'code', CASE p_state WHEN 'DU002' THEN 'records_conflict' ELSE 'group_refused' END,
+    'message', p_message, 'hint', p_hint, 'details', p_detail::json)
+$$;
+
+CREATE FUNCTION duly.due_of_1(p_now bigint, p_due jsonb) RETURNS bigint LANGUAGE sql AS $$
+  SELECT coalesce((p_due ->> 'at')::bigint, p_now + (p_due ->> 'inMs')::bigint)
+$$;
+
+-- Where a job stands, live or over: status and due instant. Nothing: not there.
+CREATE FUNCTION duly.find_brief_1(p_id text, OUT type text, OUT status text, OUT due_at bigint) LANGUAGE plpgsql AS $$
+BEGIN
+  SELECT j.type, j.status, j.due_at INTO type, status, due_at FROM duly.jobs j WHERE j.id = p_id;
+  IF FOUND THEN RETURN; END IF;
+  SELECT j.type, j.status, j.due_at INTO type, status, due_at FROM duly.dead j WHERE j.id = p_id;
+  IF FOUND THEN RETURN; END IF;
+  SELECT j.type, j.status, j.due_at INTO type, status, due_at FROM duly.finished j WHERE j.id = p_id ORDER BY j.seq DESC LIMIT 1;
+END $$;
+
+CREATE FUNCTION duly.item_1(p_id text, p_status text, p_due bigint, p_deduped boolean) RETURNS json LANGUAGE sql AS $$
+  SELECT json_build_object('id', p_id, 'status', p_status, 'dueAt', p_due, 'deduped', p_deduped)
+$$;
+
+-- Moves a waiting job to another instant; answers its status afterwards. `p_job` is what life_1 gave.
+CREATE FUNCTION duly.move_due_1(p_now bigint, p_job duly.jobs, p_due bigint, p_event text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE v_moved duly.jobs := p_job;
+BEGIN
+  v_moved.due_at := p_due;
+  IF p_job.status = 'BLOCKED' THEN
+    IF p_job.serial IS NOT NULL THEN UPDATE duly.gates SET order_at = p_due WHERE job = p_job.id AND kind = 'serial'; END IF;
+    RETURN duly.place_1(p_now, v_moved, 'BLOCKED', false, p_event);
+  END IF;
+  IF p_job.status = 'RETRYING' THEN RETURN duly.place_1(p_now, v_moved, 'RETRYING', p_due <= p_now, p_event); END IF;
+  IF p_due <= p_now THEN RETURN duly.enter_1(p_now, v_moved, p_event); END IF;
+  -- Until it is due again it does not compete for its serial place.
+  PERFORM duly.leave_serial_1(p_now, p_job);
+  RETURN duly.place_1(p_now, v_moved, 'SCHEDULED', false, p_event);
+END $$;
+
+-- Whether a new job that is due has to stand in line for its serial place. Locks the key.
+CREATE FUNCTION duly.must_stand_in_line_1(p_now bigint, p_tenant text, p_serial text, p_due bigint)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE v_ref text;
+BEGIN
+  IF p_serial IS NULL THEN RETURN false; END IF;
+  v_ref := duly.serial_ref_1(p_tenant, p_serial);
+  PERFORM duly.lock_serial_1(v_ref);
+  PERFORM duly.line_up_1(p_now, p_tenant, p_serial, '');
+  IF EXISTS (SELECT 1 FROM duly.places WHERE kind = 'serial' AND ref = v_ref) THEN RETURN true; END IF;
+  -- It will be the last one made, so of equal due instants it comes last.
+  IF duly.has_earlier_1(v_ref, p_due, 9223372036854775807) THEN PERFORM duly.seat_next_1(p_now, v_ref); END IF;
+  RETURN EXISTS (SELECT 1 FROM duly.places WHERE kind = 'serial' AND ref = v_ref);
+END $$;
+
+-- Inserts a job into the place its due time and gates give it. `p_behind`: a job whose end it waits for because of its dedupe key.
+CREATE FUNCTION duly.insert_job_1(p_now bigint, p_spec jsonb, p_behind text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_id text := p_spec ->> 'id';
+  v_tenant text := p_spec ->> 'tenant';
+  v_serial text := p_spec ->> 'serial';
+  v_due bigint := duly.due_of_1(p_now, p_spec);
+  v_is_due boolean;
+  v_in_line boolean := false;
+  v_gates jsonb := '[]';
+  v_gate jsonb;
+  v_status text;
+  v_seq bigint;
+  v_known text;
+BEGIN
+  FOR v_gate IN SELECT * FROM jsonb_array_elements(p_spec -> 'gates') LOOP
+    CONTINUE WHEN v_gate ->> 'kind' = 'serial';
+    -- The shared lock makes an end of that job wait for us, and its later statement then finds our gate.
+    PERFORM 1 FROM duly.jobs WHERE id = v_gate ->> 'ref' FOR KEY SHARE;
+    IF FOUND THEN v_gates := v_gates || v_gate; END IF;
+  END LOOP;
+  IF p_behind IS NOT NULL THEN v_gates := v_gates || jsonb_build_object('kind', 'dedupe', 'ref', p_behind); END IF;
+  v_is_due := v_due <= p_now;
+  IF v_gates = '[]' AND v_is_due THEN v_in_line := duly.must_stand_in_line_1(p_now, v_tenant, v_serial, v_due); END IF;
+  v_status := CASE WHEN v_gates <> '[]' OR v_in_line THEN 'BLOCKED' WHEN v_is_due THEN 'PENDING' ELSE 'SCHEDULED' END;
+  INSERT INTO duly.jobs (
+    id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
+    max_attempts, origin, dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, slot_at, slot_allow,
+    slot_details, policy, retention_ms, dead_retention_ms, metadata, input
+  ) VALUES (
+    v_id, p_spec ->> 'type', (p_spec ->> 'version')::integer, p_spec ->> 'queue', v_tenant, (p_spec ->> 'priority')::integer,
+    v_status, CASE WHEN v_status = 'PENDING' THEN v_due + (p_spec ->> 'rankOffsetMs')::bigint END,
+    (p_spec ->> 'rankOffsetMs')::bigint, v_due, v_due + (p_spec ->> 'startDeadlineMs')::bigint, p_now, p_now,
+    (p_spec ->> 'maxAttempts')::integer, p_spec ->> 'origin', p_spec -> 'dedupe' ->> 'key', v_serial, p_spec ->> 'parentId',
+    p_spec ->> 'parentKey', p_spec ->> 'copyOf', p_spec ->> 'scheduleId', p_spec ->> 'slot', (p_spec ->> 'slotAt')::bigint,
+    coalesce((p_spec ->> 'slotAllow')::boolean, false), p_spec ->> 'slotDetails', p_spec ->> 'policy',
+    (p_spec ->> 'retentionMs')::bigint, (p_spec ->> 'deadRetentionMs')::bigint, p_spec ->> 'metadata', p_spec ->> 'input'
+  ) ON CONFLICT (id) DO NOTHING RETURNING seq INTO v_seq;
+  IF v_seq IS NULL THEN
+    SELECT type, status, due_at INTO v_known, v_status, v_due FROM duly.jobs WHERE id = v_id;
+    IF v_known <> p_spec ->> 'type' THEN
+      PERFORM duly.refuse_1('group_refused',
+        format('Job "%s" exists already with type "%s", not "%s".', v_id, v_known, p_spec ->> 'type'),
+        'Ids are made by the client, one per promise. Make a new id for a new job.', json_build_object('id', v_id));
+    END IF;
+    RETURN duly.item_1(v_id, v_status, v_due, false);
+  END IF;
+  FOR v_gate IN SELECT * FROM jsonb_array_elements(v_gates) LOOP
+    INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES (v_gate ->> 'kind', v_gate ->> 'ref', 0, v_seq, v_id)
+    ON CONFLICT DO NOTHING;
+  END LOOP;
+  IF v_in_line THEN
+    INSERT INTO duly.gates (kind, ref, order_at, seq, job)
+    VALUES ('serial', duly.serial_ref_1(v_tenant, v_serial), v_due, v_seq, v_id);
+  ELSIF v_status = 'PENDING' AND v_serial IS NOT NULL THEN
+    INSERT INTO duly.places (kind, ref, job) VALUES ('serial', duly.serial_ref_1(v_tenant, v_serial), v_id);
+  END IF;
+  PERFORM duly.changed_1(p_now, v_id, p_spec ->> 'type', v_status, 'made', 0);
+  -- Also for later ones: a sleeping node may have to wake earlier than it thought.
+  IF v_status <> 'BLOCKED' THEN PERFORM duly.hint_1('j'); END IF;
+  RETURN duly.item_1(v_id, v_status, v_due, false);
+END $$;
+
+-- Gives an unstarted job what a later call under the same key wants. Its serial place, gates and parent stay.
+CREATE FUNCTION duly.replace_job_1(p_now bigint, p_job duly.jobs, p_spec jsonb) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_due bigint := duly.due_of_1(p_now, p_spec);
+  v_job duly.jobs := p_job;
+BEGIN
+  IF p_spec -> 'dedupe' ->> 'mode' = 'extend' AND p_spec -> 'dedupe' ->> 'maxWaitMs' IS NOT NULL THEN
+    v_due := least(v_due, p_job.created_at + (p_spec -> 'dedupe' ->> 'maxWaitMs')::bigint);
+  END IF;
+  UPDATE duly.jobs SET
+    version = (p_spec ->> 'version')::integer, queue = p_spec ->> 'queue', priority = (p_spec ->> 'priority')::integer,
+    rank_offset = (p_spec ->> 'rankOffsetMs')::bigint, max_attempts = (p_spec ->> 'maxAttempts')::integer,
+    policy = p_spec ->> 'policy', retention_ms = (p_spec ->> 'retentionMs')::bigint,
+    dead_retention_ms = (p_spec ->> 'deadRetentionMs')::bigint, metadata = p_spec ->> 'metadata', input = p_spec ->> 'input',
+    -- Moves with the due time, just below.
+    expire_at = p_job.due_at + (p_spec ->> 'startDeadlineMs')::bigint, updated_at = p_now
+  WHERE id = p_job.id;
+  v_job.rank_offset := (p_spec ->> 'rankOffsetMs')::bigint;
+  RETURN duly.item_1(p_job.id, duly.move_due_1(p_now, v_job, v_due, 'replaced'), v_due, true);
+END $$;
+
+-- A job with a dedupe key: takes the key, or finds its holder. Only who takes or changes something locks the key's row, so that a
+-- call that is dropped neither waits for anyone nor makes anyone wait.
+CREATE FUNCTION duly.make_deduped_1(p_now bigint, p_spec jsonb) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_id text := p_spec ->> 'id';
+  v_type text := p_spec ->> 'type';
+  v_tenant text := coalesce(p_spec ->> 'tenant', '');
+  v_key text := p_spec -> 'dedupe' ->> 'key';
+  v_mode text := p_spec -> 'dedupe' ->> 'mode';
+  v_until bigint := p_now + (p_spec -> 'dedupe' ->> 'forMs')::bigint;
+  v_held duly.dedupes;
+  v_brief record;
+  v_live duly.jobs;
+  v_item json;
+BEGIN
+  LOOP
+    INSERT INTO duly.dedupes (type, tenant, key, job_id, until_at, created_at)
+    VALUES (v_type, v_tenant, v_key, v_id, v_until, p_now) ON CONFLICT DO NOTHING;
+    IF FOUND THEN RETURN duly.insert_job_1(p_now, p_spec, NULL); END IF;
+    SELECT * INTO v_held FROM duly.dedupes WHERE type = v_type AND tenant = v_tenant AND key = v_key;
+    CONTINUE WHEN NOT FOUND;
+    IF v_mode <> 'drop' OR v_held.job_id = '' OR v_held.until_at <= p_now THEN
+      SELECT * INTO v_held FROM duly.dedupes WHERE type = v_type AND tenant = v_tenant AND key = v_key FOR UPDATE;
+      CONTINUE WHEN NOT FOUND;
+    END IF;
+    EXIT;
+  END LOOP;
+  IF v_held.job_id <> '' AND (v_held.until_at IS NULL OR v_held.until_at > p_now) THEN
+    v_brief := duly.find_brief_1(v_held.job_id);
+    IF v_held.job_id = v_id AND v_brief.status IS NOT NULL THEN
+      RETURN duly.item_1(v_id, v_brief.status, v_brief.due_at, false);
+    END IF;
+    IF v_mode = 'drop' THEN
+      -- The key may outlive the history of its holder.
+      RETURN duly.item_1(v_held.job_id, coalesce(v_brief.status, v_held.ended, 'COMPLETED'), coalesce(v_brief.due_at, p_now), true);
+    END IF;
+    v_live := duly.life_1(v_held.job_id);
+    -- Otherwise nothing is left to replace, and nothing to wait for: the new job takes the key over.
+    IF v_live.id IS NOT NULL THEN
+      IF v_live.attempt = 0 THEN RETURN duly.replace_job_1(p_now, v_live, p_spec); END IF;
+      IF v_held.follow_id = v_id THEN
+        v_brief := duly.find_brief_1(v_id);
+        RETURN duly.item_1(v_id, v_brief.status, v_brief.due_at, false);
+      END IF;
+      IF v_held.follow_id IS NOT NULL THEN
+        RETURN duly.replace_job_1(p_now, duly.life_1(v_held.follow_id), p_spec);
+      END IF;
+      v_item := duly.insert_job_1(p_now, p_spec, v_live.id);
+      UPDATE duly.dedupes SET follow_id = v_id, follow_until = v_until WHERE type = v_type AND tenant = v_tenant AND key = v_key;
+      RETURN v_item;
+    END IF;
+  END IF;
+  v_item := duly.insert_job_1(p_now, p_spec, NULL);
+  UPDATE duly.dedupes
+  SET job_id = v_id, until_at = v_until, created_at = p_now, ended = NULL, follow_id = NULL, follow_until = NULL
+  WHERE type = v_type AND tenant = v_tenant AND key = v_key;
+  RETURN v_item;
+END $$;
+
+-- Makes one job, or finds the one that keeps the same promise already.
+CREATE FUNCTION duly.make_job_1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_id text := p_spec ->> 'id';
+  v_parent text := p_spec ->> 'parentId';
+  v_key text := p_spec ->> 'parentKey';
+  v_child text;
+  v_brief record;
+  v_item json;
+BEGIN
+  IF p_repeat THEN
+    v_brief := duly.find_brief_1(v_id);
+    IF v_brief.status IS NOT NULL THEN RETURN duly.item_1(v_id, v_brief.status, v_brief.due_at, false); END IF;
+  END IF;
+  IF v_key IS NOT NULL THEN
+    INSERT INTO duly.children (parent_id, key, job_id) VALUES (v_parent, v_key, v_id) ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN
+      SELECT job_id INTO v_child FROM duly.children WHERE parent_id = v_parent AND key = v_key;
+      v_brief := duly.find_brief_1(v_child);
+      -- The child may be past its retention, but the promise was kept.
+      IF v_brief.status IS NULL THEN RETURN duly.item_1(v_child, 'COMPLETED', p_now, true); END IF;
+      RETURN duly.item_1(v_child, v_brief.status, v_brief.due_at, v_child <> v_id);
+    END IF;
+  END IF;
+  IF jsonb_typeof(p_spec -> 'dedupe') = 'object' THEN v_item := duly.make_deduped_1(p_now, p_spec);
+  ELSE v_item := duly.insert_job_1(p_now, p_spec, NULL);
+  END IF;
+  -- Another job keeps the promise, so no child was made.
+  IF v_key IS NOT NULL AND v_item ->> 'id' <> v_id THEN
+    DELETE FROM duly.children WHERE parent_id = v_parent AND key = v_key AND job_id = v_id;
+  END IF;
+  RETURN v_item;
+END $$;
+
+-- Takes the rows of all keys of a call in one order, so that two calls with the same keys cannot wait for each other. A row that was
+-- not there is held by nobody ('') until its turn comes, and does not outlive the call.
+CREATE FUNCTION duly.take_keys_1(p_now bigint, p_specs jsonb) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO duly.dedupes (type, tenant, key, job_id, created_at)
+  SELECT DISTINCT s ->> 'type', coalesce(s ->> 'tenant', ''), s -> 'dedupe' ->> 'key', '', p_now
+  FROM jsonb_array_elements(p_specs) s ORDER BY 1, 2, 3
+  ON CONFLICT DO NOTHING;
+  PERFORM 1 FROM duly.dedupes d
+  WHERE (d.type, d.tenant, d.key) IN (
+    SELECT s ->> 'type', coalesce(s ->> 'tenant', ''), s -> 'dedupe' ->> 'key'
+    FROM jsonb_array_elements(p_specs) s WHERE s -> 'dedupe' ->> 'mode' <> 'drop')
+  ORDER BY d.type, d.tenant, d.key FOR UPDATE;
+END $$;
+
+CREATE FUNCTION duly.drop_keys_1(p_specs jsonb) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM duly.dedupes d
+  WHERE d.job_id = '' AND (d.type, d.tenant, d.key) IN (
+    SELECT s ->> 'type', coalesce(s ->> 'tenant', ''), s -> 'dedupe' ->> 'key' FROM jsonb_array_elements(p_specs) s);
+END $$;
+
+-- Makes many jobs that touch no other job, with one statement. Answers null where an id is there already: then nothing may have been
+-- made, and the caller has to begin again with care.
+CREATE FUNCTION duly.make_plain_1(p_now bigint, p_specs jsonb) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_made bigint;
+BEGIN
+  WITH made AS (
+    INSERT INTO duly.jobs (
+      id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
+      max_attempts, origin, copy_of, schedule_id, slot, slot_at, slot_allow, slot_details, policy, retention_ms,
+      dead_retention_ms, metadata, input)
+    SELECT s.id, s.type, s.version, s.queue, s.tenant, s.priority,
+      CASE WHEN d.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END, CASE WHEN d.due <= p_now THEN d.due + s."rankOffsetMs" END,
+      s."rankOffsetMs", d.due, d.due + s."startDeadlineMs", p_now, p_now,
+      s."maxAttempts", s.origin, s."copyOf", s."scheduleId", s.slot, s."slotAt", coalesce(s."slotAllow", false), s."slotDetails",
+      s.policy, s."retentionMs", s."deadRetentionMs", s.metadata, s.input
+    FROM ROWS FROM (jsonb_to_recordset(p_specs) AS (
+      id text, type text, version integer, queue text, tenant text, priority integer, "rankOffsetMs" bigint, at bigint, "inMs" bigint,
+      "startDeadlineMs" bigint, "maxAttempts" integer, origin text, "copyOf" text, "scheduleId" text, slot text, "slotAt" bigint,
+      "slotAllow" boolean, "slotDetails" text, policy text, "retentionMs" bigint, "deadRetentionMs" bigint, metadata text, input text)
+    ) WITH ORDINALITY AS s
+    CROSS JOIN LATERAL (SELECT coalesce(s.at, p_now + s."inMs") AS due) d
+    ORDER BY s.ordinality
+    ON CONFLICT (id) DO NOTHING
+    RETURNING id, type, status, seq),
+  told AS (
+    INSERT INTO duly.changes (at, n, entries)
+    SELECT p_now, count(*), json_agg(json_build_array(id, type, status, 'made', 0) ORDER BY seq)::text
+    FROM made HAVING count(*) > 0)
+  SELECT count(*) INTO v_made FROM made;
+  IF v_made < jsonb_array_length(p_specs) THEN
+    RAISE EXCEPTION USING ERRCODE = 'DU009', MESSAGE = 'An id of the call is there already.';
+  END IF;
+  PERFORM duly.hint_1('j');
+END $$;

@@ -1,0 +1,172 @@
+-- Taking work. A lane is (solo, type, version, queue); its ready jobs are one stretch of the index jobs_ready, by rank.
+
+-- A job under lease as a list, in the order in which verbs/claim.ts reads it.
+CREATE FUNCTION duly.leased_1(j duly.jobs, p_fence bigint, p_begun boolean) RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT json_build_array(j.id, j.type, j.version, j.queue, j.tenant, j.priority, j.input, j.metadata, j.policy, p_fence, j.attempt,
+    j.spent, j.max_attempts, j.losses, j.begun_losses, p_begun, j.created_at, j.due_at, j.claimed_at, j.origin, j.slot,
+    j.slot_details, j.parent_id, j.parent_key, j.cancel_requested_at)
+$$;
+
+-- What is paused at an instant, and when the next pause ends by itself.
+CREATE FUNCTION duly.pauses_1(p_now bigint, OUT paused text[], OUT next_end_at bigint) LANGUAGE sql STABLE AS $$
+  SELECT coalesce(array_agg(p.key), '{}'), min(p.until_at)
+  FROM (SELECT key, (value::json ->> 'untilAt')::bigint AS until_at FROM duly.records WHERE kind = 'pause') p
+  WHERE p.until_at IS NULL OR p.until_at > p_now
+$$;
+
+-- Leases the jobs of these rows, which are locked, to one worker; they are given fences in this order.
+CREATE FUNCTION duly.take_1(p_now bigint, p_claim jsonb, p_rows tid[]) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_fences bigint[];
+  v_taken json;
+  v_node text := p_claim ->> 'node';
+  v_token text := p_claim ->> 'token';
+  v_until bigint := p_now + (p_claim ->> 'leaseMs')::bigint;
+BEGIN
+  SELECT array_agg(f.fence ORDER BY f.fence) INTO v_fences
+  FROM (SELECT nextval('duly.fence') AS fence FROM generate_series(1, cardinality(p_rows))) f;
+  WITH taken AS (
+    UPDATE duly.jobs j SET
+      status = 'RUNNING', rank = NULL, fence = v_fences[r.n], node = v_node, claimed_at = p_now, updated_at = p_now, begun_at = NULL,
+      attempt = j.attempt + 1, started_at = coalesce(j.started_at, p_now),
+      lateness_ms = coalesce(j.lateness_ms, greatest(0, p_now - j.due_at)),
+      percent = 0, message = NULL, step = NULL, step_of = NULL
+    FROM unnest(p_rows) WITH ORDINALITY AS r (tid, n) WHERE j.ctid = r.tid
+    RETURNING j.*),
+  leased AS (
+    INSERT INTO duly.leases (id, fence, node, token, until_at, cancel_at)
+    SELECT id, fence, v_node, v_token, v_until, cancel_requested_at FROM taken),
+  told AS (
+    INSERT INTO duly.changes (at, n, entries)
+    SELECT p_now, count(*), json_agg(json_build_array(id, type, 'RUNNING', 'claimed', 0) ORDER BY fence)::text
+    FROM taken HAVING count(*) > 0)
+  SELECT json_agg(json_build_array(j.id, j.type, j.version, j.queue, j.tenant, j.priority, j.input, j.metadata, j.policy, j.fence,
+    j.attempt, j.spent, j.max_attempts, j.losses, j.begun_losses, false, j.created_at, j.due_at, j.claimed_at, j.origin, j.slot,
+    j.slot_details, j.parent_id, j.parent_key, j.cancel_requested_at) ORDER BY j.fence) INTO v_taken FROM taken j;
+  RETURN v_taken;
+END $$;
+
+-- Takes ready jobs by rank for one worker: first ends what is past its start deadline and promotes what is due.
+CREATE FUNCTION duly.claim_1(p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint)
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_limit integer := (p_claim ->> 'limit')::integer;
+  v_idle boolean := (p_claim ->> 'idle')::boolean;
+  v_types text[];
+  v_versions integer[];
+  v_limits integer[];
+  v_queues text[];
+  v_paused text[];
+  v_closed text[];
+  v_promoted record;
+  v_suspects boolean;
+  v_row tid;
+  v_rank bigint;
+  v_head bigint;
+  v_rows tid[];
+  v_shares integer;
+BEGIN
+  claimed := '[]';
+  more := false;
+  IF p_repeat THEN
+    SELECT json_agg(duly.leased_1(j, l.fence, l.begun_at IS NOT NULL) ORDER BY l.fence) INTO claimed
+    FROM duly.leases l JOIN duly.jobs j ON j.id = l.id WHERE l.token = p_claim ->> 'token';
+    IF claimed IS NOT NULL THEN
+      more := true;
+      RETURN;
+    END IF;
+    claimed := '[]';
+  END IF;
+  PERFORM duly.expire_overdue_1(p_now, 1000);
+  SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
+  -- Some more than it takes, so that the most urgent of them is among what it sees.
+  v_promoted := duly.promote_1(p_now, v_types, greatest(1000, v_limit));
+  SELECT p.paused INTO v_paused FROM duly.pauses_1(p_now) p;
+  IF 'all' = ANY (v_paused) THEN RETURN; END IF;
+  SELECT array_agg(t ->> 'type'), array_agg((t ->> 'version')::integer), array_agg((t ->> 'limit')::integer)
+  INTO v_types, v_versions, v_limits
+  FROM jsonb_array_elements(p_claim -> 'tasks') t
+  WHERE (t ->> 'limit')::integer > 0 AND NOT 'task:' || (t ->> 'type') = ANY (v_paused);
+  IF v_types IS NULL THEN RETURN; END IF;
+  SELECT array_agg(substr(p, 7)) INTO v_closed FROM unnest(v_paused) p WHERE p LIKE 'queue:%';
+  v_closed := coalesce(v_closed, '{}');
+  IF jsonb_typeof(p_claim -> 'queues') = 'array' THEN
+    SELECT coalesce(array_agg(q), '{}') INTO v_queues FROM jsonb_array_elements_text(p_claim -> 'queues') q;
+  END IF;
+
+  v_suspects := EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL AND solo > 0 LIMIT 1);
+  IF v_suspects THEN
+    IF v_idle AND v_limit > 0 THEN
+      SELECT j.ctid INTO v_row FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
+      WHERE j.rank IS NOT NULL AND j.solo = 2 AND j.version <= t.version
+        AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues))
+      ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
+      IF v_row IS NOT NULL THEN
+        claimed := duly.take_1(p_now, p_claim, ARRAY[v_row]);
+        more := true;
+        RETURN;
+      END IF;
+    END IF;
+    SELECT min(j.due_at) INTO solo_since FROM duly.jobs j
+    WHERE j.rank IS NOT NULL AND j.solo = 2 AND j.type IN (
+      SELECT o.type FROM duly.jobs o JOIN unnest(v_types, v_versions) AS t (type, version) ON o.type = t.type
+      WHERE o.rank IS NOT NULL AND o.solo = 2 AND o.version <= t.version
+        AND NOT o.queue = ANY (v_closed) AND (v_queues IS NULL OR o.queue = ANY (v_queues)));
+  END IF;
+  -- Takes nothing, and only asks whether a job still waits to run alone.
+  IF v_limit <= 0 THEN RETURN; END IF;
+
+  -- One that was lost before is claimed by itself, in its turn: when it stands at the head.
+  IF v_suspects THEN
+    SELECT j.ctid, j.rank INTO v_row, v_rank FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
+    WHERE j.rank IS NOT NULL AND j.solo = 1 AND j.version <= t.version
+      AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues))
+    ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
+    IF v_row IS NOT NULL THEN
+      SELECT min(j.rank) INTO v_head FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.version <= t.version
+        AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues));
+      IF v_head IS NULL OR v_rank <= v_head THEN
+        claimed := duly.take_1(p_now, p_claim, ARRAY[v_row]);
+        more := true;
+        RETURN;
+      END IF;
+    END IF;
+  END IF;
+
+  -- How many from which lane, unlocked, so it costs no one anything; then that many from each lane, passing over what others hold.
+  -- To lock the heads of every lane and throw most away would hide them from the other workers.
+  WITH RECURSIVE wanted AS (
+    SELECT w.type, w.version, w.n FROM unnest(v_types, v_versions, v_limits) AS w (type, version, n)),
+  lane AS (
+    SELECT w.type, w.version AS highest, w.n, f.version, f.queue
+    FROM wanted w CROSS JOIN LATERAL (
+      SELECT j.version, j.queue FROM duly.jobs j
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = w.type AND j.version <= w.version
+      ORDER BY j.version, j.queue LIMIT 1) f
+    UNION ALL
+    SELECT l.type, l.highest, l.n, f.version, f.queue
+    FROM lane l CROSS JOIN LATERAL (
+      SELECT j.version, j.queue FROM duly.jobs j
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version <= l.highest
+        AND (j.version, j.queue) > (l.version, l.queue)
+      ORDER BY j.version, j.queue LIMIT 1) f),
+  head AS (
+    SELECT l.type, l.version, l.queue, l.n, h.rank, h.seq, row_number() OVER (PARTITION BY l.type ORDER BY h.rank, h.seq) AS place
+    FROM lane l CROSS JOIN LATERAL (
+      SELECT j.rank, j.seq FROM duly.jobs j
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue
+      ORDER BY j.rank, j.seq LIMIT least(l.n, v_limit) + 1) h
+    WHERE NOT l.queue = ANY (v_closed) AND (v_queues IS NULL OR l.queue = ANY (v_queues))),
+  best AS (
+    SELECT type, version, queue, row_number() OVER (ORDER BY rank, seq) AS place FROM head WHERE place <= n
+    ORDER BY rank, seq LIMIT v_limit + 1),
+  share AS (SELECT type, version, queue, count(*) AS n FROM best WHERE place <= v_limit GROUP BY type, version, queue)
+  SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), (SELECT count(*) FROM best) INTO v_rows, v_shares
+  FROM share s CROSS JOIN LATERAL (
+    SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
+    WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = s.type AND j.version = s.version AND j.queue = s.queue
+    ORDER BY j.rank, j.seq LIMIT s.n FOR UPDATE SKIP LOCKED) t;
+  IF v_rows IS NOT NULL THEN claimed := duly.take_1(p_now, p_claim, v_rows); END IF;
+  more := coalesce(v_shares, 0) > v_limit OR v_row IS NOT NULL OR NOT v_promoted.is_all;
+END $$;

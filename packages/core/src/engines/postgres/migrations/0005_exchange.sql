@@ -1,0 +1,388 @@
+-- What became of attempts; leases; making and taking as verbs.
+
+CREATE FUNCTION duly.append_logs_1(p_id text, p_attempt integer, p_lines jsonb, p_limit bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_n bigint;
+  v_line jsonb;
+BEGIN
+  IF jsonb_array_length(p_lines) = 0 THEN RETURN; END IF;
+  SELECT coalesce(max(n), 0) INTO v_n FROM duly.logs WHERE job_id = p_id;
+  FOR v_line IN
+    SELECT l FROM jsonb_array_elements(p_lines) WITH ORDINALITY AS e (l, i)
+    WHERE i > jsonb_array_length(p_lines) - p_limit ORDER BY i
+  LOOP
+    INSERT INTO duly.logs (job_id, n, attempt, line, at, level, message)
+    VALUES (p_id, v_n + 1, p_attempt, (v_line ->> 'line')::bigint, (v_line ->> 'at')::bigint, v_line ->> 'level', v_line ->> 'message')
+    ON CONFLICT DO NOTHING;
+    IF FOUND THEN v_n := v_n + 1; END IF;
+  END LOOP;
+  IF v_n > p_limit THEN DELETE FROM duly.logs WHERE job_id = p_id AND n <= v_n - p_limit; END IF;
+END $$;
+
+-- Adds one attempt to a JSON list of them and keeps the newest 50: a job that is put off for years must not grow without bound.
+CREATE FUNCTION duly.add_attempt_1(p_attempts text, p_entry json) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_all text := CASE WHEN p_attempts = '[]' THEN '[' || p_entry::text || ']' ELSE left(p_attempts, -1) || ',' || p_entry::text || ']' END;
+  v_count integer := json_array_length(v_all::json);
+BEGIN
+  IF v_count <= 50 THEN RETURN v_all; END IF;
+  RETURN (SELECT '[' || string_agg(e::text, ',' ORDER BY i) || ']'
+    FROM json_array_elements(v_all::json) WITH ORDINALITY AS a (e, i) WHERE i > v_count - 50);
+END $$;
+
+-- Whether an earlier, equal call settled this attempt: its fence ended with this reason, whatever the job did since.
+CREATE FUNCTION duly.was_settled_1(p_id text, p_fence bigint, p_reason text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  v_attempts text;
+  v_last bigint;
+  v_over record;
+BEGIN
+  SELECT attempts INTO v_attempts FROM duly.jobs WHERE id = p_id;
+  IF NOT FOUND THEN
+    SELECT h.attempts, h.attempt, h.claimed_at, h.fence, h.reason INTO v_over FROM (
+      SELECT attempts, attempt, claimed_at, fence, reason, seq FROM duly.dead WHERE id = p_id
+      UNION ALL SELECT attempts, attempt, claimed_at, fence, reason, seq FROM duly.finished WHERE id = p_id) h ORDER BY h.seq DESC LIMIT 1;
+    IF NOT FOUND THEN RETURN false; END IF;
+    v_attempts := v_over.attempts;
+    SELECT coalesce(max((a ->> 'n')::bigint), 0) INTO v_last FROM json_array_elements(v_attempts::json) a;
+    IF v_over.attempt > v_last AND v_over.claimed_at IS NOT NULL AND v_over.fence = p_fence AND v_over.reason = p_reason THEN
+      RETURN true;
+    END IF;
+  END IF;
+  RETURN EXISTS (SELECT 1 FROM json_array_elements(v_attempts::json) a WHERE (a ->> 'fence')::bigint = p_fence AND a ->> 'reason' = p_reason);
+END $$;
+
+CREATE FUNCTION duly.go_again_1(p_now bigint, p_job duly.jobs, p_one jsonb) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_to text := p_one ->> 'to';
+  v_reason text := p_one ->> 'reason';
+  v_started boolean := (p_one ->> 'started')::boolean;
+  v_release boolean := v_to = 'PENDING';
+  -- A released job keeps its due time, and so its place in the order.
+  v_due bigint := coalesce(duly.due_of_1(p_now, nullif(p_one -> 'due', 'null')), p_job.due_at);
+  v_ready boolean := v_release OR (v_to = 'RETRYING' AND v_due <= p_now);
+  v_unused boolean := v_release AND NOT v_started;
+  -- This claim would have been its first start, and its handler was surely not entered: the start deadline still binds.
+  v_unstarted boolean := NOT v_started AND p_job.spent = 0 AND p_job.started_at = p_job.claimed_at;
+  v_progress jsonb := nullif(p_one -> 'report' -> 'progress', 'null');
+  v_percent double precision := coalesce((v_progress ->> 'percent')::double precision, p_job.percent);
+  v_job duly.jobs := p_job;
+BEGIN
+  UPDATE duly.jobs SET
+    status = v_to, reason = v_reason, rank = CASE WHEN v_ready THEN v_due + rank_offset END, due_at = v_due, updated_at = p_now,
+    fence = p_job.fence, begun_at = p_job.begun_at,
+    -- Two losses after a written beginning: the next may end it, so it runs where nobody else can be the cause.
+    solo = CASE WHEN p_job.begun_losses >= 2 THEN 2 WHEN p_job.losses > 0 THEN 1 ELSE 0 END,
+    attempt = CASE WHEN v_unused THEN attempt - 1 ELSE attempt END,
+    spent = p_job.spent, losses = p_job.losses, begun_losses = p_job.begun_losses,
+    started_at = CASE WHEN v_unstarted THEN NULL ELSE started_at END,
+    lateness_ms = CASE WHEN v_unstarted THEN NULL ELSE lateness_ms END,
+    percent = v_percent, message = coalesce(v_progress ->> 'message', p_job.message),
+    step = coalesce((v_progress ->> 'step')::double precision, p_job.step),
+    step_of = coalesce((v_progress ->> 'of')::double precision, p_job.step_of),
+    error = coalesce(p_one ->> 'error', error),
+    attempts = CASE WHEN v_unused THEN attempts ELSE duly.add_attempt_1(attempts, json_build_object(
+      'n', p_job.attempt, 'node', coalesce(p_job.node, ''), 'fence', p_job.fence, 'startedAt', coalesce(p_job.claimed_at, p_now),
+      'begunAt', p_job.begun_at, 'endedAt', p_now, 'reason', v_reason, 'error', (p_one ->> 'error')::json)) END
+  WHERE id = p_job.id;
+  DELETE FROM duly.leases WHERE id = p_job.id;
+  PERFORM duly.changed_1(p_now, p_job.id, p_job.type, v_to,
+    CASE WHEN v_reason IN ('snoozed', 'released', 'lost') THEN v_reason ELSE 'failed' END, v_percent);
+  PERFORM duly.hint_1('j');
+  IF v_to = 'SCHEDULED' THEN
+    -- Put off: it competes for its serial place again when it is due.
+    PERFORM duly.leave_serial_1(p_now, p_job);
+    IF v_due <= p_now THEN
+      v_job.status := 'SCHEDULED';
+      v_job.due_at := v_due;
+      PERFORM duly.enter_1(p_now, v_job, 'due');
+    END IF;
+  END IF;
+END $$;
+
+-- Records what became of one attempt, if its lease still holds.
+CREATE FUNCTION duly.settle_1(p_now bigint, p_one jsonb, p_repeat boolean) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  v_id text := p_one ->> 'id';
+  v_fence bigint := (p_one ->> 'fence')::bigint;
+  v_loss text := p_one ->> 'loss';
+  v_to text := p_one ->> 'to';
+  v_job duly.jobs := duly.life_1(v_id);
+BEGIN
+  IF v_job.id IS NULL OR v_job.fence <> v_fence OR v_job.status <> 'RUNNING' THEN
+    RETURN p_repeat AND duly.was_settled_1(v_id, v_fence, p_one ->> 'reason');
+  END IF;
+  IF p_one ? 'impossible' THEN RETURN false; END IF;
+  v_job.spent := v_job.spent + (p_one ->> 'spends')::boolean::integer;
+  v_job.losses := v_job.losses + (v_loss <> 'none')::integer;
+  v_job.begun_losses := v_job.begun_losses + (v_loss = 'begun')::integer;
+  IF jsonb_typeof(p_one -> 'report') = 'object' THEN
+    PERFORM duly.append_logs_1(v_id, v_job.attempt, p_one -> 'report' -> 'logs', 1000);
+  END IF;
+  IF v_to IN ('COMPLETED', 'FAILED', 'CANCELLED') THEN
+    PERFORM duly.finish_1(p_now, v_job, v_to, p_one ->> 'reason', p_one ->> 'result', p_one ->> 'error',
+      nullif(p_one -> 'report' -> 'progress', 'null'), NULL, CASE WHEN v_loss <> 'none' THEN 'lost' END);
+  ELSE
+    PERFORM duly.go_again_1(p_now, v_job, p_one);
+  END IF;
+  RETURN true;
+END $$;
+
+-- Ends many jobs that simply returned: what settle_1 does for each, in a few statements for all. Answers the places in the list of those
+-- that were recorded; those with a key or a serial place are left to settle_1, which locks more.
+CREATE FUNCTION duly.settle_returned_1(p_now bigint, p_settle jsonb) RETURNS bigint[] LANGUAGE plpgsql AS $$
+DECLARE
+  v_done bigint[];
+  v_ids text[];
+  v_followed text[];
+  v_id text;
+  v_job duly.jobs;
+BEGIN
+  WITH returned AS (
+    SELECT DISTINCT ON (s.id, s.fence) s.* FROM ROWS FROM (jsonb_to_recordset(p_settle) AS (
+      id text, fence bigint, simple boolean, spends boolean, result text)) WITH ORDINALITY AS s (id, fence, simple, spends, result, i)
+    WHERE s.simple ORDER BY s.id, s.fence, s.i),
+  lease AS (
+    -- Whoever deletes the lease may end the job; the fence is looked at again after a wait.
+    DELETE FROM duly.leases l USING returned r, duly.jobs j
+    WHERE l.id = r.id AND l.fence = r.fence AND j.id = r.id AND j.status = 'RUNNING' AND j.dedupe_key IS NULL AND j.serial IS NULL
+    RETURNING l.id, l.fence, l.begun_at, l.message, l.step, l.step_of, r.i, r.spends, r.result),
+  gone AS (
+    DELETE FROM duly.jobs j USING lease l WHERE j.id = l.id
+    RETURNING j.*, l.fence AS lease_fence, l.begun_at AS lease_begun_at, l.message AS lease_message, l.step AS lease_step,
+      l.step_of AS lease_step_of, l.i, l.spends, l.result),
+  over AS (
+    INSERT INTO duly.finished (
+      id, seq, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, expire_at, created_at,
+      updated_at, started_at, lateness_ms, finished_at, prune_at, fence, node, claimed_at, begun_at, attempt, spent,
+      max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, origin,
+      parent_id, parent_key, copy_of, schedule_id, slot, slot_at, slot_allow, slot_details, policy, retention_ms,
+      dead_retention_ms, metadata, result, attempts, input)
+    SELECT id, seq, type, version, queue, tenant, priority, 'COMPLETED', 'returned', rank_offset, due_at, expire_at, created_at,
+      p_now, started_at, lateness_ms, p_now, p_now + retention_ms, lease_fence, node, claimed_at, lease_begun_at, attempt,
+      spent + spends::integer, max_attempts, losses, begun_losses, 100, lease_message, lease_step, lease_step_of,
+      cancel_requested_at, cancelled_by, origin, parent_id, parent_key, copy_of, schedule_id, slot, slot_at, slot_allow,
+      slot_details, policy, retention_ms, dead_retention_ms, metadata, result, attempts, input
+    FROM gone),
+  told AS (
+    INSERT INTO duly.changes (at, n, entries)
+    SELECT p_now, count(*), json_agg(json_build_array(id, type, 'COMPLETED', 'returned', 100) ORDER BY i)::text
+    FROM gone HAVING count(*) > 0)
+  SELECT array_agg(i), array_agg(id) INTO v_done, v_ids FROM gone;
+  IF v_ids IS NULL THEN RETURN '{}'; END IF;
+  -- A statement of its own: it sees who shut a gate for one of them while the rows above were waited for.
+  SELECT array_agg(f.id) INTO v_followed FROM (
+    SELECT ref AS id FROM duly.gates WHERE ref = ANY (v_ids) AND kind <> 'serial'
+    UNION SELECT waits_for FROM duly.schedules WHERE waits_for = ANY (v_ids)
+    UNION SELECT parent_id FROM duly.children WHERE parent_id = ANY (v_ids)) f;
+  FOREACH v_id IN ARRAY coalesce(v_followed, '{}') LOOP
+    DELETE FROM duly.children WHERE parent_id = v_id;
+    v_job.id := v_id;
+    PERFORM duly.set_free_1(p_now, v_job, 'COMPLETED');
+  END LOOP;
+  RETURN v_done;
+END $$;
+
+CREATE FUNCTION duly.exchange_1(p_now bigint, p_settle jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_count integer := jsonb_array_length(p_settle);
+  v_simple integer := 0;
+  v_done bigint[] := '{}';
+  v_lost bigint[] := '{}';
+  v_one jsonb;
+  v_i bigint;
+  v_claim record;
+  v_next bigint;
+BEGIN
+  IF v_count > 0 THEN
+    SELECT count(*) INTO v_simple FROM jsonb_array_elements(p_settle) s WHERE s -> 'simple' = 'true';
+    IF v_simple = v_count OR v_simple >= 4 THEN v_done := duly.settle_returned_1(v_now, p_settle); END IF;
+    IF cardinality(v_done) < v_count THEN
+      FOR v_one, v_i IN
+        SELECT s, i FROM jsonb_array_elements(p_settle) WITH ORDINALITY AS e (s, i) WHERE NOT i = ANY (v_done) ORDER BY i
+      LOOP
+        IF NOT duly.settle_1(v_now, v_one, p_repeat) THEN v_lost := v_lost || v_i; END IF;
+      END LOOP;
+    END IF;
+  END IF;
+  IF p_claim IS NULL THEN
+    RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'lost', to_json(v_lost), 'claimed', '[]'::json, 'more', false,
+      'soloSinceAt', NULL, 'nextDueAt', NULL)::text;
+  END IF;
+  v_claim := duly.claim_1(v_now, p_claim, p_repeat);
+  -- When the next job of these tasks falls due, or a pause ends.
+  IF jsonb_array_length(p_claim -> 'tasks') > 0 THEN
+    SELECT least(
+      (SELECT p.next_end_at FROM duly.pauses_1(v_now) p),
+      (SELECT min(n.due_at) FROM jsonb_array_elements(p_claim -> 'tasks') t CROSS JOIN LATERAL (
+        SELECT j.due_at FROM duly.jobs j
+        WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t ->> 'type'
+        ORDER BY j.due_at, j.seq LIMIT 1) n)) INTO v_next;
+  END IF;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'lost', to_json(v_lost), 'claimed', v_claim.claimed,
+    'more', v_claim.more, 'soloSinceAt', v_claim.solo_since, 'nextDueAt', v_next)::text;
+END $$;
+
+-- Takes work together with what was just made. If the caller took all of it, nobody else is woken for it.
+-- `p_made` null: more happened than that jobs were made, and the others may have to know.
+CREATE FUNCTION duly.claim_made_1(p_now bigint, p_claim jsonb, p_repeat boolean, p_made text[]) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE v_claim record;
+BEGIN
+  IF p_claim IS NULL THEN RETURN '[]'; END IF;
+  v_claim := duly.claim_1(p_now, p_claim, p_repeat);
+  IF p_made IS NOT NULL AND cardinality(p_made) <= json_array_length(v_claim.claimed) AND p_made <@ (
+    SELECT coalesce(array_agg(c ->> 0), '{}') FROM json_array_elements(v_claim.claimed) c) THEN
+    PERFORM duly.unhint_1('j');
+  END IF;
+  RETURN v_claim.claimed;
+END $$;
+
+-- `p_plain`: all jobs are plain and there is one list of them for all groups. The answer then says what each became by its due instant.
+CREATE FUNCTION duly.enqueue_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_replies json[] := '{}';
+  v_items json[];
+  v_group jsonb;
+  v_spec jsonb;
+  v_keyed jsonb;
+  v_made text[];
+  v_claimed json;
+  v_state text;
+  v_message text;
+  v_hint text;
+  v_detail text;
+BEGIN
+  IF p_plain IS NOT NULL THEN
+    IF jsonb_array_length(p_plain) > 0 THEN PERFORM duly.make_plain_1(v_now, p_plain); END IF;
+    IF p_claim IS NOT NULL THEN SELECT coalesce(array_agg(s ->> 'id'), '{}') INTO v_made FROM jsonb_array_elements(p_plain) s; END IF;
+    v_claimed := duly.claim_made_1(v_now, p_claim, p_repeat, v_made);
+    RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'claimed', v_claimed)::text;
+  END IF;
+  SELECT jsonb_agg(s) INTO v_keyed FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
+  WHERE jsonb_typeof(s -> 'dedupe') = 'object';
+  IF jsonb_array_length(v_keyed) > 1 THEN PERFORM duly.take_keys_1(v_now, v_keyed); END IF;
+  FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
+    BEGIN
+      v_items := '{}';
+      FOR v_spec IN SELECT * FROM jsonb_array_elements(v_group) LOOP
+        v_items := v_items || duly.make_job_1(v_now, v_spec, p_repeat);
+      END LOOP;
+      v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
+    EXCEPTION WHEN SQLSTATE 'DU001' OR SQLSTATE 'DU002' THEN
+      GET STACKED DIAGNOSTICS v_state = RETURNED_SQLSTATE, v_message = MESSAGE_TEXT, v_hint = PG_EXCEPTION_HINT, v_detail = PG_EXCEPTION_DETAIL;
+      v_replies := v_replies || duly.refusal_1(v_state, v_message, v_hint, v_detail);
+    END;
+  END LOOP;
+  IF jsonb_array_length(v_keyed) > 1 THEN PERFORM duly.drop_keys_1(v_keyed); END IF;
+  v_claimed := duly.claim_made_1(v_now, p_claim, p_repeat, CASE WHEN p_plain IS NULL THEN NULL ELSE v_made END);
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
+END $$;
+
+-- Renews leases and writes beginnings. A row that is locked is being settled under its own fence, perhaps in somebody's long transaction:
+-- told `kept`, not waited for. Or a reaper is just taking it over: that one is waited for, so that both say the same.
+CREATE FUNCTION duly.heartbeat_1(p_now bigint, p_lease_ms bigint, p_leases jsonb) RETURNS text LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_rows tid[];
+  v_held integer;
+  v_answer json;
+BEGIN
+  SELECT array_agg(h.ctid) INTO v_rows FROM (
+    SELECT l.ctid FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint) JOIN duly.leases l ON l.id = b.id AND l.fence = b.fence
+    ORDER BY l.id FOR UPDATE OF l SKIP LOCKED) h;
+  UPDATE duly.leases l SET until_at = v_now + p_lease_ms,
+    begun_at = coalesce(l.begun_at, CASE WHEN EXISTS (
+      SELECT 1 FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint, begun boolean) WHERE b.id = l.id AND b.fence = l.fence AND b.begun)
+      THEN v_now END)
+  WHERE l.ctid = ANY (coalesce(v_rows, '{}'));
+  GET DIAGNOSTICS v_held = ROW_COUNT;
+  IF v_held < jsonb_array_length(p_leases) THEN PERFORM pg_advisory_xact_lock(hashtext('duly.reap')); END IF;
+  -- null: lost; 0: kept; else when it was asked to cancel.
+  SELECT json_agg(CASE WHEN l.id IS NOT NULL THEN coalesce(l.cancel_at, 0) END ORDER BY b.i) INTO v_answer
+  FROM ROWS FROM (jsonb_to_recordset(p_leases) AS (id text, fence bigint)) WITH ORDINALITY AS b (id, fence, i)
+  LEFT JOIN duly.leases l ON l.id = b.id AND l.fence = b.fence;
+  RETURN json_build_object('now', v_now, 'leases', coalesce(v_answer, '[]'::json))::text;
+END $$;
+
+CREATE FUNCTION duly.reap_1(p_now bigint, p_lease_ms bigint, p_limit integer) RETURNS text LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_expired integer;
+  v_promoted record;
+  v_types text[];
+  v_rows tid[];
+  v_jobs json;
+  v_count integer := 0;
+  v_next bigint;
+BEGIN
+  v_expired := duly.expire_overdue_1(v_now, p_limit);
+  WITH RECURSIVE waiting AS (
+    (SELECT type FROM duly.jobs WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') ORDER BY type LIMIT 1)
+    UNION ALL
+    SELECT n.type FROM waiting w CROSS JOIN LATERAL (
+      SELECT j.type FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type > w.type
+      ORDER BY j.type LIMIT 1) n)
+  SELECT array_agg(type) INTO v_types FROM waiting;
+  v_promoted := duly.promote_1(v_now, v_types, p_limit);
+  PERFORM pg_advisory_xact_lock_shared(hashtext('duly.reap'));
+  -- The narrow table is read whole.
+  SELECT array_agg(o.ctid ORDER BY o.until_at, o.fence) INTO v_rows FROM (
+    SELECT ctid, until_at, fence FROM duly.leases WHERE until_at <= v_now ORDER BY until_at, fence LIMIT p_limit FOR UPDATE SKIP LOCKED) o;
+  IF v_rows IS NOT NULL THEN
+    -- The attempt keeps its node and its beginning: the reaper settles it, it does not run it.
+    WITH taken AS (
+      UPDATE duly.leases l SET fence = nextval('duly.fence'), token = NULL, until_at = v_now + p_lease_ms
+      FROM unnest(v_rows) WITH ORDINALITY AS r (tid, n) WHERE l.ctid = r.tid
+      RETURNING l.id, l.fence, l.begun_at, r.n)
+    SELECT json_agg(duly.leased_1(j, t.fence, t.begun_at IS NOT NULL) ORDER BY t.n), count(*) INTO v_jobs, v_count
+    FROM taken t JOIN duly.jobs j ON j.id = t.id;
+  END IF;
+  -- When the next lease or start deadline ends.
+  SELECT least((SELECT min(until_at) FROM duly.leases),
+    (SELECT expire_at + 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL ORDER BY expire_at LIMIT 1)) INTO v_next;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'jobs', coalesce(v_jobs, '[]'::json), 'expired', v_expired,
+    'promoted', v_promoted.moved, 'more', NOT v_promoted.is_all OR v_expired >= p_limit OR v_count >= p_limit, 'nextAt', v_next)::text;
+END $$;
+
+CREATE FUNCTION duly.report_1(p_now bigint, p_reports jsonb, p_log_limit bigint) RETURNS text LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_kept boolean[] := '{}';
+  v_one jsonb;
+  v_progress jsonb;
+  v_type text;
+  v_attempt integer;
+  v_percent double precision;
+BEGIN
+  FOR v_one IN SELECT * FROM jsonb_array_elements(p_reports) LOOP
+    SELECT percent INTO v_percent FROM duly.leases WHERE id = v_one ->> 'id' AND fence = (v_one ->> 'fence')::bigint FOR UPDATE;
+    IF NOT FOUND THEN
+      v_kept := v_kept || false;
+      CONTINUE;
+    END IF;
+    v_kept := v_kept || true;
+    SELECT type, attempt INTO v_type, v_attempt FROM duly.jobs WHERE id = v_one ->> 'id';
+    v_progress := nullif(v_one -> 'progress', 'null');
+    IF v_progress IS NOT NULL THEN
+      -- Progress never goes back within an attempt.
+      v_percent := greatest(v_percent, (v_progress ->> 'percent')::double precision);
+      UPDATE duly.leases SET percent = v_percent, message = v_progress ->> 'message', step = (v_progress ->> 'step')::double precision,
+        step_of = (v_progress ->> 'of')::double precision, reported_at = v_now
+      WHERE id = v_one ->> 'id';
+      PERFORM duly.changed_1(v_now, v_one ->> 'id', v_type, 'RUNNING', 'progress', v_percent);
+    END IF;
+    PERFORM duly.append_logs_1(v_one ->> 'id', v_attempt, v_one -> 'logs', p_log_limit);
+  END LOOP;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'kept', to_json(v_kept))::text;
+END $$;

@@ -1,0 +1,59 @@
+import type { Due, JobSpec } from '../../engine.ts';
+import { dulyError } from '../../errors.ts';
+
+/** A job spec as functions of the schema read it: flat, and what is JSON itself as a text. */
+export type WrittenSpec = Record<string, unknown>;
+
+/** A due time in whole milliseconds. One caller's slip must not fail the groups of others that travel with it. */
+export function checkedDue(due: Due): Due {
+  const given = 'at' in due ? due.at : due.inMs;
+  if (Number.isSafeInteger(given)) return due;
+  throw dulyError('group_refused', {
+    message: `Expected a due time in whole milliseconds, got ${given}.`,
+    hint: 'Round instants and durations before they are handed to the store.',
+  });
+}
+
+/** Writes a spec for the store. */
+export function writtenSpec(spec: JobSpec): WrittenSpec {
+  const { slot, policy } = spec;
+  const written: WrittenSpec = {
+    id: spec.id,
+    type: spec.type,
+    version: spec.version,
+    queue: spec.queue,
+    tenant: spec.tenant,
+    priority: spec.priority,
+    rankOffsetMs: spec.rankOffsetMs,
+    ...checkedDue(spec.due),
+    startDeadlineMs: spec.startDeadlineMs,
+    maxAttempts: policy.maxAttempts,
+    retentionMs: policy.retentionMs,
+    deadRetentionMs: policy.deadRetentionMs,
+    policy: JSON.stringify(policy),
+    origin: spec.origin,
+    copyOf: spec.copyOf,
+    metadata: spec.metadata,
+    input: spec.input,
+  };
+  if (slot !== null) {
+    const { details, ...rest } = slot;
+    written.scheduleId = slot.scheduleId;
+    written.slot = JSON.stringify(rest);
+    written.slotAt = slot.slotAt;
+    written.slotAllow = slot.allow === true;
+    written.slotDetails = details;
+  }
+  if (isPlain(spec)) return written;
+  written.dedupe = spec.dedupe;
+  written.serial = spec.serial;
+  written.gates = spec.gates;
+  written.parentId = spec.parent?.id ?? null;
+  written.parentKey = spec.parent?.key ?? null;
+  return written;
+}
+
+/** Whether making it touches no other job. */
+export function isPlain(spec: JobSpec): boolean {
+  return spec.dedupe === null && spec.parent === null && spec.gates.length === 0 && spec.serial === null;
+}

@@ -1,0 +1,81 @@
+import type { EnqueuedItem, EnqueueInput, EnqueueReply, JobSpec } from '../../../engine.ts';
+import { statements } from '../generated.ts';
+import { isPlain, type WrittenSpec, writtenSpec } from '../specs.ts';
+import { type AnsweredGroup, eachGroup, idTaken, sqlStateBehind, type Work } from '../work.ts';
+import { type LeasedRow, toClaimedJobs } from './claim.ts';
+
+interface Answer {
+  now: number;
+  groups?: AnsweredGroup<EnqueuedItem>[];
+  claimed: LeasedRow[];
+}
+
+interface PreparedGroup {
+  jobs: JobSpec[];
+  specs: WrittenSpec[];
+}
+
+/** See the contract. */
+export async function enqueue(work: Work, input: EnqueueInput): Promise<EnqueueReply> {
+  let claimed: LeasedRow[] = [];
+  const reply = await eachGroup(
+    input.groups,
+    ({ jobs }): PreparedGroup => ({ jobs, specs: jobs.map(writtenSpec) }),
+    async (groups) => {
+      const answer = await send(work, input, groups);
+      claimed = answer.claimed;
+      return { now: answer.now, groups: answer.groups };
+    },
+  );
+  return { ...reply, claimed: toClaimedJobs(work, claimed) };
+}
+
+type SentAnswer = Answer & { groups: AnsweredGroup<EnqueuedItem>[] };
+
+/** Plain jobs of all groups go in together; if one of their ids is there already, everything goes one by one, with care. */
+async function send(work: Work, input: EnqueueInput, groups: PreparedGroup[]): Promise<SentAnswer> {
+  const isAllPlain = input.repeat !== true && groups.every(({ jobs }) => jobs.every(isPlain));
+  if (isAllPlain) {
+    try {
+      const answer = await call(
+        work,
+        input,
+        null,
+        groups.flatMap(({ specs }) => specs),
+      );
+      return { ...answer, groups: groups.map((group) => plainReply(group, answer.now)) };
+    } catch (error) {
+      if (sqlStateBehind(error) !== idTaken) throw error;
+    }
+  }
+  return (await call(
+    work,
+    input,
+    groups.map(({ specs }) => specs),
+    null,
+  )) as SentAnswer;
+}
+
+function call(
+  work: Work,
+  { now, claim, repeat }: EnqueueInput,
+  groups: WrittenSpec[][] | null,
+  plain: WrittenSpec[] | null,
+): Promise<Answer> {
+  return work.call<Answer>(statements.call.enqueue, [
+    now ?? null,
+    groups === null ? null : JSON.stringify(groups),
+    plain === null ? null : JSON.stringify(plain),
+    claim === undefined ? null : JSON.stringify(claim),
+    repeat === true,
+  ]);
+}
+
+/** What became of plain jobs follows from their due time alone, so the store need not say it. */
+function plainReply({ jobs }: PreparedGroup, now: number): AnsweredGroup<EnqueuedItem> {
+  const items = jobs.map(({ id, due }): EnqueuedItem => {
+    const dueAt = 'at' in due ? due.at : now + due.inMs;
+    return { id, status: dueAt <= now ? 'PENDING' : 'SCHEDULED', dueAt, deduped: false };
+  });
+  return { ok: true, items };
+}

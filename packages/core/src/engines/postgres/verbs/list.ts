@@ -1,0 +1,224 @@
+import type {
+  AuditInput,
+  AuditReply,
+  AuditRow,
+  Change,
+  ChangesInput,
+  ChangesReply,
+  Count,
+  CountsInput,
+  CountsReply,
+  GetInput,
+  GetReply,
+  HolderInput,
+  JobFilter,
+  ListInput,
+  ListReply,
+  StatsInput,
+  StatsReply,
+} from '../../../engine.ts';
+import { dulyError } from '../../../errors.ts';
+import { type JobStatus, jobStatuses } from '../../../job.ts';
+import { statements } from '../generated.ts';
+import { Bound, jobWhere } from '../job-where.ts';
+import { type JobRow, toJobRecord } from '../rows.ts';
+import type { Work } from '../work.ts';
+
+/** A row of a read that always answers one: the store's instant, and a job or nothing. */
+type FoundRow = { now: number; pruned: number | null } & (JobRow | { id: null });
+
+/** See the contract. */
+export async function get(work: Work, input: GetInput): Promise<GetReply> {
+  const rows = await work.rows<FoundRow>(statements.job.get, [input.now ?? null, JSON.stringify(input.ids)]);
+  const [{ now, pruned }] = rows as [FoundRow];
+  const found = new Map<string, JobRow>();
+  // The newest life of an id comes first.
+  for (const row of rows) if (row.id !== null && !found.has(row.id)) found.set(row.id, row);
+  const jobs = input.ids.map((id) => {
+    const row = found.get(id);
+    return row === undefined ? null : toJobRecord(row, now);
+  });
+  return { now, jobs, prunedMadeAt: pruned };
+}
+
+/** See the contract. */
+export async function holder(work: Work, { now: stamp, type, tenant, key }: HolderInput): Promise<GetReply> {
+  const [row] = (await work.rows<FoundRow>(statements.job.holder, [stamp ?? null, type, tenant, key])) as [
+    FoundRow,
+  ];
+  const { now, pruned } = row;
+  return { now, jobs: [row.id === null ? null : toJobRecord(row, now)], prunedMadeAt: pruned };
+}
+
+/** See the contract. */
+export async function list(work: Work, input: ListInput): Promise<ListReply> {
+  const { now, rows, nextCursor } = await pageOf<JobRow>(work, '*', input);
+  return { now, jobs: rows.map((row) => toJobRecord(row, now)), nextCursor };
+}
+
+interface Page {
+  now?: number;
+  filter: JobFilter;
+  cursor: string | null;
+  limit: number;
+}
+
+/** One page of the ids that match, newest made first. */
+export async function pageOfIds(
+  work: Work,
+  page: Page,
+): Promise<{ ids: string[]; nextCursor: string | null }> {
+  const { rows, nextCursor } = await pageOf<{ id: string }>(work, 'id', page);
+  return { ids: rows.map((row) => row.id), nextCursor };
+}
+
+const tables = { live: 'duly.live_1', dead: 'duly.dead', finished: 'duly.finished' } as const;
+
+// Ids are time-ordered, so each table is read backwards along its id index and the pages are merged.
+async function pageOf<Row extends { id: string }>(
+  work: Work,
+  columns: '*' | 'id',
+  { now: stamp, filter, cursor, limit }: Page,
+): Promise<{ now: number; rows: Row[]; nextCursor: string | null }> {
+  const before = cursor === null ? null : readCursor(cursor);
+  const bound = new Bound();
+  const now = `duly.now_1(${bound.add(stamp ?? null)}::bigint)`;
+  const parts: string[] = [];
+  for (const table of ['live', 'dead', 'finished'] as const) {
+    const where = jobWhere(filter, table, now, bound);
+    if (where === null) continue;
+    const from = before === null ? '' : `AND id < ${bound.add(before)}::text`;
+    const order = `ORDER BY id DESC LIMIT ${bound.add(limit + 1)}::bigint`;
+    // Found by the narrow table, and only what is found is read as readers see it.
+    parts.push(
+      columns === 'id'
+        ? `(SELECT id FROM ${tables[table]} WHERE ${where} ${from} ${order})`
+        : `(SELECT v.* FROM (SELECT id, seq FROM ${tables[table]} WHERE ${where} ${from} ${order}) p
+            JOIN ${table === 'live' ? 'duly.live_1' : 'duly.over_1'} v ON v.id = p.id AND v.seq = p.seq)`,
+    );
+  }
+  const found = parts.length === 0 ? 'SELECT NULL::text AS id WHERE false' : parts.join(' UNION ALL ');
+  const rows = await work.rowsOnce<Row & { now: number }>(
+    `SELECT ${now} AS now, j.* FROM (SELECT 1) one LEFT JOIN (${found}) j ON true`,
+    bound.values,
+  );
+  const at = (rows[0] as { now: number }).now;
+  const sorted = rows.filter(({ id }) => id !== null).sort((a, b) => (a.id < b.id ? 1 : -1));
+  const page = sorted.slice(0, limit);
+  const last = page.at(-1);
+  const hasMore = sorted.length > limit && last !== undefined;
+  return { now: at, rows: page, nextCursor: hasMore ? `after:${last.id}` : null };
+}
+
+function readCursor(cursor: string): string {
+  if (cursor.startsWith('after:')) return cursor.slice('after:'.length);
+  throw dulyError('invalid_cursor', {
+    message: `Expected a cursor that this list gave, got "${cursor.slice(0, 60)}".`,
+    hint: 'Leave the cursor out to begin from the newest.',
+  });
+}
+
+/** See the contract. */
+export async function counts(work: Work, input: CountsInput): Promise<CountsReply> {
+  const { cap } = input;
+  const [{ now }] = (await work.rows<{ now: number }>(statements.job.now, [input.now ?? null])) as [
+    { now: number },
+  ];
+  const status = Object.fromEntries(jobStatuses.map((one) => [one, { count: 0, capped: false }])) as Record<
+    JobStatus,
+    Count
+  >;
+  const scans = await work.rows<{ status: JobStatus; count: number; scanned: number }>(
+    statements.counts.status,
+    [now, cap],
+  );
+  for (const row of scans) {
+    const entry = status[row.status];
+    entry.count += row.count;
+    entry.capped ||= row.scanned >= cap;
+  }
+  const lanes = await work.rows<{
+    queue: string;
+    type: string;
+    version: number;
+    ready: number;
+    oldest: number;
+    scanned: number;
+  }>(statements.counts.lanes, [cap]);
+  const running = await work.rows<CountsReply['running'][number]>(statements.counts.byNode, [cap]);
+  return {
+    now,
+    status,
+    lanes: lanes.map(({ queue, type, version, ready, oldest, scanned }) => ({
+      queue,
+      type,
+      version,
+      ready: { count: ready, capped: scanned >= cap },
+      oldestDueAt: oldest,
+    })),
+    running: running.map(({ node, type, count }) => ({ node, type, count })),
+  };
+}
+
+/** See the contract. */
+export async function stats(work: Work, { now: stamp, sinceAt, types }: StatsInput): Promise<StatsReply> {
+  const [{ now }] = (await work.rows<{ now: number }>(statements.job.now, [stamp ?? null])) as [
+    { now: number },
+  ];
+  const rows = await work.rows<StatsReply['types'][number]>(statements.counts.outcomes, [
+    sinceAt,
+    types === null ? null : JSON.stringify(types),
+  ]);
+  return { now, types: rows.map((row) => ({ ...row })) };
+}
+
+type FeedRow = [
+  position: number,
+  at: number,
+  entries: [id: string, type: string, status: JobStatus, event: string, percent: number | null][],
+];
+
+/** See the contract. */
+export async function changes(work: Work, { now: stamp, after, limit }: ChangesInput): Promise<ChangesReply> {
+  const reply = await work.call<{ end: number; gap: boolean; rows: FeedRow[] }>(statements.call.changes, [
+    stamp ?? null,
+    after,
+    limit,
+  ]);
+  const { now, end, gap } = reply;
+  if (after === null || gap) return { now, changes: [], position: end, gap };
+  const found: Change[] = [];
+  for (const [first, at, entries] of reply.rows) {
+    for (const [place, [id, type, status, event, percent]] of entries.entries()) {
+      const position = first + place;
+      if (position > after && found.length < limit)
+        found.push({ position, at, id, type, status, event, percent });
+    }
+  }
+  return { now, changes: found, position: found.at(-1)?.position ?? after, gap: false };
+}
+
+/** See the contract. */
+export async function auditRows(work: Work, input: AuditInput): Promise<AuditReply> {
+  const values = [input.now ?? null, input.before ?? Number.MAX_SAFE_INTEGER, input.limit];
+  const rows =
+    input.subject === null
+      ? await work.rows<{ now: number } & AuditRow>(statements.audit.list, values)
+      : await work.rows<{ now: number } & AuditRow>(statements.audit.listSubject, [...values, input.subject]);
+  const { now } = rows[0] as { now: number };
+  return {
+    now,
+    rows: rows
+      .filter(({ position }) => position !== null)
+      .map(({ position, at, actor, action, subject, before, after, note }) => ({
+        ...{ position, at, actor, action, subject, note },
+        before: compact(before),
+        after: compact(after),
+      })),
+  };
+}
+
+/** JSON that PostgreSQL wrote has spaces of its own. */
+function compact(text: string | null): string | null {
+  return text === null ? null : JSON.stringify(JSON.parse(text));
+}

@@ -1,0 +1,192 @@
+import type {
+  AppliedSchedule,
+  ApplySchedulesInput,
+  ApplySchedulesReply,
+  ClaimSchedulesInput,
+  ClaimSchedulesReply,
+  FireInput,
+  FireReply,
+  FoldedSlots,
+  JobSpec,
+  ScheduleRecord,
+  SchedulesInput,
+  SchedulesReply,
+  SlotsInput,
+  SlotsReply,
+} from '../../../engine.ts';
+import { statements } from '../generated.ts';
+import { Bound } from '../job-where.ts';
+import { isPlain, writtenSpec } from '../specs.ts';
+import { type AnsweredGroup, eachGroup, keepable, type Work } from '../work.ts';
+import { type LeasedRow, toClaimedJobs } from './claim.ts';
+
+/** See the contract. */
+export function applySchedules(work: Work, input: ApplySchedulesInput): Promise<ApplySchedulesReply> {
+  return eachGroup(
+    input.groups,
+    ({ actor, changes }) => ({
+      actor,
+      changes: changes.map((change) => ({
+        ...change,
+        note: keepable(change.note ?? null),
+        ...(change.op === 'put' && { jobs: change.jobs.map(writtenSpec) }),
+      })),
+    }),
+    (groups) =>
+      work.call<{ groups: AnsweredGroup<AppliedSchedule>[] }>(statements.call.applySchedules, [
+        input.now ?? null,
+        JSON.stringify(groups),
+      ]),
+  );
+}
+
+/** See the contract. */
+export async function claimSchedules(work: Work, input: ClaimSchedulesInput): Promise<ClaimSchedulesReply> {
+  const { now, schedules, nextDueAt, more } = await work.call<ClaimSchedulesReply>(
+    statements.call.claimSchedules,
+    [
+      input.now ?? null,
+      input.node,
+      input.token,
+      input.limit,
+      input.leaseMs,
+      input.ids === null ? null : JSON.stringify(input.ids),
+    ],
+  );
+  return { now, schedules, nextDueAt, more };
+}
+
+/** See the contract. */
+export async function fire(work: Work, input: FireInput): Promise<FireReply> {
+  const groups = input.groups.map((group) => ({ ...group, jobs: group.jobs.map(writtenSpec) }));
+  const isAllPlain = input.groups.every(({ jobs, cancel }) => cancel.length === 0 && jobs.every(isPlain));
+  const made = isAllPlain ? input.groups.flatMap(({ jobs }): JobSpec[] => jobs).map(({ id }) => id) : null;
+  const reply = await work.call<{ groups: FireReply['groups']; claimed: LeasedRow[] }>(statements.call.fire, [
+    input.now ?? null,
+    input.node,
+    JSON.stringify(groups),
+    input.claim === undefined ? null : JSON.stringify(input.claim),
+    made === null ? null : JSON.stringify(made),
+  ]);
+  return { now: reply.now, groups: reply.groups, claimed: toClaimedJobs(work, reply.claimed) };
+}
+
+interface ScheduleRow {
+  id: string;
+  app: string | null;
+  tenant: string | null;
+  name: string;
+  generation: number;
+  version: number;
+  spec: string;
+  state: string;
+  due_at: number | null;
+  waits_for: string | null;
+  created_at: number;
+  updated_at: number;
+}
+
+function toScheduleRecord(row: ScheduleRow): ScheduleRecord {
+  return {
+    id: row.id,
+    app: row.app,
+    tenant: row.tenant,
+    name: row.name,
+    generation: row.generation,
+    version: row.version,
+    spec: row.spec,
+    state: row.state,
+    dueAt: row.due_at,
+    waitsFor: row.waits_for,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+/** See the contract. */
+export async function schedules(work: Work, input: SchedulesInput): Promise<SchedulesReply> {
+  const { filter, cursor, limit } = input;
+  const bound = new Bound();
+  const now = `duly.now_1(${bound.add(input.now ?? null)}::bigint)`;
+  const parts: string[] = [];
+  const addText = (column: string, value: string | null | undefined) => {
+    if (value === null) parts.push(`${column} IS NULL`);
+    else if (value !== undefined) parts.push(`${column} = ${bound.add(value)}::text`);
+  };
+  if (filter.ids !== undefined) parts.push(`id = ANY (${bound.list(filter.ids)})`);
+  addText('app', filter.app);
+  addText('tenant', filter.tenant);
+  addText('name', filter.name);
+  if (cursor !== null) {
+    const [name, id] = JSON.parse(cursor) as [string, string];
+    parts.push(`(name, id) > (${bound.add(name)}::text, ${bound.add(id)}::text)`);
+  }
+  const where = parts.length === 0 ? 'TRUE' : parts.join(' AND ');
+  const rows = await work.rowsOnce<{ at: number } & ScheduleRow>(
+    `SELECT ${now} AS at, s.* FROM (SELECT 1) one LEFT JOIN LATERAL (
+       SELECT * FROM duly.schedules WHERE ${where} ORDER BY name, id LIMIT ${bound.add(limit + 1)}::bigint) s ON true ORDER BY s.name, s.id`,
+    bound.values,
+  );
+  const found = rows.filter(({ id }) => id !== null);
+  const page = found.slice(0, limit);
+  const last = page.at(-1);
+  const nextCursor = found.length > limit && last !== undefined ? JSON.stringify([last.name, last.id]) : null;
+  return { now: (rows[0] as { at: number }).at, schedules: page.map(toScheduleRecord), nextCursor };
+}
+
+interface SlotTableRow {
+  now: number;
+  generation: number | null;
+  from_at: number;
+  to_at: number;
+  count: number | null;
+  decision: string;
+  reason: string | null;
+  node: string;
+  job_id: string | null;
+  decided_at: number;
+  last_decided_at: number;
+}
+
+/** See the contract. */
+export async function slots(work: Work, input: SlotsInput): Promise<SlotsReply> {
+  const { scheduleId, fromAt, beforeAt, limit } = input;
+  const rows = await work.rows<SlotTableRow>(statements.schedule.slots, [
+    input.now ?? null,
+    scheduleId,
+    fromAt,
+    beforeAt,
+    limit,
+  ]);
+  const folds = await work.rows<Omit<FoldedSlots, 'counts'> & { counts: string }>(statements.schedule.folds, [
+    scheduleId,
+    fromAt,
+    beforeAt,
+    limit,
+  ]);
+  return {
+    now: (rows[0] as SlotTableRow).now,
+    slots: rows
+      .filter(({ generation }) => generation !== null)
+      .map((row) => ({
+        generation: row.generation as number,
+        fromAt: row.from_at,
+        toAt: row.to_at,
+        count: row.count,
+        decision: row.decision,
+        reason: row.reason,
+        node: row.node,
+        jobId: row.job_id,
+        decidedAt: row.decided_at,
+        ...(row.last_decided_at === row.decided_at ? {} : { lastDecidedAt: row.last_decided_at }),
+      })),
+    folded: folds.map(({ generation, startAt, fromAt: from, toAt, counts }) => ({
+      ...{ generation, startAt, fromAt: from, toAt },
+      counts: (JSON.parse(counts) as [string, number, 0 | 1][]).map(([decision, count, exact]) => ({
+        decision,
+        count,
+        exact: exact === 1,
+      })),
+    })),
+  };
+}
