@@ -76,8 +76,6 @@ const defaultLeaseMs = 30_000;
 // Beyond this one exchange takes longer than the attempts it brings.
 const claimMax = 2_000;
 const settleMax = 2_000;
-// Ten rounds of all places within the 50 ms of the pace: handlers take less than 5 ms, and what is fetched ahead starts within 100 ms.
-const fastFactor = 10;
 // A job that was taken and finds no place for so long goes back: another worker may have one.
 const waitForPlaceMs = 250;
 // A job that must run alone has waited long enough for a moment when nothing runs.
@@ -118,6 +116,8 @@ export function createWorker(options: WorkerOptions): Worker {
   /** Claimed, and without a place yet. */
   let waiting: { job: ClaimedJob; sinceElapsed: number }[] = [];
   let waitTimer: Timer | null = null;
+  /** How many to fetch ahead: as many as it took at once and finished before the store could answer; 0 while it has enough to do. */
+  let helping = 0;
   /** Places promised to claims that are on their way. */
   let reserved = 0;
   let isPassSkipped = false;
@@ -189,6 +189,9 @@ export function createWorker(options: WorkerOptions): Worker {
     if (exchange.claim !== null) {
       soloSinceElapsed = reply.soloSinceAt === null ? null : arrivedElapsed - (reply.now - reply.soloSinceAt);
     }
+    // It ran dry while the store was asked, and there is more: the next helping is fetched while this one runs, so that both work at once.
+    const isDry = waiting.length === 0 && running.size < concurrency;
+    helping = isDry && reply.more ? Math.min(claimMax, Math.max(2 * helping, reply.claimed.length)) : 0;
     takeClaimed(reply.claimed, exchange.repeat);
     events.emit('passes', { claimed: reply.claimed.length, settled: exchange.settle.length });
     const isIdle = running.size === 0 && waiting.length === 0 && outbox.length === 0 && finishing === 0;
@@ -246,10 +249,7 @@ export function createWorker(options: WorkerOptions): Worker {
   /** How many more jobs to take: the free places, or more when attempts end so fast that the places free up on the way. */
   function claimLimit(): number {
     if (draining !== null || isAloneRunning || zombieCount >= concurrency) return 0;
-    const recent = pace.recentCount();
-    // So fast that handlers end while the store works: a second helping is fetched while the first one runs.
-    const ahead = recent >= fastFactor * concurrency ? 2 * recent : recent;
-    const places = Math.max(concurrency - running.size, ahead);
+    const places = Math.max(concurrency - running.size, pace.recentCount(), 2 * helping);
     return Math.min(claimMax, places - waiting.length - reserved);
   }
 

@@ -179,6 +179,15 @@ function claimTests(test: DefineTest): void {
     assert.deepEqual(await claim(engine, {}, t0 + minute - 1), []);
   });
 
+  test('a claim says that more is ready also when its only task may bring no more than the claim', async ({
+    engine,
+  }) => {
+    await makeAll(engine, [jobSpec(), jobSpec(), jobSpec()]);
+    const { type, version } = jobSpec();
+    const reply = await claimReply(engine, { limit: 2, tasks: [{ type, version, limit: 2 }] });
+    assert.deepEqual([reply.claimed.length, reply.more], [2, true]);
+  });
+
   test('a claim takes at most its limit and says whether more is ready', async ({ engine }) => {
     await makeAll(
       engine,

@@ -240,12 +240,12 @@ function mergeHeads(
   const heads: Head[] = [];
   let more = false;
   for (const head of all) {
-    const places = left.get(head.type) as number;
-    if (places <= 0) continue;
     if (heads.length === limit) {
       more = true;
       break;
     }
+    const places = left.get(head.type) as number;
+    if (places <= 0) continue;
     left.set(head.type, places - 1);
     heads.push(head);
   }
