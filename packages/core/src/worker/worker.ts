@@ -118,6 +118,8 @@ export function createWorker(options: WorkerOptions): Worker {
   let waitTimer: Timer | null = null;
   /** How many to fetch ahead: as many as it took at once and finished before the store could answer; 0 while it has enough to do. */
   let helping = 0;
+  /** Attempts that ended since the store last answered. */
+  let endedCount = 0;
   /** Places promised to claims that are on their way. */
   let reserved = 0;
   let isPassSkipped = false;
@@ -189,9 +191,11 @@ export function createWorker(options: WorkerOptions): Worker {
     if (exchange.claim !== null) {
       soloSinceElapsed = reply.soloSinceAt === null ? null : arrivedElapsed - (reply.now - reply.soloSinceAt);
     }
-    // It ran dry while the store was asked, and there is more: the next helping is fetched while this one runs, so that both work at once.
-    const isDry = waiting.length === 0 && running.size < concurrency;
+    // It emptied all its places and ran dry while the store was asked, and there is more: the next helping is fetched while this one
+    // runs, so that both work at once.
+    const isDry = waiting.length === 0 && running.size < concurrency && endedCount >= concurrency;
     helping = isDry && reply.more ? Math.min(claimMax, Math.max(2 * helping, reply.claimed.length)) : 0;
+    endedCount = 0;
     takeClaimed(reply.claimed, exchange.repeat);
     events.emit('passes', { claimed: reply.claimed.length, settled: exchange.settle.length });
     const isIdle = running.size === 0 && waiting.length === 0 && outbox.length === 0 && finishing === 0;
@@ -374,6 +378,7 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   function ended(job: ClaimedJob): void {
+    endedCount++;
     running.delete(job.fence);
     countType(job.type, -1);
     startWaiting();
