@@ -66,6 +66,7 @@ function apply(pass: Pass, request: EditRequest, isSameRule: boolean): void {
   if (pauseAfterFailures === null && flagAfterFailures === null) state.watched = [];
   if (isSameRule) {
     const { rule } = input;
+    keepBefore(pass);
     if (wasEnded && rule.kind === 'delay' && state.outstanding === null) countFrom(pass, rule, now);
     return;
   }
@@ -73,6 +74,12 @@ function apply(pass: Pass, request: EditRequest, isSameRule: boolean): void {
   state.cursorAt = now;
   if (state.pause !== null) state.pause = { ...state.pause, at: now };
   changeRule(pass, request.ruleFor(now), request.spec.policies.startAt);
+}
+
+/** An earlier `startAt`, or none, makes no slots of the past: what came before the old one was none when it came. */
+function keepBefore({ state, input }: Pass): void {
+  const { startAt } = input.spec.policies;
+  if (startAt !== null) state.cursorAt = Math.max(state.cursorAt, Math.min(input.now, startAt - 1));
 }
 
 function changeRule(pass: Pass, rule: PlanRule, startAt: number | null): void {

@@ -247,9 +247,13 @@ export class PlanModel {
     if (next.policies.pauseAfterFailures === null && next.policies.flagAfterFailures === null)
       this.unseen = [];
     const before = this.rule;
+    const startedAt = this.policies.startAt;
     this.rule = next.rule;
     this.policies = next.policies;
     if (next.isSameRule) {
+      // What came before it began was no slot then, and is none now.
+      if (startedAt !== null && startedAt <= now) this.decidedAt = Math.max(this.decidedAt, startedAt - 1);
+      if (startedAt !== null && startedAt > now) this.decidedAt = Math.max(this.decidedAt, now);
       if (before.kind === 'delay' && (wasOver || isOver) && this.delayRun === null)
         this.countDelayFrom(now, before);
     } else {
