@@ -4,12 +4,21 @@ import { parseArgs } from 'node:util';
 import { playCase } from '../packages/core/test/schedule/plan-world.ts';
 
 const { values } = parseArgs({
-  options: { cases: { type: 'string', default: '100000' }, seed: { type: 'string', default: '1' } },
+  options: {
+    cases: { type: 'string', default: '100000' },
+    seed: { type: 'string', default: '1' },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
 });
+const usage = 'Usage: npm run plan-model -- --cases <count, default 100000> --seed <first seed, default 1>';
+if (values.help) {
+  console.log(usage);
+  process.exit(0);
+}
 const caseCount = Number(values.cases);
 const firstSeed = Number(values.seed);
 if (!Number.isInteger(caseCount) || caseCount < 1 || !Number.isInteger(firstSeed)) {
-  console.error('Usage: npm run plan-model -- --cases <count> --seed <first seed>');
+  console.error(usage);
   process.exit(2);
 }
 

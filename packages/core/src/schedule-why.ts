@@ -5,6 +5,7 @@ import { isTerminal } from './job.ts';
 import { type Decision, reasons } from './schedule/decision.ts';
 import { graceMsOf } from './schedule/grace.ts';
 import { dueAtOf } from './schedule/jitter.ts';
+import { readWallMoment } from './schedule/moment.ts';
 import { endOf } from './schedule/plan-operations.ts';
 import type { Kept } from './schedule-deleted.ts';
 import { statusOf } from './schedule-ledger.ts';
@@ -80,6 +81,8 @@ export interface SlotFacts {
   runs: readonly JobRecord[];
   /** Who asked for it to be skipped, where somebody did. */
   skippedBy: AuditRow | null;
+  /** That an earlier schedule of this identity was deleted before the slot, where one was. */
+  earlier: AuditRow | null;
 }
 
 /** Says why a slot is what it is. Every decision and every reason has its sentence. */
@@ -204,8 +207,13 @@ function undecided(facts: SlotFacts): Answer {
   if (planRule.kind === 'delay') return undecidedDelay(facts);
   if (planRule.all.next(slotAt - 1) !== slotAt) return noSlot(facts);
   if (slotAt <= state.bornAt) {
+    const { earlier } = facts;
+    const before =
+      earlier === null
+        ? ''
+        : ` An earlier one of this name was deleted at ${clockOf(facts, earlier.at)} by ${earlier.actor}, before this slot.`;
     return none(
-      `The ${name} was made at ${clockOf(facts, state.bornAt)}, after this slot, and decides nothing before that.`,
+      `The ${name} was made at ${clockOf(facts, state.bornAt)}, after this slot, and decides nothing before that.${before}`,
     );
   }
   if (slotAt <= state.cursorAt) {
@@ -286,10 +294,24 @@ function noSlot(facts: SlotFacts): Answer {
     ...(before === null ? [] : [`the one before is ${clockOf(facts, before)}`]),
     ...(after === null ? [] : [`the one after is ${clockOf(facts, after)}`]),
   ];
+  const other = otherOfTwo(facts);
+  if (other !== null) return none(other);
   if (facts.missing !== null && around.length > 0) return none(`${capital(around.join(', '))}.`);
   return none(
     `${clockOf(facts, slotAt)} is no slot of the schedule "${loaded.record.name}"${around.length === 0 ? '' : `: ${around.join(', ')}`}.`,
   );
+}
+
+/** A time that comes twice, of which the rule has the other one as its slot; null: it is not that. */
+function otherOfTwo({ loaded, slotAt }: SlotFacts): string | null {
+  const { planRule, rule } = loaded.parsed;
+  const { repeat, date, time } = rule.read(slotAt);
+  if (repeat === null || planRule.kind === 'delay' || rule.kind === 'rate') return null;
+  const instants = readWallMoment(`${date}T${time}`, rule.timezone)?.instants ?? [];
+  const isOther = instants.some((at) => at !== slotAt && planRule.all.next(at - 1) === at);
+  if (!isOther) return null;
+  const which = repeat === 'first' ? ['first', 'second'] : ['second', 'first'];
+  return `${time} came twice on ${longDate(date)} in ${rule.timezone}; this is the ${which[0]} of them, and the slot is the ${which[1]}, by dst.repeat: "${rule.spec.dst.repeat}".`;
 }
 
 function none(sentence: string): Answer {

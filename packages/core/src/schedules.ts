@@ -245,6 +245,7 @@ export class Schedules {
       fold,
       runs,
       skippedBy: skippedBy ?? null,
+      earlier: rows.find(({ at, after }) => after === null && at <= slotAt) ?? null,
     });
   }
 

@@ -8,7 +8,9 @@ export async function withSchedules<Value>(
   options: CommonOptions,
   use: (client: Client) => Promise<Value>,
 ): Promise<Value> {
-  return withClient(shell, options, (client) => withScheduleHints(client, () => use(client)));
+  return withClient(shell, options, (client) =>
+    withScheduleHints(client, () => withTypedOptions(() => use(client))),
+  );
 }
 
 /** Does something, and gives errors about schedules the hints of the command. */
@@ -27,6 +29,39 @@ export function advised(error: unknown, client: Client): unknown {
   if (hint === null) return error;
   const { code, message, details, cause } = error;
   return new DulyError(code, { message, hint, details, cause });
+}
+
+/** Does something with what was typed, and lets errors name options as they are typed. */
+export async function withTypedOptions<Value>(use: () => Promise<Value> | Value): Promise<Value> {
+  try {
+    return await use();
+  } catch (error) {
+    if (!isDulyError(error)) throw error;
+    const { code, details, cause } = error;
+    const hint = error.hint === undefined ? {} : { hint: inOptions(error.hint) };
+    throw new DulyError(code, { message: inOptions(error.message), ...hint, details, cause });
+  }
+}
+
+// Fields of the library that are options here under the same name.
+const optionFields =
+  'timezone startAt endAt anchor exclude missed overlap jitter jitterMode catchUpWindow catchUpLimit bufferLimit startDeadline finishDeadline ' +
+  'onResume onEdit pauseAfterFailures flagAfterFailures maxRuns queue priority tenant serial metadata note until from to order concurrency after';
+const optionNames = new Map([
+  ...optionFields.split(' ').map((field): [string, string] => [field, field]),
+  ['rate', 'every'],
+  ['dst.gap', 'dst-gap'],
+  ['dst.repeat', 'dst-repeat'],
+]);
+
+/** Names fields as they are typed: `"endAt"` is `--end-at` here. */
+function inOptions(text: string): string {
+  return text.replace(/"([a-z][\w.]*)"/gi, (quoted, field: string) => {
+    const name = optionNames.get(field);
+    return name === undefined
+      ? quoted
+      : `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  });
 }
 
 function hintOf({ code, hint, details }: DulyError, { command }: Client): string | null {

@@ -410,4 +410,34 @@ test('export says what makes the same schedules, as JSON or as a crontab', async
   assert.match(out, /^CRON_TZ=Europe\/Rome\n# monday: .*\n0 8 \* \* MON duly run mail '\{"off":"50\\%"\}'$/m);
   assert.match(out, /^# often: Every 10 minutes.* \(a crontab has no rate\)$/m);
   assert.match(out, /^# last: .* \(a crontab has no L, W, # and \?\)$/m);
+  // What a line of a crontab would not keep is no line.
+  const daily = ['--cron', '0 8 * * *'];
+  await add('bounded', ...daily, '--start-at', '2090-01-01', '--end-at', '2091-01-01', '--max-runs', '3');
+  await add('lane', ...daily, '--queue', 'slow', '--tenant', 'acme');
+  await add('twice', ...daily, '--dst-repeat', 'both');
+  await add('begun', ...daily, '--start-at', '2020-01-01');
+  const lines = (await folder.duly('schedules', 'export', '--crontab')).out.split('\n');
+  const linesOf = (name: string): string[] => lines.filter((line) => line.startsWith(`# ${name}: `));
+  assert.match(linesOf('bounded').join(), /\(a crontab has no startAt, endAt, maxRuns\)$/);
+  assert.match(linesOf('lane').join(), /\(a crontab has no tenant, queue\)$/);
+  assert.match(linesOf('twice').join(), /\(a crontab has no dst\)$/);
+  assert.equal(lines.filter((line) => line.startsWith('0 8 * * * ')).length, 1, 'only "begun" is a line');
+});
+
+test('errors name options as they are typed', async (t) => {
+  const folder = makeFolder(t);
+  const add = (...args: string[]) =>
+    folder.duly('schedules', 'add', 'x', '--task', 'mail', '--cron', '0 8 * * *', ...args);
+  const early = await add('--start-at', '2090-01-02', '--end-at', '2090-01-01');
+  assert.match(early.err, /Expected --end-at not to be before --start-at/);
+  const past = await add('--end-at', '2020-01-01');
+  assert.match(past.err, /after --end-at/);
+  assert.equal((await add()).code, 0);
+  const { err } = await folder.duly('why', 'x', 'yesterday');
+  assert.match(
+    err,
+    /Expected "slot" to be an instant like .*, or a date or time in UTC like "2027-01-15" or "2027-01-15T10:00", got "yesterday"/,
+  );
+  const pause = await folder.duly('schedules', 'pause', 'x', '--until', 'tomorrow');
+  assert.match(pause.err, /Expected --until to be an instant like .*, or a date or time in UTC/);
 });

@@ -147,7 +147,7 @@ export function readDraft(given: EveryDefinition | string, place: DefinitionPlac
   );
   const { rule, refusal } = resolveNow(pick(definition, ruleFields) as RuleInput, now);
   const written = plainPolicies(pick(definition, policyNames));
-  const resolved = resolvePolicies(written, rule.kind);
+  const resolved = resolvePolicies(written, rule.kind, definition.timezone ?? rule.rrule?.timezone ?? null);
   const policies = { ...resolved, startDeadlineMs: resolved.startDeadlineMs ?? task.startDeadlineMs };
   const { startAt: _startAt, endAt: _endAt, ...stored } = rule.spec;
   refuseLongJitter(policies, toPlanRule(rule), now);

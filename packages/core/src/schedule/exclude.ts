@@ -121,6 +121,12 @@ function readObject(one: object, field: string): ExcludeSpec {
 
 function checkDates(date: unknown, field: string): void {
   const days = typeof date === 'string' ? readDays(date) : null;
+  if (days !== null && days.last < days.first) {
+    refuse(field, date, 'to be a range whose first date comes before its last');
+  }
+  if (days !== null && days.last - days.first > rangeDaysMax) {
+    refuse(field, date, 'to be a range of at most a hundred years', 'End the rule instead, with "endAt".');
+  }
   if (days === null) {
     refuse(
       field,
@@ -141,7 +147,6 @@ function readDays(text: string): DayRange | null {
   const first = parseDay(from);
   const last = parseDay(to);
   if (first === null || last === null || rest.length > 0) return null;
-  if (last < first || last - first > rangeDaysMax) return null;
   return { first, last };
 }
 

@@ -47,7 +47,21 @@ function wallMoment(zone: Zone, wall: number): Pick<WallMoment, 'instants' | 'af
 export function readMoment(value: Date | number | string, field: string, timezone: string): number {
   if (typeof value !== 'string') return parseInstant(value, field);
   const moment = readWallMoment(value, timezone);
-  if (moment === null) return parseInstant(value, field);
+  if (moment === null) {
+    if (/^\s*\d{4}-\d{2}-\d{2}/.test(value)) return parseInstant(value, field);
+    return refuseOption(
+      field,
+      value,
+      `to be an instant like "2027-01-15T10:00:00Z", or a date or time in ${timezone} like "2027-01-15" or "2027-01-15T10:00"`,
+      undefined,
+      'invalid_instant',
+    );
+  }
   const at = moment.instants[0] ?? moment.afterGapAt;
   return at ?? refuseOption(field, value, 'to be an instant', undefined, 'invalid_instant');
+}
+
+/** Reads where a rule begins or ends: as `readMoment` where a zone was written beside it; without one a text must have an offset. */
+export function readBound(value: Date | number | string, field: string, timezone: string | null): number {
+  return timezone === null ? parseInstant(value, field) : readMoment(value, field, timezone);
 }

@@ -52,7 +52,7 @@ export function withChanges(base: Changed, changes: Readonly<Record<string, unkn
     },
     now,
   );
-  const resolved = resolvePolicies(written, rule.kind);
+  const resolved = resolvePolicies(written, rule.kind, rule.timezone);
   // What the task says about a late start holds until the schedule says something else.
   const ownDeadline = base.written.startDeadline === undefined ? base.policies.startDeadlineMs : null;
   const policies = { ...resolved, startDeadlineMs: resolved.startDeadlineMs ?? ownDeadline };

@@ -18,7 +18,7 @@ function beginOperation(input: PlanInput): Pass {
   return pass;
 }
 
-/** Who pauses, and until when. */
+/** Who pauses, and until when. Of a schedule that is paused so already, null leaves the note or the end as it is. */
 export interface PauseRequest {
   note: string | null;
   untilAt: number | null;
@@ -27,7 +27,7 @@ export interface PauseRequest {
 }
 
 /**
- * Stops decisions; jobs already made go on. A schedule that is paused keeps its beginning and gets the new note and end. One that is
+ * Stops decisions; jobs already made go on. A schedule that is paused keeps its beginning, and gets the note and end that are given. One that is
  * disabled stays so whoever pauses it, and one that is paused when it is disabled stays paused below it.
  */
 export function planPause(input: PlanInput, request: PauseRequest): Plan {
@@ -40,14 +40,26 @@ export function planPause(input: PlanInput, request: PauseRequest): Plan {
   const { pause } = pass.state;
   const at = pause?.at ?? input.now;
   if (pause === null || (pause.cause === 'disabled') === (cause === 'disabled')) {
-    pass.state.pause = { at, untilAt, note, cause, by };
+    pass.state.pause = { at, ...again(pause, { note, untilAt, cause, by }) };
   } else if (cause === 'disabled') {
     pass.state.pause = { at, untilAt, note, cause, by, disabledAt: input.now, kept: pause };
   } else {
-    const kept = { at: pause.kept?.at ?? input.now, untilAt, note, cause, by };
+    const kept = {
+      at: pause.kept?.at ?? input.now,
+      ...again(pause.kept ?? null, { note, untilAt, cause, by }),
+    };
     pass.state.pause = { ...pause, disabledAt: pause.disabledAt ?? pause.at, kept };
   }
   return finishPass(pass);
+}
+
+/** A second pause of the same cause says what it says, and the rest stays: a note is not lost because somebody pauses without one. */
+function again(
+  before: Pick<Pause, 'note' | 'untilAt' | 'cause'> | null,
+  { note, untilAt, cause, by }: Required<PauseRequest>,
+): Omit<Pause, 'at' | 'disabledAt' | 'kept'> {
+  const same = before?.cause === cause ? before : null;
+  return { note: note ?? same?.note ?? null, untilAt: untilAt ?? same?.untilAt ?? null, cause, by };
 }
 
 /** Ends that a schedule is disabled: it goes on, or back to the pause that was there before, if that is not over by now. */

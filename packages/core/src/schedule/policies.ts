@@ -1,8 +1,8 @@
 import { type Duration, formatDuration, parseDuration } from '../duration.ts';
 import { dulyError } from '../errors.ts';
-import { parseInstant } from '../instant.ts';
 import { nearest } from '../nearest.ts';
 import { type OptionNames, readOptions, readWholeNumber, refuseOption } from '../option-reader.ts';
+import { readBound } from './moment.ts';
 import type { PlanRule } from './plan-rule.ts';
 
 const catchUpModes = ['skip', 'latest', 'all'] as const;
@@ -142,7 +142,11 @@ const otherWords: Record<string, Record<string, string>> = {
  * Checks the policies of a schedule and settles every choice. Throws `invalid_option`, `invalid_duration` or `invalid_instant`
  * for a value, and `policy_conflict` for two written policies that contradict each other.
  */
-export function resolvePolicies(given: SchedulePolicies | undefined, kind: RuleKind): ResolvedPolicies {
+export function resolvePolicies(
+  given: SchedulePolicies | undefined,
+  kind: RuleKind,
+  timezone: string | null = null,
+): ResolvedPolicies {
   const written = readOptions(given, 'a schedule', policyNames);
   const missed = readMode(written.missed, 'missed') ?? 'latest';
   const onResume = readMode(written.onResume, 'onResume') ?? 'skip';
@@ -165,8 +169,8 @@ export function resolvePolicies(given: SchedulePolicies | undefined, kind: RuleK
     onEdit,
     pauseAfterFailures: readCount(written.pauseAfterFailures, 'pauseAfterFailures', 1_000_000),
     flagAfterFailures: readCount(written.flagAfterFailures, 'flagAfterFailures', 1_000_000),
-    startAt: written.startAt === undefined ? null : parseInstant(written.startAt, 'startAt'),
-    endAt: written.endAt === undefined ? null : parseInstant(written.endAt, 'endAt'),
+    startAt: written.startAt === undefined ? null : readBound(written.startAt, 'startAt', timezone),
+    endAt: written.endAt === undefined ? null : readBound(written.endAt, 'endAt', timezone),
     maxRuns: readCount(written.maxRuns, 'maxRuns', 1_000_000_000),
   });
   refuseContradictions(written, resolved);

@@ -1,6 +1,6 @@
 import { type Duration, parseDuration } from '../duration.ts';
 import { dulyError, isDulyError } from '../errors.ts';
-import { formatInstant, instantAtMax, parseInstant } from '../instant.ts';
+import { formatInstant, instantAtMax } from '../instant.ts';
 import { readOptions, readWord, refuseOption } from '../option-reader.ts';
 import { daySeconds, formatDay, formatTimeOfDay } from './civil.ts';
 import type { CronFields } from './cron-fields.ts';
@@ -15,6 +15,7 @@ import {
   excludeFromWallTimes,
   readExclude,
 } from './exclude.ts';
+import { readBound } from './moment.ts';
 import { createRateTimes } from './rate.ts';
 import { createRruleInstants, createRruleWallTimes } from './rrule.ts';
 import { isWallRule, parseRrule, type RruleText } from './rrule-text.ts';
@@ -52,7 +53,10 @@ export interface RuleInput {
   dst?: Partial<Dst>;
   /** What is left out: dates, crons, recurrence rules. */
   exclude?: ExcludeInput | readonly ExcludeInput[];
-  /** No slot is before this instant. A rate counts from here, and a recurrence rule without DTSTART begins here. */
+  /**
+   * No slot is before this instant. A rate counts from here, and a recurrence rule without DTSTART begins here. Beside a `timezone` a
+   * date or time without an offset is one of it.
+   */
   startAt?: Date | number | string;
   /** No slot is after this instant. */
   endAt?: Date | number | string;
@@ -183,8 +187,11 @@ export function resolveRule(input: string | RuleInput, { now, anchorAt }: Resolv
   const options = readOptions<RuleInput>(given, 'a rule', ruleFields, 'invalid_rule');
   const kind = readKind(options);
   const dst = readDst(options.dst);
-  const startAt = options.startAt === undefined ? null : parseInstant(options.startAt, 'startAt');
-  const endAt = options.endAt === undefined ? null : parseInstant(options.endAt, 'endAt');
+  const text = kind === 'rrule' ? parseRrule(options.rrule as string) : null;
+  const zone = readZone(options.timezone, text);
+  const timezone = options.timezone ?? text?.timezone ?? null;
+  const startAt = options.startAt === undefined ? null : readBound(options.startAt, 'startAt', timezone);
+  const endAt = options.endAt === undefined ? null : readBound(options.endAt, 'endAt', timezone);
   if (startAt !== null && endAt !== null && endAt < startAt) {
     refuse('endAt', formatInstant(endAt), `not to be before "startAt", which is ${formatInstant(startAt)}`);
   }
@@ -192,8 +199,6 @@ export function resolveRule(input: string | RuleInput, { now, anchorAt }: Resolv
     if (kind !== 'rate') refuse('anchor', options.anchor, 'to stand beside "rate" only');
     readWord(options.anchor, 'anchor', ['start', 'epoch']);
   }
-  const text = kind === 'rrule' ? parseRrule(options.rrule as string) : null;
-  const zone = readZone(options.timezone, text);
   const exclude = readExclude(options.exclude);
   const spec: RuleSpec = {
     ...(kind === 'cron' ? { cron: parseCron(options.cron as string, { now }).text } : {}),

@@ -100,14 +100,55 @@ function spellOut(name: string, canonical: string): string {
   });
 }
 
+// What abbreviations mean most often. They are no names: IST is India, Ireland and Israel.
+const abbreviations: Record<string, string> = {
+  IST: 'Asia/Kolkata',
+  PST: 'America/Los_Angeles',
+  PDT: 'America/Los_Angeles',
+  MDT: 'America/Denver',
+  CST: 'America/Chicago',
+  CDT: 'America/Chicago',
+  EDT: 'America/New_York',
+  BST: 'Europe/London',
+  CEST: 'Europe/Berlin',
+  EEST: 'Europe/Athens',
+  MSK: 'Europe/Moscow',
+  JST: 'Asia/Tokyo',
+  KST: 'Asia/Seoul',
+  SGT: 'Asia/Singapore',
+  AEST: 'Australia/Sydney',
+  AEDT: 'Australia/Sydney',
+  NZST: 'Pacific/Auckland',
+  NZDT: 'Pacific/Auckland',
+};
+
+/** A hint for a name that is written often and is none: an abbreviation, or an offset as people write it. */
+function commonHint(name: string): { hint: string; nearest: string } | null {
+  const meant = abbreviations[name.toUpperCase()];
+  if (meant !== undefined) {
+    return { hint: `An abbreviation means several zones. Did you mean "${meant}"?`, nearest: meant };
+  }
+  const offset = /^(?:GMT|UTC)\s?([+-])(\d{1,2})(?::?(\d{2}))?$/i.exec(name);
+  if (offset === null) return null;
+  const [, sign, hours = '', minutes = '00'] = offset;
+  const nearest = `${sign}${hours.padStart(2, '0')}:${minutes}`;
+  const etc = `Etc/GMT${sign === '+' ? '-' : '+'}${Number(hours)}`;
+  const other =
+    minutes === '00' && Number(hours) <= 12 ? ` or "${etc}", whose sign is the other way round` : '';
+  return { hint: `Did you mean "${nearest}"${other}?`, nearest };
+}
+
 function refuseName(name: string, field: string): never {
-  const near = nearestName(name);
+  const common = commonHint(name);
+  const near = common?.nearest ?? nearestName(name);
   throw dulyError('invalid_timezone', {
     message: `There is no time zone ${shown(name)} ("${field}").`,
     hint:
-      near === undefined
-        ? 'Give an IANA name like "Europe/Rome" or "Asia/Kolkata", "UTC", or an offset like "+05:30".'
-        : `Did you mean "${near}"?`,
+      common !== null
+        ? common.hint
+        : near === undefined
+          ? 'Give an IANA name like "Europe/Rome" or "Asia/Kolkata", "UTC", or an offset like "+05:30".'
+          : `Did you mean "${near}"?`,
     details: { field, value: name.slice(0, 100), ...(near === undefined ? {} : { nearest: near }) },
   });
 }

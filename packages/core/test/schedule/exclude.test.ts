@@ -307,3 +307,9 @@ test('a rate is counted past what is excluded, however many slots there are, and
   const year = [Date.parse('2027-01-01T00:00:00Z'), Date.parse('2028-01-01T00:00:00Z') - 1] as const;
   assert.equal(seconds.countBetween(...year), 365 * 23 * 3_600);
 });
+
+test('a range that goes backward or on for too long says so', () => {
+  const rule = (exclude: string) => () => resolveRule({ cron: '0 0 * * *', exclude });
+  assert.throws(rule('2027-12-31/2027-12-24'), /to be a range whose first date comes before its last/);
+  assert.throws(rule('2027-01-01/2427-01-01'), /to be a range of at most a hundred years/);
+});

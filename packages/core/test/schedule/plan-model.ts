@@ -122,8 +122,9 @@ export class PlanModel {
     this.begin(told);
     this.hearOutcome();
     this.resumeByTime();
+    // A second pause that gives no end keeps the one that is there.
+    this.pausedUntilAt = this.pausedAt === null ? untilAt : (untilAt ?? this.pausedUntilAt);
     this.pausedAt ??= told.now;
-    this.pausedUntilAt = untilAt;
     return this.end();
   }
 

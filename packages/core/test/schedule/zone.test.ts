@@ -172,5 +172,23 @@ test('abbreviations that mean several zones are refused, and so are odd offsets'
   ]) {
     assert.match(refusalOf(name).message, /no time zone/, name);
   }
-  assert.match(refusalOf('IST').hint, /IANA/);
+  assert.match(refusalOf('ACT').hint, /IANA/);
+});
+
+test('an abbreviation and an offset as people write it get a hint', () => {
+  for (const [name, hint] of [
+    ['IST', /several zones\. Did you mean "Asia\/Kolkata"\?/],
+    ['pst', /"America\/Los_Angeles"/],
+    ['GMT+5', /Did you mean "\+05:00" or "Etc\/GMT-5", whose sign is the other way round\?/],
+    ['UTC-03:30', /Did you mean "-03:30"\?/],
+  ] as const) {
+    assert.throws(
+      () => findZone(name),
+      (error: { code: string; hint: string }) => {
+        assert.equal(error.code, 'invalid_timezone');
+        assert.match(error.hint, hint);
+        return true;
+      },
+    );
+  }
 });

@@ -341,3 +341,27 @@ for (const overlap of ['cancelOther', 'terminateOther'] as const) {
     }
   });
 }
+
+test('a second pause keeps the note and the end that it does not give', async (t) => {
+  const { t: duly, every } = scene(t);
+  await every('0 * * * *');
+  await duly.schedules.pause('nightly', { note: 'holiday', until: '2027-02-01' });
+  const { paused } = await duly.schedules.pause('nightly');
+  assert.deepEqual([paused?.note, paused?.until?.toISOString()], ['holiday', '2027-02-01T00:00:00.000Z']);
+  const { paused: longer } = await duly.schedules.pause('nightly', { until: '2027-03-01' });
+  assert.deepEqual([longer?.note, longer?.until?.toISOString()], ['holiday', '2027-03-01T00:00:00.000Z']);
+  const { paused: renamed } = await duly.schedules.pause('nightly', { note: 'still away' });
+  assert.deepEqual(
+    [renamed?.note, renamed?.until?.toISOString()],
+    ['still away', '2027-03-01T00:00:00.000Z'],
+  );
+});
+
+test('startAt and endAt without an offset are of the zone of the schedule', async (t) => {
+  const { every } = scene(t);
+  const options = { timezone: 'Asia/Kolkata', startAt: '2027-02-01', endAt: '2027-03-01T12:00' };
+  const { policies, nextSlot } = await every('0 0 * * *', options);
+  assert.equal(policies.startAt?.toISOString(), '2027-01-31T18:30:00.000Z');
+  assert.equal(policies.endAt?.toISOString(), '2027-03-01T06:30:00.000Z');
+  assert.equal(nextSlot?.toISOString(), '2027-01-31T18:30:00.000Z');
+});

@@ -488,3 +488,30 @@ test('a schedule whose last slot before endAt has fired is over at once', async 
   await duly.advance('1h');
   assert.equal((await duly.schedules.get('nightly')).status, 'ended');
 });
+
+test('the other one of a time that comes twice is no slot, by dst.repeat', async (t) => {
+  const { t: duly, every } = scene(t, { start: '2027-11-06T12:00:00Z' });
+  await every('30 1 * * *', newYork);
+  await duly.advance('1 day');
+  const why = await duly.why('nightly', '2027-11-07T01:30-05:00');
+  assert.equal(why.status, 'none');
+  assert.equal(
+    why.sentence,
+    '01:30 came twice on 7 November 2027 in America/New_York; this is the second of them, and the slot is the first, by dst.repeat: "first".',
+  );
+});
+
+test('a slot between two lives of a schedule is told both', async (t) => {
+  const { t: duly, every } = scene(t);
+  await every('0 * * * *');
+  await duly.advance('2h');
+  await duly.schedules.delete('nightly');
+  await duly.advance('3h');
+  await every('0 * * * *');
+  await duly.advance('1h');
+  const { sentence } = await duly.why('nightly', '2027-01-15T14:00');
+  assert.match(
+    sentence,
+    /^The schedule "nightly" was made at 15:00, after this slot, and decides nothing before that\. An earlier one of this name was deleted at 12:00 by .*, before this slot\.$/,
+  );
+});

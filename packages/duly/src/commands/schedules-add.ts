@@ -12,7 +12,7 @@ import { printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
 import { relative } from '../output/times.ts';
 import { type RuleOptions, readRule } from '../rule-options.ts';
-import { ruleOf, withScheduleHints } from '../schedule-client.ts';
+import { ruleOf, withScheduleHints, withTypedOptions } from '../schedule-client.ts';
 import { toScheduleJson } from '../schedule-json.ts';
 import { dayText, hazardText } from '../schedule-times.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
@@ -54,12 +54,13 @@ export async function schedulesAdd(
   name: string,
 ): Promise<undefined> {
   const definition = readDefinition(shell, options, name);
-  refuseWrong(definition);
+  await withTypedOptions(() => refuseWrong(definition));
   const project = await tryProject(shell, options);
   const store = givenStore(options.store) ?? project?.duly?.store ?? project?.options.store ?? defaultStore;
   refuseMemory(store);
   refuseUnmakable(store);
   const isMade = isNew(store);
+  if (isMade) await withTypedOptions(() => refuseOver(definition));
   const own = project?.duly != null && isSameStore(project.duly.store, store) ? project.duly : null;
   await useDuly(own ?? clientDuly(shell, store), store, (client) =>
     withScheduleHints(client, async () => {
@@ -68,7 +69,7 @@ export async function schedulesAdd(
       if (isMade) shell.warn(`There was no store at "${store}" yet; it was made.`);
       taskFor(duly, definition.task, project, nodes);
       const before = await sameName(duly, definition);
-      const schedule = await duly.schedules.put(definition);
+      const schedule = await withTypedOptions(() => duly.schedules.put(definition));
       await printPut(shell, duly, schedule, before);
       warnDeclared(shell, before, schedule);
       warnIdle(shell, client, definition.task, nodes);
@@ -79,6 +80,16 @@ export async function schedulesAdd(
 /** Refuses what is wrong before a store is made for it: a Duly checks what its tasks declare without opening its store. */
 function refuseWrong({ task, ...every }: ScheduleDefinition): void {
   new Duly({ store: 'sqlite::memory:' }).task({ name: task, every, run: () => {} });
+}
+
+/** In a store that is not there yet every schedule is new, and one that would never fire is refused before the store is made. */
+async function refuseOver(definition: ScheduleDefinition): Promise<void> {
+  const duly = new Duly({ store: 'sqlite::memory:' });
+  try {
+    await duly.schedules.put(definition);
+  } finally {
+    await duly.stop();
+  }
 }
 
 function readDefinition(shell: Shell, options: SchedulesAddOptions, name: string): ScheduleDefinition {

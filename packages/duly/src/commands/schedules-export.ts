@@ -1,4 +1,4 @@
-import type { Duly, Schedule } from '@duly/core';
+import { type Duly, type Schedule, systemClock } from '@duly/core';
 import { listJson, printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
 import { withSchedules } from '../schedule-client.ts';
@@ -59,14 +59,27 @@ function crontabOf(schedules: readonly Schedule[]): string[] {
   return lines;
 }
 
+// What a line of a crontab says: the rest of a definition it does not.
+const sayable = ['task', 'name', 'cron', 'timezone', 'input', 'note', 'dst', 'exclude', 'startAt'];
+
 /** Why a crontab cannot say it; null: it can. */
-function unsayable({ rule, kind }: Schedule): string | null {
+function unsayable({ rule, kind, status, definition, policies, unreadable }: Schedule): string | null {
+  if (unreadable !== null) return unreadable.code;
   if (kind !== 'cron' || rule.cron === undefined) return `a crontab has no ${kind}`;
+  if (status === 'ended') return 'it is over';
   if (rule.exclude.length > 0) return 'a crontab leaves nothing out';
+  const { startAt } = policies;
+  const fields = [
+    // A start that is past says nothing any more.
+    ...(startAt !== null && startAt.getTime() > systemClock.now() ? ['startAt'] : []),
+    ...(rule.dst.gap === 'next' && rule.dst.repeat === 'first' ? [] : ['dst']),
+    ...Object.keys(definition).filter((field) => !sayable.includes(field)),
+  ];
+  if (fields.length > 0) return `a crontab has no ${fields.join(', ')}`;
   if (rule.cron.startsWith('@')) return null;
-  const fields = rule.cron.split(/\s+/);
-  if (fields.length !== 5) return 'a crontab has five fields';
-  return /[LW#?]/i.test(fields.join(' ').replace(/[A-Z]{3}/gi, '')) ? 'a crontab has no L, W, # and ?' : null;
+  const times = rule.cron.split(/\s+/);
+  if (times.length !== 5) return 'a crontab has five fields';
+  return /[LW#?]/i.test(times.join(' ').replace(/[A-Z]{3}/gi, '')) ? 'a crontab has no L, W, # and ?' : null;
 }
 
 function quote(text: string): string {
