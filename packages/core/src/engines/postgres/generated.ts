@@ -205,6 +205,8 @@ CREATE INDEX jobs_parent ON duly.jobs (parent_id) WHERE parent_id IS NOT NULL;
 -- change, they are heap-only updates. There are as many rows as jobs run, so who looks for ended leases reads them all.
 CREATE TABLE duly.leases (
   id           text COLLATE "C" PRIMARY KEY,
+  -- Of the job: of leases that end at once the one of the older job is taken over first.
+  seq          bigint NOT NULL,
   fence        bigint NOT NULL,
   node         text NOT NULL,
   -- The claim that made it; null once a reaper has it.
@@ -1248,8 +1250,8 @@ BEGIN
     FROM unnest(p_rows) WITH ORDINALITY AS r (tid, n) WHERE j.ctid = r.tid
     RETURNING j.*),
   leased AS (
-    INSERT INTO duly.leases (id, fence, node, token, until_at, cancel_at)
-    SELECT id, fence, v_node, v_token, v_until, cancel_requested_at FROM taken),
+    INSERT INTO duly.leases (id, seq, fence, node, token, until_at, cancel_at)
+    SELECT id, seq, fence, v_node, v_token, v_until, cancel_requested_at FROM taken),
   told AS (
     INSERT INTO duly.changes (at, n, entries)
     SELECT p_now, count(*), json_agg(json_build_array(id, type, 'RUNNING', 'claimed', 0) ORDER BY fence)::text
@@ -1722,8 +1724,8 @@ BEGIN
   v_promoted := duly.promote_1(v_now, v_types, p_limit);
   PERFORM pg_advisory_xact_lock_shared(hashtext('duly.reap'));
   -- The narrow table is read whole.
-  SELECT array_agg(o.ctid ORDER BY o.until_at, o.fence) INTO v_rows FROM (
-    SELECT ctid, until_at, fence FROM duly.leases WHERE until_at <= v_now ORDER BY until_at, fence LIMIT p_limit FOR UPDATE SKIP LOCKED) o;
+  SELECT array_agg(o.ctid ORDER BY o.until_at, o.seq) INTO v_rows FROM (
+    SELECT ctid, until_at, seq FROM duly.leases WHERE until_at <= v_now ORDER BY until_at, seq LIMIT p_limit FOR UPDATE SKIP LOCKED) o;
   IF v_rows IS NOT NULL THEN
     -- The attempt keeps its node and its beginning: the reaper settles it, it does not run it.
     WITH taken AS (

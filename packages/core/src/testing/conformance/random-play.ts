@@ -43,8 +43,8 @@ export interface RandomPlay {
 
 /**
  * Plays the same seeded sequence of every verb on two engines and compares, after every step, the replies and all that can be read:
- * jobs, lists, counts, feed, audit, schedules, ledger. Only what each store may choose for itself (fences, positions, cursors) is
- * left out. Throws with the seed and the last steps when they differ.
+ * jobs, lists, counts, feed, audit, schedules, ledger. Only what each store may choose for itself (fences, positions, cursors,
+ * how many rows its feed takes) is left out. Throws with the seed and the last steps when they differ.
  */
 export async function playRandom({ engine, reference, seed, steps }: RandomPlay): Promise<void> {
   const play = new Pair([engine, reference], seededRandom(seed));
@@ -561,6 +561,8 @@ function comparable(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(fields)
       .filter(([name]) => name !== 'fence' && name !== 'position')
+      // What a prune counted: one store keeps all changes of a call in one row of its feed, another does not.
+      .filter(([name, field]) => name !== 'rows' || typeof field !== 'number')
       .map(([name, field]) => [name, name === 'nextCursor' ? field !== null : comparable(field)]),
   );
 }

@@ -91,6 +91,8 @@ CREATE INDEX jobs_parent ON duly.jobs (parent_id) WHERE parent_id IS NOT NULL;
 -- change, they are heap-only updates. There are as many rows as jobs run, so who looks for ended leases reads them all.
 CREATE TABLE duly.leases (
   id           text COLLATE "C" PRIMARY KEY,
+  -- Of the job: of leases that end at once the one of the older job is taken over first.
+  seq          bigint NOT NULL,
   fence        bigint NOT NULL,
   node         text NOT NULL,
   -- The claim that made it; null once a reaper has it.

@@ -34,8 +34,8 @@ BEGIN
     FROM unnest(p_rows) WITH ORDINALITY AS r (tid, n) WHERE j.ctid = r.tid
     RETURNING j.*),
   leased AS (
-    INSERT INTO duly.leases (id, fence, node, token, until_at, cancel_at)
-    SELECT id, fence, v_node, v_token, v_until, cancel_requested_at FROM taken),
+    INSERT INTO duly.leases (id, seq, fence, node, token, until_at, cancel_at)
+    SELECT id, seq, fence, v_node, v_token, v_until, cancel_requested_at FROM taken),
   told AS (
     INSERT INTO duly.changes (at, n, entries)
     SELECT p_now, count(*), json_agg(json_build_array(id, type, 'RUNNING', 'claimed', 0) ORDER BY fence)::text

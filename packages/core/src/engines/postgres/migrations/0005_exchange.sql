@@ -336,8 +336,8 @@ BEGIN
   v_promoted := duly.promote_1(v_now, v_types, p_limit);
   PERFORM pg_advisory_xact_lock_shared(hashtext('duly.reap'));
   -- The narrow table is read whole.
-  SELECT array_agg(o.ctid ORDER BY o.until_at, o.fence) INTO v_rows FROM (
-    SELECT ctid, until_at, fence FROM duly.leases WHERE until_at <= v_now ORDER BY until_at, fence LIMIT p_limit FOR UPDATE SKIP LOCKED) o;
+  SELECT array_agg(o.ctid ORDER BY o.until_at, o.seq) INTO v_rows FROM (
+    SELECT ctid, until_at, seq FROM duly.leases WHERE until_at <= v_now ORDER BY until_at, seq LIMIT p_limit FOR UPDATE SKIP LOCKED) o;
   IF v_rows IS NOT NULL THEN
     -- The attempt keeps its node and its beginning: the reaper settles it, it does not run it.
     WITH taken AS (
