@@ -360,6 +360,8 @@ CREATE TABLE duly.logs (
 
 CREATE TABLE duly.schedules (
   id           text COLLATE "C" PRIMARY KEY,
+  -- The order in which they were made: of those that are due at once the older one is decided first.
+  seq          bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   app          text COLLATE "C",
   tenant       text COLLATE "C",
   name         text COLLATE "C" NOT NULL,
@@ -379,7 +381,7 @@ CREATE TABLE duly.schedules (
   fillfactor = 70,
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0
 );
-CREATE INDEX schedules_due ON duly.schedules (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX schedules_due ON duly.schedules (due_at, seq) WHERE due_at IS NOT NULL;
 CREATE INDEX schedules_name ON duly.schedules (name, id);
 CREATE INDEX schedules_token ON duly.schedules (token) WHERE token IS NOT NULL;
 CREATE INDEX schedules_waits ON duly.schedules (waits_for) WHERE waits_for IS NOT NULL;
@@ -1279,8 +1281,9 @@ DECLARE
   v_row tid;
   v_rank bigint;
   v_head bigint;
+  v_lanes text[];
+  v_last_rank bigint;
   v_rows tid[];
-  v_shares integer;
 BEGIN
   claimed := '[]';
   more := false;
@@ -1350,13 +1353,10 @@ BEGIN
     END IF;
   END IF;
 
-  -- How many from which lane, unlocked, so it costs no one anything; then that many from each lane, passing over what others hold.
-  -- To lock the heads of every lane and throw most away would hide them from the other workers.
-  WITH RECURSIVE wanted AS (
-    SELECT w.type, w.version, w.n FROM unnest(v_types, v_versions, v_limits) AS w (type, version, n)),
-  lane AS (
+  -- The lanes, by a loose scan: each step is one seek, however many jobs a lane holds.
+  WITH RECURSIVE lane AS (
     SELECT w.type, w.version AS highest, w.n, f.version, f.queue
-    FROM wanted w CROSS JOIN LATERAL (
+    FROM unnest(v_types, v_versions, v_limits) AS w (type, version, n) CROSS JOIN LATERAL (
       SELECT j.version, j.queue FROM duly.jobs j
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = w.type AND j.version <= w.version
       ORDER BY j.version, j.queue LIMIT 1) f
@@ -1366,25 +1366,48 @@ BEGIN
       SELECT j.version, j.queue FROM duly.jobs j
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version <= l.highest
         AND (j.version, j.queue) > (l.version, l.queue)
-      ORDER BY j.version, j.queue LIMIT 1) f),
-  head AS (
-    SELECT l.type, l.version, l.queue, l.n, h.rank, h.seq, row_number() OVER (PARTITION BY l.type ORDER BY h.rank, h.seq) AS place
-    FROM lane l CROSS JOIN LATERAL (
-      SELECT j.rank, j.seq FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue
-      ORDER BY j.rank, j.seq LIMIT least(l.n, v_limit) + 1) h
-    WHERE NOT l.queue = ANY (v_closed) AND (v_queues IS NULL OR l.queue = ANY (v_queues))),
-  best AS (
-    SELECT type, version, queue, row_number() OVER (ORDER BY rank, seq) AS place FROM head WHERE place <= n
-    ORDER BY rank, seq LIMIT v_limit + 1),
-  share AS (SELECT type, version, queue, count(*) AS n FROM best WHERE place <= v_limit GROUP BY type, version, queue)
-  SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), (SELECT count(*) FROM best) INTO v_rows, v_shares
-  FROM share s CROSS JOIN LATERAL (
-    SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
-    WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = s.type AND j.version = s.version AND j.queue = s.queue
-    ORDER BY j.rank, j.seq LIMIT s.n FOR UPDATE SKIP LOCKED) t;
-  IF v_rows IS NOT NULL THEN claimed := duly.take_1(p_now, p_claim, v_rows); END IF;
-  more := coalesce(v_shares, 0) > v_limit OR v_row IS NOT NULL OR NOT v_promoted.is_all;
+      ORDER BY j.version, j.queue LIMIT 1) f)
+  SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n)
+  INTO v_types, v_versions, v_lanes, v_limits
+  FROM lane l WHERE NOT l.queue = ANY (v_closed) AND (v_queues IS NULL OR l.queue = ANY (v_queues));
+
+  IF cardinality(v_lanes) = 1 THEN
+    -- As a rule.
+    SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), max(t.rank) INTO v_rows, v_last_rank FROM (
+      SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
+      ORDER BY j.rank, j.seq LIMIT least(v_limits[1], v_limit) FOR UPDATE SKIP LOCKED) t;
+    IF v_rows IS NOT NULL THEN
+      claimed := duly.take_1(p_now, p_claim, v_rows);
+      -- What was taken has left the index, so whatever is found from its last rank on is more.
+      more := cardinality(v_rows) = v_limit AND EXISTS (SELECT 1 FROM duly.jobs j
+        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
+          AND j.rank >= v_last_rank);
+    END IF;
+  ELSIF cardinality(v_lanes) > 1 THEN
+    -- How many from which lane, unlocked, so it costs no one anything; then that many from each lane, passing over what others hold.
+    -- To lock the heads of every lane and throw most away would hide them from the other workers.
+    WITH lane AS (
+      SELECT * FROM unnest(v_types, v_versions, v_lanes, v_limits) AS l (type, version, queue, n)),
+    head AS (
+      SELECT l.type, l.version, l.queue, l.n, h.rank, h.seq, row_number() OVER (PARTITION BY l.type ORDER BY h.rank, h.seq) AS place
+      FROM lane l CROSS JOIN LATERAL (
+        SELECT j.rank, j.seq FROM duly.jobs j
+        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue
+        ORDER BY j.rank, j.seq LIMIT least(l.n, v_limit) + 1) h),
+    best AS (SELECT type, version, queue, rank, seq FROM head WHERE place <= n ORDER BY rank, seq LIMIT v_limit),
+    last AS (SELECT rank, seq FROM best ORDER BY rank DESC, seq DESC LIMIT 1),
+    share AS (SELECT type, version, queue, count(*) AS n FROM best GROUP BY type, version, queue)
+    SELECT array_agg(t.ctid ORDER BY t.rank, t.seq),
+      (SELECT count(*) FROM best) = v_limit AND EXISTS (SELECT 1 FROM head h, last WHERE (h.rank, h.seq) > (last.rank, last.seq))
+    INTO v_rows, more
+    FROM share s CROSS JOIN LATERAL (
+      SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = s.type AND j.version = s.version AND j.queue = s.queue
+      ORDER BY j.rank, j.seq LIMIT s.n FOR UPDATE SKIP LOCKED) t;
+    IF v_rows IS NOT NULL THEN claimed := duly.take_1(p_now, p_claim, v_rows); END IF;
+  END IF;
+  more := more OR v_row IS NOT NULL OR NOT v_promoted.is_all;
 END $$;` },
   { number: 5, name: 'exchange', sql: `-- What became of attempts; leases; making and taking as verbs.
 
@@ -1587,7 +1610,8 @@ DECLARE
 BEGIN
   IF v_count > 0 THEN
     SELECT count(*) INTO v_simple FROM jsonb_array_elements(p_settle) s WHERE s -> 'simple' = 'true';
-    IF v_simple = v_count OR v_simple >= 4 THEN v_done := duly.settle_returned_1(v_now, p_settle); END IF;
+    -- A few are done in their order.
+    IF v_simple = 1 AND v_count = 1 OR v_simple >= 4 THEN v_done := duly.settle_returned_1(v_now, p_settle); END IF;
     IF cardinality(v_done) < v_count THEN
       FOR v_one, v_i IN
         SELECT s, i FROM jsonb_array_elements(p_settle) WITH ORDINALITY AS e (s, i) WHERE NOT i = ANY (v_done) ORDER BY i
@@ -2244,13 +2268,13 @@ DECLARE
   v_next bigint;
   v_leased bigint;
 BEGIN
-  SELECT array_agg(id ORDER BY due_at, id) INTO v_ids FROM duly.schedules WHERE token IS NOT NULL AND token = p_token;
+  SELECT array_agg(id ORDER BY seq) INTO v_ids FROM duly.schedules WHERE token IS NOT NULL AND token = p_token;
   IF v_ids IS NULL THEN
     IF p_ids IS NULL THEN
       SELECT array_agg(d.ctid), array_agg(d.id) INTO v_rows, v_ids FROM (
         SELECT ctid, id FROM duly.schedules
         WHERE due_at IS NOT NULL AND due_at <= v_now AND (lease_until IS NULL OR lease_until <= v_now)
-        ORDER BY due_at LIMIT greatest(p_limit, 0) FOR UPDATE SKIP LOCKED) d;
+        ORDER BY due_at, seq LIMIT greatest(p_limit, 0) FOR UPDATE SKIP LOCKED) d;
     ELSE
       SELECT array_agg(d.ctid ORDER BY d.n), array_agg(d.id ORDER BY d.n) INTO v_rows, v_ids FROM (
         SELECT s.ctid, s.id, i.n FROM jsonb_array_elements_text(p_ids) WITH ORDINALITY AS i (id, n) JOIN duly.schedules s ON s.id = i.id
@@ -2280,7 +2304,7 @@ BEGIN
     FROM (SELECT j.id, j.status, j.slot_at, j.origin, j.due_at, j.cancel_requested_at, j.seq FROM duly.jobs j
       WHERE j.schedule_id = s.id AND NOT j.slot_allow ORDER BY j.seq LIMIT 10) r) a;
   SELECT due_at INTO v_next FROM duly.schedules
-  WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= v_now) ORDER BY due_at LIMIT 1;
+  WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= v_now) ORDER BY due_at, seq LIMIT 1;
   -- Also when another claim's lease ends: whoever holds it may be dead, and then somebody else must decide. Leased ones are few.
   SELECT min(lease_until) INTO v_leased FROM duly.schedules
   WHERE token IS NOT NULL AND token <> p_token AND lease_until > v_now AND due_at IS NOT NULL;

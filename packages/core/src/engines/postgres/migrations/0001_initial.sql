@@ -246,6 +246,8 @@ CREATE TABLE duly.logs (
 
 CREATE TABLE duly.schedules (
   id           text COLLATE "C" PRIMARY KEY,
+  -- The order in which they were made: of those that are due at once the older one is decided first.
+  seq          bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   app          text COLLATE "C",
   tenant       text COLLATE "C",
   name         text COLLATE "C" NOT NULL,
@@ -265,7 +267,7 @@ CREATE TABLE duly.schedules (
   fillfactor = 70,
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0
 );
-CREATE INDEX schedules_due ON duly.schedules (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX schedules_due ON duly.schedules (due_at, seq) WHERE due_at IS NOT NULL;
 CREATE INDEX schedules_name ON duly.schedules (name, id);
 CREATE INDEX schedules_token ON duly.schedules (token) WHERE token IS NOT NULL;
 CREATE INDEX schedules_waits ON duly.schedules (waits_for) WHERE waits_for IS NOT NULL;

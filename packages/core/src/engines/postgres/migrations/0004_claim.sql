@@ -63,8 +63,9 @@ DECLARE
   v_row tid;
   v_rank bigint;
   v_head bigint;
+  v_lanes text[];
+  v_last_rank bigint;
   v_rows tid[];
-  v_shares integer;
 BEGIN
   claimed := '[]';
   more := false;
@@ -134,13 +135,10 @@ BEGIN
     END IF;
   END IF;
 
-  -- How many from which lane, unlocked, so it costs no one anything; then that many from each lane, passing over what others hold.
-  -- To lock the heads of every lane and throw most away would hide them from the other workers.
-  WITH RECURSIVE wanted AS (
-    SELECT w.type, w.version, w.n FROM unnest(v_types, v_versions, v_limits) AS w (type, version, n)),
-  lane AS (
+  -- The lanes, by a loose scan: each step is one seek, however many jobs a lane holds.
+  WITH RECURSIVE lane AS (
     SELECT w.type, w.version AS highest, w.n, f.version, f.queue
-    FROM wanted w CROSS JOIN LATERAL (
+    FROM unnest(v_types, v_versions, v_limits) AS w (type, version, n) CROSS JOIN LATERAL (
       SELECT j.version, j.queue FROM duly.jobs j
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = w.type AND j.version <= w.version
       ORDER BY j.version, j.queue LIMIT 1) f
@@ -150,23 +148,46 @@ BEGIN
       SELECT j.version, j.queue FROM duly.jobs j
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version <= l.highest
         AND (j.version, j.queue) > (l.version, l.queue)
-      ORDER BY j.version, j.queue LIMIT 1) f),
-  head AS (
-    SELECT l.type, l.version, l.queue, l.n, h.rank, h.seq, row_number() OVER (PARTITION BY l.type ORDER BY h.rank, h.seq) AS place
-    FROM lane l CROSS JOIN LATERAL (
-      SELECT j.rank, j.seq FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue
-      ORDER BY j.rank, j.seq LIMIT least(l.n, v_limit) + 1) h
-    WHERE NOT l.queue = ANY (v_closed) AND (v_queues IS NULL OR l.queue = ANY (v_queues))),
-  best AS (
-    SELECT type, version, queue, row_number() OVER (ORDER BY rank, seq) AS place FROM head WHERE place <= n
-    ORDER BY rank, seq LIMIT v_limit + 1),
-  share AS (SELECT type, version, queue, count(*) AS n FROM best WHERE place <= v_limit GROUP BY type, version, queue)
-  SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), (SELECT count(*) FROM best) INTO v_rows, v_shares
-  FROM share s CROSS JOIN LATERAL (
-    SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
-    WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = s.type AND j.version = s.version AND j.queue = s.queue
-    ORDER BY j.rank, j.seq LIMIT s.n FOR UPDATE SKIP LOCKED) t;
-  IF v_rows IS NOT NULL THEN claimed := duly.take_1(p_now, p_claim, v_rows); END IF;
-  more := coalesce(v_shares, 0) > v_limit OR v_row IS NOT NULL OR NOT v_promoted.is_all;
+      ORDER BY j.version, j.queue LIMIT 1) f)
+  SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n)
+  INTO v_types, v_versions, v_lanes, v_limits
+  FROM lane l WHERE NOT l.queue = ANY (v_closed) AND (v_queues IS NULL OR l.queue = ANY (v_queues));
+
+  IF cardinality(v_lanes) = 1 THEN
+    -- As a rule.
+    SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), max(t.rank) INTO v_rows, v_last_rank FROM (
+      SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
+      ORDER BY j.rank, j.seq LIMIT least(v_limits[1], v_limit) FOR UPDATE SKIP LOCKED) t;
+    IF v_rows IS NOT NULL THEN
+      claimed := duly.take_1(p_now, p_claim, v_rows);
+      -- What was taken has left the index, so whatever is found from its last rank on is more.
+      more := cardinality(v_rows) = v_limit AND EXISTS (SELECT 1 FROM duly.jobs j
+        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
+          AND j.rank >= v_last_rank);
+    END IF;
+  ELSIF cardinality(v_lanes) > 1 THEN
+    -- How many from which lane, unlocked, so it costs no one anything; then that many from each lane, passing over what others hold.
+    -- To lock the heads of every lane and throw most away would hide them from the other workers.
+    WITH lane AS (
+      SELECT * FROM unnest(v_types, v_versions, v_lanes, v_limits) AS l (type, version, queue, n)),
+    head AS (
+      SELECT l.type, l.version, l.queue, l.n, h.rank, h.seq, row_number() OVER (PARTITION BY l.type ORDER BY h.rank, h.seq) AS place
+      FROM lane l CROSS JOIN LATERAL (
+        SELECT j.rank, j.seq FROM duly.jobs j
+        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue
+        ORDER BY j.rank, j.seq LIMIT least(l.n, v_limit) + 1) h),
+    best AS (SELECT type, version, queue, rank, seq FROM head WHERE place <= n ORDER BY rank, seq LIMIT v_limit),
+    last AS (SELECT rank, seq FROM best ORDER BY rank DESC, seq DESC LIMIT 1),
+    share AS (SELECT type, version, queue, count(*) AS n FROM best GROUP BY type, version, queue)
+    SELECT array_agg(t.ctid ORDER BY t.rank, t.seq),
+      (SELECT count(*) FROM best) = v_limit AND EXISTS (SELECT 1 FROM head h, last WHERE (h.rank, h.seq) > (last.rank, last.seq))
+    INTO v_rows, more
+    FROM share s CROSS JOIN LATERAL (
+      SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = s.type AND j.version = s.version AND j.queue = s.queue
+      ORDER BY j.rank, j.seq LIMIT s.n FOR UPDATE SKIP LOCKED) t;
+    IF v_rows IS NOT NULL THEN claimed := duly.take_1(p_now, p_claim, v_rows); END IF;
+  END IF;
+  more := more OR v_row IS NOT NULL OR NOT v_promoted.is_all;
 END $$;

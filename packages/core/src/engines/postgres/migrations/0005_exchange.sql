@@ -199,7 +199,8 @@ DECLARE
 BEGIN
   IF v_count > 0 THEN
     SELECT count(*) INTO v_simple FROM jsonb_array_elements(p_settle) s WHERE s -> 'simple' = 'true';
-    IF v_simple = v_count OR v_simple >= 4 THEN v_done := duly.settle_returned_1(v_now, p_settle); END IF;
+    -- A few are done in their order.
+    IF v_simple = 1 AND v_count = 1 OR v_simple >= 4 THEN v_done := duly.settle_returned_1(v_now, p_settle); END IF;
     IF cardinality(v_done) < v_count THEN
       FOR v_one, v_i IN
         SELECT s, i FROM jsonb_array_elements(p_settle) WITH ORDINALITY AS e (s, i) WHERE NOT i = ANY (v_done) ORDER BY i

@@ -186,13 +186,13 @@ DECLARE
   v_next bigint;
   v_leased bigint;
 BEGIN
-  SELECT array_agg(id ORDER BY due_at, id) INTO v_ids FROM duly.schedules WHERE token IS NOT NULL AND token = p_token;
+  SELECT array_agg(id ORDER BY seq) INTO v_ids FROM duly.schedules WHERE token IS NOT NULL AND token = p_token;
   IF v_ids IS NULL THEN
     IF p_ids IS NULL THEN
       SELECT array_agg(d.ctid), array_agg(d.id) INTO v_rows, v_ids FROM (
         SELECT ctid, id FROM duly.schedules
         WHERE due_at IS NOT NULL AND due_at <= v_now AND (lease_until IS NULL OR lease_until <= v_now)
-        ORDER BY due_at LIMIT greatest(p_limit, 0) FOR UPDATE SKIP LOCKED) d;
+        ORDER BY due_at, seq LIMIT greatest(p_limit, 0) FOR UPDATE SKIP LOCKED) d;
     ELSE
       SELECT array_agg(d.ctid ORDER BY d.n), array_agg(d.id ORDER BY d.n) INTO v_rows, v_ids FROM (
         SELECT s.ctid, s.id, i.n FROM jsonb_array_elements_text(p_ids) WITH ORDINALITY AS i (id, n) JOIN duly.schedules s ON s.id = i.id
@@ -222,7 +222,7 @@ BEGIN
     FROM (SELECT j.id, j.status, j.slot_at, j.origin, j.due_at, j.cancel_requested_at, j.seq FROM duly.jobs j
       WHERE j.schedule_id = s.id AND NOT j.slot_allow ORDER BY j.seq LIMIT 10) r) a;
   SELECT due_at INTO v_next FROM duly.schedules
-  WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= v_now) ORDER BY due_at LIMIT 1;
+  WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= v_now) ORDER BY due_at, seq LIMIT 1;
   -- Also when another claim's lease ends: whoever holds it may be dead, and then somebody else must decide. Leased ones are few.
   SELECT min(lease_until) INTO v_leased FROM duly.schedules
   WHERE token IS NOT NULL AND token <> p_token AND lease_until > v_now AND due_at IS NOT NULL;
