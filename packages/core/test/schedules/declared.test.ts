@@ -445,7 +445,7 @@ test('a schedule that cannot be read here is told, left alone, and keeps no node
   const { start, open, file } = programs(t);
   await start({ report: far, clean: far });
   const db = new DatabaseSync(file, { timeout: 5_000 });
-  db.exec(`UPDATE schedules SET spec = '{"v":99}' WHERE name = 'report'`);
+  db.exec(`UPDATE specs SET spec = '{"v":99}' WHERE seq = (SELECT seq FROM schedules WHERE name = 'report')`);
   db.close();
   const duly = open();
   const told: unknown[] = [];

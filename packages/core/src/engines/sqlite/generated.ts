@@ -269,12 +269,14 @@ WHERE seq = :seq`,
     lines: `SELECT n, attempt, at, level, message FROM logs WHERE job_id = ? AND n > ? ORDER BY n LIMIT ? + 0`,
   },
   schedule: {
-    read: `SELECT * FROM schedules WHERE id = ?`,
+    read: `SELECT schedules.*, specs.spec FROM schedules JOIN specs USING (seq) WHERE id = ?`,
     generation: `SELECT generation FROM generations WHERE id = ?`,
     setGeneration: `INSERT INTO generations (id, generation) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET generation = excluded.generation`,
-    insert: `INSERT INTO schedules (id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at)
-VALUES (:id, :app, :tenant, :name, :generation, 1, :spec, :state, :due, :waitsFor, :now, :now)`,
-    update: `UPDATE schedules SET app = :app, tenant = :tenant, name = :name, version = version + 1, spec = :spec, state = :state,
+    insert: `INSERT INTO schedules (id, app, tenant, name, generation, version, state, due_at, waits_for, created_at, updated_at)
+VALUES (:id, :app, :tenant, :name, :generation, 1, :state, :due, :waitsFor, :now, :now)`,
+    putSpec: `INSERT INTO specs (seq, spec) VALUES (?, ?) ON CONFLICT (seq) DO UPDATE SET spec = excluded.spec`,
+    deleteSpec: `DELETE FROM specs WHERE seq = ?`,
+    update: `UPDATE schedules SET app = :app, tenant = :tenant, name = :name, version = version + 1, state = :state,
   due_at = :due, waits_for = :waitsFor, updated_at = :now, lease_until = NULL, token = NULL, node = NULL
 WHERE id = :id`,
     delete: `DELETE FROM schedules WHERE id = ?`,
@@ -282,16 +284,16 @@ WHERE id = :id`,
     isAnyDue: `SELECT 1 FROM schedules INDEXED BY schedules_due
 WHERE due_at IS NOT NULL AND due_at <= ? AND (lease_until IS NULL OR lease_until <= ?) LIMIT 1`,
     leaseDue: `UPDATE schedules SET fence = ?, lease_until = ?, token = ?, node = ?
-WHERE rowid IN (
-  SELECT rowid FROM schedules INDEXED BY schedules_due
+WHERE seq IN (
+  SELECT seq FROM schedules INDEXED BY schedules_due
   WHERE due_at IS NOT NULL AND due_at <= ? AND (lease_until IS NULL OR lease_until <= ?)
   ORDER BY due_at LIMIT ? + 0)
-RETURNING id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at, fence`,
+RETURNING id, app, tenant, name, generation, version, (SELECT spec FROM specs WHERE specs.seq = schedules.seq), state, due_at, waits_for, created_at, updated_at, fence`,
     byToken: `SELECT id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at, fence
-FROM schedules INDEXED BY schedules_token WHERE token IS NOT NULL AND token = ?`,
+FROM schedules INDEXED BY schedules_token JOIN specs USING (seq) WHERE token IS NOT NULL AND token = ?`,
     lease: `UPDATE schedules SET fence = ?, lease_until = ?, token = ?, node = ?
 WHERE id = ? AND (lease_until IS NULL OR lease_until <= ?)
-RETURNING id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at, fence`,
+RETURNING id, app, tenant, name, generation, version, (SELECT spec FROM specs WHERE specs.seq = schedules.seq), state, due_at, waits_for, created_at, updated_at, fence`,
     nextDue: `SELECT min(due_at) AS at FROM schedules INDEXED BY schedules_due
 WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= ?)`,
     nextLeaseEnd: `SELECT min(lease_until) AS at FROM schedules INDEXED BY schedules_token
@@ -567,14 +569,15 @@ CREATE TABLE logs (
   UNIQUE (job_id, attempt, line)
 ) WITHOUT ROWID;
 
+-- What every decision writes; narrow, because SQLite writes a row whole.
 CREATE TABLE schedules (
-  id           TEXT PRIMARY KEY,
+  seq          INTEGER PRIMARY KEY AUTOINCREMENT,
+  id           TEXT NOT NULL UNIQUE,
   app          TEXT,
   tenant       TEXT,
   name         TEXT NOT NULL,
   generation   INTEGER NOT NULL,
   version      INTEGER NOT NULL,
-  spec         TEXT NOT NULL,
   state        TEXT NOT NULL,
   due_at       INTEGER,
   waits_for    TEXT,
@@ -585,6 +588,12 @@ CREATE TABLE schedules (
   token        TEXT,
   node         TEXT
 );
+-- The user's side of a schedule: written when it is made or edited, and twice as long as the rest.
+CREATE TABLE specs (
+  seq   INTEGER PRIMARY KEY,
+  spec  TEXT NOT NULL
+);
+
 CREATE INDEX schedules_due ON schedules (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX schedules_name ON schedules (name, id);
 CREATE INDEX schedules_token ON schedules (token) WHERE token IS NOT NULL;

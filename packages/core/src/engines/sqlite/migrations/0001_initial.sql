@@ -207,14 +207,15 @@ CREATE TABLE logs (
   UNIQUE (job_id, attempt, line)
 ) WITHOUT ROWID;
 
+-- What every decision writes; narrow, because SQLite writes a row whole.
 CREATE TABLE schedules (
-  id           TEXT PRIMARY KEY,
+  seq          INTEGER PRIMARY KEY AUTOINCREMENT,
+  id           TEXT NOT NULL UNIQUE,
   app          TEXT,
   tenant       TEXT,
   name         TEXT NOT NULL,
   generation   INTEGER NOT NULL,
   version      INTEGER NOT NULL,
-  spec         TEXT NOT NULL,
   state        TEXT NOT NULL,
   due_at       INTEGER,
   waits_for    TEXT,
@@ -225,6 +226,12 @@ CREATE TABLE schedules (
   token        TEXT,
   node         TEXT
 );
+-- The user's side of a schedule: written when it is made or edited, and twice as long as the rest.
+CREATE TABLE specs (
+  seq   INTEGER PRIMARY KEY,
+  spec  TEXT NOT NULL
+);
+
 CREATE INDEX schedules_due ON schedules (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX schedules_name ON schedules (name, id);
 CREATE INDEX schedules_token ON schedules (token) WHERE token IS NOT NULL;

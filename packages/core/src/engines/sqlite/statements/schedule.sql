@@ -1,5 +1,5 @@
 -- name: read
-SELECT * FROM schedules WHERE id = ?
+SELECT schedules.*, specs.spec FROM schedules JOIN specs USING (seq) WHERE id = ?
 
 -- name: generation
 SELECT generation FROM generations WHERE id = ?
@@ -8,12 +8,18 @@ SELECT generation FROM generations WHERE id = ?
 INSERT INTO generations (id, generation) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET generation = excluded.generation
 
 -- name: insert
-INSERT INTO schedules (id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at)
-VALUES (:id, :app, :tenant, :name, :generation, 1, :spec, :state, :due, :waitsFor, :now, :now)
+INSERT INTO schedules (id, app, tenant, name, generation, version, state, due_at, waits_for, created_at, updated_at)
+VALUES (:id, :app, :tenant, :name, :generation, 1, :state, :due, :waitsFor, :now, :now)
+
+-- name: putSpec
+INSERT INTO specs (seq, spec) VALUES (?, ?) ON CONFLICT (seq) DO UPDATE SET spec = excluded.spec
+
+-- name: deleteSpec
+DELETE FROM specs WHERE seq = ?
 
 -- A new version ends the lease of whoever is deciding by the old one.
 -- name: update
-UPDATE schedules SET app = :app, tenant = :tenant, name = :name, version = version + 1, spec = :spec, state = :state,
+UPDATE schedules SET app = :app, tenant = :tenant, name = :name, version = version + 1, state = :state,
   due_at = :due, waits_for = :waitsFor, updated_at = :now, lease_until = NULL, token = NULL, node = NULL
 WHERE id = :id
 
@@ -30,20 +36,20 @@ WHERE due_at IS NOT NULL AND due_at <= ? AND (lease_until IS NULL OR lease_until
 
 -- name: leaseDue
 UPDATE schedules SET fence = ?, lease_until = ?, token = ?, node = ?
-WHERE rowid IN (
-  SELECT rowid FROM schedules INDEXED BY schedules_due
+WHERE seq IN (
+  SELECT seq FROM schedules INDEXED BY schedules_due
   WHERE due_at IS NOT NULL AND due_at <= ? AND (lease_until IS NULL OR lease_until <= ?)
   ORDER BY due_at LIMIT ? + 0)
-RETURNING id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at, fence
+RETURNING id, app, tenant, name, generation, version, (SELECT spec FROM specs WHERE specs.seq = schedules.seq), state, due_at, waits_for, created_at, updated_at, fence
 
 -- name: byToken
 SELECT id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at, fence
-FROM schedules INDEXED BY schedules_token WHERE token IS NOT NULL AND token = ?
+FROM schedules INDEXED BY schedules_token JOIN specs USING (seq) WHERE token IS NOT NULL AND token = ?
 
 -- name: lease
 UPDATE schedules SET fence = ?, lease_until = ?, token = ?, node = ?
 WHERE id = ? AND (lease_until IS NULL OR lease_until <= ?)
-RETURNING id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at, fence
+RETURNING id, app, tenant, name, generation, version, (SELECT spec FROM specs WHERE specs.seq = schedules.seq), state, due_at, waits_for, created_at, updated_at, fence
 
 -- name: nextDue
 SELECT min(due_at) AS at FROM schedules INDEXED BY schedules_due

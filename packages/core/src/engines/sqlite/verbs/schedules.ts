@@ -31,6 +31,7 @@ import { cancelJob } from './change.ts';
 import { claimMade, isPlain, makeJob } from './enqueue.ts';
 
 interface ScheduleRow {
+  seq: number;
   id: string;
   app: string | null;
   tenant: string | null;
@@ -114,6 +115,7 @@ function apply(work: Work, actor: string, change: ScheduleChange): AppliedSchedu
       if (job !== undefined) cancelJob(work, job, 'ask', { actor, note: `schedule ${change.action}` });
     }
     work.run(statements.schedule.delete, change.id);
+    work.run(statements.schedule.deleteSpec, row.seq);
     const note = change.note ?? null;
     // All of it: the ledger stays, and whoever reads it must know what it is the ledger of.
     const { app, tenant, name, generation } = row;
@@ -126,7 +128,6 @@ function apply(work: Work, actor: string, change: ScheduleChange): AppliedSchedu
     app: change.app,
     tenant: change.tenant,
     name: change.name,
-    spec: change.spec,
     state: change.state,
     due: isOver(work, change.waitsFor) ? work.now : change.dueAt,
     waitsFor: change.waitsFor,
@@ -137,9 +138,11 @@ function apply(work: Work, actor: string, change: ScheduleChange): AppliedSchedu
     generation =
       (work.get<{ generation: number }>(statements.schedule.generation, change.id)?.generation ?? 0) + 1;
     work.run(statements.schedule.setGeneration, change.id, generation);
-    work.insert(statements.schedule.insert, { ...values, generation });
+    const seq = work.insert(statements.schedule.insert, { ...values, generation }) as number;
+    work.run(statements.schedule.putSpec, seq, change.spec);
   } else {
     work.run(statements.schedule.update, values);
+    work.run(statements.schedule.putSpec, (before as ScheduleRow).seq, change.spec);
   }
   endOthers(work, change.cancel ?? [], actor);
   for (const job of change.jobs) makeJob(work, job, false);
@@ -405,7 +408,7 @@ export function schedules(
   if (cursor !== null) add('(name, id) > (?, ?)', ...(JSON.parse(cursor) as [string, string]));
   const where = parts.length === 0 ? 'TRUE' : parts.join(' AND ');
   const rows = work.all<ScheduleRow>(
-    `SELECT * FROM schedules WHERE ${where} ORDER BY name, id LIMIT ?`,
+    `SELECT schedules.*, specs.spec FROM schedules JOIN specs USING (seq) WHERE ${where} ORDER BY name, id LIMIT ?`,
     ...values,
     limit + 1,
   );
