@@ -140,7 +140,7 @@ test('making a Duly touches nothing; a bad store is told by the first call, and 
   const task = bad.task({ name: 'a', run: () => {} });
   await assert.rejects(task.now(), { code: 'store_not_a_database' });
   await assert.rejects(bad.start(), { code: 'store_not_a_database' });
-  await assert.rejects(duly({ store: 'postgres://localhost/x' }).open(), { code: 'engine_not_yet' });
+  await assert.rejects(duly({ store: 'postgres://127.0.0.1:1/x' }).open(), { code: 'store_unavailable' });
   await assert.rejects(duly({ store: 'redis://localhost' }).open(), { code: 'engine_not_yet' });
   await assert.rejects(duly({ store: 'mongodb://localhost' }).open(), { code: 'unknown_store' });
   await assert.rejects(duly({ store: './duly.db' }).open(), { code: 'unknown_store' });

@@ -1,6 +1,5 @@
 import { type Clock, systemClock } from '../clock.ts';
 import type { Engine } from '../engine.ts';
-import { dulyError } from '../errors.ts';
 import { type Random, systemRandom } from '../random.ts';
 import { openThreadStore } from '../store-thread/thread-store.ts';
 import { type BeatNews, type Beats, createBeats } from '../worker/beats.ts';
@@ -59,11 +58,9 @@ export async function openEngine(store: string | PoolStore, clock: Clock = syste
   const address = typeof store === 'string' ? parseStoreAddress(store) : poolTarget(store);
   // Only the engine that is asked for is loaded.
   if (address.kind === 'postgres') {
-    throw dulyError('engine_not_yet', {
-      message: 'The PostgreSQL engine does not exist yet; the store was not opened.',
-      hint: 'Use an SQLite file for now: "sqlite:./duly.db".',
-      details: { scheme: 'postgres' },
-    });
+    const { openPostgresEngine } = await import('./postgres/engine.ts');
+    const migrate = address.existing ? 'existing' : 'make';
+    return openPostgresEngine({ ...address, clock, random: systemRandom, migrate });
   }
   const { path, busyMs, exclusive } = address;
   const { openSqliteEngine } = await import('./sqlite/engine.ts');

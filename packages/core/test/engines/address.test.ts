@@ -63,12 +63,7 @@ test('a password is not shown', () => {
   assert.equal(withoutPassword('sqlite:./duly.db'), 'sqlite:./duly.db');
 });
 
-for (const url of [
-  'postgres://user:secret@host/db',
-  'postgresql://host/db',
-  'redis://host',
-  'rediss://host',
-]) {
+for (const url of ['redis://user:secret@host', 'rediss://host']) {
   test(`${url.split(':')[0]}:// answers "not yet", and no secret is in the message`, async () => {
     await assert.rejects(
       openStore(url),

@@ -1,10 +1,8 @@
-import type { Engine } from '../../../src/engine.ts';
+import { after } from 'node:test';
 import { engineConformance } from '../../../src/testing/conformance/index.ts';
-import { openEngine, openSecondEngine } from './setup.ts';
+import { createFreshStores } from './fresh-store.ts';
 
-engineConformance('postgres', {
-  open: openEngine,
-  openSecond: (first: Engine) => openSecondEngine(first),
-  // Each test has a schema of its own, and most of its time is the making of it.
-  concurrency: 4,
-});
+const stores = createFreshStores();
+after(() => stores.close());
+
+engineConformance('postgres', { ...stores, concurrency: 4 });

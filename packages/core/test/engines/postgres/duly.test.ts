@@ -1,0 +1,105 @@
+// The whole library on PostgreSQL: what the engine's own tests cannot show, the threads, the hints and the pools around it.
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import pg from 'pg';
+import { startPgBouncer } from '../../../../../test/servers/pgbouncer.ts';
+import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
+import { Duly, type DulyOptions } from '../../../src/index.ts';
+import { ask, url } from './setup.ts';
+
+function makeDuly(options: DulyOptions): Duly {
+  return new Duly({ logger: false, ...options });
+}
+
+it('jobs and schedules run on an address', async () => {
+  const duly = makeDuly({ store: inSchema(url, freshSchema()) });
+  const hello = duly.task({ name: 'hello', run: async ({ input }) => `Hello ${input}` });
+  await duly.start();
+  assert.equal(await (await hello.now('Ada')).result(), 'Hello Ada');
+  assert.equal(await (await hello.in('20ms', 'Grace')).result(), 'Hello Grace');
+  const ran = Promise.withResolvers<unknown>();
+  const tick = duly.task({ name: 'tick', run: async ({ slot }) => ran.resolve(slot) });
+  await tick.every({ rate: '1s' }, null);
+  assert.ok(await ran.promise);
+  await duly.stop();
+});
+
+it('a job made by another Duly starts at once, by its hint', async () => {
+  const store = inSchema(url, freshSchema());
+  const node = makeDuly({ store });
+  const started = Promise.withResolvers<void>();
+  node.task({ name: 'ping', run: async () => started.resolve() });
+  await node.start({ roles: ['worker'] });
+  const maker = makeDuly({ store });
+  const ping = maker.task({ name: 'ping', run: async () => {} });
+  await maker.open();
+  await ping.now(null);
+  await started.promise;
+  await Promise.all([node.stop(), maker.stop()]);
+});
+
+it('a pool of the program’s own carries everything and is left open', async () => {
+  const pool = new pg.Pool({ connectionString: url, max: 4 });
+  const schema = freshSchema();
+  const duly = makeDuly({ store: { pool, schema } });
+  const double = duly.task({ name: 'double', run: async ({ input }) => (input as number) * 2 });
+  await duly.start();
+  assert.equal(await (await double.now(21)).result(), 42);
+  await duly.stop();
+  const { rows } = await pool.query(`SELECT count(*)::int AS n FROM ${schema}.finished`);
+  assert.deepEqual(rows, [{ n: 1 }]);
+  await pool.end();
+});
+
+it('behind a pooler in transaction mode, without a direct connection, everything works within the poll', async () => {
+  const bouncer = await startPgBouncer(url);
+  const schema = freshSchema();
+  const store = inSchema(bouncer.url, schema);
+  const node = makeDuly({ store });
+  const started = Promise.withResolvers<void>();
+  node.task({ name: 'ping', run: async () => started.resolve() });
+  await node.start({ roles: ['worker'] });
+  const maker = makeDuly({ store });
+  const job = await maker.task({ name: 'ping', run: async () => {} }).now(null);
+  await started.promise;
+  const [row] = await ask(
+    `SELECT (SELECT lateness_ms FROM ${schema}.jobs WHERE id = $1) AS live, (SELECT lateness_ms FROM ${schema}.finished WHERE id = $1) AS over`,
+    [job.id],
+  );
+  const lateness = Number(row?.live ?? row?.over);
+  // One second of sleep, and what a busy machine adds to it.
+  assert.ok(lateness < 3_000, `it started ${lateness} ms late`);
+  await Promise.all([node.stop(), maker.stop()]);
+  await bouncer.stop();
+});
+
+it('a handler that blocks the main loop for longer than its lease keeps its job', async () => {
+  const schema = freshSchema();
+  const duly = makeDuly({ store: inSchema(url, schema), lease: '600ms', beat: '100ms' });
+  const block = duly.task({
+    name: 'block',
+    run: async () => {
+      // Nothing of this thread runs meanwhile.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000);
+      return 'kept';
+    },
+  });
+  await duly.start();
+  const job = await block.now(null);
+  assert.equal(await job.result(), 'kept');
+  assert.equal((await job.get())?.attempts, 1);
+  await duly.stop();
+});
+
+it('a process that only makes jobs has no connection that listens', async () => {
+  const schema = freshSchema();
+  const maker = makeDuly({ store: inSchema(url, schema) });
+  await maker.task({ name: 'a', run: async () => {} }).now(null);
+  const [row] = await ask(
+    "SELECT count(*)::int AS n FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND query LIKE '%' || $1 || '%'",
+    [schema],
+  );
+  assert.equal(row?.n, 0);
+  await maker.stop();
+});

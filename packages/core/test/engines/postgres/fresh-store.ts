@@ -1,0 +1,120 @@
+// Empty stores for many tests. Making a schema takes a tenth of a second, nearly all of a test's time, so one that a test has
+// left is emptied and given to the next.
+
+import pg from 'pg';
+import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
+import type { Engine } from '../../../src/engine.ts';
+import { openEngine } from '../../../src/engines/open.ts';
+import { url } from './setup.ts';
+
+/** A schema as it was when it was new. */
+interface NewSchema {
+  name: string;
+  tables: string[];
+  /** The rows a migration made, by table, as JSON. */
+  rows: Map<string, string>;
+}
+
+/** Opens engines on empty stores. */
+export interface FreshStores {
+  /** For `engineConformance`: an engine on an empty store. */
+  open(): Promise<Engine>;
+  /** For `engineConformance`: another one on the same store. */
+  openSecond(first: Engine): Promise<Engine>;
+  /** Call it after the tests. */
+  close(): Promise<void>;
+}
+
+/** Makes them. `address`: how the engines reach the server of this run; a pooler may stand between. */
+export function createFreshStores(address: string = url): FreshStores {
+  const admin = new pg.Pool({ connectionString: url, max: 4 });
+  // A server of this file's own may end before the pool does.
+  admin.on('error', () => {});
+  const schemas = new WeakMap<Engine, NewSchema>();
+  const left: NewSchema[] = [];
+
+  async function openOn(schema: NewSchema): Promise<Engine> {
+    const engine = await openEngine(inSchema(address, schema.name));
+    const close = engine.close.bind(engine);
+    let closing: Promise<void> | null = null;
+    engine.close = () => {
+      closing ??= close();
+      return closing;
+    };
+    schemas.set(engine, schema);
+    return engine;
+  }
+
+  return {
+    async open() {
+      const used = left.pop();
+      if (used !== undefined) await empty(admin, used);
+      const engine = await openOn(used ?? { name: freshSchema(), tables: [], rows: new Map() });
+      const schema = schemas.get(engine) as NewSchema;
+      if (used === undefined) await remember(admin, schema);
+      const { close } = engine;
+      let isLeft = false;
+      // The suite closes the other engines of a test before this one.
+      engine.close = async () => {
+        await close();
+        if (!isLeft) left.push(schema);
+        isLeft = true;
+      };
+      return engine;
+    },
+    openSecond: (first) => openOn(schemas.get(first) as NewSchema),
+    close: () => admin.end(),
+  };
+}
+
+async function tablesOf(admin: pg.Pool, schema: string): Promise<string[]> {
+  const { rows } = await admin.query(
+    "SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p')",
+    [schema],
+  );
+  return rows.map(({ name }) => name as string);
+}
+
+async function remember(admin: pg.Pool, schema: NewSchema): Promise<void> {
+  schema.tables = await tablesOf(admin, schema.name);
+  for (const table of schema.tables) {
+    const { rows } = await admin.query(`SELECT json_agg(t)::text AS rows FROM ${schema.name}.${table} t`);
+    if (rows[0].rows !== null) schema.rows.set(table, rows[0].rows);
+  }
+}
+
+async function empty(admin: pg.Pool, { name, tables, rows }: NewSchema): Promise<void> {
+  const made = (await tablesOf(admin, name)).filter((table) => !tables.includes(table));
+  const client = await admin.connect();
+  try {
+    await client.query('BEGIN');
+    for (const table of made) await client.query(`DROP TABLE IF EXISTS ${name}.${table} CASCADE`);
+    await client.query(tables.map((table) => `DELETE FROM ${name}.${table}`).join(';'));
+    for (const [table, json] of rows) {
+      await client.query(
+        `INSERT INTO ${name}.${table} OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordset(NULL::${name}.${table}, $1)`,
+        [json],
+      );
+    }
+    await client.query(
+      "SELECT setval(s.oid::regclass, 1, false) FROM pg_class s JOIN pg_namespace n ON n.oid = s.relnamespace WHERE n.nspname = $1 AND s.relkind = 'S'",
+      [name],
+    );
+    // The rows that are there again took numbers; the next one must not take the same.
+    for (const [table, json] of rows) await skipTaken(client, name, table, json);
+    await client.query('COMMIT');
+  } finally {
+    client.release();
+  }
+}
+
+async function skipTaken(client: pg.PoolClient, name: string, table: string, json: string): Promise<void> {
+  const { rows } = await client.query(
+    'SELECT attname AS column, pg_get_serial_sequence($1, attname) AS sequence FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND pg_get_serial_sequence($1, attname) IS NOT NULL',
+    [`${name}.${table}`],
+  );
+  for (const { column, sequence } of rows) {
+    const taken = (JSON.parse(json) as Record<string, number>[]).map((row) => row[column] as number);
+    await client.query('SELECT setval($1::regclass, $2)', [sequence, Math.max(...taken)]);
+  }
+}

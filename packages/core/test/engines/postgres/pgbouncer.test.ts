@@ -1,0 +1,18 @@
+// Not part of the direct suite: a transaction-mode pooler gives every transaction another session, so whatever a statement
+// leaves behind in its session would show here, and only here.
+
+import { after } from 'node:test';
+import { startPgBouncer } from '../../../../../test/servers/pgbouncer.ts';
+import { engineConformance } from '../../../src/testing/conformance/index.ts';
+import { createFreshStores } from './fresh-store.ts';
+import { url } from './setup.ts';
+
+const bouncer = await startPgBouncer(url);
+// Hints come by a direct connection: the suite asks for an echo, which no pooler in this mode can give.
+const stores = createFreshStores(`${bouncer.url}?pool=4&listenUrl=${encodeURIComponent(url)}`);
+after(async () => {
+  await stores.close();
+  await bouncer.stop();
+});
+
+engineConformance('postgres behind PgBouncer in transaction mode', { ...stores, concurrency: 4 });
