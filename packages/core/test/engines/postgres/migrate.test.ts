@@ -5,9 +5,11 @@ import { text } from 'node:stream/consumers';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { freshSchema, startPostgres } from '../../../../../test/servers/postgres.ts';
+import { freshSchema, inSchema, startPostgres } from '../../../../../test/servers/postgres.ts';
+import { openEngine } from '../../../src/engines/open.ts';
 import { schemaVersion } from '../../../src/engines/postgres/migrate.ts';
 import { isDulyError } from '../../../src/errors.ts';
+import { claimRequest, jobSpec, settlement } from '../../../src/testing/conformance/builders.ts';
 import { ask, open, url } from './setup.ts';
 
 async function tablesOf(schema: string): Promise<number> {
@@ -105,12 +107,18 @@ it('a role that may not make tables uses a store that is made, and is told what 
   const role = `user_${made}`;
   await ask(`CREATE ROLE ${role} LOGIN PASSWORD 'few'`);
   await ask(
-    `GRANT USAGE ON SCHEMA ${made} TO ${role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${made} TO ${role}`,
+    `GRANT USAGE ON SCHEMA ${made} TO ${role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${made} TO ${role};
+     GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${made} TO ${role}`,
   );
   const address = new URL(url);
   address.username = role;
   address.password = 'few';
-  await (await open({ schema: made, connection: address.href })).close();
+  const engine = await openEngine(inSchema(address.href, made));
+  await engine.enqueue({ groups: [{ jobs: [jobSpec({ due: { inMs: 0 } })] }] });
+  const { claimed } = await engine.exchange({ settle: [], claim: claimRequest() });
+  const settle = claimed.map((lease) => settlement(lease, 'COMPLETED'));
+  assert.deepEqual((await engine.exchange({ settle, claim: null })).settled, ['done']);
+  await engine.close();
   await assert.rejects(
     open({ schema: missing, connection: address.href }),
     (error) => isDulyError(error, 'store_denied') && error.hint?.includes('duly migrate') === true,
