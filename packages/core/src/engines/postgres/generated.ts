@@ -16,7 +16,7 @@ ORDER BY a.position DESC`,
   },
   call: {
     enqueue: `SELECT duly.enqueue_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
-    exchange: `SELECT duly.exchange_1($1::bigint, $2::jsonb, $3::jsonb, $4::boolean) AS reply`,
+    exchange: `SELECT duly.exchange_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
     heartbeat: `SELECT duly.heartbeat_1($1::bigint, $2::bigint, $3::jsonb) AS reply`,
     reap: `SELECT duly.reap_1($1::bigint, $2::bigint, $3::integer) AS reply`,
     report: `SELECT duly.report_1($1::bigint, $2::jsonb, $3::bigint) AS reply`,
@@ -211,6 +211,8 @@ CREATE TABLE duly.leases (
   node         text NOT NULL,
   -- The claim that made it; null once a reaper has it.
   token        text COLLATE "C",
+  -- Whether its job has neither a dedupe key nor a serial place: then its end touches less.
+  plain        boolean NOT NULL,
   until_at     bigint NOT NULL,
   begun_at     bigint,
   cancel_at    bigint,
@@ -461,7 +463,8 @@ CREATE TABLE duly.nodes (
   drain_requested_at  bigint
 );
 
--- The feed: entries is a JSON list of [id, type, status, event, percent]. Changes are numbered by their readers (feed_pages),
+-- The feed, one row for changes that were written together: entries is a JSON list [ids, types, statuses, event, percents]; what is the
+-- same for all of them stands there once. By columns, because a list for every change would cost more than the change. Changes are numbered by their readers (feed_pages),
 -- because a number drawn before the commit would let a reader pass one that is not there yet.
 CREATE TABLE duly.changes (
   seq      bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
@@ -538,7 +541,7 @@ CREATE FUNCTION duly.changed_1(p_now bigint, p_id text, p_type text, p_status te
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO duly.changes (at, n, entries)
-  VALUES (p_now, 1, json_build_array(json_build_array(p_id, p_type, p_status, p_event, p_percent))::text);
+  VALUES (p_now, 1, json_build_array(json_build_array(p_id), p_type, p_status, p_event, p_percent)::text);
 END $$;
 
 -- Writes who did what to a promise already made.
@@ -870,8 +873,8 @@ BEGIN
       FROM due WHERE j.id = due.id
       RETURNING j.id, j.type, j.status, j.percent, j.due_at, j.seq)
     INSERT INTO duly.changes (at, n, entries)
-    SELECT p_now, count(*), json_agg(json_build_array(id, type, status, 'due', percent) ORDER BY due_at, seq)::text
-    FROM ready HAVING count(*) > 0;
+    SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'due', json_agg(percent))::text
+    FROM (SELECT * FROM ready ORDER BY due_at, seq) r HAVING count(*) > 0;
     RETURN;
   END IF;
   FOREACH v_id IN ARRAY v_ids LOOP
@@ -1181,11 +1184,9 @@ BEGIN
     SELECT s ->> 'type', coalesce(s ->> 'tenant', ''), s -> 'dedupe' ->> 'key' FROM jsonb_array_elements(p_specs) s);
 END $$;
 
--- Makes many jobs that touch no other job, with one statement. Answers null where an id is there already: then nothing may have been
--- made, and the caller has to begin again with care.
+-- Makes many jobs that touch no other job, with one statement. Fails (unique violation) where an id is there already: then the caller
+-- begins again with care. To look first, or ON CONFLICT, would cost every call a third more.
 CREATE FUNCTION duly.make_plain_1(p_now bigint, p_specs jsonb) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  v_made bigint;
 BEGIN
   WITH made AS (
     INSERT INTO duly.jobs (
@@ -1204,26 +1205,15 @@ BEGIN
     ) WITH ORDINALITY AS s
     CROSS JOIN LATERAL (SELECT coalesce(s.at, p_now + s."inMs") AS due) d
     ORDER BY s.ordinality
-    ON CONFLICT (id) DO NOTHING
-    RETURNING id, type, status, seq),
-  told AS (
-    INSERT INTO duly.changes (at, n, entries)
-    SELECT p_now, count(*), json_agg(json_build_array(id, type, status, 'made', 0) ORDER BY seq)::text
-    FROM made HAVING count(*) > 0)
-  SELECT count(*) INTO v_made FROM made;
-  IF v_made < jsonb_array_length(p_specs) THEN
-    RAISE EXCEPTION USING ERRCODE = 'DU009', MESSAGE = 'An id of the call is there already.';
-  END IF;
+    RETURNING id, type, status)
+  INSERT INTO duly.changes (at, n, entries)
+  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
   PERFORM duly.hint_1('j');
 END $$;` },
   { number: 4, name: 'claim', sql: `-- Taking work. A lane is (solo, type, version, queue); its ready jobs are one stretch of the index jobs_ready, by rank.
 
--- A job under lease as a list, in the order in which verbs/claim.ts reads it.
-CREATE FUNCTION duly.leased_1(j duly.jobs, p_fence bigint, p_begun boolean) RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT json_build_array(j.id, j.type, j.version, j.queue, j.tenant, j.priority, j.input, j.metadata, j.policy, p_fence, j.attempt,
-    j.spent, j.max_attempts, j.losses, j.begun_losses, p_begun, j.created_at, j.due_at, j.claimed_at, j.origin, j.slot,
-    j.slot_details, j.parent_id, j.parent_key, j.cancel_requested_at)
-$$;
+-- Jobs under lease are answered by columns, in the order in which verbs/claim.ts reads them: a list for every job would cost more than
+-- the claim. [] is none.
 
 -- What is paused at an instant, and when the next pause ends by itself.
 CREATE FUNCTION duly.pauses_1(p_now bigint, OUT paused text[], OUT next_end_at bigint) LANGUAGE sql STABLE AS $$
@@ -1252,15 +1242,18 @@ BEGIN
     FROM unnest(p_rows) WITH ORDINALITY AS r (tid, n) WHERE j.ctid = r.tid
     RETURNING j.*),
   leased AS (
-    INSERT INTO duly.leases (id, seq, fence, node, token, until_at, cancel_at)
-    SELECT id, seq, fence, v_node, v_token, v_until, cancel_requested_at FROM taken),
+    INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at, cancel_at)
+    SELECT id, seq, fence, v_node, v_token, dedupe_key IS NULL AND serial IS NULL, v_until, cancel_requested_at FROM taken),
   told AS (
     INSERT INTO duly.changes (at, n, entries)
-    SELECT p_now, count(*), json_agg(json_build_array(id, type, 'RUNNING', 'claimed', 0) ORDER BY fence)::text
-    FROM taken HAVING count(*) > 0)
-  SELECT json_agg(json_build_array(j.id, j.type, j.version, j.queue, j.tenant, j.priority, j.input, j.metadata, j.policy, j.fence,
-    j.attempt, j.spent, j.max_attempts, j.losses, j.begun_losses, false, j.created_at, j.due_at, j.claimed_at, j.origin, j.slot,
-    j.slot_details, j.parent_id, j.parent_key, j.cancel_requested_at) ORDER BY j.fence) INTO v_taken FROM taken j;
+    SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), 'RUNNING', 'claimed', 0)::text
+    FROM (SELECT id, type FROM taken ORDER BY fence) t HAVING count(*) > 0)
+  SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority),
+      json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.fence), json_agg(j.attempt), json_agg(j.spent),
+      json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(false), json_agg(j.created_at), json_agg(j.due_at),
+      json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key),
+      json_agg(j.cancel_requested_at))
+  INTO v_taken FROM (SELECT * FROM taken ORDER BY fence) j;
   RETURN v_taken;
 END $$;
 
@@ -1288,8 +1281,15 @@ BEGIN
   claimed := '[]';
   more := false;
   IF p_repeat THEN
-    SELECT json_agg(duly.leased_1(j, l.fence, l.begun_at IS NOT NULL) ORDER BY l.fence) INTO claimed
-    FROM duly.leases l JOIN duly.jobs j ON j.id = l.id WHERE l.token = p_claim ->> 'token';
+    SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority),
+      json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.lease_fence), json_agg(j.attempt), json_agg(j.spent),
+      json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(j.begun), json_agg(j.created_at), json_agg(j.due_at),
+      json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key),
+      json_agg(j.cancel_requested_at))
+    INTO claimed FROM (
+      SELECT j.*, l.fence AS lease_fence, l.begun_at IS NOT NULL AS begun
+      FROM duly.leases l JOIN duly.jobs j ON j.id = l.id WHERE l.token = p_claim ->> 'token' ORDER BY l.fence) j
+    HAVING count(*) > 0;
     IF claimed IS NOT NULL THEN
       more := true;
       RETURN;
@@ -1539,9 +1539,10 @@ BEGIN
   RETURN true;
 END $$;
 
--- Ends many jobs that simply returned: what settle_1 does for each, in a few statements for all. Answers the places in the list of those
--- that were recorded; those with a key or a serial place are left to settle_1, which locks more.
-CREATE FUNCTION duly.settle_returned_1(p_now bigint, p_settle jsonb) RETURNS bigint[] LANGUAGE plpgsql AS $$
+-- Ends many jobs that simply returned: what settle_1 does for each, in a few statements for all. They are given by columns: ids, fences,
+-- results, spends. Answers the places of those that were recorded; those with a key or a serial place are left to settle_1, which
+-- locks more.
+CREATE FUNCTION duly.settle_returned_1(p_now bigint, p_returned jsonb) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
   v_done bigint[];
   v_ids text[];
@@ -1550,13 +1551,13 @@ DECLARE
   v_job duly.jobs;
 BEGIN
   WITH returned AS (
-    SELECT DISTINCT ON (s.id, s.fence) s.* FROM ROWS FROM (jsonb_to_recordset(p_settle) AS (
-      id text, fence bigint, simple boolean, spends boolean, result text)) WITH ORDINALITY AS s (id, fence, simple, spends, result, i)
-    WHERE s.simple ORDER BY s.id, s.fence, s.i),
+    SELECT s.id, s.fence::bigint AS fence, s.result, s.spends::integer AS spends, s.i FROM ROWS FROM (
+      jsonb_array_elements_text(p_returned -> 'ids'), jsonb_array_elements_text(p_returned -> 'fences'),
+      jsonb_array_elements_text(p_returned -> 'results'), jsonb_array_elements_text(p_returned -> 'spends')
+    ) WITH ORDINALITY AS s (id, fence, result, spends, i)),
   lease AS (
     -- Whoever deletes the lease may end the job; the fence is looked at again after a wait.
-    DELETE FROM duly.leases l USING returned r, duly.jobs j
-    WHERE l.id = r.id AND l.fence = r.fence AND j.id = r.id AND j.status = 'RUNNING' AND j.dedupe_key IS NULL AND j.serial IS NULL
+    DELETE FROM duly.leases l USING returned r WHERE l.id = r.id AND l.fence = r.fence AND l.plain
     RETURNING l.id, l.fence, l.begun_at, l.message, l.step, l.step_of, r.i, r.spends, r.result),
   gone AS (
     DELETE FROM duly.jobs j USING lease l WHERE j.id = l.id
@@ -1571,14 +1572,14 @@ BEGIN
       dead_retention_ms, metadata, result, attempts, input)
     SELECT id, seq, type, version, queue, tenant, priority, 'COMPLETED', 'returned', rank_offset, due_at, expire_at, created_at,
       p_now, started_at, lateness_ms, p_now, p_now + retention_ms, lease_fence, node, claimed_at, lease_begun_at, attempt,
-      spent + spends::integer, max_attempts, losses, begun_losses, 100, lease_message, lease_step, lease_step_of,
+      spent + spends, max_attempts, losses, begun_losses, 100, lease_message, lease_step, lease_step_of,
       cancel_requested_at, cancelled_by, origin, parent_id, parent_key, copy_of, schedule_id, slot, slot_at, slot_allow,
       slot_details, policy, retention_ms, dead_retention_ms, metadata, result, attempts, input
     FROM gone),
   told AS (
     INSERT INTO duly.changes (at, n, entries)
-    SELECT p_now, count(*), json_agg(json_build_array(id, type, 'COMPLETED', 'returned', 100) ORDER BY i)::text
-    FROM gone HAVING count(*) > 0)
+    SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), 'COMPLETED', 'returned', 100)::text
+    FROM (SELECT id, type FROM gone ORDER BY i) g HAVING count(*) > 0)
   SELECT array_agg(i), array_agg(id) INTO v_done, v_ids FROM gone;
   IF v_ids IS NULL THEN RETURN '{}'; END IF;
   -- A statement of its own: it sees who shut a gate for one of them while the rows above were waited for.
@@ -1594,31 +1595,36 @@ BEGIN
   RETURN v_done;
 END $$;
 
-CREATE FUNCTION duly.exchange_1(p_now bigint, p_settle jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+-- \`p_returned\`: attempts that simply returned, by columns, with their places in the caller's list; \`p_settle\`: the others, each with its place.
+CREATE FUNCTION duly.exchange_1(p_now bigint, p_returned jsonb, p_settle jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
-  v_count integer := jsonb_array_length(p_settle);
-  v_simple integer := 0;
   v_done bigint[] := '{}';
   v_lost bigint[] := '{}';
+  v_settle jsonb := p_settle;
   v_one jsonb;
-  v_i bigint;
   v_claim record;
   v_next bigint;
 BEGIN
-  IF v_count > 0 THEN
-    SELECT count(*) INTO v_simple FROM jsonb_array_elements(p_settle) s WHERE s -> 'simple' = 'true';
-    -- A few are done in their order.
-    IF v_simple = 1 AND v_count = 1 OR v_simple >= 4 THEN v_done := duly.settle_returned_1(v_now, p_settle); END IF;
-    IF cardinality(v_done) < v_count THEN
-      FOR v_one, v_i IN
-        SELECT s, i FROM jsonb_array_elements(p_settle) WITH ORDINALITY AS e (s, i) WHERE NOT i = ANY (v_done) ORDER BY i
-      LOOP
-        IF NOT duly.settle_1(v_now, v_one, p_repeat) THEN v_lost := v_lost || v_i; END IF;
-      END LOOP;
+  IF p_returned IS NOT NULL THEN
+    v_done := duly.settle_returned_1(v_now, p_returned);
+    IF cardinality(v_done) < jsonb_array_length(p_returned -> 'ids') THEN
+      -- What could not be ended together is judged by itself, in its place.
+      SELECT coalesce(v_settle, '[]') || jsonb_agg(jsonb_build_object('id', s.id, 'fence', s.fence, 'to', 'COMPLETED', 'reason', 'returned',
+        'spends', s.spends = '1', 'started', true, 'loss', 'none', 'result', s.result, 'i', s.at::bigint)) INTO v_settle
+      FROM ROWS FROM (
+        jsonb_array_elements_text(p_returned -> 'ids'), jsonb_array_elements_text(p_returned -> 'fences'),
+        jsonb_array_elements_text(p_returned -> 'results'), jsonb_array_elements_text(p_returned -> 'spends'),
+        jsonb_array_elements_text(p_returned -> 'places')
+      ) WITH ORDINALITY AS s (id, fence, result, spends, at, i) WHERE NOT s.i = ANY (v_done);
     END IF;
+  END IF;
+  IF v_settle IS NOT NULL THEN
+    FOR v_one IN SELECT s FROM jsonb_array_elements(v_settle) s ORDER BY (s ->> 'i')::bigint LOOP
+      IF NOT duly.settle_1(v_now, v_one, p_repeat) THEN v_lost := v_lost || (v_one ->> 'i')::bigint; END IF;
+    END LOOP;
   END IF;
   IF p_claim IS NULL THEN
     RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'lost', to_json(v_lost), 'claimed', '[]'::json, 'more', false,
@@ -1645,8 +1651,8 @@ DECLARE v_claim record;
 BEGIN
   IF p_claim IS NULL THEN RETURN '[]'; END IF;
   v_claim := duly.claim_1(p_now, p_claim, p_repeat);
-  IF p_made IS NOT NULL AND cardinality(p_made) <= json_array_length(v_claim.claimed) AND p_made <@ (
-    SELECT coalesce(array_agg(c ->> 0), '{}') FROM json_array_elements(v_claim.claimed) c) THEN
+  IF p_made IS NOT NULL AND cardinality(p_made) <= coalesce(json_array_length(v_claim.claimed -> 0), 0) AND p_made <@ (
+    SELECT coalesce(array_agg(c), '{}') FROM json_array_elements_text(v_claim.claimed -> 0) c) THEN
     PERFORM duly.unhint_1('j');
   END IF;
   RETURN v_claim.claimed;
@@ -1756,8 +1762,13 @@ BEGIN
       UPDATE duly.leases l SET fence = nextval('duly.fence'), token = NULL, until_at = v_now + p_lease_ms
       FROM unnest(v_rows) WITH ORDINALITY AS r (tid, n) WHERE l.ctid = r.tid
       RETURNING l.id, l.fence, l.begun_at, r.n)
-    SELECT json_agg(duly.leased_1(j, t.fence, t.begun_at IS NOT NULL) ORDER BY t.n), count(*) INTO v_jobs, v_count
-    FROM taken t JOIN duly.jobs j ON j.id = t.id;
+    SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority),
+      json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.lease_fence), json_agg(j.attempt), json_agg(j.spent),
+      json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(j.begun), json_agg(j.created_at), json_agg(j.due_at),
+      json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key),
+      json_agg(j.cancel_requested_at)), count(*)
+    INTO v_jobs, v_count FROM (
+      SELECT j.*, t.fence AS lease_fence, t.begun_at IS NOT NULL AS begun FROM taken t JOIN duly.jobs j ON j.id = t.id ORDER BY t.n) j;
   END IF;
   -- When the next lease or start deadline ends.
   SELECT least((SELECT min(until_at) FROM duly.leases),

@@ -91,7 +91,7 @@ export class Work {
 }
 
 /** The SQLSTATE of an id that is there already, where many jobs were to be made at once: nothing of the call was done. */
-export const idTaken = 'DU009';
+export const uniqueViolation = '23505';
 
 /** Codes that functions of the schema raise. */
 const raised: Record<string, ErrorCode> = { DU001: 'group_refused', DU002: 'records_conflict' };

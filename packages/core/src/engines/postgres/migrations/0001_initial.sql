@@ -97,6 +97,8 @@ CREATE TABLE duly.leases (
   node         text NOT NULL,
   -- The claim that made it; null once a reaper has it.
   token        text COLLATE "C",
+  -- Whether its job has neither a dedupe key nor a serial place: then its end touches less.
+  plain        boolean NOT NULL,
   until_at     bigint NOT NULL,
   begun_at     bigint,
   cancel_at    bigint,
@@ -347,7 +349,8 @@ CREATE TABLE duly.nodes (
   drain_requested_at  bigint
 );
 
--- The feed: entries is a JSON list of [id, type, status, event, percent]. Changes are numbered by their readers (feed_pages),
+-- The feed, one row for changes that were written together: entries is a JSON list [ids, types, statuses, event, percents]; what is the
+-- same for all of them stands there once. By columns, because a list for every change would cost more than the change. Changes are numbered by their readers (feed_pages),
 -- because a number drawn before the commit would let a reader pass one that is not there yet.
 CREATE TABLE duly.changes (
   seq      bigint NOT NULL GENERATED ALWAYS AS IDENTITY,

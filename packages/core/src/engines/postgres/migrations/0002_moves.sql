@@ -38,7 +38,7 @@ CREATE FUNCTION duly.changed_1(p_now bigint, p_id text, p_type text, p_status te
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO duly.changes (at, n, entries)
-  VALUES (p_now, 1, json_build_array(json_build_array(p_id, p_type, p_status, p_event, p_percent))::text);
+  VALUES (p_now, 1, json_build_array(json_build_array(p_id), p_type, p_status, p_event, p_percent)::text);
 END $$;
 
 -- Writes who did what to a promise already made.
@@ -370,8 +370,8 @@ BEGIN
       FROM due WHERE j.id = due.id
       RETURNING j.id, j.type, j.status, j.percent, j.due_at, j.seq)
     INSERT INTO duly.changes (at, n, entries)
-    SELECT p_now, count(*), json_agg(json_build_array(id, type, status, 'due', percent) ORDER BY due_at, seq)::text
-    FROM ready HAVING count(*) > 0;
+    SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'due', json_agg(percent))::text
+    FROM (SELECT * FROM ready ORDER BY due_at, seq) r HAVING count(*) > 0;
     RETURN;
   END IF;
   FOREACH v_id IN ARRAY v_ids LOOP

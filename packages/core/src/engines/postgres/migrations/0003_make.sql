@@ -262,11 +262,9 @@ BEGIN
     SELECT s ->> 'type', coalesce(s ->> 'tenant', ''), s -> 'dedupe' ->> 'key' FROM jsonb_array_elements(p_specs) s);
 END $$;
 
--- Makes many jobs that touch no other job, with one statement. Answers null where an id is there already: then nothing may have been
--- made, and the caller has to begin again with care.
+-- Makes many jobs that touch no other job, with one statement. Fails (unique violation) where an id is there already: then the caller
+-- begins again with care. To look first, or ON CONFLICT, would cost every call a third more.
 CREATE FUNCTION duly.make_plain_1(p_now bigint, p_specs jsonb) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  v_made bigint;
 BEGIN
   WITH made AS (
     INSERT INTO duly.jobs (
@@ -285,15 +283,8 @@ BEGIN
     ) WITH ORDINALITY AS s
     CROSS JOIN LATERAL (SELECT coalesce(s.at, p_now + s."inMs") AS due) d
     ORDER BY s.ordinality
-    ON CONFLICT (id) DO NOTHING
-    RETURNING id, type, status, seq),
-  told AS (
-    INSERT INTO duly.changes (at, n, entries)
-    SELECT p_now, count(*), json_agg(json_build_array(id, type, status, 'made', 0) ORDER BY seq)::text
-    FROM made HAVING count(*) > 0)
-  SELECT count(*) INTO v_made FROM made;
-  IF v_made < jsonb_array_length(p_specs) THEN
-    RAISE EXCEPTION USING ERRCODE = 'DU009', MESSAGE = 'An id of the call is there already.';
-  END IF;
+    RETURNING id, type, status)
+  INSERT INTO duly.changes (at, n, entries)
+  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
   PERFORM duly.hint_1('j');
 END $$;

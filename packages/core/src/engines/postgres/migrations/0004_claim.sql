@@ -1,11 +1,7 @@
 -- Taking work. A lane is (solo, type, version, queue); its ready jobs are one stretch of the index jobs_ready, by rank.
 
--- A job under lease as a list, in the order in which verbs/claim.ts reads it.
-CREATE FUNCTION duly.leased_1(j duly.jobs, p_fence bigint, p_begun boolean) RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT json_build_array(j.id, j.type, j.version, j.queue, j.tenant, j.priority, j.input, j.metadata, j.policy, p_fence, j.attempt,
-    j.spent, j.max_attempts, j.losses, j.begun_losses, p_begun, j.created_at, j.due_at, j.claimed_at, j.origin, j.slot,
-    j.slot_details, j.parent_id, j.parent_key, j.cancel_requested_at)
-$$;
+-- Jobs under lease are answered by columns, in the order in which verbs/claim.ts reads them: a list for every job would cost more than
+-- the claim. [] is none.
 
 -- What is paused at an instant, and when the next pause ends by itself.
 CREATE FUNCTION duly.pauses_1(p_now bigint, OUT paused text[], OUT next_end_at bigint) LANGUAGE sql STABLE AS $$
@@ -34,15 +30,18 @@ BEGIN
     FROM unnest(p_rows) WITH ORDINALITY AS r (tid, n) WHERE j.ctid = r.tid
     RETURNING j.*),
   leased AS (
-    INSERT INTO duly.leases (id, seq, fence, node, token, until_at, cancel_at)
-    SELECT id, seq, fence, v_node, v_token, v_until, cancel_requested_at FROM taken),
+    INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at, cancel_at)
+    SELECT id, seq, fence, v_node, v_token, dedupe_key IS NULL AND serial IS NULL, v_until, cancel_requested_at FROM taken),
   told AS (
     INSERT INTO duly.changes (at, n, entries)
-    SELECT p_now, count(*), json_agg(json_build_array(id, type, 'RUNNING', 'claimed', 0) ORDER BY fence)::text
-    FROM taken HAVING count(*) > 0)
-  SELECT json_agg(json_build_array(j.id, j.type, j.version, j.queue, j.tenant, j.priority, j.input, j.metadata, j.policy, j.fence,
-    j.attempt, j.spent, j.max_attempts, j.losses, j.begun_losses, false, j.created_at, j.due_at, j.claimed_at, j.origin, j.slot,
-    j.slot_details, j.parent_id, j.parent_key, j.cancel_requested_at) ORDER BY j.fence) INTO v_taken FROM taken j;
+    SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), 'RUNNING', 'claimed', 0)::text
+    FROM (SELECT id, type FROM taken ORDER BY fence) t HAVING count(*) > 0)
+  SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority),
+      json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.fence), json_agg(j.attempt), json_agg(j.spent),
+      json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(false), json_agg(j.created_at), json_agg(j.due_at),
+      json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key),
+      json_agg(j.cancel_requested_at))
+  INTO v_taken FROM (SELECT * FROM taken ORDER BY fence) j;
   RETURN v_taken;
 END $$;
 
@@ -70,8 +69,15 @@ BEGIN
   claimed := '[]';
   more := false;
   IF p_repeat THEN
-    SELECT json_agg(duly.leased_1(j, l.fence, l.begun_at IS NOT NULL) ORDER BY l.fence) INTO claimed
-    FROM duly.leases l JOIN duly.jobs j ON j.id = l.id WHERE l.token = p_claim ->> 'token';
+    SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority),
+      json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.lease_fence), json_agg(j.attempt), json_agg(j.spent),
+      json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(j.begun), json_agg(j.created_at), json_agg(j.due_at),
+      json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key),
+      json_agg(j.cancel_requested_at))
+    INTO claimed FROM (
+      SELECT j.*, l.fence AS lease_fence, l.begun_at IS NOT NULL AS begun
+      FROM duly.leases l JOIN duly.jobs j ON j.id = l.id WHERE l.token = p_claim ->> 'token' ORDER BY l.fence) j
+    HAVING count(*) > 0;
     IF claimed IS NOT NULL THEN
       more := true;
       RETURN;

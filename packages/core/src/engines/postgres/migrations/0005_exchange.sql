@@ -128,9 +128,10 @@ BEGIN
   RETURN true;
 END $$;
 
--- Ends many jobs that simply returned: what settle_1 does for each, in a few statements for all. Answers the places in the list of those
--- that were recorded; those with a key or a serial place are left to settle_1, which locks more.
-CREATE FUNCTION duly.settle_returned_1(p_now bigint, p_settle jsonb) RETURNS bigint[] LANGUAGE plpgsql AS $$
+-- Ends many jobs that simply returned: what settle_1 does for each, in a few statements for all. They are given by columns: ids, fences,
+-- results, spends. Answers the places of those that were recorded; those with a key or a serial place are left to settle_1, which
+-- locks more.
+CREATE FUNCTION duly.settle_returned_1(p_now bigint, p_returned jsonb) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
   v_done bigint[];
   v_ids text[];
@@ -139,13 +140,13 @@ DECLARE
   v_job duly.jobs;
 BEGIN
   WITH returned AS (
-    SELECT DISTINCT ON (s.id, s.fence) s.* FROM ROWS FROM (jsonb_to_recordset(p_settle) AS (
-      id text, fence bigint, simple boolean, spends boolean, result text)) WITH ORDINALITY AS s (id, fence, simple, spends, result, i)
-    WHERE s.simple ORDER BY s.id, s.fence, s.i),
+    SELECT s.id, s.fence::bigint AS fence, s.result, s.spends::integer AS spends, s.i FROM ROWS FROM (
+      jsonb_array_elements_text(p_returned -> 'ids'), jsonb_array_elements_text(p_returned -> 'fences'),
+      jsonb_array_elements_text(p_returned -> 'results'), jsonb_array_elements_text(p_returned -> 'spends')
+    ) WITH ORDINALITY AS s (id, fence, result, spends, i)),
   lease AS (
     -- Whoever deletes the lease may end the job; the fence is looked at again after a wait.
-    DELETE FROM duly.leases l USING returned r, duly.jobs j
-    WHERE l.id = r.id AND l.fence = r.fence AND j.id = r.id AND j.status = 'RUNNING' AND j.dedupe_key IS NULL AND j.serial IS NULL
+    DELETE FROM duly.leases l USING returned r WHERE l.id = r.id AND l.fence = r.fence AND l.plain
     RETURNING l.id, l.fence, l.begun_at, l.message, l.step, l.step_of, r.i, r.spends, r.result),
   gone AS (
     DELETE FROM duly.jobs j USING lease l WHERE j.id = l.id
@@ -160,14 +161,14 @@ BEGIN
       dead_retention_ms, metadata, result, attempts, input)
     SELECT id, seq, type, version, queue, tenant, priority, 'COMPLETED', 'returned', rank_offset, due_at, expire_at, created_at,
       p_now, started_at, lateness_ms, p_now, p_now + retention_ms, lease_fence, node, claimed_at, lease_begun_at, attempt,
-      spent + spends::integer, max_attempts, losses, begun_losses, 100, lease_message, lease_step, lease_step_of,
+      spent + spends, max_attempts, losses, begun_losses, 100, lease_message, lease_step, lease_step_of,
       cancel_requested_at, cancelled_by, origin, parent_id, parent_key, copy_of, schedule_id, slot, slot_at, slot_allow,
       slot_details, policy, retention_ms, dead_retention_ms, metadata, result, attempts, input
     FROM gone),
   told AS (
     INSERT INTO duly.changes (at, n, entries)
-    SELECT p_now, count(*), json_agg(json_build_array(id, type, 'COMPLETED', 'returned', 100) ORDER BY i)::text
-    FROM gone HAVING count(*) > 0)
+    SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), 'COMPLETED', 'returned', 100)::text
+    FROM (SELECT id, type FROM gone ORDER BY i) g HAVING count(*) > 0)
   SELECT array_agg(i), array_agg(id) INTO v_done, v_ids FROM gone;
   IF v_ids IS NULL THEN RETURN '{}'; END IF;
   -- A statement of its own: it sees who shut a gate for one of them while the rows above were waited for.
@@ -183,31 +184,36 @@ BEGIN
   RETURN v_done;
 END $$;
 
-CREATE FUNCTION duly.exchange_1(p_now bigint, p_settle jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+-- `p_returned`: attempts that simply returned, by columns, with their places in the caller's list; `p_settle`: the others, each with its place.
+CREATE FUNCTION duly.exchange_1(p_now bigint, p_returned jsonb, p_settle jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
-  v_count integer := jsonb_array_length(p_settle);
-  v_simple integer := 0;
   v_done bigint[] := '{}';
   v_lost bigint[] := '{}';
+  v_settle jsonb := p_settle;
   v_one jsonb;
-  v_i bigint;
   v_claim record;
   v_next bigint;
 BEGIN
-  IF v_count > 0 THEN
-    SELECT count(*) INTO v_simple FROM jsonb_array_elements(p_settle) s WHERE s -> 'simple' = 'true';
-    -- A few are done in their order.
-    IF v_simple = 1 AND v_count = 1 OR v_simple >= 4 THEN v_done := duly.settle_returned_1(v_now, p_settle); END IF;
-    IF cardinality(v_done) < v_count THEN
-      FOR v_one, v_i IN
-        SELECT s, i FROM jsonb_array_elements(p_settle) WITH ORDINALITY AS e (s, i) WHERE NOT i = ANY (v_done) ORDER BY i
-      LOOP
-        IF NOT duly.settle_1(v_now, v_one, p_repeat) THEN v_lost := v_lost || v_i; END IF;
-      END LOOP;
+  IF p_returned IS NOT NULL THEN
+    v_done := duly.settle_returned_1(v_now, p_returned);
+    IF cardinality(v_done) < jsonb_array_length(p_returned -> 'ids') THEN
+      -- What could not be ended together is judged by itself, in its place.
+      SELECT coalesce(v_settle, '[]') || jsonb_agg(jsonb_build_object('id', s.id, 'fence', s.fence, 'to', 'COMPLETED', 'reason', 'returned',
+        'spends', s.spends = '1', 'started', true, 'loss', 'none', 'result', s.result, 'i', s.at::bigint)) INTO v_settle
+      FROM ROWS FROM (
+        jsonb_array_elements_text(p_returned -> 'ids'), jsonb_array_elements_text(p_returned -> 'fences'),
+        jsonb_array_elements_text(p_returned -> 'results'), jsonb_array_elements_text(p_returned -> 'spends'),
+        jsonb_array_elements_text(p_returned -> 'places')
+      ) WITH ORDINALITY AS s (id, fence, result, spends, at, i) WHERE NOT s.i = ANY (v_done);
     END IF;
+  END IF;
+  IF v_settle IS NOT NULL THEN
+    FOR v_one IN SELECT s FROM jsonb_array_elements(v_settle) s ORDER BY (s ->> 'i')::bigint LOOP
+      IF NOT duly.settle_1(v_now, v_one, p_repeat) THEN v_lost := v_lost || (v_one ->> 'i')::bigint; END IF;
+    END LOOP;
   END IF;
   IF p_claim IS NULL THEN
     RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'lost', to_json(v_lost), 'claimed', '[]'::json, 'more', false,
@@ -234,8 +240,8 @@ DECLARE v_claim record;
 BEGIN
   IF p_claim IS NULL THEN RETURN '[]'; END IF;
   v_claim := duly.claim_1(p_now, p_claim, p_repeat);
-  IF p_made IS NOT NULL AND cardinality(p_made) <= json_array_length(v_claim.claimed) AND p_made <@ (
-    SELECT coalesce(array_agg(c ->> 0), '{}') FROM json_array_elements(v_claim.claimed) c) THEN
+  IF p_made IS NOT NULL AND cardinality(p_made) <= coalesce(json_array_length(v_claim.claimed -> 0), 0) AND p_made <@ (
+    SELECT coalesce(array_agg(c), '{}') FROM json_array_elements_text(v_claim.claimed -> 0) c) THEN
     PERFORM duly.unhint_1('j');
   END IF;
   RETURN v_claim.claimed;
@@ -345,8 +351,13 @@ BEGIN
       UPDATE duly.leases l SET fence = nextval('duly.fence'), token = NULL, until_at = v_now + p_lease_ms
       FROM unnest(v_rows) WITH ORDINALITY AS r (tid, n) WHERE l.ctid = r.tid
       RETURNING l.id, l.fence, l.begun_at, r.n)
-    SELECT json_agg(duly.leased_1(j, t.fence, t.begun_at IS NOT NULL) ORDER BY t.n), count(*) INTO v_jobs, v_count
-    FROM taken t JOIN duly.jobs j ON j.id = t.id;
+    SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority),
+      json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.lease_fence), json_agg(j.attempt), json_agg(j.spent),
+      json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(j.begun), json_agg(j.created_at), json_agg(j.due_at),
+      json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key),
+      json_agg(j.cancel_requested_at)), count(*)
+    INTO v_jobs, v_count FROM (
+      SELECT j.*, t.fence AS lease_fence, t.begun_at IS NOT NULL AS begun FROM taken t JOIN duly.jobs j ON j.id = t.id ORDER BY t.n) j;
   END IF;
   -- When the next lease or start deadline ends.
   SELECT least((SELECT min(until_at) FROM duly.leases),

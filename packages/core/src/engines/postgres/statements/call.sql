@@ -4,7 +4,7 @@
 SELECT duly.enqueue_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply
 
 -- name: exchange
-SELECT duly.exchange_1($1::bigint, $2::jsonb, $3::jsonb, $4::boolean) AS reply
+SELECT duly.exchange_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply
 
 -- name: heartbeat
 SELECT duly.heartbeat_1($1::bigint, $2::bigint, $3::jsonb) AS reply

@@ -2,60 +2,67 @@ import type { ClaimedJob, Origin } from '../../../engine.ts';
 import { toSlot } from '../rows.ts';
 import type { Work } from '../work.ts';
 
-/** A job under lease as the store lists it. */
-export type LeasedRow = [
-  id: string,
-  type: string,
-  version: number,
-  queue: string,
-  tenant: string | null,
-  priority: number,
-  input: string,
-  metadata: string | null,
-  policy: string,
-  fence: number,
-  attempt: number,
-  spent: number,
-  max_attempts: number,
-  losses: number,
-  begun_losses: number,
-  begun: boolean,
-  created_at: number,
-  due_at: number,
-  claimed_at: number,
-  origin: Origin,
-  slot: string | null,
-  slot_details: string | null,
-  parent_id: string | null,
-  parent_key: string | null,
-  cancel_requested_at: number | null,
-];
+/** Jobs under lease as the store lists them: by columns, each as long as there are jobs; [] is none. */
+export type LeasedColumns =
+  | []
+  | [
+      id: string[],
+      type: string[],
+      version: number[],
+      queue: string[],
+      tenant: (string | null)[],
+      priority: number[],
+      input: string[],
+      metadata: (string | null)[],
+      policy: string[],
+      fence: number[],
+      attempt: number[],
+      spent: number[],
+      max_attempts: number[],
+      losses: number[],
+      begun_losses: number[],
+      begun: boolean[],
+      created_at: number[],
+      due_at: number[],
+      claimed_at: number[],
+      origin: Origin[],
+      slot: (string | null)[],
+      slot_details: (string | null)[],
+      parent_id: (string | null)[],
+      parent_key: (string | null)[],
+      cancel_requested_at: (number | null)[],
+    ];
 
-/** Leased rows as the contract has them. */
-export function toClaimedJobs(work: Work, rows: LeasedRow[]): ClaimedJob[] {
-  return rows.map((row) => ({
-    id: row[0],
-    type: row[1],
-    version: row[2],
-    queue: row[3],
-    tenant: row[4],
-    priority: row[5],
-    input: row[6],
-    metadata: row[7],
-    policy: work.policy(row[8]),
-    fence: row[9],
-    attempt: row[10],
-    spent: row[11],
-    maxAttempts: row[12],
-    losses: row[13],
-    begunLosses: row[14],
-    begun: row[15],
-    createdAt: row[16],
-    dueAt: row[17],
-    claimedAt: row[18],
-    origin: row[19],
-    slot: toSlot(row[20], row[21]),
-    parent: row[22] === null ? null : { id: row[22], key: row[23] },
-    cancelRequestedAt: row[24],
-  }));
+/** Leased jobs as the contract has them. */
+export function toClaimedJobs(work: Work, columns: LeasedColumns): ClaimedJob[] {
+  if (columns.length === 0) return [];
+  const at = <Item>(column: readonly Item[], i: number): Item => column[i] as Item;
+  return columns[0].map((id, i) => {
+    const parentId = at(columns[22], i);
+    return {
+      id,
+      type: at(columns[1], i),
+      version: at(columns[2], i),
+      queue: at(columns[3], i),
+      tenant: at(columns[4], i),
+      priority: at(columns[5], i),
+      input: at(columns[6], i),
+      metadata: at(columns[7], i),
+      policy: work.policy(at(columns[8], i)),
+      fence: at(columns[9], i),
+      attempt: at(columns[10], i),
+      spent: at(columns[11], i),
+      maxAttempts: at(columns[12], i),
+      losses: at(columns[13], i),
+      begunLosses: at(columns[14], i),
+      begun: at(columns[15], i),
+      createdAt: at(columns[16], i),
+      dueAt: at(columns[17], i),
+      claimedAt: at(columns[18], i),
+      origin: at(columns[19], i),
+      slot: toSlot(at(columns[20], i), at(columns[21], i)),
+      parent: parentId === null ? null : { id: parentId, key: at(columns[23], i) },
+      cancelRequestedAt: at(columns[24], i),
+    };
+  });
 }

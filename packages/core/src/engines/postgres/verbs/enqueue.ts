@@ -1,13 +1,13 @@
 import type { EnqueuedItem, EnqueueInput, EnqueueReply, JobSpec } from '../../../engine.ts';
 import { statements } from '../generated.ts';
 import { isPlain, type WrittenSpec, writtenSpec } from '../specs.ts';
-import { type AnsweredGroup, eachGroup, idTaken, sqlStateBehind, type Work } from '../work.ts';
-import { type LeasedRow, toClaimedJobs } from './claim.ts';
+import { type AnsweredGroup, eachGroup, sqlStateBehind, uniqueViolation, type Work } from '../work.ts';
+import { type LeasedColumns, toClaimedJobs } from './claim.ts';
 
 interface Answer {
   now: number;
   groups?: AnsweredGroup<EnqueuedItem>[];
-  claimed: LeasedRow[];
+  claimed: LeasedColumns;
 }
 
 interface PreparedGroup {
@@ -17,7 +17,7 @@ interface PreparedGroup {
 
 /** See the contract. */
 export async function enqueue(work: Work, input: EnqueueInput): Promise<EnqueueReply> {
-  let claimed: LeasedRow[] = [];
+  let claimed: LeasedColumns = [];
   const reply = await eachGroup(
     input.groups,
     ({ jobs }): PreparedGroup => ({ jobs, specs: jobs.map(writtenSpec) }),
@@ -45,7 +45,7 @@ async function send(work: Work, input: EnqueueInput, groups: PreparedGroup[]): P
       );
       return { ...answer, groups: groups.map((group) => plainReply(group, answer.now)) };
     } catch (error) {
-      if (sqlStateBehind(error) !== idTaken) throw error;
+      if (sqlStateBehind(error) !== uniqueViolation) throw error;
     }
   }
   return (await call(

@@ -3,13 +3,13 @@ import { canTransition } from '../../../job.ts';
 import { statements } from '../generated.ts';
 import { checkedDue } from '../specs.ts';
 import type { Work } from '../work.ts';
-import { type LeasedRow, toClaimedJobs } from './claim.ts';
+import { type LeasedColumns, toClaimedJobs } from './claim.ts';
 import { writtenReport } from './report.ts';
 
 interface Answer {
-  /** Places, counted from 1, of the settlements that were not recorded. */
+  /** Places of the settlements that were not recorded. */
   lost: number[];
-  claimed: LeasedRow[];
+  claimed: LeasedColumns;
   nextDueAt: number | null;
   more: boolean;
   soloSinceAt: number | null;
@@ -17,28 +17,65 @@ interface Answer {
 
 /** See the contract. */
 export async function exchange(work: Work, input: ExchangeInput): Promise<ExchangeReply> {
-  const { now, lost, claimed, nextDueAt, more, soloSinceAt } = await work.call<Answer>(
-    statements.call.exchange,
-    [
-      input.now ?? null,
-      JSON.stringify(input.settle.map(writtenSettlement)),
-      input.claim === null ? null : JSON.stringify(input.claim),
-      input.repeat === true,
-    ],
-  );
+  const { returned, others } = sorted(input.settle);
+  const reply = await work.call<Answer>(statements.call.exchange, [
+    input.now ?? null,
+    returned === null ? null : JSON.stringify(returned),
+    others.length === 0 ? null : JSON.stringify(others),
+    input.claim === null ? null : JSON.stringify(input.claim),
+    input.repeat === true,
+  ]);
+  const { now, claimed, nextDueAt, more, soloSinceAt } = reply;
   const settled: ExchangeReply['settled'] = input.settle.map(() => 'done');
-  for (const place of lost) settled[place - 1] = 'lost';
+  for (const place of reply.lost) settled[place] = 'lost';
   return { now, settled, claimed: toClaimedJobs(work, claimed), nextDueAt, more, soloSinceAt };
 }
 
-/** Most attempts simply return, and of these the store need not know more. */
-function writtenSettlement(one: Settlement): object {
+/** Attempts that simply returned, by columns. */
+interface Returned {
+  ids: string[];
+  fences: number[];
+  results: (string | null)[];
+  /** 1: one of the job's attempts is used up. */
+  spends: (0 | 1)[];
+  places: number[];
+}
+
+/** So few are done in their order; more that simply returned are ended together. */
+const togetherMin = 4;
+
+/** Most attempts simply return, and of these the store need not know more. The others go as they are, each with its place in the list. */
+function sorted(settle: Settlement[]): { returned: Returned | null; others: object[] } {
+  const simple = settle.filter(hasSimplyReturned);
+  const isTogether = simple.length >= togetherMin || (simple.length === 1 && settle.length === 1);
+  if (!isTogether) return { returned: null, others: settle.map(writtenSettlement) };
+  const returned: Returned = { ids: [], fences: [], results: [], spends: [], places: [] };
+  const seen = new Set<string>();
+  const others: object[] = [];
+  for (const [place, one] of settle.entries()) {
+    // The same job a second time in one call is judged by itself, after the first has ended it.
+    if (!hasSimplyReturned(one) || seen.has(one.id)) {
+      others.push(writtenSettlement(one, place));
+      continue;
+    }
+    seen.add(one.id);
+    returned.ids.push(one.id);
+    returned.fences.push(one.fence);
+    returned.results.push(one.result);
+    returned.spends.push(one.spends ? 1 : 0);
+    returned.places.push(place);
+  }
+  return { returned, others };
+}
+
+function hasSimplyReturned({ to, reason, loss, report, error }: Settlement): boolean {
+  return to === 'COMPLETED' && reason === 'returned' && loss === 'none' && report === null && error === null;
+}
+
+function writtenSettlement(one: Settlement, place: number): object {
   const { id, fence, to, reason, spends, started, loss, due, result, error, report } = one;
-  const isSimple =
-    to === 'COMPLETED' && reason === 'returned' && loss === 'none' && report === null && error === null;
   return {
-    ...{ id, fence, to, reason, spends, started, loss, result },
-    ...(isSimple && { simple: true }),
+    ...{ i: place, id, fence, to, reason, spends, started, loss, result },
     ...(!canTransition('RUNNING', to) && { impossible: true }),
     ...(due !== null && { due: checkedDue(due) }),
     ...(error !== null && { error: JSON.stringify(error) }),

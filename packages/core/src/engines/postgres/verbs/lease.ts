@@ -1,7 +1,7 @@
 import type { Beat, HeartbeatInput, HeartbeatReply, ReapInput, ReapReply } from '../../../engine.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
-import { type LeasedRow, toClaimedJobs } from './claim.ts';
+import { type LeasedColumns, toClaimedJobs } from './claim.ts';
 
 /** See the contract. A lease holds until someone takes it over, so a late beat that nobody forestalled still renews it. */
 export async function heartbeat(work: Work, input: HeartbeatInput): Promise<HeartbeatReply> {
@@ -23,7 +23,7 @@ export async function heartbeat(work: Work, input: HeartbeatInput): Promise<Hear
 /** See the contract. */
 export async function reap(work: Work, input: ReapInput): Promise<ReapReply> {
   const { now, jobs, expired, promoted, more, nextAt } = await work.call<
-    Omit<ReapReply, 'jobs' | 'now'> & { jobs: LeasedRow[] }
+    Omit<ReapReply, 'jobs' | 'now'> & { jobs: LeasedColumns }
   >(statements.call.reap, [input.now ?? null, input.leaseMs, input.limit]);
   return { now, jobs: toClaimedJobs(work, jobs), expired, promoted, more, nextAt };
 }

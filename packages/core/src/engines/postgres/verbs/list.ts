@@ -175,7 +175,13 @@ export async function stats(work: Work, { now: stamp, sinceAt, types }: StatsInp
 type FeedRow = [
   position: number,
   at: number,
-  entries: [id: string, type: string, status: JobStatus, event: string, percent: number | null][],
+  entries: [
+    ids: string[],
+    types: string | string[],
+    statuses: JobStatus | JobStatus[],
+    event: string,
+    percents: number | null | number[],
+  ],
 ];
 
 /** See the contract. */
@@ -189,13 +195,24 @@ export async function changes(work: Work, { now: stamp, after, limit }: ChangesI
   if (after === null || gap) return { now, changes: [], position: end, gap };
   const found: Change[] = [];
   for (const [first, at, entries] of reply.rows) {
-    for (const [place, [id, type, status, event, percent]] of entries.entries()) {
+    const [ids, types, statuses, event, percents] = entries;
+    for (const [place, id] of ids.entries()) {
       const position = first + place;
-      if (position > after && found.length < limit)
-        found.push({ position, at, id, type, status, event, percent });
+      if (position <= after || found.length === limit) continue;
+      found.push({
+        ...{ position, at, id, event },
+        type: oneOf(types, place),
+        status: oneOf(statuses, place),
+        percent: oneOf(percents, place),
+      });
     }
   }
   return { now, changes: found, position: found.at(-1)?.position ?? after, gap: false };
+}
+
+/** What is the same for all changes of a row stands there once. */
+function oneOf<Item>(column: Item | Item[], place: number): Item {
+  return Array.isArray(column) ? (column[place] as Item) : column;
 }
 
 /** See the contract. */

@@ -18,7 +18,7 @@ import { statements } from '../generated.ts';
 import { Bound } from '../job-where.ts';
 import { isPlain, writtenSpec } from '../specs.ts';
 import { type AnsweredGroup, eachGroup, keepable, type Work } from '../work.ts';
-import { type LeasedRow, toClaimedJobs } from './claim.ts';
+import { type LeasedColumns, toClaimedJobs } from './claim.ts';
 
 /** See the contract. */
 export function applySchedules(work: Work, input: ApplySchedulesInput): Promise<ApplySchedulesReply> {
@@ -61,13 +61,16 @@ export async function fire(work: Work, input: FireInput): Promise<FireReply> {
   const groups = input.groups.map((group) => ({ ...group, jobs: group.jobs.map(writtenSpec) }));
   const isAllPlain = input.groups.every(({ jobs, cancel }) => cancel.length === 0 && jobs.every(isPlain));
   const made = isAllPlain ? input.groups.flatMap(({ jobs }): JobSpec[] => jobs).map(({ id }) => id) : null;
-  const reply = await work.call<{ groups: FireReply['groups']; claimed: LeasedRow[] }>(statements.call.fire, [
-    input.now ?? null,
-    input.node,
-    JSON.stringify(groups),
-    input.claim === undefined ? null : JSON.stringify(input.claim),
-    made === null ? null : JSON.stringify(made),
-  ]);
+  const reply = await work.call<{ groups: FireReply['groups']; claimed: LeasedColumns }>(
+    statements.call.fire,
+    [
+      input.now ?? null,
+      input.node,
+      JSON.stringify(groups),
+      input.claim === undefined ? null : JSON.stringify(input.claim),
+      made === null ? null : JSON.stringify(made),
+    ],
+  );
   return { now: reply.now, groups: reply.groups, claimed: toClaimedJobs(work, reply.claimed) };
 }
 
