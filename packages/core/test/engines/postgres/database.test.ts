@@ -7,7 +7,7 @@ import { freePort } from '../../../../../test/servers/guarded-process.ts';
 import { freshSchema, startPostgres } from '../../../../../test/servers/postgres.ts';
 import { startTcpProxy, throughPort } from '../../../../../test/servers/tcp-proxy.ts';
 import { isPgPool, type PgPool } from '../../../src/engines/pool.ts';
-import { storeError } from '../../../src/engines/postgres/store-error.ts';
+import { isConnectionSpent, storeError } from '../../../src/engines/postgres/store-error.ts';
 import { isDulyError } from '../../../src/errors.ts';
 import { ask, openDatabase, url } from './setup.ts';
 
@@ -277,6 +277,14 @@ it('every SQLSTATE that has a meaning for a store gets its code', () => {
     const raw = Object.assign(new Error('said so'), { code: state, severity: 'ERROR' });
     assert.equal(storeError(raw, { place: 'here', unknown: true }).code, code, state);
   }
+  const withState = (code: string) => Object.assign(new Error('said so'), { code, severity: 'ERROR' });
+  // After a failover a new connection may lead to the new primary; one that was only told of a conflict is as good as before.
+  assert.deepEqual(['25006', '57P01', '23505', '40001'].map(withState).map(isConnectionSpent), [
+    true,
+    true,
+    false,
+    false,
+  ]);
   // Five letters, and not a SQLSTATE.
   const pipe = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
   assert.equal(storeError(pipe, { place: 'here', unknown: true }).code, 'store_unavailable');
