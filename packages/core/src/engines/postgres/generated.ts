@@ -35,6 +35,7 @@ ORDER BY a.position DESC`,
     records: `SELECT duly.records_1($1::bigint, $2::jsonb) AS reply`,
     changes: `SELECT duly.changes_1($1::bigint, $2::bigint, $3::integer) AS reply`,
     prune: `SELECT duly.prune_1($1::bigint, $2::integer, $3::bigint, $4::jsonb, $5::bigint, $6::bigint) AS reply`,
+    keepDays: `SELECT duly.keep_days_1($1::bigint, $2::integer) AS reply`,
   },
   clock: {
     now: `SELECT floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint AS now`,
@@ -2877,4 +2878,60 @@ ALTER FUNCTION duly.keep_locks_1 SET lock_timeout = '2s';
 ALTER FUNCTION duly.put_expiring_1 SET lock_timeout = '2s';
 ALTER FUNCTION duly.remember_1 SET lock_timeout = '2s';
 ALTER FUNCTION duly.records_1 SET lock_timeout = '2s';` },
+  { number: 11, name: 'days', sql: `-- History by the day on which it may be forgotten: days are made ahead and dropped whole, so that forgetting a million jobs costs no more
+-- than forgetting one. A job is kept until the day is over in which its retention ends.
+
+CREATE FUNCTION duly.day_name_1(p_day bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT 'finished_' || to_char(to_timestamp(p_day * 86400) AT TIME ZONE 'UTC', 'YYYYMMDD')
+$$;
+
+-- Makes the days that are to come, as many as asked, and drops those that are over; answers how many jobs went, about. Both need a lock
+-- on history for a moment: whoever cannot have it soon leaves it to the next call, and history waits in \`finished_other\` or a little longer.
+CREATE FUNCTION duly.keep_days_1(p_now bigint, p_ahead integer) RETURNS text LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_today bigint := v_now / 86400000;
+  v_day bigint;
+  v_name text;
+  v_made bigint;
+  v_jobs bigint := 0;
+  v_n bigint;
+BEGIN
+  -- One at a time.
+  IF NOT pg_try_advisory_xact_lock(hashtext('duly.days')) THEN RETURN json_build_object('now', v_now, 'jobs', 0)::text; END IF;
+  FOR v_day IN SELECT generate_series(v_today, v_today + p_ahead) LOOP
+    v_name := duly.day_name_1(v_day);
+    CONTINUE WHEN to_regclass(format('duly.%I', v_name)) IS NOT NULL;
+    BEGIN
+      EXECUTE format('CREATE TABLE duly.%I (LIKE duly.finished INCLUDING DEFAULTS)', v_name);
+      -- What lies in \`finished_other\` of that day moves over first, or it would stand in the way.
+      EXECUTE format('WITH moved AS (DELETE FROM duly.finished_other WHERE prune_at >= %s AND prune_at < %s RETURNING *)
+        INSERT INTO duly.%I SELECT * FROM moved', v_day * 86400000, (v_day + 1) * 86400000, v_name);
+      EXECUTE format('ALTER TABLE duly.finished ATTACH PARTITION duly.%I FOR VALUES FROM (%s) TO (%s)', v_name,
+        v_day * 86400000, (v_day + 1) * 86400000);
+    EXCEPTION WHEN lock_not_available OR deadlock_detected OR check_violation THEN
+      EXIT;
+    END;
+  END LOOP;
+  FOR v_name IN
+    SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = 'duly.finished'::regclass AND c.relname ~ '^finished_[0-9]{8}$' AND c.relname < duly.day_name_1(v_today)
+    ORDER BY c.relname
+  LOOP
+    BEGIN
+      -- Ids are time-ordered, so the last one tells when the newest of these jobs was made.
+      EXECUTE format('SELECT created_at FROM duly.%I ORDER BY id DESC LIMIT 1', v_name) INTO v_made;
+      IF v_made IS NOT NULL THEN PERFORM duly.note_pruned_1(v_made); END IF;
+      EXECUTE format('SELECT count(*) FROM duly.%I', v_name) INTO v_n;
+      EXECUTE format('DELETE FROM duly.logs l USING duly.%I f WHERE l.job_id = f.id', v_name);
+      EXECUTE format('DELETE FROM duly.children c USING duly.%I f WHERE c.parent_id = f.id', v_name);
+      EXECUTE format('DELETE FROM duly.journal j USING duly.%I f WHERE j.scope = ''job:'' || f.id', v_name);
+      EXECUTE format('DROP TABLE duly.%I', v_name);
+      v_jobs := v_jobs + v_n;
+    EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+      EXIT;
+    END;
+  END LOOP;
+  RETURN json_build_object('now', v_now, 'jobs', v_jobs)::text;
+END $$;` },
 ];

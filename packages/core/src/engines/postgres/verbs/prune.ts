@@ -2,8 +2,15 @@ import type { PruneInput, PruneReply } from '../../../engine.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 
-/** See the contract. */
+/** Days of history that are made ahead: the usual retention, and a little more for a node that was away. */
+const daysAhead = 9;
+
+/**
+ * See the contract. Whole days of history are made ahead and dropped only by the server's own clock: where the caller sets the time, the
+ * days are not those of a calendar, and jobs are forgotten one by one.
+ */
 export async function prune(work: Work, input: PruneInput): Promise<PruneReply> {
+  const days = input.now === undefined ? await keepDays(work, null) : { jobs: 0 };
   const { now, jobs, keys, values, rows, more } = await work.call<PruneReply>(statements.call.prune, [
     input.now ?? null,
     input.limit,
@@ -12,5 +19,10 @@ export async function prune(work: Work, input: PruneInput): Promise<PruneReply> 
     input.auditMs,
     input.changesMs,
   ]);
-  return { now, jobs, keys, values, rows, more };
+  return { now, jobs: days.jobs + jobs, keys, values, rows, more };
+}
+
+/** Makes the coming days of history and drops those that are over; answers how many jobs were forgotten. */
+export function keepDays(work: Work, now: number | null): Promise<{ jobs: number }> {
+  return work.call<{ jobs: number }>(statements.call.keepDays, [now, daysAhead]);
 }

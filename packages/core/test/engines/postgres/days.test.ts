@@ -1,0 +1,76 @@
+// Only PostgreSQL keeps history in days that are dropped whole, so this is not part of the shared suite.
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import type { Engine } from '../../../src/engine.ts';
+import { createPostgresEngine } from '../../../src/engines/postgres/engine.ts';
+import { keepDays } from '../../../src/engines/postgres/verbs/prune.ts';
+import { Work } from '../../../src/engines/postgres/work.ts';
+import { claimRequest, jobPolicy, jobSpec, settlement } from '../../../src/testing/conformance/builders.ts';
+import { ask, open } from './setup.ts';
+
+const dayMs = 86_400_000;
+// The middle of a day, so that a retention of whole days ends in the middle of one too.
+const noonAt = Date.UTC(2027, 0, 15, 12);
+
+describe('PostgreSQL, days of history', () => {
+  const schema = `days_${process.pid}`;
+  after(() => ask(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`));
+
+  async function finishOne(engine: Engine, retentionMs: number): Promise<string> {
+    const spec = jobSpec({ due: { at: noonAt }, policy: jobPolicy({ retentionMs }) });
+    const claim = claimRequest();
+    const { claimed } = await engine.enqueue({ now: noonAt, groups: [{ jobs: [spec] }], claim });
+    const settle = claimed.map((lease) => settlement(lease, 'COMPLETED'));
+    await engine.exchange({ now: noonAt, settle, claim: null });
+    return spec.id;
+  }
+
+  const placeOf = async (id: string) =>
+    (await ask(`SELECT tableoid::regclass::text AS place FROM "${schema}".finished WHERE id = $1`, [id]))[0]
+      ?.place as string | undefined;
+
+  it('a day is made ahead, takes what waited for it, and is dropped when it is over', async () => {
+    const opened = await open({ schema });
+    const engine = createPostgresEngine(opened);
+    const work = new Work(opened.database, schema, () => {});
+    try {
+      const early = await finishOne(engine, 2 * dayMs);
+      assert.equal(await placeOf(early), `${schema}.finished_other`);
+      await keepDays(work, noonAt);
+      assert.equal(await placeOf(early), `${schema}.finished_20270117`, 'it moved when its day was made');
+      const late = await finishOne(engine, 3 * dayMs);
+      assert.equal(await placeOf(late), `${schema}.finished_20270118`);
+      const far = await finishOne(engine, 300 * dayMs);
+      assert.equal(await placeOf(far), `${schema}.finished_other`, 'no day so far ahead is made');
+
+      await keepDays(work, noonAt + 2 * dayMs);
+      assert.equal(await placeOf(early), `${schema}.finished_20270117`, 'its day is not over');
+      const { jobs } = await keepDays(work, noonAt + 3 * dayMs);
+      assert.equal(jobs, 1);
+      const reply = await engine.get({ now: noonAt, ids: [early, late, far] });
+      assert.deepEqual(
+        reply.jobs.map((job) => job?.id ?? null),
+        [null, late, far],
+      );
+      assert.equal(reply.prunedMadeAt, noonAt);
+      assert.equal((await keepDays(work, noonAt + 3 * dayMs)).jobs, 0, 'again changes nothing');
+    } finally {
+      await engine.close();
+    }
+  });
+
+  it('a prune by the clock of the server makes the days of the calendar', async () => {
+    const engine = createPostgresEngine(await open({ schema }));
+    try {
+      const bounds = { ledgerMs: 900 * dayMs, auditMs: 900 * dayMs, changesMs: 900 * dayMs };
+      const { now } = await engine.prune({ limit: 10, ...bounds });
+      const today = new Date(now).toISOString().slice(0, 10).replaceAll('-', '');
+      const found = await ask('SELECT to_regclass($1) IS NOT NULL AS made', [
+        `"${schema}".finished_${today}`,
+      ]);
+      assert.equal(found[0]?.made, true);
+    } finally {
+      await engine.close();
+    }
+  });
+});
