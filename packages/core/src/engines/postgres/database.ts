@@ -42,7 +42,21 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
   // because a database may have another isolation by default.
   const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockMs}; SET LOCAL statement_timeout = ${Math.ceil(callMs * 0.9)}`;
 
+  /** When connections were last heard of. One that was just made is not among them. */
+  const heardElapsed = new WeakMap<PgPoolClient, number>();
+  /** Since when the connection that was given up last had been silent. Others that were silent for as long were cut off with it. */
+  let silentElapsed = Number.NEGATIVE_INFINITY;
+
+  /** A connection that may still lead somewhere: each dead one would cost its caller the whole time of a call. */
   async function take(): Promise<PgPoolClient> {
+    for (;;) {
+      const client = await connect();
+      if ((heardElapsed.get(client) ?? Number.POSITIVE_INFINITY) >= silentElapsed) return client;
+      client.release(true);
+    }
+  }
+
+  async function connect(): Promise<PgPoolClient> {
     const connecting = pool.connect();
     let isLate = false;
     try {
@@ -58,12 +72,18 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
 
   /** Runs something on one connection. Afterwards it goes back to the pool, or is closed if nobody can tell what state it is in. */
   async function onConnection<Result>(use: (connection: Connection) => Promise<Result>): Promise<Result> {
-    const connection = new Connection(await take(), place);
+    const client = await take();
+    const connection = new Connection(client, place);
+    const giveUp = (): void => {
+      silentElapsed = clock.elapsed() - callMs;
+      connection.release(true);
+    };
     try {
-      return await withinTime(use(connection), () => connection.release(true));
+      return await withinTime(use(connection), giveUp);
     } catch (error) {
       throw storeError(error, { place, unknown: connection.isUnknown });
     } finally {
+      heardElapsed.set(client, clock.elapsed());
       connection.release(connection.isSpent);
     }
   }

@@ -173,6 +173,19 @@ it('a connection that was cut without a word is given up, with an unknown outcom
   await proxy.stop();
 });
 
+it('one connection that was cut off is enough to distrust the others that were silent for as long', async () => {
+  const proxy = await startTcpProxy(Number(new URL(url).port));
+  const database = openDatabase({ address: throughPort(url, proxy.port), max: 3, callMs: 300 });
+  const three = () => Promise.all([1, 2, 3].map(() => database.query('SELECT pg_sleep(0.02) IS NULL AS no')));
+  await three();
+  proxy.freeze();
+  await assert.rejects(database.query('SELECT 1'), (error) => isDulyError(error, 'store_unavailable'));
+  proxy.thaw();
+  await three();
+  await database.close();
+  await proxy.stop();
+});
+
 it('a server that crashed and came back is used again, without a connection of before', async () => {
   const server = await startPostgres({ durable: true });
   const database = openDatabase({ address: server.url });
