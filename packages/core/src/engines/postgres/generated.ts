@@ -26,7 +26,7 @@ ORDER BY a.position DESC`,
     change: `SELECT duly.change_1($1::bigint, $2::jsonb, $3::text, $4::text, $5::text, $6::boolean) AS reply`,
     applySchedules: `SELECT duly.apply_schedules_1($1::bigint, $2::jsonb) AS reply`,
     claimSchedules: `SELECT duly.claim_schedules_1($1::bigint, $2::text, $3::text, $4::integer, $5::bigint, $6::jsonb) AS reply`,
-    fire: `SELECT duly.fire_1($1::bigint, $2::text, $3::jsonb, $4::jsonb, $5::jsonb) AS reply`,
+    fire: `SELECT duly.fire_1($1::bigint, $2::text, $3::jsonb, $4::jsonb, $5::jsonb, $6::jsonb) AS reply`,
     acquire: `SELECT duly.acquire_1($1::bigint, $2::text, $3::text, $4::text, $5::bigint) AS reply`,
     keepLocks: `SELECT duly.keep_locks_1($1::bigint, $2::jsonb, $3::bigint) AS reply`,
     putExpiring: `SELECT duly.put_expiring_1($1::bigint, $2::jsonb) AS reply`,
@@ -1710,6 +1710,10 @@ SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off 
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
+  -- Whose beginning is to be written, of those that are held under the fence they were sent with.
+  v_begun text[] := ARRAY(
+    SELECT b.id FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint, begun boolean)
+    JOIN duly.leases l ON l.id = b.id AND l.fence = b.fence WHERE b.begun);
   v_rows tid[];
   v_held integer;
   v_answer json;
@@ -1718,9 +1722,7 @@ BEGIN
     SELECT l.ctid FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint) JOIN duly.leases l ON l.id = b.id AND l.fence = b.fence
     ORDER BY l.id FOR UPDATE OF l SKIP LOCKED) h;
   UPDATE duly.leases l SET until_at = v_now + p_lease_ms,
-    begun_at = coalesce(l.begun_at, CASE WHEN EXISTS (
-      SELECT 1 FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint, begun boolean) WHERE b.id = l.id AND b.fence = l.fence AND b.begun)
-      THEN v_now END)
+    begun_at = coalesce(l.begun_at, CASE WHEN l.id = ANY (v_begun) THEN v_now END)
   WHERE l.ctid = ANY (coalesce(v_rows, '{}'));
   GET DIAGNOSTICS v_held = ROW_COUNT;
   IF v_held < jsonb_array_length(p_leases) THEN PERFORM pg_advisory_xact_lock(hashtext('duly.reap')); END IF;
@@ -2325,7 +2327,7 @@ BEGIN
 END $$;
 
 -- One schedule's decisions: compares and sets first, so that of a conflict nothing is written; what fails after that fails the whole call.
-CREATE FUNCTION duly.fire_group_1(p_now bigint, p_node text, p_group jsonb, p_jobs boolean) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.fire_group_1(p_now bigint, p_node text, p_group jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_group ->> 'scheduleId';
   v_version bigint := (p_group ->> 'version')::bigint;
@@ -2359,24 +2361,55 @@ BEGIN
   RETURN 'fired';
 END $$;
 
--- Decisions of many schedules that make plain jobs and touch no other job (\`simple\`) are written together, in a statement for each table.
--- The others go one by one.
-CREATE FUNCTION duly.fire_1(p_now bigint, p_node text, p_groups jsonb, p_claim jsonb, p_made jsonb) RETURNS text LANGUAGE plpgsql
+-- Decisions of many schedules that only make plain jobs, written together with one statement for each table. Each job and each slot names
+-- the place of its schedule in the list. Answers the places of those that were written; the others were changed or taken meanwhile.
+CREATE FUNCTION duly.fire_together_1(p_now bigint, p_together jsonb) RETURNS bigint[] LANGUAGE plpgsql AS $$
+DECLARE
+  v_fired bigint[];
+  v_jobs jsonb := p_together -> 'jobs';
+BEGIN
+  WITH moved AS (
+    UPDATE duly.schedules s SET state = f.state, due_at = f."dueAt", waits_for = f."waitsFor", version = s.version + 1, updated_at = p_now,
+      lease_until = NULL, token = NULL, node = NULL
+    FROM jsonb_to_recordset(p_together -> 'fires') AS f (
+      i bigint, id text, version bigint, fence bigint, state text, "dueAt" bigint, "waitsFor" text)
+    WHERE s.id = f.id AND s.version = f.version AND s.fence = f.fence
+    RETURNING f.i)
+  SELECT array_agg(i ORDER BY i) INTO v_fired FROM moved;
+  IF v_fired IS NULL THEN RETURN '{}'; END IF;
+  IF cardinality(v_fired) < jsonb_array_length(p_together -> 'fires') THEN
+    SELECT jsonb_agg(j) INTO v_jobs FROM jsonb_array_elements(v_jobs) j WHERE (j ->> 'i')::bigint = ANY (v_fired);
+  END IF;
+  IF jsonb_array_length(v_jobs) > 0 THEN PERFORM duly.make_plain_1(p_now, v_jobs); END IF;
+  INSERT INTO duly.slots (schedule_id, generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at)
+  SELECT s.id, c.generation, s."fromAt", s."toAt", s.count, s.decision, s.reason, s.node, s."jobId", p_now, p_now
+  FROM jsonb_to_recordset(p_together -> 'slots') AS s (
+    i bigint, id text, "fromAt" bigint, "toAt" bigint, count bigint, decision text, reason text, node text, "jobId" text)
+  JOIN duly.schedules c ON c.id = s.id WHERE s.i = ANY (v_fired);
+  RETURN v_fired;
+END $$;
+
+-- \`p_together\`: decisions that touch nothing but their own schedule and jobs; \`p_groups\`: the others, one by one.
+CREATE FUNCTION duly.fire_1(p_now bigint, p_node text, p_together jsonb, p_groups jsonb, p_claim jsonb, p_made jsonb)
+RETURNS text LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_group jsonb;
+  v_fired bigint[] := '{}';
   v_outcomes text[] := '{}';
   v_made text[];
   v_claimed json;
 BEGIN
+  IF p_together IS NOT NULL THEN v_fired := duly.fire_together_1(v_now, p_together); END IF;
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
-    v_outcomes := v_outcomes || duly.fire_group_1(v_now, p_node, v_group, true);
+    v_outcomes := v_outcomes || duly.fire_group_1(v_now, p_node, v_group);
   END LOOP;
   IF p_made IS NOT NULL THEN SELECT coalesce(array_agg(m), '{}') INTO v_made FROM jsonb_array_elements_text(p_made) m; END IF;
   v_claimed := duly.claim_made_1(v_now, p_claim, false, v_made);
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_outcomes), 'claimed', v_claimed)::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'fired', to_json(v_fired), 'groups', array_to_json(v_outcomes),
+    'claimed', v_claimed)::text;
 END $$;` },
   { number: 8, name: 'keep', sql: `-- Locks, values, the journal, nodes, settings, the feed, and forgetting.
 

@@ -4,14 +4,18 @@ import {
   claimRequest,
   day,
   dedupe,
+  fireGroup,
   freshId,
   hour,
   jobError,
   jobPolicy,
   jobSpec,
+  scheduleClaim,
   schedulePut,
   second,
   settlement,
+  slotJob,
+  slotRow,
   t0,
 } from './builders.ts';
 import {
@@ -33,6 +37,59 @@ const manyCount = 40;
 
 /** What holds for many jobs that are claimed or settled in one call: an engine may write them together, and nobody may notice. */
 export function togetherTests(test: DefineTest): void {
+  test('many schedules fired together are each written whole, or not at all', async ({ engine }) => {
+    const puts = Array.from({ length: 12 }, () => schedulePut());
+    await applySchedules(engine, puts);
+    const { schedules } = await engine.claimSchedules(scheduleClaim());
+    assert.equal(schedules.length, puts.length);
+    const start = await feedPosition(engine);
+    const groups = schedules.map((one, i) => {
+      const job = slotJob(one.id, t0, i === 3 ? { serial: 's' } : {});
+      const slot = slotRow(t0, { jobId: job.id });
+      const missed = slotRow(t0 - hour, { decision: 'missed', reason: 'late' });
+      return fireGroup(
+        i === 5 ? { ...one, version: one.version + 1 } : i === 6 ? { ...one, fence: 0 } : one,
+        {
+          state: `{"n":${i}}`,
+          jobs: i === 4 ? [] : [job],
+          slots: i === 7 ? [missed, slot] : i === 4 ? [missed] : [slot],
+          waitsFor: i === 8 ? job.id : null,
+          dueAt: i === 8 ? null : t0 + hour,
+        },
+      );
+    });
+    const reply = await engine.fire({ now: t0, node: 'n', groups });
+    const isRefused = (i: number) => i === 5 || i === 6;
+    assert.deepEqual(
+      reply.groups,
+      schedules.map((_, i) => (isRefused(i) ? 'conflict' : 'fired')),
+    );
+    for (const [i, { id, version }] of schedules.entries()) {
+      const after = await readSchedule(engine, id);
+      const ledger = await engine.slots({ now: t0, scheduleId: id, fromAt: 0, beforeAt: t0 + 1, limit: 9 });
+      const [job] = groups[i]?.jobs ?? [];
+      if (isRefused(i)) {
+        assert.deepEqual([after?.version, after?.dueAt, ledger.slots], [version, t0, []], `schedule ${i}`);
+        assert.deepEqual((await engine.get({ now: t0, ids: [job?.id ?? ''] })).jobs, [null]);
+        continue;
+      }
+      assert.deepEqual(
+        [after?.version, after?.state, after?.dueAt, after?.waitsFor],
+        [version + 1, `{"n":${i}}`, i === 8 ? null : t0 + hour, i === 8 ? job?.id : null],
+        `schedule ${i}`,
+      );
+      assert.deepEqual(
+        ledger.slots.map(({ decision }) => decision),
+        i === 7 ? ['fired', 'missed'] : i === 4 ? ['missed'] : ['fired'],
+      );
+      if (job !== undefined) assert.equal(await statusOf(engine, job.id), 'PENDING');
+    }
+    assert.equal((await feedAfter(engine, start)).length, 9, 'every job that was made, and no other');
+    assert.equal((await claim(engine)).length, 9);
+    await engine.fire({ now: t0, node: 'n', groups });
+    assert.equal((await claim(engine)).length, 0, 'a repeat is a conflict');
+  });
+
   test('jobs claimed together come by rank, each under a fence of its own that grows', async ({ engine }) => {
     const specs = Array.from({ length: manyCount }, (_, i) =>
       jobSpec({ due: { at: t0 - ((i * 7) % manyCount) * second }, input: JSON.stringify({ i }) }),

@@ -298,6 +298,10 @@ SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off 
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
+  -- Whose beginning is to be written, of those that are held under the fence they were sent with.
+  v_begun text[] := ARRAY(
+    SELECT b.id FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint, begun boolean)
+    JOIN duly.leases l ON l.id = b.id AND l.fence = b.fence WHERE b.begun);
   v_rows tid[];
   v_held integer;
   v_answer json;
@@ -306,9 +310,7 @@ BEGIN
     SELECT l.ctid FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint) JOIN duly.leases l ON l.id = b.id AND l.fence = b.fence
     ORDER BY l.id FOR UPDATE OF l SKIP LOCKED) h;
   UPDATE duly.leases l SET until_at = v_now + p_lease_ms,
-    begun_at = coalesce(l.begun_at, CASE WHEN EXISTS (
-      SELECT 1 FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint, begun boolean) WHERE b.id = l.id AND b.fence = l.fence AND b.begun)
-      THEN v_now END)
+    begun_at = coalesce(l.begun_at, CASE WHEN l.id = ANY (v_begun) THEN v_now END)
   WHERE l.ctid = ANY (coalesce(v_rows, '{}'));
   GET DIAGNOSTICS v_held = ROW_COUNT;
   IF v_held < jsonb_array_length(p_leases) THEN PERFORM pg_advisory_xact_lock(hashtext('duly.reap')); END IF;

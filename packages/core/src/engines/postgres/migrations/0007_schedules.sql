@@ -231,7 +231,7 @@ BEGIN
 END $$;
 
 -- One schedule's decisions: compares and sets first, so that of a conflict nothing is written; what fails after that fails the whole call.
-CREATE FUNCTION duly.fire_group_1(p_now bigint, p_node text, p_group jsonb, p_jobs boolean) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.fire_group_1(p_now bigint, p_node text, p_group jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_group ->> 'scheduleId';
   v_version bigint := (p_group ->> 'version')::bigint;
@@ -265,22 +265,53 @@ BEGIN
   RETURN 'fired';
 END $$;
 
--- Decisions of many schedules that make plain jobs and touch no other job (`simple`) are written together, in a statement for each table.
--- The others go one by one.
-CREATE FUNCTION duly.fire_1(p_now bigint, p_node text, p_groups jsonb, p_claim jsonb, p_made jsonb) RETURNS text LANGUAGE plpgsql
+-- Decisions of many schedules that only make plain jobs, written together with one statement for each table. Each job and each slot names
+-- the place of its schedule in the list. Answers the places of those that were written; the others were changed or taken meanwhile.
+CREATE FUNCTION duly.fire_together_1(p_now bigint, p_together jsonb) RETURNS bigint[] LANGUAGE plpgsql AS $$
+DECLARE
+  v_fired bigint[];
+  v_jobs jsonb := p_together -> 'jobs';
+BEGIN
+  WITH moved AS (
+    UPDATE duly.schedules s SET state = f.state, due_at = f."dueAt", waits_for = f."waitsFor", version = s.version + 1, updated_at = p_now,
+      lease_until = NULL, token = NULL, node = NULL
+    FROM jsonb_to_recordset(p_together -> 'fires') AS f (
+      i bigint, id text, version bigint, fence bigint, state text, "dueAt" bigint, "waitsFor" text)
+    WHERE s.id = f.id AND s.version = f.version AND s.fence = f.fence
+    RETURNING f.i)
+  SELECT array_agg(i ORDER BY i) INTO v_fired FROM moved;
+  IF v_fired IS NULL THEN RETURN '{}'; END IF;
+  IF cardinality(v_fired) < jsonb_array_length(p_together -> 'fires') THEN
+    SELECT jsonb_agg(j) INTO v_jobs FROM jsonb_array_elements(v_jobs) j WHERE (j ->> 'i')::bigint = ANY (v_fired);
+  END IF;
+  IF jsonb_array_length(v_jobs) > 0 THEN PERFORM duly.make_plain_1(p_now, v_jobs); END IF;
+  INSERT INTO duly.slots (schedule_id, generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at)
+  SELECT s.id, c.generation, s."fromAt", s."toAt", s.count, s.decision, s.reason, s.node, s."jobId", p_now, p_now
+  FROM jsonb_to_recordset(p_together -> 'slots') AS s (
+    i bigint, id text, "fromAt" bigint, "toAt" bigint, count bigint, decision text, reason text, node text, "jobId" text)
+  JOIN duly.schedules c ON c.id = s.id WHERE s.i = ANY (v_fired);
+  RETURN v_fired;
+END $$;
+
+-- `p_together`: decisions that touch nothing but their own schedule and jobs; `p_groups`: the others, one by one.
+CREATE FUNCTION duly.fire_1(p_now bigint, p_node text, p_together jsonb, p_groups jsonb, p_claim jsonb, p_made jsonb)
+RETURNS text LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_group jsonb;
+  v_fired bigint[] := '{}';
   v_outcomes text[] := '{}';
   v_made text[];
   v_claimed json;
 BEGIN
+  IF p_together IS NOT NULL THEN v_fired := duly.fire_together_1(v_now, p_together); END IF;
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
-    v_outcomes := v_outcomes || duly.fire_group_1(v_now, p_node, v_group, true);
+    v_outcomes := v_outcomes || duly.fire_group_1(v_now, p_node, v_group);
   END LOOP;
   IF p_made IS NOT NULL THEN SELECT coalesce(array_agg(m), '{}') INTO v_made FROM jsonb_array_elements_text(p_made) m; END IF;
   v_claimed := duly.claim_made_1(v_now, p_claim, false, v_made);
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_outcomes), 'claimed', v_claimed)::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'fired', to_json(v_fired), 'groups', array_to_json(v_outcomes),
+    'claimed', v_claimed)::text;
 END $$;

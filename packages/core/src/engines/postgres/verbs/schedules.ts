@@ -4,6 +4,7 @@ import type {
   ApplySchedulesReply,
   ClaimSchedulesInput,
   ClaimSchedulesReply,
+  FireGroup,
   FireInput,
   FireReply,
   FoldedSlots,
@@ -16,8 +17,15 @@ import type {
 } from '../../../engine.ts';
 import { statements } from '../generated.ts';
 import { Bound } from '../job-where.ts';
-import { isPlain, writtenSpec } from '../specs.ts';
-import { type AnsweredGroup, eachGroup, keepable, type Work } from '../work.ts';
+import { isPlain, type WrittenSpec, writtenSpec } from '../specs.ts';
+import {
+  type AnsweredGroup,
+  eachGroup,
+  keepable,
+  sqlStateBehind,
+  uniqueViolation,
+  type Work,
+} from '../work.ts';
 import { type LeasedColumns, toClaimedJobs } from './claim.ts';
 
 /** See the contract. */
@@ -58,20 +66,75 @@ export async function claimSchedules(work: Work, input: ClaimSchedulesInput): Pr
 
 /** See the contract. */
 export async function fire(work: Work, input: FireInput): Promise<FireReply> {
-  const groups = input.groups.map((group) => ({ ...group, jobs: group.jobs.map(writtenSpec) }));
+  const isTogether = soleDecisions(input.groups);
+  if (isTogether.size < togetherMin) return send(work, input, new Set());
+  try {
+    return await send(work, input, isTogether);
+  } catch (error) {
+    // An id or a slot is there already, and nothing was done: one by one tells which.
+    if (sqlStateBehind(error) !== uniqueViolation) throw error;
+    return send(work, input, new Set());
+  }
+}
+
+/** So few are written one by one, in their order. */
+const togetherMin = 4;
+
+/** Decisions that touch nothing but their own schedule and new, plain jobs, and lengthen no row of the ledger; each schedule once. */
+function soleDecisions(groups: FireGroup[]): Set<FireGroup> {
+  const seen = new Set<string>();
+  return new Set(
+    groups.filter((group) => {
+      const { scheduleId, jobs, slots, cancel, tell = [], waitsFor } = group;
+      if (seen.has(scheduleId)) return false;
+      seen.add(scheduleId);
+      const waitsForOwn = waitsFor === null || jobs.some(({ id }) => id === waitsFor);
+      return (
+        cancel.length === 0 &&
+        tell.length === 0 &&
+        waitsForOwn &&
+        jobs.every(isPlain) &&
+        slots.every(({ jobId }) => jobId !== null)
+      );
+    }),
+  );
+}
+
+async function send(work: Work, input: FireInput, isTogether: ReadonlySet<FireGroup>): Promise<FireReply> {
+  const written = input.groups.map((group, i) => ({ group, i, jobs: group.jobs.map(writtenSpec) }));
+  const together = written.filter(({ group }) => isTogether.has(group));
+  const others = written.filter(({ group }) => !isTogether.has(group));
   const isAllPlain = input.groups.every(({ jobs, cancel }) => cancel.length === 0 && jobs.every(isPlain));
   const made = isAllPlain ? input.groups.flatMap(({ jobs }): JobSpec[] => jobs).map(({ id }) => id) : null;
-  const reply = await work.call<{ groups: FireReply['groups']; claimed: LeasedColumns }>(
-    statements.call.fire,
-    [
-      input.now ?? null,
-      input.node,
-      JSON.stringify(groups),
-      input.claim === undefined ? null : JSON.stringify(input.claim),
-      made === null ? null : JSON.stringify(made),
-    ],
-  );
-  return { now: reply.now, groups: reply.groups, claimed: toClaimedJobs(work, reply.claimed) };
+  const reply = await work.call<{
+    fired: number[];
+    groups: FireReply['groups'];
+    claimed: LeasedColumns;
+  }>(statements.call.fire, [
+    input.now ?? null,
+    input.node,
+    together.length === 0 ? null : JSON.stringify(writtenTogether(together)),
+    JSON.stringify(others.map(({ group, jobs }) => ({ ...group, jobs }))),
+    input.claim === undefined ? null : JSON.stringify(input.claim),
+    made === null ? null : JSON.stringify(made),
+  ]);
+  const outcomes: FireReply['groups'] = input.groups.map(() => 'conflict');
+  for (const i of reply.fired) outcomes[i] = 'fired';
+  for (const [n, { i }] of others.entries()) outcomes[i] = reply.groups[n] as FireReply['groups'][number];
+  return { now: reply.now, groups: outcomes, claimed: toClaimedJobs(work, reply.claimed) };
+}
+
+/** Decisions as one list for each table; jobs and slots name the place of their schedule. */
+function writtenTogether(together: { group: FireGroup; i: number; jobs: WrittenSpec[] }[]): object {
+  return {
+    fires: together.map(({ i, group: { scheduleId: id, version, fence, state, dueAt, waitsFor } }) => ({
+      ...{ i, id, version, fence, state, dueAt, waitsFor },
+    })),
+    jobs: together.flatMap(({ i, jobs }) => jobs.map((job) => ({ i, ...job }))),
+    slots: together.flatMap(({ i, group }) =>
+      group.slots.map((slot) => ({ i, id: group.scheduleId, ...slot })),
+    ),
+  };
 }
 
 interface ScheduleRow {
