@@ -133,6 +133,11 @@ WHERE seq = :seq`,
   max_attempts, origin, dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, input
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO NOTHING`,
+    insertTaken: `INSERT INTO jobs (
+  id, type, version, queue, tenant, priority, status, rank_offset, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
+  fence, lease_until, token, node, claimed_at, attempt, max_attempts, origin, copy_of, schedule_id, slot, policy, metadata, input
+) VALUES (?, ?, ?, ?, ?, ?, 'RUNNING', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO NOTHING`,
     life: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
   fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at,
   policy

@@ -7,6 +7,14 @@ INSERT INTO jobs (
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO NOTHING
 
+-- Made and taken in one step, by whoever made it: it never stood among the ready ones.
+-- name: insertTaken
+INSERT INTO jobs (
+  id, type, version, queue, tenant, priority, status, rank_offset, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
+  fence, lease_until, token, node, claimed_at, attempt, max_attempts, origin, copy_of, schedule_id, slot, policy, metadata, input
+) VALUES (?, ?, ?, ?, ?, ?, 'RUNNING', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO NOTHING
+
 -- name: life
 SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
   fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at,

@@ -17,7 +17,8 @@ import { eachGroup } from '../groups.ts';
 import { enter, finish, type LifeRow, readLife, setFree } from '../life.ts';
 import { attemptsOf, type JobRow } from '../rows.ts';
 import type { Work } from '../work.ts';
-import { dueAtOf, moveDue } from './enqueue.ts';
+import { moveDue } from './enqueue.ts';
+import { dueAtOf } from './job-spec.ts';
 import { pageOfIds } from './list.ts';
 
 /** Who does something to a job, and why. */

@@ -84,6 +84,21 @@ export const aloneInProcess = 2;
 // A claim first promotes due jobs: some more than it takes, so that the most urgent of them is among what it sees.
 const promoteMin = 1000;
 
+/** What a claim would find that finds nothing; null: it has to be made. */
+export function glanceClaim(
+  work: Work,
+  { tasks }: ClaimRequest,
+): (ClaimResult & { nextDueAt: number | null }) | null {
+  const types = JSON.stringify(tasks.map(({ type }) => type));
+  const [isAny, deadline, dueAt] = work.tuple<[0 | 1, number | null, number | null]>(
+    statements.claim.glance,
+    types,
+  ) as [0 | 1, number | null, number | null];
+  if (isAny === 1) return null;
+  if ((deadline !== null && deadline < work.now) || (dueAt !== null && dueAt <= work.now)) return null;
+  return { claimed: [], more: false, soloSinceAt: null, nextDueAt: dueAt };
+}
+
 /** Takes ready jobs by rank for one worker. */
 export function claimReady(work: Work, claim: ClaimRequest, repeat: boolean): ClaimResult {
   if (repeat) {

@@ -1,5 +1,4 @@
-import type { ClaimedJob, Due, EnqueuedItem, EnqueueInput, EnqueueReply, JobSpec } from '../../../engine.ts';
-import { dulyError } from '../../../errors.ts';
+import type { ClaimedJob, EnqueuedItem, EnqueueInput, EnqueueReply, JobSpec } from '../../../engine.ts';
 import type { JobStatus } from '../../../job.ts';
 import { statements } from '../generated.ts';
 import { eachGroup } from '../groups.ts';
@@ -16,20 +15,22 @@ import {
 } from '../life.ts';
 import type { Work } from '../work.ts';
 import { claimReady } from './claim.ts';
-
-/** The instant a due time means in this transaction. */
-export function dueAtOf(work: Work, due: Due): number {
-  const at = 'at' in due ? due.at : work.now + due.inMs;
-  if (Number.isSafeInteger(at)) return at;
-  // One caller's slip must not fail the groups of others that travel with it.
-  throw dulyError('group_refused', {
-    message: `Expected a due time in whole milliseconds, got ${at}.`,
-    hint: 'Round instants and durations before they are handed to the store.',
-  });
-}
+import { dueAtOf, existing, isPlain } from './job-spec.ts';
+import { insertAllTaken, takeAtOnce, takenOf } from './take-at-once.ts';
 
 /** See the contract. */
 export function enqueue(work: Work, input: EnqueueInput): Omit<EnqueueReply, 'now'> {
+  const specs = input.groups.flatMap(({ jobs }) => jobs);
+  const atOnce = input.repeat === true ? null : takeAtOnce(work, input.claim, specs);
+  if (atOnce !== null) {
+    const made = eachGroup(
+      work,
+      input.groups,
+      ({ jobs }) => insertAllTaken(work, jobs, atOnce),
+      ({ jobs }) => jobs.length === 1,
+    );
+    return { groups: made, claimed: takenOf(atOnce) };
+  }
   const groups = eachGroup(
     work,
     input.groups,
@@ -37,9 +38,7 @@ export function enqueue(work: Work, input: EnqueueInput): Omit<EnqueueReply, 'no
     // A lone plain insert cannot be half done.
     ({ jobs }) => jobs.length === 1 && isPlain(jobs[0] as JobSpec),
   );
-  const isAllPlain = input.groups.every(({ jobs }) => jobs.every(isPlain));
-  const made = isAllPlain ? input.groups.flatMap(({ jobs }) => jobs) : null;
-  return { groups, claimed: claimMade(work, input, made) };
+  return { groups, claimed: claimMade(work, input, specs.every(isPlain) ? specs : null) };
 }
 
 /**
@@ -58,11 +57,6 @@ export function claimMade(
     if (made.every(({ id }) => taken.has(id))) work.hints.delete('jobs');
   }
   return claimed;
-}
-
-/** Whether making it touches no other job. */
-export function isPlain(spec: JobSpec): boolean {
-  return spec.dedupe === null && spec.parent === null && spec.gates.length === 0 && spec.serial === null;
 }
 
 /** Makes one job, or finds the one that keeps the same promise already. */
@@ -226,23 +220,6 @@ export function insertJob(work: Work, spec: JobSpec, moreGates: JobSpec['gates']
   // Also for later ones: a sleeping node may have to wake earlier than it thought.
   if (status !== 'BLOCKED') work.hints.add('jobs');
   return { id: spec.id, status, dueAt, deduped: false };
-}
-
-/** The same id again: the same promise, unless it says something else. */
-function existing(work: Work, spec: JobSpec): EnqueuedItem {
-  const row = work.get<{ type: string; status: JobStatus; due_at: number }>(statements.job.life, spec.id) as {
-    type: string;
-    status: JobStatus;
-    due_at: number;
-  };
-  if (row.type !== spec.type) {
-    throw dulyError('group_refused', {
-      message: `Job "${spec.id}" exists already with type "${row.type}", not "${spec.type}".`,
-      hint: 'Ids are made by the client, one per promise. Make a new id for a new job.',
-      details: { id: spec.id },
-    });
-  }
-  return { id: spec.id, status: row.status, dueAt: row.due_at, deduped: false };
 }
 
 function isShut(work: Work, kind: string, ref: string): boolean {

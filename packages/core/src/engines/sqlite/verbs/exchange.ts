@@ -18,35 +18,34 @@ import {
 } from '../life.ts';
 import { attemptsOf, type JobRow } from '../rows.ts';
 import type { Work } from '../work.ts';
-import { aloneInProcess, byItself, type ClaimResult, claimReady, ordinary } from './claim.ts';
-import { dueAtOf } from './enqueue.ts';
+import { aloneInProcess, byItself, claimReady, glanceClaim, ordinary } from './claim.ts';
+import { dueAtOf } from './job-spec.ts';
 import { appendLogs } from './report.ts';
 
 /** See the contract. */
 export function exchange(work: Work, input: ExchangeInput): Omit<ExchangeReply, 'now'> {
   const repeat = input.repeat === true;
   const settled = settleAll(work, input.settle, repeat);
-  const nothing: ClaimResult = { claimed: [], more: false, soloSinceAt: null };
-  const result = input.claim === null ? nothing : claimReady(work, input.claim, repeat);
-  return { settled, ...result, nextDueAt: nextDueAt(work, input.claim?.tasks ?? []) };
+  const { claim } = input;
+  if (claim === null) return { settled, claimed: [], more: false, soloSinceAt: null, nextDueAt: null };
+  const nothing = repeat ? null : glanceClaim(work, claim);
+  if (nothing !== null) return { settled, ...nothing };
+  return { settled, ...claimReady(work, claim, repeat), nextDueAt: nextDueAt(work, claim.tasks) };
 }
 
 /** The answer to a claim that would find nothing, without a transaction; null: it has to be made. */
-export function glanceExchange(work: Work, input: ExchangeInput): Omit<ExchangeReply, 'now'> | null {
-  if (input.settle.length > 0 || input.claim === null || input.repeat === true) return null;
-  const types = JSON.stringify(input.claim.tasks.map(({ type }) => type));
-  const [isAny, deadline, dueAt] = work.tuple<[0 | 1, number | null, number | null]>(
-    statements.claim.glance,
-    types,
-  ) as [0 | 1, number | null, number | null];
-  if (isAny === 1) return null;
-  if ((deadline !== null && deadline < work.now) || (dueAt !== null && dueAt <= work.now)) return null;
-  return { settled: [], claimed: [], more: false, soloSinceAt: null, nextDueAt: dueAt };
+export function glanceExchange(
+  work: Work,
+  { settle: ended, claim, repeat }: ExchangeInput,
+): Omit<ExchangeReply, 'now'> | null {
+  if (ended.length > 0 || claim === null || repeat === true) return null;
+  const nothing = glanceClaim(work, claim);
+  return nothing && { settled: [], ...nothing };
 }
 
 /** When the next job of these tasks falls due, or a pause ends. */
 function nextDueAt(work: Work, tasks: ClaimRequest['tasks']): number | null {
-  let next: number | null = tasks.length === 0 ? null : work.pauses().nextEndAt;
+  let next: number | null = work.pauses().nextEndAt;
   for (const { type } of tasks) {
     const [at] = work.tuple<[number | null]>(statements.job.nextDue, type) as [number | null];
     if (at !== null && (next === null || at < next)) next = at;

@@ -10,6 +10,7 @@ import type {
   FireInput,
   FireReply,
   JobSlot,
+  JobSpec,
   Origin,
   ScheduleChange,
   ScheduleRecord,
@@ -28,7 +29,9 @@ import { eachGroup } from '../groups.ts';
 import { readLife } from '../life.ts';
 import type { Value, Work } from '../work.ts';
 import { cancelJob } from './change.ts';
-import { claimMade, isPlain, makeJob } from './enqueue.ts';
+import { claimMade, makeJob } from './enqueue.ts';
+import { isPlain } from './job-spec.ts';
+import { insertTaken, takeAtOnce, takenOf } from './take-at-once.ts';
 
 interface ScheduleRow {
   seq: number;
@@ -291,14 +294,23 @@ function toClaimed(work: Work, row: LeasedTuple): ClaimedSchedule {
 
 /** See the contract. */
 export function fire(work: Work, input: FireInput): Omit<FireReply, 'now'> {
-  const groups = input.groups.map((group) => fireGroup(work, group, input.node));
-  const isAllPlain = input.groups.every(({ jobs, cancel }) => cancel.length === 0 && jobs.every(isPlain));
-  const made = isAllPlain ? input.groups.flatMap(({ jobs }) => jobs) : null;
-  return { groups, claimed: claimMade(work, input, made) };
+  const specs = input.groups.flatMap(({ jobs }) => jobs);
+  const isEnding = input.groups.some(({ cancel }) => cancel.length > 0);
+  const atOnce = isEnding ? null : takeAtOnce(work, input.claim, specs);
+  const make = (spec: JobSpec): unknown =>
+    atOnce === null ? makeJob(work, spec, false) : insertTaken(work, spec, atOnce);
+  const groups = input.groups.map((group) => fireGroup(work, group, input.node, make));
+  if (atOnce !== null) return { groups, claimed: takenOf(atOnce) };
+  return { groups, claimed: claimMade(work, input, !isEnding && specs.every(isPlain) ? specs : null) };
 }
 
 /** Compares and sets first, so that of a conflict nothing is written; what fails after that fails the whole call. */
-function fireGroup(work: Work, group: FireGroup, node: string): FireReply['groups'][number] {
+function fireGroup(
+  work: Work,
+  group: FireGroup,
+  node: string,
+  make: (spec: JobSpec) => unknown,
+): FireReply['groups'][number] {
   const { scheduleId, waitsFor, jobs } = group;
   if (!allWait(work, group.tell ?? [])) {
     const isOurs = work.run(statements.schedule.free, scheduleId, group.version, group.fence) > 0;
@@ -318,7 +330,7 @@ function fireGroup(work: Work, group: FireGroup, node: string): FireReply['group
   );
   if (moved === undefined) return 'conflict';
   endOthers(work, group.cancel, node);
-  for (const job of jobs) makeJob(work, job, false);
+  for (const job of jobs) make(job);
   for (const slot of group.slots) addSlot(work, scheduleId, moved[0], slot);
   tell(work, group.tell ?? []);
   // As a rule no hint for schedules: the node that fired comes back when it planned to, and the others saw its lease and look again when

@@ -13,7 +13,8 @@ import { eachGroup } from '../groups.ts';
 import { readLife } from '../life.ts';
 import type { Work } from '../work.ts';
 import { cancelJob } from './change.ts';
-import { dueAtOf, makeJob, moveDue } from './enqueue.ts';
+import { makeJob, moveDue } from './enqueue.ts';
+import { dueAtOf } from './job-spec.ts';
 
 interface ValueRow {
   value: string;

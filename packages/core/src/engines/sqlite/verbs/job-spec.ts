@@ -1,0 +1,39 @@
+/** What the spec of a job means in a transaction, for all verbs that make jobs. */
+import type { Due, EnqueuedItem, JobSpec } from '../../../engine.ts';
+import { dulyError } from '../../../errors.ts';
+import type { JobStatus } from '../../../job.ts';
+import { statements } from '../generated.ts';
+import type { Work } from '../work.ts';
+
+/** The instant a due time means in this transaction. */
+export function dueAtOf(work: Work, due: Due): number {
+  const at = 'at' in due ? due.at : work.now + due.inMs;
+  if (Number.isSafeInteger(at)) return at;
+  // One caller's slip must not fail the groups of others that travel with it.
+  throw dulyError('group_refused', {
+    message: `Expected a due time in whole milliseconds, got ${at}.`,
+    hint: 'Round instants and durations before they are handed to the store.',
+  });
+}
+
+/** Whether making it touches no other job. */
+export function isPlain(spec: JobSpec): boolean {
+  return spec.dedupe === null && spec.parent === null && spec.gates.length === 0 && spec.serial === null;
+}
+
+/** The same id again: the same promise, unless it says something else. */
+export function existing(work: Work, spec: JobSpec): EnqueuedItem {
+  const row = work.get<{ type: string; status: JobStatus; due_at: number }>(statements.job.life, spec.id) as {
+    type: string;
+    status: JobStatus;
+    due_at: number;
+  };
+  if (row.type !== spec.type) {
+    throw dulyError('group_refused', {
+      message: `Job "${spec.id}" exists already with type "${row.type}", not "${spec.type}".`,
+      hint: 'Ids are made by the client, one per promise. Make a new id for a new job.',
+      details: { id: spec.id },
+    });
+  }
+  return { id: spec.id, status: row.status, dueAt: row.due_at, deduped: false };
+}
