@@ -1186,26 +1186,64 @@ BEGIN
 END $$;
 
 -- Makes many jobs that touch no other job, with one statement. Fails (unique violation) where an id is there already: then the caller
--- begins again with care. To look first, or ON CONFLICT, would cost every call a third more.
-CREATE FUNCTION duly.make_plain_1(p_now bigint, p_specs jsonb) RETURNS void LANGUAGE plpgsql AS $$
+-- begins again with care. To look first, or ON CONFLICT, would cost every call a third more. They are given by columns; a field that
+-- is the same for all of them stands in \`shared\`.
+CREATE FUNCTION duly.make_plain_1(p_now bigint, p_plain jsonb) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_columns jsonb := p_plain -> 'columns';
+  v_type text := p_plain -> 'shared' ->> 'type';
+  v_version integer := p_plain -> 'shared' ->> 'version';
+  v_queue text := p_plain -> 'shared' ->> 'queue';
+  v_tenant text := p_plain -> 'shared' ->> 'tenant';
+  v_priority integer := p_plain -> 'shared' ->> 'priority';
+  v_rank_offset_ms bigint := p_plain -> 'shared' ->> 'rankOffsetMs';
+  v_at bigint := p_plain -> 'shared' ->> 'at';
+  v_in_ms bigint := p_plain -> 'shared' ->> 'inMs';
+  v_start_deadline_ms bigint := p_plain -> 'shared' ->> 'startDeadlineMs';
+  v_max_attempts integer := p_plain -> 'shared' ->> 'maxAttempts';
+  v_origin text := p_plain -> 'shared' ->> 'origin';
+  v_copy_of text := p_plain -> 'shared' ->> 'copyOf';
+  v_schedule_id text := p_plain -> 'shared' ->> 'scheduleId';
+  v_slot text := p_plain -> 'shared' ->> 'slot';
+  v_slot_at bigint := p_plain -> 'shared' ->> 'slotAt';
+  v_slot_allow boolean := p_plain -> 'shared' ->> 'slotAllow';
+  v_slot_details text := p_plain -> 'shared' ->> 'slotDetails';
+  v_policy text := p_plain -> 'shared' ->> 'policy';
+  v_retention_ms bigint := p_plain -> 'shared' ->> 'retentionMs';
+  v_dead_retention_ms bigint := p_plain -> 'shared' ->> 'deadRetentionMs';
+  v_metadata text := p_plain -> 'shared' ->> 'metadata';
+  v_input text := p_plain -> 'shared' ->> 'input';
 BEGIN
   WITH made AS (
     INSERT INTO duly.jobs (
       id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
       max_attempts, origin, copy_of, schedule_id, slot, slot_at, slot_allow, slot_details, policy, retention_ms,
       dead_retention_ms, metadata, input)
-    SELECT s.id, s.type, s.version, s.queue, s.tenant, s.priority,
-      CASE WHEN d.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END, CASE WHEN d.due <= p_now THEN d.due + s."rankOffsetMs" END,
-      s."rankOffsetMs", d.due, d.due + s."startDeadlineMs", p_now, p_now,
-      s."maxAttempts", s.origin, s."copyOf", s."scheduleId", s.slot, s."slotAt", coalesce(s."slotAllow", false), s."slotDetails",
-      s.policy, s."retentionMs", s."deadRetentionMs", s.metadata, s.input
-    FROM ROWS FROM (jsonb_to_recordset(p_specs) AS (
-      id text, type text, version integer, queue text, tenant text, priority integer, "rankOffsetMs" bigint, at bigint, "inMs" bigint,
-      "startDeadlineMs" bigint, "maxAttempts" integer, origin text, "copyOf" text, "scheduleId" text, slot text, "slotAt" bigint,
-      "slotAllow" boolean, "slotDetails" text, policy text, "retentionMs" bigint, "deadRetentionMs" bigint, metadata text, input text)
-    ) WITH ORDINALITY AS s
-    CROSS JOIN LATERAL (SELECT coalesce(s.at, p_now + s."inMs") AS due) d
-    ORDER BY s.ordinality
+    SELECT s.id, coalesce(s.type, v_type), coalesce(s.version::integer, v_version), coalesce(s.queue, v_queue), coalesce(s.tenant, v_tenant),
+      coalesce(s.priority::integer, v_priority), CASE WHEN d.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END,
+      CASE WHEN d.due <= p_now THEN d.due + d.rank_offset END, d.rank_offset, d.due,
+      d.due + coalesce(s.start_deadline_ms::bigint, v_start_deadline_ms), p_now, p_now, coalesce(s.max_attempts::integer, v_max_attempts),
+      coalesce(s.origin, v_origin), coalesce(s.copy_of, v_copy_of), coalesce(s.schedule_id, v_schedule_id),
+      coalesce(s.slot, v_slot), coalesce(s.slot_at::bigint, v_slot_at), coalesce(s.slot_allow::boolean, v_slot_allow, false),
+      coalesce(s.slot_details, v_slot_details), coalesce(s.policy, v_policy), coalesce(s.retention_ms::bigint, v_retention_ms),
+      coalesce(s.dead_retention_ms::bigint, v_dead_retention_ms), coalesce(s.metadata, v_metadata), coalesce(s.input, v_input)
+    FROM ROWS FROM (
+      jsonb_array_elements_text(coalesce(v_columns -> 'id', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'type', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'version', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'queue', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'tenant', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'priority', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'rankOffsetMs', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'at', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'inMs', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'startDeadlineMs', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'maxAttempts', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'origin', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'copyOf', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'scheduleId', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'slot', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'slotAt', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'slotAllow', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'slotDetails', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'policy', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'retentionMs', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'deadRetentionMs', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'metadata', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'input', '[]'))
+    ) AS s (id, type, version, queue, tenant, priority, rank_offset_ms, due_at, in_ms, start_deadline_ms, max_attempts, origin, copy_of, schedule_id, slot, slot_at, slot_allow, slot_details, policy, retention_ms, dead_retention_ms, metadata, input)
+    CROSS JOIN LATERAL (
+      SELECT coalesce(s.due_at::bigint, v_at, p_now + coalesce(s.in_ms::bigint, v_in_ms)) AS due,
+        coalesce(s.rank_offset_ms::bigint, v_rank_offset_ms) AS rank_offset) d
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
@@ -1659,7 +1697,7 @@ BEGIN
   RETURN v_claim.claimed;
 END $$;
 
--- \`p_plain\`: all jobs are plain and there is one list of them for all groups. The answer then says what each became by its due instant.
+-- \`p_plain\`: all jobs are plain and come by columns, those of all groups together. The answer then says what each became by its due instant.
 CREATE FUNCTION duly.enqueue_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -1678,8 +1716,8 @@ DECLARE
   v_detail text;
 BEGIN
   IF p_plain IS NOT NULL THEN
-    IF jsonb_array_length(p_plain) > 0 THEN PERFORM duly.make_plain_1(v_now, p_plain); END IF;
-    IF p_claim IS NOT NULL THEN SELECT coalesce(array_agg(s ->> 'id'), '{}') INTO v_made FROM jsonb_array_elements(p_plain) s; END IF;
+    IF jsonb_array_length(p_plain -> 'columns' -> 'id') > 0 THEN PERFORM duly.make_plain_1(v_now, p_plain); END IF;
+    IF p_claim IS NOT NULL THEN v_made := ARRAY(SELECT jsonb_array_elements_text(p_plain -> 'columns' -> 'id')); END IF;
     v_claimed := duly.claim_made_1(v_now, p_claim, p_repeat, v_made);
     RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'claimed', v_claimed)::text;
   END IF;
@@ -2361,32 +2399,25 @@ BEGIN
   RETURN 'fired';
 END $$;
 
--- Decisions of many schedules that only make plain jobs, written together with one statement for each table. Each job and each slot names
--- the place of its schedule in the list. Answers the places of those that were written; the others were changed or taken meanwhile.
-CREATE FUNCTION duly.fire_together_1(p_now bigint, p_together jsonb) RETURNS bigint[] LANGUAGE plpgsql AS $$
-DECLARE
-  v_fired bigint[];
-  v_jobs jsonb := p_together -> 'jobs';
+-- Decisions of many schedules that only make plain jobs, written together with one statement for each table. If one of them was changed
+-- or taken meanwhile nothing is done (DU009), and the caller sends them one by one.
+CREATE FUNCTION duly.fire_together_1(p_now bigint, p_together jsonb) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE v_fired bigint;
 BEGIN
-  WITH moved AS (
-    UPDATE duly.schedules s SET state = f.state, due_at = f."dueAt", waits_for = f."waitsFor", version = s.version + 1, updated_at = p_now,
-      lease_until = NULL, token = NULL, node = NULL
-    FROM jsonb_to_recordset(p_together -> 'fires') AS f (
-      i bigint, id text, version bigint, fence bigint, state text, "dueAt" bigint, "waitsFor" text)
-    WHERE s.id = f.id AND s.version = f.version AND s.fence = f.fence
-    RETURNING f.i)
-  SELECT array_agg(i ORDER BY i) INTO v_fired FROM moved;
-  IF v_fired IS NULL THEN RETURN '{}'; END IF;
-  IF cardinality(v_fired) < jsonb_array_length(p_together -> 'fires') THEN
-    SELECT jsonb_agg(j) INTO v_jobs FROM jsonb_array_elements(v_jobs) j WHERE (j ->> 'i')::bigint = ANY (v_fired);
+  UPDATE duly.schedules s SET state = f.state, due_at = f."dueAt", waits_for = f."waitsFor", version = s.version + 1, updated_at = p_now,
+    lease_until = NULL, token = NULL, node = NULL
+  FROM jsonb_to_recordset(p_together -> 'fires') AS f (id text, version bigint, fence bigint, state text, "dueAt" bigint, "waitsFor" text)
+  WHERE s.id = f.id AND s.version = f.version AND s.fence = f.fence;
+  GET DIAGNOSTICS v_fired = ROW_COUNT;
+  IF v_fired < jsonb_array_length(p_together -> 'fires') THEN
+    RAISE EXCEPTION USING ERRCODE = 'DU009', MESSAGE = 'A schedule was changed or taken meanwhile.';
   END IF;
-  IF jsonb_array_length(v_jobs) > 0 THEN PERFORM duly.make_plain_1(p_now, v_jobs); END IF;
+  IF jsonb_array_length(p_together -> 'jobs' -> 'columns' -> 'id') > 0 THEN PERFORM duly.make_plain_1(p_now, p_together -> 'jobs'); END IF;
   INSERT INTO duly.slots (schedule_id, generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at)
   SELECT s.id, c.generation, s."fromAt", s."toAt", s.count, s.decision, s.reason, s.node, s."jobId", p_now, p_now
   FROM jsonb_to_recordset(p_together -> 'slots') AS s (
-    i bigint, id text, "fromAt" bigint, "toAt" bigint, count bigint, decision text, reason text, node text, "jobId" text)
-  JOIN duly.schedules c ON c.id = s.id WHERE s.i = ANY (v_fired);
-  RETURN v_fired;
+    id text, "fromAt" bigint, "toAt" bigint, count bigint, decision text, reason text, node text, "jobId" text)
+  JOIN duly.schedules c ON c.id = s.id;
 END $$;
 
 -- \`p_together\`: decisions that touch nothing but their own schedule and jobs; \`p_groups\`: the others, one by one.
@@ -2397,18 +2428,17 @@ SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_group jsonb;
-  v_fired bigint[] := '{}';
   v_outcomes text[] := '{}';
   v_made text[];
   v_claimed json;
 BEGIN
-  IF p_together IS NOT NULL THEN v_fired := duly.fire_together_1(v_now, p_together); END IF;
+  IF p_together IS NOT NULL THEN PERFORM duly.fire_together_1(v_now, p_together); END IF;
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_outcomes := v_outcomes || duly.fire_group_1(v_now, p_node, v_group);
   END LOOP;
   IF p_made IS NOT NULL THEN SELECT coalesce(array_agg(m), '{}') INTO v_made FROM jsonb_array_elements_text(p_made) m; END IF;
   v_claimed := duly.claim_made_1(v_now, p_claim, false, v_made);
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'fired', to_json(v_fired), 'groups', array_to_json(v_outcomes),
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_outcomes),
     'claimed', v_claimed)::text;
 END $$;` },
   { number: 8, name: 'keep', sql: `-- Locks, values, the journal, nodes, settings, the feed, and forgetting.

@@ -57,3 +57,23 @@ export function writtenSpec(spec: JobSpec): WrittenSpec {
 export function isPlain(spec: JobSpec): boolean {
   return spec.dedupe === null && spec.parent === null && spec.gates.length === 0 && spec.serial === null;
 }
+
+/** Plain specs by columns: a field that is the same for all of them stands in `shared`, once. */
+export interface PlainColumns {
+  columns: Record<string, unknown[]>;
+  shared: WrittenSpec;
+}
+
+/** Turns plain specs into columns. Most fields of jobs that are made together are the same, and so are not read anew for each. */
+export function plainColumns(specs: WrittenSpec[]): PlainColumns {
+  const columns: PlainColumns['columns'] = { id: specs.map(({ id }) => id) };
+  const shared: WrittenSpec = {};
+  const fields = new Set(specs.flatMap((spec) => Object.keys(spec)));
+  fields.delete('id');
+  for (const field of fields) {
+    const first = specs[0]?.[field] ?? null;
+    if (specs.every((spec) => (spec[field] ?? null) === first)) shared[field] = first;
+    else columns[field] = specs.map((spec) => spec[field] ?? null);
+  }
+  return { columns, shared };
+}

@@ -93,6 +93,9 @@ export class Work {
 /** The SQLSTATE of an id that is there already, where many jobs were to be made at once: nothing of the call was done. */
 export const uniqueViolation = '23505';
 
+/** The SQLSTATE of a call whose parts cannot be done together: nothing of it was done, and one by one will do. */
+export const notTogether = 'DU009';
+
 /** Codes that functions of the schema raise. */
 const raised: Record<string, ErrorCode> = { DU001: 'group_refused', DU002: 'records_conflict' };
 

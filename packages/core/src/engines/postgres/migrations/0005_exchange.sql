@@ -247,7 +247,7 @@ BEGIN
   RETURN v_claim.claimed;
 END $$;
 
--- `p_plain`: all jobs are plain and there is one list of them for all groups. The answer then says what each became by its due instant.
+-- `p_plain`: all jobs are plain and come by columns, those of all groups together. The answer then says what each became by its due instant.
 CREATE FUNCTION duly.enqueue_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -266,8 +266,8 @@ DECLARE
   v_detail text;
 BEGIN
   IF p_plain IS NOT NULL THEN
-    IF jsonb_array_length(p_plain) > 0 THEN PERFORM duly.make_plain_1(v_now, p_plain); END IF;
-    IF p_claim IS NOT NULL THEN SELECT coalesce(array_agg(s ->> 'id'), '{}') INTO v_made FROM jsonb_array_elements(p_plain) s; END IF;
+    IF jsonb_array_length(p_plain -> 'columns' -> 'id') > 0 THEN PERFORM duly.make_plain_1(v_now, p_plain); END IF;
+    IF p_claim IS NOT NULL THEN v_made := ARRAY(SELECT jsonb_array_elements_text(p_plain -> 'columns' -> 'id')); END IF;
     v_claimed := duly.claim_made_1(v_now, p_claim, p_repeat, v_made);
     RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'claimed', v_claimed)::text;
   END IF;

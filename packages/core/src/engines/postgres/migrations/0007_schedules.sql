@@ -265,32 +265,25 @@ BEGIN
   RETURN 'fired';
 END $$;
 
--- Decisions of many schedules that only make plain jobs, written together with one statement for each table. Each job and each slot names
--- the place of its schedule in the list. Answers the places of those that were written; the others were changed or taken meanwhile.
-CREATE FUNCTION duly.fire_together_1(p_now bigint, p_together jsonb) RETURNS bigint[] LANGUAGE plpgsql AS $$
-DECLARE
-  v_fired bigint[];
-  v_jobs jsonb := p_together -> 'jobs';
+-- Decisions of many schedules that only make plain jobs, written together with one statement for each table. If one of them was changed
+-- or taken meanwhile nothing is done (DU009), and the caller sends them one by one.
+CREATE FUNCTION duly.fire_together_1(p_now bigint, p_together jsonb) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE v_fired bigint;
 BEGIN
-  WITH moved AS (
-    UPDATE duly.schedules s SET state = f.state, due_at = f."dueAt", waits_for = f."waitsFor", version = s.version + 1, updated_at = p_now,
-      lease_until = NULL, token = NULL, node = NULL
-    FROM jsonb_to_recordset(p_together -> 'fires') AS f (
-      i bigint, id text, version bigint, fence bigint, state text, "dueAt" bigint, "waitsFor" text)
-    WHERE s.id = f.id AND s.version = f.version AND s.fence = f.fence
-    RETURNING f.i)
-  SELECT array_agg(i ORDER BY i) INTO v_fired FROM moved;
-  IF v_fired IS NULL THEN RETURN '{}'; END IF;
-  IF cardinality(v_fired) < jsonb_array_length(p_together -> 'fires') THEN
-    SELECT jsonb_agg(j) INTO v_jobs FROM jsonb_array_elements(v_jobs) j WHERE (j ->> 'i')::bigint = ANY (v_fired);
+  UPDATE duly.schedules s SET state = f.state, due_at = f."dueAt", waits_for = f."waitsFor", version = s.version + 1, updated_at = p_now,
+    lease_until = NULL, token = NULL, node = NULL
+  FROM jsonb_to_recordset(p_together -> 'fires') AS f (id text, version bigint, fence bigint, state text, "dueAt" bigint, "waitsFor" text)
+  WHERE s.id = f.id AND s.version = f.version AND s.fence = f.fence;
+  GET DIAGNOSTICS v_fired = ROW_COUNT;
+  IF v_fired < jsonb_array_length(p_together -> 'fires') THEN
+    RAISE EXCEPTION USING ERRCODE = 'DU009', MESSAGE = 'A schedule was changed or taken meanwhile.';
   END IF;
-  IF jsonb_array_length(v_jobs) > 0 THEN PERFORM duly.make_plain_1(p_now, v_jobs); END IF;
+  IF jsonb_array_length(p_together -> 'jobs' -> 'columns' -> 'id') > 0 THEN PERFORM duly.make_plain_1(p_now, p_together -> 'jobs'); END IF;
   INSERT INTO duly.slots (schedule_id, generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at)
   SELECT s.id, c.generation, s."fromAt", s."toAt", s.count, s.decision, s.reason, s.node, s."jobId", p_now, p_now
   FROM jsonb_to_recordset(p_together -> 'slots') AS s (
-    i bigint, id text, "fromAt" bigint, "toAt" bigint, count bigint, decision text, reason text, node text, "jobId" text)
-  JOIN duly.schedules c ON c.id = s.id WHERE s.i = ANY (v_fired);
-  RETURN v_fired;
+    id text, "fromAt" bigint, "toAt" bigint, count bigint, decision text, reason text, node text, "jobId" text)
+  JOIN duly.schedules c ON c.id = s.id;
 END $$;
 
 -- `p_together`: decisions that touch nothing but their own schedule and jobs; `p_groups`: the others, one by one.
@@ -301,17 +294,16 @@ SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_group jsonb;
-  v_fired bigint[] := '{}';
   v_outcomes text[] := '{}';
   v_made text[];
   v_claimed json;
 BEGIN
-  IF p_together IS NOT NULL THEN v_fired := duly.fire_together_1(v_now, p_together); END IF;
+  IF p_together IS NOT NULL THEN PERFORM duly.fire_together_1(v_now, p_together); END IF;
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_outcomes := v_outcomes || duly.fire_group_1(v_now, p_node, v_group);
   END LOOP;
   IF p_made IS NOT NULL THEN SELECT coalesce(array_agg(m), '{}') INTO v_made FROM jsonb_array_elements_text(p_made) m; END IF;
   v_claimed := duly.claim_made_1(v_now, p_claim, false, v_made);
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'fired', to_json(v_fired), 'groups', array_to_json(v_outcomes),
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_outcomes),
     'claimed', v_claimed)::text;
 END $$;

@@ -1,6 +1,6 @@
 import type { EnqueuedItem, EnqueueInput, EnqueueReply, JobSpec } from '../../../engine.ts';
 import { statements } from '../generated.ts';
-import { isPlain, type WrittenSpec, writtenSpec } from '../specs.ts';
+import { isPlain, plainColumns, type WrittenSpec, writtenSpec } from '../specs.ts';
 import { type AnsweredGroup, eachGroup, sqlStateBehind, uniqueViolation, type Work } from '../work.ts';
 import { type LeasedColumns, toClaimedJobs } from './claim.ts';
 
@@ -65,7 +65,7 @@ function call(
   return work.call<Answer>(statements.call.enqueue, [
     now ?? null,
     groups === null ? null : JSON.stringify(groups),
-    plain === null ? null : JSON.stringify(plain),
+    plain === null ? null : JSON.stringify(plainColumns(plain)),
     claim === undefined ? null : JSON.stringify(claim),
     repeat === true,
   ]);

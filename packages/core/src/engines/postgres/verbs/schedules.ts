@@ -17,11 +17,12 @@ import type {
 } from '../../../engine.ts';
 import { statements } from '../generated.ts';
 import { Bound } from '../job-where.ts';
-import { isPlain, type WrittenSpec, writtenSpec } from '../specs.ts';
+import { isPlain, plainColumns, type WrittenSpec, writtenSpec } from '../specs.ts';
 import {
   type AnsweredGroup,
   eachGroup,
   keepable,
+  notTogether,
   sqlStateBehind,
   uniqueViolation,
   type Work,
@@ -71,8 +72,9 @@ export async function fire(work: Work, input: FireInput): Promise<FireReply> {
   try {
     return await send(work, input, isTogether);
   } catch (error) {
-    // An id or a slot is there already, and nothing was done: one by one tells which.
-    if (sqlStateBehind(error) !== uniqueViolation) throw error;
+    // A schedule was taken meanwhile, or an id or a slot is there already, and nothing was done: one by one tells which.
+    const state = sqlStateBehind(error);
+    if (state !== notTogether && state !== uniqueViolation) throw error;
     return send(work, input, new Set());
   }
 }
@@ -107,7 +109,6 @@ async function send(work: Work, input: FireInput, isTogether: ReadonlySet<FireGr
   const isAllPlain = input.groups.every(({ jobs, cancel }) => cancel.length === 0 && jobs.every(isPlain));
   const made = isAllPlain ? input.groups.flatMap(({ jobs }): JobSpec[] => jobs).map(({ id }) => id) : null;
   const reply = await work.call<{
-    fired: number[];
     groups: FireReply['groups'];
     claimed: LeasedColumns;
   }>(statements.call.fire, [
@@ -118,22 +119,19 @@ async function send(work: Work, input: FireInput, isTogether: ReadonlySet<FireGr
     input.claim === undefined ? null : JSON.stringify(input.claim),
     made === null ? null : JSON.stringify(made),
   ]);
-  const outcomes: FireReply['groups'] = input.groups.map(() => 'conflict');
-  for (const i of reply.fired) outcomes[i] = 'fired';
+  const outcomes: FireReply['groups'] = input.groups.map(() => 'fired');
   for (const [n, { i }] of others.entries()) outcomes[i] = reply.groups[n] as FireReply['groups'][number];
   return { now: reply.now, groups: outcomes, claimed: toClaimedJobs(work, reply.claimed) };
 }
 
-/** Decisions as one list for each table; jobs and slots name the place of their schedule. */
-function writtenTogether(together: { group: FireGroup; i: number; jobs: WrittenSpec[] }[]): object {
+/** Decisions as one list for each table. */
+function writtenTogether(together: { group: FireGroup; jobs: WrittenSpec[] }[]): object {
   return {
-    fires: together.map(({ i, group: { scheduleId: id, version, fence, state, dueAt, waitsFor } }) => ({
-      ...{ i, id, version, fence, state, dueAt, waitsFor },
+    fires: together.map(({ group: { scheduleId: id, version, fence, state, dueAt, waitsFor } }) => ({
+      ...{ id, version, fence, state, dueAt, waitsFor },
     })),
-    jobs: together.flatMap(({ i, jobs }) => jobs.map((job) => ({ i, ...job }))),
-    slots: together.flatMap(({ i, group }) =>
-      group.slots.map((slot) => ({ i, id: group.scheduleId, ...slot })),
-    ),
+    jobs: plainColumns(together.flatMap(({ jobs }) => jobs)),
+    slots: together.flatMap(({ group }) => group.slots.map((slot) => ({ id: group.scheduleId, ...slot }))),
   };
 }
 
