@@ -71,6 +71,7 @@ export {
   type DulyOptions,
   defaultStore,
   type LimitOptions,
+  type RetentionOptions,
   type Role,
   roles,
   type StartOptions,

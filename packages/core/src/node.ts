@@ -163,7 +163,12 @@ export function createNode(node: NodeOptions): DulyNode {
     leaseMs: options.leaseMs,
     onReaped: ({ job, settlement }) => events.emit('job.reaped', { ...noticeOf(job), status: settlement.to }),
   });
-  const prune = createPrunePass({ engine, clock });
+  const prune = createPrunePass({
+    engine,
+    clock,
+    ...options.retention,
+    tasksMs: () => [...tasks.values()].flatMap((task) => [task.retentionMs, task.deadRetentionMs]),
+  });
 
   const scheduler = isScheduler ? makeScheduler() : null;
   let offHints: () => void = () => {};

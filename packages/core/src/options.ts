@@ -52,6 +52,17 @@ export interface DulyOptions {
   /** Who is named in the audit. Default `app@host:pid`. */
   actor?: string;
   limits?: LimitOptions;
+  retention?: RetentionOptions;
+}
+
+/** How long the store keeps what belongs to no task. Finished jobs are kept by their task's `retention` and `deadRetention`. */
+export interface RetentionOptions {
+  /** The feed of changes: whoever was away for longer reads the jobs themselves again. Default 1 day; at least 1 s. */
+  changes?: Duration;
+  /** The audit: who did what to promises already made. Default 400 days; at least 1 s. */
+  audit?: Duration;
+  /** Decisions about slots, before they fold into one line for each month. Default 400 days; at least 1 s. */
+  ledger?: Duration;
 }
 
 /** Bounds on what callers hand in. */
@@ -94,6 +105,14 @@ export interface ResolvedOptions {
   readonly drainMs: number;
   readonly actor: string;
   readonly inputBytesMax: number;
+  readonly retention: ResolvedRetention;
+}
+
+/** The retention of what belongs to no task, with every choice made. */
+export interface ResolvedRetention {
+  readonly changesMs: number;
+  readonly auditMs: number;
+  readonly ledgerMs: number;
 }
 
 /** The options of a start with every choice made. */
@@ -118,8 +137,10 @@ const dulyNames: OptionNames<DulyOptions> = {
   drain: true,
   actor: true,
   limits: true,
+  retention: true,
 };
 const limitNames: OptionNames<LimitOptions> = { inputBytes: true };
+const retentionNames: OptionNames<RetentionOptions> = { changes: true, audit: true, ledger: true };
 const poolNames: OptionNames<PoolStore> = { pool: true, schema: true, listenUrl: true };
 const startNames: OptionNames<StartOptions> = { roles: true, concurrency: true, queues: true, signals: true };
 const stopNames: OptionNames<StopOptions> = { drain: true };
@@ -134,6 +155,10 @@ const beatsPerLease = 6;
 // A lease shorter than this ends during an ordinary pause of the garbage collector.
 const leaseMsMin = 100;
 const defaultDrainMs = 30_000;
+const dayMs = 86_400_000;
+const defaultRetention: ResolvedRetention = { changesMs: dayMs, auditMs: 400 * dayMs, ledgerMs: 400 * dayMs };
+// Nothing is pruned more often: a promise to keep something for less would not be kept.
+const retentionMsMin = 1_000;
 
 /** Checks the options of a Duly. Throws `invalid_option` or `invalid_duration`. */
 export function resolveOptions(given: DulyOptions | undefined): ResolvedOptions {
@@ -174,6 +199,18 @@ export function resolveOptions(given: DulyOptions | undefined): ResolvedOptions 
       limits.inputBytes === undefined
         ? inputBytesMax
         : readWholeNumber(limits.inputBytes, 'limits.inputBytes', 2, inputBytesMax),
+    retention: readRetention(options.retention),
+  });
+}
+
+function readRetention(given: RetentionOptions | undefined): ResolvedRetention {
+  const { changes, audit, ledger } = readOptions(given, 'retention', retentionNames);
+  const read = (value: Duration | undefined, name: string, fallbackMs: number) =>
+    value === undefined ? fallbackMs : parseDuration(value, `retention.${name}`, { minMs: retentionMsMin });
+  return Object.freeze({
+    changesMs: read(changes, 'changes', defaultRetention.changesMs),
+    auditMs: read(audit, 'audit', defaultRetention.auditMs),
+    ledgerMs: read(ledger, 'ledger', defaultRetention.ledgerMs),
   });
 }
 

@@ -23,6 +23,8 @@ test('what is not said is filled in', () => {
     ['default', null, 20, null, 30_000, 5_000, 30_000],
   );
   assert.match(options.actor, /^default@.+:\d+$/);
+  const day = 86_400_000;
+  assert.deepEqual(options.retention, { changesMs: day, auditMs: 400 * day, ledgerMs: 400 * day });
   assert.ok(Object.isFrozen(options));
   assert.deepEqual(resolveStart(undefined, options).roles, ['scheduler', 'worker', 'maintenance']);
   assert.equal(resolveStop(undefined, options), 30_000);
@@ -72,6 +74,11 @@ test('each option has its bounds', () => {
     [{ drain: '1e9 days' }, 'invalid_duration'],
     [{ limits: { inputBytes: 1024 * 1024 + 1 } }, 'invalid_option'],
     [{ limits: { input: 5 } as never }, 'invalid_option'],
+    [{ retention: { changes: '999ms' } }, 'invalid_duration'],
+    [{ retention: { audit: 0 } }, 'invalid_duration'],
+    [{ retention: { ledger: 'always' } }, 'invalid_duration'],
+    [{ retention: { jobs: '1 day' } as never }, 'invalid_option'],
+    [{ retention: '1 day' as never }, 'invalid_option'],
     ['sqlite:./duly.db' as never, 'invalid_option'],
     [null as never, 'invalid_option'],
   ];
@@ -83,6 +90,7 @@ test('each option has its bounds', () => {
     { lease: '9s', beat: '3s' },
     { logger: false as const },
     { limits: { inputBytes: 2 } },
+    { retention: { changes: '1s', audit: '1s', ledger: '1s' } },
     { drain: 0 },
   ]) {
     assert.ok(new Duly(options));

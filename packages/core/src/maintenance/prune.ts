@@ -11,6 +11,8 @@ export interface PruneOptions {
   auditMs?: number;
   /** How long the feed of changes is kept. Default 1 day: whoever was away for longer reads the jobs themselves again. */
   changesMs?: number;
+  /** How long jobs of the tasks here are kept, as it is now. Left out: for days, as is the default. */
+  tasksMs?(): readonly number[];
 }
 
 const dayMs = 24 * 3_600_000;
@@ -18,13 +20,19 @@ const dayMs = 24 * 3_600_000;
 const pruneMax = 500;
 // Between two full ones, so that pruning a long history leaves most of the store's time to work.
 const breathMs = 50;
-const everyMs = 60_000;
+const everyMsMax = 60_000;
 // Nothing was past its time: what comes to it next has been kept for hours or days already.
-const idleEveryMs = 5 * 60_000;
+const idleEveryMsMax = 5 * 60_000;
+// However short something is kept: a pass is some ten statements, and those are for work.
+const everyMsMin = 1_000;
+const idleEveryMsMin = 5_000;
+// What is kept for seconds is looked for every few seconds, so that the store holds at most a quarter more than it was told to.
+const looksPerRetention = 4;
 
 /** Makes the pass that forgets what is past its time, a bounded amount at once. */
 export function createPrunePass(options: PruneOptions): () => Promise<number> {
   const { engine, clock, ledgerMs = 400 * dayMs, auditMs = 400 * dayMs, changesMs = dayMs } = options;
+  const { tasksMs = () => [] } = options;
 
   return async () => {
     const reply = await engine.prune({
@@ -35,7 +43,10 @@ export function createPrunePass(options: PruneOptions): () => Promise<number> {
       changesMs,
     });
     if (reply.more) return breathMs;
-    return reply.jobs + reply.keys + reply.values + reply.rows > 0 ? everyMs : idleEveryMs;
+    const shortestMs = Math.min(ledgerMs, auditMs, changesMs, ...tasksMs());
+    return reply.jobs + reply.keys + reply.values + reply.rows > 0
+      ? Math.min(everyMsMax, Math.max(everyMsMin, Math.ceil(shortestMs / looksPerRetention)))
+      : Math.min(idleEveryMsMax, Math.max(idleEveryMsMin, shortestMs));
   };
 }
 

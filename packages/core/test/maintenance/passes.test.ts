@@ -80,6 +80,31 @@ test('finished jobs are forgotten after their retention', async (t) => {
   assert.equal(jobs[0], null);
 });
 
+test('what is kept for seconds is looked for every few seconds, and never more often than every second', async (t) => {
+  const store = await setup(t);
+  store.start([work], { maxSleepMs: () => 86_400_000 });
+  let jobsMs = 8_000;
+  const pass = createPrunePass({
+    engine: store.engine,
+    clock: store.clock,
+    changesMs: 20_000,
+    tasksMs: () => [jobsMs],
+  });
+  const passAfter = async (ms: number) => {
+    await store.enqueue(work);
+    await store.clock.settle();
+    await store.clock.advance(ms);
+    return pass();
+  };
+  assert.equal(await pass(), 8_000, 'nothing is past its time');
+  assert.equal(await passAfter(21_000), 2_000);
+  jobsMs = 60_000;
+  assert.equal(await passAfter(21_000), 5_000, 'the feed is kept for less than the jobs now');
+  jobsMs = 0;
+  assert.equal(await passAfter(21_000), 1_000);
+  assert.equal(await pass(), 5_000);
+});
+
 test('a node is listed while it beats, hears that it is asked to drain, and leaves', async (t) => {
   const store = await setup(t);
   const info: NodeInfo = {

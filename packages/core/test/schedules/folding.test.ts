@@ -3,6 +3,15 @@ import { test } from 'node:test';
 import { monthStarts } from '../../src/maintenance/prune.ts';
 import { line, scene } from './setup.ts';
 
+test('a node keeps the ledger for as long as it was told', async (t) => {
+  const { t: duly, every } = scene(t, { start: '2027-01-20T10:00:00Z', retention: { ledger: '5 days' } });
+  await every('0 12 * * *');
+  await duly.advance('12 days');
+  const [newest, ...older] = await duly.schedules.slots('nightly', { limit: 100 });
+  assert.ok(newest?.status !== 'folded', 'what is not that old has its own line');
+  assert.equal(older.at(-1)?.folded?.month, '2027-01');
+});
+
 test('past its retention the ledger is kept by month, and why and slots say so', async (t) => {
   const { t: duly, every } = scene(t, { start: '2027-01-20T10:00:00Z' });
   await every('0 12 * * *', { timezone: 'Europe/Rome', missed: 'skip' });
