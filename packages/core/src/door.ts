@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts';
-import { type Engine, type EngineVerb, engineVerbs } from './engine.ts';
+import { type Engine, type EngineVerb, engineVerbs, type Stamp, type Within } from './engine.ts';
+import { unsupportedTx } from './engines/tx-errors.ts';
 import { dulyError, isDulyError } from './errors.ts';
 
 /** One call of a verb, after it was answered. */
@@ -54,6 +55,16 @@ export function createDoor({ engine, clock, rules, onCall }: DoorOptions): Door 
     };
   }
 
+  /** On virtual time calls inside a user's transaction carry the instant too. */
+  function stamped(within: Within): Within {
+    if (!rules) return within;
+    const calls = Object.entries(within).map(([name, call]) => [
+      name,
+      (input: Stamp) => (call as unknown as Call)({ now: clock.now(), ...input }),
+    ]);
+    return Object.fromEntries(calls) as Within;
+  }
+
   const verbs = Object.fromEntries(engineVerbs.map((verb) => [verb, through(verb)]));
   return {
     engine: {
@@ -61,6 +72,11 @@ export function createDoor({ engine, clock, rules, onCall }: DoorOptions): Door 
       info: () => engine.info(),
       wakeups: (listener) => engine.wakeups(listener),
       ring: () => engine.ring(),
+      within: async (tx) => {
+        if (engine.within === undefined) throw unsupportedTx(engine.info().place);
+        return stamped(await engine.within(tx));
+      },
+      follow: (followed) => engine.follow?.(followed),
       close: () => engine.close(),
     },
     counts: () => ({ ...counts }),

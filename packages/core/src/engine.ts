@@ -1064,6 +1064,8 @@ export type Hint = 'jobs' | 'cancel' | 'schedules' | 'locks' | 'echo' | 'deaf';
 /** What an engine can say about itself; about speed and place, never about correctness. */
 export interface EngineInfo {
   kind: 'sqlite' | 'postgres' | 'redis';
+  /** Names the store itself, by whatever address it is reached; left out where the place does. */
+  id?: number;
   /** Where it is, without secrets. */
   place: string;
   /** Version of the store's software. */
@@ -1074,6 +1076,27 @@ export interface EngineInfo {
   durable: boolean;
   /** Things a person should know (an affected SQLite version, a clock that disagrees). */
   warnings: string[];
+}
+
+/** Records one outcome inside a transaction of the user's own. */
+export interface SettleWithinInput extends Stamp {
+  settlement: Settlement;
+}
+
+/**
+ * The store inside a transaction of the user's own: what is done through it is there when they commit, and never was when they roll
+ * back. Nothing that others want too is held until then, dedupe keys and the settled job excepted.
+ */
+export interface Within extends Pick<Engine, 'enqueue' | 'applySchedules' | 'schedules' | 'get' | 'list'> {
+  /** Settles one attempt. If its lease is no longer the caller's, the transaction fails too, and `lease_lost` is thrown. */
+  settle(input: SettleWithinInput): Promise<Reply>;
+}
+
+/** What is to be told once a user's transaction is over. */
+export interface Followed {
+  /** The store's own name for the transaction; null: it is over already. */
+  transaction: string | null;
+  hints: Hint[];
 }
 
 /** The contract. See the top of this file for what holds for every verb. */
@@ -1154,12 +1177,19 @@ export interface Engine {
   wakeups(listener: (hint: Hint) => void): () => void;
   /** Sends an echo hint through the whole path, so that a node can prove that hints arrive. */
   ring(): Promise<void>;
+  /**
+   * The store inside a transaction of the user's own, which `tx` stands for. Throws `tx_unknown`, `tx_other_store` or `tx_not_open`. Absent
+   * where the store has no such thing.
+   */
+  within?(tx: unknown): Promise<Within>;
+  /** Learns what becomes of a user's transaction, and then sends its hints. Answers at once. Present where `within` is. */
+  follow?(followed: Followed): void;
   /** Closes the store; every later call fails with `store_closed`. */
   close(): Promise<void>;
 }
 
-/** The verbs that take an input and answer: everything but info, wakeups, ring and close. */
-export type EngineVerb = Exclude<keyof Engine, 'info' | 'wakeups' | 'ring' | 'close'>;
+/** The verbs that take an input and answer: everything but info, wakeups, ring, within, follow and close. */
+export type EngineVerb = Exclude<keyof Engine, 'info' | 'wakeups' | 'ring' | 'within' | 'follow' | 'close'>;
 
 /** The names of all verbs, for the door, the thread and the tests. */
 export const engineVerbs = [

@@ -57,6 +57,14 @@ export const errorCodes = {
   isolate_failed: 'The thread of an isolated task ended without an outcome.',
   handler_threw_nothing: 'A handler threw undefined or null.',
 
+  // The user's own transactions
+  tx_unknown: 'What was given as a transaction is none that Duly knows.',
+  tx_unsupported: 'Nothing can be done in a transaction of your own here.',
+  tx_other_store: 'The transaction is not one of the store.',
+  tx_not_open: 'The transaction is over, has failed, or never began.',
+  tx_rolled_back: 'The transaction that should complete the job was not committed.',
+  completed_already: 'The attempt was completed already.',
+
   // Coordination
   lock_lost: 'A lock ended before the work under it did.',
   resigned: 'This process stands for leader no more.',

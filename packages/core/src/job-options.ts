@@ -44,6 +44,11 @@ export interface JobOptions {
   dedupe?: DedupeOptions;
   /** Jobs of one serial key (per tenant) run one at a time, in due order. */
   serial?: string;
+  /**
+   * A transaction of your own on the database that holds the store: the job is there when you commit, and never was when you roll back.
+   * A client of `pg` after BEGIN.
+   */
+  tx?: unknown;
   /** Only inside a handler: the child is unique by this job and the key, so a retried fan-out does not double. */
   key?: string;
 }
@@ -74,6 +79,7 @@ const jobOptionNames: OptionNames<JobOptions> = {
   delivery: true,
   dedupe: true,
   serial: true,
+  tx: true,
   key: true,
 };
 const dedupeNames: OptionNames<DedupeOptions> = { key: true, for: true, mode: true, maxWait: true };

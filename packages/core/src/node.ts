@@ -89,6 +89,9 @@ export function createNode(node: NodeOptions): DulyNode {
         exchange: engine.exchange,
         report: engine.report,
         remember: engine.remember,
+        get: engine.get,
+        info: engine.info,
+        ...(engine.within === undefined ? {} : { within: engine.within }),
         wakeups: (listener) =>
           engine.wakeups((hint) => {
             if (isMoving) listener(hint);

@@ -13,7 +13,7 @@ import type {
   ReplayInput,
   RescheduleInput,
 } from './engine.ts';
-import { fromPlainError } from './errors.ts';
+import { fromPlainError, isDulyError } from './errors.ts';
 import { createPipe, type Pipe } from './pipe.ts';
 import type { Random } from './random.ts';
 
@@ -54,6 +54,9 @@ const callBytesMax = 8 * 1024 * 1024;
 // What a job weighs beside its input.
 const jobBytes = 512;
 const readCountMax = 500;
+// How long a call waits for a key that somebody's open transaction holds, and how often it asks.
+const keyWaitMs = 2_000;
+const keyPauseMs = 50;
 
 /** Lays the pipes over a door. */
 export function createParts(door: Door, { clock, random }: { clock: Clock; random: Random }): Parts {
@@ -86,11 +89,47 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
     }
   }
 
+  /** A key that is held delays nobody else: those that travelled with it go on by themselves, and it alone is asked for again. */
+  async function pushKeyed(group: JobSpec[]): Promise<GroupReply<EnqueuedItem>> {
+    const sinceElapsed = clock.elapsed();
+    const alone = async (): Promise<GroupReply<EnqueuedItem>> => {
+      const [reply] = await sendGroups([group], false);
+      return reply as GroupReply<EnqueuedItem>;
+    };
+    for (let send = () => keyed.push(group); ; send = alone) {
+      try {
+        return await send();
+      } catch (error) {
+        // Busy: surely nothing was done. An unknown outcome is the pipe's to repeat.
+        const isHeld = isDulyError(error, 'store_busy') && clock.elapsed() - sinceElapsed < keyWaitMs;
+        if (!isHeld) throw error;
+        if (send === alone) await clock.sleep(keyPauseMs);
+      }
+    }
+  }
+
+  const keyedCalls = new Set<Promise<unknown>>();
+
+  function follow<Result>(call: Promise<Result>): Promise<Result> {
+    keyedCalls.add(call);
+    const forget = () => keyedCalls.delete(call);
+    call.then(forget, forget);
+    return call;
+  }
+
   const enqueue = createPipe<JobSpec[], GroupReply<EnqueuedItem>>({
     ...shared,
     maxItems: groupCountMax,
     maxWeight: callBytesMax,
-    weigh: (jobs) => jobs.reduce((bytes, job) => bytes + job.input.length + jobBytes, 0),
+    weigh: weighJobs,
+    send: (groups, { repeat }) => sendGroups(groups, repeat),
+  });
+  // What may have to wait for somebody's open transaction, because of a dedupe key, travels apart from what never does.
+  const keyed = createPipe<JobSpec[], GroupReply<EnqueuedItem>>({
+    ...shared,
+    maxItems: groupCountMax,
+    maxWeight: callBytesMax,
+    weigh: weighJobs,
     send: (groups, { repeat }) => sendGroups(groups, repeat),
   });
   const get = createPipe<string, JobAnswer>({
@@ -114,20 +153,37 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
     ...changing,
     send: async (groups) => (await engine.replay({ groups })).groups,
   });
+  const isKeyed = (jobs: JobSpec[]) => jobs.some(({ dedupe }) => dedupe !== null);
+  const push = (jobs: JobSpec[]) => (isKeyed(jobs) ? follow(pushKeyed(jobs)) : enqueue.push(jobs));
+  async function drainedOfJobs(): Promise<void> {
+    await enqueue.drained();
+    while (keyedCalls.size > 0) await Promise.allSettled(keyedCalls);
+  }
   const parts: Parts = {
     taker: null,
     engine,
     door,
-    enqueue,
+    enqueue: {
+      push,
+      pushMany: (groups) => Promise.all(groups.map(push)),
+      drained: drainedOfJobs,
+    },
     get,
     cancel,
     reschedule,
     replay,
     async drained() {
-      await Promise.all([enqueue, get, cancel, reschedule, replay].map((pipe) => pipe.drained()));
+      await Promise.all([
+        drainedOfJobs(),
+        ...[get, cancel, reschedule, replay].map((pipe) => pipe.drained()),
+      ]);
     },
   };
   return parts;
+}
+
+function weighJobs(jobs: JobSpec[]): number {
+  return jobs.reduce((bytes, job) => bytes + job.input.length + jobBytes, 0);
 }
 
 function isDueNow(jobs: JobSpec[]): boolean {

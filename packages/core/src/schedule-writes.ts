@@ -45,7 +45,7 @@ export interface Wanted<Result> {
 
 /** What it is made of. */
 export interface ScheduleWritesOptions {
-  engine(): Promise<Engine>;
+  engine(): Promise<Pick<Engine, 'schedules' | 'applySchedules' | 'get' | 'list'>>;
   actor: Actor;
   /** Named in the ledger for what is decided here. */
   node: string;
@@ -262,7 +262,7 @@ export function isSame(one: ScheduleSpec, other: ScheduleSpec): boolean {
   return isDeepStrictEqual(JSON.parse(serialiseSpec(one)), JSON.parse(serialiseSpec(other)));
 }
 
-async function waitedOf(engine: Engine, id: string | null): Promise<PlanInput['waited']> {
+async function waitedOf(engine: Pick<Engine, 'get'>, id: string | null): Promise<PlanInput['waited']> {
   if (id === null) return null;
   const [job] = (await engine.get({ ids: [id] })).jobs;
   if (job === null || job === undefined || job.finishedAt === null) return null;

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 import { DeclaredSchedules } from './declared-schedules.ts';
-import type { Actor, Engine, JobRecord, ScheduleRecord } from './engine.ts';
+import type { Actor, Engine, JobRecord, ScheduleRecord, Within } from './engine.ts';
 import type { Ids } from './ids.ts';
 import type { JobHandle } from './job-handle.ts';
 import { readNote } from './jobs.ts';
@@ -259,13 +259,25 @@ export class Schedules {
     return this.get({ id: scheduleIdOf(draft) });
   }
 
-  /** What `task.every` does: the same, and one process gives a schedule one rule only (`schedule_conflict`). */
-  async every(task: ResolvedTask, definition: EveryDefinition): Promise<Schedule> {
+  /**
+   * What `task.every` does: the same, and one process gives a schedule one rule only (`schedule_conflict`). `within`: all of it inside a
+   * transaction of the user's own.
+   */
+  async every(task: ResolvedTask, definition: EveryDefinition, within?: Within): Promise<Schedule> {
     const draft = await this.#read(task, definition, null);
     const id = scheduleIdOf(draft);
     const rule = JSON.stringify(draft.rule);
     const given = this.#given.get(id);
     if (given !== undefined && given !== rule) throw secondRule(draft);
+    if (within !== undefined) {
+      // Not noted as given: it may be rolled back.
+      await createScheduleWrites({ ...this.#parts, engine: async () => within, parsed: this.#parsed }).upsert(
+        draft,
+      );
+      const { schedules, now } = await within.schedules({ filter: { ids: [id] }, cursor: null, limit: 1 });
+      const [schedule] = await this.#views(schedules, now, undefined, within);
+      return schedule as Schedule;
+    }
     this.#given.set(id, rule);
     await this.#writes.upsert(draft);
     return this.get({ id });
@@ -530,6 +542,7 @@ export class Schedules {
     records: readonly ScheduleRecord[],
     now: number,
     deleted?: ScheduleDeletion,
+    within?: Within,
   ): Promise<Schedule[]> {
     const parsed = records.map((record) => readSchedule(this.#parsed, record));
     const ids = [
@@ -537,7 +550,7 @@ export class Schedules {
     ];
     const jobs = new Map<string, JobRecord>();
     if (ids.length > 0) {
-      const engine = await this.#parts.engine();
+      const engine = within ?? (await this.#parts.engine());
       for (const job of (await engine.get({ ids })).jobs) if (job !== null) jobs.set(job.id, job);
     }
     return records.map((record, i) => {

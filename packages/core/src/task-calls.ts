@@ -14,6 +14,7 @@ import { type EveryOptions, joinEvery } from './schedule/definition.ts';
 import type { RuleInput } from './schedule/rule.ts';
 import type { Schedules } from './schedules.ts';
 import type { ManyOptions, ResolvedTask, Task } from './task.ts';
+import { withinOf } from './within.ts';
 
 /** What a task's verbs stand on. */
 export interface TaskCallParts {
@@ -47,10 +48,17 @@ export function createTask<Input, Result>(
     });
   }
 
+  /** Hands promises in: through the pipe, or inside the caller's own transaction, which nobody else may share. */
+  async function keep(specs: JobSpec[], tx: unknown): Promise<EnqueuedItem[]> {
+    const { enqueue, engine } = await parts();
+    if (tx === undefined) return groupItems(await enqueue.push(specs));
+    const { groups } = await (await withinOf(engine, tx)).enqueue({ groups: [{ jobs: specs }] });
+    return groupItems(groups[0] as (typeof groups)[number]);
+  }
+
   async function one(input: unknown, options: JobOptions | undefined, due: Due): Promise<Handle> {
     const spec = await make(input, options, due);
-    const { enqueue } = await parts();
-    const [item] = groupItems(await enqueue.push([spec]));
+    const [item] = await keep([spec], options?.tx);
     return new JobHandle<Input, Result>(jobs, item as EnqueuedItem);
   }
 
@@ -61,9 +69,13 @@ export function createTask<Input, Result>(
   ): Promise<Handle[]> {
     checkMany(task, inputs, options);
     const specs: JobSpec[] = [];
+    let tx = typeof options === 'object' ? options?.tx : undefined;
     let bytes = 0;
     for (const [i, input] of inputs.entries()) {
       const own = typeof options === 'function' ? options(input as Input, i) : options;
+      if (i === 0) tx = own?.tx;
+      else if (own?.tx !== tx)
+        refuseOption('tx', own?.tx, 'to be the same for all jobs of one call, which are made all or none');
       const made = make(input, own, due);
       const spec = made instanceof Promise ? await made : made;
       bytes += spec.input.length;
@@ -77,8 +89,7 @@ export function createTask<Input, Result>(
       specs.push(spec);
     }
     if (specs.length === 0) return [];
-    const { enqueue } = await parts();
-    const items = groupItems(await enqueue.push(specs));
+    const items = await keep(specs, tx);
     return items.map((item) => new JobHandle<Input, Result>(jobs, item));
   }
 
@@ -93,8 +104,13 @@ export function createTask<Input, Result>(
     in: async (delay: Duration, input?: unknown, options?: JobOptions) => one(input, options, inDue(delay)),
     at: async (instant: Date | number | string, input?: unknown, options?: JobOptions) =>
       one(input, options, atDue(instant)),
-    every: async (rule: string | RuleInput, input?: unknown, options?: EveryOptions) =>
-      schedules.every(task, joinEvery(rule, input, options)),
+    every: async (rule: string | RuleInput, input?: unknown, options?: EveryOptions) => {
+      const { tx, ...rest } = options ?? {};
+      const definition = joinEvery(rule, input, options === undefined ? undefined : rest);
+      if (tx === undefined) return schedules.every(task, definition);
+      const { engine } = await parts();
+      return schedules.every(task, definition, await withinOf(engine, tx));
+    },
     nowMany: async (inputs: readonly Input[], options?: ManyOptions<Input>) => many(inputs, options, atOnce),
     inMany: async (delay: Duration, inputs: readonly Input[], options?: ManyOptions<Input>) =>
       many(inputs, options, inDue(delay)),

@@ -65,6 +65,12 @@ export interface TaskContext<Input> {
   };
   /** Runs `fn` until its result is recorded under this name, then never again for this job. */
   once<Value>(step: string, fn: () => Value | Promise<Value>): Promise<Value>;
+  /**
+   * Completes this job inside a transaction of your own on the database that holds the store: the job is COMPLETED, with this result, if and
+   * only if you commit. Throws `lease_lost`, and makes the transaction fail, when this attempt no longer counts. Afterwards the
+   * handler only has to commit and return; what it returns is not looked at.
+   */
+  completeIn(tx: unknown, result?: unknown): Promise<void>;
   /** Ends this attempt as a failure that is tried again after this long, if attempts are left. Throws; nothing runs after it. */
   retryIn(delay: Duration, reason?: string): never;
   /** The same, at an instant. */

@@ -27,7 +27,10 @@ export interface ScheduleJobOptions
 export interface EveryOptions
   extends Omit<RuleInput, 'cron' | 'rate' | 'delay' | 'rrule'>,
     SchedulePolicies,
-    ScheduleJobOptions {}
+    ScheduleJobOptions {
+  /** A transaction of your own on the database that holds the store: the schedule is there when you commit, or never was. */
+  tx?: unknown;
+}
 
 /** A schedule in one object: exactly one of `cron`, `rate`, `delay` and `rrule`, policies, and how its jobs are made. */
 export interface EveryDefinition<Input = unknown> extends RuleInput, SchedulePolicies, ScheduleJobOptions {

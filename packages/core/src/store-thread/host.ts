@@ -54,6 +54,9 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
     case 'listen':
       engine.wakeups((hint) => post({ kind: 'hint', hint }));
       break;
+    case 'follow':
+      engine.follow?.(message.followed);
+      break;
     case 'close':
       for (const one of beats.values()) one.close();
       await answer(message.id, () => engine.close());

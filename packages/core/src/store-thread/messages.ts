@@ -1,4 +1,4 @@
-import type { Beat, EngineInfo, EngineVerb, Hint } from '../engine.ts';
+import type { Beat, EngineInfo, EngineVerb, Followed, Hint } from '../engine.ts';
 import type { PlainError } from '../errors.ts';
 import type { BeatNews, LeaseRef } from '../worker/beats.ts';
 
@@ -8,6 +8,8 @@ export type ToThread =
   | { kind: 'ring'; id: number }
   /** Somebody wants to hear hints from now on. */
   | { kind: 'listen' }
+  /** A transaction of the user's own has hints to tell once it is over. */
+  | { kind: 'follow'; followed: Followed }
   | { kind: 'close'; id: number }
   /** The main loop has turned. */
   | { kind: 'pong' }

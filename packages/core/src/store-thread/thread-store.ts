@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
-import { type Engine, type EngineInfo, engineVerbs, type Hint } from '../engine.ts';
+import { type Engine, type EngineInfo, engineVerbs, type Followed, type Hint } from '../engine.ts';
 import type { Store, StoreBeatsOptions } from '../engines/open.ts';
+import { openWithin } from '../engines/within.ts';
 import { dulyError, fromPlainError } from '../errors.ts';
 import type { Beats } from '../worker/beats.ts';
 import type { FromThread, ToThread } from './messages.ts';
@@ -98,6 +99,10 @@ export async function openThreadStore(url: string): Promise<Store> {
     });
   }
 
+  const follow = (followed: Followed): void => {
+    if (ended === null) post({ kind: 'follow', followed });
+  };
+
   const engine: Record<string, unknown> = {
     info: () => info,
     wakeups(listener: (hint: Hint) => void) {
@@ -107,6 +112,9 @@ export async function openThreadStore(url: string): Promise<Store> {
       isListening = true;
       return () => listeners.delete(listener);
     },
+    // In this thread, where the user's connection is; what is to be told afterwards goes to the store's.
+    within: (tx: unknown) => openWithin(url, info, tx, follow),
+    follow,
     ring: () => ask((id) => ({ kind: 'ring', id })),
     async close() {
       if (ended !== null) return;

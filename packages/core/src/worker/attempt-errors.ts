@@ -13,6 +13,25 @@ export function leaseLost(job: Pick<ClaimedJob, 'id' | 'attempt'>): Error {
   });
 }
 
+/** The error of an attempt whose completion went away with the transaction it was made in. */
+export function txRolledBack(job: Pick<ClaimedJob, 'id' | 'attempt'>): Error {
+  return dulyError('tx_rolled_back', {
+    message: `Attempt ${job.attempt} completed job "${job.id}" in a transaction that was not committed, so it did not complete it.`,
+    hint: 'Let the handler throw what kept the transaction from being committed, or try the transaction again in the handler.',
+    details: { id: job.id, attempt: job.attempt },
+  });
+}
+
+/** The error of a second completion, of which the transaction fails. */
+export function completedAlready(job: Pick<ClaimedJob, 'id' | 'attempt'>, cause: unknown): Error {
+  return dulyError('completed_already', {
+    message: `Attempt ${job.attempt} of job "${job.id}" was completed already, in this transaction or in one that was committed.`,
+    hint: 'Call completeIn() once, just before you commit. After a rollback it may be called again, in the next transaction.',
+    details: { id: job.id, attempt: job.attempt },
+    cause,
+  });
+}
+
 /** The reason of an attempt's signal: an error whose code says why. */
 export function abortError(reason: AbortReason, job: Pick<ClaimedJob, 'id' | 'attempt'>): Error {
   const what = {

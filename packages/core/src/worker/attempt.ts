@@ -1,31 +1,46 @@
 import type { Clock, Timer } from '../clock.ts';
-import type { ClaimedJob, Engine, JobError, JsonText, Progress } from '../engine.ts';
+import type { ClaimedJob, Engine, JobError, JsonText, Progress, ReportBody, Settlement } from '../engine.ts';
+import { isDulyError } from '../errors.ts';
 import { isSuspect } from '../job.ts';
+import type { Random } from '../random.ts';
 import type { LogLevel, ResolvedTask } from '../task.ts';
-import { abortError, leaseLost, timeoutError } from './attempt-errors.ts';
+import { withinOf } from '../within.ts';
+import { abortError, completedAlready, leaseLost, timeoutError } from './attempt-errors.ts';
 import type { Beats } from './beats.ts';
 import type { AttemptPort } from './context.ts';
 import { runHandler } from './handler.ts';
 import { type IsolateRun, runIsolated } from './isolate.ts';
 import { toJobError } from './job-error.ts';
 import type { AbortReason, HandlerOutcome, Outcome } from './outcome.ts';
-import type { AttemptReport } from './reporter.ts';
+import { type AttemptReport, joinReports } from './reporter.ts';
+import { settlementOf } from './settle.ts';
 
 /** What an attempt is made of. */
 export interface AttemptOptions {
   job: ClaimedJob;
   task: ResolvedTask;
-  engine: Pick<Engine, 'remember'>;
+  engine: Pick<Engine, 'remember' | 'within' | 'info'>;
+  random: Random;
   clock: Clock;
   beats: Pick<Beats, 'begin'>;
   report: AttemptReport;
   /** The handler is about to be entered. */
   onEntered(): void;
   onProgress(progress: Progress): void;
-  /** Told once what became of it; null: the lease is lost, and nothing may be sent. */
-  onDecided(outcome: Outcome | null): void;
+  /**
+   * Told once what became of it; null: the lease is lost, and nothing may be sent. `completion`: the handler completed the job in a
+   * transaction of the user's own, which the store knows more about.
+   */
+  onDecided(outcome: Outcome | null, completion: Completion | null): void;
   /** Told once, after `onDecided`, when the handler has really ended and its place is free. */
   onEnded(): void;
+}
+
+/** A completion in a transaction of the user's own, of which nobody here knows whether it is, or will be, committed. */
+export interface Completion {
+  settlement: Settlement;
+  /** Progress and log lines that went into it, for the case that it was not. */
+  report: ReportBody | null;
 }
 
 /** One job from claimed to decided, and on until its handler has ended. */
@@ -63,6 +78,7 @@ class RunningAttempt implements Attempt, AttemptPort {
   #controller: AbortController | null = null;
   #timer: Timer | null = null;
   #thread: IsolateRun | null = null;
+  #completion: Completion | null = null;
 
   constructor(options: AttemptOptions) {
     this.job = options.job;
@@ -76,6 +92,8 @@ class RunningAttempt implements Attempt, AttemptPort {
 
   abort(reason: AbortReason): void {
     if (this.#hasEnded || this.#isDecided) return;
+    // A lease that went with a commit looks the same. Whoever settles looks at the job itself.
+    if (reason === 'lost' && this.#completion !== null) return;
     const before = this.#aborted;
     if (before !== null && abortRank[before] >= abortRank[reason]) return;
     this.#aborted = reason;
@@ -141,6 +159,29 @@ class RunningAttempt implements Attempt, AttemptPort {
       throw leaseLost(this.job);
     }
     return value;
+  }
+
+  async completeIn(tx: unknown, result: JsonText | null): Promise<void> {
+    const { job } = this;
+    const { engine, report, random } = this.#options;
+    if (this.#isDecided || this.#hasEnded) throw leaseLost(job);
+    const within = await withinOf(engine, tx);
+    // From here on a report of its own would wait for the user's commit, and others' with it.
+    const before = this.#completion;
+    const body = joinReports(before?.report ?? null, await report.take());
+    const outcome: Outcome = { kind: 'returned', result };
+    const settlement = settlementOf({ job, outcome, report: body, random, backoff: null });
+    // Before the answer: a commit may follow it at once, and with it the news that the lease is gone.
+    this.#completion = { settlement, report: body };
+    try {
+      await within.settle({ settlement });
+    } catch (error) {
+      // Nothing was asked of the store.
+      if (isDulyError(error, 'tx_not_open') || isDulyError(error, 'tx_other_store'))
+        this.#completion = before;
+      if (before !== null && isDulyError(error, 'lease_lost')) throw completedAlready(job, error);
+      throw error;
+    }
   }
 
   // ---------------------------------------------------------------------------------- its course
@@ -216,6 +257,6 @@ class RunningAttempt implements Attempt, AttemptPort {
     if (this.#isDecided) return;
     this.#isDecided = true;
     this.#timer?.cancel();
-    this.#options.onDecided(outcome);
+    this.#options.onDecided(outcome, this.#completion);
   }
 }

@@ -16,6 +16,8 @@ export interface AttemptPort {
   recall(step: string): Promise<JsonText | null>;
   /** Records a step's result and answers with the one that stands; throws `lease_lost` when the attempt no longer counts. */
   record(step: string, result: JsonText): Promise<JsonText>;
+  /** Completes the job inside the user's transaction. */
+  completeIn(tx: unknown, result: JsonText | null): Promise<void>;
 }
 
 /** What the planner tells a handler about its slot, as kept in `JobSlot.details`. */
@@ -72,6 +74,10 @@ export function createContext(job: ClaimedJob, input: unknown, port: AttemptPort
     get once() {
       once ??= createOnce(port);
       return once;
+    },
+    async completeIn(tx, result) {
+      const text = result === undefined ? null : toJson(result, { what: 'result', maxBytes: resultBytesMax });
+      await port.completeIn(tx, text);
     },
     retryIn(delay, reason) {
       const due = { inMs: parseDuration(delay, 'retryIn') };

@@ -39,6 +39,13 @@ const port: AttemptPort = {
   },
   log: (level, message) => post({ kind: 'log', level, message: String(message) }),
   recall: (step) => ask((call) => ({ kind: 'recall', call, step })),
+  completeIn: async () => {
+    throw dulyError('tx_unsupported', {
+      message: `Job "${job.id}" runs isolated, in a thread of its own, and cannot be completed in a transaction from there.`,
+      hint: 'Leave "isolate" out for a task that completes its jobs with completeIn().',
+      details: { id: job.id },
+    });
+  },
   record: async (step, result) => (await ask((call) => ({ kind: 'record', call, step, result }))) as JsonText,
 };
 

@@ -159,6 +159,12 @@ export function createReporter(options: {
   return { open };
 }
 
+/** Two reports of one attempt as one, the older first. */
+export function joinReports(older: ReportBody | null, newer: ReportBody | null): ReportBody | null {
+  if (older === null || newer === null) return older ?? newer;
+  return { progress: newer.progress ?? older.progress, logs: [...older.logs, ...newer.logs] };
+}
+
 /** Cuts a line to its limit in bytes, between characters, and says so. */
 function cutLine(message: unknown): string {
   const text = typeof message === 'string' ? message : String(message);

@@ -7,17 +7,18 @@ import { createLoop } from '../loop.ts';
 import { isStoreTrouble } from '../pipe.ts';
 import type { Random } from '../random.ts';
 import type { ResolvedTask } from '../task.ts';
-import { type Attempt, startAttempt } from './attempt.ts';
+import { type Attempt, type Completion, startAttempt } from './attempt.ts';
 import { type BeatNews, type Beats, heldLeaseOf } from './beats.ts';
 import type { Outcome } from './outcome.ts';
 import { createPace } from './pace.ts';
-import { type AttemptReport, createReporter } from './reporter.ts';
+import { type AttemptReport, createReporter, joinReports } from './reporter.ts';
 import { settlementOf } from './settle.ts';
+import { settleApart } from './settle-apart.ts';
 import type { WorkerEvents } from './worker-events.ts';
 
 /** What a worker is made of. */
 export interface WorkerOptions {
-  engine: Pick<Engine, 'exchange' | 'report' | 'remember' | 'wakeups'>;
+  engine: Pick<Engine, 'exchange' | 'report' | 'remember' | 'wakeups' | 'get' | 'info' | 'within'>;
   clock: Clock;
   random: Random;
   node: string;
@@ -137,6 +138,8 @@ export function createWorker(options: WorkerOptions): Worker {
   let isHurried = false;
   let stopHints: (() => void) | null = null;
   const watchers = new Set<() => void>();
+  /** Aborted when the end no longer waits for the store. */
+  const gaveUp = new AbortController();
 
   // --------------------------------------------------------------------------------------------- one pass
 
@@ -341,14 +344,15 @@ export function createWorker(options: WorkerOptions): Worker {
       task,
       engine,
       clock,
+      random,
       beats,
       report,
       onEntered: () => events.emit('started', { job }),
       onProgress: (progress) => events.emit('progress', { job, progress }),
-      onDecided: (outcome) => {
+      onDecided: (outcome, completion) => {
         zombieCount++;
         if (mustRunAlone(job)) isAloneRunning = false;
-        decided(job, outcome, report);
+        decided(job, outcome, report, completion);
       },
       onEnded: () => {
         zombieCount--;
@@ -360,9 +364,17 @@ export function createWorker(options: WorkerOptions): Worker {
     running.set(job.fence, attempt);
   }
 
-  function decided(job: ClaimedJob, outcome: Outcome | null, report: AttemptReport): void {
+  function decided(
+    job: ClaimedJob,
+    outcome: Outcome | null,
+    report: AttemptReport,
+    completion: Completion | null,
+  ): void {
     const left = report.take();
-    if (outcome === null) {
+    if (outcome !== null && completion !== null) {
+      finishing++;
+      void Promise.resolve(left).then((body) => finishApart(job, outcome, completion, body));
+    } else if (outcome === null) {
       beats.drop([{ id: job.id, fence: job.fence }]);
       events.emit('lost', { job, settlement: null });
       changed();
@@ -375,6 +387,28 @@ export function createWorker(options: WorkerOptions): Worker {
     } else {
       send(job, outcome, left);
     }
+  }
+
+  /** The handler completed its job in a transaction of the user's own: what became of that is found out apart from the others. */
+  async function finishApart(
+    job: ClaimedJob,
+    outcome: Outcome,
+    completion: Completion,
+    left: Settlement['report'],
+  ): Promise<void> {
+    const settlement = await settleApart({
+      ...{ engine, clock, random, job, outcome, completion },
+      report: joinReports(completion.report, left),
+      backoff: tasks.get(job.type)?.retry.custom ?? null,
+      onError: (error) =>
+        events.emit('error', { error, doing: 'settling a job that was completed in a transaction' }),
+      signal: gaveUp.signal,
+    });
+    beats.drop([{ id: job.id, fence: job.fence }]);
+    if (settlement === null) events.emit('lost', { job, settlement: completion.settlement });
+    else tellSettled({ job, settlement }, 'done');
+    finishing--;
+    changed();
   }
 
   function ended(job: ClaimedJob): void {
@@ -474,6 +508,7 @@ export function createWorker(options: WorkerOptions): Worker {
       );
       events.emit('error', { error, doing: 'draining' });
     }
+    gaveUp.abort();
     stopHints?.();
     await loop.stop();
   }

@@ -114,6 +114,7 @@ test('a thread that uses up its memory ends alone, as a failed attempt', async (
       progress() {},
       log() {},
       recall: async () => null,
+      completeIn: async () => {},
       record: async (_step, result) => result,
     },
   });

@@ -1,4 +1,5 @@
 import type { Engine, EngineVerb, MigrateInput, MigrateReply } from '../../engine.ts';
+import { createFollower } from './follow.ts';
 import { statements } from './generated.ts';
 import { schemaVersion } from './migrate.ts';
 import { type OpenedPostgres, openPostgres, type PostgresOptions } from './opened.ts';
@@ -14,6 +15,7 @@ import { records } from './verbs/records.ts';
 import { logs, report } from './verbs/report.ts';
 import { applySchedules, claimSchedules, fire, schedules, slots } from './verbs/schedules.ts';
 import { getExpiring, putExpiring, remember } from './verbs/values.ts';
+import { createPostgresWithin } from './within.ts';
 import { Work } from './work.ts';
 
 const verbs = {
@@ -60,6 +62,10 @@ export async function openPostgresEngine(options: PostgresOptions): Promise<Engi
 /** Makes the engine of an open PostgreSQL: every verb is one round trip, or a few where nobody waits for it. */
 export function createPostgresEngine(opened: OpenedPostgres): Engine {
   const work = new Work(opened.database, opened.schema, (hints) => opened.tell(hints));
+  const follower = createFollower({
+    ...{ database: opened.database, clock: opened.clock },
+    tell: (hints) => opened.tell(hints),
+  });
   const bound = Object.fromEntries(
     Object.entries(verbs).map(([name, verb]) => [
       name,
@@ -76,7 +82,15 @@ export function createPostgresEngine(opened: OpenedPostgres): Engine {
     },
     wakeups: (listener) => opened.wakeups(listener),
     ring: () => opened.ring(),
-    close: () => opened.close(),
+    async within(tx) {
+      const { place, id = 0 } = opened.info;
+      return createPostgresWithin(tx, { schema: opened.schema, place, id, follow: follower.follow });
+    },
+    follow: (followed) => follower.follow(followed),
+    close() {
+      follower.close();
+      return opened.close();
+    },
   };
 }
 

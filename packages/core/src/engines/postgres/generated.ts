@@ -16,6 +16,10 @@ ORDER BY a.position DESC`,
   },
   call: {
     enqueue: `SELECT duly.enqueue_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
+    enqueueApart: `SELECT duly.enqueue_apart_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
+    enqueueWithin: `SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, NULL, false) AS reply`,
+    enqueuePatient: `SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
+    settleWithin: `SELECT duly.settle_within_1($1::bigint, $2::jsonb) AS reply`,
     exchange: `SELECT duly.exchange_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
     heartbeat: `SELECT duly.heartbeat_1($1::bigint, $2::bigint, $3::jsonb) AS reply`,
     reap: `SELECT duly.reap_1($1::bigint, $2::bigint, $3::integer) AS reply`,
@@ -995,6 +999,8 @@ DECLARE
   v_due bigint := duly.due_of_1(p_now, p_spec);
   v_is_due boolean;
   v_in_line boolean := false;
+  -- In a transaction of the user's own no place is taken that others want too; who claims next promotes it.
+  v_unplaced boolean := v_serial IS NOT NULL AND coalesce((p_spec ->> 'unplaced')::boolean, false);
   v_gates jsonb := '[]';
   v_gate jsonb;
   v_status text;
@@ -1009,8 +1015,8 @@ BEGIN
   END LOOP;
   IF p_behind IS NOT NULL THEN v_gates := v_gates || jsonb_build_object('kind', 'dedupe', 'ref', p_behind); END IF;
   v_is_due := v_due <= p_now;
-  IF v_gates = '[]' AND v_is_due THEN v_in_line := duly.must_stand_in_line_1(p_now, v_tenant, v_serial, v_due); END IF;
-  v_status := CASE WHEN v_gates <> '[]' OR v_in_line THEN 'BLOCKED' WHEN v_is_due THEN 'PENDING' ELSE 'SCHEDULED' END;
+  IF v_gates = '[]' AND v_is_due AND NOT v_unplaced THEN v_in_line := duly.must_stand_in_line_1(p_now, v_tenant, v_serial, v_due); END IF;
+  v_status := CASE WHEN v_gates <> '[]' OR v_in_line THEN 'BLOCKED' WHEN v_is_due AND NOT v_unplaced THEN 'PENDING' ELSE 'SCHEDULED' END;
   INSERT INTO duly.jobs (
     id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
     max_attempts, origin, dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, slot_at, slot_allow,
@@ -2996,5 +3002,40 @@ BEGIN
     END;
   END LOOP;
   RETURN json_build_object('now', v_now, 'jobs', v_jobs)::text;
+END $$;` },
+  { number: 12, name: 'within', sql: `-- Inside a transaction of the user's own, and beside one.
+
+-- Names this store, so that a transaction of another database that holds a store too is not taken for one of ours.
+INSERT INTO duly.meta (key, value) VALUES ('store', floor(random() * 9007199254740991)::bigint);
+
+-- How long a call waits is said by whoever calls it: what makes plain jobs waits for nobody.
+ALTER FUNCTION duly.enqueue_1 RESET lock_timeout;
+
+-- With a dedupe key one may stand behind somebody's open transaction: soon told, and asked again later, so that no connection is held.
+CREATE FUNCTION duly.enqueue_apart_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+SET lock_timeout = '100ms' AS $$
+BEGIN
+  RETURN duly.enqueue_1(p_now, p_groups, p_plain, p_claim, p_repeat);
+END $$;
+
+-- Jobs with a serial key or a parent, and whatever is made inside the user's transaction.
+CREATE FUNCTION duly.enqueue_patient_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+SET lock_timeout = '2s' AS $$
+BEGIN
+  RETURN duly.enqueue_1(p_now, p_groups, p_plain, p_claim, p_repeat);
+END $$;
+
+-- Records one outcome. A lease that is no longer the caller's fails the whole transaction: what else was done in it must not stay.
+CREATE FUNCTION duly.settle_within_1(p_now bigint, p_settle jsonb) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_reply text := duly.exchange_1(p_now, NULL, p_settle, NULL, false);
+BEGIN
+  IF json_array_length(v_reply::json -> 'lost') > 0 THEN
+    RAISE EXCEPTION USING ERRCODE = 'DU003',
+      MESSAGE = format('Job "%s" is no longer held by this attempt, so the transaction that should complete it fails.', p_settle -> 0 ->> 'id'),
+      HINT = 'Roll the transaction back and end the handler. The job is, or will be, taken by another worker, unless it is settled already.',
+      DETAIL = json_build_object('id', p_settle -> 0 ->> 'id', 'fence', p_settle -> 0 -> 'fence')::text;
+  END IF;
+  RETURN v_reply;
 END $$;` },
 ];

@@ -13,7 +13,7 @@ import {
   refuseTooNew,
   schemaVersion,
 } from './migrate.ts';
-import type { Database } from './work.ts';
+import { type Database, inSchema } from './work.ts';
 
 /** How a store on PostgreSQL is opened. */
 export interface PostgresOptions extends PostgresTarget {
@@ -42,6 +42,7 @@ export interface SchemaStatus {
 export interface OpenedPostgres {
   database: Database;
   schema: string;
+  clock: Clock;
   info: EngineInfo;
   /** What `migrate` of the engine does. */
   migrate(input: { dryRun: boolean }): Promise<{ from: number; steps: string[] }>;
@@ -89,8 +90,10 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
     const [server] = (await database.query<ServerFacts>(facts)) as [ServerFacts];
     refuseUnfit(server, place);
     if (options.migrate !== 'never') await prepare(target, options.migrate === 'existing');
+    const id = options.migrate === 'never' ? null : await readStoreId(target);
     info = {
       kind: 'postgres',
+      ...(id === null ? {} : { id }),
       place,
       version: server.version,
       wake: 'push',
@@ -116,6 +119,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
   return {
     database,
     schema,
+    clock,
     info,
     migrate: (input) => migrateSchema(target, input),
     tell(hints) {
@@ -140,6 +144,14 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
       return closing;
     },
   };
+}
+
+/** The number that names this store; null: a schema that a newer Duly left without one. */
+async function readStoreId({ database, schema }: MigrationTarget): Promise<number | null> {
+  const [row] = await database.query<{ value: number }>(
+    inSchema("SELECT value FROM duly.meta WHERE key = 'store'", schema),
+  );
+  return row?.value ?? null;
 }
 
 /** Nothing is missing as a rule, and then nobody has to be waited for. */

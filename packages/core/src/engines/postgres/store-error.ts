@@ -15,10 +15,13 @@ export function sqlStateOf(error: unknown): string | null {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && typeof severity === 'string' ? code : null;
 }
 
+// A row was on its way to the partition that takes whatever no other one does, and just then its own was made.
+const dayMade = '23514';
+
 /** Whether a transaction was rolled back only because of others that ran beside it: the same again will go through. */
 export function isRetryable(error: unknown): boolean {
   const state = sqlStateOf(error);
-  return state === '40001' || state === '40P01';
+  return state === '40001' || state === '40P01' || state === dayMade;
 }
 
 /**
@@ -55,6 +58,7 @@ export function storeError(error: unknown, at: ErrorPlace): DulyError {
       });
     case '40001':
     case '40P01':
+    case dayMade:
     case '55P03':
     case '57014':
     case '53200':

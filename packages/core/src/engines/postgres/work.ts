@@ -34,18 +34,23 @@ const hintOf: Record<string, Hint> = { j: 'jobs', c: 'cancel', s: 'schedules', l
 // One per task and set of options is usual; a program that makes a new one for every job must not fill the memory.
 const policyCountMax = 1_000;
 
+/** Where the verbs of a work are done: in transactions of their own, or inside one of the user's. */
+export type WorkPlace = 'own' | 'within';
+
 /** How verbs reach the store: its statements by their text, and what is to be told once something is committed. */
 export class Work {
   readonly #database: Database;
   readonly #schema: string;
   readonly #tell: (hints: Hint[]) => void;
+  readonly where: WorkPlace;
   readonly #texts = new Map<string, string>();
   readonly #policies = new Map<string, JobPolicy>();
 
-  constructor(database: Database, schema: string, tell: (hints: Hint[]) => void) {
+  constructor(database: Database, schema: string, tell: (hints: Hint[]) => void, where: WorkPlace = 'own') {
     this.#database = database;
     this.#schema = schema;
     this.#tell = tell;
+    this.where = where;
   }
 
   /** The rows of a statement of this schema. */
@@ -97,7 +102,11 @@ export const uniqueViolation = '23505';
 export const notTogether = 'DU009';
 
 /** Codes that functions of the schema raise. */
-const raised: Record<string, ErrorCode> = { DU001: 'group_refused', DU002: 'records_conflict' };
+const raised: Record<string, ErrorCode> = {
+  DU001: 'group_refused',
+  DU002: 'records_conflict',
+  DU003: 'lease_lost',
+};
 
 /** The SQLSTATE behind an error of the store. */
 export function sqlStateBehind(error: unknown): string | null {

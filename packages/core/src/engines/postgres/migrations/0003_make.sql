@@ -72,6 +72,8 @@ DECLARE
   v_due bigint := duly.due_of_1(p_now, p_spec);
   v_is_due boolean;
   v_in_line boolean := false;
+  -- In a transaction of the user's own no place is taken that others want too; who claims next promotes it.
+  v_unplaced boolean := v_serial IS NOT NULL AND coalesce((p_spec ->> 'unplaced')::boolean, false);
   v_gates jsonb := '[]';
   v_gate jsonb;
   v_status text;
@@ -86,8 +88,8 @@ BEGIN
   END LOOP;
   IF p_behind IS NOT NULL THEN v_gates := v_gates || jsonb_build_object('kind', 'dedupe', 'ref', p_behind); END IF;
   v_is_due := v_due <= p_now;
-  IF v_gates = '[]' AND v_is_due THEN v_in_line := duly.must_stand_in_line_1(p_now, v_tenant, v_serial, v_due); END IF;
-  v_status := CASE WHEN v_gates <> '[]' OR v_in_line THEN 'BLOCKED' WHEN v_is_due THEN 'PENDING' ELSE 'SCHEDULED' END;
+  IF v_gates = '[]' AND v_is_due AND NOT v_unplaced THEN v_in_line := duly.must_stand_in_line_1(p_now, v_tenant, v_serial, v_due); END IF;
+  v_status := CASE WHEN v_gates <> '[]' OR v_in_line THEN 'BLOCKED' WHEN v_is_due AND NOT v_unplaced THEN 'PENDING' ELSE 'SCHEDULED' END;
   INSERT INTO duly.jobs (
     id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
     max_attempts, origin, dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, slot_at, slot_allow,

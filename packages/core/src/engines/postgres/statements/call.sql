@@ -3,6 +3,18 @@
 -- name: enqueue
 SELECT duly.enqueue_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply
 
+-- name: enqueueApart
+SELECT duly.enqueue_apart_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply
+
+-- name: enqueueWithin
+SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, NULL, false) AS reply
+
+-- name: enqueuePatient
+SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply
+
+-- name: settleWithin
+SELECT duly.settle_within_1($1::bigint, $2::jsonb) AS reply
+
 -- name: exchange
 SELECT duly.exchange_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply
 

@@ -20,7 +20,7 @@ export async function enqueue(work: Work, input: EnqueueInput): Promise<EnqueueR
   let claimed: LeasedColumns = [];
   const reply = await eachGroup(
     input.groups,
-    ({ jobs }): PreparedGroup => ({ jobs, specs: jobs.map(writtenSpec) }),
+    ({ jobs }): PreparedGroup => ({ jobs, specs: jobs.map((spec) => specFor(work, spec)) }),
     async (groups) => {
       const answer = await send(work, input, groups);
       claimed = answer.claimed;
@@ -56,16 +56,29 @@ async function send(work: Work, input: EnqueueInput, groups: PreparedGroup[]): P
   )) as SentAnswer;
 }
 
+/** Inside a user's transaction a job takes no serial place: it would be held until they commit. */
+function specFor(work: Work, spec: JobSpec): WrittenSpec {
+  const written = writtenSpec(spec);
+  return work.where === 'within' && spec.serial !== null ? { ...written, unplaced: true } : written;
+}
+
 function call(
   work: Work,
   { now, claim, repeat }: EnqueueInput,
   groups: WrittenSpec[][] | null,
   plain: WrittenSpec[] | null,
 ): Promise<Answer> {
-  return work.call<Answer>(statements.call.enqueue, [
+  const made = [
     now ?? null,
     groups === null ? null : JSON.stringify(groups),
     plain === null ? null : JSON.stringify(plainColumns(plain)),
+  ];
+  if (work.where === 'within') return work.call<Answer>(statements.call.enqueueWithin, made);
+  // Who has a key may have to wait for somebody's open transaction.
+  const isKeyed = groups?.some((specs) => specs.some(({ dedupe }) => dedupe)) === true;
+  const careful = isKeyed ? statements.call.enqueueApart : statements.call.enqueuePatient;
+  return work.call<Answer>(groups === null ? statements.call.enqueue : careful, [
+    ...made,
     claim === undefined ? null : JSON.stringify(claim),
     repeat === true,
   ]);

@@ -1,4 +1,4 @@
-import type { ExchangeInput, ExchangeReply, Settlement } from '../../../engine.ts';
+import type { ExchangeInput, ExchangeReply, Reply, Settlement, SettleWithinInput } from '../../../engine.ts';
 import { canTransition } from '../../../job.ts';
 import { statements } from '../generated.ts';
 import { checkedDue } from '../specs.ts';
@@ -29,6 +29,15 @@ export async function exchange(work: Work, input: ExchangeInput): Promise<Exchan
   const settled: ExchangeReply['settled'] = input.settle.map(() => 'done');
   for (const place of reply.lost) settled[place] = 'lost';
   return { now, settled, claimed: toClaimedJobs(work, claimed), nextDueAt, more, soloSinceAt };
+}
+
+/** Records one outcome inside the user's transaction; a lost lease fails the whole of it. */
+export async function settleWithin(work: Work, input: SettleWithinInput): Promise<Reply> {
+  const { now } = await work.call(statements.call.settleWithin, [
+    input.now ?? null,
+    JSON.stringify([writtenSettlement(input.settlement, 0)]),
+  ]);
+  return { now };
 }
 
 /** Attempts that simply returned, by columns. */

@@ -1,0 +1,92 @@
+import type { Followed, Hint, Within } from '../../engine.ts';
+import { type DulyError, dulyError } from '../../errors.ts';
+import { notOpen, otherStore, unknownTx } from '../tx-errors.ts';
+import { sqlStateOf, storeError } from './store-error.ts';
+import { recogniseTransaction } from './transactions/recognise.ts';
+import type { Transaction } from './transactions/transaction.ts';
+import { enqueue } from './verbs/enqueue.ts';
+import { settleWithin } from './verbs/exchange.ts';
+import { get, list } from './verbs/list.ts';
+import { applySchedules, schedules } from './verbs/schedules.ts';
+import { type Database, type Value, Work } from './work.ts';
+
+/** Which store the transaction must be of, and whom to tell. */
+export interface WithinOptions {
+  schema: string;
+  place: string;
+  /** The number that names the store. */
+  id: number;
+  follow(followed: Followed): void;
+}
+
+const kinds = 'Give a connected client of "pg" after BEGIN.';
+
+/** The store inside a transaction of the user's own. Needs no connection but theirs, so it works in whichever thread they are. */
+export function createPostgresWithin(tx: unknown, options: WithinOptions): Within {
+  const { schema, place, follow } = options;
+  const transaction = recogniseTransaction(tx);
+  if (transaction === null) throw unknownTx(place, kinds);
+  const database = new TransactionDatabase(transaction, options);
+  const tell = (hints: Hint[]): void => follow({ transaction: database.xid, hints });
+  const work = new Work(database, schema, tell, 'within');
+  return {
+    enqueue: (input) => enqueue(work, input),
+    applySchedules: (input) => applySchedules(work, input),
+    schedules: (input) => schedules(work, input),
+    get: (input) => get(work, input),
+    list: (input) => list(work, input),
+    settle: (input) => settleWithin(work, input),
+  };
+}
+
+/** What the verbs need, on the user's connection. Rows come as one JSON text: libraries differ in what they make of numbers. */
+class TransactionDatabase implements Database {
+  /** The server's number for the transaction, once something was written in it. */
+  xid: string | null = null;
+  readonly #transaction: Transaction;
+  readonly #options: WithinOptions;
+
+  constructor(transaction: Transaction, options: WithinOptions) {
+    this.#transaction = transaction;
+    this.#options = options;
+  }
+
+  async query<Row extends object>(text: string, values: readonly Value[] = []): Promise<Row[]> {
+    const { schema, place, id } = this.#options;
+    const refusal = this.#transaction.refusal();
+    if (refusal !== null) throw notOpen(place, refusal);
+    // The number is looked at first: in another store nothing must be done at all.
+    const wrapped = `SELECT CASE WHEN EXISTS (SELECT FROM "${schema}".meta WHERE key = 'store' AND value = $${values.length + 1}::bigint)
+      THEN (SELECT coalesce(json_agg(q), '[]')::text FROM (${text}) q) END AS rows, pg_current_xact_id_if_assigned()::text AS xid`;
+    let answer: { rows: string | null; xid: string | null } | undefined;
+    try {
+      const rows = await this.#transaction.query(wrapped, [...values, String(id)]);
+      answer = rows[0] as unknown as typeof answer;
+    } catch (error) {
+      throw txError(error, place);
+    }
+    if (answer === undefined)
+      throw dulyError('internal', { message: 'A statement with one row answered none.' });
+    if (answer.rows === null) throw otherStore(place);
+    this.xid = answer.xid;
+    return JSON.parse(answer.rows) as Row[];
+  }
+
+  transaction<Result>(fn: (database: Database) => Promise<Result>): Promise<Result> {
+    return fn(this);
+  }
+}
+
+const missing = new Set(['3F000', '42P01', '42883']);
+
+/** What the user's library threw, as an error of Duly. Libraries wrap what the server said. */
+function txError(error: unknown, place: string): DulyError {
+  let said = error;
+  for (let depth = 0; depth < 5 && sqlStateOf(said) === null; depth++) {
+    said = (said as { cause?: unknown } | null | undefined)?.cause;
+  }
+  const state = sqlStateOf(said);
+  if (state !== null && missing.has(state)) return otherStore(place, error);
+  if (state === '25P02') return notOpen(place, 'it has failed and can only be rolled back', error);
+  return storeError(state === null ? error : said, { place, unknown: false });
+}
