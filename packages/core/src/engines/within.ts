@@ -1,21 +1,34 @@
+import { systemClock } from '../clock.ts';
 import type { EngineInfo, Followed, Within } from '../engine.ts';
 import { parseStoreAddress } from './address.ts';
-import { unsupportedTx } from './tx-errors.ts';
+
+/** Gives the store inside transactions of the user's own. */
+export type OpenWithin = (tx: unknown) => Promise<Within>;
 
 /**
- * The store at an address inside a transaction of the user's own. Runs in the thread of whoever calls, where their connection is, while the
- * engine itself may be in another.
+ * Makes it for the store at an address. It runs in the thread of whoever calls, where their connection is, while the engine itself may be in
+ * another.
  */
-export async function openWithin(
+export function createWithin(
   url: string,
   { place, id = 0 }: EngineInfo,
-  tx: unknown,
   follow: (followed: Followed) => void,
-): Promise<Within> {
-  const address = parseStoreAddress(url);
-  if (address.kind === 'postgres') {
-    const { createPostgresWithin } = await import('./postgres/within.ts');
-    return createPostgresWithin(tx, { schema: address.schema, place, id, follow });
+): OpenWithin {
+  let opening: Promise<(tx: unknown) => Within> | null = null;
+
+  async function open(): Promise<(tx: unknown) => Within> {
+    const address = parseStoreAddress(url);
+    // Only the engine that is asked for is loaded.
+    if (address.kind === 'postgres') {
+      const { createPostgresWithin } = await import('./postgres/within.ts');
+      return (tx) => createPostgresWithin(tx, { schema: address.schema, place, id, follow });
+    }
+    const { createSqliteWithin } = await import('./sqlite/within.ts');
+    return createSqliteWithin({ path: address.path, clock: systemClock, follow });
   }
-  throw unsupportedTx(place);
+
+  return async (tx) => {
+    opening ??= open();
+    return (await opening)(tx);
+  };
 }

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { type Engine, type EngineInfo, engineVerbs, type Followed, type Hint } from '../engine.ts';
 import type { Store, StoreBeatsOptions } from '../engines/open.ts';
-import { openWithin } from '../engines/within.ts';
+import { createWithin } from '../engines/within.ts';
 import { dulyError, fromPlainError } from '../errors.ts';
 import type { Beats } from '../worker/beats.ts';
 import type { FromThread, ToThread } from './messages.ts';
@@ -113,7 +113,7 @@ export async function openThreadStore(url: string): Promise<Store> {
       return () => listeners.delete(listener);
     },
     // In this thread, where the user's connection is; what is to be told afterwards goes to the store's.
-    within: (tx: unknown) => openWithin(url, info, tx, follow),
+    within: createWithin(url, info, follow),
     follow,
     ring: () => ask((id) => ({ kind: 'ring', id })),
     async close() {

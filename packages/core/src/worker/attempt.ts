@@ -59,6 +59,9 @@ export function needsBeginning(job: ClaimedJob): boolean {
   return isSuspect(job) || job.policy.delivery === 'at-most-once';
 }
 
+// A report takes a few milliseconds, if nothing is in its way.
+const reportPatienceMs = 100;
+
 // What overrules what: a lost lease everything, a person's wish the rest. A shutdown waits for none of them.
 const abortRank: Record<AbortReason, number> = { shutdown: 0, timeout: 1, cancelled: 2, lost: 3 };
 
@@ -163,12 +166,14 @@ class RunningAttempt implements Attempt, AttemptPort {
 
   async completeIn(tx: unknown, result: JsonText | null): Promise<void> {
     const { job } = this;
-    const { engine, report, random } = this.#options;
+    const { engine, report, random, clock } = this.#options;
     if (this.#isDecided || this.#hasEnded) throw leaseLost(job);
     const within = await withinOf(engine, tx);
     // From here on a report of its own would wait for the user's commit, and others' with it.
     const before = this.#completion;
-    const body = joinReports(before?.report ?? null, await report.take());
+    // One that is on its way may wait for a lock that the user's transaction holds on the whole file, and so for this very call.
+    const left = await Promise.race([report.take(), clock.sleep(reportPatienceMs).then(() => null)]);
+    const body = joinReports(before?.report ?? null, left);
     const outcome: Outcome = { kind: 'returned', result };
     const settlement = settlementOf({ job, outcome, report: body, random, backoff: null });
     // Before the answer: a commit may follow it at once, and with it the news that the lease is gone.

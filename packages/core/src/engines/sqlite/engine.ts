@@ -3,6 +3,7 @@ import type {
   Engine,
   EngineInfo,
   EngineVerb,
+  Followed,
   Hint,
   MigrateInput,
   MigrateReply,
@@ -33,6 +34,7 @@ import {
   slots,
 } from './verbs/schedules.ts';
 import { getExpiring, putExpiring, remember } from './verbs/values.ts';
+import { createSqliteWithin } from './within.ts';
 import { Connection, type Work } from './work.ts';
 
 /** How the engine is opened. */
@@ -181,6 +183,17 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
     return reply;
   }
 
+  /** What was committed on a connection of the user's own is told like what was committed here. */
+  const follow = ({ hints }: Followed): void => {
+    if (isClosed) return;
+    bell?.ring(hints);
+    for (const hint of hints) tell(hint);
+  };
+  const within = createSqliteWithin({
+    ...{ path, clock, follow },
+    ...(options.boot === undefined ? {} : { boot: options.boot }),
+  });
+
   const engine: Record<string, unknown> = {
     info: () => info,
     async reap(input: Parameters<Engine['reap']>[0]) {
@@ -209,6 +222,11 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    async within(tx: unknown) {
+      requireOpen();
+      return within(tx);
+    },
+    follow,
     async ring() {
       requireOpen();
       if (bell === null) tell('echo');

@@ -192,6 +192,24 @@ export class Connection {
     });
   }
 
+  /** Runs a verb inside the transaction that is open on this connection. If it throws, nothing of it stays, and the transaction goes on. */
+  within<Result extends object>(
+    stamp: Stamp,
+    verb: (work: Work) => Result,
+  ): { reply: Result & { now: number }; hints: Set<Hint> } {
+    try {
+      this.db.exec('SAVEPOINT duly_call');
+      const work = new Work(this, this.#instant(stamp));
+      const reply = Object.assign(verb(work), { now: work.now });
+      work.writeChanges();
+      this.db.exec('RELEASE duly_call');
+      return { reply, hints: work.hints };
+    } catch (error) {
+      if (this.db.isTransaction) this.db.exec('ROLLBACK TO duly_call; RELEASE duly_call');
+      throw storeError(error, this.path);
+    }
+  }
+
   /** Runs a verb that only reads, on one snapshot. */
   read<Result extends object>(stamp: Stamp, verb: (work: Work) => Result): Result & { now: number } {
     return this.#transaction('BEGIN', stamp, verb).reply;
