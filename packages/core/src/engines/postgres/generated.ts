@@ -577,6 +577,27 @@ BEGIN
   RETURN pg_try_advisory_xact_lock(hashtext('duly.serial'), duly.serial_lock_1(p_ref));
 END $$;
 
+-- Takes the locks of these serial keys in one order, before any row is locked: two calls with the same keys cannot wait for each other.
+CREATE FUNCTION duly.lock_serials_1(p_refs text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE v_lock integer;
+BEGIN
+  FOR v_lock IN SELECT DISTINCT duly.serial_lock_1(r) FROM unnest(p_refs) r ORDER BY 1 LOOP
+    PERFORM pg_advisory_xact_lock(hashtext('duly.serial'), v_lock);
+  END LOOP;
+END $$;
+
+-- Locks what the end or the move of these jobs may touch before their rows: their dedupe keys, then the serial keys of them and of those who wait
+-- for them.
+CREATE FUNCTION duly.lock_around_1(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1 FROM duly.jobs j JOIN duly.dedupes d ON d.type = j.type AND d.tenant = coalesce(j.tenant, '') AND d.key = j.dedupe_key
+  WHERE j.id = ANY (p_ids) AND j.dedupe_key IS NOT NULL ORDER BY d.type, d.tenant, d.key FOR UPDATE OF d;
+  PERFORM duly.lock_serials_1(ARRAY(
+    SELECT duly.serial_ref_1(j.tenant, j.serial) FROM duly.jobs j WHERE j.id = ANY (p_ids) AND j.serial IS NOT NULL
+    UNION SELECT duly.serial_ref_1(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = g.job
+    WHERE g.ref = ANY (p_ids) AND g.kind <> 'serial' AND w.serial IS NOT NULL));
+END $$;
+
 -- A live job, locked with all that its end would touch, as it stands: while it runs its lease knows better. Null: not live.
 CREATE FUNCTION duly.life_1(p_id text) RETURNS duly.jobs LANGUAGE plpgsql AS $$
 DECLARE
@@ -638,7 +659,7 @@ BEGIN
     SELECT * FROM duly.jobs
     WHERE serial IS NOT NULL AND status = 'SCHEDULED' AND serial = p_serial AND tenant IS NOT DISTINCT FROM p_tenant
       AND due_at <= p_now AND id <> p_but
-    ORDER BY seq FOR UPDATE
+    ORDER BY seq FOR NO KEY UPDATE
   LOOP
     INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES ('serial', v_ref, v_job.due_at, v_job.seq, v_job.id)
     ON CONFLICT DO NOTHING;
@@ -662,7 +683,7 @@ BEGIN
     SELECT job INTO v_next FROM duly.gates WHERE ref = p_ref AND kind = 'serial' ORDER BY order_at, seq LIMIT 1;
     IF NOT FOUND THEN RETURN; END IF;
     DELETE FROM duly.gates WHERE ref = p_ref AND kind = 'serial' AND job = v_next;
-    SELECT * INTO v_job FROM duly.jobs WHERE id = v_next FOR UPDATE;
+    SELECT * INTO v_job FROM duly.jobs WHERE id = v_next FOR NO KEY UPDATE;
     IF NOT FOUND THEN CONTINUE; END IF;
     IF v_job.due_at <= p_now THEN
       INSERT INTO duly.places (kind, ref, job) VALUES ('serial', p_ref, v_next);
@@ -717,7 +738,7 @@ BEGIN
   SELECT * INTO v_job FROM duly.jobs WHERE id = p_id;
   IF NOT FOUND THEN RETURN; END IF;
   IF v_job.serial IS NOT NULL THEN PERFORM duly.lock_serial_1(duly.serial_ref_1(v_job.tenant, v_job.serial)); END IF;
-  SELECT * INTO v_job FROM duly.jobs WHERE id = p_id FOR UPDATE;
+  SELECT * INTO v_job FROM duly.jobs WHERE id = p_id FOR NO KEY UPDATE;
   IF NOT FOUND OR v_job.status <> 'BLOCKED' THEN RETURN; END IF;
   IF EXISTS (SELECT 1 FROM duly.gates WHERE job = p_id) THEN RETURN; END IF;
   IF v_job.due_at > p_now THEN PERFORM duly.place_1(p_now, v_job, 'SCHEDULED', false, 'gate-open');
@@ -917,6 +938,11 @@ BEGIN
         WHERE type = v_job.type AND tenant = coalesce(v_job.tenant, '') AND key = v_job.dedupe_key);
     END IF;
     CONTINUE WHEN v_job.serial IS NOT NULL AND NOT duly.try_lock_serial_1(duly.serial_ref_1(v_job.tenant, v_job.serial));
+    -- Those who wait for it will want their serial places.
+    CONTINUE WHEN EXISTS (
+      SELECT 1 FROM duly.gates g JOIN duly.jobs w ON w.id = g.job
+      WHERE g.ref = v_id AND g.kind <> 'serial' AND w.serial IS NOT NULL
+        AND NOT duly.try_lock_serial_1(duly.serial_ref_1(w.tenant, w.serial)));
     -- The end of an earlier one in this very list may have opened or ended it.
     SELECT * INTO v_job FROM duly.jobs
     WHERE id = v_id AND expire_at < p_now AND started_at IS NULL FOR UPDATE SKIP LOCKED;
@@ -1654,6 +1680,10 @@ DECLARE
   v_next bigint;
 BEGIN
   IF p_returned IS NOT NULL THEN
+    -- Those who wait for one of them will want their serial places.
+    PERFORM duly.lock_serials_1(ARRAY(
+      SELECT duly.serial_ref_1(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = g.job
+      WHERE g.ref = ANY (ARRAY(SELECT jsonb_array_elements_text(p_returned -> 'ids'))) AND g.kind <> 'serial' AND w.serial IS NOT NULL));
     v_done := duly.settle_returned_1(v_now, p_returned);
     IF cardinality(v_done) < jsonb_array_length(p_returned -> 'ids') THEN
       -- What could not be ended together is judged by itself, in its place.
@@ -1667,6 +1697,7 @@ BEGIN
     END IF;
   END IF;
   IF v_settle IS NOT NULL THEN
+    PERFORM duly.lock_around_1(ARRAY(SELECT s ->> 'id' FROM jsonb_array_elements(v_settle) s));
     FOR v_one IN SELECT s FROM jsonb_array_elements(v_settle) s ORDER BY (s ->> 'i')::bigint LOOP
       IF NOT duly.settle_1(v_now, v_one, p_repeat) THEN v_lost := v_lost || (v_one ->> 'i')::bigint; END IF;
     END LOOP;
@@ -1729,7 +1760,14 @@ BEGIN
   END IF;
   SELECT jsonb_agg(s) INTO v_keyed FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
   WHERE jsonb_typeof(s -> 'dedupe') = 'object';
-  IF jsonb_array_length(v_keyed) > 1 THEN PERFORM duly.take_keys_1(v_now, v_keyed); END IF;
+  IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.take_keys_1(v_now, v_keyed); END IF;
+  -- Then the serial keys: of the jobs, and of those that hold a key or follow and may be moved.
+  PERFORM duly.lock_serials_1(ARRAY(
+    SELECT duly.serial_ref_1(s ->> 'tenant', s ->> 'serial') FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
+    WHERE s ->> 'serial' IS NOT NULL
+    UNION SELECT duly.serial_ref_1(j.tenant, j.serial) FROM jsonb_array_elements(v_keyed) s
+    JOIN duly.dedupes d ON d.type = s ->> 'type' AND d.tenant = coalesce(s ->> 'tenant', '') AND d.key = s -> 'dedupe' ->> 'key'
+    JOIN duly.jobs j ON j.id = d.job_id OR j.id = d.follow_id WHERE j.serial IS NOT NULL));
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     BEGIN
       v_items := '{}';
@@ -1742,7 +1780,7 @@ BEGIN
       v_replies := v_replies || duly.refusal_1(v_state, v_message, v_hint, v_detail);
     END;
   END LOOP;
-  IF jsonb_array_length(v_keyed) > 1 THEN PERFORM duly.drop_keys_1(v_keyed); END IF;
+  IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.drop_keys_1(v_keyed); END IF;
   v_claimed := duly.claim_made_1(v_now, p_claim, p_repeat, CASE WHEN p_plain IS NULL THEN NULL ELSE v_made END);
   RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
 END $$;
@@ -1943,6 +1981,11 @@ DECLARE
   v_items json[];
   v_replies json[] := '{}';
 BEGIN
+  PERFORM duly.lock_around_1(ARRAY(
+    SELECT t ->> 'id' FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t WHERE t ? 'id'
+    UNION SELECT unnest(ARRAY[d.job_id, d.follow_id])
+    FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t
+    JOIN duly.dedupes d ON d.type = t ->> 'type' AND d.tenant = coalesce(t ->> 'tenant', '') AND d.key = t ->> 'key'));
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_items := '{}';
     FOR v_target IN SELECT * FROM jsonb_array_elements(v_group -> 'targets') LOOP
@@ -1978,6 +2021,11 @@ DECLARE
   v_items json[];
   v_replies json[] := '{}';
 BEGIN
+  PERFORM duly.lock_around_1(ARRAY(
+    SELECT t ->> 'id' FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t WHERE t ? 'id'
+    UNION SELECT unnest(ARRAY[d.job_id, d.follow_id])
+    FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t
+    JOIN duly.dedupes d ON d.type = t ->> 'type' AND d.tenant = coalesce(t ->> 'tenant', '') AND d.key = t ->> 'key'));
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_items := '{}';
     FOR v_target IN SELECT * FROM jsonb_array_elements(v_group -> 'targets') LOOP

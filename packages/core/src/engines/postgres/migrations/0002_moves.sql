@@ -69,6 +69,27 @@ BEGIN
   RETURN pg_try_advisory_xact_lock(hashtext('duly.serial'), duly.serial_lock_1(p_ref));
 END $$;
 
+-- Takes the locks of these serial keys in one order, before any row is locked: two calls with the same keys cannot wait for each other.
+CREATE FUNCTION duly.lock_serials_1(p_refs text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE v_lock integer;
+BEGIN
+  FOR v_lock IN SELECT DISTINCT duly.serial_lock_1(r) FROM unnest(p_refs) r ORDER BY 1 LOOP
+    PERFORM pg_advisory_xact_lock(hashtext('duly.serial'), v_lock);
+  END LOOP;
+END $$;
+
+-- Locks what the end or the move of these jobs may touch before their rows: their dedupe keys, then the serial keys of them and of those who wait
+-- for them.
+CREATE FUNCTION duly.lock_around_1(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1 FROM duly.jobs j JOIN duly.dedupes d ON d.type = j.type AND d.tenant = coalesce(j.tenant, '') AND d.key = j.dedupe_key
+  WHERE j.id = ANY (p_ids) AND j.dedupe_key IS NOT NULL ORDER BY d.type, d.tenant, d.key FOR UPDATE OF d;
+  PERFORM duly.lock_serials_1(ARRAY(
+    SELECT duly.serial_ref_1(j.tenant, j.serial) FROM duly.jobs j WHERE j.id = ANY (p_ids) AND j.serial IS NOT NULL
+    UNION SELECT duly.serial_ref_1(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = g.job
+    WHERE g.ref = ANY (p_ids) AND g.kind <> 'serial' AND w.serial IS NOT NULL));
+END $$;
+
 -- A live job, locked with all that its end would touch, as it stands: while it runs its lease knows better. Null: not live.
 CREATE FUNCTION duly.life_1(p_id text) RETURNS duly.jobs LANGUAGE plpgsql AS $$
 DECLARE
@@ -130,7 +151,7 @@ BEGIN
     SELECT * FROM duly.jobs
     WHERE serial IS NOT NULL AND status = 'SCHEDULED' AND serial = p_serial AND tenant IS NOT DISTINCT FROM p_tenant
       AND due_at <= p_now AND id <> p_but
-    ORDER BY seq FOR UPDATE
+    ORDER BY seq FOR NO KEY UPDATE
   LOOP
     INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES ('serial', v_ref, v_job.due_at, v_job.seq, v_job.id)
     ON CONFLICT DO NOTHING;
@@ -154,7 +175,7 @@ BEGIN
     SELECT job INTO v_next FROM duly.gates WHERE ref = p_ref AND kind = 'serial' ORDER BY order_at, seq LIMIT 1;
     IF NOT FOUND THEN RETURN; END IF;
     DELETE FROM duly.gates WHERE ref = p_ref AND kind = 'serial' AND job = v_next;
-    SELECT * INTO v_job FROM duly.jobs WHERE id = v_next FOR UPDATE;
+    SELECT * INTO v_job FROM duly.jobs WHERE id = v_next FOR NO KEY UPDATE;
     IF NOT FOUND THEN CONTINUE; END IF;
     IF v_job.due_at <= p_now THEN
       INSERT INTO duly.places (kind, ref, job) VALUES ('serial', p_ref, v_next);
@@ -209,7 +230,7 @@ BEGIN
   SELECT * INTO v_job FROM duly.jobs WHERE id = p_id;
   IF NOT FOUND THEN RETURN; END IF;
   IF v_job.serial IS NOT NULL THEN PERFORM duly.lock_serial_1(duly.serial_ref_1(v_job.tenant, v_job.serial)); END IF;
-  SELECT * INTO v_job FROM duly.jobs WHERE id = p_id FOR UPDATE;
+  SELECT * INTO v_job FROM duly.jobs WHERE id = p_id FOR NO KEY UPDATE;
   IF NOT FOUND OR v_job.status <> 'BLOCKED' THEN RETURN; END IF;
   IF EXISTS (SELECT 1 FROM duly.gates WHERE job = p_id) THEN RETURN; END IF;
   IF v_job.due_at > p_now THEN PERFORM duly.place_1(p_now, v_job, 'SCHEDULED', false, 'gate-open');
@@ -409,6 +430,11 @@ BEGIN
         WHERE type = v_job.type AND tenant = coalesce(v_job.tenant, '') AND key = v_job.dedupe_key);
     END IF;
     CONTINUE WHEN v_job.serial IS NOT NULL AND NOT duly.try_lock_serial_1(duly.serial_ref_1(v_job.tenant, v_job.serial));
+    -- Those who wait for it will want their serial places.
+    CONTINUE WHEN EXISTS (
+      SELECT 1 FROM duly.gates g JOIN duly.jobs w ON w.id = g.job
+      WHERE g.ref = v_id AND g.kind <> 'serial' AND w.serial IS NOT NULL
+        AND NOT duly.try_lock_serial_1(duly.serial_ref_1(w.tenant, w.serial)));
     -- The end of an earlier one in this very list may have opened or ended it.
     SELECT * INTO v_job FROM duly.jobs
     WHERE id = v_id AND expire_at < p_now AND started_at IS NULL FOR UPDATE SKIP LOCKED;

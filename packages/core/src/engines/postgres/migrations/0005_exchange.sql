@@ -198,6 +198,10 @@ DECLARE
   v_next bigint;
 BEGIN
   IF p_returned IS NOT NULL THEN
+    -- Those who wait for one of them will want their serial places.
+    PERFORM duly.lock_serials_1(ARRAY(
+      SELECT duly.serial_ref_1(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = g.job
+      WHERE g.ref = ANY (ARRAY(SELECT jsonb_array_elements_text(p_returned -> 'ids'))) AND g.kind <> 'serial' AND w.serial IS NOT NULL));
     v_done := duly.settle_returned_1(v_now, p_returned);
     IF cardinality(v_done) < jsonb_array_length(p_returned -> 'ids') THEN
       -- What could not be ended together is judged by itself, in its place.
@@ -211,6 +215,7 @@ BEGIN
     END IF;
   END IF;
   IF v_settle IS NOT NULL THEN
+    PERFORM duly.lock_around_1(ARRAY(SELECT s ->> 'id' FROM jsonb_array_elements(v_settle) s));
     FOR v_one IN SELECT s FROM jsonb_array_elements(v_settle) s ORDER BY (s ->> 'i')::bigint LOOP
       IF NOT duly.settle_1(v_now, v_one, p_repeat) THEN v_lost := v_lost || (v_one ->> 'i')::bigint; END IF;
     END LOOP;
@@ -273,7 +278,14 @@ BEGIN
   END IF;
   SELECT jsonb_agg(s) INTO v_keyed FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
   WHERE jsonb_typeof(s -> 'dedupe') = 'object';
-  IF jsonb_array_length(v_keyed) > 1 THEN PERFORM duly.take_keys_1(v_now, v_keyed); END IF;
+  IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.take_keys_1(v_now, v_keyed); END IF;
+  -- Then the serial keys: of the jobs, and of those that hold a key or follow and may be moved.
+  PERFORM duly.lock_serials_1(ARRAY(
+    SELECT duly.serial_ref_1(s ->> 'tenant', s ->> 'serial') FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
+    WHERE s ->> 'serial' IS NOT NULL
+    UNION SELECT duly.serial_ref_1(j.tenant, j.serial) FROM jsonb_array_elements(v_keyed) s
+    JOIN duly.dedupes d ON d.type = s ->> 'type' AND d.tenant = coalesce(s ->> 'tenant', '') AND d.key = s -> 'dedupe' ->> 'key'
+    JOIN duly.jobs j ON j.id = d.job_id OR j.id = d.follow_id WHERE j.serial IS NOT NULL));
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     BEGIN
       v_items := '{}';
@@ -286,7 +298,7 @@ BEGIN
       v_replies := v_replies || duly.refusal_1(v_state, v_message, v_hint, v_detail);
     END;
   END LOOP;
-  IF jsonb_array_length(v_keyed) > 1 THEN PERFORM duly.drop_keys_1(v_keyed); END IF;
+  IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.drop_keys_1(v_keyed); END IF;
   v_claimed := duly.claim_made_1(v_now, p_claim, p_repeat, CASE WHEN p_plain IS NULL THEN NULL ELSE v_made END);
   RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
 END $$;

@@ -85,6 +85,11 @@ DECLARE
   v_items json[];
   v_replies json[] := '{}';
 BEGIN
+  PERFORM duly.lock_around_1(ARRAY(
+    SELECT t ->> 'id' FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t WHERE t ? 'id'
+    UNION SELECT unnest(ARRAY[d.job_id, d.follow_id])
+    FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t
+    JOIN duly.dedupes d ON d.type = t ->> 'type' AND d.tenant = coalesce(t ->> 'tenant', '') AND d.key = t ->> 'key'));
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_items := '{}';
     FOR v_target IN SELECT * FROM jsonb_array_elements(v_group -> 'targets') LOOP
@@ -120,6 +125,11 @@ DECLARE
   v_items json[];
   v_replies json[] := '{}';
 BEGIN
+  PERFORM duly.lock_around_1(ARRAY(
+    SELECT t ->> 'id' FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t WHERE t ? 'id'
+    UNION SELECT unnest(ARRAY[d.job_id, d.follow_id])
+    FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t
+    JOIN duly.dedupes d ON d.type = t ->> 'type' AND d.tenant = coalesce(t ->> 'tenant', '') AND d.key = t ->> 'key'));
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_items := '{}';
     FOR v_target IN SELECT * FROM jsonb_array_elements(v_group -> 'targets') LOOP
