@@ -19,7 +19,8 @@ export interface WithinOptions {
   follow(followed: Followed): void;
 }
 
-const kinds = 'Give a connected client of "pg" after BEGIN.';
+const kinds =
+  'Give a connected client of "pg" after BEGIN, or what postgres.js, Drizzle, Kysely or Knex gives the callback of a transaction.';
 
 /** The store inside a transaction of the user's own. Needs no connection but theirs, so it works in whichever thread they are. */
 export function createPostgresWithin(tx: unknown, options: WithinOptions): Within {
@@ -56,11 +57,11 @@ class TransactionDatabase implements Database {
     const refusal = this.#transaction.refusal();
     if (refusal !== null) throw notOpen(place, refusal);
     // The number is looked at first: in another store nothing must be done at all.
-    const wrapped = `SELECT CASE WHEN EXISTS (SELECT FROM "${schema}".meta WHERE key = 'store' AND value = $${values.length + 1}::bigint)
-      THEN (SELECT coalesce(json_agg(q), '[]')::text FROM (${text}) q) END AS rows, pg_current_xact_id_if_assigned()::text AS xid`;
+    const wrapped = `SELECT CASE WHEN EXISTS (SELECT FROM "${schema}".meta WHERE key = 'store' AND value = $${values.length + 1}::text::bigint)
+      THEN (SELECT coalesce(json_agg(q), '[]')::text FROM (${asTexts(text)}) q) END AS rows, pg_current_xact_id_if_assigned()::text AS xid`;
     let answer: { rows: string | null; xid: string | null } | undefined;
     try {
-      const rows = await this.#transaction.query(wrapped, [...values, String(id)]);
+      const rows = await this.#transaction.query(wrapped, [...values.map(textOrNull), String(id)]);
       answer = rows[0] as unknown as typeof answer;
     } catch (error) {
       throw txError(error, place);
@@ -75,6 +76,15 @@ class TransactionDatabase implements Database {
   transaction<Result>(fn: (database: Database) => Promise<Result>): Promise<Result> {
     return fn(this);
   }
+}
+
+/** Every value goes as a text: libraries differ in what they make of the types they know, and one would write JSON a second time. */
+function asTexts(text: string): string {
+  return text.replaceAll(/(\$\d+)::(\w+)/g, '$1::text::$2');
+}
+
+function textOrNull(value: Value): string | null {
+  return value === null ? null : String(value);
 }
 
 const missing = new Set(['3F000', '42P01', '42883']);

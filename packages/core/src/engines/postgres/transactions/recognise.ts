@@ -1,7 +1,17 @@
+import { recogniseDrizzle } from './drizzle.ts';
+import { recogniseKnex } from './knex.ts';
+import { recogniseKysely } from './kysely.ts';
 import { recognisePg } from './pg.ts';
+import { recognisePostgresJs } from './postgres-js.ts';
 import type { RecogniseTransaction, Transaction } from './transaction.ts';
 
-const kinds: RecogniseTransaction[] = [recognisePg];
+const kinds: RecogniseTransaction[] = [
+  recognisePg,
+  recognisePostgresJs,
+  recogniseKysely,
+  recogniseKnex,
+  recogniseDrizzle,
+];
 
 /** The transaction that this stands for; null: none of a library that is known. */
 export function recogniseTransaction(tx: unknown): Transaction | null {
