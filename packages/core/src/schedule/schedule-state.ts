@@ -103,9 +103,17 @@ export function createState(now: number): ScheduleState {
   };
 }
 
-/** The state as stored text. */
+const firstState: Readonly<Record<string, unknown>> = { ...createState(0) };
+
+/** The state as stored text: only what differs from the first state, for it is written with every decision. */
 export function serialiseState(state: ScheduleState): JsonText {
-  return JSON.stringify({ v: stateVersion, ...state });
+  const stored: Record<string, unknown> = { v: stateVersion };
+  for (const [name, value] of Object.entries(state)) {
+    const first = firstState[name];
+    const isFirst = value === first || (Array.isArray(value) && value.length === 0 && Array.isArray(first));
+    if (!isFirst) stored[name] = value;
+  }
+  return JSON.stringify(stored);
 }
 
 /** Reads a stored state; fields that an older shape did not have get their first value. Throws `store_corrupt`. */

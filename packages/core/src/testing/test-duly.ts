@@ -365,7 +365,8 @@ class Mover {
       const before = this.#activityCount;
       await turn();
       if (this.#activityCount !== before) continue;
-      // A second one for what itself waits for a turn: a stream, a thread's message that is already there.
+      if (this.#running.size === 0) return;
+      // A second one for what itself waits for a turn, in a handler: a stream, a thread's message that is already there.
       await turn();
       if (this.#activityCount !== before) continue;
       const busy = [...this.#running].filter(
