@@ -1,5 +1,5 @@
 /** A steady mixed load: everything that Duly does, a little of each, again and again. */
-import { type Duly, type JobHandle, systemClock } from '../../packages/core/src/index.ts';
+import { type Duly, type JobHandle, type Role, systemClock } from '../../packages/core/src/index.ts';
 import type { Random } from '../../packages/core/src/random.ts';
 import { runIsolated } from './isolated-task.ts';
 
@@ -19,15 +19,21 @@ export interface Load {
   stop(): Promise<void>;
 }
 
-/** How long what is over is kept: short, so that a soak of minutes sees it go. */
-export const retentionMs = 15_000;
+/** What a load is made of. */
+export interface LoadOptions {
+  random: Random;
+  /** How long what is over is kept: short, so that a soak of minutes sees it go. */
+  retentionMs: number;
+  /** What the node does; without maintenance nobody prunes. */
+  roles: readonly Role[];
+}
 
 // As many calls a second as leave a small machine mostly idle: it is the hours that count, not the speed.
 const callsPerSecond = 40;
 const flyingMax = 50;
 
 /** Defines the tasks and schedules, starts the node and the load. */
-export async function startLoad(duly: Duly, random: Random): Promise<Load> {
+export async function startLoad(duly: Duly, { random, retentionMs, roles }: LoadOptions): Promise<Load> {
   const counts: LoadCounts = { calls: {}, failures: {} };
   let latencies: number[] = [];
   const upTo = (count: number) => Math.floor(random.next() * count);
@@ -80,7 +86,7 @@ export async function startLoad(duly: Duly, random: Random): Promise<Load> {
     run: () => count('slot ran'),
   });
   const values = duly.expiring('token', { cleanup: () => count('value cleaned up') });
-  await duly.start();
+  await duly.start({ roles });
 
   const fail = (error: unknown) => {
     const code = (error as { code?: string }).code ?? String(error);

@@ -1,19 +1,27 @@
-// `npm run soak -- --minutes 30`: a steady mixed load, and whether anything still grows at the end. The exit code is 1 if something does.
+// `npm run soak -- --minutes 30`: a steady mixed load, and whether anything still grows at the end. The exit code is 1 if something does, 2 if the run is
+// too short to tell.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { type MeasureName, measures, soak } from './soak.ts';
+import { type Leak, leaks, type MeasureName, measures, soak, type Verdict } from './soak.ts';
 
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '10' },
     seed: { type: 'string', default: '1' },
+    retention: { type: 'string', default: '15' },
+    leak: { type: 'string' },
     json: { type: 'string', default: 'soak.json' },
   },
 });
 const minutes = Number(values.minutes);
 const seed = Number(values.seed);
-if (!(minutes > 0) || !Number.isSafeInteger(seed)) {
-  console.error('Expected --minutes above 0 and --seed as a whole number.');
+const retentionMs = Number(values.retention) * 1000;
+const leak = values.leak as Leak | undefined;
+const isLeak = leak === undefined || leaks.includes(leak);
+if (!(minutes > 0) || !Number.isSafeInteger(seed) || !(retentionMs >= 1000) || !isLeak) {
+  console.error(
+    `Expected --minutes above 0, --seed as a whole number, --retention from 1 s up, --leak as one of ${leaks.join(', ')}.`,
+  );
   process.exit(2);
 }
 const names = Object.keys(measures) as MeasureName[];
@@ -30,11 +38,13 @@ let lastS = 0;
 const report = await soak({
   minutes,
   seed,
+  retentionMs,
+  ...(leak === undefined ? {} : { leak }),
   say(sample) {
     if (sample.s - lastS < 10) return;
     lastS = sample.s;
     const cells = names.map((name) => `${name} ${shown(sample[name])}`);
-    console.log(`${sample.s.toFixed(0).padStart(6)} s  ${cells.join('  ')}`);
+    console.log(`${sample.s.toFixed(0).padStart(6)} s  ${cells.join('  ')}  machineMs ${sample.machineMs}`);
   },
 });
 console.log();
@@ -45,5 +55,9 @@ for (const name of names) {
 }
 console.log(`\ncalls: ${listed(report.counts.calls)}\nfailures: ${listed(report.counts.failures)}`);
 writeFileSync(values.json, `${JSON.stringify(report, null, 1)}\n`);
-console.log(`${report.isFlat ? 'Flat' : 'Not flat'}; every sample is in ${values.json}`);
-process.exitCode = report.isFlat ? 0 : 1;
+const exitCodes: Record<Verdict, number> = { flat: 0, 'not flat': 1, 'too short to tell': 2 };
+console.log(
+  `${report.calmCount} of ${report.samples.length} samples were judged; the others met a busy machine.`,
+);
+console.log(`The run was ${report.verdict}; every sample is in ${values.json}`);
+process.exitCode = exitCodes[report.verdict];

@@ -2,61 +2,105 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Duly, openEngine, systemClock } from '../../packages/core/src/index.ts';
+import { DatabaseSync } from 'node:sqlite';
+import { Duly, roles, systemClock } from '../../packages/core/src/index.ts';
 import { seededRandom } from '../../packages/core/src/random.ts';
-import { type LoadCounts, retentionMs, startLoad } from './load.ts';
-import { type Sample, type Tolerance, type Trend, trendOf } from './trend.ts';
+import { type LoadCounts, startLoad } from './load.ts';
+import { type LooseTolerance, type Sample, stepOf, type Tolerance, type Trend, trendOf } from './trend.ts';
+import { startYardstick } from './yardstick.ts';
 
 /** How to soak. */
 export interface SoakOptions {
   minutes: number;
   seed: number;
+  /** How long everything that is over is kept. Default 15 s. */
+  retentionMs?: number;
+  /** Something to be found, for the soak's own test: `prune`: nobody prunes; `heap`: every call keeps some memory. */
+  leak?: Leak;
   /** Told every sample, for people. */
-  say?(sample: Record<MeasureName, number> & { s: number }): void;
+  say?(sample: SoakSample): void;
 }
+
+/** What a soak can be told to do wrong. */
+export const leaks = ['prune', 'heap'] as const;
+
+/** One of them. */
+export type Leak = (typeof leaks)[number];
 
 /** What is measured, in which unit, and what counts as flat. */
 export const measures = {
-  rssMb: { title: 'memory of the process (RSS), MB', share: 0.1, amount: 10 },
+  // The thread of an isolated task takes some 40 MB while it is there; smaller leaks show in the heap.
+  rssMb: { title: 'memory of the process (RSS), MB', share: 0.1, amount: 40 },
   heapMb: { title: 'heap after a collection, MB', share: 0.1, amount: 2 },
   fileMb: { title: 'file and WAL, MB', share: 0.1, amount: 1 },
-  handles: { title: 'open handles', share: 0, amount: 2 },
-  descriptors: { title: 'open files', share: 0, amount: 2 },
-  latencyMs: { title: 'now() to start, middle, ms', share: 0.25, amount: 3 },
-  latencyP95Ms: { title: 'now() to start, 95 of 100, ms', share: 0.5, amount: 15 },
+  storeMb: { title: 'pages of the file in use, MB', share: 0.15, amount: 0.3 },
+  rows: { title: 'rows of all tables', share: 0.2, amount: 150 },
+  // A thread of an isolated task that is there or not makes some of these.
+  handles: { title: 'open handles', share: 0, amount: 3 },
+  descriptors: { title: 'open files', share: 0, amount: 8 },
+  latencyMs: { title: 'now() to start, middle, ms', times: 3, amount: 50 },
   liveJobs: { title: 'jobs that are not over', share: 0.2, amount: 30 },
-} as const satisfies Record<string, Tolerance & { title: string }>;
+} as const satisfies Record<string, (Tolerance | LooseTolerance) & { title: string }>;
 
 /** The name of a measure. */
 export type MeasureName = keyof typeof measures;
+
+/** What was measured at one time. */
+export type SoakSample = Record<MeasureName, number> & {
+  /** Seconds since the run began. */
+  s: number;
+  /** The slowest write of the yardstick since the sample before. */
+  machineMs: number;
+};
 
 /** What came of a soak. */
 export interface SoakReport {
   seed: number;
   minutes: number;
-  samples: (Record<MeasureName, number> & { s: number })[];
+  samples: SoakSample[];
+  /** Samples that were judged: those that a busy machine did not disturb. */
+  calmCount: number;
   trends: Record<MeasureName, Trend>;
   counts: LoadCounts;
-  isFlat: boolean;
+  verdict: Verdict;
 }
+
+/** Whether nothing grew and no call failed. Of a run with few samples, or on a machine that was busy for most of it, nothing can be said. */
+export type Verdict = 'flat' | 'not flat' | 'too short to tell';
 
 const names = Object.keys(measures) as MeasureName[];
 // A slope needs points, and a collection before each costs time.
 const sampleCountMax = 150;
 const sampleMsMin = 1_000;
-// The node prunes jobs by its tasks' retention by itself, every minute. Feed, audit and ledger are kept for days and months, which no
-// soak sees the end of; so that they too come to rest here, they are pruned as if their retention were short.
-const pruneEveryMs = 5_000;
+// A small durable write takes a few milliseconds; a machine that needs more than this is busy with something else.
+const machineMsMax = 100;
+// Fewer, and a slope through half of them is chance.
+const sampleCountMin = 20;
+const defaultRetentionMs = 15_000;
+// Five megabytes a minute at 40 calls a second.
+const leakedBytes = 2_000;
 
 /** Soaks. Needs `node --expose-gc` to measure the heap without what could be collected. */
-export async function soak({ minutes, seed, say = () => {} }: SoakOptions): Promise<SoakReport> {
+export async function soak(options: SoakOptions): Promise<SoakReport> {
+  const { minutes, seed, retentionMs = defaultRetentionMs, leak, say = () => {} } = options;
   const folder = mkdtempSync(join(tmpdir(), 'duly-soak-'));
   const path = join(folder, 'duly.db');
-  const duly = new Duly({ store: `sqlite:${path}`, app: 'soak' });
-  const samples: SoakReport['samples'] = [];
+  const duly = new Duly({
+    store: `sqlite:${path}`,
+    app: 'soak',
+    retention: { changes: retentionMs, audit: retentionMs, ledger: retentionMs },
+  });
+  const leaked: unknown[] = [];
+  if (leak === 'heap')
+    duly.on('call', () => leaked.push(Array.from({ length: leakedBytes / 8 }, () => ({}))));
+  const samples: SoakSample[] = [];
+  const yardstick = startYardstick(join(folder, 'yardstick'));
   try {
-    const load = await startLoad(duly, seededRandom(seed));
-    const keeper = keepShort(path);
+    const load = await startLoad(duly, {
+      random: seededRandom(seed),
+      retentionMs,
+      roles: leak === 'prune' ? roles.filter((role) => role !== 'maintenance') : roles,
+    });
     const sinceElapsed = systemClock.elapsed();
     const sampleMs = Math.max(sampleMsMin, (minutes * 60_000) / sampleCountMax);
     for (let i = 1; systemClock.elapsed() - sinceElapsed < minutes * 60_000; i++) {
@@ -64,65 +108,57 @@ export async function soak({ minutes, seed, say = () => {} }: SoakOptions): Prom
       const sample = {
         s: (systemClock.elapsed() - sinceElapsed) / 1000,
         ...(await measure(duly, path, load)),
+        machineMs: yardstick.takeSlowestMs(),
       };
       samples.push(sample);
       say(sample);
     }
     await load.stop();
-    await keeper.stop();
+    const calm = samples.filter(({ machineMs }) => machineMs <= machineMsMax);
     const trends = Object.fromEntries(
-      names.map((name) => [name, trendOf(seriesOf(samples, name), measures[name])]),
+      names.map((name) => [name, judge(seriesOf(calm, name), measures[name])]),
     ) as SoakReport['trends'];
     const hasFailed = Object.keys(load.counts.failures).length > 0;
-    const isFlat = names.every((name) => trends[name].isFlat) && !hasFailed;
-    return { seed, minutes, samples, trends, counts: load.counts, isFlat };
+    const isFlat = names.every((name) => trends[name].isFlat);
+    const verdict =
+      hasFailed || (!isFlat && calm.length >= sampleCountMin)
+        ? 'not flat'
+        : calm.length < sampleCountMin
+          ? 'too short to tell'
+          : 'flat';
+    return { seed, minutes, samples, calmCount: calm.length, trends, counts: load.counts, verdict };
   } finally {
     await duly.stop({ drain: '5s' });
+    await yardstick.stop();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function seriesOf(samples: SoakReport['samples'], name: MeasureName): Sample[] {
+function seriesOf(samples: readonly SoakSample[], name: MeasureName): Sample[] {
   return samples.map((sample) => ({ s: sample.s, value: sample[name] }));
 }
 
-function keepShort(path: string): { stop(): Promise<void> } {
-  const stopping = new AbortController();
-  const running = (async () => {
-    const engine = await openEngine(`sqlite:${path}?inline=1`);
-    while (!stopping.signal.aborted) {
-      const short = { ledgerMs: retentionMs, auditMs: retentionMs, changesMs: retentionMs };
-      while ((await engine.prune({ limit: 500, ...short })).more) await systemClock.sleep(20);
-      await systemClock.sleep(pruneEveryMs, stopping.signal);
-    }
-    await engine.close();
-  })();
-  return {
-    async stop() {
-      stopping.abort();
-      await running;
-    },
-  };
+function judge(samples: readonly Sample[], tolerance: Tolerance | LooseTolerance): Trend {
+  return 'times' in tolerance ? stepOf(samples, tolerance) : trendOf(samples, tolerance);
 }
 
 async function measure(
   duly: Duly,
   path: string,
   load: { takeLatencies(): number[] },
-): Promise<Record<MeasureName, number>> {
+): Promise<Omit<SoakSample, 's' | 'machineMs'>> {
   const { status } = await duly.counts();
   const latencies = load.takeLatencies().sort((one, other) => one - other);
-  const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0;
   globalThis.gc?.();
   const { rss, heapUsed } = process.memoryUsage();
   return {
     rssMb: rss / 1e6,
     heapMb: heapUsed / 1e6,
     fileMb: (sizeOf(path) + sizeOf(`${path}-wal`)) / 1e6,
+    ...readStore(path),
     handles: countHandles(),
     descriptors: process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0,
-    latencyMs: at(0.5),
-    latencyP95Ms: at(0.95),
+    latencyMs: latencies[latencies.length >> 1] ?? 0,
     liveJobs:
       status.PENDING.count +
       status.SCHEDULED.count +
@@ -135,6 +171,21 @@ async function measure(
 /** What keeps a process alive, but for timers: those come and go with the load. */
 function countHandles(): number {
   return process.getActiveResourcesInfo().filter((name) => name !== 'Timeout' && name !== 'Immediate').length;
+}
+
+/** What the store holds, read beside the product: a file keeps the pages that were freed, so its size tells of a leak only late. */
+function readStore(path: string): { storeMb: number; rows: number } {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  try {
+    const read = (sql: string) => Object.values(database.prepare(sql).get() ?? {})[0] as number;
+    const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+    return {
+      storeMb: ((read('PRAGMA page_count') - read('PRAGMA freelist_count')) * read('PRAGMA page_size')) / 1e6,
+      rows: tables.reduce((sum, { name }) => sum + read(`SELECT count(*) FROM "${name}"`), 0),
+    };
+  } finally {
+    database.close();
+  }
 }
 
 function sizeOf(path: string): number {

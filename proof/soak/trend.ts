@@ -13,12 +13,20 @@ export interface Tolerance {
   amount: number;
 }
 
+/** What counts as flat of a figure that the whole machine bends, such as a latency. */
+export interface LooseTolerance {
+  /** The last quarter may come to so many times the second one, */
+  times: number;
+  /** or to this much more, whichever is more. */
+  amount: number;
+}
+
 /** How a measure went. */
 export interface Trend {
   /** The middle value of the second half. */
   middle: number;
   max: number;
-  /** By how much it grew over the second half, by the slope that fits best. */
+  /** By how much it grew over what was judged. */
   growth: number;
   /** The same by the minute. */
   perMinute: number;
@@ -50,13 +58,28 @@ export function trendOf(samples: readonly Sample[], tolerance: Tolerance): Trend
   const middle = values.length === 0 ? 0 : median(values);
   const growth = slope * spanS;
   const allowed = Math.max(tolerance.amount, tolerance.share * Math.abs(middle));
-  return {
-    middle,
-    max: samples.length === 0 ? 0 : Math.max(...samples.map(({ value }) => value)),
-    growth,
-    perMinute: slope * 60,
-    allowed,
-    // What shrinks is not a leak.
-    isFlat: growth <= allowed,
-  };
+  // What shrinks is not a leak.
+  return { middle, max: maxOf(samples), growth, perMinute: slope * 60, allowed, isFlat: growth <= allowed };
+}
+
+/**
+ * The trend between two windows, the second quarter and the last: the middle of each, so that a few samples of a busy machine do not count,
+ * and a bound that a machine busy for the whole of a window stays under. The first quarter warms up.
+ */
+export function stepOf(samples: readonly Sample[], tolerance: LooseTolerance): Trend {
+  const quarter = Math.ceil(samples.length / 4);
+  const early = samples.slice(quarter, 2 * quarter);
+  const late = samples.slice(-quarter);
+  const middleOf = (window: readonly Sample[]) =>
+    window.length === 0 ? 0 : median(window.map(({ value }) => value));
+  const middle = middleOf(late);
+  const growth = middle - middleOf(early);
+  const allowed = Math.max(tolerance.amount, (tolerance.times - 1) * middleOf(early));
+  const spanS = late.length === 0 || early.length === 0 ? 0 : (late[0] as Sample).s - (early[0] as Sample).s;
+  const perMinute = spanS === 0 ? 0 : (growth / spanS) * 60;
+  return { middle, max: maxOf(samples), growth, perMinute, allowed, isFlat: growth <= allowed };
+}
+
+function maxOf(samples: readonly Sample[]): number {
+  return samples.length === 0 ? 0 : Math.max(...samples.map(({ value }) => value));
 }
