@@ -133,6 +133,22 @@ test('a key that an open transaction holds delays no other call, and its own is 
   assert.equal((await late).deduped, true);
 });
 
+test('a serial job in an open transaction keeps no other from its place', async (t) => {
+  const { duly, client } = await setup(t);
+  const hello = duly.task({ name: 'hello', run: () => null });
+  await client.query('BEGIN');
+  const first = await hello.now(1, { tx: client, serial: 'one' });
+  assert.equal(first.status, 'SCHEDULED');
+  await duly.start({ signals: false });
+  // Made, taken and ended, while the transaction is open.
+  const settled = duly.next('job.settled');
+  const second = await hello.now(2, { serial: 'one' });
+  assert.equal((await settled).id, second.id);
+  const then = duly.next('job.settled');
+  await client.query('COMMIT');
+  assert.equal((await then).id, first.id);
+});
+
 test('a job is completed in the transaction of its handler, with what the handler wrote', async (t) => {
   const { duly, client, schema } = await setup(t);
   await duly.open();

@@ -1764,7 +1764,8 @@ BEGIN
   -- Then the serial keys: of the jobs, and of those that hold a key or follow and may be moved.
   PERFORM duly.lock_serials_1(ARRAY(
     SELECT duly.serial_ref_1(s ->> 'tenant', s ->> 'serial') FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
-    WHERE s ->> 'serial' IS NOT NULL
+    -- One that is made in the user's own transaction takes no place, and must not keep others from theirs until the commit.
+    WHERE s ->> 'serial' IS NOT NULL AND NOT coalesce((s ->> 'unplaced')::boolean, false)
     UNION SELECT duly.serial_ref_1(j.tenant, j.serial) FROM jsonb_array_elements(v_keyed) s
     JOIN duly.dedupes d ON d.type = s ->> 'type' AND d.tenant = coalesce(s ->> 'tenant', '') AND d.key = s -> 'dedupe' ->> 'key'
     JOIN duly.jobs j ON j.id = d.job_id OR j.id = d.follow_id WHERE j.serial IS NOT NULL));
