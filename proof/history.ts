@@ -279,6 +279,8 @@ export interface Evidence {
    * yet with it.
    */
   isComplete: boolean;
+  /** Why the run had to be ended by force; left out: it came to rest by itself. */
+  restless?: string;
   /**
    * Whether the run ended with all faults over and time enough for every node to catch up, so that what was to happen by the end must have
    * happened.

@@ -4,17 +4,17 @@
 import { parseArgs } from 'node:util';
 import { catchMutation, mutationSeedsMax } from './simulation/catch-mutation.ts';
 import { mutations } from './simulation/mutations.ts';
-import { describeFailure, playSeed, playSeeds } from './simulation/seeds.ts';
+import { describeFailure, headlineOf, playSeed, playSeeds } from './simulation/seeds.ts';
 import { describe } from './simulation/trace.ts';
 
 const usage = `Usage: npm run simulate -- [--seeds <count>] [--from <first seed>]
        npm run simulate -- --seed <seed> [--trace]
        npm run simulate -- --mutations`;
 
-function readCount(text: string | undefined, fallback: number): number {
+function readCount(text: string | undefined, fallback: number, min = 0): number {
   const value = text === undefined ? fallback : Number(text);
-  if (Number.isSafeInteger(value) && value >= 0) return value;
-  console.error(usage);
+  if (Number.isSafeInteger(value) && value >= min) return value;
+  console.error(`Expected a whole number from ${min} up, got "${text}".\n${usage}`);
   process.exit(2);
 }
 
@@ -27,6 +27,7 @@ async function playOne(seed: number, isTraced: boolean): Promise<boolean> {
     );
     return true;
   }
+  console.error(headlineOf(played));
   console.error(await describeFailure(played));
   return false;
 }
@@ -65,6 +66,7 @@ function read() {
       seed: { type: 'string' },
       trace: { type: 'boolean', default: false },
       mutations: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
     },
   }).values;
 }
@@ -74,9 +76,13 @@ try {
   console.error(`${(error as Error).message}\n${usage}`);
   process.exit(2);
 }
+if (options.help) {
+  console.log(usage);
+  process.exit(0);
+}
 const isKept = options.mutations
   ? await playMutations()
   : options.seed !== undefined
     ? await playOne(readCount(options.seed, 1), options.trace)
-    : await playMany(readCount(options.from, 1), readCount(options.seeds, 2_000));
+    : await playMany(readCount(options.from, 1), readCount(options.seeds, 2_000, 1));
 process.exitCode = isKept ? 0 : 1;

@@ -10,7 +10,8 @@ interface Given {
 /** See `promise`. */
 export const fencesGrow: Invariant = {
   name: 'fences-grow',
-  promise: 'Every fence is greater than all fences given before for the same job, schedule or lock.',
+  promise:
+    'Every fence is greater than all fences given before for the same job, schedule or lock, and no fence is given for two jobs.',
   check({ events }, { leases }) {
     const problems: ReturnType<Invariant['check']> = [];
     const compare = (subject: string, given: Given[]): void => {
@@ -26,7 +27,20 @@ export const fencesGrow: Invariant = {
         }
       }
     };
-    for (const [id, given] of leases) compare(id, given);
+    const jobOf = new Map<number, string>();
+    for (const [id, given] of leases) {
+      compare(id, given);
+      for (const { fence, node, at } of given) {
+        // One counter for the whole store: what a handler guards elsewhere may belong to several jobs.
+        const other = jobOf.get(fence);
+        jobOf.set(fence, id);
+        if (other === undefined || other === id) continue;
+        problems.push({
+          subjects: [id, other],
+          message: `Fence ${fence} was given for job ${other}, and to ${node} for job ${id} at ${show(at)}.`,
+        });
+      }
+    }
 
     const others = new Map<string, Map<string, Given>>();
     for (const event of events) {

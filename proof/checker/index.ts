@@ -1,6 +1,7 @@
 /** The checker: reads a whole history and holds every invariant of it. */
 import type { Evidence } from '../history.ts';
 import { atMostOnce } from './at-most-once.ts';
+import { comesToRest } from './comes-to-rest.ts';
 import { decisionsPredicted } from './decisions-predicted.ts';
 import { factsOf } from './facts.ts';
 import { fencesGrow } from './fences-grow.ts';
@@ -21,6 +22,7 @@ export type { Invariant, Violation } from './invariant.ts';
 
 /** Every invariant. */
 export const invariants: readonly Invariant[] = [
+  comesToRest,
   promisesKept,
   nothingVanishes,
   oneOutcome,

@@ -5,6 +5,7 @@ import type {
   EnqueueReply,
   FireInput,
   FireReply,
+  Hint,
   JobSpec,
   ScheduleChange,
 } from '../../packages/core/src/engine.ts';
@@ -23,6 +24,25 @@ export interface Mutation {
 
 /** Every defect. */
 export const mutations: readonly Mutation[] = [
+  {
+    name: 'every claim wakes everybody, for ever',
+    caughtBy: ['comes-to-rest'],
+    mutate: (engine) => {
+      const listeners = new Set<(hint: Hint) => void>();
+      return {
+        ...engine,
+        wakeups(listener) {
+          listeners.add(listener);
+          return engine.wakeups(listener);
+        },
+        async exchange(input) {
+          const reply = await engine.exchange(input);
+          for (const listener of listeners) listener('jobs');
+          return reply;
+        },
+      };
+    },
+  },
   {
     name: 'an enqueue is acknowledged and lost',
     caughtBy: ['promises-kept', 'nothing-vanishes'],
@@ -96,6 +116,11 @@ export const mutations: readonly Mutation[] = [
     }),
   },
   {
+    name: 'the fence is not compared for outcomes that travel together',
+    caughtBy: ['one-outcome'],
+    mutate: withSql(['job', 'finishMany'], (sql) => sql.replace('fence = list.value ->> 1 AND', '')),
+  },
+  {
     name: 'an outcome that came too late is accepted',
     caughtBy: ['one-outcome'],
     mutate: (engine) => ({
@@ -112,6 +137,13 @@ export const mutations: readonly Mutation[] = [
     mutate: withSql(
       ['meta', 'takeFences'],
       () => "UPDATE meta SET value = value WHERE key = 'fence' RETURNING value + ? AS value",
+    ),
+  },
+  {
+    name: 'two jobs claimed together get one fence',
+    caughtBy: ['fences-grow'],
+    mutate: withSql(['claim', 'takeMany'], (sql) =>
+      sql.replace(':fence + list.key', ':fence + list.key / 2'),
     ),
   },
   {

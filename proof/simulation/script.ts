@@ -4,6 +4,7 @@ import type { ScheduleDefinition } from '../../packages/core/src/schedule/defini
 import type { ScheduleChanges } from '../../packages/core/src/schedule/override.ts';
 import type { SchedulePolicies } from '../../packages/core/src/schedule/policies.ts';
 import type { RuleInput } from '../../packages/core/src/schedule/rule.ts';
+import { withBursts } from './bursts.ts';
 import { type TaskName, taskNames } from './tasks.ts';
 import type { Weather } from './wire.ts';
 import { createDice, type Dice } from './world.ts';
@@ -67,6 +68,8 @@ export interface Script {
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
+// A quarter of the worlds: lists are written by other statements than single jobs.
+const burstEvery = 4;
 const allRoles: readonly Role[] = ['scheduler', 'worker', 'maintenance'];
 
 /** Draws the world of a seed. */
@@ -111,7 +114,7 @@ export function drawScript(seed: number): Script {
   // One world in six is without faults: what then happens must happen on time.
   if (!dice.chance(1 / 6)) add(dice.between(1, 5), () => drawFault(dice, hasReleases, lastsMs));
   steps.sort((one, other) => one.atMs - other.atMs);
-  return {
+  const script = {
     seed,
     startAt,
     lastsMs,
@@ -120,16 +123,20 @@ export function drawScript(seed: number): Script {
     declared,
     steps,
   };
+  return seed % burstEvery === 0 ? withBursts(script, dice) : script;
 }
 
 function withoutTask({ task: _task, ...rest }: ScheduleDefinition): Omit<ScheduleDefinition, 'task'> {
   return rest;
 }
 
+// The tasks of bursts are drawn by them.
+const ordinaryTaskNames = taskNames.filter((name) => name !== 'steady');
+
 function drawMake(dice: Dice): Act {
   return {
     do: 'make',
-    task: dice.one(taskNames),
+    task: dice.one(ordinaryTaskNames),
     delayMs: dice.chance(0.5) ? dice.between(1, 30) * second + dice.below(second) : null,
     isInstant: dice.chance(0.5),
     ms: dice.one([0, 100, 2_000, 8_000, 20_000]),

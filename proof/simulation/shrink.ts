@@ -1,10 +1,14 @@
 /** Makes a failing world smaller: what is not needed for the failure is left out. */
+import { systemClock } from '../../packages/core/src/clock.ts';
 import { check } from '../checker/index.ts';
 import type { Script } from './script.ts';
 import { type SimulateOptions, simulate } from './simulate.ts';
+import { watched } from './watchdog.ts';
 
 /** How many worlds may be tried. */
 const tryCountMax = 120;
+// Worlds that do not come to rest take seconds each.
+const tryMsMax = 30_000;
 
 /** The script without the steps that the failure does not need. Dropping a step shifts chance, so this finds a small one, not the smallest. */
 export async function shrink(
@@ -14,13 +18,16 @@ export async function shrink(
 ): Promise<Script> {
   let best = script;
   let tried = 0;
+  const untilElapsed = systemClock.elapsed() + tryMsMax;
+  const mayTry = () => tried < tryCountMax && systemClock.elapsed() < untilElapsed;
   const fails = async (candidate: Script): Promise<boolean> => {
     tried++;
-    return check(await simulate(candidate, options)).some((violation) => violation.invariant === invariant);
+    const evidence = await watched(script.seed, () => simulate(candidate, options));
+    return check(evidence).some((violation) => violation.invariant === invariant);
   };
   // Halves first, then smaller and smaller pieces.
   for (let size = Math.ceil(best.steps.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
-    for (let from = 0; from < best.steps.length && tried < tryCountMax; ) {
+    for (let from = 0; from < best.steps.length && mayTry(); ) {
       const steps = [...best.steps.slice(0, from), ...best.steps.slice(from + size)];
       const candidate = { ...best, steps };
       if (await fails(candidate)) best = candidate;

@@ -11,7 +11,7 @@ import type { Script, Step } from './script.ts';
 import { SimNode } from './sim-node.ts';
 import type { TaskInput } from './tasks.ts';
 import { calm, type SharedStore, type Weather } from './wire.ts';
-import { createDice, World } from './world.ts';
+import { createDice, Restless, World } from './world.ts';
 
 /** How a world is played. */
 export interface SimulateOptions {
@@ -72,13 +72,27 @@ class Play {
     this.store = { engine: this.options.mutate?.(this.#raw) ?? this.#raw, isRefusing: false };
     for (const [place, node] of script.nodes.entries()) this.#startNode(place, node.release);
     for (const step of script.steps) world.after(null, step.atMs, () => this.#act(step));
-    await world.run(script.lastsMs);
-    this.#heal();
-    await world.run(Math.max(world.elapsed + healMs, this.#jumpedElapsed + longestSleepMs));
-    const isSettled = await this.#drain();
+    const restless = await this.#live();
     const scheduleIds = this.events.flatMap((event) => (event.kind === 'applied' ? [event.scheduleId] : []));
     const final = await readFinalState(this.#raw, scheduleIds, world.storeAt());
-    return { events: this.events, final, isComplete: true, isSettled };
+    const evidence = { events: this.events, final, isComplete: true };
+    // Ended by force, whatever is still due proves nothing.
+    return restless === null ? { ...evidence, isSettled: true } : { ...evidence, isSettled: false, restless };
+  }
+
+  /** The script, the end of all faults, and the way to rest; answers with why there was none, or null. */
+  async #live(): Promise<string | null> {
+    const { world, script } = this;
+    try {
+      await world.run(script.lastsMs);
+      this.#heal();
+      await world.run(Math.max(world.elapsed + healMs, this.#jumpedElapsed + longestSleepMs));
+      await this.#drain();
+      return null;
+    } catch (error) {
+      if (error instanceof Restless) return error.message;
+      throw error;
+    }
   }
 
   async close(): Promise<void> {
@@ -305,7 +319,7 @@ class Play {
   }
 
   /** Lets time pass until nothing is due and unfinished; pauses schedules that fill their own line for ever. */
-  async #drain(): Promise<boolean> {
+  async #drain(): Promise<void> {
     const { world } = this;
     const untilElapsed = world.elapsed + drainMsMax;
     let isPaused = false;
@@ -317,7 +331,7 @@ class Play {
         limit: 1_000,
         now,
       });
-      if (jobs.every(({ status, dueAt }) => dueAt > now && status !== 'BLOCKED')) return true;
+      if (jobs.every(({ status, dueAt }) => dueAt > now && status !== 'BLOCKED')) return;
       if (!isPaused && world.elapsed > this.script.lastsMs + healMs + pauseAfterMs) {
         isPaused = true;
         const node = this.#living(0) as SimNode;
@@ -328,7 +342,6 @@ class Play {
       await world.run(world.elapsed + drainStepMs);
     }
     // Not at rest although nothing was wrong any more: the checker says what hangs.
-    return true;
   }
 }
 

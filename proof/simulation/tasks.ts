@@ -27,6 +27,7 @@ export const taskNames = [
   'parent',
   'limited',
   'hasty',
+  'steady',
 ] as const;
 
 /** A task of the simulation. */
@@ -106,6 +107,8 @@ export function defineTasks(duly: Duly, setting: TaskSetting): void {
     await work(context);
     context.signal.throwIfAborted();
   });
+  // Says nothing on the way and looks at nothing: its outcome travels in a list with others.
+  define('steady', {}, (_context, { ms }) => clock.sleep(ms));
   define('hasty', { startDeadline: '3s' }, () => null);
 }
 

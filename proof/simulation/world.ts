@@ -43,6 +43,12 @@ export function createDice(seed: number): Dice {
   };
 }
 
+/** Thrown when a world does not come to rest: more happens in it than in any that does. */
+export class Restless extends Error {}
+
+// Ordinary worlds have up to 3,000 events; one in which something turns in circles would go on for ever.
+const eventCountMax = 60_000;
+
 /** The world's time and what is to happen in it. */
 export class World {
   /** Monotonic milliseconds. */
@@ -104,7 +110,10 @@ export class World {
         continue;
       }
       this.elapsed = Math.max(this.elapsed, next.atElapsed);
-      this.eventCount++;
+      if (++this.eventCount > eventCountMax) {
+        const atS = (this.elapsed / 1_000).toFixed(1);
+        throw new Restless(`${eventCountMax} things had happened after ${atS} s, and there was no end to it`);
+      }
       next.fn();
       await turn();
     }

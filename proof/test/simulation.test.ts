@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import type { Engine } from '../../packages/core/src/engine.ts';
 import { check, invariants } from '../checker/index.ts';
 import { mergeHistories, parseHistory, serialiseHistory } from '../history.ts';
 import { predict } from '../model/predict.ts';
@@ -39,6 +40,30 @@ test('histories of several processes are merged by the store’s instants', asyn
   const merged = mergeHistories(apart);
   assert.equal(merged.length, evidence.events.length);
   assert.ok(merged.every(({ at }, i) => i === 0 || at >= (merged[i - 1]?.at ?? 0)));
+});
+
+test('in a hundred worlds many outcomes travel together, and some of them with a lost one', async () => {
+  let togetherCount = 0;
+  let lostCount = 0;
+  for (let seed = 1; seed <= 100; seed++) {
+    const mutate = (engine: Engine): Engine => ({
+      ...engine,
+      async exchange(input) {
+        const reply = await engine.exchange(input);
+        // From four on the engine writes them by other statements; those that bring a report or failed go one by one.
+        const returned = input.settle.filter(({ to, report }) => to === 'COMPLETED' && report === null);
+        if (returned.length < 4) return reply;
+        togetherCount++;
+        if (reply.settled.includes('lost')) lostCount++;
+        return reply;
+      },
+    });
+    await playSeed(seed, { mutate });
+  }
+  assert.ok(
+    togetherCount >= 80 && lostCount >= 10,
+    `${togetherCount} lists, ${lostCount} with a lost outcome`,
+  );
 });
 
 test('a hundred worlds hold every fault, every decision and most reasons, and the model predicts all of it', async () => {
@@ -98,6 +123,16 @@ test('every invariant catches a defect', () => {
 
 test('a world without its defect is sound again', async () => {
   assert.deepEqual((await playSeed(1)).violations, []);
+});
+
+test('a world that does not come to rest is told with its last events', async () => {
+  const mutation = mutations.find(({ caughtBy: [by] }) => by === 'comes-to-rest');
+  assert.ok(mutation);
+  const played = await playSeed(1, mutation);
+  const text = await describeFailure(played, mutation);
+  assert.match(text, /comes-to-rest: Did not come to rest/);
+  assert.match(text, /The last events:\n/);
+  assert.ok(text.includes(replayCommand(1)));
 });
 
 test('a failure is told with the command that plays it again and a history short enough to read', async () => {

@@ -1,0 +1,73 @@
+/** Worlds in which many quick jobs come at once, so that claims and outcomes travel in lists, and some of an outcome's company is lost. */
+import type { Script, Step } from './script.ts';
+import type { Dice } from './world.ts';
+
+const second = 1_000;
+// What the ordinary script may still do beside the bursts: a world costs about the same as one without them.
+const ordinaryCountMax = 3;
+
+/** Makes a script one of bursts: fewer schedules and calls, nodes with many places, and faults that meet many jobs on the way. */
+export function withBursts(script: Script, dice: Dice): Script {
+  const { leaseMs } = script;
+  const lastsMs = dice.between(20, 30) * second;
+  const puts = script.steps.filter((step) => step.do === 'put').slice(0, 1);
+  const others = script.steps.filter(
+    ({ do: what }) => what === 'make' || what === 'cancel' || what === 'lock',
+  );
+  const steps: Step[] = [...puts, ...others.slice(0, ordinaryCountMax)];
+  for (let i = dice.between(1, 2); i > 0; i--) {
+    const atMs = second + dice.below(lastsMs - 12 * second);
+    steps.push(...drawBurst(dice, atMs, leaseMs));
+  }
+  steps.sort((one, other) => one.atMs - other.atMs);
+  return {
+    ...script,
+    lastsMs,
+    nodes: script.nodes.slice(0, 3).map((node) => ({ ...node, concurrency: dice.between(8, 16) })),
+    steps,
+  };
+}
+
+/** Jobs that end together, and what goes wrong while they run. */
+function drawBurst(dice: Dice, atMs: number, leaseMs: number): Step[] {
+  const ms = dice.one([0, 300, 1_500, 4_000]);
+  const make: Step = {
+    atMs,
+    by: dice.below(1_000),
+    do: 'make',
+    task: ms === 0 ? 'quick' : 'steady',
+    delayMs: dice.chance(0.3) ? dice.between(1, 3) * second : null,
+    isInstant: true,
+    ms,
+    failures: 0,
+    serial: null,
+    dedupe: null,
+    count: dice.between(20, 60),
+  };
+  const beginsMs = atMs + (make.delayMs ?? 0);
+  const fault = (): Step => {
+    const base = { atMs: beginsMs + dice.below(ms + 50), by: dice.below(1_000) };
+    switch (dice.below(5)) {
+      case 0:
+        return { ...base, do: 'crash' };
+      case 1:
+        return {
+          ...base,
+          // From before the burst, so that the answers to its first claims are among what is lost.
+          atMs: Math.max(0, beginsMs - 100),
+          do: 'weather',
+          forMs: ms + 5 * second,
+          weather: {
+            replyLost: dice.one([0.1, 0.3]),
+            slow: dice.one([0, 0.1, 0.3]),
+            crash: dice.one([0, 0.01]),
+            hintLost: 0,
+          },
+        };
+      default:
+        // Past the lease, and back while others run what was taken from it.
+        return { ...base, do: 'freeze', forMs: leaseMs + 200 + dice.below(ms + 2 * second) };
+    }
+  };
+  return [make, ...Array.from({ length: dice.between(1, 3) }, fault)];
+}
