@@ -16,6 +16,7 @@ import {
   serialiseHistory,
   subjectsOf,
 } from '../history.ts';
+import { describe } from '../simulation/trace.ts';
 import { type FaultKind, faultKinds, type World } from './faults.ts';
 import { createFleet, type Fleet, type FleetProcess } from './fleet.ts';
 import { openHistoryFile, readHistoryFiles } from './history-file.ts';
@@ -35,6 +36,7 @@ export interface ChaosOptions {
 /** What came of a run. */
 export interface ChaosReport {
   seed: number;
+  minutes: number;
   nodeCount: number;
   tookMs: number;
   /** How the disk was made full. */
@@ -47,6 +49,8 @@ export interface ChaosReport {
   calls: { acknowledged: number; refused: number; unknown: number; unanswered: number };
   slots: Record<string, number>;
   lostAttempts: number;
+  /** Exchanges that settled four or more as completed, and those of them in which one was lost. */
+  lists: { count: number; withLost: number };
   violations: Violation[];
   /** Where everything lies; null: nothing was wrong, and it was removed. */
   folder: string | null;
@@ -136,6 +140,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const report = {
       ...summarise(evidence),
       seed,
+      minutes: options.minutes,
       nodeCount,
       tookMs: systemClock.elapsed() - sinceElapsed,
       fullBy: place.how,
@@ -163,7 +168,10 @@ async function revive(fleet: Fleet, { role }: FleetProcess, random: Random): Pro
   await fleet.start(role).catch(() => {});
 }
 
-/** First every kind once, in an order that the seed gives; then whatever chance brings, until the time is over. */
+// A point that nobody passed in time is waited for again; one that nobody ever passes must not keep the run for ever.
+const tryCountMax = 4;
+
+/** First every kind once, in an order that the seed gives, and those that did not strike again; then whatever chance brings, until the time is over. */
 async function makeFaults(
   world: World,
   options: { untilElapsed: number; faults: ChaosReport['faults']; say(line: string): void },
@@ -185,7 +193,17 @@ async function makeFaults(
 
   // Where processes cannot live at all there is nothing more to learn.
   const isHopeless = () => world.fleet.failed.length > gaveUpCountMax;
-  while (!isHopeless() && (deck.length > 0 || clock.elapsed() < untilElapsed)) {
+  const mustTryAgain = ({ name }: FaultKind): boolean => {
+    const { made, struck } = faults.get(name) ?? { made: 0, struck: 0 };
+    return struck === 0 && made < tryCountMax;
+  };
+  for (;;) {
+    if (deck.length === 0 && faultKinds.some(mustTryAgain)) {
+      // Those that are on their way may still strike.
+      await Promise.all(running);
+      deck.push(...faultKinds.filter(mustTryAgain));
+    }
+    if (isHopeless() || (deck.length === 0 && clock.elapsed() >= untilElapsed)) break;
     const kind = deck.pop() ?? (faultKinds[Math.floor(random.next() * faultKinds.length)] as FaultKind);
     // While nobody can write, nobody passes a point and nobody can be stopped between two transactions.
     if (storeWide !== null && !/^kill -9 (at random|of the client)$/.test(kind.name)) await storeWide;
@@ -292,7 +310,7 @@ function checkFile(file: string): Violation[] {
 function summarise({
   events,
   final,
-}: Evidence): Pick<ChaosReport, 'jobs' | 'calls' | 'slots' | 'lostAttempts'> {
+}: Evidence): Pick<ChaosReport, 'jobs' | 'calls' | 'slots' | 'lostAttempts' | 'lists'> {
   const count = (names: readonly string[]): Record<string, number> => {
     const counts: Record<string, number> = {};
     for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
@@ -304,7 +322,15 @@ function summarise({
   const slots: Record<string, number> = {};
   for (const row of Object.values(final.ledger).flat())
     slots[row.decision] = (slots[row.decision] ?? 0) + (row.count ?? 1);
+  const exchanges = new Map<string, string[]>();
+  for (const event of events) {
+    if (event.kind !== 'settled' || event.to !== 'COMPLETED') continue;
+    const key = `${event.node} ${event.at}`;
+    exchanges.set(key, [...(exchanges.get(key) ?? []), event.result]);
+  }
+  const lists = [...exchanges.values()].filter(({ length }) => length >= 4);
   return {
+    lists: { count: lists.length, withLost: lists.filter((results) => results.includes('lost')).length },
     jobs: count(final.jobs.map(({ status }) => status)),
     calls: {
       acknowledged,
@@ -330,8 +356,8 @@ function excerptOf({ events }: Evidence, violations: Violation[]): string {
 }
 
 function lineOf(event: HistoryEvent, subjects: ReadonlySet<string>): string {
-  const { kind, at, node, ...rest } = event;
-  const shown = 'jobs' in rest ? { ...rest, jobs: rest.jobs.filter(({ id }) => subjects.has(id)) } : rest;
-  const text = JSON.stringify(shown);
-  return `${new Date(at).toISOString().slice(11, 23)} ${node.slice(-8)} ${kind} ${text.slice(0, 200)}`;
+  // A list of many jobs would hide the one that it is about.
+  return describe(
+    'jobs' in event ? { ...event, jobs: event.jobs.filter(({ id }) => subjects.has(id)) } : event,
+  );
 }

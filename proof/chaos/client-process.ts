@@ -42,6 +42,8 @@ const known: JobHandle[] = [];
 
 // Older ones are over as a rule, and a cancel of them would do nothing.
 const knownCountMax = 40;
+// About one in two seconds.
+const burstEvery = 80;
 const upTo = (count: number) => Math.floor(random.next() * count);
 
 /** Makes a call, and writes down that it was asked and what the answer was. Never throws. */
@@ -113,6 +115,16 @@ function next(): Promise<void> {
   }
 }
 
+/** Many at once that end together: what is claimed and settled in lists is written by other statements than single jobs. */
+async function burst(): Promise<void> {
+  const steadyMs = upTo(4) * 150;
+  const calls = Array.from({ length: 20 + upTo(20) }, () => {
+    const marked = { metadata: { call: lastCall + 1 } };
+    return call('now', null, () => tasks.quick.now({ steadyMs }, marked));
+  });
+  await Promise.all(calls);
+}
+
 process.on('SIGXFSZ', () => {});
 process.on('message', (command: ClientCommand) => {
   if (command.kind === 'finish') isOver = true;
@@ -130,7 +142,7 @@ process.send?.({ kind: 'ready', node } satisfies ProcessNews);
 /** Calls on their way; a store that does not answer is not asked more and more. */
 const flying = new Set<Promise<void>>();
 while (!isOver) {
-  const one = next().finally(() => flying.delete(one));
+  const one = (upTo(burstEvery) === 0 ? burst() : next()).finally(() => flying.delete(one));
   flying.add(one);
   if (flying.size >= 20) await Promise.race(flying);
   await systemClock.sleep(5 + upTo(40));

@@ -2,6 +2,11 @@ import type { ChaosReport } from './chaos.ts';
 
 const violationCountMax = 20;
 
+/** The command that makes the same faults again. */
+function repeatCommand({ minutes, seed }: ChaosReport): string {
+  return `npm run chaos -- --engine sqlite --minutes ${minutes} --seed ${seed}`;
+}
+
 /** A report as a table for people. */
 export function reportText(report: ChaosReport): string {
   const { faults, failures, jobs, calls, slots, violations } = report;
@@ -23,6 +28,7 @@ export function reportText(report: ChaosReport): string {
     ['jobs', pairs(jobs)],
     ['slots', pairs(slots)],
     ['attempts lost', `${report.lostAttempts}`],
+    ['outcomes in lists', `${report.lists.count} lists, ${report.lists.withLost} with a lost one`],
     ['violations', `${violations.length}`],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
@@ -42,5 +48,6 @@ export function reportText(report: ChaosReport): string {
     report.excerpt,
     '',
     `Everything lies in ${report.folder}`,
+    `Run it again (the same faults; the machine decides the rest): ${repeatCommand(report)}`,
   ].join('\n');
 }

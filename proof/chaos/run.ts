@@ -4,19 +4,39 @@ import { systemClock } from '../../packages/core/src/clock.ts';
 import { runChaos } from './chaos.ts';
 import { reportText } from './report.ts';
 
-const { values } = parseArgs({
-  options: {
-    engine: { type: 'string', default: 'sqlite' },
-    minutes: { type: 'string', default: '1' },
-    seed: { type: 'string' },
-    quiet: { type: 'boolean', default: false },
-  },
-});
+const usage = 'Usage: npm run chaos -- [--engine sqlite] [--minutes <minutes>] [--seed <seed>] [--quiet]';
+
+function read() {
+  return parseArgs({
+    options: {
+      engine: { type: 'string', default: 'sqlite' },
+      minutes: { type: 'string', default: '1' },
+      seed: { type: 'string' },
+      quiet: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  }).values;
+}
+
+function refuse(message: string): never {
+  console.error(`${message}\n${usage}`);
+  process.exit(2);
+}
+
+let values: ReturnType<typeof read>;
+try {
+  values = read();
+} catch (error) {
+  refuse((error as Error).message);
+}
+if (values.help) {
+  console.log(usage);
+  process.exit(0);
+}
 const minutes = Number(values.minutes);
 const seed = values.seed === undefined ? systemClock.now() % 1_000_000 : Number(values.seed);
 if (values.engine !== 'sqlite' || !(minutes > 0) || !Number.isSafeInteger(seed)) {
-  console.error('Expected --engine sqlite, --minutes above 0 and --seed as a whole number.');
-  process.exit(2);
+  refuse('Expected --engine sqlite, --minutes above 0 and --seed as a whole number.');
 }
 console.log(`Chaos on ${values.engine}, ${minutes} min, seed ${seed}.`);
 const sinceElapsed = systemClock.elapsed();

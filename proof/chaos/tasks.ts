@@ -6,6 +6,8 @@ import { systemClock } from '../../packages/core/src/index.ts';
 export interface ChaosInput {
   /** How long its handler takes. */
   forMs?: number;
+  /** Works so long before that, without a word: outcomes without a report travel in lists. */
+  steadyMs?: number;
   /** How many of its attempts throw, from the first. */
   throwCount?: number;
 }
@@ -47,7 +49,8 @@ export function defineChaosTasks(
     listener?.began(context);
     let how: 'returned' | 'threw' = 'threw';
     try {
-      const { forMs = 0, throwCount = 0 } = (context.input ?? {}) as ChaosInput;
+      const { forMs = 0, steadyMs = 0, throwCount = 0 } = (context.input ?? {}) as ChaosInput;
+      if (steadyMs > 0) await systemClock.sleep(steadyMs);
       if (forMs > 0) {
         await systemClock.sleep(forMs / 2, context.signal);
         // One whose lease is gone is told so here, and ends.

@@ -4,25 +4,46 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { type Leak, leaks, type MeasureName, measures, soak, type Verdict } from './soak.ts';
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '10' },
-    seed: { type: 'string', default: '1' },
-    retention: { type: 'string', default: '15' },
-    leak: { type: 'string' },
-    json: { type: 'string', default: 'soak.json' },
-  },
-});
+const usage =
+  'Usage: npm run soak -- [--minutes <minutes>] [--seed <seed>] [--retention <seconds>] [--json <file>] [--leak <kind>]';
+
+function read() {
+  return parseArgs({
+    options: {
+      minutes: { type: 'string', default: '10' },
+      seed: { type: 'string', default: '1' },
+      retention: { type: 'string', default: '15' },
+      leak: { type: 'string' },
+      json: { type: 'string', default: 'soak.json' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  }).values;
+}
+
+function refuse(message: string): never {
+  console.error(`${message}\n${usage}`);
+  process.exit(2);
+}
+
+let values: ReturnType<typeof read>;
+try {
+  values = read();
+} catch (error) {
+  refuse((error as Error).message);
+}
+if (values.help) {
+  console.log(usage);
+  process.exit(0);
+}
 const minutes = Number(values.minutes);
 const seed = Number(values.seed);
 const retentionMs = Number(values.retention) * 1000;
 const leak = values.leak as Leak | undefined;
 const isLeak = leak === undefined || leaks.includes(leak);
 if (!(minutes > 0) || !Number.isSafeInteger(seed) || !(retentionMs >= 1000) || !isLeak) {
-  console.error(
+  refuse(
     `Expected --minutes above 0, --seed as a whole number, --retention from 1 s up, --leak as one of ${leaks.join(', ')}.`,
   );
-  process.exit(2);
 }
 const names = Object.keys(measures) as MeasureName[];
 const shown = (value: number) => (Number.isInteger(value) ? String(value) : value.toFixed(1));
