@@ -12,7 +12,8 @@ export const schedulesLive: Invariant = {
     const problems: ReturnType<Invariant['check']> = [];
     const jobs = new Map(final.jobs.map((job) => [job.id, job]));
     for (const { id, dueAt, waitsFor, state } of final.schedules) {
-      const { pause, ended } = JSON.parse(state) as { pause: unknown; ended: unknown };
+      // Stored is only what differs from a new schedule's state.
+      const { pause = null, ended = null } = JSON.parse(state) as { pause?: unknown; ended?: unknown };
       if (dueAt !== null && dueAt < final.at - patienceMs) {
         problems.push({
           subjects: [id],
