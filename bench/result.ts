@@ -7,12 +7,14 @@ export interface Target {
   text: string;
   /** Whether the ratio to bare, the figure itself, or the ratio to the best peer is judged. */
   of: 'ratio' | 'value' | 'peer';
+  /** Only shown, with the reason: the run was not of the kind that the target is about. */
+  notJudged?: string;
   atLeast?: number;
   atMost?: number;
 }
 
 /** What became of a target. */
-export type Verdict = 'pass' | 'short' | 'no target' | 'not measured';
+export type Verdict = 'pass' | 'short' | 'no target' | 'not measured' | 'not judged';
 
 /** A peer's figure, or why there is none. */
 export interface PeerFigure {
@@ -42,6 +44,7 @@ export interface Result {
 /** Judges a result by its target. */
 export function judge({ target, ratio, duly, peers, isMoreBetter }: Result): Verdict {
   if (target === null) return 'no target';
+  if (target.notJudged !== undefined) return 'not judged';
   const known = peers.map(({ value }) => value).filter((value) => value !== null);
   const best = known.length === 0 ? null : isMoreBetter ? Math.max(...known) : Math.min(...known);
   const judged =

@@ -39,7 +39,13 @@ export function formatTable(results: readonly Result[]): string {
     result.ratio === null ? '–' : result.ratio.toFixed(2),
     formatPeers(result.peers, result.unit),
     result.target?.text ?? '–',
-    { pass: 'pass', short: 'SHORT', 'no target': '', 'not measured': 'not measured' }[judge(result)],
+    {
+      pass: 'pass',
+      short: 'SHORT',
+      'no target': '',
+      'not measured': 'not measured',
+      'not judged': `not judged ${result.target?.notJudged}`,
+    }[judge(result)],
   ]);
   const widths = headings.map((heading, column) =>
     Math.max(heading.length, ...lines.map((line) => (line[column] as string).length)),
@@ -58,7 +64,7 @@ export function formatTable(results: readonly Result[]): string {
 
 /** The last lines: which targets were reached and which were not. */
 export function formatVerdicts(results: readonly Result[]): string {
-  const judged = results.filter(({ target }) => target !== null);
+  const judged = results.filter((result) => !['no target', 'not judged'].includes(judge(result)));
   const of = (verdict: string) => judged.filter((result) => judge(result) === verdict);
   const short = of('short').map(
     (result) => `  short: ${result.title}: ${result.target?.text}, ${figureOf(result)}`,

@@ -65,6 +65,8 @@ export const calendar: Measure = {
       progress.step(`${cron} ${timezone}`);
       const rule = resolveRule({ cron, timezone });
       const croner = new Cron(cron, { timezone, paused: true });
+      // Parsed once and moved by `reset`: several times faster than parsing anew.
+      const parsed = CronExpressionParser.parse(cron, { tz: timezone });
       const duly = measure((at) => rule.next(at), forMs);
       lines.push({
         measure: 'calendar',
@@ -78,13 +80,10 @@ export const calendar: Measure = {
           { name: 'croner', value: measure((at) => croner.nextRun(new Date(at))?.getTime() ?? null, forMs) },
           {
             name: 'cron-parser',
-            value: measure(
-              (at) =>
-                CronExpressionParser.parse(cron, { tz: timezone, currentDate: new Date(at) })
-                  .next()
-                  .getTime(),
-              forMs,
-            ),
+            value: measure((at) => {
+              parsed.reset(new Date(at));
+              return parsed.next().getTime();
+            }, forMs),
           },
         ],
         target: { text: '≥ a million a second', of: 'value', atLeast: 1_000_000 },

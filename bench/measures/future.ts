@@ -1,9 +1,11 @@
-import type { Result } from '../result.ts';
+import type { ContestantPlace } from '../contestant.ts';
+import type { Result, Target } from '../result.ts';
 import { type Measure, runRounds, type Setup } from '../rounds.ts';
 import { openSession } from '../session.ts';
 import { median } from '../statistics.ts';
 import { drainOnce } from './drain.ts';
 import { latencyHere, latencyThere } from './latency.ts';
+import { type Burst, playBurst } from './schedules.ts';
 
 interface Figures extends Record<string, number> {
   drain: number;
@@ -53,6 +55,7 @@ export const future: Measure = {
         ...linesOf(setup, { onFull, onEmpty }, 'drain', 'drain'),
         ...linesOf(setup, { onFull, onEmpty }, 'here', 'now() to start, same process, p50'),
         ...linesOf(setup, { onFull, onEmpty }, 'there', 'now() to start, another process, p50'),
+        ...(setup.isQuick ? [] : await burstLines(setup, full)),
       ];
     } finally {
       await full.remove();
@@ -60,11 +63,58 @@ export const future: Measure = {
   },
 };
 
+// As many as the target of the empty store is about. Making them takes most of a minute each time.
+const burstCount = 10_000;
+const burstRoundsMax = 3;
+
+/** Schedules that fall due at once, beside many future jobs and without them, in turns. */
+async function burstLines(setup: Setup, full: ContestantPlace): Promise<Result[]> {
+  const bursts: { onEmpty: Burst; onFull: Burst }[] = [];
+  for (let round = 0; round < Math.min(burstRoundsMax, setup.rounds); round++) {
+    const onEmpty = await playBurst(setup, burstCount);
+    bursts.push({ onEmpty, onFull: await playBurst(setup, burstCount, full) });
+  }
+  const line = { measure: 'future', isMoreBetter: false, bare: null, ratio: null, peers: [] } as const;
+  return [
+    {
+      ...line,
+      peers: [],
+      title: `${format(burstCount)} schedules due at once until the last has started, ${format(setup.futureCount)} future jobs`,
+      unit: 's',
+      duly: median(bursts.map(({ onFull }) => onFull.startedMs)) / 1_000,
+      target: null,
+      details: { bursts },
+    },
+    {
+      ...line,
+      peers: [],
+      title: '  times slower than on an empty store',
+      unit: '×',
+      duly: median(bursts.map(({ onFull, onEmpty }) => onFull.startedMs / onEmpty.startedMs)),
+      target: targetOf(setup),
+    },
+  ];
+}
+
+const format = (count: number) => count.toLocaleString('en-US');
+
+// The design says ten million; from a million on a cost that grows with them shows. Some thousand fit into any cache and say nothing.
+const futureCountMin = 1_000_000;
+
+function targetOf({ futureCount }: Setup): Target {
+  return {
+    text: '≤ 1.3 ×',
+    of: 'value',
+    atMost: 1.3,
+    ...(futureCount < futureCountMin ? { notJudged: 'at this size' } : {}),
+  };
+}
+
 type Both = { duly: Figures; bare: Figures }[];
 
 /** Two lines: beside bare on the same full store, and beside Duly on an empty one. */
 function linesOf(
-  { futureCount }: Setup,
+  setup: Setup,
   { onFull, onEmpty }: { onFull: Both; onEmpty: Both },
   figure: keyof Figures & string,
   title: string,
@@ -73,7 +123,7 @@ function linesOf(
   const of = (rounds: Both, who: 'duly' | 'bare') => rounds.map((one) => one[who][figure] as number);
   const ratio = (over: number[], under: number[]) =>
     median(over.map((value, i) => value / (under[i] as number)));
-  const count = futureCount.toLocaleString('en-US');
+  const count = format(setup.futureCount);
   const slowdown = isRate
     ? ratio(of(onEmpty, 'duly'), of(onFull, 'duly'))
     : ratio(of(onFull, 'duly'), of(onEmpty, 'duly'));
@@ -102,7 +152,7 @@ function linesOf(
       bare: bareSlowdown,
       ratio: slowdown / bareSlowdown,
       peers: [],
-      target: { text: '≤ 1.3 ×', of: 'value', atMost: 1.3 },
+      target: targetOf(setup),
     },
   ];
 }

@@ -1,4 +1,4 @@
-import type { BurstNews } from '../contestant.ts';
+import type { BurstNews, ContestantPlace } from '../contestant.ts';
 import { elapsed, pause } from '../contestant.ts';
 import { insideOf } from '../inside.ts';
 import type { Result } from '../result.ts';
@@ -7,7 +7,7 @@ import { openSession, type Session } from '../session.ts';
 import { median } from '../statistics.ts';
 
 /** What a burst came to, in milliseconds from the due instant. */
-interface Burst {
+export interface Burst {
   madeMs: number;
   startedMs: number;
   /** From the first decision to the last: what is left when waking up is taken away. */
@@ -34,8 +34,9 @@ async function beforeBurst<Value>(
   { room, duly, progress }: Setup,
   count: number,
   play: (ready: Ready) => Promise<Value>,
+  from?: ContestantPlace,
 ): Promise<Value> {
-  const place = await room.createPlace();
+  const place = from === undefined ? await room.createPlace() : await room.copyPlace(from);
   const nodes: Session[] = [];
   try {
     const maker = await openSession(duly, place);
@@ -56,9 +57,13 @@ async function beforeBurst<Value>(
   }
 }
 
-function playBurst(setup: Setup, count: number): Promise<Burst> {
-  return beforeBurst(setup, count, async ({ nodes, dueElapsed }) =>
-    toBurst(await untilStarted(nodes, count, dueElapsed), count, dueElapsed),
+/** So many schedules fall due at once, in an empty store or in a copy of this one. */
+export function playBurst(setup: Setup, count: number, from?: ContestantPlace): Promise<Burst> {
+  return beforeBurst(
+    setup,
+    count,
+    async ({ nodes, dueElapsed }) => toBurst(await untilStarted(nodes, count, dueElapsed), count, dueElapsed),
+    from,
   );
 }
 

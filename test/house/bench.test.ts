@@ -36,6 +36,14 @@ test('a target that nothing was measured for is neither reached nor missed', () 
   assert.equal(judge(result({ target: null })), 'no target');
 });
 
+test('a target that a run is too small for is shown and not judged', () => {
+  const target = { text: '≤ 1.3 ×', of: 'value', atMost: 1.3, notJudged: 'at this size' } as const;
+  const small = result({ target, duly: 9 });
+  assert.equal(judge(small), 'not judged');
+  assert.match(formatTable([small]), /not judged at this size$/);
+  assert.equal(formatVerdicts([small]), 'Targets: 0 of 0 reached.');
+});
+
 test('a target beside peers is judged by the best of them, whichever way is better', () => {
   const target = { text: '≥ 2 × the best peer', of: 'peer', atLeast: 2 } as const;
   const peers = [
