@@ -18,6 +18,7 @@ export interface Burst {
 }
 
 const nodeCount = 2;
+const firstMsEach = 2;
 // A burst that has not come to its end by then never will.
 const burstMsMax = 120_000;
 
@@ -31,26 +32,38 @@ interface Ready {
 
 /** Makes the schedules, starts the nodes, and hands them over before the instant comes. */
 async function beforeBurst<Value>(
-  { room, duly, progress }: Setup,
+  setup: Setup,
   count: number,
   play: (ready: Ready) => Promise<Value>,
   from?: ContestantPlace,
 ): Promise<Value> {
+  for (let msEach = firstMsEach; ; msEach *= 3) {
+    const played = await tryBurst(setup, count, play, { from, msEach });
+    if (played !== null) return played.value;
+  }
+}
+
+/** Null: making the schedules took too long, and the instant is too near. */
+async function tryBurst<Value>(
+  { room, duly, progress }: Setup,
+  count: number,
+  play: (ready: Ready) => Promise<Value>,
+  { from, msEach }: { from: ContestantPlace | undefined; msEach: number },
+): Promise<{ value: Value } | null> {
   const place = from === undefined ? await room.createPlace() : await room.copyPlace(from);
   const nodes: Session[] = [];
   try {
-    const maker = await openSession(duly, place);
     // Their processes are there before, so that only the start itself stands between the making and the instant.
     for (let i = 0; i < nodeCount; i++) nodes.push(await openSession(duly, place));
     progress.step(`making ${count.toLocaleString('en-US')} schedules`);
-    const dueAt = await makeSchedules(maker, count);
-    const now = elapsed();
-    const dueElapsed = now + dueAt - (await maker.ask('storeTime', now));
+    const maker = await openSession(duly, place);
+    const { dueAt, dueElapsed } = await makeSchedules(maker, count, msEach);
     await maker.close();
+    if (elapsed() > dueElapsed - 2_000) return null;
     await Promise.all(nodes.map((node) => node.ask('awaitBurst')));
     if (elapsed() > dueElapsed - 200) throw new Error('The schedules fell due before the nodes had started.');
     progress.step(`${count.toLocaleString('en-US')} schedules fall due`);
-    return await play({ nodes, url: place.url, dueAt, dueElapsed });
+    return { value: await play({ nodes, url: place.url, dueAt, dueElapsed }) };
   } finally {
     await Promise.all(nodes.map((node) => node.close()));
     await place.remove();
@@ -89,15 +102,17 @@ function playDeath(setup: Setup, count: number): Promise<number> {
   });
 }
 
-/** Makes them for an instant that leaves time to make them and to start the nodes; later if that was not enough. */
-async function makeSchedules(maker: Session, count: number): Promise<number> {
-  for (let msEach = 2; ; msEach *= 3) {
-    const leadMs = count * msEach + 3_000;
-    const dueAt = Math.ceil(((await maker.ask('storeTime', elapsed())) + leadMs) / 1_000) * 1_000;
-    await maker.ask('makeSchedules', count, dueAt);
-    // The same names again are an edit: the rule moves on, and nothing is made twice.
-    if ((await maker.ask('storeTime', elapsed())) < dueAt - 2_000) return dueAt;
-  }
+/** Makes them for an instant that leaves time to make them and to start the nodes, if one takes no longer than told. */
+async function makeSchedules(
+  maker: Session,
+  count: number,
+  msEach: number,
+): Promise<Pick<Ready, 'dueAt' | 'dueElapsed'>> {
+  const leadMs = count * msEach + 3_000;
+  const dueAt = Math.ceil(((await maker.ask('storeTime', elapsed())) + leadMs) / 1_000) * 1_000;
+  await maker.ask('makeSchedules', count, dueAt);
+  const now = elapsed();
+  return { dueAt, dueElapsed: now + dueAt - (await maker.ask('storeTime', now)) };
 }
 
 async function untilStarted(nodes: Session[], count: number, dueElapsed: number): Promise<BurstNews[]> {
