@@ -7,7 +7,7 @@ import type { Events } from './events.ts';
 import type { Ids } from './ids.ts';
 import { createLoop, type Loop } from './loop.ts';
 import { createNodeBeat } from './maintenance/beat-node.ts';
-import { createPrunePass } from './maintenance/prune.ts';
+import { createPrunePass, idleEveryMsMax } from './maintenance/prune.ts';
 import { createReapPass } from './maintenance/reap.ts';
 import type { ResolvedOptions, ResolvedStart } from './options.ts';
 import type { Taker } from './parts.ts';
@@ -219,7 +219,9 @@ export function createNode(node: NodeOptions): DulyNode {
   const loops: Loop[] = [beatLoop];
   if (isMaintenance) {
     loops.push(createLoop({ clock, random, pass: reap, onError: fail('reaping') }));
-    loops.push(createLoop({ clock, random, pass: prune, onError: fail('pruning') }));
+    // What is past its time waits without harm, and a machine that slept is late by one round: no need to look every 30 s.
+    const maxWaitMs = idleEveryMsMax;
+    loops.push(createLoop({ clock, random, pass: prune, onError: fail('pruning'), maxWaitMs }));
   }
 
   return {

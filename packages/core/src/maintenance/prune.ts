@@ -21,8 +21,8 @@ const pruneMax = 500;
 // Between two full ones, so that pruning a long history leaves most of the store's time to work.
 const breathMs = 50;
 const everyMsMax = 60_000;
-// Nothing was past its time: what comes to it next has been kept for hours or days already.
-const idleEveryMsMax = 5 * 60_000;
+/** The longest wait between two passes. Nothing was past its time: what comes to it next has been kept for hours or days already. */
+export const idleEveryMsMax = 5 * 60_000;
 // However short something is kept: a pass is some ten statements, and those are for work.
 const everyMsMin = 1_000;
 const idleEveryMsMin = 5_000;

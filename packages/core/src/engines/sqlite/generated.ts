@@ -57,9 +57,10 @@ RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, f
   claimed_at = :now, updated_at = :now, begun_at = NULL, attempt = attempt + 1,
   started_at = coalesce(started_at, :now), lateness_ms = coalesce(lateness_ms, max(0, :now - due_at)),
   percent = 0, message = NULL, step = NULL, step_of = NULL
-FROM json_each(:seqs) AS list WHERE jobs.seq = list.value
-RETURNING id, jobs.type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
-  losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at`,
+FROM json_each(:seqs) AS list WHERE jobs.seq = list.value`,
+    taken: `SELECT jobs.id, jobs.type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
+  losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at
+FROM json_each(?) AS list CROSS JOIN jobs ON jobs.seq = list.value`,
     byToken: `SELECT id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
   losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at
 FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND token = ? ORDER BY fence`,

@@ -28,7 +28,8 @@ WHERE seq = ?
 RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
   losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at
 
--- Many at once: the same as take for each, a third cheaper. The list is in the order of the fences to give.
+-- Many at once: the same as take for each. The list is in the order of the fences to give. They are read afterwards: RETURNING would
+-- keep a copy of every row until the last is written, and costs a third more.
 -- name: takeMany
 UPDATE jobs SET
   status = 'RUNNING', rank = NULL, fence = :fence + list.key, lease_until = :leaseUntil, token = :token, node = :node,
@@ -36,8 +37,11 @@ UPDATE jobs SET
   started_at = coalesce(started_at, :now), lateness_ms = coalesce(lateness_ms, max(0, :now - due_at)),
   percent = 0, message = NULL, step = NULL, step_of = NULL
 FROM json_each(:seqs) AS list WHERE jobs.seq = list.value
-RETURNING id, jobs.type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
+
+-- name: taken
+SELECT jobs.id, jobs.type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
   losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at
+FROM json_each(?) AS list CROSS JOIN jobs ON jobs.seq = list.value
 
 -- name: byToken
 SELECT id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,

@@ -174,16 +174,16 @@ function takeAll(work: Work, claim: ClaimRequest, heads: Head[]): ClaimedJob[] {
   if (heads.length === 0) return [];
   const fence = work.fences(heads.length);
   if (heads.length < listMin) return heads.map(({ seq }, i) => take(work, claim, seq, fence + i));
-  const rows = work.tuples<LeasedRow>(statements.claim.takeMany, {
+  const seqs = JSON.stringify(heads.map(({ seq }) => seq));
+  work.run(statements.claim.takeMany, {
     fence,
     leaseUntil: work.steady + claim.leaseMs,
     token: claim.token,
     node: claim.node,
     now: work.now,
-    seqs: JSON.stringify(heads.map(({ seq }) => seq)),
+    seqs,
   });
-  // What an update returns comes in no order.
-  rows.sort((a, b) => a[9] - b[9]);
+  const rows = work.tuples<LeasedRow>(statements.claim.taken, seqs);
   return rows.map((row) => {
     work.changed(row[0], row[1], 'RUNNING', 'claimed', 0);
     return toClaimedJob(work, row);
