@@ -139,20 +139,34 @@ function ranUndecided(
     .filter(([at]) => at <= parsed.state.cursorAt)
     .filter(([at]) => !decided.some(({ fromAt, toAt }) => fromAt <= at && at <= toAt))
     .map(([at, jobs]) => ({
-      slot: new Date(at),
-      to: new Date(at),
-      count: 1,
+      ...undecidedLine(record, at, at, 1),
       status: statusOf('none', jobs),
-      decision: null,
-      reason: null,
-      folded: null,
-      node: null,
-      decidedAt: null,
-      lastDecidedAt: null,
-      generation: record.generation,
       runs: jobs.map(toSlotRun),
       deleted: deleted ?? null,
     }));
+}
+
+/** A line of slots that have no decision. */
+function undecidedLine(
+  { generation }: Kept['record'],
+  from: number,
+  to: number,
+  count: number | null,
+): Omit<LedgerSlot, 'status'> {
+  return {
+    slot: new Date(from),
+    to: new Date(to),
+    count,
+    decision: null,
+    reason: null,
+    folded: null,
+    node: null,
+    decidedAt: null,
+    lastDecidedAt: null,
+    generation,
+    runs: [],
+    deleted: null,
+  };
 }
 
 /** A slot with a completed run is completed, whichever run that was; one that fired and is not over is enqueued. */
@@ -172,19 +186,8 @@ function undecided({ record, parsed, now, deleted }: Kept, { fromAt, beforeAt }:
   if (unreadable !== null) return [];
   if (nextSlotAt === null || endOf({ rule, spec, state }) !== null || deleted !== undefined) return [];
   const line = (from: number, to: number, count: number | null, status: SlotStatus): LedgerSlot => ({
-    slot: new Date(from),
-    to: new Date(to),
-    count,
+    ...undecidedLine(record, from, to, count),
     status,
-    decision: null,
-    reason: null,
-    folded: null,
-    node: null,
-    decidedAt: null,
-    lastDecidedAt: null,
-    generation: record.generation,
-    runs: [],
-    deleted: null,
   });
   const within = (at: number): boolean => at >= fromAt && at < beforeAt;
   const waits = state.pause === null ? 'pending' : 'held';

@@ -1,5 +1,6 @@
-import type { GroupReply, Hint, JobPolicy, Reply } from '../../engine.ts';
+import type { GroupReply, Hint, Reply } from '../../engine.ts';
 import { type DulyError, dulyError, type ErrorCode, isDulyError, toPlainError } from '../../errors.ts';
+import { createPolicies } from '../policies.ts';
 
 /** A value bound to a statement. Lists and objects are handed over as JSON text by whoever calls. */
 export type Value = string | number | boolean | null;
@@ -31,9 +32,6 @@ interface CallReply extends Reply {
 
 const hintOf: Record<string, Hint> = { j: 'jobs', c: 'cancel', s: 'schedules', l: 'locks' };
 
-// One per task and set of options is usual; a program that makes a new one for every job must not fill the memory.
-const policyCountMax = 1_000;
-
 /** Where the verbs of a work are done: in transactions of their own, or inside one of the user's. */
 export type WorkPlace = 'own' | 'within';
 
@@ -44,7 +42,8 @@ export class Work {
   readonly #tell: (hints: Hint[]) => void;
   readonly where: WorkPlace;
   readonly #texts = new Map<string, string>();
-  readonly #policies = new Map<string, JobPolicy>();
+  /** What a stored policy says. */
+  readonly policy = createPolicies();
 
   constructor(database: Database, schema: string, tell: (hints: Hint[]) => void, where: WorkPlace = 'own') {
     this.#database = database;
@@ -81,17 +80,6 @@ export class Work {
       this.#tell([...reply.hints].map((letter) => hintOf[letter] as Hint));
     }
     return reply;
-  }
-
-  /** What a stored policy says. Jobs of one task share one text, so it is read once and not per job. Frozen: everyone gets the same one. */
-  policy(text: string): JobPolicy {
-    let policy = this.#policies.get(text);
-    if (policy === undefined) {
-      policy = JSON.parse(text, (_, value) => Object.freeze(value)) as JobPolicy;
-      if (this.#policies.size >= policyCountMax) this.#policies.clear();
-      this.#policies.set(text, policy);
-    }
-    return policy;
   }
 }
 

@@ -30,7 +30,6 @@ FROM finished WHERE id = :id`,
   changes: {
     append: `INSERT INTO changes (at, entries) VALUES (?, ?)`,
     after: `SELECT position, at, entries FROM changes WHERE position >= ? ORDER BY position LIMIT ? + 0`,
-    last: `SELECT coalesce(max(position), 0) AS position FROM changes`,
     lastEver: `SELECT coalesce(max(seq), 0) AS position FROM sqlite_sequence WHERE name = 'changes'`,
     first: `SELECT coalesce(min(position), 0) AS position FROM changes`,
     prune: `DELETE FROM changes WHERE position <= (

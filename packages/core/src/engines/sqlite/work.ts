@@ -1,5 +1,6 @@
 import type { Hint, JobPolicy, Stamp } from '../../engine.ts';
 import type { JobStatus } from '../../job.ts';
+import { createPolicies } from '../policies.ts';
 import type { SqliteDatabase, SqliteStatement } from './database.ts';
 import { storeError } from './database.ts';
 import { statements } from './generated.ts';
@@ -125,9 +126,6 @@ export class Work {
   }
 }
 
-// One per task and set of options is usual; a program that makes a new one for every job must not fill the memory.
-const policyCountMax = 1_000;
-
 /** A connection with its prepared statements and its clock. */
 export class Connection {
   readonly db: SqliteDatabase;
@@ -135,7 +133,6 @@ export class Connection {
   #clock: StoreClock | undefined;
   #statements = new Map<string, SqliteStatement>();
   #tupleStatements = new Map<string, SqliteStatement>();
-  #policies = new Map<string, JobPolicy>();
 
   constructor(db: SqliteDatabase, path: string) {
     this.db = db;
@@ -157,16 +154,8 @@ export class Connection {
     return statement;
   }
 
-  /** A stored policy, read once. Frozen: everyone who asks gets the same one. */
-  policy(text: string): JobPolicy {
-    let policy = this.#policies.get(text);
-    if (policy === undefined) {
-      policy = JSON.parse(text, (_, value) => Object.freeze(value)) as JobPolicy;
-      if (this.#policies.size >= policyCountMax) this.#policies.clear();
-      this.#policies.set(text, policy);
-    }
-    return policy;
-  }
+  /** A stored policy, read once. */
+  readonly policy = createPolicies();
 
   /** A prepared statement whose rows are lists, made once. */
   tupleStatement(sql: string): SqliteStatement {

@@ -4,9 +4,6 @@ INSERT INTO changes (at, entries) VALUES (?, ?)
 -- name: after
 SELECT position, at, entries FROM changes WHERE position >= ? ORDER BY position LIMIT ? + 0
 
--- name: last
-SELECT coalesce(max(position), 0) AS position FROM changes
-
 -- The highest number ever given: the table may be empty after a prune.
 -- name: lastEver
 SELECT coalesce(max(seq), 0) AS position FROM sqlite_sequence WHERE name = 'changes'
