@@ -8,7 +8,7 @@ import { dirname, join, resolve } from 'node:path';
 import { listFiles, maskSource, root } from './source-text.ts';
 
 // In this order: a package is compiled against the emitted types of those before it.
-const packages = ['core', 'duly'];
+const packages = ['core', 'server', 'duly'];
 
 /** A package.json, as far as the build reads it. */
 export interface Manifest {
