@@ -72,6 +72,12 @@ export const errorCodes = {
   // Nodes
   node_not_found: 'No node of this id is known to the store.',
 
+  // Requests that go out
+  target_refused: 'An outgoing request would go to an address that is not allowed.',
+  target_invalid: 'The address of an outgoing request cannot be called.',
+  request_failed: 'An outgoing request was not answered.',
+  request_timeout: 'An outgoing request was not answered in time.',
+
   // The life of a Duly
   already_started: 'start() was called twice.',
   stopped: 'The Duly was stopped.',
