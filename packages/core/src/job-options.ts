@@ -46,7 +46,7 @@ export interface JobOptions {
   serial?: string;
   /**
    * A transaction of your own on the database that holds the store: the job is there when you commit, and never was when you roll back.
-   * On PostgreSQL a client of `pg` after BEGIN, or a transaction of postgres.js, Drizzle, Kysely or Knex; on SQLite the `DatabaseSync` of the same file after BEGIN.
+   * On PostgreSQL a client of `pg` after BEGIN, or a transaction of postgres.js, Drizzle, Kysely, Knex or Prisma; on SQLite the `DatabaseSync` of the same file after BEGIN.
    */
   tx?: unknown;
   /** Only inside a handler: the child is unique by this job and the key, so a retried fan-out does not double. */

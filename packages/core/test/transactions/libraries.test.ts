@@ -1,4 +1,5 @@
-// The same transactions begun by other libraries. They are not among the repository's own packages: `npm install` in the folder beside.
+// The same transactions begun by other libraries. They are not among the repository's own packages but installed into the folder beside, where
+// the npm registry can be reached.
 
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
@@ -7,6 +8,7 @@ import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { freshSchema, inSchema, testPostgresUrl } from '../../../../test/servers/postgres.ts';
 import { Duly } from '../../src/duly.ts';
+import { installLibraries } from './libraries/install.ts';
 
 const url = await testPostgresUrl();
 const pool = new pg.Pool({ connectionString: url, max: 4 });
@@ -20,12 +22,8 @@ type Library = Record<string, any>;
 
 const require = createRequire(new URL('./libraries/package.json', import.meta.url));
 
-async function load(name: string): Promise<Library | null> {
-  try {
-    return (await import(pathToFileURL(require.resolve(name)).href)) as Library;
-  } catch {
-    return null;
-  }
+async function load(name: string): Promise<Library> {
+  return (await import(pathToFileURL(require.resolve(name)).href)) as Library;
 }
 
 /** Begins a transaction, runs `inside` with it, and commits it; what `inside` throws rolls it back. */
@@ -73,15 +71,50 @@ const libraries: Record<string, { needs: string[]; begin(t: TestContext, found: 
       return (inside) => db.transaction(inside);
     },
   },
+  Prisma: {
+    needs: ['@prisma/client/runtime/client', '@prisma/adapter-pg'],
+    begin(t, [runtime, adapter]) {
+      const { PrismaPg } = adapter as Library;
+      const client = new (prismaClientOf(runtime as Library))({
+        adapter: new PrismaPg({ connectionString: url }),
+      });
+      t.after(() => client.$disconnect());
+      return (inside) => client.$transaction(inside);
+    },
+  },
 };
 
+/** What `prisma generate` writes for a schema without models: its own program would fetch binaries that no registry has. */
+function prismaClientOf(runtime: Library) {
+  const compiler = '@prisma/client/runtime/query_compiler_fast_bg.postgresql';
+  return runtime.getPrismaClient({
+    previewFeatures: [],
+    clientVersion: '7.10.0',
+    engineVersion: '0',
+    activeProvider: 'postgresql',
+    inlineSchema: 'datasource db {\n  provider = "postgresql"\n}\n',
+    runtimeDataModel: { models: {}, enums: {}, types: {} },
+    parameterizationSchema: { strings: [], graph: 'AAAA' },
+    compilerWasm: {
+      getRuntime: () => load(`${compiler}.mjs`),
+      async getQueryCompilerWasmModule() {
+        const { wasm } = await load(`${compiler}.wasm-base64.mjs`);
+        // Not among the types of Node itself.
+        const { WebAssembly } = globalThis as Library;
+        return new WebAssembly.Module(Buffer.from(wasm, 'base64'));
+      },
+      importName: './query_compiler_fast_bg.js',
+    },
+  });
+}
+
+const missing = installLibraries();
+
 for (const [name, { needs, begin }] of Object.entries(libraries)) {
-  const found = await Promise.all(needs.map(load));
-  const skip =
-    found.includes(null) &&
-    `${name} is not installed: npm install in packages/core/test/transactions/libraries`;
+  const skip = missing !== null && missing;
 
   test(`${name}: jobs, schedules and completions belong to its transactions`, { skip }, async (t) => {
+    const found = await Promise.all(needs.map(load));
     const schema = freshSchema();
     const logger = { debug() {}, info() {}, warn() {}, error() {} };
     const duly = new Duly({ store: inSchema(url, schema), logger });
@@ -91,7 +124,7 @@ for (const [name, { needs, begin }] of Object.entries(libraries)) {
       await duly.stop({ drain: 0 });
       await pool.query(`DROP SCHEMA ${schema} CASCADE`);
     });
-    const transaction = begin(t, found as Library[]);
+    const transaction = begin(t, found);
     let code: unknown = null;
     const hello = duly.task({
       name: 'hello',
@@ -125,8 +158,14 @@ for (const [name, { needs, begin }] of Object.entries(libraries)) {
       (error) => error === undone,
     );
     assert.equal(await count(), 0);
-    await transaction(make);
+    let over: unknown;
+    await transaction(async (tx) => {
+      over = tx;
+      await make(tx);
+    });
     assert.equal(await count(), 4);
+    await assert.rejects(hello.now('late', { tx: over }), { code: 'tx_not_open' });
+    assert.equal(await count(), 4, 'what comes after the commit is not kept either');
 
     let left = 3;
     const ended = duly.next('job.settled', () => --left === 0);

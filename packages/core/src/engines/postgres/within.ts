@@ -3,7 +3,7 @@ import { type DulyError, dulyError } from '../../errors.ts';
 import { notOpen, otherStore, unknownTx } from '../tx-errors.ts';
 import { sqlStateOf, storeError } from './store-error.ts';
 import { recogniseTransaction } from './transactions/recognise.ts';
-import type { Transaction } from './transactions/transaction.ts';
+import { type Transaction, untold } from './transactions/transaction.ts';
 import { enqueue } from './verbs/enqueue.ts';
 import { settleWithin } from './verbs/exchange.ts';
 import { get, list } from './verbs/list.ts';
@@ -20,7 +20,7 @@ export interface WithinOptions {
 }
 
 const kinds =
-  'Give a connected client of "pg" after BEGIN, or what postgres.js, Drizzle, Kysely or Knex gives the callback of a transaction.';
+  'Give a connected client of "pg" after BEGIN, or what postgres.js, Drizzle, Kysely, Knex or Prisma gives the callback of a transaction.';
 
 /** The store inside a transaction of the user's own. Needs no connection but theirs, so it works in whichever thread they are. */
 export function createPostgresWithin(tx: unknown, options: WithinOptions): Within {
@@ -54,18 +54,12 @@ class TransactionDatabase implements Database {
 
   async query<Row extends object>(text: string, values: readonly Value[] = []): Promise<Row[]> {
     const { schema, place, id } = this.#options;
-    const refusal = this.#transaction.refusal();
-    if (refusal !== null) throw notOpen(place, refusal);
+    await this.#refuseClosed();
     // The number is looked at first: in another store nothing must be done at all.
     const wrapped = `SELECT CASE WHEN EXISTS (SELECT FROM "${schema}".meta WHERE key = 'store' AND value = $${values.length + 1}::text::bigint)
       THEN (SELECT coalesce(json_agg(q), '[]')::text FROM (${asTexts(text)}) q) END AS rows, pg_current_xact_id_if_assigned()::text AS xid`;
-    let answer: { rows: string | null; xid: string | null } | undefined;
-    try {
-      const rows = await this.#transaction.query(wrapped, [...values.map(textOrNull), String(id)]);
-      answer = rows[0] as unknown as typeof answer;
-    } catch (error) {
-      throw txError(error, place);
-    }
+    const rows = await this.#ask(wrapped, [...values.map(textOrNull), String(id)]);
+    const answer = rows[0] as unknown as { rows: string | null; xid: string | null } | undefined;
     if (answer === undefined)
       throw dulyError('internal', { message: 'A statement with one row answered none.' });
     if (answer.rows === null) throw otherStore(place);
@@ -75,6 +69,23 @@ class TransactionDatabase implements Database {
 
   transaction<Result>(fn: (database: Database) => Promise<Result>): Promise<Result> {
     return fn(this);
+  }
+
+  /** On a connection without a transaction a call would be one of its own, and be kept whatever its caller does. */
+  async #refuseClosed(): Promise<void> {
+    const { schema, place } = this.#options;
+    const refusal = this.#transaction.refusal();
+    // Of the statements that the server takes in a transaction only, the one that does least: reading locks as much.
+    if (refusal === untold) await this.#ask(`LOCK TABLE "${schema}".meta IN ACCESS SHARE MODE`, []);
+    else if (refusal !== null) throw notOpen(place, refusal);
+  }
+
+  async #ask(text: string, values: (string | null)[]): Promise<Record<string, unknown>[]> {
+    try {
+      return await this.#transaction.query(text, values);
+    } catch (error) {
+      throw txError(error, this.#options.place);
+    }
   }
 }
 
@@ -97,6 +108,7 @@ function txError(error: unknown, place: string): DulyError {
   }
   const state = sqlStateOf(said);
   if (state !== null && missing.has(state)) return otherStore(place, error);
+  if (state === '25P01') return notOpen(place, 'it is over, or was never begun', error);
   if (state === '25P02') return notOpen(place, 'it has failed and can only be rolled back', error);
   return storeError(state === null ? error : said, { place, unknown: false });
 }

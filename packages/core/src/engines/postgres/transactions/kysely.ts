@@ -1,4 +1,4 @@
-import type { RecogniseTransaction } from './transaction.ts';
+import { overError, type RecogniseTransaction } from './transaction.ts';
 
 interface KyselyTransaction {
   readonly isTransaction: boolean;
@@ -16,8 +16,17 @@ export const recogniseKysely: RecogniseTransaction = (tx) => {
       // What CompiledQuery.raw makes.
       const query = { kind: 'RawNode', sqlFragments: [text], parameters: [] };
       const compiled = { sql: text, parameters: values, query, queryId: { queryId: 'duly' } };
-      return (await trx.executeQuery(compiled)).rows;
+      try {
+        return (await trx.executeQuery(compiled)).rows;
+      } catch (error) {
+        throw isOver(error) ? overError(error) : error;
+      }
     },
     refusal: () => (trx.isCommitted === true || trx.isRolledBack === true ? 'it is over' : null),
   };
 };
+
+/** A transaction of `execute` has no flags; Kysely says so itself. */
+function isOver(error: unknown): boolean {
+  return /^Transaction is already (committed|rolled back)/.test((error as Error)?.message);
+}

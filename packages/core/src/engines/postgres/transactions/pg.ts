@@ -1,4 +1,4 @@
-import type { RecogniseTransaction } from './transaction.ts';
+import { type RecogniseTransaction, untold } from './transaction.ts';
 
 interface PgClient {
   query(text: string, values: readonly unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
@@ -16,7 +16,8 @@ export const recognisePg: RecogniseTransaction = (tx) => {
   return {
     query: async (text, values) => (await client.query(text, values)).rows,
     refusal() {
-      const status = client.getTransactionStatus?.();
+      if (typeof client.getTransactionStatus !== 'function') return untold;
+      const status = client.getTransactionStatus();
       if (status === 'I') return 'no transaction is open on this client';
       if (status === 'E') return 'it has failed and can only be rolled back';
       return null;

@@ -1,4 +1,4 @@
-import type { RecogniseTransaction } from './transaction.ts';
+import { type RecogniseTransaction, untold } from './transaction.ts';
 
 interface TransactionSql {
   unsafe(text: string, values: unknown[]): PromiseLike<Iterable<Record<string, unknown>>>;
@@ -13,6 +13,7 @@ export const recognisePostgresJs: RecogniseTransaction = (tx) => {
   }
   return {
     query: async (text, values) => [...(await sql.unsafe(text, [...values]))],
-    refusal: () => null,
+    // After the commit it still leads to a connection, on which everything would be a transaction of its own.
+    refusal: () => untold,
   };
 };

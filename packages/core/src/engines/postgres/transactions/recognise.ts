@@ -3,6 +3,7 @@ import { recogniseKnex } from './knex.ts';
 import { recogniseKysely } from './kysely.ts';
 import { recognisePg } from './pg.ts';
 import { recognisePostgresJs } from './postgres-js.ts';
+import { recognisePrisma } from './prisma.ts';
 import type { RecogniseTransaction, Transaction } from './transaction.ts';
 
 const kinds: RecogniseTransaction[] = [
@@ -11,6 +12,7 @@ const kinds: RecogniseTransaction[] = [
   recogniseKysely,
   recogniseKnex,
   recogniseDrizzle,
+  recognisePrisma,
 ];
 
 /** The transaction that this stands for; null: none of a library that is known. */

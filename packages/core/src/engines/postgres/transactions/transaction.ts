@@ -1,10 +1,19 @@
+/** Said by a library that does not tell whether a transaction is open. */
+export const untold = Symbol('untold');
+
 /** A transaction of the user's own, by whichever library it was begun. */
 export interface Transaction {
   /** Runs one statement in it and answers its rows. Errors come out as the library throws them. */
   query(text: string, values: readonly unknown[]): Promise<Record<string, unknown>[]>;
-  /** Why nothing can be done in it (any more), as far as the library tells; null: nothing speaks against it. */
-  refusal(): string | null;
+  /** Why nothing can be done in it (any more); null: it is open; `untold`: the library does not tell, and the server has to be asked. */
+  refusal(): string | null | typeof untold;
 }
 
 /** Makes a transaction of what a library gives its users, if it is of that library; null: it is not. */
 export type RecogniseTransaction = (tx: object) => Transaction | null;
+
+/** What a library throws for a transaction that is over, in the words of the server: no transaction is active (25P01). */
+export function overError(cause: unknown): Error {
+  const error = new Error((cause as Error).message, { cause });
+  return Object.assign(error, { code: '25P01', severity: 'ERROR' });
+}
