@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -9,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { startPgBouncer } from './pgbouncer.ts';
 import { freshSchema, inSchema, startPostgres, testPostgresUrl } from './postgres.ts';
+import { startWire } from './wire.ts';
 
 const url = await testPostgresUrl();
 
@@ -92,3 +94,37 @@ function isAlive(pid: number): boolean {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
+
+it('a wire loses packets without a word, and is mended', async (t) => {
+  const wire = startWire();
+  if (wire === null) return t.skip('this user cannot make network namespaces here');
+  const server = createServer((socket) => socket.on('error', () => {}).pipe(socket));
+  let child: ChildProcess | null = null;
+  try {
+    server.listen(0, wire.hostAddress);
+    await once(server, 'listening');
+    const { port } = server.address() as { port: number };
+    const [program, ...before] = wire.command as [string, ...string[]];
+    // Says "said" when it has sent something, and repeats what comes back.
+    const script = `const s = require('net').connect(${port}, '${wire.hostAddress}'); process.stdin.on('data', (d) => s.write(d, () => console.log('said'))); s.on('data', (d) => console.log('heard ' + d)); s.on('connect', () => console.log('connected'));`;
+    child = spawn(program, [...before, process.execPath, '-e', script], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const lines = createInterface(child.stdout as NodeJS.ReadableStream);
+    const next = async () => String((await once(lines, 'line'))[0]);
+    assert.equal(await next(), 'connected');
+    wire.lose('both ways');
+    const said = next();
+    child.stdin?.write('one');
+    assert.equal(await said, 'said');
+    const heard = next();
+    assert.equal(await Promise.race([heard, wait(500, 'nothing')]), 'nothing');
+    wire.mend();
+    // The connection is the same: TCP has sent it again.
+    assert.equal(await heard, 'heard one');
+  } finally {
+    child?.kill('SIGKILL');
+    server.close();
+    wire.stop();
+  }
+});
