@@ -1,8 +1,7 @@
-/** A chaos run: real processes on one file, faults chosen by a seed, and the checker over what they wrote. */
+/** A chaos run: real processes on one store, faults chosen by a seed, and the checker over what they wrote. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { systemClock } from '../../packages/core/src/clock.ts';
 import type { CountsReply, Engine } from '../../packages/core/src/engine.ts';
 import { openEngine } from '../../packages/core/src/engines/open.ts';
@@ -17,10 +16,11 @@ import {
   subjectsOf,
 } from '../history.ts';
 import { describe } from '../simulation/trace.ts';
-import { type FaultKind, faultKinds, type World } from './faults.ts';
+import type { FaultKind, World } from './faults/fault.ts';
+import { processFaults } from './faults/process-faults.ts';
 import { createFleet, type Fleet, type FleetProcess } from './fleet.ts';
+import type { Ground, GroundOptions } from './ground.ts';
 import { openHistoryFile, readHistoryFiles } from './history-file.ts';
-import { makePlace } from './place.ts';
 import { realInvariants } from './real-invariants.ts';
 import { createStoreTime } from './store-time.ts';
 
@@ -29,6 +29,8 @@ export interface ChaosOptions {
   /** How long faults are made; every kind strikes at least once, however short. */
   minutes: number;
   seed: number;
+  /** Makes what it stands on. */
+  ground(options: GroundOptions): Ground | Promise<Ground>;
   /** Told what happens, for people. */
   say?(line: string): void;
 }
@@ -39,8 +41,10 @@ export interface ChaosReport {
   minutes: number;
   nodeCount: number;
   tookMs: number;
-  /** How the disk was made full. */
-  fullBy: string;
+  /** The engine, as it is asked for on the command line. */
+  engine: string;
+  /** How faults are made on this machine. */
+  notes: Ground['notes'];
   /** By name: how often it was made and how often it struck. */
   faults: Map<string, { made: number; struck: number }>;
   /** How often each code was met, by `verb: code`. */
@@ -58,8 +62,6 @@ export interface ChaosReport {
   excerpt: string;
 }
 
-// Short, so that a minute holds many; yet an ordinary hiccup of a busy machine must not end it.
-const leaseMs = 2_000;
 const closingMs = 30_000;
 const gaveUpCountMax = 3;
 
@@ -71,20 +73,18 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const folder = mkdtempSync(join(tmpdir(), `duly-chaos-${seed}-`));
   const histories = join(folder, 'histories');
   mkdirSync(histories);
-  const place = makePlace(folder);
-  const file = join(place.folder, 'duly.db');
-  // The patience of a call is shorter than the longest lock, so that callers meet it.
-  const store = `sqlite:${file}?busy=2s`;
+  const ground = await options.ground({ folder, random });
+  const { leaseMs } = ground;
   const time = createStoreTime();
   const history = openHistoryFile(histories, 'run');
-  const stalls = watchStalls((fromAt, untilAt) =>
+  const stalls = watchStalls(leaseMs / 3, (fromAt, untilAt) =>
     history.write({ kind: 'fault', at: fromAt, node: '*', fault: 'machine-stalled', untilAt }),
   );
   let isOver = false;
   const reviving = new Set<Promise<void>>();
   const fleet = createFleet({
     folder,
-    store,
+    seat: ground.seat,
     histories,
     leaseMs,
     seed,
@@ -98,8 +98,6 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   });
   const world: World = {
     fleet,
-    place,
-    file,
     leaseMs,
     clock: systemClock,
     random,
@@ -107,17 +105,18 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     now: time.now,
   };
   const nodeCount = 3 + Math.floor(random.next() * 3);
-  const faults: ChaosReport['faults'] = new Map();
+  const kinds = [...processFaults(ground), ...ground.faults];
+  const faults: ChaosReport['faults'] = new Map(kinds.map(({ name }) => [name, { made: 0, struck: 0 }]));
   let isKept = true;
   try {
     await fleet.start('node');
     await Promise.all(Array.from({ length: nodeCount - 1 }, () => fleet.start('node')));
     await fleet.start('client');
-    await makeFaults(world, { untilElapsed: sinceElapsed + options.minutes * 60_000, faults, say });
+    await makeFaults(world, { kinds, untilElapsed: sinceElapsed + options.minutes * 60_000, faults, say });
     // Whoever is asked to end must be there to hear it.
     while (reviving.size > 0) await Promise.all(reviving);
     isOver = true;
-    const engine = await openEngine(`${store}&inline=1`);
+    const engine = await openEngine(`${ground.store()}&inline=1`);
     const { stoppedAt, problems } = await close(fleet, engine, say);
     stalls.stop();
     history.close();
@@ -134,7 +133,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       ...problems,
       ...gaveUp,
       ...check(evidence, [...invariants, ...realInvariants]),
-      ...checkFile(file),
+      ...(await ground.check()),
     ];
     isKept = violations.length > 0;
     const report = {
@@ -143,7 +142,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       minutes: options.minutes,
       nodeCount,
       tookMs: systemClock.elapsed() - sinceElapsed,
-      fullBy: place.how,
+      engine: ground.engine,
+      notes: ground.notes,
       faults,
       failures: fleet.failures,
       violations,
@@ -156,7 +156,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     isOver = true;
     stalls.stop();
     await fleet.killAll();
-    place.close({ keep: isKept });
+    await ground.close({ keep: isKept });
     if (!isKept) rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -174,11 +174,16 @@ const tryCountMax = 4;
 /** First every kind once, in an order that the seed gives, and those that did not strike again; then whatever chance brings, until the time is over. */
 async function makeFaults(
   world: World,
-  options: { untilElapsed: number; faults: ChaosReport['faults']; say(line: string): void },
+  options: {
+    kinds: FaultKind[];
+    untilElapsed: number;
+    faults: ChaosReport['faults'];
+    say(line: string): void;
+  },
 ): Promise<void> {
   const { clock, random } = world;
-  const { untilElapsed, faults, say } = options;
-  const deck = shuffle([...faultKinds], random);
+  const { kinds, untilElapsed, faults, say } = options;
+  const deck = shuffle([...kinds], random);
   const running = new Set<Promise<void>>();
   let storeWide: Promise<void> | null = null;
 
@@ -198,13 +203,13 @@ async function makeFaults(
     return struck === 0 && made < tryCountMax;
   };
   for (;;) {
-    if (deck.length === 0 && faultKinds.some(mustTryAgain)) {
+    if (deck.length === 0 && kinds.some(mustTryAgain)) {
       // Those that are on their way may still strike.
       await Promise.all(running);
-      deck.push(...faultKinds.filter(mustTryAgain));
+      deck.push(...kinds.filter(mustTryAgain));
     }
     if (isHopeless() || (deck.length === 0 && clock.elapsed() >= untilElapsed)) break;
-    const kind = deck.pop() ?? (faultKinds[Math.floor(random.next() * faultKinds.length)] as FaultKind);
+    const kind = deck.pop() ?? (kinds[Math.floor(random.next() * kinds.length)] as FaultKind);
     // While nobody can write, nobody passes a point and nobody can be stopped between two transactions.
     if (storeWide !== null && !/^kill -9 (at random|of the client)$/.test(kind.name)) await storeWide;
     if (kind.isStoreWide) await Promise.all(running);
@@ -279,14 +284,14 @@ function liveCount({ status }: CountsReply): number {
 }
 
 /** Tells of moments when this process, which has nothing to do, was not given the machine: then others may not have been either. */
-function watchStalls(tell: (fromAt: number, untilAt: number) => void): { stop(): void } {
+function watchStalls(tellMs: number, tell: (fromAt: number, untilAt: number) => void): { stop(): void } {
   const everyMs = 100;
   let isOver = false;
   let lastElapsed = systemClock.elapsed();
   const look = () => {
     if (isOver) return;
     const gapMs = systemClock.elapsed() - lastElapsed - everyMs;
-    if (gapMs > leaseMs / 3) tell(systemClock.now() - gapMs, systemClock.now());
+    if (gapMs > tellMs) tell(systemClock.now() - gapMs, systemClock.now());
     lastElapsed = systemClock.elapsed();
     systemClock.after(everyMs, look, { unref: true });
   };
@@ -296,15 +301,6 @@ function watchStalls(tell: (fromAt: number, untilAt: number) => void): { stop():
       isOver = true;
     },
   };
-}
-
-function checkFile(file: string): Violation[] {
-  const db = new DatabaseSync(file, { readOnly: true });
-  const rows = db.prepare('PRAGMA integrity_check').all() as { integrity_check: string }[];
-  db.close();
-  return rows
-    .filter(({ integrity_check }) => integrity_check !== 'ok')
-    .map(({ integrity_check }) => ({ invariant: 'file-is-whole', subjects: [], message: integrity_check }));
 }
 
 function summarise({

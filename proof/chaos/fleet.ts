@@ -11,12 +11,14 @@ import {
   type ProcessNews,
   type ProcessOptions,
 } from './commands.ts';
+import type { Seat } from './ground.ts';
 
 /** A process of the run. */
 export interface FleetProcess {
   readonly name: string;
   readonly role: 'node' | 'client';
   readonly child: ChildProcess;
+  readonly seat: Seat;
   /** The id that the store knows it by; its name until it is ready. */
   node: string;
   isReady: boolean;
@@ -44,7 +46,8 @@ export interface Fleet {
 /** How the processes of a fleet are started. */
 export interface FleetOptions {
   folder: string;
-  store: string;
+  /** Where a process is to sit. */
+  seat(role: 'node' | 'client'): Promise<Seat>;
   histories: string;
   leaseMs: number;
   seed: number;
@@ -66,33 +69,39 @@ export function createFleet(options: FleetOptions): Fleet {
 
   async function start(role: 'node' | 'client', given: Partial<ProcessOptions> = {}): Promise<FleetProcess> {
     startedCount++;
-    const name = `${role}-${startedCount}`;
+    const number = startedCount;
+    const name = `${role}-${number}`;
+    const seat = await options.seat(role);
+    const [program = process.execPath, ...before] = [...seat.command, process.execPath];
     const log = openSync(join(options.folder, `${name}.log`), 'a');
     const child = fork(
       new URL(`./${role}-process.ts`, import.meta.url),
       [
         JSON.stringify({
-          store: options.store,
+          store: seat.store,
           histories: options.histories,
           name,
-          seed: options.seed + startedCount,
+          seed: options.seed + number,
           leaseMs: options.leaseMs,
           roles: ['scheduler', 'worker', 'maintenance'],
           // Numbers of calls are unique in a run.
-          firstCall: startedCount * 1_000_000,
+          firstCall: number * 1_000_000,
           ...given,
         } satisfies ProcessOptions),
       ],
       {
         stdio: ['ignore', log, log, 'ipc'],
-        execArgv: ['--disable-warning=ExperimentalWarning'],
+        env: { ...process.env, ...seat.env },
+        execPath: program,
+        execArgv: [...before, '--disable-warning=ExperimentalWarning'],
       },
     );
     closeSync(log);
-    const one: FleetProcess = { name, role, child, node: name, isReady: false, isBusy: false };
+    const one: FleetProcess = { name, role, child, seat, node: name, isReady: false, isBusy: false };
     processes.add(one);
     const end = once(child, 'exit').then(([code, signal]) => {
       processes.delete(one);
+      seat.release();
       if (code !== null && code !== 0 && code !== notNowCode) {
         failed.push(`${name} ended by itself with ${code}; see ${name}.log.`);
       }

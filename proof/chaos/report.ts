@@ -3,8 +3,8 @@ import type { ChaosReport } from './chaos.ts';
 const violationCountMax = 20;
 
 /** The command that makes the same faults again. */
-function repeatCommand({ minutes, seed }: ChaosReport): string {
-  return `npm run chaos -- --engine sqlite --minutes ${minutes} --seed ${seed}`;
+function repeatCommand({ engine, minutes, seed }: ChaosReport): string {
+  return `npm run chaos -- --engine ${engine} --minutes ${minutes} --seed ${seed}`;
 }
 
 /** A report as a table for people. */
@@ -22,7 +22,7 @@ export function reportText(report: ChaosReport): string {
       `fault: ${name}`,
       struck === made ? `${struck}` : `${struck} of ${made}`,
     ]),
-    ['disk made full by', report.fullBy],
+    ...report.notes.map(([name, value]): [string, string] => [name, value]),
     ['calls', pairs(calls)],
     ['errors of the store', pairs(Object.fromEntries(failures))],
     ['jobs', pairs(jobs)],

@@ -2,9 +2,11 @@
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../packages/core/src/clock.ts';
 import { runChaos } from './chaos.ts';
+import { grounds } from './grounds.ts';
 import { reportText } from './report.ts';
 
-const usage = 'Usage: npm run chaos -- [--engine sqlite] [--minutes <minutes>] [--seed <seed>] [--quiet]';
+const usage =
+  'Usage: npm run chaos -- [--engine sqlite|postgres] [--minutes <minutes>] [--seed <seed>] [--quiet]';
 
 function read() {
   return parseArgs({
@@ -35,14 +37,18 @@ if (values.help) {
 }
 const minutes = Number(values.minutes);
 const seed = values.seed === undefined ? systemClock.now() % 1_000_000 : Number(values.seed);
-if (values.engine !== 'sqlite' || !(minutes > 0) || !Number.isSafeInteger(seed)) {
-  refuse('Expected --engine sqlite, --minutes above 0 and --seed as a whole number.');
+const ground = grounds[values.engine];
+if (ground === undefined || !(minutes > 0) || !Number.isSafeInteger(seed)) {
+  refuse(
+    `Expected --engine ${Object.keys(grounds).join(' or ')}, --minutes above 0 and --seed as a whole number.`,
+  );
 }
 console.log(`Chaos on ${values.engine}, ${minutes} min, seed ${seed}.`);
 const sinceElapsed = systemClock.elapsed();
 const report = await runChaos({
   minutes,
   seed,
+  ground,
   say(line) {
     if (values.quiet) return;
     console.log(`${((systemClock.elapsed() - sinceElapsed) / 1000).toFixed(1).padStart(7)} s  ${line}`);

@@ -57,10 +57,12 @@ export async function startTcpProxy(firstTargetPort: number, address = '127.0.0.
       }
       waiting++;
       const arrived = wait(lateMs, undefined, { ref: false });
-      last = last.then(() => arrived).then(() => {
-        waiting--;
-        if (!to.destroyed && !frozen.has(to)) to.write(bytes);
-      });
+      last = last
+        .then(() => arrived)
+        .then(() => {
+          waiting--;
+          if (!to.destroyed && !frozen.has(to)) to.write(bytes);
+        });
     });
   }
 

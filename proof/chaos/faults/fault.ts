@@ -1,0 +1,71 @@
+/** What a fault is, and what it may touch. */
+import type { Clock } from '../../../packages/core/src/clock.ts';
+import type { Random } from '../../../packages/core/src/random.ts';
+import type { HistoryEvent } from '../../history.ts';
+import type { Fleet, FleetProcess } from '../fleet.ts';
+
+/** What a fault may touch. */
+export interface World {
+  fleet: Fleet;
+  leaseMs: number;
+  clock: Clock;
+  random: Random;
+  write(event: HistoryEvent): void;
+  now(): number;
+}
+
+/** A kind of fault. Each does its harm, undoes it, and writes into the history from when to when it held. */
+export interface FaultKind {
+  name: string;
+  /** It is wrong for all processes at once; only kills go on meanwhile. */
+  isStoreWide: boolean;
+  /** Does the harm and undoes it; answers whether it struck. */
+  strike(world: World): Promise<boolean>;
+}
+
+const nodePatienceMs = 4_000;
+
+/** One of them, by chance. */
+export function pick<Item>({ random }: World, items: readonly Item[]): Item | undefined {
+  return items[Math.floor(random.next() * items.length)];
+}
+
+/** Nodes that no fault has. */
+export function freeNodes({ fleet }: World): FleetProcess[] {
+  return [...fleet.processes].filter(({ role, isReady, isBusy }) => role === 'node' && isReady && !isBusy);
+}
+
+/** Lets a fault have a process for as long as it needs it. */
+export async function withNode(
+  world: World,
+  harm: (one: FleetProcess) => Promise<boolean>,
+): Promise<boolean> {
+  const sinceElapsed = world.clock.elapsed();
+  let one = pick(world, freeNodes(world));
+  // Others may have them all, or they are about to be started again.
+  while (one === undefined && world.clock.elapsed() - sinceElapsed < nodePatienceMs) {
+    await world.clock.sleep(50);
+    one = pick(world, freeNodes(world));
+  }
+  if (one === undefined) return false;
+  one.isBusy = true;
+  try {
+    return await harm(one);
+  } finally {
+    one.isBusy = false;
+  }
+}
+
+/** Lets a fault have the client. */
+export async function withClient(
+  world: World,
+  harm: (one: FleetProcess) => Promise<boolean>,
+): Promise<boolean> {
+  const one = [...world.fleet.processes].find(({ role, isReady }) => role === 'client' && isReady);
+  return one === undefined ? false : harm(one);
+}
+
+/** Writes down that something was wrong for all, from then until now. */
+export function tellStoreWide(world: World, fault: string, fromAt: number, detail: string): void {
+  world.write({ kind: 'fault', at: fromAt, node: '*', fault, untilAt: world.now(), detail });
+}
