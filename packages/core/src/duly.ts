@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { type ChangesOptions, type ChangesPage, readChanges } from './changes.ts';
 import { systemClock } from './clock.ts';
 import { createExpiring, type ExpiredValue, type Expiring } from './coordination/expiring.ts';
 import type { LockParts } from './coordination/held-lock.ts';
@@ -428,6 +429,19 @@ export class Duly {
     return rows.map(toAuditEntry);
   }
 
+  /**
+   * What happens to jobs, by whatever process: page after page, in order, without gaps, from now on or from a place where one left off.
+   * The first page comes at once and names the place, also when nothing has changed. Any number of readers cost the store what one
+   * costs; one that is slow misses nothing. It ends when the signal is aborted, or with this Duly.
+   *
+   * ```ts
+   * for await (const { changes, position, gap } of duly.changes({ after })) { … }
+   * ```
+   */
+  changes(options?: ChangesOptions): AsyncIterableIterator<ChangesPage> {
+    return readChanges(options, async () => (await this.#open()).feed);
+  }
+
   /** Calls of each verb of the store so far; for tests and metrics. */
   calls(): Record<EngineVerb, number> | null {
     return this.#parts?.door.counts() ?? null;
@@ -582,11 +596,18 @@ export class Duly {
       onCall: (call) => this.#events.emit('call', call),
     });
     this.#store = store;
-    this.#parts = createParts(door, { clock, random });
+    const parts = createParts(door, { clock, random });
+    this.#parts = parts;
+    this.#nudgeFeed(parts);
     const info = store.engine.info();
     for (const warning of info.warnings) logger.warn({ store: info.place }, warning);
     this.#events.emit('opened', info);
     return this.#parts;
+  }
+
+  /** What happens here is told to those who follow before the feed's next look. */
+  #nudgeFeed({ feed }: Parts): void {
+    for (const name of ['job.settled', 'job.reaped'] as const) this.#events.on(name, () => feed.nudge());
   }
 
   async #startNode(start: ReturnType<typeof resolveStart>): Promise<void> {
@@ -677,6 +698,7 @@ export class Duly {
     this.#isClosed = true;
     this.#closed.abort(reason);
     this.#jobs.close(reason);
+    this.#parts?.feed.close(null);
     await this.#parts?.drained();
     await this.#parts?.engine.close();
     this.#offSignals();

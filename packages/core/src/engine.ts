@@ -896,7 +896,7 @@ export interface Change {
   id: string;
   type: string;
   status: JobStatus;
-  /** What happened: a job event, `progress`, or an action. */
+  /** What happened: a job event, `progress`, `log` (lines were added), or an action. */
   event: string;
   percent: number | null;
 }
@@ -1118,7 +1118,7 @@ export interface Engine {
   reschedule(input: RescheduleInput): Promise<ChangedReply>;
   /** Brings ended jobs back, with an audit row. */
   replay(input: ReplayInput): Promise<ChangedReply>;
-  /** Records progress and log lines of attempts whose lease holds. */
+  /** Records progress and log lines of attempts whose lease holds. In the feed they are `progress` and `log`, in this order. */
   report(input: ReportInput): Promise<ReportReply>;
   /** Does one action to a page of the jobs that match, with an audit row each. */
   change(input: ChangeInput): Promise<ChangeReply>;

@@ -1,6 +1,7 @@
-import type { Clock, Timer } from './clock.ts';
+import type { Clock } from './clock.ts';
 import type { JobRecord } from './engine.ts';
 import { dulyError } from './errors.ts';
+import type { FeedFollower } from './feed.ts';
 import { isTerminal } from './job.ts';
 import type { Parts } from './parts.ts';
 import { isStoreTrouble } from './pipe.ts';
@@ -23,30 +24,28 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-// The feed is asked again soon after it told something and ever later while it is quiet: an end in another process is seen
-// within a quarter of a second, and a wait of hours costs four small reads a second.
-const firstDelayMs = 10;
-const maxDelayMs = 250;
-const pageSize = 1_000;
+const troubleWaitMs = 250;
 
 /**
  * Makes a watch over the store's feed of changes. It asks nothing while nobody waits; with `follows: false` (virtual time) it
  * does not follow the feed, and is told when to look.
  */
-export function createFinishWatch(parts: Parts, clock: Clock, { follows = true } = {}): FinishWatch {
+export function createFinishWatch(
+  parts: Pick<Parts, 'get' | 'feed'>,
+  clock: Clock,
+  { follows = true } = {},
+): FinishWatch {
   const waiters = new Map<string, Set<Waiter>>();
-  let position: Promise<number> | null = null;
-  let running = false;
-  let cutDelay: (() => void) | null = null;
-
-  const waitingCount = (): number => waiters.size;
+  let following: { follower: FeedFollower; begun: Promise<void> } | null = null;
 
   function remove(waiter: Waiter): void {
     const set = waiters.get(waiter.id);
     set?.delete(waiter);
     if (set?.size === 0) waiters.delete(waiter.id);
-    // Nobody is left: the loop ends now and not after its delay, so that it keeps no process alive.
-    if (waitingCount() === 0) cutDelay?.();
+    if (waiters.size > 0) return;
+    // Nobody is left: the tail need not read on.
+    following?.follower.close();
+    following = null;
   }
 
   async function look(id: string): Promise<void> {
@@ -71,62 +70,39 @@ export function createFinishWatch(parts: Parts, clock: Clock, { follows = true }
     }
   }
 
-  function delay(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer: Timer = clock.after(ms, () => cutDelay?.());
-      cutDelay = () => {
-        cutDelay = null;
-        timer.cancel();
-        resolve();
-      };
-    });
+  /** Resolves once the place is known from which the feed is read: before a job is first looked at, so that no end falls between the two. */
+  function begin(): Promise<void> {
+    if (following === null) {
+      const follower = parts.feed.follow(null);
+      following = { follower, begun: follower.next().then(() => {}) };
+      void follow(following);
+    }
+    return following.begun;
   }
 
-  /** Where to read the feed from. Known before a job is first looked at, so that no end falls between the two. */
-  function begin(): Promise<number> {
-    position ??= parts.engine.changes({ after: null, limit: 1 }).then((reply) => reply.position);
-    return position;
-  }
-
-  async function follow(): Promise<void> {
-    let after = await begin();
-    let delayMs = firstDelayMs;
-    while (waitingCount() > 0) {
-      await delay(delayMs);
-      if (waitingCount() === 0) break;
-      const { changes, position: next, gap } = await parts.engine.changes({ after, limit: pageSize });
-      after = next;
-      if (gap) await lookAtAll();
-      const ended = changes.filter((change) => isTerminal(change.status) && waiters.has(change.id));
-      await Promise.all([...new Set(ended.map((change) => change.id))].map(look));
-      if (changes.length === pageSize) delayMs = 0;
-      else
-        delayMs =
-          ended.length > 0 ? firstDelayMs : Math.min(Math.max(delayMs, firstDelayMs) * 1.5, maxDelayMs);
+  async function follow({ follower, begun }: NonNullable<typeof following>): Promise<void> {
+    try {
+      await begun;
+      for (let page = await follower.next(); page !== null; page = await follower.next()) {
+        const ended = page.changes.filter(({ status, id }) => isTerminal(status) && waiters.has(id));
+        // A failed look is asked again: the feed tells of an end once.
+        const ids = page.gap ? [...waiters.keys()] : [...new Set(ended.map(({ id }) => id))];
+        await Promise.all(ids.map(lookUntilAnswered));
+      }
+    } catch (error) {
+      following = null;
+      failAll(error);
     }
   }
 
-  async function run(): Promise<void> {
-    if (running) return;
-    running = true;
-    try {
-      while (waitingCount() > 0) {
-        try {
-          await follow();
-        } catch (error) {
-          if (!isStoreTrouble(error)) {
-            failAll(error);
-            break;
-          }
-          // A store that is away for a moment: the feed is taken up at its newest place, so every job is looked at once.
-          position = null;
-          await delay(maxDelayMs);
-          await lookAtAll().catch(() => {});
-        }
+  async function lookUntilAnswered(id: string): Promise<void> {
+    while (waiters.has(id)) {
+      try {
+        return await look(id);
+      } catch (error) {
+        if (!isStoreTrouble(error)) throw error;
+        await clock.sleep(troubleWaitMs);
       }
-    } finally {
-      position = null;
-      running = false;
     }
   }
 
@@ -156,7 +132,6 @@ export function createFinishWatch(parts: Parts, clock: Clock, { follows = true }
         const set = waiters.get(id);
         if (set === undefined) waiters.set(id, new Set([waiter]));
         else set.add(waiter);
-        if (follows) void run();
         (follows ? begin() : Promise.resolve())
           .then(() => look(id))
           .catch((error: unknown) => {

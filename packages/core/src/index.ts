@@ -1,3 +1,4 @@
+export type { ChangesOptions, ChangesPage, FeedChange } from './changes.ts';
 export { type Clock, systemClock, type Timer } from './clock.ts';
 export type { ExpiredValue, Expiring, Expiry } from './coordination/expiring.ts';
 export type { LeaderEvents, LeaderOptions, Leadership } from './coordination/leader.ts';
@@ -64,7 +65,15 @@ export type {
   PageOptions,
 } from './job-query.ts';
 export type { Attempt, Job, JobWait } from './job-view.ts';
-export type { CancelOptions, JobChange, JobLogLine, JobReference, NewDue, WaitOptions } from './jobs.ts';
+export type {
+  CancelOptions,
+  JobChange,
+  JobLogLine,
+  JobReference,
+  LogsOptions,
+  NewDue,
+  WaitOptions,
+} from './jobs.ts';
 export { type Logger, quietLogger } from './logger.ts';
 export { nearest } from './nearest.ts';
 export {

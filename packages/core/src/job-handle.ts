@@ -1,7 +1,7 @@
 import type { EnqueuedItem } from './engine.ts';
 import type { JobStatus } from './job.ts';
 import type { Job } from './job-view.ts';
-import type { CancelOptions, JobChange, JobLogLine, Jobs, NewDue, WaitOptions } from './jobs.ts';
+import type { CancelOptions, JobChange, JobLogLine, Jobs, LogsOptions, NewDue, WaitOptions } from './jobs.ts';
 import type { Why } from './why.ts';
 
 /** A hand on one job: what `now`, `in` and `at` return, and `duly.job(id)`. */
@@ -81,8 +81,8 @@ export class JobHandle<Input = unknown, Result = unknown> {
   }
 
   /** The lines its handler logged, oldest first. */
-  logs(): Promise<JobLogLine[]> {
-    return this.#jobs.logs(this.id);
+  logs(options?: LogsOptions): Promise<JobLogLine[]> {
+    return this.#jobs.logs(this.id, options);
   }
 
   /** What became of it, or what it waits for and when it should start. */

@@ -18,7 +18,14 @@ import { parseInstant } from './instant.ts';
 import type { JobStatus } from './job.ts';
 import { type Job, toJob } from './job-view.ts';
 import { nodeSilentMs } from './maintenance/beat-node.ts';
-import { type OptionNames, readName, readOptions, refuseOption, shown } from './option-reader.ts';
+import {
+  type OptionNames,
+  readName,
+  readOptions,
+  readWholeNumber,
+  refuseOption,
+  shown,
+} from './option-reader.ts';
 import { groupItems, type Parts } from './parts.ts';
 import { createPauses } from './pauses.ts';
 import { rankOffsetMs } from './rank.ts';
@@ -48,6 +55,12 @@ export interface JobLogLine {
   message: string;
 }
 
+/** Which lines of a job's log. */
+export interface LogsOptions {
+  /** Only lines after this number: `n` of the last one that is known. Left out: all that are kept. */
+  after?: number;
+}
+
 /** How to wait for the end of a job. */
 export interface WaitOptions {
   /** Gives up after this long with `wait_timeout`; left out, it waits for as long as it takes. */
@@ -65,6 +78,7 @@ export interface CancelOptions {
 }
 
 const waitNames: OptionNames<WaitOptions> = { timeout: true, signal: true };
+const logsNames: OptionNames<LogsOptions> = { after: true };
 const cancelNames: OptionNames<CancelOptions> = { note: true, terminate: true };
 /** Counting stops here and says so; a dashboard needs no more, and the store does not count millions. */
 export const countCap = 10_000;
@@ -82,7 +96,7 @@ export interface Jobs {
   replay(id: string, note?: string): Promise<JobChange>;
   /** Makes a new job like this one, due now. */
   runAgain(id: string): Promise<EnqueuedItem>;
-  logs(id: string): Promise<JobLogLine[]>;
+  logs(id: string, options?: LogsOptions): Promise<JobLogLine[]>;
   why(id: string): Promise<Why>;
   /** A job was settled here. */
   noticed(id: string): void;
@@ -226,10 +240,11 @@ export function createJobs(options: {
       return item as EnqueuedItem;
     },
 
-    async logs(id) {
+    async logs(id, given) {
+      const { after: from = 0 } = readOptions(given, 'logs()', logsNames);
+      let after = readWholeNumber(from, 'after', 0, Number.MAX_SAFE_INTEGER);
       const parts = await options.parts();
       const lines: JobLogLine[] = [];
-      let after = 0;
       for (;;) {
         const page = await parts.engine.logs({ id: readJobId(id), after, limit: logPageSize });
         lines.push(
@@ -246,7 +261,7 @@ export function createJobs(options: {
         after = last.n;
       }
       // No lines at all may mean no such job, and then the caller should hear so.
-      if (lines.length === 0) await record(id);
+      if (lines.length === 0 && from === 0) await record(id);
       return lines;
     },
 

@@ -14,6 +14,7 @@ import type {
   RescheduleInput,
 } from './engine.ts';
 import { fromPlainError, isDulyError } from './errors.ts';
+import { createFeed, type Feed } from './feed.ts';
 import { createPipe, type Pipe } from './pipe.ts';
 import type { Random } from './random.ts';
 
@@ -41,6 +42,8 @@ export interface Parts {
   readonly cancel: Pipe<CancelInput['groups'][number], GroupReply<ChangedItem>>;
   readonly reschedule: Pipe<RescheduleInput['groups'][number], GroupReply<ChangedItem>>;
   readonly replay: Pipe<ReplayInput['groups'][number], GroupReply<ChangedItem>>;
+  /** The feed of changes, read once for all who follow it here. */
+  readonly feed: Feed;
   /** A worker of this process that takes work together with an enqueue; null: none. */
   taker: Taker | null;
   /** Resolves once every call that was handed to a pipe is answered. */
@@ -172,6 +175,7 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
     cancel,
     reschedule,
     replay,
+    feed: createFeed(engine, clock),
     async drained() {
       await Promise.all([
         drainedOfJobs(),

@@ -78,6 +78,35 @@ export function changeFeedTests(test: DefineTest): void {
     assert.deepEqual([itemAt(changes, 0).event, itemAt(changes, 2).event], ['made', 'claimed']);
   });
 
+  test('log lines are in the feed without their text, after the progress that came with them', async ({
+    engine,
+  }) => {
+    const { id, fence } = await makeRunning(engine);
+    const start = await feedPosition(engine);
+    const line = (n: number) => ({ line: n, at: t0, level: 'info' as const, message: `line ${n}` });
+    const progress = { percent: 10, message: null, step: null, of: null };
+    await engine.report({ now: t0, logLimit: 9, reports: [{ id, fence, progress: null, logs: [line(1)] }] });
+    await engine.report({
+      now: t0,
+      logLimit: 9,
+      reports: [{ id, fence, progress, logs: [line(2), line(3)] }],
+    });
+    await engine.report({
+      now: t0,
+      logLimit: 9,
+      reports: [{ id, fence: fence - 1, progress, logs: [line(4)] }],
+    });
+    const changes = await feedAfter(engine, start);
+    assert.deepEqual(
+      changes.map(({ event, percent, status }) => [event, percent, status]),
+      [
+        ['log', null, 'RUNNING'],
+        ['progress', 10, 'RUNNING'],
+        ['log', null, 'RUNNING'],
+      ],
+    );
+  });
+
   test('opened gates, expiry, moves and changed holders are in the feed', async ({ engine }) => {
     const start = await feedPosition(engine);
     const [holder, waiting] = await makeAll(engine, [

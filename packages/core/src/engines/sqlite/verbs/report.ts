@@ -32,6 +32,8 @@ export function report(work: Work, input: ReportInput): Omit<ReportReply, 'now'>
       work.changed(row.id, row.type, row.status, 'progress', Math.max(row.percent, progress.percent));
     }
     appendLogs(work, row, logs, input.logLimit);
+    // Whoever follows the job reads the new lines; their text stays out of the feed.
+    if (logs.length > 0) work.changed(row.id, row.type, row.status, 'log', null);
     return 'kept';
   });
   return { reports };
