@@ -13,13 +13,22 @@ import { type LockContext, type LockOptions, type LockResult, withLock } from '.
 import { type OnceOptions, onceInStore } from './coordination/once.ts';
 import { createDoor } from './door.ts';
 import type { DulyEvents } from './duly-events.ts';
-import type { AuditRow, CountsReply, EngineInfo, EngineVerb, NodeInfo, NodesReply } from './engine.ts';
+import type {
+  AuditRow,
+  CountsReply,
+  EngineInfo,
+  EngineVerb,
+  NodeInfo,
+  NodesReply,
+  StatsReply,
+} from './engine.ts';
 import { defaultSchema } from './engines/address.ts';
 import { openStore, type Store } from './engines/open.ts';
 import { placeOfPool } from './engines/pool.ts';
 import { dulyError } from './errors.ts';
 import { createEvents, type EventListener } from './events.ts';
 import { createIds, type Ids } from './ids.ts';
+import { parseInstant } from './instant.ts';
 import { JobHandle } from './job-handle.ts';
 import { type JobOptions, resolveJobOptions } from './job-options.ts';
 import { DeadLetters, JobQuery, type JobsFilter } from './job-query.ts';
@@ -105,6 +114,22 @@ export interface AuditEntry {
   note: string | null;
 }
 
+/** Jobs counted at an instant of the store. A count that was stopped at 10,000 says so. */
+export interface Counts extends Pick<CountsReply, 'status' | 'lanes' | 'running'> {
+  now: Date;
+}
+
+/** Which outcomes. */
+export interface StatsOptions {
+  /** Of jobs that ended at or after this instant. */
+  since: Date | number | string;
+  /** Only of these tasks; left out: of all. */
+  tasks?: readonly string[];
+}
+
+/** What became of a type's jobs. */
+export type TypeStats = StatsReply['types'][number];
+
 /** Which audit entries. */
 export interface AuditOptions {
   /** Only about this, like `job:<id>`. */
@@ -116,6 +141,7 @@ export interface AuditOptions {
 }
 
 const expiringNames: OptionNames<ExpiringOptions<unknown>> = { cleanup: true };
+const statsNames: OptionNames<StatsOptions> = { since: true, tasks: true };
 const auditNames: OptionNames<AuditOptions> = { subject: true, before: true, limit: true };
 // A subject is a kind and an id or the name of a lock, a value or a schedule.
 const subjectLengthMax = 3_000;
@@ -385,11 +411,22 @@ export class Duly {
 
   // --------------------------------------------------------------------------------------------- looking
 
-  /** How many jobs are in each status, and what waits in which queue. */
-  async counts(): Promise<Pick<CountsReply, 'status' | 'lanes'>> {
+  /** How many jobs are in each status, what waits in which queue, and who is busy with what, at an instant of the store. */
+  async counts(): Promise<Counts> {
     const { engine } = await this.#open();
-    const { status, lanes } = await engine.counts({ cap: countCap });
-    return { status, lanes };
+    const { now, status, lanes, running } = await engine.counts({ cap: countCap });
+    return { now: new Date(now), status, lanes, running };
+  }
+
+  /** What became of the jobs that ended since an instant, by type, with the usual durations. */
+  async stats(options: StatsOptions): Promise<TypeStats[]> {
+    const { since, tasks } = readOptions(options, 'stats()', statsNames);
+    const { engine } = await this.#open();
+    const { types } = await engine.stats({
+      sinceAt: parseInstant(since, 'since'),
+      types: tasks === undefined ? null : tasks.map((task) => readName(task, 'tasks')),
+    });
+    return types;
   }
 
   /** The live nodes of the store. */

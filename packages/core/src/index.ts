@@ -9,9 +9,12 @@ export {
   type AuditEntry,
   type AuditOptions,
   type CleanupTask,
+  type Counts,
   Duly,
   type ExpiringOptions,
   type NodeView,
+  type StatsOptions,
+  type TypeStats,
 } from './duly.ts';
 export type { DulyEvents, JobNotice, ScheduleNotice } from './duly-events.ts';
 export { type Duration, durationMsMax, formatDuration, parseDuration } from './duration.ts';

@@ -580,13 +580,46 @@ test('counts and nodes tell what is there', async (t) => {
   const task = duly.task({ name: 'counted', run: () => {} });
   await task.in('1h');
   await duly.runDue();
-  assert.deepEqual((await duly.counts()).status.SCHEDULED, { count: 1, capped: false });
+  const { status, now, running } = await duly.counts();
+  assert.deepEqual(status.SCHEDULED, { count: 1, capped: false });
+  assert.equal(now.getTime(), duly.clock.now());
+  assert.deepEqual(running, []);
   const [node, ...rest] = await duly.nodes();
   assert.equal(rest.length, 0);
   assert.deepEqual(
     [node?.app, node?.pid, node?.tasks],
     ['studio', process.pid, [{ type: 'counted', version: 1, concurrency: null }]],
   );
+});
+
+test('stats sum up what ended since an instant, by type', async (t) => {
+  const duly = setup(t);
+  const good = duly.task({ name: 'good', run: () => {} });
+  const bad = duly.task({
+    name: 'bad',
+    retry: 1,
+    run: () => {
+      throw new Error('no');
+    },
+  });
+  await good.nowMany([1, 2]);
+  await bad.now();
+  await duly.runDue();
+  const since = new Date(duly.clock.now());
+  const byType = async (tasks?: string[]) =>
+    (await duly.stats({ since, ...(tasks === undefined ? {} : { tasks }) })).map((one) => [
+      one.type,
+      one.completed,
+      one.failed,
+    ]);
+  assert.deepEqual((await byType()).sort(), [
+    ['bad', 0, 1],
+    ['good', 2, 0],
+  ]);
+  assert.deepEqual(await byType(['bad']), [['bad', 0, 1]]);
+  await duly.advance('1m');
+  assert.deepEqual(await duly.stats({ since: duly.clock.now() }), []);
+  await assert.rejects(duly.stats({ since: 'soon' }), (error) => isDulyError(error, 'invalid_instant'));
 });
 
 test('running a job again makes a new one like it', async (t) => {

@@ -1,0 +1,65 @@
+import { resolveRule, type Schedule } from '@duly/core';
+import type { ScheduleFact } from './evaluate.ts';
+
+/** A run of a schedule that succeeded. */
+export interface LastSuccess {
+  slotAt: number | null;
+  finishedAt: number;
+}
+
+/**
+ * The newest slot of a schedule that should have succeeded by now: due so long ago that its `finishDeadline` is over. From the rule itself, so
+ * that it is found also when no scheduler was there to make a run. null: there is none, it is paused, or it has no deadline.
+ */
+export function deadlineSlotAt(schedule: Schedule, now: number): number | null {
+  const { policies, status, createdAt, lastRun, unreadable } = schedule;
+  const { finishDeadlineMs, jitterMs } = policies;
+  if (finishDeadlineMs === null || status === 'paused' || status === 'disabled' || status === 'deleted')
+    return null;
+  // The deadline counts from the due instant, which lies up to the jitter behind the slot.
+  const latestAt = now - finishDeadlineMs - jitterMs;
+  const isDue = (at: number | undefined): boolean => at !== undefined && at <= latestAt;
+  const lastSlotAt = lastRun?.slot.getTime();
+  // What comes next depends on runs (a delay), cannot be known here, or is nothing: the last one that fired is what there is.
+  if (schedule.kind === 'delay' || unreadable !== null || status === 'ended') {
+    const nextAt = schedule.nextSlot?.getTime();
+    if (isDue(nextAt)) return nextAt as number;
+    return isDue(lastSlotAt) ? (lastSlotAt as number) : null;
+  }
+  const anchorAt = schedule.nextSlot?.getTime() ?? lastSlotAt ?? createdAt.getTime();
+  const slotAt = resolveRule(schedule.rule, { now: 0, anchorAt }).previous(latestAt + 1);
+  if (slotAt === null || slotAt <= createdAt.getTime()) return null;
+  const { startAt, endAt } = policies;
+  if ((startAt !== null && slotAt < startAt.getTime()) || (endAt !== null && slotAt > endAt.getTime()))
+    return null;
+  return slotAt;
+}
+
+/** Whether the last run alone says that the slot, or a later one, succeeded; null: it does not say. */
+export function isSettledBy({ lastRun, counts }: Schedule, slotAt: number): boolean | null {
+  if (lastRun === null || lastRun.slot.getTime() < slotAt) return null;
+  if (lastRun.status === 'COMPLETED') return true;
+  // Its job is past its retention, so it has been over for long; the schedule itself remembers whether it failed.
+  if (lastRun.status === null) return counts.failuresInRow === 0;
+  return null;
+}
+
+/** What is overdue, given the last success. A success at or after the slot settles it, whichever slot it was of. */
+export function overdueOf(
+  { policies, lastRun }: Schedule,
+  slotAt: number,
+  success: LastSuccess | null,
+): ScheduleFact['overdue'] {
+  if (
+    success !== null &&
+    (success.finishedAt >= slotAt || (success.slotAt !== null && success.slotAt >= slotAt))
+  ) {
+    return null;
+  }
+  const hasRun = lastRun !== null && lastRun.slot.getTime() >= slotAt;
+  return {
+    slotAt,
+    deadlineAt: slotAt + (policies.finishDeadlineMs ?? 0),
+    runStatus: hasRun ? lastRun.status : null,
+  };
+}
