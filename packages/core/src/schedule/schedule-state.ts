@@ -108,7 +108,8 @@ const firstState: Readonly<Record<string, unknown>> = { ...createState(0) };
 /** The state as stored text: only what differs from the first state, for it is written with every decision. */
 export function serialiseState(state: ScheduleState): JsonText {
   const stored: Record<string, unknown> = { v: stateVersion };
-  for (const [name, value] of Object.entries(state)) {
+  for (const name in state) {
+    const value = state[name as keyof ScheduleState];
     const first = firstState[name];
     const isFirst = value === first || (Array.isArray(value) && value.length === 0 && Array.isArray(first));
     if (!isFirst) stored[name] = value;

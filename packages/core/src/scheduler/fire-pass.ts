@@ -92,11 +92,13 @@ export function createFirePass(options: FirePassOptions): () => Promise<number> 
   }
 
   async function groupOf({ schedule, spec, plan: decided }: Decided): Promise<FireGroup> {
+    const state = serialiseState(decided.state);
+    parsed.wrote(schedule.id, decided.state, state);
     return {
       scheduleId: schedule.id,
       version: schedule.version,
       fence: schedule.fence,
-      state: serialiseState(decided.state),
+      state,
       dueAt: decided.dueAt,
       waitsFor: decided.waitsFor,
       slots: decided.slots,

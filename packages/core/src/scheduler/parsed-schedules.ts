@@ -1,4 +1,4 @@
-import type { ScheduleRecord } from '../engine.ts';
+import type { JsonText, ScheduleRecord } from '../engine.ts';
 import type { PlanRule } from '../schedule/plan-rule.ts';
 import { resolveStoredRule, type StoredRule } from '../schedule/plan-rule-of.ts';
 import type { Rule } from '../schedule/rule.ts';
@@ -17,11 +17,15 @@ export interface ParsedSchedule {
 export interface ParsedSchedules {
   /** Throws `store_corrupt` or `schema_too_new`, or what the rule throws here (an RRULE needs its library). */
   parse(record: ScheduleRecord): ParsedSchedule;
+  /** Tells what was written as the state of a schedule that was read here: it comes back with the next claim, and is not read again. */
+  wrote(id: string, state: ScheduleState, text: JsonText): void;
 }
 
-interface Remembered extends Omit<ParsedSchedule, 'state'> {
-  text: string;
+interface Remembered extends ParsedSchedule {
+  text: JsonText;
   anchorAt: number;
+  state: ScheduleState;
+  stateText: JsonText;
 }
 
 // Some kilobytes each; a node that decides more schedules than this reads the others anew.
@@ -47,19 +51,31 @@ export function createParsedSchedules(): ParsedSchedules {
     return resolved;
   }
 
+  function read(text: JsonText, state: ScheduleState, stateText: JsonText): Remembered {
+    const spec = parseSpec(text);
+    const { anchorAt } = state;
+    return { text, anchorAt, state, stateText, spec, ...ruleOf(spec, anchorAt) };
+  }
+
   return {
     parse({ id, spec: text, state: stateText }) {
-      const state = parseState(stateText);
-      let known = remembered.get(id);
-      if (known === undefined || known.text !== text || known.anchorAt !== state.anchorAt) {
-        const spec = parseSpec(text);
-        known = { text, anchorAt: state.anchorAt, spec, ...ruleOf(spec, state.anchorAt) };
-      }
+      const before = remembered.get(id);
+      const state = before?.stateText === stateText ? before.state : parseState(stateText);
+      const isSame = before !== undefined && before.text === text && before.anchorAt === state.anchorAt;
+      const known = isSame ? before : read(text, state, stateText);
+      known.state = state;
+      known.stateText = stateText;
       // To the end of the map: its beginning is what was not used for the longest time.
       remembered.delete(id);
       remembered.set(id, known);
       if (remembered.size > rememberedCountMax) remembered.delete(remembered.keys().next().value as string);
-      return { spec: known.spec, rule: known.rule, planRule: known.planRule, state };
+      return known;
+    },
+    wrote(id, state, stateText) {
+      const known = remembered.get(id);
+      if (known === undefined) return;
+      known.state = state;
+      known.stateText = stateText;
     },
   };
 }

@@ -188,6 +188,8 @@ const quietVerbs = new Set<EngineVerb>([
 ]);
 // Virtual time that passes before the store forgets what is past its time: a long move must not fill the memory.
 const tendEveryMs = 86_400_000;
+// A turn of the event loop costs as much as a small transaction, and a year of minutes would need three million of them.
+const restsPerTurn = 64;
 
 /** Moves virtual time and waits, in real time, for the work that each instant sets off. */
 class Mover {
@@ -201,6 +203,7 @@ class Mover {
   #duly: Duly | null = null;
   #ran: Ran[] = [];
   #activityCount = 0;
+  #restCount = 0;
   #onActivity: () => void = () => {};
   #reapTimer: Timer | null = null;
   /** Something happened that may have set a lease or a start deadline. */
@@ -268,7 +271,9 @@ class Mover {
     const { node } = insideOf(this.#duly as Duly);
     node?.setMoving(true);
     try {
+      await turn();
       await this.inner.advance(ms);
+      await turn();
     } finally {
       node?.setMoving(false);
       await node?.tend();
@@ -363,7 +368,8 @@ class Mover {
   async #rest(): Promise<void> {
     for (;;) {
       const before = this.#activityCount;
-      await turn();
+      // Only a handler can wait for more than promises. Now and then a turn all the same: a test's own timers and I/O go on meanwhile.
+      await (this.#running.size > 0 || this.#restCount++ % restsPerTurn === 0 ? turn() : drained());
       if (this.#activityCount !== before) continue;
       if (this.#running.size === 0) return;
       // A second one for what itself waits for a turn, in a handler: a stream, a thread's message that is already there.
@@ -394,7 +400,12 @@ class Mover {
   }
 }
 
-/** The inline engine works in promises only: a turn of the event loop lets all of them settle, however many follow each other. */
+/** The inline engine works in promises only, and Node comes to its ticks when all of them have settled, however many follow each other. */
+function drained(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
+}
+
+/** A turn of the event loop: promises, and what is there already of messages and I/O. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

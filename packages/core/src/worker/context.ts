@@ -36,7 +36,11 @@ const messageLengthMax = 1_000;
 
 /** Makes the context of one attempt. Everything in it can be taken apart (`({ input, progress }) => …`). */
 export function createContext(job: ClaimedJob, input: unknown, port: AttemptPort): TaskContext<unknown> {
-  const details = slotDetails(job.slot);
+  let read: SlotDetails | null | undefined;
+  const details = (): SlotDetails | null => {
+    if (read === undefined) read = slotDetails(job.slot);
+    return read;
+  };
   let about: TaskContext<unknown>['job'] | undefined;
   let log: TaskContext<unknown>['log'] | undefined;
   let once: TaskContext<unknown>['once'] | undefined;
@@ -53,17 +57,21 @@ export function createContext(job: ClaimedJob, input: unknown, port: AttemptPort
       return port.signal;
     },
     lateness: Math.max(0, job.claimedAt - job.dueAt),
-    isCatchUp: details?.isCatchUp ?? false,
-    slot: slotContext(job.slot, details),
-    previousSlot: dateOrNull(details?.previousSlotAt),
-    nextSlot: dateOrNull(details?.nextSlotAt),
-    covers: details?.covers
-      ? {
-          from: new Date(details.covers.fromAt),
-          to: new Date(details.covers.toAt),
-          count: details.covers.count,
-        }
-      : null,
+    get isCatchUp() {
+      return details()?.isCatchUp ?? false;
+    },
+    get slot() {
+      return slotContext(job.slot, details());
+    },
+    get previousSlot() {
+      return dateOrNull(details()?.previousSlotAt);
+    },
+    get nextSlot() {
+      return dateOrNull(details()?.nextSlotAt);
+    },
+    get covers() {
+      return coversContext(details());
+    },
     async progress(percent, message, step) {
       port.progress(checkedProgress(percent, message, step));
     },
@@ -187,6 +195,12 @@ function slotContext(slot: JobSlot | null, details: SlotDetails | null): TaskCon
     schedule: slot.scheduleName,
     fireId: slot.fireId,
   };
+}
+
+function coversContext(details: SlotDetails | null): TaskContext<unknown>['covers'] {
+  if (!details?.covers) return null;
+  const { fromAt, toAt, count } = details.covers;
+  return { from: new Date(fromAt), to: new Date(toAt), count };
 }
 
 function dateOrNull(at: number | null | undefined): Date | null {

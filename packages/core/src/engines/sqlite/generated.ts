@@ -69,6 +69,10 @@ FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND token = ? ORD
   (SELECT min(expire_at) FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL),
   (SELECT min((SELECT min(due_at) FROM jobs INDEXED BY jobs_waiting
     WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND jobs.type = list.value)) FROM json_each(?) AS list)`,
+    glanceOne: `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL) OR EXISTS (SELECT 1 FROM records WHERE kind = 'pause'),
+  (SELECT min(expire_at) FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL),
+  (SELECT min(due_at) FROM jobs INDEXED BY jobs_waiting
+    WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type = ?)`,
   },
   clock: {
     read: `SELECT offset_ms, steady_ms, floor_at, floor_mono, candidate_ms, candidate_mono, seen_at FROM clocks WHERE boot = ?`,
@@ -240,7 +244,8 @@ ON CONFLICT (name) DO UPDATE SET
     prune: `DELETE FROM locks WHERE name IN (SELECT name FROM locks WHERE until < ? LIMIT ? + 0)`,
   },
   meta: {
-    takeFences: `UPDATE meta SET value = value + ? WHERE key = 'fence' RETURNING value`,
+    lastFence: `SELECT value FROM meta WHERE key = 'fence'`,
+    setLastFence: `UPDATE meta SET value = ? WHERE key = 'fence'`,
     read: `SELECT value FROM meta WHERE key = ?`,
     write: `INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
   },
@@ -253,9 +258,13 @@ ON CONFLICT (id) DO UPDATE SET info = excluded.info, beat_at = excluded.beat_at,
     list: `SELECT info, beat_at AS beatAt, beat_steady AS steady, drain_requested_at AS drainRequestedAt FROM nodes ORDER BY id`,
   },
   prune: {
-    jobs: `SELECT id, created_at AS madeAt FROM finished INDEXED BY finished_prune WHERE prune_at <= ? ORDER BY prune_at LIMIT ? + 0`,
+    jobs: `SELECT seq, id, created_at AS madeAt FROM finished INDEXED BY finished_prune WHERE prune_at <= ? ORDER BY prune_at LIMIT ? + 0`,
     remember: `INSERT INTO meta (key, value) VALUES ('pruned_made_at', ?)
 ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)`,
+    removeJobs: `DELETE FROM finished WHERE seq IN (SELECT value FROM json_each(?))`,
+    removeLogs: `DELETE FROM logs WHERE job_id IN (SELECT value FROM json_each(?))`,
+    removeChildren: `DELETE FROM children WHERE parent_id IN (SELECT value FROM json_each(?))`,
+    removeJournal: `DELETE FROM journal WHERE scope IN (SELECT 'job:' || value FROM json_each(?))`,
   },
   record: {
     read: `SELECT kind, key, value, version, updated_at AS updatedAt FROM records WHERE kind = ? AND key = ?`,
@@ -286,14 +295,12 @@ VALUES (:id, :app, :tenant, :name, :generation, 1, :state, :due, :waitsFor, :now
 WHERE id = :id`,
     delete: `DELETE FROM schedules WHERE id = ?`,
     glance: `SELECT min(due_at) FROM schedules INDEXED BY schedules_due WHERE due_at IS NOT NULL`,
-    isAnyDue: `SELECT 1 FROM schedules INDEXED BY schedules_due
-WHERE due_at IS NOT NULL AND due_at <= ? AND (lease_until IS NULL OR lease_until <= ?) LIMIT 1`,
-    leaseDue: `UPDATE schedules SET fence = ?, lease_until = ?, token = ?, node = ?
-WHERE seq IN (
-  SELECT seq FROM schedules INDEXED BY schedules_due
-  WHERE due_at IS NOT NULL AND due_at <= ? AND (lease_until IS NULL OR lease_until <= ?)
-  ORDER BY due_at LIMIT ? + 0)
-RETURNING id, app, tenant, name, generation, version, (SELECT spec FROM specs WHERE specs.seq = schedules.seq), state, due_at, waits_for, created_at, updated_at, fence`,
+    due: `SELECT seq, id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at
+FROM schedules INDEXED BY schedules_due JOIN specs USING (seq)
+WHERE due_at IS NOT NULL AND due_at <= ? AND (lease_until IS NULL OR lease_until <= ?)
+ORDER BY due_at LIMIT ? + 0`,
+    leaseOne: `UPDATE schedules SET fence = ?, lease_until = ?, token = ?, node = ? WHERE seq = ?`,
+    leaseMany: `UPDATE schedules SET fence = ?, lease_until = ?, token = ?, node = ? WHERE seq IN (SELECT value FROM json_each(?))`,
     byToken: `SELECT id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at, fence
 FROM schedules INDEXED BY schedules_token JOIN specs USING (seq) WHERE token IS NOT NULL AND token = ?`,
     lease: `UPDATE schedules SET fence = ?, lease_until = ?, token = ?, node = ?
@@ -303,10 +310,10 @@ RETURNING id, app, tenant, name, generation, version, (SELECT spec FROM specs WH
 WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= ?)`,
     nextLeaseEnd: `SELECT min(lease_until) AS at FROM schedules INDEXED BY schedules_token
 WHERE token IS NOT NULL AND token <> ? AND lease_until > ? AND due_at IS NOT NULL`,
+    held: `SELECT seq, generation FROM schedules WHERE id = ? AND version = ? AND fence = ?`,
     fire: `UPDATE schedules SET state = ?, due_at = ?, waits_for = ?, version = version + 1, updated_at = ?,
   lease_until = NULL, token = NULL, node = NULL
-WHERE id = ? AND version = ? AND fence = ?
-RETURNING generation`,
+WHERE seq = ?`,
     active: `SELECT id, status, slot, origin, due_at, cancel_requested_at FROM jobs INDEXED BY jobs_schedule
 WHERE schedule_id = ? AND json_extract(slot, '$.allow') IS NOT 1 ORDER BY seq LIMIT 10`,
     activeCount: `SELECT count(*) AS count FROM jobs INDEXED BY jobs_schedule

@@ -110,8 +110,9 @@ export class Work {
 
   /** Takes `count` fences; answers the first of them. */
   fences(count: number): number {
-    const [last] = this.tuple<[number]>(statements.meta.takeFences, count) as [number];
-    return last - count + 1;
+    const [last] = this.tuple<[number]>(statements.meta.lastFence) as [number];
+    this.run(statements.meta.setLastFence, last + count);
+    return last + 1;
   }
 
   /** Notes a change for the feed. */

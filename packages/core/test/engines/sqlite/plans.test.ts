@@ -11,6 +11,7 @@ const scans: Record<string, string> = {
   'changes.prune': 'reads the oldest rows only, up to its limit',
   'claim.byToken': 'reads the few jobs that run, and only after an unknown outcome',
   'claim.glance': 'stops at the first row of the index',
+  'claim.glanceOne': 'stops at the first row of the index',
   'clock.endScheduleLeases': 'once per boot of the machine',
   'clock.lastSeen': 'a row per boot, and the last one of the feed',
   'clock.endLocks': 'once per boot of the machine',

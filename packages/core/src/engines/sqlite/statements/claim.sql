@@ -62,3 +62,10 @@ SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL) 
   (SELECT min(expire_at) FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL),
   (SELECT min((SELECT min(due_at) FROM jobs INDEXED BY jobs_waiting
     WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND jobs.type = list.value)) FROM json_each(?) AS list)
+
+-- The same for one type: a list of one is dearer than the look itself.
+-- name: glanceOne
+SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL) OR EXISTS (SELECT 1 FROM records WHERE kind = 'pause'),
+  (SELECT min(expire_at) FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL),
+  (SELECT min(due_at) FROM jobs INDEXED BY jobs_waiting
+    WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type = ?)

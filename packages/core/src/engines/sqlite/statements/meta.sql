@@ -1,5 +1,9 @@
--- name: takeFences
-UPDATE meta SET value = value + ? WHERE key = 'fence' RETURNING value
+-- name: lastFence
+SELECT value FROM meta WHERE key = 'fence'
+
+-- Read, then written, inside one transaction: RETURNING would cost twice as much.
+-- name: setLastFence
+UPDATE meta SET value = ? WHERE key = 'fence'
 
 -- name: read
 SELECT value FROM meta WHERE key = ?

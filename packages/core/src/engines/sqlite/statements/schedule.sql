@@ -30,17 +30,18 @@ DELETE FROM schedules WHERE id = ?
 -- name: glance
 SELECT min(due_at) FROM schedules INDEXED BY schedules_due WHERE due_at IS NOT NULL
 
--- name: isAnyDue
-SELECT 1 FROM schedules INDEXED BY schedules_due
-WHERE due_at IS NOT NULL AND due_at <= ? AND (lease_until IS NULL OR lease_until <= ?) LIMIT 1
+-- The ones that wait for the longest, as they are before they are leased.
+-- name: due
+SELECT seq, id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at
+FROM schedules INDEXED BY schedules_due JOIN specs USING (seq)
+WHERE due_at IS NOT NULL AND due_at <= ? AND (lease_until IS NULL OR lease_until <= ?)
+ORDER BY due_at LIMIT ? + 0
 
--- name: leaseDue
-UPDATE schedules SET fence = ?, lease_until = ?, token = ?, node = ?
-WHERE seq IN (
-  SELECT seq FROM schedules INDEXED BY schedules_due
-  WHERE due_at IS NOT NULL AND due_at <= ? AND (lease_until IS NULL OR lease_until <= ?)
-  ORDER BY due_at LIMIT ? + 0)
-RETURNING id, app, tenant, name, generation, version, (SELECT spec FROM specs WHERE specs.seq = schedules.seq), state, due_at, waits_for, created_at, updated_at, fence
+-- name: leaseOne
+UPDATE schedules SET fence = ?, lease_until = ?, token = ?, node = ? WHERE seq = ?
+
+-- name: leaseMany
+UPDATE schedules SET fence = ?, lease_until = ?, token = ?, node = ? WHERE seq IN (SELECT value FROM json_each(?))
 
 -- name: byToken
 SELECT id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at, fence
@@ -60,11 +61,13 @@ WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= ?)
 SELECT min(lease_until) AS at FROM schedules INDEXED BY schedules_token
 WHERE token IS NOT NULL AND token <> ? AND lease_until > ? AND due_at IS NOT NULL
 
+-- name: held
+SELECT seq, generation FROM schedules WHERE id = ? AND version = ? AND fence = ?
+
 -- name: fire
 UPDATE schedules SET state = ?, due_at = ?, waits_for = ?, version = version + 1, updated_at = ?,
   lease_until = NULL, token = NULL, node = NULL
-WHERE id = ? AND version = ? AND fence = ?
-RETURNING generation
+WHERE seq = ?
 
 -- name: active
 SELECT id, status, slot, origin, due_at, cancel_requested_at FROM jobs INDEXED BY jobs_schedule

@@ -120,7 +120,7 @@ function deleteJob(work: Work, id: string, act: Act): void {
 }
 
 /** Removes what is kept beside a job. */
-export function forget(work: Work, id: string): void {
+function forget(work: Work, id: string): void {
   work.run(statements.job.removeLogs, id);
   work.run(statements.job.removeChildren, id);
   work.run(statements.job.removeJournal, `job:${id}`);

@@ -89,10 +89,11 @@ export function glanceClaim(
   work: Work,
   { tasks }: ClaimRequest,
 ): (ClaimResult & { nextDueAt: number | null }) | null {
-  const types = JSON.stringify(tasks.map(({ type }) => type));
+  const [only] = tasks;
+  const isOne = only !== undefined && tasks.length === 1;
   const [isAny, deadline, dueAt] = work.tuple<[0 | 1, number | null, number | null]>(
-    statements.claim.glance,
-    types,
+    isOne ? statements.claim.glanceOne : statements.claim.glance,
+    isOne ? only.type : JSON.stringify(tasks.map(({ type }) => type)),
   ) as [0 | 1, number | null, number | null];
   if (isAny === 1) return null;
   if ((deadline !== null && deadline < work.now) || (dueAt !== null && dueAt <= work.now)) return null;

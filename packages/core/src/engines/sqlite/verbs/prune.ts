@@ -2,19 +2,15 @@ import type { PruneInput, PruneReply } from '../../../engine.ts';
 import { foldSlots } from '../fold.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
-import { forget } from './change.ts';
+
+type PrunedJob = [seq: number, id: string, madeAt: number];
 
 /** See the contract. */
 export function prune(work: Work, input: PruneInput): Omit<PruneReply, 'now'> {
   const { now, steady } = work;
   const { limit } = input;
-  const jobs = work.all<{ id: string; madeAt: number }>(statements.prune.jobs, now, limit);
-  for (const { id, madeAt } of jobs) {
-    work.run(statements.job.removeFinished, id);
-    // So that a reader can tell an id that is past its retention from one that never was.
-    work.run(statements.prune.remember, madeAt);
-    forget(work, id);
-  }
+  const jobs = work.tuples<PrunedJob>(statements.prune.jobs, now, limit);
+  if (jobs.length > 0) removeJobs(work, jobs);
   const keys = work.run(statements.dedupe.prune, now, limit);
   const values = work.run(statements.value.prune, now, limit);
   const rows = [
@@ -33,4 +29,14 @@ export function prune(work: Work, input: PruneInput): Omit<PruneReply, 'now'> {
     rows: rows.reduce((sum, count) => sum + count, 0),
     more: counts.some((count) => count >= limit),
   };
+}
+
+function removeJobs(work: Work, jobs: PrunedJob[]): void {
+  work.run(statements.prune.removeJobs, JSON.stringify(jobs.map(([seq]) => seq)));
+  // So that a reader can tell an id that is past its retention from one that never was.
+  work.run(statements.prune.remember, Math.max(...jobs.map(([, , madeAt]) => madeAt)));
+  const ids = JSON.stringify(jobs.map(([, id]) => id));
+  work.run(statements.prune.removeLogs, ids);
+  work.run(statements.prune.removeChildren, ids);
+  work.run(statements.prune.removeJournal, ids);
 }

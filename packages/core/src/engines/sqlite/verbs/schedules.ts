@@ -190,23 +190,38 @@ export function glanceSchedules(
   return dueAt !== null && dueAt <= work.now ? null : { schedules: [], nextDueAt: dueAt, more: false };
 }
 
-/** One fence for all that a claim takes: each of them had a smaller one before. */
+type DueTuple = [
+  seq: number,
+  id: string,
+  app: string | null,
+  tenant: string | null,
+  name: string,
+  generation: number,
+  version: number,
+  spec: string,
+  state: string,
+  due_at: number,
+  waits_for: string | null,
+  created_at: number,
+  updated_at: number,
+];
+
+/**
+ * One fence for all that a claim takes: each of them had a smaller one before. They are read and then leased: an update that returns
+ * what it wrote costs half as much again, and answers in no order.
+ */
 function leaseDue(work: Work, { leaseMs, token, node, limit }: ClaimSchedulesInput): LeasedTuple[] {
-  const { now, steady } = work;
-  if (limit < 1 || work.tuple(statements.schedule.isAnyDue, now, steady) === undefined) return [];
-  const leaseUntil = steady + leaseMs;
-  const rows = work.tuples<LeasedTuple>(
-    statements.schedule.leaseDue,
-    work.fences(1),
-    leaseUntil,
-    token,
-    node,
-    now,
-    steady,
-    limit,
-  );
-  // What an update returns comes in no order; the one that waits for the longest is decided first.
-  return rows.sort((a, b) => (a[8] as number) - (b[8] as number));
+  const due = work.tuples<DueTuple>(statements.schedule.due, work.now, work.steady, limit);
+  const [first] = due;
+  if (first === undefined) return [];
+  const fence = work.fences(1);
+  const leaseUntil = work.steady + leaseMs;
+  if (due.length === 1) work.run(statements.schedule.leaseOne, fence, leaseUntil, token, node, first[0]);
+  else {
+    const seqs = JSON.stringify(due.map(([seq]) => seq));
+    work.run(statements.schedule.leaseMany, fence, leaseUntil, token, node, seqs);
+  }
+  return due.map(([, ...row]): LeasedTuple => [...row, fence]);
 }
 
 function leaseNamed(work: Work, { ids, leaseMs, token, node, limit }: ClaimSchedulesInput): LeasedTuple[] {
@@ -318,20 +333,19 @@ function fireGroup(
   }
   // One that ends below makes the schedule due by itself, as every end does.
   const isWaitOver = !jobs.some(({ id }) => id === waitsFor) && isOver(work, waitsFor);
-  const moved = work.tuple<[generation: number]>(
-    statements.schedule.fire,
-    group.state,
-    isWaitOver ? work.now : group.dueAt,
-    waitsFor,
-    work.now,
+  const held = work.tuple<[seq: number, generation: number]>(
+    statements.schedule.held,
     scheduleId,
     group.version,
     group.fence,
   );
-  if (moved === undefined) return 'conflict';
+  if (held === undefined) return 'conflict';
+  const [seq, generation] = held;
+  const dueAt = isWaitOver ? work.now : group.dueAt;
+  work.run(statements.schedule.fire, group.state, dueAt, waitsFor, work.now, seq);
   endOthers(work, group.cancel, node);
   for (const job of jobs) make(job);
-  for (const slot of group.slots) addSlot(work, scheduleId, moved[0], slot);
+  for (const slot of group.slots) addSlot(work, scheduleId, generation, slot);
   tell(work, group.tell ?? []);
   // As a rule no hint for schedules: the node that fired comes back when it planned to, and the others saw its lease and look again when
   // that would have ended. But it did not plan to come back at once.
