@@ -113,7 +113,7 @@ export class DeclaredSchedules {
       case 'disable': {
         const isDone = await this.#replace(step, ({ input, parsed }) => {
           if (parsed.state.pause?.cause === 'disabled') return null;
-          const plan = planPause(input, { note, untilAt: null, by: actor, cause: 'disabled' });
+          const plan = planPause(input, { note, untilAt: null, by: actor(), cause: 'disabled' });
           return { action: 'disable', plan, spec: step.spec, note, result: 'edited' };
         });
         return isDone ? 'changed' : 'conflict';

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { hostname } from 'node:os';
 import { type ChangesOptions, type ChangesPage, readChanges } from './changes.ts';
 import { systemClock } from './clock.ts';
@@ -65,6 +66,7 @@ import {
 } from './options.ts';
 import { createParts, type Parts } from './parts.ts';
 import { createPauses, type Pause, type PauseOptions, type Pauses, type PauseTarget } from './pauses.ts';
+import { createRecords, type Records } from './records.ts';
 import { watchBackoff } from './retry.ts';
 import type { EveryDefinition, ScheduleDefinition } from './schedule/definition.ts';
 import { scheduleIdOf } from './schedule/identity.ts';
@@ -140,6 +142,7 @@ export interface AuditOptions {
   limit?: number;
 }
 
+const namedCountMax = 1_000;
 const expiringNames: OptionNames<ExpiringOptions<unknown>> = { cleanup: true };
 const statsNames: OptionNames<StatsOptions> = { since: true, tasks: true };
 const auditNames: OptionNames<AuditOptions> = { subject: true, before: true, limit: true };
@@ -171,6 +174,8 @@ export class Duly {
   readonly dead: DeadLetters;
   /** Schedules: reading them and their ledger, and changing them. */
   readonly schedules: Schedules;
+  /** Small settings of programs around Duly, by kind and key. */
+  readonly records: Records;
 
   readonly #options: ResolvedOptions;
   readonly #ids: Ids;
@@ -193,6 +198,9 @@ export class Duly {
   readonly #heldLocks = new Set<Promise<void>>();
   readonly #jobs: Jobs;
   readonly #nodeId: string;
+  readonly #acting = new AsyncLocalStorage<string>();
+  /** Tasks that were only named here. */
+  readonly #named = new Map<string, Task>();
   readonly #virtual: boolean;
   readonly #openGiven: (() => Promise<Store>) | null;
   #opening: Promise<Parts> | null = null;
@@ -215,7 +223,8 @@ export class Duly {
   constructor(options: DulyOptions | undefined, openStore: () => Promise<Store>);
   constructor(options?: DulyOptions, openGiven?: () => Promise<Store>) {
     this.#options = resolveOptions(options);
-    const { clock, random, actor } = this.#options;
+    const { clock, random } = this.#options;
+    const actor = (): string => this.#actor();
     this.#openGiven = openGiven ?? null;
     // A clock other than the real one rules the store too: every call carries its instant.
     this.#virtual = clock !== systemClock && openGiven === undefined;
@@ -243,6 +252,7 @@ export class Duly {
       handle: (id) => this.job(id),
       onError: (error, doing) => this.#events.emit('error', { error, doing }),
     });
+    this.records = createRecords({ engine: async () => (await this.#open()).engine, actor });
     this.#events.on('job.settled', ({ id }) => this.#jobs.noticed(id));
     this.#events.on('job.reaped', ({ id }) => this.#jobs.noticed(id));
     this.#events.on('error', ({ error, doing }) =>
@@ -274,6 +284,28 @@ export class Duly {
     return this.#taskCalls;
   }
 
+  /**
+   * The task of this name, to make jobs of: with its own defaults and schema if it is defined here, else with those that every task
+   * begins with. Naming one does not make this process run its jobs. Throws `invalid_task`.
+   */
+  taskNamed(name: string): Task {
+    const known = this.#taskCalls.get(name) ?? this.#named.get(name);
+    if (known !== undefined) return known;
+    const task = this.#createTask(resolveTask({ name, run: () => undefined }, () => null));
+    // Names may come from anybody who may make jobs; what is forgotten is made again.
+    if (this.#named.size >= namedCountMax) this.#named.clear();
+    this.#named.set(name, task);
+    return task;
+  }
+
+  /**
+   * Runs `fn` in the name of this actor: whatever it does to promises already made through this Duly, at any depth of awaits, is
+   * recorded as done by them. For servers, which act for others.
+   */
+  as<Value>(actor: string, fn: () => Value): Value {
+    return this.#acting.run(readName(actor, 'actor'), fn);
+  }
+
   /** A hand on a job by its id. Reads nothing yet; `get()` and the others do. */
   job<Input = unknown, Result = unknown>(id: string): JobHandle<Input, Result> {
     return new JobHandle<Input, Result>(this.#jobs, { id: readJobId(id) });
@@ -281,7 +313,7 @@ export class Duly {
 
   /** The jobs that match: read them by `page()`, one by one with `for await`, or act on all of them. */
   jobs(filter?: JobsFilter): JobQuery {
-    return new JobQuery(async () => (await this.#open()).engine, this.#options.actor, filter);
+    return new JobQuery(async () => (await this.#open()).engine, this.#actor(), filter);
   }
 
   /** The job that an id or a dedupe key names. Throws `job_not_found`. */
@@ -387,7 +419,7 @@ export class Duly {
     const values = createExpiring<Value>(
       {
         engine: async () => (await this.#open()).engine,
-        actor: this.#options.actor,
+        actor: () => this.#actor(),
         cleanup:
           task === null
             ? null
@@ -443,7 +475,7 @@ export class Duly {
 
   /** Asks a node to take no more work, by its id; it hears of it with its next beat. Throws `node_not_found`. */
   async drainNode(id: string): Promise<void> {
-    const drain = { id: readName(id, 'id'), actor: this.#options.actor };
+    const drain = { id: readName(id, 'id'), actor: this.#actor() };
     const { engine } = await this.#open();
     const { nodes } = await engine.nodes({ beat: null, leave: null, drain, forgetAfterMs: nodeSilentMs });
     if (nodes.some((node) => node.id === id)) return;
@@ -573,13 +605,7 @@ export class Duly {
 
   #define(resolved: ResolvedTask): Task {
     this.#refuseDefined(resolved);
-    const task = createTask<unknown, unknown>(resolved, {
-      parts: () => this.#open(),
-      jobs: this.#jobs,
-      schedules: this.schedules,
-      ids: this.#ids,
-      inputBytesMax: this.#options.inputBytesMax,
-    });
+    const task = this.#createTask(resolved);
     // What the worker runs. A backoff that fails is passed over, so that its job is tried again all the same; here it is told.
     const retry = watchBackoff(resolved.retry, (error) =>
       this.#events.emit('error', { error, doing: `asking the backoff of task "${resolved.name}"` }),
@@ -590,6 +616,21 @@ export class Duly {
     registerTask(resolved);
     this.#node?.wake();
     return task;
+  }
+
+  #createTask(resolved: ResolvedTask): Task {
+    return createTask<unknown, unknown>(resolved, {
+      parts: () => this.#open(),
+      jobs: this.#jobs,
+      schedules: this.schedules,
+      ids: this.#ids,
+      inputBytesMax: this.#options.inputBytesMax,
+    });
+  }
+
+  /** Who acts now: whom `as` names, or this Duly itself. */
+  #actor(): string {
+    return this.#acting.getStore() ?? this.#options.actor;
   }
 
   #cleanupTask(name: string, cleanup: object): ResolvedTask {
@@ -758,7 +799,8 @@ export class Duly {
   }
 
   async #pauses(): Promise<Pauses> {
-    return createPauses((await this.#open()).engine, this.#options.actor);
+    const actor = this.#actor();
+    return createPauses((await this.#open()).engine, actor);
   }
 
   #lockParts(): LockParts {

@@ -102,6 +102,21 @@ export const errorCodes = {
   sqlite_second_process: 'This SQLite version cannot safely share the file with a second process.',
   sqlite_unsupported: 'This Node has no usable SQLite.',
 
+  // The HTTP server
+  unauthenticated: 'The request carries no key, or one that is not valid.',
+  forbidden: 'The key does not allow this.',
+  cross_site: 'A page of another site asked for a change.',
+  host_unknown: 'The request names a host that is not known to be this server.',
+  route_not_found: 'There is nothing at this address.',
+  request_invalid: 'A request does not have the form that its route takes.',
+  body_too_large: 'The body of a request is larger than allowed.',
+  body_invalid: 'The body of a request is no JSON that can be taken.',
+  content_type_unsupported: 'The body of a request is of a type that the route does not take.',
+  idempotency_conflict: 'An Idempotency-Key was used before for another request.',
+  key_not_found: 'No key has this id.',
+  listen_refused: 'The server must not listen there as it is.',
+  listen_failed: 'The server cannot listen there.',
+
   // Duly itself
   internal: 'Duly found itself in a state that should not exist.',
 } as const;

@@ -91,6 +91,7 @@ export {
 } from './options.ts';
 export type { Pause, PauseOptions, PauseTarget } from './pauses.ts';
 export type { Random } from './random.ts';
+export type { PutRecordOptions, Records, StoredRecord } from './records.ts';
 export type { Backoff, BackoffFunction, RetryPolicy } from './retry.ts';
 export type { Decision } from './schedule/decision.ts';
 export type {

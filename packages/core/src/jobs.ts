@@ -109,7 +109,8 @@ export interface Jobs {
 export function createJobs(options: {
   parts(): Promise<Parts>;
   clock: Clock;
-  actor: string;
+  /** Who asks, at the moment of the call. */
+  actor(): string;
   ids: Ids;
   virtual: boolean;
 }): Jobs {
@@ -210,7 +211,7 @@ export function createJobs(options: {
       const { note, terminate = false } = readOptions(given, 'cancel()', cancelNames);
       const parts = await options.parts();
       const group = await parts.cancel.push({
-        actor,
+        actor: actor(),
         note: readNote(note),
         targets: [target],
         mode: terminate ? 'terminate' : 'ask',
@@ -223,13 +224,13 @@ export function createJobs(options: {
     async reschedule(reference, due) {
       const target = readReference(reference);
       const parts = await options.parts();
-      const group = await parts.reschedule.push({ actor, targets: [target], due: readDue(due) });
+      const group = await parts.reschedule.push({ actor: actor(), targets: [target], due: readDue(due) });
       return changed(group, target, 'rescheduled');
     },
 
     async replay(id, note) {
       const parts = await options.parts();
-      const group = await parts.replay.push({ actor, note: readNote(note), ids: [readJobId(id)] });
+      const group = await parts.replay.push({ actor: actor(), note: readNote(note), ids: [readJobId(id)] });
       return changed(group, { id }, 'replayed');
     },
 
@@ -270,7 +271,7 @@ export function createJobs(options: {
       const { job, now } = await record(id);
       const waits = job.status === 'PENDING' || job.status === 'RETRYING' || job.status === 'SCHEDULED';
       const [pauses, nodes, blockers, counts] = await Promise.all([
-        waits || job.status === 'BLOCKED' ? createPauses(parts.engine, actor).list() : [],
+        waits || job.status === 'BLOCKED' ? createPauses(parts.engine, actor()).list() : [],
         waits
           ? parts.engine
               .nodes({ beat: null, leave: null, drain: null, forgetAfterMs: nodeSilentMs })

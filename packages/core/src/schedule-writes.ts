@@ -46,7 +46,8 @@ export interface Wanted<Result> {
 /** What it is made of. */
 export interface ScheduleWritesOptions {
   engine(): Promise<Pick<Engine, 'schedules' | 'applySchedules' | 'get' | 'list'>>;
-  actor: Actor;
+  /** Who asks, at the moment of the call. */
+  actor(): Actor;
   /** Named in the ledger for what is decided here. */
   node: string;
   ids: Ids;
@@ -115,7 +116,7 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
 
   async function write(change: ScheduleChange): Promise<boolean> {
     const engine = await options.engine();
-    const { groups } = await engine.applySchedules({ groups: [{ actor, changes: [change] }] });
+    const { groups } = await engine.applySchedules({ groups: [{ actor: actor(), changes: [change] }] });
     const [group] = groups;
     if (group === undefined) throw dulyError('internal', { message: 'The store answered without a group.' });
     if (group.ok) return true;

@@ -77,7 +77,8 @@ import { resolveTask } from './task-options.ts';
 export interface SchedulesParts {
   engine(): Promise<Engine>;
   clock: Clock;
-  actor: Actor;
+  /** Who asks, at the moment of the call. */
+  actor(): Actor;
   app: string;
   release: string | null;
   node: string;
@@ -291,7 +292,7 @@ export class Schedules {
       reference,
       ({ input, parsed }) => {
         const untilAt = until === undefined ? null : readMoment(until, 'until', parsed.rule.timezone);
-        const request = { note, untilAt, by: this.#parts.actor };
+        const request = { note, untilAt, by: this.#parts.actor() };
         const plan = parsed.unreadable === null ? planPause(input, request) : planPauseUnread(input, request);
         return { action: 'pause', plan, note, result: null };
       },
@@ -502,7 +503,7 @@ export class Schedules {
     return {
       ...specOf(withChanges(base, changes, now), {
         release: spec.release,
-        override: { changes, by: this.#parts.actor, at: now, note },
+        override: { changes, by: this.#parts.actor(), at: now, note },
         drift: { kind: 'overridden', declared: { ...declaredPart(base) } },
       }),
     };

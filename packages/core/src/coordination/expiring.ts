@@ -35,7 +35,8 @@ export interface Expiring<Value = unknown> {
 /** What expiring values are made of. */
 export interface ExpiringParts {
   engine(): Promise<Engine>;
-  actor: string;
+  /** Who asks, at the moment of the call. */
+  actor(): string;
   /** Makes the clean-up job of a value; null: nothing is to be cleaned up. */
   cleanup: ((value: ExpiredValue, due: Due) => Promise<JobSpec>) | null;
 }
@@ -47,7 +48,7 @@ export function createExpiring<Value>(parts: ExpiringParts, name: string): Expir
   type Change = PutExpiringInput['groups'][number]['changes'][number];
   async function change(one: Change): Promise<PutExpiringItem> {
     const engine = await parts.engine();
-    const { groups } = await engine.putExpiring({ groups: [{ actor: parts.actor, changes: [one] }] });
+    const { groups } = await engine.putExpiring({ groups: [{ actor: parts.actor(), changes: [one] }] });
     const [group] = groups;
     const item = group === undefined ? undefined : groupItems(group)[0];
     if (item === undefined) throw dulyError('internal', { message: 'The store answered without an item.' });

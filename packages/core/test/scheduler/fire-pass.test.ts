@@ -22,9 +22,13 @@ async function setup(t: TestContext, definition: EveryDefinition) {
   const task = resolveTask({ name: 'work', run: () => {} }, () => null);
   const draft = readDraft(definition, { task, app: null, now: clock.now(), inputBytesMax: 1_000 });
   const parsed = createParsedSchedules();
-  await createScheduleWrites({ engine: async () => engine, actor: 'test', node: 'n', ids, parsed }).upsert(
-    draft,
-  );
+  await createScheduleWrites({
+    engine: async () => engine,
+    actor: () => 'test',
+    node: 'n',
+    ids,
+    parsed,
+  }).upsert(draft);
   const scheduleId = scheduleIdOf(draft);
   let meddle: (() => Promise<void>) | null = null;
   const meddled: Engine = {

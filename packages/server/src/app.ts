@@ -1,0 +1,38 @@
+import { DulyError } from '@duly/core';
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import type { ServerContext, ServerEnv } from './context.ts';
+import { answerProblem } from './problem.ts';
+import { refuseCrossSite } from './request/cross-site.ts';
+import { checkHost } from './request/host.ts';
+import { allRoutes } from './routes/index.ts';
+import { newRoutes } from './routes/new-routes.ts';
+
+/** Puts the application together: what holds for every request, then the routes. */
+export function createApp(context: ServerContext): OpenAPIHono<ServerEnv> {
+  const app = newRoutes();
+  app.use('*', async (c, next) => {
+    c.set('context', context);
+    await next();
+    c.header('X-Content-Type-Options', 'nosniff');
+    // What is shown depends on who asks.
+    if (!c.res.headers.has('Cache-Control')) c.header('Cache-Control', 'no-store');
+  });
+  app.use('*', checkHost, refuseCrossSite);
+  app.onError((error, c) => answerProblem(error, c));
+  app.notFound((c) =>
+    answerProblem(
+      new DulyError('route_not_found', {
+        message: `There is nothing at ${c.req.method} ${c.req.path.slice(0, 200)}.`,
+        hint: 'GET /openapi.json lists what there is.',
+      }),
+      c,
+    ),
+  );
+  for (const routes of allRoutes) app.route('/', routes(context));
+  app.openAPIRegistry.registerComponent('securitySchemes', 'key', {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A key: duly_<id>_<secret>. Browsers that are signed in send a cookie instead.',
+  });
+  return app;
+}

@@ -1,0 +1,159 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { type Clock, type Duly, DulyError, type StoredRecord } from '@duly/core';
+import type { Scope } from './caller.ts';
+
+/** A key as it is kept: its secret only as a hash. */
+export interface KeyValue {
+  /** SHA-256 of the secret, in hex. The secret has 256 bits of chance, so nothing slower is needed. */
+  hash: string;
+  scope: Scope;
+  tenant: string | null;
+  /** What it is for, in the words of whoever made it. */
+  note: string | null;
+  createdAt: number;
+  createdBy: string;
+  expiresAt: number | null;
+}
+
+/** A key as it is shown. */
+export interface KeyInfo extends Omit<KeyValue, 'hash'> {
+  id: string;
+}
+
+/** A key that was just made, with its text, which is never shown again. */
+export interface MadeKey extends KeyInfo {
+  /** `duly_<id>_<secret>`. */
+  key: string;
+}
+
+/** What a key is made of. */
+export interface NewKey {
+  scope: Scope;
+  tenant?: string | null;
+  note?: string | null;
+  expiresAt?: number | null;
+  /** Who makes it. */
+  by: string;
+}
+
+/** The keys of one store. */
+export interface Keys {
+  /** The key that this text is; null: none, or one that is over. */
+  check(text: string): Promise<KeyInfo | null>;
+  /** The key of this id; null: there is none, or it is over. */
+  find(id: string): Promise<KeyInfo | null>;
+  make(key: NewKey): Promise<MadeKey>;
+  /** All of them, by id. */
+  list(): Promise<KeyInfo[]>;
+  /** Whether there is one at all. */
+  any(): Promise<boolean>;
+  /** Ends a key. Throws `key_not_found`. */
+  revoke(id: string): Promise<void>;
+}
+
+/** The kind under which keys are kept among the store's records. */
+export const keyKind = 'key';
+
+// A key is read again after this time: so long after its end elsewhere it may still be taken here.
+const keptMs = 5_000;
+// Ids come from anybody; what is forgotten is read again.
+const keptCountMax = 1_000;
+// Crockford's alphabet in lower case: 32 characters that survive being read aloud.
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+const idLength = 12;
+// 52 characters of 5 bits: 260 bits.
+const secretLength = 52;
+const keyPattern = /^duly_([0-9a-hjkmnp-tv-z]{12})_([0-9a-hjkmnp-tv-z]{52})$/;
+
+/** Makes them over a Duly's records. */
+export function createKeys({ duly, clock }: { duly: Duly; clock: Clock }): Keys {
+  const kept = new Map<string, { found: Promise<StoredRecord<KeyValue> | null>; readElapsed: number }>();
+
+  function read(id: string): Promise<StoredRecord<KeyValue> | null> {
+    const known = kept.get(id);
+    if (known !== undefined && clock.elapsed() - known.readElapsed < keptMs) return known.found;
+    const found = duly.records.get<KeyValue>(keyKind, id);
+    kept.delete(id);
+    if (kept.size >= keptCountMax) kept.delete(kept.keys().next().value as string);
+    kept.set(id, { found, readElapsed: clock.elapsed() });
+    // What could not be read is asked for again the next time.
+    found.catch(() => kept.get(id)?.found === found && kept.delete(id));
+    return found;
+  }
+
+  function usable(record: StoredRecord<KeyValue> | null): KeyInfo | null {
+    if (record === null) return null;
+    const { expiresAt } = record.value;
+    return expiresAt !== null && expiresAt <= clock.now() ? null : infoOf(record);
+  }
+
+  return {
+    async check(text) {
+      const [, id, secret] = keyPattern.exec(text) ?? [];
+      if (id === undefined || secret === undefined) return null;
+      const record = await read(id);
+      if (record === null) return null;
+      const isSame = timingSafeEqual(
+        Buffer.from(hashOf(secret), 'hex'),
+        Buffer.from(record.value.hash, 'hex'),
+      );
+      return isSame ? usable(record) : null;
+    },
+
+    find: async (id) => usable(await read(id)),
+
+    async make({ scope, tenant = null, note = null, expiresAt = null, by }) {
+      const id = randomText(idLength);
+      const secret = randomText(secretLength);
+      const value: KeyValue = {
+        hash: hashOf(secret),
+        scope,
+        tenant,
+        note,
+        createdAt: clock.now(),
+        createdBy: by,
+        expiresAt,
+      };
+      const record = await duly.records.put(keyKind, id, value, { expectVersion: null });
+      kept.delete(id);
+      return { ...infoOf(record), key: `duly_${id}_${secret}` };
+    },
+
+    async list() {
+      const keys: KeyInfo[] = [];
+      for (let after: string | null = null; ; ) {
+        const page: StoredRecord<KeyValue>[] = await duly.records.list(keyKind, { after, limit: 500 });
+        keys.push(...page.map(infoOf));
+        if (page.length < 500) return keys;
+        after = (page.at(-1) as StoredRecord).key;
+      }
+    },
+
+    any: async () => (await duly.records.list(keyKind, { limit: 1 })).length > 0,
+
+    async revoke(id) {
+      const isThere = await duly.records.delete(keyKind, id);
+      kept.delete(id);
+      if (isThere) return;
+      throw new DulyError('key_not_found', {
+        message: `No key has the id "${id.slice(0, 100)}".`,
+        details: { id },
+      });
+    },
+  };
+}
+
+function infoOf({ key: id, value }: StoredRecord<KeyValue>): KeyInfo {
+  const { hash: _, ...info } = value;
+  return { id, ...info };
+}
+
+/** The hash of a secret, in hex. */
+export function hashOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
+}
+
+/** Text of 5 bits of chance for each character, from the operating system. */
+export function randomText(length: number): string {
+  return [...randomBytes(length)].map((byte) => alphabet[byte & 31]).join('');
+}

@@ -1,0 +1,84 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Clock, Duly, StoredRecord } from '@duly/core';
+import { hashOf, type KeyInfo, type Keys, randomText } from './keys.ts';
+
+interface SessionValue {
+  hash: string;
+  keyId: string;
+  expiresAt: number;
+}
+
+/** Browsers that are signed in: each holds a token in a cookie, the store its hash. A session ends with its key. */
+export interface Sessions {
+  /** Signs in; the token is for the cookie. */
+  begin(key: KeyInfo): Promise<{ token: string; expiresAt: number }>;
+  /** The key under which this token was given; null: none, or it is over. */
+  check(token: string): Promise<KeyInfo | null>;
+  /** Signs out. */
+  end(token: string): Promise<void>;
+}
+
+const sessionKind = 'session';
+/** How long a browser stays signed in. */
+export const sessionMs = 30 * 24 * 3_600_000;
+const idLength = 16;
+const secretLength = 52;
+const tokenPattern = /^([0-9a-hjkmnp-tv-z]{16})\.([0-9a-hjkmnp-tv-z]{52})$/;
+// As for keys: so long after its end elsewhere a session may still be taken here.
+const keptMs = 5_000;
+const keptCountMax = 1_000;
+const pruneCountMax = 100;
+
+/** Makes them over a Duly's records. */
+export function createSessions({ duly, clock, keys }: { duly: Duly; clock: Clock; keys: Keys }): Sessions {
+  const kept = new Map<string, { found: Promise<StoredRecord<SessionValue> | null>; readElapsed: number }>();
+
+  function read(id: string): Promise<StoredRecord<SessionValue> | null> {
+    const known = kept.get(id);
+    if (known !== undefined && clock.elapsed() - known.readElapsed < keptMs) return known.found;
+    const found = duly.records.get<SessionValue>(sessionKind, id);
+    kept.delete(id);
+    if (kept.size >= keptCountMax) kept.delete(kept.keys().next().value as string);
+    kept.set(id, { found, readElapsed: clock.elapsed() });
+    found.catch(() => kept.get(id)?.found === found && kept.delete(id));
+    return found;
+  }
+
+  /** Whoever signs in clears away what is over, so that nobody else has to. */
+  async function prune(): Promise<void> {
+    const sessions = await duly.records.list<SessionValue>(sessionKind, { limit: pruneCountMax });
+    for (const { key, value } of sessions) {
+      if (value.expiresAt <= clock.now()) await duly.records.delete(sessionKind, key);
+    }
+  }
+
+  return {
+    async begin(key) {
+      const id = randomText(idLength);
+      const secret = randomText(secretLength);
+      const expiresAt = Math.min(clock.now() + sessionMs, key.expiresAt ?? Number.POSITIVE_INFINITY);
+      await duly.records.put(sessionKind, id, { hash: hashOf(secret), keyId: key.id, expiresAt });
+      await prune();
+      return { token: `${id}.${secret}`, expiresAt };
+    },
+
+    async check(token) {
+      const [, id, secret] = tokenPattern.exec(token) ?? [];
+      if (id === undefined || secret === undefined) return null;
+      const record = await read(id);
+      if (record === null || record.value.expiresAt <= clock.now()) return null;
+      const isSame = timingSafeEqual(
+        Buffer.from(hashOf(secret), 'hex'),
+        Buffer.from(record.value.hash, 'hex'),
+      );
+      return isSame ? keys.find(record.value.keyId) : null;
+    },
+
+    async end(token) {
+      const [, id] = tokenPattern.exec(token) ?? [];
+      if (id === undefined || (await this.check(token)) === null) return;
+      kept.delete(id);
+      await duly.records.delete(sessionKind, id);
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import { DulyError, type Job } from '@duly/core';
+import type { Caller } from './caller.ts';
+
+/** The tenant for which a caller makes something: the one of their key, or the one that they name. Throws `forbidden`. */
+export function tenantFor(caller: Caller, given: string | null | undefined): string | null {
+  if (caller.tenant === null) return given ?? null;
+  if (given === undefined || given === caller.tenant) return caller.tenant;
+  throw new DulyError('forbidden', {
+    message: 'The key is bound to another tenant than the one that the request names.',
+    hint: 'Leave "tenant" out: the tenant of the key is taken.',
+  });
+}
+
+/** Whether a caller sees what is this tenant's. */
+export function sees(caller: Caller, tenant: string | null): boolean {
+  return caller.tenant === null || caller.tenant === tenant;
+}
+
+/** The job, if the caller sees it. To others it does not exist: the error is that of an id that was never there. */
+export function own(caller: Caller, job: Job): Job {
+  if (sees(caller, job.tenant)) return job;
+  throw new DulyError('job_not_found', {
+    message: `No job has the id "${job.id}".`,
+    hint: 'Check the id and the store.',
+    details: { id: job.id },
+  });
+}

@@ -1,0 +1,76 @@
+import { DulyError, type JobHandle, type JobOptions } from '@duly/core';
+import type { z } from '@hono/zod-openapi';
+import type { Caller } from '../auth/caller.ts';
+import { tenantFor } from '../auth/tenant.ts';
+import type { ServerContext } from '../context.ts';
+import type { jobOptionFields, newJobSchema } from '../schemas/job.ts';
+
+type NewJob = z.infer<typeof newJobSchema>;
+type JobOptionFields = Partial<z.infer<z.ZodObject<typeof jobOptionFields>>>;
+
+/** Makes a job of what a caller sent. */
+export async function makeJob({ duly }: ServerContext, caller: Caller, given: NewJob): Promise<JobHandle> {
+  const task = duly.taskNamed(given.type);
+  const options = readOptions(caller, given);
+  const { input, run_at: runAt, delay } = given;
+  if (runAt !== undefined && delay !== undefined) {
+    throw new DulyError('request_invalid', {
+      message: 'Expected "run_at" or "delay", got both.',
+      details: { issues: [{ in: 'body', path: 'delay', message: 'is not for use with "run_at"' }] },
+    });
+  }
+  if (runAt !== undefined) return task.at(runAt, input, options);
+  return delay === undefined ? task.now(input, options) : task.in(delay, input, options);
+}
+
+function readOptions(caller: Caller, given: NewJob): JobOptions {
+  const { key, dedupe } = given;
+  if (key !== undefined && dedupe !== undefined) {
+    throw new DulyError('request_invalid', {
+      message: 'Expected "key" or "dedupe", got both.',
+      details: { issues: [{ in: 'body', path: 'key', message: 'is not for use with "dedupe"' }] },
+    });
+  }
+  const holds = dedupe ?? (key === undefined ? undefined : { key });
+  return {
+    ...toJobOptions(given),
+    ...tenantOption(tenantFor(caller, given.tenant)),
+    ...(holds === undefined ? {} : { dedupe: toDedupe(holds) }),
+  };
+}
+
+/** The library's options of what was sent, the tenant left out. */
+export function toJobOptions(given: JobOptionFields): JobOptions {
+  const { metadata, queue, priority, serial, start_deadline, retry, timeout, delivery } = given;
+  return {
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(queue === undefined ? {} : { queue }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(serial === undefined ? {} : { serial }),
+    ...(start_deadline === undefined ? {} : { startDeadline: start_deadline }),
+    ...(retry === undefined ? {} : { retry: toRetry(retry) }),
+    ...(timeout === undefined ? {} : { timeout }),
+    ...(delivery === undefined ? {} : { delivery }),
+  };
+}
+
+function tenantOption(tenant: string | null): JobOptions {
+  return tenant === null ? {} : { tenant };
+}
+
+function toRetry(retry: NonNullable<JobOptionFields['retry']>): NonNullable<JobOptions['retry']> {
+  if (typeof retry === 'number') return retry;
+  const { max_delay, ...rest } = retry;
+  return withoutUndefined({ ...rest, maxDelay: max_delay });
+}
+
+function toDedupe(dedupe: NonNullable<NewJob['dedupe']>): NonNullable<JobOptions['dedupe']> {
+  const { max_wait, key, ...rest } = dedupe;
+  return { key, ...withoutUndefined({ ...rest, maxWait: max_wait }) };
+}
+
+function withoutUndefined<Value extends object>(
+  value: Value,
+): { [Name in keyof Value]?: NonNullable<Value[Name]> } {
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as never;
+}

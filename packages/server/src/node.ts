@@ -1,0 +1,89 @@
+import { createServer as createHttpServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { DulyError, systemClock } from '@duly/core';
+import { getRequestListener } from '@hono/node-server';
+import type { DulyServer } from './server.ts';
+
+/** Where to listen. */
+export interface ListenOptions {
+  /** Default `127.0.0.1`: this machine only. */
+  host?: string;
+  /** Default 4600; 0: any free one. */
+  port?: number;
+  /** How long `close` lets answers finish that are on their way, in milliseconds. Default 5 s. */
+  closeMs?: number;
+}
+
+/** A server that listens. */
+export interface Listening {
+  /** Like `http://127.0.0.1:4600`. */
+  readonly url: string;
+  readonly host: string;
+  readonly port: number;
+  /** Node's own server, for what else one wants to do with it. */
+  readonly http: Server;
+  /** Takes no more requests, lets those on their way be answered, and stops the server. */
+  close(): Promise<void>;
+}
+
+/** Where it listens unless told otherwise. */
+export const defaultPort = 4600;
+
+const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
+// So long a client may take to send the head of a request; slower ones only hold a socket.
+const headersTimeoutMs = 15_000;
+
+/**
+ * Serves over HTTP with Node's own server. Refuses to listen beyond this machine while there is no key (`listen_refused`); a port that
+ * is taken is `listen_failed` with `details.taken`.
+ */
+export async function listen(server: DulyServer, options: ListenOptions = {}): Promise<Listening> {
+  const { host = '127.0.0.1', port = defaultPort, closeMs = 5_000 } = options;
+  if (!loopback.has(host) && !(await server.keys.any())) {
+    throw new DulyError('listen_refused', {
+      message: `Without a key the server listens to this machine only, not on "${host}".`,
+      hint: 'Make one first: duly keys add --scope admin',
+      details: { host },
+    });
+  }
+  const http = createHttpServer({ headersTimeout: headersTimeoutMs }, getRequestListener(server.fetch));
+  await new Promise<void>((resolve, reject) => {
+    http.once('error', (error) => reject(listenFailed(host, port, error)));
+    http.listen({ host, port }, resolve);
+  });
+  await server.start();
+  const { port: taken } = http.address() as AddressInfo;
+  let closing: Promise<void> | null = null;
+  return {
+    http,
+    host,
+    port: taken,
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`,
+    close() {
+      closing ??= close(http, server, closeMs);
+      return closing;
+    },
+  };
+}
+
+async function close(http: Server, server: DulyServer, closeMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => http.close(() => resolve()));
+  // Lets those go who wait for news, so that their connections end.
+  await server.stop();
+  http.closeIdleConnections();
+  const timer = systemClock.after(closeMs, () => http.closeAllConnections(), { unref: true });
+  await closed;
+  timer.cancel();
+}
+
+function listenFailed(host: string, port: number, error: NodeJS.ErrnoException): DulyError {
+  const isTaken = error.code === 'EADDRINUSE';
+  return new DulyError('listen_failed', {
+    message: isTaken ? `Port ${port} of "${host}" is taken.` : `Cannot listen on "${host}", port ${port}.`,
+    hint: isTaken
+      ? 'Choose another with --port, or 0 for any free one.'
+      : 'Is it an address of this machine?',
+    details: { host, port, taken: isTaken },
+    cause: error,
+  });
+}

@@ -1,0 +1,65 @@
+import type { Clock, Duly, Logger } from '@duly/core';
+import { quietLogger, systemClock } from '@duly/core';
+import type { Caller } from './auth/caller.ts';
+
+/** What of inputs and results is not shown, by path: `user.token`; `*` stands for any field or index. */
+export interface RedactOptions {
+  input?: readonly string[];
+  result?: readonly string[];
+  metadata?: readonly string[];
+}
+
+/** How a server is made. */
+export interface ServerOptions {
+  /** The Duly that it serves. It is the caller's: the server neither starts nor stops it. */
+  duly: Duly;
+  /** Where it is mounted, like `/duly`; all addresses begin with it. Default: at the root. */
+  basePath?: string;
+  /**
+   * Names by which it is reached, like `duly.example.com`, without a port. Addresses (`10.0.0.7`), `localhost` and the machine's own name are known. `'any'`: something in front
+   * of it checks the name.
+   */
+  hosts?: readonly string[] | 'any';
+  /** The largest body it takes, in bytes. Default 1 MiB. */
+  bodyBytesMax?: number;
+  /** What is not shown of jobs to anybody. */
+  redact?: RedactOptions;
+  /**
+   * Says who asks, for a program that has its own sign-in. Asked before keys are looked at; null: it does not know, so a key is needed.
+   */
+  authorize?: (request: Request) => Caller | null | Promise<Caller | null>;
+  logger?: Logger;
+  clock?: Clock;
+}
+
+/** The options with every choice made. */
+export interface ResolvedServerOptions {
+  readonly basePath: string;
+  readonly hosts: ReadonlySet<string> | 'any';
+  readonly bodyBytesMax: number;
+  readonly redact: Required<RedactOptions>;
+  readonly authorize: NonNullable<ServerOptions['authorize']> | null;
+}
+
+/** The largest body unless told otherwise. */
+export const bodyBytesMaxDefault = 1024 * 1024;
+
+/** Settles the options. */
+export function resolveServerOptions(options: ServerOptions): ResolvedServerOptions {
+  const { basePath = '', hosts = [], bodyBytesMax = bodyBytesMaxDefault, redact = {}, authorize } = options;
+  return Object.freeze({
+    basePath: basePath.replace(/\/+$/, ''),
+    hosts: hosts === 'any' ? 'any' : new Set(hosts.map((host) => host.toLowerCase())),
+    bodyBytesMax,
+    redact: { input: redact.input ?? [], result: redact.result ?? [], metadata: redact.metadata ?? [] },
+    authorize: authorize ?? null,
+  });
+}
+
+/** The logger and the clock that were given, or the usual ones. */
+export function partsOf({ logger = quietLogger, clock = systemClock }: ServerOptions): {
+  logger: Logger;
+  clock: Clock;
+} {
+  return { logger, clock };
+}

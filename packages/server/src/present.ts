@@ -1,0 +1,21 @@
+import { type Job, type JobJson, toJobJson } from '@duly/core';
+import { allows, type Caller } from './auth/caller.ts';
+import type { ServerContext } from './context.ts';
+import { redacted } from './redact.ts';
+
+/** Whether a caller is shown stacks, which tell of paths and code. */
+export function seesStacks({ scope }: Caller): boolean {
+  return allows(scope, 'operate');
+}
+
+/** A job as this caller is shown it. */
+export function presentJob({ options }: ServerContext, caller: Caller, job: Job): JobJson {
+  const shown = toJobJson(job, { stack: seesStacks(caller) });
+  const { input, result, metadata } = options.redact;
+  return {
+    ...shown,
+    input: redacted(shown.input, input),
+    result: redacted(shown.result, result),
+    metadata: redacted(shown.metadata, metadata) as JobJson['metadata'],
+  };
+}

@@ -1,0 +1,111 @@
+import { DulyError, type ErrorCode, errorCodes, isDulyError } from '@duly/core';
+import type { Context } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { ServerEnv } from './context.ts';
+
+/** An error as HTTP shows it: RFC 9457, with the code, the hint and the details of the `DulyError`. */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  code: ErrorCode;
+  detail: string;
+  hint?: string;
+  details?: Record<string, unknown>;
+}
+
+/** The status of each code that is not 400. One that is not here was written by the caller. */
+const statuses: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
+  unauthenticated: 401,
+  forbidden: 403,
+  cross_site: 403,
+  store_denied: 500,
+  host_unknown: 421,
+  route_not_found: 404,
+  job_not_found: 404,
+  schedule_not_found: 404,
+  node_not_found: 404,
+  key_not_found: 404,
+  job_expired_from_history: 410,
+  job_not_changeable: 409,
+  records_conflict: 409,
+  schedule_conflict: 409,
+  schedule_ambiguous: 409,
+  schedule_disabled: 409,
+  lease_lost: 409,
+  lock_lost: 409,
+  idempotency_conflict: 422,
+  invalid_input: 422,
+  body_too_large: 413,
+  input_too_large: 413,
+  backfill_too_large: 413,
+  content_type_unsupported: 415,
+  store_busy: 503,
+  store_unavailable: 503,
+  store_not_found: 503,
+  store_closed: 503,
+  store_full: 507,
+  store_read_only: 503,
+  stopped: 503,
+  shutdown: 503,
+  store_corrupt: 500,
+  rrule_library_missing: 501,
+  internal: 500,
+};
+
+/** The HTTP status of a code. */
+export function statusOf(code: ErrorCode): ContentfulStatusCode {
+  return statuses[code] ?? 400;
+}
+
+/** Turns an error into a problem; one that is none of Duly's is `internal`, and tells nothing of itself. */
+export function toProblem(error: unknown): Problem {
+  const known = isDulyError(error) ? error : fromHttpException(error);
+  if (known === null) {
+    return problem('internal', 'The server failed at this request.', 'Its log says why.', {});
+  }
+  return problem(known.code, known.message, known.hint, known.details);
+}
+
+/** Answers with a problem. */
+export function answerProblem(error: unknown, c: Context<ServerEnv>): Response {
+  const body = toProblem(error);
+  if (body.status >= 500) {
+    c.var.context.logger.error({ error, method: c.req.method, path: c.req.path }, 'A request failed.');
+  }
+  if (body.status === 503) c.header('Retry-After', '1');
+  return c.body(JSON.stringify(body), body.status as ContentfulStatusCode, {
+    'Content-Type': 'application/problem+json',
+  });
+}
+
+function problem(
+  code: ErrorCode,
+  detail: string,
+  hint: string | undefined,
+  details: Record<string, unknown>,
+): Problem {
+  return {
+    type: `urn:duly:error:${code}`,
+    title: errorCodes[code],
+    status: statusOf(code),
+    code,
+    detail,
+    ...(hint === undefined ? {} : { hint }),
+    ...(Object.keys(details).length === 0 ? {} : { details }),
+  };
+}
+
+/** What the framework itself refuses. */
+function fromHttpException(error: unknown): DulyError | null {
+  if (!(error instanceof HTTPException)) return null;
+  if (error.status === 415) {
+    return new DulyError('content_type_unsupported', {
+      message: 'The body is of a type that this route does not take.',
+      hint: 'Send JSON with "Content-Type: application/json".',
+    });
+  }
+  if (error.status === 400) return new DulyError('body_invalid', { message: 'The body is not JSON.' });
+  return null;
+}

@@ -1,0 +1,22 @@
+/** What stands where something is not shown. */
+export const redactedText = '[redacted]';
+
+/** The value without what stands at these paths; `*` is any field or index. The value itself is left as it is. */
+export function redacted(value: unknown, paths: readonly string[]): unknown {
+  return paths.reduce((shown, path) => at(shown, path.split('.')), value);
+}
+
+function at(value: unknown, path: readonly string[]): unknown {
+  const [name, ...rest] = path;
+  if (name === undefined) return redactedText;
+  if (Array.isArray(value)) {
+    return value.map((one, i) => (name === '*' || name === String(i) ? at(one, rest) : one));
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([field, one]) => [
+      field,
+      name === '*' || name === field ? at(one, rest) : one,
+    ]),
+  );
+}

@@ -1,0 +1,87 @@
+import { DulyError } from '@duly/core';
+import type { Context, MiddlewareHandler } from 'hono';
+import type { ServerEnv } from '../context.ts';
+
+// Far beyond what programs write, and far below what makes a walk through it costly.
+const depthMax = 64;
+
+/** Reads the body once, before anything looks at it: its type, its size, its depth, and names that must not be there. */
+export const readBody: MiddlewareHandler<ServerEnv> = async (c, next) => {
+  const { method } = c.req;
+  if (method !== 'GET' && method !== 'HEAD') {
+    const text = await readText(c, c.var.context.options.bodyBytesMax);
+    if (text !== '') {
+      refuseOtherTypes(c);
+      c.req.bodyCache.json = Promise.resolve(parse(text));
+    }
+    c.req.bodyCache.text = Promise.resolve(text) as never;
+  }
+  await next();
+};
+
+function refuseOtherTypes(c: Context): void {
+  const type = c.req.header('content-type');
+  if (type !== undefined && /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) return;
+  throw new DulyError('content_type_unsupported', {
+    message: type === undefined ? 'The body has no type.' : `The body is of type "${type.slice(0, 100)}".`,
+    hint: 'Send JSON with "Content-Type: application/json".',
+  });
+}
+
+async function readText(c: Context, maxBytes: number): Promise<string> {
+  const stated = Number(c.req.header('content-length') ?? 0);
+  if (stated > maxBytes) throw tooLarge(maxBytes);
+  const { body } = c.req.raw;
+  if (body === null) return '';
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength;
+    // Not what was stated but what came: a length may be left out, or be a lie.
+    if (bytes > maxBytes) throw tooLarge(maxBytes);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function tooLarge(maxBytes: number): DulyError {
+  return new DulyError('body_too_large', {
+    message: `The body is larger than ${maxBytes} bytes.`,
+    hint: 'Store large data elsewhere and send a reference.',
+    details: { maxBytes },
+  });
+}
+
+function parse(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new DulyError('body_invalid', { message: 'The body is not JSON.' });
+  }
+  refuseOdd(value);
+  return value;
+}
+
+/** Refuses what is nested too deeply, and `__proto__`, which careless code of others takes for more than a field. */
+function refuseOdd(value: unknown): void {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > depthMax) {
+      throw new DulyError('body_invalid', {
+        message: `The body is nested more than ${depthMax} levels deep.`,
+        details: { depthMax },
+      });
+    }
+    const below: unknown[] = [];
+    for (const one of level) {
+      if (typeof one !== 'object' || one === null) continue;
+      if (Object.hasOwn(one, '__proto__')) {
+        throw new DulyError('body_invalid', { message: 'The body has a field named "__proto__".' });
+      }
+      for (const inner of Object.values(one))
+        if (typeof inner === 'object' && inner !== null) below.push(inner);
+    }
+    level = below;
+  }
+}

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { DulyError } from '@duly/core';
+import type { Context, MiddlewareHandler } from 'hono';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { ServerEnv } from '../context.ts';
+
+/** An answer as it is kept. */
+interface KeptAnswer {
+  /** Of the request, so that a key is not used for two things. */
+  fingerprint: string;
+  status: number;
+  headers: Record<string, string>;
+  /** null: it was too large to be kept. */
+  body: string | null;
+}
+
+const keyHeader = 'idempotency-key';
+const keyLengthMax = 255;
+/** How long an answer is kept. */
+export const keptFor = '24h';
+const bodyLengthMax = 64 * 1024;
+const keptHeaders = ['content-type', 'location', 'etag'];
+
+/**
+ * A request with an `Idempotency-Key` is done once: whoever sends it again within 24 hours with the same key of Duly gets the first answer,
+ * marked `Idempotency-Replayed: true`. Answers of 500 and above are not kept. Callers that come at the same time wait for the first.
+ */
+export const idempotent: MiddlewareHandler<ServerEnv> = async (c, next) => {
+  const key = c.req.header(keyHeader);
+  if (key === undefined || c.req.method === 'GET') return next();
+  if (key === '' || key.length > keyLengthMax) {
+    throw new DulyError('request_invalid', {
+      message: `Expected "Idempotency-Key" to have 1 to ${keyLengthMax} characters.`,
+      details: { issues: [{ in: 'headers', path: keyHeader, message: 'is of the wrong length' }] },
+    });
+  }
+  const fingerprint = hash(c.req.method, c.req.path, new URL(c.req.url).search, await bodyOf(c));
+  let isFirst = false;
+  const kept = await c.var.context.duly
+    .once(`http:${hash(c.var.caller.actor, key)}`, { for: keptFor }, async () => {
+      isFirst = true;
+      await next();
+      if (c.res.status >= 500) throw unanswered;
+      return keep(c.res, fingerprint);
+    })
+    .catch((error: unknown) => {
+      if (error !== unanswered) throw error;
+      return null;
+    });
+  if (isFirst || kept === null) return;
+  if (kept.fingerprint !== fingerprint) {
+    throw new DulyError('idempotency_conflict', {
+      message: 'The Idempotency-Key was used before for another request.',
+      hint: 'Use a new key for each thing that is to be done once.',
+    });
+  }
+  return c.body(kept.body ?? '', kept.status as ContentfulStatusCode, {
+    ...kept.headers,
+    'Idempotency-Replayed': 'true',
+  });
+};
+
+// Thrown so that an answer is not kept; never seen outside.
+const unanswered = new DulyError('internal', { message: 'The answer is not kept.' });
+
+async function keep(response: Response, fingerprint: string): Promise<KeptAnswer> {
+  const body = await response.clone().text();
+  const headers = keptHeaders.flatMap((name) => {
+    const value = response.headers.get(name);
+    return value === null ? [] : [[name, value]];
+  });
+  return {
+    fingerprint,
+    status: response.status,
+    headers: Object.fromEntries(headers),
+    body: body.length > bodyLengthMax ? null : body,
+  };
+}
+
+async function bodyOf(c: Context): Promise<string> {
+  return (await c.req.bodyCache.text) ?? '';
+}
+
+function hash(...parts: string[]): string {
+  const sum = createHash('sha256');
+  // Lengths between the parts, so that "ab" and "c" are not "a" and "bc".
+  for (const part of parts) sum.update(`${part.length}:${part}`);
+  return sum.digest('hex');
+}

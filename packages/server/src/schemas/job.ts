@@ -1,0 +1,150 @@
+import { type JobJson, jobStatuses } from '@duly/core';
+import { z } from '@hono/zod-openapi';
+import { duration, instant, name } from './answers.ts';
+
+/** The status of a job. */
+export const jobStatus = z.enum(jobStatuses).openapi('JobStatus');
+
+interface ErrorShape {
+  name: string;
+  message: string;
+  code?: string;
+  stack?: string;
+  cause?: ErrorShape;
+}
+
+/** The error of a job; the stack is shown to operate and admin keys only. */
+export const jobErrorSchema: z.ZodType<ErrorShape> = z
+  .strictObject({
+    name: z.string(),
+    message: z.string(),
+    code: z.string().optional(),
+    stack: z.string().optional().openapi({ description: 'Shown to operate and admin keys only.' }),
+    get cause(): z.ZodOptional<z.ZodType<ErrorShape>> {
+      return jobErrorSchema.optional();
+    },
+  })
+  .openapi('JobError');
+
+/** A job as it is shown. */
+export const jobSchema = z
+  .strictObject({
+    id: z.string().openapi({ example: 'job_01k9zq6b1h8v2t4r6y8m0c2e4g' }),
+    type: z.string().openapi({ example: 'video_transcode' }),
+    version: z.int(),
+    status: jobStatus,
+    reason: z
+      .string()
+      .nullable()
+      .openapi({ description: 'Why it has this status, where the status alone does not say.' }),
+    progress: z.number().min(0).max(100),
+    created_at: instant,
+    started_at: instant.nullable().openapi({ description: 'The first start.' }),
+    updated_at: instant,
+    completed_at: instant.nullable(),
+    due_at: instant,
+    expire_at: instant.nullable(),
+    next_attempt_at: instant.nullable(),
+    waiting_for: z
+      .union([
+        z.strictObject({ kind: z.enum(['time', 'retry']), until_at: instant }),
+        z.strictObject({ kind: z.literal('worker') }),
+        z.strictObject({
+          kind: z.literal('gate'),
+          gates: z.array(z.strictObject({ kind: z.string(), ref: z.string() })),
+        }),
+      ])
+      .nullable(),
+    input: z.unknown().openapi({ description: 'Any JSON.' }),
+    metadata: z
+      .looseObject({ current_step: z.unknown(), steps_completed: z.unknown(), steps_total: z.unknown() })
+      .openapi({ description: "The caller's own fields, and what the handler shows of its steps." }),
+    attempts: z.int(),
+    max_attempts: z.int(),
+    losses: z.int(),
+    queue: z.string(),
+    priority: z.int(),
+    tenant: z.string().nullable(),
+    key: z.string().nullable(),
+    serial: z.string().nullable(),
+    result: z.unknown().openapi({ description: 'What the handler returned; null before that.' }),
+    error: jobErrorSchema.nullable(),
+    origin: z.enum(['event', 'schedule', 'trigger', 'backfill', 'replay', 'child']),
+    parent_id: z.string().nullable(),
+    parent_key: z.string().nullable(),
+    copy_of: z.string().nullable(),
+    schedule: z.string().nullable(),
+    slot: instant.nullable(),
+    fire_id: z.string().nullable(),
+    lateness_ms: z.number().nullable(),
+    node: z.string().nullable(),
+    lease_until_at: instant.nullable(),
+    cancel_requested_at: instant.nullable(),
+    cancelled_by: z.string().nullable(),
+    dead: z.boolean(),
+  })
+  .openapi('Job');
+
+/** The types of the schema and of the library's JSON are the same: the compiler says so here. */
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
+const _fieldsAgree: Same<keyof z.infer<typeof jobSchema>, keyof JobJson> = true;
+
+/** A job in the path. */
+export const jobPath = z.object({ id: z.string().min(1).max(200) });
+
+const retrySchema = z.union([
+  z.int().min(1),
+  z.strictObject({
+    attempts: z.int().min(1).optional(),
+    backoff: z.enum(['exponential', 'linear', 'fixed']).optional(),
+    delay: duration.optional(),
+    factor: z.number().optional(),
+    max_delay: duration.optional(),
+    jitter: z.number().min(0).max(1).optional(),
+  }),
+]);
+
+const dedupeSchema = z.strictObject({
+  key: name,
+  for: duration
+    .optional()
+    .openapi({ description: 'How long a job holds the key. Left out: until it is over.' }),
+  mode: z.enum(['drop', 'replace', 'extend']).optional(),
+  max_wait: duration.optional(),
+});
+
+/** What may be said of a job, by whoever makes it. */
+export const jobOptionFields = {
+  metadata: z.record(z.string(), z.unknown()).optional(),
+  queue: name.optional(),
+  priority: z.int().min(-1_000).max(1_000).optional(),
+  tenant: name.nullable().optional(),
+  serial: name.optional(),
+  start_deadline: duration.optional(),
+  retry: retrySchema.optional(),
+  timeout: duration.optional().openapi({ description: 'A duration, or "none".' }),
+  delivery: z.enum(['at-least-once', 'at-most-once']).optional(),
+};
+
+/** What makes a job. */
+export const newJobSchema = z
+  .strictObject({
+    type: name.openapi({ description: 'The name of the task.', example: 'video_transcode' }),
+    input: z
+      .unknown()
+      .optional()
+      .openapi({ description: 'Any JSON.', example: 's3://uploads/video_789.mp4' }),
+    run_at: z.string().max(100).optional().openapi({ format: 'date-time', description: 'When it is due.' }),
+    delay: duration.optional(),
+    key: name.optional().openapi({ description: 'Short for dedupe: { "key": … }.' }),
+    dedupe: dedupeSchema.optional(),
+    ...jobOptionFields,
+  })
+  .openapi('NewJob');
+
+/** A job as it was made. */
+export const madeJobSchema = jobSchema
+  .extend({
+    deduped: z.boolean().openapi({ description: 'No new job was made: this one holds the key.' }),
+  })
+  .openapi('MadeJob');

@@ -1,0 +1,56 @@
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import { createApp } from './app.ts';
+import { createKeys, type Keys } from './auth/keys.ts';
+import { createSessions } from './auth/sessions.ts';
+import type { ServerContext, ServerEnv } from './context.ts';
+import { partsOf, resolveServerOptions, type ServerOptions } from './options.ts';
+
+/** The HTTP API of one Duly, as one fetch handler. */
+export interface DulyServer {
+  /** Answers a request; mounts into whatever speaks `Request` and `Response`. */
+  fetch(request: Request, env?: unknown): Promise<Response>;
+  /** The keys of the store, for programs that make them without HTTP. */
+  readonly keys: Keys;
+  /** Begins what runs beside requests. Called by `listen`; whoever mounts `fetch` calls it once. */
+  start(): Promise<void>;
+  /** Ends what `start` began, and lets those go who wait for news. The Duly itself goes on. */
+  stop(): Promise<void>;
+}
+
+/** What the node adapter and the tests reach into. Not public. */
+export const appOf = new WeakMap<DulyServer, { app: OpenAPIHono<ServerEnv>; context: ServerContext }>();
+
+/** Makes a server. Nothing is opened or read before the first request. */
+export function createServer(options: ServerOptions): DulyServer {
+  const { duly } = options;
+  const { clock, logger } = partsOf(options);
+  const keys = createKeys({ duly, clock });
+  const context: ServerContext = {
+    duly,
+    clock,
+    logger,
+    options: resolveServerOptions(options),
+    keys,
+    sessions: createSessions({ duly, clock, keys }),
+  };
+  const app = createApp(context);
+  const { basePath } = context.options;
+  const server: DulyServer = {
+    keys,
+    async fetch(request, env) {
+      return app.fetch(basePath === '' ? request : below(request, basePath), env as never);
+    },
+    async start() {},
+    async stop() {},
+  };
+  appOf.set(server, { app, context });
+  return server;
+}
+
+/** The request as if the server stood at the root. */
+function below(request: Request, basePath: string): Request {
+  const url = new URL(request.url);
+  if (url.pathname !== basePath && !url.pathname.startsWith(`${basePath}/`)) return request;
+  url.pathname = url.pathname.slice(basePath.length) || '/';
+  return new Request(url, request);
+}

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startServer } from './fixture.ts';
+
+test('a request with an Idempotency-Key is done once, also when it comes ten times at once', async (t) => {
+  const { ask, duly } = await startServer(t);
+  const send = () =>
+    ask('/api/jobs', { body: { type: 'mail', input: 1 }, headers: { 'Idempotency-Key': 'order-17' } });
+  const answers = await Promise.all(Array.from({ length: 10 }, send));
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]));
+  assert.equal(new Set(answers.map(({ json }) => json.id)).size, 1);
+  assert.equal(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true').length, 9);
+  assert.equal((await duly.jobs().page()).jobs.length, 1);
+  const again = await send();
+  assert.equal(again.headers.get('location'), `/api/jobs/${again.json.id}`);
+});
+
+test('the same key for another request is refused; of another caller it is another key', async (t) => {
+  const { ask, key, duly } = await startServer(t);
+  const headers = { 'Idempotency-Key': 'k' };
+  await ask('/api/jobs', { body: { type: 'mail', input: 1 }, headers });
+  const other = await ask('/api/jobs', { body: { type: 'mail', input: 2 }, headers });
+  assert.deepEqual([other.status, other.json.code], [422, 'idempotency_conflict']);
+  const run = await key('run');
+  const theirs = await ask('/api/jobs', { body: { type: 'mail', input: 2 }, headers, key: run });
+  assert.equal(theirs.status, 201);
+  assert.equal((await duly.jobs().page()).jobs.length, 2);
+});
+
+test('a refusal is kept too: what was wrong is wrong again, and nothing is made', async (t) => {
+  const { ask, duly } = await startServer(t);
+  const headers = { 'Idempotency-Key': 'k' };
+  const send = () => ask('/api/jobs', { body: { type: 'mail', delay: 'soon' }, headers });
+  const first = await send();
+  const second = await send();
+  assert.deepEqual([first.status, first.json.code], [400, 'invalid_duration']);
+  assert.deepEqual([second.status, second.json], [400, first.json]);
+  assert.equal((await duly.jobs().page()).jobs.length, 0);
+});
