@@ -25,13 +25,15 @@ import { reportTests } from './report.ts';
 import { rescheduleTests } from './reschedule.ts';
 import { scheduleTests } from './schedules.ts';
 import { serialTests } from './serial.ts';
-import type { Chapter, ConformanceContext } from './suite.ts';
+import type { BegunTransaction, Chapter, ConformanceContext } from './suite.ts';
 import { togetherTests } from './together.ts';
 import { transitionTests } from './transitions.ts';
 import { valueTests } from './values.ts';
+import { withinTests } from './within.ts';
 
 export { type ModelPlay, playAgainstModel } from './model-play.ts';
 export { playRandom, type RandomPlay } from './random-play.ts';
+export type { BegunTransaction } from './suite.ts';
 
 const chapters: Chapter[] = [
   { title: 'enqueue', define: enqueueTests },
@@ -59,6 +61,7 @@ const chapters: Chapter[] = [
   { title: 'records', define: recordTests },
   { title: 'prune', define: pruneTests },
   { title: 'living', define: livingTests },
+  { title: 'within', define: withinTests, needsTransactions: true },
   { title: 'races', define: raceTests },
   { title: 'random', define: randomTests },
 ];
@@ -69,11 +72,18 @@ export interface EngineConformanceOptions {
   open: () => Promise<Engine>;
   /** Opens a further connection to the store of an engine that `open` gave; the suite closes it. Left out: races use one connection. */
   openSecond?: (first: Engine) => Promise<Engine>;
+  /**
+   * Begins a transaction on a connection of its own, in the database of the store of an engine that `open` gave; `end` gives the connection
+   * back, whatever became of the transaction. Left out: the store has no such thing, and the chapter `within` is skipped.
+   */
+  begin?: (first: Engine) => Promise<BegunTransaction & { end(): Promise<void> }>;
   /** How many tests of a chapter run at the same time, each on its own store. Default 1. */
   concurrency?: number;
   /** Tests that this engine cannot pass, each as `chapter: name` with the reason. */
   skip?: { test: string; reason: string }[];
 }
+
+const noTransactions = "no transaction of the user's own reaches this store";
 
 interface Entry {
   name: string;
@@ -89,13 +99,15 @@ export function engineConformance(name: string, options: EngineConformanceOption
   const known = new Set<string>();
 
   describe(`${name}: engine conformance`, () => {
-    for (const { title, define } of chapters) {
+    for (const { title, define, needsTransactions = false } of chapters) {
+      const isOff = needsTransactions && options.begin === undefined;
       describe(title, { concurrency: options.concurrency ?? 1 }, () => {
         for (const entry of entriesOf(define)) {
           const full = `${title}: ${entry.name}`;
           assert.ok(!known.has(full), `two tests are called "${full}"`);
           known.add(full);
-          it(entry.name, { skip: skips.get(full) ?? false }, () => runAlone(entry, options));
+          const skip = isOff ? noTransactions : (skips.get(full) ?? false);
+          it(entry.name, { skip }, () => runAlone(entry, options));
         }
       });
     }
@@ -118,8 +130,12 @@ function entriesOf(define: Chapter['define']): Entry[] {
   return entries;
 }
 
-async function runAlone({ run }: Entry, { open, openSecond }: EngineConformanceOptions): Promise<void> {
+async function runAlone(
+  { run }: Entry,
+  { open, openSecond, begin }: EngineConformanceOptions,
+): Promise<void> {
   const engine = await open();
+  const begun: { end(): Promise<void> }[] = [];
   const peers: Engine[] = [];
   const openPeer = async (): Promise<Engine> => {
     if (openSecond === undefined) return engine;
@@ -128,8 +144,15 @@ async function runAlone({ run }: Entry, { open, openSecond }: EngineConformanceO
     return peer;
   };
   try {
-    await run({ engine, openPeer });
+    const beginOne = async (): Promise<BegunTransaction> => {
+      assert.ok(begin, noTransactions);
+      const one = await begin(engine);
+      begun.push(one);
+      return one;
+    };
+    await run({ engine, openPeer, begin: beginOne });
   } finally {
+    for (const one of begun) await one.end();
     for (const one of [...peers, engine]) await one.close();
   }
 }

@@ -1,5 +1,14 @@
 import type { Engine } from '../../engine.ts';
 
+/** A transaction of the user's own, begun on a connection of theirs. */
+export interface BegunTransaction {
+  /** What is handed to `within`. */
+  readonly tx: unknown;
+  /** Commits it; answers whether it was kept, which one that has failed is not. */
+  commit(): Promise<boolean>;
+  rollback(): Promise<void>;
+}
+
 /** What one test of the suite is given. */
 export interface ConformanceContext {
   /** A fresh, empty engine of this test's own. */
@@ -9,6 +18,8 @@ export interface ConformanceContext {
    * engine itself, so that races are at least races of concurrent calls.
    */
   openPeer(): Promise<Engine>;
+  /** Begins a transaction of the user's own in the database of the store. */
+  begin(): Promise<BegunTransaction>;
 }
 
 /** Registers one test; the name is a sentence about behaviour. */
@@ -17,5 +28,7 @@ export type DefineTest = (name: string, run: (context: ConformanceContext) => Pr
 /** The tests of one verb or one rule. */
 export interface Chapter {
   title: string;
+  /** Its tests need transactions of the user's own. */
+  needsTransactions?: true;
   define: (test: DefineTest) => void;
 }

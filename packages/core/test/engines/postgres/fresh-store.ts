@@ -5,6 +5,7 @@ import pg from 'pg';
 import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
 import type { Engine } from '../../../src/engine.ts';
 import { openEngine } from '../../../src/engines/open.ts';
+import type { EngineConformanceOptions } from '../../../src/testing/conformance/index.ts';
 import { url } from './setup.ts';
 
 /** A schema as it was when it was new. */
@@ -21,6 +22,8 @@ export interface FreshStores {
   open(): Promise<Engine>;
   /** For `engineConformance`: another one on the same store. */
   openSecond(first: Engine): Promise<Engine>;
+  /** For `engineConformance`: a transaction on a connection of its own, by the same way. */
+  begin: NonNullable<EngineConformanceOptions['begin']>;
   /** Call it after the tests. */
   close(): Promise<void>;
 }
@@ -63,6 +66,20 @@ export function createFreshStores(address: string = url): FreshStores {
       return engine;
     },
     openSecond: (first) => openOn(schemas.get(first) as NewSchema),
+    async begin() {
+      // The store's own parameters mean nothing to `pg`.
+      const client = new pg.Client({ connectionString: address.replace(/\?.*/, '') });
+      await client.connect();
+      await client.query('BEGIN');
+      return {
+        tx: client,
+        commit: async () => (await client.query('COMMIT')).command === 'COMMIT',
+        async rollback() {
+          await client.query('ROLLBACK');
+        },
+        end: () => client.end(),
+      };
+    },
     close: () => admin.end(),
   };
 }
