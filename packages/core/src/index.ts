@@ -61,6 +61,7 @@ export type { DedupeOptions, JobOptions } from './job-options.ts';
 export type {
   ActionOptions,
   ActionResult,
+  CountOptions,
   DeadLetters,
   JobPage,
   JobQuery,
@@ -117,6 +118,15 @@ export {
   resolveRule,
   type SlotReading,
 } from './schedule/rule.ts';
+export {
+  type ComingSlotJson,
+  type LedgerSlotJson,
+  localText,
+  type ScheduleJson,
+  toComingSlotJson,
+  toLedgerJson,
+  toScheduleJson,
+} from './schedule-json.ts';
 export type {
   ApplyOptions,
   BackfillOptions,
@@ -145,6 +155,7 @@ export type {
 export type { SlotWhy } from './schedule-why.ts';
 export type { Schedules } from './schedules.ts';
 export type { StandardSchema } from './schema.ts';
+export { snakeName, toSnakeCase } from './snake-case.ts';
 export type {
   EveryArguments,
   InputArguments,

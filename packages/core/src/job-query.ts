@@ -1,9 +1,9 @@
-import type { ChangeInput, Engine, JobFilter, JobRecord } from './engine.ts';
+import type { ChangeInput, Count, Engine, JobFilter, JobRecord } from './engine.ts';
 import { dulyError } from './errors.ts';
 import { parseInstant } from './instant.ts';
 import { type JobStatus, jobStatuses } from './job.ts';
 import { type Job, toJob } from './job-view.ts';
-import { readNote } from './jobs.ts';
+import { countCap, readNote } from './jobs.ts';
 import { nearest } from './nearest.ts';
 import { type OptionNames, readOptions, readWholeNumber, shown } from './option-reader.ts';
 
@@ -63,6 +63,12 @@ export interface ActionResult {
   refused: number;
 }
 
+/** How far to count. */
+export interface CountOptions {
+  /** Counting stops here and says so; 1 to 10,000, default 10,000. */
+  cap?: number;
+}
+
 const filterNames: OptionNames<JobsFilter> = {
   ids: true,
   status: true,
@@ -79,6 +85,7 @@ const filterNames: OptionNames<JobsFilter> = {
   input: true,
   dead: true,
 };
+const countNames: OptionNames<CountOptions> = { cap: true };
 const pageNames: OptionNames<PageOptions> = { limit: true, cursor: true };
 const actionNames: OptionNames<ActionOptions> = { note: true, dryRun: true };
 
@@ -86,6 +93,8 @@ const pageSizeDefault = 100;
 const pageSizeMax = 1_000;
 // One transaction per page: large enough to be quick, small enough that nobody waits long for it.
 const actionPageSize = 500;
+// Twice as many as a full count needs; more mean that matches lie far apart.
+const countPagesMax = 20;
 
 /** The jobs that match a filter: read them by pages or one by one, or act on all of them. */
 export class JobQuery implements AsyncIterable<Job> {
@@ -114,18 +123,52 @@ export class JobQuery implements AsyncIterable<Job> {
 
   /** The newest match; null: none. */
   async first(): Promise<Job | null> {
-    return (await this.page({ limit: 1 })).jobs[0] ?? null;
+    // A page may be empty while there are more, where matches lie far apart.
+    for await (const job of this.#each(1)) return job;
+    return null;
+  }
+
+  /**
+   * How many match, counted up to a cap. Also capped, with what was found by then, where matches lie so far apart that it would take long.
+   */
+  async count(options?: CountOptions): Promise<Count> {
+    const { cap = countCap } = readOptions(options, 'count()', countNames);
+    const limit = readWholeNumber(cap, 'cap', 1, countCap);
+    const engine = await this.#engine();
+    let count = 0;
+    let cursor: string | null = null;
+    for (let pages = 0; pages < countPagesMax; pages++) {
+      // Nothing is done in a dry run, and every job that matches is counted, whatever its status allows.
+      const page: { changed: number; refused: number; nextCursor: string | null } = await engine.change({
+        actor: this.#actor,
+        filter: this.#filter,
+        action: 'delete',
+        note: null,
+        cursor,
+        limit: Math.min(pageSizeMax, limit + 1 - count),
+        dryRun: true,
+      });
+      count += page.changed + page.refused;
+      cursor = page.nextCursor;
+      if (count > limit) return { count: limit, capped: true };
+      if (cursor === null) return { count, capped: false };
+    }
+    return { count, capped: true };
   }
 
   /** All matches, newest first, page by page. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<Job, void> {
+  [Symbol.asyncIterator](): AsyncGenerator<Job, void> {
+    return this.#each(pageSizeDefault);
+  }
+
+  async *#each(limit: number): AsyncGenerator<Job, void> {
     const engine = await this.#engine();
     let cursor: string | null = null;
     do {
       const page: { jobs: JobRecord[]; nextCursor: string | null } = await engine.list({
         filter: this.#filter,
         cursor,
-        limit: pageSizeDefault,
+        limit,
       });
       for (const job of page.jobs) yield toJob(job);
       cursor = page.nextCursor;

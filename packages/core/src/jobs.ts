@@ -59,6 +59,8 @@ export interface JobLogLine {
 export interface LogsOptions {
   /** Only lines after this number: `n` of the last one that is known. Left out: all that are kept. */
   after?: number;
+  /** At most so many; left out: all. */
+  limit?: number;
 }
 
 /** How to wait for the end of a job. */
@@ -78,7 +80,7 @@ export interface CancelOptions {
 }
 
 const waitNames: OptionNames<WaitOptions> = { timeout: true, signal: true };
-const logsNames: OptionNames<LogsOptions> = { after: true };
+const logsNames: OptionNames<LogsOptions> = { after: true, limit: true };
 const cancelNames: OptionNames<CancelOptions> = { note: true, terminate: true };
 /** Counting stops here and says so; a dashboard needs no more, and the store does not count millions. */
 export const countCap = 10_000;
@@ -242,12 +244,15 @@ export function createJobs(options: {
     },
 
     async logs(id, given) {
-      const { after: from = 0 } = readOptions(given, 'logs()', logsNames);
+      const { after: from = 0, limit } = readOptions(given, 'logs()', logsNames);
+      const wanted =
+        limit === undefined ? Number.POSITIVE_INFINITY : readWholeNumber(limit, 'limit', 1, 1_000_000);
       let after = readWholeNumber(from, 'after', 0, Number.MAX_SAFE_INTEGER);
       const parts = await options.parts();
       const lines: JobLogLine[] = [];
       for (;;) {
-        const page = await parts.engine.logs({ id: readJobId(id), after, limit: logPageSize });
+        const size = Math.min(logPageSize, wanted - lines.length);
+        const page = await parts.engine.logs({ id: readJobId(id), after, limit: size });
         lines.push(
           ...page.lines.map(({ n, attempt, at, level, message }) => ({
             n,
@@ -258,7 +263,7 @@ export function createJobs(options: {
           })),
         );
         const last = page.lines.at(-1);
-        if (last === undefined || page.lines.length < logPageSize) break;
+        if (last === undefined || page.lines.length < size || lines.length >= wanted) break;
         after = last.n;
       }
       // No lines at all may mean no such job, and then the caller should hear so.

@@ -19,6 +19,7 @@ test('what is public is what is listed here: a new name is a decision', () => {
     'isTerminal',
     'jobStatuses',
     'jobTransitions',
+    'localText',
     'nearest',
     'openEngine',
     'openStore',
@@ -32,10 +33,15 @@ test('what is public is what is listed here: a new name is a decision', () => {
     'readSchemaStatus',
     'resolveRule',
     'roles',
+    'snakeName',
     'systemClock',
     'terminalStatuses',
     'toAttemptJson',
+    'toComingSlotJson',
     'toJobJson',
+    'toLedgerJson',
+    'toScheduleJson',
+    'toSnakeCase',
     'withoutPassword',
   ]);
   assert.deepEqual(Object.keys(testing).sort(), [

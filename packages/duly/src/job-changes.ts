@@ -1,6 +1,5 @@
-import type { JobChange } from '@duly/core';
+import { type JobChange, toSnakeCase } from '@duly/core';
 import { printError } from './output/errors.ts';
-import { toSnakeCase } from './output/json.ts';
 import { statusStyles } from './output/status.ts';
 import type { Shell } from './shell.ts';
 

@@ -1,8 +1,7 @@
-import { type Rule, systemClock } from '@duly/core';
+import { type Rule, systemClock, toComingSlotJson } from '@duly/core';
 import { printJson } from './output/json.ts';
 import { type Cell, printTable } from './output/table.ts';
 import { relative } from './output/times.ts';
-import { toSlotJson } from './schedule-json.ts';
 import { dayText, hazardText } from './schedule-times.ts';
 import type { Shell } from './shell.ts';
 
@@ -26,7 +25,7 @@ export function printSlots(shell: Shell, coming: ComingSlots): void {
     printJson(shell.out, {
       words,
       timezone: rule.timezone,
-      data: slots.map((slot) => toSlotJson(slot, rule)),
+      data: slots.map((slot) => toComingSlotJson(slot, rule)),
       not_existing: gone.map(({ date, time }) => ({ date, time })),
     });
     return;

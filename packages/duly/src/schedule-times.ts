@@ -1,17 +1,6 @@
-import type { Rule } from '@duly/core';
+import { localText, type Rule } from '@duly/core';
 
 const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
-
-/** `2027-03-14 03:00 -04:00`: what the clock of the rule's zone shows at an instant. */
-export function localText(
-  instant: Date,
-  rule: Pick<Rule, 'read'>,
-  beforeTime = ' ',
-  beforeOffset = ' ',
-): string {
-  const { date, time, offsetMs } = rule.read(instant.getTime());
-  return `${date}${beforeTime}${time}${beforeOffset}${offsetText(offsetMs)}`;
-}
 
 /** The same with the day of the week, for people: `Sun 2027-03-14 03:00 -04:00`. */
 export function dayText(instant: Date, rule: Pick<Rule, 'read'>): string {
@@ -27,10 +16,4 @@ export function hazardText(slot: Date, rule: Rule): string {
   }
   if (repeat !== null) return `${time} comes twice: the ${repeat === 'first' ? 'first' : 'second'} time`;
   return '';
-}
-
-function offsetText(offsetMs: number): string {
-  const minutes = Math.round(Math.abs(offsetMs) / 60_000);
-  const two = (part: number): string => String(part).padStart(2, '0');
-  return `${offsetMs < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
 }

@@ -74,3 +74,130 @@ test('a job of a task that is not defined here waits for a worker that has it', 
   const made = await ask('/api/jobs', { body: { type: 'python_task', input: { any: 'json' } } });
   assert.deepEqual([made.status, made.json.status], [201, 'PENDING']);
 });
+
+const failing = {
+  name: 'import',
+  retry: 1,
+  run: async ({ log }: { log: { info(message: string): void } }) => {
+    log.info('one');
+    log.info('two');
+    throw new TypeError('Row 17 has no price.');
+  },
+};
+
+test('jobs are listed by every filter, with cursors and a count that says when it stopped', async (t) => {
+  const { ask, duly } = await startServer(t, { tasks: [transcode, failing] });
+  const make = (body: object) => ask('/api/jobs', { body: { type: 'import', ...body } });
+  await make({ input: { user: { id: 42 } }, tenant: 'a', key: 'k1', queue: 'slow' });
+  await make({ input: { user: { id: '42' } }, tenant: 'b', metadata: { x: 1 } });
+  await make({ type: 'video_transcode', input: 'x', serial: 's' });
+  await make({ delay: '1h', priority: 5 });
+  const ids = async (query: string): Promise<unknown[]> => {
+    const answer = await ask(`/api/jobs?${query}`);
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json.data.map((job: { type: string; tenant: string | null }) => [job.type, job.tenant]);
+  };
+  assert.equal((await ids('')).length, 4);
+  assert.deepEqual(await ids('status=SCHEDULED'), [['import', null]]);
+  assert.deepEqual(await ids('status=scheduled,BLOCKED&status=FAILED'), [['import', null]]);
+  assert.deepEqual(await ids('type=video_transcode'), [['video_transcode', null]]);
+  assert.deepEqual(await ids('tenant=b'), [['import', 'b']]);
+  assert.deepEqual(await ids('key=k1'), [['import', 'a']]);
+  assert.deepEqual(await ids('queue=slow'), [['import', 'a']]);
+  assert.deepEqual(await ids('serial=s'), [['video_transcode', null]]);
+  assert.deepEqual(await ids('input.user.id=42'), [['import', 'a']]);
+  assert.deepEqual(await ids('input.user.id="42"'), [['import', 'b']]);
+  assert.equal((await ids('since=1h')).length, 4);
+  assert.deepEqual(await ids('since=2100-01-01T00:00:00Z'), []);
+  assert.deepEqual(await ids('before=2020-01-01T00:00:00Z'), []);
+  assert.deepEqual(await ids('dead=true'), []);
+
+  const first = await ask('/api/jobs?limit=3&count=true');
+  assert.deepEqual([first.json.data.length, first.json.has_more], [3, true]);
+  assert.deepEqual(first.json.total, { count: 4, capped: false });
+  const second = await ask(`/api/jobs?limit=3&cursor=${encodeURIComponent(first.json.next_cursor)}`);
+  assert.deepEqual(
+    [second.json.data.length, second.json.has_more, second.json.next_cursor],
+    [1, false, null],
+  );
+  assert.deepEqual(await duly.jobs().count({ cap: 2 }), { count: 2, capped: true });
+
+  for (const query of ['stauts=FAILED', 'limit=0', 'status=NOPE', 'input.=1', 'cursor=zzz', 'dead=maybe']) {
+    const answer = await ask(`/api/jobs?${query}`);
+    assert.equal(answer.status, 400, `${query}: ${answer.text}`);
+  }
+});
+
+test('the latest job of a tenant is found by type, tenant and key', async (t) => {
+  const { ask } = await startServer(t);
+  for (const tenant of ['a', 'b', 'a']) await ask('/api/jobs', { body: { type: 'report', tenant } });
+  const newest = (await ask('/api/jobs?tenant=a')).json.data[0].id;
+  assert.equal((await ask('/api/jobs/latest?type=report&tenant=a')).json.id, newest);
+  const none = await ask('/api/jobs/latest?type=report&tenant=c');
+  assert.deepEqual([none.status, none.json.code], [404, 'job_not_found']);
+});
+
+test('a failed job: error text, logs, attempts, why, retry and run again; the stack for operators only', async (t) => {
+  const { ask, key, duly } = await startServer(t, { tasks: [failing], start: true });
+  const { id } = (await ask('/api/jobs', { body: { type: 'import' } })).json;
+  await duly.job(id).wait();
+  assert.equal((await ask('/api/jobs?error=row%2017&dead=true')).json.data[0].id, id);
+  const shown = (await ask(`/api/jobs/${id}`)).json;
+  assert.deepEqual([shown.status, shown.error.name, shown.dead], ['FAILED', 'TypeError', true]);
+  assert.match(shown.error.stack, /TypeError: Row 17/);
+  const read = await key('read');
+  assert.equal((await ask(`/api/jobs/${id}`, { key: read })).json.error.stack, undefined);
+  assert.equal((await ask(`/api/jobs/${id}/why`, { key: read })).json.error.stack, undefined);
+  assert.equal((await ask(`/api/jobs/${id}/attempts`, { key: read })).json.data[0].error.stack, undefined);
+
+  const logs = await ask(`/api/jobs/${id}/logs?limit=1`);
+  assert.deepEqual([logs.json.data[0].message, logs.json.has_more], ['one', true]);
+  const more = await ask(`/api/jobs/${id}/logs?limit=1&cursor=${logs.json.next_cursor}`);
+  assert.deepEqual([more.json.data[0].message, more.json.has_more], ['two', false]);
+  const why = (await ask(`/api/jobs/${id}/why`)).json;
+  assert.match(why.sentence, /Row 17/);
+
+  const again = await ask(`/api/jobs/${id}/run-again`, { method: 'POST' });
+  assert.deepEqual([again.status, again.json.copy_of], [201, id]);
+  const back = await ask(`/api/jobs/${id}/retry`, { body: { note: 'the file is there now' } });
+  assert.deepEqual([back.status, back.json.result], [200, 'changed']);
+  const [row] = await duly.audit({ subject: `job:${id}` });
+  assert.match(row?.actor ?? '', /^key:[0-9a-z]{12}$/);
+  assert.equal(row?.note, 'the file is there now');
+});
+
+test('jobs are cancelled, moved, and acted on by filter, dry first', async (t) => {
+  const { ask } = await startServer(t);
+  const made = await Promise.all(
+    Array.from({ length: 5 }, () => ask('/api/jobs', { body: { type: 'mail', delay: '1h' } })),
+  );
+  const [a, b] = made.map(({ json }) => json.id);
+  const cancelled = await ask(`/api/jobs/${a}/cancel`, { method: 'POST' });
+  assert.deepEqual(
+    [cancelled.status, cancelled.json.result, cancelled.json.status],
+    [200, 'changed', 'CANCELLED'],
+  );
+  const moved = await ask(`/api/jobs/${b}/reschedule`, { body: { run_at: '2100-01-01T00:00:00Z' } });
+  assert.equal(moved.json.due_at, '2100-01-01T00:00:00.000Z');
+  assert.equal((await ask(`/api/jobs/${a}/reschedule`, { body: { delay: '1m' } })).status, 409);
+  assert.equal((await ask(`/api/jobs/${b}/reschedule`, { body: {} })).status, 400);
+
+  const dry = await ask('/api/jobs/bulk', {
+    body: { action: 'cancel', filter: { type: 'mail' }, dry_run: true },
+  });
+  assert.deepEqual(dry.json, { changed: 4, refused: 1, dry_run: true });
+  assert.equal((await ask('/api/jobs?status=SCHEDULED')).json.data.length, 4);
+  const done = await ask('/api/jobs/bulk', { body: { action: 'cancel', filter: { status: 'SCHEDULED' } } });
+  assert.deepEqual(done.json, { changed: 4, refused: 0, dry_run: false });
+  assert.equal((await ask('/api/jobs?status=CANCELLED')).json.data.length, 5);
+  assert.equal((await ask('/api/jobs/bulk', { body: { action: 'cancel', filter: {} } })).status, 400);
+});
+
+test('what is not to be seen is redacted by path, in lists too', async (t) => {
+  const { ask } = await startServer(t, { server: { redact: { input: ['card.number', 'list.*.token'] } } });
+  const input = { card: { number: '4111', name: 'Ada' }, list: [{ token: 't', n: 1 }] };
+  const { json } = await ask('/api/jobs', { body: { type: 'pay', input } });
+  const shown = { card: { number: '[redacted]', name: 'Ada' }, list: [{ token: '[redacted]', n: 1 }] };
+  assert.deepEqual(json.input, shown);
+  assert.deepEqual((await ask('/api/jobs')).json.data[0].input, shown);
+});

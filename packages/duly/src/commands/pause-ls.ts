@@ -1,6 +1,6 @@
-import { systemClock } from '@duly/core';
+import { systemClock, toSnakeCase } from '@duly/core';
 import { withClient } from '../client.ts';
-import { listJson, printJson, toSnakeCase } from '../output/json.ts';
+import { listJson, printJson } from '../output/json.ts';
 import { printTable } from '../output/table.ts';
 import { oneLine } from '../output/terminal.ts';
 import { relative } from '../output/times.ts';

@@ -1,6 +1,6 @@
-import { systemClock } from '@duly/core';
+import { systemClock, toSnakeCase } from '@duly/core';
 import { withClient } from '../client.ts';
-import { printJson, toSnakeCase } from '../output/json.ts';
+import { printJson } from '../output/json.ts';
 import { type PauseScope, pauseText, targetOf, warnUnknown } from '../pause-target.ts';
 import type { CommandRun, CommonOptions, Shell } from '../shell.ts';
 import { readDuration, readInstant, usageError } from '../usage.ts';

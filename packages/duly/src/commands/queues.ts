@@ -1,6 +1,6 @@
-import { type Count, type Duly, jobStatuses, type Pause, systemClock } from '@duly/core';
+import { type Count, type Duly, jobStatuses, type Pause, systemClock, toSnakeCase } from '@duly/core';
 import { withClient } from '../client.ts';
-import { listJson, printJson, toSnakeCase } from '../output/json.ts';
+import { listJson, printJson } from '../output/json.ts';
 import { statusStyles } from '../output/status.ts';
 import { type Cell, printTable } from '../output/table.ts';
 import { oneLine } from '../output/terminal.ts';

@@ -6,6 +6,7 @@ import {
   type ScheduleDefinition,
   type SchedulePolicies,
   systemClock,
+  toScheduleJson,
 } from '@duly/core';
 import { type Client, clientDuly, useDuly } from '../client.ts';
 import { printJson } from '../output/json.ts';
@@ -13,7 +14,6 @@ import { oneLine } from '../output/terminal.ts';
 import { relative } from '../output/times.ts';
 import { type RuleOptions, readRule } from '../rule-options.ts';
 import { ruleOf, withScheduleHints, withTypedOptions } from '../schedule-client.ts';
-import { toScheduleJson } from '../schedule-json.ts';
 import { dayText, hazardText } from '../schedule-times.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 import { givenStore, isNew, isSameStore, refuseMemory, refuseUnmakable } from '../store.ts';

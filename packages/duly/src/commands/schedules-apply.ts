@@ -6,6 +6,7 @@ import {
   type RuleInput,
   type Schedule,
   type ScheduleDiff,
+  snakeName,
 } from '@duly/core';
 import { terminalActor, useDuly } from '../client.ts';
 import { confirm } from '../confirm.ts';
@@ -14,7 +15,6 @@ import { listJson, printJson } from '../output/json.ts';
 import { harmless, type Style } from '../output/terminal.ts';
 import { defineTasks, loadProject, type Project } from '../project/load.ts';
 import { withScheduleHints } from '../schedule-client.ts';
-import { snakeName } from '../schedule-json.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 import { givenStore, inline, isSameStore, refuseMemory, refuseMissing, refuseUnmakable } from '../store.ts';
 import { valueText } from './schedules-show.ts';

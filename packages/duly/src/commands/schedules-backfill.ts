@@ -1,5 +1,5 @@
-import type { BackfillOptions, BackfillResult, Rule } from '@duly/core';
-import { printJson, toSnakeCase } from '../output/json.ts';
+import { type BackfillOptions, type BackfillResult, type Rule, toSnakeCase } from '@duly/core';
+import { printJson } from '../output/json.ts';
 import { ruleOf, withSchedules } from '../schedule-client.ts';
 import { dayText } from '../schedule-times.ts';
 import type { CommonOptions, Shell } from '../shell.ts';

@@ -1,8 +1,7 @@
-import { type Duly, type Schedule, systemClock } from '@duly/core';
+import { type Duly, type Schedule, snakeName, systemClock } from '@duly/core';
 import { listJson, printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
 import { withSchedules } from '../schedule-client.ts';
-import { snakeName } from '../schedule-json.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 
 /** `duly schedules export`: what would make the same schedules elsewhere. */

@@ -1,11 +1,10 @@
-import { formatDuration, type Schedule, type SchedulesFilter, systemClock } from '@duly/core';
+import { formatDuration, type Schedule, type SchedulesFilter, systemClock, toScheduleJson } from '@duly/core';
 import { listJson, printJson } from '../output/json.ts';
 import { statusStyles } from '../output/status.ts';
 import { type Cell, type Column, printTable } from '../output/table.ts';
 import { oneLine, type Style } from '../output/terminal.ts';
 import { relative } from '../output/times.ts';
 import { withSchedules } from '../schedule-client.ts';
-import { toScheduleJson } from '../schedule-json.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 import { readCount } from '../usage.ts';
 

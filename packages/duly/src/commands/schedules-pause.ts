@@ -1,9 +1,8 @@
-import { type Schedule, systemClock } from '@duly/core';
+import { type Schedule, systemClock, toScheduleJson } from '@duly/core';
 import { printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
 import { absolute, relative } from '../output/times.ts';
 import { ruleOf, withSchedules } from '../schedule-client.ts';
-import { toScheduleJson } from '../schedule-json.ts';
 import { dayText } from '../schedule-times.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 import { readDuration, usageError } from '../usage.ts';

@@ -1,10 +1,17 @@
-import { formatDuration, type LedgerSlot, type Rule, type Schedule, systemClock } from '@duly/core';
+import {
+  formatDuration,
+  type LedgerSlot,
+  type Rule,
+  type Schedule,
+  systemClock,
+  toLedgerJson,
+  toScheduleJson,
+} from '@duly/core';
 import { printJson } from '../output/json.ts';
 import { type Cell, printTable } from '../output/table.ts';
 import { harmless, oneLine, type Style, type Terminal } from '../output/terminal.ts';
 import { absolute, relative } from '../output/times.ts';
 import { ruleOf, withSchedules } from '../schedule-client.ts';
-import { toLedgerJson, toScheduleJson } from '../schedule-json.ts';
 import { dayText } from '../schedule-times.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 import { readCount } from '../usage.ts';

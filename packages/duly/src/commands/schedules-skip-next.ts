@@ -1,10 +1,9 @@
-import { systemClock } from '@duly/core';
+import { systemClock, toScheduleJson } from '@duly/core';
 import { exitCodes } from '../exit-codes.ts';
 import { printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
 import { relative } from '../output/times.ts';
 import { ruleOf, withSchedules } from '../schedule-client.ts';
-import { toScheduleJson } from '../schedule-json.ts';
 import { dayText } from '../schedule-times.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 import { nextText } from './schedules-pause.ts';

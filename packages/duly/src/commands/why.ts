@@ -1,9 +1,8 @@
-import { isDulyError } from '@duly/core';
+import { isDulyError, localText, toSnakeCase } from '@duly/core';
 import type { Client } from '../client.ts';
-import { printJson, toSnakeCase } from '../output/json.ts';
+import { printJson } from '../output/json.ts';
 import { harmless } from '../output/terminal.ts';
 import { ruleOf, withSchedules } from '../schedule-client.ts';
-import { localText } from '../schedule-times.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 import { shellWord } from '../store.ts';
 import { usageError } from '../usage.ts';

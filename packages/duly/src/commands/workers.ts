@@ -1,6 +1,6 @@
-import { type Duly, type NodeView, systemClock } from '@duly/core';
+import { type Duly, type NodeView, systemClock, toSnakeCase } from '@duly/core';
 import { withClient } from '../client.ts';
-import { listJson, printJson, toSnakeCase } from '../output/json.ts';
+import { listJson, printJson } from '../output/json.ts';
 import { type Cell, printTable } from '../output/table.ts';
 import { oneLine } from '../output/terminal.ts';
 import { relative, rough } from '../output/times.ts';

@@ -1,5 +1,5 @@
-import { type Duly, type DulyEvents, systemClock } from '@duly/core';
-import { printJson, toSnakeCase } from '../output/json.ts';
+import { type Duly, type DulyEvents, systemClock, toSnakeCase } from '@duly/core';
+import { printJson } from '../output/json.ts';
 import type { Terminal } from '../output/terminal.ts';
 import type { JobLines } from './job-lines.ts';
 

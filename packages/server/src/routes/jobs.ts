@@ -1,11 +1,27 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { DulyError, type Job, type JobChange, toAttemptJson, toSnakeCase, type Why } from '@duly/core';
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Caller } from '../auth/caller.ts';
 import { secured } from '../auth/secured.ts';
 import { own } from '../auth/tenant.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
+import { filterOfBody, filterOfQuery } from '../jobs/job-filter.ts';
 import { makeJob } from '../jobs/new-job.ts';
-import { presentJob } from '../present.ts';
-import { body, json } from '../schemas/answers.ts';
+import { presentJob, seesStacks } from '../present.ts';
+import { body, cursor, json, limit, listJson, listOf, name } from '../schemas/answers.ts';
 import { jobPath, jobSchema, madeJobSchema, newJobSchema } from '../schemas/job.ts';
+import {
+  attemptSchema,
+  bulkBody,
+  bulkResultSchema,
+  cancelBody,
+  countSchema,
+  jobChangeSchema,
+  logLineSchema,
+  noteBody,
+  rescheduleBody,
+  whySchema,
+} from '../schemas/job-actions.ts';
+import { jobListQuery } from '../schemas/job-filter.ts';
 import { problems } from '../schemas/problem.ts';
 import { newRoutes } from './new-routes.ts';
 
@@ -25,6 +41,49 @@ const create = createRoute({
   },
 });
 
+const list = createRoute({
+  method: 'get',
+  path: '/api/jobs',
+  tags,
+  summary: 'List jobs, newest first',
+  description:
+    'Filters may be joined; `input.<path>=<value>` filters on the input (`input.user.id=42`; `input.user.id="42"` is the text). A page may be short, even empty, while `has_more` is true.',
+  ...secured('read'),
+  request: { query: jobListQuery },
+  responses: {
+    200: json(listOf(jobSchema).extend({ total: countSchema.optional() }), 'A page of jobs.'),
+    ...problems,
+  },
+});
+
+const latest = createRoute({
+  method: 'get',
+  path: '/api/jobs/latest',
+  tags,
+  summary: 'The latest job of a task, a tenant, a key',
+  description: 'With `status=COMPLETED`: the latest that has a result.',
+  ...secured('read'),
+  request: {
+    query: z.strictObject({
+      type: name.optional(),
+      tenant: name.optional(),
+      key: name.optional(),
+      status: z.string().max(200).optional(),
+    }),
+  },
+  responses: { 200: json(jobSchema, 'The job.'), ...problems },
+});
+
+const bulk = createRoute({
+  method: 'post',
+  path: '/api/jobs/bulk',
+  tags,
+  summary: 'Act on all jobs that match',
+  ...secured('operate'),
+  request: body(bulkBody),
+  responses: { 200: json(bulkResultSchema, 'What it came to, or would.'), ...problems },
+});
+
 const read = createRoute({
   method: 'get',
   path: '/api/jobs/{id}',
@@ -35,10 +94,86 @@ const read = createRoute({
   responses: { 200: json(jobSchema, 'The job.'), ...problems },
 });
 
+const cancel = createRoute({
+  method: 'post',
+  path: '/api/jobs/{id}/cancel',
+  tags,
+  summary: 'Cancel a job; a running one is asked',
+  ...secured('run'),
+  request: { params: jobPath, ...body(cancelBody, { required: false }) },
+  responses: {
+    200: json(jobChangeSchema, 'It is cancelled.'),
+    202: json(jobChangeSchema, 'It runs, and is asked to stop.'),
+    ...problems,
+  },
+});
+
+const retry = createRoute({
+  method: 'post',
+  path: '/api/jobs/{id}/retry',
+  tags,
+  summary: 'Bring a FAILED, CANCELLED or EXPIRED job back',
+  ...secured('operate'),
+  request: { params: jobPath, ...body(noteBody, { required: false }) },
+  responses: { 200: json(jobChangeSchema, 'It waits for a worker.'), ...problems },
+});
+
+const runAgain = createRoute({
+  method: 'post',
+  path: '/api/jobs/{id}/run-again',
+  tags,
+  summary: 'Make a new job like this one, due now',
+  ...secured('run'),
+  request: { params: jobPath },
+  responses: { 201: json(madeJobSchema, 'The new job.'), ...problems },
+});
+
+const reschedule = createRoute({
+  method: 'post',
+  path: '/api/jobs/{id}/reschedule',
+  tags,
+  summary: 'Move a waiting job to another instant',
+  ...secured('operate'),
+  request: { params: jobPath, ...body(rescheduleBody) },
+  responses: { 200: json(jobChangeSchema, 'It is due then.'), ...problems },
+});
+
+const logs = createRoute({
+  method: 'get',
+  path: '/api/jobs/{id}/logs',
+  tags,
+  summary: 'The lines that its handler logged, oldest first',
+  ...secured('read'),
+  request: { params: jobPath, query: z.strictObject({ limit, cursor }) },
+  responses: { 200: json(listOf(logLineSchema), 'A page of lines.'), ...problems },
+});
+
+const attempts = createRoute({
+  method: 'get',
+  path: '/api/jobs/{id}/attempts',
+  tags,
+  summary: 'Its last attempts, oldest first',
+  ...secured('read'),
+  request: { params: jobPath },
+  responses: { 200: json(listOf(attemptSchema), 'The attempts.'), ...problems },
+});
+
+const why = createRoute({
+  method: 'get',
+  path: '/api/jobs/{id}/why',
+  tags,
+  summary: 'What became of it, or what it waits for',
+  ...secured('read'),
+  request: { params: jobPath },
+  responses: { 200: json(whySchema, 'In a sentence, and for programs.'), ...problems },
+});
+
 /** `/api/jobs` and what is below it, following a job excepted. */
 export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   const { duly, options } = context;
   const routes = newRoutes();
+  /** The job, if the caller sees it; looked at before anything is done to it. */
+  const find = async (caller: Caller, id: string): Promise<Job> => own(caller, await duly.job(id).get());
 
   routes.openapi(create, async (c) => {
     const handle = await makeJob(context, c.var.caller, c.req.valid('json'));
@@ -48,10 +183,125 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     return c.json(made, handle.deduped ? 200 : 201);
   });
 
-  routes.openapi(read, async (c) => {
-    const job = own(c.var.caller, await duly.job(c.req.valid('param').id).get());
+  routes.openapi(list, async (c) => {
+    const query = c.req.valid('query');
+    const jobs = duly.jobs(await filterOfQuery(context, c.var.caller, query));
+    const [page, total] = await Promise.all([
+      jobs.page({ limit: query.limit ?? 100, cursor: query.cursor ?? null }),
+      query.count === 'true' ? jobs.count() : undefined,
+    ]);
+    const data = page.jobs.map((job) => presentJob(context, c.var.caller, job));
+    return c.json({ ...listJson(data, page.nextCursor), ...(total === undefined ? {} : { total }) }, 200);
+  });
+
+  routes.openapi(latest, async (c) => {
+    const filter = await filterOfQuery(context, c.var.caller, c.req.valid('query'));
+    const job = await duly.jobs(filter).first();
+    if (job === null) {
+      throw new DulyError('job_not_found', {
+        message: 'No job matches.',
+        hint: 'Check type, tenant and key.',
+      });
+    }
     return c.json(presentJob(context, c.var.caller, job), 200);
   });
 
+  routes.openapi(bulk, async (c) => {
+    const { action, filter, dry_run: dryRun = false, note } = c.req.valid('json');
+    if (Object.keys(filter).length === 0) {
+      throw new DulyError('request_invalid', {
+        message: 'Expected "filter" to name at least one field: without any, every job would match.',
+        details: { issues: [{ in: 'body', path: 'filter', message: 'is empty' }] },
+      });
+    }
+    const jobs = duly.jobs(await filterOfBody(context, c.var.caller, filter));
+    const verb = action === 'retry' ? 'replay' : action;
+    const result = await jobs[verb]({ dryRun, ...(note === undefined ? {} : { note }) });
+    return c.json({ ...result, dry_run: dryRun }, 200);
+  });
+
+  routes.openapi(read, async (c) => {
+    const job = await find(c.var.caller, c.req.valid('param').id);
+    return c.json(presentJob(context, c.var.caller, job), 200);
+  });
+
+  routes.openapi(cancel, async (c) => {
+    const { id } = await find(c.var.caller, c.req.valid('param').id);
+    const { note, terminate } = c.req.valid('json');
+    const change = await duly.cancel(
+      { id },
+      { ...(note === undefined ? {} : { note }), ...(terminate === undefined ? {} : { terminate }) },
+    );
+    return c.json(changeJson(change), change.result === 'asked' ? 202 : 200);
+  });
+
+  routes.openapi(retry, async (c) => {
+    const { id } = await find(c.var.caller, c.req.valid('param').id);
+    return c.json(changeJson(await duly.replay(id, c.req.valid('json').note)), 200);
+  });
+
+  routes.openapi(runAgain, async (c) => {
+    const { id } = await find(c.var.caller, c.req.valid('param').id);
+    const handle = await duly.job(id).runAgain();
+    c.header('Location', `${options.basePath}/api/jobs/${handle.id}`);
+    return c.json({ ...presentJob(context, c.var.caller, await handle.get()), deduped: false }, 201);
+  });
+
+  routes.openapi(reschedule, async (c) => {
+    const { id } = await find(c.var.caller, c.req.valid('param').id);
+    const { run_at: at, delay } = c.req.valid('json');
+    if ((at === undefined) === (delay === undefined)) {
+      throw new DulyError('request_invalid', { message: 'Expected either "run_at" or "delay".' });
+    }
+    const due = at === undefined ? { in: delay as string | number } : { at };
+    return c.json(changeJson(await duly.reschedule({ id }, due)), 200);
+  });
+
+  routes.openapi(logs, async (c) => {
+    const { id } = await find(c.var.caller, c.req.valid('param').id);
+    const { limit: wanted = 100, cursor: from } = c.req.valid('query');
+    const after = from === undefined ? 0 : readLogCursor(from);
+    const lines = await duly.job(id).logs({ after, limit: wanted + 1 });
+    const page = lines.slice(0, wanted).map((line) => ({ ...line, at: line.at.toISOString() }));
+    return c.json(listJson(page, lines.length > wanted ? String(page.at(-1)?.n) : null), 200);
+  });
+
+  routes.openapi(attempts, async (c) => {
+    const job = await find(c.var.caller, c.req.valid('param').id);
+    const stack = seesStacks(c.var.caller);
+    return c.json(listJson(job.attemptList.map((one) => toAttemptJson(one, { stack }))), 200);
+  });
+
+  routes.openapi(why, async (c) => {
+    const { id } = await find(c.var.caller, c.req.valid('param').id);
+    return c.json(whyJson(await duly.why(id), seesStacks(c.var.caller)), 200);
+  });
+
   return routes;
+}
+
+function changeJson({ id, result, status, dueAt }: JobChange) {
+  return { id, result, status, due_at: dueAt === null ? null : dueAt.toISOString() };
+}
+
+function whyJson(why: Why, stack: boolean): z.infer<typeof whySchema> {
+  const shown = toSnakeCase(why) as z.infer<typeof whySchema>;
+  return { ...shown, error: stack ? shown.error : withoutStack(shown.error) };
+}
+
+type ErrorJson = z.infer<typeof whySchema>['error'];
+
+function withoutStack(error: ErrorJson): ErrorJson {
+  if (error === null) return null;
+  const { stack: _, cause, ...rest } = error;
+  return {
+    ...rest,
+    ...(cause === undefined ? {} : { cause: withoutStack(cause) as NonNullable<ErrorJson> }),
+  };
+}
+
+function readLogCursor(text: string): number {
+  const after = Number(text);
+  if (Number.isSafeInteger(after) && after >= 0) return after;
+  throw new DulyError('invalid_cursor', { message: 'The cursor is not one of this list.' });
 }

@@ -1,0 +1,21 @@
+import { DulyError, type Schedule } from '@duly/core';
+import type { Caller } from '../auth/caller.ts';
+import { sees } from '../auth/tenant.ts';
+import type { ServerContext } from '../context.ts';
+
+/** The schedule of this id or name, if the caller sees it. To others it does not exist. */
+export async function findSchedule(
+  { duly }: ServerContext,
+  caller: Caller,
+  name: string,
+  options: { deleted?: boolean } = {},
+): Promise<Schedule> {
+  const isId = /^sch_[0-9a-z]{26}$/.test(name);
+  const tenant = caller.tenant === null ? {} : { tenant: caller.tenant };
+  const schedule = await duly.schedules.get(isId ? { id: name } : { name, ...tenant }, options);
+  if (sees(caller, schedule.tenant)) return schedule;
+  throw new DulyError('schedule_not_found', {
+    message: `There is no schedule "${name.slice(0, 200)}".`,
+    details: { name: name.slice(0, 200) },
+  });
+}

@@ -1,0 +1,114 @@
+import { jobStatuses } from '@duly/core';
+import { z } from '@hono/zod-openapi';
+import { duration, instant, note } from './answers.ts';
+import { jobErrorSchema, jobStatus } from './job.ts';
+import { jobFilterSchema } from './job-filter.ts';
+
+/** A count that may have been stopped. */
+export const countSchema = z
+  .strictObject({
+    count: z.int(),
+    capped: z.boolean().openapi({ description: 'There are more: counting was stopped.' }),
+  })
+  .openapi('Count');
+
+/** What became of a job that was asked to change. */
+export const jobChangeSchema = z
+  .strictObject({
+    id: z.string(),
+    result: z
+      .enum(['changed', 'asked', 'unchanged'])
+      .openapi({ description: '`asked`: it runs, and will be told. `unchanged`: it was so already.' }),
+    status: jobStatus,
+    due_at: instant.nullable(),
+  })
+  .openapi('JobChange');
+
+/** Only a reason. */
+export const noteBody = z.strictObject({ note: note.optional() });
+
+/** How to cancel. */
+export const cancelBody = z.strictObject({
+  note: note.optional(),
+  terminate: z
+    .boolean()
+    .optional()
+    .openapi({ description: 'End a running job at once instead of asking it.' }),
+});
+
+/** When a job is to be due. */
+export const rescheduleBody = z.strictObject({
+  run_at: z.string().max(100).optional(),
+  delay: duration.optional(),
+});
+
+/** An action on all jobs that match. */
+export const bulkBody = z
+  .strictObject({
+    action: z.enum(['cancel', 'terminate', 'retry', 'discard', 'delete']),
+    filter: jobFilterSchema,
+    dry_run: z.boolean().optional().openapi({ description: 'Only count.' }),
+    note: note.optional(),
+  })
+  .openapi('JobBulk');
+
+/** What it came to. */
+export const bulkResultSchema = z
+  .strictObject({
+    changed: z.int(),
+    refused: z.int().openapi({ description: 'They match, and their status does not allow it.' }),
+    dry_run: z.boolean(),
+  })
+  .openapi('JobBulkResult');
+
+/** A line that a handler logged. */
+export const logLineSchema = z
+  .strictObject({
+    n: z.int(),
+    attempt: z.int(),
+    at: instant,
+    level: z.enum(['debug', 'info', 'warn', 'error']),
+    message: z.string(),
+  })
+  .openapi('LogLine');
+
+/** An attempt. */
+export const attemptSchema = z
+  .strictObject({
+    n: z.int(),
+    node: z.string(),
+    fence: z.int(),
+    started_at: instant,
+    ended_at: instant.nullable(),
+    reason: z.string().nullable(),
+    error: jobErrorSchema.nullable(),
+  })
+  .openapi('Attempt');
+
+/** Why a job is where it is. */
+export const whySchema = z
+  .strictObject({
+    id: z.string(),
+    type: z.string(),
+    status: jobStatus,
+    sentence: z.string(),
+    waiting_for: z.looseObject({ kind: z.string() }).nullable(),
+    waiting_for_all: z.array(z.looseObject({ kind: z.string() })),
+    expected_start_at: instant.nullable(),
+    attempts: z.int(),
+    max_attempts: z.int(),
+    node: z.string().nullable(),
+    lease_until_at: instant.nullable(),
+    timeout_ms: z.number().nullable(),
+    error: jobErrorSchema.nullable(),
+    as_of_at: instant,
+  })
+  .openapi('Why');
+
+/** How many jobs are in each status. */
+export const statusCountsSchema = z.strictObject(
+  Object.fromEntries(jobStatuses.map((status) => [status, countSchema])) as Record<
+    (typeof jobStatuses)[number],
+    typeof countSchema
+  >,
+);

@@ -1,0 +1,79 @@
+import { jobStatuses } from '@duly/core';
+import { z } from '@hono/zod-openapi';
+import { cursor, limit, name } from './answers.ts';
+
+/** One value, several with commas between them, or the field several times. */
+function several(what: string, example?: string) {
+  return z
+    .union([z.string().max(2_000), z.array(z.string().max(200)).max(100)])
+    .optional()
+    .openapi({ type: 'string', description: `${what}; several: commas, or repeat it.`, example });
+}
+
+const moment = z.string().max(100).optional();
+
+/** Filters of jobs in a query. */
+export const jobFilterFields = {
+  status: several(`Only in these statuses: ${jobStatuses.join(', ')}`, 'FAILED,RETRYING'),
+  type: several('Only of these tasks'),
+  queue: several('Only in these queues'),
+  tenant: name.optional().openapi({ description: 'Only of this tenant.' }),
+  key: name.optional().openapi({ description: 'Only with this dedupe key.' }),
+  serial: name.optional(),
+  parent: name.optional().openapi({ description: 'Only made in the handler of this job.' }),
+  schedule: name.optional().openapi({ description: 'Only runs of this schedule: its id, or its name.' }),
+  since: moment.openapi({ description: 'Made at or after this instant, or within this duration: "1h".' }),
+  before: moment.openapi({ description: 'Made before this instant.' }),
+  error: z.string().max(200).optional().openapi({ description: "A part of the error's name or message." }),
+  dead: z.enum(['true', 'false']).optional().openapi({ description: 'Only dead letters, or only others.' }),
+  ids: several('Only these'),
+};
+
+const inputPath = /^input\.[^\s]{1,200}$/;
+
+/** The query of a list of jobs; `input.<path>=<value>` filters on the input. */
+export const jobListQuery = z
+  .object({
+    ...jobFilterFields,
+    limit,
+    cursor,
+    count: z
+      .enum(['true', 'false'])
+      .optional()
+      .openapi({ description: 'Also count all that match, up to 10,000: "total".' }),
+  })
+  .catchall(z.union([z.string().max(1_000), z.array(z.string())]))
+  .superRefine((query, check) => {
+    const fields: Record<string, unknown> = { ...jobFilterFields, limit, cursor, count: true };
+    for (const [field, value] of Object.entries(query)) {
+      if (Object.hasOwn(fields, field)) continue;
+      if (!inputPath.test(field)) {
+        check.addIssue({ code: 'unrecognized_keys', keys: [field], input: query });
+      } else if (Array.isArray(value)) {
+        check.addIssue({ code: 'custom', path: [field], message: 'is there twice' });
+      }
+    }
+  });
+
+/** Filters of jobs in a body. */
+export const jobFilterSchema = z
+  .strictObject({
+    ids: z.array(name).min(1).max(1_000).optional(),
+    status: z.union([z.string(), z.array(z.string())]).optional(),
+    type: z.union([name, z.array(name)]).optional(),
+    queue: z.union([name, z.array(name)]).optional(),
+    tenant: name.nullable().optional(),
+    key: name.optional(),
+    serial: name.optional(),
+    parent: name.optional(),
+    schedule: name.optional(),
+    since: moment,
+    before: moment,
+    error: z.string().max(200).optional(),
+    dead: z.boolean().optional(),
+    input: z
+      .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+      .optional()
+      .openapi({ description: 'Values at paths of the input: { "user.id": 42 }.' }),
+  })
+  .openapi('JobFilter');
