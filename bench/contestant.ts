@@ -46,6 +46,8 @@ export interface Contestant {
   drain?(count: number): Promise<number>;
   /** From the call that makes a job to the start of its handler in the same process, one at a time, idle in between. */
   latencyHere?(count: number): Promise<number[]>;
+  /** The bare of `latencyHere` asked for across a thread, for a store that works in one: a message there and one back. */
+  latencyAcross?(count: number): Promise<number[]>;
   /** Waits for the jobs of `send` as a node would. */
   listen?(): Promise<void>;
   /** Makes jobs one at a time with a pause in between; answers when each call was made. */

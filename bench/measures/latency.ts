@@ -20,6 +20,14 @@ export async function latencyHere(session: Session, count: number): Promise<Late
   return { p10: percentile(took, 0.1), p50: percentile(took, 0.5), p99: percentile(took, 0.99) };
 }
 
+/** The same beside a bare commit that is asked for across a thread, as Duly asks its store. */
+export async function latencyAcross(session: Session, count: number): Promise<Latency | null> {
+  if (!session.has('latencyAcross')) return latencyHere(session, count);
+  await session.ask('latencyAcross', Math.ceil(count / 5));
+  const took = await session.ask('latencyAcross', count);
+  return { p10: percentile(took, 0.1), p50: percentile(took, 0.5), p99: percentile(took, 0.99) };
+}
+
 /** From `now()` in one process to the handler's start in another, idle in between. */
 export async function latencyThere(
   session: Session,
@@ -52,6 +60,7 @@ export const latency: Measure = {
   async run(setup) {
     const count = setup.isQuick ? 40 : 300;
     const here = await runRounds(setup, (session) => latencyHere(session, count));
+    const across = await runRounds({ ...setup, peers: [] }, (session) => latencyAcross(session, count));
     const there = await runRounds(setup, (session, place, entrant) =>
       latencyThere(session, place, entrant, { count, gapMs: 15 }),
     );
@@ -63,6 +72,11 @@ export const latency: Measure = {
       }),
       lineOf(setup, here, 'p10', { ...line, title: 'now() to start, same process, p10', target: null }),
       lineOf(setup, here, 'p99', { ...line, title: 'now() to start, same process, p99', target: null }),
+      lineOf({ ...setup, peers: [] }, across, 'p50', {
+        ...line,
+        title: 'the same ÷ a commit asked for across a thread, p50',
+        target: null,
+      }),
       lineOf(setup, there, 'p50', {
         ...line,
         title: 'now() to start, another process, p50',

@@ -145,6 +145,28 @@ const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, 
 const bell = `${file}-bare-bell`;
 const heardElapsed: number[] = [];
 
+let taken: ReturnType<typeof claimSome> = [];
+
+/** One durable commit that makes a job and takes it. */
+function makeAndTake(n: number): void {
+  const now = Date.now();
+  const entries: Entry[] = [];
+  begin.run();
+  insertOne(n, now, entries);
+  taken = claimSome(1, now, entries);
+  feed.run(now, JSON.stringify(entries));
+  commit.run();
+}
+
+function endTaken(): void {
+  const now = Date.now();
+  const ends: Entry[] = [];
+  begin.run();
+  finishSome(taken, now, ends);
+  feed.run(now, JSON.stringify(ends));
+  commit.run();
+}
+
 const ask: BareAsk = {
   enqueueOneByOne: async (count) => makeInGroups(count, 1),
   enqueueInFlight: async (count, inFlight) => makeInGroups(count, inFlight),
@@ -163,27 +185,24 @@ const ask: BareAsk = {
     return tookMs;
   },
 
-  // One durable commit that makes a job and takes it.
   async latencyHere(count) {
     const took: number[] = [];
     for (let n = 0; n < count; n++) {
       const from = elapsed();
-      const now = Date.now();
-      const entries: Entry[] = [];
-      begin.run();
-      insertOne(n, now, entries);
-      const claimed = claimSome(1, now, entries);
-      feed.run(now, JSON.stringify(entries));
-      commit.run();
+      makeAndTake(n);
       took.push(elapsed() - from);
-      begin.run();
-      const ends: Entry[] = [];
-      finishSome(claimed, now, ends);
-      feed.run(now, JSON.stringify(ends));
-      commit.run();
+      endTaken();
       await wait(2);
     }
     return took;
+  },
+
+  async commitOne(n) {
+    makeAndTake(n);
+  },
+
+  async endOne() {
+    endTaken();
   },
 
   async listen() {

@@ -1,9 +1,10 @@
 // The bare loop as a contestant: a thread with its own connection, which this process only asks.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { Duly } from '@duly/core';
-import type { Contestant, ContestantPlace } from '../../contestant.ts';
+import { type Contestant, type ContestantPlace, elapsed } from '../../contestant.ts';
 import { type Samples, sampleRows } from './bare-rows.ts';
 
 type BareAbility =
@@ -13,6 +14,8 @@ type BareAbility =
   | 'fill'
   | 'drain'
   | 'latencyHere'
+  | 'commitOne'
+  | 'endOne'
   | 'listen'
   | 'send'
   | 'heard'
@@ -20,8 +23,15 @@ type BareAbility =
   | 'fillFuture'
   | 'writeBurst';
 
-/** What the thread can do. */
-export type BareAsk = { [Name in BareAbility]: NonNullable<Contestant[Name]> };
+/** What the thread can do: most of a contestant, and single steps. */
+export type BareAsk = {
+  [Name in Exclude<BareAbility, 'commitOne' | 'endOne'>]: NonNullable<Contestant[Name]>;
+} & {
+  /** One durable commit that makes a job and takes it. */
+  commitOne(n: number): Promise<void>;
+  /** Ends that job. */
+  endOne(): Promise<void>;
+};
 
 /** A call of it. */
 export interface BareCall {
@@ -37,6 +47,8 @@ const abilities: readonly BareAbility[] = [
   'fill',
   'drain',
   'latencyHere',
+  'commitOne',
+  'endOne',
   'listen',
   'send',
   'heard',
@@ -70,8 +82,20 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
   const calls = Object.fromEntries(
     abilities.map((ability) => [ability, (...args: unknown[]) => ask(ability, args)]),
   ) as unknown as BareAsk;
+  const { commitOne, endOne, ...offered } = calls;
   return {
-    ...calls,
+    ...offered,
+    async latencyAcross(count) {
+      const took: number[] = [];
+      for (let n = 0; n < count; n++) {
+        const from = elapsed();
+        await commitOne(n);
+        took.push(elapsed() - from);
+        await endOne();
+        await wait(2);
+      }
+      return took;
+    },
     async close() {
       const ended = new Promise((resolve) => thread.once('exit', resolve));
       void ask('close', []);
