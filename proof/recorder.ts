@@ -48,18 +48,18 @@ function told(node: string): Told {
   const claimed = (
     jobs: Answer<'exchange'>['claimed'],
     leaseMs: number,
-    at: number,
   ): Extract<HistoryEvent, { kind: 'claimed' }>[] =>
-    jobs.map(({ id, type, attempt, fence, dueAt }) => ({
+    jobs.map(({ id, type, attempt, fence, dueAt, claimedAt }) => ({
       kind: 'claimed',
-      at,
+      // A reply may carry the instant at which the call began.
+      at: claimedAt,
       node,
       id,
       type,
       attempt,
       fence,
       dueAt,
-      untilAt: at + leaseMs,
+      untilAt: claimedAt + leaseMs,
     }));
 
   return {
@@ -78,7 +78,7 @@ function told(node: string): Told {
         if (jobs.some((job) => job.id === id)) continue;
         events.push({ kind: 'changed', at: reply.now, node, verb: 'fold', id, result: 'deduped', status });
       }
-      return [...events, ...claimed(reply.claimed, input.claim?.leaseMs ?? 0, reply.now)];
+      return [...events, ...claimed(reply.claimed, input.claim?.leaseMs ?? 0)];
     },
     exchange(input, reply) {
       const settled = input.settle.map(
@@ -96,7 +96,7 @@ function told(node: string): Told {
           repeat: input.repeat === true,
         }),
       );
-      return [...settled, ...claimed(reply.claimed, input.claim?.leaseMs ?? 0, reply.now)];
+      return [...settled, ...claimed(reply.claimed, input.claim?.leaseMs ?? 0)];
     },
     heartbeat: (input, reply) =>
       input.leases.map(({ id, fence, begun }, i) => ({
@@ -170,7 +170,7 @@ function told(node: string): Told {
           cancel,
         }),
       );
-      return [...fired, ...claimed(reply.claimed, input.claim?.leaseMs ?? 0, reply.now)];
+      return [...fired, ...claimed(reply.claimed, input.claim?.leaseMs ?? 0)];
     },
     schedules(input, reply) {
       const [scheduleId, second] = input.filter.ids ?? [];

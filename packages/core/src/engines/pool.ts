@@ -29,6 +29,7 @@ export interface PgPool {
   connect(): Promise<PgPoolClient>;
   end(): Promise<void>;
   on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'connect', listener: (client: Pick<PgPoolClient, 'on'>) => void): unknown;
   readonly options?: object;
   readonly Client?: new (options: never) => object;
 }

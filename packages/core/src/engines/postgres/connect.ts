@@ -1,4 +1,4 @@
-import { type PgPool, placeOfPool, placeOfUrl } from '../pool.ts';
+import { type PgPool, type PgPoolClient, placeOfPool, placeOfUrl } from '../pool.ts';
 import { loadPg, type PgClient } from './driver.ts';
 
 /** Where a PostgreSQL is, or the pool that leads there. */
@@ -43,6 +43,7 @@ export async function createConnector(target: PostgresTarget): Promise<PostgresC
     const pg = listenUrl === null ? null : await loadPg();
     // A pool without a listener for this ends the process when an idle connection breaks; the next call finds out by itself.
     connection.on('error', () => {});
+    connection.on('connect', listenFromTheStart);
     return {
       pool: connection,
       place: placeOfPool(connection, schema),
@@ -57,10 +58,19 @@ export async function createConnector(target: PostgresTarget): Promise<PostgresC
   const pg = await loadPg();
   const pool = new pg.Pool({ ...common, connectionString: connection, max: poolSize });
   pool.on('error', () => {});
+  pool.on('connect', listenFromTheStart);
   return {
     pool,
     place: placeOfUrl(connection, schema),
     createListener: () => new pg.Client({ ...common, connectionString: listenUrl ?? connection }),
     end: () => pool.end(),
   };
+}
+
+/**
+ * A server may end a connection in the same breath in which it is made: then the error comes after the pool has let go of the connection and
+ * before whoever asked for it has it, and an error that nobody listens for ends the process, or the store's thread.
+ */
+function listenFromTheStart(client: Pick<PgPoolClient, 'on'>): void {
+  client.on('error', () => {});
 }

@@ -1293,6 +1293,14 @@ CREATE FUNCTION duly.pauses_1(p_now bigint, OUT paused text[], OUT next_end_at b
   WHERE p.until_at IS NULL OR p.until_at > p_now
 $$;
 
+-- The instant of something that was done to rows which are locked now. A call goes by the instant at which it began, and may see what
+-- others, who began after it, have committed meanwhile: it would start a job before it was made, or before the one it waited for had ended.
+-- An instant that was given rules.
+CREATE FUNCTION duly.after_lock_1(p_now bigint) RETURNS bigint LANGUAGE sql VOLATILE AS $$
+  SELECT CASE WHEN p_now = floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint
+    THEN floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint ELSE p_now END
+$$;
+
 -- Leases the jobs of these rows, which are locked, to one worker; they are given fences in this order.
 CREATE FUNCTION duly.take_1(p_now bigint, p_claim jsonb, p_rows tid[]) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
@@ -1300,15 +1308,16 @@ DECLARE
   v_taken json;
   v_node text := p_claim ->> 'node';
   v_token text := p_claim ->> 'token';
-  v_until bigint := p_now + (p_claim ->> 'leaseMs')::bigint;
+  v_at bigint := duly.after_lock_1(p_now);
+  v_until bigint := v_at + (p_claim ->> 'leaseMs')::bigint;
 BEGIN
   SELECT array_agg(f.fence ORDER BY f.fence) INTO v_fences
   FROM (SELECT nextval('duly.fence') AS fence FROM generate_series(1, cardinality(p_rows))) f;
   WITH taken AS (
     UPDATE duly.jobs j SET
-      status = 'RUNNING', rank = NULL, fence = v_fences[r.n], node = v_node, claimed_at = p_now, updated_at = p_now, begun_at = NULL,
-      attempt = j.attempt + 1, started_at = coalesce(j.started_at, p_now),
-      lateness_ms = coalesce(j.lateness_ms, greatest(0, p_now - j.due_at)),
+      status = 'RUNNING', rank = NULL, fence = v_fences[r.n], node = v_node, claimed_at = v_at, updated_at = v_at, begun_at = NULL,
+      attempt = j.attempt + 1, started_at = coalesce(j.started_at, v_at),
+      lateness_ms = coalesce(j.lateness_ms, greatest(0, v_at - j.due_at)),
       percent = 0, message = NULL, step = NULL, step_of = NULL
     FROM unnest(p_rows) WITH ORDINALITY AS r (tid, n) WHERE j.ctid = r.tid
     RETURNING j.*),
@@ -1317,7 +1326,7 @@ BEGIN
     SELECT id, seq, fence, v_node, v_token, dedupe_key IS NULL AND serial IS NULL, v_until, cancel_requested_at FROM taken),
   told AS (
     INSERT INTO duly.changes (at, n, entries)
-    SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), 'RUNNING', 'claimed', 0)::text
+    SELECT v_at, count(*), json_build_array(json_agg(id), json_agg(type), 'RUNNING', 'claimed', 0)::text
     FROM (SELECT id, type FROM taken ORDER BY fence) t HAVING count(*) > 0)
   SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority),
       json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.fence), json_agg(j.attempt), json_agg(j.spent),
@@ -1787,7 +1796,8 @@ BEGIN
 END $$;
 
 -- Renews leases and writes beginnings. A row that is locked is being settled under its own fence, perhaps in somebody's long transaction:
--- told \`kept\`, not waited for. Or a reaper is just taking it over: that one is waited for, so that both say the same.
+-- told \`kept\`, not waited for. Or a reaper is just taking it over: that one is waited for, so that both say the same. A beginning that is not
+-- written yet is never passed over: who is told \`kept\` starts the handler, and if the store did not know, a job that may start once would start again.
 CREATE FUNCTION duly.heartbeat_1(p_now bigint, p_lease_ms bigint, p_leases jsonb) RETURNS text LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -1801,6 +1811,10 @@ DECLARE
   v_held integer;
   v_answer json;
 BEGIN
+  -- First, while nothing else is held: as a rule another beat of the same node has the row, and it is waited for (at most 2 s).
+  PERFORM 1 FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint, begun boolean)
+    JOIN duly.leases l ON l.id = b.id AND l.fence = b.fence
+  WHERE b.begun AND l.begun_at IS NULL ORDER BY l.id FOR UPDATE OF l;
   SELECT array_agg(h.ctid) INTO v_rows FROM (
     SELECT l.ctid FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint) JOIN duly.leases l ON l.id = b.id AND l.fence = b.fence
     ORDER BY l.id FOR UPDATE OF l SKIP LOCKED) h;

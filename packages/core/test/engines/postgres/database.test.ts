@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { it } from 'node:test';
 import pg from 'pg';
 import { freePort } from '../../../../../test/servers/guarded-process.ts';
@@ -9,7 +9,7 @@ import { startTcpProxy, throughPort } from '../../../../../test/servers/tcp-prox
 import { isPgPool, type PgPool } from '../../../src/engines/pool.ts';
 import { isConnectionSpent, storeError } from '../../../src/engines/postgres/store-error.ts';
 import { isDulyError } from '../../../src/errors.ts';
-import { ask, openDatabase, url } from './setup.ts';
+import { ask, open, openDatabase, url } from './setup.ts';
 
 const schema = freshSchema();
 await ask(`CREATE SCHEMA ${schema}`);
@@ -171,6 +171,38 @@ it('a connection that was cut without a word is given up, with an unknown outcom
   assert.deepEqual(await database.query('SELECT 1 AS one'), [{ one: 1 }]);
   await database.close();
   await proxy.stop();
+});
+
+it('a connection that is ended in the breath in which it is made is an error of its call and of nothing else', async () => {
+  const ended = 'SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0';
+  const head = Buffer.alloc(5);
+  head.write('E');
+  head.writeInt32BE(ended.length + 4, 1);
+  let isHarmed = false;
+  // Whatever makes the connection ready also says, in the same packet, that it is over.
+  const proxy = createServer((client) => {
+    const server = connect(Number(new URL(url).port), '127.0.0.1');
+    client.on('error', () => {}).pipe(server);
+    server
+      .on('error', () => {})
+      .on('data', (bytes) => {
+        if (isHarmed || !bytes.subarray(-6).equals(Buffer.from('Z\0\0\0\x05I'))) return client.write(bytes);
+        isHarmed = true;
+        return client.end(Buffer.concat([bytes, head, Buffer.from(ended)]));
+      });
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const { port } = proxy.address() as { port: number };
+  const store = await open({ schema: freshSchema(), connection: throughPort(url, port) }).catch(
+    (error) => error,
+  );
+  assert.ok(isDulyError(store, 'store_unavailable'), String(store));
+  assert.ok(isHarmed);
+  const second = await open({ schema: freshSchema(), connection: throughPort(url, port), migrate: 'never' });
+  assert.deepEqual(await second.database.query('SELECT 1 AS one'), [{ one: 1 }]);
+  await second.close();
+  proxy.close();
 });
 
 it('one connection that was cut off is enough to distrust the others that were silent for as long', async () => {

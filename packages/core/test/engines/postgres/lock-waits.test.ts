@@ -4,9 +4,10 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import pg from 'pg';
 import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
+import type { ClaimedJob } from '../../../src/engine.ts';
 import { openEngine } from '../../../src/engines/open.ts';
 import { isDulyError } from '../../../src/errors.ts';
-import { jobSpec } from '../../../src/testing/conformance/builders.ts';
+import { claimRequest, jobSpec } from '../../../src/testing/conformance/builders.ts';
 import { ask, url } from './setup.ts';
 
 it('a call that meets a row which somebody keeps is busy, with nothing done, and the next one goes through', async () => {
@@ -32,5 +33,51 @@ it('a call that meets a row which somebody keeps is busy, with nothing done, and
   await stranger.end();
   await send('3');
   assert.deepEqual(await kept(), [{ input: '3' }]);
+  await engine.close();
+});
+
+it('a beginning that cannot be written now is waited for, and never only said to be written', async () => {
+  const schema = freshSchema();
+  const engine = await openEngine(inSchema(url, schema));
+  await engine.enqueue({ groups: [{ jobs: [jobSpec({ due: { inMs: 0 } })] }] });
+  const { claimed } = await engine.exchange({ settle: [], claim: claimRequest() });
+  const { id, fence } = claimed[0] as ClaimedJob;
+  const begin = () => engine.heartbeat({ node: 'n', leaseMs: 30_000, leases: [{ id, fence, begun: true }] });
+  // Another beat of the same node that is just committing has the row.
+  const other = new pg.Client({ connectionString: url });
+  await other.connect();
+  await other.query('BEGIN');
+  await other.query(`SELECT 1 FROM ${schema}.leases FOR UPDATE`);
+  // Renewing alone does not wait, and says kept.
+  const renewed = await engine.heartbeat({ node: 'n', leaseMs: 1, leases: [{ id, fence, begun: false }] });
+  assert.deepEqual(renewed.leases, [{ state: 'kept' }]);
+  await assert.rejects(begin(), (error) => isDulyError(error, 'store_busy'));
+  const waiting = begin();
+  await other.query('ROLLBACK');
+  assert.deepEqual((await waiting).leases, [{ state: 'kept' }]);
+  await other.end();
+  assert.deepEqual(await ask(`SELECT begun_at IS NOT NULL AS begun FROM ${schema}.leases`), [
+    { begun: true },
+  ]);
+  await engine.close();
+});
+
+it('a job is never said to have started before it was made, whenever the claim that took it began', async () => {
+  const schema = freshSchema();
+  const engine = await openEngine(inSchema(url, schema));
+  // The claim begins, and waits here before it looks for work.
+  const gate = new pg.Client({ connectionString: url });
+  await gate.connect();
+  await gate.query('BEGIN');
+  await gate.query(`LOCK TABLE ${schema}.records`);
+  const claiming = engine.exchange({ settle: [], claim: claimRequest() });
+  const isWaiting = `SELECT 1 FROM pg_locks WHERE relation = '${schema}.records'::regclass AND NOT granted`;
+  while ((await ask(isWaiting)).length === 0);
+  await engine.enqueue({ groups: [{ jobs: [jobSpec({ due: { inMs: 0 } })] }] });
+  await gate.query('ROLLBACK');
+  await gate.end();
+  const { claimed } = await claiming;
+  const { createdAt, dueAt, claimedAt } = claimed[0] as ClaimedJob;
+  assert.ok(claimedAt >= createdAt && claimedAt >= dueAt, `${claimedAt} is before ${createdAt}`);
   await engine.close();
 });

@@ -305,7 +305,8 @@ BEGIN
 END $$;
 
 -- Renews leases and writes beginnings. A row that is locked is being settled under its own fence, perhaps in somebody's long transaction:
--- told `kept`, not waited for. Or a reaper is just taking it over: that one is waited for, so that both say the same.
+-- told `kept`, not waited for. Or a reaper is just taking it over: that one is waited for, so that both say the same. A beginning that is not
+-- written yet is never passed over: who is told `kept` starts the handler, and if the store did not know, a job that may start once would start again.
 CREATE FUNCTION duly.heartbeat_1(p_now bigint, p_lease_ms bigint, p_leases jsonb) RETURNS text LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -319,6 +320,10 @@ DECLARE
   v_held integer;
   v_answer json;
 BEGIN
+  -- First, while nothing else is held: as a rule another beat of the same node has the row, and it is waited for (at most 2 s).
+  PERFORM 1 FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint, begun boolean)
+    JOIN duly.leases l ON l.id = b.id AND l.fence = b.fence
+  WHERE b.begun AND l.begun_at IS NULL ORDER BY l.id FOR UPDATE OF l;
   SELECT array_agg(h.ctid) INTO v_rows FROM (
     SELECT l.ctid FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint) JOIN duly.leases l ON l.id = b.id AND l.fence = b.fence
     ORDER BY l.id FOR UPDATE OF l SKIP LOCKED) h;
