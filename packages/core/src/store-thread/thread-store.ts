@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { systemClock } from '../clock.ts';
 import { type Engine, type EngineInfo, engineVerbs, type Followed, type Hint } from '../engine.ts';
 import type { Store, StoreBeatsOptions } from '../engines/open.ts';
 import { createWithin } from '../engines/within.ts';
@@ -11,36 +12,74 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** Opens a store in a thread of its own. The thread does not keep the process alive while nothing is asked of it. */
+// A thread that died once may die again: 100, 200 ms … 5 s between two.
+const firstPauseMs = 100;
+const pauseMsMax = 5_000;
+
+const kinds: readonly Hint[] = ['jobs', 'cancel', 'schedules', 'locks'];
+
+/**
+ * Opens a store in a thread of its own. The thread does not keep the process alive while nothing is asked of it. One that ends by itself, of
+ * something that nobody foresaw, is followed by another: a node must never stay up with a store that is gone for good.
+ */
 export async function openThreadStore(url: string): Promise<Store> {
-  const worker = new Worker(new URL('./host.ts', import.meta.url), {
-    workerData: { url },
-    name: 'duly-store',
-    // Flags of the application (a loader, --input-type) are not for our own code, and that it uses something experimental
-    // (node:sqlite before Node 24.15) is not for the application's eyes.
-    execArgv: ['--disable-warning=ExperimentalWarning'],
-  });
   const listeners = new Set<(hint: Hint) => void>();
   const waiting = new Map<number, Waiting>();
   const beats = new Map<number, StoreBeatsOptions>();
   let lastId = 0;
   let isListening = false;
   let ended: Error | null = null;
+  const first = await startThread(url);
+  const { info } = first;
+  /** null: it has died, and another one is not there yet. */
+  let worker: Worker | null = null;
+  let restarting: Promise<void> = Promise.resolve();
+  adopt(first.worker);
 
-  const info = await new Promise<EngineInfo>((resolve, reject) => {
-    worker.once('error', reject);
-    worker.once('message', (message: FromThread) => {
-      worker.off('error', reject);
-      if (message.kind === 'open') resolve(message.info);
-      else if (message.kind === 'refused') reject(fromPlainError(message.error));
-    });
-  });
-  worker.on('message', receive);
-  worker.on('error', end);
-  worker.on('exit', () => end(closedError()));
-  worker.unref();
+  function adopt(one: Worker): void {
+    worker = one;
+    one.on('message', receive);
+    one.on('error', (error) => lose(one, error));
+    one.on('exit', () => lose(one, null));
+    one.unref();
+  }
 
-  const post = (message: ToThread) => worker.postMessage(message);
+  function post(message: ToThread): void {
+    worker?.postMessage(message);
+  }
+
+  function lose(one: Worker, cause: unknown): void {
+    if (one !== worker) return;
+    worker = null;
+    rejectAll(ended ?? threadError(cause, true));
+    if (ended === null) restarting = restart();
+  }
+
+  async function restart(): Promise<void> {
+    for (let pauseMs = firstPauseMs; ended === null; pauseMs = Math.min(pauseMs * 2, pauseMsMax)) {
+      await new Promise<void>((resolve) => void systemClock.after(pauseMs, resolve, { unref: true }));
+      // A store that cannot be opened now is tried again: whoever calls meanwhile is told that it is away.
+      const started = await startThread(url).catch(() => null);
+      if (started === null) continue;
+      if (ended !== null) {
+        await started.worker.terminate();
+        return;
+      }
+      adopt(started.worker);
+      for (const [which, { node, leaseMs, beatMs }] of beats) {
+        post({ kind: 'beats-open', beats: which, node, leaseMs, beatMs });
+      }
+      if (!isListening) return;
+      post({ kind: 'listen' });
+      // Whatever was told meanwhile nobody has heard.
+      for (const hint of kinds) tell(hint);
+      return;
+    }
+  }
+
+  function tell(hint: Hint): void {
+    for (const listener of [...listeners]) listener(hint);
+  }
 
   function receive(message: FromThread): void {
     switch (message.kind) {
@@ -54,7 +93,7 @@ export async function openThreadStore(url: string): Promise<Store> {
         settle(message.id, (one) => one.reject(fromPlainError(message.error)));
         break;
       case 'hint':
-        for (const listener of [...listeners]) listener(message.hint);
+        tell(message.hint);
         break;
       case 'ping':
         post({ kind: 'pong' });
@@ -72,13 +111,24 @@ export async function openThreadStore(url: string): Promise<Store> {
     const one = waiting.get(id);
     if (one === undefined) return;
     waiting.delete(id);
-    if (waiting.size === 0) worker.unref();
+    if (waiting.size === 0) worker?.unref();
     fn(one);
   }
 
-  function end(error: unknown): void {
-    ended ??= error instanceof Error ? error : closedError();
-    for (const id of [...waiting.keys()]) settle(id, (one) => one.reject(ended as Error));
+  function rejectAll(error: Error): void {
+    for (const id of [...waiting.keys()]) settle(id, (one) => one.reject(error));
+  }
+
+  function threadError(cause: unknown, unknown: boolean): Error {
+    const said = cause instanceof Error ? ` (${cause.message})` : '';
+    return dulyError('store_unavailable', {
+      message: `The thread that holds the store "${info.place}" ended by itself${said}; another one is started.`,
+      hint: unknown
+        ? 'The call may have taken effect; its answer was lost. Please report what ended it.'
+        : 'Nothing of this call was kept. The next one goes through as soon as the thread is there.',
+      details: { place: info.place, unknown },
+      cause,
+    });
   }
 
   function closedError(): Error {
@@ -91,9 +141,10 @@ export async function openThreadStore(url: string): Promise<Store> {
 
   function ask<Result>(message: (id: number) => ToThread): Promise<Result> {
     if (ended !== null) return Promise.reject(ended);
+    if (worker === null) return Promise.reject(threadError(null, false));
     return new Promise<Result>((resolve, reject) => {
       lastId += 1;
-      if (waiting.size === 0) worker.ref();
+      if (waiting.size === 0) worker?.ref();
       waiting.set(lastId, { resolve, reject });
       post(message(lastId));
     });
@@ -118,10 +169,12 @@ export async function openThreadStore(url: string): Promise<Store> {
     ring: () => ask((id) => ({ kind: 'ring', id })),
     async close() {
       if (ended !== null) return;
-      const closing = ask((id) => ({ kind: 'close', id }));
+      const one = worker;
+      const closing = one === null ? restarting : ask((id) => ({ kind: 'close', id }));
       ended = closedError();
-      await closing;
-      await worker.terminate();
+      // A thread that dies while it closes is closed.
+      await closing.catch(() => {});
+      await one?.terminate();
     },
   };
   for (const verb of engineVerbs) {
@@ -151,4 +204,24 @@ export async function openThreadStore(url: string): Promise<Store> {
       },
     };
   }
+}
+
+/** Starts a thread and waits until it has opened the store, or says why it could not. */
+function startThread(url: string): Promise<{ worker: Worker; info: EngineInfo }> {
+  const worker = new Worker(new URL('./host.ts', import.meta.url), {
+    workerData: { url },
+    name: 'duly-store',
+    // Flags of the application (a loader, --input-type) are not for our own code, and that it uses something experimental
+    // (node:sqlite before Node 24.15) is not for the application's eyes.
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+  });
+  return new Promise((resolve, reject) => {
+    worker.once('error', reject);
+    worker.once('exit', () => reject(new Error('The thread of the store ended before the store was open.')));
+    worker.once('message', (message: FromThread) => {
+      worker.removeAllListeners('error').removeAllListeners('exit');
+      if (message.kind === 'open') resolve({ worker, info: message.info });
+      else if (message.kind === 'refused') reject(fromPlainError(message.error));
+    });
+  });
 }

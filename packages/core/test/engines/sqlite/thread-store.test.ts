@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import type { ClaimedJob, Engine, Hint } from '../../../src/engine.ts';
 import { openStore } from '../../../src/engines/open.ts';
 import { isDulyError } from '../../../src/errors.ts';
@@ -52,6 +53,39 @@ test('calls after the end are refused, and the end can be asked for twice', asyn
   await engine.close();
   await engine.close();
   await assert.rejects(engine.get({ ids: [] }), (error) => isDulyError(error, 'store_closed'));
+});
+
+test('a thread that ends by itself is followed by another, with hints and heartbeats', async (t) => {
+  const threads: Worker[] = [];
+  const { postMessage } = Worker.prototype;
+  t.mock.method(Worker.prototype, 'postMessage', function (this: Worker, ...args: [unknown]) {
+    if (!threads.includes(this)) threads.push(this);
+    return postMessage.apply(this, args);
+  });
+  const store = await openStore(`sqlite:${join(testFolder(t), 'duly.db')}`);
+  const { engine } = store;
+  t.after(() => engine.close());
+  const hints = nextHint(engine, 'jobs');
+  const beats = store.createBeats({ node: 'node_1', leaseMs: 300, beatMs: 50, onBeat() {} });
+  await engine.get({ ids: [] });
+  const asked = assert.rejects(engine.get({ ids: [] }), (error) => isDulyError(error, 'store_unavailable'));
+  await threads[0]?.terminate();
+  await asked;
+  await assert.rejects(
+    engine.get({ ids: [] }),
+    (error) => isDulyError(error, 'store_unavailable') && error.details.unknown === false,
+  );
+  // Who listened is told that it may have missed something.
+  await hints;
+  const spec = jobSpec({ due: { inMs: 0 } });
+  await engine.enqueue({ groups: [{ jobs: [spec] }] });
+  const tasks = [{ type: spec.type, version: spec.version, limit: 1 }];
+  const claim = { token: 'a', node: 'node_1', tasks, queues: null, limit: 1, leaseMs: 300, idle: true };
+  assert.equal((await engine.exchange({ settle: [], claim })).claimed.length, 1);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
+  assert.deepEqual((await engine.reap({ node: 'node_2', leaseMs: 1_000, limit: 10 })).jobs, []);
+  assert.equal(threads.length, 2);
+  beats.close();
 });
 
 test('a lease whose claim is answered while the main loop is blocked is renewed from the start', async (t) => {
