@@ -21,6 +21,7 @@ import { processFaults } from './faults/process-faults.ts';
 import { createFleet, type Fleet, type FleetProcess } from './fleet.ts';
 import type { Ground, GroundOptions } from './ground.ts';
 import { openHistoryFile, readHistoryFiles } from './history-file.ts';
+import { recoveries } from './moves-again.ts';
 import { realInvariants } from './real-invariants.ts';
 import { createStoreTime } from './store-time.ts';
 
@@ -55,6 +56,8 @@ export interface ChaosReport {
   lostAttempts: number;
   /** Exchanges that settled four or more as completed, and those of them in which one was lost. */
   lists: { count: number; withLost: number };
+  /** After what, and how long until an attempt was settled again. */
+  recoveries: { after: string; tookMs: number }[];
   violations: Violation[];
   /** Where everything lies; null: nothing was wrong, and it was removed. */
   folder: string | null;
@@ -96,6 +99,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       reviving.add(revived);
     },
   });
+  const duringFaults: Violation[] = [];
   const world: World = {
     fleet,
     leaseMs,
@@ -103,6 +107,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     random,
     write: history.write,
     now: time.now,
+    fail: (invariant, message) => void duringFaults.push({ invariant, subjects: [], message }),
   };
   const nodeCount = 3 + Math.floor(random.next() * 3);
   const kinds = [...processFaults(ground), ...ground.faults];
@@ -130,6 +135,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     await engine.close();
     const gaveUp = fleet.failed.map((message) => ({ invariant: 'nobody-gives-up', subjects: [], message }));
     const violations = [
+      ...duringFaults,
       ...problems,
       ...gaveUp,
       ...check(evidence, [...invariants, ...realInvariants]),
@@ -146,6 +152,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       notes: ground.notes,
       faults,
       failures: fleet.failures,
+      recoveries: recoveries(evidence).flatMap(({ fault, tookMs }) =>
+        tookMs === null ? [] : [{ after: fault.detail ?? '', tookMs }],
+      ),
       violations,
       folder: isKept ? folder : null,
       excerpt: excerptOf(evidence, violations),

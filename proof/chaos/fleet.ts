@@ -22,6 +22,8 @@ export interface FleetProcess {
   /** The id that the store knows it by; its name until it is ready. */
   node: string;
   isReady: boolean;
+  /** How many of its calls to the store have failed. */
+  failedCount: number;
   /** A fault has it; no other is to choose it. */
   isBusy: boolean;
 }
@@ -97,7 +99,16 @@ export function createFleet(options: FleetOptions): Fleet {
       },
     );
     closeSync(log);
-    const one: FleetProcess = { name, role, child, seat, node: name, isReady: false, isBusy: false };
+    const one: FleetProcess = {
+      name,
+      role,
+      child,
+      seat,
+      node: name,
+      isReady: false,
+      failedCount: 0,
+      isBusy: false,
+    };
     processes.add(one);
     const end = once(child, 'exit').then(([code, signal]) => {
       processes.delete(one);
@@ -125,6 +136,7 @@ export function createFleet(options: FleetOptions): Fleet {
           one.node = news.node;
           resolve();
         } else if (news.kind === 'failed') {
+          one.failedCount++;
           const failure = `${news.verb}: ${news.code}`;
           failures.set(failure, (failures.get(failure) ?? 0) + 1);
         }

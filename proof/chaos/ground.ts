@@ -44,4 +44,6 @@ export interface GroundOptions {
   /** The folder of the run. */
   folder: string;
   random: Random;
+  /** PostgreSQL: a pooler in transaction mode stands between. */
+  hasPooler?: boolean;
 }

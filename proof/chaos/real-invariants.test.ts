@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { AttemptRecord, JobRecord, ScheduleRecord } from '../../packages/core/src/engine.ts';
 import { check, type Invariant } from '../checker/index.ts';
 import type { Evidence, HistoryEvent, LedgerRow } from '../history.ts';
+import { healed, movesAgain } from './moves-again.ts';
 import {
   everySlotDecided,
   lossesHaveCauses,
@@ -112,6 +113,11 @@ test('a loss is excused by a death, a stop or a store that could not be written,
   assert.equal(breaks(lossesHaveCauses, [node('paused', -900), node('resumed', -100)], { jobs }).length, 1);
   const blocked: HistoryEvent = { ...locked, node: 'node-3', fault: 'blocked' };
   assert.equal(breaks(lossesHaveCauses, [blocked], { jobs }).length, 1);
+  // One node's own call that failed is a moment and no excuse; a node that was cut off has one.
+  const failed: HistoryEvent = { kind: 'fault', at: at(10), node: 'node_a', fault: 'call-failed' };
+  assert.equal(breaks(lossesHaveCauses, [failed], { jobs }).length, 1);
+  const cutOff: HistoryEvent = { ...locked, node: 'node_a', fault: 'cut-off' };
+  assert.deepEqual(breaks(lossesHaveCauses, [cutOff], { jobs }), []);
   for (const cause of [[node('crashed', 10)], [node('paused', 10), node('resumed', 2_500)], [locked]]) {
     assert.deepEqual(breaks(lossesHaveCauses, cause, { jobs }), []);
   }
@@ -129,4 +135,17 @@ test('a slot without a decision, with two, or miscounted is found, and an end be
   const fired = { kind: 'fired', at: at(9_000), slots: [], jobs: [] } as unknown as HistoryEvent;
   const late = breaks(everySlotDecided, [fired], { schedules, ledger: { s: [row(0, 1_000)] } });
   assert.match(late.join(), /no decision from/);
+});
+
+test('jobs that do not move again when the store is back are found', () => {
+  const over = { kind: 'fault', at: at(1_000), node: 'run', fault: healed, detail: 'outage' } as HistoryEvent;
+  const settled = (ms: number) => ({ kind: 'settled', at: at(ms), result: 'done' }) as HistoryEvent;
+  const other = { kind: 'fault', at: at(3_000), node: '*', fault: 'outage' } as HistoryEvent;
+  assert.deepEqual(breaks(movesAgain, [settled(500), over, settled(15_900)], {}), []);
+  assert.match(breaks(movesAgain, [settled(500), over, settled(16_100)], {}).join(), /15100 ms later/);
+  const fired = { kind: 'fired', at: at(17_000), slots: [], jobs: [] } as unknown as HistoryEvent;
+  assert.match(breaks(movesAgain, [settled(500), over, fired], {}).join(), /nothing was settled any more/);
+  // What comes before that is another outage, or the end.
+  assert.deepEqual(breaks(movesAgain, [over, other, settled(20_000)], {}), []);
+  assert.deepEqual(breaks(movesAgain, [over], {}), []);
 });

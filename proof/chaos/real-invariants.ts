@@ -4,6 +4,7 @@ import { scheduleLeaseMs } from '../../packages/core/src/scheduler/fire-pass.ts'
 import { show } from '../checker/facts.ts';
 import type { Invariant } from '../checker/index.ts';
 import type { Answered, Evidence } from '../history.ts';
+import { movesAgain } from './moves-again.ts';
 import { secondlySchedules } from './tasks.ts';
 
 type Problems = ReturnType<Invariant['check']>;
@@ -140,7 +141,9 @@ function causesOf(events: Evidence['events']): { node: string; fromAt: number; t
       );
       causes.push({ node, fromAt: at, toAt: resumed?.at ?? Number.POSITIVE_INFINITY });
     }
-    if (event.kind === 'fault' && node === '*') causes.push({ node, fromAt: at, toAt: event.untilAt ?? at });
+    // What a node says of itself (a call that failed) stands under its own name, and is no excuse.
+    if (event.kind === 'fault' && (node === '*' || event.untilAt !== undefined))
+      causes.push({ node, fromAt: at, toAt: event.untilAt ?? at });
   }
   return causes;
 }
@@ -178,4 +181,5 @@ export const realInvariants: readonly Invariant[] = [
   serialInTurn,
   lossesHaveCauses,
   everySlotDecided,
+  movesAgain,
 ];

@@ -29,6 +29,7 @@ export function reportText(report: ChaosReport): string {
     ['slots', pairs(slots)],
     ['attempts lost', `${report.lostAttempts}`],
     ['outcomes in lists', `${report.lists.count} lists, ${report.lists.withLost} with a lost one`],
+    ...longest(report.recoveries),
     ['violations', `${violations.length}`],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
@@ -50,4 +51,11 @@ export function reportText(report: ChaosReport): string {
     `Everything lies in ${report.folder}`,
     `Run it again (the same faults; the machine decides the rest): ${repeatCommand(report)}`,
   ].join('\n');
+}
+
+/** The longest time until jobs moved again, for each kind of outage. */
+function longest(recoveries: ChaosReport['recoveries']): [string, string][] {
+  const most = new Map<string, number>();
+  for (const { after, tookMs } of recoveries) most.set(after, Math.max(most.get(after) ?? 0, tookMs));
+  return [...most].map(([after, tookMs]) => [`jobs moved after ${after}`, `${tookMs} ms at the latest`]);
 }

@@ -6,7 +6,7 @@ import { grounds } from './grounds.ts';
 import { reportText } from './report.ts';
 
 const usage =
-  'Usage: npm run chaos -- [--engine sqlite|postgres] [--minutes <minutes>] [--seed <seed>] [--quiet]';
+  'Usage: npm run chaos -- [--engine sqlite|postgres] [--minutes <minutes>] [--seed <seed>] [--pooler] [--quiet]';
 
 function read() {
   return parseArgs({
@@ -14,6 +14,7 @@ function read() {
       engine: { type: 'string', default: 'sqlite' },
       minutes: { type: 'string', default: '1' },
       seed: { type: 'string' },
+      pooler: { type: 'boolean', default: false },
       quiet: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -48,7 +49,7 @@ const sinceElapsed = systemClock.elapsed();
 const report = await runChaos({
   minutes,
   seed,
-  ground,
+  ground: (options) => ground({ ...options, hasPooler: values.pooler }),
   say(line) {
     if (values.quiet) return;
     console.log(`${((systemClock.elapsed() - sinceElapsed) / 1000).toFixed(1).padStart(7)} s  ${line}`);

@@ -12,6 +12,8 @@ export interface World {
   random: Random;
   write(event: HistoryEvent): void;
   now(): number;
+  /** Something that must hold during a fault did not. */
+  fail(invariant: string, message: string): void;
 }
 
 /** A kind of fault. Each does its harm, undoes it, and writes into the history from when to when it held. */
