@@ -1,7 +1,9 @@
 import type { Clock, Duly, Logger } from '@duly/core';
+import type { WebSocket } from 'ws';
 import type { Caller } from './auth/caller.ts';
 import type { Keys } from './auth/keys.ts';
 import type { Sessions } from './auth/sessions.ts';
+import type { Live } from './live/live.ts';
 import type { ResolvedServerOptions } from './options.ts';
 
 /** What every route is given. */
@@ -12,10 +14,16 @@ export interface ServerContext {
   readonly options: ResolvedServerOptions;
   readonly keys: Keys;
   readonly sessions: Sessions;
+  /** Tells what happens to jobs while it happens. */
+  readonly live: Live;
 }
 
 /** The types of hono's context in all routes. */
 export interface ServerEnv {
+  Bindings: {
+    /** There when the request asks for a WebSocket and the adapter can give one: set to what is done with it. */
+    socket?: { accept: ((socket: WebSocket) => void) | null };
+  };
   Variables: {
     context: ServerContext;
     /** Who asks; there on every route that is `secured`. */

@@ -1,7 +1,10 @@
-import { createServer as createHttpServer, type Server } from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DulyError, systemClock } from '@duly/core';
 import { getRequestListener } from '@hono/node-server';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { ServerEnv } from './context.ts';
+import { dismissSocket } from './live/socket.ts';
 import type { DulyServer } from './server.ts';
 
 /** Where to listen. */
@@ -51,6 +54,7 @@ export async function listen(server: DulyServer, options: ListenOptions = {}): P
     http.once('error', (error) => reject(listenFailed(host, port, error)));
     http.listen({ host, port }, resolve);
   });
+  const sockets = acceptSockets(http, server);
   await server.start();
   const { port: taken } = http.address() as AddressInfo;
   let closing: Promise<void> | null = null;
@@ -60,20 +64,73 @@ export async function listen(server: DulyServer, options: ListenOptions = {}): P
     port: taken,
     url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`,
     close() {
-      closing ??= close(http, server, closeMs);
+      closing ??= close(http, server, sockets, closeMs);
       return closing;
     },
   };
 }
 
-async function close(http: Server, server: DulyServer, closeMs: number): Promise<void> {
+async function close(
+  http: Server,
+  server: DulyServer,
+  sockets: WebSocketServer,
+  closeMs: number,
+): Promise<void> {
   const closed = new Promise<void>((resolve) => http.close(() => resolve()));
   // Lets those go who wait for news, so that their connections end.
   await server.stop();
+  for (const socket of sockets.clients) dismissSocket(socket);
   http.closeIdleConnections();
-  const timer = systemClock.after(closeMs, () => http.closeAllConnections(), { unref: true });
+  const timer = systemClock.after(
+    closeMs,
+    () => {
+      http.closeAllConnections();
+      for (const socket of sockets.clients) socket.terminate();
+    },
+    { unref: true },
+  );
   await closed;
   timer.cancel();
+}
+
+// A message asks for a watch; the largest filter is a few kilobytes.
+const messageBytesMax = 64 * 1024;
+
+/**
+ * Lets requests for a WebSocket through the same application as all others, with the same guards; what it refuses is answered over HTTP.
+ */
+function acceptSockets(http: Server, server: DulyServer): WebSocketServer {
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: messageBytesMax });
+  http.on('upgrade', (incoming, connection, head) => {
+    connection.on('error', () => connection.destroy());
+    void answerUpgrade(server, incoming).then(
+      ({ accept, response }) => {
+        if (accept !== null) sockets.handleUpgrade(incoming, connection, head, accept);
+        else connection.end(response);
+      },
+      () => connection.destroy(),
+    );
+  });
+  return sockets;
+}
+
+async function answerUpgrade(
+  server: DulyServer,
+  incoming: IncomingMessage,
+): Promise<{ accept: ((socket: WebSocket) => void) | null; response: string }> {
+  const headers = new Headers();
+  for (const [name, values] of Object.entries(incoming.headersDistinct)) {
+    for (const value of values ?? []) headers.append(name, value);
+  }
+  const url = new URL(incoming.url ?? '/', `http://${headers.get('host') ?? 'localhost'}`);
+  const socket: NonNullable<ServerEnv['Bindings']['socket']> = { accept: null };
+  const response = await server.fetch(new Request(url, { headers }), { socket });
+  if (socket.accept !== null) return { accept: socket.accept, response: '' };
+  const body = await response.text();
+  const head = [`HTTP/1.1 ${response.status} ${STATUS_CODES[response.status] ?? ''}`, 'Connection: close'];
+  for (const [name, value] of response.headers) head.push(`${name}: ${value}`);
+  head.push(`Content-Length: ${Buffer.byteLength(body)}`);
+  return { accept: null, response: `${head.join('\r\n')}\r\n\r\n${body}` };
 }
 
 function listenFailed(host: string, port: number, error: NodeJS.ErrnoException): DulyError {

@@ -28,6 +28,10 @@ export interface ServerOptions {
    * Says who asks, for a program that has its own sign-in. Asked before keys are looked at; null: it does not know, so a key is needed.
    */
   authorize?: (request: Request) => Caller | null | Promise<Caller | null>;
+  /** How many may watch jobs at the same time, by streams and long polls. Default 10,000. */
+  watchersMax?: number;
+  /** After so long without news a watcher is sent a sign of life, and their key is looked at again, in milliseconds. Default 15 s. */
+  beatMs?: number;
   logger?: Logger;
   clock?: Clock;
 }
@@ -39,6 +43,8 @@ export interface ResolvedServerOptions {
   readonly bodyBytesMax: number;
   readonly redact: Required<RedactOptions>;
   readonly authorize: NonNullable<ServerOptions['authorize']> | null;
+  readonly watchersMax: number;
+  readonly beatMs: number;
 }
 
 /** The largest body unless told otherwise. */
@@ -53,6 +59,8 @@ export function resolveServerOptions(options: ServerOptions): ResolvedServerOpti
     bodyBytesMax,
     redact: { input: redact.input ?? [], result: redact.result ?? [], metadata: redact.metadata ?? [] },
     authorize: authorize ?? null,
+    watchersMax: options.watchersMax ?? 10_000,
+    beatMs: options.beatMs ?? 15_000,
   });
 }
 

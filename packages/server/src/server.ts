@@ -3,6 +3,7 @@ import { createApp } from './app.ts';
 import { createKeys, type Keys } from './auth/keys.ts';
 import { createSessions } from './auth/sessions.ts';
 import type { ServerContext, ServerEnv } from './context.ts';
+import { createLive } from './live/live.ts';
 import { partsOf, resolveServerOptions, type ServerOptions } from './options.ts';
 
 /** The HTTP API of one Duly, as one fetch handler. */
@@ -24,14 +25,16 @@ export const appOf = new WeakMap<DulyServer, { app: OpenAPIHono<ServerEnv>; cont
 export function createServer(options: ServerOptions): DulyServer {
   const { duly } = options;
   const { clock, logger } = partsOf(options);
+  const resolved = resolveServerOptions(options);
   const keys = createKeys({ duly, clock });
   const context: ServerContext = {
     duly,
     clock,
     logger,
-    options: resolveServerOptions(options),
+    options: resolved,
     keys,
     sessions: createSessions({ duly, clock, keys }),
+    live: createLive({ duly, clock, watchersMax: resolved.watchersMax }),
   };
   const app = createApp(context);
   const { basePath } = context.options;
@@ -41,7 +44,9 @@ export function createServer(options: ServerOptions): DulyServer {
       return app.fetch(basePath === '' ? request : below(request, basePath), env as never);
     },
     async start() {},
-    async stop() {},
+    async stop() {
+      context.live.close();
+    },
   };
   appOf.set(server, { app, context });
   return server;

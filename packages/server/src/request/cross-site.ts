@@ -9,14 +9,18 @@ const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
  * cannot change it; programs say nothing, and pass.
  */
 export const refuseCrossSite: MiddlewareHandler<ServerEnv> = async (c, next) => {
-  if (!safeMethods.has(c.req.method) && isFromElsewhere(c.req.raw.headers)) {
-    throw new DulyError('cross_site', {
-      message: 'A page of another site asked for a change.',
-      hint: 'Changes are taken from pages of this server and from programs, not from pages of other sites.',
-    });
-  }
+  if (!safeMethods.has(c.req.method)) refuseOtherOrigin(c.req.raw.headers);
   await next();
 };
+
+/** Refuses a request of a page of another site. */
+export function refuseOtherOrigin(headers: Headers): void {
+  if (!isFromElsewhere(headers)) return;
+  throw new DulyError('cross_site', {
+    message: 'A page of another site asked for a change, or for a connection.',
+    hint: 'Those are taken from pages of this server and from programs, not from pages of other sites.',
+  });
+}
 
 function isFromElsewhere(headers: Headers): boolean {
   const site = headers.get('sec-fetch-site');

@@ -6,6 +6,8 @@ import { own } from '../auth/tenant.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
 import { filterOfBody, filterOfQuery } from '../jobs/job-filter.ts';
 import { makeJob } from '../jobs/new-job.ts';
+import { jobEtag, matchesEtag } from '../live/job-tag.ts';
+import { changedJob, readWait, waitQuery } from '../live/long-poll.ts';
 import { presentJob, seesStacks } from '../present.ts';
 import { body, cursor, json, limit, listJson, listOf, name } from '../schemas/answers.ts';
 import { jobPath, jobSchema, madeJobSchema, newJobSchema } from '../schemas/job.ts';
@@ -88,10 +90,14 @@ const read = createRoute({
   method: 'get',
   path: '/api/jobs/{id}',
   tags,
-  summary: 'Show a job',
+  summary: 'Show a job, or wait for it to change',
   ...secured('read'),
-  request: { params: jobPath },
-  responses: { 200: json(jobSchema, 'The job.'), ...problems },
+  request: { params: jobPath, query: waitQuery },
+  responses: {
+    200: json(jobSchema, 'The job.'),
+    304: { description: 'It is as `If-None-Match` says; with `wait`, and it still is.' },
+    ...problems,
+  },
 });
 
 const cancel = createRoute({
@@ -221,7 +227,14 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   routes.openapi(read, async (c) => {
-    const job = await find(c.var.caller, c.req.valid('param').id);
+    const wait = readWait(c.req.valid('query').wait, c.req.header('prefer'));
+    const known = c.req.header('if-none-match');
+    const found = await find(c.var.caller, c.req.valid('param').id);
+    const job = await changedJob(context, { job: found, known, waitMs: wait.ms, signal: c.req.raw.signal });
+    const etag = jobEtag(job);
+    c.header('ETag', etag);
+    if (wait.preferred) c.header('Preference-Applied', `wait=${wait.ms / 1_000}`);
+    if (matchesEtag(known, etag)) return c.body(null, 304);
     return c.json(presentJob(context, c.var.caller, job), 200);
   });
 

@@ -1,0 +1,57 @@
+import { type Clock, isTerminal, type Job } from '@duly/core';
+import { z } from '@hono/zod-openapi';
+import { etagOf, jobEtag, matchesEtag } from './job-tag.ts';
+import type { Live } from './live.ts';
+
+// Longer, and something on the way takes the connection for dead.
+const waitSecondsMax = 60;
+
+/** How long to wait for news, as a query. */
+export const waitQuery = z.strictObject({
+  wait: z.coerce.number().min(0).max(waitSecondsMax).optional().openapi({
+    type: 'number',
+    description:
+      'Seconds to wait until the status or the progress changes, at most 60: from what `If-None-Match` names, or from now on. `Prefer: wait=30` is the same. A job that is over is shown at once.',
+  }),
+});
+
+/** Reads how long to wait: from the query, or from `Prefer: wait=30` (RFC 7240), of which more than the most is cut. */
+export function readWait(
+  query: number | undefined,
+  prefer: string | undefined,
+): { ms: number; preferred: boolean } {
+  if (query !== undefined) return { ms: query * 1_000, preferred: false };
+  const [, seconds] = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,6})"?/i.exec(prefer ?? '') ?? [];
+  if (seconds === undefined) return { ms: 0, preferred: false };
+  return { ms: Math.min(Number(seconds), waitSecondsMax) * 1_000, preferred: true };
+}
+
+/**
+ * The job once it differs from what is known, which is what `If-None-Match` says or else the job as it was read; after the wait as it is. Answers at once when it
+ * differs already or is over.
+ */
+export async function changedJob(
+  { live, clock }: { live: Live; clock: Clock },
+  ask: { job: Job; known: string | undefined; waitMs: number; signal: AbortSignal },
+): Promise<Job> {
+  const { job, known, waitMs, signal } = ask;
+  const etag = jobEtag(job);
+  const isNews = known !== undefined && !matchesEtag(known, etag);
+  if (waitMs === 0 || isNews || isTerminal(job.status)) return job;
+  const watch = await live.watchJob(job.id);
+  const timer = clock.after(waitMs, () => watch.close(), { unref: true });
+  const leave = (): void => watch.close();
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    for (;;) {
+      const state = watch.state();
+      if (etagOf(state.tag) !== etag) return await state.job();
+      if (watch.isClosed || signal.aborted) return job;
+      await watch.changed();
+    }
+  } finally {
+    timer.cancel();
+    signal.removeEventListener('abort', leave);
+    watch.close();
+  }
+}

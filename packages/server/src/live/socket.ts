@@ -1,0 +1,156 @@
+import { DulyError, type Timer } from '@duly/core';
+import { z } from '@hono/zod-openapi';
+import type { WebSocket } from 'ws';
+import type { Caller } from '../auth/caller.ts';
+import { own } from '../auth/tenant.ts';
+import type { ServerContext } from '../context.ts';
+import { presentJob } from '../present.ts';
+import { toProblem } from '../problem.ts';
+import { invalidRequest } from '../request/issues.ts';
+import { name } from '../schemas/answers.ts';
+import { eventFilterSchema, filterFor, readPlace } from '../schemas/event-filter.ts';
+import { readJobPlace } from './job-stream.ts';
+import type { LiveStream } from './live-stream.ts';
+
+const watchName = z.string().max(100);
+const after = z.string().max(100).optional();
+const jobWatch = z.strictObject({ watch: watchName, job: name, logs: z.boolean().optional(), after });
+const filterWatch = z.strictObject({ watch: watchName, filter: eventFilterSchema, after });
+const unwatch = z.strictObject({ unwatch: watchName });
+type Message = z.infer<typeof jobWatch> | z.infer<typeof filterWatch> | z.infer<typeof unwatch>;
+
+// Enough for a page full of jobs; more is a mistake of a program.
+const watchesMax = 100;
+
+/** Close codes of RFC 6455. */
+const goingAway = 1001;
+const policyViolation = 1008;
+
+/** Serves the streams of one WebSocket until it is closed. */
+export function serveSocket(
+  context: ServerContext,
+  { socket, caller, mayWatch }: { socket: WebSocket; caller: Caller; mayWatch(): Promise<boolean> },
+): void {
+  const { live, clock, options, duly } = context;
+  const streams = new Map<string, LiveStream>();
+  let isAlive = true;
+  let timer: Timer;
+
+  /** Resolves when the connection has taken it: the next event is made then, so a slow reader holds one of each watch. */
+  function send(message: object): Promise<void> {
+    return new Promise((resolve) => socket.send(JSON.stringify(message), () => resolve()));
+  }
+
+  async function open(message: Exclude<Message, { unwatch: string }>): Promise<LiveStream | null> {
+    if ('job' in message) {
+      return live.jobStream({
+        id: message.job,
+        after: readJobPlace(message.after),
+        logs: message.logs ?? true,
+        show: (job) => presentJob(context, caller, own(caller, job)),
+      });
+    }
+    return live.eventStream({
+      filter: filterFor(caller, message.filter),
+      after: readPlace(message.after),
+    });
+  }
+
+  async function watch(message: Exclude<Message, { unwatch: string }>): Promise<void> {
+    const { watch: named } = message;
+    if (streams.has(named)) throw refused(`A watch named "${named}" is open already.`);
+    if (streams.size >= watchesMax) throw refused(`${watchesMax} watches are open on this connection.`);
+    // Its place is taken at once: another message of the same name may come while it is opened.
+    streams.set(named, closedStream);
+    const stream = await open(message).catch((error: unknown) => {
+      streams.delete(named);
+      throw error;
+    });
+    const isWanted = socket.readyState === socket.OPEN && streams.has(named);
+    if (stream === null || !isWanted) {
+      stream?.close();
+      streams.delete(named);
+      if (isWanted) await send({ watch: named, event: 'end', id: message.after, data: null });
+      return;
+    }
+    streams.set(named, stream);
+    for (let event = await stream.next(); event !== null; event = await stream.next()) {
+      const kind = event.event ?? (event.data === null ? 'place' : 'job');
+      const data = event.data === null ? null : JSON.parse(event.data);
+      await send({ watch: named, event: kind, id: event.id, data });
+    }
+    if (streams.get(named) === stream) streams.delete(named);
+  }
+
+  async function take(text: string): Promise<void> {
+    const message = readMessage(text);
+    if (!('unwatch' in message)) return watch(message);
+    streams.get(message.unwatch)?.close();
+    streams.delete(message.unwatch);
+  }
+
+  async function beat(): Promise<void> {
+    if (!isAlive) {
+      socket.terminate();
+      return;
+    }
+    isAlive = false;
+    socket.ping();
+    if (await mayWatch()) timer = clock.after(options.beatMs, () => void beat(), { unref: true });
+    else socket.close(policyViolation, 'The key is not valid any more.');
+  }
+
+  socket.on('message', (bytes, isBinary) => {
+    const text = isBinary ? '' : String(bytes);
+    duly
+      .as(caller.actor, () => take(text))
+      .catch((error: unknown) =>
+        send({ watch: watchOf(text), event: 'error', id: null, data: toProblem(error) }),
+      );
+  });
+  socket.on('pong', () => {
+    isAlive = true;
+  });
+  socket.on('close', () => {
+    timer.cancel();
+    for (const stream of streams.values()) stream.close();
+    streams.clear();
+  });
+  socket.on('error', () => socket.terminate());
+  timer = clock.after(options.beatMs, () => void beat(), { unref: true });
+}
+
+/** Tells a WebSocket that the server stops, so that its client comes back later. */
+export function dismissSocket(socket: WebSocket): void {
+  socket.close(goingAway, 'The server is stopping.');
+}
+
+const closedStream: LiveStream = { next: async () => null, place: () => null, close() {} };
+
+function readMessage(text: string): Message {
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch {
+    throw refused('A message is not JSON.');
+  }
+  const fields = typeof given === 'object' && given !== null ? given : {};
+  const schema = 'unwatch' in fields ? unwatch : 'job' in fields ? jobWatch : filterWatch;
+  const read = schema.safeParse(given);
+  if (!read.success) throw invalidRequest('message', read.error);
+  return read.data;
+}
+
+/** The name in a message that was refused, so that its sender knows which. */
+function watchOf(text: string): string | null {
+  try {
+    const { watch } = JSON.parse(text) as { watch?: unknown };
+    return typeof watch === 'string' ? watch.slice(0, 100) : null;
+  } catch {
+    return null;
+  }
+}
+
+function refused(message: string): DulyError {
+  return new DulyError('request_invalid', { message });
+}

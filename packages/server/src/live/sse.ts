@@ -1,0 +1,93 @@
+import { randomInt } from 'node:crypto';
+import type { Clock, Timer } from '@duly/core';
+import type { LiveEvent, LiveStream } from './live-stream.ts';
+
+/** The media type of server-sent events. */
+export const sseType = 'text/event-stream';
+
+/** An event as it goes over the wire. JSON has no line breaks of its own. */
+export function formatSse({ event, id, data }: LiveEvent): string {
+  const lines = [`id: ${id}`];
+  if (event !== null) lines.push(`event: ${event}`);
+  if (data !== null) lines.push(`data: ${data}`);
+  return `${lines.join('\n')}\n\n`;
+}
+
+/** How a stream is served. */
+export interface SseOptions {
+  clock: Clock;
+  /** A comment is sent after so long without an event, so that nothing on the way takes the connection for dead. */
+  beatMs: number;
+  /** Whether the watcher may still watch; asked about as often. Their key may have been revoked. */
+  mayWatch(): Promise<boolean>;
+}
+
+/**
+ * Serves a stream as server-sent events. The next event is made when the last one has been taken by the connection, so a reader that is
+ * slow holds one event and no more.
+ */
+export function sseResponse(stream: LiveStream, { clock, beatMs, mayWatch }: SseOptions): Response {
+  const encoder = new TextEncoder();
+  let pending: Promise<LiveEvent | null> | null = null;
+  let timer: Timer | null = null;
+  let isClosed = false;
+  let checkedElapsed = clock.elapsed();
+
+  function close(): void {
+    if (isClosed) return;
+    isClosed = true;
+    timer?.cancel();
+    stream.close();
+  }
+
+  function beat(): Promise<'beat'> {
+    return new Promise((resolve) => {
+      timer = clock.after(beatMs, () => resolve('beat'), { unref: true });
+    });
+  }
+
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        // A thousand watchers whose server was restarted must not come back in the same moment.
+        controller.enqueue(encoder.encode(`retry: ${randomInt(1_000, 3_000)}\n\n`));
+      },
+      async pull(controller) {
+        pending ??= stream.next();
+        const event = await Promise.race([pending, beat()]);
+        timer?.cancel();
+        if (isClosed) return;
+        if (clock.elapsed() - checkedElapsed >= beatMs) {
+          checkedElapsed = clock.elapsed();
+          if (!(await mayWatch())) {
+            close();
+            controller.close();
+            return;
+          }
+        }
+        if (event === 'beat') {
+          const place = stream.place();
+          const text = place === null ? ': beat\n\n' : `: beat\nid: ${place}\n\n`;
+          controller.enqueue(encoder.encode(text));
+          return;
+        }
+        pending = null;
+        if (event !== null) controller.enqueue(encoder.encode(formatSse(event)));
+        if (event === null || event.event === 'end') {
+          close();
+          controller.close();
+        }
+      },
+      cancel: close,
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(body, {
+    headers: {
+      'Content-Type': sseType,
+      'Cache-Control': 'no-store',
+      // Proxies that gather an answer before they pass it on would keep all events back.
+      'X-Accel-Buffering': 'no',
+    },
+  });
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { systemClock } from '@duly/core';
+import { makeFolder, startServer } from '../fixture.ts';
+import { openSse, type SseReader, startGuide } from './guide.ts';
+
+test('a thousand SSE watchers cost the store what ten cost, whatever they watch', async (t) => {
+  const store = `sqlite:${makeFolder(t)}/duly.db`;
+  const { duly, url, adminKey: key, ask } = await startServer(t, { store });
+  const { tell } = await startGuide(t, store);
+  const jobCount = 300;
+  const ids: string[] = [];
+  for (let i = 0; i < jobCount; i++) {
+    ids.push((await ask('/api/jobs', { body: { type: 'guided', tenant: `t${i % 7}` } })).json.id);
+  }
+  const [shared] = ids as [string];
+  const open = (path: string): Promise<SseReader> => openSse(t, url + path, { key });
+  /** Some of all kinds: of one job, of many jobs, of all changes by different filters. */
+  const openAll = async (count: number): Promise<{ jobs: SseReader[]; events: SseReader[] }> => ({
+    jobs: await Promise.all(
+      Array.from({ length: count * 0.9 }, (_, i) =>
+        open(`/api/jobs/${i % 3 === 0 ? shared : ids[i % jobCount]}/events`),
+      ),
+    ),
+    events: await Promise.all(
+      Array.from({ length: count * 0.1 }, (_, i) =>
+        open(`/api/events?tenant=t${i % 7}&status=RUNNING,COMPLETED`),
+      ),
+    ),
+  });
+  for (const stream of (await openAll(10)).events) await stream.until(({ event }) => event === 'id');
+
+  /** Lets every job report and log, and counts what that cost the server's store. */
+  const round = async (percent: number, jobs: SseReader[]) => {
+    const before = { ...duly.calls() } as Record<string, number>;
+    const sinceElapsed = systemClock.elapsed();
+    for (const id of ids) tell(id, { percent, message: `at ${percent}` });
+    await Promise.all(jobs.map((stream) => stream.until(({ data }) => data?.progress === percent)));
+    const after = duly.calls() as Record<string, number>;
+    const tookMs = systemClock.elapsed() - sinceElapsed;
+    const of = (verb: string): number => (after[verb] ?? 0) - (before[verb] ?? 0);
+    return { changes: of('changes'), get: of('get'), logs: of('logs'), tookMs };
+  };
+  const { jobs, events } = await openAll(1_000);
+  assert.equal(jobs.length + events.length, 1_000);
+  const told = await round(30, jobs);
+  const again = await round(60, jobs);
+  for (const { changes, get, logs, tookMs } of [told, again]) {
+    // One look at the feed in 20 ms at most, and for each at most a read of the jobs for the streams of jobs and one for the filters, in pages
+    // of 500. A watcher more adds none.
+    const looks = tookMs / 20 + 5;
+    assert.ok(changes <= looks, `${changes} looks at the feed in ${Math.round(tookMs)} ms`);
+    assert.ok(get <= 2 * changes + 5, `${get} reads of jobs for ${changes} looks at the feed`);
+    assert.equal(logs, 0, 'nothing was logged, so no log was read');
+  }
+  for (const id of ids) tell(id, { returns: 1 });
+  await Promise.all(jobs.map((stream) => stream.until(({ event }) => event === 'end')));
+});
+
+test('a watcher that does not read for long is told everything when it does, in order', async (t) => {
+  const { duly, url, adminKey } = await startServer(t);
+  const task = duly.task({ name: 'flood', run: () => {} });
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  t.after(() => socket.destroy());
+  socket.write(
+    `GET /api/events?event=made HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${adminKey}\r\n\r\n`,
+  );
+  socket.setEncoding('utf8');
+  let text = '';
+  const seen: string[] = [];
+  const read = (chunk: string): void => {
+    text += chunk;
+    const parts = text.split('\n\n');
+    text = parts.pop() as string;
+    for (const part of parts) {
+      const [, id] = /"id":"(job_\w+)"/.exec(part) ?? [];
+      if (id !== undefined) seen.push(id);
+    }
+  };
+  // Until its place is named; from then on it does not read.
+  while (!/\nid: \d+/.test(text)) {
+    const [chunk] = (await once(socket, 'data')) as [string];
+    read(chunk);
+    text = chunk;
+  }
+  text = '';
+  socket.pause();
+  const made: string[] = [];
+  for (let i = 0; i < 5; i++) {
+    const handles = await task.inMany(
+      '1h',
+      Array.from({ length: 5_000 }, () => 'x'),
+    );
+    made.push(...handles.map(({ id }) => id));
+  }
+  socket.on('data', (chunk: string) => read(chunk));
+  socket.resume();
+  while (seen.length < made.length) await once(socket, 'data');
+  assert.deepEqual(seen, made);
+});
+
+test('more watchers than the server takes are refused until one has gone', async (t) => {
+  const { duly, url, adminKey: key, ask } = await startServer(t, { server: { watchersMax: 2 } });
+  duly.task({ name: 'later', run: () => {} });
+  const { id } = (await ask('/api/jobs', { body: { type: 'later', delay: '1h' } })).json;
+  const first = await openSse(t, `${url}/api/events`, { key });
+  const second = await openSse(t, `${url}/api/jobs/${id}/events`, { key });
+  for (const path of [`/api/events`, `/api/jobs/${id}/events`, `/api/jobs/${id}?wait=1`]) {
+    const refused = await ask(path);
+    assert.deepEqual([refused.status, refused.json.code], [503, 'too_many_watchers']);
+  }
+  await second.next();
+  await second.close();
+  await first.until(({ event }) => event === 'id');
+  // The server hears of a closed connection in its own time.
+  let status = 503;
+  while (status === 503) {
+    const third = await openSse(t, `${url}/api/jobs/${id}/events`, { key });
+    status = third.status;
+    await third.close();
+  }
+  assert.equal(status, 200);
+});
