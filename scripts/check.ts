@@ -19,12 +19,18 @@ function run(title: string, script: string, args: string[]): boolean {
 }
 
 const sources = readPackageSources();
+// A page in a browser lives by its reader's clock; what it shows of time comes from the server.
+const timed = sources.filter(({ path }) => !path.startsWith('packages/dashboard/'));
 const results = [
   reportProblems('generated', findStaleGenerated(generateAll(), readIfExists)),
   reportProblems('imports', findImportProblems(sources)),
-  reportProblems('clock', findClockProblems(sources)),
+  reportProblems('clock', findClockProblems(timed)),
   reportProblems('errors', findErrorProblems(registeredCodes, readErrorDocument(), sources)),
   run('biome', 'node_modules/@biomejs/biome/bin/biome', ['check', '--error-on-warnings', '.']),
   run('types', 'node_modules/typescript/bin/tsc', ['--project', 'tsconfig.json']),
+  run('types of the dashboard', 'node_modules/typescript/bin/tsc', [
+    '--project',
+    'packages/dashboard/tsconfig.json',
+  ]),
 ];
 process.exitCode = results.every(Boolean) ? 0 : 1;

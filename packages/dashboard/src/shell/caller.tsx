@@ -1,0 +1,28 @@
+import { useQuery } from '@tanstack/react-query';
+import { get } from '../api/request.ts';
+import type { Scope } from './pages.ts';
+
+/** Who looks at the dashboard, as the server sees it. */
+export interface Caller {
+  id: string;
+  name: string | null;
+  scope: Scope;
+  tenant: string | null;
+}
+
+const order: readonly Scope[] = ['read', 'run', 'operate', 'admin'];
+
+/** The caller; undefined until the server has told. */
+export function useCaller(): Caller | undefined {
+  return useQuery({
+    queryKey: ['caller'],
+    queryFn: ({ signal }) => get<Caller>('api/keys/self', {}, signal),
+    staleTime: 60_000,
+  }).data;
+}
+
+/** Whether the caller may do this. What a key may not do is not shown. */
+export function useMay(scope: Scope): boolean {
+  const caller = useCaller();
+  return caller !== undefined && order.indexOf(caller.scope) >= order.indexOf(scope);
+}

@@ -1,0 +1,43 @@
+import {
+  Activity,
+  Bell,
+  CalendarClock,
+  CalendarDays,
+  FileClock,
+  KeyRound,
+  Layers,
+  ListChecks,
+  Lock,
+  type LucideIcon,
+  Server,
+  Skull,
+} from 'lucide-react';
+
+/** What a key may do; each includes those before it. */
+export type Scope = 'read' | 'run' | 'operate' | 'admin';
+
+/** A page of the dashboard, as the navigation, the palette and the keyboard know it. */
+export interface PageLink {
+  to: string;
+  name: string;
+  icon: LucideIcon;
+  /** The letter after `g`. */
+  letter: string;
+  /** The least a key must be allowed to see the page. */
+  scope: Scope;
+}
+
+/** All pages, in the order of the navigation. */
+export const pageLinks: readonly PageLink[] = [
+  { to: '/', name: 'Overview', icon: Activity, letter: 'o', scope: 'read' },
+  { to: '/jobs', name: 'Jobs', icon: ListChecks, letter: 'j', scope: 'read' },
+  { to: '/schedules', name: 'Schedules', icon: CalendarClock, letter: 's', scope: 'read' },
+  { to: '/day', name: 'Day', icon: CalendarDays, letter: 'd', scope: 'read' },
+  { to: '/queues', name: 'Queues', icon: Layers, letter: 'q', scope: 'read' },
+  { to: '/workers', name: 'Workers', icon: Server, letter: 'w', scope: 'read' },
+  { to: '/dead', name: 'Dead letters', icon: Skull, letter: 'x', scope: 'read' },
+  { to: '/locks', name: 'Locks', icon: Lock, letter: 'l', scope: 'read' },
+  { to: '/alerts', name: 'Alerts', icon: Bell, letter: 'a', scope: 'read' },
+  { to: '/keys', name: 'Keys', icon: KeyRound, letter: 'k', scope: 'admin' },
+  { to: '/audit', name: 'Audit', icon: FileClock, letter: 'u', scope: 'operate' },
+];

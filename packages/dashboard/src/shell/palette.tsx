@@ -1,0 +1,78 @@
+import { useNavigate } from '@tanstack/react-router';
+import { Search } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import { Dialog } from '../ui/dialog.tsx';
+import { pageLinks } from './pages.ts';
+
+interface Entry {
+  name: string;
+  hint: string;
+  go(): void;
+}
+
+/** ⌘K: every page by its name, and a job by its id or a search for anything else. */
+export function Palette({ open, onClose }: { open: boolean; onClose: () => void }) {
+  const navigate = useNavigate();
+  const [text, setText] = useState('');
+  const [chosen, setChosen] = useState(0);
+  const entries = useMemo((): Entry[] => {
+    const asked = text.trim();
+    const go =
+      (to: string, search: Record<string, string> = {}) =>
+      () => {
+        onClose();
+        setText('');
+        void navigate({ to, search } as never);
+      };
+    const pages = pageLinks
+      .filter(({ name }) => name.toLowerCase().includes(asked.toLowerCase()))
+      .map(({ to, name, letter }) => ({ name, hint: `g ${letter}`, go: go(to) }));
+    if (asked === '') return pages;
+    if (asked.startsWith('job_')) return [{ name: `Job ${asked}`, hint: 'open', go: go(`/jobs/${asked}`) }];
+    return [
+      ...pages,
+      { name: `Jobs that match “${asked}”`, hint: 'search', go: go('/jobs', { q: asked }) },
+      { name: `Schedules named “${asked}”`, hint: 'search', go: go('/schedules', { q: asked }) },
+    ];
+  }, [text, navigate, onClose]);
+  return (
+    <Dialog open={open} onClose={onClose} title="Go to …">
+      <label className="flex items-center gap-2 rounded-md border border-line-strong px-2 focus-within:border-accent">
+        <Search aria-hidden className="size-4 text-ink-faint" />
+        <span className="sr-only">Page, job or search</span>
+        <input
+          autoFocus
+          value={text}
+          onChange={(event) => {
+            setText(event.target.value);
+            setChosen(0);
+          }}
+          onKeyDown={(event) => {
+            if (event.key === 'ArrowDown') setChosen((at) => Math.min(at + 1, entries.length - 1));
+            else if (event.key === 'ArrowUp') setChosen((at) => Math.max(at - 1, 0));
+            else if (event.key === 'Enter') entries[chosen]?.go();
+            else return;
+            event.preventDefault();
+          }}
+          placeholder="A page, a job's id, or words to search for"
+          className="h-9 w-full bg-transparent outline-none placeholder:text-ink-faint"
+        />
+      </label>
+      <ul className="mt-2">
+        {entries.map((entry, at) => (
+          <li key={entry.name}>
+            <button
+              type="button"
+              onClick={entry.go}
+              onPointerEnter={() => setChosen(at)}
+              className={`flex w-full items-center justify-between rounded-md px-2 py-1.5 text-left ${at === chosen ? 'bg-accent-soft' : ''}`}
+            >
+              <span className="truncate">{entry.name}</span>
+              <kbd className="text-xs text-ink-faint">{entry.hint}</kbd>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  );
+}

@@ -1,0 +1,36 @@
+import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
+import { keep, kept } from '../kept.ts';
+
+/** What the person chose; `system` follows the machine. */
+export type Theme = 'light' | 'dark' | 'system';
+
+interface ThemeChoice {
+  theme: Theme;
+  setTheme(theme: Theme): void;
+}
+
+const ThemeContext = createContext<ThemeChoice>({ theme: 'system', setTheme: () => {} });
+
+/** Sets the theme on the document, before the first paint of whatever is inside. */
+export function ThemeProvider({ children }: { children: ReactNode }) {
+  const [theme, setTheme] = useState<Theme>(() =>
+    kept('theme', ['light', 'dark', 'system'] as const, 'system'),
+  );
+  useEffect(() => {
+    keep('theme', theme);
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    const apply = () => {
+      const isDark = theme === 'dark' || (theme === 'system' && dark.matches);
+      document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
+    };
+    apply();
+    dark.addEventListener('change', apply);
+    return () => dark.removeEventListener('change', apply);
+  }, [theme]);
+  return <ThemeContext value={{ theme, setTheme }}>{children}</ThemeContext>;
+}
+
+/** The theme and how to change it. */
+export function useTheme(): ThemeChoice {
+  return useContext(ThemeContext);
+}

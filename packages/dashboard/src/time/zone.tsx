@@ -1,0 +1,30 @@
+import { createContext, type ReactNode, useContext, useState } from 'react';
+import { keep, kept } from '../kept.ts';
+
+/** Which clock all times are shown in. */
+export type Zone = 'local' | 'utc';
+
+interface ZoneChoice {
+  zone: Zone;
+  /** The IANA name that `zone` stands for. */
+  name: string;
+  setZone(zone: Zone): void;
+}
+
+const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const ZoneContext = createContext<ZoneChoice>({ zone: 'local', name: here, setZone: () => {} });
+
+/** The one switch between UTC and the reader's own zone. */
+export function ZoneProvider({ children }: { children: ReactNode }) {
+  const [zone, set] = useState<Zone>(() => kept('zone', ['local', 'utc'] as const, 'local'));
+  const setZone = (next: Zone) => {
+    keep('zone', next);
+    set(next);
+  };
+  return <ZoneContext value={{ zone, name: zone === 'utc' ? 'UTC' : here, setZone }}>{children}</ZoneContext>;
+}
+
+/** The zone that times are shown in. */
+export function useZone(): ZoneChoice {
+  return useContext(ZoneContext);
+}

@@ -1,0 +1,81 @@
+import { CloudOff, Filter, Inbox, LoaderCircle, TriangleAlert } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { RequestError } from '../api/request.ts';
+import { Button } from './button.tsx';
+
+function State({ icon, title, children }: { icon: ReactNode; title: string; children?: ReactNode }) {
+  return (
+    <div className="flex flex-col items-center gap-2 px-6 py-12 text-center">
+      <span className="text-ink-faint">{icon}</span>
+      <p className="font-medium">{title}</p>
+      {children !== undefined && <div className="max-w-prose text-sm text-ink-soft">{children}</div>}
+    </div>
+  );
+}
+
+/** Nothing was ever made: what this place is for, and the command that fills it. */
+export function NothingYet({
+  title,
+  command,
+  children,
+}: {
+  title: string;
+  command?: string;
+  children?: ReactNode;
+}) {
+  return (
+    <State icon={<Inbox aria-hidden className="size-8" />} title={title}>
+      {children}
+      {command !== undefined && (
+        <code className="mt-3 block rounded-md border border-line bg-raised px-3 py-2 text-left font-mono text-xs break-all text-ink">
+          {command}
+        </code>
+      )}
+    </State>
+  );
+}
+
+/** There is something, and the filter hides all of it. */
+export function FilteredAway({ what, onClear }: { what: string; onClear: () => void }) {
+  return (
+    <State icon={<Filter aria-hidden className="size-8" />} title={`The filter hides all ${what}.`}>
+      <Button className="mt-2" onClick={onClear}>
+        Clear the filter
+      </Button>
+    </State>
+  );
+}
+
+/** Something could not be read. An unreachable server is asked again by itself. */
+export function Trouble({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  const problem = error instanceof RequestError ? error.problem : null;
+  const isAway = problem?.status === 0 || problem?.code === 'store_unavailable';
+  const title =
+    problem?.code === 'store_unavailable'
+      ? 'The store is unreachable. Retrying …'
+      : isAway
+        ? 'The server is unreachable. Retrying …'
+        : (problem?.title ?? 'Something went wrong');
+  const Icon = isAway ? CloudOff : TriangleAlert;
+  return (
+    <State icon={<Icon aria-hidden className="size-8" />} title={title}>
+      <p>{problem?.detail ?? String((error as Error)?.message ?? error)}</p>
+      {problem?.hint !== undefined && <p className="mt-1">{problem.hint}</p>}
+      {onRetry !== undefined && (
+        <Button className="mt-3" onClick={onRetry}>
+          Try now
+        </Button>
+      )}
+    </State>
+  );
+}
+
+/** Being read for the first time. */
+export function Loading() {
+  return (
+    <div role="status" className="flex items-center justify-center gap-2 py-12 text-sm text-ink-faint">
+      <LoaderCircle aria-hidden className="size-4 animate-spin" />
+      Reading …
+    </div>
+  );
+}
