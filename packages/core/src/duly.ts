@@ -66,7 +66,7 @@ import {
 } from './options.ts';
 import { createParts, type Parts } from './parts.ts';
 import { createPauses, type Pause, type PauseOptions, type Pauses, type PauseTarget } from './pauses.ts';
-import { createRecords, type Records } from './records.ts';
+import { createRecords, type Records, secretKind } from './records.ts';
 import { watchBackoff } from './retry.ts';
 import type { EveryDefinition, ScheduleDefinition } from './schedule/definition.ts';
 import { scheduleIdOf } from './schedule/identity.ts';
@@ -836,10 +836,8 @@ function toNodeView(node: NodesReply['nodes'][number]): NodeView {
 }
 
 function toAuditEntry(row: AuditRow): AuditEntry {
-  return {
-    ...row,
-    at: new Date(row.at),
-    before: row.before === null ? null : JSON.parse(row.before),
-    after: row.after === null ? null : JSON.parse(row.after),
-  };
+  const isSecret = row.subject.startsWith(`record:${secretKind}/`);
+  const read = (text: string | null): unknown =>
+    text === null ? null : isSecret ? '[secret]' : JSON.parse(text);
+  return { ...row, at: new Date(row.at), before: read(row.before), after: read(row.after) };
 }

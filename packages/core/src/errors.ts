@@ -77,6 +77,10 @@ export const errorCodes = {
   target_invalid: 'The address of an outgoing request cannot be called.',
   request_failed: 'An outgoing request was not answered.',
   request_timeout: 'An outgoing request was not answered in time.',
+  unexpected_status: 'An outgoing request was answered with a status that is no success.',
+  command_failed: 'A program could not be started, or did not end well.',
+  commands_disabled: 'This server may not run commands.',
+  webhook_not_found: 'No webhook has this id.',
 
   // The life of a Duly
   already_started: 'start() was called twice.',

@@ -23,7 +23,7 @@ export interface PutRecordOptions {
 
 /**
  * Small settings by kind and key, kept in the store: keys, rules, endpoints of programs around Duly. Every write is recorded in the audit
- * under `record:<kind>/<key>`.
+ * under `record:<kind>/<key>`; of records of kind `secret` without what was written.
  */
 export interface Records {
   /** The record; null: there is none. */
@@ -43,6 +43,9 @@ export interface Records {
   /** Removes a record; false: there was none. */
   delete(kind: string, key: string, options?: { expectVersion?: number }): Promise<boolean>;
 }
+
+/** Records of this kind hold secrets: the audit says that they were written, and not what. */
+export const secretKind = 'secret';
 
 type Operation = RecordsInput['groups'][number]['ops'][number];
 

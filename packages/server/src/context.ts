@@ -3,6 +3,7 @@ import type { WebSocket } from 'ws';
 import type { Caller } from './auth/caller.ts';
 import type { Keys } from './auth/keys.ts';
 import type { Sessions } from './auth/sessions.ts';
+import type { BuiltIn } from './built-in.ts';
 import type { Live } from './live/live.ts';
 import type { ResolvedServerOptions } from './options.ts';
 
@@ -16,6 +17,7 @@ export interface ServerContext {
   readonly sessions: Sessions;
   /** Tells what happens to jobs while it happens. */
   readonly live: Live;
+  readonly builtIn: BuiltIn;
 }
 
 /** The types of hono's context in all routes. */

@@ -55,7 +55,10 @@ export async function listen(server: DulyServer, options: ListenOptions = {}): P
     http.listen({ host, port }, resolve);
   });
   const sockets = acceptSockets(http, server);
-  await server.start();
+  await server.start().catch((error: unknown) => {
+    http.close();
+    throw error;
+  });
   const { port: taken } = http.address() as AddressInfo;
   let closing: Promise<void> | null = null;
   return {

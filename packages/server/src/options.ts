@@ -1,6 +1,7 @@
-import type { Clock, Duly, Logger } from '@duly/core';
+import type { Clock, Duly, Duration, Logger } from '@duly/core';
 import { quietLogger, systemClock } from '@duly/core';
 import type { Caller } from './auth/caller.ts';
+import type { Lookup } from './outgoing/guarded-client.ts';
 
 /** What of inputs and results is not shown, by path: `user.token`; `*` stands for any field or index. */
 export interface RedactOptions {
@@ -32,6 +33,14 @@ export interface ServerOptions {
   watchersMax?: number;
   /** After so long without news a watcher is sent a sign of life, and their key is looked at again, in milliseconds. Default 15 s. */
   beatMs?: number;
+  /** What webhooks, alerts and HTTP targets may call beyond the public internet: names of hosts, addresses, ranges. */
+  allowTargets?: readonly string[];
+  /** Whether jobs may run programs on this machine. Default false. */
+  allowCommands?: boolean;
+  /** How names are looked up by outgoing requests; the system's way unless given. */
+  lookup?: Lookup;
+  /** Waits between the tries of a webhook. Default: over three days, as Standard Webhooks recommends. */
+  webhookDelays?: readonly Duration[];
   logger?: Logger;
   clock?: Clock;
 }
@@ -45,6 +54,10 @@ export interface ResolvedServerOptions {
   readonly authorize: NonNullable<ServerOptions['authorize']> | null;
   readonly watchersMax: number;
   readonly beatMs: number;
+  readonly allowTargets: readonly string[];
+  readonly allowCommands: boolean;
+  readonly lookup: Lookup | null;
+  readonly webhookDelays: readonly Duration[] | null;
 }
 
 /** The largest body unless told otherwise. */
@@ -61,6 +74,10 @@ export function resolveServerOptions(options: ServerOptions): ResolvedServerOpti
     authorize: authorize ?? null,
     watchersMax: options.watchersMax ?? 10_000,
     beatMs: options.beatMs ?? 15_000,
+    allowTargets: options.allowTargets ?? [],
+    allowCommands: options.allowCommands ?? false,
+    lookup: options.lookup ?? null,
+    webhookDelays: options.webhookDelays ?? null,
   });
 }
 

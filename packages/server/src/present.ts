@@ -2,6 +2,10 @@ import { type Job, type JobJson, toJobJson } from '@duly/core';
 import { allows, type Caller } from './auth/caller.ts';
 import type { ServerContext } from './context.ts';
 import { redacted } from './redact.ts';
+import { builtInPrefix } from './targets/target-names.ts';
+
+// Where targets carry credentials.
+const targetSecrets = ['http.headers.*', 'command.env.*'];
 
 /** Whether a caller is shown stacks, which tell of paths and code. */
 export function seesStacks({ scope }: Caller): boolean {
@@ -14,7 +18,7 @@ export function presentJob({ options }: ServerContext, caller: Caller, job: Job)
   const { input, result, metadata } = options.redact;
   return {
     ...shown,
-    input: redacted(shown.input, input),
+    input: redacted(shown.input, job.type.startsWith(builtInPrefix) ? [...input, ...targetSecrets] : input),
     result: redacted(shown.result, result),
     metadata: redacted(shown.metadata, metadata) as JobJson['metadata'],
   };

@@ -2,6 +2,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi';
 import { createApp } from './app.ts';
 import { createKeys, type Keys } from './auth/keys.ts';
 import { createSessions } from './auth/sessions.ts';
+import { createBuiltIn } from './built-in.ts';
 import type { ServerContext, ServerEnv } from './context.ts';
 import { createLive } from './live/live.ts';
 import { partsOf, resolveServerOptions, type ServerOptions } from './options.ts';
@@ -27,6 +28,7 @@ export function createServer(options: ServerOptions): DulyServer {
   const { clock, logger } = partsOf(options);
   const resolved = resolveServerOptions(options);
   const keys = createKeys({ duly, clock });
+  const builtIn = createBuiltIn({ duly, clock, logger, options: resolved });
   const context: ServerContext = {
     duly,
     clock,
@@ -35,6 +37,7 @@ export function createServer(options: ServerOptions): DulyServer {
     keys,
     sessions: createSessions({ duly, clock, keys }),
     live: createLive({ duly, clock, watchersMax: resolved.watchersMax }),
+    builtIn,
   };
   const app = createApp(context);
   const { basePath } = context.options;
@@ -43,9 +46,12 @@ export function createServer(options: ServerOptions): DulyServer {
     async fetch(request, env) {
       return app.fetch(basePath === '' ? request : below(request, basePath), env as never);
     },
-    async start() {},
+    async start() {
+      await builtIn.start();
+    },
     async stop() {
       context.live.close();
+      await builtIn.stop();
     },
   };
   appOf.set(server, { app, context });

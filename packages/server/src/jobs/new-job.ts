@@ -4,15 +4,19 @@ import type { Caller } from '../auth/caller.ts';
 import { tenantFor } from '../auth/tenant.ts';
 import type { ServerContext } from '../context.ts';
 import type { jobOptionFields, newJobSchema } from '../schemas/job.ts';
+import { workOf } from '../targets/work.ts';
+import { withCallback } from '../webhooks/callback.ts';
 
 type NewJob = z.infer<typeof newJobSchema>;
 type JobOptionFields = Partial<z.infer<z.ZodObject<typeof jobOptionFields>>>;
 
 /** Makes a job of what a caller sent. */
-export async function makeJob({ duly }: ServerContext, caller: Caller, given: NewJob): Promise<JobHandle> {
-  const task = duly.taskNamed(given.type);
-  const options = readOptions(caller, given);
-  const { input, run_at: runAt, delay } = given;
+export async function makeJob(context: ServerContext, caller: Caller, given: NewJob): Promise<JobHandle> {
+  const { type, input } = workOf(context, caller, given);
+  const task = context.duly.taskNamed(type);
+  const metadata = await withCallback(context, given.metadata, given.callback_url);
+  const options = readOptions(caller, metadata === undefined ? given : { ...given, metadata });
+  const { run_at: runAt, delay } = given;
   if (runAt !== undefined && delay !== undefined) {
     throw new DulyError('request_invalid', {
       message: 'Expected "run_at" or "delay", got both.',

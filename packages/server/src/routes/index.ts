@@ -5,6 +5,7 @@ import { healthRoutes } from './health.ts';
 import { jobEventRoutes } from './job-events.ts';
 import { jobRoutes } from './jobs.ts';
 import { socketRoutes } from './socket.ts';
+import { webhookRoutes } from './webhooks.ts';
 
 /** Every file of routes. An address with a fixed word must come before one with a name in its place. */
 export const allRoutes: readonly ((context: ServerContext) => OpenAPIHono<ServerEnv>)[] = [
@@ -13,4 +14,5 @@ export const allRoutes: readonly ((context: ServerContext) => OpenAPIHono<Server
   jobEventRoutes,
   jobRoutes,
   socketRoutes,
+  webhookRoutes,
 ];

@@ -1,6 +1,7 @@
 import { type JobJson, jobStatuses } from '@duly/core';
 import { z } from '@hono/zod-openapi';
 import { duration, instant, name } from './answers.ts';
+import { target } from './targets.ts';
 
 /** The status of a job. */
 export const jobStatus = z.enum(jobStatuses).openapi('JobStatus');
@@ -129,7 +130,17 @@ export const jobOptionFields = {
 /** What makes a job. */
 export const newJobSchema = z
   .strictObject({
-    type: name.openapi({ description: 'The name of the task.', example: 'video_transcode' }),
+    type: name.optional().openapi({
+      description: 'The name of the task; left out beside `target`.',
+      example: 'video_transcode',
+    }),
+    target: target
+      .optional()
+      .openapi({ description: 'An HTTP request or a command instead of a task in code.' }),
+    callback_url: z.string().max(2_048).optional().openapi({
+      description: 'Told of the end of the job: a webhook.',
+      example: 'https://example.com/hook',
+    }),
     input: z
       .unknown()
       .optional()

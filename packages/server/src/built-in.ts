@@ -1,0 +1,65 @@
+import type { Clock, Duly, Logger } from '@duly/core';
+import type { ResolvedServerOptions } from './options.ts';
+import { type AllowedTargets, createAllowedTargets } from './outgoing/allowed-targets.ts';
+import { createGuardedClient, type GuardedClient } from './outgoing/guarded-client.ts';
+import { defineCommandTask } from './targets/command-task.ts';
+import { defineHttpTask } from './targets/http-task.ts';
+import { defineDeliveryTask } from './webhooks/delivery-task.ts';
+import { createEndpoints, type Endpoints } from './webhooks/endpoints.ts';
+import { createFollower } from './webhooks/follower.ts';
+import { createSigningSecrets, type SigningSecrets } from './webhooks/signing.ts';
+
+/** What the server does by itself, beside answering: calls others, delivers webhooks, watches. */
+export interface BuiltIn {
+  readonly allowed: AllowedTargets;
+  readonly client: GuardedClient;
+  readonly endpoints: Endpoints;
+  readonly secrets: SigningSecrets;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** What it is made of. */
+export interface BuiltInParts {
+  duly: Duly;
+  clock: Clock;
+  logger: Logger;
+  options: ResolvedServerOptions;
+}
+
+/** Defines the tasks that come with the server, and what goes on beside them. Opens and asks nothing yet. */
+export function createBuiltIn({ duly, clock, logger, options }: BuiltInParts): BuiltIn {
+  const allowed = createAllowedTargets(options.allowTargets);
+  const client = createGuardedClient({
+    clock,
+    allowed,
+    ...(options.lookup === null ? {} : { lookup: options.lookup }),
+  });
+  const endpoints = createEndpoints({ duly, clock });
+  const secrets = createSigningSecrets({ duly, clock });
+  defineHttpTask(duly, { client, signer: secrets });
+  if (options.allowCommands) defineCommandTask(duly, { clock });
+  const { redact } = options;
+  const task = defineDeliveryTask(duly, {
+    clock,
+    client,
+    endpoints,
+    secrets,
+    redact,
+    ...(options.webhookDelays === null ? {} : { delays: options.webhookDelays }),
+  });
+  const follower = createFollower({ duly, clock, logger, endpoints, task, redact });
+  return {
+    allowed,
+    client,
+    endpoints,
+    secrets,
+    async start() {
+      await follower.start();
+    },
+    async stop() {
+      await follower.stop();
+      client.close();
+    },
+  };
+}

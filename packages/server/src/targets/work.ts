@@ -1,0 +1,60 @@
+import { DulyError } from '@duly/core';
+import { allows, type Caller } from '../auth/caller.ts';
+import type { ServerContext } from '../context.ts';
+import { checkTargetUrl } from '../outgoing/target-url.ts';
+import type { Target } from '../schemas/targets.ts';
+import { builtInPrefix, commandTaskName, httpTaskName } from './target-names.ts';
+
+/** What a caller wants to be run: a task by its name, or a target. */
+export interface WorkGiven {
+  type?: string | undefined;
+  target?: Target | undefined;
+  input?: unknown;
+}
+
+/**
+ * The type and the input of the jobs of what a caller named. Refuses what can be seen to fail later: an address that may not be called
+ * (`target_refused`, `target_invalid`), a command where none may run (`commands_disabled`), and the server's own tasks by name.
+ */
+export function workOf(
+  { options, builtIn }: Pick<ServerContext, 'options' | 'builtIn'>,
+  caller: Caller,
+  { type, target, input }: WorkGiven,
+): { type: string; input: unknown } {
+  if ((type === undefined) === (target === undefined)) {
+    throw refused('type', `Expected "type" or "target", got ${type === undefined ? 'neither' : 'both'}.`);
+  }
+  if (type !== undefined) {
+    // Their inputs say what is signed in whose name; the server alone writes them.
+    if (type.startsWith(builtInPrefix)) {
+      throw refused('type', `Types that begin with "${builtInPrefix}" are the server's own; use "target".`);
+    }
+    return { type, input };
+  }
+  const given = input === undefined ? {} : { input };
+  const asked = target as Target;
+  if ('http' in asked) {
+    checkTargetUrl(asked.http.url.replaceAll(/\{\{.*?\}\}/g, 'x'), builtIn.allowed);
+    return { type: httpTaskName, input: { http: asked.http, ...given } };
+  }
+  if (!options.allowCommands) {
+    throw new DulyError('commands_disabled', {
+      message: 'This server does not run commands.',
+      hint: 'Start it with --allow-commands, if those with an operate key may run programs on its machine.',
+    });
+  }
+  if (caller.tenant !== null || !allows(caller.scope, 'operate')) {
+    throw new DulyError('forbidden', {
+      message: 'A command needs a key of scope "operate" that is bound to no tenant.',
+      details: { needed: 'operate', scope: caller.scope },
+    });
+  }
+  return { type: commandTaskName, input: { command: asked.command, ...given } };
+}
+
+function refused(path: string, message: string): DulyError {
+  return new DulyError('request_invalid', {
+    message,
+    details: { issues: [{ in: 'body', path, message }] },
+  });
+}

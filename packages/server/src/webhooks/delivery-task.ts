@@ -1,0 +1,151 @@
+import {
+  type Clock,
+  type Duly,
+  DulyError,
+  type Duration,
+  isDulyError,
+  type Job,
+  type Task,
+  type TaskContext,
+  toJobJson,
+} from '@duly/core';
+import { z } from '@hono/zod-openapi';
+import type { RedactOptions } from '../options.ts';
+import type { GuardedClient } from '../outgoing/guarded-client.ts';
+import { retryAfterMs } from '../outgoing/retry-after.ts';
+import { redacted } from '../redact.ts';
+import { builtInPrefix } from '../targets/target-names.ts';
+import type { Endpoint, Endpoints } from './endpoints.ts';
+import type { Receiver } from './matching.ts';
+import type { SigningSecrets } from './signing.ts';
+
+/** The task that delivers webhooks. */
+export const deliveryTaskName = `${builtInPrefix}webhook`;
+
+/** The queue of what the server does by itself. */
+export const internalQueue = `${builtInPrefix}internal`;
+
+const deliveryInput = z.strictObject({
+  job_id: z.string(),
+  status: z.string(),
+  finished_at: z.number(),
+  /** The endpoint of a subscription, or the address of the job's own. */
+  endpoint: z.string().nullable(),
+  url: z.string().nullable(),
+  /** The status JSON at the job's end; null: it is large, and read when it is sent. */
+  body: z.unknown(),
+});
+
+/** What a delivery is told. */
+export type DeliveryInput = z.infer<typeof deliveryInput>;
+
+// As the convention recommends: at once, then over three days with ever longer waits.
+const delaysDefault: readonly Duration[] = ['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h'];
+const bodyLengthMax = 256 * 1_024;
+
+/** What the task needs. */
+export interface DeliveryParts {
+  clock: Clock;
+  client: GuardedClient;
+  endpoints: Endpoints;
+  secrets: SigningSecrets;
+  redact: Required<RedactOptions>;
+  /** Waits between the tries. */
+  delays?: readonly Duration[];
+}
+
+/** Defines the task: one job is one delivery, with all its tries. Its id is the `webhook-id`, so that a receiver knows a try that it has seen. */
+export function defineDeliveryTask(duly: Duly, parts: DeliveryParts): Task<DeliveryInput, unknown> {
+  const delays = parts.delays ?? delaysDefault;
+  return duly.task({
+    name: deliveryTaskName,
+    queue: internalQueue,
+    input: deliveryInput,
+    retry: {
+      attempts: delays.length + 1,
+      backoff: (attempt) => delays[Math.min(attempt, delays.length) - 1] ?? '1m',
+    },
+    timeout: '1m',
+    run: (context) => deliver(duly, context, parts),
+  });
+}
+
+/** The delivery of a job's end to a receiver. */
+export function deliveryOf(job: Job, receiver: Receiver, redact: Required<RedactOptions>): DeliveryInput {
+  const body = bodyOf(job, redact);
+  return {
+    job_id: job.id,
+    status: job.status,
+    finished_at: job.finishedAt?.getTime() ?? 0,
+    endpoint: 'endpoint' in receiver ? receiver.endpoint : null,
+    url: 'url' in receiver ? receiver.url : null,
+    body: JSON.stringify(body).length > bodyLengthMax ? null : body,
+  };
+}
+
+/** The status JSON as it leaves the server. */
+function bodyOf(job: Job, redact: Required<RedactOptions>): Record<string, unknown> {
+  const shown = toJobJson(job);
+  return {
+    ...shown,
+    input: redacted(shown.input, redact.input),
+    result: redacted(shown.result, redact.result),
+    metadata: redacted(shown.metadata, redact.metadata),
+  };
+}
+
+async function deliver(
+  duly: Duly,
+  context: TaskContext<DeliveryInput>,
+  parts: DeliveryParts,
+): Promise<object> {
+  const { input, job, signal } = context;
+  const endpoint = input.endpoint === null ? null : await endpointOf(parts.endpoints, input.endpoint);
+  if (input.endpoint !== null && (endpoint === null || !endpoint.isEnabled)) {
+    return { delivered: false, reason: endpoint === null ? 'endpoint deleted' : 'endpoint disabled' };
+  }
+  const url = endpoint?.url ?? (input.url as string);
+  const body = JSON.stringify(input.body ?? bodyOf(await duly.job(input.job_id).get(), parts.redact));
+  const owner = endpoint === null ? { tenant: job.tenant } : { endpoint: endpoint.id };
+  const response = await parts.client.send({
+    url,
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'duly-event': `job.${input.status.toLowerCase()}`,
+      ...(await parts.secrets.signAs(owner, { id: job.id, body })),
+    },
+    body,
+    signal,
+  });
+  const { status, durationMs } = response;
+  context.log.info(`${new URL(url).origin} answered ${status} in ${durationMs} ms.`);
+  if (status >= 200 && status < 300) return { delivered: true, status, duration_ms: durationMs };
+  if (status === 410) {
+    // Whoever says that it is gone for good is not asked again.
+    if (endpoint !== null) {
+      await parts.endpoints.change(endpoint.id, (value) => ({
+        ...value,
+        isEnabled: false,
+        disabledReason: 'It answered 410 Gone.',
+      }));
+    }
+    return { delivered: false, status, reason: 'gone' };
+  }
+  const waitMs = status === 429 || status === 503 ? retryAfterMs(response.headers['retry-after']) : null;
+  if (waitMs !== null) context.retryIn(waitMs, `The answer was ${status} with Retry-After.`);
+  throw new DulyError('unexpected_status', {
+    message: `The webhook answered ${status}.${status >= 300 && status < 400 ? ' Redirects are not followed.' : ''}`,
+    hint: 'Expected a status from 200 to 299; 410 ends deliveries to an endpoint.',
+    details: { status },
+  });
+}
+
+async function endpointOf(endpoints: Endpoints, id: string): Promise<Endpoint | null> {
+  try {
+    return await endpoints.get(id);
+  } catch (error) {
+    if (isDulyError(error, 'webhook_not_found')) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,196 @@
+import {
+  type ChangesPage,
+  type Clock,
+  type Duly,
+  isDulyError,
+  isTerminal,
+  type Job,
+  type Leadership,
+  type Logger,
+  type Task,
+  type Timer,
+  terminalStatuses,
+} from '@duly/core';
+import type { RedactOptions } from '../options.ts';
+import { type DeliveryInput, deliveryOf } from './delivery-task.ts';
+import type { Endpoints } from './endpoints.ts';
+import { mayMatch, type Receiver, receiversOf } from './matching.ts';
+
+/** How far the feed was turned into deliveries. */
+interface Cursor {
+  position: number;
+  /** The store's instant of the last change; from here the jobs themselves are read, should the feed no longer reach back. */
+  at: number;
+}
+
+/** What it is made of. */
+export interface FollowerParts {
+  duly: Duly;
+  clock: Clock;
+  logger: Logger;
+  endpoints: Endpoints;
+  task: Task<DeliveryInput, unknown>;
+  redact: Required<RedactOptions>;
+}
+
+/** Makes a delivery of every end of a job that somebody wants to hear of. */
+export interface Follower {
+  /** Begins. From when this has returned, no end is missed. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const cursorKind = 'cursor';
+const cursorKey = 'webhooks';
+// Every write of a record is a line in the audit, so the place is not written for each page. What is read twice after a crash is told
+// once all the same: a delivery has a key.
+const saveMs = 10_000;
+// Longer than a feed is kept, so that a place from before a long crash makes nothing twice.
+const keyHeldFor = '7 days';
+// How long nobody delivers after a server died.
+const leaderTtl = '5s';
+const failurePauseMs = 1_000;
+const jobsPerRead = 500;
+
+/**
+ * Follows the feed of changes wherever it is elected to, and goes on from a place that is kept in the store. The place moves after the
+ * deliveries are made, so a crash in between loses nothing; and a delivery is keyed by job and end, so it makes nothing twice.
+ */
+export function createFollower(parts: FollowerParts): Follower {
+  const { duly, clock, logger } = parts;
+  const stopped = new AbortController();
+  let leadership: Leadership | null = null;
+  let terms: Promise<void> = Promise.resolve();
+
+  /** Follows until the term ends. Trouble with the store is waited out; the place is read anew each time. */
+  async function lead(signal: AbortSignal): Promise<void> {
+    const until = AbortSignal.any([signal, stopped.signal]);
+    while (!until.aborted) {
+      try {
+        await followOnce(parts, until);
+      } catch (error) {
+        if (until.aborted || isDulyError(error, 'stopped')) return;
+        if (!isDulyError(error, 'records_conflict')) {
+          logger.warn({ error }, 'Following the changes for webhooks failed; it is tried again.');
+        }
+        await clock.sleep(failurePauseMs, until);
+      }
+    }
+  }
+
+  return {
+    async start() {
+      // The place is there before anybody is told that the server runs, so that what happens next is owed.
+      await placeOf(duly);
+      leadership = duly.leader('duly:webhooks', { ttl: leaderTtl });
+      leadership.on('elected', ({ signal }) => {
+        terms = terms.then(() => lead(signal));
+      });
+    },
+    async stop() {
+      stopped.abort();
+      await terms;
+      await leadership?.resign().catch(() => {});
+    },
+  };
+}
+
+async function placeOf(duly: Duly): Promise<{ cursor: Cursor; version: number }> {
+  const kept = await duly.records.get<Cursor>(cursorKind, cursorKey);
+  if (kept !== null) return { cursor: kept.value, version: kept.version };
+  const now = (await duly.counts()).now.getTime();
+  for await (const { position } of duly.changes()) {
+    try {
+      await duly.records.put<Cursor>(cursorKind, cursorKey, { position, at: now }, { expectVersion: null });
+    } catch (error) {
+      if (!isDulyError(error, 'records_conflict')) throw error;
+    }
+    break;
+  }
+  return placeOf(duly);
+}
+
+async function followOnce(parts: FollowerParts, signal: AbortSignal): Promise<void> {
+  const { duly, clock } = parts;
+  let { cursor, version } = await placeOf(duly);
+  let savedPosition = cursor.position;
+  let saving: Promise<void> = Promise.resolve();
+  let timer: Timer | null = null;
+  const save = (): Promise<void> => {
+    timer?.cancel();
+    timer = null;
+    saving = saving.then(async () => {
+      if (cursor.position === savedPosition) return;
+      const { position } = cursor;
+      // Whoever finds that somebody else wrote is not the leader any more.
+      ({ version } = await duly.records.put(cursorKind, cursorKey, cursor, { expectVersion: version }));
+      savedPosition = position;
+    });
+    return saving;
+  };
+  const failed = new AbortController();
+  const until = AbortSignal.any([signal, failed.signal]);
+  try {
+    for await (const page of duly.changes({ after: cursor.position, signal: until })) {
+      if (page.gap) await tellSince(parts, cursor.at, until);
+      else await tellPage(parts, page);
+      cursor = { position: page.position, at: page.changes.at(-1)?.at.getTime() ?? cursor.at };
+      timer ??= clock.after(saveMs, () => void save().catch((error: unknown) => failed.abort(error)), {
+        unref: true,
+      });
+    }
+    failed.signal.throwIfAborted();
+  } finally {
+    await save().catch(() => {});
+  }
+}
+
+/** Makes the deliveries of one page of changes. */
+async function tellPage(parts: FollowerParts, { changes }: ChangesPage): Promise<void> {
+  const ended = changes.filter(({ status }) => isTerminal(status));
+  if (ended.length === 0) return;
+  const { duly, endpoints } = parts;
+  const [all, hasCallbacks] = await Promise.all([endpoints.list(), endpoints.hasCallbacks()]);
+  const ids = [...new Set(ended.filter((one) => mayMatch(one, all, hasCallbacks)).map(({ id }) => id))];
+  for (let at = 0; at < ids.length; at += jobsPerRead) {
+    const wanted = ids.slice(at, at + jobsPerRead);
+    const jobs: Job[] = [];
+    for await (const job of duly.jobs({ ids: wanted })) jobs.push(job);
+    await tell(
+      parts,
+      jobs.flatMap((job) => receiversOf(job, all).map((receiver) => ({ job, receiver }))),
+    );
+  }
+}
+
+/** The feed does not reach back to our place: reads the jobs that ended since. */
+async function tellSince(parts: FollowerParts, sinceAt: number, signal: AbortSignal): Promise<void> {
+  const { duly, endpoints } = parts;
+  const all = await endpoints.list();
+  for await (const job of duly.jobs({ status: [...terminalStatuses] })) {
+    signal.throwIfAborted();
+    if (job.finishedAt === null || job.finishedAt.getTime() < sinceAt) continue;
+    await tell(
+      parts,
+      receiversOf(job, all).map((receiver) => ({ job, receiver })),
+    );
+  }
+}
+
+async function tell(parts: FollowerParts, told: { job: Job; receiver: Receiver }[]): Promise<void> {
+  if (told.length === 0) return;
+  await parts.task.nowMany(
+    told.map(({ job, receiver }) => deliveryOf(job, receiver, parts.redact)),
+    (input, i) => {
+      const tenant = told[i]?.job.tenant ?? null;
+      return {
+        ...(tenant === null ? {} : { tenant }),
+        metadata: { job_id: input.job_id, ...(input.endpoint === null ? {} : { webhook: input.endpoint }) },
+        dedupe: {
+          key: `${input.endpoint ?? 'callback'}:${input.job_id}:${input.finished_at}`,
+          for: keyHeldFor,
+        },
+      };
+    },
+  );
+}

@@ -1,0 +1,48 @@
+import { isTerminal, type Job, type TerminalStatus } from '@duly/core';
+import { builtInPrefix } from '../targets/target-names.ts';
+import type { Endpoint } from './endpoints.ts';
+
+/** The field of a job's metadata that names the address to be told of its end. */
+export const callbackField = 'callback_url';
+
+/** Somebody who is to be told of the end of a job. */
+export type Receiver = { endpoint: string } | { url: string };
+
+/** Whether anybody could want to hear of a job of this type that ended so; what the change alone tells. */
+export function mayMatch(
+  change: { type: string; status: Job['status'] },
+  endpoints: readonly Endpoint[],
+  hasCallbacks: boolean,
+): boolean {
+  // A delivery that was itself delivered would never end.
+  if (!isTerminal(change.status) || change.type.startsWith(builtInPrefix)) return false;
+  return hasCallbacks || endpoints.some((one) => one.isEnabled && wants(one, change));
+}
+
+/** Who is to be told of the end of this job. Each address once for each reason to tell it. */
+export function receiversOf(job: Job, endpoints: readonly Endpoint[]): Receiver[] {
+  if (!isTerminal(job.status) || job.type.startsWith(builtInPrefix)) return [];
+  const callback = job.metadata[callbackField];
+  return [
+    ...(typeof callback === 'string' ? [{ url: callback }] : []),
+    ...endpoints
+      .filter(
+        (one) =>
+          one.isEnabled &&
+          wants(one, job) &&
+          (one.tenant === null || one.tenant === job.tenant) &&
+          (one.schedules === null || (job.schedule !== null && one.schedules.includes(job.schedule))),
+      )
+      .map(({ id }) => ({ endpoint: id })),
+  ];
+}
+
+function wants(
+  { types, statuses }: Endpoint,
+  { type, status }: { type: string; status: Job['status'] },
+): boolean {
+  return (
+    (types === null || types.includes(type)) &&
+    (statuses === null || statuses.includes(status as TerminalStatus))
+  );
+}
