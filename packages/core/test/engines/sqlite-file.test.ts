@@ -43,6 +43,8 @@ engineConformance('sqlite file, in its thread', {
     'beside an open transaction with jobs of its own everyone makes, takes and ends others',
     'a key that an open transaction took is busy for its own calls only, and then its holder answers',
     'a lease that is being settled in an open transaction is kept, and nobody reaps it',
+    'beside a settlement in an open transaction others of its serial key are made, and wait for it',
+    'serial jobs that several workers settle within run one at a time, in order, each once',
   ].map((name) => ({
     test: `within: ${name}`,
     reason: "A file has one writer at a time: until the user's transaction is over, every other write waits.",

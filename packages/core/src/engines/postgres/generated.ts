@@ -15,7 +15,6 @@ LEFT JOIN LATERAL (
 ORDER BY a.position DESC`,
   },
   call: {
-    enqueue: `SELECT duly.enqueue_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
     enqueueApart: `SELECT duly.enqueue_apart_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
     enqueueWithin: `SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, NULL, false) AS reply`,
     enqueuePatient: `SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
@@ -327,6 +326,14 @@ CREATE TABLE duly.places (
   PRIMARY KEY (kind, ref)
 );
 
+-- Serial places whose holder ended in a transaction of the user's own. Whoever claims next gives them on; as a rule it is empty.
+CREATE TABLE duly.left_places (
+  n       bigint NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  tenant  text COLLATE "C",
+  serial  text COLLATE "C" NOT NULL,
+  job     text COLLATE "C" NOT NULL
+);
+
 -- Dedupe keys, apart from jobs and history. until_at null: held until job_id is terminal. tenant '' is none.
 CREATE TABLE duly.dedupes (
   type          text COLLATE "C" NOT NULL,
@@ -567,8 +574,14 @@ CREATE FUNCTION duly.serial_lock_1(p_ref text) RETURNS integer LANGUAGE sql IMMU
   SELECT hashtext(p_ref) & 511
 $$;
 
+-- Whether this is a settlement in a transaction of the user's own, which must hold nothing until they commit that others want too.
+CREATE FUNCTION duly.is_within_1() RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT coalesce(current_setting('duly_work.within', true), '') = '1'
+$$;
+
 CREATE FUNCTION duly.lock_serial_1(p_ref text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
+  IF duly.is_within_1() THEN RETURN; END IF;
   PERFORM pg_advisory_xact_lock(hashtext('duly.serial'), duly.serial_lock_1(p_ref));
 END $$;
 
@@ -581,6 +594,7 @@ END $$;
 CREATE FUNCTION duly.lock_serials_1(p_refs text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE v_lock integer;
 BEGIN
+  IF duly.is_within_1() THEN RETURN; END IF;
   FOR v_lock IN SELECT DISTINCT duly.serial_lock_1(r) FROM unnest(p_refs) r ORDER BY 1 LOOP
     PERFORM pg_advisory_xact_lock(hashtext('duly.serial'), v_lock);
   END LOOP;
@@ -702,6 +716,8 @@ DECLARE
   v_holder text;
 BEGIN
   IF p_job.serial IS NULL OR p_job.status = 'RETRYING' THEN RETURN duly.ready_1(p_now, p_job, p_event); END IF;
+  -- Without its lock nobody may take a place: who claims next puts it where it belongs.
+  IF duly.is_within_1() THEN RETURN duly.place_1(p_now, p_job, 'SCHEDULED', false, p_event); END IF;
   v_ref := duly.serial_ref_1(p_job.tenant, p_job.serial);
   PERFORM duly.lock_serial_1(v_ref);
   SELECT job INTO v_holder FROM duly.places WHERE kind = 'serial' AND ref = v_ref;
@@ -724,11 +740,36 @@ DECLARE v_ref text;
 BEGIN
   IF p_job.serial IS NULL THEN RETURN; END IF;
   v_ref := duly.serial_ref_1(p_job.tenant, p_job.serial);
+  IF duly.is_within_1() THEN
+    -- Noted, and given to the next by whoever claims after the commit.
+    INSERT INTO duly.left_places (tenant, serial, job) VALUES (p_job.tenant, p_job.serial, p_job.id);
+    PERFORM duly.hint_1('j');
+    RETURN;
+  END IF;
   PERFORM duly.lock_serial_1(v_ref);
   DELETE FROM duly.places WHERE kind = 'serial' AND ref = v_ref AND job = p_job.id;
   IF NOT FOUND THEN RETURN; END IF;
   PERFORM duly.line_up_1(p_now, p_job.tenant, p_job.serial, p_job.id);
   PERFORM duly.seat_next_1(p_now, v_ref);
+END $$;
+
+-- Gives the serial places that were left in users' transactions to the next in line. Passes over what others hold, so it never waits.
+CREATE FUNCTION duly.tidy_places_1(p_now bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_left duly.left_places;
+  v_ref text;
+BEGIN
+  FOR v_left IN SELECT * FROM duly.left_places ORDER BY n LIMIT 1000 FOR UPDATE SKIP LOCKED LOOP
+    v_ref := duly.serial_ref_1(v_left.tenant, v_left.serial);
+    CONTINUE WHEN NOT duly.try_lock_serial_1(v_ref);
+    DELETE FROM duly.left_places WHERE n = v_left.n;
+    -- One that was put off or came back may have taken its own place again.
+    CONTINUE WHEN EXISTS (SELECT 1 FROM duly.jobs WHERE id = v_left.job AND status IN ('PENDING', 'RUNNING', 'RETRYING'));
+    DELETE FROM duly.places WHERE kind = 'serial' AND ref = v_ref AND job = v_left.job;
+    CONTINUE WHEN NOT FOUND;
+    PERFORM duly.line_up_1(p_now, v_left.tenant, v_left.serial, '');
+    PERFORM duly.seat_next_1(p_now, v_ref);
+  END LOOP;
 END $$;
 
 -- One of a job's gates has opened. The row is locked before the others are looked at: of two that open at once, the second sees the first.
@@ -877,8 +918,10 @@ DECLARE
   v_id text;
   v_serials integer;
   v_job duly.jobs;
-  v_hints text := duly.hints_1();
+  v_hints text;
 BEGIN
+  IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places_1(p_now); END IF;
+  v_hints := duly.hints_1();
   SELECT array_agg(w.id ORDER BY w.due_at, w.seq), count(*), coalesce(bool_and(w.n < p_limit), true),
     count(*) FILTER (WHERE w.serial IS NOT NULL AND w.status = 'SCHEDULED')
   INTO v_ids, moved, is_all, v_serials
@@ -3009,7 +3052,10 @@ ALTER FUNCTION duly.acquire_1 SET lock_timeout = '2s';
 ALTER FUNCTION duly.keep_locks_1 SET lock_timeout = '2s';
 ALTER FUNCTION duly.put_expiring_1 SET lock_timeout = '2s';
 ALTER FUNCTION duly.remember_1 SET lock_timeout = '2s';
-ALTER FUNCTION duly.records_1 SET lock_timeout = '2s';` },
+ALTER FUNCTION duly.records_1 SET lock_timeout = '2s';
+ALTER FUNCTION duly.nodes_1 SET lock_timeout = '2s';
+ALTER FUNCTION duly.changes_1 SET lock_timeout = '2s';
+ALTER FUNCTION duly.prune_1 SET lock_timeout = '2s';` },
   { number: 11, name: 'days', sql: `-- History by the day on which it may be forgotten: days are made ahead and dropped whole, so that forgetting a million jobs costs no more
 -- than forgetting one. A job is kept until the day is over in which its retention ends.
 
@@ -3071,7 +3117,7 @@ END $$;` },
 -- Names this store, so that a transaction of another database that holds a store too is not taken for one of ours.
 INSERT INTO duly.meta (key, value) VALUES ('store', floor(random() * 9007199254740991)::bigint);
 
--- How long a call waits is said by whoever calls it: what makes plain jobs waits for nobody.
+-- How long a call waits is said by whoever calls it.
 ALTER FUNCTION duly.enqueue_1 RESET lock_timeout;
 
 -- With a dedupe key one may stand behind somebody's open transaction: soon told, and asked again later, so that no connection is held.
@@ -3081,7 +3127,7 @@ BEGIN
   RETURN duly.enqueue_1(p_now, p_groups, p_plain, p_claim, p_repeat);
 END $$;
 
--- Jobs with a serial key or a parent, and whatever is made inside the user's transaction.
+-- Everything else, also inside the user's transaction. Plain jobs wait for nobody but whoever locks the whole table.
 CREATE FUNCTION duly.enqueue_patient_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s' AS $$
 BEGIN
@@ -3089,10 +3135,14 @@ BEGIN
 END $$;
 
 -- Records one outcome. A lease that is no longer the caller's fails the whole transaction: what else was done in it must not stay.
+-- Serial keys are not locked: others would wait for them until the commit, and so would every other key that shares the lock.
 CREATE FUNCTION duly.settle_within_1(p_now bigint, p_settle jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-  v_reply text := duly.exchange_1(p_now, NULL, p_settle, NULL, false);
+  v_reply text;
 BEGIN
+  PERFORM set_config('duly_work.within', '1', true);
+  v_reply := duly.exchange_1(p_now, NULL, p_settle, NULL, false);
+  PERFORM set_config('duly_work.within', '', true);
   IF json_array_length(v_reply::json -> 'lost') > 0 THEN
     RAISE EXCEPTION USING ERRCODE = 'DU003',
       MESSAGE = format('Job "%s" is no longer held by this attempt, so the transaction that should complete it fails.', p_settle -> 0 ->> 'id'),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Engine, Hint, JobSpec, Within } from '../../engine.ts';
 import { isDulyError } from '../../errors.ts';
 import {
+  claimRequest,
   dedupe,
   hour,
   jobSpec,
@@ -189,6 +190,7 @@ export function withinTests(test: DefineTest): void {
     const lease = await makeRunning(engine, { dedupe: dedupe('k'), serial: 's' });
     const waiting = await make(engine, { gates: [{ kind: 'parent', ref: lease.id }] });
     const next = await make(engine, { serial: 's', type: 'next' });
+    const both = await make(engine, { serial: 't', gates: [{ kind: 'parent', ref: lease.id }] });
     const begun = await beginWithin(context);
     const logs = [{ line: 1, at: t0, level: 'info' as const, message: 'paid' }];
     const report = { progress: null, logs };
@@ -214,7 +216,7 @@ export function withinTests(test: DefineTest): void {
       },
       now,
     );
-    assert.deepEqual(new Set(ready.map(({ id }) => id)), new Set([waiting.id, next.id]));
+    assert.deepEqual(new Set(ready.map(({ id }) => id)), new Set([waiting.id, next.id, both.id]));
     assert.equal((await make(engine, { dedupe: dedupe('k') }, now)).deduped, false, 'its key is free');
   });
 
@@ -377,5 +379,58 @@ export function withinTests(test: DefineTest): void {
     await begun.commit();
     assert.equal(await statusOf(engine, lease.id), 'COMPLETED');
     assert.deepEqual(await beat(engine, lease, t0 + hour), { state: 'lost' });
+  });
+
+  test('beside a settlement in an open transaction others of its serial key are made, and wait for it', async (context) => {
+    const { engine } = context;
+    const peer = await context.openPeer();
+    const lease = await makeRunning(engine, { serial: 's' });
+    const begun = await beginWithin(context);
+    await begun.within.settle({ now: t0, settlement: settlement(lease, 'COMPLETED') });
+    const next = await make(peer, { serial: 's' });
+    const others = await makeAll(
+      peer,
+      Array.from({ length: 40 }, (_, n) => jobSpec({ serial: `other ${n}` })),
+    );
+    const { claimed } = await peer.exchange({ now: t0, settle: [], claim: claimRequest() });
+    assert.ok(
+      claimed.every(({ id }) => id !== next.id),
+      'it waits for the one before',
+    );
+    await begun.commit();
+    const rest = [...claimed, ...(await claim(peer))].map(({ id }) => id);
+    assert.deepEqual(new Set(rest), new Set([next.id, ...others.map(({ id }) => id)]));
+  });
+
+  test('serial jobs that several workers settle within run one at a time, in order, each once', async (context) => {
+    const { engine } = context;
+    const workers = [engine, await context.openPeer(), await context.openPeer()];
+    const made = await makeAll(
+      engine,
+      Array.from({ length: 24 }, (_, n) => jobSpec({ serial: `s${n % 2}`, due: { at: t0 - 24 + n } })),
+    );
+    const ended: string[] = [];
+    const running = new Set<string>();
+    const serialOf = new Map(made.map(({ id }, n) => [id, `s${n % 2}`]));
+    await Promise.all(
+      workers.map(async (worker) => {
+        while (ended.length < made.length) {
+          for (const lease of await claim(worker, { limit: 1 })) {
+            const serial = serialOf.get(lease.id) as string;
+            assert.ok(!running.has(serial), `two of "${serial}" run at once`);
+            running.add(serial);
+            const begun = await beginWithin(context);
+            await begun.within.settle({ now: t0, settlement: settlement(lease, 'COMPLETED') });
+            running.delete(serial);
+            ended.push(lease.id);
+            await begun.commit();
+          }
+        }
+      }),
+    );
+    for (const serial of ['s0', 's1']) {
+      const of = (ids: string[]) => ids.filter((id) => serialOf.get(id) === serial);
+      assert.deepEqual(of(ended), of(made.map(({ id }) => id)));
+    }
   });
 }

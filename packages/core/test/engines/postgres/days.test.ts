@@ -1,12 +1,13 @@
 // Only PostgreSQL keeps history in days that are dropped whole, so this is not part of the shared suite.
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import pg from 'pg';
 import type { Engine } from '../../../src/engine.ts';
 import { createPostgresEngine } from '../../../src/engines/postgres/engine.ts';
 import { keepDays } from '../../../src/engines/postgres/verbs/prune.ts';
 import { Work } from '../../../src/engines/postgres/work.ts';
 import { claimRequest, jobPolicy, jobSpec, settlement } from '../../../src/testing/conformance/builders.ts';
-import { ask, open } from './setup.ts';
+import { ask, open, untilWaiting, url } from './setup.ts';
 
 const dayMs = 86_400_000;
 // The middle of a day, so that a retention of whole days ends in the middle of one too.
@@ -56,6 +57,36 @@ describe('PostgreSQL, days of history', () => {
       assert.equal((await keepDays(work, noonAt + 3 * dayMs)).jobs, 0, 'again changes nothing');
     } finally {
       await engine.close();
+    }
+  });
+
+  it('a settlement that meets the making of its day is done once the day is there', async () => {
+    const fresh = `${schema}_race`;
+    const engine = createPostgresEngine(await open({ schema: fresh }));
+    const maker = new pg.Client({ connectionString: url });
+    await maker.connect();
+    try {
+      const claim = claimRequest();
+      const specs = [jobSpec({ due: { at: noonAt } }), jobSpec({ due: { at: noonAt }, serial: 'one' })];
+      const { claimed } = await engine.enqueue({ now: noonAt, groups: [{ jobs: specs }], claim });
+      // The days are made and not yet committed: whoever ends a job now waits for history, which has no day for it.
+      await maker.query('BEGIN');
+      await maker.query(`SELECT "${fresh}".keep_days_1($1, 9)`, [noonAt]);
+      const settling = claimed.map((lease) =>
+        engine.exchange({ now: noonAt, settle: [settlement(lease, 'COMPLETED')], claim: null }),
+      );
+      await untilWaiting(claimed.length, maker);
+      await maker.query('COMMIT');
+      for (const reply of await Promise.all(settling)) assert.deepEqual(reply.settled, ['done']);
+      const rows = await ask(`SELECT tableoid::regclass::text AS place FROM "${fresh}".finished`);
+      assert.deepEqual(
+        rows.map(({ place }) => place),
+        claimed.map(() => `${fresh}.finished_20270122`),
+      );
+    } finally {
+      await maker.end();
+      await engine.close();
+      await ask(`DROP SCHEMA IF EXISTS "${fresh}" CASCADE`);
     }
   });
 

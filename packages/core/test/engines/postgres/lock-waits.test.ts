@@ -1,23 +1,32 @@
 // Only PostgreSQL lets a stranger keep a row of the store; SQLite's lock is of the whole file and has its own tests.
 
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { it, type TestContext } from 'node:test';
 import pg from 'pg';
 import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
 import type { ClaimedJob } from '../../../src/engine.ts';
 import { openEngine } from '../../../src/engines/open.ts';
 import { isDulyError } from '../../../src/errors.ts';
 import { claimRequest, jobSpec } from '../../../src/testing/conformance/builders.ts';
-import { ask, url } from './setup.ts';
+import { ask, untilWaiting, url } from './setup.ts';
 
-it('a call that meets a row which somebody keeps is busy, with nothing done, and the next one goes through', async () => {
+async function setup(t: TestContext) {
   const schema = freshSchema();
   const engine = await openEngine(inSchema(url, schema));
+  const stranger = new pg.Client({ connectionString: url });
+  await stranger.connect();
+  t.after(async () => {
+    await stranger.end();
+    await engine.close();
+  });
+  return { schema, engine, stranger };
+}
+
+it('a call that meets a row which somebody keeps is busy, with nothing done, and the next one goes through', async (t) => {
+  const { schema, engine, stranger } = await setup(t);
   const dedupe = { key: 'k', forMs: null, mode: 'replace', maxWaitMs: null } as const;
   const send = (input: string) => engine.enqueue({ groups: [{ jobs: [jobSpec({ dedupe, input })] }] });
   await send('1');
-  const stranger = new pg.Client({ connectionString: url });
-  await stranger.connect();
   await stranger.query('BEGIN');
   await stranger.query(`SELECT 1 FROM ${schema}.dedupes FOR UPDATE`);
   await assert.rejects(
@@ -30,10 +39,50 @@ it('a call that meets a row which somebody keeps is busy, with nothing done, and
   const kept = () => ask(`SELECT input FROM ${schema}.jobs WHERE dedupe_key = 'k'`);
   assert.deepEqual(await kept(), [{ input: '1' }]);
   await stranger.query('ROLLBACK');
-  await stranger.end();
   await send('3');
   assert.deepEqual(await kept(), [{ input: '3' }]);
-  await engine.close();
+});
+
+it('who makes plain jobs while somebody locks the whole table is told so, with nothing done', async (t) => {
+  const { schema, engine, stranger } = await setup(t);
+  await stranger.query('BEGIN');
+  await stranger.query(`LOCK TABLE ${schema}.jobs IN SHARE MODE`);
+  const send = () => engine.enqueue({ groups: [{ jobs: [jobSpec()] }] });
+  const refused = await Promise.allSettled([
+    send(),
+    engine.exchange({ settle: [], claim: claimRequest() }),
+    engine.prune({ limit: 1, ledgerMs: 1, auditMs: 1, changesMs: 1 }),
+  ]);
+  // A claim that finds nothing to take, and a prune that finds nothing to forget, have no need of the lock.
+  const codes = refused.map((one) => (one.status === 'rejected' ? one.reason.code : 'done'));
+  assert.deepEqual(codes, ['store_busy', 'done', 'done']);
+  await stranger.query('ROLLBACK');
+  assert.deepEqual(await ask(`SELECT id FROM ${schema}.jobs`), []);
+  await send();
+});
+
+it('a verb that meets a deadlock is done again by itself', async (t) => {
+  const { schema, engine, stranger } = await setup(t);
+  const jobs = [jobSpec(), jobSpec()] as const;
+  await engine.enqueue({ groups: [{ jobs: [...jobs] }] });
+  // The server ends the one whose patience is over first: ours, after a second.
+  await stranger.query("SET deadlock_timeout = '30s'");
+  await stranger.query('BEGIN');
+  const lock = (id: string) => stranger.query(`SELECT 1 FROM ${schema}.jobs WHERE id = $1 FOR UPDATE`, [id]);
+  await lock(jobs[1].id);
+  const targets = jobs.map(({ id }) => ({ id }));
+  const cancelling = engine.cancel({ groups: [{ actor: 'anna', note: null, targets, mode: 'ask' }] });
+  await untilWaiting(1, stranger);
+  await lock(jobs[0].id);
+  const deadlocks = 'SELECT deadlocks::int AS n FROM pg_stat_database WHERE datname = current_database()';
+  await stranger.query('COMMIT');
+  const [group] = (await cancelling).groups;
+  assert.ok(group?.ok);
+  assert.deepEqual(
+    group.items.map(({ result }) => result),
+    ['changed', 'changed'],
+  );
+  assert.ok((await ask(deadlocks))[0]?.n > 0, 'there was one');
 });
 
 it('a beginning that cannot be written now is waited for, and never only said to be written', async () => {

@@ -21,6 +21,18 @@ export async function ask(text: string, values: unknown[] = [], address = url): 
   }
 }
 
+/** Waits until so many connections wait for a lock that this one holds. Asks again and again: nothing else tells. */
+export async function untilWaiting(count: number, holder: pg.Client): Promise<void> {
+  const waiting =
+    'SELECT count(*)::int AS n FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))';
+  for (;;) {
+    const { rows } = await holder.query(waiting);
+    if (rows[0].n >= count) return;
+    // Inside of a transaction its picture of the others stands still.
+    await holder.query('SELECT pg_stat_clear_snapshot()');
+  }
+}
+
 /** A database over a pool of its own, with short limits. */
 export function openDatabase(
   options: { address?: string; max?: number; callMs?: number; lockMs?: number } = {},

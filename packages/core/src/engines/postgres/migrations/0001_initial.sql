@@ -208,6 +208,14 @@ CREATE TABLE duly.places (
   PRIMARY KEY (kind, ref)
 );
 
+-- Serial places whose holder ended in a transaction of the user's own. Whoever claims next gives them on; as a rule it is empty.
+CREATE TABLE duly.left_places (
+  n       bigint NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  tenant  text COLLATE "C",
+  serial  text COLLATE "C" NOT NULL,
+  job     text COLLATE "C" NOT NULL
+);
+
 -- Dedupe keys, apart from jobs and history. until_at null: held until job_id is terminal. tenant '' is none.
 CREATE TABLE duly.dedupes (
   type          text COLLATE "C" NOT NULL,

@@ -59,8 +59,14 @@ CREATE FUNCTION duly.serial_lock_1(p_ref text) RETURNS integer LANGUAGE sql IMMU
   SELECT hashtext(p_ref) & 511
 $$;
 
+-- Whether this is a settlement in a transaction of the user's own, which must hold nothing until they commit that others want too.
+CREATE FUNCTION duly.is_within_1() RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT coalesce(current_setting('duly_work.within', true), '') = '1'
+$$;
+
 CREATE FUNCTION duly.lock_serial_1(p_ref text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
+  IF duly.is_within_1() THEN RETURN; END IF;
   PERFORM pg_advisory_xact_lock(hashtext('duly.serial'), duly.serial_lock_1(p_ref));
 END $$;
 
@@ -73,6 +79,7 @@ END $$;
 CREATE FUNCTION duly.lock_serials_1(p_refs text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE v_lock integer;
 BEGIN
+  IF duly.is_within_1() THEN RETURN; END IF;
   FOR v_lock IN SELECT DISTINCT duly.serial_lock_1(r) FROM unnest(p_refs) r ORDER BY 1 LOOP
     PERFORM pg_advisory_xact_lock(hashtext('duly.serial'), v_lock);
   END LOOP;
@@ -194,6 +201,8 @@ DECLARE
   v_holder text;
 BEGIN
   IF p_job.serial IS NULL OR p_job.status = 'RETRYING' THEN RETURN duly.ready_1(p_now, p_job, p_event); END IF;
+  -- Without its lock nobody may take a place: who claims next puts it where it belongs.
+  IF duly.is_within_1() THEN RETURN duly.place_1(p_now, p_job, 'SCHEDULED', false, p_event); END IF;
   v_ref := duly.serial_ref_1(p_job.tenant, p_job.serial);
   PERFORM duly.lock_serial_1(v_ref);
   SELECT job INTO v_holder FROM duly.places WHERE kind = 'serial' AND ref = v_ref;
@@ -216,11 +225,36 @@ DECLARE v_ref text;
 BEGIN
   IF p_job.serial IS NULL THEN RETURN; END IF;
   v_ref := duly.serial_ref_1(p_job.tenant, p_job.serial);
+  IF duly.is_within_1() THEN
+    -- Noted, and given to the next by whoever claims after the commit.
+    INSERT INTO duly.left_places (tenant, serial, job) VALUES (p_job.tenant, p_job.serial, p_job.id);
+    PERFORM duly.hint_1('j');
+    RETURN;
+  END IF;
   PERFORM duly.lock_serial_1(v_ref);
   DELETE FROM duly.places WHERE kind = 'serial' AND ref = v_ref AND job = p_job.id;
   IF NOT FOUND THEN RETURN; END IF;
   PERFORM duly.line_up_1(p_now, p_job.tenant, p_job.serial, p_job.id);
   PERFORM duly.seat_next_1(p_now, v_ref);
+END $$;
+
+-- Gives the serial places that were left in users' transactions to the next in line. Passes over what others hold, so it never waits.
+CREATE FUNCTION duly.tidy_places_1(p_now bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_left duly.left_places;
+  v_ref text;
+BEGIN
+  FOR v_left IN SELECT * FROM duly.left_places ORDER BY n LIMIT 1000 FOR UPDATE SKIP LOCKED LOOP
+    v_ref := duly.serial_ref_1(v_left.tenant, v_left.serial);
+    CONTINUE WHEN NOT duly.try_lock_serial_1(v_ref);
+    DELETE FROM duly.left_places WHERE n = v_left.n;
+    -- One that was put off or came back may have taken its own place again.
+    CONTINUE WHEN EXISTS (SELECT 1 FROM duly.jobs WHERE id = v_left.job AND status IN ('PENDING', 'RUNNING', 'RETRYING'));
+    DELETE FROM duly.places WHERE kind = 'serial' AND ref = v_ref AND job = v_left.job;
+    CONTINUE WHEN NOT FOUND;
+    PERFORM duly.line_up_1(p_now, v_left.tenant, v_left.serial, '');
+    PERFORM duly.seat_next_1(p_now, v_ref);
+  END LOOP;
 END $$;
 
 -- One of a job's gates has opened. The row is locked before the others are looked at: of two that open at once, the second sees the first.
@@ -369,8 +403,10 @@ DECLARE
   v_id text;
   v_serials integer;
   v_job duly.jobs;
-  v_hints text := duly.hints_1();
+  v_hints text;
 BEGIN
+  IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places_1(p_now); END IF;
+  v_hints := duly.hints_1();
   SELECT array_agg(w.id ORDER BY w.due_at, w.seq), count(*), coalesce(bool_and(w.n < p_limit), true),
     count(*) FILTER (WHERE w.serial IS NOT NULL AND w.status = 'SCHEDULED')
   INTO v_ids, moved, is_all, v_serials

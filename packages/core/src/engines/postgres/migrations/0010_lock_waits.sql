@@ -18,3 +18,6 @@ ALTER FUNCTION duly.keep_locks_1 SET lock_timeout = '2s';
 ALTER FUNCTION duly.put_expiring_1 SET lock_timeout = '2s';
 ALTER FUNCTION duly.remember_1 SET lock_timeout = '2s';
 ALTER FUNCTION duly.records_1 SET lock_timeout = '2s';
+ALTER FUNCTION duly.nodes_1 SET lock_timeout = '2s';
+ALTER FUNCTION duly.changes_1 SET lock_timeout = '2s';
+ALTER FUNCTION duly.prune_1 SET lock_timeout = '2s';

@@ -3,7 +3,7 @@
 -- Names this store, so that a transaction of another database that holds a store too is not taken for one of ours.
 INSERT INTO duly.meta (key, value) VALUES ('store', floor(random() * 9007199254740991)::bigint);
 
--- How long a call waits is said by whoever calls it: what makes plain jobs waits for nobody.
+-- How long a call waits is said by whoever calls it.
 ALTER FUNCTION duly.enqueue_1 RESET lock_timeout;
 
 -- With a dedupe key one may stand behind somebody's open transaction: soon told, and asked again later, so that no connection is held.
@@ -13,7 +13,7 @@ BEGIN
   RETURN duly.enqueue_1(p_now, p_groups, p_plain, p_claim, p_repeat);
 END $$;
 
--- Jobs with a serial key or a parent, and whatever is made inside the user's transaction.
+-- Everything else, also inside the user's transaction. Plain jobs wait for nobody but whoever locks the whole table.
 CREATE FUNCTION duly.enqueue_patient_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s' AS $$
 BEGIN
@@ -21,10 +21,14 @@ BEGIN
 END $$;
 
 -- Records one outcome. A lease that is no longer the caller's fails the whole transaction: what else was done in it must not stay.
+-- Serial keys are not locked: others would wait for them until the commit, and so would every other key that shares the lock.
 CREATE FUNCTION duly.settle_within_1(p_now bigint, p_settle jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-  v_reply text := duly.exchange_1(p_now, NULL, p_settle, NULL, false);
+  v_reply text;
 BEGIN
+  PERFORM set_config('duly_work.within', '1', true);
+  v_reply := duly.exchange_1(p_now, NULL, p_settle, NULL, false);
+  PERFORM set_config('duly_work.within', '', true);
   IF json_array_length(v_reply::json -> 'lost') > 0 THEN
     RAISE EXCEPTION USING ERRCODE = 'DU003',
       MESSAGE = format('Job "%s" is no longer held by this attempt, so the transaction that should complete it fails.', p_settle -> 0 ->> 'id'),

@@ -1,8 +1,5 @@
 -- Verbs that write: one call of one function of the schema, whose reply is JSON as text.
 
--- name: enqueue
-SELECT duly.enqueue_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply
-
 -- name: enqueueApart
 SELECT duly.enqueue_apart_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply
 

@@ -76,8 +76,7 @@ function call(
   if (work.where === 'within') return work.call<Answer>(statements.call.enqueueWithin, made);
   // Who has a key may have to wait for somebody's open transaction.
   const isKeyed = groups?.some((specs) => specs.some(({ dedupe }) => dedupe)) === true;
-  const careful = isKeyed ? statements.call.enqueueApart : statements.call.enqueuePatient;
-  return work.call<Answer>(groups === null ? statements.call.enqueue : careful, [
+  return work.call<Answer>(isKeyed ? statements.call.enqueueApart : statements.call.enqueuePatient, [
     ...made,
     claim === undefined ? null : JSON.stringify(claim),
     repeat === true,
