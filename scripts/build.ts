@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { buildDashboard } from './build-dashboard.ts';
 import { listFiles, maskSource, root } from './source-text.ts';
 
 // In this order: a package is compiled against the emitted types of those before it.
@@ -31,7 +32,8 @@ export function publishedManifest(manifest: Manifest): Manifest {
       Object.entries(manifest.bin).map(([name, target]) => [name, emitted(target, '.js')]),
     );
   }
-  published.files = ['lib', 'CHANGELOG.md'];
+  // Only the server has a dashboard; a folder that is not there is left out.
+  published.files = ['lib', 'dashboard', 'CHANGELOG.md'];
   return published;
 }
 
@@ -106,6 +108,8 @@ function buildPackage(name: string): void {
     const own = join(folder, document);
     cpSync(existsSync(own) ? own : join(root, document), join(dist, document));
   }
+  const dashboard = join(folder, 'dashboard');
+  if (existsSync(dashboard)) cpSync(dashboard, join(dist, 'dashboard'), { recursive: true });
   for (const target of targetsOf(manifest)) {
     if (!existsSync(join(dist, target))) throw new Error(`packages/${name}/dist has no "${target}".`);
   }
@@ -118,4 +122,7 @@ function targetsOf({ exports = {}, bin = {} }: Manifest): string[] {
   );
 }
 
-if (import.meta.main) for (const name of packages) buildPackage(name);
+if (import.meta.main) {
+  buildDashboard();
+  for (const name of packages) buildPackage(name);
+}

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { type PostgresServer, sharedServerVariable, startPostgres } from '../test/servers/postgres.ts';
+import { buildDashboard } from './build-dashboard.ts';
 import { root } from './source-text.ts';
 
 async function run(args: string[], environment: NodeJS.ProcessEnv = {}): Promise<number> {
@@ -34,6 +35,8 @@ const checked = files.length > 0 ? 0 : await run([join(root, 'scripts/check.ts')
 // Two at a time: the tests start processes of their own, and a small machine has two cores.
 // Five minutes is far beyond any test; without a limit one that hangs would hang the whole run.
 if (checked !== 0) console.error('A check failed: see above. The tests run all the same.');
+// The server's tests look at the dashboard as a browser gets it.
+buildDashboard();
 const server = await startShared();
 const tested = await run(
   ['--test', '--test-concurrency=2', '--test-timeout=300000', ...patterns],

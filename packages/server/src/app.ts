@@ -1,6 +1,7 @@
 import { DulyError } from '@duly/core';
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { ServerContext, ServerEnv } from './context.ts';
+import { createDashboard } from './dashboard/dashboard.ts';
 import { answerProblem } from './problem.ts';
 import { refuseCrossSite } from './request/cross-site.ts';
 import { checkHost } from './request/host.ts';
@@ -19,15 +20,16 @@ export function createApp(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
   app.use('*', checkHost, refuseCrossSite);
   app.onError((error, c) => answerProblem(error, c));
-  app.notFound((c) =>
-    answerProblem(
-      new DulyError('route_not_found', {
-        message: `There is nothing at ${c.req.method} ${c.req.path.slice(0, 200)}.`,
-        hint: 'GET /openapi.json lists what there is.',
-      }),
-      c,
-    ),
-  );
+  const dashboard = createDashboard(context.options);
+  app.notFound(async (c) => {
+    const page = await dashboard.answer(c);
+    if (page !== null) return page;
+    const missing = new DulyError('route_not_found', {
+      message: `There is nothing at ${c.req.method} ${c.req.path.slice(0, 200)}.`,
+      hint: 'GET /openapi.json lists what there is.',
+    });
+    return answerProblem(missing, c);
+  });
   for (const routes of allRoutes) app.route('/', routes(context));
   app.openAPIRegistry.registerComponent('securitySchemes', 'key', {
     type: 'http',

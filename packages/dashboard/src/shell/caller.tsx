@@ -4,8 +4,7 @@ import type { Scope } from './pages.ts';
 
 /** Who looks at the dashboard, as the server sees it. */
 export interface Caller {
-  id: string;
-  name: string | null;
+  actor: string;
   scope: Scope;
   tenant: string | null;
 }
@@ -16,7 +15,7 @@ const order: readonly Scope[] = ['read', 'run', 'operate', 'admin'];
 export function useCaller(): Caller | undefined {
   return useQuery({
     queryKey: ['caller'],
-    queryFn: ({ signal }) => get<Caller>('api/keys/self', {}, signal),
+    queryFn: ({ signal }) => get<Caller>('api/session', {}, signal),
     staleTime: 60_000,
   }).data;
 }
