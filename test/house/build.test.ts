@@ -18,7 +18,7 @@ test('the published package.json points at emitted files and holds nothing of th
         '.': { types: './lib/index.d.ts', default: './lib/index.js' },
         './package.json': './package.json',
       },
-      files: ['lib', 'CHANGELOG.md'],
+      files: ['lib', 'dashboard', 'CHANGELOG.md'],
     },
   );
 });
