@@ -119,6 +119,10 @@ export interface ScheduleDiff {
 export interface ApplyOptions {
   /** Remove what is not declared, instead of disabling or only showing it; never what a higher release declared. */
   prune?: boolean;
+  /** The app whose declarations these are; left out: the Duly's own. Needs the declarations themselves. */
+  app?: string;
+  /** The release of that app. Left out with another `app`: none, so that nothing is disabled. */
+  release?: string;
 }
 
 /** The options of the filter of schedules. */
@@ -155,7 +159,7 @@ export const getNames = { deleted: true } as const;
 /** The options of what takes only a note. */
 export const noteNames = { note: true } as const;
 /** The options of `diff` and `apply`. */
-export const applyNames: OptionNames<ApplyOptions> = { prune: true };
+export const applyNames: OptionNames<ApplyOptions> = { prune: true, app: true, release: true };
 /** The statuses that schedules are listed by. */
 export const statuses: readonly NonNullable<SchedulesFilter['status']>[] = [
   'active',

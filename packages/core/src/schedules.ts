@@ -434,9 +434,8 @@ export class Schedules {
 
   /** What `apply` would do. `declared` left out: what the tasks of this process declare. */
   async diff(declared?: readonly ScheduleDefinition[], options?: ApplyOptions): Promise<ScheduleDiff[]> {
-    const { prune = false } = readOptions(options, 'diff()', applyNames);
-    const drafts = await this.#drafts(declared);
-    return this.#declared.diff(drafts, readFlag(prune, 'prune'));
+    const { drafts, of, prune } = await this.#declaredSet(declared, options, 'diff()');
+    return of.diff(drafts, prune);
   }
 
   /**
@@ -444,15 +443,36 @@ export class Schedules {
    * what is gone, if this release may. Dynamic schedules are never touched.
    */
   async apply(declared?: readonly ScheduleDefinition[], options?: ApplyOptions): Promise<ScheduleDiff[]> {
-    const { prune = false } = readOptions(options, 'apply()', applyNames);
-    const drafts = await this.#drafts(declared);
-    return this.#declared.apply(drafts, readFlag(prune, 'prune'));
+    const { drafts, of, prune } = await this.#declaredSet(declared, options, 'apply()');
+    return of.apply(drafts, prune);
   }
 
   // --------------------------------------------------------------------------------------------- inside
 
-  async #drafts(declared: readonly ScheduleDefinition[] | undefined): Promise<ScheduleDraft[]> {
-    const { app } = this.#parts;
+  /** What is declared, of which app, and who compares it. */
+  async #declaredSet(
+    declared: readonly ScheduleDefinition[] | undefined,
+    options: ApplyOptions | undefined,
+    what: string,
+  ): Promise<{ drafts: ScheduleDraft[]; of: DeclaredSchedules; prune: boolean }> {
+    const { prune = false, app, release } = readOptions(options, what, applyNames);
+    const isPruning = readFlag(prune, 'prune');
+    if (app === undefined && release === undefined) {
+      return { drafts: await this.#drafts(declared, this.#parts.app), of: this.#declared, prune: isPruning };
+    }
+    if (declared === undefined) {
+      refuseOption(app === undefined ? 'release' : 'app', app ?? release, 'to be given with declarations');
+    }
+    const other = {
+      ...this.#parts,
+      app: app === undefined ? this.#parts.app : readName(app, 'app'),
+      release: release === undefined ? null : readName(release, 'release'),
+    };
+    const of = new DeclaredSchedules(other, this.#parsed, this.#writes);
+    return { drafts: await this.#drafts(declared, other.app), of, prune: isPruning };
+  }
+
+  async #drafts(declared: readonly ScheduleDefinition[] | undefined, app: string): Promise<ScheduleDraft[]> {
     const drafts = new Map<string, ScheduleDraft>();
     for (const definition of declared ?? this.#parts.declared()) {
       const { task, rest } = splitTask(definition);

@@ -7,6 +7,7 @@ import { refuseCrossSite } from './request/cross-site.ts';
 import { checkHost } from './request/host.ts';
 import { allRoutes } from './routes/index.ts';
 import { newRoutes } from './routes/new-routes.ts';
+import { addDocument } from './routes/openapi.ts';
 
 /** Puts the application together: what holds for every request, then the routes. */
 export function createApp(context: ServerContext): OpenAPIHono<ServerEnv> {
@@ -36,5 +37,6 @@ export function createApp(context: ServerContext): OpenAPIHono<ServerEnv> {
     scheme: 'bearer',
     description: 'A key: duly_<id>_<secret>. Browsers that are signed in send a cookie instead.',
   });
+  addDocument(app, context.options.basePath);
   return app;
 }

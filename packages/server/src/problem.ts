@@ -1,8 +1,10 @@
-import { DulyError, type ErrorCode, errorCodes, isDulyError } from '@duly/core';
+import { DulyError, type ErrorCode, errorCodes, isDulyError, snakeName } from '@duly/core';
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ServerEnv } from './context.ts';
+import { newJobSchema } from './schemas/job.ts';
+import { newScheduleSchema } from './schemas/schedule.ts';
 
 /** An error as HTTP shows it: RFC 9457, with the code, the hint and the details of the `DulyError`. */
 export interface Problem {
@@ -14,6 +16,13 @@ export interface Problem {
   hint?: string;
   details?: Record<string, unknown>;
 }
+
+/** Names of the library's options that are fields of requests, too. */
+const fieldNames = new Set(
+  [...Object.keys(newJobSchema.shape), ...Object.keys(newScheduleSchema.shape), 'max_delay', 'max_wait'].map(
+    (name) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+  ),
+);
 
 /** The status of each code that is not 400. One that is not here was written by the caller. */
 const statuses: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
@@ -70,7 +79,24 @@ export function toProblem(error: unknown): Problem {
   if (known === null) {
     return problem('internal', 'The server failed at this request.', 'Its log says why.', {});
   }
-  return problem(known.code, known.message, known.hint, known.details);
+  return inSnakeCase(problem(known.code, known.message, known.hint, known.details));
+}
+
+/** Names of fields as the request has them: the library says "catchUpWindow" where the caller wrote "catch_up_window". */
+function inSnakeCase(given: Problem): Problem {
+  const rename = (text: string): string =>
+    text.replace(/"([a-z]+(?:[A-Z][a-z]+)+)"/g, (quoted, name: string) =>
+      fieldNames.has(name) ? `"${snakeName(name)}"` : quoted,
+    );
+  const { details } = given;
+  return {
+    ...given,
+    detail: rename(given.detail),
+    ...(given.hint === undefined ? {} : { hint: rename(given.hint) }),
+    ...(typeof details?.field === 'string'
+      ? { details: { ...details, field: details.field.split('.').map(snakeName).join('.') } }
+      : {}),
+  };
 }
 
 /** Answers with a problem. */

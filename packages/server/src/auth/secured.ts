@@ -73,7 +73,7 @@ export async function callerOf(c: Context<ServerEnv>): Promise<Caller | null> {
 }
 
 /** The key that the request carries: as a bearer, or as the password of basic authentication. */
-function keyTextOf(c: Context): string | null {
+export function keyTextOf(c: Context): string | null {
   const header = c.req.header('authorization');
   if (header === undefined) return null;
   const [scheme = '', value = ''] = header.split(/\s+/, 2);

@@ -62,7 +62,8 @@ function tenantOption(tenant: string | null): JobOptions {
   return tenant === null ? {} : { tenant };
 }
 
-function toRetry(retry: NonNullable<JobOptionFields['retry']>): NonNullable<JobOptions['retry']> {
+/** The library's retry policy of what was sent. */
+export function toRetry(retry: NonNullable<JobOptionFields['retry']>): NonNullable<JobOptions['retry']> {
   if (typeof retry === 'number') return retry;
   const { max_delay, ...rest } = retry;
   return withoutUndefined({ ...rest, maxDelay: max_delay });

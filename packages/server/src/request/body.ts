@@ -67,7 +67,7 @@ function parse(text: string): unknown {
 function refuseOdd(value: unknown): void {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > depthMax) {
+    if (depth >= depthMax) {
       throw new DulyError('body_invalid', {
         message: `The body is nested more than ${depthMax} levels deep.`,
         details: { depthMax },

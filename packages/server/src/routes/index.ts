@@ -1,18 +1,32 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { ServerContext, ServerEnv } from '../context.ts';
+import { auditRoutes } from './audit.ts';
+import { deadRoutes } from './dead.ts';
 import { eventRoutes } from './events.ts';
 import { healthRoutes } from './health.ts';
 import { jobEventRoutes } from './job-events.ts';
 import { jobRoutes } from './jobs.ts';
+import { keyRoutes } from './keys.ts';
+import { queueRoutes } from './queues.ts';
+import { scheduleRoutes } from './schedules.ts';
+import { sessionRoutes } from './session.ts';
 import { socketRoutes } from './socket.ts';
 import { webhookRoutes } from './webhooks.ts';
+import { workerListRoutes } from './workers.ts';
 
-/** Every file of routes. An address with a fixed word must come before one with a name in its place. */
+/** Every file of routes. Inside a file an address with a fixed word comes before one with a name in its place. */
 export const allRoutes: readonly ((context: ServerContext) => OpenAPIHono<ServerEnv>)[] = [
+  auditRoutes,
+  deadRoutes,
   eventRoutes,
   healthRoutes,
   jobEventRoutes,
   jobRoutes,
+  keyRoutes,
+  queueRoutes,
+  scheduleRoutes,
+  sessionRoutes,
   socketRoutes,
   webhookRoutes,
+  workerListRoutes,
 ];

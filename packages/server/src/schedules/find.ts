@@ -1,4 +1,4 @@
-import { DulyError, type Schedule } from '@duly/core';
+import { DulyError, isDulyError, type Schedule } from '@duly/core';
 import type { Caller } from '../auth/caller.ts';
 import { sees } from '../auth/tenant.ts';
 import type { ServerContext } from '../context.ts';
@@ -12,10 +12,20 @@ export async function findSchedule(
 ): Promise<Schedule> {
   const isId = /^sch_[0-9a-z]{26}$/.test(name);
   const tenant = caller.tenant === null ? {} : { tenant: caller.tenant };
-  const schedule = await duly.schedules.get(isId ? { id: name } : { name, ...tenant }, options);
-  if (sees(caller, schedule.tenant)) return schedule;
+  const reference = isId ? { id: name } : { name, ...tenant };
+  const schedule = await duly.schedules.get(reference, options).catch((error: unknown) => {
+    // Whose it was that is no more, and who deleted it, is not for other tenants to know.
+    if (!isDulyError(error, 'schedule_not_found') || hasDeletion(error, caller)) throw error;
+    return null;
+  });
+  if (schedule !== null && sees(caller, schedule.tenant)) return schedule;
   throw new DulyError('schedule_not_found', {
     message: `There is no schedule "${name.slice(0, 200)}".`,
-    details: { name: name.slice(0, 200) },
+    hint: 'GET /api/schedules lists them.',
+    details: { reference: name.slice(0, 200) },
   });
+}
+
+function hasDeletion({ details }: DulyError, caller: Caller): boolean {
+  return caller.tenant === null && details.deletedAt !== undefined;
 }

@@ -93,7 +93,8 @@ const _fieldsAgree: Same<keyof z.infer<typeof jobSchema>, keyof JobJson> = true;
 /** A job in the path. */
 export const jobPath = z.object({ id: z.string().min(1).max(200) });
 
-const retrySchema = z.union([
+/** How often and how far apart a job is tried. */
+export const retrySchema = z.union([
   z.int().min(1),
   z.strictObject({
     attempts: z.int().min(1).optional(),

@@ -1,0 +1,72 @@
+import { type NodeView, toSnakeCase } from '@duly/core';
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { secured } from '../auth/secured.ts';
+import type { ServerContext, ServerEnv } from '../context.ts';
+import { json, listJson, listOf } from '../schemas/answers.ts';
+import { problems } from '../schemas/problem.ts';
+import { workerSchema } from '../schemas/queue.ts';
+import { newRoutes } from './new-routes.ts';
+
+const tags = ['workers'];
+// A node beats every 10 s. One that has missed a beat and half of the next may be gone; after 40 s it is no longer listed.
+const silentMs = 15_000;
+
+const list = createRoute({
+  method: 'get',
+  path: '/api/workers',
+  tags,
+  summary: 'The live nodes, and what they run',
+  ...secured('read', { tenant: 'refused' }),
+  responses: { 200: json(listOf(workerSchema), 'The nodes.'), ...problems },
+});
+
+const drain = createRoute({
+  method: 'post',
+  path: '/api/workers/{id}/drain',
+  tags,
+  summary: 'Ask a node to take no more work',
+  ...secured('operate', { tenant: 'refused' }),
+  request: { params: z.object({ id: z.string().min(1).max(200) }) },
+  responses: {
+    202: json(z.strictObject({ id: z.string() }), 'It hears of it with its next beat.'),
+    ...problems,
+  },
+});
+
+/** `/api/workers`. */
+export function workerListRoutes({ duly, clock }: ServerContext): OpenAPIHono<ServerEnv> {
+  const routes = newRoutes();
+
+  routes.openapi(list, async (c) => {
+    const [nodes, { running }] = await Promise.all([duly.nodes(), duly.counts()]);
+    const now = clock.now();
+    const data = nodes.map((node) => {
+      // By the store: what a node says of itself is as old as its last beat.
+      const own = running.filter((one) => one.node === node.id).map(({ type, count }) => ({ type, count }));
+      return workerJson(node, own, now);
+    });
+    return c.json(listJson(data), 200);
+  });
+
+  routes.openapi(drain, async (c) => {
+    const { id } = c.req.valid('param');
+    await duly.drainNode(id);
+    return c.json({ id }, 202);
+  });
+
+  return routes;
+}
+
+function workerJson(
+  node: NodeView,
+  running: { type: string; count: number }[],
+  now: number,
+): z.infer<typeof workerSchema> {
+  const { declares: _, ...shown } = node;
+  return {
+    ...(toSnakeCase(shown) as z.infer<typeof workerSchema>),
+    running: running.reduce((sum, { count }) => sum + count, 0),
+    running_by_type: running,
+    silent: now - node.beatAt.getTime() > silentMs,
+  };
+}

@@ -1,0 +1,40 @@
+import { z } from '@hono/zod-openapi';
+import { scopes } from '../auth/caller.ts';
+import { instant, name, note } from './answers.ts';
+
+const scope = z
+  .enum(scopes)
+  .openapi({ description: 'Each holds those before it: read, run, operate, admin.' });
+
+/** A key as it is shown. */
+export const keySchema = z
+  .strictObject({
+    id: z.string(),
+    scope,
+    tenant: z.string().nullable(),
+    note: z.string().nullable(),
+    created_at: instant,
+    created_by: z.string(),
+    expires_at: instant.nullable(),
+  })
+  .openapi('Key');
+
+/** What makes a key. */
+export const newKeySchema = z
+  .strictObject({
+    scope,
+    tenant: name.nullable().optional().openapi({ description: 'The one tenant that it is for.' }),
+    note: note.optional().openapi({ description: 'What it is for.' }),
+    expires_at: z.string().max(100).optional(),
+  })
+  .openapi('NewKey');
+
+/** A key that was just made. */
+export const madeKeySchema = keySchema
+  .extend({ key: z.string().openapi({ description: 'The key itself. It is never shown again.' }) })
+  .openapi('MadeKey');
+
+/** Who asks. */
+export const sessionSchema = z
+  .strictObject({ actor: z.string(), scope, tenant: z.string().nullable() })
+  .openapi('Session');

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { request as httpRequest } from 'node:http';
+import { test } from 'node:test';
+import { type Fixture, startServer } from './fixture.ts';
+
+/** Sends with headers that `fetch` would not let through. */
+function rawStatus(
+  { url, adminKey }: Fixture,
+  headers: Record<string, string>,
+  method = 'GET',
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(new URL('/api/jobs', url), {
+      method,
+      headers: { Authorization: `Bearer ${adminKey}`, ...headers },
+    });
+    request.once('response', (response) => {
+      response.resume();
+      resolve(response.statusCode as number);
+    });
+    request.once('error', reject);
+    request.end();
+  });
+}
+
+test('a body that is too large is refused, whether it says so or not', async (t) => {
+  const { ask, url, adminKey } = await startServer(t, { server: { bodyBytesMax: 1_000 } });
+  const said = await ask('/api/jobs', { body: { type: 'x', input: 'a'.repeat(2_000) } });
+  assert.deepEqual([said.status, said.json.code], [413, 'body_too_large']);
+  let sent = 0;
+  const endless = new ReadableStream({
+    pull(controller) {
+      sent += 500;
+      controller.enqueue(new TextEncoder().encode(' '.repeat(500)));
+    },
+  });
+  const response = await fetch(new URL('/api/jobs', url), {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${adminKey}`, 'Content-Type': 'application/json' },
+    body: endless,
+    duplex: 'half',
+  } as RequestInit).catch(() => null);
+  // The server may close the connection before the answer is read; it must not read on in any case.
+  if (response !== null) assert.equal(response.status, 413);
+  // What was sent is what fits into the buffers on the way; the stream itself never ends.
+  assert.ok(sent < 64_000_000, `${sent} bytes were sent`);
+});
+
+test('one mebibyte is the limit unless told otherwise', async (t) => {
+  const { ask } = await startServer(t);
+  const of = (length: number) => ask('/api/jobs', { body: { type: 'x', input: 'a'.repeat(length) } });
+  assert.equal((await of(1024 * 1024)).status, 413);
+  assert.equal((await of(1024 * 1024 - 1_000)).status, 201);
+});
+
+test('what is no JSON, too deep, or named __proto__ is refused', async (t) => {
+  const { ask } = await startServer(t);
+  const send = (raw: string) => ask('/api/jobs', { raw, headers: { 'Content-Type': 'application/json' } });
+  const deep = (levels: number) => `{"type":"x","input":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+  for (const raw of [
+    '{',
+    '{"type":"x","input":{"__proto__":{"admin":true}}}',
+    '{"type":"x","input":[{"a":{"\\u005f_proto__":1}}]}',
+    '{"__proto__":{"type":"x"}}',
+    deep(64),
+    deep(100_000),
+  ]) {
+    const answer = await send(raw);
+    assert.deepEqual([answer.status, answer.json.code], [400, 'body_invalid'], raw.slice(0, 60));
+  }
+  assert.equal((await send(deep(60))).status, 201);
+  assert.equal(({} as { admin?: boolean }).admin, undefined);
+});
+
+test('another type of body is refused with 415, also where no body is needed', async (t) => {
+  const { ask } = await startServer(t);
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
+    const answer = await ask('/api/jobs', { raw: '{"type":"x"}', headers: { 'Content-Type': type } });
+    assert.deepEqual([answer.status, answer.json.code], [415, 'content_type_unsupported'], type);
+  }
+  const bare = await ask('/api/jobs', { raw: new TextEncoder().encode('{"type":"x"}') });
+  assert.equal(bare.status, 415);
+  const { json } = await ask('/api/jobs', {
+    raw: '{"type":"x","delay":"1h"}',
+    headers: { 'Content-Type': 'application/json; charset=utf-8' },
+  });
+  assert.equal(
+    (await ask(`/api/jobs/${json.id}/cancel`, { raw: 'note=x', headers: { 'Content-Type': 'text/plain' } }))
+      .status,
+    415,
+  );
+  assert.equal((await ask(`/api/jobs/${json.id}/cancel`, { method: 'POST' })).status, 200);
+});
+
+test('unknown fields are refused by name', async (t) => {
+  const { ask } = await startServer(t);
+  const answer = await ask('/api/jobs', { body: { type: 'x', delya: '1h' } });
+  assert.deepEqual([answer.status, answer.json.code], [400, 'request_invalid']);
+  assert.deepEqual(answer.json.details.issues, [{ in: 'body', path: 'delya', message: 'is not known here' }]);
+  assert.equal(answer.headers.get('content-type'), 'application/problem+json');
+  assert.equal(answer.json.type, 'urn:duly:error:request_invalid');
+});
+
+test('a host that is not known to be this server is refused; addresses and localhost are known', async (t) => {
+  const fixture = await startServer(t, { server: { hosts: ['duly.example.com'] } });
+  const { port } = fixture.listening;
+  for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, '[::1]', 'DULY.example.com', '10.1.2.3:80']) {
+    assert.equal(await rawStatus(fixture, { Host: host }), 200, host);
+  }
+  for (const host of [
+    'evil.example',
+    'duly.example.com.evil.example',
+    'localhost.evil.example',
+    'a b',
+    '[::1',
+  ]) {
+    // What is no host at all does not get as far as that.
+    const isHost = /^[a-z.]+$/.test(host);
+    const status = await rawStatus(fixture, { Host: host });
+    assert.ok(status === 421 || (!isHost && status === 400), `"${host}": ${status}`);
+  }
+});
+
+test('changes that pages of other sites ask for are refused, reads are not', async (t) => {
+  const fixture = await startServer(t);
+  const { ask, url } = fixture;
+  const send = (headers: Record<string, string>) => ask('/api/jobs', { body: { type: 'x' }, headers });
+  for (const headers of [
+    { 'Sec-Fetch-Site': 'cross-site' },
+    { 'Sec-Fetch-Site': 'same-site' },
+    { Origin: 'https://evil.example' },
+    { Origin: 'null' },
+    { Origin: 'http://127.0.0.1:1' },
+  ]) {
+    const answer = await send(headers);
+    assert.deepEqual([answer.status, answer.json.code], [403, 'cross_site'], JSON.stringify(headers));
+  }
+  for (const headers of [
+    { 'Sec-Fetch-Site': 'same-origin' },
+    { 'Sec-Fetch-Site': 'none' },
+    { Origin: url },
+    {},
+  ]) {
+    assert.equal((await send(headers)).status, 201, JSON.stringify(headers));
+  }
+  assert.equal((await ask('/api/jobs', { headers: { Origin: 'https://evil.example' } })).status, 200);
+});
+
+test('what is not there is 404 as a problem, and a failure tells nothing of itself', async (t) => {
+  const { ask, duly } = await startServer(t);
+  const missing = await ask('/api/nothing');
+  assert.deepEqual([missing.status, missing.json.code], [404, 'route_not_found']);
+  await duly.stop();
+  const stopped = await ask('/api/jobs');
+  assert.equal(stopped.status, 503);
+  assert.equal(stopped.headers.get('retry-after'), '1');
+});
+
+test('an id of another tenant cannot be told from one that never was', async (t) => {
+  const { ask, key, duly } = await startServer(t);
+  const job = await duly.taskNamed('work').in('1h', 1, { tenant: 'a' });
+  const schedule = await duly.schedules.put({ task: 'work', cron: '0 0 * * *', tenant: 'a' });
+  const other = await key('read', 'b');
+  const never = (id: string) => `${id.slice(0, -4)}0000`;
+  for (const [path, id] of [
+    ['/api/jobs/', job.id],
+    ['/api/schedules/', schedule.id],
+  ] as const) {
+    const theirs = await ask(`${path}${id}`, { key: other });
+    const unknown = await ask(`${path}${never(id)}`, { key: other });
+    assert.equal(theirs.status, 404);
+    assert.equal(theirs.text.replaceAll(id, 'ID'), unknown.text.replaceAll(never(id), 'ID'));
+  }
+});

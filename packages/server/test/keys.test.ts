@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startServer } from './fixture.ts';
+
+test('a key is made, works, is listed without its secret, and is revoked at once', async (t) => {
+  const { ask, adminKey } = await startServer(t);
+  const made = await ask('/api/keys', { body: { scope: 'run', tenant: 'a', note: 'the shop' } });
+  assert.equal(made.status, 201);
+  const { key, id } = made.json;
+  assert.match(key, new RegExp(`^duly_${id}_[0-9a-z]{52}$`));
+  assert.deepEqual((await ask('/api/session', { key })).json, {
+    actor: `key:${id}`,
+    scope: 'run',
+    tenant: 'a',
+  });
+  const made2 = await ask('/api/jobs', { key, body: { type: 'work' } });
+  assert.equal(made2.json.tenant, 'a');
+  const list = await ask('/api/keys');
+  assert.equal(list.json.data.length, 2);
+  for (const secret of [key, adminKey]) assert.ok(!list.text.includes(secret.split('_')[2] as string));
+  assert.ok(!list.text.includes('hash'));
+  assert.equal((await ask(`/api/keys/${id}`, { method: 'DELETE' })).status, 204);
+  assert.equal((await ask('/api/session', { key })).status, 401);
+  const twice = await ask(`/api/keys/${id}`, { method: 'DELETE' });
+  assert.deepEqual([twice.status, twice.json.code], [404, 'key_not_found']);
+
+  const audit = await ask(`/api/audit?subject=record:key/${id}`);
+  assert.deepEqual(
+    audit.json.data.map((row: { action: string }) => row.action),
+    ['delete', 'put'],
+  );
+  assert.equal(audit.json.data[1].after.hash, '[redacted]');
+  assert.equal(audit.json.data[0].actor, `key:${adminKey.split('_')[1]}`);
+});
+
+test('a key ends at its time, and must not be over when it is made', async (t) => {
+  const { ask, server } = await startServer(t);
+  const over = await server.keys.make({ scope: 'admin', by: 'test', expiresAt: 1 });
+  assert.equal((await ask('/api/session', { key: over.key })).status, 401);
+  const past = await ask('/api/keys', { body: { scope: 'read', expires_at: '2020-01-01T00:00:00Z' } });
+  assert.equal(past.status, 400);
+  const later = await ask('/api/keys', { body: { scope: 'read', expires_at: '2100-01-01T00:00:00Z' } });
+  assert.equal((await ask('/api/session', { key: later.json.key })).status, 200);
+});
+
+test('a key may be the user or the password of basic authentication', async (t) => {
+  const { ask, adminKey } = await startServer(t);
+  for (const text of [`${adminKey}:`, `duly:${adminKey}`]) {
+    const headers = { Authorization: `Basic ${Buffer.from(text).toString('base64')}` };
+    assert.equal((await ask('/api/session', { key: null, headers })).status, 200, text);
+  }
+});
+
+test('the address with a key signs a browser in: a strict cookie, and the key is gone from the address', async (t) => {
+  const { ask, adminKey, server } = await startServer(t);
+  const answer = await ask(`/signin?key=${adminKey}`, { key: null });
+  assert.deepEqual([answer.status, answer.headers.get('location')], [303, '/']);
+  const cookie = answer.headers.get('set-cookie') as string;
+  assert.match(cookie, /HttpOnly/);
+  assert.match(cookie, /SameSite=Strict/);
+  assert.ok(!cookie.includes(adminKey.split('_')[2] as string));
+  const headers = { Cookie: cookie.split(';')[0] as string };
+  const session = await ask('/api/session', { key: null, headers });
+  assert.deepEqual([session.status, session.json.scope], [200, 'admin']);
+  // With a wrong key beside it, the cookie does not count.
+  assert.equal((await ask('/api/session', { key: 'duly_x', headers })).status, 401);
+  // A page of another site gets nothing out of it.
+  const forged = await ask('/api/jobs', {
+    key: null,
+    body: { type: 'x' },
+    headers: { ...headers, 'Sec-Fetch-Site': 'cross-site' },
+  });
+  assert.equal(forged.status, 403);
+
+  assert.equal((await ask('/api/session', { key: null, headers, method: 'DELETE' })).status, 204);
+  assert.equal((await ask('/api/session', { key: null, headers })).status, 401);
+
+  const again = await ask('/api/session', { method: 'POST' });
+  const second = { Cookie: (again.headers.get('set-cookie') as string).split(';')[0] as string };
+  assert.equal((await ask('/api/session', { key: null, headers: second })).status, 200);
+  // A session ends with its key.
+  await server.keys.revoke(adminKey.split('_')[1] as string);
+  assert.equal((await ask('/api/session', { key: null, headers: second })).status, 401);
+  assert.equal((await ask(`/signin?key=${adminKey}`, { key: null })).status, 401);
+});
+
+test('a program with a sign-in of its own says who asks', async (t) => {
+  const { ask, duly } = await startServer(t, {
+    server: {
+      authorize: (request) =>
+        request.headers.get('x-user') === 'ada' ? { actor: 'user:ada', scope: 'run', tenant: 'a' } : null,
+    },
+  });
+  const headers = { 'X-User': 'ada' };
+  const { json } = await ask('/api/jobs', { key: null, headers, body: { type: 'x', delay: '1h' } });
+  assert.equal(json.tenant, 'a');
+  await ask(`/api/jobs/${json.id}/cancel`, { key: null, headers, method: 'POST' });
+  assert.equal((await duly.audit())[0]?.actor, 'user:ada');
+  assert.equal((await ask('/api/jobs', { key: null })).status, 401);
+});

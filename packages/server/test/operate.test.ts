@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startServer } from './fixture.ts';
+
+test('queues: what is ready, paused and resumed', async (t) => {
+  const { ask, duly } = await startServer(t);
+  await duly.taskNamed('mail').now(1, { queue: 'slow' });
+  const paused = await ask('/api/queues/slow/pause', {
+    body: { note: 'deploy', until: '2100-01-01T00:00:00Z' },
+  });
+  assert.equal(paused.status, 200, paused.text);
+  const { data, status } = (await ask('/api/queues')).json;
+  assert.deepEqual(status.PENDING, { count: 1, capped: false });
+  assert.deepEqual(
+    [data[0].queue, data[0].paused, data[0].pause.note, data[0].pause.until_at, data[0].lanes[0].ready],
+    ['slow', true, 'deploy', '2100-01-01T00:00:00.000Z', { count: 1, capped: false }],
+  );
+  assert.match(data[0].pause.by, /^key:/);
+  assert.deepEqual((await ask('/api/queues/slow/resume', { method: 'POST' })).json, { resumed: true });
+  assert.deepEqual((await ask('/api/queues/slow/resume', { method: 'POST' })).json, { resumed: false });
+
+  await ask('/api/pauses', { body: { task: 'mail' } });
+  await ask('/api/pauses', { body: { all: true } });
+  const pauses = (await ask('/api/pauses')).json.data;
+  assert.deepEqual(
+    pauses.map(({ scope, name }: { scope: string; name: string }) => [scope, name]),
+    [
+      ['all', null],
+      ['task', 'mail'],
+    ],
+  );
+  assert.deepEqual((await ask('/api/pauses/resume', { body: { all: true } })).json, { resumed: true });
+  assert.equal((await ask('/api/pauses', { body: { all: true, queue: 'x' } })).status, 400);
+  assert.equal((await ask('/api/pauses', { body: { note: 'x' } })).status, 400);
+});
+
+test('workers: what a node is and runs; one that is asked to drain takes no more', async (t) => {
+  const running = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const { ask, duly } = await startServer(t, {
+    tasks: [
+      {
+        name: 'hold',
+        run: async () => {
+          running.resolve();
+          await release.promise;
+        },
+      },
+    ],
+    start: { concurrency: 3 },
+  });
+  await ask('/api/jobs', { body: { type: 'hold' } });
+  await running.promise;
+  const { data } = (await ask('/api/workers')).json;
+  assert.equal(data.length, 1);
+  assert.deepEqual(
+    [data[0].app, data[0].concurrency, data[0].running, data[0].running_by_type, data[0].silent],
+    ['server-test', 3, 1, [{ type: 'hold', count: 1 }], false],
+  );
+  assert.equal('declares' in data[0], false);
+  assert.equal((await ask('/api/workers/node_x/drain', { method: 'POST' })).json.code, 'node_not_found');
+  const asked = await ask(`/api/workers/${data[0].id}/drain`, { method: 'POST' });
+  assert.equal(asked.status, 202);
+  assert.notEqual((await ask('/api/workers')).json.data[0].drain_requested_at, null);
+  release.resolve();
+  await duly.stop();
+});
+
+test('dead letters: listed, replayed by filter, discarded, dry first', async (t) => {
+  const { ask, duly, key } = await startServer(t, {
+    tasks: [
+      {
+        name: 'bad',
+        retry: 1,
+        run: () => {
+          throw new Error('no');
+        },
+      },
+    ],
+    start: true,
+  });
+  const ids = await Promise.all(
+    ['a', 'a', 'b'].map(async (tenant) => {
+      const { json } = await ask('/api/jobs', { body: { type: 'bad', tenant } });
+      await duly.job(json.id).wait();
+      return json.id;
+    }),
+  );
+  const list = await ask('/api/dead?count=true');
+  assert.deepEqual([list.json.data.length, list.json.total.count], [3, 3]);
+  const tenant = await key('operate', 'a');
+  assert.equal((await ask('/api/dead', { key: tenant })).json.data.length, 2);
+  const dry = await ask('/api/dead/discard', { key: tenant, body: { all: true, dry_run: true } });
+  assert.deepEqual(dry.json, { changed: 2, refused: 0, dry_run: true });
+  const done = await ask('/api/dead/discard', { key: tenant, body: { all: true } });
+  assert.equal(done.json.changed, 2);
+  assert.deepEqual(
+    (await ask('/api/dead')).json.data.map((job: { id: string }) => job.id),
+    [ids[2]],
+  );
+  const replayed = await ask('/api/dead/replay', { body: { filter: { ids: [ids[2]] } } });
+  assert.equal(replayed.json.changed, 1);
+  assert.equal((await ask('/api/dead/replay', { body: {} })).status, 400);
+  assert.equal((await ask('/api/dead/replay', { body: { all: true, filter: { type: 'bad' } } })).status, 400);
+});
+
+test('the audit is read by pages, newest first', async (t) => {
+  const { ask, duly } = await startServer(t);
+  for (const n of [1, 2, 3]) await duly.records.put('setting', String(n), n);
+  const first = (await ask('/api/audit?limit=2')).json;
+  assert.deepEqual([first.data.length, first.has_more], [2, true]);
+  const second = (await ask(`/api/audit?limit=2&cursor=${first.next_cursor}`)).json;
+  assert.ok(second.data[0].position < first.data[1].position);
+});

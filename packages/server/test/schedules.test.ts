@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startServer } from './fixture.ts';
+
+test('a schedule is made, shown, edited at once, and deleted; its ledger stays', async (t) => {
+  const { ask } = await startServer(t);
+  const made = await ask('/api/schedules', {
+    body: {
+      name: 'digest',
+      type: 'send_digest',
+      cron: '0 8 * * MON',
+      timezone: 'Europe/Rome',
+      input: { list: 1 },
+      missed: 'latest',
+      overlap: 'bufferOne',
+      start_deadline: '1h',
+      jitter: '30s',
+      max_runs: 10,
+      queue: 'mail',
+      retry: { attempts: 5, max_delay: '1h' },
+    },
+  });
+  assert.equal(made.status, 201, made.text);
+  assert.equal(made.headers.get('location'), `/api/schedules/${made.json.id}`);
+  const { words, next_run_at, last_run, paused, drift, policies, timezone, type, status } = made.json;
+  assert.match(words, /08:00/);
+  assert.ok(next_run_at > '2026');
+  assert.deepEqual(
+    [last_run, paused, drift, timezone, type, status],
+    [null, null, null, 'Europe/Rome', 'send_digest', 'active'],
+  );
+  assert.deepEqual(
+    [policies.overlap, policies.start_deadline_ms, policies.max_runs],
+    ['bufferOne', 3_600_000, 10],
+  );
+
+  const again = await ask('/api/schedules', {
+    body: { name: 'digest', type: 'send_digest', cron: '0 9 * * MON', timezone: 'Europe/Rome' },
+  });
+  assert.equal(again.status, 200);
+  assert.notEqual(again.json.next_slot, made.json.next_slot);
+  const edited = await ask('/api/schedules/digest', {
+    method: 'PATCH',
+    body: { cron: '30 9 * * MON', note: 'later', edit_note: 'they asked' },
+  });
+  assert.match(edited.json.next_slot, /:30:00.000Z$/);
+  assert.equal(edited.json.note, 'later');
+  const cleared = await ask('/api/schedules/digest', { method: 'PATCH', body: { note: null } });
+  assert.equal(cleared.json.note, null);
+
+  assert.equal((await ask('/api/schedules?type=send_digest&status=active')).json.data[0].id, made.json.id);
+  assert.equal((await ask('/api/schedules/digest?note=x', { method: 'DELETE' })).status, 204);
+  assert.equal((await ask('/api/schedules/digest')).status, 404);
+  const kept = await ask(`/api/schedules/${made.json.id}?deleted=true`);
+  assert.deepEqual([kept.json.status, kept.json.deleted.note], ['deleted', 'x']);
+  assert.equal((await ask(`/api/schedules/${made.json.id}/slots`)).status, 200);
+});
+
+test('what is wrong with a schedule is told with a code and in the words of the request', async (t) => {
+  const { ask } = await startServer(t);
+  const send = (body: object) => ask('/api/schedules', { body: { type: 'x', ...body } });
+  for (const [body, code] of [
+    [{ cron: '99 * * * *' }, 'invalid_cron'],
+    [{ cron: '0 0 * * *', timezone: 'IST' }, 'invalid_timezone'],
+    [{}, 'invalid_rule'],
+    [{ cron: '0 0 * * *', rate: '1h' }, 'invalid_rule'],
+    [{ cron: '0 0 * * *', missed: 'all', overlap: 'skip' }, 'policy_conflict'],
+    [{ cron: '0 0 * * *', catch_up_window: 'soon' }, 'invalid_duration'],
+    [{ cron: '0 0 * * *', bufer_limit: 1 }, 'request_invalid'],
+  ] as const) {
+    const answer = await send(body);
+    assert.deepEqual([answer.status, answer.json.code], [400, code], answer.text);
+  }
+  const near = await send({ cron: '0 0 * * *', overlap: 'serialize' });
+  assert.match(near.json.hint, /bufferAll/);
+  const window = await send({ cron: '0 0 * * *', catch_up_window: 'soon' });
+  assert.match(window.json.detail, /"catch_up_window"/);
+  assert.equal(window.json.details.field, 'catch_up_window');
+});
+
+test('pause with note and until, resume, skip-next, trigger, backfill, preview, ledger, why', async (t) => {
+  const { ask, duly } = await startServer(t, {
+    tasks: [{ name: 'report', run: () => 1 }],
+    start: true,
+  });
+  await ask('/api/schedules', { body: { type: 'report', cron: '0 0 * * *', timezone: 'UTC' } });
+  const of = (verb: string, body?: object) => ask(`/api/schedules/report/${verb}`, { method: 'POST', body });
+
+  const paused = await of('pause', { note: 'holiday', until: '2100-01-01' });
+  assert.deepEqual(
+    [paused.json.status, paused.json.paused.note, paused.json.paused.until_at],
+    ['paused', 'holiday', '2100-01-01T00:00:00.000Z'],
+  );
+  assert.match(paused.json.paused.by, /^key:/);
+  const triggered = await of('trigger', { input: { now: true }, note: 'test' });
+  assert.deepEqual([triggered.status, triggered.json.result], [201, 'made'], triggered.text);
+  assert.deepEqual([triggered.json.job.origin, triggered.json.job.input], ['trigger', { now: true }]);
+  await duly.job(triggered.json.job.id).wait();
+  assert.equal((await of('resume')).json.paused, null);
+
+  const next = (await ask('/api/schedules/report')).json.next_slot;
+  const skipped = await of('skip-next');
+  assert.equal(skipped.json.slot, next);
+  assert.deepEqual(skipped.json.schedule.skips, [next]);
+  const preview = (await ask('/api/schedules/report/preview?count=3')).json.data;
+  assert.equal(preview.length, 3);
+  assert.ok(preview[0].slot > next);
+  assert.match(preview[0].local, /T00:00\+00:00$/);
+  const why = (await ask(`/api/schedules/report/why?slot=${next}`)).json;
+  assert.match(why.sentence, /skip/);
+
+  const range = { from: '2026-01-01', to: '2026-01-03' };
+  const dry = await of('backfill', { ...range, dry_run: true });
+  assert.deepEqual([dry.json.slots.length, dry.json.jobs.length, dry.json.dry_run], [3, 0, true]);
+  const filled = await of('backfill', range);
+  assert.equal(filled.json.jobs.length, 3);
+  for (const id of filled.json.jobs) await duly.job(id).wait();
+  const ledger = (await ask('/api/schedules/report/slots?from=2026-01-01&to=2026-01-04')).json.data;
+  assert.deepEqual(
+    ledger.map((line: { slot: string; runs: unknown[] }) => [line.slot.slice(0, 10), line.runs.length]),
+    [
+      ['2026-01-03', 1],
+      ['2026-01-02', 1],
+      ['2026-01-01', 1],
+    ],
+  );
+  const page = (await ask('/api/schedules/report/slots?from=2026-01-01&to=2026-01-04&limit=2')).json;
+  assert.deepEqual([page.data.length, page.has_more], [2, true]);
+  const rest = (
+    await ask(
+      `/api/schedules/report/slots?from=2026-01-01&limit=2&cursor=${encodeURIComponent(page.next_cursor)}`,
+    )
+  ).json;
+  assert.deepEqual([rest.data.length, rest.has_more], [1, false]);
+  const jobs = (await ask('/api/jobs?schedule=report')).json.data;
+  assert.equal(jobs.length, 4);
+});
+
+test('a rule is shown in words, with its next slots, before it is kept', async (t) => {
+  const { ask } = await startServer(t);
+  const { json } = await ask('/api/schedules/preview', {
+    body: { cron: '30 2 * * *', timezone: 'America/New_York', after: '2027-03-13T12:00', count: 2 },
+  });
+  assert.equal(json.kind, 'cron');
+  assert.deepEqual(json.slots[0], {
+    slot: '2027-03-14T07:00:00.000Z',
+    local: '2027-03-14T03:00-04:00',
+    gap: { date: '2027-03-14', time: '02:30' },
+    repeat: null,
+  });
+});
+
+test('a declared set is compared and applied; an override survives the next deploy and shows as drift', async (t) => {
+  const { ask } = await startServer(t);
+  const set = (cron: string, more: object[] = []) => ({
+    app: 'shop',
+    release: '1',
+    schedules: [{ type: 'report', name: 'nightly', cron }, ...more],
+  });
+  const plan = await ask('/api/schedules/diff', { body: set('0 0 * * *') });
+  assert.deepEqual(
+    plan.json.data.map((one: { action: string }) => one.action),
+    ['add'],
+  );
+  assert.equal((await ask('/api/schedules')).json.data.length, 0);
+  await ask('/api/schedules/apply', {
+    body: set('0 0 * * *', [{ type: 'report', name: 'weekly', cron: '0 0 * * 0' }]),
+  });
+  const list = (await ask('/api/schedules?app=shop')).json.data;
+  assert.deepEqual(
+    list.map((one: { name: string }) => one.name),
+    ['nightly', 'weekly'],
+  );
+
+  await ask('/api/schedules/nightly', {
+    method: 'PATCH',
+    body: { cron: '0 5 * * *', edit_note: 'too early' },
+  });
+  await ask('/api/schedules/apply', { body: { ...set('0 0 * * *'), release: '2' } });
+  const nightly = (await ask('/api/schedules/nightly')).json;
+  assert.equal(nightly.cron, '0 5 * * *');
+  assert.deepEqual(
+    [nightly.drift.kind, nightly.drift.note, nightly.drift.fields[0]],
+    ['overridden', 'too early', { field: 'cron', declared: '0 0 * * *', stands: '0 5 * * *' }],
+  );
+  assert.equal((await ask('/api/schedules/weekly')).json.status, 'disabled');
+  const reverted = await ask('/api/schedules/nightly/revert', { method: 'POST' });
+  assert.deepEqual([reverted.json.cron, reverted.json.drift], ['0 0 * * *', null]);
+});
