@@ -11,9 +11,12 @@ export interface Samples {
   queries: Readonly<Record<string, string>>;
 }
 
+/** What stands in the input of a job of tenant "a". */
+export const onlyForA = 'what only tenant a may see';
+
 /** Makes things of tenant "a" and names them. */
 export async function makeSamples({ duly }: Fixture): Promise<Samples> {
-  const job = await duly.taskNamed('work').in('1h', { secret: 1 }, { tenant: 'a', dedupe: { key: 'k' } });
+  const job = await duly.taskNamed('work').in('1h', onlyForA, { tenant: 'a', dedupe: { key: 'k' } });
   const schedule = await duly.schedules.put({
     task: 'work',
     name: 'nightly',

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { appOf } from '../src/server.ts';
 import { type Fixture, startServer } from './fixture.ts';
-import { makeSamples, type Samples } from './walk-samples.ts';
+import { makeSamples, onlyForA, type Samples } from './walk-samples.ts';
 
 interface Operation {
   name: string;
@@ -99,8 +99,11 @@ test('a read key: 403 wherever more is needed, and only there', async (t) => {
     if (operation.scope === undefined) continue;
     const { status, text } = await send(fixture, samples, operation, read);
     if (operation.scope === 'read') {
-      assert.ok(status !== 401 && status !== 403 && status < 500, `${operation.name}: ${status} ${text}`);
-    } else assert.equal(status, 403, `${operation.name}: ${status} ${text}`);
+      assert.ok(
+        status !== 401 && status !== 403 && status < 500,
+        `${operation.name}: ${status} ${text.slice(0, 500)}`,
+      );
+    } else assert.equal(status, 403, `${operation.name}: ${status} ${text.slice(0, 500)}`);
   }
 });
 
@@ -111,7 +114,7 @@ test("another tenant's key: 404 for what is not its own, 403 for the whole store
   for (const operation of await operationsOf(fixture)) {
     if (operation.scope === undefined) continue;
     const { status, text } = await send(fixture, samples, operation, other);
-    const said = `${operation.name}: ${status} ${text}`;
+    const said = `${operation.name}: ${status} ${text.slice(0, 500)}`;
     if (operation.tenant === 'refused') assert.equal(status, 403, said);
     else if (operation.path.includes('{')) assert.equal(status, 404, said);
     else assert.ok(status < 500 && status !== 401, said);
@@ -120,7 +123,7 @@ test("another tenant's key: 404 for what is not its own, 403 for the whole store
       const isEcho = status === 404 && operation.path.includes('{');
       assert.ok(isEcho || !text.includes(value), said);
     }
-    assert.ok(!text.includes('"secret"'), said);
+    assert.ok(!text.includes(onlyForA), said);
   }
   const jobs = await fixture.ask('/api/jobs');
   assert.deepEqual(
