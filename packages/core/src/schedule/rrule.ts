@@ -236,6 +236,8 @@ export function createRruleInstants(text: RruleText, place: RrulePlace): ZonedTi
     byOffset.set(offset, known);
     return known;
   };
+  // At once: a rule that cannot be read here is to say so when it is made, and not to the first who asks for a slot.
+  recurringAt(zone.spanAt(start).offset);
 
   const nextMatch = (second: number): number => {
     let from = Math.max(second, start);

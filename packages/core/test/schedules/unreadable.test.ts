@@ -3,10 +3,15 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { Duly } from '../../src/index.ts';
 
-test('a process without the RRULE library shows, pauses, resumes and deletes a schedule that needs it', async (t) => {
+for (const rrule of ['FREQ=DAILY', 'FREQ=HOURLY', 'FREQ=SECONDLY;INTERVAL=10']) {
+  test(`a process without the RRULE library shows, pauses, resumes and deletes a schedule that needs it: ${rrule}`, (t) =>
+    playWithout(rrule, t));
+}
+
+async function playWithout(rrule: string, t: TestContext): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'duly-unreadable-'));
   const store = `sqlite:${join(folder, 'duly.db')}`;
   const duly = new Duly({ store, logger: false });
@@ -14,9 +19,10 @@ test('a process without the RRULE library shows, pauses, resumes and deletes a s
     await duly.stop({ drain: 0 });
     rmSync(folder, { recursive: true, force: true });
   });
-  const startAt = '2020-01-01T00:00:00Z';
+  // Far ahead: no slot is to pass while the test runs.
+  const startAt = '2090-01-01T00:00:00Z';
   for (const name of ['recurring', 'gone']) {
-    await duly.schedules.put({ task: 'report', name, rrule: 'FREQ=DAILY', startAt, timezone: 'Europe/Rome' });
+    await duly.schedules.put({ task: 'report', name, rrule, startAt, timezone: 'Europe/Rome' });
   }
   await duly.schedules.put({ task: 'report', name: 'plain', cron: '0 0 * * *' });
   const before = await duly.schedules.get('recurring');
@@ -50,7 +56,7 @@ test('a process without the RRULE library shows, pauses, resumes and deletes a s
       hint: 'Run: npm install rrule-temporal',
     },
     words: 'The rule cannot be read here: rrule_library_missing.',
-    rule: 'FREQ=DAILY',
+    rule: rrule,
     nextRunAt: null,
     status: 'active',
     timezone: 'Europe/Rome',
@@ -66,7 +72,7 @@ test('a process without the RRULE library shows, pauses, resumes and deletes a s
   assert.equal(paused?.until?.toISOString(), '2098-12-31T23:00:00.000Z');
   const after = await duly.schedules.resume('recurring');
   assert.deepEqual([after.status, after.nextSlot, after.unreadable], ['active', before.nextSlot, null]);
-});
+}
 
 /** Runs a program on a copy of the source where Node finds no packages. */
 function inFolderWithoutPackages(folder: string, program: string, store: string): unknown {
