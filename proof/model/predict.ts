@@ -2,7 +2,6 @@
  * Predicts every decision about every slot from the rule, the policies, what people did and what ran, and compares. Shares nothing with
  * the planner: the decisions are those of its slow model, slots are counted anew, and what ran is read off the history.
  */
-import type { PlanRule } from '../../packages/core/src/schedule/plan-rule.ts';
 import type { ScheduleSpec } from '../../packages/core/src/schedule/schedule-spec.ts';
 import { type ModelStep, PlanModel } from '../../packages/core/test/schedule/plan-model.ts';
 import type { Applied, Evidence, Fired, HistoryEvent } from '../history.ts';
@@ -216,7 +215,7 @@ function* replay(
           yield 'unknown';
           return;
         }
-        const difference = compare(life.model.rule, event, step);
+        const difference = compare(life.model, event, step);
         if (difference !== null) yield difference;
         else {
           const { dueAt, waitsFor } = step;
@@ -295,6 +294,8 @@ function edit(life: Life, event: Applied, told: Parameters<PlanModel['pass']>[0]
 /** What names the slots: the rule without what only decides about them. */
 function slotsOf({ rule, policies }: ScheduleSpec): string {
   const { exclude: _exclude, ...rest } = rule as Record<string, unknown>;
+  // A rate and a delay are real time, whatever the clock shows.
+  if ('rate' in rest || 'delay' in rest) for (const field of ['timezone', 'dst']) delete rest[field];
   return JSON.stringify([sorted(rest), 'cron' in rest ? null : policies.startAt]);
 }
 
@@ -325,12 +326,13 @@ function backfill(model: PlanModel, event: Applied, told: Parameters<PlanModel['
   return model.end();
 }
 
-/** What differs. `rule` is the one whose slots were decided: of an edit, the one before. */
-function compare(rule: PlanRule, event: Fired | Applied, step: ModelStep): string | null {
+/** What differs. `model` is as it was before: the slots that were decided are those that it had then. */
+function compare(model: PlanModel, event: Fired | Applied, step: ModelStep): string | null {
+  const { rule } = model;
   const recorded = event.slots.flatMap(({ fromAt, toAt, decision, reason, jobId }) => {
     if (rule.kind === 'delay' || fromAt === toAt) return [line(fromAt, decision, reason, jobId)];
     const slots: string[] = [];
-    for (let slot = rule.all.next(fromAt - 1); slot !== null && slot <= toAt; slot = rule.all.next(slot)) {
+    for (const slot of model.slots(rule, fromAt - 1, toAt)) {
       // A long row of missed slots may hold excluded ones; the rule says which.
       const isOut = decision === 'missed' && rule.isExcluded(slot);
       slots.push(isOut ? line(slot, 'excluded', 'exclude', null) : line(slot, decision, reason, jobId));

@@ -1,5 +1,6 @@
 /** What a schedule was when a slot was decided: a later edit does not change what is told of the past. */
 import type { AuditRow, Engine, SlotsReply } from './engine.ts';
+import { dueAtOf } from './schedule/jitter.ts';
 import { resolveStoredRule } from './schedule/plan-rule-of.ts';
 import { parseSpec } from './schedule/schedule-spec.ts';
 import type { Kept } from './schedule-deleted.ts';
@@ -28,6 +29,23 @@ export async function changesSince(
     before = last.position;
   }
   return found;
+}
+
+/**
+ * When a decided slot fell due, by what the schedule was when the slot came: an edit does not move that, but for the next slot that it brings.
+ * null: nothing was changed since then, or the rule did not name it.
+ */
+export function dueWhenCame(decided: Kept, slotAt: number, changes: readonly AuditRow[]): number | null {
+  const next = changes.findLast(({ at, before }) => at > slotAt && before !== null);
+  if (next === undefined) return null;
+  const { spec: stored } = JSON.parse(next.before as string) as { spec: unknown };
+  const spec = parseSpec(JSON.stringify(stored));
+  const { planRule } = resolveStoredRule(spec.rule, spec.policies, slotAt);
+  if (planRule.kind === 'delay' || planRule.all.next(slotAt - 1) !== slotAt) return null;
+  const dueAt = dueAtOf({ id: decided.record.id, policies: spec.policies }, planRule.all, slotAt);
+  const { planRule: later } = decided.parsed;
+  const nextAt = later.kind === 'delay' || dueAt <= next.at ? null : later.all.next(next.at);
+  return nextAt === null ? dueAt : Math.min(dueAt, nextAt - 1);
 }
 
 /**

@@ -4,7 +4,7 @@ import type { AuditRow, FoldedSlots, JobRecord, SlotsReply } from './engine.ts';
 import { isTerminal } from './job.ts';
 import { type Decision, reasons } from './schedule/decision.ts';
 import { graceMsOf } from './schedule/grace.ts';
-import { dueAtOf } from './schedule/jitter.ts';
+import { dueAtOf, jitterOffsetMs } from './schedule/jitter.ts';
 import { readWallMoment } from './schedule/moment.ts';
 import { endOf } from './schedule/plan-operations.ts';
 import type { Kept } from './schedule-deleted.ts';
@@ -71,6 +71,8 @@ export interface MissingTime {
 export interface SlotFacts {
   loaded: Kept;
   slotAt: number;
+  /** When it fell due, where an edit since it came would give another instant; null: as `loaded` says. */
+  dueAt: number | null;
   /** What was asked for, where a gap had no such time: then `slotAt` is the first instant after it. */
   missing: MissingTime | null;
   /** The ledger row that holds the slot; null: none does. */
@@ -147,10 +149,12 @@ interface Answer {
   sentences: string[];
 }
 
-function dueAt({ loaded, slotAt }: SlotFacts): number {
-  const { planRule, spec } = loaded.parsed;
-  if (planRule.kind === 'delay') return slotAt;
-  return dueAtOf({ id: loaded.record.id, policies: spec.policies }, planRule.all, slotAt);
+function dueAt({ loaded, slotAt, dueAt: cameDueAt }: SlotFacts): number {
+  if (cameDueAt !== null) return cameDueAt;
+  const { planRule, spec, state } = loaded.parsed;
+  const of = { id: loaded.record.id, policies: spec.policies };
+  if (planRule.kind === 'calendar') return dueAtOf(of, planRule.all, slotAt);
+  return state.undue?.slotAt === slotAt ? state.undue.dueAt : slotAt + jitterOffsetMs(of, slotAt);
 }
 
 // ------------------------------------------------------------------------------------------- the clock
@@ -276,9 +280,10 @@ function undecidedDelay(facts: SlotFacts): Answer {
       const over = `It will not run: the schedule "${loaded.record.name}" is over before this slot`;
       return { status: 'ended', sentences: [`${over}${endText(facts, end)}.`] };
     }
-    if (slotAt > loaded.now) return coming(facts, slotAt);
+    const due = dueAt(facts);
+    if (due > loaded.now) return coming(facts, due);
     if (state.pause !== null) return { status: 'held', sentences: heldSentences(facts) };
-    return { status: 'pending', sentences: [`It is due since ${clockOf(facts, slotAt)}.`] };
+    return { status: 'pending', sentences: [`It is due since ${clockOf(facts, due)}.`] };
   }
   return none(
     `The slots of a fixed delay follow from the ends of its runs, and none was at this instant.${state.nextSlotAt === null ? '' : ` The next one is ${clockOf(facts, state.nextSlotAt)}.`}`,

@@ -56,7 +56,7 @@ import {
   type TriggerResult,
   triggerNames,
 } from './schedule-options.ts';
-import { asDecided, changesSince } from './schedule-then.ts';
+import { asDecided, changesSince, dueWhenCame } from './schedule-then.ts';
 import { readSchedule } from './schedule-unreadable.ts';
 import { type LedgerSlot, type Schedule, type ScheduleDeletion, toSchedule } from './schedule-view.ts';
 import { explainSlot, type SlotWhy } from './schedule-why.ts';
@@ -241,6 +241,7 @@ export class Schedules {
     return explainSlot({
       loaded: row === null ? loaded : then(row),
       slotAt,
+      dueAt: row === null ? null : dueWhenCame(then(row), slotAt, changes),
       missing,
       row,
       fold,

@@ -7,7 +7,8 @@ import { addCovers, type Pass, recordSlot } from './pass.ts';
 import type { DelayRule } from './plan-rule.ts';
 
 /** The instant at which a slot of a fixed delay falls due. */
-export function delayDueAt({ input }: Pass, slotAt: number): number {
+export function delayDueAt({ input, state }: Pass, slotAt: number): number {
+  if (state.undue?.slotAt === slotAt) return state.undue.dueAt;
   return slotAt + jitterOffsetMs({ id: input.id, policies: input.spec.policies }, slotAt);
 }
 

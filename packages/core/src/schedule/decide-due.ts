@@ -189,7 +189,8 @@ function decideOne(pass: Pass, rule: CalendarRule, { slotAt, dueAt, cause }: Nea
       slotAt,
       dueAt,
       cause,
-      previousSlotAt: () => rule.open.previous(slotAt),
+      previousSlotAt: () =>
+        rule.all.undue?.slotAt === slotAt ? rule.all.undue.previousSlotAt : rule.open.previous(slotAt),
       nextSlotAt: () => nextSlotBefore(rule, slotAt, pass.input.spec.policies.endAt),
     });
   }

@@ -71,8 +71,9 @@ export function withChanges(base: Changed, changes: Readonly<Record<string, unkn
 function changedRule(rule: ScheduleSpec['rule'], changes: Readonly<Record<string, unknown>>): RuleInput {
   const input: Record<string, unknown> = { ...rule };
   if (ruleKinds.some((kind) => changes[kind] !== undefined && changes[kind] !== null)) {
-    // Another rule takes the place of this one; the zone and what is left out stay.
-    for (const kind of [...ruleKinds, 'anchor']) delete input[kind];
+    // Another rule takes the place of this one; the zone and what is left out stay, and so does what another rate counts from.
+    const isRateStill = 'rate' in rule && changes['rate'] !== undefined && changes['rate'] !== null;
+    for (const kind of [...ruleKinds, ...(isRateStill ? [] : ['anchor'])]) delete input[kind];
   }
   const { startAt: _startAt, endAt: _endAt, ...fields } = ruleFields;
   return overlay(input, changes, fields) as RuleInput;

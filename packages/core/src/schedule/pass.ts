@@ -3,6 +3,7 @@ import type { Decision, Reason } from './decision.ts';
 import { type CalendarRule, countCovered } from './plan-rule.ts';
 import type { Plan, PlanEvent, PlanInput, PlannedRun } from './plan-types.ts';
 import type { Covers, ScheduleState } from './schedule-state.ts';
+import { withUndue } from './undue-slot.ts';
 
 /** An unfinished run as the overlap rule sees it. */
 export interface SeenRun extends Pick<ActiveRun, 'id' | 'status' | 'origin' | 'cancelRequestedAt'> {
@@ -31,7 +32,7 @@ export interface Pass {
 /** Begins a pass. */
 export function beginPass(input: PlanInput): Pass {
   return {
-    input,
+    input: input.state.undue === null ? input : { ...input, rule: withUndue(input.rule, input.state.undue) },
     state: { ...input.state, waiting: stillWaiting(input) },
     rows: [],
     runs: [],
@@ -59,6 +60,14 @@ function stillWaiting({ state, active, activeCount }: PlanInput): ScheduleState[
   );
   const unseen = activeCount > active.length;
   return state.waiting.filter(({ id }) => unstarted.get(id) ?? unseen);
+}
+
+/** Ends that a slot which an edit left is waited for, once it is decided: of what the rule names, what comes after the edit follows. */
+export function settleUndue({ state }: Pass): void {
+  const { undue } = state;
+  if (undue === null || state.cursorAt < undue.slotAt) return;
+  state.cursorAt = Math.max(state.cursorAt, undue.editedAt);
+  state.undue = null;
 }
 
 /** A run of equal decisions. */

@@ -1,11 +1,13 @@
-import { countFrom } from './decide-delay.ts';
-import { type Cause, reasons } from './decision.ts';
+import { countFrom, delayDueAt } from './decide-delay.ts';
+import type { Cause } from './decision.ts';
+import { dueAtOf } from './jitter.ts';
 import { noteOutcome } from './outcomes.ts';
-import { beginPass, coverMissed, type Pass, recordSlot } from './pass.ts';
+import { beginPass, type Pass, settleUndue } from './pass.ts';
 import { decide, endPauseInTime, finishPass } from './plan.ts';
 import type { PlanRule } from './plan-rule.ts';
 import type { Plan, PlanInput } from './plan-types.ts';
-import { hasSameRule, type ScheduleSpec } from './schedule-spec.ts';
+import { hasSameInstants, hasSameRule, type ScheduleSpec } from './schedule-spec.ts';
+import { type UndueSlot, withUndue } from './undue-slot.ts';
 
 /** What a schedule becomes. */
 export interface EditRequest {
@@ -25,38 +27,55 @@ export function planEdit(input: PlanInput, request: EditRequest): { plan: Plan; 
   endPauseInTime(pass);
   const isSameRule = hasSameRule(input.spec, request.spec);
   const { pause } = pass.state;
-  // A paused schedule makes no decisions, and an edit of its note or policies is no reason to; but when the rule goes, the
-  // slots that it held must be decided now or never.
-  if (pause === null || !isSameRule || pass.state.ended !== null) {
+  const keepsInstants = isSameRule && hasSameInstants(input.spec, request.spec);
+  // A paused schedule makes no decisions, and an edit of its note or policies is no reason to; but when its slots or their instants go,
+  // those that it held must be decided now or never.
+  if (pause === null || !keepsInstants || pass.state.ended !== null) {
     const held: { fromAt: number; toAt: number; cause: Cause }[] =
       pause === null ? [] : [{ fromAt: pause.at, toAt: input.now, cause: 'edited' }];
     decide(pass, { held });
     if (pass.stopped !== null) return { plan: finishPass(pass), applied: false };
+    settleUndue(pass);
   }
-  if (!isSameRule) leaveUndue(pass);
-  apply(pass, request, isSameRule);
+  apply(pass, request, isSameRule, keepsInstants ? pass.state.undue : undueSlot(pass));
   return { plan: finishEdited(pass, request), applied: true };
 }
 
-/** With jitter the newest slot may lie in the past and not be due yet. It goes with its rule, and the ledger says so. */
-function leaveUndue(pass: Pass): void {
-  const { rule, spec, now } = pass.input;
-  const { endAt, maxRuns } = spec.policies;
-  if (rule.kind === 'delay' || pass.state.ended !== null) return;
-  if (maxRuns !== null && pass.state.firedCount >= maxRuns) return;
-  const slotAt = rule.all.next(pass.state.cursorAt);
-  if (slotAt === null || slotAt > now || (endAt !== null && slotAt > endAt)) return;
-  if (rule.isExcluded(slotAt)) {
-    recordSlot(pass, slotAt, 'excluded', reasons.excluded);
-  } else if (pass.state.skips.includes(slotAt)) {
-    recordSlot(pass, slotAt, 'skipped', reasons.skipNext);
-  } else {
-    recordSlot(pass, slotAt, 'missed', reasons.edited);
-    coverMissed(pass, rule, slotAt, slotAt);
-  }
+/**
+ * With jitter the newest slot may lie in the past and not be due yet. It is the old rule's, and no edit takes it away: it is decided when it
+ * falls due. null: there is none.
+ */
+function undueSlot(pass: Pass): UndueSlot | null {
+  const { input, state } = pass;
+  const { rule, now } = input;
+  if (state.ended !== null) return null;
+  const slotAt = rule.kind === 'delay' ? state.nextSlotAt : rule.all.next(state.cursorAt);
+  if (slotAt === null || slotAt > now) return null;
+  if (state.undue?.slotAt === slotAt) return { ...state.undue, editedAt: now };
+  const of = { id: input.id, policies: input.spec.policies };
+  return rule.kind === 'delay'
+    ? {
+        slotAt,
+        dueAt: delayDueAt(pass, slotAt),
+        editedAt: now,
+        previousSlotAt: state.lastFired?.slotAt ?? null,
+      }
+    : {
+        slotAt,
+        dueAt: dueAtOf(of, rule.all, slotAt),
+        editedAt: now,
+        previousSlotAt: rule.open.previous(slotAt),
+      };
 }
 
-function apply(pass: Pass, request: EditRequest, isSameRule: boolean): void {
+/** Jitter ends before the next slot, also when that is one of another rule. */
+function cutBefore(undue: UndueSlot | null, rule: PlanRule): UndueSlot | null {
+  if (undue === null || rule.kind === 'delay') return undue;
+  const nextAt = rule.all.next(undue.editedAt);
+  return nextAt === null ? undue : { ...undue, dueAt: Math.min(undue.dueAt, nextAt - 1) };
+}
+
+function apply(pass: Pass, request: EditRequest, isSameRule: boolean, undue: UndueSlot | null): void {
   const { state, input } = pass;
   const { now } = input;
   // Whether it is over is asked again: a later `endAt` or more `maxRuns` revive it.
@@ -68,12 +87,25 @@ function apply(pass: Pass, request: EditRequest, isSameRule: boolean): void {
     const { rule } = input;
     keepBefore(pass);
     if (wasEnded && rule.kind === 'delay' && state.outstanding === null) countFrom(pass, rule, now);
+    keepUndue(pass, undue, request.ruleFor(state.anchorAt));
     return;
   }
   state.anchorAt = now;
   state.cursorAt = now;
   if (state.pause !== null) state.pause = { ...state.pause, at: now };
-  changeRule(pass, request.ruleFor(now), request.spec.policies.startAt);
+  const rule = request.ruleFor(now);
+  changeRule(pass, rule, request.spec.policies.startAt);
+  keepUndue(pass, undue, rule);
+}
+
+/** The next slot to decide is the one that the edit found. */
+function keepUndue({ state }: Pass, undue: UndueSlot | null, rule: PlanRule): void {
+  state.undue = cutBefore(undue, rule);
+  if (undue === null) return;
+  state.cursorAt = undue.slotAt - 1;
+  if (rule.kind === 'calendar') return;
+  state.nextSlotAt = undue.slotAt;
+  state.outstanding = null;
 }
 
 /** An earlier `startAt`, or none, makes no slots of the past: what came before the old one was none when it came. */
@@ -106,6 +138,6 @@ function changeRule(pass: Pass, rule: PlanRule, startAt: number | null): void {
 
 /** The rest of the pass under the new spec: when the schedule is due again. */
 function finishEdited(pass: Pass, request: EditRequest): Plan {
-  const rule = request.ruleFor(pass.state.anchorAt);
+  const rule = withUndue(request.ruleFor(pass.state.anchorAt), pass.state.undue);
   return finishPass({ ...pass, input: { ...pass.input, spec: request.spec, rule } }, rule);
 }

@@ -127,7 +127,7 @@ export function planTrigger(
   }
   if (fate.kind === 'look')
     throw dulyError('internal', { message: 'A trigger found a run of its own pass.' });
-  const { rule, now } = input;
+  const { rule, now } = pass.input;
   const run = makeRun(pass, {
     slotAt: null,
     dueAt: now,
@@ -182,9 +182,9 @@ export const backfillCountMax = 10_000;
  * does not write it. Throws `policy_conflict` for a fixed delay and `backfill_too_large`.
  */
 export function planBackfill(input: PlanInput, request: BackfillRequest, runs: SlotRuns): BackfillPlan {
-  const { rule, now } = input;
-  if (rule.kind === 'delay') return refuseForDelay('backfill');
   const pass = beginOperation(input);
+  const { rule, now } = pass.input;
+  if (rule.kind === 'delay') return refuseForDelay('backfill');
   const slots: number[] = [];
   let completedCount = 0;
   let unfinishedCount = 0;

@@ -1,3 +1,5 @@
+import type { UndueSlot } from './undue-slot.ts';
+
 /** Instants in order. `next` and `previous` exclude the instant they are given. */
 export interface Slots {
   /** The first slot after an instant, or null. */
@@ -6,6 +8,8 @@ export interface Slots {
   previous(beforeAt: number): number | null;
   /** How many slots lie between two instants, both included; null where that cannot be told without walking. */
   countBetween(fromAt: number, toAt: number): number | null;
+  /** The one among them that an edit left, and that keeps its due instant; left out: none. */
+  readonly undue?: UndueSlot;
 }
 
 /** What the planner asks of a rule that names its slots ahead (cron, rate, RRULE). */

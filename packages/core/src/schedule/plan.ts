@@ -3,7 +3,7 @@ import { decideDue } from './decide-due.ts';
 import type { Cause } from './decision.ts';
 import { dueAtOf } from './jitter.ts';
 import { noteOutcome } from './outcomes.ts';
-import { beginPass, type Pass } from './pass.ts';
+import { beginPass, type Pass, settleUndue } from './pass.ts';
 import type { PlanRule } from './plan-rule.ts';
 import type { Plan, PlanInput } from './plan-types.ts';
 import { createState } from './schedule-state.ts';
@@ -87,6 +87,7 @@ export function endPause(pass: Pass, at: number): void {
 /** Sums a pass up: the new state, and when the schedule is due again. */
 export function finishPass(pass: Pass, rule: PlanRule = pass.input.rule): Plan {
   const { state } = pass;
+  settleUndue(pass);
   const dueAt = nextDueAt(pass, rule);
   // The first slot of a fixed delay is the making itself, where the cursor stands.
   state.skips = state.skips.filter((at) => at > state.cursorAt || at === state.nextSlotAt);

@@ -356,7 +356,7 @@ function createParts({
     ...common,
     fixedTimes: left ?? wallTimes,
     namedTimes: wallTimes,
-    ...byTimes(resolve(wallTimes), left && resolve(left)),
+    ...byTimes(resolve(wallTimes), left && resolve(left), { zone, excludes }),
   };
 }
 
@@ -375,19 +375,26 @@ function createCronParts(spec: RuleSpec, zone: Zone, excludes: Excludes | null):
     rrule: null,
     fixedTimes,
     namedTimes: cron.isFixed ? cronTimes : null,
-    ...byTimes(resolve(cronTimes), left && resolve(left)),
+    ...byTimes(resolve(cronTimes), left && resolve(left), { zone, excludes }),
   };
 }
 
-/** A fixed time in a gap belongs to the date that it names, so only the two sets together know what is excluded. */
+/**
+ * A fixed time in a gap belongs to the date that it names, so only the two sets together know what is excluded. Of what is no slot of this
+ * rule, but was one of the rule before it, the clock tells.
+ */
 function byTimes(
   nominal: SlotTimes,
   remaining: SlotTimes | null,
+  { zone, excludes }: { zone: Zone; excludes: Excludes | null },
 ): Pick<Parts, 'nominal' | 'remaining' | 'isExcluded'> {
   return {
     nominal,
     remaining,
-    isExcluded: (slotAt) => nominal.next(slotAt) === slotAt && remaining?.next(slotAt) !== slotAt,
+    isExcluded: (slotAt) =>
+      nominal.next(slotAt) === slotAt
+        ? remaining?.next(slotAt) !== slotAt
+        : excludes !== null && coversInstant(slotAt, { zone, excludes }),
   };
 }
 

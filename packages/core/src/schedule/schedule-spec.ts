@@ -98,11 +98,25 @@ export function hasSameRule(one: RuleAndPolicies, other: RuleAndPolicies): boole
   return ruleKey(one) === ruleKey(other);
 }
 
+/** Whether slots of the same rule also begin with the same one and fall due at the same instants. */
+export function hasSameInstants(
+  { policies: one }: RuleAndPolicies,
+  { policies: other }: RuleAndPolicies,
+): boolean {
+  const hasJitter = one.jitterMs !== 0 || other.jitterMs !== 0;
+  const isSameMode = one.jitterMode === other.jitterMode || !hasJitter;
+  return one.startAt === other.startAt && one.jitterMs === other.jitterMs && isSameMode;
+}
+
+const clockFields: readonly string[] = ['timezone', 'dst'];
+
 function ruleKey({ rule, policies }: RuleAndPolicies): string {
   const { exclude: _exclude, startAt: _startAt, endAt: _endAt, ...rest } = rule;
+  // A rate or a delay is real time: no clock names its slots.
+  const isRealTime = 'rate' in rest || 'delay' in rest;
   const fields = Object.entries(rest)
     .filter(([, value]) => value !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1));
   const startAt = 'cron' in rest ? null : policies.startAt;
-  return JSON.stringify([fields, startAt]);
+  return JSON.stringify([fields.filter(([name]) => !isRealTime || !clockFields.includes(name)), startAt]);
 }

@@ -1,5 +1,6 @@
 import type { JsonText } from '../engine.ts';
 import { parseStored } from './schedule-spec.ts';
+import type { UndueSlot } from './undue-slot.ts';
 
 /** Slots that a run stands for besides its own. */
 export interface Covers {
@@ -40,6 +41,8 @@ export interface ScheduleState {
   readonly anchorAt: number;
   /** The last decided slot (at first: the making). Every slot up to it has its decision. */
   readonly cursorAt: number;
+  /** A slot that an edit found between its instant and its due instant, and that is not decided yet. */
+  readonly undue: UndueSlot | null;
   /** The next slot to decide; null: none, or a fixed delay waits for its run. */
   readonly nextSlotAt: number | null;
   /** Fired slots, for `maxRuns`. */
@@ -83,6 +86,7 @@ export function createState(now: number): ScheduleState {
     bornAt: now,
     anchorAt: now,
     cursorAt: now,
+    undue: null,
     nextSlotAt: null,
     firedCount: 0,
     lastFired: null,

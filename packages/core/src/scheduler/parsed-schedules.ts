@@ -4,6 +4,7 @@ import { resolveStoredRule, type StoredRule } from '../schedule/plan-rule-of.ts'
 import type { Rule } from '../schedule/rule.ts';
 import { parseSpec, type ScheduleSpec } from '../schedule/schedule-spec.ts';
 import { parseState, type ScheduleState } from '../schedule/schedule-state.ts';
+import { withUndue } from '../schedule/undue-slot.ts';
 
 /** A stored schedule, read. */
 export interface ParsedSchedule {
@@ -22,6 +23,9 @@ export interface ParsedSchedules {
 }
 
 interface Remembered extends ParsedSchedule {
+  /** Without what an edit left undecided. */
+  ownRule: PlanRule;
+  planRule: PlanRule;
   text: JsonText;
   anchorAt: number;
   state: ScheduleState;
@@ -54,7 +58,8 @@ export function createParsedSchedules(): ParsedSchedules {
   function read(text: JsonText, state: ScheduleState, stateText: JsonText): Remembered {
     const spec = parseSpec(text);
     const { anchorAt } = state;
-    return { text, anchorAt, state, stateText, spec, ...ruleOf(spec, anchorAt) };
+    const { rule, planRule } = ruleOf(spec, anchorAt);
+    return { text, anchorAt, state, stateText, spec, rule, planRule, ownRule: planRule };
   }
 
   return {
@@ -65,6 +70,7 @@ export function createParsedSchedules(): ParsedSchedules {
       const known = isSame ? before : read(text, state, stateText);
       known.state = state;
       known.stateText = stateText;
+      known.planRule = withUndue(known.ownRule, state.undue);
       // To the end of the map: its beginning is what was not used for the longest time.
       remembered.delete(id);
       remembered.set(id, known);

@@ -63,6 +63,8 @@ export class PlanModel {
   delaySlotAt: number | null = null;
   delayRun: string | null = null;
   delayFromAt: number | null = null;
+  /** A slot that had come and was not due when an edit came. */
+  come: { slotAt: number; dueAt: number; editedAt: number; previousSlotAt: number | null } | null = null;
   fired = 0;
   lastFiredSlotAt: number | null = null;
   newestRun: string | null = null;
@@ -146,7 +148,7 @@ export class PlanModel {
       else this.named.add(this.delaySlotAt);
     } else if (!this.over && rule.kind === 'calendar') {
       // The first slot that is still to come and that nothing else takes away.
-      for (const slotAt of walk(rule, this.decidedAt, never)) {
+      for (const slotAt of this.slots(rule, this.decidedAt, never)) {
         if (this.dueOf(slotAt) <= told.now || this.isExcluded(slotAt)) continue;
         if (slotAt <= (this.policies.endAt ?? never)) this.named.add(slotAt);
         break;
@@ -161,7 +163,7 @@ export class PlanModel {
     const way = allow ? { do: 'make' as const, gates: [], cancel: [] } : this.byOverlap();
     if (way.do === 'make') {
       const { now } = told;
-      const open = this.rule.kind === 'calendar' ? this.rule.open : null;
+      const isDelay = this.rule.kind === 'delay';
       this.make({
         slotAt: null,
         dueAt: now,
@@ -170,8 +172,8 @@ export class PlanModel {
         cancel: way.cancel,
         isCatchUp: false,
         allow,
-        previousSlotAt: open?.previous(now + 1) ?? null,
-        nextSlotAt: open === null ? this.delaySlotAt : open.next(now),
+        previousSlotAt: isDelay ? null : this.openBefore(now + 1),
+        nextSlotAt: isDelay ? this.delaySlotAt : this.openAfter(now),
         covered: [],
       });
     }
@@ -197,7 +199,7 @@ export class PlanModel {
     this.hearOutcome();
     const rule = this.rule as CalendarRule;
     const toAt = Math.min(ask.toAt, told.now, this.policies.endAt ?? never);
-    const slots = [...walk(rule, ask.fromAt - 1, toAt)].filter(
+    const slots = [...this.slots(rule, ask.fromAt - 1, toAt)].filter(
       (slotAt) =>
         this.dueOf(slotAt) <= told.now &&
         !this.isExcluded(slotAt) &&
@@ -218,8 +220,8 @@ export class PlanModel {
           cancel: [],
           isCatchUp: true,
           allow: ask.allow,
-          previousSlotAt: rule.open.previous(slotAt),
-          nextSlotAt: rule.open.next(slotAt),
+          previousSlotAt: this.openBefore(slotAt),
+          nextSlotAt: this.openAfter(slotAt),
           covered: [],
         }),
       );
@@ -236,13 +238,19 @@ export class PlanModel {
     this.resumeByTime();
     const { now } = told;
     const wasOver = this.over;
-    if (this.pausedAt === null || !next.isSameRule || this.over) {
+    const instantsStay =
+      next.isSameRule &&
+      next.policies.startAt === this.policies.startAt &&
+      next.policies.jitterMs === this.policies.jitterMs &&
+      (next.policies.jitterMode === this.policies.jitterMode || next.policies.jitterMs === 0);
+    if (this.pausedAt === null || !instantsStay || this.over) {
       const held =
         this.pausedAt === null ? [] : [{ fromAt: this.pausedAt, toAt: now, cause: 'edited' as const }];
       this.decide(held);
       if (this.stopped) return { step: this.end(), applied: false };
+      this.forgetCome();
     }
-    if (!next.isSameRule) this.dropWhatIsNotDue();
+    if (!instantsStay) this.come = this.cameNotDue();
     const isOver = this.over;
     this.over = false;
     if (next.policies.pauseAfterFailures === null && next.policies.flagAfterFailures === null)
@@ -274,6 +282,17 @@ export class PlanModel {
         } else this.delaySlotAt = Math.max(next.policies.startAt ?? now, now);
       }
     }
+    if (this.come !== null) {
+      // It is the next slot, and ends before the one after it.
+      this.decidedAt = this.come.slotAt - 1;
+      if (next.rule.kind === 'delay') {
+        this.delaySlotAt = this.come.slotAt;
+        this.delayRun = null;
+      } else {
+        const nextAt = next.rule.all.next(this.come.editedAt) ?? never;
+        this.come = { ...this.come, dueAt: Math.min(this.come.dueAt, nextAt - 1) };
+      }
+    }
     return { step: this.end(), applied: true };
   }
 
@@ -299,7 +318,7 @@ export class PlanModel {
     held: { fromAt: number; toAt: number; cause: Cause }[],
     late: Cause,
   ): void {
-    const due = [...walk(rule, this.decidedAt, asOf)].filter((slotAt) => this.dueOf(slotAt) <= asOf);
+    const due = [...this.slots(rule, this.decidedAt, asOf)].filter((slotAt) => this.dueOf(slotAt) <= asOf);
     const causes = new Map<number, Cause | null>();
     for (const slotAt of due) causes.set(slotAt, this.causeOf(rule, slotAt, asOf, held, late));
     const chosen = new Set<number>();
@@ -336,7 +355,7 @@ export class PlanModel {
   ): Cause | null {
     const dueAt = this.dueOf(slotAt);
     for (const span of held) if (span.fromAt < dueAt && dueAt <= span.toAt) return span.cause;
-    const nextAt = rule.all.next(slotAt);
+    const nextAt = this.slotAfter(rule, slotAt);
     const graceMs = Math.max(Math.min(60_000, (nextAt ?? never) - slotAt), this.told.limits.leaseMs + 2_000);
     return asOf - dueAt > graceMs ? late : null;
   }
@@ -396,8 +415,8 @@ export class PlanModel {
       return null;
     }
     if (cause !== null) this.budget -= 1;
-    const open = this.rule.kind === 'calendar' ? this.rule.open : null;
-    const nextAt = open?.next(slotAt) ?? null;
+    const isDelay = this.rule.kind === 'delay';
+    const nextAt = isDelay ? null : this.openAfter(slotAt);
     const runId = this.make({
       slotAt,
       dueAt,
@@ -406,7 +425,11 @@ export class PlanModel {
       cancel: way.cancel,
       isCatchUp: cause !== null,
       allow: false,
-      previousSlotAt: open === null ? this.lastFiredSlotAt : open.previous(slotAt),
+      previousSlotAt: isDelay
+        ? this.lastFiredSlotAt
+        : this.come?.slotAt === slotAt
+          ? this.come.previousSlotAt
+          : this.openBefore(slotAt),
       nextSlotAt: nextAt !== null && nextAt <= (policies.endAt ?? never) ? nextAt : null,
       covered: this.missedSinceFired,
     });
@@ -428,19 +451,60 @@ export class PlanModel {
     return slot;
   }
 
-  /** An edit drops the newest slot if its jitter had not passed yet. */
-  dropWhatIsNotDue(): void {
-    if (this.rule.kind === 'delay' || this.over) return;
-    for (const slotAt of walk(this.rule, this.decidedAt, this.told.now)) {
-      if (this.policies.maxRuns !== null && this.fired >= this.policies.maxRuns) return;
-      if (slotAt > (this.policies.endAt ?? never)) return;
-      if (this.isExcluded(slotAt)) this.write(slotAt, 'excluded', 'exclude');
-      else if (this.named.has(slotAt)) this.write(slotAt, 'skipped', 'skip next');
-      else {
-        this.write(slotAt, 'missed', 'edited');
-        this.missedSinceFired.push(slotAt);
-      }
+  /** The newest slot, if its jitter has not passed yet: it stays whatever the schedule becomes. */
+  cameNotDue(): PlanModel['come'] {
+    const { now } = this.told;
+    if (this.over) return null;
+    const slots =
+      this.rule.kind === 'delay' ? [this.delaySlotAt] : this.slots(this.rule, this.decidedAt, now);
+    for (const slotAt of slots) {
+      if (slotAt === null || slotAt > now) return null;
+      if (this.come?.slotAt === slotAt) return { ...this.come, editedAt: now };
+      const previousSlotAt = this.rule.kind === 'delay' ? this.lastFiredSlotAt : this.openBefore(slotAt);
+      return { slotAt, dueAt: this.dueOf(slotAt), editedAt: now, previousSlotAt };
     }
+    return null;
+  }
+
+  /** Once it is decided, what follows is what comes after the edit. */
+  forgetCome(): void {
+    if (this.come === null || this.decidedAt < this.come.slotAt) return;
+    this.decidedAt = Math.max(this.decidedAt, this.come.editedAt);
+    this.come = null;
+  }
+
+  /** The slots after one instant up to another: those of the rule, and in place of what it names up to the edit the one that had come. */
+  *slots(rule: CalendarRule, afterAt: number, toAt: number): Generator<number> {
+    const { come } = this;
+    if (come === null) {
+      yield* walk(rule, afterAt, toAt);
+      return;
+    }
+    yield* walk(rule, afterAt, Math.min(toAt, come.slotAt - 1));
+    if (come.slotAt > afterAt && come.slotAt <= toAt) yield come.slotAt;
+    yield* walk(rule, Math.max(afterAt, come.editedAt), toAt);
+  }
+
+  slotAfter(rule: CalendarRule, at: number): number | null {
+    for (const slotAt of this.slots(rule, at, never)) return slotAt;
+    return null;
+  }
+
+  openAfter(at: number): number | null {
+    const { open } = this.rule as CalendarRule;
+    const { come } = this;
+    const nextAt = open.next(at);
+    if (come === null || at >= come.editedAt || (nextAt !== null && nextAt < come.slotAt)) return nextAt;
+    return at < come.slotAt && !this.isExcluded(come.slotAt) ? come.slotAt : open.next(come.editedAt);
+  }
+
+  openBefore(at: number): number | null {
+    const { open } = this.rule as CalendarRule;
+    const { come } = this;
+    const beforeAt = open.previous(at);
+    if (come === null || at <= come.slotAt || (beforeAt !== null && beforeAt > come.editedAt))
+      return beforeAt;
+    return this.isExcluded(come.slotAt) ? open.previous(come.slotAt) : come.slotAt;
   }
 
   // ---------------------------------------------------------------------------------------- fixed delay
@@ -622,6 +686,7 @@ export class PlanModel {
 
   end(): ModelStep {
     const { step } = this;
+    this.forgetCome();
     step.more = this.stopped;
     step.waitsFor = this.delayRun ?? this.unseen[0] ?? null;
     step.dueAt = this.dueAgainAt();
@@ -632,7 +697,7 @@ export class PlanModel {
 
   dueAgainAt(): number | null {
     const { now } = this.told;
-    const nextAt = this.rule.kind === 'delay' ? this.delaySlotAt : this.rule.all.next(this.decidedAt);
+    const nextAt = this.rule.kind === 'delay' ? this.delaySlotAt : this.slotAfter(this.rule, this.decidedAt);
     if (this.over) return null;
     if (nextAt === null && this.rule.kind === 'calendar') {
       this.over = true;
@@ -649,9 +714,10 @@ export class PlanModel {
   }
 
   dueOf(slotAt: number): number {
+    if (this.come?.slotAt === slotAt) return this.come.dueAt;
     const offsetMs = jitterOffsetMs({ id: this.id, policies: this.policies }, slotAt);
     if (offsetMs === 0 || this.rule.kind === 'delay') return slotAt + offsetMs;
-    const nextAt = this.rule.all.next(slotAt) ?? never;
+    const nextAt = this.slotAfter(this.rule, slotAt) ?? never;
     return Math.min(slotAt + offsetMs, Math.max(slotAt, nextAt - 1));
   }
 }

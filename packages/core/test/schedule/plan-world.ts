@@ -31,6 +31,7 @@ import {
   serialiseSpec,
 } from '../../src/schedule/schedule-spec.ts';
 import { parseState, type ScheduleState, serialiseState } from '../../src/schedule/schedule-state.ts';
+import { withUndue } from '../../src/schedule/undue-slot.ts';
 import { type ModelStep, PlanModel } from './plan-model.ts';
 
 const second = 1_000;
@@ -252,6 +253,11 @@ class World {
           : this.#one([5 * second, minute, periodMs, startDeadlineMs ?? 0, catchUpWindowMs ?? 0, dayMs]);
       ms = dueAt - this.#now + lateMs;
     }
+    // To between a slot and its due instant, where only an edit finds something.
+    const { nextSlotAt } = this.#state;
+    if (kind === 2 && dueAt !== null && nextSlotAt !== null && nextSlotAt >= this.#now && this.#chance(0.5)) {
+      ms = nextSlotAt - this.#now + this.#below(Math.max(1, dueAt - nextSlotAt));
+    }
     // A pause may outlast what a model that walks can look at.
     this.#now += Math.min(ms, 3_000 * periodMs);
   }
@@ -400,7 +406,8 @@ class World {
     const rule = planRuleOf(spec, isSameRule ? this.#state.anchorAt : this.#now);
     const byModel = this.#model.edit(told, { rule, policies: spec.policies, isSameRule });
     assert.equal(edited.applied, byModel.applied, 'applied');
-    this.#accept(edited.plan, byModel.step, isSameRule ? null : this.#now);
+    const isLeft = edited.plan.state.undue !== null;
+    this.#accept(edited.plan, byModel.step, isSameRule && !isLeft ? null : this.#now);
     if (!edited.applied) return;
     this.#choice = choice;
     this.#spec = spec;
@@ -412,8 +419,12 @@ class World {
   #accept(made: Plan, step: ModelStep, ruleChangedAt: number | null = null): void {
     this.#show(made);
     const { rule } = this;
-    if (this.#state !== undefined) checkRows(made.slots, rule, this.#state.cursorAt);
-    assert.deepEqual(expand(made.slots, step, rule), step.slots, 'decisions');
+    if (this.#state !== undefined) {
+      // What an edit left undecided stands before what the rule names.
+      const before = withUndue(rule, this.#state.undue);
+      checkRows(made.slots, before, this.#state.cursorAt);
+      assert.deepEqual(expand(made.slots, step, before), step.slots, 'decisions');
+    }
     assert.deepEqual(made.runs.map(plainRun), step.runs, 'runs');
     assert.deepEqual(made.cancel, step.cancel, 'cancel');
     assert.deepEqual(new Map(made.tell.map(({ id, covers }) => [id, covers])), step.told, 'tell');
@@ -426,9 +437,12 @@ class World {
       const status = this.#jobs.find((one) => one.id === id)?.status ?? 'gone';
       assert.match(status, /^(BLOCKED|PENDING)$/, 'a slot is merged only into a run that has not started');
     }
-    for (const run of made.runs) checkRun(run, this.#spec.policies, this.#now);
+    for (const run of made.runs) checkRun(run, this.#spec.policies, this.#now, this.#state?.undue ?? null);
     if (ruleChangedAt === null && made.slots.length > 0) {
-      assert.equal(made.state.cursorAt, made.slots.at(-1)?.toAt, 'the cursor is the last decided slot');
+      const lastAt = made.slots.at(-1)?.toAt ?? 0;
+      const editedAt = this.#state?.undue?.editedAt ?? 0;
+      const wasLeft = this.#state?.undue?.slotAt === lastAt;
+      assert.equal(made.state.cursorAt, wasLeft ? editedAt : lastAt, 'the cursor is the last decided slot');
     }
     this.#write(made);
   }
@@ -493,11 +507,18 @@ class World {
 }
 
 /** What a run must be, whatever made it. */
-function checkRun(run: PlannedRun, policies: ResolvedPolicies, now: number): void {
+function checkRun(
+  run: PlannedRun,
+  policies: ResolvedPolicies,
+  now: number,
+  undue: ScheduleState['undue'],
+): void {
+  const undueMs = undue?.slotAt === run.slotAt ? undue.dueAt - undue.slotAt : 0;
   assert.ok(run.dueAt <= now, 'no run is made before it is due');
   assert.ok(run.slotAt === null || run.origin === 'backfill' || run.slotAt <= run.dueAt);
   assert.equal(run.rankDelayMs > 0, run.isCatchUp);
-  if (run.origin === 'schedule') assert.ok(run.dueAt - (run.slotAt as number) <= policies.jitterMs);
+  if (run.origin === 'schedule')
+    assert.ok(run.dueAt - (run.slotAt as number) <= Math.max(policies.jitterMs, undueMs));
   assert.ok(!run.gates.includes(run.id));
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ScheduleChanges } from '../../src/index.ts';
 import { scene, short, startsOf } from './setup.ts';
 
 for (const [onResume, slots] of [
@@ -364,4 +365,18 @@ test('startAt and endAt without an offset are of the zone of the schedule', asyn
   assert.equal(policies.startAt?.toISOString(), '2027-01-31T18:30:00.000Z');
   assert.equal(policies.endAt?.toISOString(), '2027-03-01T06:30:00.000Z');
   assert.equal(nextSlot?.toISOString(), '2027-01-31T18:30:00.000Z');
+});
+
+test('an edit of a rate keeps what it counts from, and its zone changes nothing of it', async (t) => {
+  const { t: duly, every } = scene(t, { start: '2027-01-15T10:10:00Z' });
+  await every({ rate: '1h', anchor: 'epoch' });
+  const next = async (changes: ScheduleChanges) =>
+    (await duly.schedules.edit('nightly', changes)).nextSlot?.toISOString().slice(11, 16);
+  assert.equal(await next({ rate: '60m' }), '11:00');
+  assert.equal(await next({ rate: '2h' }), '12:00', 'another rate from the same beginning');
+  assert.equal(await next({ anchor: 'start' }), '12:10');
+  await duly.advance('30m');
+  assert.equal(await next({ timezone: 'Asia/Tokyo' }), '12:10');
+  assert.equal(await next({ rate: '120m' }), '12:10');
+  assert.equal(await next({ rate: '3h' }), '13:40');
 });
