@@ -3,11 +3,11 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { RequestError } from './api/request.ts';
-import { LiveProvider } from './live/live.tsx';
 import { router } from './router.tsx';
 import './styles.css';
 import { ThemeProvider } from './theme/theme.tsx';
 import { ZoneProvider } from './time/zone.tsx';
+import { ToastProvider } from './ui/toast.tsx';
 
 const queries = new QueryClient({
   defaultOptions: {
@@ -27,9 +27,9 @@ createRoot(document.getElementById('app') as HTMLElement).render(
     <ThemeProvider>
       <ZoneProvider>
         <QueryClientProvider client={queries}>
-          <LiveProvider>
+          <ToastProvider>
             <RouterProvider router={router} />
-          </LiveProvider>
+          </ToastProvider>
         </QueryClientProvider>
       </ZoneProvider>
     </ThemeProvider>

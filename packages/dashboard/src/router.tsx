@@ -1,6 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { mount } from './api/place.ts';
-import { Shell } from './shell/shell.tsx';
+import { Root } from './shell/shell.tsx';
 import { NothingYet } from './ui/states.tsx';
 
 /** What stands behind the question mark, as it is. Every filter lives there, so that Back, reload and a link keep the state. */
@@ -14,24 +14,33 @@ const readSearch = (search: Record<string, unknown>): Search =>
   );
 
 const root = createRootRoute({
-  component: Shell,
+  component: Root,
   notFoundComponent: () => <NothingYet title="There is no such page." />,
   validateSearch: readSearch,
 });
 
+/** A page that is fetched when it is first looked at. */
 const page = <Path extends string>(path: Path, component: ReturnType<typeof lazyRouteComponent>) =>
   createRoute({ getParentRoute: () => root, path, component });
 
-const routes = [
+const routes = root.addChildren([
   page(
     '/',
     lazyRouteComponent(() => import('./pages/overview.tsx'), 'OverviewPage'),
   ),
-];
+  page(
+    '/jobs',
+    lazyRouteComponent(() => import('./pages/jobs.tsx'), 'JobsPage'),
+  ),
+  page(
+    '/jobs/$id',
+    lazyRouteComponent(() => import('./pages/job.tsx'), 'JobPage'),
+  ),
+]);
 
 /** The routes of the dashboard, under whatever path it is mounted. */
 export const router = createRouter({
-  routeTree: root.addChildren(routes),
+  routeTree: routes,
   basepath: mount,
   defaultPreload: 'intent',
   scrollRestoration: true,

@@ -41,7 +41,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     };
     source.onerror = () => setHeard(false);
     source.onmessage = refresh;
-    for (const name of ['job', 'schedule', 'alert']) source.addEventListener(name, refresh);
+    for (const name of ['change', 'gap']) source.addEventListener(name, refresh);
     return () => {
       source.close();
       clearTimeout(timer.current);

@@ -11,13 +11,18 @@ export interface Caller {
 
 const order: readonly Scope[] = ['read', 'run', 'operate', 'admin'];
 
-/** The caller; undefined until the server has told. */
-export function useCaller(): Caller | undefined {
+/** Asks the server who looks. */
+export function useSession() {
   return useQuery({
-    queryKey: ['caller'],
+    queryKey: ['session'],
     queryFn: ({ signal }) => get<Caller>('api/session', {}, signal),
     staleTime: 60_000,
-  }).data;
+  });
+}
+
+/** The caller; undefined until the server has told. */
+export function useCaller(): Caller | undefined {
+  return useSession().data;
 }
 
 /** Whether the caller may do this. What a key may not do is not shown. */

@@ -1,22 +1,36 @@
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
 import { CircleHelp, Clock, Menu, Monitor, Moon, Pause, Play, Search, Sun, WifiOff } from 'lucide-react';
 import { useMemo, useState } from 'react';
-import { useLive } from '../live/live.tsx';
+import { RequestError } from '../api/request.ts';
+import { LiveProvider, useLive } from '../live/live.tsx';
 import { type Theme, useTheme } from '../theme/theme.tsx';
 import { useZone } from '../time/zone.tsx';
 import { IconButton } from '../ui/button.tsx';
-import { useCaller } from './caller.tsx';
+import { useCaller, useSession } from './caller.tsx';
 import { Help } from './help.tsx';
 import { type Shortcuts, useShortcuts } from './keyboard.ts';
 import { pageLinks, type Scope } from './pages.ts';
 import { Palette } from './palette.tsx';
+import { SignIn } from './sign-in.tsx';
 
 const nextTheme: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 'system' };
 const themeIcons = { system: Monitor, light: Sun, dark: Moon };
 const order: readonly Scope[] = ['read', 'run', 'operate', 'admin'];
 
+/** The dashboard, or the way in. */
+export function Root() {
+  const session = useSession();
+  const isStranger = session.error instanceof RequestError && session.error.problem.status === 401;
+  if (isStranger && session.data === undefined) return <SignIn />;
+  return (
+    <LiveProvider>
+      <Shell />
+    </LiveProvider>
+  );
+}
+
 /** What stands around every page: navigation, the live switch, zone and theme, keyboard. */
-export function Shell() {
+function Shell() {
   const navigate = useNavigate();
   const live = useLive();
   const { theme, setTheme } = useTheme();

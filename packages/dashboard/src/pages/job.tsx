@@ -1,0 +1,219 @@
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { type Job, useJob, useJobAction, useWhy } from '../api/jobs.ts';
+import { useMay } from '../shell/caller.tsx';
+import { Instant, Time, Took } from '../time/time.tsx';
+import { Button } from '../ui/button.tsx';
+import { JsonView } from '../ui/json-view.tsx';
+import { Fact, PageHead, Panel } from '../ui/panel.tsx';
+import { ProgressBar } from '../ui/progress-bar.tsx';
+import { Loading, Trouble } from '../ui/states.tsx';
+import { type Status, StatusBadge } from '../ui/status.tsx';
+import { useToasts } from '../ui/toast.tsx';
+import { Attempts } from './job/attempts.tsx';
+import { ErrorView } from './job/error-view.tsx';
+import { LogLines } from './job/log-lines.tsx';
+import { RunAgain } from './job/run-again.tsx';
+
+const ended = ['COMPLETED', 'FAILED', 'CANCELLED', 'EXPIRED'];
+
+/** Everything about one job. */
+export function JobPage() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  const job = useJob(id);
+  if (job.isPending) return <Loading />;
+  if (job.data === undefined) return <Trouble error={job.error} onRetry={() => void job.refetch()} />;
+  return <JobView job={job.data} />;
+}
+
+function JobView({ job }: { job: Job }) {
+  const why = useWhy(job.id);
+  const { current_step, steps_completed, steps_total } = job.metadata;
+  const isEnded = ended.includes(job.status);
+  return (
+    <>
+      <PageHead
+        title={
+          <span className="flex flex-wrap items-center gap-3">
+            {job.type} <StatusBadge status={job.status as Status} />
+          </span>
+        }
+        about={<span className="font-mono text-xs break-all">{job.id}</span>}
+        actions={<Actions job={job} />}
+      />
+      {!isEnded && (
+        <Panel className="mb-4 px-4 py-3">
+          <div className="mb-2 flex flex-wrap items-baseline justify-between gap-2 text-sm">
+            <span className="font-medium">
+              {typeof current_step === 'string'
+                ? current_step
+                : job.status === 'RUNNING'
+                  ? 'Running'
+                  : 'Not running'}
+            </span>
+            <span className="tabular text-ink-soft">
+              {typeof steps_total === 'number' && (
+                <>
+                  step {String(steps_completed ?? 0)} of {steps_total} ·{' '}
+                </>
+              )}
+              {Math.round(job.progress)} %
+            </span>
+          </div>
+          <ProgressBar percent={job.progress} />
+        </Panel>
+      )}
+      <Panel title="Why" className="mb-4">
+        <p className="px-4 py-3 text-sm">{why.data?.sentence ?? '…'}</p>
+      </Panel>
+      {job.error !== null && (
+        <Panel title="Error" className="mb-4">
+          <ErrorView error={job.error} />
+        </Panel>
+      )}
+      <div className="grid gap-4 lg:grid-cols-[2fr_1fr]">
+        <div className="min-w-0 space-y-4">
+          <Panel title="Input">
+            <JsonView value={job.input} />
+          </Panel>
+          {job.result !== null && (
+            <Panel title="Result">
+              <JsonView value={job.result} />
+            </Panel>
+          )}
+          <Attempts job={job} />
+          <LogLines id={job.id} />
+        </div>
+        <Facts job={job} />
+      </div>
+    </>
+  );
+}
+
+function Facts({ job }: { job: Job }) {
+  return (
+    <Panel title="Facts" className="h-fit">
+      <dl className="grid grid-cols-2 gap-x-4 gap-y-3 px-4 py-3">
+        <Fact name="Made">
+          <Instant at={job.created_at} />
+        </Fact>
+        <Fact name="Due">
+          <Instant at={job.due_at} />
+        </Fact>
+        <Fact name="Started">
+          <Instant at={job.started_at} />
+        </Fact>
+        <Fact name="Ended">
+          <Instant at={job.completed_at} />
+        </Fact>
+        <Fact name="Took">
+          <Took from={job.started_at} to={job.completed_at} />
+        </Fact>
+        <Fact name="Late by">{job.lateness_ms === null ? '–' : `${job.lateness_ms} ms`}</Fact>
+        <Fact name="Attempts">
+          {job.attempts} of {job.max_attempts}
+          {job.losses > 0 && `, ${job.losses} lost`}
+        </Fact>
+        {job.next_attempt_at !== null && (
+          <Fact name="Next attempt">
+            <Time at={job.next_attempt_at} />
+          </Fact>
+        )}
+        <Fact name="Queue">{job.queue}</Fact>
+        <Fact name="Priority">{job.priority}</Fact>
+        <Fact name="Origin">{job.origin}</Fact>
+        {job.tenant !== null && <Fact name="Tenant">{job.tenant}</Fact>}
+        {job.key !== null && <Fact name="Key">{job.key}</Fact>}
+        {job.serial !== null && <Fact name="Serial">{job.serial}</Fact>}
+        {job.node !== null && <Fact name="Worker">{job.node}</Fact>}
+        {job.schedule !== null && (
+          <Fact name="Schedule">
+            <Link
+              to="/jobs"
+              search={{ q: `schedule:${job.schedule}` }}
+              className="text-accent hover:underline"
+            >
+              {job.schedule}
+            </Link>
+          </Fact>
+        )}
+        {job.slot !== null && (
+          <Fact name="Slot">
+            <Instant at={job.slot} />
+          </Fact>
+        )}
+        {job.parent_id !== null && (
+          <Fact name="Made by">
+            <JobLink id={job.parent_id} />
+          </Fact>
+        )}
+        {job.copy_of !== null && (
+          <Fact name="Copy of">
+            <JobLink id={job.copy_of} />
+          </Fact>
+        )}
+        <Fact name="Children">
+          <Link to="/jobs" search={{ q: `parent:${job.id}` }} className="text-accent hover:underline">
+            Show
+          </Link>
+        </Fact>
+      </dl>
+    </Panel>
+  );
+}
+
+function JobLink({ id }: { id: string }) {
+  return (
+    <Link to="/jobs/$id" params={{ id }} className="font-mono text-xs break-all text-accent hover:underline">
+      {id}
+    </Link>
+  );
+}
+
+function Actions({ job }: { job: Job }) {
+  const mayOperate = useMay('operate');
+  const mayRun = useMay('run');
+  const cancel = useJobAction(job.id, 'cancel');
+  const retry = useJobAction(job.id, 'retry');
+  const toasts = useToasts();
+  const navigate = useNavigate();
+  const open = (id: string) => void navigate({ to: '/jobs/$id', params: { id } });
+  const canRetry = ['FAILED', 'CANCELLED', 'EXPIRED'].includes(job.status);
+  const canCancel = !ended.includes(job.status);
+  return (
+    <>
+      {mayRun && <RunAgain job={job} onMade={open} />}
+      {mayOperate && canRetry && (
+        <Button
+          kind="primary"
+          disabled={retry.isPending}
+          onClick={() =>
+            retry.mutate(
+              {},
+              { onSuccess: () => toasts.say('It waits to run again.'), onError: toasts.complain },
+            )
+          }
+        >
+          Retry
+        </Button>
+      )}
+      {mayOperate && canCancel && (
+        <Button
+          kind="danger"
+          disabled={cancel.isPending || job.cancel_requested_at !== null}
+          onClick={() =>
+            cancel.mutate(
+              {},
+              {
+                onSuccess: () =>
+                  toasts.say(job.status === 'RUNNING' ? 'It was asked to stop.' : 'It is cancelled.'),
+                onError: toasts.complain,
+              },
+            )
+          }
+        >
+          {job.cancel_requested_at === null ? 'Cancel' : 'Asked to stop'}
+        </Button>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,106 @@
+import { nearestOf } from './nearest-of.ts';
+
+/** What a search means, as the API takes it. */
+export interface JobSearch {
+  query: Record<string, string | string[]>;
+  /** What could not be understood, each in a sentence. */
+  problems: string[];
+}
+
+interface Term {
+  name: string | null;
+  value: string;
+}
+
+const statuses = [
+  'SCHEDULED',
+  'PENDING',
+  'BLOCKED',
+  'RUNNING',
+  'RETRYING',
+  'COMPLETED',
+  'FAILED',
+  'CANCELLED',
+  'EXPIRED',
+];
+/** Names that may stand before a colon; `input.<path>` besides. */
+export const termNames = [
+  'status',
+  'type',
+  'queue',
+  'tenant',
+  'key',
+  'schedule',
+  'parent',
+  'serial',
+  'since',
+  'before',
+  'error',
+  'id',
+  'dead',
+];
+
+/** Words, and `name:value`; quotes hold words together. */
+function readTerms(text: string): Term[] {
+  const terms: Term[] = [];
+  for (const [, name, quoted, bare] of text.matchAll(/(?:([a-z_][\w.[\]-]*):)?(?:"([^"]*)"?|(\S+))/gi)) {
+    terms.push({ name: name ?? null, value: quoted ?? bare ?? '' });
+  }
+  return terms;
+}
+
+/**
+ * Reads `input.user:42 status:failed since:1h timeout`. A word alone is a job's id when it looks like one, else a part of an error.
+ * The same name twice means either, as in the API.
+ */
+export function readJobSearch(text: string): JobSearch {
+  const query: Record<string, string | string[]> = {};
+  const problems: string[] = [];
+  const add = (name: string, value: string) => {
+    const before = query[name];
+    query[name] = before === undefined ? value : [...(Array.isArray(before) ? before : [before]), value];
+  };
+  const words: string[] = [];
+  for (const { name, value } of readTerms(text)) {
+    if (value === '') continue;
+    if (name === null) {
+      if (/^job_\w+$/.test(value)) add('ids', value);
+      else words.push(value);
+    } else if (name.startsWith('input.')) add(name, value);
+    else if (name === 'status') {
+      for (const one of value.split(',')) {
+        const status = one.toUpperCase();
+        if (statuses.includes(status)) add('status', status);
+        else
+          problems.push(
+            `There is no status “${one}”; did you mean ${nearestOf(status, statuses).toLowerCase()}?`,
+          );
+      }
+    } else if (name === 'id') add('ids', value);
+    else if (termNames.includes(name)) add(name, value);
+    else
+      problems.push(`“${name}:” is not something to search by; did you mean ${nearestOf(name, termNames)}:?`);
+  }
+  if (words.length > 0) add('error', words.join(' '));
+  return { query, problems };
+}
+
+/** A value as it is written in a search. */
+function written(value: string): string {
+  return /[\s"]/.test(value) ? `"${value.replaceAll('"', '')}"` : value;
+}
+
+/** The values of one name in a search. */
+export function valuesOf(text: string, name: string): string[] {
+  return readTerms(text)
+    .filter((term) => term.name === name)
+    .flatMap(({ value }) => value.split(','));
+}
+
+/** The same search with this name having these values, and only these. */
+export function withTerm(text: string, name: string, values: readonly string[]): string {
+  const others = readTerms(text)
+    .filter((term) => term.name !== name)
+    .map((term) => (term.name === null ? written(term.value) : `${term.name}:${written(term.value)}`));
+  return [...others, ...(values.length === 0 ? [] : [`${name}:${values.map(written).join(',')}`])].join(' ');
+}
