@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts';
 import { type PgPool, type PgPoolClient, placeOfPool, placeOfUrl } from '../pool.ts';
 import { loadPg, type PgClient } from './driver.ts';
 
@@ -28,9 +29,11 @@ export interface PostgresConnector {
 const connectMs = 5_000;
 // TCP notices a peer that is gone only if it asks, and by default not within two hours.
 const aliveMs = 10_000;
+// How long a server may take to say goodbye.
+const goodbyeMs = 1_000;
 
 /** Loads the driver and makes a pool, or takes the one that is given. Connects to nothing yet. */
-export async function createConnector(target: PostgresTarget): Promise<PostgresConnector> {
+export async function createConnector(target: PostgresTarget & { clock: Clock }): Promise<PostgresConnector> {
   const { connection, listenUrl, schema, poolSize } = target;
   const common = {
     application_name: 'duly',
@@ -59,12 +62,29 @@ export async function createConnector(target: PostgresTarget): Promise<PostgresC
   const pool = new pg.Pool({ ...common, connectionString: connection, max: poolSize });
   pool.on('error', () => {});
   pool.on('connect', listenFromTheStart);
+  const open = new Set<PgClient>();
+  pool.on('connect', (client) => {
+    open.add(client);
+    client.on('end', () => open.delete(client));
+  });
   return {
     pool,
     place: placeOfUrl(connection, schema),
     createListener: () => new pg.Client({ ...common, connectionString: listenUrl ?? connection }),
-    end: () => pool.end(),
+    end: () => endPool(pool, open, target.clock),
   };
+}
+
+/**
+ * Ends a pool. A connection that was cut off without a word does not answer to a goodbye: it would keep the process alive until TCP gives it
+ * up, a quarter of an hour later.
+ */
+async function endPool(pool: PgPool, open: ReadonlySet<PgClient>, clock: Clock): Promise<void> {
+  await pool.end();
+  if (open.size === 0) return;
+  clock.after(goodbyeMs, () => {
+    for (const client of open) client.connection?.stream?.destroy();
+  });
 }
 
 /**

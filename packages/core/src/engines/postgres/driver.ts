@@ -1,5 +1,5 @@
 import { dulyError } from '../../errors.ts';
-import type { PgPool, PgQuery, PgResult } from '../pool.ts';
+import type { PgPool, PgPoolClient, PgQuery, PgResult } from '../pool.ts';
 
 /** The slice of a client of `pg` that listens. */
 export interface PgClient {
@@ -12,8 +12,14 @@ export interface PgClient {
   on(event: 'error' | 'end', listener: (error?: Error) => void): unknown;
 }
 
+/** A pool that was made here: what it tells of its connections is a whole client. */
+export interface OwnPool extends PgPool {
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'connect', listener: (client: PgPoolClient & PgClient) => void): unknown;
+}
+
 interface PgModule {
-  Pool: new (options: object) => PgPool;
+  Pool: new (options: object) => OwnPool;
   Client: new (options: object) => PgClient;
 }
 

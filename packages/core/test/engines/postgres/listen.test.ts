@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { startPgBouncer } from '../../../../../test/servers/pgbouncer.ts';
-import { freshSchema } from '../../../../../test/servers/postgres.ts';
+import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
 import { startTcpProxy, throughPort } from '../../../../../test/servers/tcp-proxy.ts';
 import type { Hint } from '../../../src/engine.ts';
 import { channelOf } from '../../../src/engines/postgres/listen.ts';
@@ -167,5 +170,17 @@ it('closing does not wait for a server that does not answer', async () => {
   const store = await open({ schema, listenUrl: throughPort(url, proxy.port) });
   store.wakeups(() => {});
   await store.close();
+  await proxy.stop();
+});
+
+it('a process whose store was cut off without a word ends soon after it has closed it', async () => {
+  const proxy = await startTcpProxy(Number(new URL(url).port));
+  const fixture = fileURLToPath(new URL('./fixtures/close-when-told.ts', import.meta.url));
+  const child = fork(fixture, [inSchema(throughPort(url, proxy.port), freshSchema())]);
+  assert.deepEqual(await once(child, 'message'), ['open', undefined]);
+  proxy.freeze();
+  child.send('close');
+  // The limit of the test is the limit of this.
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
   await proxy.stop();
 });
