@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AttemptRecord, JobRecord, ScheduleRecord } from '../../packages/core/src/engine.ts';
 import { check, type Invariant } from '../checker/index.ts';
+import { neverEarly } from '../checker/never-early.ts';
 import type { Evidence, HistoryEvent, LedgerRow } from '../history.ts';
 import { healed, movesAgain } from './moves-again.ts';
 import {
@@ -148,4 +149,26 @@ test('jobs that do not move again when the store is back are found', () => {
   // What comes before that is another outage, or the end.
   assert.deepEqual(breaks(movesAgain, [over, other, settled(20_000)], {}), []);
   assert.deepEqual(breaks(movesAgain, [over], {}), []);
+});
+
+test('a retry is early before the instant that its outcome promised, unless that was sent again and nobody knows when it counted', () => {
+  const lease = { id: 'job_1', type: 'quick', node: 'node_a', dueAt: at(0) };
+  const claimed = (ms: number, fence: number) =>
+    ({ ...lease, kind: 'claimed', at: at(ms), attempt: fence, fence, untilAt: at(ms + 99) }) as HistoryEvent;
+  const settled = (repeat: boolean) =>
+    ({
+      kind: 'settled',
+      at: at(90),
+      node: 'node_a',
+      id: 'job_1',
+      fence: 1,
+      to: 'RETRYING',
+      dueAt: at(240),
+      result: 'done',
+      repeat,
+    }) as HistoryEvent;
+  const early = (repeat: boolean) =>
+    breaks(neverEarly, [claimed(0, 1), settled(repeat), claimed(100, 2)], {});
+  assert.equal(early(false).length, 1);
+  assert.deepEqual(early(true), []);
 });

@@ -6,7 +6,7 @@ export const neverEarly: Invariant = {
   name: 'never-early',
   promise:
     'Nothing starts before its time: no attempt before its due instant, no slot decided before it has come.',
-  check({ events }, { leases, made, accepted, touched }) {
+  check({ events, isComplete }, { leases, made, accepted, touched }) {
     const problems: ReturnType<Invariant['check']> = [];
     for (const [id, all] of leases) {
       const changes = touched.get(id) ?? [];
@@ -24,6 +24,8 @@ export const neverEarly: Invariant = {
         const isMoved = changes.some(({ verb, at }) => verb !== 'cancel' && at <= lease.at);
         if (isMoved) continue;
         const before = (accepted.get(id) ?? []).filter(({ fence }) => fence < lease.fence).at(-1);
+        // Sent again after a lost answer: the first has taken effect at an instant that nobody noted, and its delay counts from there.
+        if (before?.repeat && !isComplete) continue;
         const dueAt = before === undefined ? made.get(id)?.dueAt : before.dueAt;
         if (dueAt !== undefined && dueAt !== null) early(dueAt, 'the instant it was promised for');
       }
