@@ -14,6 +14,7 @@ import { type LockContext, type LockOptions, type LockResult, withLock } from '.
 import { type OnceOptions, onceInStore } from './coordination/once.ts';
 import { createDoor } from './door.ts';
 import type { DulyEvents } from './duly-events.ts';
+import { type Duration, parseDuration } from './duration.ts';
 import type {
   AuditRow,
   CountsReply,
@@ -28,6 +29,7 @@ import { openStore, type Store } from './engines/open.ts';
 import { placeOfPool } from './engines/pool.ts';
 import { dulyError } from './errors.ts';
 import { createEvents, type EventListener } from './events.ts';
+import { type Health, readHealth } from './health.ts';
 import { createIds, type Ids } from './ids.ts';
 import { parseInstant } from './instant.ts';
 import { JobHandle } from './job-handle.ts';
@@ -143,6 +145,14 @@ export interface AuditOptions {
 }
 
 const namedCountMax = 1_000;
+/** How to look at the health. */
+export interface HealthCallOptions {
+  /** How long the store may take for each answer. Default 5 s. */
+  patience?: Duration;
+}
+
+const healthNames: OptionNames<HealthCallOptions> = { patience: true };
+const healthPatienceMs = 5_000;
 const expiringNames: OptionNames<ExpiringOptions<unknown>> = { cleanup: true };
 const statsNames: OptionNames<StatsOptions> = { since: true, tasks: true };
 const auditNames: OptionNames<AuditOptions> = { subject: true, before: true, limit: true };
@@ -459,6 +469,19 @@ export class Duly {
       types: tasks === undefined ? null : tasks.map((task) => readName(task, 'tasks')),
     });
     return types;
+  }
+
+  /**
+   * Whether promises are kept now: the store answers and confirms writes, somebody is there for every role, what is ready is taken and slots
+   * are decided in time. Never throws; each question is given up after `patience` (default 5 s).
+   */
+  health(options?: HealthCallOptions): Promise<Health> {
+    const { patience = healthPatienceMs } = readOptions(options, 'health()', healthNames);
+    const { clock } = this.#options;
+    const actor = this.#actor();
+    const open = async () => (await this.#open()).engine;
+    const patienceMs = parseDuration(patience, 'patience');
+    return readHealth({ open, clock, actor, ids: this.#ids, patienceMs });
   }
 
   /** The live nodes of the store. */

@@ -12,6 +12,7 @@ export {
   type Counts,
   Duly,
   type ExpiringOptions,
+  type HealthCallOptions,
   type NodeView,
   type StatsOptions,
   type TypeStats,
@@ -39,6 +40,7 @@ export {
 export { openEngine, openStore, readSchemaStatus, type SchemaStatus, type Store } from './engines/open.ts';
 export type { PgPool, PgPoolClient, PgQuery, PgResult, PoolStore } from './engines/pool.ts';
 export { DulyError, type ErrorCode, errorCodes, isDulyError } from './errors.ts';
+export type { Health, HealthCheck, HealthState } from './health.ts';
 export { formatInstant, parseInstant } from './instant.ts';
 export {
   isTerminal,

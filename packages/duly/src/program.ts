@@ -191,6 +191,9 @@ function addStore(program: Command, action: ActionOf): void {
   leaf(program, 'workers', 'the live nodes, and what they run').action(
     action(async () => (await import('./commands/workers.ts')).workers),
   );
+  leaf(program, 'doctor', 'whether promises are kept now; the exit code says so too')
+    .option('--patience <duration>', 'how long the store may take for each answer (default 5s)')
+    .action(action(async () => (await import('./commands/doctor.ts')).doctor));
   const migrate = leaf(program, 'migrate', 'make the store, or bring its schema up to this version').action(
     action(async () => (await import('./commands/migrate.ts')).migrate),
   );
