@@ -69,6 +69,7 @@ import {
 import { createParts, type Parts } from './parts.ts';
 import { createPauses, type Pause, type PauseOptions, type Pauses, type PauseTarget } from './pauses.ts';
 import { createRecords, type Records, secretKind } from './records.ts';
+import { createRemoteWorkers, type RemoteWorkers } from './remote/remote-workers.ts';
 import { watchBackoff } from './retry.ts';
 import type { EveryDefinition, ScheduleDefinition } from './schedule/definition.ts';
 import { scheduleIdOf } from './schedule/identity.ts';
@@ -186,6 +187,8 @@ export class Duly {
   readonly schedules: Schedules;
   /** Small settings of programs around Duly, by kind and key. */
   readonly records: Records;
+  /** The lease protocol for workers that are not this library: in other languages, over HTTP. */
+  readonly remote: RemoteWorkers;
 
   readonly #options: ResolvedOptions;
   readonly #ids: Ids;
@@ -261,6 +264,16 @@ export class Duly {
       declared: () => this.#declared,
       handle: (id) => this.job(id),
       onError: (error, doing) => this.#events.emit('error', { error, doing }),
+    });
+    this.remote = createRemoteWorkers({
+      engine: async () => (await this.#open()).engine,
+      clock,
+      random,
+      ids: this.#ids,
+      leaseMs: this.#options.leaseMs,
+      beatMs: this.#options.beatMs,
+      maxSleepMs: () => this.#node?.maxSleepMs() ?? 0,
+      closed: this.#closed.signal,
     });
     this.records = createRecords({ engine: async () => (await this.#open()).engine, actor });
     this.#events.on('job.settled', ({ id }) => this.#jobs.noticed(id));

@@ -95,6 +95,19 @@ export {
 export type { Pause, PauseOptions, PauseTarget } from './pauses.ts';
 export type { Random } from './random.ts';
 export type { PutRecordOptions, Records, StoredRecord } from './records.ts';
+export type { RemoteError, RemoteOutcome } from './remote/remote-outcome.ts';
+export type {
+  RemoteBeat,
+  RemoteClaim,
+  RemoteClaimed,
+  RemoteJob,
+  RemoteLease,
+  RemoteReport,
+  RemoteSettled,
+  RemoteSettlement,
+  RemoteWorker,
+  RemoteWorkers,
+} from './remote/remote-workers.ts';
 export type { Backoff, BackoffFunction, RetryPolicy } from './retry.ts';
 export type { Decision } from './schedule/decision.ts';
 export type {

@@ -158,7 +158,8 @@ function createOnce(port: AttemptPort): TaskContext<unknown>['once'] {
   };
 }
 
-function checkedProgress(
+/** Progress as it is kept: within its bounds. Throws `invalid_option` for what is no number. */
+export function checkedProgress(
   percent: number,
   message: string | undefined,
   step: { step?: number; of?: number } | undefined,

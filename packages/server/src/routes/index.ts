@@ -12,6 +12,7 @@ import { scheduleRoutes } from './schedules.ts';
 import { sessionRoutes } from './session.ts';
 import { socketRoutes } from './socket.ts';
 import { webhookRoutes } from './webhooks.ts';
+import { workerRoutes } from './worker.ts';
 import { workerListRoutes } from './workers.ts';
 
 /** Every file of routes. Inside a file an address with a fixed word comes before one with a name in its place. */
@@ -29,4 +30,5 @@ export const allRoutes: readonly ((context: ServerContext) => OpenAPIHono<Server
   socketRoutes,
   webhookRoutes,
   workerListRoutes,
+  workerRoutes,
 ];

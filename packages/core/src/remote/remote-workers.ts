@@ -1,0 +1,472 @@
+import type { Clock } from '../clock.ts';
+import { type Duration, parseDuration } from '../duration.ts';
+import type {
+  ClaimedJob,
+  ClaimRequest,
+  Engine,
+  JobRecord,
+  LogLine,
+  NodeInfo,
+  Origin,
+  ReportBody,
+  Settlement,
+} from '../engine.ts';
+import type { Ids } from '../ids.ts';
+import type { JobStatus } from '../job.ts';
+import { fromJson } from '../json.ts';
+import { nodeBeatMs, nodeSilentMs } from '../maintenance/beat-node.ts';
+import { type OptionNames, readName, readOptions, readWholeNumber, refuseOption } from '../option-reader.ts';
+import type { Random } from '../random.ts';
+import { needsBeginning } from '../worker/attempt.ts';
+import { timeoutError } from '../worker/attempt-errors.ts';
+import { checkedProgress } from '../worker/context.ts';
+import { logLinesMax } from '../worker/reporter.ts';
+import { settlementOf } from '../worker/settle.ts';
+import { claimedOf, type RemoteOutcome, readOutcome } from './remote-outcome.ts';
+
+/** Who works: a program in any language that runs jobs by itself. */
+export interface RemoteWorker {
+  /** A name of its own; two programs at work at the same time must not share it. */
+  id: string;
+  /** The tasks it handles, and the highest version of each; a version that is left out is 1. */
+  tasks: readonly { type: string; version?: number }[];
+  /** Only these queues; left out: all. */
+  queues?: readonly string[];
+  /** How many jobs it runs at the same time, for those who look. Default 1. */
+  concurrency?: number;
+  /** How many run now. Default 0. A job that must run alone is given only when none does. */
+  running?: number;
+  /** Where it runs, for those who look. */
+  host?: string;
+  pid?: number;
+}
+
+/** Asks for work. */
+export interface RemoteClaim {
+  worker: RemoteWorker;
+  /** At most so many, 1 to 1,000. Default 1. */
+  limit?: number;
+  /** Made by the worker for this claim: after an answer that was lost, the same token is given the same jobs. Left out: none. */
+  token?: string;
+  /** How long to wait for work. Default: not at all. */
+  wait?: Duration;
+  /** Ends the waiting; what was taken at that moment goes back. */
+  signal?: AbortSignal;
+}
+
+/** A job under lease, with all that is needed to run it. */
+export interface RemoteJob {
+  id: string;
+  type: string;
+  version: number;
+  queue: string;
+  tenant: string | null;
+  priority: number;
+  input: unknown;
+  metadata: Record<string, unknown>;
+  /** To be given with everything that is said about this attempt. Greater than every fence before for this job. */
+  fence: number;
+  /** Number of this attempt. */
+  attempt: number;
+  attempts: number;
+  maxAttempts: number;
+  createdAt: Date;
+  dueAt: Date;
+  claimedAt: Date;
+  /** How long the attempt may run; null: without end. */
+  timeoutMs: number | null;
+  origin: Origin;
+  schedule: string | null;
+  slot: Date | null;
+  fireId: string | null;
+  parentId: string | null;
+}
+
+/** What a claim was given. */
+export interface RemoteClaimed {
+  jobs: RemoteJob[];
+  /** Somebody asked this worker to take no more work. */
+  drain: boolean;
+  /** How long a lease lasts, and how often it should be renewed. */
+  leaseMs: number;
+  beatMs: number;
+}
+
+/** Names a lease. */
+export interface RemoteLease {
+  id: string;
+  fence: number;
+}
+
+/**
+ * What a lease is told: `kept`; `cancel`: somebody asked to cancel the job; `timeout`: it has run too long, and is settled as failed if it
+ * does not stop within its grace; `lost`: nothing that is said about this attempt counts any more.
+ */
+export type RemoteBeat = 'kept' | 'cancel' | 'timeout' | 'lost';
+
+/** What a running attempt shows. */
+export interface RemoteReport extends RemoteLease {
+  progress?: { percent: number; message?: string; step?: number; of?: number };
+  /** `line` numbers the lines of this attempt from 1: one that is sent twice is kept once. */
+  logs?: readonly { line: number; level?: LogLine['level']; message: string; at?: Date | number }[];
+}
+
+/** How an attempt ended. */
+export interface RemoteSettlement extends RemoteReport {
+  outcome: RemoteOutcome;
+}
+
+/** What became of an outcome: recorded, or the lease was no longer this attempt's and nothing was written. */
+export interface RemoteSettled {
+  id: string;
+  result: 'done' | 'lost';
+  /** The status that the job was given; null: lost. */
+  status: JobStatus | null;
+}
+
+/** The lease protocol for workers that are not this library: what a node does, one step at a time. */
+export interface RemoteWorkers {
+  /** Takes work, and waits for it if told to. Whoever claims is listed among the nodes until it is silent for 40 s. */
+  claim(claim: RemoteClaim): Promise<RemoteClaimed>;
+  /** Renews leases; to be called every `beatMs`. */
+  heartbeat(
+    leases: readonly RemoteLease[],
+    options?: { worker?: string; running?: number },
+  ): Promise<RemoteBeat[]>;
+  /** Shows progress and log lines. */
+  report(reports: readonly RemoteReport[]): Promise<('kept' | 'lost')[]>;
+  /** Hands outcomes in. A repeat of one that was recorded answers `done` again. */
+  settle(settlements: readonly RemoteSettlement[]): Promise<RemoteSettled[]>;
+  /** Takes a worker off the list, at its end. */
+  leave(worker: string): Promise<void>;
+}
+
+/** What they are made of. */
+export interface RemoteParts {
+  engine(): Promise<Engine>;
+  clock: Clock;
+  random: Random;
+  ids: Ids;
+  leaseMs: number;
+  beatMs: number;
+  /** How long to sleep at most when only a hint could tell more. */
+  maxSleepMs(): number;
+  /** Aborted when no more calls are taken. */
+  closed: AbortSignal;
+}
+
+const claimNames: OptionNames<RemoteClaim> = {
+  worker: true,
+  limit: true,
+  token: true,
+  wait: true,
+  signal: true,
+};
+const workerNames: OptionNames<RemoteWorker> = {
+  id: true,
+  tasks: true,
+  queues: true,
+  concurrency: true,
+  running: true,
+  host: true,
+  pid: true,
+};
+const unprovenSleepMs = 1_000;
+// A worker that was not heard of here for long is announced anew when it comes back.
+const knownMax = 10_000;
+
+/** Makes them. */
+export function createRemoteWorkers(parts: RemoteParts): RemoteWorkers {
+  const { clock, random, ids, leaseMs, beatMs, closed } = parts;
+  const known = new Map<string, { info: NodeInfo; beatElapsed: number; drain: boolean }>();
+  let offset: { storeNow: number; elapsed: number } | null = null;
+
+  function heard({ now }: { now: number }): void {
+    offset = { storeNow: now, elapsed: clock.elapsed() };
+  }
+
+  /** The store's instant, as far as it is known here: for log lines that tell none. */
+  async function storeNow(engine: Engine): Promise<number> {
+    if (offset === null) heard(await engine.getExpiring({ keys: [] }));
+    const { storeNow: at, elapsed } = offset as NonNullable<typeof offset>;
+    return Math.round(at + clock.elapsed() - elapsed);
+  }
+
+  /** Lists a worker among the nodes, and hears whether it is asked to drain. */
+  async function beat(engine: Engine, info: NodeInfo): Promise<boolean> {
+    const before = known.get(info.id);
+    const isFresh = before !== undefined && clock.elapsed() - before.beatElapsed < nodeBeatMs / 2;
+    if (isFresh && before.info.running === info.running) return before.drain;
+    const startedAt = before?.info.startedAt ?? (await storeNow(engine));
+    const shown = { ...info, startedAt };
+    const reply = await engine.nodes({ beat: shown, leave: null, drain: null, forgetAfterMs: nodeSilentMs });
+    heard(reply);
+    const drain = (reply.nodes.find(({ id }) => id === info.id)?.drainRequestedAt ?? null) !== null;
+    known.delete(info.id);
+    if (known.size >= knownMax) known.delete(known.keys().next().value as string);
+    known.set(info.id, { info: shown, beatElapsed: clock.elapsed(), drain });
+    return drain;
+  }
+
+  /** Writes the beginnings that must be written before a handler runs, and ends what was cancelled before it began. */
+  async function begin(engine: Engine, node: string, claimed: ClaimedJob[]): Promise<ClaimedJob[]> {
+    const cancelled = claimed.filter((job) => job.cancelRequestedAt !== null);
+    const careful = claimed.filter((job) => job.cancelRequestedAt === null && needsBeginning(job));
+    const dropped = new Set<ClaimedJob>(cancelled);
+    if (careful.length > 0) {
+      const { leases } = await engine.heartbeat({
+        node,
+        leaseMs,
+        leases: careful.map(({ id, fence }) => ({ id, fence, begun: true })),
+      });
+      for (const [i, job] of careful.entries()) {
+        if (leases[i]?.state === 'kept') continue;
+        dropped.add(job);
+        if (leases[i]?.state === 'cancel') cancelled.push(job);
+      }
+    }
+    const outcome = { kind: 'cancelled', error: null } as const;
+    await settleAll(
+      engine,
+      cancelled.map((job) => settlementOf({ job, outcome, report: null, random, backoff: null })),
+    );
+    return claimed.filter((job) => !dropped.has(job));
+  }
+
+  async function giveBack(engine: Engine, claimed: readonly ClaimedJob[]): Promise<void> {
+    const outcome = { kind: 'released', started: false, stopped: true } as const;
+    await settleAll(
+      engine,
+      claimed.map((job) => settlementOf({ job, outcome, report: null, random, backoff: null })),
+    );
+  }
+
+  async function settleAll(engine: Engine, settle: Settlement[]): Promise<('done' | 'lost')[]> {
+    if (settle.length === 0) return [];
+    const reply = await engine.exchange({ settle, claim: null, repeat: true });
+    heard(reply);
+    return reply.settled;
+  }
+
+  async function bodyOf(engine: Engine, { progress, logs = [] }: RemoteReport): Promise<ReportBody | null> {
+    if (progress === undefined && logs.length === 0) return null;
+    const now = await storeNow(engine);
+    return {
+      progress:
+        progress === undefined
+          ? null
+          : checkedProgress(progress.percent, progress.message, {
+              ...(progress.step === undefined ? {} : { step: progress.step }),
+              ...(progress.of === undefined ? {} : { of: progress.of }),
+            }),
+      logs: logs.map(({ line, level = 'info', message, at }) => ({
+        line: readWholeNumber(line, 'line', 1, 1_000_000_000),
+        level,
+        message: String(message),
+        at: at === undefined ? now : Number(at),
+      })),
+    };
+  }
+
+  /** Settles attempts that ran beyond their timeout and grace, and tells which others are beyond their timeout. */
+  async function lateOnes(
+    engine: Engine,
+    leases: readonly RemoteLease[],
+  ): Promise<Map<number, 'timeout' | 'over'>> {
+    const reply = await engine.get({ ids: leases.map(({ id }) => id) });
+    heard(reply);
+    const late = new Map<number, 'timeout' | 'over'>();
+    const over: Settlement[] = [];
+    for (const [i, { fence }] of leases.entries()) {
+      const record = reply.jobs[i] ?? null;
+      if (record === null || record.fence !== fence || record.policy.timeoutMs === null) continue;
+      const startedAt = record.attempts.at(-1)?.startedAt ?? reply.now;
+      const lateMs = reply.now - startedAt - record.policy.timeoutMs;
+      if (lateMs < 0) continue;
+      late.set(i, lateMs < record.policy.graceMs ? 'timeout' : 'over');
+      if (lateMs < record.policy.graceMs) continue;
+      const job = claimedOf(record, fence);
+      const outcome = { kind: 'timeout', error: timeoutError(job, null), stopped: false } as const;
+      over.push(settlementOf({ job, outcome, report: null, random, backoff: null }));
+    }
+    await settleAll(engine, over);
+    return late;
+  }
+
+  return {
+    async claim(given) {
+      const { worker, limit = 1, token, wait = 0, signal } = readOptions(given, 'claim()', claimNames);
+      const info = readWorker(worker);
+      const waitMs = parseDuration(wait, 'wait');
+      const claim: ClaimRequest = {
+        token: token === undefined ? ids.newId('claim') : readName(token, 'token'),
+        node: info.id,
+        tasks: info.tasks.map(({ type, version }) => ({ type, version, limit: 1_000 })),
+        queues: info.queues,
+        limit: readWholeNumber(limit, 'limit', 1, 1_000),
+        leaseMs,
+        idle: info.running === 0,
+      };
+      const engine = await parts.engine();
+      const none = { jobs: [], leaseMs, beatMs };
+      const endElapsed = clock.elapsed() + waitMs;
+      const isGone = (): boolean => signal?.aborted ?? false;
+      let news = new AbortController();
+      const off = engine.wakeups((hint) => {
+        if (hint === 'jobs' || hint === 'deaf') news.abort();
+      });
+      try {
+        for (let repeat = token !== undefined; ; repeat = false) {
+          if (isGone()) return { ...none, drain: false };
+          if (await beat(engine, info)) return { ...none, drain: true };
+          // Before the question: a hint that comes while it is asked must not be missed.
+          if (news.signal.aborted) news = new AbortController();
+          const reply = await engine.exchange({ settle: [], claim, repeat });
+          heard(reply);
+          const jobs = await begin(engine, info.id, reply.claimed);
+          if (isGone()) await giveBack(engine, jobs);
+          else if (jobs.length > 0) return { ...none, jobs: jobs.map(toRemoteJob), drain: false };
+          const leftMs = endElapsed - clock.elapsed();
+          if (leftMs <= 0 || isGone()) return { ...none, drain: false };
+          const dueMs = reply.nextDueAt === null ? Number.POSITIVE_INFINITY : reply.nextDueAt - reply.now;
+          const sleepMs = Math.min(
+            leftMs,
+            Math.max(dueMs, 1),
+            Math.max(parts.maxSleepMs(), unprovenSleepMs),
+            nodeBeatMs,
+          );
+          const cuts = [news.signal, closed, ...(signal === undefined ? [] : [signal])];
+          await clock.sleep(sleepMs, AbortSignal.any(cuts));
+          closed.throwIfAborted();
+        }
+      } finally {
+        off();
+      }
+    },
+
+    async heartbeat(leases, { worker, running } = {}) {
+      const engine = await parts.engine();
+      const node = worker === undefined ? 'remote' : nodeOf(worker);
+      const about = known.get(node);
+      if (about !== undefined) await beat(engine, { ...about.info, running: running ?? leases.length });
+      if (leases.length === 0) return [];
+      const late = await lateOnes(engine, leases);
+      const reply = await engine.heartbeat({
+        node,
+        leaseMs,
+        // Beginnings are written before a job is given out; a long run has surely begun.
+        leases: leases.map(({ id, fence }) => ({ id, fence, begun: true })),
+      });
+      heard(reply);
+      return reply.leases.map(({ state }, i): RemoteBeat => {
+        if (state === 'lost' || late.get(i) === 'over') return 'lost';
+        return state === 'cancel' ? 'cancel' : ((late.get(i) as 'timeout' | undefined) ?? 'kept');
+      });
+    },
+
+    async report(given) {
+      const engine = await parts.engine();
+      const bodies = await Promise.all(given.map((one) => bodyOf(engine, one)));
+      const reports = given.map(({ id, fence }, i) => ({
+        id,
+        fence,
+        ...(bodies[i] ?? { progress: null, logs: [] }),
+      }));
+      const reply = await engine.report({ reports, logLimit: logLinesMax });
+      heard(reply);
+      return reply.reports;
+    },
+
+    async settle(given) {
+      const engine = await parts.engine();
+      const { jobs } = await engine.get({ ids: given.map(({ id }) => id) });
+      const settlements = await Promise.all(
+        given.map(async (one, i): Promise<Settlement | null> => {
+          const record = jobs[i] ?? null;
+          if (record === null) return null;
+          const report = await bodyOf(engine, one);
+          return settlementFor(record, one, report);
+        }),
+      );
+      const settled = await settleAll(
+        engine,
+        settlements.filter((settlement) => settlement !== null),
+      );
+      const answers = settled.values();
+      return given.map(({ id }, i) => {
+        const settlement = settlements[i] ?? null;
+        const result = settlement === null ? 'lost' : (answers.next().value ?? 'lost');
+        return { id, result, status: result === 'done' && settlement !== null ? settlement.to : null };
+      });
+    },
+
+    async leave(worker) {
+      const engine = await parts.engine();
+      const node = nodeOf(worker);
+      known.delete(node);
+      await engine.nodes({ beat: null, leave: node, drain: null, forgetAfterMs: nodeSilentMs });
+    },
+  };
+
+  function settlementFor(record: JobRecord, { fence, outcome }: RemoteSettlement, report: ReportBody | null) {
+    const job = claimedOf(record, fence);
+    return settlementOf({ job, outcome: readOutcome(outcome, job), report, random, backoff: null });
+  }
+}
+
+/** The name under which a worker is listed: nobody can take the place of a node of this library by its name. */
+function nodeOf(id: string): string {
+  return `remote:${readName(id, 'id')}`;
+}
+
+function readWorker(given: RemoteWorker): NodeInfo & { tasks: { type: string; version: number }[] } {
+  const worker = readOptions(given, 'worker', workerNames);
+  const { id, tasks, queues, concurrency = 1, running = 0, host = '', pid = 0 } = worker;
+  if (!Array.isArray(tasks) || tasks.length === 0 || tasks.length > 1_000) {
+    return refuseOption('tasks', tasks, 'to be a list of 1 to 1000 tasks');
+  }
+  return {
+    id: nodeOf(id as string),
+    app: 'remote',
+    release: null,
+    declares: [],
+    host: host === '' ? '' : readName(host, 'host'),
+    pid: readWholeNumber(pid, 'pid', 0, Number.MAX_SAFE_INTEGER),
+    roles: ['worker'],
+    tasks: tasks.map(({ type, version = 1 }: { type: string; version?: number }) => ({
+      type: readName(type, 'type'),
+      version: readWholeNumber(version, 'version', 1, 1_000_000_000),
+    })),
+    queues: queues === undefined ? null : queues.map((queue) => readName(queue, 'queues')),
+    concurrency: readWholeNumber(concurrency, 'concurrency', 1, 1_000_000),
+    running: readWholeNumber(running, 'running', 0, 1_000_000),
+    notReady: null,
+    startedAt: 0,
+  };
+}
+
+function toRemoteJob(job: ClaimedJob): RemoteJob {
+  return {
+    id: job.id,
+    type: job.type,
+    version: job.version,
+    queue: job.queue,
+    tenant: job.tenant,
+    priority: job.priority,
+    input: fromJson(job.input),
+    metadata: job.metadata === null ? {} : (fromJson(job.metadata, 'metadata') as Record<string, unknown>),
+    fence: job.fence,
+    attempt: job.attempt,
+    attempts: job.spent + 1,
+    maxAttempts: job.maxAttempts,
+    createdAt: new Date(job.createdAt),
+    dueAt: new Date(job.dueAt),
+    claimedAt: new Date(job.claimedAt),
+    timeoutMs: job.policy.timeoutMs,
+    origin: job.origin,
+    schedule: job.slot?.scheduleName ?? null,
+    slot: job.slot === null || job.slot.slotAt === null ? null : new Date(job.slot.slotAt),
+    fireId: job.slot?.fireId ?? null,
+    parentId: job.parent?.id ?? null,
+  };
+}

@@ -1,0 +1,117 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { secured } from '../auth/secured.ts';
+import type { ServerContext, ServerEnv } from '../context.ts';
+import { body, json } from '../schemas/answers.ts';
+import { problems } from '../schemas/problem.ts';
+import {
+  beatsSchema,
+  claimBody,
+  claimedSchema,
+  heartbeatBody,
+  reportBody,
+  reportedSchema,
+  settleBody,
+  settledSchema,
+  toClaimedJson,
+  toOutcome,
+  toReport,
+} from '../schemas/worker.ts';
+import { newRoutes } from './new-routes.ts';
+
+const tags = ['workers in any language'];
+// A worker takes jobs of all tenants, so a tenant's key must not.
+const run = secured('run', { tenant: 'refused' });
+
+const claim = createRoute({
+  method: 'post',
+  path: '/api/worker/claim',
+  tags,
+  summary: 'Take jobs under lease, and wait for some',
+  description:
+    'A job is given to one worker at a time, with a fence. Renew its lease every `beat_ms`; a lease that is not renewed for `lease_ms` is lost, and the job goes to another worker.',
+  ...run,
+  request: body(claimBody),
+  responses: { 200: json(claimedSchema, 'What was there; no job after the wait.'), ...problems },
+});
+
+const heartbeat = createRoute({
+  method: 'post',
+  path: '/api/worker/heartbeat',
+  tags,
+  summary: 'Renew leases, and hear which jobs are to stop',
+  ...run,
+  request: body(heartbeatBody),
+  responses: { 200: json(beatsSchema, 'What each lease is told, in the same order.'), ...problems },
+});
+
+const report = createRoute({
+  method: 'post',
+  path: '/api/worker/report',
+  tags,
+  summary: 'Show progress and log lines of running jobs',
+  ...run,
+  request: body(reportBody),
+  responses: { 200: json(reportedSchema, 'What became of each, in the same order.'), ...problems },
+});
+
+const settle = createRoute({
+  method: 'post',
+  path: '/api/worker/settle',
+  tags,
+  summary: 'Hand in how jobs ended',
+  description: 'Safe to repeat: an outcome that was recorded is `done` again.',
+  ...run,
+  request: body(settleBody),
+  responses: { 200: json(settledSchema, 'What became of each, in the same order.'), ...problems },
+});
+
+/** `/api/worker/*`: the lease protocol over HTTP. */
+export function workerRoutes({ duly }: ServerContext): OpenAPIHono<ServerEnv> {
+  const routes = newRoutes();
+
+  routes.openapi(claim, async (c) => {
+    const { worker: id, wait = 0, limit = 1, token, tasks, ...about } = c.req.valid('json');
+    const claimed = await duly.remote.claim({
+      worker: {
+        id,
+        tasks: tasks.map(({ type, version = 1 }) => ({ type, version })),
+        ...(about.queues === undefined ? {} : { queues: about.queues }),
+        ...(about.running === undefined ? {} : { running: about.running }),
+        ...(about.concurrency === undefined ? {} : { concurrency: about.concurrency }),
+        ...(about.host === undefined ? {} : { host: about.host }),
+        ...(about.pid === undefined ? {} : { pid: about.pid }),
+      },
+      limit,
+      wait: wait * 1_000,
+      signal: c.req.raw.signal,
+      ...(token === undefined ? {} : { token }),
+    });
+    const { jobs, drain, leaseMs, beatMs } = claimed;
+    return c.json({ jobs: jobs.map(toClaimedJson), drain, lease_ms: leaseMs, beat_ms: beatMs }, 200);
+  });
+
+  routes.openapi(heartbeat, async (c) => {
+    const { leases, worker, running } = c.req.valid('json');
+    const states = await duly.remote.heartbeat(leases, {
+      ...(worker === undefined ? {} : { worker }),
+      ...(running === undefined ? {} : { running }),
+    });
+    return c.json({ leases: leases.map(({ id }, i) => ({ id, state: states[i] ?? 'lost' })) }, 200);
+  });
+
+  routes.openapi(report, async (c) => {
+    const { reports } = c.req.valid('json');
+    const results = await duly.remote.report(reports.map(toReport));
+    return c.json({ reports: reports.map(({ id }, i) => ({ id, result: results[i] ?? 'lost' })) }, 200);
+  });
+
+  routes.openapi(settle, async (c) => {
+    const { outcomes } = c.req.valid('json');
+    const settled = await duly.remote.settle(
+      outcomes.map((one) => ({ ...toReport(one), outcome: toOutcome(one) })),
+    );
+    return c.json({ outcomes: settled }, 200);
+  });
+
+  return routes;
+}
