@@ -25,7 +25,7 @@ export class ArgumentError extends Error {}
 /** How to call it. */
 export const usage = `npm run bench -- [options]
 
-  --engine NAME     the store: sqlite (default)
+  --engine NAME     the store: sqlite (default), postgres
   --quick           everything smaller, at most a minute
   --only A,B        only these measures
   --no-peers        only Duly and bare; needs no install

@@ -9,6 +9,10 @@ let contestant: Contestant;
 try {
   const { createContestant } = (await import(module)) as ContestantModule;
   contestant = await createContestant(JSON.parse(place) as ContestantPlace);
+  contestant.processorMs = async () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1_000;
+  };
   tell({ kind: 'ready', abilities: Object.keys(contestant) });
 } catch (error) {
   tell({ kind: 'refused', reason: error instanceof Error ? error.message : String(error) });

@@ -38,6 +38,8 @@ export interface Contestant {
   enqueueOneByOne?(count: number): Promise<number>;
   /** Makes jobs with so many calls in flight. */
   enqueueInFlight?(count: number, inFlight: number): Promise<number>;
+  /** The same with a NOTIFY in each commit, where that is not how it is done anyway. */
+  enqueueNotifying?(count: number, inFlight: number): Promise<number>;
   /** Makes jobs in groups of this size. */
   enqueueBulk?(count: number, size: number): Promise<number>;
   /** Puts ready no-ops into the store that nobody takes yet. */
@@ -52,6 +54,8 @@ export interface Contestant {
   listen?(): Promise<void>;
   /** Makes jobs one at a time with a pause in between; answers when each call was made. */
   send?(count: number, gapMs: number): Promise<number[]>;
+  /** Makes each job in a transaction of its own; answers when each COMMIT was called. */
+  sendInTransaction?(count: number, gapMs: number): Promise<number[]>;
   /** When each job of `send` was started here, in the order of their numbers. */
   heard?(count: number): Promise<number[]>;
   /** Makes jobs that fall due one by one over this span, runs them, and answers how late each one started; below zero is early. */
@@ -76,6 +80,8 @@ export interface Contestant {
   idleStatements?(forMs: number): Promise<number>;
   /** Runs a node for a moment; answers the memory of the process in bytes. */
   memory?(): Promise<number>;
+  /** Processor time that the process has used so far, all its threads together. Every contestant has it. */
+  processorMs?(): Promise<number>;
   /** Ends. The process ends after it. */
   close(): Promise<void>;
 }

@@ -47,6 +47,7 @@ export async function createContestant({ url }: ContestantPlace): Promise<Contes
     await Promise.all(Array.from({ length: bulkInFlight }, one));
   }
 
+  const inside = await insideOf(url);
   const heardElapsed: number[] = [];
   const burst: BurstNews = {
     firedCount: 0,
@@ -139,6 +140,24 @@ export async function createContestant({ url }: ContestantPlace): Promise<Contes
       }
       return sent;
     },
+
+    ...(inside.openTransactions === undefined
+      ? {}
+      : {
+          async sendInTransaction(count: number, gapMs: number) {
+            const own = await inside.openTransactions?.(url);
+            if (own === undefined) return [];
+            const sent: number[] = [];
+            for (let n = 0; n < count; n++) {
+              await task.now({ n }, { tx: await own.begin() });
+              sent.push(elapsed());
+              await own.commit();
+              await pause(gapMs);
+            }
+            await own.close();
+            return sent;
+          },
+        }),
 
     async heard(count) {
       while (heardElapsed.filter((one) => one !== undefined).length < count) await pause(5);

@@ -6,6 +6,16 @@ export interface StoreInside {
   readLedger(url: string): Promise<{ count: number; lastDecidedAt: number | null }>;
   /** The address under which the statements of this process can be counted, and the count so far. */
   countStatements(url: string): { url: string; read(): number };
+  /** A connection of the program's own on the same store, for transactions one after the other. */
+  openTransactions?(url: string): Promise<OwnTransactions>;
+}
+
+/** Transactions of a program that also uses Duly. */
+export interface OwnTransactions {
+  /** Begins one; answers what the calls of Duly take as `tx`. */
+  begin(): Promise<unknown>;
+  commit(): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** The inside of the store that an address names. */

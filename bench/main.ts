@@ -12,7 +12,7 @@ import type { EngineRoom } from './room.ts';
 import type { Setup } from './rounds.ts';
 import { formatTable, formatVerdicts } from './table.ts';
 
-const engines = ['sqlite'];
+const engines = ['sqlite', 'postgres'];
 
 function readAll(): BenchArguments {
   try {
@@ -106,6 +106,7 @@ for (const measure of measures) {
   writeResults();
 }
 
+await room.close?.();
 process.stdout.write(`${formatTable(results)}\n\n${formatVerdicts(results)}\n`);
 for (const failure of failures) process.stderr.write(`\nThe measure failed. ${failure}\n`);
 

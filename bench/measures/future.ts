@@ -32,7 +32,7 @@ export const future: Measure = {
           gapMs: 15,
         });
         const here = await latencyHere(session, setup.isQuick ? 20 : 150);
-        const drained = await drainOnce(session, setup.isQuick ? 4_000 : 20_000);
+        const drained = await drainOnce(session, { room, count: setup.isQuick ? 4_000 : 20_000 });
         return { drain: drained?.perSecond, here: here?.p50, there: there?.p50 } as Figures;
       };
       // In turns, one round at a time: the full store and the empty one meet the same noise.

@@ -8,6 +8,7 @@ import { latency } from './latency.ts';
 import { memory } from './memory.ts';
 import { precision } from './precision.ts';
 import { schedules } from './schedules.ts';
+import { transaction } from './transaction.ts';
 import { virtualYear } from './virtual-year.ts';
 
 /** All measures, in the order of the table. */
@@ -15,6 +16,7 @@ export const measures: readonly Measure[] = [
   enqueue,
   drain,
   latency,
+  transaction,
   precision,
   schedules,
   future,

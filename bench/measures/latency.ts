@@ -33,16 +33,16 @@ export async function latencyThere(
   session: Session,
   place: ContestantPlace,
   entrant: Entrant,
-  { count, gapMs }: { count: number; gapMs: number },
+  { count, gapMs, by = 'send' }: { count: number; gapMs: number; by?: 'send' | 'sendInTransaction' },
 ): Promise<Latency | null> {
-  if (!session.has('listen') || !session.has('send')) return null;
+  if (!session.has('listen') || !session.has(by)) return null;
   const node = await openSession(entrant, place);
   try {
     await node.ask('listen');
     const warmUp = Math.ceil(count / 5);
-    await session.ask('send', warmUp, gapMs);
+    await session.ask(by, warmUp, gapMs);
     await node.ask('heard', warmUp);
-    const sent = await session.ask('send', count, gapMs);
+    const sent = await session.ask(by, count, gapMs);
     const heard = await node.ask('heard', count);
     const took = sent.map((at, n) => (heard[n] as number) - at);
     return { p10: percentile(took, 0.1), p50: percentile(took, 0.5), p99: percentile(took, 0.99) };

@@ -143,14 +143,23 @@ function toBurst(news: BurstNews[], count: number, dueElapsed: number): Burst {
   };
 }
 
-/** Bare: the rows of as many decisions, written in bulk by one loop. */
-async function bareBurst({ room, progress }: Setup, count: number): Promise<number> {
+/** How long bare took. */
+interface BareBurst {
+  writtenMs: number;
+  /** Until all their jobs had run. */
+  drainedMs: number;
+}
+
+/** Bare: the rows of as many decisions, written in bulk, and then their jobs drained. */
+async function bareBurst({ room, progress }: Setup, count: number): Promise<BareBurst> {
   const place = await room.createPlace();
   const session = await openSession(room.bare, place);
   try {
     progress.step(`bare writes the rows of ${count.toLocaleString('en-US')} decisions`);
     await session.ask('writeBurst', Math.ceil(count / 10));
-    return await session.ask('writeBurst', count);
+    await session.ask('drain', Math.ceil(count / 10));
+    const writtenMs = await session.ask('writeBurst', count);
+    return { writtenMs, drainedMs: writtenMs + (await session.ask('drain', count)) };
   } finally {
     await session.close();
     await place.remove();
@@ -159,7 +168,7 @@ async function bareBurst({ room, progress }: Setup, count: number): Promise<numb
 
 async function linesOf(setup: Setup, count: number, rounds: number): Promise<Result[]> {
   const bursts: Burst[] = [];
-  const bare: number[] = [];
+  const bare: BareBurst[] = [];
   for (let round = 0; round < rounds; round++) {
     bare.push(await bareBurst(setup, count));
     bursts.push(await playBurst(setup, count));
@@ -184,7 +193,9 @@ async function linesOf(setup: Setup, count: number, rounds: number): Promise<Res
       title: `${of}: until the last has started`,
       unit: 's',
       duly: middle(({ startedMs }) => startedMs) / 1_000,
-      target: count === 10_000 ? { text: '≤ 1 s', of: 'value', atMost: 1 } : null,
+      bare: median(bare.map(({ drainedMs }) => drainedMs)) / 1_000,
+      ratio: median(bursts.map(({ startedMs }, round) => startedMs / (bare[round] as BareBurst).drainedMs)),
+      target: count === 10_000 ? setup.room.targets.burstStarted : null,
     },
     {
       ...rest,
@@ -193,8 +204,8 @@ async function linesOf(setup: Setup, count: number, rounds: number): Promise<Res
       unit: 'per second',
       isMoreBetter: true,
       duly: perSecond(middle(({ madeMs }) => madeMs)),
-      bare: perSecond(median(bare)),
-      ratio: median(bursts.map(({ madeMs }, round) => (bare[round] as number) / madeMs)),
+      bare: perSecond(median(bare.map(({ writtenMs }) => writtenMs))),
+      ratio: median(bursts.map(({ madeMs }, round) => (bare[round] as BareBurst).writtenMs / madeMs)),
       target: { text: '≥ 0.5 of bare bulk writes', of: 'ratio', atLeast: 0.5 },
     },
     {

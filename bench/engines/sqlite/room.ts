@@ -26,6 +26,10 @@ export const room: EngineRoom = {
     { name: 'plainjob', module: new URL('./plainjob.ts', import.meta.url) },
     { name: 'sidequest', module: new URL('./sidequest.ts', import.meta.url) },
   ],
+  targets: {
+    drain: { text: '≥ 0.5 of bare', of: 'ratio', atLeast: 0.5 },
+    burstStarted: { text: '≤ 1 s', of: 'value', atMost: 1 },
+  },
   createPlace,
   async copyPlace(from) {
     const place = await createPlace();

@@ -1,0 +1,62 @@
+import pg from 'pg';
+import type { StoreInside } from '../../inside.ts';
+
+async function withClient<Value>(url: string, use: (client: pg.Client) => Promise<Value>): Promise<Value> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await use(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** See `StoreInside`: the server's clock, by the shortest of several questions. */
+export const readStoreOffset: StoreInside['readStoreOffset'] = (url) =>
+  withClient(url, async (client) => {
+    let best = { tookMs: Number.POSITIVE_INFINITY, offset: 0 };
+    for (let i = 0; i < 20; i++) {
+      const from = Number(process.hrtime.bigint()) / 1e6;
+      const { rows } = await client.query('SELECT extract(epoch FROM clock_timestamp()) * 1000 AS at');
+      const to = Number(process.hrtime.bigint()) / 1e6;
+      if (to - from < best.tookMs) {
+        best = { tookMs: to - from, offset: Number((rows[0] as { at: string }).at) - (from + to) / 2 };
+      }
+    }
+    return best.offset;
+  });
+
+/** See `StoreInside`. */
+export const readLedger: StoreInside['readLedger'] = (url) =>
+  withClient(url, async (client) => {
+    const { rows } = await client.query('SELECT count(*) AS count, max(decided_at) AS last FROM duly.slots');
+    const { count, last } = rows[0] as { count: string; last: string | null };
+    return { count: Number(count), lastDecidedAt: last === null ? null : Number(last) };
+  });
+
+/** See `StoreInside`: the same verbs run inline, so that every query of `pg` is made where it can be counted. */
+export const countStatements: StoreInside['countStatements'] = (url) => {
+  let count = 0;
+  const query = pg.Client.prototype.query as (...args: unknown[]) => unknown;
+  pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
+    count++;
+    return query.apply(this, args);
+  } as typeof pg.Client.prototype.query;
+  return { url: `${url}?inline=1`, read: () => count };
+};
+
+/** See `StoreInside`. */
+export const openTransactions: StoreInside['openTransactions'] = async (url) => {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return {
+    async begin() {
+      await client.query('BEGIN');
+      return client;
+    },
+    async commit() {
+      await client.query('COMMIT');
+    },
+    close: () => client.end(),
+  };
+};
