@@ -100,7 +100,7 @@ for (let round = 0; round < rounds; round++) {
       { name: 'duly', module: new URL('../../duly.ts', import.meta.url) },
       place,
     );
-    const figure = await drainOnce(session, 20_000);
+    const figure = await drainOnce(session, { room, count: 20_000 });
     await session.close();
     await place.remove();
     drained.set(feed, [...(drained.get(feed) ?? []), figure?.perSecond ?? Number.NaN]);

@@ -58,6 +58,35 @@ export function isPlain(spec: JobSpec): boolean {
   return spec.dedupe === null && spec.parent === null && spec.gates.length === 0 && spec.serial === null;
 }
 
+/** Whether plain specs differ in nothing but id and input, and are there at all. */
+export function areAlike(specs: readonly JobSpec[]): boolean {
+  const [first] = specs;
+  if (first === undefined || first.slot !== null) return false;
+  const { type, version, queue, tenant, priority, rankOffsetMs, startDeadlineMs, origin, copyOf, metadata } =
+    first;
+  return specs.every(
+    (spec) =>
+      spec.type === type &&
+      // One object for all jobs of a task with its own options: to compare two would cost more than is won.
+      spec.policy === first.policy &&
+      isSameDue(spec.due, first.due) &&
+      spec.tenant === tenant &&
+      spec.queue === queue &&
+      spec.version === version &&
+      spec.priority === priority &&
+      spec.rankOffsetMs === rankOffsetMs &&
+      spec.startDeadlineMs === startDeadlineMs &&
+      spec.origin === origin &&
+      spec.copyOf === copyOf &&
+      spec.metadata === metadata &&
+      spec.slot === null,
+  );
+}
+
+function isSameDue(a: Due, b: Due): boolean {
+  return 'at' in a ? 'at' in b && a.at === b.at : 'inMs' in b && a.inMs === b.inMs;
+}
+
 /** Plain specs by columns: a field that is the same for all of them stands in `shared`, once. */
 export interface PlainColumns {
   columns: Record<string, unknown[]>;

@@ -12,8 +12,11 @@ SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::b
 -- name: settleWithin
 SELECT duly.settle_within_1($1::bigint, $2::jsonb) AS reply
 
+-- name: enqueueAlike
+SELECT duly.enqueue_alike_1($1::bigint, $2::text[], $3::text[], $4::jsonb, $5::jsonb) AS reply
+
 -- name: exchange
-SELECT duly.exchange_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply
+SELECT duly.exchange_2($1::bigint, $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::jsonb, $7::jsonb, $8::boolean) AS reply
 
 -- name: heartbeat
 SELECT duly.heartbeat_1($1::bigint, $2::bigint, $3::jsonb) AS reply

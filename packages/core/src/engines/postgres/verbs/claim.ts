@@ -33,8 +33,79 @@ export type LeasedColumns =
       cancel_requested_at: (number | null)[],
     ];
 
+/** Jobs that were just taken and are alike: what they have in common once, the rest by columns; a column that is null is null for all. */
+export interface TakenAlike {
+  columns: [
+    id: string[],
+    fence: number[],
+    input: string[],
+    created_at: number[],
+    due_at: number[],
+    tenant: string[] | null,
+    metadata: string[] | null,
+    slot: string[] | null,
+    slot_details: string[] | null,
+  ];
+  claimedAt: number;
+  type: string;
+  version: number;
+  queue: string;
+  priority: number;
+  policy: string;
+  attempt: number;
+  spent: number;
+  maxAttempts: number;
+  losses: number;
+  begunLosses: number;
+  origin: Origin;
+}
+
+function alikeToClaimedJobs(work: Work, taken: TakenAlike): ClaimedJob[] {
+  const [ids, fences, inputs, createdAts, dueAts, tenants, metadata, slots, details] = taken.columns;
+  const {
+    type,
+    version,
+    queue,
+    priority,
+    attempt,
+    spent,
+    maxAttempts,
+    losses,
+    begunLosses,
+    claimedAt,
+    origin,
+  } = taken;
+  const policy = work.policy(taken.policy);
+  return ids.map((id, i) => ({
+    id,
+    type,
+    version,
+    queue,
+    tenant: tenants?.[i] ?? null,
+    priority,
+    input: inputs[i] as string,
+    metadata: metadata?.[i] ?? null,
+    policy,
+    fence: fences[i] as number,
+    attempt,
+    spent,
+    maxAttempts,
+    losses,
+    begunLosses,
+    begun: false,
+    createdAt: createdAts[i] as number,
+    dueAt: dueAts[i] as number,
+    claimedAt,
+    origin,
+    slot: toSlot(slots?.[i] ?? null, details?.[i] ?? null),
+    parent: null,
+    cancelRequestedAt: null,
+  }));
+}
+
 /** Leased jobs as the contract has them. */
-export function toClaimedJobs(work: Work, columns: LeasedColumns): ClaimedJob[] {
+export function toClaimedJobs(work: Work, columns: LeasedColumns | TakenAlike): ClaimedJob[] {
+  if (!Array.isArray(columns)) return alikeToClaimedJobs(work, columns);
   if (columns.length === 0) return [];
   const at = <Item>(column: readonly Item[], i: number): Item => column[i] as Item;
   return columns[0].map((id, i) => {

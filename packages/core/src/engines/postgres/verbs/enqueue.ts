@@ -1,26 +1,27 @@
 import type { EnqueuedItem, EnqueueInput, EnqueueReply, JobSpec } from '../../../engine.ts';
+import { textArray } from '../arrays.ts';
 import { statements } from '../generated.ts';
-import { isPlain, plainColumns, type WrittenSpec, writtenSpec } from '../specs.ts';
+import { areAlike, checkedDue, isPlain, plainColumns, type WrittenSpec, writtenSpec } from '../specs.ts';
 import { type AnsweredGroup, eachGroup, sqlStateBehind, uniqueViolation, type Work } from '../work.ts';
-import { type LeasedColumns, toClaimedJobs } from './claim.ts';
+import { type LeasedColumns, type TakenAlike, toClaimedJobs } from './claim.ts';
 
 interface Answer {
   now: number;
   groups?: AnsweredGroup<EnqueuedItem>[];
-  claimed: LeasedColumns;
+  claimed: LeasedColumns | TakenAlike;
 }
 
-interface PreparedGroup {
-  jobs: JobSpec[];
-  specs: WrittenSpec[];
-}
+type PreparedGroup = JobSpec[];
 
 /** See the contract. */
 export async function enqueue(work: Work, input: EnqueueInput): Promise<EnqueueReply> {
-  let claimed: LeasedColumns = [];
+  let claimed: LeasedColumns | TakenAlike = [];
   const reply = await eachGroup(
     input.groups,
-    ({ jobs }): PreparedGroup => ({ jobs, specs: jobs.map((spec) => specFor(work, spec)) }),
+    ({ jobs }): PreparedGroup => {
+      for (const { due } of jobs) checkedDue(due);
+      return jobs;
+    },
     async (groups) => {
       const answer = await send(work, input, groups);
       claimed = answer.claimed;
@@ -34,26 +35,35 @@ type SentAnswer = Answer & { groups: AnsweredGroup<EnqueuedItem>[] };
 
 /** Plain jobs of all groups go in together; if one of their ids is there already, everything goes one by one, with care. */
 async function send(work: Work, input: EnqueueInput, groups: PreparedGroup[]): Promise<SentAnswer> {
-  const isAllPlain = input.repeat !== true && groups.every(({ jobs }) => jobs.every(isPlain));
+  const isAllPlain = input.repeat !== true && groups.every((jobs) => jobs.every(isPlain));
   if (isAllPlain) {
+    const [only] = groups;
+    const jobs = groups.length === 1 && only !== undefined ? only : groups.flat();
     try {
-      const answer = await call(
-        work,
-        input,
-        null,
-        groups.flatMap(({ specs }) => specs),
-      );
+      const answer = await (work.where === 'own' && areAlike(jobs)
+        ? callAlike(work, input, jobs)
+        : call(work, input, { groups: null, plain: jobs.map((spec) => specFor(work, spec)) }));
       return { ...answer, groups: groups.map((group) => plainReply(group, answer.now)) };
     } catch (error) {
       if (sqlStateBehind(error) !== uniqueViolation) throw error;
     }
   }
-  return (await call(
-    work,
-    input,
-    groups.map(({ specs }) => specs),
-    null,
-  )) as SentAnswer;
+  return (await call(work, input, {
+    groups: groups.map((jobs) => jobs.map((spec) => specFor(work, spec))),
+    plain: null,
+  })) as SentAnswer;
+}
+
+/** Plain jobs that differ in nothing but their input. */
+function callAlike(work: Work, { now, claim }: EnqueueInput, jobs: JobSpec[]): Promise<Answer> {
+  const { id: _id, input: _input, ...shared } = writtenSpec(jobs[0] as JobSpec);
+  return work.call<Answer>(statements.call.enqueueAlike, [
+    now ?? null,
+    textArray(jobs.map(({ id }) => id)),
+    textArray(jobs.map(({ input }) => input)),
+    JSON.stringify(shared),
+    claim === undefined ? null : JSON.stringify(claim),
+  ]);
 }
 
 /** Inside a user's transaction a job takes no serial place: it would be held until they commit. */
@@ -65,8 +75,7 @@ function specFor(work: Work, spec: JobSpec): WrittenSpec {
 function call(
   work: Work,
   { now, claim, repeat }: EnqueueInput,
-  groups: WrittenSpec[][] | null,
-  plain: WrittenSpec[] | null,
+  { groups, plain }: { groups: WrittenSpec[][] | null; plain: WrittenSpec[] | null },
 ): Promise<Answer> {
   const made = [
     now ?? null,
@@ -84,7 +93,7 @@ function call(
 }
 
 /** What became of plain jobs follows from their due time alone, so the store need not say it. */
-function plainReply({ jobs }: PreparedGroup, now: number): AnsweredGroup<EnqueuedItem> {
+function plainReply(jobs: PreparedGroup, now: number): AnsweredGroup<EnqueuedItem> {
   const items = jobs.map(({ id, due }): EnqueuedItem => {
     const dueAt = 'at' in due ? due.at : now + due.inMs;
     return { id, status: dueAt <= now ? 'PENDING' : 'SCHEDULED', dueAt, deduped: false };

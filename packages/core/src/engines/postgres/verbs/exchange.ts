@@ -1,15 +1,16 @@
 import type { ExchangeInput, ExchangeReply, Reply, Settlement, SettleWithinInput } from '../../../engine.ts';
 import { canTransition } from '../../../job.ts';
+import { numberArray, textArray } from '../arrays.ts';
 import { statements } from '../generated.ts';
 import { checkedDue } from '../specs.ts';
 import type { Work } from '../work.ts';
-import { type LeasedColumns, toClaimedJobs } from './claim.ts';
+import { type LeasedColumns, type TakenAlike, toClaimedJobs } from './claim.ts';
 import { writtenReport } from './report.ts';
 
 interface Answer {
   /** Places of the settlements that were not recorded. */
   lost: number[];
-  claimed: LeasedColumns;
+  claimed: LeasedColumns | TakenAlike;
   nextDueAt: number | null;
   more: boolean;
   soloSinceAt: number | null;
@@ -20,7 +21,12 @@ export async function exchange(work: Work, input: ExchangeInput): Promise<Exchan
   const { returned, others } = sorted(input.settle);
   const reply = await work.call<Answer>(statements.call.exchange, [
     input.now ?? null,
-    returned === null ? null : JSON.stringify(returned),
+    returned === null ? null : textArray(returned.ids),
+    returned === null ? null : numberArray(returned.fences),
+    returned === null || returned.results.every((result) => result === null)
+      ? null
+      : textArray(returned.results),
+    returned === null || returned.ids.length === input.settle.length ? null : numberArray(returned.places),
     others.length === 0 ? null : JSON.stringify(others),
     input.claim === null ? null : JSON.stringify(input.claim),
     input.repeat === true,
@@ -45,8 +51,6 @@ interface Returned {
   ids: string[];
   fences: number[];
   results: (string | null)[];
-  /** 1: one of the job's attempts is used up. */
-  spends: (0 | 1)[];
   places: number[];
 }
 
@@ -58,7 +62,7 @@ function sorted(settle: Settlement[]): { returned: Returned | null; others: obje
   const simple = settle.filter(hasSimplyReturned);
   const isTogether = simple.length >= togetherMin || (simple.length === 1 && settle.length === 1);
   if (!isTogether) return { returned: null, others: settle.map(writtenSettlement) };
-  const returned: Returned = { ids: [], fences: [], results: [], spends: [], places: [] };
+  const returned: Returned = { ids: [], fences: [], results: [], places: [] };
   const seen = new Set<string>();
   const others: object[] = [];
   for (const [place, one] of settle.entries()) {
@@ -71,14 +75,20 @@ function sorted(settle: Settlement[]): { returned: Returned | null; others: obje
     returned.ids.push(one.id);
     returned.fences.push(one.fence);
     returned.results.push(one.result);
-    returned.spends.push(one.spends ? 1 : 0);
     returned.places.push(place);
   }
   return { returned, others };
 }
 
-function hasSimplyReturned({ to, reason, loss, report, error }: Settlement): boolean {
-  return to === 'COMPLETED' && reason === 'returned' && loss === 'none' && report === null && error === null;
+function hasSimplyReturned({ to, reason, spends, loss, report, error }: Settlement): boolean {
+  return (
+    to === 'COMPLETED' &&
+    reason === 'returned' &&
+    spends &&
+    loss === 'none' &&
+    report === null &&
+    error === null
+  );
 }
 
 function writtenSettlement(one: Settlement, place: number): object {
