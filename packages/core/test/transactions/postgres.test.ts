@@ -5,7 +5,10 @@ import { after, test } from 'node:test';
 import pg from 'pg';
 import { freshSchema, inSchema, testPostgresUrl } from '../../../../test/servers/postgres.ts';
 import { Duly } from '../../src/duly.ts';
+import type { Followed } from '../../src/engine.ts';
+import { createPostgresWithin } from '../../src/engines/postgres/within.ts';
 import type { DulyError } from '../../src/errors.ts';
+import { jobSpec } from '../../src/testing/conformance/builders.ts';
 
 const url = await testPostgresUrl();
 const pool = new pg.Pool({ connectionString: url, max: 8 });
@@ -288,4 +291,61 @@ test('what is no open transaction of this very store is refused, with a code tha
   await assert.rejects(hello.now(1, { tx: elsewhere }), { code: 'tx_other_store' });
   await elsewhere.query('ROLLBACK');
   assert.deepEqual(await ids(duly), []);
+});
+
+/** What is told of the ends of transactions on a client, in which jobs are made. */
+async function setupEnds(t: Parameters<typeof setup>[0]) {
+  const { client, schema } = await setup(t);
+  const { rows } = await pool.query(`SELECT value FROM ${schema}.meta WHERE key = 'store'`);
+  const told: Followed[] = [];
+  const follow = (followed: Followed) => void told.push(followed);
+  const options = { schema, place: schema, id: Number((rows[0] as { value: string }).value), follow };
+  const make = async (on: pg.ClientBase) => {
+    await createPostgresWithin(on, options).enqueue({ groups: [{ jobs: [jobSpec()] }] });
+  };
+  return { client, make, told };
+}
+
+test('the answer to COMMIT is the hint, once for all calls of the transaction', async (t) => {
+  const { client, make, told } = await setupEnds(t);
+  for (const count of [1, 3]) {
+    told.length = 0;
+    await client.query('BEGIN');
+    for (let i = 0; i < count; i++) await make(client);
+    assert.deepEqual(told, []);
+    await client.query('COMMIT');
+    assert.deepEqual(told, [{ transaction: null, hints: ['jobs'] }]);
+  }
+});
+
+test('a rollback tells nothing, and one to a savepoint is no end', async (t) => {
+  const { client, make, told } = await setupEnds(t);
+  await client.query('BEGIN');
+  await make(client);
+  await client.query('ROLLBACK');
+  await client.query('SELECT 1');
+  assert.deepEqual(told, []);
+  await client.query('BEGIN');
+  await client.query('SAVEPOINT one');
+  await make(client);
+  await client.query('ROLLBACK TO SAVEPOINT one');
+  await client.query('SELECT 1');
+  assert.deepEqual(told, []);
+  await client.query('COMMIT');
+  assert.deepEqual(told, [{ transaction: null, hints: ['jobs'] }]);
+});
+
+test('of a transaction whose connection is lost the server is asked', async (t) => {
+  const { make, told } = await setupEnds(t);
+  const lost = new pg.Client({ connectionString: url });
+  await lost.connect();
+  lost.on('error', () => {});
+  const ended = new Promise((resolve) => lost.once('end', resolve));
+  await lost.query('BEGIN');
+  await make(lost);
+  const { rows } = await lost.query('SELECT pg_current_xact_id()::text AS xid, pg_backend_pid() AS pid');
+  const { xid, pid } = rows[0] as { xid: string; pid: number };
+  await pool.query('SELECT pg_terminate_backend($1)', [pid]);
+  await ended;
+  assert.deepEqual(told, [{ transaction: xid, hints: ['jobs'] }]);
 });

@@ -28,7 +28,17 @@ export function createPostgresWithin(tx: unknown, options: WithinOptions): Withi
   const transaction = recogniseTransaction(tx);
   if (transaction === null) throw unknownTx(place, kinds);
   const database = new TransactionDatabase(transaction, options);
-  const tell = (hints: Hint[]): void => follow({ transaction: database.xid, hints });
+  const tell = (hints: Hint[]): void => {
+    const { xid } = database;
+    if (transaction.onEnd === undefined || xid === null) {
+      follow({ transaction: xid, hints });
+      return;
+    }
+    // Who hears the answer to COMMIT need not ask what became of it.
+    transaction.onEnd(`${place} ${hints.join(' ')}`, (end) => {
+      if (end !== 'rolled-back') follow({ transaction: end === 'committed' ? null : xid, hints });
+    });
+  };
   const work = new Work(database, schema, tell, 'within');
   return {
     enqueue: (input) => enqueue(work, input),

@@ -22,7 +22,8 @@ DECLARE
   v_first duly.jobs;
   v_node text := p_claim ->> 'node';
   v_token text := p_claim ->> 'token';
-  v_until bigint := p_now + (p_claim ->> 'leaseMs')::bigint;
+  v_at bigint := duly.after_lock_1(p_now);
+  v_until bigint := v_at + (p_claim ->> 'leaseMs')::bigint;
   v_ids text[];
   v_fences bigint[];
   v_types text[];
@@ -32,9 +33,9 @@ BEGIN
   SELECT * INTO v_first FROM duly.jobs WHERE ctid = p_rows[1];
   WITH taken AS (
     UPDATE duly.jobs j SET
-      status = 'RUNNING', rank = NULL, fence = nextval('duly.fence'), node = v_node, claimed_at = p_now, updated_at = p_now, begun_at = NULL,
-      attempt = j.attempt + 1, started_at = coalesce(j.started_at, p_now),
-      lateness_ms = coalesce(j.lateness_ms, greatest(0, p_now - j.due_at)),
+      status = 'RUNNING', rank = NULL, fence = nextval('duly.fence'), node = v_node, claimed_at = v_at, updated_at = v_at, begun_at = NULL,
+      attempt = j.attempt + 1, started_at = coalesce(j.started_at, v_at),
+      lateness_ms = coalesce(j.lateness_ms, greatest(0, v_at - j.due_at)),
       percent = 0, message = NULL, step = NULL, step_of = NULL
     FROM unnest(p_rows) AS r (tid) WHERE j.ctid = r.tid
     RETURNING j.id, j.seq, j.type, j.fence, j.tenant, j.input, j.metadata, j.created_at, j.due_at, j.slot, j.slot_details, j.cancel_requested_at,
@@ -52,16 +53,26 @@ BEGIN
       CASE WHEN count(slot) > 0 THEN json_agg(slot) END, CASE WHEN count(slot_details) > 0 THEN json_agg(slot_details) END)
   INTO v_ids, v_fences, v_types, v_odd, v_columns FROM taken;
   IF v_ids IS NULL THEN RETURN '[]'; END IF;
-  INSERT INTO duly.changes (at, n, entries) VALUES (p_now, cardinality(v_ids),
+  INSERT INTO duly.changes (at, n, entries) VALUES (v_at, cardinality(v_ids),
     json_build_array(v_ids, CASE WHEN p_type IS NULL THEN to_json(v_types) ELSE to_json(p_type) END, 'RUNNING', 'claimed', 0)::text);
   IF v_odd > 0 THEN RETURN duly.leased_1(v_ids, v_fences, array_fill(false, ARRAY[cardinality(v_ids)])); END IF;
-  RETURN json_build_object('columns', v_columns, 'claimedAt', p_now, 'type', v_first.type, 'version', v_first.version,
+  RETURN json_build_object('columns', v_columns, 'claimedAt', v_at, 'type', v_first.type, 'version', v_first.version,
     'queue', v_first.queue, 'priority', v_first.priority, 'policy', v_first.policy, 'attempt', v_first.attempt + 1, 'spent', v_first.spent,
     'maxAttempts', v_first.max_attempts, 'losses', v_first.losses, 'begunLosses', v_first.begun_losses, 'origin', v_first.origin);
 END $$;
 
+-- When the next job of these types falls due.
+CREATE FUNCTION duly.next_due_1(p_types text[]) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (SELECT min(n.due_at) FROM unnest(p_types) AS t (type) CROSS JOIN LATERAL (
+    SELECT j.due_at FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t.type
+    ORDER BY j.due_at, j.seq LIMIT 1) n);
+END $$;
+
 -- Takes ready jobs by rank for one worker: first ends what is past its start deadline and promotes what is due.
-CREATE FUNCTION duly.claim_2(p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint)
+-- `next_at`: when the next job of these tasks falls due, or a pause ends.
+CREATE FUNCTION duly.claim_2(
+  p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint, OUT next_at bigint)
 LANGUAGE plpgsql AS $$
 DECLARE
   v_limit integer := (p_claim ->> 'limit')::integer;
@@ -72,7 +83,8 @@ DECLARE
   v_queues text[];
   v_paused text[];
   v_closed text[];
-  v_promoted record;
+  v_pause_end bigint;
+  v_all_promoted boolean := true;
   v_suspects boolean;
   v_row tid;
   v_rank bigint;
@@ -90,15 +102,29 @@ BEGIN
     HAVING count(*) > 0;
     IF claimed IS NOT NULL THEN
       more := true;
+      SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
+      next_at := duly.next_due_1(v_types);
+      IF v_types IS NOT NULL THEN next_at := least(next_at, (duly.pauses_1(p_now)).next_end_at); END IF;
       RETURN;
     END IF;
     claimed := '[]';
   END IF;
-  PERFORM duly.expire_overdue_1(p_now, 1000);
+  -- Looks that cost little stand before calls that do more.
+  IF EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now) THEN
+    PERFORM duly.expire_overdue_1(p_now, 1000);
+  END IF;
+  IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places_1(p_now); END IF;
   SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
-  -- Some more than it takes, so that the most urgent of them is among what it sees.
-  v_promoted := duly.promote_1(p_now, v_types, greatest(1000, v_limit));
-  SELECT p.paused INTO v_paused FROM duly.pauses_1(p_now) p;
+  next_at := duly.next_due_1(v_types);
+  IF next_at <= p_now THEN
+    -- Some more than it takes, so that the most urgent of them is among what it sees.
+    v_all_promoted := (duly.promote_1(p_now, v_types, greatest(1000, v_limit))).is_all;
+    next_at := duly.next_due_1(v_types);
+  END IF;
+  SELECT coalesce(array_agg(p.key), '{}'), min(p.until_at) INTO v_paused, v_pause_end
+  FROM (SELECT key, (value::json ->> 'untilAt')::bigint AS until_at FROM duly.records WHERE kind = 'pause') p
+  WHERE p.until_at IS NULL OR p.until_at > p_now;
+  IF v_types IS NOT NULL THEN next_at := least(next_at, v_pause_end); END IF;
   IF 'all' = ANY (v_paused) THEN RETURN; END IF;
   SELECT array_agg(t ->> 'type'), array_agg((t ->> 'version')::integer), array_agg((t ->> 'limit')::integer)
   INTO v_types, v_versions, v_limits
@@ -205,7 +231,7 @@ BEGIN
       ORDER BY j.rank, j.seq LIMIT s.n FOR UPDATE SKIP LOCKED) t;
     IF v_rows IS NOT NULL THEN claimed := duly.take_2(p_now, p_claim, v_rows, NULL); END IF;
   END IF;
-  more := more OR v_row IS NOT NULL OR NOT v_promoted.is_all;
+  more := more OR v_row IS NOT NULL OR NOT v_all_promoted;
 END $$;
 
 -- Ends many jobs that simply returned: what settle_1 does for each, in a few statements for all. `p_results` null: none of them has one.
@@ -280,7 +306,6 @@ DECLARE
   v_settle jsonb := p_settle;
   v_one jsonb;
   v_claim record;
-  v_next bigint;
 BEGIN
   IF p_ids IS NOT NULL THEN
     -- Those who wait for one of them will want their serial places.
@@ -308,49 +333,30 @@ BEGIN
       'soloSinceAt', NULL, 'nextDueAt', NULL)::text;
   END IF;
   v_claim := duly.claim_2(v_now, p_claim, p_repeat);
-  -- When the next job of these tasks falls due, or a pause ends.
-  IF jsonb_array_length(p_claim -> 'tasks') > 0 THEN
-    SELECT least(
-      (SELECT p.next_end_at FROM duly.pauses_1(v_now) p),
-      (SELECT min(n.due_at) FROM jsonb_array_elements(p_claim -> 'tasks') t CROSS JOIN LATERAL (
-        SELECT j.due_at FROM duly.jobs j
-        WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t ->> 'type'
-        ORDER BY j.due_at, j.seq LIMIT 1) n)) INTO v_next;
-  END IF;
   RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'lost', to_json(v_lost), 'claimed', v_claim.claimed,
-    'more', v_claim.more, 'soloSinceAt', v_claim.solo_since, 'nextDueAt', v_next)::text;
+    'more', v_claim.more, 'soloSinceAt', v_claim.solo_since, 'nextDueAt', v_claim.next_at)::text;
 END $$;
 
--- Takes work together with what was just made. If the caller took all of it, nobody else is woken for it.
--- `p_made` null: more happened than that jobs were made, and the others may have to know.
-CREATE FUNCTION duly.claim_made_2(p_now bigint, p_claim jsonb, p_made text[]) RETURNS json LANGUAGE plpgsql AS $$
-DECLARE
-  v_claim record;
-  v_taken json;
+-- Whether these jobs are all among those that a claim was given.
+CREATE FUNCTION duly.took_all_1(p_claimed json, p_made text[]) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE v_taken json := CASE json_typeof(p_claimed) WHEN 'object' THEN p_claimed -> 'columns' -> 0 ELSE p_claimed -> 0 END;
 BEGIN
-  IF p_claim IS NULL THEN RETURN '[]'; END IF;
-  v_claim := duly.claim_2(p_now, p_claim, false);
-  IF p_made IS NOT NULL THEN
-    v_taken := CASE json_typeof(v_claim.claimed) WHEN 'object' THEN v_claim.claimed -> 'columns' -> 0 ELSE v_claim.claimed -> 0 END;
-    IF cardinality(p_made) <= coalesce(json_array_length(v_taken), 0)
-      AND p_made <@ (SELECT coalesce(array_agg(c), '{}') FROM json_array_elements_text(v_taken) c) THEN
-      PERFORM duly.unhint_1('j');
-    END IF;
-  END IF;
-  RETURN v_claim.claimed;
+  IF cardinality(p_made) > coalesce(json_array_length(v_taken), 0) THEN RETURN false; END IF;
+  RETURN p_made <@ (SELECT coalesce(array_agg(c), '{}') FROM json_array_elements_text(v_taken) c);
 END $$;
 
 -- Plain jobs that differ in nothing but their input, made together, with a claim beside them; `p_shared` is what they have in common. Fails
 -- (unique violation) where an id is there already: then the caller begins again with care.
 CREATE FUNCTION duly.enqueue_alike_1(p_now bigint, p_ids text[], p_inputs text[], p_shared jsonb, p_claim jsonb) RETURNS text LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '2s' AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   s record;
   v_due bigint;
   v_rank bigint;
   v_status text;
+  v_claimed json := '[]';
 BEGIN
   SELECT * INTO s FROM jsonb_to_record(p_shared) AS s (
     type text, version integer, queue text, tenant text, priority integer, "rankOffsetMs" bigint, at bigint, "inMs" bigint,
@@ -367,9 +373,12 @@ BEGIN
   FROM unnest(p_ids, p_inputs) AS j (id, input);
   INSERT INTO duly.changes (at, n, entries)
   VALUES (v_now, cardinality(p_ids), json_build_array(p_ids, s.type, v_status, 'made', 0)::text);
-  PERFORM duly.hint_1('j');
-  IF p_claim IS NULL THEN
-    RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'claimed', '[]'::json)::text;
+  IF p_claim IS NOT NULL THEN
+    v_claimed := (duly.claim_2(v_now, p_claim, false)).claimed;
+    -- Who took all of it wakes nobody for it.
+    IF duly.took_all_1(v_claimed, p_ids) THEN
+      RETURN json_build_object('now', v_now, 'claimed', v_claimed, 'hints', duly.hints_1())::text;
+    END IF;
   END IF;
-  RETURN json_build_object('now', v_now, 'claimed', duly.claim_made_2(v_now, p_claim, p_ids), 'hints', duly.hints_1())::text;
+  RETURN json_build_object('now', v_now, 'claimed', v_claimed, 'hints', 'j' || replace(duly.hints_1(), 'j', ''))::text;
 END $$;

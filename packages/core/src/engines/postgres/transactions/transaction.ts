@@ -7,7 +7,15 @@ export interface Transaction {
   query(text: string, values: readonly unknown[]): Promise<Record<string, unknown>[]>;
   /** Why nothing can be done in it (any more); null: it is open; `untold`: the library does not tell, and the server has to be asked. */
   refusal(): string | null | typeof untold;
+  /**
+   * Tells once how it ended, as soon as the server has said so. Of two listeners with one name the later counts. Left out: the library does
+   * not let anybody know, and the server has to be asked.
+   */
+  onEnd?(name: string, listener: (end: TransactionEnd) => void): void;
 }
+
+/** How a transaction ended; `unknown`: it is over here, but perhaps not on the server, or nobody heard how. */
+export type TransactionEnd = 'committed' | 'rolled-back' | 'unknown';
 
 /** Makes a transaction of what a library gives its users, if it is of that library; null: it is not. */
 export type RecogniseTransaction = (tx: object) => Transaction | null;

@@ -40,7 +40,7 @@ async function send(work: Work, input: EnqueueInput, groups: PreparedGroup[]): P
     const [only] = groups;
     const jobs = groups.length === 1 && only !== undefined ? only : groups.flat();
     try {
-      const answer = await (work.where === 'own' && areAlike(jobs)
+      const answer = await (areAlike(jobs)
         ? callAlike(work, input, jobs)
         : call(work, input, { groups: null, plain: jobs.map((spec) => specFor(work, spec)) }));
       return { ...answer, groups: groups.map((group) => plainReply(group, answer.now)) };
