@@ -10,7 +10,7 @@ import { resolveOptions, resolveStart, resolveStop } from '../src/options.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
-const pages = ['jobs', 'schedules', 'coordination', 'testing'];
+const pages = ['jobs', 'schedules', 'coordination', 'testing', 'server'];
 
 /** The `ts` blocks of a page as one program: a page tells one story, and its blocks share their names. */
 function programOf(page: string): string {

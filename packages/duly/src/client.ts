@@ -2,7 +2,15 @@ import { hostname, userInfo } from 'node:os';
 import { Duly, defaultStore } from '@duly/core';
 import { loadProject } from './project/load.ts';
 import type { CommonOptions, Shell } from './shell.ts';
-import { commandFor, existing, givenStore, inline, refuseMissing } from './store.ts';
+import {
+  commandFor,
+  existing,
+  givenStore,
+  inline,
+  refuseMemory,
+  refuseMissing,
+  refuseUnmakable,
+} from './store.ts';
 
 /** What a command works with. */
 export interface Client {
@@ -24,13 +32,14 @@ export function terminalActor(): string {
 }
 
 /**
- * Does something with the store that the options, the environment or the config name, and closes it. The store must be there.
+ * Does something with the store that the options, the environment or the config name, and closes it. The store must be there, unless the command `makes` one.
  * The config is loaded only if neither option nor environment names the store.
  */
 export async function withClient<Value>(
   shell: Shell,
   options: CommonOptions,
   use: (client: Client) => Promise<Value>,
+  { makes = false }: { makes?: boolean } = {},
 ): Promise<Value> {
   const given = givenStore(options.store);
   const project =
@@ -38,9 +47,12 @@ export async function withClient<Value>(
       ? await loadProject({ config: options.config, withTasks: false })
       : null;
   const store = given ?? project?.duly?.store ?? project?.options.store ?? defaultStore;
-  refuseMissing(store);
+  if (makes) {
+    refuseMemory(store);
+    refuseUnmakable(store);
+  } else refuseMissing(store);
   const own = given === undefined ? (project?.duly ?? null) : null;
-  return useDuly(own ?? clientDuly(shell, existing(store)), store, use);
+  return useDuly(own ?? clientDuly(shell, makes ? store : existing(store)), store, use);
 }
 
 /** A Duly that makes and looks, and runs nothing. */

@@ -19,6 +19,7 @@ export function buildProgram(action: ActionOf): Command {
   addJobs(program, action);
   addDead(program, action);
   addPauses(program, action);
+  addKeys(program, action);
   program.commandsGroup('Schedules:');
   addSchedules(program, action);
   addCron(program, action);
@@ -48,11 +49,29 @@ Examples:
 `;
 
 function addNodes(program: Command, action: ActionOf): void {
-  leaf(program, 'up', 'start everything on ./duly.db: all roles, and a live line for each job')
+  leaf(
+    program,
+    'up',
+    'start everything on ./duly.db: all roles, the server with its dashboard, and a live line for each job',
+  )
     .option('--demo', 'run the built-in demo tasks, whatever is in this folder')
     .option('--concurrency <count>', 'attempts that run at the same time (default 20)')
     .option('--queues <names>', 'take only from these queues (several: commas, or repeat it)', collect)
     .option('--quiet', 'no lines about jobs')
+    .option('--host <address>', 'where the server listens (default 127.0.0.1: this machine only)')
+    .option('--port <number>', 'and on which port (default 4600, or a free one near it)')
+    .option(
+      '--allow-host <names>',
+      'names by which the server is reached (several: commas, or repeat it)',
+      collect,
+    )
+    .option(
+      '--allow-targets <hosts>',
+      'hosts and ranges beyond the public internet that jobs, webhooks and alerts may call',
+      collect,
+    )
+    .option('--allow-commands', 'let jobs run programs on this machine')
+    .option('--no-server', 'no server: neither the API nor the dashboard')
     .action(action(async () => (await import('./commands/up.ts')).up));
   leaf(program, 'worker', 'start a node that runs your tasks')
     .option('--roles <names>', 'some of scheduler,worker,maintenance (default all)', collect)
@@ -182,6 +201,23 @@ function addPauses(program: Command, action: ActionOf): void {
   leaf(pause, 'ls', 'list the pauses in force')
     .alias('list')
     .action(action(async () => (await import('./commands/pause-ls.ts')).pauseLs));
+}
+
+function addKeys(program: Command, action: ActionOf): void {
+  const keys = noun(program, 'keys', 'keys of the HTTP API and the dashboard');
+  leaf(keys, 'ls', 'list keys')
+    .alias('list')
+    .action(action(async () => (await import('./commands/keys.ts')).keysLs));
+  leaf(keys, 'add', 'make a key; it is shown only once')
+    .option('--scope <scope>', 'read, run, operate or admin; each holds those before it (default run)')
+    .option('--tenant <name>', 'the one tenant that it is for')
+    .option('--for <duration>', 'ends by itself after this long')
+    .option('--note <text>', 'what it is for')
+    .action(action(async () => (await import('./commands/keys.ts')).keysAdd));
+  leaf(keys, 'revoke', 'end keys')
+    .alias('rm')
+    .argument('<ids...>')
+    .action(action(async () => (await import('./commands/keys.ts')).keysRevoke));
 }
 
 function addStore(program: Command, action: ActionOf): void {

@@ -3,11 +3,12 @@ import { demoJobs } from '../demo/tasks.ts';
 import type { JobLines } from '../node/job-lines.ts';
 import { createNodeDuly, type NodeDuly } from '../node/node-duly.ts';
 import { runNode } from '../node/run-node.ts';
+import { type Served, type ServeOptions, serve } from '../node/serve.ts';
 import { sharingProblem } from '../node/sharing.ts';
 import { oneLine, wrap } from '../output/terminal.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 import { commandFor, shellWord } from '../store.ts';
-import { readCount, readList } from '../usage.ts';
+import { readCount, readList, usageError } from '../usage.ts';
 import { readVersion } from '../version.ts';
 
 /** Options that `up` and `worker` share. */
@@ -17,15 +18,36 @@ export interface NodeCommandOptions extends CommonOptions {
   quiet?: boolean;
 }
 
-/** `duly up`: all roles on one store, with a live line for each job. */
-export async function up(shell: Shell, options: NodeCommandOptions & { demo?: boolean }): Promise<number> {
+/** Options of `up` alone. */
+export interface UpOptions extends NodeCommandOptions {
+  demo?: boolean;
+  /** false: `--no-server`. */
+  server?: boolean;
+  host?: string;
+  port?: string;
+  allowHost?: string[];
+  allowTargets?: string[];
+  allowCommands?: boolean;
+}
+
+/** `duly up`: all roles and the server on one store, with a live line for each job. */
+export async function up(shell: Shell, options: UpOptions): Promise<number> {
   const start = readStart(options);
+  const serving = readServing(options);
+  let served: Served | null = null;
   const node = await createNodeDuly(shell, { ...options, demo: options.demo ? 'always' : 'if-empty' });
   return runNode(node.duly, shell, {
     start,
     quiet: options.quiet === true,
+    close: async () => served?.close(),
     async onStarted({ node: id, lines }) {
       await greet(shell, node, id, lines);
+      if (serving !== null) {
+        const tasks = [...node.duly.tasks.keys()];
+        served = await serve(node.duly, serving);
+        lines.serving({ url: served.url, key: served.firstKey });
+        if (!shell.json) for (const line of servingText(shell, served, node, tasks)) lines.print(line);
+      }
       // The schedule may have made a job already, if this is a full minute.
       const made =
         node.isDemo && (await node.duly.jobs({ task: demoJobs.map(({ task }) => task) }).first()) === null
@@ -48,6 +70,47 @@ export function readStart(options: NodeCommandOptions): StartOptions {
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(queues === undefined ? {} : { queues }),
   };
+}
+
+function readServing(options: UpOptions): ServeOptions | null {
+  if (options.server === false) return null;
+  const port = readCount(options.port, '--port');
+  if (port !== undefined && (port < 0 || port > 65_535)) {
+    throw usageError(`Expected --port to be 0 to 65535, got "${options.port}".`);
+  }
+  return {
+    host: options.host ?? '127.0.0.1',
+    port: port ?? null,
+    allowHosts: readList(options.allowHost, '--allow-host') ?? [],
+    allowTargets: readList(options.allowTargets, '--allow-targets') ?? [],
+    allowCommands: options.allowCommands === true,
+  };
+}
+
+/** Where the server is, the first key, and a call that makes a first job. */
+function servingText(
+  { out }: Shell,
+  { url, firstKey, movedFrom }: Served,
+  { store, isDemo }: NodeDuly,
+  tasks: readonly string[],
+): string[] {
+  const type = isDemo ? 'video_transcode' : (tasks[0] ?? 'hello');
+  const body = { type, input: isDemo ? 's3://uploads/video_789.mp4' : { any: 'json' } };
+  const bearer =
+    firstKey === null ? '"Authorization: Bearer $DULY_KEY"' : `'Authorization: Bearer ${firstKey}'`;
+  const call = `curl -s ${url}/api/jobs -H ${bearer} -H 'Content-Type: application/json' -d ${shellWord(JSON.stringify(body))}`;
+  return [
+    ...(movedFrom === null
+      ? []
+      : [out.paint('yellow', `Port ${movedFrom} is taken, so it listens on another.`)]),
+    `Dashboard: ${out.paint('cyan', firstKey === null ? url : `${url}/signin?key=${firstKey}`)}`,
+    firstKey === null
+      ? `It asks for your key. Another one: ${commandFor(store, 'keys add --scope admin')}`
+      : 'The key in it is shown only this once: keep it, it may do everything.',
+    'A first job over HTTP:',
+    `  ${out.paint('cyan', call)}`,
+    '',
+  ];
 }
 
 /** What a node says when it runs: what it is, and which jobs wait that nobody handles. */

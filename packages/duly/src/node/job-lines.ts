@@ -23,6 +23,13 @@ export interface NodeFacts {
   concurrency: number;
 }
 
+/** Where the server listens, as programs are told. */
+export interface ServingFacts {
+  url: string;
+  /** Made at the first start; null: there was one already. */
+  key: string | null;
+}
+
 /** Shows what a node does. */
 export interface JobLines {
   /** Prints a line among the others. */
@@ -31,6 +38,8 @@ export interface JobLines {
   write(text: string): void;
   /** Tells programs that the node runs, and on what. People are greeted with `print`. */
   started(facts: NodeFacts): void;
+  /** Tells programs where the server listens. */
+  serving(facts: ServingFacts): void;
   /** Lets lines about jobs through; until then they are kept, so that the greeting stands in one piece. */
   begin(): void;
   close(): void;
@@ -152,6 +161,7 @@ export function createJobLines(duly: Duly, out: Terminal): JobLines {
     print: (line) => area.print(line),
     write: (text) => area.write(text),
     started() {},
+    serving() {},
     begin() {
       const lines = early ?? [];
       early = null;

@@ -25,6 +25,7 @@ export function createJsonLines(duly: Duly, out: Terminal): JobLines {
     print: (message) => write('message', { message }),
     write() {},
     started: (facts) => write('started', facts),
+    serving: (facts) => write('serving', facts),
     begin() {},
     close() {
       for (const off of offs) off();

@@ -10,6 +10,8 @@ export interface RunNodeOptions {
   quiet: boolean;
   /** Called when it runs, to greet. */
   onStarted(facts: { node: string; lines: JobLines }): Promise<void>;
+  /** Called before it stops, perhaps twice: ends what stands on the Duly. */
+  close?(): Promise<void>;
 }
 
 // npm sends a signal on that its child has got from the terminal already: two within this time are one.
@@ -33,7 +35,7 @@ export async function runNode(duly: Duly, shell: Shell, options: RunNodeOptions)
   let askedElapsed: number | null = null;
   const stop = (): void => {
     askedElapsed ??= systemClock.elapsed();
-    duly.stop().then(end, fail);
+    (options.close?.() ?? Promise.resolve()).then(() => duly.stop()).then(end, fail);
   };
   /** The exit code, once a second signal came. */
   let hurriedCode: number | null = null;
@@ -87,6 +89,7 @@ export async function runNode(duly: Duly, shell: Shell, options: RunNodeOptions)
     restore();
     lines.close();
     for (const signal of Object.keys(signals)) process.off(signal, onSignal);
+    await options.close?.();
     await duly.stop();
   }
 }

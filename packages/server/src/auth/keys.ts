@@ -1,6 +1,9 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Clock, type Duly, DulyError, type StoredRecord } from '@duly/core';
-import type { Scope } from './caller.ts';
+import { type Scope, scopes } from './caller.ts';
+
+/** The scopes of keys, each of which holds those before it. */
+export const keyScopes: readonly Scope[] = scopes;
 
 /** A key as it is kept: its secret only as a hash. */
 export interface KeyValue {
@@ -36,7 +39,7 @@ export interface NewKey {
   by: string;
 }
 
-/** The keys of one store. */
+/** The keys of one store. Also `@duly/server/keys`, which loads nothing else of the server. */
 export interface Keys {
   /** The key that this text is; null: none, or one that is over. */
   check(text: string): Promise<KeyInfo | null>;

@@ -1,0 +1,112 @@
+import { systemClock } from '@duly/core';
+import { createKeys, type KeyInfo, keyScopes } from '@duly/server/keys';
+import { terminalActor, withClient } from '../client.ts';
+import { listJson, printJson } from '../output/json.ts';
+import { printTable } from '../output/table.ts';
+import { oneLine } from '../output/terminal.ts';
+import { relative } from '../output/times.ts';
+import type { CommonOptions, Shell } from '../shell.ts';
+import { didYouMean, readDuration, usageError } from '../usage.ts';
+
+/** Options of `duly keys add`. */
+export interface KeysAddOptions extends CommonOptions {
+  scope?: string;
+  tenant?: string;
+  for?: string;
+  note?: string;
+}
+
+/** `duly keys ls`. */
+export async function keysLs(shell: Shell, options: CommonOptions): Promise<undefined> {
+  await withClient(shell, options, async ({ duly, command }) => {
+    const list = await createKeys({ duly, clock: systemClock }).list();
+    if (shell.json) {
+      printJson(shell.out, listJson(list.map(keyJson)));
+      return;
+    }
+    if (list.length === 0) {
+      shell.err.line(`There are no keys. Make one: ${command('keys add --scope admin')}`);
+      return;
+    }
+    const now = systemClock.now();
+    printTable(
+      shell.out,
+      [
+        { title: 'ID' },
+        { title: 'SCOPE' },
+        { title: 'TENANT', widthMin: 8 },
+        { title: 'MADE', align: 'right' },
+        { title: 'ENDS', align: 'right' },
+        { title: 'NOTE', widthMin: 10, leaveOut: 1 },
+      ],
+      list.map((key) => [
+        key.id,
+        key.scope,
+        oneLine(key.tenant ?? ''),
+        relative(new Date(key.createdAt), now),
+        key.expiresAt === null ? '' : relative(new Date(key.expiresAt), now),
+        oneLine(key.note ?? ''),
+      ]),
+    );
+  });
+}
+
+/** `duly keys add`: the key alone on stdout, for scripts. */
+export async function keysAdd(shell: Shell, options: KeysAddOptions): Promise<undefined> {
+  const { scope = 'run', tenant = null, note = null } = options;
+  const known = keyScopes.find((one) => one === scope);
+  if (known === undefined) {
+    throw usageError(
+      `Expected --scope to be ${keyScopes.slice(0, -1).join(', ')} or ${keyScopes.at(-1)}, got "${scope.slice(0, 40)}".${didYouMean(scope, keyScopes)}`,
+    );
+  }
+  const forMs = options.for === undefined ? null : readDuration(options.for, '--for');
+  await withClient(
+    shell,
+    options,
+    async ({ duly }) => {
+      const keys = createKeys({ duly, clock: systemClock });
+      const { key, ...made } = await keys.make({
+        scope: known,
+        tenant,
+        note,
+        expiresAt: forMs === null ? null : systemClock.now() + forMs,
+        by: terminalActor(),
+      });
+      if (shell.json) printJson(shell.out, { ...keyJson(made), key });
+      else {
+        shell.out.line(key);
+        shell.err.line('It is shown only this once.');
+      }
+    },
+    { makes: true },
+  );
+}
+
+/** `duly keys revoke`. */
+export async function keysRevoke(shell: Shell, options: CommonOptions, ids: string[]): Promise<undefined> {
+  await withClient(shell, options, async ({ duly }) => {
+    const keys = createKeys({ duly, clock: systemClock });
+    for (const id of ids) await keys.revoke(idOf(id));
+    if (shell.json) printJson(shell.out, listJson(ids.map((id) => ({ id: idOf(id), revoked: true }))));
+    else shell.err.line('Revoked; a server that runs takes it for up to 5 s more.');
+  });
+}
+
+/** Whoever gives the whole key means its id. */
+function idOf(text: string): string {
+  return /^duly_([0-9a-z]{12})_/.exec(text)?.[1] ?? text;
+}
+
+function keyJson(key: KeyInfo) {
+  const { id, scope, tenant, note, createdAt, createdBy, expiresAt } = key;
+  return {
+    id,
+    scope,
+    tenant,
+    note,
+    created_at: new Date(createdAt).toISOString(),
+    created_by: createdBy,
+    expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+  };
+}

@@ -1,0 +1,60 @@
+import { type Duly, isDulyError } from '@duly/core';
+import type { Listening } from '@duly/server';
+import { terminalActor } from '../client.ts';
+
+/** Where and how `up` serves. */
+export interface ServeOptions {
+  host: string;
+  /** null: 4600, or a free one near it. */
+  port: number | null;
+  allowHosts: readonly string[];
+  allowTargets: readonly string[];
+  allowCommands: boolean;
+}
+
+/** The server of a node. */
+export interface Served {
+  url: string;
+  /** The port that was wanted and taken; null: it listens where it should. */
+  movedFrom: number | null;
+  /** The key that was made because there was none; null: there was one. It is never shown again. */
+  firstKey: string | null;
+  close(): Promise<void>;
+}
+
+// So many ports after the usual one are tried before any free one is taken, so that the address stays easy to remember.
+const nearCount = 10;
+// Requests on their way may finish for so long when the node stops.
+const closeMs = 1_000;
+
+/**
+ * Serves the HTTP API and the dashboard of a Duly. The server is loaded here and not before, so that the node runs already while it is. Throws `listen_refused` and
+ * `listen_failed`.
+ */
+export async function serve(duly: Duly, options: ServeOptions): Promise<Served> {
+  const { createServer, defaultPort, listen } = await import('@duly/server');
+  const server = createServer({
+    duly,
+    hosts: options.allowHosts,
+    allowTargets: options.allowTargets,
+    allowCommands: options.allowCommands,
+  });
+  const { host, port } = options;
+  const near = Array.from({ length: nearCount }, (_, i) => defaultPort + i);
+  const ports = port === null ? [...near, 0] : [port];
+  let listening: Listening | null = null;
+  for (const [i, one] of ports.entries()) {
+    try {
+      listening = await listen(server, { host, port: one, closeMs });
+      break;
+    } catch (error) {
+      const isTaken = isDulyError(error, 'listen_failed') && error.details.taken === true;
+      if (!isTaken || i === ports.length - 1) throw error;
+    }
+  }
+  const { url, port: taken, close } = listening as Listening;
+  const firstKey = (await server.keys.any())
+    ? null
+    : (await server.keys.make({ scope: 'admin', note: 'made by the first start', by: terminalActor() })).key;
+  return { url, firstKey, close, movedFrom: port === null && taken !== defaultPort ? defaultPort : null };
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { Duly } from '@duly/core';
+import { getRequestListener } from '@hono/node-server';
+import { Hono } from 'hono';
+import { createServer } from '../src/index.ts';
+
+async function mounted(t: TestContext) {
+  const duly = new Duly({ store: 'sqlite::memory:' });
+  const server = createServer({ duly, basePath: '/duly', hosts: ['app.example'] });
+  await server.start();
+  t.after(async () => {
+    await server.stop();
+    await duly.stop();
+  });
+  const { key } = await server.keys.make({ scope: 'admin', by: 'test' });
+  return { server, headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' } };
+}
+
+test('the fetch handler answers below its base path, and gives addresses that have it', async (t) => {
+  const { server, headers } = await mounted(t);
+  const made = await server.fetch(
+    new Request('http://app.example/duly/api/jobs', { method: 'POST', headers, body: '{"type":"x"}' }),
+  );
+  assert.equal(made.status, 201);
+  const location = made.headers.get('location') as string;
+  assert.match(location, /^\/duly\/api\/jobs\/job_/);
+  const shown = await server.fetch(new Request(`http://app.example${location}`, { headers }));
+  assert.equal(shown.status, 200);
+  const document = await server.fetch(new Request('http://app.example/duly/openapi.json', { headers }));
+  assert.deepEqual(((await document.json()) as { servers: unknown }).servers, [{ url: '/duly' }]);
+  const elsewhere = await server.fetch(new Request('http://other.example/duly/livez'));
+  assert.equal(elsewhere.status, 421);
+});
+
+test('it mounts into another hono application', async (t) => {
+  const { server, headers } = await mounted(t);
+  const app = new Hono().get('/', (c) => c.text('theirs')).all('/duly/*', (c) => server.fetch(c.req.raw));
+  assert.equal(await (await app.request('http://app.example/')).text(), 'theirs');
+  const answer = await app.request('http://app.example/duly/api/jobs', {
+    method: 'POST',
+    headers,
+    body: '{"type":"x","input":{"a":1}}',
+  });
+  assert.equal(answer.status, 201);
+});
+
+test("it mounts into a handler of Node's own kind, as Express and Fastify have them", async (t) => {
+  const { server, headers } = await mounted(t);
+  const listener = getRequestListener(server.fetch);
+  const http = createHttpServer((request: IncomingMessage, response: ServerResponse) => {
+    if (request.url?.startsWith('/duly')) listener(request, response);
+    else response.end('theirs');
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  t.after(() => new Promise<void>((resolve) => http.close(() => resolve())));
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  assert.equal(await (await fetch(url)).text(), 'theirs');
+  const made = await fetch(`${url}/duly/api/jobs`, { method: 'POST', headers, body: '{"type":"x"}' });
+  assert.equal(made.status, 201);
+  assert.equal((await fetch(`${url}/duly/api/jobs`)).status, 401);
+});
