@@ -81,6 +81,8 @@ export const errorCodes = {
   command_failed: 'A program could not be started, or did not end well.',
   commands_disabled: 'This server may not run commands.',
   webhook_not_found: 'No webhook has this id.',
+  alert_not_found: 'No alert rule, channel or window has this id.',
+  mail_not_set_up: 'This server cannot send e-mail.',
 
   // The life of a Duly
   already_started: 'start() was called twice.',

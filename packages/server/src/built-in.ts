@@ -1,4 +1,5 @@
 import type { Clock, Duly, Logger } from '@duly/core';
+import { type Alerts, createAlerts } from './alerts/alerts.ts';
 import type { ResolvedServerOptions } from './options.ts';
 import { type AllowedTargets, createAllowedTargets } from './outgoing/allowed-targets.ts';
 import { createGuardedClient, type GuardedClient } from './outgoing/guarded-client.ts';
@@ -15,6 +16,7 @@ export interface BuiltIn {
   readonly client: GuardedClient;
   readonly endpoints: Endpoints;
   readonly secrets: SigningSecrets;
+  readonly alerts: Alerts;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -49,16 +51,20 @@ export function createBuiltIn({ duly, clock, logger, options }: BuiltInParts): B
     ...(options.webhookDelays === null ? {} : { delays: options.webhookDelays }),
   });
   const follower = createFollower({ duly, clock, logger, endpoints, task, redact });
+  const { smtp, allowCommands, alertEveryMs: everyMs } = options;
+  const alerts = createAlerts({ duly, clock, logger, client, signer: secrets, smtp, allowCommands, everyMs });
   return {
     allowed,
     client,
     endpoints,
     secrets,
+    alerts,
     async start() {
       await follower.start();
+      await alerts.start();
     },
     async stop() {
-      await follower.stop();
+      await Promise.all([follower.stop(), alerts.stop()]);
       client.close();
     },
   };

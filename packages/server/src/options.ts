@@ -1,5 +1,6 @@
 import type { Clock, Duly, Duration, Logger } from '@duly/core';
-import { quietLogger, systemClock } from '@duly/core';
+import { parseDuration, quietLogger, systemClock } from '@duly/core';
+import type { SmtpOptions } from './alerts/mailer.ts';
 import type { Caller } from './auth/caller.ts';
 import type { Lookup } from './outgoing/guarded-client.ts';
 
@@ -41,6 +42,10 @@ export interface ServerOptions {
   lookup?: Lookup;
   /** Waits between the tries of a webhook. Default: over three days, as Standard Webhooks recommends. */
   webhookDelays?: readonly Duration[];
+  /** How alerts are sent by e-mail; left out, they are not. */
+  smtp?: SmtpOptions;
+  /** How often the alert rules are looked at. Default 30 s. */
+  alertEvery?: Duration;
   logger?: Logger;
   clock?: Clock;
 }
@@ -58,6 +63,8 @@ export interface ResolvedServerOptions {
   readonly allowCommands: boolean;
   readonly lookup: Lookup | null;
   readonly webhookDelays: readonly Duration[] | null;
+  readonly smtp: SmtpOptions | null;
+  readonly alertEveryMs: number;
 }
 
 /** The largest body unless told otherwise. */
@@ -78,6 +85,8 @@ export function resolveServerOptions(options: ServerOptions): ResolvedServerOpti
     allowCommands: options.allowCommands ?? false,
     lookup: options.lookup ?? null,
     webhookDelays: options.webhookDelays ?? null,
+    smtp: options.smtp ?? null,
+    alertEveryMs: parseDuration(options.alertEvery ?? '30s', 'alertEvery'),
   });
 }
 

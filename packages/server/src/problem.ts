@@ -37,6 +37,7 @@ const statuses: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   node_not_found: 404,
   key_not_found: 404,
   webhook_not_found: 404,
+  alert_not_found: 404,
   commands_disabled: 403,
   target_refused: 422,
   job_expired_from_history: 410,

@@ -1,5 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { ServerContext, ServerEnv } from '../context.ts';
+import { alertRoutes } from './alerts.ts';
 import { auditRoutes } from './audit.ts';
 import { deadRoutes } from './dead.ts';
 import { eventRoutes } from './events.ts';
@@ -17,6 +18,7 @@ import { workerListRoutes } from './workers.ts';
 
 /** Every file of routes. Inside a file an address with a fixed word comes before one with a name in its place. */
 export const allRoutes: readonly ((context: ServerContext) => OpenAPIHono<ServerEnv>)[] = [
+  alertRoutes,
   auditRoutes,
   deadRoutes,
   eventRoutes,

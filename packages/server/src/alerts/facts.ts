@@ -1,0 +1,143 @@
+import type { Duly, Schedule } from '@duly/core';
+import type { AlertCondition, AlertRule } from './alert-rule.ts';
+import type { AlertFacts, ScheduleFact } from './evaluate.ts';
+import { deadlineSlotAt, isSettledBy, type LastSuccess, overdueOf } from './overdue.ts';
+
+/** Reads what rules look at; remembers what is dear to read and seldom changes. */
+export interface FactReader {
+  /** Reads what these rules need, and nothing else. */
+  read(rules: readonly AlertRule[]): Promise<AlertFacts>;
+}
+
+// More than this runs or is dead only where something is wrong anyway, and each look has a price.
+const runningMax = 2_000;
+const deadMax = 100;
+const typesMax = 50;
+const dayMs = 86_400_000;
+// A hundred thousand schedules are not read with every look. What was just made has no deadline in the past yet.
+const scheduleListMs = 60_000;
+
+/** Makes one. */
+export function createFactReader(duly: Duly): FactReader {
+  let watched: { ids: string[]; readAt: number } = { ids: [], readAt: Number.NEGATIVE_INFINITY };
+
+  /** Schedules that a rule could find something about: with a deadline, or with a run that failed. */
+  async function watchedSchedules(now: number): Promise<Schedule[]> {
+    if (now - watched.readAt >= scheduleListMs || now < watched.readAt) {
+      const found: Schedule[] = [];
+      for await (const schedule of allSchedules(duly)) if (isWatched(schedule)) found.push(schedule);
+      watched = { ids: found.map(({ id }) => id), readAt: now };
+      return found;
+    }
+    const found = await Promise.all(watched.ids.map((id) => duly.schedules.get({ id }).catch(() => null)));
+    return found.filter((schedule) => schedule !== null);
+  }
+
+  return {
+    async read(rules) {
+      const conditions = rules.filter(({ isEnabled }) => isEnabled).map(({ condition }) => condition);
+      const has = (...kinds: AlertCondition['kind'][]): boolean =>
+        conditions.some(({ kind }) => kinds.includes(kind));
+      const [counts, nodes, pauses] = await Promise.all([duly.counts(), duly.nodes(), duly.pauses()]);
+      const now = counts.now.getTime();
+      const windows = conditions.flatMap((one) => (one.kind === 'failure_rate' ? [one.windowMs] : []));
+      const inRowMax = Math.max(
+        0,
+        ...conditions.map((one) => (one.kind === 'failures_in_row' ? one.count : 0)),
+      );
+      return {
+        now,
+        running: has('stuck') && counts.status.RUNNING.count > 0 ? await runningJobs(duly) : [],
+        outcomes: new Map(
+          await Promise.all(
+            [...new Set(windows)].map(
+              async (windowMs) => [windowMs, await outcomes(duly, now - windowMs)] as const,
+            ),
+          ),
+        ),
+        failuresByType: inRowMax === 0 ? [] : await failures(duly, now, inRowMax),
+        schedules: has('schedule_deadline', 'failures_in_row')
+          ? await Promise.all((await watchedSchedules(now)).map((one) => scheduleFact(duly, one, now)))
+          : [],
+        lanes: counts.lanes.map(({ ready, ...lane }) => ({ ...lane, readyCount: ready.count })),
+        workers: nodes.filter(({ roles }) => roles.includes('worker')),
+        pauses,
+        dead: has('dead_letters') ? await deadLetters(duly) : { count: 0, capped: false },
+      };
+    },
+  };
+}
+
+async function* allSchedules(duly: Duly): AsyncGenerator<Schedule> {
+  let cursor: string | undefined;
+  do {
+    const page = await duly.schedules.list({ limit: 1_000, ...(cursor === undefined ? {} : { cursor }) });
+    yield* page.schedules;
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+}
+
+function isWatched({ policies, counts }: Schedule): boolean {
+  return policies.finishDeadlineMs !== null || counts.failuresInRow > 0;
+}
+
+async function runningJobs(duly: Duly): Promise<AlertFacts['running']> {
+  const found: { id: string; type: string; startedAt: number }[] = [];
+  for await (const { id, type, attemptList, startedAt } of duly.jobs({ status: 'RUNNING' })) {
+    const since = attemptList.at(-1)?.startedAt ?? startedAt;
+    if (since !== null) found.push({ id, type, startedAt: since.getTime() });
+    if (found.length >= runningMax) break;
+  }
+  return found;
+}
+
+async function outcomes(duly: Duly, sinceAt: number) {
+  const types = await duly.stats({ since: sinceAt });
+  return types.map(({ type, completed, failed }) => ({
+    type,
+    completedCount: completed,
+    failedCount: failed,
+  }));
+}
+
+/** How many of each type's last jobs failed in a row; only types of which one failed within a day. */
+async function failures(duly: Duly, now: number, countMax: number): Promise<AlertFacts['failuresByType']> {
+  const types = (await duly.stats({ since: now - dayMs })).filter(({ failed }) => failed > 0);
+  return Promise.all(
+    types.slice(0, typesMax).map(async ({ type }) => {
+      const { jobs } = await duly
+        .jobs({ task: type, status: ['COMPLETED', 'FAILED'] })
+        .page({ limit: Math.min(countMax, 1_000) });
+      const success = jobs.findIndex(({ status }) => status === 'COMPLETED');
+      return { type, inRowCount: success < 0 ? jobs.length : success };
+    }),
+  );
+}
+
+async function deadLetters(duly: Duly): Promise<AlertFacts['dead']> {
+  const { jobs, nextCursor } = await duly.dead.list().page({ limit: deadMax });
+  return { count: jobs.length, capped: nextCursor !== null };
+}
+
+/** What is known of one schedule. */
+async function scheduleFact(duly: Duly, schedule: Schedule, now: number): Promise<ScheduleFact> {
+  const { name, tenant, task, counts } = schedule;
+  return {
+    label: tenant === null ? name : `${name} (${tenant})`,
+    type: task,
+    failuresInRowCount: counts.failuresInRow,
+    overdue: await overdueNow(duly, schedule, now),
+  };
+}
+
+async function overdueNow(duly: Duly, schedule: Schedule, now: number): Promise<ScheduleFact['overdue']> {
+  const slotAt = deadlineSlotAt(schedule, now);
+  if (slotAt === null || isSettledBy(schedule, slotAt) === true) return null;
+  return overdueOf(schedule, slotAt, await lastSuccess(duly, schedule.id));
+}
+
+async function lastSuccess(duly: Duly, schedule: string): Promise<LastSuccess | null> {
+  const job = await duly.jobs({ schedule, status: 'COMPLETED' }).first();
+  if (job === null || job.finishedAt === null) return null;
+  return { slotAt: job.slot?.getTime() ?? null, finishedAt: job.finishedAt.getTime() };
+}

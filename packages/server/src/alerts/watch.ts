@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto';
+import { type Clock, type Duly, isDulyError, type Leadership, type Logger, type Task } from '@duly/core';
+import type { AlertRule } from './alert-rule.ts';
+import { type AlertNotice, type AlertState, nextState } from './alert-state.ts';
+import type { AlertStore } from './alert-store.ts';
+import type { AlertInput } from './alert-task.ts';
+import { evaluateRule } from './evaluate.ts';
+import type { FactReader } from './facts.ts';
+import { isMuted, type MaintenanceWindow } from './maintenance.ts';
+
+/** What it is made of. */
+export interface AlertWatchParts {
+  duly: Duly;
+  clock: Clock;
+  logger: Logger;
+  store: AlertStore;
+  facts: FactReader;
+  task: Task<AlertInput, unknown>;
+  everyMs: number;
+}
+
+/** Looks at the rules again and again, wherever it is elected to. */
+export interface AlertWatch {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Looks once, now. Two that look at the same time tell the same news once. */
+  look(): Promise<void>;
+}
+
+// Longer than a rule can fire between two looks after any crash.
+const keyHeldFor = '7 days';
+const leaderTtl = '15s';
+
+/**
+ * The watch over a store. One process looks, and another one when it dies. News is written into the rule's state before it is handed over, as a job
+ * with a key of its own for each channel, and struck off afterwards: a crash in between tells it neither twice nor never.
+ */
+export function createAlertWatch(parts: AlertWatchParts): AlertWatch {
+  const { duly, clock, logger, store, everyMs } = parts;
+  const stopped = new AbortController();
+  let leadership: Leadership | null = null;
+  let terms: Promise<void> = Promise.resolve();
+
+  async function lead(signal: AbortSignal): Promise<void> {
+    const until = AbortSignal.any([signal, stopped.signal]);
+    while (!until.aborted) {
+      try {
+        await lookOnce(parts);
+      } catch (error) {
+        if (until.aborted || isDulyError(error, 'stopped')) return;
+        logger.warn({ error }, 'Looking at the alert rules failed; it is tried again.');
+      }
+      await clock.sleep(everyMs, until);
+    }
+  }
+
+  return {
+    async start() {
+      await store.ensureDefaults();
+      leadership = duly.leader('duly:alerts', { ttl: leaderTtl });
+      leadership.on('elected', ({ signal }) => {
+        terms = terms.then(() => lead(signal));
+      });
+    },
+    async stop() {
+      stopped.abort();
+      await terms;
+      await leadership?.resign().catch(() => {});
+    },
+    look: () => lookOnce(parts),
+  };
+}
+
+async function lookOnce(parts: AlertWatchParts): Promise<void> {
+  const { store, facts } = parts;
+  const [rules, windows] = await Promise.all([store.rules.list(), store.windows.list()]);
+  if (rules.length === 0) return;
+  const seen = await facts.read(rules);
+  for (const rule of rules) {
+    try {
+      await lookAtRule(parts, rule, windows, evaluateRule(rule, seen), seen.now);
+    } catch (error) {
+      // Somebody else looked at the same moment, and what they found stands.
+      if (!isDulyError(error, 'records_conflict')) throw error;
+    }
+  }
+}
+
+async function lookAtRule(
+  parts: AlertWatchParts,
+  rule: AlertRule,
+  windows: readonly MaintenanceWindow[],
+  findings: ReturnType<typeof evaluateRule>,
+  now: number,
+): Promise<void> {
+  const { store } = parts;
+  const kept = await store.state(rule.id);
+  if (!rule.isEnabled) {
+    if (kept.version !== null) await store.forget(rule.id);
+    return;
+  }
+  const muted = isMuted(windows, rule.id, now);
+  const state = nextState({ rule, state: kept.state, findings, now, isMuted: muted });
+  let { version } = kept;
+  if (state !== kept.state) version = await store.keep(rule.id, state, version);
+  if (state.outbox.length === 0) return;
+  await handOver(parts, rule, state.outbox);
+  const told: AlertState = { ...state, outbox: [] };
+  await store.keep(rule.id, told, version);
+}
+
+async function handOver(
+  { store, task, logger }: AlertWatchParts,
+  rule: AlertRule,
+  notices: readonly AlertNotice[],
+): Promise<void> {
+  const channels = (await store.channels.list()).filter(
+    ({ id }) => rule.channels === null || rule.channels.includes(id),
+  );
+  for (const notice of notices) {
+    const { event, subject, message } = notice;
+    logger.warn({ rule: rule.id, subject, event }, `Alert ${event}: ${message}`);
+  }
+  const told = channels.flatMap(({ id: channel }) => notices.map((notice) => ({ channel, notice })));
+  if (told.length === 0) return;
+  await task.nowMany(told, ({ channel, notice }) => ({
+    metadata: { rule: notice.rule, channel },
+    dedupe: { key: keyOf(channel, notice), for: keyHeldFor },
+  }));
+}
+
+/** A key has its length limit; a subject holds names of others. */
+function keyOf(channel: string, { id }: Pick<AlertNotice, 'id'>): string {
+  return `${channel}:${createHash('sha256').update(id).digest('hex').slice(0, 40)}`;
+}

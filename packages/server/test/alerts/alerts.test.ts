@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { Duly } from '@duly/core';
+import { Webhook } from 'standardwebhooks';
+import { createServer } from '../../src/index.ts';
+import { appOf, type DulyServer } from '../../src/server.ts';
+import { type FixtureOptions, startServer } from '../fixture.ts';
+import { startMailServer } from '../mail-server.ts';
+import { startReceiver } from '../receiver.ts';
+
+const tasks = [
+  {
+    name: 'break',
+    retry: 1,
+    run: () => {
+      throw new Error('no luck');
+    },
+  },
+];
+
+/** A server whose rules are looked at when the test says so. */
+async function setup(t: TestContext, options: FixtureOptions = {}) {
+  const fixture = await startServer(t, {
+    tasks,
+    start: true,
+    ...options,
+    server: { allowTargets: ['127.0.0.1'], alertEvery: '1h', ...options.server },
+  });
+  /** Makes a dead letter. */
+  const fail = async (): Promise<void> => {
+    const job = await fixture.duly.taskNamed('break').now();
+    await job.wait().catch(() => {});
+  };
+  return { ...fixture, fail, look: () => lookOf(fixture.server) };
+}
+
+function lookOf(server: DulyServer): Promise<void> {
+  const inside = appOf.get(server);
+  assert.ok(inside);
+  return inside.context.builtIn.alerts.look();
+}
+
+test('the default rules are there from the first start, can be changed, and stay deleted', async (t) => {
+  const { ask, store } = await setup(t);
+  const { json } = await ask('/api/alerts/rules');
+  assert.deepEqual(
+    json.data.map(
+      ({ id, kind, enabled }: { id: string; kind: string; enabled: boolean }) => `${id} ${kind} ${enabled}`,
+    ),
+    [
+      'dead-letters dead_letters true',
+      'failure-rate failure_rate true',
+      'failures-in-row failures_in_row true',
+      'no-worker no_worker true',
+      'schedule-deadline schedule_deadline true',
+      'stuck stuck true',
+      'waiting waiting true',
+    ],
+  );
+  const stuck = json.data.find(({ id }: { id: string }) => id === 'stuck');
+  assert.equal(stuck.after, 1_800_000);
+  const changed = await ask('/api/alerts/rules/stuck', {
+    method: 'PATCH',
+    body: { after: '2h', types: ['render'] },
+  });
+  assert.deepEqual([changed.status, changed.json.after, changed.json.types], [200, 7_200_000, ['render']]);
+  assert.equal((await ask('/api/alerts/rules/stuck', { method: 'PATCH', body: { count: 3 } })).status, 400);
+  assert.equal((await ask('/api/alerts/rules/waiting', { method: 'DELETE' })).status, 204);
+  assert.equal((await ask('/api/alerts/rules/waiting', { method: 'DELETE' })).status, 404);
+  const made = await ask('/api/alerts/rules', { body: { kind: 'failure_rate', id: 'strict', above: 1 } });
+  assert.deepEqual([made.status, made.json.above, made.json.window], [201, 1, 3_600_000]);
+  assert.equal((await ask('/api/alerts/rules', { body: { kind: 'stuck', id: 'strict' } })).status, 409);
+  const second = new Duly({ store, logger: false });
+  t.after(() => second.stop());
+  const other = createServer({ duly: second });
+  await other.start();
+  await other.stop();
+  const ids = (await ask('/api/alerts/rules')).json.data.map(({ id }: { id: string }) => id);
+  assert.equal(ids.includes('waiting'), false);
+  assert.equal(ids.length, 7);
+});
+
+test('one notice when it fires, one when it resolves, none in between, to each channel', async (t) => {
+  const { ask, fail, look, duly } = await setup(t);
+  const hook = await startReceiver(t);
+  for (const kind of ['webhook', 'slack']) {
+    const { status, json } = await ask('/api/alerts/channels', {
+      body: { kind, url: `${hook.url}/${kind}?token=x` },
+    });
+    assert.deepEqual([status, json.to], [201, `127.0.0.1:${hook.port}`]);
+  }
+  await look();
+  await fail();
+  await look();
+  await fail();
+  await look();
+  await hook.nth(2);
+  const { json: firing } = await ask('/api/alerts');
+  assert.deepEqual(
+    firing.data.map(({ rule, subject, muted }: Record<string, unknown>) => ({ rule, subject, muted })),
+    [{ rule: 'dead-letters', subject: 'store', muted: false }],
+  );
+  await duly.dead.discard({});
+  await look();
+  await look();
+  await hook.nth(4);
+  assert.deepEqual((await ask('/api/alerts')).json.data, []);
+  const told = hook.received.map(({ path, json }) => `${path} ${json.type ?? json.text.split(':', 1)[0]}`);
+  assert.deepEqual(told.sort(), [
+    '/slack?token=x Alert',
+    '/slack?token=x Resolved',
+    '/webhook?token=x alert.fired',
+    '/webhook?token=x alert.resolved',
+  ]);
+  const signed = hook.received.find(({ path }) => path.startsWith('/webhook'));
+  const { json } = await ask('/api/webhooks/secrets');
+  assert.ok(signed);
+  new Webhook(json.secrets[0]).verify(signed.text, signed.headers as Record<string, string>);
+  // Jobs that tell are all done, and there were no others.
+  const { jobs } = await duly.jobs({ task: 'duly:alert' }).page();
+  assert.equal(jobs.length, 4);
+});
+
+test('however many look at the same time, it is told once', async (t) => {
+  const { ask, fail, store, server, duly } = await setup(t);
+  const hook = await startReceiver(t);
+  await ask('/api/alerts/channels', { body: { kind: 'webhook', url: hook.url } });
+  await fail();
+  const others = [1, 2, 3].map(() => {
+    const other = new Duly({ store, logger: false });
+    t.after(() => other.stop());
+    return createServer({ duly: other });
+  });
+  await Promise.all([server, ...others].map(lookOf));
+  await Promise.all([server, ...others].map(lookOf));
+  await hook.nth(1);
+  const { jobs } = await duly.jobs({ task: 'duly:alert' }).page();
+  assert.equal(jobs.length, 1);
+});
+
+test('a maintenance window mutes, and what still holds afterwards is told then', async (t) => {
+  const { ask, fail, look } = await setup(t);
+  const hook = await startReceiver(t);
+  await ask('/api/alerts/channels', { body: { kind: 'webhook', url: hook.url } });
+  const { status, json: window } = await ask('/api/alerts/windows', {
+    body: { from: '2020-01-01T00:00:00Z', until: '2100-01-01T00:00:00Z', note: 'moving' },
+  });
+  assert.deepEqual([status, window.open], [201, true]);
+  await fail();
+  await look();
+  assert.deepEqual(
+    (await ask('/api/alerts')).json.data.map(({ muted }: { muted: boolean }) => muted),
+    [true],
+  );
+  assert.equal((await ask(`/api/alerts/windows/${window.id}`, { method: 'DELETE' })).status, 204);
+  await look();
+  assert.equal((await hook.nth(1)).json.type, 'alert.fired');
+  assert.equal(
+    (await ask('/api/alerts/windows', { body: { cron: '0 2 * * *', duration: '2h' } })).status,
+    201,
+  );
+  assert.equal((await ask('/api/alerts/windows', { body: { cron: 'often', duration: '2h' } })).status, 400);
+});
+
+test('a schedule that has not succeeded by its deadline is told, though no run was ever made', async (t) => {
+  // Nobody decides schedules here.
+  const { duly, look, ask } = await setup(t, { start: { roles: ['worker'] } });
+  await duly.taskNamed('break').every({ rate: '1s' }, undefined, { name: 'often', finishDeadline: '1ms' });
+  const { jobs } = await duly.jobs({}).page();
+  assert.equal(jobs.length, 0);
+  let alerts: { rule: string; subject: string; message: string }[] = [];
+  while (alerts.length === 0) {
+    await look();
+    alerts = (await ask('/api/alerts')).json.data;
+  }
+  assert.deepEqual([alerts[0]?.rule, alerts[0]?.subject], ['schedule-deadline', 'schedule:often']);
+  assert.match(alerts[0]?.message ?? '', /no run was made/);
+});
+
+test('by e-mail and by command', async (t) => {
+  const mail = await startMailServer(t);
+  const { ask, fail, look, duly } = await setup(t, {
+    server: { smtp: { url: mail.url, from: 'Duly <duly@example.com>' }, allowCommands: true },
+  });
+  const sent = mail.next();
+  assert.equal(
+    (await ask('/api/alerts/channels', { body: { kind: 'email', to: ['ops@example.com'] } })).status,
+    201,
+  );
+  const script = 'console.log(process.env.DULY_ALERT_EVENT, process.env.DULY_ALERT_RULE)';
+  await ask('/api/alerts/channels', { body: { kind: 'command', argv: [process.execPath, '-e', script] } });
+  await fail();
+  await look();
+  const { from, to, text } = await sent;
+  assert.deepEqual([from, to], ['duly@example.com', ['ops@example.com']]);
+  assert.match(text, /Subject: Alert: There is 1 dead letter/);
+  assert.match(text, /Rule: dead-letters/);
+  const { jobs } = await duly.jobs({ task: 'duly:alert' }).page();
+  await Promise.all(jobs.map(({ id }) => duly.job(id).wait()));
+  const lines = await Promise.all(jobs.map(({ id }) => duly.job(id).logs()));
+  assert.ok(lines.flat().some(({ message }) => message === 'fired dead-letters'));
+});
+
+test('a channel that cannot be used is refused when it is made, and one that can be is tested', async (t) => {
+  const { ask, key } = await setup(t);
+  const refused = async (body: object) => {
+    const { status, json } = await ask('/api/alerts/channels', { body });
+    return `${status} ${json.code}`;
+  };
+  assert.equal(await refused({ kind: 'slack', url: 'http://10.0.0.1/' }), '422 target_refused');
+  assert.equal(await refused({ kind: 'email', to: ['ops@example.com'] }), '400 mail_not_set_up');
+  assert.equal(await refused({ kind: 'command', argv: ['true'] }), '403 commands_disabled');
+  assert.equal(await refused({ kind: 'pigeon' }), '400 request_invalid');
+  const hook = await startReceiver(t);
+  const { json } = await ask('/api/alerts/channels', { body: { kind: 'webhook', url: hook.url } });
+  assert.equal((await ask(`/api/alerts/channels/${json.id}/test`, { method: 'POST' })).status, 204);
+  assert.equal((await hook.nth(1)).json.type, 'alert.test');
+  assert.equal((await ask('/api/alerts', { key: await key('read', 'acme') })).status, 403);
+});
