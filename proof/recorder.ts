@@ -195,7 +195,7 @@ function told(node: string): Told {
             spec: change.op === 'put' ? change.spec : null,
             pauseUntilAt: change.op === 'put' ? pauseUntilAt(change.state) : null,
             dueAt: change.op === 'put' ? change.dueAt : null,
-            slots: change.op === 'put' ? change.slots : [],
+            slots: change.slots ?? [],
             jobs: jobsOf(change).map((job) => toMade(job, dueOf(job, reply.now))),
             cancel: change.op === 'put' ? (change.cancel ?? []) : [],
           };

@@ -87,7 +87,8 @@ export function predict(evidence: Evidence): Prediction {
     }
     const before = lives.get(scheduleId) ?? [];
     const [first] = before;
-    if (first === undefined || (event.kind === 'applied' && event.spec === null)) {
+    const isDeletion = event.kind === 'applied' && event.spec === null;
+    if (first === undefined) {
       lives.delete(scheduleId);
       continue;
     }
@@ -100,7 +101,8 @@ export function predict(evidence: Evidence): Prediction {
     if (after === 'unknown') lives.delete(scheduleId);
     else if (after.length === 0) differs(first.dueAt, difference);
     else {
-      lives.set(scheduleId, after);
+      if (isDeletion) lives.delete(scheduleId);
+      else lives.set(scheduleId, after);
       // What an edit leaves due already could not be looked at before the edit.
       const dueAt = first.dueAt === null ? null : Math.max(first.dueAt, first.writtenAt);
       writes.push({ scheduleId, event, plannedAt, dueAt, difference: null });
@@ -254,6 +256,8 @@ function play(
     case 'enable':
       life.isDisabled = false;
       return model.resume(told);
+    case 'delete':
+      return model.delete(told);
     case 'decide':
       // The part of an edit that comes before the new rule.
       return model.edit(told, { rule: model.rule, policies: model.policies, isSameRule: false }).step;

@@ -554,6 +554,8 @@ export type ScheduleChange =
       expectVersion: number;
       /** Cancels its unstarted jobs; running ones finish; the ledger stays. */
       action: string;
+      /** Ledger rows of what had come and was not decided. Left out: none. */
+      slots?: SlotRow[];
       /** For the audit row. Left out: none. */
       note?: string | null;
     };

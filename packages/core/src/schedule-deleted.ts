@@ -1,6 +1,8 @@
 import type { AuditRow, Engine, ScheduleRecord } from './engine.ts';
+import { parseState } from './schedule/schedule-state.ts';
 import { type ReadableSchedule, readSchedule } from './schedule-unreadable.ts';
 import type { ScheduleDeletion } from './schedule-view.ts';
+import type { EarlierLife } from './schedule-why.ts';
 import type { ParsedSchedules } from './scheduler/parsed-schedules.ts';
 
 /** A schedule whose ledger is kept: as it stands, or as it was when it was deleted. */
@@ -39,6 +41,16 @@ export async function readDeleted(
   const parsed = readSchedule(schedules, record);
   const deleted = { at: new Date(last.at), by: last.actor, note: last.note };
   return { record: { ...record, createdAt: parsed.state.bornAt }, parsed, now, deleted };
+}
+
+/** The lives of a schedule that are over, newest first, by its audit. */
+export function earlierLives(rows: readonly AuditRow[]): EarlierLife[] {
+  return rows.flatMap(({ at, actor, before, after, note }) => {
+    if (after !== null || before === null) return [];
+    const { generation, state } = JSON.parse(before) as Gone;
+    const { bornAt } = parseState(JSON.stringify(state));
+    return [{ generation, bornAt, deletedAt: at, by: actor, note }];
+  });
 }
 
 function toRecord(id: string, { at }: AuditRow, gone: Gone): ScheduleRecord {

@@ -28,7 +28,7 @@ export async function readLedger(engine: Engine, loaded: Kept, range: LedgerRang
   const runs = await runsOf(engine, record.id, rows, range);
   const lines = [
     ...rows.map((row) => toLedgerSlot(row, runs, loaded)),
-    ...folded.map((one) => toFoldedLine(one, loaded)),
+    ...folded.map((one) => toFoldedLine(one, runs, loaded)),
     ...ranUndecided(runs, [...rows, ...folded], loaded),
   ].sort((a, b) => b.generation - a.generation || b.slot.getTime() - a.slot.getTime());
   return [...undecided(loaded, range), ...lines].slice(0, range.limit);
@@ -90,13 +90,15 @@ export async function backfillsOf(
 }
 
 function toLedgerSlot(row: LedgerRow, runs: RunsBySlot, { deleted }: Kept): LedgerSlot {
-  const ofRow = row.jobId === null && row.fromAt !== row.toAt ? [] : (runs.get(row.fromAt) ?? []);
+  const isOne = row.fromAt === row.toAt;
+  const ofRow = isOne ? (runs.get(row.fromAt) ?? []) : runsWithin(runs, row);
   const decision = row.decision as Decision;
   return {
     slot: new Date(row.fromAt),
     to: new Date(row.toAt),
     count: row.count,
-    status: statusOf(decision, ofRow),
+    // A backfill of some slots completes those, and not the line.
+    status: isOne ? statusOf(decision, ofRow) : decision,
     decision,
     reason: row.reason,
     folded: null,
@@ -109,7 +111,15 @@ function toLedgerSlot(row: LedgerRow, runs: RunsBySlot, { deleted }: Kept): Ledg
   };
 }
 
-function toFoldedLine(one: FoldedSlots, { deleted }: Kept): LedgerSlot {
+/** The runs of all slots of a line, in the order of the slots. */
+function runsWithin(runs: RunsBySlot, { fromAt, toAt }: { fromAt: number; toAt: number }): JobRecord[] {
+  return [...runs]
+    .filter(([at]) => fromAt <= at && at <= toAt)
+    .sort(([a], [b]) => a - b)
+    .flatMap(([, jobs]) => jobs);
+}
+
+function toFoldedLine(one: FoldedSlots, runs: RunsBySlot, { deleted }: Kept): LedgerSlot {
   const folded = toFoldedMonth(one);
   const isCounted = folded.counts.every(({ atLeast }) => !atLeast);
   return {
@@ -124,7 +134,7 @@ function toFoldedLine(one: FoldedSlots, { deleted }: Kept): LedgerSlot {
     decidedAt: null,
     lastDecidedAt: null,
     generation: one.generation,
-    runs: [],
+    runs: runsWithin(runs, one).map(toSlotRun),
     deleted: deleted ?? null,
   };
 }

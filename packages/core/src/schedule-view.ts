@@ -106,6 +106,8 @@ export interface Schedule {
 /** A run of a slot. */
 export interface SlotRun {
   id: string;
+  /** The slot that it ran for. */
+  slot: Date | null;
   origin: Origin;
   status: JobStatus;
   dueAt: Date;
@@ -142,7 +144,7 @@ export interface LedgerSlot {
   /** When the last slot of the line was decided. */
   lastDecidedAt: Date | null;
   generation: number;
-  /** Its runs, oldest first: the one that it fired, and those of backfills. */
+  /** Its runs, oldest first: the one that it fired, and those of backfills. Of a line of several slots those of all of them, each with its slot. */
   runs: SlotRun[];
   /** The schedule is no more; null: it is there. */
   deleted: ScheduleDeletion | null;
@@ -304,6 +306,7 @@ export function toFoldedMonth({ fromAt, counts }: FoldedSlots): FoldedMonth {
 export function toSlotRun(job: JobRecord): SlotRun {
   return {
     id: job.id,
+    slot: date(job.slot?.slotAt ?? null),
     origin: job.origin,
     status: job.status,
     dueAt: new Date(job.dueAt),

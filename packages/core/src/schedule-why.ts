@@ -83,8 +83,18 @@ export interface SlotFacts {
   runs: readonly JobRecord[];
   /** Who asked for it to be skipped, where somebody did. */
   skippedBy: AuditRow | null;
-  /** That an earlier schedule of this identity was deleted before the slot, where one was. */
-  earlier: AuditRow | null;
+  /** The schedules of this identity that were deleted, newest first. */
+  earlier: readonly EarlierLife[];
+}
+
+/** A schedule of the same identity that is no more. */
+export interface EarlierLife {
+  generation: number;
+  /** When it was made. */
+  bornAt: number;
+  deletedAt: number;
+  by: string;
+  note: string | null;
 }
 
 /** Says why a slot is what it is. Every decision and every reason has its sentence. */
@@ -211,13 +221,8 @@ function undecided(facts: SlotFacts): Answer {
   if (planRule.kind === 'delay') return undecidedDelay(facts);
   if (planRule.all.next(slotAt - 1) !== slotAt) return noSlot(facts);
   if (slotAt <= state.bornAt) {
-    const { earlier } = facts;
-    const before =
-      earlier === null
-        ? ''
-        : ` An earlier one of this name was deleted at ${clockOf(facts, earlier.at)} by ${earlier.actor}, before this slot.`;
     return none(
-      `The ${name} was made at ${clockOf(facts, state.bornAt)}, after this slot, and decides nothing before that.${before}`,
+      `The ${name} was made at ${clockOf(facts, state.bornAt)}, after this slot, and decides nothing before that.${earlierText(facts)}`,
     );
   }
   if (slotAt <= state.cursorAt) {
@@ -247,6 +252,23 @@ function undecided(facts: SlotFacts): Answer {
       `It is due since ${clockOf(facts, due)} and no node has decided it yet${isLate ? `, ${formatDuration(now - due)} later; is a node with the role "scheduler" running?` : '.'}`,
     ],
   };
+}
+
+/** The schedule of this name that was there at a slot, or that was deleted before it. */
+function earlierText(facts: SlotFacts): string {
+  const { earlier, slotAt } = facts;
+  const then = earlier.find(({ bornAt, deletedAt }) => bornAt < slotAt && slotAt <= deletedAt);
+  if (then !== undefined) {
+    return ` An earlier one of this name was there then, made at ${clockOf(facts, then.bornAt)} and ${goneText(facts, then)}; the ledger has no decision of it about this instant.`;
+  }
+  const last = earlier.find(({ deletedAt }) => deletedAt < slotAt);
+  return last === undefined
+    ? ''
+    : ` An earlier one of this name was ${goneText(facts, last)}, before this slot.`;
+}
+
+function goneText(facts: SlotFacts, { deletedAt, by, note }: EarlierLife): string {
+  return `deleted at ${clockOf(facts, deletedAt)} by ${by}${note === null ? '' : ` ("${note}")`}`;
 }
 
 function endText(facts: SlotFacts, end: string): string {
@@ -359,7 +381,12 @@ function undecidedForGood(facts: SlotFacts, deleted: ScheduleDeletion): Answer {
 }
 
 function deletedSentences(facts: SlotFacts, row: SlotFacts['row']): string[] {
-  const { deleted } = facts.loaded;
+  const { deleted, record } = facts.loaded;
+  if (row !== null && row.generation < record.generation) {
+    const life = facts.earlier.find(({ generation }) => generation === row.generation);
+    const gone = life === undefined ? 'was deleted' : `was ${goneText(facts, life)}`;
+    return [`It was a slot of an earlier schedule of this name, which ${gone}.`];
+  }
   if (deleted === undefined) return [];
   const note = deleted.note === null ? '' : ` ("${deleted.note}")`;
   const what = row === null ? 'The schedule was deleted' : 'The schedule was deleted since then';
@@ -513,6 +540,8 @@ function notFired(facts: SlotFacts, row: NonNullable<SlotFacts['row']>, decision
       return `It was late when the schedule was edited, and onEdit is "skip" (${by}).`;
     case reasons.editedNotLatest:
       return `It was late when the schedule was edited, and so was a later slot; onEdit: "latest" runs only that one (${by}).`;
+    case reasons.deleted:
+      return `It did not run: it had come and was not decided when the schedule was deleted (${by}).`;
     case reasons.beyondWindow:
       return `It was missed, and when it was noticed, ${noticed} after it fell due, it was older than "catchUpWindow" (${by}).`;
     case reasons.beyondLimit:

@@ -1,13 +1,14 @@
 /** How what is asked of a schedule becomes one write: read it, plan, compare and set, and again if someone was faster. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Actor, Engine, JsonText, ScheduleChange, ScheduleRecord } from './engine.ts';
-import { type DulyError, dulyError, fromPlainError } from './errors.ts';
+import type { Actor, Engine, JsonText, ScheduleChange, ScheduleRecord, SlotRow } from './engine.ts';
+import { type DulyError, dulyError, fromPlainError, isDulyError } from './errors.ts';
 import type { Ids } from './ids.ts';
 import { specOf } from './schedule/declared.ts';
 import { isRefused, type ScheduleDraft } from './schedule/definition.ts';
 import { type ScheduleIdentity, scheduleIdOf } from './schedule/identity.ts';
 import { planCreate } from './schedule/plan.ts';
 import { planEdit } from './schedule/plan-edit.ts';
+import { planDelete } from './schedule/plan-operations.ts';
 import { resolveStoredRule } from './schedule/plan-rule-of.ts';
 import type { Plan, PlanInput } from './schedule/plan-types.ts';
 import { type ScheduleSpec, serialiseSpec } from './schedule/schedule-spec.ts';
@@ -160,6 +161,17 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
     return loaded;
   }
 
+  /** What a deletion decides. Nothing where the schedule cannot be read here: it can be deleted all the same. */
+  async function leftUndecided(record: ScheduleRecord, now: number): Promise<SlotRow[]> {
+    try {
+      const { input, parsed: one } = await toLoaded(record, now);
+      return one.unreadable === null ? planDelete(input).slots : [];
+    } catch (error) {
+      if (isDulyError(error, 'store_corrupt') || isDulyError(error, 'schema_too_new')) return [];
+      throw error;
+    }
+  }
+
   const writes: ScheduleWrites = {
     load,
 
@@ -219,11 +231,12 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
 
     async remove(id, note, isWanted) {
       for (let tried = 0; tried < tryCountMax; tried++) {
-        const { record } = await read(id);
+        const { record, now } = await read(id);
         if (record === null) return false;
         if (isWanted !== undefined && !isWanted(readSchedule(parsed, record).spec)) return false;
-        if (await write({ op: 'delete', id, expectVersion: record.version, action: 'delete', note }))
-          return true;
+        const expectVersion = record.version;
+        const slots = await leftUndecided(record, now);
+        if (await write({ op: 'delete', id, expectVersion, action: 'delete', slots, note })) return true;
       }
       throw tooBusy(id);
     },

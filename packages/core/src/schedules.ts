@@ -29,7 +29,7 @@ import { planPauseUnread, planResumeUnread } from './schedule/plan-unread.ts';
 import { preview } from './schedule/preview.ts';
 import type { ScheduleSpec } from './schedule/schedule-spec.ts';
 import { backfillResult, slotRuns } from './schedule-backfill.ts';
-import type { Kept } from './schedule-deleted.ts';
+import { earlierLives, type Kept } from './schedule-deleted.ts';
 import { isDisabled, missingSchedule, secondRule } from './schedule-errors.ts';
 import { readStoreFilter, ScheduleFinder, textOf } from './schedule-finder.ts';
 import { backfillsOf, readLedger } from './schedule-ledger.ts';
@@ -247,7 +247,7 @@ export class Schedules {
       fold,
       runs,
       skippedBy: skippedBy ?? null,
-      earlier: rows.find(({ at, after }) => after === null && at <= slotAt) ?? null,
+      earlier: earlierLives(rows),
     });
   }
 

@@ -14,6 +14,8 @@ export interface Choice {
 
 /** The policy that answers for a cause. */
 export function modeFor(policies: ResolvedPolicies, cause: Cause): CatchUpMode {
+  // There is nobody to run it any more.
+  if (cause === 'deleted') return 'skip';
   if (cause === 'paused') return policies.onResume;
   return cause === 'edited' ? policies.onEdit : policies.missed;
 }
@@ -32,6 +34,7 @@ export function beginChoice(policies: ResolvedPolicies, cause: Cause, asOfAt: nu
 
 /** Why a slot was not caught up on, where it is in the window. */
 export function missedReason(cause: Cause, mode: CatchUpMode): Reason {
+  if (cause === 'deleted') return reasons.deleted;
   if (mode === 'all') return reasons.beyondLimit;
   return mode === 'skip' ? reasons[cause] : reasons[`${cause}NotLatest`];
 }

@@ -13,8 +13,8 @@ export interface Judging {
   asOfAt: number;
   /** What falls due in (fromAt, toAt] was held, and why. */
   held: readonly { fromAt: number; toAt: number; cause: Cause }[];
-  /** What is noticed late counts as missed, or as before an edit. */
-  lateCause: 'late' | 'edited';
+  /** What is noticed late counts as missed, as before an edit, or as before a deletion. */
+  lateCause: 'late' | 'edited' | 'deleted';
 }
 
 /** Slots from one to another, all of one cause and none of them in its grace. */
@@ -144,6 +144,7 @@ function choose(
     late: beginChoice(policies, 'late', asOfAt),
     paused: beginChoice(policies, 'paused', asOfAt),
     edited: beginChoice(policies, 'edited', asOfAt),
+    deleted: beginChoice(policies, 'deleted', asOfAt),
   };
   const take = (cause: Cause, slotAt: number, dueAt: number): boolean => {
     const choice = choices[cause];

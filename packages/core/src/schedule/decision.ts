@@ -30,6 +30,8 @@ export const reasons = {
   edited: 'edited',
   /** `missed`: late when an edit came, `onEdit: 'latest'`, and there was a later one. */
   editedNotLatest: 'edited, not the latest',
+  /** `missed`: had come and was not decided, or was held by a pause, when the schedule was deleted. */
+  deleted: 'deleted',
   /** `missed`: older than `catchUpWindow`. */
   beyondWindow: 'beyond window',
   /** `missed`: more than `catchUpLimit` newer ones were missed too. */
@@ -48,4 +50,4 @@ export const reasons = {
 export type Reason = (typeof reasons)[keyof typeof reasons];
 
 /** Why a slot was not decided when it came. */
-export type Cause = 'late' | 'paused' | 'edited';
+export type Cause = 'late' | 'paused' | 'edited' | 'deleted';

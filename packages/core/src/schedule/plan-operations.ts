@@ -1,5 +1,8 @@
+import type { SlotRow } from '../engine.ts';
 import { dulyError } from '../errors.ts';
 import { refuseOption } from '../option-reader.ts';
+import { awaitOutstanding, decideDelay } from './decide-delay.ts';
+import { decideDue } from './decide-due.ts';
 import { reasons } from './decision.ts';
 import { newestDueSlot } from './jitter.ts';
 import { makeRun } from './make-run.ts';
@@ -234,18 +237,38 @@ function refuseLargeBackfill({ fromAt, toAt }: BackfillRequest): never {
   });
 }
 
-/** What a deletion does to the runs that are known: unstarted ones are cancelled, started ones finish. The ledger stays. */
-export function planDelete({ active, activeCount }: Pick<PlanInput, 'active' | 'activeCount'>): {
+/**
+ * What a deletion does. To the runs that are known: unstarted ones are cancelled, started ones finish. To the slots that have come, due or
+ * not, and were not decided or are held: they are `missed`, for nobody will decide them later. The ledger stays.
+ */
+export function planDelete(input: PlanInput): {
+  slots: SlotRow[];
   cancelled: string[];
   finishing: string[];
   unseenCount: number;
 } {
+  const { active, activeCount } = input;
   const isStarted = (status: string): boolean => status === 'RUNNING' || status === 'RETRYING';
   return {
+    slots: decideAllCome(input),
     cancelled: active.filter(({ status }) => !isStarted(status)).map(({ id }) => id),
     finishing: active.filter(({ status }) => isStarted(status)).map(({ id }) => id),
     unseenCount: Math.max(0, activeCount - active.length),
   };
+}
+
+function decideAllCome(input: PlanInput): SlotRow[] {
+  const { spec, state, now } = input;
+  if (state.ended !== null) return [];
+  // Without jitter everything is due that has come.
+  const policies = { ...spec.policies, jitterMs: 0 };
+  const undue = state.undue && { ...state.undue, dueAt: state.undue.slotAt };
+  const pass = beginPass({ ...input, spec: { ...spec, policies }, state: { ...state, undue } });
+  const { rule } = pass.input;
+  const held = [{ fromAt: Number.NEGATIVE_INFINITY, toAt: now, cause: 'deleted' as const }];
+  if (rule.kind === 'calendar') decideDue(pass, { rule, asOfAt: now, held, lateCause: 'deleted' });
+  else if (!awaitOutstanding(pass, rule)) decideDelay(pass, rule, { held, lateCause: 'deleted' });
+  return pass.rows;
 }
 
 /** Why nothing more will fire, also before a slot was recorded as `ended`; null: something may. */

@@ -296,6 +296,25 @@ export class PlanModel {
     return { step: this.end(), applied: true };
   }
 
+  /** Every slot that has come and was not decided is so now: nobody will decide it later. */
+  delete(told: Told): ModelStep {
+    this.begin(told);
+    if (this.over) return this.step;
+    if (this.rule.kind === 'delay' && this.delayRunsStill(this.rule)) return this.step;
+    const slots =
+      this.rule.kind === 'delay' ? [this.delaySlotAt] : [...this.slots(this.rule, this.decidedAt, told.now)];
+    for (const slotAt of slots) {
+      if (slotAt === null || slotAt > told.now) break;
+      const { maxRuns, endAt } = this.policies;
+      if (maxRuns !== null && this.fired >= maxRuns) this.finish(slotAt, 'max runs');
+      else if (endAt !== null && slotAt > endAt) this.finish(slotAt, 'end at');
+      else if (this.isExcluded(slotAt)) this.write(slotAt, 'excluded', 'exclude');
+      else if (this.named.has(slotAt)) this.write(slotAt, 'skipped', 'skip next');
+      else this.write(slotAt, 'missed', 'deleted');
+    }
+    return this.step;
+  }
+
   // ------------------------------------------------------------------------------------------ the slots
 
   /** Decides what is due. With `edit`, by an edit: what an ongoing pause holds is in the list. */

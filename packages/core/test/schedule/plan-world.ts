@@ -357,7 +357,11 @@ class World {
       case 8: {
         if (!this.#chance(0.3)) return true;
         this.#tell('delete');
-        const { cancelled, finishing, unseenCount } = planDelete(input);
+        const { slots, cancelled, finishing, unseenCount } = planDelete(input);
+        const before = withUndue(this.#rule, this.#state.undue);
+        checkRows(slots, before, this.#state.cursorAt);
+        const step = model.delete(told);
+        assert.deepEqual(expand(slots, step, before), step.slots, 'decisions of a deletion');
         assert.equal(cancelled.length + finishing.length + unseenCount, input.activeCount);
         return false;
       }

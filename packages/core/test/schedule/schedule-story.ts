@@ -5,6 +5,7 @@ import { plan, planCreate } from '../../src/schedule/plan.ts';
 import { planEdit } from '../../src/schedule/plan-edit.ts';
 import {
   planBackfill,
+  planDelete,
   planPause,
   planResume,
   planSkipNext,
@@ -48,7 +49,7 @@ export class ScheduleStory {
       /^(\d\d:\d\d(?::\d\d)?) (.+)$/.exec(event) ?? assert.fail(`not an event: ${event}`);
     this.#now = atOf(time as string);
     const [, verb, rest = ''] =
-      /^(made|looked at|runs start|runs end|runs fail|runs deleted|paused|resumed|skip next|triggered|edited to|backfilled) ?(.*)$/.exec(
+      /^(made|looked at|runs start|runs end|runs fail|runs deleted|deleted|paused|resumed|skip next|triggered|edited to|backfilled) ?(.*)$/.exec(
         what as string,
       ) ?? assert.fail(`nothing that can happen: ${what}`);
     switch (verb) {
@@ -70,6 +71,9 @@ export class ScheduleStory {
       case 'runs deleted':
         this.#runs = [];
         this.#look();
+        break;
+      case 'deleted':
+        for (const row of planDelete(this.#input()).slots) this.#addRow(row);
         break;
       case 'paused': {
         const untilAt = rest === '' ? null : atOf(rest.replace('until ', ''));

@@ -171,6 +171,16 @@ test('backfill makes runs for slots without a completed one and changes no decis
     ],
   );
   assert.deepEqual(await ledger(), ['01-15T11:00 completed', '01-15T12:00..01-15T14:00 ×3 missed (late)']);
+  const [line] = await duly.schedules.slots('nightly', { to: duly.now });
+  assert.deepEqual(
+    line?.runs.map(({ slot, origin, status }) => [slot?.toISOString().slice(11, 16), origin, status]),
+    [
+      ['12:00', 'backfill', 'COMPLETED'],
+      ['13:00', 'backfill', 'COMPLETED'],
+      ['14:00', 'backfill', 'COMPLETED'],
+    ],
+    'a line of several slots tells their runs',
+  );
   const why = await duly.why('nightly', '2027-01-15T13:00');
   assert.deepEqual([why.decision, why.status, why.runs.length], ['missed', 'completed', 1]);
   assert.match(why.sentence, /It was missed: .* A backfill made another run: it ran at /);

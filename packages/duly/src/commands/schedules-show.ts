@@ -174,11 +174,21 @@ function printLedger(out: Terminal, ledger: readonly LedgerSlot[], rule: Rule): 
         slotText(line, rule),
         style === undefined ? line.status : { text: line.status, style },
         line.decidedAt === null ? '' : relative(line.decidedAt, now),
-        line.runs.map((run) => `${run.id} ${run.status}`).join(', '),
+        runsText(line.runs),
         oneLine(reasonText(line)),
       ];
     }),
   );
+}
+
+// More than these would push the rest of the line away.
+const runsShownMax = 2;
+
+function runsText(runs: LedgerSlot['runs']): string {
+  if (runs.length <= runsShownMax) return runs.map((run) => `${run.id} ${run.status}`).join(', ');
+  const counts = new Map<string, number>();
+  for (const { status } of runs) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return `${runs.length} runs: ${[...counts].map(([status, count]) => `${count} ${status}`).join(', ')}`;
 }
 
 function slotText({ slot, to, count }: LedgerSlot, rule: Rule): string {

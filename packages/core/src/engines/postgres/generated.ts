@@ -2345,6 +2345,9 @@ BEGIN
         PERFORM duly.cancel_job_1(p_now, v_job, 'ask', p_actor, 'schedule ' || (p_change ->> 'action'));
       END IF;
     END LOOP;
+    FOR v_one IN SELECT * FROM jsonb_array_elements(p_change -> 'slots') LOOP
+      PERFORM duly.add_slot_1(p_now, v_id, v_before.generation, v_one);
+    END LOOP;
     DELETE FROM duly.schedules WHERE id = v_id;
     -- All of it: the ledger stays, and whoever reads it must know what it is the ledger of.
     PERFORM duly.audit_1(p_now, p_actor, p_change ->> 'action', 'schedule:' || v_id, json_build_object('version', v_before.version,

@@ -162,6 +162,28 @@ function applyTests(test: DefineTest): void {
     assert.ok(second_.generation > first.generation);
   });
 
+  test('a deletion may decide slots, and they stay in the ledger', async ({ engine }) => {
+    const put = schedulePut();
+    const late = { decision: 'missed', reason: 'late' };
+    const { version } = only(
+      await applySchedules(engine, [{ ...put, slots: [slotRow(t0 - 2 * hour, late)] }]),
+    );
+    const remove = { op: 'delete' as const, id: put.id, action: 'delete' };
+    const slots = [slotRow(t0 - hour, late), slotRow(t0, { decision: 'missed', reason: 'deleted' })];
+    const refused = { ...remove, expectVersion: version + 1, slots };
+    const { groups } = await engine.applySchedules({ now: t0, groups: [{ actor: 'a', changes: [refused] }] });
+    assert.equal(only(groups).ok, false);
+    assert.equal((await slotsOf(engine, put.id)).length, 1, 'a refused one decides nothing');
+    await applySchedules(engine, [{ ...remove, expectVersion: version, slots }]);
+    assert.deepEqual(
+      (await slotsOf(engine, put.id)).map(({ fromAt, toAt, reason }) => [fromAt, toAt, reason]),
+      [
+        [t0, t0, 'deleted'],
+        [t0 - 2 * hour, t0 - hour, 'late'],
+      ],
+    );
+  });
+
   test('a change may decide slots and make jobs at once', async ({ engine }) => {
     const put = schedulePut();
     const job = slotJob(put.id, t0);

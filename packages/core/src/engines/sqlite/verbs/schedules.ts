@@ -117,6 +117,7 @@ function apply(work: Work, actor: string, change: ScheduleChange): AppliedSchedu
       const job = readLife(work, id);
       if (job !== undefined) cancelJob(work, job, 'ask', { actor, note: `schedule ${change.action}` });
     }
+    for (const slot of change.slots ?? []) addSlot(work, change.id, row.generation, slot);
     work.run(statements.schedule.delete, change.id);
     work.run(statements.schedule.deleteSpec, row.seq);
     const note = change.note ?? null;
