@@ -11,6 +11,7 @@ import {
   standForLeader,
 } from './coordination/leader.ts';
 import { type LockContext, type LockOptions, type LockResult, withLock } from './coordination/lock.ts';
+import { createLocks, type Locks } from './coordination/locks.ts';
 import { type OnceOptions, onceInStore } from './coordination/once.ts';
 import { createDoor } from './door.ts';
 import type { DulyEvents } from './duly-events.ts';
@@ -189,6 +190,8 @@ export class Duly {
   readonly records: Records;
   /** The lease protocol for workers that are not this library: in other languages, over HTTP. */
   readonly remote: RemoteWorkers;
+  /** Locks that are renewed and given back by hand; `lock` does both by itself. */
+  readonly locks: Locks = createLocks(() => this.#lockParts());
 
   readonly #options: ResolvedOptions;
   readonly #ids: Ids;
@@ -201,7 +204,8 @@ export class Duly {
   /** What tasks declare with `every`. */
   readonly #declared: ScheduleDefinition[] = [];
   readonly #declaredIds = new Set<string>();
-  readonly #expiring = new Map<string, { values: Expiring<unknown>; hasCleanup: boolean }>();
+  /** Those that have a clean-up. */
+  readonly #expiring = new Map<string, Expiring<unknown>>();
   /** Those that stand for election now. */
   readonly #candidacies = new Set<Candidacy>();
   /** Aborted, with the error `stopped`, from when on no more calls are taken. */
@@ -431,9 +435,9 @@ export class Duly {
     );
     const known = this.#expiring.get(name);
     if (known !== undefined) {
-      if (cleanup === undefined) return known.values as Expiring<Value>;
+      if (cleanup === undefined) return known as Expiring<Value>;
       throw dulyError('duplicate_task', {
-        message: `The expiring values "${name}" are defined already${known.hasCleanup ? ', with a clean-up' : ', without a clean-up'}.`,
+        message: `The expiring values "${name}" are defined already, with a clean-up.`,
         hint: 'Define them once, with their clean-up, before they are used.',
         details: { name },
       });
@@ -460,7 +464,8 @@ export class Duly {
       },
       name,
     );
-    this.#expiring.set(name, { values: values as Expiring<unknown>, hasCleanup: task !== null });
+    // Without a clean-up there is nothing to remember: names may come from anybody.
+    if (task !== null) this.#expiring.set(name, values as Expiring<unknown>);
     return values;
   }
 

@@ -120,6 +120,7 @@ export const errorCodes = {
   content_type_unsupported: 'The body of a request is of a type that the route does not take.',
   idempotency_conflict: 'An Idempotency-Key was used before for another request.',
   key_not_found: 'No key has this id.',
+  value_not_found: 'There is no value of this name and key, or its time is over.',
   too_many_watchers: 'More watchers are connected than the server takes.',
   upgrade_required: 'The address serves WebSockets, and the request does not ask for one.',
   listen_refused: 'The server must not listen there as it is.',

@@ -3,6 +3,7 @@ export { type Clock, systemClock, type Timer } from './clock.ts';
 export type { ExpiredValue, Expiring, Expiry } from './coordination/expiring.ts';
 export type { LeaderEvents, LeaderOptions, Leadership } from './coordination/leader.ts';
 export type { LockContext, LockOptions, LockResult } from './coordination/lock.ts';
+export type { AcquiredLock, AcquireOptions, Locks } from './coordination/locks.ts';
 export type { OnceOptions } from './coordination/once.ts';
 export type { EngineCall } from './door.ts';
 export {

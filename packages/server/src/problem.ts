@@ -36,6 +36,7 @@ const statuses: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   schedule_not_found: 404,
   node_not_found: 404,
   key_not_found: 404,
+  value_not_found: 404,
   webhook_not_found: 404,
   alert_not_found: 404,
   commands_disabled: 403,

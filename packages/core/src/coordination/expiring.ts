@@ -21,9 +21,11 @@ export interface ExpiredValue<Value = unknown> {
 export interface Expiring<Value = unknown> {
   readonly name: string;
   /** Keeps a value until its time, which must lie ahead; a second put under the same key takes the place of the first. */
-  put(key: string, value: Value, expiry: Expiry): Promise<{ expiresAt: Date }>;
+  put(key: string, value: Value, expiry: Expiry): Promise<{ expiresAt: Date; ttlMs: number }>;
   /** The value; null when there is none or its instant has come. */
   get(key: string): Promise<Value | null>;
+  /** The value with its end and how long that is by the store's clock; null when there is none. */
+  entry(key: string): Promise<{ value: Value; expiresAt: Date; ttlMs: number } | null>;
   /** How long the value still lives, in milliseconds; null when there is none. */
   ttl(key: string): Promise<number | null>;
   /** Moves its end, and its clean-up with it; false when there is none any more. */
@@ -46,13 +48,13 @@ export function createExpiring<Value>(parts: ExpiringParts, name: string): Expir
   readLockName(name, 'expiring()');
 
   type Change = PutExpiringInput['groups'][number]['changes'][number];
-  async function change(one: Change): Promise<PutExpiringItem> {
+  async function change(one: Change): Promise<PutExpiringItem & { now: number }> {
     const engine = await parts.engine();
-    const { groups } = await engine.putExpiring({ groups: [{ actor: parts.actor(), changes: [one] }] });
+    const { groups, now } = await engine.putExpiring({ groups: [{ actor: parts.actor(), changes: [one] }] });
     const [group] = groups;
     const item = group === undefined ? undefined : groupItems(group)[0];
     if (item === undefined) throw dulyError('internal', { message: 'The store answered without an item.' });
-    return item;
+    return { ...item, now };
   }
 
   /** A value that is gone already would never be seen by anybody, so its end must lie ahead of the store's instant. */
@@ -83,14 +85,24 @@ export function createExpiring<Value>(parts: ExpiringParts, name: string): Expir
       const text = toJson(value, { what: 'value', maxBytes: inputBytesMax });
       const cleanup =
         parts.cleanup === null ? null : await parts.cleanup({ name, key, value: JSON.parse(text) }, due);
-      const { expiresAt } = await change({ op: 'put', name, key, value: text, due, cleanup });
+      const { expiresAt, now } = await change({ op: 'put', name, key, value: text, due, cleanup });
       if (expiresAt === null)
         throw dulyError('internal', { message: 'The store kept a value without an end.' });
-      return { expiresAt: new Date(expiresAt) };
+      return { expiresAt: new Date(expiresAt), ttlMs: expiresAt - now };
     },
     async get(key) {
       const { value } = await read(key);
       return value === null ? null : (fromJson(value.value, 'value') as Value);
+    },
+    async entry(key) {
+      const { value: found, now } = await read(key);
+      if (found === null) return null;
+      const { expiresAt } = found;
+      return {
+        value: fromJson(found.value, 'value') as Value,
+        expiresAt: new Date(expiresAt),
+        ttlMs: Math.max(0, expiresAt - now),
+      };
     },
     async ttl(key) {
       const { value, now } = await read(key);

@@ -8,10 +8,12 @@ import { healthRoutes } from './health.ts';
 import { jobEventRoutes } from './job-events.ts';
 import { jobRoutes } from './jobs.ts';
 import { keyRoutes } from './keys.ts';
+import { lockRoutes } from './locks.ts';
 import { queueRoutes } from './queues.ts';
 import { scheduleRoutes } from './schedules.ts';
 import { sessionRoutes } from './session.ts';
 import { socketRoutes } from './socket.ts';
+import { valueRoutes } from './values.ts';
 import { webhookRoutes } from './webhooks.ts';
 import { workerRoutes } from './worker.ts';
 import { workerListRoutes } from './workers.ts';
@@ -26,10 +28,12 @@ export const allRoutes: readonly ((context: ServerContext) => OpenAPIHono<Server
   jobEventRoutes,
   jobRoutes,
   keyRoutes,
+  lockRoutes,
   queueRoutes,
   scheduleRoutes,
   sessionRoutes,
   socketRoutes,
+  valueRoutes,
   webhookRoutes,
   workerListRoutes,
   workerRoutes,
