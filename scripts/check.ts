@@ -7,6 +7,7 @@ import { findClockProblems } from './check-clock.ts';
 import { findErrorProblems, readErrorDocument, registeredCodes } from './check-errors.ts';
 import { findImportProblems } from './check-imports.ts';
 import { findStaleGenerated, generateAll, readIfExists } from './embed-sql.ts';
+import { findStaleHttp } from './http-api.ts';
 import { readPackageSources, reportProblems, root } from './source-text.ts';
 
 function run(title: string, script: string, args: string[]): boolean {
@@ -23,6 +24,7 @@ const sources = readPackageSources();
 const timed = sources.filter(({ path }) => !path.startsWith('packages/dashboard/'));
 const results = [
   reportProblems('generated', findStaleGenerated(generateAll(), readIfExists)),
+  reportProblems('http', findStaleHttp()),
   reportProblems('imports', findImportProblems(sources)),
   reportProblems('clock', findClockProblems(timed)),
   reportProblems('errors', findErrorProblems(registeredCodes, readErrorDocument(), sources)),

@@ -1,7 +1,7 @@
 import { jobStatuses } from '@duly/core';
 import { z } from '@hono/zod-openapi';
 import { duration, instant, note } from './answers.ts';
-import { jobErrorSchema, jobStatus } from './job.ts';
+import { jobErrorOrNull, jobStatus } from './job.ts';
 import { jobFilterSchema } from './job-filter.ts';
 
 /** A count that may have been stopped. */
@@ -81,7 +81,7 @@ export const attemptSchema = z
     started_at: instant,
     ended_at: instant.nullable(),
     reason: z.string().nullable(),
-    error: jobErrorSchema.nullable(),
+    error: jobErrorOrNull,
   })
   .openapi('Attempt');
 
@@ -100,7 +100,7 @@ export const whySchema = z
     node: z.string().nullable(),
     lease_until_at: instant.nullable(),
     timeout_ms: z.number().nullable(),
-    error: jobErrorSchema.nullable(),
+    error: jobErrorOrNull,
     as_of_at: instant,
   })
   .openapi('Why');

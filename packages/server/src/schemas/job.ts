@@ -27,6 +27,9 @@ export const jobErrorSchema: z.ZodType<ErrorShape> = z
   })
   .openapi('JobError');
 
+/** The same where there may be none. A union, so that the document names the error itself and not an error or nothing. */
+export const jobErrorOrNull = z.union([jobErrorSchema, z.null()]);
+
 /** A job as it is shown. */
 export const jobSchema = z
   .strictObject({
@@ -69,7 +72,7 @@ export const jobSchema = z
     key: z.string().nullable(),
     serial: z.string().nullable(),
     result: z.unknown().openapi({ description: 'What the handler returned; null before that.' }),
-    error: jobErrorSchema.nullable(),
+    error: jobErrorOrNull,
     origin: z.enum(['event', 'schedule', 'trigger', 'backfill', 'replay', 'child']),
     parent_id: z.string().nullable(),
     parent_key: z.string().nullable(),

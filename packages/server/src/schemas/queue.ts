@@ -27,7 +27,7 @@ export const queueSchema = z
   .strictObject({
     queue: z.string(),
     paused: z.boolean(),
-    pause: pauseSchema.nullable().openapi({ description: 'Its own pause, or that of everything.' }),
+    pause: z.union([pauseSchema, z.null()]).openapi({ description: 'Its own pause, or that of everything.' }),
     lanes: z.array(laneSchema),
   })
   .openapi('Queue');

@@ -1,0 +1,1600 @@
+// Made by `npm run generate` from the routes of the server. Do not edit.
+
+export type Attempt = {
+  n: number;
+  node: string;
+  fence: number;
+  started_at: string;
+  ended_at: string | null;
+  reason: string | null;
+  error: JobError | null;
+};
+
+export type AuditEntry = {
+  position: number;
+  at: string;
+  actor: string;
+  action: string;
+  subject: string;
+  before?: unknown;
+  after?: unknown;
+  note: string | null;
+};
+
+export type BackfillResult = {
+  slots: string[];
+  jobs: string[];
+  completed_count: number;
+  unfinished_count: number;
+  dry_run: boolean;
+};
+
+export type Change = {
+  /** The job. */
+  id: string;
+  type: string;
+  status: JobStatus;
+  /** What happened: `made`, `claimed`, `progress`, `log`, `completed` … */
+  event: string;
+  progress: number | null;
+  at: string;
+  tenant: string | null;
+  queue: string | null;
+  schedule: string | null;
+};
+
+export type ClaimedJob = {
+  id: string;
+  type: string;
+  version: number;
+  queue: string;
+  tenant: string | null;
+  priority: number;
+  input?: unknown;
+  metadata: Record<string, unknown>;
+  /** The fence that the claim gave. */
+  fence: number;
+  attempt: number;
+  /** Attempts that count, this one included. */
+  attempts: number;
+  max_attempts: number;
+  created_at: string;
+  due_at: string;
+  claimed_at: string;
+  timeout_ms: number | null;
+  origin: string;
+  schedule: string | null;
+  slot: string | null;
+  fire_id: string | null;
+  parent_id: string | null;
+};
+
+export type ComingSlot = {
+  slot: string;
+  local: string;
+  gap: {
+    date: string;
+    time: string;
+  } | null;
+  repeat: "first" | "last" | null;
+};
+
+export type CommandTarget = {
+  /** The program and its arguments; no shell. Arguments may have placeholders. */
+  argv: string[];
+  cwd?: string;
+  /** Beside PATH, HOME, LANG, TZ and DULY_*; nothing else of the server is passed on. */
+  env?: Record<string, string>;
+};
+
+export type Count = {
+  count: number;
+  /** There are more: counting was stopped. */
+  capped: boolean;
+};
+
+export type DeadAction = {
+  filter?: JobFilter;
+  /** All of them, instead of a filter. */
+  all?: true;
+  dry_run?: boolean;
+  /** Why; kept in the audit. */
+  note?: string;
+};
+
+export type DeclaredSchedules = {
+  /** Whose declarations these are. */
+  app: string;
+  /** Without it nothing is disabled: what is not declared is only shown as drift. */
+  release?: string;
+  /** Remove what is not declared. */
+  prune?: boolean;
+  schedules: NewSchedule[];
+};
+
+export type HttpTarget = {
+  /** http or https. Placeholders like {{input.id}} are allowed after the host. */
+  url: string;
+  /** POST unless given. */
+  method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Values may have placeholders. */
+  headers?: Record<string, string>;
+  /** Any JSON, with placeholders; a text is sent as it is. Left out: what the job is and its input. */
+  body?: unknown;
+  /** Which statuses are a success; "2xx" unless given. Everything else is a failure, which is tried again. */
+  expect_status?: number | string | (number | string)[];
+  /** 15,000 unless given. */
+  timeout_ms?: number;
+  /** Signs the request as webhooks are. */
+  sign?: boolean;
+};
+
+export type Job = {
+  id: string;
+  type: string;
+  version: number;
+  status: JobStatus;
+  /** Why it has this status, where the status alone does not say. */
+  reason: string | null;
+  progress: number;
+  created_at: string;
+  /** The first start. */
+  started_at: string | null;
+  updated_at: string;
+  completed_at: string | null;
+  due_at: string;
+  expire_at: string | null;
+  next_attempt_at: string | null;
+  waiting_for: {
+    kind: "time" | "retry";
+    until_at: string;
+  } | {
+    kind: "worker";
+  } | {
+    kind: "gate";
+    gates: {
+      kind: string;
+      ref: string;
+    }[];
+  } | null;
+  /** Any JSON. */
+  input?: unknown;
+  /** The caller's own fields, and what the handler shows of its steps. */
+  metadata: {
+    current_step?: unknown;
+    steps_completed?: unknown;
+    steps_total?: unknown;
+    [field: string]: unknown;
+  };
+  attempts: number;
+  max_attempts: number;
+  losses: number;
+  queue: string;
+  priority: number;
+  tenant: string | null;
+  key: string | null;
+  serial: string | null;
+  /** What the handler returned; null before that. */
+  result?: unknown;
+  error: JobError | null;
+  origin: "event" | "schedule" | "trigger" | "backfill" | "replay" | "child";
+  parent_id: string | null;
+  parent_key: string | null;
+  copy_of: string | null;
+  schedule: string | null;
+  slot: string | null;
+  fire_id: string | null;
+  lateness_ms: number | null;
+  node: string | null;
+  lease_until_at: string | null;
+  cancel_requested_at: string | null;
+  cancelled_by: string | null;
+  dead: boolean;
+};
+
+export type JobBulk = {
+  action: "cancel" | "terminate" | "retry" | "discard" | "delete";
+  filter: JobFilter;
+  /** Only count. */
+  dry_run?: boolean;
+  /** Why; kept in the audit. */
+  note?: string;
+};
+
+export type JobBulkResult = {
+  changed: number;
+  /** They match, and their status does not allow it. */
+  refused: number;
+  dry_run: boolean;
+};
+
+export type JobChange = {
+  id: string;
+  /** `asked`: it runs, and will be told. `unchanged`: it was so already. */
+  result: "changed" | "asked" | "unchanged";
+  status: JobStatus;
+  due_at: string | null;
+};
+
+export type JobError = {
+  name: string;
+  message: string;
+  code?: string;
+  /** Shown to operate and admin keys only. */
+  stack?: string;
+  cause?: JobError;
+};
+
+export type JobFilter = {
+  ids?: string[];
+  status?: string | string[];
+  type?: string | string[];
+  queue?: string | string[];
+  tenant?: string | null;
+  key?: string;
+  serial?: string;
+  parent?: string;
+  schedule?: string;
+  since?: string;
+  before?: string;
+  error?: string;
+  dead?: boolean;
+  /** Values at paths of the input: { "user.id": 42 }. */
+  input?: Record<string, string | number | boolean | null>;
+};
+
+export type JobStatus = "SCHEDULED" | "PENDING" | "BLOCKED" | "RUNNING" | "RETRYING" | "COMPLETED" | "FAILED" | "CANCELLED" | "EXPIRED";
+
+export type Key = {
+  id: string;
+  /** Each holds those before it: read, run, operate, admin. */
+  scope: "read" | "run" | "operate" | "admin";
+  tenant: string | null;
+  note: string | null;
+  created_at: string;
+  created_by: string;
+  expires_at: string | null;
+};
+
+export type LedgerSlot = {
+  slot: string;
+  to: string;
+  count: number | null;
+  status: string;
+  decision: string | null;
+  reason: string | null;
+  folded: {
+    month: string;
+    counts: {
+      decision: string;
+      count: number;
+      at_least: boolean;
+    }[];
+  } | null;
+  node: string | null;
+  decided_at: string | null;
+  last_decided_at: string | null;
+  generation: number;
+  runs: {
+    id: string;
+    origin: string;
+    status: string;
+    due_at: string;
+    started_at: string | null;
+    finished_at: string | null;
+    lateness_ms: number | null;
+    node: string | null;
+  }[];
+  deleted: {
+    at: string;
+    by: string;
+    note: string | null;
+  } | null;
+};
+
+export type LogLine = {
+  n: number;
+  attempt: number;
+  at: string;
+  level: "debug" | "info" | "warn" | "error";
+  message: string;
+};
+
+export type MadeJob = Job & {
+  /** No new job was made: this one holds the key. */
+  deduped: boolean;
+};
+
+export type MadeKey = Key & {
+  /** The key itself. It is never shown again. */
+  key: string;
+};
+
+export type MadeWebhook = Webhook & {
+  secret: string;
+};
+
+export type NewJob = {
+  /** The name of the task; left out beside `target`. */
+  type?: string;
+  target?: Target;
+  /** Told of the end of the job: a webhook. */
+  callback_url?: string;
+  /** Any JSON. */
+  input?: unknown;
+  /** When it is due. */
+  run_at?: string;
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  delay?: string | number;
+  /** Short for dedupe: { "key": … }. */
+  key?: string;
+  dedupe?: {
+    key: string;
+    /** How long a job holds the key. Left out: until it is over. */
+    for?: string | number;
+    mode?: "drop" | "replace" | "extend";
+    /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+    max_wait?: string | number;
+  };
+  metadata?: Record<string, unknown>;
+  queue?: string;
+  priority?: number;
+  tenant?: string | null;
+  serial?: string;
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  start_deadline?: string | number;
+  retry?: number | {
+    attempts?: number;
+    backoff?: "exponential" | "linear" | "fixed";
+    /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+    delay?: string | number;
+    factor?: number;
+    /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+    max_delay?: string | number;
+    jitter?: number;
+  };
+  /** A duration, or "none". */
+  timeout?: string | number;
+  delivery?: "at-least-once" | "at-most-once";
+};
+
+export type NewKey = {
+  /** Each holds those before it: read, run, operate, admin. */
+  scope: "read" | "run" | "operate" | "admin";
+  /** The one tenant that it is for. */
+  tenant?: string | null;
+  /** What it is for. */
+  note?: string;
+  expires_at?: string;
+};
+
+export type NewSchedule = {
+  /** Default: the task's. */
+  name?: string;
+  /** The name of the task. */
+  type: string;
+  tenant?: string | null;
+  cron?: string;
+  /** From start to start. */
+  rate?: string | number;
+  /** From the end of a run to the next. */
+  delay?: string | number;
+  rrule?: string;
+  timezone?: string;
+  /** Of a rate: "start" or "epoch". */
+  anchor?: string;
+  /** gap: "next" or "skip"; repeat: "first", "last" or "both". */
+  dst?: {
+    gap?: string;
+    repeat?: string;
+  };
+  exclude?: (string | {
+    dates: string[];
+  } | {
+    cron: string;
+  } | {
+    rrule: string;
+  })[];
+  /** "skip", "latest" or "all". */
+  missed?: string;
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  catch_up_window?: string | number;
+  catch_up_limit?: number;
+  /** "skip", "allow", "bufferOne", "bufferAll", "cancelOther" or "terminateOther". */
+  overlap?: string;
+  buffer_limit?: number;
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  start_deadline?: string | number;
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  finish_deadline?: string | number;
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  jitter?: string | number;
+  jitter_mode?: string;
+  on_resume?: string;
+  on_edit?: string;
+  pause_after_failures?: number;
+  flag_after_failures?: number;
+  /** An instant, or a wall time or date in the schedule's zone. */
+  start_at?: string;
+  /** An instant, or a wall time or date in the schedule's zone. */
+  end_at?: string;
+  max_runs?: number;
+  input?: unknown;
+  queue?: string;
+  priority?: number;
+  metadata?: Record<string, unknown>;
+  serial?: string;
+  /** What a person should know about it. */
+  note?: string;
+  retry?: number | {
+    attempts?: number;
+    backoff?: "exponential" | "linear" | "fixed";
+    /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+    delay?: string | number;
+    factor?: number;
+    /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+    max_delay?: string | number;
+    jitter?: number;
+  };
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  timeout?: string | number;
+  delivery?: "at-least-once" | "at-most-once";
+};
+
+export type NewWebhook = {
+  url: string;
+  /** Why; kept in the audit. */
+  note?: string | null;
+  types?: string[] | null;
+  schedules?: string[] | null;
+  statuses?: ("COMPLETED" | "FAILED" | "CANCELLED" | "EXPIRED")[] | null;
+  enabled?: boolean;
+  tenant?: string | null;
+};
+
+export type Pause = {
+  scope: "all" | "queue" | "task";
+  name: string | null;
+  by: string;
+  note: string | null;
+  since_at: string;
+  until_at: string | null;
+};
+
+export type Problem = {
+  type: string;
+  title: string;
+  status: number;
+  /** Stable; docs/reference/errors.md explains each. */
+  code: string;
+  detail: string;
+  hint?: string;
+  details?: Record<string, unknown>;
+};
+
+export type Queue = {
+  queue: string;
+  paused: boolean;
+  /** Its own pause, or that of everything. */
+  pause: Pause | null;
+  lanes: {
+    type: string;
+    version: number;
+    ready: Count;
+    /** Since when the oldest waits. */
+    oldest_due_at: string | null;
+  }[];
+};
+
+export type Queues = {
+  data: Queue[];
+  has_more: boolean;
+  next_cursor: string | null;
+  status: {
+    SCHEDULED: Count;
+    PENDING: Count;
+    BLOCKED: Count;
+    RUNNING: Count;
+    RETRYING: Count;
+    COMPLETED: Count;
+    FAILED: Count;
+    CANCELLED: Count;
+    EXPIRED: Count;
+  };
+};
+
+export type Rotate = {
+  /** How long the secret before is used too; default 1 day. */
+  overlap?: string | number;
+};
+
+export type RulePreview = {
+  kind: string;
+  words: string;
+  timezone: string;
+  slots: ComingSlot[];
+};
+
+export type Schedule = {
+  id: string;
+  name: string;
+  type: string;
+  /** The app whose code declares it; null: dynamic. */
+  app: string | null;
+  tenant: string | null;
+  status: "active" | "paused" | "disabled" | "ended" | "deleted";
+  kind: "cron" | "rate" | "delay" | "rrule";
+  cron?: unknown;
+  rate?: unknown;
+  anchor?: unknown;
+  delay?: unknown;
+  rrule?: unknown;
+  timezone: string;
+  dst?: unknown;
+  exclude?: unknown;
+  /** The rule in words. */
+  words: string;
+  unreadable: {
+    code: string;
+    message: string;
+    hint: string | null;
+  } | null;
+  next_slot: string | null;
+  next_run_at: string | null;
+  last_run: {
+    slot: string;
+    job_id: string;
+    status: "SCHEDULED" | "PENDING" | "BLOCKED" | "RUNNING" | "RETRYING" | "COMPLETED" | "FAILED" | "CANCELLED" | "EXPIRED" | null;
+    started_at: string | null;
+    finished_at: string | null;
+    duration_ms: number | null;
+    lateness_ms: number | null;
+  } | null;
+  skips: string[];
+  paused: {
+    by: string | null;
+    note: string | null;
+    at: string;
+    until_at: string | null;
+    cause: "person" | "failures" | "disabled";
+  } | null;
+  disabled: {
+    at: string;
+    note: string | null;
+  } | null;
+  deleted: {
+    at: string;
+    by: string;
+    note: string | null;
+  } | null;
+  flagged: {
+    at: string;
+    failure_count: number;
+  } | null;
+  drift: {
+    kind: "overridden" | "undeclared";
+    fields: {
+      field: string;
+      declared?: unknown;
+      stands?: unknown;
+    }[];
+    by: string | null;
+    at: string | null;
+    note: string | null;
+  } | null;
+  policies: Record<string, unknown>;
+  input?: unknown;
+  queue: string;
+  priority: number;
+  metadata: Record<string, unknown>;
+  generation: number;
+  fired_count: number;
+  failures_in_row: number;
+  release: string | null;
+  note: string | null;
+  created_at: string;
+  updated_at: string;
+};
+
+export type ScheduleChanges = {
+  cron?: string | null;
+  /** From start to start. */
+  rate?: string | number | null;
+  /** From the end of a run to the next. */
+  delay?: string | number | null;
+  rrule?: string | null;
+  timezone?: string | null;
+  /** Of a rate: "start" or "epoch". */
+  anchor?: string | null;
+  /** gap: "next" or "skip"; repeat: "first", "last" or "both". */
+  dst?: {
+    gap?: string;
+    repeat?: string;
+  } | null;
+  exclude?: (string | {
+    dates: string[];
+  } | {
+    cron: string;
+  } | {
+    rrule: string;
+  })[] | null;
+  /** "skip", "latest" or "all". */
+  missed?: string | null;
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  catch_up_window?: string | number | null;
+  catch_up_limit?: number | null;
+  /** "skip", "allow", "bufferOne", "bufferAll", "cancelOther" or "terminateOther". */
+  overlap?: string | null;
+  buffer_limit?: number | null;
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  start_deadline?: string | number | null;
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  finish_deadline?: string | number | null;
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  jitter?: string | number | null;
+  jitter_mode?: string | null;
+  on_resume?: string | null;
+  on_edit?: string | null;
+  pause_after_failures?: number | null;
+  flag_after_failures?: number | null;
+  /** An instant, or a wall time or date in the schedule's zone. */
+  start_at?: string | null;
+  /** An instant, or a wall time or date in the schedule's zone. */
+  end_at?: string | null;
+  max_runs?: number | null;
+  input?: unknown;
+  queue?: string | null;
+  priority?: number | null;
+  metadata?: Record<string, unknown> | null;
+  serial?: string | null;
+  /** What a person should know about it. */
+  note?: string | null;
+  /** Why; kept in the audit. */
+  edit_note?: string;
+};
+
+export type ScheduleDiff = {
+  id: string;
+  name: string;
+  tenant: string | null;
+  action: "add" | "edit" | "enable" | "none" | "keep" | "disable" | "drift" | "remove";
+  fields: {
+    field: string;
+    stored?: unknown;
+    declared?: unknown;
+  }[];
+  note: string | null;
+};
+
+export type Session = {
+  actor: string;
+  /** Each holds those before it: read, run, operate, admin. */
+  scope: "read" | "run" | "operate" | "admin";
+  tenant: string | null;
+};
+
+export type SigningSecrets = {
+  secrets: string[];
+};
+
+export type SlotWhy = {
+  schedule: string;
+  schedule_id: string;
+  slot: string;
+  status: string;
+  decision: string | null;
+  reason: string | null;
+  sentence: string;
+  runs: {
+    id: string;
+    origin: string;
+    status: string;
+    due_at: string;
+    started_at: string | null;
+    finished_at: string | null;
+    lateness_ms: number | null;
+    node: string | null;
+  }[];
+  as_of_at: string;
+  [field: string]: unknown;
+};
+
+/** An HTTP request or a command instead of a task in code. */
+export type Target = {
+  http: HttpTarget;
+} | {
+  command: CommandTarget;
+};
+
+export type TriggerResult = {
+  result: "made" | "merged" | "skipped";
+  job: Job & (Record<string, never> | null);
+  reason: string | null;
+};
+
+export type Webhook = {
+  id: string;
+  url: string;
+  note: string | null;
+  /** Whose jobs it hears of; null: of all. */
+  tenant: string | null;
+  types: string[] | null;
+  schedules: string[] | null;
+  statuses: ("COMPLETED" | "FAILED" | "CANCELLED" | "EXPIRED")[] | null;
+  enabled: boolean;
+  disabled_reason: string | null;
+  created_at: string;
+  created_by: string;
+};
+
+export type WebhookChange = {
+  url?: string;
+  /** Why; kept in the audit. */
+  note?: string | null;
+  types?: string[] | null;
+  schedules?: string[] | null;
+  statuses?: ("COMPLETED" | "FAILED" | "CANCELLED" | "EXPIRED")[] | null;
+  enabled?: boolean;
+};
+
+export type Why = {
+  id: string;
+  type: string;
+  status: JobStatus;
+  sentence: string;
+  waiting_for: {
+    kind: string;
+    [field: string]: unknown;
+  } | null;
+  waiting_for_all: {
+    kind: string;
+    [field: string]: unknown;
+  }[];
+  expected_start_at: string | null;
+  attempts: number;
+  max_attempts: number;
+  node: string | null;
+  lease_until_at: string | null;
+  timeout_ms: number | null;
+  error: JobError | null;
+  as_of_at: string;
+};
+
+export type Worker = {
+  id: string;
+  app: string;
+  release: string | null;
+  host: string;
+  pid: number;
+  roles: string[];
+  tasks: {
+    type: string;
+    version: number;
+    concurrency?: number | null;
+  }[];
+  queues: string[] | null;
+  concurrency: number;
+  running: number;
+  running_by_type: {
+    type: string;
+    count: number;
+  }[];
+  not_ready: string | null;
+  started_at: string;
+  beat_at: string;
+  /** It has missed a beat, and may be gone. */
+  silent: boolean;
+  drain_requested_at: string | null;
+};
+
+export type WorkerBeats = {
+  leases: {
+    id: string;
+    /** `cancel`: stop, and settle as cancelled. `timeout`: it has run too long. `lost`: nothing that is said about this attempt counts any more. */
+    state: "kept" | "cancel" | "timeout" | "lost";
+  }[];
+};
+
+export type WorkerClaim = {
+  /** A name of its own; two workers must not share it. */
+  worker: string;
+  /** What it handles; a version that is left out is 1. */
+  tasks: {
+    type: string;
+    version?: number;
+  }[];
+  /** Left out: all. */
+  queues?: string[];
+  /** At most so many. Default 1. */
+  limit?: number;
+  /** Seconds to wait for work. Default 0. */
+  wait?: number;
+  /** How many jobs it runs now. Default 0. */
+  running?: number;
+  /** How many it runs at most. Default 1. */
+  concurrency?: number;
+  host?: string;
+  pid?: number;
+  /** Made by the worker for this claim. After an answer that was lost, the same token is given the same jobs. */
+  token?: string;
+};
+
+export type WorkerClaimed = {
+  jobs: ClaimedJob[];
+  /** Somebody asked this worker to take no more work. */
+  drain: boolean;
+  lease_ms: number;
+  /** How often to renew the leases. */
+  beat_ms: number;
+};
+
+export type WorkerHeartbeat = {
+  worker?: string;
+  running?: number;
+  leases: {
+    id: string;
+    /** The fence that the claim gave. */
+    fence: number;
+  }[];
+};
+
+export type WorkerReport = {
+  reports: {
+    id: string;
+    /** The fence that the claim gave. */
+    fence: number;
+    progress?: {
+      percent: number;
+      message?: string;
+      step?: number;
+      of?: number;
+    };
+    logs?: {
+      /** Numbers the lines of this attempt from 1: one that is sent twice is kept once. */
+      line: number;
+      message: string;
+      level?: "debug" | "info" | "warn" | "error";
+    }[];
+  }[];
+};
+
+export type WorkerReported = {
+  reports: {
+    id: string;
+    result: "kept" | "lost";
+  }[];
+};
+
+export type WorkerSettle = {
+  outcomes: {
+    id: string;
+    /** The fence that the claim gave. */
+    fence: number;
+    progress?: {
+      percent: number;
+      message?: string;
+      step?: number;
+      of?: number;
+    };
+    logs?: {
+      /** Numbers the lines of this attempt from 1: one that is sent twice is kept once. */
+      line: number;
+      message: string;
+      level?: "debug" | "info" | "warn" | "error";
+    }[];
+    outcome: "completed";
+    result?: unknown;
+  } | {
+    id: string;
+    /** The fence that the claim gave. */
+    fence: number;
+    progress?: {
+      percent: number;
+      message?: string;
+      step?: number;
+      of?: number;
+    };
+    logs?: {
+      /** Numbers the lines of this attempt from 1: one that is sent twice is kept once. */
+      line: number;
+      message: string;
+      level?: "debug" | "info" | "warn" | "error";
+    }[];
+    outcome: "failed";
+    error: {
+      message: string;
+      name?: string;
+      stack?: string;
+      code?: string;
+    };
+    /** Instead of the backoff of the job. */
+    retry_in?: string | number;
+  } | {
+    id: string;
+    /** The fence that the claim gave. */
+    fence: number;
+    progress?: {
+      percent: number;
+      message?: string;
+      step?: number;
+      of?: number;
+    };
+    logs?: {
+      /** Numbers the lines of this attempt from 1: one that is sent twice is kept once. */
+      line: number;
+      message: string;
+      level?: "debug" | "info" | "warn" | "error";
+    }[];
+    outcome: "snoozed";
+    /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+    in: string | number;
+  } | {
+    id: string;
+    /** The fence that the claim gave. */
+    fence: number;
+    progress?: {
+      percent: number;
+      message?: string;
+      step?: number;
+      of?: number;
+    };
+    logs?: {
+      /** Numbers the lines of this attempt from 1: one that is sent twice is kept once. */
+      line: number;
+      message: string;
+      level?: "debug" | "info" | "warn" | "error";
+    }[];
+    outcome: "cancelled";
+  } | {
+    id: string;
+    /** The fence that the claim gave. */
+    fence: number;
+    progress?: {
+      percent: number;
+      message?: string;
+      step?: number;
+      of?: number;
+    };
+    logs?: {
+      /** Numbers the lines of this attempt from 1: one that is sent twice is kept once. */
+      line: number;
+      message: string;
+      level?: "debug" | "info" | "warn" | "error";
+    }[];
+    outcome: "released";
+    started?: boolean;
+  }[];
+};
+
+export type WorkerSettled = {
+  outcomes: {
+    id: string;
+    /** `lost`: the lease was no longer this attempt’s, and nothing was written. */
+    result: "done" | "lost";
+    status: JobStatus & (string | null);
+  }[];
+};
+
+/** Every route of the server: what its path, query and body take, and what it answers. */
+export interface Operations {
+  /** Who did what to promises already made, newest first */
+  'GET /api/audit': {
+    path: Record<never, never>;
+    query: { subject?: string | readonly string[]; limit?: number | readonly number[]; cursor?: string | readonly string[] };
+    body: never;
+    answer: {
+      data: AuditEntry[];
+      has_more: boolean;
+      next_cursor: string | null;
+    };
+  };
+  /** List dead letters: FAILED jobs that wait for a person, newest first */
+  'GET /api/dead': {
+    path: Record<never, never>;
+    query: { status?: string | readonly string[]; type?: string | readonly string[]; queue?: string | readonly string[]; tenant?: string | readonly string[]; key?: string | readonly string[]; serial?: string | readonly string[]; parent?: string | readonly string[]; schedule?: string | readonly string[]; since?: string | readonly string[]; before?: string | readonly string[]; error?: string | readonly string[]; dead?: "true" | "false" | readonly ("true" | "false")[]; ids?: string | readonly string[]; limit?: number | readonly number[]; cursor?: string | readonly string[]; count?: "true" | "false" | readonly ("true" | "false")[] };
+    body: never;
+    answer: {
+      data: Job[];
+      has_more: boolean;
+      next_cursor: string | null;
+      total?: Count;
+    };
+  };
+  /** Bring dead letters back */
+  'POST /api/dead/replay': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: DeadAction;
+    answer: JobBulkResult;
+  };
+  /** Take dead letters off the list; they stay in history for their retention */
+  'POST /api/dead/discard': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: DeadAction;
+    answer: JobBulkResult;
+  };
+  /** Follow the changes of all jobs that match */
+  'GET /api/events': {
+    path: Record<never, never>;
+    query: { job?: string | readonly string[]; type?: string | readonly string[]; status?: string | readonly string[]; event?: string | readonly string[]; queue?: string | readonly string[]; schedule?: string | readonly string[]; tenant?: string | readonly string[]; last_event_id?: string | readonly string[] };
+    body: never;
+    answer: string;
+  };
+  /** Whether the process answers; needs no key */
+  'GET /livez': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: {
+      status: "ok";
+    };
+  };
+  /** Follow one job */
+  'GET /api/jobs/{id}/events': {
+    path: { id: string };
+    query: { logs?: "true" | "false" | readonly ("true" | "false")[]; last_event_id?: string | readonly string[] };
+    body: never;
+    answer: string | null;
+  };
+  /** Make a job */
+  'POST /api/jobs': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: NewJob;
+    answer: MadeJob;
+  };
+  /** List jobs, newest first */
+  'GET /api/jobs': {
+    path: Record<never, never>;
+    query: { status?: string | readonly string[]; type?: string | readonly string[]; queue?: string | readonly string[]; tenant?: string | readonly string[]; key?: string | readonly string[]; serial?: string | readonly string[]; parent?: string | readonly string[]; schedule?: string | readonly string[]; since?: string | readonly string[]; before?: string | readonly string[]; error?: string | readonly string[]; dead?: "true" | "false" | readonly ("true" | "false")[]; ids?: string | readonly string[]; limit?: number | readonly number[]; cursor?: string | readonly string[]; count?: "true" | "false" | readonly ("true" | "false")[] };
+    body: never;
+    answer: {
+      data: Job[];
+      has_more: boolean;
+      next_cursor: string | null;
+      total?: Count;
+    };
+  };
+  /** The latest job of a task, a tenant, a key */
+  'GET /api/jobs/latest': {
+    path: Record<never, never>;
+    query: { type?: string | readonly string[]; tenant?: string | readonly string[]; key?: string | readonly string[]; status?: string | readonly string[] };
+    body: never;
+    answer: Job;
+  };
+  /** Act on all jobs that match */
+  'POST /api/jobs/bulk': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: JobBulk;
+    answer: JobBulkResult;
+  };
+  /** Show a job, or wait for it to change */
+  'GET /api/jobs/{id}': {
+    path: { id: string };
+    query: { wait?: number | readonly number[] };
+    body: never;
+    answer: Job;
+  };
+  /** Cancel a job; a running one is asked */
+  'POST /api/jobs/{id}/cancel': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: {
+      /** Why; kept in the audit. */
+      note?: string;
+      /** End a running job at once instead of asking it. */
+      terminate?: boolean;
+    } | undefined;
+    answer: JobChange;
+  };
+  /** Bring a FAILED, CANCELLED or EXPIRED job back */
+  'POST /api/jobs/{id}/retry': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: {
+      /** Why; kept in the audit. */
+      note?: string;
+    } | undefined;
+    answer: JobChange;
+  };
+  /** Make a new job like this one, due now */
+  'POST /api/jobs/{id}/run-again': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: never;
+    answer: MadeJob;
+  };
+  /** Move a waiting job to another instant */
+  'POST /api/jobs/{id}/reschedule': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: {
+      run_at?: string;
+      /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+      delay?: string | number;
+    };
+    answer: JobChange;
+  };
+  /** The lines that its handler logged, oldest first */
+  'GET /api/jobs/{id}/logs': {
+    path: { id: string };
+    query: { limit?: number | readonly number[]; cursor?: string | readonly string[] };
+    body: never;
+    answer: {
+      data: LogLine[];
+      has_more: boolean;
+      next_cursor: string | null;
+    };
+  };
+  /** Its last attempts, oldest first */
+  'GET /api/jobs/{id}/attempts': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: never;
+    answer: {
+      data: Attempt[];
+      has_more: boolean;
+      next_cursor: string | null;
+    };
+  };
+  /** What became of it, or what it waits for */
+  'GET /api/jobs/{id}/why': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: never;
+    answer: Why;
+  };
+  /** List keys */
+  'GET /api/keys': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: {
+      data: Key[];
+      has_more: boolean;
+      next_cursor: string | null;
+    };
+  };
+  /** Make a key */
+  'POST /api/keys': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: NewKey;
+    answer: MadeKey;
+  };
+  /** Revoke a key */
+  'DELETE /api/keys/{id}': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: never;
+    answer: null;
+  };
+  /** What is ready in which queue, and how many jobs are in each status */
+  'GET /api/queues': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: Queues;
+  };
+  /** Stop starting jobs of a queue; they are still accepted */
+  'POST /api/queues/{name}/pause': {
+    path: { name: string };
+    query: Record<never, never>;
+    body: {
+      /** Why; kept in the audit. */
+      note?: string;
+      /** When it ends by itself. */
+      until?: string;
+    } | undefined;
+    answer: Pause;
+  };
+  /** End the pause of a queue */
+  'POST /api/queues/{name}/resume': {
+    path: { name: string };
+    query: Record<never, never>;
+    body: never;
+    answer: {
+      resumed: boolean;
+    };
+  };
+  /** The pauses in force */
+  'GET /api/pauses': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: {
+      data: Pause[];
+      has_more: boolean;
+      next_cursor: string | null;
+    };
+  };
+  /** Stop starting jobs of a queue, of a task, or at all */
+  'POST /api/pauses': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: {
+      queue?: string;
+      task?: string;
+      all?: true;
+      /** Why; kept in the audit. */
+      note?: string;
+      /** When it ends by itself. */
+      until?: string;
+    };
+    answer: Pause;
+  };
+  /** End a pause */
+  'POST /api/pauses/resume': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: {
+      queue?: string;
+      task?: string;
+      all?: true;
+    };
+    answer: {
+      resumed: boolean;
+    };
+  };
+  /** List schedules by name */
+  'GET /api/schedules': {
+    path: Record<never, never>;
+    query: { name?: string | readonly string[]; type?: string | readonly string[]; tenant?: string | readonly string[]; app?: string | readonly string[]; status?: "active" | "paused" | "disabled" | "ended" | readonly ("active" | "paused" | "disabled" | "ended")[]; limit?: number | readonly number[]; cursor?: string | readonly string[] };
+    body: never;
+    answer: {
+      data: Schedule[];
+      has_more: boolean;
+      next_cursor: string | null;
+    };
+  };
+  /** Make a schedule, or edit the one of this name to be so */
+  'POST /api/schedules': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: NewSchedule;
+    answer: Schedule;
+  };
+  /** A rule in words and its next slots, before it is kept */
+  'POST /api/schedules/preview': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: {
+      cron?: string;
+      /** From start to start. */
+      rate?: string | number;
+      /** From the end of a run to the next. */
+      delay?: string | number;
+      rrule?: string;
+      timezone?: string;
+      /** Of a rate: "start" or "epoch". */
+      anchor?: string;
+      /** gap: "next" or "skip"; repeat: "first", "last" or "both". */
+      dst?: {
+        gap?: string;
+        repeat?: string;
+      };
+      exclude?: (string | {
+        dates: string[];
+      } | {
+        cron: string;
+      } | {
+        rrule: string;
+      })[];
+      /** An instant, or a wall time or date in the schedule's zone. */
+      start_at?: string;
+      /** An instant, or a wall time or date in the schedule's zone. */
+      end_at?: string;
+      /** An instant, or a wall time or date in the schedule's zone. */
+      after?: string;
+      count?: number;
+    };
+    answer: RulePreview;
+  };
+  /** What applying a declared set would do */
+  'POST /api/schedules/diff': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: DeclaredSchedules;
+    answer: {
+      data: ScheduleDiff[];
+      has_more: boolean;
+      next_cursor: string | null;
+    };
+  };
+  /** Make the stored schedules of an app what is declared */
+  'POST /api/schedules/apply': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: DeclaredSchedules;
+    answer: {
+      data: ScheduleDiff[];
+      has_more: boolean;
+      next_cursor: string | null;
+    };
+  };
+  /** Show a schedule */
+  'GET /api/schedules/{id}': {
+    path: { id: string };
+    query: { deleted?: "true" | "false" | readonly ("true" | "false")[] };
+    body: never;
+    answer: Schedule;
+  };
+  /** Change some fields; null takes one back to its default */
+  'PATCH /api/schedules/{id}': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: ScheduleChanges;
+    answer: Schedule;
+  };
+  /** Delete it: unstarted jobs are cancelled, running ones finish, the ledger stays */
+  'DELETE /api/schedules/{id}': {
+    path: { id: string };
+    query: { note?: string | readonly string[] };
+    body: never;
+    answer: null;
+  };
+  /** Stop decisions; jobs already made go on */
+  'POST /api/schedules/{id}/pause': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: {
+      /** Why; kept in the audit. */
+      note?: string;
+      until?: string;
+    } | undefined;
+    answer: Schedule;
+  };
+  /** Go on, and decide what fell in the pause */
+  'POST /api/schedules/{id}/resume': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: {
+      /** Why; kept in the audit. */
+      note?: string;
+    } | undefined;
+    answer: Schedule;
+  };
+  /** Take an override back: what the code declares rules again */
+  'POST /api/schedules/{id}/revert': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: {
+      /** Why; kept in the audit. */
+      note?: string;
+    } | undefined;
+    answer: Schedule;
+  };
+  /** One run now; also while paused */
+  'POST /api/schedules/{id}/trigger': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: {
+      allow?: boolean;
+      input?: unknown;
+      /** Why; kept in the audit. */
+      note?: string;
+    } | undefined;
+    answer: TriggerResult;
+  };
+  /** Name the next slot to be skipped */
+  'POST /api/schedules/{id}/skip-next': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: {
+      /** Why; kept in the audit. */
+      note?: string;
+    } | undefined;
+    answer: {
+      slot: string | null;
+      schedule: Schedule;
+    };
+  };
+  /** Make runs for slots of the past that have no COMPLETED one */
+  'POST /api/schedules/{id}/backfill': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: {
+      from: string;
+      to?: string;
+      order?: "oldest" | "newest";
+      concurrency?: number;
+      reprocess?: boolean;
+      allow?: boolean;
+      dry_run?: boolean;
+      /** Why; kept in the audit. */
+      note?: string;
+    };
+    answer: BackfillResult;
+  };
+  /** The next slots that should fire */
+  'GET /api/schedules/{id}/preview': {
+    path: { id: string };
+    query: { after?: string | readonly string[]; count?: number | readonly number[] };
+    body: never;
+    answer: {
+      data: ComingSlot[];
+      has_more: boolean;
+      next_cursor: string | null;
+    };
+  };
+  /** The ledger by range, newest first; kept when the schedule is deleted */
+  'GET /api/schedules/{id}/slots': {
+    path: { id: string };
+    query: { from?: string | readonly string[]; to?: string | readonly string[]; limit?: number | readonly number[]; cursor?: string | readonly string[] };
+    body: never;
+    answer: {
+      data: LedgerSlot[];
+      has_more: boolean;
+      next_cursor: string | null;
+    };
+  };
+  /** What became of a slot and why, or what is to become of it */
+  'GET /api/schedules/{id}/why': {
+    path: { id: string };
+    query: { slot: string | readonly string[] };
+    body: never;
+    answer: SlotWhy;
+  };
+  /** Who the server takes the caller for */
+  'GET /api/session': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: Session;
+  };
+  /** Sign a browser in: the key goes in the Authorization header, a cookie comes back */
+  'POST /api/session': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: Session;
+  };
+  /** Sign a browser out */
+  'DELETE /api/session': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: null;
+  };
+  /** Sign a browser in by an address that carries a key; needs no other */
+  'GET /signin': {
+    path: Record<never, never>;
+    query: { key: string | readonly string[] };
+    body: never;
+    answer: null;
+  };
+  /** Follow jobs over a WebSocket */
+  'GET /api/ws': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: null;
+  };
+  /** List webhooks */
+  'GET /api/webhooks': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: {
+      data: Webhook[];
+      has_more: boolean;
+      next_cursor: string | null;
+    };
+  };
+  /** Make a webhook: an address that is told of the ends of jobs */
+  'POST /api/webhooks': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: NewWebhook;
+    answer: MadeWebhook;
+  };
+  /** Show the secrets that sign calls to the addresses of single jobs */
+  'GET /api/webhooks/secrets': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: SigningSecrets;
+  };
+  /** Sign calls to the addresses of single jobs with a new secret */
+  'POST /api/webhooks/secrets/rotate': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: Rotate | undefined;
+    answer: SigningSecrets;
+  };
+  /** Show a webhook */
+  'GET /api/webhooks/{id}': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: never;
+    answer: Webhook;
+  };
+  /** Change a webhook, or enable it again */
+  'PATCH /api/webhooks/{id}': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: WebhookChange;
+    answer: Webhook;
+  };
+  /** Delete a webhook */
+  'DELETE /api/webhooks/{id}': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: never;
+    answer: null;
+  };
+  /** Show the secrets of a webhook */
+  'GET /api/webhooks/{id}/secrets': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: never;
+    answer: SigningSecrets;
+  };
+  /** Sign with a new secret, and with the one before for a while */
+  'POST /api/webhooks/{id}/rotate': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: Rotate | undefined;
+    answer: SigningSecrets;
+  };
+  /** The live nodes, and what they run */
+  'GET /api/workers': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: {
+      data: Worker[];
+      has_more: boolean;
+      next_cursor: string | null;
+    };
+  };
+  /** Ask a node to take no more work */
+  'POST /api/workers/{id}/drain': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: never;
+    answer: {
+      id: string;
+    };
+  };
+  /** Take jobs under lease, and wait for some */
+  'POST /api/worker/claim': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: WorkerClaim;
+    answer: WorkerClaimed;
+  };
+  /** Renew leases, and hear which jobs are to stop */
+  'POST /api/worker/heartbeat': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: WorkerHeartbeat;
+    answer: WorkerBeats;
+  };
+  /** Show progress and log lines of running jobs */
+  'POST /api/worker/report': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: WorkerReport;
+    answer: WorkerReported;
+  };
+  /** Hand in how jobs ended */
+  'POST /api/worker/settle': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: WorkerSettle;
+    answer: WorkerSettled;
+  };
+  /** This document */
+  'GET /openapi.json': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: {
+      openapi: string;
+      [field: string]: unknown;
+    };
+  };
+}
