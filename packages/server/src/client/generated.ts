@@ -1,5 +1,70 @@
 // Made by `npm run generate` from the routes of the server. Do not edit.
 
+export type Alert = {
+  rule: string;
+  subject: string;
+  message: string;
+  fired_at: string;
+  /** Nobody was told of it: a maintenance window. */
+  muted: boolean;
+};
+
+export type AlertChannel = {
+  id: string;
+  kind: "webhook" | "slack" | "email" | "command";
+  note: string | null;
+  /** The host, the addresses or the program. */
+  to: string;
+};
+
+export type AlertRule = {
+  id: string;
+  kind: "stuck" | "failure_rate" | "failures_in_row" | "schedule_deadline" | "waiting" | "no_worker" | "dead_letters";
+  enabled: boolean;
+  /** Milliseconds. */
+  for: number;
+  types: string[] | null;
+  channels: string[] | null;
+  /** Milliseconds. */
+  after?: number;
+  above?: number;
+  /** Milliseconds. */
+  window?: number;
+  min_count?: number;
+  count?: number;
+};
+
+export type AlertRuleChange = {
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  after?: string | number;
+  above?: number;
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  window?: string | number;
+  min_count?: number;
+  count?: number;
+  enabled?: boolean;
+  /** How long it has to hold before anybody is told; default 0. */
+  for?: string | number;
+  /** Only of these types; null: of all. */
+  types?: string[] | null;
+  /** Ids of the channels to tell; null: all of them. */
+  channels?: string[] | null;
+};
+
+export type AlertWindow = {
+  id: string;
+  note: string | null;
+  rules: string[] | null;
+  /** Whether it mutes now. */
+  open: boolean;
+  from?: string;
+  until?: string;
+  cron?: string;
+  timezone?: string;
+  /** Milliseconds. */
+  duration?: number;
+};
+
 export type Attempt = {
   n: number;
   node: string;
@@ -312,6 +377,129 @@ export type MadeKey = Key & {
 
 export type MadeWebhook = Webhook & {
   secret: string;
+};
+
+export type NewAlertChannel = {
+  kind: "webhook";
+  url: string;
+  /** Why; kept in the audit. */
+  note?: string | null;
+} | {
+  kind: "slack";
+  url: string;
+  /** Why; kept in the audit. */
+  note?: string | null;
+} | {
+  kind: "email";
+  to: string[];
+  /** Why; kept in the audit. */
+  note?: string | null;
+} | {
+  kind: "command";
+  argv: string[];
+  /** Why; kept in the audit. */
+  note?: string | null;
+};
+
+export type NewAlertRule = {
+  kind: "stuck";
+  id?: string;
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  after?: string | number;
+  enabled?: boolean;
+  /** How long it has to hold before anybody is told; default 0. */
+  for?: string | number;
+  /** Only of these types; null: of all. */
+  types?: string[] | null;
+  /** Ids of the channels to tell; null: all of them. */
+  channels?: string[] | null;
+} | {
+  kind: "failure_rate";
+  id?: string;
+  /** Per cent. */
+  above?: number;
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  window?: string | number;
+  min_count?: number;
+  enabled?: boolean;
+  /** How long it has to hold before anybody is told; default 0. */
+  for?: string | number;
+  /** Only of these types; null: of all. */
+  types?: string[] | null;
+  /** Ids of the channels to tell; null: all of them. */
+  channels?: string[] | null;
+} | {
+  kind: "failures_in_row";
+  id?: string;
+  count?: number;
+  enabled?: boolean;
+  /** How long it has to hold before anybody is told; default 0. */
+  for?: string | number;
+  /** Only of these types; null: of all. */
+  types?: string[] | null;
+  /** Ids of the channels to tell; null: all of them. */
+  channels?: string[] | null;
+} | {
+  kind: "schedule_deadline";
+  id?: string;
+  enabled?: boolean;
+  /** How long it has to hold before anybody is told; default 0. */
+  for?: string | number;
+  /** Only of these types; null: of all. */
+  types?: string[] | null;
+  /** Ids of the channels to tell; null: all of them. */
+  channels?: string[] | null;
+} | {
+  kind: "waiting";
+  id?: string;
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  after?: string | number;
+  enabled?: boolean;
+  /** How long it has to hold before anybody is told; default 0. */
+  for?: string | number;
+  /** Only of these types; null: of all. */
+  types?: string[] | null;
+  /** Ids of the channels to tell; null: all of them. */
+  channels?: string[] | null;
+} | {
+  kind: "no_worker";
+  id?: string;
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  after?: string | number;
+  enabled?: boolean;
+  /** How long it has to hold before anybody is told; default 0. */
+  for?: string | number;
+  /** Only of these types; null: of all. */
+  types?: string[] | null;
+  /** Ids of the channels to tell; null: all of them. */
+  channels?: string[] | null;
+} | {
+  kind: "dead_letters";
+  id?: string;
+  above?: number;
+  enabled?: boolean;
+  /** How long it has to hold before anybody is told; default 0. */
+  for?: string | number;
+  /** Only of these types; null: of all. */
+  types?: string[] | null;
+  /** Ids of the channels to tell; null: all of them. */
+  channels?: string[] | null;
+};
+
+export type NewAlertWindow = {
+  from: string;
+  until: string;
+  rules?: string[] | null;
+  /** Why; kept in the audit. */
+  note?: string | null;
+} | {
+  cron: string;
+  timezone?: string;
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  duration: string | number;
+  rules?: string[] | null;
+  /** Why; kept in the audit. */
+  note?: string | null;
 };
 
 export type NewJob = {
@@ -977,6 +1165,106 @@ export type WorkerSettled = {
 
 /** Every route of the server: what its path, query and body take, and what it answers. */
 export interface Operations {
+  /** What fires now */
+  'GET /api/alerts': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: {
+      data: Alert[];
+      has_more: boolean;
+      next_cursor: string | null;
+    };
+  };
+  /** List alert rules */
+  'GET /api/alerts/rules': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: {
+      data: AlertRule[];
+      has_more: boolean;
+      next_cursor: string | null;
+    };
+  };
+  /** Make an alert rule */
+  'POST /api/alerts/rules': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: NewAlertRule;
+    answer: AlertRule;
+  };
+  /** Change an alert rule */
+  'PATCH /api/alerts/rules/{id}': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: AlertRuleChange;
+    answer: AlertRule;
+  };
+  /** Delete an alert rule */
+  'DELETE /api/alerts/rules/{id}': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: never;
+    answer: null;
+  };
+  /** List where alerts are told */
+  'GET /api/alerts/channels': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: {
+      data: AlertChannel[];
+      has_more: boolean;
+      next_cursor: string | null;
+    };
+  };
+  /** Tell alerts to somebody */
+  'POST /api/alerts/channels': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: NewAlertChannel;
+    answer: AlertChannel;
+  };
+  /** Send a test through a channel */
+  'POST /api/alerts/channels/{id}/test': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: never;
+    answer: null;
+  };
+  /** Delete a channel */
+  'DELETE /api/alerts/channels/{id}': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: never;
+    answer: null;
+  };
+  /** List maintenance windows, in which nobody is told */
+  'GET /api/alerts/windows': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: {
+      data: AlertWindow[];
+      has_more: boolean;
+      next_cursor: string | null;
+    };
+  };
+  /** Make a maintenance window: once, or by the calendar */
+  'POST /api/alerts/windows': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: NewAlertWindow;
+    answer: AlertWindow;
+  };
+  /** Delete a maintenance window */
+  'DELETE /api/alerts/windows/{id}': {
+    path: { id: string };
+    query: Record<never, never>;
+    body: never;
+    answer: null;
+  };
   /** Who did what to promises already made, newest first */
   'GET /api/audit': {
     path: Record<never, never>;
