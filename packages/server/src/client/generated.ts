@@ -1,5 +1,28 @@
 // Made by `npm run generate` from the routes of the server. Do not edit.
 
+export type AcquireLock = {
+  /** How long it is held without renewal. Default 5 minutes. */
+  ttl?: string | number;
+  /** Seconds to wait for it. Default 0. */
+  wait?: number;
+  /** Who takes it, for those who ask. Left out: the key. */
+  holder?: string;
+  host?: string;
+  pid?: number;
+  /** Made by the caller. After an answer that was lost, the same token is given the same lock. */
+  token?: string;
+};
+
+export type AcquiredLock = {
+  acquired: true;
+  name: string;
+  /** The fence that `acquire` gave. */
+  fence: number;
+  until: string;
+  /** The time that remains, by the clock of the store. */
+  ttl_ms: number;
+};
+
 export type Alert = {
   rule: string;
   subject: string;
@@ -502,6 +525,13 @@ export type NewAlertWindow = {
   note?: string | null;
 };
 
+export type NewEnd = {
+  /** How long it lives from now. */
+  ttl?: string | number;
+  /** Its end, instead of `ttl`. */
+  expires_at?: string;
+};
+
 export type NewJob = {
   /** The name of the task; left out beside `target`. */
   type?: string;
@@ -629,6 +659,14 @@ export type NewSchedule = {
   delivery?: "at-least-once" | "at-most-once";
 };
 
+export type NewValue = {
+  value: unknown;
+  /** How long it lives from now. */
+  ttl?: string | number;
+  /** Its end, instead of `ttl`. */
+  expires_at?: string;
+};
+
 export type NewWebhook = {
   url: string;
   /** Why; kept in the audit. */
@@ -689,6 +727,27 @@ export type Queues = {
     CANCELLED: Count;
     EXPIRED: Count;
   };
+};
+
+export type ReleaseLock = {
+  /** The fence that `acquire` gave. */
+  fence: number;
+};
+
+export type RenewLock = {
+  /** The fence that `acquire` gave. */
+  fence: number;
+  /** How long it is held without renewal. Default 5 minutes. */
+  ttl?: string | number;
+};
+
+export type RenewedLock = {
+  name: string;
+  /** The fence that `acquire` gave. */
+  fence: number;
+  until: string;
+  /** The time that remains, by the clock of the store. */
+  ttl_ms: number;
 };
 
 export type Rotate = {
@@ -887,6 +946,19 @@ export type SlotWhy = {
   [field: string]: unknown;
 };
 
+export type TakenLock = {
+  acquired: false;
+  name: string;
+  holder: {
+    host: string;
+    pid: number;
+    node: string;
+  };
+  until: string;
+  /** The time that remains, by the clock of the store. */
+  ttl_ms: number;
+};
+
 /** An HTTP request or a command instead of a task in code. */
 export type Target = {
   http: HttpTarget;
@@ -898,6 +970,15 @@ export type TriggerResult = {
   result: "made" | "merged" | "skipped";
   job: Job & (Record<string, never> | null);
   reason: string | null;
+};
+
+export type Value = {
+  name: string;
+  key: string;
+  value?: unknown;
+  expires_at: string;
+  /** The time that remains, by the clock of the store. */
+  ttl_ms: number;
 };
 
 export type Webhook = {
@@ -1459,6 +1540,27 @@ export interface Operations {
     body: never;
     answer: null;
   };
+  /** Take a lock if it is free */
+  'POST /api/locks/{name}/acquire': {
+    path: { name: string };
+    query: Record<never, never>;
+    body: AcquireLock | undefined;
+    answer: AcquiredLock;
+  };
+  /** Hold a lock for longer */
+  'POST /api/locks/{name}/renew': {
+    path: { name: string };
+    query: Record<never, never>;
+    body: RenewLock;
+    answer: RenewedLock;
+  };
+  /** Give a lock back */
+  'POST /api/locks/{name}/release': {
+    path: { name: string };
+    query: Record<never, never>;
+    body: ReleaseLock;
+    answer: null;
+  };
   /** What is ready in which queue, and how many jobs are in each status */
   'GET /api/queues': {
     path: Record<never, never>;
@@ -1756,6 +1858,34 @@ export interface Operations {
   /** Follow jobs over a WebSocket */
   'GET /api/ws': {
     path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: null;
+  };
+  /** Keep a value until its time */
+  'PUT /api/values/{name}/{key}': {
+    path: { name: string; key: string };
+    query: Record<never, never>;
+    body: NewValue;
+    answer: Value;
+  };
+  /** Show a value and the time that remains */
+  'GET /api/values/{name}/{key}': {
+    path: { name: string; key: string };
+    query: Record<never, never>;
+    body: never;
+    answer: Value;
+  };
+  /** Move the end of a value */
+  'PATCH /api/values/{name}/{key}': {
+    path: { name: string; key: string };
+    query: Record<never, never>;
+    body: NewEnd;
+    answer: Value;
+  };
+  /** Remove a value before its time */
+  'DELETE /api/values/{name}/{key}': {
+    path: { name: string; key: string };
     query: Record<never, never>;
     body: never;
     answer: null;
