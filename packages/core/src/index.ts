@@ -38,8 +38,10 @@ export {
   type StoreAddress,
   withoutPassword,
 } from './engines/address.ts';
+export { examineStore } from './engines/examine.ts';
 export { openEngine, openStore, readSchemaStatus, type SchemaStatus, type Store } from './engines/open.ts';
 export type { PgPool, PgPoolClient, PgQuery, PgResult, PoolStore } from './engines/pool.ts';
+export type { SettingCheck, SettingState, StoreExamination } from './engines/setting-check.ts';
 export { DulyError, type ErrorCode, errorCodes, isDulyError } from './errors.ts';
 export type { Health, HealthCheck, HealthState } from './health.ts';
 export { formatInstant, parseInstant } from './instant.ts';

@@ -12,6 +12,7 @@ test('what is public is what is listed here: a new name is a decision', () => {
     'defaultStore',
     'durationMsMax',
     'errorCodes',
+    'examineStore',
     'explain',
     'formatDuration',
     'formatInstant',

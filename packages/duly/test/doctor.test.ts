@@ -30,6 +30,8 @@ test('doctor tells the truth while the server is well, confirms nothing, is sile
   assert.match(well.out, /^ok {7}store .* answers/m);
   assert.match(well.out, /^ok {7}writes .*It confirms writes/m);
   assert.match(well.out, /^ok {7}nodes .*1 live\./m);
+  assert.match(well.out, /^ok {7}synchronous_commit +synchronous_commit = on\.$/m);
+  assert.match(well.out, /^note {5}statement_timeout .*\n +ALTER ROLE /m);
 
   // Connections are accepted and everything can be read: only a write shows it.
   await ask("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", 'SELECT pg_reload_conf()');
@@ -40,6 +42,8 @@ test('doctor tells the truth while the server is well, confirms nothing, is sile
   const writes = mute.checks.find((one: { name: string }) => one.name === 'writes');
   assert.equal(writes.state, 'failing');
   assert.match(writes.message, /answers, but confirms no writes: nothing came within 1 s/);
+  const standby = mute.settings.find((one: { name: string }) => one.name === 'replication');
+  assert.equal(standby.state, 'failing');
   assert.equal((await folder.duly('doctor', '--patience', '1s')).code, 5);
   await ask("ALTER SYSTEM SET synchronous_standby_names = ''", 'SELECT pg_reload_conf()');
 
@@ -72,4 +76,5 @@ test('doctor on a file', async (t) => {
   const { code, out } = await folder.duly('doctor');
   assert.equal(code, 1, out);
   assert.match(out, /No node is live/);
+  assert.match(out, /^ok {7}integrity /m);
 });

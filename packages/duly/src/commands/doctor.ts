@@ -1,31 +1,45 @@
-import { type Health, type HealthState, toSnakeCase } from '@duly/core';
+import { examineStore, type Health, type SettingState, type StoreExamination, toSnakeCase } from '@duly/core';
 import { withClient } from '../client.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { printJson } from '../output/json.ts';
 import { harmless, type Style } from '../output/terminal.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 
-const marks: Record<HealthState, { text: string; style: Style }> = {
+const marks: Record<SettingState, { text: string; style: Style }> = {
   ok: { text: 'ok     ', style: 'green' },
+  note: { text: 'note   ', style: 'cyan' },
   warning: { text: 'warning', style: 'yellow' },
   failing: { text: 'failing', style: 'red' },
 };
 
-/** `duly doctor`: a line for each thing that was looked at, and what to do about what is wrong. */
+/** `duly doctor`: whether promises are kept now, and what the store's settings are good for: a line for each, and what to do about what is wrong. */
 export function doctor(
   shell: Shell,
   options: CommonOptions & { patience?: string },
 ): Promise<number | undefined> {
   const { patience } = options;
-  return withClient(shell, options, async ({ duly }) => {
+  return withClient(shell, options, async ({ duly, store }) => {
     const health = await duly.health(patience === undefined ? {} : { patience });
-    if (shell.json) printJson(shell.out, toSnakeCase(health));
-    else print(shell, health);
-    return exitCode(health);
+    // Who does not answer the one question would keep the other waiting too.
+    const isThere = health.checks.every(({ name, state }) => name !== 'store' || state === 'ok');
+    const examined = isThere ? await examineStore(store) : null;
+    if (shell.json) printJson(shell.out, toSnakeCase({ ...health, settings: examined?.checks ?? null }));
+    else {
+      // What the examination tells one by one.
+      print(
+        shell,
+        health.checks.filter(({ name }) => examined === null || name !== 'settings'),
+      );
+      if (examined !== null) print(shell, examined.checks);
+    }
+    return exitCode(health, examined);
   });
 }
 
-function print({ out }: Shell, { checks }: Health): void {
+function print(
+  { out }: Shell,
+  checks: (Health['checks'][number] | StoreExamination['checks'][number])[],
+): void {
   const width = Math.max(...checks.map(({ name }) => name.length));
   for (const { name, state, message, hint } of checks) {
     const { text, style } = marks[state];
@@ -35,8 +49,10 @@ function print({ out }: Shell, { checks }: Health): void {
 }
 
 /** Warnings are for people to read; what is failing is for whoever restarts or pages. */
-function exitCode({ checks }: Health): number | undefined {
-  const failing = checks.filter(({ state }) => state === 'failing').map(({ name }) => name);
+function exitCode(health: Health, examined: StoreExamination | null): number | undefined {
+  const failing = [...health.checks, ...(examined?.checks ?? [])]
+    .filter(({ state }) => state === 'failing')
+    .map(({ name }) => name);
   if (failing.length === 0) return undefined;
   return failing.includes('store') || failing.includes('writes') ? exitCodes.store : exitCodes.failure;
 }
