@@ -36,6 +36,34 @@ const routes = root.addChildren([
     '/jobs/$id',
     lazyRouteComponent(() => import('./pages/job.tsx'), 'JobPage'),
   ),
+  page(
+    '/schedules',
+    lazyRouteComponent(() => import('./pages/schedules.tsx'), 'SchedulesPage'),
+  ),
+  page(
+    '/schedules/$id',
+    lazyRouteComponent(() => import('./pages/schedule.tsx'), 'SchedulePage'),
+  ),
+  page(
+    '/queues',
+    lazyRouteComponent(() => import('./pages/queues.tsx'), 'QueuesPage'),
+  ),
+  page(
+    '/workers',
+    lazyRouteComponent(() => import('./pages/workers.tsx'), 'WorkersPage'),
+  ),
+  page(
+    '/dead',
+    lazyRouteComponent(() => import('./pages/dead.tsx'), 'DeadPage'),
+  ),
+  page(
+    '/keys',
+    lazyRouteComponent(() => import('./pages/keys.tsx'), 'KeysPage'),
+  ),
+  page(
+    '/audit',
+    lazyRouteComponent(() => import('./pages/audit.tsx'), 'AuditPage'),
+  ),
 ]);
 
 /** The routes of the dashboard, under whatever path it is mounted. */

@@ -6,23 +6,11 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query';
+import type { Count, Page } from './page.ts';
 import { get, post, type Query } from './request.ts';
 
 /** A job as the API shows it. */
 export type Job = JobJson;
-
-/** A count that stops at a limit: counting millions would take longer than anybody looks. */
-export interface Count {
-  count: number;
-  capped: boolean;
-}
-
-interface Page<Item> {
-  data: Item[];
-  has_more: boolean;
-  next_cursor: string | null;
-  total?: Count;
-}
 
 /** A line that a handler wrote. */
 export interface LogLine {
@@ -42,7 +30,7 @@ export function useJobs(query: Query, { isHeld = false } = {}) {
   return useInfiniteQuery({
     queryKey: ['jobs', query],
     queryFn: ({ pageParam, signal }) =>
-      get<Page<Job>>(
+      get<Page<Job> & { total?: Count }>(
         'api/jobs',
         { ...query, limit: 100, cursor: pageParam, count: pageParam === null ? 'true' : null },
         signal,
@@ -111,5 +99,25 @@ export function useBulk() {
     mutationFn: (body: { action: 'cancel' | 'retry' | 'discard'; filter: unknown; dry_run: boolean }) =>
       post<BulkResult>('api/jobs/bulk', body),
     onSuccess: (_answer, { dry_run }) => (dry_run ? undefined : queries.invalidateQueries()),
+  });
+}
+
+/** Dead letters, newest first. */
+export function useDead(query: Query) {
+  return useQuery({
+    queryKey: ['dead', query],
+    queryFn: ({ signal }) =>
+      get<Page<Job> & { total?: Count }>('api/dead', { ...query, limit: 500, count: 'true' }, signal),
+    placeholderData: (before) => before,
+  });
+}
+
+/** Brings dead letters back, or takes them off the list. */
+export function useDeadAction(verb: 'replay' | 'discard') {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (body: { filter?: unknown; all?: true; dry_run?: boolean }) =>
+      post<BulkResult>(`api/dead/${verb}`, body),
+    onSuccess: () => queries.invalidateQueries(),
   });
 }

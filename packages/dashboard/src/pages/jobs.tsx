@@ -1,6 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { useJobs } from '../api/jobs.ts';
+import { countText } from '../api/page.ts';
 import { useLive } from '../live/live.tsx';
 import { readJobSearch } from '../search/job-search.ts';
 import { PageHead } from '../ui/panel.tsx';
@@ -20,11 +21,8 @@ export function JobsPage() {
   const jobs = useJobs(query, { isHeld: problems.length > 0 });
   const search = (text: string) =>
     void navigate({ to: '.', search: text === '' ? {} : { q: text } } as never);
-  const rows = useHeld(
-    jobs.data?.pages.flatMap(({ data }) => data),
-    (isPointed || live.state === 'paused') && !jobs.isPlaceholderData,
-    q,
-  );
+  const found = useMemo(() => jobs.data?.pages.flatMap(({ data }) => data), [jobs.data]);
+  const rows = useHeld(found, (isPointed || live.state === 'paused') && !jobs.isPlaceholderData, q);
   const total = jobs.data?.pages[0]?.total;
 
   return (
@@ -34,7 +32,7 @@ export function JobsPage() {
         about={
           total === undefined
             ? 'One promise each: to run a task once.'
-            : `${total.count.toLocaleString('en')}${total.capped ? '+' : ''} ${q === '' ? 'kept' : 'found'}`
+            : `${countText(total)} ${q === '' ? 'kept' : 'found'}`
         }
         actions={<BulkActions search={q} total={total} />}
       />

@@ -13,6 +13,7 @@ import { queueRoutes } from './queues.ts';
 import { scheduleRoutes } from './schedules.ts';
 import { sessionRoutes } from './session.ts';
 import { socketRoutes } from './socket.ts';
+import { statsRoutes } from './stats.ts';
 import { valueRoutes } from './values.ts';
 import { webhookRoutes } from './webhooks.ts';
 import { workerRoutes } from './worker.ts';
@@ -33,6 +34,7 @@ export const allRoutes: readonly ((context: ServerContext) => OpenAPIHono<Server
   scheduleRoutes,
   sessionRoutes,
   socketRoutes,
+  statsRoutes,
   valueRoutes,
   webhookRoutes,
   workerListRoutes,

@@ -1,5 +1,6 @@
 import { useState } from 'react';
-import { type Count, useBulk } from '../../api/jobs.ts';
+import { useBulk } from '../../api/jobs.ts';
+import type { Count } from '../../api/page.ts';
 import { bulkFilterOf } from '../../search/bulk-filter.ts';
 import { useMay } from '../../shell/caller.tsx';
 import { Button } from '../../ui/button.tsx';

@@ -1,0 +1,128 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { Status } from '../ui/status.tsx';
+import type { Count, Page } from './page.ts';
+import { get, post, type Query, request } from './request.ts';
+
+/** A pause in force. */
+export interface Pause {
+  scope: 'all' | 'queue' | 'task';
+  name: string | null;
+  by: string;
+  note: string | null;
+  since_at: string;
+  until_at: string | null;
+}
+
+/** A queue with what is ready in it. */
+export interface Queue {
+  queue: string;
+  paused: boolean;
+  pause: Pause | null;
+  lanes: { type: string; version: number; ready: Count; oldest_due_at: string | null }[];
+}
+
+/** A live node. */
+export interface Worker {
+  id: string;
+  app: string;
+  release: string | null;
+  host: string;
+  pid: number;
+  roles: string[];
+  tasks: { type: string; version: number }[];
+  queues: string[] | null;
+  concurrency: number;
+  running: number;
+  running_by_type: { type: string; count: number }[];
+  not_ready: string | null;
+  started_at: string;
+  beat_at: string;
+  silent: boolean;
+  drain_requested_at: string | null;
+}
+
+/** A key, without its secret. */
+export interface Key {
+  id: string;
+  scope: string;
+  tenant: string | null;
+  note: string | null;
+  created_at: string;
+  created_by: string;
+  expires_at: string | null;
+}
+
+/** Who did what. */
+export interface AuditEntry {
+  position: number;
+  at: string;
+  actor: string;
+  action: string;
+  subject: string;
+  before: unknown;
+  after: unknown;
+  note: string | null;
+}
+
+/** All queues, and how many jobs are in each status. */
+export function useQueues() {
+  return useQuery({
+    queryKey: ['queues'],
+    queryFn: ({ signal }) => get<Page<Queue> & { status: Record<Status, Count> }>('api/queues', {}, signal),
+  });
+}
+
+/** All live nodes. */
+export function useWorkers() {
+  return useQuery({
+    queryKey: ['workers'],
+    queryFn: ({ signal }) => get<Page<Worker>>('api/workers', {}, signal),
+  });
+}
+
+/** All keys. */
+export function useKeys() {
+  return useQuery({ queryKey: ['keys'], queryFn: ({ signal }) => get<Page<Key>>('api/keys', {}, signal) });
+}
+
+/** The audit, newest first. */
+export function useAudit(query: Query) {
+  return useQuery({
+    queryKey: ['audit', query],
+    queryFn: ({ signal }) => get<Page<AuditEntry>>('api/audit', { limit: 200, ...query }, signal),
+    placeholderData: (before) => before,
+  });
+}
+
+/** Sends a change to any address of the API, and has everything read again. */
+export function useSend<Answer = unknown>(method: 'POST' | 'PUT' | 'DELETE' = 'POST') {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: ({ path, body }: { path: string; body?: unknown }) =>
+      method === 'POST'
+        ? post<Answer>(path, body)
+        : request<Answer>(method, path, body === undefined ? {} : { body }),
+    onSuccess: () => queries.invalidateQueries(),
+  });
+}
+
+/** What became of the jobs of a task lately. */
+export interface TypeStats {
+  type: string;
+  completed: number;
+  failed: number;
+  cancelled: number;
+  expired: number;
+  duration_ms_p50: number | null;
+  duration_ms_p95: number | null;
+  wait_ms_p50: number | null;
+  wait_ms_p95: number | null;
+}
+
+/** The tasks of which a job ended since then. */
+export function useStats(since: string) {
+  return useQuery({
+    queryKey: ['stats', since],
+    queryFn: ({ signal }) => get<Page<TypeStats>>('api/stats', { since }, signal),
+  });
+}

@@ -1,0 +1,83 @@
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { type AuditEntry, useAudit } from '../api/operations.ts';
+import { Instant } from '../time/time.tsx';
+import { TextInput } from '../ui/field.tsx';
+import { PageHead, Panel } from '../ui/panel.tsx';
+import { FilteredAway, Loading, NothingYet, Trouble } from '../ui/states.tsx';
+import { Cell, Table } from '../ui/table.tsx';
+
+/** Who did what to a promise already made. */
+export function AuditPage() {
+  const { q = '' } = useSearch({ strict: false }) as { q?: string };
+  const navigate = useNavigate();
+  const audit = useAudit({ subject: q });
+  const search = (text: string) => void navigate({ to: '/audit', search: text === '' ? {} : { q: text } });
+  return (
+    <>
+      <PageHead
+        title="Audit"
+        about="Every change to a promise already made: who, what, when, before and after."
+      />
+      <form
+        className="mb-3 max-w-md"
+        onSubmit={(event) => {
+          event.preventDefault();
+          search(String(new FormData(event.currentTarget).get('subject') ?? '').trim());
+        }}
+      >
+        <TextInput
+          key={q}
+          data-search
+          name="subject"
+          defaultValue={q}
+          aria-label="Only about this"
+          placeholder="job:job_01k9… or schedule:…"
+        />
+      </form>
+      <Panel>
+        {audit.isPending ? (
+          <Loading />
+        ) : audit.data === undefined ? (
+          <Trouble error={audit.error} onRetry={() => void audit.refetch()} />
+        ) : audit.data.data.length === 0 ? (
+          q === '' ? (
+            <NothingYet title="Nobody has changed anything yet." />
+          ) : (
+            <FilteredAway what="entries" onClear={() => search('')} />
+          )
+        ) : (
+          <Table label="Audit" head={['When', 'Who', 'What', 'To what', 'Note']}>
+            {audit.data.data.map((entry) => (
+              <Row key={entry.position} entry={entry} />
+            ))}
+          </Table>
+        )}
+      </Panel>
+    </>
+  );
+}
+
+function Row({ entry }: { entry: AuditEntry }) {
+  const hasDetails = entry.before !== null || entry.after !== null;
+  return (
+    <tr>
+      <Cell className="whitespace-nowrap">
+        <Instant at={entry.at} />
+      </Cell>
+      <Cell className="font-mono text-xs">{entry.actor}</Cell>
+      <Cell>{entry.action}</Cell>
+      <Cell className="max-w-96">
+        <span className="font-mono text-xs break-all">{entry.subject}</span>
+        {hasDetails && (
+          <details className="mt-1">
+            <summary className="cursor-pointer text-xs text-ink-soft">Before and after</summary>
+            <pre className="mt-1 max-h-64 overflow-auto rounded-md bg-raised p-2 font-mono text-xs">
+              {JSON.stringify({ before: entry.before, after: entry.after }, null, 2)}
+            </pre>
+          </details>
+        )}
+      </Cell>
+      <Cell>{entry.note ?? ''}</Cell>
+    </tr>
+  );
+}

@@ -1,0 +1,151 @@
+import { useState } from 'react';
+import { type Key, useKeys, useSend } from '../api/operations.ts';
+import { Time } from '../time/time.tsx';
+import { Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Field, Select, TextInput } from '../ui/field.tsx';
+import { JsonView } from '../ui/json-view.tsx';
+import { PageHead, Panel } from '../ui/panel.tsx';
+import { Loading, Trouble } from '../ui/states.tsx';
+import { Cell, Table } from '../ui/table.tsx';
+import { useToasts } from '../ui/toast.tsx';
+
+const scopes = ['read', 'run', 'operate', 'admin'] as const;
+
+/** Who may do what. */
+export function KeysPage() {
+  const keys = useKeys();
+  const [isMaking, setMaking] = useState(false);
+  if (keys.isPending) return <Loading />;
+  if (keys.data === undefined) return <Trouble error={keys.error} onRetry={() => void keys.refetch()} />;
+  return (
+    <>
+      <PageHead
+        title="Keys"
+        about="Stored as hashes: a key is shown once, when it is made."
+        actions={
+          <Button kind="primary" onClick={() => setMaking(true)}>
+            Make a key
+          </Button>
+        }
+      />
+      <Panel>
+        <Table label="Keys" head={['Key', 'May', 'Tenant', 'For', 'Made', 'Ends', '']}>
+          {keys.data.data.map((key) => (
+            <KeyRow key={key.id} info={key} />
+          ))}
+        </Table>
+      </Panel>
+      {isMaking && <MakeKey onClose={() => setMaking(false)} />}
+    </>
+  );
+}
+
+function KeyRow({ info }: { info: Key }) {
+  const send = useSend('DELETE');
+  const toasts = useToasts();
+  const [isAsked, setAsked] = useState(false);
+  return (
+    <tr>
+      <Cell className="font-mono text-xs">duly_{info.id}_…</Cell>
+      <Cell>{info.scope}</Cell>
+      <Cell>{info.tenant ?? <span className="text-ink-faint">all</span>}</Cell>
+      <Cell>{info.note ?? ''}</Cell>
+      <Cell>
+        <Time at={info.created_at} /> <span className="text-xs text-ink-faint">by {info.created_by}</span>
+      </Cell>
+      <Cell>
+        {info.expires_at === null ? (
+          <span className="text-ink-faint">never</span>
+        ) : (
+          <Time at={info.expires_at} />
+        )}
+      </Cell>
+      <Cell className="text-right">
+        <Button kind="danger" onClick={() => setAsked(true)}>
+          Revoke
+        </Button>
+        {isAsked && (
+          <Dialog
+            open
+            onClose={() => setAsked(false)}
+            title="Revoke this key?"
+            actions={
+              <Button
+                kind="danger"
+                disabled={send.isPending}
+                onClick={() =>
+                  send.mutate(
+                    { path: `api/keys/${encodeURIComponent(info.id)}` },
+                    {
+                      onSuccess: () => toasts.say('The key is revoked.'),
+                      onError: toasts.complain,
+                      onSettled: () => setAsked(false),
+                    },
+                  )
+                }
+              >
+                Revoke
+              </Button>
+            }
+          >
+            <p className="text-sm">Whoever uses it is refused from now on. It cannot be brought back.</p>
+          </Dialog>
+        )}
+      </Cell>
+    </tr>
+  );
+}
+
+function MakeKey({ onClose }: { onClose: () => void }) {
+  const send = useSend<{ key: string }>();
+  const toasts = useToasts();
+  const [scope, setScope] = useState<string>('read');
+  const [tenant, setTenant] = useState('');
+  const [note, setNote] = useState('');
+  const [made, setMade] = useState<string | null>(null);
+  const make = () =>
+    send.mutate(
+      {
+        path: 'api/keys',
+        body: { scope, ...(tenant === '' ? {} : { tenant }), ...(note === '' ? {} : { note }) },
+      },
+      { onSuccess: ({ key }) => setMade(key), onError: toasts.complain },
+    );
+  if (made !== null) {
+    return (
+      <Dialog open onClose={onClose} title="The key" actions={<Button onClick={onClose}>I have it</Button>}>
+        <p className="mb-2 text-sm">It is shown this once.</p>
+        <JsonView value={made} />
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Make a key"
+      actions={
+        <Button kind="primary" disabled={send.isPending} onClick={make}>
+          Make it
+        </Button>
+      }
+    >
+      <div className="space-y-3">
+        <Field name="May" hint="Each may also do what those before it may.">
+          <Select value={scope} onChange={(event) => setScope(event.target.value)}>
+            {scopes.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </Select>
+        </Field>
+        <Field name="Only for this tenant" hint="Left empty: for all.">
+          <TextInput value={tenant} onChange={(event) => setTenant(event.target.value)} />
+        </Field>
+        <Field name="What it is for">
+          <TextInput value={note} onChange={(event) => setNote(event.target.value)} />
+        </Field>
+      </div>
+    </Dialog>
+  );
+}

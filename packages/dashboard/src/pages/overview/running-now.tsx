@@ -1,0 +1,39 @@
+import { Link } from '@tanstack/react-router';
+import { useJobs } from '../../api/jobs.ts';
+import { Took } from '../../time/time.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { ProgressBar } from '../../ui/progress-bar.tsx';
+
+/** What runs at this moment, with bars that move. */
+export function RunningNow() {
+  const jobs = useJobs({ status: 'RUNNING' });
+  const rows = jobs.data?.pages[0]?.data.slice(0, 8) ?? [];
+  return (
+    <Panel title="Running now">
+      {rows.length === 0 ? (
+        <p className="px-4 py-6 text-center text-sm text-ink-faint">Nothing runs at this moment.</p>
+      ) : (
+        <ul className="divide-y divide-line">
+          {rows.map((job) => (
+            <li key={job.id} className="relative px-4 py-2.5 hover:bg-raised">
+              <div className="mb-1.5 flex items-baseline justify-between gap-3 text-sm">
+                <Link
+                  to="/jobs/$id"
+                  params={{ id: job.id }}
+                  className="truncate font-medium after:absolute after:inset-0"
+                >
+                  {job.type}
+                </Link>
+                <span className="tabular shrink-0 text-xs text-ink-soft">
+                  {typeof job.metadata.current_step === 'string' && `${job.metadata.current_step} · `}
+                  {Math.round(job.progress)} % · <Took from={job.started_at} to={null} />
+                </span>
+              </div>
+              <ProgressBar percent={job.progress} label={`Progress of ${job.type}`} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}

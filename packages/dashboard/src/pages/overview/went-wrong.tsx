@@ -1,0 +1,67 @@
+import { Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { useDead, useDeadAction } from '../../api/jobs.ts';
+import { groupByCause } from '../../search/error-groups.ts';
+import { useMay } from '../../shell/caller.tsx';
+import { Time } from '../../time/time.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { useToasts } from '../../ui/toast.tsx';
+
+/** What failed for good, by cause. */
+export function WentWrong() {
+  const dead = useDead({});
+  const may = useMay('operate');
+  const replay = useDeadAction('replay');
+  const toasts = useToasts();
+  const groups = useMemo(() => groupByCause(dead.data?.data ?? []), [dead.data]);
+  return (
+    <Panel
+      title="What went wrong"
+      actions={
+        groups.length > 0 && (
+          <Link to="/dead" className="text-xs text-accent hover:underline">
+            All dead letters
+          </Link>
+        )
+      }
+    >
+      {groups.length === 0 ? (
+        <p className="px-4 py-6 text-center text-sm text-ink-faint">Nothing has failed for good.</p>
+      ) : (
+        <ul className="divide-y divide-line">
+          {groups.slice(0, 6).map((group) => (
+            <li key={group.cause} className="flex items-center gap-3 px-4 py-2.5">
+              <span className="tabular min-w-8 text-right text-lg font-semibold text-bad">
+                {group.jobs.length}
+              </span>
+              <div className="min-w-0 flex-1">
+                <p className="truncate text-sm font-medium">{group.type}</p>
+                <p className="truncate text-xs text-ink-soft" title={group.example}>
+                  {group.example}
+                </p>
+              </div>
+              <Time at={group.jobs[0]?.completed_at} className="shrink-0 text-xs text-ink-faint" />
+              {may && (
+                <Button
+                  disabled={replay.isPending}
+                  onClick={() =>
+                    replay.mutate(
+                      { filter: { ids: group.jobs.map(({ id }) => id) } },
+                      {
+                        onSuccess: ({ changed }) => toasts.say(`${changed} waiting to run again.`),
+                        onError: toasts.complain,
+                      },
+                    )
+                  }
+                >
+                  Retry
+                </Button>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,94 @@
+import { useState } from 'react';
+import { type Schedule, useScheduleAction } from '../../api/schedules.ts';
+import { fullInstant } from '../../time/format.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Field, TextInput } from '../../ui/field.tsx';
+import { useToasts } from '../../ui/toast.tsx';
+
+interface Result {
+  slots: string[];
+  jobs: string[];
+  completed_count: number;
+  unfinished_count: number;
+  dry_run: boolean;
+}
+
+/** Runs for slots of the past: first shown, then made. */
+export function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: () => void }) {
+  const backfill = useScheduleAction<Result>(schedule.id, 'backfill');
+  const toasts = useToasts();
+  const [from, setFrom] = useState('');
+  const [to, setTo] = useState('');
+  const [reprocess, setReprocess] = useState(false);
+  const [plan, setPlan] = useState<Result | null>(null);
+  const ask = (isDry: boolean) =>
+    backfill.mutate(
+      {
+        from: new Date(from).toISOString(),
+        ...(to === '' ? {} : { to: new Date(to).toISOString() }),
+        reprocess,
+        dry_run: isDry,
+      },
+      {
+        onSuccess: (result) => {
+          if (isDry) return setPlan(result);
+          toasts.say(`${result.jobs.length} runs were made.`);
+          onClose();
+        },
+        onError: toasts.complain,
+      },
+    );
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Backfill ${schedule.name}`}
+      actions={
+        plan === null ? (
+          <Button kind="primary" disabled={from === '' || backfill.isPending} onClick={() => ask(true)}>
+            Show what it would make
+          </Button>
+        ) : (
+          <Button
+            kind="primary"
+            disabled={plan.slots.length === 0 || backfill.isPending}
+            onClick={() => ask(false)}
+          >
+            Make {plan.slots.length} runs
+          </Button>
+        )
+      }
+    >
+      <div className="space-y-3" onChange={() => setPlan(null)}>
+        <Field name="From" hint="In your own time zone.">
+          <TextInput type="datetime-local" value={from} onChange={(event) => setFrom(event.target.value)} />
+        </Field>
+        <Field name="To" hint="Left empty: until now.">
+          <TextInput type="datetime-local" value={to} onChange={(event) => setTo(event.target.value)} />
+        </Field>
+        <label className="flex items-center gap-2 text-sm">
+          <input
+            type="checkbox"
+            checked={reprocess}
+            onChange={(event) => setReprocess(event.target.checked)}
+          />
+          Also slots that have a completed run
+        </label>
+      </div>
+      {plan !== null && (
+        <div className="mt-3 rounded-md border border-line bg-raised px-3 py-2 text-sm">
+          <p>
+            <strong>{plan.slots.length}</strong> runs. {plan.completed_count} slots are completed already
+            {plan.unfinished_count > 0 && `, ${plan.unfinished_count} have a run that is not over`}.
+          </p>
+          <ol className="mt-1 max-h-40 overflow-auto text-xs text-ink-soft">
+            {plan.slots.slice(0, 100).map((slot) => (
+              <li key={slot}>{fullInstant(Date.parse(slot), schedule.timezone)}</li>
+            ))}
+          </ol>
+        </div>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,180 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Job } from '../../api/jobs.ts';
+import { type Schedule, useScheduleAction, useScheduleEdit } from '../../api/schedules.ts';
+import { useMay } from '../../shell/caller.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Field, TextInput } from '../../ui/field.tsx';
+import { useToasts } from '../../ui/toast.tsx';
+import { RulePreview } from '../schedules/rule-preview.tsx';
+import { Backfill } from './backfill.tsx';
+
+type Asked = 'pause' | 'edit' | 'backfill' | null;
+
+/** What can be done with a schedule. */
+export function ScheduleActions({ schedule }: { schedule: Schedule }) {
+  const mayRun = useMay('run');
+  const mayOperate = useMay('operate');
+  const navigate = useNavigate();
+  const toasts = useToasts();
+  const trigger = useScheduleAction<{ result: string; job: Job | null; reason: string | null }>(
+    schedule.id,
+    'trigger',
+  );
+  const resume = useScheduleAction(schedule.id, 'resume');
+  const skip = useScheduleAction<{ slot: string | null }>(schedule.id, 'skip-next');
+  const [asked, setAsked] = useState<Asked>(null);
+  const isOver = schedule.status === 'ended' || schedule.status === 'deleted';
+  const run = () =>
+    trigger.mutate(
+      {},
+      {
+        onSuccess: ({ job, reason }) => {
+          if (job === null) toasts.say(`No job was made: ${reason ?? 'it was merged into one that waits'}.`);
+          else void navigate({ to: '/jobs/$id', params: { id: job.id } });
+        },
+        onError: toasts.complain,
+      },
+    );
+  return (
+    <>
+      {mayRun && !isOver && (
+        <Button kind="primary" disabled={trigger.isPending} onClick={run}>
+          Run now
+        </Button>
+      )}
+      {mayOperate && !isOver && (
+        <>
+          {schedule.status === 'paused' ? (
+            <Button
+              disabled={resume.isPending}
+              onClick={() =>
+                resume.mutate({}, { onSuccess: () => toasts.say('It goes on.'), onError: toasts.complain })
+              }
+            >
+              Resume
+            </Button>
+          ) : (
+            <Button onClick={() => setAsked('pause')}>Pause</Button>
+          )}
+          <Button
+            disabled={skip.isPending}
+            onClick={() =>
+              skip.mutate(
+                {},
+                {
+                  onSuccess: ({ slot }) =>
+                    toasts.say(slot === null ? 'There is no slot to skip.' : `Skips ${slot}.`),
+                  onError: toasts.complain,
+                },
+              )
+            }
+          >
+            Skip next
+          </Button>
+          <Button onClick={() => setAsked('backfill')}>Backfill</Button>
+          <Button onClick={() => setAsked('edit')}>Edit</Button>
+        </>
+      )}
+      {asked === 'pause' && <PauseDialog schedule={schedule} onClose={() => setAsked(null)} />}
+      {asked === 'edit' && <EditDialog schedule={schedule} onClose={() => setAsked(null)} />}
+      {asked === 'backfill' && <Backfill schedule={schedule} onClose={() => setAsked(null)} />}
+    </>
+  );
+}
+
+function PauseDialog({ schedule, onClose }: { schedule: Schedule; onClose: () => void }) {
+  const pause = useScheduleAction(schedule.id, 'pause');
+  const toasts = useToasts();
+  const [note, setNote] = useState('');
+  const [until, setUntil] = useState('');
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Pause ${schedule.name}`}
+      actions={
+        <Button
+          kind="primary"
+          disabled={pause.isPending}
+          onClick={() =>
+            pause.mutate(
+              {
+                ...(note === '' ? {} : { note }),
+                ...(until === '' ? {} : { until: new Date(until).toISOString() }),
+              },
+              { onSuccess: onClose, onError: toasts.complain },
+            )
+          }
+        >
+          Pause
+        </Button>
+      }
+    >
+      <div className="space-y-3">
+        <p className="text-sm text-ink-soft">Nothing is decided until it goes on. Jobs already made run.</p>
+        <Field name="Why" hint="Shown wherever somebody asks.">
+          <TextInput value={note} onChange={(event) => setNote(event.target.value)} maxLength={1_000} />
+        </Field>
+        <Field name="Until" hint="Left empty: until somebody resumes it. In your own time zone.">
+          <TextInput type="datetime-local" value={until} onChange={(event) => setUntil(event.target.value)} />
+        </Field>
+      </div>
+    </Dialog>
+  );
+}
+
+/** Changes the rule; on a declared schedule this is an override, shown as drift. */
+function EditDialog({ schedule, onClose }: { schedule: Schedule; onClose: () => void }) {
+  const edit = useScheduleEdit(schedule.id);
+  const toasts = useToasts();
+  const current = String(schedule[schedule.kind] ?? '');
+  const [rule, setRule] = useState(current);
+  const [timezone, setTimezone] = useState(schedule.timezone);
+  const changes = {
+    ...(rule === current ? {} : { [schedule.kind]: rule }),
+    ...(timezone === schedule.timezone ? {} : { timezone }),
+  };
+  return (
+    <Dialog
+      open
+      wide
+      onClose={onClose}
+      title={`Edit ${schedule.name}`}
+      actions={
+        <Button
+          kind="primary"
+          disabled={edit.isPending || Object.keys(changes).length === 0}
+          onClick={() => edit.mutate(changes, { onSuccess: onClose, onError: toasts.complain })}
+        >
+          Change it
+        </Button>
+      }
+    >
+      <div className="space-y-3">
+        {schedule.app !== null && (
+          <p className="text-sm text-warn">
+            The code of {schedule.app} declares this schedule. Your change outlives deploys and is shown as
+            drift until it is taken back.
+          </p>
+        )}
+        <Field name={schedule.kind}>
+          <TextInput
+            value={rule}
+            onChange={(event) => setRule(event.target.value)}
+            className="font-mono"
+            spellCheck={false}
+          />
+        </Field>
+        <Field name="Time zone">
+          <TextInput value={timezone} onChange={(event) => setTimezone(event.target.value)} />
+        </Field>
+        <RulePreview
+          rule={rule.trim() === '' ? null : { [schedule.kind]: rule.trim(), timezone }}
+          timezone={schedule.timezone}
+        />
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,150 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { CircleAlert, Flag, PauseCircle } from 'lucide-react';
+import { useState } from 'react';
+import { type Schedule, useSchedules, useSlots } from '../api/schedules.ts';
+import { SlotStrip } from '../charts/slot-strip.tsx';
+import { useMay } from '../shell/caller.tsx';
+import { duration } from '../time/format.ts';
+import { Time } from '../time/time.tsx';
+import { Button } from '../ui/button.tsx';
+import { TextInput } from '../ui/field.tsx';
+import { PageHead, Panel } from '../ui/panel.tsx';
+import { FilteredAway, Loading, NothingYet, Trouble } from '../ui/states.tsx';
+import { StatusBadge } from '../ui/status.tsx';
+import { Cell, Table } from '../ui/table.tsx';
+import { NewSchedule } from './schedules/new-schedule.tsx';
+
+/** Every rule that makes jobs. */
+export function SchedulesPage() {
+  const { q = '' } = useSearch({ strict: false }) as { q?: string };
+  const navigate = useNavigate();
+  const may = useMay('operate');
+  const [isMaking, setMaking] = useState(false);
+  const schedules = useSchedules();
+  const search = (text: string) =>
+    void navigate({ to: '/schedules', search: text === '' ? {} : { q: text }, replace: true });
+  const wanted = q.toLowerCase();
+  const rows = schedules.data?.data.filter((one) =>
+    [one.name, one.type, one.words, one.tenant ?? ''].some((text) => text.toLowerCase().includes(wanted)),
+  );
+  return (
+    <>
+      <PageHead
+        title="Schedules"
+        about="Rules that make jobs, each slot of them decided once."
+        actions={
+          may && (
+            <Button kind="primary" onClick={() => setMaking(true)}>
+              New schedule
+            </Button>
+          )
+        }
+      />
+      <div className="mb-3 max-w-md">
+        <TextInput
+          data-search
+          aria-label="Search schedules"
+          placeholder="Name, task, words of the rule"
+          value={q}
+          onChange={(event) => search(event.target.value)}
+        />
+      </div>
+      <Panel>
+        {schedules.isPending ? (
+          <Loading />
+        ) : rows === undefined ? (
+          <Trouble error={schedules.error} onRetry={() => void schedules.refetch()} />
+        ) : rows.length === 0 ? (
+          q === '' ? (
+            <NothingYet
+              title="No schedule yet."
+              command={'duly schedules add nightly --task report --cron "0 2 * * *"'}
+            />
+          ) : (
+            <FilteredAway what="schedules" onClear={() => search('')} />
+          )
+        ) : (
+          <Table label="Schedules" head={['Schedule', 'Rule', 'Last slots', 'Last run', 'Next run']}>
+            {rows.map((schedule) => (
+              <ScheduleRow key={schedule.id} schedule={schedule} />
+            ))}
+          </Table>
+        )}
+      </Panel>
+      {isMaking && <NewSchedule onClose={() => setMaking(false)} />}
+    </>
+  );
+}
+
+function ScheduleRow({ schedule }: { schedule: Schedule }) {
+  const slots = useSlots(schedule.id);
+  const { last_run: last } = schedule;
+  return (
+    <tr>
+      <Cell>
+        <Link to="/schedules/$id" params={{ id: schedule.id }} className="font-medium hover:underline">
+          {schedule.name}
+        </Link>
+        <p className="text-xs text-ink-faint">
+          {schedule.type}
+          {schedule.tenant !== null && ` for ${schedule.tenant}`}
+        </p>
+        <Signs schedule={schedule} />
+      </Cell>
+      <Cell>
+        <p>{schedule.words}</p>
+        <p className="text-xs text-ink-faint">{schedule.timezone}</p>
+      </Cell>
+      <Cell>
+        <SlotStrip slots={slots.data?.data.slice(0, 50) ?? []} timezone={schedule.timezone} />
+      </Cell>
+      <Cell>
+        {last === null ? (
+          <span className="text-ink-faint">never</span>
+        ) : (
+          <>
+            {last.status !== null && <StatusBadge status={last.status} />}
+            <p className="mt-0.5 text-xs text-ink-faint">
+              <Time at={last.slot} />
+              {last.duration_ms !== null && `, took ${duration(last.duration_ms)}`}
+              {last.lateness_ms !== null &&
+                last.lateness_ms >= 1_000 &&
+                `, ${duration(last.lateness_ms)} late`}
+            </p>
+          </>
+        )}
+      </Cell>
+      <Cell className="whitespace-nowrap">
+        <Time at={schedule.next_run_at} />
+      </Cell>
+    </tr>
+  );
+}
+
+/** What a person should see at once: paused, flagged, changed by hand, unreadable. */
+function Signs({ schedule }: { schedule: Schedule }) {
+  const signs: { icon: typeof Flag; text: string }[] = [];
+  if (schedule.paused !== null)
+    signs.push({
+      icon: PauseCircle,
+      text: `${schedule.status}${schedule.paused.note === null ? '' : `: ${schedule.paused.note}`}`,
+    });
+  else if (schedule.status !== 'active') signs.push({ icon: PauseCircle, text: schedule.status });
+  if (schedule.flagged !== null)
+    signs.push({ icon: Flag, text: `${schedule.flagged.failure_count} failures in a row` });
+  if (schedule.drift !== null)
+    signs.push({
+      icon: CircleAlert,
+      text:
+        schedule.drift.kind === 'overridden'
+          ? 'changed by hand, differs from the code'
+          : 'no longer declared',
+    });
+  if (schedule.unreadable !== null) signs.push({ icon: CircleAlert, text: schedule.unreadable.message });
+  return signs.map(({ icon: Icon, text }) => (
+    <p key={text} className="mt-0.5 flex items-center gap-1 text-xs text-warn">
+      <Icon aria-hidden className="size-3.5 shrink-0" />
+      {text}
+    </p>
+  ));
+}

@@ -1,0 +1,129 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useSend, useWorkers } from '../../api/operations.ts';
+import type { Schedule } from '../../api/schedules.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Field, Select, TextArea, TextInput } from '../../ui/field.tsx';
+import { useToasts } from '../../ui/toast.tsx';
+import { RulePreview } from './rule-preview.tsx';
+
+const kinds = { cron: '0 2 * * *', rate: '15m', delay: '10m', rrule: 'FREQ=WEEKLY;BYDAY=MO' } as const;
+const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const zones = ['UTC', here, ...Intl.supportedValuesOf('timeZone')].filter(
+  (one, at, all) => all.indexOf(one) === at,
+);
+
+/** A new rule, read aloud while it is typed. */
+export function NewSchedule({ onClose }: { onClose: () => void }) {
+  const navigate = useNavigate();
+  const send = useSend<Schedule>();
+  const toasts = useToasts();
+  const workers = useWorkers();
+  const types = [...new Set(workers.data?.data.flatMap(({ tasks }) => tasks.map(({ type }) => type)))].sort();
+  const [type, setType] = useState('');
+  const [name, setName] = useState('');
+  const [kind, setKind] = useState<keyof typeof kinds>('cron');
+  const [rule, setRule] = useState<string>(kinds.cron);
+  const [timezone, setTimezone] = useState(here);
+  const [input, setInput] = useState('null');
+  const [problem, setProblem] = useState<string | null>(null);
+  const chosenType = type === '' ? (types[0] ?? '') : type;
+
+  const make = () => {
+    let value: unknown;
+    try {
+      value = JSON.parse(input);
+    } catch (error) {
+      setProblem(`The input is not JSON: ${(error as Error).message}`);
+      return;
+    }
+    const body = { type: chosenType, ...(name === '' ? {} : { name }), [kind]: rule, timezone, input: value };
+    send.mutate(
+      { path: 'api/schedules', body },
+      {
+        onSuccess: ({ id }) => {
+          onClose();
+          void navigate({ to: '/schedules/$id', params: { id } });
+        },
+        onError: toasts.complain,
+      },
+    );
+  };
+
+  return (
+    <Dialog
+      open
+      wide
+      onClose={onClose}
+      title="New schedule"
+      actions={
+        <Button kind="primary" disabled={send.isPending || rule === '' || chosenType === ''} onClick={make}>
+          Make it
+        </Button>
+      }
+    >
+      <div className="grid gap-3 sm:grid-cols-2">
+        <Field name="Task">
+          <TextInput list="task-types" value={chosenType} onChange={(event) => setType(event.target.value)} />
+          <datalist id="task-types">
+            {types.map((one) => (
+              <option key={one} value={one} />
+            ))}
+          </datalist>
+        </Field>
+        <Field name="Name" hint="Left empty: the task's.">
+          <TextInput value={name} onChange={(event) => setName(event.target.value)} />
+        </Field>
+        <Field name="Kind of rule">
+          <Select
+            value={kind}
+            onChange={(event) => {
+              const next = event.target.value as keyof typeof kinds;
+              setKind(next);
+              setRule(kinds[next]);
+            }}
+          >
+            <option value="cron">cron</option>
+            <option value="rate">rate: start to start</option>
+            <option value="delay">delay: from the end of the last run</option>
+            <option value="rrule">RRULE</option>
+          </Select>
+        </Field>
+        <Field name="Time zone">
+          <Select value={timezone} onChange={(event) => setTimezone(event.target.value)}>
+            {zones.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </Select>
+        </Field>
+        <div className="sm:col-span-2">
+          <Field name="Rule">
+            <TextInput
+              value={rule}
+              onChange={(event) => setRule(event.target.value)}
+              className="font-mono"
+              spellCheck={false}
+            />
+          </Field>
+        </div>
+        <div className="sm:col-span-2">
+          <RulePreview
+            rule={rule.trim() === '' ? null : { [kind]: rule.trim(), timezone }}
+            timezone={timezone}
+          />
+        </div>
+        <div className="sm:col-span-2">
+          <Field name="Input, as JSON" problem={problem}>
+            <TextArea
+              rows={4}
+              value={input}
+              onChange={(event) => setInput(event.target.value)}
+              spellCheck={false}
+            />
+          </Field>
+        </div>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,93 @@
+import { useSend, useWorkers, type Worker } from '../api/operations.ts';
+import { useMay } from '../shell/caller.tsx';
+import { Time } from '../time/time.tsx';
+import { Button } from '../ui/button.tsx';
+import { PageHead, Panel } from '../ui/panel.tsx';
+import { Loading, NothingYet, Trouble } from '../ui/states.tsx';
+import { Cell, Table } from '../ui/table.tsx';
+import { useToasts } from '../ui/toast.tsx';
+
+/** The processes that do the work. */
+export function WorkersPage() {
+  const workers = useWorkers();
+  if (workers.isPending) return <Loading />;
+  if (workers.data === undefined)
+    return <Trouble error={workers.error} onRetry={() => void workers.refetch()} />;
+  return (
+    <>
+      <PageHead title="Workers" about="Every process that beats, what it may run and what it runs now." />
+      <Panel>
+        {workers.data.data.length === 0 ? (
+          <NothingYet title="No worker is there." command="duly worker">
+            Jobs are accepted and kept; they start when a worker comes.
+          </NothingYet>
+        ) : (
+          <Table label="Workers" head={['Worker', 'Roles', 'Running', 'Tasks', 'Last beat', '']}>
+            {workers.data.data.map((worker) => (
+              <WorkerRow key={worker.id} worker={worker} />
+            ))}
+          </Table>
+        )}
+      </Panel>
+    </>
+  );
+}
+
+function WorkerRow({ worker }: { worker: Worker }) {
+  const may = useMay('operate');
+  const send = useSend();
+  const toasts = useToasts();
+  const isWorker = worker.roles.includes('worker');
+  const trouble = worker.silent
+    ? 'It has missed a beat, and may be gone.'
+    : isWorker
+      ? worker.not_ready
+      : null;
+  return (
+    <tr>
+      <Cell>
+        <p className="font-medium">
+          {worker.host} <span className="font-normal text-ink-faint">pid {worker.pid}</span>
+        </p>
+        <p className="font-mono text-xs text-ink-faint">{worker.id}</p>
+        <p className="text-xs text-ink-soft">
+          {worker.app}
+          {worker.release !== null && ` ${worker.release}`}, up since <Time at={worker.started_at} />
+        </p>
+        {trouble !== null && <p className="mt-0.5 text-xs text-warn">{trouble}</p>}
+      </Cell>
+      <Cell>{worker.roles.join(', ')}</Cell>
+      <Cell className="tabular">
+        {worker.running} of {worker.concurrency}
+      </Cell>
+      <Cell className="max-w-72">
+        <span className="text-ink-soft">{worker.tasks.map(({ type }) => type).join(', ') || '–'}</span>
+        {worker.queues !== null && <p className="text-xs text-ink-faint">only {worker.queues.join(', ')}</p>}
+      </Cell>
+      <Cell>
+        <Time at={worker.beat_at} />
+      </Cell>
+      <Cell className="text-right">
+        {worker.drain_requested_at !== null ? (
+          <span className="text-xs text-warn">draining</span>
+        ) : (
+          may &&
+          isWorker && (
+            <Button
+              disabled={send.isPending}
+              title="Takes no more jobs and lets what runs finish."
+              onClick={() =>
+                send.mutate(
+                  { path: `api/workers/${encodeURIComponent(worker.id)}/drain`, body: {} },
+                  { onSuccess: () => toasts.say('It takes no more jobs.'), onError: toasts.complain },
+                )
+              }
+            >
+              Drain
+            </Button>
+          )
+        )}
+      </Cell>
+    </tr>
+  );
+}

@@ -1,0 +1,41 @@
+import {
+  CalendarX,
+  CircleCheck,
+  CircleDashed,
+  CircleDot,
+  CircleX,
+  Clock,
+  type LucideIcon,
+  Merge,
+  SkipForward,
+} from 'lucide-react';
+
+interface Look {
+  icon: LucideIcon;
+  word: string;
+  className: string;
+}
+
+/** What became of a slot: by its run where there is one, else by the decision. */
+const looks: Readonly<Record<string, Look>> = {
+  completed: { icon: CircleCheck, word: 'completed', className: 'text-good' },
+  failed: { icon: CircleX, word: 'failed', className: 'text-bad' },
+  fired: { icon: CircleDot, word: 'fired', className: 'text-run' },
+  enqueued: { icon: CircleDot, word: 'enqueued', className: 'text-run' },
+  late: { icon: Clock, word: 'late', className: 'text-warn' },
+  pending: { icon: CircleDashed, word: 'pending', className: 'text-ink-faint' },
+  merged: { icon: Merge, word: 'merged', className: 'text-ink-soft' },
+  skipped: { icon: SkipForward, word: 'skipped', className: 'text-ink-soft' },
+  missed: { icon: CalendarX, word: 'missed', className: 'text-warn' },
+  expired: { icon: CalendarX, word: 'expired', className: 'text-warn' },
+  excluded: { icon: SkipForward, word: 'excluded', className: 'text-ink-faint' },
+  ended: { icon: CircleDashed, word: 'ended', className: 'text-ink-faint' },
+};
+
+const unknown: Look = { icon: CircleDashed, word: 'unknown', className: 'text-ink-faint' };
+
+/** How a slot looks. */
+export function slotLook(status: string, runStatus?: string): Look {
+  const name = runStatus === 'FAILED' ? 'failed' : runStatus === 'COMPLETED' ? 'completed' : status;
+  return looks[name] ?? { ...unknown, word: name };
+}

@@ -1,0 +1,36 @@
+import type { ReactNode } from 'react';
+
+/** A small table. Wide ones scroll by themselves, so that the page never does. */
+export function Table({
+  head,
+  children,
+  label,
+}: {
+  head: readonly ReactNode[];
+  children: ReactNode;
+  label: string;
+}) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a place that scrolls must be reachable by keyboard
+    <section className="overflow-x-auto" aria-label={label} tabIndex={0}>
+      <table className="w-full text-sm">
+        <thead>
+          <tr className="border-b border-line text-left text-xs text-ink-faint">
+            {head.map((name, at) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: columns do not move
+              <th key={at} scope="col" className="px-4 py-2 font-medium whitespace-nowrap">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody className="divide-y divide-line">{children}</tbody>
+      </table>
+    </section>
+  );
+}
+
+/** A cell. */
+export function Cell({ children, className }: { children: ReactNode; className?: string }) {
+  return <td className={`px-4 py-2.5 align-top ${className ?? ''}`}>{children}</td>;
+}
