@@ -16,7 +16,7 @@ interface Failed {
 /** The message without what differs from one job to the next: ids, numbers, quoted values, addresses. */
 export function causeOf(message: string): string {
   return message
-    .replace(/\n[^]*/, '')
+    .replace(/\n.*/s, '')
     .replace(/https?:\/\/\S+/g, '<url>')
     .replace(/"[^"]*"|'[^']*'|“[^”]*”/g, '<…>')
     .replace(/\b[0-9a-f]{8}-[0-9a-f-]{27}\b/gi, '<id>')
