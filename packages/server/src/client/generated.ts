@@ -972,6 +972,20 @@ export type TriggerResult = {
   reason: string | null;
 };
 
+export type TypeStats = {
+  type: string;
+  completed: number;
+  failed: number;
+  cancelled: number;
+  expired: number;
+  /** Of completed runs. */
+  duration_ms_p50: number | null;
+  duration_ms_p95: number | null;
+  /** From due to start. */
+  wait_ms_p50: number | null;
+  wait_ms_p95: number | null;
+};
+
 export type Value = {
   name: string;
   key: string;
@@ -1861,6 +1875,17 @@ export interface Operations {
     query: Record<never, never>;
     body: never;
     answer: null;
+  };
+  /** What became of the jobs that ended lately, by task, with the usual durations */
+  'GET /api/stats': {
+    path: Record<never, never>;
+    query: { since?: string | readonly string[] };
+    body: never;
+    answer: {
+      data: TypeStats[];
+      has_more: boolean;
+      next_cursor: string | null;
+    };
   };
   /** Keep a value until its time */
   'PUT /api/values/{name}/{key}': {
