@@ -61,6 +61,8 @@ export function needsBeginning(job: ClaimedJob): boolean {
 
 // A report takes a few milliseconds, if nothing is in its way.
 const reportPatienceMs = 100;
+// Every lease has a fence above it.
+const noFence = 0;
 
 // What overrules what: a lost lease everything, a person's wish the rest. A shutdown waits for none of them.
 const abortRank: Record<AbortReason, number> = { shutdown: 0, timeout: 1, cancelled: 2, lost: 3 };
@@ -167,8 +169,14 @@ class RunningAttempt implements Attempt, AttemptPort {
   async completeIn(tx: unknown, result: JsonText | null): Promise<void> {
     const { job } = this;
     const { engine, report, random, clock } = this.#options;
-    if (this.#isDecided || this.#hasEnded) throw leaseLost(job);
     const within = await withinOf(engine, tx);
+    if (this.#isDecided || this.#hasEnded) {
+      // Even if the error is swallowed: what else was written in the transaction must not stay. Under no fence nothing is settled.
+      const outcome: Outcome = { kind: 'returned', result };
+      const settlement = settlementOf({ job, outcome, report: null, random, backoff: null });
+      await within.settle({ settlement: { ...settlement, fence: noFence } }).catch(() => {});
+      throw leaseLost(job);
+    }
     // From here on a report of its own would wait for the user's commit, and others' with it.
     const before = this.#completion;
     // One that is on its way may wait for a lock that the user's transaction holds on the whole file, and so for this very call.

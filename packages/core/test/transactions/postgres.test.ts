@@ -267,6 +267,8 @@ test('completing twice, or after the handler has ended, is refused', async (t) =
   assert.equal((await settled).status, 'FAILED');
   await client.query('BEGIN');
   await assert.rejects((late as unknown as () => Promise<void>)(), { code: 'lease_lost' });
+  // What else was written in it does not stay either.
+  assert.equal((await client.query('COMMIT')).command, 'ROLLBACK');
 });
 
 test('what is no open transaction of this very store is refused, with a code that says which', async (t) => {

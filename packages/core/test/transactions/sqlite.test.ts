@@ -116,6 +116,38 @@ test('a completion whose lease was lost rolls the transaction back', async (t) =
   assert.equal(orderCount(db), 0);
 });
 
+test('a completion of an attempt that was told of its loss rolls the transaction back too', async (t) => {
+  const { db, folder } = await setup(t);
+  const duly = new Duly({ store: `sqlite:${join(folder, 'duly.db')}`, lease: '1s' });
+  t.after(() => duly.stop({ drain: 0 }));
+  let code: unknown = null;
+  const charge = duly.task({
+    name: 'charge',
+    retry: 1,
+    run: async ({ job, signal, completeIn }) => {
+      const told = new Promise((resolve) => signal.addEventListener('abort', resolve));
+      db.prepare('UPDATE jobs SET fence = fence + 1000 WHERE id = ?').run(job.id);
+      await told;
+      db.exec('BEGIN IMMEDIATE');
+      db.exec("INSERT INTO orders VALUES ('o1')");
+      await completeIn(db).catch((error: DulyError) => {
+        code = error.code;
+      });
+      assert.throws(() => db.exec('COMMIT'), /no transaction is active/);
+      ended();
+    },
+  });
+  let ended = () => {};
+  const end = new Promise<void>((resolve) => {
+    ended = resolve;
+  });
+  await duly.start({ signals: false });
+  await charge.now(null);
+  await end;
+  assert.equal(code, 'lease_lost');
+  assert.equal(orderCount(db), 0);
+});
+
 test('what is no open transaction of this very file is refused, with a code that says which', async (t) => {
   const { duly, db, folder } = await setup(t);
   const hello = duly.task({ name: 'hello', run: () => null });
