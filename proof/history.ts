@@ -35,6 +35,9 @@ export interface MadeJob {
   dueAt: number;
   delivery: 'at-least-once' | 'at-most-once';
   serial: string | null;
+  tenant: string | null;
+  /** The key it was made under, how long that is held (null: until it is over) and what a second call does. */
+  dedupe: { key: string; forMs: number | null; mode: 'drop' | 'replace' | 'extend' } | null;
   /** Of a job that a schedule made: which slot, and its `fire_id`. */
   slot: {
     scheduleId: string;
@@ -81,6 +84,7 @@ export interface Claimed extends Stamped {
   kind: 'claimed';
   id: string;
   type: string;
+  queue: string;
   attempt: number;
   fence: number;
   dueAt: number;
@@ -150,6 +154,68 @@ export interface Changed extends Stamped {
   id: string;
   result: string;
   status: JobStatus | null;
+  /** Of a fold: the key under which the call was folded; null: it was a child that was there already. */
+  key?: { type: string; tenant: string | null; key: string } | null;
+}
+
+/** A running attempt's progress or log lines were answered. */
+export interface Reported extends Stamped {
+  kind: 'reported';
+  id: string;
+  fence: number;
+  result: 'kept' | 'lost';
+}
+
+/** Claiming was paused, or let go on. */
+export interface ClaimsPaused extends Stamped {
+  kind: 'claimsPaused';
+  /** `all`, `queue:<name>` or `task:<type>`. */
+  target: string;
+  state: 'paused' | 'resumed';
+  /** When the pause ends by itself; null: never. */
+  untilAt: number | null;
+}
+
+/** An expiring value was put, moved, removed or read. */
+export interface Valued extends Stamped {
+  kind: 'valued';
+  name: string;
+  key: string;
+  op: 'put' | 'extend' | 'delete' | 'get';
+  /** `missing`: there was none. */
+  result: 'changed' | 'missing' | 'read';
+  value: string | null;
+  expiresAt: number | null;
+  /** With `put`: the job that cleans up. */
+  cleanupId: string | null;
+}
+
+/** The journal of `once` was read or written. */
+export interface Remembered extends Stamped {
+  kind: 'remembered';
+  scope: string;
+  key: string;
+  result: 'written' | 'present' | 'absent' | 'lost';
+  value: string | null;
+}
+
+/** What `once` guards was entered, or its caller was given the result. */
+export interface OnceCalled extends Stamped {
+  kind: 'once';
+  key: string;
+  state: 'ran' | 'given';
+  value: string;
+}
+
+/** A transaction of the user's own, on their connection to the store. */
+export interface Transacted extends Stamped {
+  kind: 'transacted';
+  /** Numbers the transactions of a run; the row that the program itself writes in it has the same number. */
+  tx: number;
+  /** `committing`: from here on it may be committed; one without an end ended with its process. */
+  state: 'begun' | 'made' | 'committing' | 'committed' | 'rolledBack';
+  /** With `made`: the jobs that were made in it. */
+  ids: string[];
 }
 
 /** The store leased a schedule to a node that decides it. */
@@ -248,6 +314,12 @@ export type HistoryEvent =
   | Ended
   | Settled
   | Changed
+  | Reported
+  | ClaimsPaused
+  | Valued
+  | Remembered
+  | OnceCalled
+  | Transacted
   | ScheduleClaimed
   | ScheduleRead
   | Fired
@@ -259,6 +331,14 @@ export type HistoryEvent =
 /** A ledger row as read. */
 export type LedgerRow = SlotsReply['slots'][number];
 
+/** What the program itself wrote in its transactions. */
+export interface OwnRows {
+  /** The transactions whose row is there. */
+  marks: number[];
+  /** What handlers did together with the completion of their job, under which fence. */
+  effects: { job: string; fence: number }[];
+}
+
 /** What the store holds when everything has come to rest, read through the contract. */
 export interface FinalState {
   /** The store's instant when it was read. */
@@ -268,6 +348,8 @@ export interface FinalState {
   /** By schedule id, oldest first; schedules that were deleted too. */
   ledger: Record<string, LedgerRow[]>;
   audit: AuditRow[];
+  /** Where there are transactions of the user's own. */
+  own?: OwnRows;
 }
 
 /** Everything a checker is given. */
@@ -279,6 +361,8 @@ export interface Evidence {
    * yet with it.
    */
   isComplete: boolean;
+  /** Calls whose instants are closer than this may have taken effect in either order. Left out: only those of one millisecond. */
+  unorderedMs?: number;
   /** Why the run had to be ended by force; left out: it came to rest by itself. */
   restless?: string;
   /**
@@ -388,6 +472,16 @@ export function subjectsOf(event: HistoryEvent): string[] {
       return [event.scheduleId];
     case 'locked':
       return [`lock:${event.name}`];
+    case 'claimsPaused':
+      return [`pause:${event.target}`];
+    case 'valued':
+      return [`value:${event.name}/${event.key}`, ...(event.cleanupId === null ? [] : [event.cleanupId])];
+    case 'remembered':
+      return [`${event.scope}/${event.key}`];
+    case 'once':
+      return [`once/${event.key}`];
+    case 'transacted':
+      return [`tx:${event.tx}`, ...event.ids];
     case 'node':
     case 'fault':
       return [];

@@ -4,6 +4,7 @@ import {
   type EngineVerb,
   engineVerbs,
   type JobSpec,
+  type PauseValue,
   type ScheduleChange,
 } from '../packages/core/src/engine.ts';
 import type { HistoryEvent, MadeJob, WriteEvent } from './history.ts';
@@ -49,13 +50,14 @@ function told(node: string): Told {
     jobs: Answer<'exchange'>['claimed'],
     leaseMs: number,
   ): Extract<HistoryEvent, { kind: 'claimed' }>[] =>
-    jobs.map(({ id, type, attempt, fence, dueAt, claimedAt }) => ({
+    jobs.map(({ id, type, queue, attempt, fence, dueAt, claimedAt }) => ({
       kind: 'claimed',
       // A reply may carry the instant at which the call began.
       at: claimedAt,
       node,
       id,
       type,
+      queue,
       attempt,
       fence,
       dueAt,
@@ -73,10 +75,25 @@ function told(node: string): Told {
           : [],
       );
       const events: HistoryEvent[] = jobs.length === 0 ? [] : [{ kind: 'made', at: reply.now, node, jobs }];
-      for (const { id, status } of reply.groups.flatMap((group) => (group.ok ? group.items : []))) {
-        // Folded into the holder of its key, which may have been moved by it.
-        if (jobs.some((job) => job.id === id)) continue;
-        events.push({ kind: 'changed', at: reply.now, node, verb: 'fold', id, result: 'deduped', status });
+      for (const [i, group] of reply.groups.entries()) {
+        for (const [j, { id, status, deduped }] of (group.ok ? group.items : []).entries()) {
+          // Folded into the holder of its key, which may have been moved by it.
+          if (!deduped) continue;
+          const { type, tenant, dedupe } = (input.groups[i] as (typeof input.groups)[number]).jobs[
+            j
+          ] as JobSpec;
+          const key = dedupe === null ? null : { type, tenant, key: dedupe.key };
+          events.push({
+            kind: 'changed',
+            at: reply.now,
+            node,
+            verb: 'fold',
+            id,
+            result: 'deduped',
+            status,
+            key,
+          });
+        }
       }
       return [...events, ...claimed(reply.claimed, input.claim?.leaseMs ?? 0)];
     },
@@ -108,6 +125,15 @@ function told(node: string): Told {
         begun,
         state: reply.leases[i]?.state ?? 'lost',
         untilAt: reply.now + input.leaseMs,
+      })),
+    report: (input, reply) =>
+      input.reports.map(({ id, fence }, i) => ({
+        kind: 'reported',
+        at: reply.now,
+        node,
+        id,
+        fence,
+        result: reply.reports[i] ?? 'lost',
       })),
     reap: (input, reply) =>
       reply.jobs.map(({ id, attempt, fence, begun }) => ({
@@ -236,17 +262,67 @@ function told(node: string): Told {
         untilAt: null,
       })),
     putExpiring(input, reply) {
-      const jobs = reply.groups.flatMap((group, i) =>
-        group.ok
-          ? (input.groups[i]?.changes ?? []).flatMap((change, j) =>
-              change.op === 'put' && change.cleanup !== null && group.items[j]?.result === 'changed'
-                ? [toMade(change.cleanup, dueOf({ due: change.due }, reply.now))]
-                : [],
-            )
-          : [],
-      );
-      return jobs.length === 0 ? [] : [{ kind: 'made', at: reply.now, node, jobs }];
+      const events: HistoryEvent[] = [];
+      for (const [i, { changes }] of input.groups.entries()) {
+        const group = reply.groups[i];
+        if (group?.ok !== true) continue;
+        for (const [j, change] of changes.entries()) {
+          const { name, key, op } = change;
+          const { result, expiresAt } = group.items[j] as (typeof group.items)[number];
+          const cleanup = op === 'put' && result === 'changed' ? change.cleanup : null;
+          if (cleanup !== null) {
+            const jobs = [toMade(cleanup, expiresAt ?? reply.now)];
+            events.push({ kind: 'made', at: reply.now, node, jobs });
+          }
+          events.push({
+            kind: 'valued',
+            at: reply.now,
+            node,
+            name,
+            key,
+            op,
+            result,
+            value: op === 'put' ? change.value : null,
+            expiresAt,
+            cleanupId: cleanup?.id ?? null,
+          });
+        }
+      }
+      return events;
     },
+    getExpiring: (input, reply) =>
+      input.keys.map(({ name, key }, i) => ({
+        kind: 'valued',
+        at: reply.now,
+        node,
+        name,
+        key,
+        op: 'get',
+        result: reply.values[i] == null ? 'missing' : 'read',
+        value: reply.values[i]?.value ?? null,
+        expiresAt: reply.values[i]?.expiresAt ?? null,
+        cleanupId: null,
+      })),
+    remember: (input, reply) => [
+      {
+        kind: 'remembered',
+        at: reply.now,
+        node,
+        scope: input.scope,
+        key: input.key,
+        result: reply.result,
+        value: reply.value,
+      },
+    ],
+    records: (input, reply) =>
+      reply.groups.flatMap((group, i) =>
+        (group.ok ? (input.groups[i]?.ops ?? []) : []).flatMap((op): HistoryEvent[] => {
+          if (op.kind !== 'pause' || op.op === 'get' || op.op === 'list') return [];
+          const untilAt = op.op === 'put' ? (JSON.parse(op.value) as PauseValue).untilAt : null;
+          const state = op.op === 'put' ? 'paused' : 'resumed';
+          return [{ kind: 'claimsPaused', at: reply.now, node, target: op.key, state, untilAt }];
+        }),
+      ),
   };
 }
 
@@ -278,13 +354,15 @@ function dueOf({ due }: Pick<JobSpec, 'due'>, now: number): number {
   return 'at' in due ? due.at : now + due.inMs;
 }
 
-function toMade({ id, type, policy, serial, slot, origin }: JobSpec, dueAt: number): MadeJob {
+function toMade({ id, type, policy, serial, tenant, dedupe, slot, origin }: JobSpec, dueAt: number): MadeJob {
   return {
     id,
     type,
     dueAt,
     delivery: policy.delivery,
     serial,
+    tenant,
+    dedupe: dedupe === null ? null : { key: dedupe.key, forMs: dedupe.forMs, mode: dedupe.mode },
     slot:
       slot === null
         ? null

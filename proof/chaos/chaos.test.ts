@@ -14,6 +14,11 @@ test('real processes: killed, stopped, blocked, locked out and without space, th
   const missing = [...report.faults].filter(([, { struck }]) => struck === 0).map(([name]) => name);
   assert.deepEqual(missing, [], `Did not strike: ${missing.join(', ')}.\n${text}`);
   assert.ok(report.lists.count > 20, text);
+  for (const end of ['committed', 'rolledBack', 'killed'])
+    assert.ok((report.transactions[end] ?? 0) > 0, text);
+  // One whose process was killed twice in a row between its answer and its note may not be told; the others are.
+  const { predicted, noted } = report.decisions ?? { predicted: 0, noted: 0 };
+  assert.ok(predicted > 0.7 * noted && noted > 0, text);
   assert.ok((report.jobs.COMPLETED ?? 0) > 100, text);
   assert.ok((report.slots.fired ?? 0) > 50, text);
   const met = [...report.failures.keys()];

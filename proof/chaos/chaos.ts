@@ -11,10 +11,12 @@ import { check, invariants, type Violation } from '../checker/index.ts';
 import {
   type Evidence,
   type HistoryEvent,
+  type OwnRows,
   readFinalState,
   serialiseHistory,
   subjectsOf,
 } from '../history.ts';
+import { predict } from '../model/predict.ts';
 import { describe } from '../simulation/trace.ts';
 import type { FaultKind, World } from './faults/fault.ts';
 import { processFaults } from './faults/process-faults.ts';
@@ -22,6 +24,7 @@ import { createFleet, type Fleet, type FleetProcess } from './fleet.ts';
 import type { Ground, GroundOptions } from './ground.ts';
 import { openHistoryFile, readHistoryFiles } from './history-file.ts';
 import { recoveries } from './moves-again.ts';
+import { makeOwnTables, openOwn } from './own.ts';
 import { realInvariants } from './real-invariants.ts';
 import { createStoreTime } from './store-time.ts';
 
@@ -54,6 +57,10 @@ export interface ChaosReport {
   calls: { acknowledged: number; refused: number; unknown: number; unanswered: number };
   slots: Record<string, number>;
   lostAttempts: number;
+  /** Transactions of the program's own, by how they ended; `killed`: with their process. */
+  transactions: Record<string, number>;
+  /** Writes of schedules that were noted, and those of them that the model predicted; null: it cannot tell on this store. */
+  decisions: { noted: number; predicted: number } | null;
   /** Exchanges that settled four or more as completed, and those of them in which one was lost. */
   lists: { count: number; withLost: number };
   /** After what, and how long until an attempt was settled again. */
@@ -115,6 +122,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   let isKept = true;
   try {
     await fleet.start('node');
+    await makeOwnTables(ground.store());
     await Promise.all(Array.from({ length: nodeCount - 1 }, () => fleet.start('node')));
     await fleet.start('client');
     await makeFaults(world, { kinds, untilElapsed: sinceElapsed + options.minutes * 60_000, faults, say });
@@ -128,9 +136,10 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const evidence: Evidence = {
       events: readHistoryFiles(histories),
       // Slots were decided until the schedulers were asked to end; jobs were done until now.
-      final: { ...(await readFinalState(engine, [])), at: stoppedAt },
+      final: { ...(await readFinalState(engine, [])), at: stoppedAt, own: await readOwnRows(ground.store()) },
       isComplete: false,
       isSettled: true,
+      unorderedMs: ground.unorderedMs,
     };
     await engine.close();
     const gaveUp = fleet.failed.map((message) => ({ invariant: 'nobody-gives-up', subjects: [], message }));
@@ -312,10 +321,17 @@ function watchStalls(tellMs: number, tell: (fromAt: number, untilAt: number) => 
   };
 }
 
-function summarise({
-  events,
-  final,
-}: Evidence): Pick<ChaosReport, 'jobs' | 'calls' | 'slots' | 'lostAttempts' | 'lists'> {
+async function readOwnRows(store: string): Promise<OwnRows> {
+  const own = await openOwn(store);
+  const rows = await own.rows();
+  own.close();
+  return rows;
+}
+
+type Summary = ('jobs' | 'calls' | 'slots' | 'lostAttempts') | ('lists' | 'transactions' | 'decisions');
+
+function summarise(evidence: Evidence): Pick<ChaosReport, Summary> {
+  const { events, final } = evidence;
   const count = (names: readonly string[]): Record<string, number> => {
     const counts: Record<string, number> = {};
     for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
@@ -333,8 +349,24 @@ function summarise({
     const key = `${event.node} ${event.at}`;
     exchanges.set(key, [...(exchanges.get(key) ?? []), event.result]);
   }
+  const ends = new Map<number, string>();
+  for (const event of events) {
+    if (event.kind !== 'transacted') continue;
+    const isEnd = event.state === 'committed' || event.state === 'rolledBack';
+    ends.set(event.tx, isEnd ? event.state : 'killed');
+  }
+  const isFired = ({ kind, ...event }: HistoryEvent): boolean =>
+    kind === 'fired' && 'result' in event && event.result === 'fired';
   const lists = [...exchanges.values()].filter(({ length }) => length >= 4);
   return {
+    transactions: count([...ends.values()]),
+    decisions:
+      (evidence.unorderedMs ?? 0) > 0
+        ? null
+        : {
+            noted: events.filter(isFired).length,
+            predicted: predict(evidence).writes.filter(({ event }) => event.kind === 'fired').length,
+          },
     lists: { count: lists.length, withLost: lists.filter((results) => results.includes('lost')).length },
     jobs: count(final.jobs.map(({ status }) => status)),
     calls: {

@@ -1,10 +1,19 @@
 // The client of a chaos run: makes promises, cancels and moves some, and writes down what was acknowledged and what was refused.
-import { Duly, isDulyError, type JobHandle, systemClock } from '../../packages/core/src/index.ts';
+import {
+  Duly,
+  isDulyError,
+  type JobHandle,
+  type PauseTarget,
+  systemClock,
+} from '../../packages/core/src/index.ts';
+import { pauseKey } from '../../packages/core/src/pauses.ts';
 import { isStoreTrouble, isUnknownOutcome } from '../../packages/core/src/pipe.ts';
 import { seededRandom } from '../../packages/core/src/random.ts';
+import type { Transacted } from '../history.ts';
 import { eventsOfCall } from '../recorder.ts';
 import { type ClientCommand, notNowCode, type ProcessNews, type ProcessOptions } from './commands.ts';
 import { openHistoryFile } from './history-file.ts';
+import { type OwnConnection, openOwn } from './own.ts';
 import { watchStoreSeam } from './store-seam.ts';
 import { createStoreTime } from './store-time.ts';
 import { defineChaosTasks } from './tasks.ts';
@@ -14,18 +23,23 @@ const node = options.name;
 const history = openHistoryFile(options.histories, node);
 const random = seededRandom(options.seed);
 const time = createStoreTime();
-let dies = false;
+let diesAt: Extract<ClientCommand, { kind: 'die' }>['at'] | null = null;
 let isOver = false;
 let lastCall = options.firstCall;
+
+/** Ends this process if it was told to do so here. */
+function pass(point: NonNullable<typeof diesAt>): void {
+  if (diesAt !== point) return;
+  history.write({ kind: 'fault', at: time.now(), node, fault: 'killed', detail: point });
+  process.kill(process.pid, 'SIGKILL');
+}
 
 watchStoreSeam({
   asked() {},
   answered(verb, input, reply: { now: number }) {
     time.heard(reply.now);
     for (const event of eventsOfCall(node, verb, input, reply as never)) history.write(event);
-    if (!dies || verb !== 'enqueue') return;
-    history.write({ kind: 'fault', at: time.now(), node, fault: 'killed', detail: 'after enqueue' });
-    process.kill(process.pid, 'SIGKILL');
+    if (verb === 'enqueue') pass('after enqueue');
   },
   failed(verb, code) {
     history.write({ kind: 'fault', at: time.now(), node, fault: 'call-failed', detail: `${verb}: ${code}` });
@@ -36,7 +50,9 @@ watchStoreSeam({
 });
 
 const duly = new Duly({ store: options.store, app: 'chaos-client' });
-const tasks = defineChaosTasks(duly, { listener: null, declares: false });
+const tasks = defineChaosTasks(duly, { listener: null, declares: false, store: options.store });
+/** Whether a transaction of the program's own is open. */
+let isTransacting = false;
 /** Some that were acknowledged, to be cancelled or moved. */
 const known: JobHandle[] = [];
 
@@ -47,7 +63,11 @@ const burstEvery = 80;
 const upTo = (count: number) => Math.floor(random.next() * count);
 
 /** Makes a call, and writes down that it was asked and what the answer was. Never throws. */
-async function call(what: string, subject: string | null, make: () => Promise<JobHandle | null>) {
+async function call(
+  what: string,
+  subject: string | null,
+  make: () => Promise<JobHandle | null>,
+): Promise<void> {
   const number = ++lastCall;
   history.write({ kind: 'asked', at: time.now(), node, call: number, what, subject });
   try {
@@ -82,7 +102,17 @@ async function call(what: string, subject: string | null, make: () => Promise<Jo
 function next(): Promise<void> {
   const marked = { metadata: { call: lastCall + 1 } };
   const forMs = 20 + upTo(120);
-  switch (upTo(12)) {
+  switch (upTo(18)) {
+    case 10:
+      return transact();
+    case 11:
+      return call('now', null, () => tasks.charge.now({ forMs: upTo(400), throwCount: upTo(2) }, marked));
+    case 12:
+      return value();
+    case 13:
+      return once();
+    case 14:
+      return upTo(10) === 0 ? pause() : Promise.resolve();
     case 0:
     case 1:
       return call('now', null, () => tasks.slow.now({ forMs: 300 + upTo(1_200) }, marked));
@@ -115,6 +145,101 @@ function next(): Promise<void> {
   }
 }
 
+/** Makes jobs in a transaction of the program's own, which is committed, rolled back, or ends with the process. */
+async function transact(): Promise<void> {
+  if (isTransacting) return;
+  isTransacting = true;
+  let own: OwnConnection | null = null;
+  try {
+    own = await openOwn(options.store);
+    await own.begin();
+    await fillTransaction(own);
+  } catch {
+    // The store was locked, full or away before it began, or its end is noted.
+  } finally {
+    own?.close();
+    isTransacting = false;
+  }
+}
+
+async function fillTransaction(own: OwnConnection): Promise<void> {
+  const tx = ++lastCall;
+  const note = (state: Transacted['state'], ids: string[] = []) =>
+    history.write({ kind: 'transacted', at: time.now(), node, tx, state, ids });
+  note('begun');
+  let isCommitting = false;
+  try {
+    await own.mark(tx);
+    const inputs = Array.from({ length: 1 + upTo(4) }, () => ({ forMs: 0 }));
+    const jobs = await tasks.quick.nowMany(inputs, { tx: own.tx });
+    const keyed = await tasks.quick.now({ forMs: 0 }, { tx: own.tx, dedupe: { key: `key-${upTo(5)}` } });
+    note(
+      'made',
+      [...jobs, keyed].filter(({ deduped }) => !deduped).map(({ id }) => id),
+    );
+    // Others wait meanwhile.
+    if (upTo(3) === 0) await systemClock.sleep(upTo(150));
+    pass('in a transaction');
+    if (upTo(3) === 0) {
+      await own.rollBack();
+      note('rolledBack');
+      return;
+    }
+    isCommitting = true;
+    note('committing');
+    await own.commit();
+    pass('after a commit');
+    note('committed');
+  } catch (error) {
+    const code = isDulyError(error) ? error.code : String(error);
+    const detail = `transaction: ${code}`;
+    history.write({ kind: 'fault', at: time.now(), node, fault: 'call-failed', detail });
+    await own.rollBack();
+    // A commit that a server did not answer may have been done.
+    if (!isCommitting) note('rolledBack');
+  }
+}
+
+/** Puts a value under a key of its own, and moves or removes it or lets it end. */
+async function value(): Promise<void> {
+  const key = `value-${lastCall + 1}`;
+  const subject = `chaos/${key}`;
+  const { values } = tasks;
+  const step = (run: () => Promise<unknown>) => call('value', subject, () => run().then(() => null));
+  await step(() => values.put(key, lastCall, { for: 300 + upTo(2_000) }));
+  const what = upTo(4);
+  if (what === 0) await step(() => values.delete(key));
+  if (what === 1) await step(() => values.extend(key, { for: 300 + upTo(2_000) }));
+  await step(() => values.get(key));
+}
+
+/** Two at once, of which one may find what others recorded before. */
+async function once(): Promise<void> {
+  const key = upTo(2) === 0 ? `shared-${upTo(5)}` : `own-${lastCall}`;
+  const note = (state: 'ran' | 'given', text: string) =>
+    history.write({ kind: 'once', at: time.now(), node, key, state, value: text });
+  const ask = () =>
+    call('once', `once/${key}`, async () => {
+      const given = await duly.once(key, { ttl: '2s' }, async ({ fence }) => {
+        note('ran', JSON.stringify(fence));
+        await systemClock.sleep(upTo(50));
+        return fence;
+      });
+      note('given', JSON.stringify(given));
+      return null;
+    });
+  await Promise.all([ask(), ask()]);
+}
+
+/** Pauses what may be paused for a moment; some are let go on before. */
+async function pause(): Promise<void> {
+  const target = [{ task: 'flaky' }, { queue: 'default' }, { all: true } as const][upTo(3)] as PauseTarget;
+  const key = pauseKey(target);
+  await call('pauseClaims', key, () => duly.pause(target, { until: time.now() + 2_500 }).then(() => null));
+  await systemClock.sleep(upTo(800));
+  if (upTo(2) === 0) await call('resumeClaims', key, () => duly.resume(target).then(() => null));
+}
+
 /** Many at once that end together: what is claimed and settled in lists is written by other statements than single jobs. */
 async function burst(): Promise<void> {
   const steadyMs = upTo(4) * 150;
@@ -128,7 +253,7 @@ async function burst(): Promise<void> {
 process.on('SIGXFSZ', () => {});
 process.on('message', (command: ClientCommand) => {
   if (command.kind === 'finish') isOver = true;
-  else dies = true;
+  else diesAt = command.at;
 });
 
 try {

@@ -9,7 +9,9 @@ export type NodeCommand =
   { kind: 'end'; at: KillPoint | null; signal: 'SIGKILL' | 'SIGSTOP' } | { kind: 'block'; forMs: number };
 
 /** What the run tells a client. */
-export type ClientCommand = { kind: 'die-after-enqueue' } | { kind: 'finish' };
+export type ClientCommand =
+  /** Die at this point of what it does next. */
+  { kind: 'die'; at: 'after enqueue' | 'in a transaction' | 'after a commit' } | { kind: 'finish' };
 
 /** What a process tells the run. */
 export type ProcessNews =

@@ -21,6 +21,8 @@ export interface Ground {
   readonly engine: string;
   /** How long a job's lease is: short, so that a minute holds many; yet an ordinary hiccup of a busy machine must not end it. */
   readonly leaseMs: number;
+  /** Calls whose instants are closer than this may have taken effect in either order. */
+  readonly unorderedMs: number;
   /** What goes wrong here beside its processes. */
   readonly faults: readonly FaultKind[];
   /** How faults are made on this machine, for the report. */

@@ -8,6 +8,8 @@ export const killPoints = {
   'after settle': 'an outcome is recorded, and its sender has not heard of it',
   'between plan and fire': 'slots are decided and not recorded',
   'after fire': 'slots are recorded, and their node has not heard of it',
+  'before commit': "a job is completed in the program's own transaction, which is not committed",
+  'after commit': 'that transaction is committed, and no worker has heard of it',
   'after reap': 'lost leases are taken over and not judged',
 } as const;
 

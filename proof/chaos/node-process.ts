@@ -80,6 +80,7 @@ const duly = new Duly({
 });
 defineChaosTasks(duly, {
   declares: true,
+  store: options.store,
   listener: {
     began({ job, attempt, fence, slot }) {
       const slotAt = slot?.at.getTime() ?? null;
@@ -98,6 +99,7 @@ defineChaosTasks(duly, {
       history.write({ kind: 'ended', at: time.now(), node, id: job.id, attempt, fence, how });
       pass('after handler');
     },
+    passed: (point) => pass(point),
   },
 });
 

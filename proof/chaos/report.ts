@@ -27,6 +27,11 @@ export function reportText(report: ChaosReport): string {
     ['errors of the store', pairs(Object.fromEntries(failures))],
     ['jobs', pairs(jobs)],
     ['slots', pairs(slots)],
+    [
+      'decisions predicted',
+      report.decisions === null ? 'none' : `${report.decisions.predicted} of ${report.decisions.noted}`,
+    ],
+    ["transactions of the program's own", pairs(report.transactions)],
     ['attempts lost', `${report.lostAttempts}`],
     ['outcomes in lists', `${report.lists.count} lists, ${report.lists.withLost} with a lost one`],
     ...longest(report.recoveries),

@@ -1,6 +1,7 @@
 /** The tasks of a chaos run, the same in every process: nodes run them, clients make their jobs. */
-import type { Duly, Task, TaskContext } from '../../packages/core/src/index.ts';
+import type { Duly, Expiring, Task, TaskContext } from '../../packages/core/src/index.ts';
 import { systemClock } from '../../packages/core/src/index.ts';
+import { type OwnConnection, openOwn } from './own.ts';
 
 /** What a job of the run is told. */
 export interface ChaosInput {
@@ -17,6 +18,8 @@ export interface HandlerListener {
   began(context: TaskContext<unknown>): void;
   /** Called when its work is done, before it returns or throws. */
   ended(context: TaskContext<unknown>, how: 'returned' | 'threw'): void;
+  /** It has completed its job in a transaction of its own and is about to commit; or it has committed. */
+  passed(point: 'before commit' | 'after commit'): void;
 }
 
 /** The tasks by what they are for. */
@@ -28,6 +31,10 @@ export interface ChaosTasks {
   fragile: Task;
   /** One at a time for each key. */
   serial: Task;
+  /** Writes a row of its own in the transaction that completes it. */
+  charge: Task;
+  /** Values that end by themselves. */
+  values: Expiring<number>;
 }
 
 /** Names of the schedules that have a slot at every whole second. */
@@ -41,9 +48,9 @@ const retry = { attempts: 4, backoff: 'fixed', delay: 150 } as const;
  */
 export function defineChaosTasks(
   duly: Duly,
-  options: { listener: HandlerListener | null; declares: boolean },
+  options: { listener: HandlerListener | null; declares: boolean; store: string },
 ): ChaosTasks {
-  const { listener, declares } = options;
+  const { listener, declares, store } = options;
 
   async function run(context: TaskContext<unknown>): Promise<{ fence: number }> {
     listener?.began(context);
@@ -62,6 +69,32 @@ export function defineChaosTasks(
       how = 'returned';
       return { fence: context.fence };
     } finally {
+      listener?.ended(context, how);
+    }
+  }
+
+  /** Does not look at its signal: what it commits too late must fail by itself. */
+  async function charge(context: TaskContext<unknown>): Promise<void> {
+    listener?.began(context);
+    let how: 'returned' | 'threw' = 'threw';
+    const { forMs = 0, throwCount = 0 } = (context.input ?? {}) as ChaosInput;
+    let own: OwnConnection | null = null;
+    try {
+      await systemClock.sleep(forMs);
+      own = await openOwn(store);
+      await own.begin();
+      await own.effect(context.job.id, context.fence);
+      // Even one that hears of nothing must not leave its row behind.
+      await context.completeIn(own.tx, { fence: context.fence }).catch(() => {});
+      listener?.passed('before commit');
+      // One whose lease was lost finds that its transaction is gone.
+      if (context.attempt <= throwCount) await own.rollBack();
+      else await own.commit();
+      listener?.passed('after commit');
+      how = 'returned';
+    } finally {
+      // Not committed by now: it is rolled back with its connection.
+      own?.close();
       listener?.ended(context, how);
     }
   }
@@ -88,5 +121,7 @@ export function defineChaosTasks(
     flaky: duly.task({ name: 'flaky', retry, run }),
     fragile: duly.task({ name: 'fragile', delivery: 'at-most-once', run }),
     serial: duly.task({ name: 'serial', retry, run }),
+    charge: duly.task({ name: 'charge', retry: { ...retry, attempts: 10 }, run: charge }),
+    values: duly.expiring<number>('chaos', { cleanup: run }),
   };
 }

@@ -48,6 +48,7 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
   const byFence = new Map<string, Lease>();
   const faults: Fault[] = [];
   const nodes: NodeChanged[] = [];
+  const cleanups = new Map<string, string>();
 
   const addMade = (jobs: MadeJob[], at: number): void => {
     for (const job of jobs) if (!made.has(job.id)) made.set(job.id, { ...job, madeAt: at });
@@ -110,6 +111,25 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
       case 'changed':
         touched.set(event.id, [...(touched.get(event.id) ?? []), event]);
         break;
+      case 'valued': {
+        const where = `${event.name}/${event.key}`;
+        if (event.op === 'put' && event.cleanupId !== null) cleanups.set(where, event.cleanupId);
+        const id = cleanups.get(where);
+        if (event.op !== 'extend' || event.result !== 'changed' || id === undefined) break;
+        // Its clean-up moves with a value's end.
+        const { at, node } = event;
+        const moved = {
+          kind: 'changed',
+          at,
+          node,
+          verb: 'reschedule',
+          id,
+          result: 'changed',
+          status: null,
+        } as const;
+        touched.set(id, [...(touched.get(id) ?? []), moved]);
+        break;
+      }
       case 'fault':
         faults.push(event);
         break;

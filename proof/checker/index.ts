@@ -1,8 +1,10 @@
 /** The checker: reads a whole history and holds every invariant of it. */
 import type { Evidence } from '../history.ts';
 import { atMostOnce } from './at-most-once.ts';
+import { attemptsCounted } from './attempts-counted.ts';
 import { comesToRest } from './comes-to-rest.ts';
 import { decisionsPredicted } from './decisions-predicted.ts';
+import { effectsOnce } from './effects-once.ts';
 import { factsOf } from './facts.ts';
 import { fencesGrow } from './fences-grow.ts';
 import type { Invariant, Violation } from './invariant.ts';
@@ -10,13 +12,20 @@ import { ledgerAgrees } from './ledger-agrees.ts';
 import { limitsHold } from './limits-hold.ts';
 import { neverEarly } from './never-early.ts';
 import { nothingVanishes } from './nothing-vanishes.ts';
+import { onceRecorded } from './once-recorded.ts';
 import { oneDecision } from './one-decision.ts';
+import { oneHolder } from './one-holder.ts';
 import { noFalseReclaim, oneLease } from './one-lease.ts';
 import { oneOutcome } from './one-outcome.ts';
+import { pausesHold } from './pauses-hold.ts';
 import { promisesKept } from './promises-kept.ts';
 import { refusedAbsent } from './refused-absent.ts';
 import { releasesRise } from './releases-rise.ts';
+import { reportsFenced } from './reports-fenced.ts';
 import { schedulesLive } from './schedules-live.ts';
+import { startsInTime } from './starts-in-time.ts';
+import { transactionsWhole } from './transactions-whole.ts';
+import { valuesExpire } from './values-expire.ts';
 
 export type { Invariant, Violation } from './invariant.ts';
 
@@ -38,6 +47,15 @@ export const invariants: readonly Invariant[] = [
   schedulesLive,
   refusedAbsent,
   releasesRise,
+  reportsFenced,
+  attemptsCounted,
+  oneHolder,
+  startsInTime,
+  pausesHold,
+  valuesExpire,
+  onceRecorded,
+  transactionsWhole,
+  effectsOnce,
 ];
 
 /** Everything in a history that breaks an invariant; empty: it holds all of them. */

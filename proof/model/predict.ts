@@ -85,19 +85,26 @@ export function predict(evidence: Evidence): Prediction {
       differs(null, `is due first at ${at(event.dueAt)}, predicted ${at(born[0]?.dueAt ?? null)}`);
       continue;
     }
-    const before = lives.get(scheduleId) ?? [];
-    const [first] = before;
+    const known = lives.get(scheduleId) ?? [];
+    const version = event.kind === 'fired' ? event.version : event.expectVersion;
     const isDeletion = event.kind === 'applied' && event.spec === null;
+    const before = evidence.isComplete ? known : bridge(known, version, evidence, runs, index, event);
+    const [first] = before;
+    // What is not known is not predicted, until the schedule is made anew.
     if (first === undefined) {
       lives.delete(scheduleId);
       continue;
     }
-    const version = event.kind === 'fired' ? event.version : event.expectVersion;
     if (version !== first.version) {
       differs(first.dueAt, `was written over version ${version}, and it was at version ${first.version}`);
       continue;
     }
-    const { after, difference } = replayAll(before, event, runs, { reads, instants, index });
+    const { after, difference } = replayAll(before, event, runs, {
+      reads,
+      instants,
+      index,
+      events: evidence.isComplete ? null : evidence.events,
+    });
     if (after === 'unknown') lives.delete(scheduleId);
     else if (after.length === 0) differs(first.dueAt, difference);
     else {
@@ -108,7 +115,12 @@ export function predict(evidence: Evidence): Prediction {
       writes.push({ scheduleId, event, plannedAt, dueAt, difference: null });
     }
   }
-  const ends = [...lives].map(([scheduleId, all]) => ({
+  const versions = new Map(evidence.final.schedules.map((one) => [one.id, one.version]));
+  // A last write that nobody noted leaves a schedule otherwise than the model knows it.
+  const whole = [...lives].filter(
+    ([scheduleId, [life]]) => evidence.isComplete || versions.get(scheduleId) === life?.version,
+  );
+  const ends = whole.map(([scheduleId, all]) => ({
     scheduleId,
     maybe: all.map(({ dueAt, waitsFor, model, writtenAt }) => ({
       dueAt,
@@ -120,19 +132,109 @@ export function predict(evidence: Evidence): Prediction {
   return { writes, ends };
 }
 
+/**
+ * Plays the writes of a schedule that nobody noted: their process was killed before it heard that they had taken effect. What such a pass
+ * was planned on it had noted, so the model tells what it decided, and the ledger must say the same. Empty: it cannot be told.
+ */
+function bridge(
+  before: Life[],
+  version: number | null,
+  evidence: Evidence,
+  runs: Runs,
+  index: number,
+  { scheduleId }: Fired | Applied,
+): Life[] {
+  const { events, final } = evidence;
+  let lives = before;
+  while (version !== null && (lives[0]?.version ?? version) < version) {
+    const [{ version: at = 0 } = {}] = lives;
+    const after: Life[] = [];
+    for (const [readIndex, read] of events.slice(0, index).entries()) {
+      if (read.kind !== 'scheduleClaimed' || read.scheduleId !== scheduleId || read.version !== at) continue;
+      const jobs = final.jobs
+        .filter(({ slot, createdAt }) => slot?.scheduleId === scheduleId && createdAt >= read.at)
+        .filter(({ createdAt }) => createdAt <= read.at + scheduleLeaseMs)
+        .sort((one, other) => (one.slot?.slotAt ?? 0) - (other.slot?.slotAt ?? 0));
+      for (const life of lives) {
+        for (const told of tellings(runs, scheduleId, { events, readIndex, plannedAt: read.at }, life)) {
+          const copy = copyLife(life);
+          let used = 0;
+          const step = copy.model.pass({ ...told, newJobId: () => jobs[used++]?.id ?? 'unmade' });
+          const isInLedger = step.slots.every(({ slotAt, decision, reason, runId }) =>
+            (final.ledger[scheduleId] ?? []).some(
+              (row) =>
+                row.fromAt <= slotAt &&
+                row.toAt >= slotAt &&
+                row.decision === decision &&
+                row.reason === reason &&
+                row.jobId === runId,
+            ),
+          );
+          const { dueAt, waitsFor } = step;
+          if (isInLedger) after.push({ ...copy, dueAt, waitsFor, writtenAt: read.at, version: at + 1 });
+        }
+      }
+    }
+    if (after.length === 0) return [];
+    lives = [...new Map(after.map((life) => [stateOf(life), life])).values()];
+  }
+  return lives;
+}
+
+/** What a pass may have been told of the runs of its schedule. Of calls of one millisecond nobody knows the order. */
+function* tellings(
+  runs: Runs,
+  scheduleId: string,
+  { events, readIndex, plannedAt }: { events: readonly HistoryEvent[]; readIndex: number; plannedAt: number },
+  life: Life,
+): Generator<Omit<Parameters<PlanModel['pass']>[0], 'newJobId'>> {
+  for (const isLate of [true, false]) {
+    for (const point of runs.pointsBetween(scheduleId, ...tieOf(events, readIndex, plannedAt))) {
+      const seen = runs.seenAt(scheduleId, point, plannedAt, isLate);
+      yield {
+        now: plannedAt,
+        active: seen.active,
+        activeCount: seen.active.length,
+        waited: life.waitsFor === null ? null : seen.endOf(life.waitsFor),
+        limits: { leaseMs: scheduleLeaseMs, catchUpBudget: budget },
+      };
+    }
+  }
+}
+
+/** The events of one millisecond around one of them: from the last one before to the last one of it. */
+function tieOf(events: readonly HistoryEvent[], index: number, at: number): [number, number] {
+  let [from, to] = [index, index];
+  while (from > 0 && events[from]?.at === at) from--;
+  while (events[to + 1]?.at === at) to++;
+  return [from, to];
+}
+
 /** Plays one write from all that its schedule may be, by all that its writer may have read. */
 function replayAll(
   before: readonly Life[],
   event: Fired | Applied,
   runs: Runs,
-  { reads, instants, index }: { reads: number[]; instants: number[]; index: number },
+  {
+    reads,
+    instants,
+    index,
+    events,
+  }: {
+    reads: number[];
+    instants: number[];
+    index: number;
+    /** Where calls of one millisecond are in no order; null: the order of events is that of the store. */
+    events: readonly HistoryEvent[] | null;
+  },
 ): { after: Life[] | 'unknown'; difference: string } {
   const after = new Map<string, Life>();
   let difference = 'was written without having been read';
   for (const life of before) {
     for (const [i, readIndex] of reads.entries()) {
       const plannedAt = instants[i] as number;
-      for (const result of replay(life, event, runs, { readIndex, index, plannedAt })) {
+      const tie = events === null ? {} : { tie: tieOf(events, readIndex, plannedAt) };
+      for (const result of replay(life, event, runs, { readIndex, index, plannedAt, ...tie })) {
         // A case that the model does not know: nothing more is predicted for this generation.
         if (result === 'unknown') return { after: 'unknown', difference };
         if (typeof result === 'string') difference = result;
@@ -190,13 +292,19 @@ function* replay(
   life: Life,
   event: Fired | Applied,
   runs: Runs,
-  span: { readIndex: number; index: number; plannedAt: number },
+  span: { readIndex: number; index: number; plannedAt: number; tie?: [number, number] },
 ): Generator<Life | string> {
   const { readIndex, index, plannedAt } = span;
   const { scheduleId } = event;
-  const points = event.kind === 'fired' ? [readIndex] : runs.pointsBetween(scheduleId, readIndex, index - 1);
-  const lateness =
-    runs.isAmbiguous(scheduleId, plannedAt) || event.kind === 'applied' ? [true, false] : [true];
+  const points =
+    event.kind === 'applied'
+      ? runs.pointsBetween(scheduleId, readIndex, index - 1)
+      : span.tie === undefined
+        ? [readIndex]
+        : runs.pointsBetween(scheduleId, ...span.tie);
+  const isUnsure =
+    runs.isAmbiguous(scheduleId, plannedAt) || event.kind === 'applied' || span.tie !== undefined;
+  const lateness = isUnsure ? [true, false] : [true];
   for (const isLate of lateness) {
     for (const activePoint of points) {
       for (const waitedPoint of points) {

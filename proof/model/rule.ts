@@ -60,6 +60,7 @@ function gridOf(
 ): { baseAt: number; everyMs: number } | null {
   if (rate !== undefined) return { baseAt: anchor === 'epoch' ? 0 : (startAt ?? anchorAt), everyMs: rate };
   if (cron === '* * * * *') return { baseAt: 0, everyMs: minute };
+  if (cron === '* * * * * *') return { baseAt: 0, everyMs: second };
   const everySeconds = /^\*\/(5|10|15|20|30) \* \* \* \* \*$/.exec(cron ?? '')?.[1];
   return everySeconds === undefined ? null : { baseAt: 0, everyMs: Number(everySeconds) * second };
 }

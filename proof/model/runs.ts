@@ -68,11 +68,58 @@ export class Runs {
           break;
       }
     }
+    if (!evidence.isComplete) this.#addUnnoted(evidence);
     for (const job of evidence.final.jobs) {
       const run = this.#byId.get(job.id);
       const last = run?.turns.at(-1);
       if (run === undefined || last === undefined || isTerminal(last.status)) continue;
       if (job.finishedAt !== null) run.silent = { at: job.finishedAt, status: job.status };
+    }
+  }
+
+  /** What a process that was killed did not note any more, by the jobs' own record. */
+  #addUnnoted({ events, final }: Evidence): void {
+    const claimed = new Set<number>();
+    const settled = new Set<number>();
+    for (const event of events) {
+      if (event.kind === 'claimed' || event.kind === 'reaped') claimed.add(event.fence);
+      if (event.kind === 'settled' && event.result === 'done') settled.add(event.fence);
+    }
+    const indexAt = (at: number): number => {
+      let [low, high] = [0, events.length];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if ((events[middle]?.at ?? at) <= at) low = middle + 1;
+        else high = middle;
+      }
+      return low - 1;
+    };
+    for (const job of final.jobs) {
+      if (job.slot === null) continue;
+      const { id, type, policy, serial, tenant, slot, origin, createdAt, attempts } = job;
+      if (!this.#byId.has(id)) {
+        const made = {
+          id,
+          type,
+          dueAt: job.dueAt,
+          delivery: policy.delivery,
+          serial,
+          tenant,
+          dedupe: null,
+          origin,
+        };
+        const { scheduleId, generation, slotAt, fireId, allow = false } = slot;
+        const madeSlot = { scheduleId, generation, slotAt, fireId, allow };
+        this.#add({ ...made, slot: madeSlot }, indexAt(createdAt), createdAt);
+      }
+      const turns = this.#byId.get(id)?.turns as Turn[];
+      for (const [i, { fence, startedAt, endedAt }] of attempts.entries()) {
+        if (!claimed.has(fence)) turns.push({ index: indexAt(startedAt), at: startedAt, status: 'RUNNING' });
+        if (settled.has(fence) || endedAt === null) continue;
+        const status = i === attempts.length - 1 ? job.status : 'RETRYING';
+        turns.push({ index: indexAt(endedAt), at: endedAt, status });
+      }
+      turns.sort((one, other) => one.index - other.index || one.at - other.at);
     }
   }
 

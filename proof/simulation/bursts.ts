@@ -42,6 +42,8 @@ function drawBurst(dice: Dice, atMs: number, leaseMs: number): Step[] {
     failures: 0,
     serial: null,
     dedupe: null,
+    dedupeForMs: null,
+    queue: null,
     count: dice.between(20, 60),
   };
   const beginsMs = atMs + (make.delayMs ?? 0);

@@ -1,4 +1,5 @@
 /** Seeded defects: each breaks the engine or what passes between it and the planner, and the checker must catch it. */
+import type { DatabaseSync } from 'node:sqlite';
 import type {
   ClaimedJob,
   Engine,
@@ -8,6 +9,7 @@ import type {
   Hint,
   JobSpec,
   ScheduleChange,
+  Within,
 } from '../../packages/core/src/engine.ts';
 import { statements } from '../../packages/core/src/engines/sqlite/generated.ts';
 import { dulyError } from '../../packages/core/src/errors.ts';
@@ -334,7 +336,197 @@ export const mutations: readonly Mutation[] = [
       },
     }),
   },
+  {
+    name: 'a report under a dead fence is kept',
+    caughtBy: ['reports-fenced'],
+    mutate: withSql(['report', 'owner'], (sql) => sql.replace('fence = ?', '(fence = ? OR 1)')),
+  },
+  {
+    name: 'spent attempts are not told',
+    caughtBy: ['attempts-counted'],
+    mutate: (engine) => ({
+      ...engine,
+      async exchange(input) {
+        const reply = await engine.exchange(input);
+        return { ...reply, claimed: reply.claimed.map((job): ClaimedJob => ({ ...job, spent: 0 })) };
+      },
+    }),
+  },
+  {
+    name: 'a job is given up one attempt too early',
+    caughtBy: ['attempts-counted'],
+    mutate: (engine) => ({
+      ...engine,
+      async exchange(input) {
+        const reply = await engine.exchange(input);
+        const claimed = reply.claimed.map(
+          (job): ClaimedJob => ({ ...job, maxAttempts: Math.max(1, job.maxAttempts - 1) }),
+        );
+        return { ...reply, claimed };
+      },
+    }),
+  },
+  {
+    name: 'losses of a job that ends its process are not counted',
+    caughtBy: ['attempts-counted', 'comes-to-rest', 'promises-kept'],
+    mutate: (engine) => ({
+      ...engine,
+      async reap(input) {
+        const reply = await engine.reap(input);
+        return { ...reply, jobs: reply.jobs.map((job): ClaimedJob => ({ ...job, begunLosses: 0 })) };
+      },
+    }),
+  },
+  {
+    name: 'a dedupe key is not held',
+    caughtBy: ['one-holder'],
+    mutate: withSql(['dedupe', 'hold'], (sql) =>
+      sql.replace('VALUES (?, ?, ?, ?, ?, ?)', 'SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE 0'),
+    ),
+  },
+  {
+    name: 'a folded call is answered with a job of its own',
+    caughtBy: ['one-holder'],
+    mutate: (engine) => ({
+      ...engine,
+      async enqueue(input) {
+        const reply = await engine.enqueue(input);
+        const groups = reply.groups.map((group, i): EnqueueReply['groups'][number] => {
+          if (!group.ok) return group;
+          const items = group.items.map((item, j) => ({
+            ...item,
+            id: input.groups[i]?.jobs[j]?.id ?? item.id,
+          }));
+          return { ok: true, items };
+        });
+        return { ...reply, groups };
+      },
+    }),
+  },
+  {
+    name: 'a worker is not told when the next job falls due',
+    caughtBy: ['starts-in-time'],
+    mutate: (engine) => ({
+      ...engine,
+      exchange: async (input) => ({ ...(await engine.exchange(input)), nextDueAt: null }),
+    }),
+  },
+  {
+    name: 'a paused queue is claimed from',
+    caughtBy: ['pauses-hold'],
+    mutate: withSql(['claim', 'pauses'], (sql) => sql.replace('WHERE', 'WHERE 0 AND')),
+  },
+  {
+    name: 'a deleted value is still there',
+    caughtBy: ['values-expire'],
+    mutate: withSql(['value', 'delete'], (sql) => sql.replace('WHERE', 'WHERE 0 AND')),
+  },
+  {
+    name: 'the end of a value is not moved',
+    caughtBy: ['values-expire'],
+    mutate: withSql(['value', 'extend'], (sql) => sql.replace('WHERE', 'WHERE 0 AND')),
+  },
+  {
+    name: 'the clean-up of a value is not made',
+    caughtBy: ['values-expire'],
+    mutate: (engine) => ({
+      ...engine,
+      putExpiring: (input) =>
+        engine.putExpiring({
+          ...input,
+          groups: input.groups.map(({ actor, changes }) => ({
+            actor,
+            changes: changes.map((one) => (one.op === 'put' ? { ...one, cleanup: null } : one)),
+          })),
+        }),
+    }),
+  },
+  {
+    name: 'what `once` recorded is forgotten',
+    caughtBy: ['once-recorded'],
+    mutate: withSql(['value', 'remember'], (sql) =>
+      sql.replace('VALUES (?, ?, ?, ?)', 'SELECT ?1, ?2, ?3, ?4 WHERE 0'),
+    ),
+  },
+  {
+    name: 'a job made in a transaction appears although it was rolled back',
+    caughtBy: ['transactions-whole'],
+    mutate: (engine) => {
+      const promised: JobSpec[] = [];
+      return {
+        ...engine,
+        within: onWithin(engine, (within) => ({
+          enqueue(input) {
+            promised.push(...input.groups.flatMap(({ jobs }) => jobs));
+            return within.enqueue(input);
+          },
+        })),
+        // Sent outside of it too, by whoever comes next.
+        async exchange(input) {
+          const jobs = promised.splice(0);
+          if (jobs.length > 0) await engine.enqueue({ groups: [{ jobs }], now: input.now });
+          return engine.exchange(input);
+        },
+      };
+    },
+  },
+  {
+    name: 'a job made in a transaction is lost when it is committed',
+    caughtBy: ['transactions-whole'],
+    mutate: (engine) => ({
+      ...engine,
+      within: onWithin(engine, (within, db) => ({
+        async enqueue(input) {
+          const reply = await within.enqueue(input);
+          for (const { id } of input.groups.flatMap(({ jobs }) => jobs))
+            db.prepare('DELETE FROM jobs WHERE id = ?').run(id);
+          return reply;
+        },
+      })),
+    }),
+  },
+  {
+    name: 'the fence of a completion in a transaction is not compared',
+    caughtBy: ['effects-once', 'one-outcome'],
+    mutate: (engine) => ({
+      ...engine,
+      within: onWithin(engine, (within, db) => ({
+        settle({ settlement, ...rest }) {
+          const row = db.prepare('SELECT fence FROM jobs WHERE id = ?').get(settlement.id);
+          const fence = (row?.fence as number | undefined) ?? settlement.fence;
+          return within.settle({ ...rest, settlement: { ...settlement, fence } });
+        },
+      })),
+    }),
+  },
+  {
+    name: 'a completion that came too late leaves its transaction open',
+    caughtBy: ['effects-once'],
+    mutate: (engine) => ({
+      ...engine,
+      within: onWithin(engine, (within, db) => ({
+        async settle(input) {
+          const { id, fence } = input.settlement;
+          const isHeld = db.prepare("SELECT 1 FROM jobs WHERE id = ? AND fence = ? AND status = 'RUNNING'");
+          if (isHeld.get(id, fence) === undefined)
+            throw dulyError('lease_lost', { message: 'A seeded defect.' });
+          return within.settle(input);
+        },
+      })),
+    }),
+  },
 ];
+
+/** Changes what is done in transactions of the user's own, on whose connection a defect may do as it likes. */
+function onWithin(
+  engine: Engine,
+  change: (within: Within, db: DatabaseSync) => Partial<Within>,
+): NonNullable<Engine['within']> {
+  return async (tx) => {
+    const within = (await engine.within?.(tx)) as Within;
+    return { ...within, ...change(within, tx as DatabaseSync) };
+  };
+}
 
 /** Changes what a fire says before it reaches the store; the history keeps what was asked. */
 function onFire(

@@ -1,5 +1,6 @@
 /** What happens in one simulated world: drawn from the seed before it begins, so that parts of it can be left out. */
 import type { Role } from '../../packages/core/src/options.ts';
+import type { PauseTarget } from '../../packages/core/src/pauses.ts';
 import type { ScheduleDefinition } from '../../packages/core/src/schedule/definition.ts';
 import type { ScheduleChanges } from '../../packages/core/src/schedule/override.ts';
 import type { SchedulePolicies } from '../../packages/core/src/schedule/policies.ts';
@@ -23,6 +24,9 @@ export type Act =
       failures: number;
       serial: string | null;
       dedupe: 'drop' | 'replace' | 'extend' | null;
+      /** How long the key is held; null: until the job is over. */
+      dedupeForMs: number | null;
+      queue: string | null;
       count: number;
     }
   | { do: 'cancel' | 'terminate' | 'replay' | 'delete'; job: number }
@@ -41,6 +45,12 @@ export type Act =
       allow: boolean;
     }
   | { do: 'lock'; name: string; ttlMs: number; ms: number }
+  /** Makes jobs in a transaction of the user's own. */
+  | { do: 'transact'; count: number; forMs: number; end: 'commit' | 'rollBack' | 'crash'; isKeyed: boolean }
+  | { do: 'once'; key: string; ms: number }
+  | { do: 'value'; op: 'put' | 'extend' | 'delete' | 'get'; key: string; forMs: number }
+  | { do: 'pauseClaims'; target: PauseTarget; forMs: number }
+  | { do: 'resumeClaims'; target: PauseTarget }
   /** Ends, or drains and ends; whoever watches over it starts it again some seconds later. */
   | { do: 'crash' | 'restart' }
   | { do: 'freeze'; forMs: number }
@@ -63,11 +73,15 @@ export interface Script {
   /** Schedules that tasks declare, by release. */
   declared: Record<string, Partial<Record<TaskName, Omit<ScheduleDefinition, 'task'>>>>;
   steps: Step[];
+  /** Whether the store is a file, on which the program has connections of its own. */
+  hasFile: boolean;
 }
 
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
+// One in eight: a file takes longer than memory.
+const fileEvery = 8;
 // A quarter of the worlds: lists are written by other statements than single jobs.
 const burstEvery = 4;
 const allRoles: readonly Role[] = ['scheduler', 'worker', 'maintenance'];
@@ -111,17 +125,28 @@ export function drawScript(seed: number): Script {
   if (dice.chance(0.3)) {
     add(2, () => ({ do: 'lock', name: 'l', ttlMs: 3 * second, ms: dice.between(1, 6) * second }));
   }
+  if (dice.chance(0.4)) add(dice.between(2, 6), () => drawValue(dice));
+  if (dice.chance(0.3)) add(dice.between(2, 3), () => drawOnce(dice));
+  if (dice.chance(0.3)) add(dice.between(1, 3), () => drawClaimsPause(dice));
+  const hasFile = seed % fileEvery === 1;
+  if (hasFile) {
+    add(dice.between(2, 6), () => drawTransact(dice));
+    add(dice.between(2, 5), () => drawCharge(dice));
+  }
   // One world in six is without faults: what then happens must happen on time.
   if (!dice.chance(1 / 6)) add(dice.between(1, 5), () => drawFault(dice, hasReleases, lastsMs));
+  const leaseMs = dice.between(4, 10) * second;
+  if (hasFile && dice.chance(0.5)) steps.push(...drawFrozenCharges(dice, lastsMs, leaseMs));
   steps.sort((one, other) => one.atMs - other.atMs);
   const script = {
     seed,
     startAt,
     lastsMs,
-    leaseMs: dice.between(4, 10) * second,
+    leaseMs,
     nodes,
     declared,
     steps,
+    hasFile,
   };
   return seed % burstEvery === 0 ? withBursts(script, dice) : script;
 }
@@ -130,21 +155,88 @@ function withoutTask({ task: _task, ...rest }: ScheduleDefinition): Omit<Schedul
   return rest;
 }
 
-// The tasks of bursts are drawn by them.
-const ordinaryTaskNames = taskNames.filter((name) => name !== 'steady');
+// The others are drawn where they belong.
+const ordinaryTaskNames = taskNames.filter(
+  (name) => name !== 'steady' && name !== 'poison' && name !== 'charge',
+);
 
 function drawMake(dice: Dice): Act {
   return {
     do: 'make',
-    task: dice.one(ordinaryTaskNames),
+    // A job that ends its process each time takes the better part of a minute to be given up.
+    task: dice.chance(0.01) ? 'poison' : dice.one(ordinaryTaskNames),
     delayMs: dice.chance(0.5) ? dice.between(1, 30) * second + dice.below(second) : null,
     isInstant: dice.chance(0.5),
     ms: dice.one([0, 100, 2_000, 8_000, 20_000]),
     failures: dice.below(4),
     serial: dice.chance(0.2) ? dice.one(['a', 'b']) : null,
     dedupe: dice.chance(0.15) ? dice.one(['drop', 'replace', 'extend'] as const) : null,
+    dedupeForMs: dice.chance(0.3) ? dice.between(2, 20) * second : null,
+    queue: dice.chance(0.2) ? 'side' : null,
     count: dice.chance(0.2) ? dice.between(2, 4) : 1,
   };
+}
+
+function drawTransact(dice: Dice): Act {
+  return {
+    do: 'transact',
+    count: dice.between(1, 4),
+    forMs: dice.one([0, 0, 50, 400, 1_500]),
+    end: dice.one(['commit', 'commit', 'rollBack', 'rollBack', 'crash'] as const),
+    isKeyed: dice.chance(0.2),
+  };
+}
+
+function drawCharge(dice: Dice): Act {
+  const ms = dice.one([0, 400, 4_000, 8_000, 12_000]);
+  return {
+    ...(drawMake(dice) as Extract<Act, { do: 'make' }>),
+    task: 'charge',
+    ms,
+    failures: dice.below(2),
+    count: 1,
+  };
+}
+
+/** Some that run when a node stands still past its lease, and complete their jobs when others have them. */
+function drawFrozenCharges(dice: Dice, lastsMs: number, leaseMs: number): Step[] {
+  const atMs = dice.below(lastsMs / 2);
+  const by = () => dice.below(1_000);
+  const ms = 4 * second;
+  const charge = {
+    ...(drawCharge(dice) as Extract<Act, { do: 'make' }>),
+    ms,
+    delayMs: null,
+    serial: null,
+    dedupe: null,
+  };
+  const forMs = leaseMs + dice.below(ms);
+  return [
+    { atMs, by: by(), ...charge, count: 4 },
+    { atMs: atMs + second, by: by(), do: 'freeze', forMs },
+    { atMs: atMs + second, by: by(), do: 'freeze', forMs },
+  ];
+}
+
+function drawValue(dice: Dice): Act {
+  const op = dice.one(['put', 'put', 'put', 'extend', 'delete', 'get', 'get'] as const);
+  return { do: 'value', op, key: dice.one(['x', 'y']), forMs: dice.between(1, 20) * second };
+}
+
+function drawOnce(dice: Dice): Act {
+  return { do: 'once', key: dice.one(['o', 'o', 'p']), ms: dice.one([0, 500, 4_000]) };
+}
+
+/** Pauses end by themselves: nobody is left to end one at the end of the world. */
+function drawClaimsPause(dice: Dice): Act {
+  const target: PauseTarget = dice.one([
+    { queue: 'side' },
+    { queue: 'default' },
+    { task: 'quick' },
+    { all: true },
+  ]);
+  if (dice.chance(0.3)) return { do: 'resumeClaims', target };
+  return { do: 'pauseClaims', target, forMs: dice.between(2, 12) * second };
 }
 
 function drawChange(dice: Dice): Act {

@@ -9,6 +9,7 @@ import type { EveryDefinition } from '../../packages/core/src/schedule/definitio
 import { createBeats } from '../../packages/core/src/worker/beats.ts';
 import type { WriteEvent } from '../history.ts';
 import { concurrencyOf, defineTasks, type TaskName } from './tasks.ts';
+import type { UserTransaction, UserTransactions } from './user-transactions.ts';
 import { createWire, type SharedStore, type Weather } from './wire.ts';
 import type { Dice, Process, World } from './world.ts';
 
@@ -84,6 +85,9 @@ export class SimNode implements Process {
       clock: this.clock,
       storeAt: () => world.storeAt(),
       write,
+      die: () => this.crash('by a job'),
+      begin: () => (store.user === null ? null : beginWhenFree(store.user, this)),
+      end: (transaction, how) => store.user?.[how](transaction),
       declared: options.declared,
     });
   }
@@ -108,6 +112,7 @@ export class SimNode implements Process {
     if (this.isDead) return;
     this.isDead = true;
     this.#tell('crashed', {}, where);
+    this.options.store.user?.abandon(this);
     this.options.onDead(this);
   }
 
@@ -134,6 +139,7 @@ export class SimNode implements Process {
       if (this.isDead) return;
       this.isDead = true;
       this.#tell('stopped');
+      this.options.store.user?.abandon(this);
       this.options.onDead(this);
     };
     this.duly.stop().then(end, end);
@@ -153,5 +159,16 @@ export class SimNode implements Process {
       ...more,
       ...(where === undefined ? {} : { where }),
     });
+  }
+}
+
+const beginAgainMs = 50;
+
+/** Begins a transaction of the user's own, as soon as no other is open. */
+export async function beginWhenFree(user: UserTransactions, node: SimNode): Promise<UserTransaction> {
+  for (;;) {
+    const transaction = user.begin(node);
+    if (transaction !== null) return transaction;
+    await node.clock.sleep(beginAgainMs);
   }
 }

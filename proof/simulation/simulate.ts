@@ -1,15 +1,19 @@
 /** Plays one simulated world from its script, and hands back its history. */
+import type { Expiring } from '../../packages/core/src/coordination/expiring.ts';
 import type { Duly } from '../../packages/core/src/duly.ts';
 import type { Engine } from '../../packages/core/src/engine.ts';
 import { openEngine } from '../../packages/core/src/engines/open.ts';
 import { isDulyError } from '../../packages/core/src/errors.ts';
 import { isTerminal, jobStatuses } from '../../packages/core/src/job.ts';
 import type { JobHandle } from '../../packages/core/src/job-handle.ts';
+import type { DedupeOptions } from '../../packages/core/src/job-options.ts';
+import { pauseKey } from '../../packages/core/src/pauses.ts';
 import { isStoreTrouble } from '../../packages/core/src/pipe.ts';
 import { type Evidence, type HistoryEvent, readFinalState } from '../history.ts';
 import type { Script, Step } from './script.ts';
-import { SimNode } from './sim-node.ts';
-import type { TaskInput } from './tasks.ts';
+import { beginWhenFree, SimNode } from './sim-node.ts';
+import { type TaskInput, valuesOf } from './tasks.ts';
+import { makeWorldFile, UserTransactions } from './user-transactions.ts';
 import { calm, type SharedStore, type Weather } from './wire.ts';
 import { createDice, Restless, World } from './world.ts';
 
@@ -49,10 +53,12 @@ class Play {
   readonly nodes: SimNode[] = [];
   store!: SharedStore;
   #raw!: Engine;
+  #file: ReturnType<typeof makeWorldFile> | null = null;
   #weather: Weather = calm;
   #weatherCount = 0;
   #callCount = 0;
   #nodeCount = 0;
+  #valueCount = 0;
   #jumpedElapsed = Number.NEGATIVE_INFINITY;
   /** Jobs that were acknowledged, in order, for acts on jobs. */
   readonly #jobs: string[] = [];
@@ -68,13 +74,19 @@ class Play {
     const { world, script } = this;
     // The store's clock is the world's: every call carries its instant, and the engine's own clock is asked nothing.
     const clock = world.clockOf({ name: 'store', isDead: false, isPaused: false, wallOffsetMs: 0 });
-    this.#raw = await openEngine('sqlite::memory:', clock);
-    this.store = { engine: this.options.mutate?.(this.#raw) ?? this.#raw, isRefusing: false };
+    if (script.hasFile) this.#file = makeWorldFile();
+    const path = this.#file?.path ?? ':memory:';
+    this.#raw = await openEngine(`sqlite:${path}`, clock);
+    const user = script.hasFile
+      ? new UserTransactions(path, world, (event) => this.events.push(event))
+      : null;
+    this.store = { engine: this.options.mutate?.(this.#raw) ?? this.#raw, isRefusing: false, user };
     for (const [place, node] of script.nodes.entries()) this.#startNode(place, node.release);
     for (const step of script.steps) world.after(null, step.atMs, () => this.#act(step));
     const restless = await this.#live();
     const scheduleIds = this.events.flatMap((event) => (event.kind === 'applied' ? [event.scheduleId] : []));
-    const final = await readFinalState(this.#raw, scheduleIds, world.storeAt());
+    const read = await readFinalState(this.#raw, scheduleIds, world.storeAt());
+    const final = this.store.user === null ? read : { ...read, own: this.store.user.rows() };
     const evidence = { events: this.events, final, isComplete: true };
     // Ended by force, whatever is still due proves nothing.
     return restless === null ? { ...evidence, isSettled: true } : { ...evidence, isSettled: false, restless };
@@ -99,6 +111,7 @@ class Play {
     for (const node of this.nodes) node.isDead = true;
     // Through the defect, where there is one: it undoes what it did.
     await (this.store?.engine ?? this.#raw)?.close();
+    this.#file?.remove();
   }
 
   // ------------------------------------------------------------------------------------------------ nodes
@@ -249,12 +262,60 @@ class Play {
           duly.lock(step.name, { ttl: step.ttlMs }, ({ signal }) => node.clock.sleep(step.ms, signal)),
         );
         return;
+      case 'transact':
+        call(step.do, null, () => this.#transact(node, step));
+        return;
+      case 'once':
+        call(step.do, `once/${step.key}`, () => this.#once(node, step));
+        return;
+      case 'value':
+        call(step.do, `v/${step.key}`, () => operateValue(valuesOf(duly), step, ++this.#valueCount));
+        return;
+      case 'pauseClaims':
+        call(step.do, pauseKey(step.target), () => duly.pause(step.target, { until: now + step.forMs }));
+        return;
+      case 'resumeClaims':
+        call(step.do, pauseKey(step.target), () => duly.resume(step.target));
+        return;
       default:
         if ('schedule' in step) {
           const name = `s${step.schedule}`;
           call(step.do, name, () => operate(duly, name, step, now));
         }
     }
+  }
+
+  /** Makes jobs in a transaction of the user's own, which ends as the script says, or with the node. */
+  async #transact(node: SimNode, step: Extract<Step, { do: 'transact' }>): Promise<void> {
+    const { user } = this.store;
+    const task = node.duly.tasks.get('quick');
+    if (user === null || task === undefined) return;
+    const transaction = await beginWhenFree(user, node);
+    try {
+      for (let i = 0; i < step.count; i++) {
+        const input: TaskInput = { call: null, ms: 0, failures: 0 };
+        const options = step.isKeyed && i === 0 ? { dedupe: { key: 'k' } } : {};
+        const { id, deduped } = await task.now(input, { tx: transaction.db, ...options });
+        if (!deduped) user.note(transaction, 'made', [id]);
+      }
+      await node.clock.sleep(step.forMs);
+      if (step.end === 'crash') node.crash('inside a transaction');
+    } finally {
+      if (step.end === 'commit') user.commit(transaction);
+      else user.rollBack(transaction);
+    }
+  }
+
+  async #once(node: SimNode, { key, ms }: Extract<Step, { do: 'once' }>): Promise<void> {
+    const note = (state: 'ran' | 'given', value: string): void => {
+      this.events.push({ kind: 'once', at: this.world.storeAt(), node: node.name, key, state, value });
+    };
+    const given = await node.duly.once(key, { ttl: 3_000 }, async ({ fence }) => {
+      note('ran', JSON.stringify(fence));
+      await node.clock.sleep(ms);
+      return fence;
+    });
+    note('given', JSON.stringify(given));
   }
 
   #make(node: SimNode, step: Extract<Step, { do: 'make' }>): void {
@@ -265,7 +326,8 @@ class Play {
       const { delayMs } = step;
       const options = {
         ...(step.serial === null ? {} : { serial: step.serial }),
-        ...(step.dedupe === null ? {} : { dedupe: { key: 'k', mode: step.dedupe } }),
+        ...(step.dedupe === null ? {} : { dedupe: dedupeOf(step.dedupe, step.dedupeForMs) }),
+        ...(step.queue === null ? {} : { queue: step.queue }),
       };
       this.#call(node, 'make', null, () => {
         if (delayMs === null) return task.now(input, options);
@@ -332,9 +394,10 @@ class Play {
         now,
       });
       if (jobs.every(({ status, dueAt }) => dueAt > now && status !== 'BLOCKED')) return;
-      if (!isPaused && world.elapsed > this.script.lastsMs + healMs + pauseAfterMs) {
+      // A job that ends its process may just have ended the last of them.
+      const node = this.#living(0);
+      if (!isPaused && node !== null && world.elapsed > this.script.lastsMs + healMs + pauseAfterMs) {
         isPaused = true;
-        const node = this.#living(0) as SimNode;
         const { schedules } = await this.#raw.schedules({ filter: {}, cursor: null, limit: 100, now });
         for (const { id } of schedules)
           this.#call(node, 'pause', id, () => node.duly.schedules.pause({ id }));
@@ -374,4 +437,26 @@ async function operate(
     case 'remove':
       return schedules.delete(name);
   }
+}
+
+async function operateValue(
+  values: Expiring<number>,
+  { op, key, forMs }: Extract<Step, { do: 'value' }>,
+  value: number,
+): Promise<unknown> {
+  switch (op) {
+    case 'put':
+      return values.put(key, value, { for: forMs });
+    case 'extend':
+      return values.extend(key, { for: forMs });
+    case 'delete':
+      await values.delete(key);
+      return values.get(key);
+    case 'get':
+      return values.get(key);
+  }
+}
+
+function dedupeOf(mode: 'drop' | 'replace' | 'extend', forMs: number | null): DedupeOptions {
+  return { key: 'k', mode, ...(forMs === null ? {} : { for: forMs }) };
 }

@@ -1,9 +1,11 @@
 /** The tasks of the simulated cluster: handlers that do every sort of thing that handlers do. */
 import type { Clock } from '../../packages/core/src/clock.ts';
+import type { Expiring } from '../../packages/core/src/coordination/expiring.ts';
 import type { Duly } from '../../packages/core/src/duly.ts';
 import type { EveryDefinition } from '../../packages/core/src/schedule/definition.ts';
 import type { TaskContext } from '../../packages/core/src/task.ts';
 import type { WriteEvent } from '../history.ts';
+import type { UserTransaction } from './user-transactions.ts';
 
 /** What a job of the simulation is given. */
 export interface TaskInput {
@@ -28,6 +30,8 @@ export const taskNames = [
   'limited',
   'hasty',
   'steady',
+  'poison',
+  'charge',
 ] as const;
 
 /** A task of the simulation. */
@@ -42,6 +46,11 @@ export interface TaskSetting {
   clock: Clock;
   storeAt(): number;
   write: WriteEvent;
+  /** Ends the process. */
+  die(): void;
+  /** Begins a transaction of the user's own; null: there are none in this world. */
+  begin(): Promise<UserTransaction> | null;
+  end(transaction: UserTransaction, how: 'commit' | 'rollBack'): void;
   /** Schedules that this release declares, by task. */
   declared: Partial<Record<TaskName, EveryDefinition>>;
 }
@@ -70,9 +79,12 @@ export function defineTasks(duly: Duly, setting: TaskSetting): void {
   };
 
   define('quick', {}, () => 'done');
-  define('slow', { timeout: '2m' }, async (context) => {
-    await context.progress(10, 'half way');
-    await work(context);
+  define('slow', { timeout: '2m' }, async (context, { ms }) => {
+    await context.progress(10, 'begun');
+    await clock.sleep(ms / 2, context.signal);
+    // Also where it has lost its lease meanwhile and does not know yet.
+    await context.progress(50, 'half way');
+    await clock.sleep(ms / 2, context.signal);
     context.signal.throwIfAborted();
     context.log('worked');
     return context.attempt;
@@ -109,8 +121,37 @@ export function defineTasks(duly: Duly, setting: TaskSetting): void {
   });
   // Says nothing on the way and looks at nothing: its outcome travels in a list with others.
   define('steady', {}, (_context, { ms }) => clock.sleep(ms));
+  // Ends its process, whichever runs it.
+  define('poison', {}, () => {
+    setting.die();
+    return new Promise(() => {});
+  });
   define('hasty', { startDeadline: '3s' }, () => null);
+  define('charge', {}, async (context, { ms, failures }) => {
+    // Does not look at its signal: what it does too late must fail by itself.
+    await clock.sleep(ms / 2);
+    const transaction = await setting.begin();
+    if (transaction === null) return;
+    const { db } = transaction;
+    db.prepare('INSERT INTO effects VALUES (?, ?)').run(context.job.id, context.fence);
+    try {
+      // Even a handler that hears of nothing must not leave its effect behind.
+      await context.completeIn(db, { fence: context.fence }).catch(() => {});
+      await clock.sleep(ms / 8);
+    } finally {
+      setting.end(transaction, context.attempt <= failures ? 'rollBack' : 'commit');
+    }
+    await clock.sleep(ms / 8);
+  });
+  duly.expiring(valuesName, { cleanup: recorded(setting, async () => null) });
 }
+
+/** Values that end by themselves, the same on every node. */
+export function valuesOf(duly: Duly): Expiring<number> {
+  return duly.expiring<number>(valuesName);
+}
+
+const valuesName = 'v';
 
 /** The handler, with its beginning and end in the history. */
 function recorded(

@@ -53,6 +53,18 @@ function words(event: HistoryEvent): string {
       return `settled ${event.id}, fence ${event.fence}, ${event.to} (${event.reason})${event.repeat ? ' again' : ''}: ${event.result}`;
     case 'changed':
       return `${event.verb} ${event.id}: ${event.result}`;
+    case 'reported':
+      return `reports ${event.id}, fence ${event.fence}: ${event.result}`;
+    case 'claimsPaused':
+      return `${event.state} ${event.target}${event.untilAt === null ? '' : ` until ${at(event.untilAt)}`}`;
+    case 'valued':
+      return `${event.op} value ${event.name}/${event.key}: ${event.result}, ends ${at(event.expiresAt)}${event.cleanupId === null ? '' : ` (${event.cleanupId})`}`;
+    case 'remembered':
+      return `journal ${event.scope}/${event.key}: ${event.result} ${event.value ?? ''}`;
+    case 'once':
+      return `once ${event.key}: ${event.state} ${event.value}`;
+    case 'transacted':
+      return `transaction ${event.tx} ${event.state} ${event.ids.join(', ')}`;
     case 'scheduleClaimed':
       return `looks at ${event.scheduleId}, fence ${event.fence}, version ${event.version}`;
     case 'scheduleRead':

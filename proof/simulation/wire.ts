@@ -1,8 +1,16 @@
 /** The way from a node to the store: calls take time, and the wire can lose answers, refuse, and end the node between any two calls. */
-import { type Engine, type EngineVerb, engineVerbs, type Hint } from '../../packages/core/src/engine.ts';
+import {
+  type Engine,
+  type EngineVerb,
+  engineVerbs,
+  type Hint,
+  type SettleWithinInput,
+  type Within,
+} from '../../packages/core/src/engine.ts';
 import { dulyError } from '../../packages/core/src/errors.ts';
-import type { WriteEvent } from '../history.ts';
+import type { HistoryEvent, WriteEvent } from '../history.ts';
 import { eventsOfCall } from '../recorder.ts';
+import type { UserTransactions } from './user-transactions.ts';
 import type { Dice, Process, World } from './world.ts';
 
 /** What can go wrong on the way, as chances per call. */
@@ -25,6 +33,8 @@ export interface SharedStore {
   engine: Engine;
   /** It answers nothing but errors. */
   isRefusing: boolean;
+  /** In worlds with transactions of the user's own. */
+  user: UserTransactions | null;
 }
 
 /** What a wire is made of. */
@@ -43,6 +53,13 @@ export interface WireOptions {
 type Call = (input: { now?: number }) => Promise<{ now: number }>;
 
 const slowMsMax = 4_000;
+// As long as the engine itself waits for another connection's transaction by default.
+const busyMs = 5_000;
+// Readers never wait for a writer.
+const readers: readonly EngineVerb[] = [
+  ...(['get', 'holder', 'list', 'logs', 'counts', 'stats', 'changes'] as const),
+  ...(['audit', 'schedules', 'slots', 'getExpiring'] as const),
+];
 
 /** Makes the engine as one node sees it. */
 export function createWire(options: WireOptions): Engine {
@@ -76,9 +93,15 @@ export function createWire(options: WireOptions): Engine {
       const back = (fn: () => void, ms: number): void => {
         world.after(process, ms, fn);
       };
-      world.after(null, wayMs(verb), () => {
+      const arrive = (sinceElapsed: number): void => {
         if (store.isRefusing) {
           back(() => reject(refusal(verb, dice.chance(0.5))), dice.below(50));
+          return;
+        }
+        if (store.user?.isOpen === true && !readers.includes(verb)) {
+          const leftMs = Math.ceil(busyMs - (world.elapsed - sinceElapsed));
+          if (leftMs < 1) back(() => reject(refusal(verb, false)), 1);
+          else waitForUser(() => arrive(sinceElapsed), leftMs);
           return;
         }
         const stamped = { ...input, now: world.storeAt() };
@@ -94,8 +117,54 @@ export function createWire(options: WireOptions): Engine {
           },
           (error: unknown) => back(() => reject(error), 1),
         );
-      });
+      };
+      world.after(null, wayMs(verb), () => arrive(world.elapsed));
     });
+  }
+
+  /** Goes on when the user's transaction is over, or the patience is. */
+  function waitForUser(fn: () => void, ms: number): void {
+    let isOver = false;
+    const once = (): void => {
+      if (!isOver) fn();
+      isOver = true;
+    };
+    world.after(null, ms, once);
+    store.user?.whenOver(() => world.after(null, 0, once));
+  }
+
+  /** On the user's own connection, in their process: nothing is between them. What it does happens with their commit. */
+  async function within(tx: unknown): Promise<Within> {
+    const real = (await store.engine.within?.(tx)) as Within;
+    const noted = (events: HistoryEvent[]): void => void store.user?.of(tx)?.events.push(...events);
+    const stamped = <Input extends object>(input: Input): Input & { now: number } => ({
+      ...input,
+      now: world.storeAt(),
+    });
+    return {
+      async enqueue(input) {
+        const reply = await real.enqueue(stamped(input));
+        noted(eventsOfCall(name, 'enqueue', input, reply));
+        return reply;
+      },
+      async settle(input: SettleWithinInput) {
+        const reply = await real.settle(stamped(input));
+        const settled = {
+          ...reply,
+          settled: ['done' as const],
+          claimed: [],
+          nextDueAt: null,
+          more: false,
+          soloSinceAt: null,
+        };
+        noted(eventsOfCall(name, 'exchange', { settle: [input.settlement], claim: null }, settled));
+        return reply;
+      },
+      applySchedules: (input) => real.applySchedules(stamped(input)),
+      schedules: (input) => real.schedules(stamped(input)),
+      get: (input) => real.get(stamped(input)),
+      list: (input) => real.list(stamped(input)),
+    };
   }
 
   const verbs = Object.fromEntries(
@@ -118,6 +187,7 @@ export function createWire(options: WireOptions): Engine {
 
   return {
     ...verbs,
+    within,
     // As a file that several processes share: hints come from outside and must be proven.
     info: () => ({ ...store.engine.info(), wake: 'push', durable: true }),
     wakeups(listener) {
@@ -136,9 +206,12 @@ function never(): Promise<never> {
 }
 
 function refusal(verb: string, isUnknown: boolean): Error {
-  return dulyError(isUnknown ? 'store_unavailable' : 'store_busy', {
+  const error = dulyError(isUnknown ? 'store_unavailable' : 'store_busy', {
     message: `The simulated store did not answer "${verb}".`,
     hint: 'It is part of the simulation.',
     details: { verb },
   });
+  // A job whose handler met it keeps it, and who plays the world must not show there.
+  error.stack = `${error.name}: ${error.message}`;
+  return error;
 }

@@ -3,9 +3,15 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Engine } from '../../packages/core/src/engine.ts';
 import { check, invariants } from '../checker/index.ts';
-import { mergeHistories, parseHistory, serialiseHistory } from '../history.ts';
+import {
+  type Evidence,
+  type HistoryEvent,
+  mergeHistories,
+  parseHistory,
+  serialiseHistory,
+} from '../history.ts';
 import { predict } from '../model/predict.ts';
-import { catchMutation } from '../simulation/catch-mutation.ts';
+import { catchMutation, mutationSeedsMax } from '../simulation/catch-mutation.ts';
 import { mutations } from '../simulation/mutations.ts';
 import { drawScript } from '../simulation/script.ts';
 import { describeFailure, playSeed, replayCommand } from '../simulation/seeds.ts';
@@ -78,6 +84,13 @@ test('a hundred worlds hold every fault, every decision and most reasons, and th
         for (const { decision } of event.slots) seen.add(decision);
       }
     }
+    for (const event of evidence.events) {
+      if (event.kind === 'transacted') seen.add(`transaction ${event.state}`);
+      if (event.kind === 'valued') seen.add(`value ${event.op}`);
+      if (event.kind === 'claimsPaused') seen.add(`claims ${event.state}`);
+      if (event.kind === 'once') seen.add(`once ${event.state}`);
+      if (event.kind === 'applied') seen.add(event.action);
+    }
     for (const { status } of evidence.final.jobs) seen.add(status);
     const { writes } = predict(evidence);
     assert.ok(writes.every(({ difference }) => difference === null));
@@ -88,6 +101,9 @@ test('a hundred worlds hold every fault, every decision and most reasons, and th
     ...['crashed', 'paused', 'resumed', 'stopped'],
     ...['fired', 'missed', 'skipped', 'merged', 'expired', 'excluded', 'ended'],
     ...['COMPLETED', 'FAILED', 'CANCELLED', 'EXPIRED'],
+    ...['transaction committed', 'transaction rolledBack', 'once ran', 'once given'],
+    ...['value put', 'value extend', 'value delete', 'value get', 'claims paused', 'claims resumed'],
+    ...['create', 'edit', 'pause', 'resume', 'skip-next', 'trigger', 'backfill', 'delete'],
   ];
   assert.deepEqual(
     wanted.filter((one) => !seen.has(one)),
@@ -95,6 +111,39 @@ test('a hundred worlds hold every fault, every decision and most reasons, and th
   );
   assert.ok(slotCount > 500, `${slotCount} slots`);
 });
+
+/** The history as a process leaves it that is killed now and then between the store's answer and its own note. */
+function withoutSomeNotes(evidence: Evidence): Evidence {
+  let count = 0;
+  const isLost = (event: HistoryEvent): boolean =>
+    event.kind === 'fired' && event.result === 'fired' && ++count % 9 === 0;
+  return { ...evidence, events: evidence.events.filter((event) => !isLost(event)), isComplete: false };
+}
+
+const decisions = invariants.filter(({ name }) => name === 'decisions-predicted');
+
+test('decisions that nobody noted are told by the model and the ledger, and those after them are predicted', async () => {
+  let [notedCount, predictedCount] = [0, 0];
+  for (let seed = 2; seed <= 60; seed++) {
+    const evidence = withoutSomeNotes((await playSeed(seed)).evidence);
+    assert.deepEqual(check(evidence, decisions), [], `seed ${seed}`);
+    const isFired = (event: HistoryEvent) => event.kind === 'fired' && event.result === 'fired';
+    notedCount += evidence.events.filter(isFired).length;
+    predictedCount += predict(evidence).writes.filter(({ event }) => isFired(event)).length;
+  }
+  assert.ok(predictedCount > 0.95 * notedCount, `${predictedCount} of ${notedCount}`);
+});
+
+for (const mutation of mutations.filter((one) => one.caughtBy.includes('decisions-predicted'))) {
+  test(`a seeded defect is caught in a history that is not complete: ${mutation.name}`, async () => {
+    let isCaught = false;
+    for (let seed = 1; seed <= mutationSeedsMax && !isCaught; seed++) {
+      const { evidence } = await playSeed(seed, mutation);
+      isCaught = check(withoutSomeNotes(evidence), decisions).length > 0;
+    }
+    assert.ok(isCaught);
+  });
+}
 
 const caughtBy = new Set<string>();
 for (const mutation of mutations) {

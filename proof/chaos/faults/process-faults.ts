@@ -100,16 +100,18 @@ export function processFaults(ground: Ground): FaultKind[] {
       isStoreWide: false,
       strike: (world) => withClient(world, (one) => kill(world, one)),
     },
-    {
-      name: 'kill -9 of the client after its enqueue took effect',
-      isStoreWide: false,
-      strike: (world) =>
-        withClient(world, async (one) => {
-          world.fleet.send(one, { kind: 'die-after-enqueue' });
-          await world.fleet.ended(one);
-          return true;
-        }),
-    },
+    ...(['after enqueue', 'in a transaction', 'after a commit'] as const).map(
+      (at): FaultKind => ({
+        name: `kill -9 of the client ${at}`,
+        isStoreWide: false,
+        strike: (world) =>
+          withClient(world, async (one) => {
+            world.fleet.send(one, { kind: 'die', at });
+            await world.fleet.ended(one);
+            return true;
+          }),
+      }),
+    ),
     ...(['between plan and fire', 'before settle', 'after claim'] as const).map(
       (point): FaultKind => ({
         name: `SIGSTOP ${point}, past the lease, SIGCONT`,

@@ -21,6 +21,8 @@ export async function makePostgresGround(options: GroundOptions): Promise<Ground
   return {
     engine: hasPooler ? 'postgres --pooler' : 'postgres',
     leaseMs: 3_000,
+    // A verb carries the instant at which its statement began, and may have waited for others since.
+    unorderedMs: 2_500,
     faults: serverFaults(cluster, hasTime),
     notes: [
       ['packets lost by', first.wire === null ? 'a proxy' : 'network namespaces'],

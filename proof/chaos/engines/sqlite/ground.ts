@@ -16,6 +16,8 @@ export function makeSqliteGround({ folder }: GroundOptions): Ground {
   return {
     engine: 'sqlite',
     leaseMs: 2_000,
+    // One writer at a time.
+    unorderedMs: 0,
     faults: fileFaults(file, place),
     notes: [['disk made full by', place.how]],
     seat: async () => seat,

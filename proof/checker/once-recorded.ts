@@ -1,0 +1,44 @@
+import { show } from './facts.ts';
+import type { Invariant } from './invariant.ts';
+
+/** See `promise`. */
+export const onceRecorded: Invariant = {
+  name: 'once-recorded',
+  promise: 'What was recorded by `once` stays: nobody runs it again, and everybody is given that result.',
+  check({ events, unorderedMs = 0 }) {
+    const problems: ReturnType<Invariant['check']> = [];
+    const written = new Map<string, { at: number; value: string | null; node: string }>();
+    const given = new Map<string, string>();
+    for (const event of events) {
+      if (event.kind !== 'remembered' && event.kind !== 'once') continue;
+      const where = event.kind === 'once' ? `once/${event.key}` : `${event.scope}/${event.key}`;
+      const before = written.get(where);
+      const fail = (message: string): void =>
+        void problems.push({
+          subjects: [where],
+          message: `${where}: ${message}${before === undefined ? '' : ` (recorded by ${before.node} at ${show(before.at)} as ${before.value})`}.`,
+        });
+      // What two processes saw at about the same time is in no order.
+      const isAfter = before !== undefined && event.at > before.at + unorderedMs;
+      if (event.kind === 'once') {
+        if (event.state === 'ran') {
+          if (isAfter) fail(`${event.node} ran it at ${show(event.at)}`);
+          continue;
+        }
+        const known = before?.value ?? given.get(where);
+        if (known !== undefined && known !== null && known !== event.value)
+          fail(`${event.node} was given ${event.value} at ${show(event.at)}, another ${known}`);
+        given.set(where, event.value);
+        continue;
+      }
+      const { result, value, node, at } = event;
+      if (result === 'written') {
+        if (before !== undefined) fail(`${node} wrote ${value} at ${show(at)}`);
+        else written.set(where, { at, value, node });
+      } else if (result === 'absent' && isAfter) fail(`${node} found nothing at ${show(at)}`);
+      else if (result === 'present' && before !== undefined && value !== before.value)
+        fail(`${node} found ${value} at ${show(at)}`);
+    }
+    return problems;
+  },
+};

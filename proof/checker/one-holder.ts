@@ -1,0 +1,93 @@
+import type { Evidence, MadeJob } from '../history.ts';
+import { type Facts, show } from './facts.ts';
+import type { Invariant } from './invariant.ts';
+
+interface Held extends MadeJob {
+  madeAt: number;
+  /** When it was over; null: it is not. */
+  overAt: number | null;
+  /** When it was first given to a worker; null: never. */
+  startedAt: number | null;
+}
+
+/** See `promise`. */
+export const oneHolder: Invariant = {
+  name: 'one-holder',
+  promise:
+    'A dedupe key has one holder (and one follow-up behind a started one) at a time, and a call that is folded is answered with it.',
+  check(evidence, facts) {
+    const problems: ReturnType<Invariant['check']> = [];
+    const { unorderedMs = 0 } = evidence;
+    const holders = holdersOf(evidence, facts);
+    for (const [key, all] of holders) {
+      for (const [i, job] of all.entries()) {
+        const held = all.slice(0, i).filter((before) => isHeldAt(before, job.madeAt + unorderedMs));
+        const live = held.filter(({ overAt }) => overAt === null || overAt > job.madeAt + unorderedMs);
+        const mayFollow = job.dedupe?.mode !== 'drop';
+        // What is over has nothing to replace or to wait for; what has started is followed by one.
+        const isFollow =
+          mayFollow && live.length === 1 && isStartedBy(live[0] as Held, job.madeAt + unorderedMs);
+        if (held.length === 0 || (mayFollow && live.length === 0) || isFollow) continue;
+        const before = held.at(-1) as Held;
+        problems.push({
+          subjects: [job.id, before.id],
+          message: `Key ${key}: job ${job.id} was made at ${show(job.madeAt)} while ${held.length === 1 ? `job ${before.id} of ${show(before.madeAt)}` : `${held.length} jobs`} held it.`,
+        });
+      }
+    }
+    for (const event of evidence.events) {
+      if (event.kind !== 'changed' || event.verb !== 'fold' || event.key == null) continue;
+      const key = nameOf(event.key);
+      const holder = (holders.get(key) ?? []).find(({ id }) => id === event.id);
+      // Whoever made it may have been killed before it noted that.
+      if (holder === undefined && !evidence.isComplete) continue;
+      // In the millisecond in which it ends it may still be the answer.
+      if (
+        holder !== undefined &&
+        holder.madeAt <= event.at + unorderedMs &&
+        isHeldAt(holder, event.at - 1 - unorderedMs)
+      )
+        continue;
+      problems.push({
+        subjects: [event.id],
+        message: `Key ${key}: a call of ${event.node} at ${show(event.at)} was answered with job ${event.id}, which ${holder === undefined ? 'was never made under it' : `held it from ${show(holder.madeAt)} to ${show(holder.overAt)}`}.`,
+      });
+    }
+    return problems;
+  },
+};
+
+function nameOf({ type, tenant, key }: { type: string; tenant: string | null; key: string }): string {
+  return `${type}/${tenant ?? ''}/${key}`;
+}
+
+/** The jobs of each key, in the order in which they were made; those that were brought back or deleted are left out. */
+function holdersOf({ final }: Evidence, { made, leases, touched }: Facts): Map<string, Held[]> {
+  const ends = new Map(final.jobs.map(({ id, finishedAt }) => [id, finishedAt]));
+  const holders = new Map<string, Held[]>();
+  for (const job of made.values()) {
+    const { id, type, tenant, dedupe } = job;
+    if (dedupe === null) continue;
+    const isElsewhere = (touched.get(id) ?? []).some(
+      ({ verb, result }) => (verb === 'replay' || verb === 'delete') && result === 'changed',
+    );
+    const key = nameOf({ type, tenant, key: dedupe.key });
+    const all = holders.get(key) ?? [];
+    holders.set(key, all);
+    // It holds its key again for a while; only what is folded into it is judged by it.
+    const overAt = isElsewhere ? job.madeAt : (ends.get(id) ?? null);
+    all.push({ ...job, overAt, startedAt: leases.get(id)?.[0]?.at ?? null });
+  }
+  for (const all of holders.values()) all.sort((one, other) => one.madeAt - other.madeAt);
+  return holders;
+}
+
+/** Whether a job holds its key at an instant. In the millisecond in which it ends it does not any more. */
+function isHeldAt({ dedupe, madeAt, overAt }: Held, at: number): boolean {
+  const untilAt = dedupe?.forMs == null ? overAt : madeAt + dedupe.forMs;
+  return untilAt === null || untilAt > at;
+}
+
+function isStartedBy({ startedAt }: Held, at: number): boolean {
+  return startedAt !== null && startedAt <= at;
+}

@@ -1,0 +1,132 @@
+import type { Evidence, HistoryEvent } from '../history.ts';
+import { type Facts, isTroubled, type Lease, show } from './facts.ts';
+import type { Invariant } from './invariant.ts';
+
+// A node that is told of nothing looks by itself at latest when the next job falls due; the rest is for the ways. Real machines are busy.
+const lateMsMax = { simulated: 5_000, real: 10_000 };
+// After trouble a loop asks again within 5 s.
+const recoverMs = 6_000;
+
+interface Waited {
+  id: string;
+  type: string;
+  queue: string;
+  readyAt: number;
+  untilAt: number;
+}
+
+/** See `promise`. */
+export const startsInTime: Invariant = {
+  name: 'starts-in-time',
+  promise:
+    'A job that is due and waits for nothing is taken at once while a worker is up, free and can reach the store.',
+  check(evidence, facts) {
+    const problems: ReturnType<Invariant['check']> = [];
+    const boundMs = evidence.isComplete ? lateMsMax.simulated : lateMsMax.real;
+    const given = new Set<number>();
+    for (const event of evidence.events) {
+      if (event.kind !== 'claimed' || given.has(event.fence)) continue;
+      // A repeated claim answers with the leases that it gave before.
+      given.add(event.fence);
+      const readyAt = readySince(event, facts);
+      if (readyAt === null || event.at - readyAt <= boundMs) continue;
+      const { id, type, queue } = event;
+      const waited = { id, type, queue, readyAt, untilAt: readyAt + boundMs };
+      const worker = whoWasFree(evidence, facts, waited);
+      if (worker === null) continue;
+      problems.push({
+        subjects: [id],
+        message: `Job ${id} was ready at ${show(readyAt)} and taken only at ${show(event.at)}, though ${worker} was up and free and could reach the store.`,
+      });
+    }
+    return problems;
+  },
+};
+
+/** Since when a job could have been taken; null: it may have waited for more than its time. */
+function readySince(
+  { id, at, fence, dueAt }: Extract<HistoryEvent, { kind: 'claimed' }>,
+  { made, leases, accepted, touched }: Facts,
+): number | null {
+  const job = made.get(id);
+  // Behind a gate there is no telling; what was lost before is taken by itself, when nothing else runs there.
+  if (job === undefined || job.serial !== null || job.dedupe !== null || job.slot !== null) return null;
+  if (leases.get(id)?.some(({ how }) => how === 'reaped')) return null;
+  const before = (accepted.get(id) ?? []).filter((one) => one.fence < fence).map((one) => one.at);
+  const acts = (touched.get(id) ?? []).map((one) => one.at).filter((actAt) => actAt <= at);
+  return Math.max(job.madeAt, dueAt, ...before, ...acts);
+}
+
+/** A worker that had a place for it all the time; null: none. */
+function whoWasFree(evidence: Evidence, facts: Facts, waited: Waited): string | null {
+  const { readyAt, untilAt } = waited;
+  if (isPausedIn(evidence.events, waited) || hasSuspect(facts, readyAt, untilAt)) return null;
+  const workers = facts.nodes.filter(({ state, roles }) => state === 'up' && roles?.includes('worker'));
+  for (const { node, concurrency = 0, concurrencyOf = {} } of workers) {
+    if (isTroubled(facts, node, readyAt - recoverMs, untilAt)) continue;
+    if (isBlocked(facts, node, readyAt - recoverMs, untilAt)) continue;
+    const busy = busyWith(evidence.events, facts, node, readyAt, untilAt);
+    const ofType = busy.filter((type) => type === waited.type).length;
+    if (busy.length < concurrency && ofType < (concurrencyOf[waited.type] ?? Number.POSITIVE_INFINITY))
+      return node;
+  }
+  return null;
+}
+
+/** The types of what a node held or ran at any time of a span, one for each. */
+function busyWith(
+  events: readonly HistoryEvent[],
+  { leases }: Facts,
+  node: string,
+  fromAt: number,
+  toAt: number,
+): string[] {
+  const types = new Map<string, string>();
+  const typeOf = new Map<string, string>();
+  const ended = new Map<string, number>();
+  const began = new Map<string, number>();
+  for (const event of events) {
+    if (event.kind === 'claimed') typeOf.set(event.id, event.type);
+    if (event.kind === 'began' && event.node === node) began.set(`${event.id}/${event.fence}`, event.at);
+    if (event.kind === 'ended' && event.node === node) ended.set(`${event.id}/${event.fence}`, event.at);
+  }
+  for (const lease of [...leases.values()].flat()) {
+    if (lease.node !== node || lease.how !== 'claimed') continue;
+    const key = `${lease.id}/${lease.fence}`;
+    // A handler that was given up keeps its place until it returns.
+    const handlerAt = began.has(key) ? (ended.get(key) ?? Number.POSITIVE_INFINITY) : lease.at;
+    const overAt = Math.max(lease.settledAt ?? lease.untilAt, handlerAt);
+    if (lease.at <= toAt && overAt >= fromAt) types.set(key, typeOf.get(lease.id) ?? '');
+  }
+  return [...types.values()];
+}
+
+function isPausedIn(events: readonly HistoryEvent[], { type, queue, readyAt, untilAt }: Waited): boolean {
+  const targets = ['all', `queue:${queue}`, `task:${type}`];
+  return events.some(
+    (event) =>
+      event.kind === 'claimsPaused' &&
+      targets.includes(event.target) &&
+      event.at <= untilAt &&
+      (event.state === 'resumed' ? event.at : (event.untilAt ?? Number.POSITIVE_INFINITY)) >= readyAt,
+  );
+}
+
+/** Whether a job that was lost before waited meanwhile: for one that must run alone, workers let their places run empty. */
+function hasSuspect({ leases }: Facts, fromAt: number, toAt: number): boolean {
+  return [...leases.values()].some((all) => isSuspectIn(all, fromAt, toAt));
+}
+
+function isSuspectIn(all: readonly Lease[], fromAt: number, toAt: number): boolean {
+  const reaped = all.find(({ how }) => how === 'reaped');
+  if (reaped === undefined || reaped.at > toAt) return false;
+  const last = all.at(-1) as Lease;
+  return (last.settledAt ?? Number.POSITIVE_INFINITY) >= fromAt;
+}
+
+function isBlocked({ faults }: Facts, node: string, fromAt: number, toAt: number): boolean {
+  return faults.some(
+    ({ fault, detail, at, untilAt }) =>
+      fault === 'blocked' && detail === node && at <= toAt && (untilAt ?? at) >= fromAt,
+  );
+}
