@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { Duly, type DulyOptions, type StartOptions, type TaskOptions } from '@duly/core';
+import { Duly, type DulyOptions, quietLogger, type StartOptions, type TaskOptions } from '@duly/core';
 import {
   createServer,
   type DulyServer,
@@ -60,10 +60,17 @@ export interface Fixture {
   ask(path: string, ask?: Ask): Promise<Answer>;
 }
 
+let newStore = (t: TestContext): string => `sqlite:${join(makeFolder(t), 'duly.db')}`;
+
+/** From now on tests that name no store get theirs here: the same tests, on another engine. */
+export function useStores(stores: (t: TestContext) => string): void {
+  newStore = stores;
+}
+
 /** Starts it. */
 export async function startServer(t: TestContext, options: FixtureOptions = {}): Promise<Fixture> {
-  const store = options.store ?? `sqlite:${join(makeFolder(t), 'duly.db')}`;
-  const duly = new Duly({ app: 'server-test', ...options.duly, store });
+  const store = options.store ?? newStore(t);
+  const duly = new Duly({ app: 'server-test', logger: quietLogger, ...options.duly, store });
   for (const task of options.tasks ?? []) duly.task(task);
   const server = createServer({ ...options.server, duly });
   const listening = await listen(server, { port: 0, closeMs: 500 });

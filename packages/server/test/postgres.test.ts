@@ -1,0 +1,13 @@
+/** The tests of the routes once more, on PostgreSQL: each server over a schema of its own. */
+import { freshSchema, inSchema, testPostgresUrl } from '../../../test/servers/postgres.ts';
+import { useStores } from './fixture.ts';
+
+const url = await testPostgresUrl();
+useStores(() => inSchema(url, freshSchema()));
+
+await import('./idempotency.test.ts');
+await import('./jobs.test.ts');
+await import('./keys.test.ts');
+await import('./operate.test.ts');
+await import('./schedules.test.ts');
+await import('./walk.test.ts');
