@@ -64,6 +64,14 @@ const routes = root.addChildren([
     '/audit',
     lazyRouteComponent(() => import('./pages/audit.tsx'), 'AuditPage'),
   ),
+  page(
+    '/day',
+    lazyRouteComponent(() => import('./pages/day.tsx'), 'DayPage'),
+  ),
+  page(
+    '/alerts',
+    lazyRouteComponent(() => import('./pages/alerts.tsx'), 'AlertsPage'),
+  ),
 ]);
 
 /** The routes of the dashboard, under whatever path it is mounted. */

@@ -44,6 +44,9 @@ export async function makeSamples({ duly }: Fixture): Promise<Samples> {
       'POST /api/pauses': { queue: 'walk' },
       'POST /api/pauses/resume': { queue: 'walk' },
     },
-    queries: { 'GET /api/schedules/{id}/why': 'slot=2026-01-01T00:00:00Z' },
+    queries: {
+      'GET /api/day': 'from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z',
+      'GET /api/schedules/{id}/why': 'slot=2026-01-01T00:00:00Z',
+    },
   };
 }

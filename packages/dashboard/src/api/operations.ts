@@ -95,7 +95,7 @@ export function useAudit(query: Query) {
 }
 
 /** Sends a change to any address of the API, and has everything read again. */
-export function useSend<Answer = unknown>(method: 'POST' | 'PUT' | 'DELETE' = 'POST') {
+export function useSend<Answer = unknown>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE' = 'POST') {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: ({ path, body }: { path: string; body?: unknown }) =>
@@ -124,5 +124,61 @@ export function useStats(since: string) {
   return useQuery({
     queryKey: ['stats', since],
     queryFn: ({ signal }) => get<Page<TypeStats>>('api/stats', { since }, signal),
+  });
+}
+
+/** An alert that fires. */
+export interface Alert {
+  rule: string;
+  subject: string;
+  message: string;
+  fired_at: string;
+  muted: boolean;
+}
+
+/** A rule about what to tell a person. Durations are in milliseconds. */
+export interface AlertRule {
+  id: string;
+  kind: string;
+  enabled: boolean;
+  for: number;
+  types: string[] | null;
+  channels: string[] | null;
+  after?: number;
+  above?: number;
+  window?: number;
+  min_count?: number;
+  count?: number;
+}
+
+/** Whom alerts are told to. */
+export interface AlertChannel {
+  id: string;
+  kind: string;
+  note: string | null;
+  to: string;
+}
+
+/** What fires now. */
+export function useAlerts() {
+  return useQuery({
+    queryKey: ['alerts'],
+    queryFn: ({ signal }) => get<Page<Alert>>('api/alerts', {}, signal),
+  });
+}
+
+/** All rules. */
+export function useAlertRules() {
+  return useQuery({
+    queryKey: ['alerts', 'rules'],
+    queryFn: ({ signal }) => get<Page<AlertRule>>('api/alerts/rules', {}, signal),
+  });
+}
+
+/** All channels. */
+export function useAlertChannels() {
+  return useQuery({
+    queryKey: ['alerts', 'channels'],
+    queryFn: ({ signal }) => get<Page<AlertChannel>>('api/alerts/channels', {}, signal),
   });
 }

@@ -115,7 +115,7 @@ export function useComing(id: string, count = 10) {
 /** A rule as it would be: in words, and what comes next. */
 export interface Preview {
   words: string;
-  data: ComingSlot[];
+  slots: ComingSlot[];
 }
 
 /** Reads a rule that is being typed. */
@@ -146,5 +146,31 @@ export function useScheduleEdit(id: string) {
     mutationFn: (changes: Record<string, unknown>) =>
       request<Schedule>('PATCH', `api/schedules/${encodeURIComponent(id)}`, { body: changes }),
     onSuccess: () => queries.invalidateQueries(),
+  });
+}
+
+/** The slots of all schedules in a stretch of time. */
+export interface Day {
+  now: string;
+  has_more: boolean;
+  data: {
+    id: string;
+    name: string;
+    type: string;
+    timezone: string;
+    words: string;
+    paused: boolean;
+    slots: { slot: string; to: string; count: number | null; status: string }[];
+    capped: boolean;
+  }[];
+}
+
+/** What became of the slots of that time, and what is to come. */
+export function useDay(from: number, to: number) {
+  return useQuery({
+    queryKey: ['day', from, to],
+    queryFn: ({ signal }) =>
+      get<Day>('api/day', { from: new Date(from).toISOString(), to: new Date(to).toISOString() }, signal),
+    placeholderData: (before) => before,
   });
 }

@@ -1,6 +1,8 @@
 import {
   Activity,
+  Bell,
   CalendarClock,
+  CalendarDays,
   FileClock,
   KeyRound,
   Layers,
@@ -29,9 +31,11 @@ export const pageLinks: readonly PageLink[] = [
   { to: '/', name: 'Overview', icon: Activity, letter: 'o', scope: 'read' },
   { to: '/jobs', name: 'Jobs', icon: ListChecks, letter: 'j', scope: 'read' },
   { to: '/schedules', name: 'Schedules', icon: CalendarClock, letter: 's', scope: 'read' },
+  { to: '/day', name: 'Day', icon: CalendarDays, letter: 'd', scope: 'read' },
   { to: '/queues', name: 'Queues', icon: Layers, letter: 'q', scope: 'read' },
   { to: '/workers', name: 'Workers', icon: Server, letter: 'w', scope: 'read' },
   { to: '/dead', name: 'Dead letters', icon: Skull, letter: 'x', scope: 'read' },
+  { to: '/alerts', name: 'Alerts', icon: Bell, letter: 'a', scope: 'read' },
   { to: '/keys', name: 'Keys', icon: KeyRound, letter: 'k', scope: 'admin' },
   { to: '/audit', name: 'Audit', icon: FileClock, letter: 'u', scope: 'operate' },
 ];

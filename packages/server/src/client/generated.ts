@@ -181,6 +181,32 @@ export type Count = {
   capped: boolean;
 };
 
+export type Day = {
+  from: string;
+  to: string;
+  now: string;
+  /** There are more than 200 schedules. */
+  has_more: boolean;
+  data: {
+    id: string;
+    name: string;
+    type: string;
+    timezone: string;
+    words: string;
+    paused: boolean;
+    slots: {
+      slot: string;
+      /** The last slot of a run of slots with one decision; else the same. */
+      to: string;
+      count: number | null;
+      /** What became of it; `coming` for one that is still to come. */
+      status: string;
+    }[];
+    /** It has more than 300 slots in this time. */
+    capped: boolean;
+  }[];
+};
+
 export type DeadAction = {
   filter?: JobFilter;
   /** All of them, instead of a filter. */
@@ -1370,6 +1396,13 @@ export interface Operations {
       has_more: boolean;
       next_cursor: string | null;
     };
+  };
+  /** The slots of all schedules in a stretch of time: what became of them, and what is to come */
+  'GET /api/day': {
+    path: Record<never, never>;
+    query: { from: string | readonly string[]; to: string | readonly string[] };
+    body: never;
+    answer: Day;
   };
   /** List dead letters: FAILED jobs that wait for a person, newest first */
   'GET /api/dead': {

@@ -2,6 +2,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { ServerContext, ServerEnv } from '../context.ts';
 import { alertRoutes } from './alerts.ts';
 import { auditRoutes } from './audit.ts';
+import { dayRoutes } from './day.ts';
 import { deadRoutes } from './dead.ts';
 import { eventRoutes } from './events.ts';
 import { healthRoutes } from './health.ts';
@@ -23,6 +24,7 @@ import { workerListRoutes } from './workers.ts';
 export const allRoutes: readonly ((context: ServerContext) => OpenAPIHono<ServerEnv>)[] = [
   alertRoutes,
   auditRoutes,
+  dayRoutes,
   deadRoutes,
   eventRoutes,
   healthRoutes,

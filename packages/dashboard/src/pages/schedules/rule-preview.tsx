@@ -21,7 +21,7 @@ export function RulePreview({ rule, timezone }: { rule: Record<string, unknown> 
     <div className="rounded-md border border-line bg-raised px-3 py-2 text-sm">
       <p className="font-medium">{preview.data.words}</p>
       <ol className="mt-1.5 space-y-0.5">
-        {preview.data.data.map(({ slot, gap, repeat }) => (
+        {preview.data.slots.map(({ slot, gap, repeat }) => (
           <li key={slot} className="flex flex-wrap gap-x-3 text-xs text-ink-soft">
             <span className="tabular">{fullInstant(Date.parse(slot), timezone)}</span>
             {timezone !== name && (

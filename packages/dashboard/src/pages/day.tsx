@@ -1,0 +1,151 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { ChevronLeft, ChevronRight } from 'lucide-react';
+import { type Day, useDay } from '../api/schedules.ts';
+import { addDays, type DaySpan, dateOf, daySpan } from '../time/day-span.ts';
+import { clockTime, dayName, duration } from '../time/format.ts';
+import { useNow } from '../time/time.tsx';
+import { useZone } from '../time/zone.tsx';
+import { Button, IconButton } from '../ui/button.tsx';
+import { PageHead, Panel } from '../ui/panel.tsx';
+import { slotLook } from '../ui/slot-status.tsx';
+import { Loading, NothingYet, Trouble } from '../ui/states.tsx';
+
+const barColours: Readonly<Record<string, string>> = {
+  'text-good': 'bg-good',
+  'text-bad': 'bg-bad',
+  'text-run': 'bg-run',
+  'text-warn': 'bg-warn',
+  'text-ink-soft': 'bg-line-strong',
+  'text-ink-faint': 'bg-line-strong',
+};
+
+/** All schedules on one line of time, so that collisions are seen. */
+export function DayPage() {
+  const { name: zone } = useZone();
+  const now = useNow();
+  const navigate = useNavigate();
+  const { date = dateOf(now, zone) } = useSearch({ strict: false }) as { date?: string };
+  const span = daySpan(date, zone);
+  const day = useDay(span.from, span.to);
+  const go = (to: string | null) => void navigate({ to: '/day', search: to === null ? {} : { date: to } });
+  return (
+    <>
+      <PageHead
+        title="Day"
+        about={`${dayName(span.from, zone)}, in ${zone}`}
+        actions={
+          <>
+            <IconButton label="The day before" onClick={() => go(addDays(date, -1))}>
+              <ChevronLeft aria-hidden className="size-4" />
+            </IconButton>
+            <Button onClick={() => go(null)}>Today</Button>
+            <IconButton label="The day after" onClick={() => go(addDays(date, 1))}>
+              <ChevronRight aria-hidden className="size-4" />
+            </IconButton>
+          </>
+        }
+      />
+      {span.change !== null && (
+        <p className="mb-3 rounded-lg border border-warn/40 bg-warn-soft px-3 py-2 text-sm text-warn">
+          The clocks of {zone} go {span.change.byMs > 0 ? 'forward' : 'back'} by {duration(span.change.byMs)}{' '}
+          at {clockTime(span.change.at, zone, { seconds: false })}.
+        </p>
+      )}
+      <Panel>
+        {day.isPending ? (
+          <Loading />
+        ) : day.data === undefined ? (
+          <Trouble error={day.error} onRetry={() => void day.refetch()} />
+        ) : day.data.data.length === 0 ? (
+          <NothingYet
+            title="No schedule yet."
+            command={'duly schedules add nightly --task report --cron "0 2 * * *"'}
+          />
+        ) : (
+          <Timeline day={day.data} span={span} zone={zone} now={now} />
+        )}
+      </Panel>
+    </>
+  );
+}
+
+function Timeline({ day, span, zone, now }: { day: Day; span: DaySpan; zone: string; now: number }) {
+  const length = span.to - span.from;
+  const place = (at: number) => `${((at - span.from) / length) * 100}%`;
+  const marks = Array.from({ length: 8 }, (_, at) => span.from + (at * length) / 8);
+  return (
+    <div className="overflow-x-auto px-4 py-3">
+      <div className="grid min-w-[44rem] grid-cols-[10rem_1fr] gap-x-3">
+        <span />
+        <div aria-hidden className="tabular relative mb-1 h-4 text-xs text-ink-faint">
+          {marks.map((at) => (
+            <span key={at} className="absolute" style={{ left: place(at) }}>
+              {clockTime(at, zone, { seconds: false })}
+            </span>
+          ))}
+        </div>
+        {day.data.map((schedule) => (
+          <div key={schedule.id} className="contents">
+            <Link
+              to="/schedules/$id"
+              params={{ id: schedule.id }}
+              title={schedule.words}
+              className={`truncate border-t border-line py-1.5 text-sm hover:underline ${schedule.paused ? 'text-ink-faint' : ''}`}
+            >
+              {schedule.name}
+            </Link>
+            <ol className="relative border-t border-line">
+              {marks.map((at) => (
+                <li
+                  key={`mark ${at}`}
+                  aria-hidden
+                  className="absolute inset-y-0 w-px bg-line"
+                  style={{ left: place(at) }}
+                />
+              ))}
+              {schedule.slots.map((slot) => (
+                <SlotBar key={slot.slot} slot={slot} place={place} zone={zone} />
+              ))}
+              {span.change !== null && (
+                <li
+                  aria-hidden
+                  className="absolute inset-y-0 w-0.5 bg-warn"
+                  style={{ left: place(span.change.at) }}
+                />
+              )}
+              {now > span.from && now < span.to && (
+                <li aria-hidden className="absolute inset-y-0 w-px bg-bad" style={{ left: place(now) }} />
+              )}
+            </ol>
+          </div>
+        ))}
+      </div>
+      {day.has_more && <p className="mt-3 text-xs text-ink-faint">The first 200 schedules by name.</p>}
+    </div>
+  );
+}
+
+function SlotBar({
+  slot,
+  place,
+  zone,
+}: {
+  slot: Day['data'][number]['slots'][number];
+  place: (at: number) => string;
+  zone: string;
+}) {
+  const from = Date.parse(slot.slot);
+  const to = Date.parse(slot.to);
+  const isComing = slot.status === 'coming';
+  const { word, className } = slotLook(slot.status);
+  const text = `${clockTime(from, zone)}${to > from ? ` to ${clockTime(to, zone)}, ${slot.count ?? 'many'} slots` : ''}: ${isComing ? 'to come' : word}`;
+  return (
+    <li
+      title={text}
+      className={`absolute inset-y-1.5 min-w-1 rounded-sm ${isComing ? 'border border-accent bg-accent-soft' : (barColours[className] ?? 'bg-line-strong')}`}
+      style={{ left: place(from), width: to > from ? `calc(${place(to)} - ${place(from)})` : undefined }}
+    >
+      <span className="sr-only">{text}</span>
+    </li>
+  );
+}

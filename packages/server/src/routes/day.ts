@@ -1,0 +1,114 @@
+import { DulyError, parseInstant, type Schedule } from '@duly/core';
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { secured } from '../auth/secured.ts';
+import { tenantFor } from '../auth/tenant.ts';
+import type { ServerContext, ServerEnv } from '../context.ts';
+import { instant, json } from '../schemas/answers.ts';
+import { problems } from '../schemas/problem.ts';
+import { newRoutes } from './new-routes.ts';
+
+/** A picture of more than this is no picture. */
+const scheduleCountMax = 200;
+const slotCountMax = 300;
+const rangeMsMax = 8 * 86_400_000;
+
+const daySlot = z.strictObject({
+  slot: instant,
+  to: instant.openapi({ description: 'The last slot of a run of slots with one decision; else the same.' }),
+  count: z.int().nullable(),
+  status: z.string().openapi({ description: 'What became of it; `coming` for one that is still to come.' }),
+});
+
+const daySchema = z
+  .strictObject({
+    from: instant,
+    to: instant,
+    now: instant,
+    has_more: z.boolean().openapi({ description: `There are more than ${scheduleCountMax} schedules.` }),
+    data: z.array(
+      z.strictObject({
+        id: z.string(),
+        name: z.string(),
+        type: z.string(),
+        timezone: z.string(),
+        words: z.string(),
+        paused: z.boolean(),
+        slots: z.array(daySlot),
+        capped: z.boolean().openapi({ description: `It has more than ${slotCountMax} slots in this time.` }),
+      }),
+    ),
+  })
+  .openapi('Day');
+
+const read = createRoute({
+  method: 'get',
+  path: '/api/day',
+  tags: ['schedules'],
+  summary: 'The slots of all schedules in a stretch of time: what became of them, and what is to come',
+  ...secured('read'),
+  request: {
+    query: z.strictObject({ from: z.string().max(100), to: z.string().max(100) }),
+  },
+  responses: { 200: json(daySchema, 'By schedule.'), ...problems },
+});
+
+/** `/api/day`. */
+export function dayRoutes({ duly, clock }: ServerContext): OpenAPIHono<ServerEnv> {
+  const { schedules } = duly;
+
+  async function linesOf(schedule: Schedule, fromAt: number, toAt: number) {
+    const { id, name, task: type, timezone, words, paused } = schedule;
+    const now = clock.now();
+    const past =
+      fromAt < now
+        ? await schedules.slots({ id }, { from: fromAt, to: Math.min(toAt, now), limit: slotCountMax })
+        : [];
+    const mayCome = toAt > now && schedule.unreadable === null;
+    const coming = mayCome
+      ? await schedules.preview({ id }, { after: Math.max(now, fromAt - 1), count: slotCountMax })
+      : [];
+    const known = past.map((line) => ({
+      slot: line.slot.toISOString(),
+      to: line.to.toISOString(),
+      count: line.count,
+      status: line.status as string,
+    }));
+    const next = coming
+      .filter((slot) => slot.getTime() < toAt)
+      .map((slot) => ({ slot: slot.toISOString(), to: slot.toISOString(), count: 1, status: 'coming' }));
+    return {
+      ...{ id, name, type, timezone, words },
+      paused: paused !== null,
+      slots: [...known.reverse(), ...next].slice(0, slotCountMax),
+      capped: known.length + next.length > slotCountMax || known.length === slotCountMax,
+    };
+  }
+
+  return newRoutes().openapi(read, async (c) => {
+    const { from, to } = c.req.valid('query');
+    const fromAt = parseInstant(from, 'from');
+    const toAt = parseInstant(to, 'to');
+    if (toAt <= fromAt || toAt - fromAt > rangeMsMax) {
+      throw new DulyError('request_invalid', {
+        message: 'Expected "to" to be after "from", by at most eight days.',
+        details: { issues: [{ in: 'query', path: 'to', message: 'is not after "from", or too far' }] },
+      });
+    }
+    const { caller } = c.var;
+    const page = await schedules.list({
+      limit: scheduleCountMax,
+      ...(caller.tenant === null ? {} : { tenant: tenantFor(caller, undefined) as string }),
+    });
+    const data = await Promise.all(page.schedules.map((schedule) => linesOf(schedule, fromAt, toAt)));
+    return c.json(
+      {
+        from: new Date(fromAt).toISOString(),
+        to: new Date(toAt).toISOString(),
+        now: new Date(clock.now()).toISOString(),
+        has_more: page.nextCursor !== null,
+        data,
+      },
+      200,
+    );
+  });
+}
