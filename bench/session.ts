@@ -20,6 +20,8 @@ export type FromChild =
 export interface Entrant {
   name: string;
   module: URL;
+  /** A peer that is given as many jobs as Duly; others are given few, because they are slow and need no more to show it. */
+  isFast?: boolean;
   /** More arguments for its Node. */
   execArgv?: string[];
   /** Options for all its threads, such as `--cpu-prof`: arguments do not reach threads that are given their own. */

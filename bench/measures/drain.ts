@@ -28,7 +28,10 @@ export const drain: Measure = {
     const peerCount = setup.isQuick ? 100 : 2_000;
     const own = new Set([setup.duly.name, setup.room.bare.name]);
     const rounds = await runRounds(setup, (session, _, entrant) =>
-      drainOnce(session, { room: setup.room, count: own.has(entrant.name) ? count : peerCount }),
+      drainOnce(session, {
+        room: setup.room,
+        count: own.has(entrant.name) || entrant.isFast === true ? count : peerCount,
+      }),
     );
     return [
       lineOf(setup, rounds, 'perSecond', {

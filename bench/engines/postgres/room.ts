@@ -83,9 +83,9 @@ export const room: EngineRoom = {
   settings: 'one private server, synchronous_commit=on, default options',
   bare: { name: 'bare', module: module('bare') },
   peers: [
-    { name: 'graphile-worker (local queue 2,000)', module: module('graphile-worker-best') },
+    { name: 'graphile-worker (local queue 2,000)', module: module('graphile-worker-best'), isFast: true },
     { name: 'graphile-worker (default)', module: module('graphile-worker-default') },
-    { name: 'pg-boss (batch 2,000)', module: module('pg-boss') },
+    { name: 'pg-boss (batch 2,000)', module: module('pg-boss'), isFast: true },
     { name: 'bullmq', module: module('bullmq') },
   ],
   targets: {
