@@ -6,6 +6,7 @@ import { future } from './future.ts';
 import { idle } from './idle.ts';
 import { latency } from './latency.ts';
 import { memory } from './memory.ts';
+import { oldTransaction } from './old-transaction.ts';
 import { precision } from './precision.ts';
 import { schedules } from './schedules.ts';
 import { transaction } from './transaction.ts';
@@ -20,6 +21,7 @@ export const measures: readonly Measure[] = [
   precision,
   schedules,
   future,
+  oldTransaction,
   idle,
   memory,
   calendar,

@@ -60,7 +60,8 @@ const lockMs = 2_000;
 const migrateMs = 600_000;
 const versionMin = 130_000;
 
-interface ServerFacts {
+/** What is looked at before a server may hold a store. */
+export interface ServerFacts {
   version: string;
   number: number;
   standby: boolean;
@@ -69,12 +70,25 @@ interface ServerFacts {
   isolation: string;
   fsync: string;
   commit: string;
+  /** How long the oldest transaction of this database has been open that others must keep old rows for, and whose it is; null: none is seen. */
+  old_minutes: number | null;
+  old_session: string | null;
 }
 
-const facts = `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,
+/** Reads them. */
+export const serverFacts = `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,
   pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS readonly,
   current_setting('server_encoding') AS encoding, current_setting('default_transaction_isolation') AS isolation,
-  current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit`;
+  current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit, old.old_minutes, old.old_session
+  FROM (SELECT 1) one LEFT JOIN LATERAL (
+    SELECT floor(extract(epoch FROM clock_timestamp() - xact_start) / 60)::int AS old_minutes,
+      pid || coalesce(' of ' || nullif(application_name, ''), '') AS old_session
+    FROM pg_stat_activity
+    WHERE datname = current_database() AND backend_xmin IS NOT NULL AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+    ORDER BY xact_start LIMIT 1) old ON true`;
+
+// A report that reads for some minutes is usual; after that a busy store has more dead rows than live ones.
+const oldMinutes = 10;
 
 /** Connects, looks at the server, and brings the schema up to this code; or says why not and leaves nothing open. */
 export async function openPostgres(options: PostgresOptions): Promise<OpenedPostgres> {
@@ -87,7 +101,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
   const target: MigrationTarget = { database: patient, schema, place };
   let info: EngineInfo;
   try {
-    const [server] = (await database.query<ServerFacts>(facts)) as [ServerFacts];
+    const [server] = (await database.query<ServerFacts>(serverFacts)) as [ServerFacts];
     refuseUnfit(server, place);
     if (options.migrate !== 'never') await prepare(target, options.migrate === 'existing');
     const id = options.migrate === 'never' ? null : await readStoreId(target);
@@ -217,8 +231,19 @@ function refuseUnfit(server: ServerFacts, place: string): void {
   }
 }
 
-function warningsOf({ fsync, commit }: ServerFacts): string[] {
+/** What a person should know about a server. */
+export function warningsOf({
+  fsync,
+  commit,
+  old_minutes: minutes,
+  old_session: session,
+}: ServerFacts): string[] {
   const warnings: string[] = [];
+  if (minutes !== null && minutes >= oldMinutes) {
+    warnings.push(
+      `Session ${session} has had a transaction open for ${minutes} minutes: nothing that ended since can leave the tables, and every claim has to step over it. Commit it, end the session, or set idle_in_transaction_session_timeout.`,
+    );
+  }
   if (fsync === 'off') {
     warnings.push(
       'The PostgreSQL runs with fsync=off: when its machine loses power, the whole database may be damaged.',

@@ -46,7 +46,7 @@ SELECT duly.apply_schedules_1($1::bigint, $2::jsonb) AS reply
 SELECT duly.claim_schedules_1($1::bigint, $2::text, $3::text, $4::integer, $5::bigint, $6::jsonb) AS reply
 
 -- name: fire
-SELECT duly.fire_1($1::bigint, $2::text, $3::jsonb, $4::jsonb, $5::jsonb, $6::jsonb) AS reply
+SELECT duly.fire_2($1::bigint, $2::text, $3::jsonb, $4::jsonb, $5::jsonb, $6::text[]) AS reply
 
 -- name: acquire
 SELECT duly.acquire_1($1::bigint, $2::text, $3::text, $4::text, $5::bigint) AS reply

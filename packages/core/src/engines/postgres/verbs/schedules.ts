@@ -15,6 +15,7 @@ import type {
   SlotsInput,
   SlotsReply,
 } from '../../../engine.ts';
+import { textArray } from '../arrays.ts';
 import { statements } from '../generated.ts';
 import { Bound } from '../job-where.ts';
 import { isPlain, plainColumns, type WrittenSpec, writtenSpec } from '../specs.ts';
@@ -27,7 +28,7 @@ import {
   uniqueViolation,
   type Work,
 } from '../work.ts';
-import { type LeasedColumns, toClaimedJobs } from './claim.ts';
+import { type LeasedColumns, type TakenAlike, toClaimedJobs } from './claim.ts';
 
 /** See the contract. */
 export function applySchedules(work: Work, input: ApplySchedulesInput): Promise<ApplySchedulesReply> {
@@ -110,14 +111,14 @@ async function send(work: Work, input: FireInput, isTogether: ReadonlySet<FireGr
   const made = isAllPlain ? input.groups.flatMap(({ jobs }): JobSpec[] => jobs).map(({ id }) => id) : null;
   const reply = await work.call<{
     groups: FireReply['groups'];
-    claimed: LeasedColumns;
+    claimed: LeasedColumns | TakenAlike;
   }>(statements.call.fire, [
     input.now ?? null,
     input.node,
     together.length === 0 ? null : JSON.stringify(writtenTogether(together)),
     JSON.stringify(others.map(({ group, jobs }) => ({ ...group, jobs }))),
     input.claim === undefined ? null : JSON.stringify(input.claim),
-    made === null ? null : JSON.stringify(made),
+    made === null ? null : textArray(made),
   ]);
   const outcomes: FireReply['groups'] = input.groups.map(() => 'fired');
   for (const [n, { i }] of others.entries()) outcomes[i] = reply.groups[n] as FireReply['groups'][number];
