@@ -1,8 +1,8 @@
 import { systemClock } from '../clock.ts';
 import { formatDay, formatTimeOfDay } from './civil.ts';
-import { type CronFields, hasBit, monthNames, weekdayNames } from './cron-fields.ts';
+import { type CronFields, hasBit, monthNames, type SixtyBits, weekdayNames } from './cron-fields.ts';
 import type { ExcludeSpec } from './exclude.ts';
-import type { RruleText } from './rrule-text.ts';
+import type { RruleMoment, RruleText } from './rrule-text.ts';
 import { isRule, type Rule, type RuleInput, resolveRule } from './rule.ts';
 
 /** How a rule is explained. */
@@ -23,7 +23,7 @@ export function explain(
 ): string {
   const resolved = isRule(rule) ? rule : resolveRule(rule, { now });
   const sentence = [explainTimes(resolved), explainZone(resolved), ...explainBounds(resolved)].join('');
-  const exceptions = explainExclude(resolved.spec.exclude);
+  const exceptions = explainExclude(resolved, resolved.spec.exclude);
   return [`${capitalize(sentence)}${exceptions}.`, ...explainClockChanges(resolved, now)].join(' ');
 }
 
@@ -46,21 +46,43 @@ function explainBounds(rule: Rule): string[] {
     const { date, time } = rule.read(instantAt);
     return `${date} ${time}${rule.kind === 'rate' || rule.kind === 'delay' ? ` (${rule.timezone})` : ''}`;
   };
+  const start = rule.rrule?.start ?? null;
+  const counted = rule.startAt === null ? 'from' : 'counted from';
+  const extra = rule.rrule?.extra ?? [];
   return [
+    ...(start === null ? [] : [`, ${counted} ${momentText(rule, start)}`]),
     ...(rule.startAt === null ? [] : [`, from ${at(rule.startAt)}`]),
     ...(rule.endAt === null ? [] : [`, until ${at(rule.endAt)}`]),
+    ...(extra.length === 0 ? [] : [`, and also ${momentsText(rule, extra)}`]),
   ];
+}
+
+/** A moment of iCalendar text as the rule's clock shows it. */
+function momentText(rule: Rule, { seconds, isUtc, isDate }: RruleMoment): string {
+  if (isUtc) {
+    const { date, time } = rule.read(seconds * 1_000);
+    return `${date} ${time}`;
+  }
+  const day = Math.floor(seconds / 86_400);
+  return isDate ? formatDay(day) : `${formatDay(day)} ${formatTimeOfDay(seconds - day * 86_400)}`;
+}
+
+function momentsText(rule: Rule, moments: readonly RruleMoment[]): string {
+  if (moments.length > listedMax) return `at ${moments.length} other times`;
+  return `on ${join(moments.map((moment) => momentText(rule, moment)))}`;
 }
 
 const listedMax = 3;
 
-function explainExclude(exclude: readonly ExcludeSpec[]): string {
+function explainExclude(rule: Rule, exclude: readonly ExcludeSpec[]): string {
   const phrases = exclude.flatMap((one) => {
     if ('cron' in one) return [`when the cron "${one.cron}" matches`];
     if ('rrule' in one) return [`on the days of "${one.rrule.replaceAll(/\r?\n/g, ' ')}"`];
     if (one.dates.length > listedMax) return [`on ${one.dates.length} dates`];
     return [`on ${join(one.dates.map((date) => date.replace('/', ' through ')))}`];
   });
+  const out = rule.rrule?.excluded ?? [];
+  if (out.length > 0) phrases.unshift(momentsText(rule, out).replace('other times', 'times'));
   return phrases.length === 0 ? '' : `, except ${join(phrases)}`;
 }
 
@@ -116,21 +138,21 @@ function valuesOf(list: string): number[] {
   return list.split(',').map(Number);
 }
 
-function explainPattern({ written, seconds }: CronFields): string {
+function explainPattern({ written, seconds, minutes }: CronFields): string {
   const second = written.second ?? '0';
   const minute = written.minute as string;
   const hour = written.hour as string;
   const parts: string[] = [];
   const isSecondZero =
     written.second === null || (seconds.low === 1 && !hasBit(seconds, 32) && seconds.high === 0);
-  if (!isSecondZero) parts.push(explainUnit(second, 'second'));
+  if (!isSecondZero) parts.push(explainUnit(second, 'second', numbersIn(seconds)));
 
-  const isMinuteFree = minute === '*' || minute === '*/1';
+  const isMinuteFree = numbersIn(minutes).length === 60;
   if (isSecondZero && /^0+$/.test(minute)) {
     const hourly = explainHourly(hour);
     if (hourly !== null) return hourly;
   }
-  if (isSecondZero || !isMinuteFree) parts.push(explainUnit(minute, 'minute'));
+  if (isSecondZero || !isMinuteFree) parts.push(explainUnit(minute, 'minute', numbersIn(minutes)));
   const hours = explainHours(hour);
   if (hours !== '') return `${parts.join(', ')} ${hours}`;
   return /^at /.test(parts.at(-1) as string)
@@ -151,14 +173,28 @@ function explainHourly(hour: string): string | null {
   return `every ${every === '1' ? 'hour' : `${every} hours`} from ${two(from)}:00 through ${two(to)}:00`;
 }
 
-function explainUnit(text: string, unit: 'second' | 'minute'): string {
-  if (text === '*' || text === '*/1') return `every ${unit}`;
-  const step = /^(?:\*|0)\/(\d+)$/.exec(text);
-  if (step !== null) return Number(step[1]) === 1 ? `every ${unit}` : `every ${step[1]} ${unit}s`;
-  const from = /^(\d+)(?:-(\d+))?\/(\d+)$/.exec(text);
-  if (from !== null) {
-    const [, first, last, every] = from;
-    return `every ${every} ${unit}s from ${unit} ${first} ${last === undefined ? 'on' : `through ${last}`}`;
+function numbersIn(bits: SixtyBits): number[] {
+  return Array.from({ length: 60 }, (_, value) => value).filter((value) => hasBit(bits, value));
+}
+
+// More values than this are easier to understand as a step with its bounds.
+const valuesMax = 10;
+
+function explainUnit(text: string, unit: 'second' | 'minute', values: readonly number[]): string {
+  if (values.length === 60) return `every ${unit}`;
+  const [first = 0, second = first] = values;
+  const last = values.at(-1) ?? first;
+  if (values.length === 1) return `at ${unit} ${first}`;
+  const [, from, to] = /^(?:\*|(\d+)(?:-(\d+))?)\/\d+$/.exec(text) ?? [];
+  const every = `every ${second - first} ${unit}s`;
+  // A step that does not divide the hour (the minute) begins anew with each of them.
+  const isEven = 60 - last + first === second - first;
+  if (text.includes('/') && (text.includes(',') || !isEven) && values.length <= valuesMax) {
+    return `at ${unit}s ${join(values.map(String))}`;
+  }
+  if (/^[^,]*\/\d+$/.test(text)) {
+    if (first === 0 && isEven) return every;
+    return `${every} from ${unit} ${Number(from ?? 0)} ${to === undefined && isEven ? 'on' : `through ${Number(to ?? last)}`}`;
   }
   const items = text.split(',').map((item) => explainItem(item, (value) => value, unit));
   return `at ${items.length === 1 && /^\d+$/.test(text) ? unit : `${unit}s`} ${join(items)}`;
@@ -167,7 +203,10 @@ function explainUnit(text: string, unit: 'second' | 'minute'): string {
 function explainHours(text: string): string {
   if (text === '*' || text === '*/1') return '';
   const step = /^(?:\*|0)\/(\d+)$/.exec(text);
-  if (step !== null) return `of every ${ordinal(Number(step[1]))} hour`;
+  if (step !== null) {
+    const counted = 24 % Number(step[1]) === 0 ? '' : ', counted from midnight';
+    return `of every ${ordinal(Number(step[1]))} hour${counted}`;
+  }
   const items = text.split(',');
   return join(
     items.map((item) => {
@@ -196,18 +235,27 @@ function explainItem(item: string, name: (value: string) => string, unit: string
 
 function explainDays(fields: CronFields): string {
   const { written } = fields;
-  const byMonth = explainDayOfMonth(written.dayOfMonth as string);
-  const byWeekday = explainWeekday(written.weekday as string);
+  const [days, weekdays] = [bitsOf(fields.dayOfMonth.days, 31), bitsOf(fields.weekday.weekdays, 7)];
+  const isEither = !fields.dayOfMonth.isFree && !fields.weekday.isFree;
+  // A day that matches by either of them does so by one that names every day.
+  const isEvery = isEither && (days.length === 31 || weekdays.length === 7);
+  const byMonth = isEvery ? '' : explainDayOfMonth(written.dayOfMonth as string, days);
+  const byWeekday = isEvery ? '' : explainWeekday(written.weekday as string, weekdays);
   const parts: string[] = [];
   if (byMonth !== '' && byWeekday !== '') {
-    const isEither = !fields.dayOfMonth.isFree && !fields.weekday.isFree;
     parts.push(
       isEither ? `${byMonth} or ${byWeekday}` : `${byMonth}, if that is ${byWeekday.replace(/^on /, '')}`,
     );
   } else if (byMonth !== '' || byWeekday !== '') parts.push(byMonth || byWeekday);
   const month = written.month as string;
-  if (!isAny(month)) {
-    const items = month.split(',').map((item) => explainItem(item, monthName, 'month'));
+  const months = bitsOf(fields.months, 12);
+  if (months.length < 12) {
+    const [, step = '12'] = /^\*\/(\d+)$/.exec(month) ?? [];
+    const isEven = 12 % Number(step) === 0 && months.length > 1;
+    const items =
+      month.includes('/') && !isEven
+        ? months.map((index) => monthWords[index] as string)
+        : month.split(',').map((item) => explainItem(item, monthName, 'month'));
     // "on the 1st of January", but "on Monday in January".
     const isPlain = byWeekday === '' && byMonth !== '' && !byMonth.endsWith('of the month');
     parts.push(`${isPlain ? 'of' : 'in'} ${join(items)}`);
@@ -224,8 +272,19 @@ function isAny(text: string): boolean {
   return text === '*' || text === '?' || text === '*/1';
 }
 
-function explainDayOfMonth(text: string): string {
-  if (isAny(text)) return '';
+/** The bits that are set, from 0 up. */
+function bitsOf(mask: number, count: number): number[] {
+  return Array.from({ length: count }, (_, bit) => bit).filter((bit) => (mask >>> bit) & 1);
+}
+
+// A step that names fewer days than this is told by its days.
+const stepDaysMax = 8;
+
+function explainDayOfMonth(text: string, days: readonly number[]): string {
+  if (isAny(text) || days.length === 31) return '';
+  if (/^[\d*,/-]+$/.test(text) && text.includes('/') && days.length <= stepDaysMax) {
+    return `on ${join(days.map((day) => `the ${ordinal(day + 1)}`))}`;
+  }
   let isWhole = false;
   const items = text.split(',').map((item) => {
     const special = /^(?:(L)(?:-(\d+))?|(LW)|(\d+)W)$/.exec(item);
@@ -244,10 +303,13 @@ function explainDayOfMonth(text: string): string {
   return `on ${join(items)}${isWhole ? ' of the month' : ''}`;
 }
 
-function explainWeekday(text: string): string {
-  if (isAny(text)) return '';
+function explainWeekday(text: string, days: readonly number[]): string {
+  if (isAny(text) || days.length === 7) return '';
   if (/^(?:1-5|MON-FRI)$/.test(text)) return 'on weekdays';
   if (/^(?:6,0|0,6|6,7|6-7|SAT,SUN|SUN,SAT|SAT-SUN)$/.test(text)) return 'on weekends';
+  if (text.includes('/') && !/[#L]/.test(text)) {
+    return `on ${join(days.map((day) => weekdayWords[day] as string))}`;
+  }
   const items = text.split(',').map((item) => {
     const nth = /^(\w+)#(\d)$/.exec(item);
     if (nth !== null) return `the ${ordinal(Number(nth[2]))} ${weekdayName(nth[1] as string)} of the month`;
@@ -317,6 +379,8 @@ function explainRrule(rule: Rule, text: RruleText): string {
     });
   if (monthDays.length > 0) phrases.push(`on ${join(monthDays)}`);
   const months = list('BYMONTH').map(monthName);
+  const own = ownDay(rule, text);
+  if (own !== null) phrases.push(own);
   if (months.length > 0) phrases.push(`in ${join(months)}`);
   const time = explainRruleTime(rule, text);
   if (time !== null) phrases.push(`at ${time}`);
@@ -327,6 +391,26 @@ function explainRrule(rule: Rule, text: RruleText): string {
   if (text.count !== null) phrases.push(text.count === 1 ? '(once)' : `(${text.count} times)`);
   if (text.until !== null) phrases.push(`until ${formatDay(Math.floor(text.until.seconds / 86_400))}`);
   return phrases.join(' ');
+}
+
+/** The day that a rule takes from its beginning; null if its parts name days, or it is not of days. */
+function ownDay(rule: Rule, { parts, frequency, start }: RruleText): string | null {
+  if (['BYDAY', 'BYMONTHDAY', 'BYYEARDAY', 'BYWEEKNO'].some((name) => parts.has(name))) return null;
+  if (!['YEARLY', 'MONTHLY', 'WEEKLY'].includes(frequency)) return null;
+  const date =
+    start !== null
+      ? momentText(rule, start).slice(0, 10)
+      : rule.startAt === null
+        ? null
+        : rule.read(rule.startAt).date;
+  if (date === null) return null;
+  const [year, month, day] = date.split('-').map(Number) as [number, number, number];
+  if (frequency === 'WEEKLY')
+    return `on ${weekdayWords[new Date(Date.UTC(year, month - 1, day)).getUTCDay()]}`;
+  if (frequency === 'MONTHLY' || parts.has('BYMONTH')) {
+    return `on the ${ordinal(day)}${day > 28 ? ', where there is one,' : ''}`;
+  }
+  return `on ${day} ${monthWords[month - 1]}${month === 2 && day === 29 ? ', where there is one,' : ''}`;
 }
 
 /** The time of day of a rule that has one, from DTSTART; null if parts of the rule say more. */

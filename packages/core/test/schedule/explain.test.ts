@@ -12,6 +12,25 @@ const sentences: [string | RuleInput, string][] = [
   ['*/15 * * * *', 'Every 15 minutes, in UTC.'],
   ['0/15 * * * *', 'Every 15 minutes, in UTC.'],
   ['5/10 * * * *', 'Every 10 minutes from minute 5 on, in UTC.'],
+  ['*/59 * * * *', 'At minutes 0 and 59 of every hour, in UTC.'],
+  ['*/40 * * * *', 'At minutes 0 and 40 of every hour, in UTC.'],
+  ['*/7 * * * *', 'At minutes 0, 7, 14, 21, 28, 35, 42, 49 and 56 of every hour, in UTC.'],
+  ['10/50 * * * *', 'At minute 10 of every hour, in UTC.'],
+  ['7/4 * * * *', 'Every 4 minutes from minute 7 through 59, in UTC.'],
+  ['10-50/20 * * * *', 'Every 20 minutes from minute 10 through 50, in UTC.'],
+  ['*/20,5 * * * *', 'At minutes 0, 5, 20 and 40 of every hour, in UTC.'],
+  ['*,1 * * * *', 'Every minute, in UTC.'],
+  ['*/25 */7 * * *', 'At minutes 0, 25 and 50 of every 7th hour, counted from midnight, in UTC.'],
+  ['*/40 * * * * *', 'At seconds 0 and 40 of every minute, in UTC.'],
+  ['0 0 10-20/5 * *', 'At 00:00 on the 10th, the 15th and the 20th, in UTC.'],
+  ['0 0 */31 * *', 'At 00:00 on the 1st, in UTC.'],
+  ['0 0 1-31 * *', 'At 00:00 every day, in UTC.'],
+  ['0 0 1-31 * MON', 'At 00:00 every day, in UTC.'],
+  ['0 0 13 * 0-7', 'At 00:00 every day, in UTC.'],
+  ['0 0 * * 0-7', 'At 00:00 every day, in UTC.'],
+  ['0 0 * * MON-FRI/2', 'At 00:00 on Monday, Wednesday and Friday, in UTC.'],
+  ['0 0 1 */5 *', 'At 00:00 on the 1st of January, June and November, in UTC.'],
+  ['0 0 * */12 *', 'At 00:00 every day in January, in UTC.'],
   ['0 * * * *', 'Every hour, in UTC.'],
   ['5 * * * *', 'At minute 5 of every hour, in UTC.'],
   ['0,30 * * * *', 'At minutes 0 and 30 of every hour, in UTC.'],
@@ -46,6 +65,30 @@ const sentences: [string | RuleInput, string][] = [
     { rate: '1d', startAt: '2027-01-01T09:00:00Z' },
     'Every day, counted from its start, from 2027-01-01 09:00 (UTC).',
   ],
+  [
+    { rrule: 'FREQ=MONTHLY', startAt: '2027-01-31T09:00:00Z' },
+    'Every month on the 31st, where there is one, at 09:00, in UTC, from 2027-01-31 09:00.',
+  ],
+  [
+    { rrule: 'FREQ=YEARLY', startAt: '2027-01-31T09:00:00Z' },
+    'Every year on 31 January at 09:00, in UTC, from 2027-01-31 09:00.',
+  ],
+  [
+    { rrule: 'DTSTART:20280229T090000\nRRULE:FREQ=YEARLY', startAt: '2030-01-01T00:00:00Z' },
+    'Every year on 29 February, where there is one, at 09:00, in UTC, counted from 2028-02-29 09:00, from 2030-01-01 00:00.',
+  ],
+  [
+    { rrule: 'FREQ=WEEKLY', startAt: '2027-01-31T09:00:00Z' },
+    'Every week on Sunday at 09:00, in UTC, from 2027-01-31 09:00.',
+  ],
+  [
+    {
+      rrule:
+        'DTSTART:20270101T090000\nRRULE:FREQ=DAILY\nRDATE:20270105T120000,20270106T120000Z\nEXDATE:20270102T090000',
+      exclude: '2027-12-25',
+    },
+    'Every day at 09:00, in UTC, from 2027-01-01 09:00, and also on 2027-01-05 12:00 and 2027-01-06 12:00, except on 2027-01-02 09:00 and on 2027-12-25.',
+  ],
   [{ delay: '10m' }, '10 minutes after the previous run has ended.'],
   [
     { rrule: 'FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR', startAt: '2027-01-01T09:00:00Z' },
@@ -53,7 +96,7 @@ const sentences: [string | RuleInput, string][] = [
   ],
   [
     { rrule: 'DTSTART;TZID=Asia/Kolkata:20270101T090000\nRRULE:FREQ=MONTHLY;BYDAY=-1FR;COUNT=10' },
-    'Every month on the last Friday at 09:00 (10 times), in Asia/Kolkata.',
+    'Every month on the last Friday at 09:00 (10 times), in Asia/Kolkata, from 2027-01-01 09:00.',
   ],
   [
     {
