@@ -1,4 +1,5 @@
 import { systemClock } from '../clock.ts';
+import { isDulyError } from '../errors.ts';
 import { parseInstant } from '../instant.ts';
 import { readOptions, readWholeNumber } from '../option-reader.ts';
 import { isRule, type Rule, type RuleInput, resolveRule } from './rule.ts';
@@ -34,14 +35,24 @@ export function preview(rule: string | RuleInput | Rule, options: PreviewOptions
   const now = systemClock.now();
   const afterAt = after === undefined ? now : parseInstant(after, 'after');
   // Someone who asks about the past may be shown a rule that was of use then.
-  const resolved = isRule(rule)
-    ? rule
-    : resolveRule(rule, { now: Math.min(now, afterAt), anchorAt: afterAt });
+  const resolved = isRule(rule) ? rule : resolveFrom(rule, Math.min(now, afterAt), afterAt);
   const slots: Date[] = [];
   for (let at = resolved.next(afterAt); at !== null && slots.length < wanted; at = resolved.next(at)) {
     slots.push(new Date(at));
   }
   return slots;
+}
+
+/** A rule with slots of which the rest is left out before its end is one that has no more, and not a wrong one. */
+function resolveFrom(rule: string | RuleInput, now: number, anchorAt: number): Rule {
+  try {
+    return resolveRule(rule, { now, anchorAt });
+  } catch (error) {
+    if (!isDulyError(error, 'everything_excluded')) throw error;
+    const resolved = resolveRule(rule, { anchorAt });
+    if (resolved.endAt === null || resolved.next(-1) === null) throw error;
+    return resolved;
+  }
 }
 
 /**

@@ -95,9 +95,7 @@ function kindOfMonth(month: number): number {
  */
 export function createRruleTimes(text: RruleText, startWall: number): RruleTimes | null {
   const { parts } = text;
-  // Which day a BYWEEKNO without weekdays means is read in different ways; it means what the library says.
-  const isUnclear = parts.has('BYWEEKNO') && !parts.has('BYDAY');
-  if (!isWallRule(text) || parts.has('BYSETPOS') || isUnclear) return null;
+  if (!isWallRule(text) || parts.has('BYSETPOS')) return null;
   const startDay = Math.floor(startWall / daySeconds);
   const days = createNamedDays(text, startDay);
   const { next: nextDay, previous: previousDay, daysOfMonth, spentCount } = days;
@@ -195,7 +193,9 @@ function createMonthDays(
       );
     }
     if (namesDays || frequency === 'DAILY') return true;
-    return frequency === 'WEEKLY' ? weekdayOfDay(day) === ownWeekday : dayOfMonth === ownMonthDay;
+    // What a rule does not say is that of its beginning (RFC 5545, 3.3.10): of a week its weekday.
+    const isByWeek = frequency === 'WEEKLY' || weeks !== null;
+    return isByWeek ? weekdayOfDay(day) === ownWeekday : dayOfMonth === ownMonthDay;
   };
 
   return (month) => {

@@ -316,7 +316,7 @@ export interface RruleDays {
  * has no times; without a DTSTART it must say by itself which days it means.
  */
 export function createRruleDays(rrule: string): RruleDays {
-  const text = parseRrule(rrule);
+  const text = withWholeWeeks(parseRrule(rrule));
   const { parts } = text;
   const timePart = ['BYHOUR', 'BYMINUTE', 'BYSECOND'].find((name) => parts.has(name));
   if (!isWallRule(text) || timePart !== undefined) {
@@ -365,6 +365,15 @@ export function createRruleDays(rrule: string): RruleDays {
     return mask;
   };
   return { daysOfMonth, isCheap: false };
+}
+
+/** Weeks without a beginning, from which a weekday would follow, are all of their days. */
+function withWholeWeeks(text: RruleText): RruleText {
+  const { parts, pattern, start } = text;
+  const namesDays = ['BYDAY', 'BYMONTHDAY', 'BYYEARDAY'].some((name) => parts.has(name));
+  if (start !== null || namesDays || !parts.has('BYWEEKNO')) return text;
+  const days = weekdayCodes.join(',');
+  return { ...text, pattern: `${pattern};BYDAY=${days}`, parts: new Map([...parts, ['BYDAY', days]]) };
 }
 
 const weekdayCodes = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA'];

@@ -61,6 +61,7 @@ for (const rule of silly) {
 // Exclusions that leave nothing, or a slot in years, and recurrence rules that never come: what is measured is a rule of its own each time.
 const start = '2027-01-01T09:00:00Z';
 const allDays = Array.from({ length: 31 }, (_, i) => i + 1).join(',');
+const allWeeks = Array.from({ length: 52 }, (_, i) => i + 1).join(',');
 const pairsOfSeconds = Array.from({ length: 30 }, (_, i) => `${2 * i},${2 * i + 1} * * * * *`);
 const exhausting: [rule: RuleInput, msMax: number, first: string][] = [
   [
@@ -86,6 +87,17 @@ const exhausting: [rule: RuleInput, msMax: number, first: string][] = [
   [{ rate: '1s', anchor: 'epoch', exclude: pairsOfSeconds }, 15, 'everything_excluded'],
   [{ rate: '7s', anchor: 'epoch', exclude: pairsOfSeconds }, 15, 'everything_excluded'],
   [{ cron: '* * * * * *', exclude: pairsOfSeconds }, 15, 'everything_excluded'],
+  // What is open of it lies in a week 53.
+  [
+    {
+      rrule: 'FREQ=DAILY',
+      startAt: '1970-01-01T00:00:00Z',
+      exclude: { rrule: `FREQ=YEARLY;BYWEEKNO=${allWeeks}` },
+    },
+    15,
+    '2027-01-02T00:00:00.000Z',
+  ],
+  [{ rrule: 'FREQ=YEARLY;BYWEEKNO=53', startAt: '1970-01-01T00:00:00Z' }, 15, '2032-12-30T00:00:00.000Z'],
   [{ rrule: 'FREQ=DAILY;BYDAY=MO;BYMONTHDAY=29;BYMONTH=2', startAt: start }, 15, '2044-02-29T09:00:00.000Z'],
 ];
 

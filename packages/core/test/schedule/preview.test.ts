@@ -126,3 +126,17 @@ test('what is asked for wrongly is refused by field', () => {
     ['invalid_rule', 'rule'],
   );
 });
+
+test('a rule whose last slots before its end are excluded has no more, and is not refused', () => {
+  const rule = { cron: '0 12 * * *', exclude: '2013-04-01/2013-04-05', endAt: '2013-04-03T00:00:00Z' };
+  const after = '2013-03-30T00:00:00Z';
+  assert.deepEqual(
+    preview(rule, { after }).map((slot) => slot.toISOString()),
+    ['2013-03-30T12:00:00.000Z', '2013-03-31T12:00:00.000Z'],
+  );
+  assert.deepEqual(preview(rule, { after: '2013-03-31T12:00:00Z' }), []);
+  assert.throws(
+    () => preview({ ...rule, exclude: '* * * * *' }, { after }),
+    (error) => isDulyError(error, 'everything_excluded'),
+  );
+});

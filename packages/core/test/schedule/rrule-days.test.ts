@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RRuleTemporal } from 'rrule-temporal';
 import { type Random, seededRandom } from '../../src/random.ts';
+import { preview } from '../../src/schedule/preview.ts';
 import { createRruleTimes, hasNoPlace } from '../../src/schedule/rrule-days.ts';
 import { parseRrule } from '../../src/schedule/rrule-text.ts';
 
@@ -130,4 +131,32 @@ test('places that no period has are known without looking', () => {
   ] as const) {
     assert.equal(hasNoPlace(parseRrule(rrule)), isEmpty, rrule);
   }
+});
+
+test('weeks without weekdays are the weekday of the beginning, and whole weeks where they exclude', () => {
+  const days = (rrule: string, startAt: string): string[] =>
+    preview({ rrule, startAt }, { after: '2026-12-01T00:00:00Z', count: 4 }).map((at) =>
+      at.toISOString().slice(0, 10),
+    );
+  // Week 53 of 2026 is 28 December to 3 January; 1970 began with a Thursday.
+  assert.deepEqual(days('FREQ=YEARLY;BYWEEKNO=1,53', '1970-01-01T00:00:00Z'), [
+    '2026-12-31',
+    '2027-01-07',
+    '2028-01-06',
+    '2029-01-04',
+  ]);
+  assert.deepEqual(days('FREQ=YEARLY;BYWEEKNO=1,53', '1970-01-06T00:00:00Z').slice(0, 2), [
+    '2026-12-29',
+    '2027-01-05',
+  ]);
+  const open = (exclude: string): string[] =>
+    preview(
+      { cron: '0 0 * * *', exclude: { rrule: exclude } },
+      { after: '2026-12-26T00:00:00Z', count: 3 },
+    ).map((at) => at.toISOString().slice(0, 10));
+  assert.deepEqual(open('FREQ=YEARLY;BYWEEKNO=53'), ['2026-12-27', '2027-01-04', '2027-01-05']);
+  assert.deepEqual(open('DTSTART:19700101\nRRULE:FREQ=YEARLY;BYWEEKNO=53').slice(1), [
+    '2026-12-28',
+    '2026-12-29',
+  ]);
 });
