@@ -302,9 +302,7 @@ class CronReader {
           position,
           text,
           'is a range that runs backwards',
-          field.name === 'weekday' && to === 0
-            ? `Sunday is also 7: write "${first}-7".`
-            : `Write it as two ranges, "${first}-${end},${kind.min}-${second}".`,
+          hintForBackwards(field.name, { from, to, first, second, end }),
         );
       }
     }
@@ -444,6 +442,21 @@ function hasDateFrom(fields: CronFields, yearFrom: number): boolean {
     }
     return false;
   });
+}
+
+/** How a range that runs backwards can be written. */
+function hintForBackwards(
+  name: CronFieldName,
+  { from, to, first, second, end }: { from: number; to: number; first: string; second: string; end: number },
+): string {
+  if (name === 'weekday' && to === 0) return `Sunday is also 7: write "${first}-7".`;
+  if (name === 'weekday' && from === 7) return `Sunday is also 0: write "0-${second}".`;
+  const { min } = kinds[name];
+  const [before, after] = [
+    from === end ? first : `${first}-${end}`,
+    to === min ? second : `${min}-${second}`,
+  ];
+  return `Write it as two, "${before},${after}".`;
 }
 
 function refuseDate(

@@ -1,3 +1,4 @@
+import { dulyError, isDulyError } from '../errors.ts';
 import { readOptions, refuseOption } from '../option-reader.ts';
 import { daySeconds, firstDayOfMonth, monthOfDay, parseDay } from './civil.ts';
 import { hasBit, type SixtyBits } from './cron-fields.ts';
@@ -82,7 +83,10 @@ export function readExclude(given: ExcludeInput | readonly ExcludeInput[] | unde
     if ('dates' in spec) {
       for (const date of spec.dates) checkDates(date, field);
       dates.push(...spec.dates);
-    } else calendars.push(spec);
+    } else {
+      checkCalendar(spec, typeof one === 'string' ? field : `${field}.${Object.keys(spec)[0]}`);
+      calendars.push(spec);
+    }
   }
   if (dates.length > dateCountMax) refuse('exclude', dates.length, `to name at most ${dateCountMax} dates`);
   if (calendars.length > calendarCountMax) {
@@ -117,6 +121,23 @@ function readObject(one: object, field: string): ExcludeSpec {
   }
   if (typeof rrule !== 'string') return refuse(`${field}.rrule`, rrule, 'to be a text like "FREQ=YEARLY;…"');
   return { rrule };
+}
+
+/** Reads a calendar once, where it is known which one it is; the error names it. */
+function checkCalendar(spec: ExcludeSpec, field: string): void {
+  try {
+    if ('cron' in spec) parseCron(spec.cron);
+    else if ('rrule' in spec) createRruleDays(spec.rrule);
+  } catch (error) {
+    if (!isDulyError(error, 'invalid_cron') && !isDulyError(error, 'invalid_rrule')) throw error;
+    const { field: part, ...details } = error.details;
+    throw dulyError(error.code, {
+      message: `In "${field}": ${error.message}`,
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+      details: { ...(part === 'rrule' || part === 'cron' ? {} : { part }), ...details, field },
+      cause: error,
+    });
+  }
 }
 
 function checkDates(date: unknown, field: string): void {

@@ -263,16 +263,39 @@ test('what cannot be excluded is refused by field', () => {
     [[{ holidays: 'IT' }], 'invalid_rule', 'exclude[0].holidays'],
     [[5], 'invalid_rule', 'exclude[0]'],
     [5, 'invalid_rule', 'exclude'],
-    ['0 25 * * *', 'invalid_cron', 'hour'],
-    [[{ rrule: 'FREQ=HOURLY' }], 'invalid_rrule', 'rrule'],
-    [[{ rrule: 'FREQ=DAILY;BYHOUR=9' }], 'invalid_rrule', 'rrule'],
-    [[{ rrule: 'FREQ=YEARLY' }], 'invalid_rrule', 'rrule'],
-    [[{ rrule: 'FREQ=DAILY;INTERVAL=2' }], 'invalid_rrule', 'rrule'],
+    ['0 25 * * *', 'invalid_cron', 'exclude'],
+    [['2027-01-05', '0 25 * * *'], 'invalid_cron', 'exclude[1]'],
+    [['2027-01-05', { cron: 'bad cron' }], 'invalid_cron', 'exclude[1].cron'],
+    [[{ rrule: 'FREQ=HOURLY' }], 'invalid_rrule', 'exclude[0].rrule'],
+    [[{ rrule: 'FREQ=DAILY;BYHOUR=9' }], 'invalid_rrule', 'exclude[0].rrule'],
+    [[{ rrule: 'FREQ=YEARLY' }], 'invalid_rrule', 'exclude[0].rrule'],
+    [[{ rrule: 'FREQ=DAILY;INTERVAL=2' }], 'invalid_rrule', 'exclude[0].rrule'],
   ];
   for (const [exclude, code, field] of wrong) {
     const refusal = refusalOf({ cron: '0 9 * * *', exclude });
     assert.deepEqual([refusal.code, refusal.field], [code, field], JSON.stringify(exclude));
   }
+});
+
+test('a wrong cron in an exclude is named with its place, its field and its position', () => {
+  assert.throws(
+    () => resolveRule({ cron: '0 9 * * *', exclude: ['2027-01-05', '0 25 * * *'] }),
+    (error) => {
+      assert.ok(isDulyError(error, 'invalid_cron'));
+      assert.match(
+        error.message,
+        /^In "exclude\[1\]": The hour "25" at position 2 of the cron "0 25 \* \* \*" /,
+      );
+      assert.deepEqual(error.details, {
+        part: 'hour',
+        position: 2,
+        value: '25',
+        cron: '0 25 * * *',
+        field: 'exclude[1]',
+      });
+      return true;
+    },
+  );
 });
 
 test('an exclude may be long, but not without end', () => {
