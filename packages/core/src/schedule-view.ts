@@ -9,7 +9,7 @@ import { explain } from './schedule/explain.ts';
 import { dueAtOf } from './schedule/jitter.ts';
 import { fieldOf } from './schedule/override.ts';
 import { endOf, nextRunAt } from './schedule/plan-operations.ts';
-import type { ResolvedPolicies } from './schedule/policies.ts';
+import { type ResolvedPolicies, windowMsOf } from './schedule/policies.ts';
 import type { RuleKind, RuleSpec } from './schedule/rule.ts';
 import type { ReadableSchedule } from './schedule-unreadable.ts';
 import type { ParsedSchedule } from './scheduler/parsed-schedules.ts';
@@ -42,7 +42,7 @@ export interface ScheduleDrift {
   note: string | null;
 }
 
-/** Policies with every choice made. */
+/** Policies with every choice made; `catchUpWindowMs` is that of `all` where a policy says so. */
 export type PoliciesView = Omit<ResolvedPolicies, 'startAt' | 'endAt'> & {
   readonly startAt: Date | null;
   readonly endAt: Date | null;
@@ -201,7 +201,7 @@ export function toSchedule(
         ? null
         : { code: unreadable.code, message: unreadable.message, hint: unreadable.hint ?? null },
     timezone: rule.timezone,
-    policies: { ...policies, startAt: date(policies.startAt), endAt: date(policies.endAt) },
+    policies: policiesView(policies),
     input: fromJson(job.input, 'input'),
     queue: job.queue,
     priority: job.priority,
@@ -232,6 +232,16 @@ export function toSchedule(
     updatedAt: new Date(record.updatedAt),
     deleted,
     definition: definitionOf(record, parsed),
+  };
+}
+
+function policiesView(policies: ResolvedPolicies): PoliciesView {
+  const modes = [policies.missed, policies.onResume, policies.onEdit];
+  return {
+    ...policies,
+    catchUpWindowMs: windowMsOf(policies, modes.includes('all') ? 'all' : 'latest'),
+    startAt: date(policies.startAt),
+    endAt: date(policies.endAt),
   };
 }
 
@@ -279,6 +289,7 @@ function definitionOf({ name, tenant }: ScheduleRecord, { spec }: ParsedSchedule
   const { job, rule, written, note } = spec;
   const definition: Record<string, unknown> = { task: job.type, name, ...rule, ...written };
   if ((rule.exclude as unknown[] | undefined)?.length === 0) delete definition.exclude;
+  if ('rate' in rule || 'delay' in rule) delete definition.dst;
   const input = fromJson(job.input, 'input');
   if (input !== null) definition.input = input;
   if (tenant !== null) definition.tenant = tenant;

@@ -8,7 +8,13 @@ import { isPromise, validateStoredInput } from '../stored-input.ts';
 import type { ResolvedTask } from '../task.ts';
 import type { ScheduleIdentity } from './identity.ts';
 import { toPlanRule } from './plan-rule-of.ts';
-import { policyNames, refuseLongJitter, resolvePolicies, type SchedulePolicies } from './policies.ts';
+import {
+  policyNames,
+  refuseDst,
+  refuseLongJitter,
+  resolvePolicies,
+  type SchedulePolicies,
+} from './policies.ts';
 import { type Rule, type RuleInput, refuseOver, resolveRule, ruleFields, ruleKinds } from './rule.ts';
 import { hasSameRule, type RuleAndPolicies, type ScheduleJob, type ScheduleSpec } from './schedule-spec.ts';
 
@@ -148,7 +154,9 @@ export function readDraft(given: EveryDefinition | string, place: DefinitionPlac
     what,
     everyNames,
   );
-  const { rule, refusal } = resolveNow(pick(definition, ruleFields) as RuleInput, now);
+  const ruleInput = pick(definition, ruleFields) as RuleInput;
+  const { rule, refusal } = resolveNow(ruleInput, now);
+  refuseDst(ruleInput);
   const written = plainPolicies(pick(definition, policyNames));
   const resolved = resolvePolicies(written, rule.kind, definition.timezone ?? rule.rrule?.timezone ?? null);
   const policies = { ...resolved, startDeadlineMs: resolved.startDeadlineMs ?? task.startDeadlineMs };

@@ -3,7 +3,13 @@ import { inputBytesMax, metadataBytesMax, toJson } from '../json.ts';
 import { type OptionNames, readName, readOptions } from '../option-reader.ts';
 import { isRefused, readText, resolveNow, type ScheduleDraft } from './definition.ts';
 import { toPlanRule } from './plan-rule-of.ts';
-import { policyNames, refuseLongJitter, resolvePolicies, type SchedulePolicies } from './policies.ts';
+import {
+  policyNames,
+  refuseDst,
+  refuseLongJitter,
+  resolvePolicies,
+  type SchedulePolicies,
+} from './policies.ts';
 import { type RuleInput, ruleFields, ruleKinds } from './rule.ts';
 import type { ScheduleSpec } from './schedule-spec.ts';
 
@@ -43,6 +49,7 @@ export function readChanges(given: ScheduleChanges): Record<string, unknown> {
 export function withChanges(base: Changed, changes: Readonly<Record<string, unknown>>, now: number): Changed {
   const written = overlay(base.written, changes, policyNames) as SchedulePolicies;
   const ruleInput = changedRule(base.rule, changes);
+  if (changes['dst'] !== null) refuseDst({ ...ruleInput, dst: changes['dst'] });
   const { startAt, endAt } = written;
   const { rule, refusal } = resolveNow(
     {
@@ -74,6 +81,9 @@ function changedRule(rule: ScheduleSpec['rule'], changes: Readonly<Record<string
     // Another rule takes the place of this one; the zone and what is left out stay, and so does what another rate counts from.
     const isRateStill = 'rate' in rule && changes['rate'] !== undefined && changes['rate'] !== null;
     for (const kind of [...ruleKinds, ...(isRateStill ? [] : ['anchor'])]) delete input[kind];
+    // What is real time has no use for what a changed clock means.
+    if (['rate', 'delay'].some((kind) => changes[kind] !== undefined && changes[kind] !== null))
+      delete input['dst'];
   }
   const { startAt: _startAt, endAt: _endAt, ...fields } = ruleFields;
   return overlay(input, changes, fields) as RuleInput;

@@ -291,6 +291,18 @@ function refuseWithDelay(written: SchedulePolicies): void {
       'Leave overlap out, or use a rate.',
     );
   }
+  for (const [name, what] of [
+    ['bufferLimit', 'no line of waiting runs'],
+    ['catchUpLimit', 'no more than one slot to catch up on'],
+  ] as const) {
+    if (written[name] !== undefined) {
+      conflict(
+        [name, 'delay'],
+        `A fixed delay has at most one slot outstanding and so ${what}, and "${name}" has nothing to bound`,
+        `Leave ${name} out, or use a rate.`,
+      );
+    }
+  }
   if (written.jitterMode === 'perSchedule') {
     conflict(
       ['jitterMode', 'delay'],
@@ -298,6 +310,17 @@ function refuseWithDelay(written: SchedulePolicies): void {
       'Leave jitterMode out, or use a rate.',
     );
   }
+}
+
+/** Refuses `dst` where no clock names the slots. Throws `policy_conflict`. */
+export function refuseDst(rule: { rate?: unknown; delay?: unknown; dst?: unknown }): void {
+  const kind = rule.rate !== undefined ? 'rate' : rule.delay !== undefined ? 'delay' : null;
+  if (kind === null || rule.dst === undefined) return;
+  conflict(
+    ['dst', kind],
+    `A ${kind === 'rate' ? 'rate' : 'fixed delay'} is real time, which no clock changes, so "dst" means nothing`,
+    'Leave dst out, or write a cron.',
+  );
 }
 
 /** Refuses what a fixed delay cannot do: `anchor` in its rule, or a backfill. */

@@ -94,6 +94,8 @@ const conflicts: [Record<string, unknown>, [string, string], RuleKind?][] = [
   [{ onResume: 'all' }, ['onResume', 'delay'], 'delay'],
   [{ onEdit: 'all' }, ['onEdit', 'delay'], 'delay'],
   [{ overlap: 'allow' }, ['overlap', 'delay'], 'delay'],
+  [{ bufferLimit: 5 }, ['bufferLimit', 'delay'], 'delay'],
+  [{ catchUpLimit: 5 }, ['catchUpLimit', 'delay'], 'delay'],
   [{ jitterMode: 'perSchedule' }, ['jitterMode', 'delay'], 'delay'],
 ];
 for (const [written, fields, kind] of conflicts) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EveryOptions, RuleInput } from '../../src/index.ts';
+import { type EveryOptions, isDulyError, preview, type RuleInput } from '../../src/index.ts';
 import { createTestDuly } from '../../src/testing/index.ts';
 import { scene } from './setup.ts';
 
@@ -171,4 +171,32 @@ test('an input that does not fit the schema is refused when the schedule is made
   await task.every('0 0 * * *', 'x');
   await assert.rejects(duly.schedules.trigger('typed', { input: 7 }), { code: 'invalid_input' });
   await assert.rejects(duly.schedules.edit('typed', { input: 7 }), { code: 'invalid_input' });
+});
+
+test('dst is refused where no clock names the slots, and a definition that is shown can be given again', async (t) => {
+  const { t: duly, every } = scene(t);
+  const refused = (error: unknown): boolean =>
+    isDulyError(error, 'policy_conflict') && (error.details.fields as string[])[0] === 'dst';
+  const dst = { gap: 'skip' } as const;
+  await assert.rejects(every({ rate: '1h', dst }), refused);
+  await assert.rejects(every({ delay: '1h', dst }), refused);
+  assert.throws(() => preview({ rate: '1h', dst }), refused);
+  await every({ cron: '0 2 * * *', dst });
+  assert.deepEqual((await duly.schedules.edit('nightly', { rate: '1h' })).rule.dst, {
+    gap: 'next',
+    repeat: 'first',
+  });
+  await assert.rejects(duly.schedules.edit('nightly', { dst }), refused);
+  const { definition, updatedAt } = await duly.schedules.get('nightly');
+  assert.deepEqual((await duly.schedules.put(definition)).updatedAt, updatedAt);
+});
+
+test('the window of "all" is shown', async (t) => {
+  const { every } = scene(t);
+  assert.equal((await every('0 2 * * *')).policies.catchUpWindowMs, null);
+  assert.equal((await every('0 2 * * *', { missed: 'all' })).policies.catchUpWindowMs, 86_400_000);
+  assert.equal(
+    (await every('0 2 * * *', { missed: 'all', catchUpWindow: '1h' })).policies.catchUpWindowMs,
+    3_600_000,
+  );
 });
