@@ -245,6 +245,22 @@ const ask: BareAsk = {
     return sent;
   },
 
+  async sendInTransaction(count, gapMs) {
+    const sent: number[] = [];
+    for (let n = 0; n < count; n++) {
+      const now = Date.now();
+      const entries: Entry[] = [];
+      begin.run();
+      insertOne(n, now, entries);
+      feed.run(now, JSON.stringify(entries));
+      sent.push(elapsed());
+      commit.run();
+      writeFileSync(bell, String(n));
+      await wait(gapMs);
+    }
+    return sent;
+  },
+
   async heard(count) {
     while (heardElapsed.filter((one) => one !== undefined).length < count) await wait(5);
     return heardElapsed.splice(0);

@@ -18,6 +18,7 @@ type BareAbility =
   | 'endOne'
   | 'listen'
   | 'send'
+  | 'sendInTransaction'
   | 'heard'
   | 'precision'
   | 'fillFuture'
@@ -51,6 +52,7 @@ const abilities: readonly BareAbility[] = [
   'endOne',
   'listen',
   'send',
+  'sendInTransaction',
   'heard',
   'precision',
   'fillFuture',

@@ -19,6 +19,19 @@ export const readLedger: StoreInside['readLedger'] = async (url) => {
   return row as { count: number; lastDecidedAt: number | null };
 };
 
+/** See `StoreInside`: a `DatabaseSync` on the same file, with what `node:sqlite` sets by itself: `synchronous=FULL`. */
+export const openTransactions: StoreInside['openTransactions'] = async (url) => {
+  const db = new DatabaseSync(url.slice('sqlite:'.length), { timeout: 5_000 });
+  return {
+    async begin() {
+      db.exec('BEGIN IMMEDIATE');
+      return db;
+    },
+    commit: async () => db.exec('COMMIT'),
+    close: async () => db.close(),
+  };
+};
+
 /** See `StoreInside`: the same verbs run inline, so that every call of `node:sqlite` is made where it can be counted. */
 export const countStatements: StoreInside['countStatements'] = (url) => {
   let count = 0;

@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { Duly } from '../../src/duly.ts';
+import { createSqliteWithin } from '../../src/engines/sqlite/within.ts';
 import type { DulyError } from '../../src/errors.ts';
+import { jobSpec } from '../../src/testing/conformance/builders.ts';
+import { createManualClock } from '../../src/testing/manual-clock.ts';
 import { testFolder } from '../engines/sqlite/folder.ts';
 
 async function setup(t: TestContext): Promise<{ duly: Duly; db: DatabaseSync; folder: string }> {
@@ -53,6 +56,32 @@ test('a started worker runs the job after the commit', async (t) => {
   db.exec('COMMIT');
   await settled;
   assert.equal((await job.get()).status, 'COMPLETED');
+});
+
+test('whoever waits is told with the commit, however it is given, and the connection is left as it was', async (t) => {
+  const { db, folder } = await setup(t);
+  const told: string[] = [];
+  const clock = createManualClock();
+  const path = join(folder, 'duly.db');
+  const within = createSqliteWithin({ path, clock, follow: ({ hints }) => void told.push(...hints) });
+  const make = async (id: string) => {
+    db.exec('BEGIN IMMEDIATE');
+    await within(db).enqueue({ groups: [{ jobs: [jobSpec({ id, due: { inMs: 0 } })] }] });
+    assert.deepEqual(told, []);
+  };
+  await make('job_1');
+  db.exec('COMMIT');
+  assert.deepEqual(told.splice(0), ['jobs']);
+  assert.equal(Object.hasOwn(db, 'exec'), false);
+  // By a statement of its own nobody hears of it; it is looked for.
+  await make('job_2');
+  db.prepare('COMMIT').run();
+  assert.deepEqual(told, []);
+  await clock.advance(1);
+  assert.deepEqual(told.splice(0), ['jobs']);
+  assert.equal(Object.hasOwn(db, 'exec'), false);
+  await clock.advance(10_000);
+  assert.deepEqual(told, []);
 });
 
 test('a job is completed in the transaction of its handler, or not at all', async (t) => {

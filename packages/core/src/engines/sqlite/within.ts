@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs';
-import type { Clock } from '../../clock.ts';
+import type { Clock, Timer } from '../../clock.ts';
 import type { Followed, Hint, Reply, Stamp, Within } from '../../engine.ts';
 import { dulyError } from '../../errors.ts';
 import { notOpen, otherStore, unknownTx } from '../tx-errors.ts';
@@ -72,6 +72,7 @@ class UserConnection {
   readonly #connection: Connection;
   /** What is to be told once the transaction is over; null: nothing is waited for. */
   #hints: Set<Hint> | null = null;
+  #nextLook: Timer | null = null;
 
   constructor(db: SqliteDatabase, options: WithinOptions, clock: Clock) {
     this.#db = db;
@@ -132,19 +133,44 @@ class UserConnection {
       return;
     }
     this.#hints = new Set(hints);
+    this.#hearEnd();
     this.#look(this.#clock.elapsed());
+  }
+
+  /** Nearly every program ends its transactions by `exec`. The news then goes out with the commit, and nobody has to look for it. */
+  #hearEnd(): void {
+    const db = this.#db;
+    const { exec } = db;
+    // Wrapped by somebody else, whom we would not take away again: then the looks do.
+    if (Object.hasOwn(db, 'exec')) return;
+    db.exec = (sql) => {
+      exec.call(db, sql);
+      if (!db.isTransaction) this.#tell();
+    };
+  }
+
+  /** It is over. */
+  #tell(): void {
+    const hints = [...(this.#hints ?? [])];
+    this.#hints = null;
+    this.#nextLook?.cancel();
+    this.#nextLook = null;
+    delete (this.#db as Partial<SqliteDatabase>).exec;
+    if (hints.length > 0) this.#options.follow({ transaction: null, hints });
   }
 
   #look(sinceElapsed: number): void {
     const ageMs = this.#clock.elapsed() - sinceElapsed;
     const waitMs = Math.min(longestLookMs, Math.max(firstLookMs, ageMs * ageShare));
-    this.#clock.after(waitMs, () => {
-      const isOpen = isTransactionOpen(this.#db);
-      const hints = [...(this.#hints ?? [])];
-      if (!isOpen) this.#hints = null;
+    this.#nextLook = this.#clock.after(waitMs, () => {
+      if (!isTransactionOpen(this.#db)) {
+        this.#tell();
+        return;
+      }
       // Also while one is open for long: it may be the next one, begun before anybody looked.
-      if (!isOpen || ageMs >= longestLookMs) this.#options.follow({ transaction: null, hints });
-      if (isOpen) this.#look(sinceElapsed);
+      if (ageMs >= longestLookMs)
+        this.#options.follow({ transaction: null, hints: [...(this.#hints ?? [])] });
+      this.#look(sinceElapsed);
     });
   }
 }
