@@ -3,18 +3,19 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { installPackages, mayInstall } from './debian.ts';
 
 const debianFolder = '/usr/lib/postgresql';
 const packages = ['postgresql', 'pgbouncer'];
 
 /** The folder with `initdb` and `postgres`; installs them if it must and may, otherwise says what to install. */
 export function postgresPrograms(): string {
-  return findPostgres() ?? (installPackages() ? findPostgres() : null) ?? refuse('PostgreSQL (initdb)');
+  return findPostgres() ?? (installMissing() ? findPostgres() : null) ?? refuse('PostgreSQL (initdb)');
 }
 
 /** The path of `pgbouncer`; installs it if it must and may, otherwise says what to install. */
 export function pgBouncerProgram(): string {
-  return findPgBouncer() ?? (installPackages() ? findPgBouncer() : null) ?? refuse('PgBouncer');
+  return findPgBouncer() ?? (installMissing() ? findPgBouncer() : null) ?? refuse('PgBouncer');
 }
 
 /**
@@ -53,20 +54,10 @@ function pathFolders(): string[] {
   return (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
 }
 
-function installPackages(): boolean {
-  const hasApt = spawnSync('apt-get', ['--version']).status === 0;
-  if (!hasApt || process.getuid?.() !== 0) return false;
+function installMissing(): boolean {
+  if (!mayInstall()) return false;
   console.error(`Installing ${packages.join(' and ')} for the tests on PostgreSQL …`);
-  const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const apt = (args: string[]) =>
-    // Two runs may want to install at once: the second waits for the first.
-    spawnSync('apt-get', ['-q', '-o', 'DPkg::Lock::Timeout=120', ...args], {
-      env: environment,
-      stdio: ['ignore', 'ignore', 'inherit'],
-      timeout: 300_000,
-    }).status === 0;
-  const install = () => apt(['install', '-y', '--no-install-recommends', ...packages]);
-  return install() || (apt(['update']) && install());
+  return installPackages(packages);
 }
 
 function refuse(what: string): never {

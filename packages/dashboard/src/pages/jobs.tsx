@@ -4,17 +4,22 @@ import { useJobs } from '../api/jobs.ts';
 import { countText } from '../api/page.ts';
 import { useLive } from '../live/live.tsx';
 import { readJobSearch } from '../search/job-search.ts';
+import { useMay } from '../shell/caller.tsx';
+import { Button } from '../ui/button.tsx';
 import { PageHead } from '../ui/panel.tsx';
 import { FilteredAway, Loading, NothingYet, Trouble } from '../ui/states.tsx';
 import { BulkActions } from './jobs/bulk-actions.tsx';
 import { JobSearchBar } from './jobs/job-search-bar.tsx';
 import { JobTable } from './jobs/job-table.tsx';
+import { NewJob } from './jobs/new-job.tsx';
 
 /** All jobs, newest first, as the search in the address says. */
 export function JobsPage() {
   const { q = '' } = useSearch({ strict: false }) as { q?: string };
   const navigate = useNavigate();
   const live = useLive();
+  const may = useMay('run');
+  const [isMaking, setMaking] = useState(false);
   const { query, problems } = useMemo(() => readJobSearch(q), [q]);
   // Rows do not move under a pointer, nor while the reader holds the page.
   const [isPointed, setPointed] = useState(false);
@@ -34,8 +39,18 @@ export function JobsPage() {
             ? 'One promise each: to run a task once.'
             : `${countText(total)} ${q === '' ? 'kept' : 'found'}`
         }
-        actions={<BulkActions search={q} total={total} />}
+        actions={
+          <>
+            <BulkActions search={q} total={total} />
+            {may && (
+              <Button kind="primary" onClick={() => setMaking(true)}>
+                New job
+              </Button>
+            )}
+          </>
+        }
       />
+      {isMaking && <NewJob onClose={() => setMaking(false)} />}
       <JobSearchBar text={q} problems={problems} onSearch={search} />
       <div
         className="mt-3 rounded-lg border border-line bg-surface"

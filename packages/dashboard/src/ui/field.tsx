@@ -19,7 +19,7 @@ export function Field({
     <label className="block text-sm">
       <span className="mb-1 block font-medium">{name}</span>
       {children}
-      {hint !== undefined && <span className="mt-1 block text-xs text-ink-soft">{hint}</span>}
+      {hint != null && <span className="mt-1 block text-xs text-ink-soft">{hint}</span>}
       {problem != null && (
         <span role="alert" className="mt-1 block text-xs text-bad">
           {problem}

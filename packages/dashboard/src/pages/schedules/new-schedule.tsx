@@ -1,10 +1,11 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useSend, useWorkers } from '../../api/operations.ts';
+import { useSend } from '../../api/operations.ts';
 import type { Schedule } from '../../api/schedules.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, Select, TextArea, TextInput } from '../../ui/field.tsx';
+import { TaskInput } from '../../ui/task-input.tsx';
 import { useToasts } from '../../ui/toast.tsx';
 import { RulePreview } from './rule-preview.tsx';
 
@@ -19,8 +20,6 @@ export function NewSchedule({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate();
   const send = useSend<Schedule>();
   const toasts = useToasts();
-  const workers = useWorkers();
-  const types = [...new Set(workers.data?.data.flatMap(({ tasks }) => tasks.map(({ type }) => type)))].sort();
   const [type, setType] = useState('');
   const [name, setName] = useState('');
   const [kind, setKind] = useState<keyof typeof kinds>('cron');
@@ -28,7 +27,6 @@ export function NewSchedule({ onClose }: { onClose: () => void }) {
   const [timezone, setTimezone] = useState(here);
   const [input, setInput] = useState('null');
   const [problem, setProblem] = useState<string | null>(null);
-  const chosenType = type === '' ? (types[0] ?? '') : type;
 
   const make = () => {
     let value: unknown;
@@ -38,7 +36,7 @@ export function NewSchedule({ onClose }: { onClose: () => void }) {
       setProblem(`The input is not JSON: ${(error as Error).message}`);
       return;
     }
-    const body = { type: chosenType, ...(name === '' ? {} : { name }), [kind]: rule, timezone, input: value };
+    const body = { type, ...(name === '' ? {} : { name }), [kind]: rule, timezone, input: value };
     send.mutate(
       { path: 'api/schedules', body },
       {
@@ -58,20 +56,13 @@ export function NewSchedule({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       title="New schedule"
       actions={
-        <Button kind="primary" disabled={send.isPending || rule === '' || chosenType === ''} onClick={make}>
+        <Button kind="primary" disabled={send.isPending || rule === '' || type === ''} onClick={make}>
           Make it
         </Button>
       }
     >
       <div className="grid gap-3 sm:grid-cols-2">
-        <Field name="Task">
-          <TextInput list="task-types" value={chosenType} onChange={(event) => setType(event.target.value)} />
-          <datalist id="task-types">
-            {types.map((one) => (
-              <option key={one} value={one} />
-            ))}
-          </datalist>
-        </Field>
+        <TaskInput value={type} onChange={setType} />
         <Field name="Name" hint="Left empty: the task's.">
           <TextInput value={name} onChange={(event) => setName(event.target.value)} />
         </Field>

@@ -1,0 +1,110 @@
+/** A real server with a real worker, and a real browser that is signed in, gone after the test. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { Duly, type TaskOptions } from '@duly/core';
+import { createServer, type Listening, listen, type Scope } from '@duly/server';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { chromiumProgram } from '../../../../test/servers/chromium.ts';
+
+/** What a test asks for. */
+export interface DashboardOptions {
+  // biome-ignore lint/suspicious/noExplicitAny: each task has its own input and result
+  tasks?: readonly TaskOptions<any, any>[];
+  scope?: Scope;
+  browser?: BrowserContextOptions;
+  basePath?: string;
+}
+
+/** A dashboard that a test looks at. */
+export interface Dashboard {
+  duly: Duly;
+  page: Page;
+  url: string;
+  /** Asks the API beside the page. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at what is there
+  api(path: string, init?: RequestInit): Promise<any>;
+  /** Opens an address of the dashboard. */
+  open(path: string): Promise<void>;
+  /** What the page complained about so far. */
+  complaints: string[];
+  /** Ends the server while the page is open. */
+  stopServer(): Promise<void>;
+  /** Starts it again at the same address. */
+  startServer(): Promise<void>;
+}
+
+let shared: Promise<Browser> | null = null;
+
+/** One browser for all tests of a file: starting one takes longer than most of them. */
+function browserOf(t: TestContext): Promise<Browser> {
+  shared ??= chromium.launch({ executablePath: chromiumProgram(), args: ['--no-sandbox'] });
+  void t;
+  return shared;
+}
+
+/** Ends the shared browser; call it in `after`. */
+export async function closeBrowser(): Promise<void> {
+  await (await shared)?.close();
+}
+
+/** Starts everything and signs in. */
+export async function openDashboard(t: TestContext, options: DashboardOptions = {}): Promise<Dashboard> {
+  const { tasks = [], scope = 'admin', basePath = '' } = options;
+  const folder = mkdtempSync(join(tmpdir(), 'duly-dashboard-'));
+  const store = `sqlite:${join(folder, 'duly.db')}`;
+  const duly = new Duly({ store, app: 'dashboard-test' });
+  for (const task of tasks) duly.task(task);
+  if (tasks.length > 0) await duly.start();
+  const server = createServer({ duly, basePath });
+  let listening: Listening = await listen(server, { port: 0, closeMs: 500 });
+  const port = Number(new URL(listening.url).port);
+  const { key } = await server.keys.make({ scope, tenant: null, by: 'test' });
+  const { key: adminKey } = await server.keys.make({ scope: 'admin', tenant: null, by: 'test' });
+  const browser = await browserOf(t);
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options.browser });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  t.after(async () => {
+    await context.close();
+    await listening.close();
+    await duly.stop({ drain: 0 });
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const url = `${new URL(listening.url).origin}${basePath}`;
+  await page.goto(`${url}/signin?key=${key}`);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  return {
+    duly,
+    page,
+    url,
+    complaints,
+    async api(path, init = {}) {
+      const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
+      const response = await fetch(`${url}/api/${path}`, { ...init, headers });
+      return response.json();
+    },
+    async open(path) {
+      await page.goto(`${url}/${path}`);
+    },
+    stopServer: () => listening.close(),
+    async startServer() {
+      // As a new process would: a Duly of its own on the same store.
+      const fresh = new Duly({ store, app: 'dashboard-test' });
+      listening = await listen(createServer({ duly: fresh, basePath }), { port, closeMs: 500 });
+      t.after(() => fresh.stop({ drain: 0 }));
+    },
+  };
+}
+
+/** A promise with its ends, for handlers that a test holds. */
+export function gate(): { opened: Promise<void>; open(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
+}
