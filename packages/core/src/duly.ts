@@ -2,7 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { hostname } from 'node:os';
 import { type ChangesOptions, type ChangesPage, readChanges } from './changes.ts';
 import { systemClock } from './clock.ts';
-import { createExpiring, type ExpiredValue, type Expiring } from './coordination/expiring.ts';
+import type { Expiring } from './coordination/expiring.ts';
+import { type ExpiringOptions, ExpiringSets } from './coordination/expiring-sets.ts';
 import type { LockParts } from './coordination/held-lock.ts';
 import {
   type Candidacy,
@@ -16,15 +17,7 @@ import { type OnceOptions, onceInStore } from './coordination/once.ts';
 import { createDoor } from './door.ts';
 import type { DulyEvents } from './duly-events.ts';
 import { type Duration, parseDuration } from './duration.ts';
-import type {
-  AuditRow,
-  CountsReply,
-  EngineInfo,
-  EngineVerb,
-  NodeInfo,
-  NodesReply,
-  StatsReply,
-} from './engine.ts';
+import type { Engine, EngineInfo, EngineVerb } from './engine.ts';
 import { defaultSchema } from './engines/address.ts';
 import { openStore, type Store } from './engines/open.ts';
 import { placeOfPool } from './engines/pool.ts';
@@ -32,14 +25,11 @@ import { dulyError } from './errors.ts';
 import { createEvents, type EventListener } from './events.ts';
 import { type Health, readHealth } from './health.ts';
 import { createIds, type Ids } from './ids.ts';
-import { parseInstant } from './instant.ts';
 import { JobHandle } from './job-handle.ts';
-import { type JobOptions, resolveJobOptions } from './job-options.ts';
 import { DeadLetters, JobQuery, type JobsFilter } from './job-query.ts';
 import type { Job } from './job-view.ts';
 import {
   type CancelOptions,
-  countCap,
   createJobs,
   type JobChange,
   type JobReference,
@@ -48,16 +38,8 @@ import {
   readJobId,
 } from './jobs.ts';
 import { nodeSilentMs } from './maintenance/beat-node.ts';
-import { makeJob } from './make-job.ts';
 import { createNode, type DulyNode } from './node.ts';
-import {
-  type OptionNames,
-  readName,
-  readOptions,
-  readText,
-  readWholeNumber,
-  refuseOption,
-} from './option-reader.ts';
+import { type OptionNames, readName, readOptions } from './option-reader.ts';
 import {
   type DulyOptions,
   type ResolvedOptions,
@@ -69,84 +51,35 @@ import {
 } from './options.ts';
 import { createParts, type Parts } from './parts.ts';
 import { createPauses, type Pause, type PauseOptions, type Pauses, type PauseTarget } from './pauses.ts';
-import { createRecords, type Records, secretKind } from './records.ts';
+import { createRecords, type Records } from './records.ts';
 import { createRemoteWorkers, type RemoteWorkers } from './remote/remote-workers.ts';
-import { watchBackoff } from './retry.ts';
-import type { EveryDefinition, ScheduleDefinition } from './schedule/definition.ts';
-import { scheduleIdOf } from './schedule/identity.ts';
-import { secondRule } from './schedule-errors.ts';
 import type { ScheduleReference } from './schedule-options.ts';
 import type { SlotWhy } from './schedule-why.ts';
-import { checkDeclared, Schedules } from './schedules.ts';
+import { Schedules } from './schedules.ts';
 import type { StandardSchema } from './schema.ts';
-import type { ResolvedTask, Task, TaskContext, TaskHandler, TaskInput, TaskOptions } from './task.ts';
+import { listenForSignals } from './stop-signals.ts';
+import {
+  type AuditEntry,
+  type AuditOptions,
+  type Counts,
+  drainNode,
+  type NodeView,
+  readAudit,
+  readCounts,
+  readNodes,
+  readStats,
+  type StatsOptions,
+  type TypeStats,
+} from './store-views.ts';
+import type { ResolvedTask, Task, TaskInput, TaskOptions } from './task.ts';
+import { type Declared, TaskBook } from './task-book.ts';
 import { createTask } from './task-calls.ts';
 import { callerFileOf, resolveTask } from './task-options.ts';
-import { registerTask, stayAtStart } from './task-registry.ts';
+import { stayAtStart } from './task-registry.ts';
 import type { Why } from './why.ts';
 import { createBeats } from './worker/beats.ts';
 import { isIsolateThread } from './worker/isolate.ts';
 
-/** A task that takes what a clean-up is given. */
-export type CleanupTask<Value> = Pick<Task, 'name' | 'version'> & {
-  now(input: ExpiredValue<Value>, options?: JobOptions): Promise<unknown>;
-};
-
-/** How to make a set of expiring values. */
-export interface ExpiringOptions<Value> {
-  /**
-   * Runs at least once after a value has ended, also when nothing ran at that instant: a task that takes
-   * `{ name, key, value }`, or a handler, of which a task `expiring:<name>` is made.
-   */
-  cleanup?: CleanupTask<Value> | TaskHandler<ExpiredValue<Value>, unknown>;
-}
-
-/** A node as `duly.nodes()` lists it. */
-export interface NodeView extends Omit<NodeInfo, 'startedAt'> {
-  startedAt: Date;
-  beatAt: Date;
-  drainRequestedAt: Date | null;
-}
-
-/** One act on a promise already made, as `duly.audit()` lists it. */
-export interface AuditEntry {
-  position: number;
-  at: Date;
-  actor: string;
-  action: string;
-  subject: string;
-  before: unknown;
-  after: unknown;
-  note: string | null;
-}
-
-/** Jobs counted at an instant of the store. A count that was stopped at 10,000 says so. */
-export interface Counts extends Pick<CountsReply, 'status' | 'lanes' | 'running'> {
-  now: Date;
-}
-
-/** Which outcomes. */
-export interface StatsOptions {
-  /** Of jobs that ended at or after this instant. */
-  since: Date | number | string;
-  /** Only of these tasks; left out: of all. */
-  tasks?: readonly string[];
-}
-
-/** What became of a type's jobs. */
-export type TypeStats = StatsReply['types'][number];
-
-/** Which audit entries. */
-export interface AuditOptions {
-  /** Only about this, like `job:<id>`. */
-  subject?: string;
-  /** Entries before this position. */
-  before?: number;
-  /** 1 to 1000, default 100. */
-  limit?: number;
-}
-
-const namedCountMax = 1_000;
 /** How to look at the health. */
 export interface HealthCallOptions {
   /** How long the store may take for each answer. Default 5 s. */
@@ -155,12 +88,6 @@ export interface HealthCallOptions {
 
 const healthNames: OptionNames<HealthCallOptions> = { patience: true };
 const healthPatienceMs = 5_000;
-const expiringNames: OptionNames<ExpiringOptions<unknown>> = { cleanup: true };
-const statsNames: OptionNames<StatsOptions> = { since: true, tasks: true };
-const auditNames: OptionNames<AuditOptions> = { subject: true, before: true, limit: true };
-// A subject is a kind and an id or the name of a lock, a value or a schedule.
-const subjectLengthMax = 3_000;
-
 /** What the test kit moves by hand: the node (null before `start`) and the jobs that are waited for. Not public. */
 export let insideOf: (duly: Duly) => { node: DulyNode | null; jobs: Jobs };
 
@@ -198,14 +125,8 @@ export class Duly {
   readonly #events = createEvents<DulyEvents>((error) =>
     this.#options.logger.error({ error }, 'A listener of an event threw.'),
   );
-  readonly #tasks = new Map<string, ResolvedTask>();
-  readonly #taskCalls = new Map<string, Task>();
-  readonly #resolved = new WeakMap<object, ResolvedTask>();
-  /** What tasks declare with `every`. */
-  readonly #declared: ScheduleDefinition[] = [];
-  readonly #declaredIds = new Set<string>();
-  /** Those that have a clean-up. */
-  readonly #expiring = new Map<string, Expiring<unknown>>();
+  readonly #book: TaskBook;
+  readonly #expiring: ExpiringSets;
   /** Those that stand for election now. */
   readonly #candidacies = new Set<Candidacy>();
   /** Aborted, with the error `stopped`, from when on no more calls are taken. */
@@ -216,8 +137,6 @@ export class Duly {
   readonly #jobs: Jobs;
   readonly #nodeId: string;
   readonly #acting = new AsyncLocalStorage<string>();
-  /** Tasks that were only named here. */
-  readonly #named = new Map<string, Task>();
   readonly #virtual: boolean;
   readonly #openGiven: (() => Promise<Store>) | null;
   #opening: Promise<Parts> | null = null;
@@ -227,7 +146,6 @@ export class Duly {
   #starting: Promise<void> | null = null;
   #stopping: Promise<void> | null = null;
   #isClosed = false;
-  #declaredLate: (() => void) | null = null;
   #offSignals: () => void = () => {};
 
   static {
@@ -254,9 +172,17 @@ export class Duly {
       ids: this.#ids,
       virtual: this.#virtual,
     });
+    this.#book = new TaskBook({
+      options: this.#options,
+      createTask: (resolved) => this.#createTask(resolved),
+      onDefined: () => this.#node?.wake(),
+      onError: (error, doing) => this.#events.emit('error', { error, doing }),
+    });
+    const engine = this.#engine;
+    this.#expiring = new ExpiringSets({ engine, actor, ids: this.#ids, book: this.#book });
     this.dead = new DeadLetters((filter) => this.jobs(filter));
     this.schedules = new Schedules({
-      engine: async () => (await this.#open()).engine,
+      engine,
       clock,
       actor,
       app: this.#options.app,
@@ -264,13 +190,13 @@ export class Duly {
       node: this.#nodeId,
       ids: this.#ids,
       inputBytesMax: this.#options.inputBytesMax,
-      tasks: this.#tasks,
-      declared: () => this.#declared,
+      tasks: this.#book.resolved,
+      declared: () => this.#book.declared,
       handle: (id) => this.job(id),
       onError: (error, doing) => this.#events.emit('error', { error, doing }),
     });
     this.remote = createRemoteWorkers({
-      engine: async () => (await this.#open()).engine,
+      engine,
       clock,
       random,
       ids: this.#ids,
@@ -279,7 +205,7 @@ export class Duly {
       maxSleepMs: () => this.#node?.maxSleepMs() ?? 0,
       closed: this.#closed.signal,
     });
-    this.records = createRecords({ engine: async () => (await this.#open()).engine, actor });
+    this.records = createRecords({ engine, actor });
     this.#events.on('job.settled', ({ id }) => this.#jobs.noticed(id));
     this.#events.on('job.reaped', ({ id }) => this.#jobs.noticed(id));
     this.#events.on('error', ({ error, doing }) =>
@@ -296,8 +222,8 @@ export class Duly {
     const resolved = resolveTask(options as TaskOptions<StandardSchema | undefined, unknown>, () =>
       callerFileOf(this.task),
     );
-    this.#declare(resolved, options.every as Declared | undefined);
-    return this.#define(resolved) as Task<TaskInput<Schema>, Awaited<Result>>;
+    this.#book.declare(resolved, options.every as Declared | undefined);
+    return this.#book.define(resolved) as Task<TaskInput<Schema>, Awaited<Result>>;
   }
 
   /** The address of the store, as it was given; of one behind a pool, where that leads, as far as it tells. */
@@ -308,7 +234,7 @@ export class Duly {
 
   /** The tasks defined here, by name. */
   get tasks(): ReadonlyMap<string, Task> {
-    return this.#taskCalls;
+    return this.#book.calls;
   }
 
   /**
@@ -316,13 +242,7 @@ export class Duly {
    * begins with. Naming one does not make this process run its jobs. Throws `invalid_task`.
    */
   taskNamed(name: string): Task {
-    const known = this.#taskCalls.get(name) ?? this.#named.get(name);
-    if (known !== undefined) return known;
-    const task = this.#createTask(resolveTask({ name, run: () => undefined }, () => null));
-    // Names may come from anybody who may make jobs; what is forgotten is made again.
-    if (this.#named.size >= namedCountMax) this.#named.clear();
-    this.#named.set(name, task);
-    return task;
+    return this.#book.named(name);
   }
 
   /**
@@ -340,7 +260,7 @@ export class Duly {
 
   /** The jobs that match: read them by `page()`, one by one with `for await`, or act on all of them. */
   jobs(filter?: JobsFilter): JobQuery {
-    return new JobQuery(async () => (await this.#open()).engine, this.#actor(), filter);
+    return new JobQuery(this.#engine, this.#actor(), filter);
   }
 
   /** The job that an id or a dedupe key names. Throws `job_not_found`. */
@@ -428,65 +348,19 @@ export class Duly {
 
   /** Values that end by themselves, with a clean-up that runs at least once. The same name gives the same values. */
   expiring<Value = unknown>(name: string, options?: ExpiringOptions<Value>): Expiring<Value> {
-    const { cleanup } = readOptions(
-      options,
-      'expiring()',
-      expiringNames as OptionNames<ExpiringOptions<Value>>,
-    );
-    const known = this.#expiring.get(name);
-    if (known !== undefined) {
-      if (cleanup === undefined) return known as Expiring<Value>;
-      throw dulyError('duplicate_task', {
-        message: `The expiring values "${name}" are defined already, with a clean-up.`,
-        hint: 'Define them once, with their clean-up, before they are used.',
-        details: { name },
-      });
-    }
-    const task = cleanup === undefined ? null : this.#cleanupTask(name, cleanup as object);
-    const values = createExpiring<Value>(
-      {
-        engine: async () => (await this.#open()).engine,
-        actor: () => this.#actor(),
-        cleanup:
-          task === null
-            ? null
-            : async (value, due) =>
-                makeJob({
-                  id: this.#ids.jobId(),
-                  task,
-                  input: value,
-                  options: resolveJobOptions(task, undefined),
-                  due,
-                  parent: null,
-                  // The value is within the limit; its name and key come on top.
-                  inputBytesMax: Number.POSITIVE_INFINITY,
-                }),
-      },
-      name,
-    );
-    // Without a clean-up there is nothing to remember: names may come from anybody.
-    if (task !== null) this.#expiring.set(name, values as Expiring<unknown>);
-    return values;
+    return this.#expiring.named(name, options);
   }
 
   // --------------------------------------------------------------------------------------------- looking
 
   /** How many jobs are in each status, what waits in which queue, and who is busy with what, at an instant of the store. */
-  async counts(): Promise<Counts> {
-    const { engine } = await this.#open();
-    const { now, status, lanes, running } = await engine.counts({ cap: countCap });
-    return { now: new Date(now), status, lanes, running };
+  counts(): Promise<Counts> {
+    return readCounts(this.#engine);
   }
 
   /** What became of the jobs that ended since an instant, by type, with the usual durations. */
-  async stats(options: StatsOptions): Promise<TypeStats[]> {
-    const { since, tasks } = readOptions(options, 'stats()', statsNames);
-    const { engine } = await this.#open();
-    const { types } = await engine.stats({
-      sinceAt: parseInstant(since, 'since'),
-      types: tasks === undefined ? null : tasks.map((task) => readName(task, 'tasks')),
-    });
-    return types;
+  stats(options: StatsOptions): Promise<TypeStats[]> {
+    return readStats(this.#engine, options);
   }
 
   /**
@@ -497,46 +371,23 @@ export class Duly {
     const { patience = healthPatienceMs } = readOptions(options, 'health()', healthNames);
     const { clock } = this.#options;
     const actor = this.#actor();
-    const open = async () => (await this.#open()).engine;
     const patienceMs = parseDuration(patience, 'patience');
-    return readHealth({ open, clock, actor, ids: this.#ids, patienceMs });
+    return readHealth({ open: this.#engine, clock, actor, ids: this.#ids, patienceMs });
   }
 
   /** The live nodes of the store. */
-  async nodes(): Promise<NodeView[]> {
-    const { engine } = await this.#open();
-    const { nodes } = await engine.nodes({
-      beat: null,
-      leave: null,
-      drain: null,
-      forgetAfterMs: nodeSilentMs,
-    });
-    return nodes.map(toNodeView);
+  nodes(): Promise<NodeView[]> {
+    return readNodes(this.#engine);
   }
 
   /** Asks a node to take no more work, by its id; it hears of it with its next beat. Throws `node_not_found`. */
-  async drainNode(id: string): Promise<void> {
-    const drain = { id: readName(id, 'id'), actor: this.#actor() };
-    const { engine } = await this.#open();
-    const { nodes } = await engine.nodes({ beat: null, leave: null, drain, forgetAfterMs: nodeSilentMs });
-    if (nodes.some((node) => node.id === id)) return;
-    throw dulyError('node_not_found', {
-      message: `No node has the id "${id}".`,
-      hint: 'Nodes that left, or were silent for 40 s, are not known any more; nodes() lists those that are.',
-      details: { id },
-    });
+  drainNode(id: string): Promise<void> {
+    return drainNode(this.#engine, id, this.#actor());
   }
 
   /** Who did what to promises already made, newest first. */
-  async audit(options?: AuditOptions): Promise<AuditEntry[]> {
-    const { subject, before, limit = 100 } = readOptions(options, 'audit()', auditNames);
-    const { engine } = await this.#open();
-    const { rows } = await engine.audit({
-      subject: subject === undefined ? null : readText(subject, 'subject', { lengthMax: subjectLengthMax }),
-      before: before === undefined ? null : readWholeNumber(before, 'before', 0, Number.MAX_SAFE_INTEGER),
-      limit: readWholeNumber(limit, 'limit', 1, 1_000),
-    });
-    return rows.map(toAuditEntry);
+  audit(options?: AuditOptions): Promise<AuditEntry[]> {
+    return readAudit(this.#engine, options);
   }
 
   /**
@@ -618,47 +469,6 @@ export class Duly {
 
   // ---------------------------------------------------------------------------------------------- inside
 
-  /** Notes what a task declares with `every`; applied at `start()`, or now if this node decides schedules already. */
-  #declare(task: ResolvedTask, every: Declared | undefined): void {
-    if (every === undefined) return;
-    this.#refuseDefined(task);
-    const definitions = (Array.isArray(every) ? every : [every]) as (EveryDefinition | string)[];
-    const { app, clock, inputBytesMax } = this.#options;
-    const identities = checkDeclared(task, definitions, { app, now: clock.now(), inputBytesMax });
-    const ids = identities.map(scheduleIdOf);
-    const second = ids.findIndex((id, i) => this.#declaredIds.has(id) || ids.indexOf(id) !== i);
-    if (second >= 0) throw secondRule(identities[second] as (typeof identities)[number]);
-    for (const id of ids) this.#declaredIds.add(id);
-    for (const one of definitions) {
-      this.#declared.push({ ...(typeof one === 'string' ? { cron: one } : one), task: task.name });
-    }
-    this.#declaredLate?.();
-  }
-
-  #refuseDefined({ name }: ResolvedTask): void {
-    if (!this.#tasks.has(name)) return;
-    throw dulyError('duplicate_task', {
-      message: `A task named "${name}" is defined already.`,
-      hint: 'Give each task its own name; export the task and import it where it is used.',
-      details: { task: name },
-    });
-  }
-
-  #define(resolved: ResolvedTask): Task {
-    this.#refuseDefined(resolved);
-    const task = this.#createTask(resolved);
-    // What the worker runs. A backoff that fails is passed over, so that its job is tried again all the same; here it is told.
-    const retry = watchBackoff(resolved.retry, (error) =>
-      this.#events.emit('error', { error, doing: `asking the backoff of task "${resolved.name}"` }),
-    );
-    this.#tasks.set(resolved.name, Object.freeze({ ...resolved, retry }));
-    this.#taskCalls.set(resolved.name, task);
-    this.#resolved.set(task, resolved);
-    registerTask(resolved);
-    this.#node?.wake();
-    return task;
-  }
-
   #createTask(resolved: ResolvedTask): Task {
     return createTask<unknown, unknown>(resolved, {
       parts: () => this.#open(),
@@ -674,21 +484,8 @@ export class Duly {
     return this.#acting.getStore() ?? this.#options.actor;
   }
 
-  #cleanupTask(name: string, cleanup: object): ResolvedTask {
-    if (typeof cleanup === 'function') {
-      const resolved = resolveTask(
-        { name: `expiring:${name}`, run: cleanup as (context: TaskContext<unknown>) => unknown },
-        () => null,
-      );
-      this.#define(resolved);
-      return resolved;
-    }
-    const resolved = typeof cleanup === 'object' ? this.#resolved.get(cleanup) : undefined;
-    if (resolved === undefined) {
-      return refuseOption('cleanup', cleanup, 'to be a task of this Duly or a handler');
-    }
-    return resolved;
-  }
+  /** The engine, once the store is open. */
+  readonly #engine = async (): Promise<Engine> => (await this.#open()).engine;
 
   #open(): Promise<Parts> {
     if (this.#parts !== null && !this.#isClosed) return Promise.resolve(this.#parts);
@@ -744,8 +541,8 @@ export class Duly {
       ids: this.#ids,
       options: this.#options,
       start,
-      tasks: this.#tasks,
-      declares: () => [...this.#declaredIds],
+      tasks: this.#book.resolved,
+      declares: () => [...this.#book.declaredIds],
       events: this.#events,
       startedAt: now,
       virtual: this.#virtual,
@@ -763,7 +560,7 @@ export class Duly {
         await node.withdraw().catch(() => {});
         throw error;
       });
-      this.#declaredLate = () => {
+      this.#book.onDeclaredLate = () => {
         // After the task is defined, in this very turn: its input is checked by its schema.
         void Promise.resolve()
           .then(() => node.announce())
@@ -780,27 +577,14 @@ export class Duly {
       throw error;
     });
     parts.taker = node;
-    if (start.signals) this.#listenForSignals();
+    if (start.signals) {
+      this.#offSignals = listenForSignals({
+        isStopping: () => this.#stopping !== null,
+        stop: (options) => this.stop(options),
+        onError: (error) => this.#options.logger.error({ error }, 'Duly could not stop.'),
+      });
+    }
     this.#events.emit('started', { node: node.id });
-  }
-
-  #listenForSignals(): void {
-    const stop = (signal: NodeJS.Signals): void => {
-      // The second one means now.
-      const drain = this.#stopping === null ? {} : { drain: 0 };
-      // A process that listens to a signal does not end by it. Where nobody else listens, ending it is ours.
-      const isOurs = process.listenerCount(signal) === 1;
-      this.stop(drain).then(
-        () => isOurs && process.exit(),
-        (error: unknown) => this.#options.logger.error({ error }, 'Duly could not stop.'),
-      );
-    };
-    process.on('SIGTERM', stop);
-    process.on('SIGINT', stop);
-    this.#offSignals = () => {
-      process.off('SIGTERM', stop);
-      process.off('SIGINT', stop);
-    };
   }
 
   async #stop(drainMs: number): Promise<void> {
@@ -841,12 +625,12 @@ export class Duly {
 
   async #pauses(): Promise<Pauses> {
     const actor = this.#actor();
-    return createPauses((await this.#open()).engine, actor);
+    return createPauses(await this.#engine(), actor);
   }
 
   #lockParts(): LockParts {
     return {
-      engine: async () => (await this.#open()).engine,
+      engine: this.#engine,
       clock: this.#options.clock,
       holder: () => ({ host: hostname(), pid: process.pid, node: this.#nodeId }),
       newToken: () => this.#ids.newId('lock'),
@@ -858,27 +642,9 @@ export class Duly {
   }
 }
 
-type Declared = EveryDefinition | string | readonly (EveryDefinition | string)[];
-
 function stoppedError() {
   return dulyError('stopped', {
     message: 'This Duly was stopped and takes no more calls.',
     hint: 'Make a new one.',
   });
-}
-
-function toNodeView(node: NodesReply['nodes'][number]): NodeView {
-  return {
-    ...node,
-    startedAt: new Date(node.startedAt),
-    beatAt: new Date(node.beatAt),
-    drainRequestedAt: node.drainRequestedAt === null ? null : new Date(node.drainRequestedAt),
-  };
-}
-
-function toAuditEntry(row: AuditRow): AuditEntry {
-  const isSecret = row.subject.startsWith(`record:${secretKind}/`);
-  const read = (text: string | null): unknown =>
-    text === null ? null : isSecret ? '[secret]' : JSON.parse(text);
-  return { ...row, at: new Date(row.at), before: read(row.before), after: read(row.after) };
 }

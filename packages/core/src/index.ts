@@ -1,23 +1,13 @@
 export type { ChangesOptions, ChangesPage, FeedChange } from './changes.ts';
 export { type Clock, systemClock, type Timer } from './clock.ts';
 export type { ExpiredValue, Expiring, Expiry } from './coordination/expiring.ts';
+export type { CleanupTask, ExpiringOptions } from './coordination/expiring-sets.ts';
 export type { LeaderEvents, LeaderOptions, Leadership } from './coordination/leader.ts';
 export type { LockContext, LockOptions, LockResult } from './coordination/lock.ts';
 export type { AcquiredLock, AcquireOptions, Locks } from './coordination/locks.ts';
 export type { OnceOptions } from './coordination/once.ts';
 export type { EngineCall } from './door.ts';
-export {
-  type AuditEntry,
-  type AuditOptions,
-  type CleanupTask,
-  type Counts,
-  Duly,
-  type ExpiringOptions,
-  type HealthCallOptions,
-  type NodeView,
-  type StatsOptions,
-  type TypeStats,
-} from './duly.ts';
+export { Duly, type HealthCallOptions } from './duly.ts';
 export type { DulyEvents, JobNotice, ScheduleNotice } from './duly-events.ts';
 export { type Duration, durationMsMax, formatDuration, parseDuration } from './duration.ts';
 export type {
@@ -174,6 +164,14 @@ export type { SlotWhy } from './schedule-why.ts';
 export type { Schedules } from './schedules.ts';
 export type { StandardSchema } from './schema.ts';
 export { snakeName, toSnakeCase } from './snake-case.ts';
+export type {
+  AuditEntry,
+  AuditOptions,
+  Counts,
+  NodeView,
+  StatsOptions,
+  TypeStats,
+} from './store-views.ts';
 export type {
   EveryArguments,
   InputArguments,
