@@ -63,7 +63,7 @@ watchStoreSeam({
       at: time.now(),
       node: who,
       fault: 'call-failed',
-      detail: `${verb}: ${code}`,
+      detail: `${verb}: ${code} ${node}`,
     });
     if (process.connected) process.send?.({ kind: 'failed', verb, code } satisfies ProcessNews);
   },

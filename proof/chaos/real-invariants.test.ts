@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { AttemptRecord, JobRecord, ScheduleRecord } from '../../packages/core/src/engine.ts';
 import { check, type Invariant } from '../checker/index.ts';
 import { neverEarly } from '../checker/never-early.ts';
+import { oneLease } from '../checker/one-lease.ts';
 import type { Evidence, HistoryEvent, LedgerRow } from '../history.ts';
 import { healed, movesAgain } from './moves-again.ts';
 import {
@@ -171,4 +172,29 @@ test('a retry is early before the instant that its outcome promised, unless that
     breaks(neverEarly, [claimed(0, 1), settled(repeat), claimed(100, 2)], {});
   assert.equal(early(false).length, 1);
   assert.deepEqual(early(true), []);
+});
+
+test('a second lease is found, unless the first holder was killed or has no answer to what it handed in', () => {
+  const lease = { kind: 'claimed', id: 'job_1', type: 'quick', dueAt: at(0), attempt: 1 };
+  const leases = [
+    { ...lease, at: at(0), node: 'node_a', fence: 1, untilAt: at(3_000) },
+    { ...lease, at: at(1_000), node: 'node_b', fence: 2, untilAt: at(4_000) },
+  ] as HistoryEvent[];
+  const failed = (detail: string, ms: number): HistoryEvent => ({
+    ...{ kind: 'fault', at: at(ms), node: 'node-1', fault: 'call-failed', detail },
+  });
+  assert.equal(breaks(oneLease, leases, {}).length, 1);
+  assert.equal(
+    breaks(oneLease, [...leases, failed('exchange: store_unavailable node_b', 500)], {}).length,
+    1,
+  );
+  assert.equal(breaks(oneLease, [...leases, failed('exchange: store_busy node_a', 500)], {}).length, 1);
+  assert.equal(
+    breaks(oneLease, [...leases, failed('exchange: store_unavailable node_a', 12_500)], {}).length,
+    1,
+  );
+  assert.deepEqual(
+    breaks(oneLease, [...leases, failed('exchange: store_unavailable node_a', 9_000)], {}),
+    [],
+  );
 });

@@ -3,6 +3,8 @@ import type { Invariant } from './invariant.ts';
 
 // The end of a real process is noted by another one, some time after it.
 const noteMsMax = 1_000;
+// A call into silence is given up, and only then noted, after 10 s.
+const answerMsMax = 11_000;
 
 /** See `promise`. */
 export const oneLease: Invariant = {
@@ -19,6 +21,8 @@ export const oneLease: Invariant = {
         if (isClockJumped(facts, before.renewedAt, lease.at)) continue;
         // One that was killed may have given it back or settled it, and not have noted it any more.
         if (!isComplete && hasCrashed(facts, before.node, before.at, lease.at + noteMsMax)) continue;
+        // What it handed in may have counted, though its answer was lost.
+        if (!isComplete && hasLostAnswer(facts, before.node, before.at, lease.at + answerMsMax)) continue;
         problems.push({
           subjects: [id],
           message: `Job ${id} was ${lease.how === 'reaped' ? 'taken over' : 'claimed'} by ${lease.node} at ${show(lease.at)} (fence ${lease.fence}), while ${before.node} held it until ${show(before.untilAt)} (fence ${before.fence}).`,
@@ -56,6 +60,17 @@ export const noFalseReclaim: Invariant = {
 function hasCrashed(facts: Facts, node: string, fromAt: number, toAt: number): boolean {
   return facts.nodes.some(
     (one) => one.node === node && one.state === 'crashed' && one.at >= fromAt && one.at <= toAt,
+  );
+}
+
+/** Whether an exchange of this node had no answer: a real process notes so with its id behind the code. */
+function hasLostAnswer(facts: Facts, node: string, fromAt: number, toAt: number): boolean {
+  return facts.faults.some(
+    ({ fault, detail, at }) =>
+      fault === 'call-failed' &&
+      detail === `exchange: store_unavailable ${node}` &&
+      at >= fromAt &&
+      at <= toAt,
   );
 }
 

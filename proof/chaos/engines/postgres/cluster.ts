@@ -19,6 +19,8 @@ export interface Cluster {
   readonly port: number;
   /** The way behind it, which everybody's connections take. */
   readonly way: TcpProxy;
+  /** The way that the standby takes to its primary. */
+  link(): TcpProxy;
   primary(): PostgresServer;
   standby(): PostgresServer;
   /** Asks the primary something, past every way. */
@@ -51,7 +53,8 @@ const inStepMsMax = 30_000;
 export async function startCluster({ isSynchronous, hasPooler }: ClusterOptions): Promise<Cluster> {
   let primary = await startPostgres({ durable: true, settings });
   const way = await startTcpProxy(primary.port);
-  let standby = await startPostgres({ durable: true, settings, cloneOf: primary });
+  let standby = primary;
+  let link: TcpProxy | null = null;
   let old: PostgresServer | null = null;
   const pooler = hasPooler
     ? await startPgBouncer(Object.assign(new URL(primary.url), { port: String(way.port) }).href, 60)
@@ -72,6 +75,17 @@ export async function startCluster({ isSynchronous, hasPooler }: ClusterOptions)
     }
   }
 
+  /** A standby that takes a way of its own to its primary. */
+  async function startStandby(): Promise<void> {
+    await link?.stop();
+    link = await startTcpProxy(primary.port);
+    standby = await startPostgres({ durable: true, settings, cloneOf: primary });
+    const [row] = await ask('SHOW primary_conninfo', standby);
+    const info = String(row?.primary_conninfo).replace(/port=\d+/, `port=${link.port}`);
+    await ask(`ALTER SYSTEM SET primary_conninfo = '${info.replaceAll("'", "''")}'`, standby);
+    await ask('SELECT pg_reload_conf()', standby);
+  }
+
   async function waitForStandby(server: PostgresServer, needs: boolean): Promise<void> {
     await ask(`ALTER SYSTEM SET synchronous_standby_names = '${needs ? '*' : ''}'`, server);
     await ask('SELECT pg_reload_conf()', server);
@@ -88,11 +102,13 @@ export async function startCluster({ isSynchronous, hasPooler }: ClusterOptions)
     }
   }
 
+  await startStandby();
   await waitForStandby(primary, isSynchronous);
   await inStep();
   return {
     port: pooler?.port ?? way.port,
     way,
+    link: () => link as TcpProxy,
     primary: () => primary,
     standby: () => standby,
     ask,
@@ -107,7 +123,7 @@ export async function startCluster({ isSynchronous, hasPooler }: ClusterOptions)
     async replaceOld() {
       await old?.stop();
       old = null;
-      standby = await startPostgres({ durable: true, settings, cloneOf: primary });
+      await startStandby();
       await waitForStandby(primary, isSynchronous);
       await inStep();
     },
@@ -115,6 +131,7 @@ export async function startCluster({ isSynchronous, hasPooler }: ClusterOptions)
     async stop() {
       await pooler?.stop();
       await way.stop();
+      await link?.stop();
       for (const server of [old, standby, primary]) await server?.stop();
     },
   };
