@@ -549,6 +549,14 @@ BEGIN
   RETURN duly.now_1(p_now);
 END $$;
 
+-- Makes this call wait, as every write does, until a synchronous standby has all that was seen here. A commit that was on its way to the standby
+-- when its session or the server ended is seen by others though the standby may never get it; an answer that rests on it and writes nothing
+-- itself would confirm what a failover loses.
+CREATE FUNCTION duly.confirm_1() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_logical_emit_message(true, 'duly', '');
+END $$;
+
 -- Notes a change for the feed.
 CREATE FUNCTION duly.changed_1(p_now bigint, p_id text, p_type text, p_status text, p_event text, p_percent double precision)
 RETURNS void LANGUAGE plpgsql AS $$
@@ -1217,7 +1225,10 @@ DECLARE
 BEGIN
   IF p_repeat THEN
     v_brief := duly.find_brief_1(v_id);
-    IF v_brief.status IS NOT NULL THEN RETURN duly.item_1(v_id, v_brief.status, v_brief.due_at, false); END IF;
+    IF v_brief.status IS NOT NULL THEN
+      PERFORM duly.confirm_1();
+      RETURN duly.item_1(v_id, v_brief.status, v_brief.due_at, false);
+    END IF;
   END IF;
   IF v_key IS NOT NULL THEN
     INSERT INTO duly.children (parent_id, key, job_id) VALUES (v_parent, v_key, v_id) ON CONFLICT DO NOTHING;
@@ -1415,6 +1426,7 @@ BEGIN
       FROM duly.leases l JOIN duly.jobs j ON j.id = l.id WHERE l.token = p_claim ->> 'token' ORDER BY l.fence) j
     HAVING count(*) > 0;
     IF claimed IS NOT NULL THEN
+      PERFORM duly.confirm_1();
       more := true;
       RETURN;
     END IF;
@@ -1645,7 +1657,9 @@ DECLARE
   v_job duly.jobs := duly.life_1(v_id);
 BEGIN
   IF v_job.id IS NULL OR v_job.fence <> v_fence OR v_job.status <> 'RUNNING' THEN
-    RETURN p_repeat AND duly.was_settled_1(v_id, v_fence, p_one ->> 'reason');
+    IF NOT p_repeat OR NOT duly.was_settled_1(v_id, v_fence, p_one ->> 'reason') THEN RETURN false; END IF;
+    PERFORM duly.confirm_1();
+    RETURN true;
   END IF;
   IF p_one ? 'impossible' THEN RETURN false; END IF;
   v_job.spent := v_job.spent + (p_one ->> 'spends')::boolean::integer;
@@ -3294,6 +3308,7 @@ BEGIN
       SELECT l.id, l.fence, l.begun_at IS NOT NULL AS begun FROM duly.leases l WHERE l.token = p_claim ->> 'token') j
     HAVING count(*) > 0;
     IF claimed IS NOT NULL THEN
+      PERFORM duly.confirm_1();
       more := true;
       SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
       next_at := duly.next_due_1(v_types);

@@ -33,6 +33,14 @@ BEGIN
   RETURN duly.now_1(p_now);
 END $$;
 
+-- Makes this call wait, as every write does, until a synchronous standby has all that was seen here. A commit that was on its way to the standby
+-- when its session or the server ended is seen by others though the standby may never get it; an answer that rests on it and writes nothing
+-- itself would confirm what a failover loses.
+CREATE FUNCTION duly.confirm_1() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_logical_emit_message(true, 'duly', '');
+END $$;
+
 -- Notes a change for the feed.
 CREATE FUNCTION duly.changed_1(p_now bigint, p_id text, p_type text, p_status text, p_event text, p_percent double precision)
 RETURNS void LANGUAGE plpgsql AS $$

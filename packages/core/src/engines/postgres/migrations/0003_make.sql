@@ -220,7 +220,10 @@ DECLARE
 BEGIN
   IF p_repeat THEN
     v_brief := duly.find_brief_1(v_id);
-    IF v_brief.status IS NOT NULL THEN RETURN duly.item_1(v_id, v_brief.status, v_brief.due_at, false); END IF;
+    IF v_brief.status IS NOT NULL THEN
+      PERFORM duly.confirm_1();
+      RETURN duly.item_1(v_id, v_brief.status, v_brief.due_at, false);
+    END IF;
   END IF;
   IF v_key IS NOT NULL THEN
     INSERT INTO duly.children (parent_id, key, job_id) VALUES (v_parent, v_key, v_id) ON CONFLICT DO NOTHING;

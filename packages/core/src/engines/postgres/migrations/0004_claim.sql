@@ -88,6 +88,7 @@ BEGIN
       FROM duly.leases l JOIN duly.jobs j ON j.id = l.id WHERE l.token = p_claim ->> 'token' ORDER BY l.fence) j
     HAVING count(*) > 0;
     IF claimed IS NOT NULL THEN
+      PERFORM duly.confirm_1();
       more := true;
       RETURN;
     END IF;

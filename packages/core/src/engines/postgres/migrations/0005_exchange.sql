@@ -110,7 +110,9 @@ DECLARE
   v_job duly.jobs := duly.life_1(v_id);
 BEGIN
   IF v_job.id IS NULL OR v_job.fence <> v_fence OR v_job.status <> 'RUNNING' THEN
-    RETURN p_repeat AND duly.was_settled_1(v_id, v_fence, p_one ->> 'reason');
+    IF NOT p_repeat OR NOT duly.was_settled_1(v_id, v_fence, p_one ->> 'reason') THEN RETURN false; END IF;
+    PERFORM duly.confirm_1();
+    RETURN true;
   END IF;
   IF p_one ? 'impossible' THEN RETURN false; END IF;
   v_job.spent := v_job.spent + (p_one ->> 'spends')::boolean::integer;
