@@ -258,6 +258,8 @@ process.on('message', (command: ClientCommand) => {
 
 try {
   await duly.open();
+  // The store's time must be known before anything is promised: this process's own clock may be an hour wrong.
+  await duly.counts();
 } catch (error) {
   if (!isStoreTrouble(error)) throw error;
   console.error(error);

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AttemptRecord, JobRecord, ScheduleRecord } from '../../packages/core/src/engine.ts';
 import { check, type Invariant } from '../checker/index.ts';
+import { limitsHold } from '../checker/limits-hold.ts';
 import { neverEarly } from '../checker/never-early.ts';
 import { oneLease } from '../checker/one-lease.ts';
+import { oneOutcome } from '../checker/one-outcome.ts';
 import type { Evidence, HistoryEvent, LedgerRow } from '../history.ts';
 import { healed, movesAgain } from './moves-again.ts';
 import {
@@ -197,4 +199,62 @@ test('a second lease is found, unless the first holder was killed or has no answ
     breaks(oneLease, [...leases, failed('exchange: store_unavailable node_a', 9_000)], {}),
     [],
   );
+});
+
+test('an outcome under a dead fence is found, unless it was sent again and counted before', () => {
+  const lease = { kind: 'claimed', id: 'job_1', type: 'quick', dueAt: at(0), attempt: 1 };
+  const leases = [
+    { ...lease, at: at(0), node: 'node_a', fence: 1, untilAt: at(900) },
+    { ...lease, at: at(1_000), node: 'node_b', fence: 2, untilAt: at(4_000) },
+  ] as HistoryEvent[];
+  const settled = (repeat: boolean) =>
+    ({
+      kind: 'settled',
+      at: at(2_000),
+      node: 'node_a',
+      id: 'job_1',
+      fence: 1,
+      to: 'RETRYING',
+      result: 'done',
+      repeat,
+    }) as HistoryEvent;
+  assert.equal(breaks(oneOutcome, [...leases, settled(false)], {}).length, 1);
+  assert.deepEqual(breaks(oneOutcome, [...leases, settled(true)], {}), []);
+});
+
+test('two leases of a serial key at once are found; when an outcome that was sent again counted its job tells', () => {
+  const jobs = ['job_1', 'job_2'].map((id) => ({
+    id,
+    type: 'serial',
+    dueAt: at(0),
+    serial: 'key',
+    slot: null,
+  }));
+  const made = { kind: 'made', at: at(0), node: 'client', jobs } as unknown as HistoryEvent;
+  const claimed = (id: string, ms: number, fence: number) =>
+    ({
+      kind: 'claimed',
+      id,
+      type: 'serial',
+      at: at(ms),
+      node: 'n',
+      fence,
+      attempt: 1,
+      dueAt: at(0),
+      untilAt: at(ms + 900),
+    }) as HistoryEvent;
+  const again = {
+    kind: 'settled',
+    at: at(500),
+    node: 'n',
+    id: 'job_1',
+    fence: 1,
+    to: 'COMPLETED',
+    result: 'done',
+    repeat: true,
+  } as HistoryEvent;
+  const events = [made, claimed('job_1', 10, 1), claimed('job_2', 200, 2), again];
+  const ended = (ms: number) => ({ jobs: [job({ attempts: [attempt({ fence: 1, endedAt: at(ms) })] })] });
+  assert.equal(breaks(limitsHold, events, ended(300)).length, 1);
+  assert.deepEqual(breaks(limitsHold, events, ended(100)), []);
 });

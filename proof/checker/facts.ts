@@ -48,6 +48,7 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
   const byFence = new Map<string, Lease>();
   const faults: Fault[] = [];
   const nodes: NodeChanged[] = [];
+  const repeated: { lease: Lease | undefined; at: number }[] = [];
   const cleanups = new Map<string, string>();
 
   const addMade = (jobs: MadeJob[], at: number): void => {
@@ -105,7 +106,9 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
           accepted.set(event.id, [...before, event]);
         }
         const lease = byFence.get(`${event.id}/${event.fence}`);
-        if (event.result === 'done' && lease !== undefined) lease.settledAt ??= event.at;
+        // When the first of two sends counted the job itself tells.
+        if (event.result === 'done' && event.repeat && !isComplete) repeated.push({ lease, at: event.at });
+        else if (event.result === 'done' && lease !== undefined) lease.settledAt ??= event.at;
         break;
       }
       case 'changed':
@@ -145,6 +148,7 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
       if (lease !== undefined) lease.settledAt ??= endedAt;
     }
   }
+  for (const { lease, at } of repeated) if (lease !== undefined) lease.settledAt ??= at;
   for (const all of leases.values()) all.sort((one, other) => one.fence - other.fence);
   const deleted = new Set(
     final.audit

@@ -5,7 +5,7 @@ import type { Invariant } from './invariant.ts';
 export const oneOutcome: Invariant = {
   name: 'one-outcome',
   promise: 'At most one outcome is accepted per attempt, and none under a fence that is dead.',
-  check({ final }, { settled, accepted: firsts, leases, touched }) {
+  check({ final, isComplete }, { settled, accepted: firsts, leases, touched }) {
     const problems: ReturnType<Invariant['check']> = [];
     for (const [id, all] of settled) {
       const accepted = new Map<number, (typeof all)[number]>();
@@ -21,6 +21,8 @@ export const oneOutcome: Invariant = {
             message: `Job ${id}: two outcomes were accepted under fence ${one.fence}: ${before.to} at ${show(before.at)} and ${one.to} at ${show(one.at)}.`,
           });
         }
+        // Sent again after a lost answer: it counted when the first arrived, and nobody noted when that was.
+        if (one.repeat && !isComplete) continue;
         const newer = leases
           .get(id)
           ?.find((lease) => lease.fence > one.fence && lease.at < one.at && before === undefined);
