@@ -7,7 +7,7 @@ import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
 import type { ClaimedJob } from '../../../src/engine.ts';
 import { openEngine } from '../../../src/engines/open.ts';
 import { isDulyError } from '../../../src/errors.ts';
-import { claimRequest, jobSpec } from '../../../src/testing/conformance/builders.ts';
+import { claimRequest, jobSpec, lockRequest } from '../../../src/testing/conformance/builders.ts';
 import { ask, untilWaiting, url } from './setup.ts';
 
 async function setup(t: TestContext) {
@@ -128,5 +128,27 @@ it('a job is never said to have started before it was made, whenever the claim t
   const { claimed } = await claiming;
   const { createdAt, dueAt, claimedAt } = claimed[0] as ClaimedJob;
   assert.ok(claimedAt >= createdAt && claimedAt >= dueAt, `${claimedAt} is before ${createdAt}`);
+  await engine.close();
+});
+
+it('a lock that was waited for is held from when it was free, not from when it was asked for', async () => {
+  const schema = freshSchema();
+  const engine = await openEngine(inSchema(url, schema));
+  const first = await engine.acquire(lockRequest('deploy', { token: 'a', ttlMs: 60_000 }));
+  // Its holder is just giving it back.
+  const holder = new pg.Client({ connectionString: url });
+  await holder.connect();
+  await holder.query('BEGIN');
+  await holder.query(`DELETE FROM ${schema}.locks`);
+  const second = engine.acquire(lockRequest('deploy', { token: 'b', ttlMs: 60_000 }));
+  const isWaiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${schema}".acquire_1%'`;
+  while ((await ask(isWaiting)).length === 0);
+  const [freed] = await ask('SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS at');
+  await holder.query('COMMIT');
+  await holder.end();
+  const { acquired, now, untilAt, fence } = await second;
+  assert.ok(acquired && fence > first.fence);
+  assert.ok(now >= Number(freed?.at), `${now} is before ${freed?.at}`);
+  assert.equal(untilAt, now + 60_000);
   await engine.close();
 });

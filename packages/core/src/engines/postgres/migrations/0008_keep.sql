@@ -7,8 +7,11 @@ DECLARE
 BEGIN
   LOOP
     SELECT * INTO v_lock FROM duly.locks WHERE name = p_name FOR UPDATE;
-    IF FOUND THEN
+    -- It may have been waited for, until its holder gave it back.
+    v_now := duly.after_lock_1(duly.now_1(p_now));
+    IF v_lock.name IS NOT NULL THEN
       IF v_lock.until_at > v_now THEN
+        IF v_lock.token = p_token THEN PERFORM duly.confirm_1(); END IF;
         RETURN json_build_object('now', v_now, 'acquired', v_lock.token = p_token, 'fence', v_lock.fence, 'untilAt', v_lock.until_at,
           'holder', v_lock.holder)::text;
       END IF;
