@@ -18,8 +18,13 @@ export function presentJob({ options }: ServerContext, caller: Caller, job: Job)
   const { input, result, metadata } = options.redact;
   return {
     ...shown,
-    input: redacted(shown.input, job.type.startsWith(builtInPrefix) ? [...input, ...targetSecrets] : input),
+    input: shownInput(job.type, shown.input, input),
     result: redacted(shown.result, result),
     metadata: redacted(shown.metadata, metadata) as JobJson['metadata'],
   };
+}
+
+/** An input of a type without what is not shown: the paths that were given, and the credentials of targets. */
+export function shownInput(type: string, input: unknown, paths: readonly string[]): unknown {
+  return redacted(input, type.startsWith(builtInPrefix) ? [...paths, ...targetSecrets] : paths);
 }

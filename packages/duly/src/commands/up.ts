@@ -32,8 +32,10 @@ export interface UpOptions extends NodeCommandOptions {
 
 /** `duly up`: all roles and the server on one store, with a live line for each job. */
 export async function up(shell: Shell, options: UpOptions): Promise<number> {
-  const start = readStart(options);
   const serving = readServing(options);
+  const start = readStart(options);
+  // Whoever serves also delivers webhooks and alerts, whichever queues it was told to take from.
+  if (serving !== null && start.queues !== undefined) start.queues = [...start.queues, 'duly:internal'];
   let served: Served | null = null;
   const node = await createNodeDuly(shell, { ...options, demo: options.demo ? 'always' : 'if-empty' });
   return runNode(node.duly, shell, {

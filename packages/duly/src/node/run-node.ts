@@ -10,7 +10,7 @@ export interface RunNodeOptions {
   quiet: boolean;
   /** Called when it runs, to greet. */
   onStarted(facts: { node: string; lines: JobLines }): Promise<void>;
-  /** Called before it stops, perhaps twice: ends what stands on the Duly. */
+  /** Called when it begins to stop, perhaps twice: ends what stands on the Duly. */
   close?(): Promise<void>;
 }
 
@@ -35,7 +35,8 @@ export async function runNode(duly: Duly, shell: Shell, options: RunNodeOptions)
   let askedElapsed: number | null = null;
   const stop = (): void => {
     askedElapsed ??= systemClock.elapsed();
-    (options.close?.() ?? Promise.resolve()).then(() => duly.stop()).then(end, fail);
+    // Both at once: no more jobs are taken from this moment on, however long those who are connected take to leave.
+    Promise.all([options.close?.(), duly.stop()]).then(() => end(), fail);
   };
   /** The exit code, once a second signal came. */
   let hurriedCode: number | null = null;

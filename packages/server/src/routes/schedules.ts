@@ -18,7 +18,7 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import { tenantFor } from '../auth/tenant.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
-import { presentJob } from '../present.ts';
+import { presentJob, shownInput } from '../present.ts';
 import { redacted } from '../redact.ts';
 import { changesOf, definitionOf, ruleOf } from '../schedules/definition.ts';
 import { findSchedule } from '../schedules/find.ts';
@@ -290,7 +290,7 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     const { input, metadata } = options.redact;
     return {
       ...shown,
-      input: redacted(shown.input, input),
+      input: shownInput(schedule.task, shown.input, input),
       metadata: redacted(shown.metadata, metadata) as typeof shown.metadata,
     };
   };
@@ -311,7 +311,7 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   routes.openapi(put, async (c) => {
-    const definition = definitionOf(c.var.caller, c.req.valid('json'));
+    const definition = await definitionOf(context, c.var.caller, c.req.valid('json'));
     const identity = {
       name: definition.name ?? definition.task,
       tenant: definition.tenant ?? null,
@@ -344,12 +344,12 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   routes.openapi(diff, async (c) => {
-    const { set, options: how } = declaredOf(c.var.caller, c.req.valid('json'));
+    const { set, options: how } = await declaredOf(context, c.var.caller, c.req.valid('json'));
     return c.json(listJson((await schedules.diff(set, how)).map(diffJson)), 200);
   });
 
   routes.openapi(apply, async (c) => {
-    const { set, options: how } = declaredOf(c.var.caller, c.req.valid('json'));
+    const { set, options: how } = await declaredOf(context, c.var.caller, c.req.valid('json'));
     return c.json(listJson((await schedules.apply(set, how)).map(diffJson)), 200);
   });
 
@@ -453,12 +453,13 @@ function cursorOf(lines: readonly LedgerSlot[], size: number): string | null {
   return last === undefined || lines.length < size ? null : last.slot.toISOString();
 }
 
-function declaredOf(
-  caller: Parameters<typeof definitionOf>[0],
+async function declaredOf(
+  context: ServerContext,
+  caller: Parameters<typeof definitionOf>[1],
   { app, release, prune, schedules }: z.infer<typeof declaredSetSchema>,
 ) {
   return {
-    set: schedules.map((schedule) => definitionOf(caller, schedule)),
+    set: await Promise.all(schedules.map((schedule) => definitionOf(context, caller, schedule))),
     options: {
       app,
       ...(release === undefined ? {} : { release }),

@@ -2,6 +2,7 @@ import { type ComingSlotJson, jobStatuses, type LedgerSlotJson, type ScheduleJso
 import { z } from '@hono/zod-openapi';
 import { duration, instant, name, note } from './answers.ts';
 import { jobSchema, retrySchema } from './job.ts';
+import { target } from './targets.ts';
 
 const moment = z
   .string()
@@ -66,7 +67,15 @@ const jobFields = {
 export const newScheduleSchema = z
   .strictObject({
     name: name.optional().openapi({ description: "Default: the task's." }),
-    type: name.openapi({ description: 'The name of the task.' }),
+    type: name.optional().openapi({ description: 'The name of the task; left out beside `target`.' }),
+    target: target
+      .optional()
+      .openapi({ description: 'An HTTP request or a command instead of a task in code.' }),
+    callback_url: z
+      .string()
+      .max(2_048)
+      .optional()
+      .openapi({ description: 'Told of the end of each of its jobs.' }),
     tenant: name.nullable().optional(),
     ...ruleFields,
     ...policyFields,

@@ -143,3 +143,36 @@ test('a cancelled command is killed with its group', async (t) => {
   await duly.cancel({ id: (await started).id });
   assert.equal((await settled).status, 'CANCELLED');
 });
+
+test('a schedule may have a target, and a callback_url for its jobs', async (t) => {
+  const { ask, duly } = await setup(t);
+  const other = await startReceiver(t);
+  const body = {
+    name: 'ping',
+    cron: '0 0 1 1 *',
+    target: {
+      http: { url: `${other.url}/ping`, headers: { 'X-Key': 'secret' }, body: { on: '{{slot.schedule}}' } },
+    },
+  };
+  const { status, json } = await ask('/api/schedules', { body });
+  assert.deepEqual(
+    [status, json.type, json.input.http.headers['X-Key']],
+    [201, 'duly:http', '[redacted]'],
+    JSON.stringify(json),
+  );
+  assert.equal((await ask('/api/schedules', { body: { ...body, name: undefined } })).status, 400);
+  assert.equal(
+    (await ask('/api/schedules', { body: { ...body, target: { command: { argv: ['true'] } } } })).status,
+    403,
+  );
+  await duly.schedules.trigger('ping');
+  assert.equal((await other.nth(1)).headers['x-key'], 'secret');
+  duly.task({ name: 'render', run: () => 'made' });
+  const told = await ask('/api/schedules', {
+    body: { name: 'told', type: 'render', cron: '0 0 1 1 *', callback_url: `${other.url}/told` },
+  });
+  assert.equal(told.status, 201);
+  await duly.schedules.trigger('told');
+  const { path, json: job } = await other.nth(2);
+  assert.deepEqual([path, job.schedule, job.result], ['/told', 'told', 'made']);
+});
