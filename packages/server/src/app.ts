@@ -1,5 +1,7 @@
 import { DulyError } from '@duly/core';
 import type { OpenAPIHono } from '@hono/zod-openapi';
+import type { MiddlewareHandler } from 'hono';
+import { routePath } from 'hono/route';
 import type { ServerContext, ServerEnv } from './context.ts';
 import { createDashboard } from './dashboard/dashboard.ts';
 import { answerProblem } from './problem.ts';
@@ -19,6 +21,7 @@ export function createApp(context: ServerContext): OpenAPIHono<ServerEnv> {
     // What is shown depends on who asks.
     if (!c.res.headers.has('Cache-Control')) c.header('Cache-Control', 'no-store');
   });
+  app.use('*', measure(context));
   app.use('*', checkHost, refuseCrossSite);
   app.onError((error, c) => answerProblem(error, c));
   const dashboard = createDashboard(context.options);
@@ -39,4 +42,19 @@ export function createApp(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
   addDocument(app, context.options.basePath);
   return app;
+}
+
+/** Counts every answer under the pattern of its address; what has none is one. */
+function measure({ clock, metrics }: ServerContext): MiddlewareHandler<ServerEnv> {
+  return async (c, next) => {
+    const sinceElapsed = clock.elapsed();
+    await next();
+    const route = routePath(c, -1);
+    metrics.request({
+      method: c.req.method,
+      route: route === '*' || route === '/*' ? 'none' : route,
+      status: c.res.status,
+      tookMs: clock.elapsed() - sinceElapsed,
+    });
+  };
 }

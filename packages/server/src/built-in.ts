@@ -1,5 +1,7 @@
-import type { Clock, Duly, Logger } from '@duly/core';
+import { type Clock, type Duly, isDulyError, type Logger } from '@duly/core';
+import type { AlertStore } from './alerts/alert-store.ts';
 import { type Alerts, createAlerts } from './alerts/alerts.ts';
+import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import type { ResolvedServerOptions } from './options.ts';
 import { type AllowedTargets, createAllowedTargets } from './outgoing/allowed-targets.ts';
 import { createGuardedClient, type GuardedClient } from './outgoing/guarded-client.ts';
@@ -17,6 +19,7 @@ export interface BuiltIn {
   readonly endpoints: Endpoints;
   readonly secrets: SigningSecrets;
   readonly alerts: Alerts;
+  readonly metrics: Metrics;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -32,11 +35,15 @@ export interface BuiltInParts {
 /** Defines the tasks that come with the server, and what goes on beside them. Opens and asks nothing yet. */
 export function createBuiltIn({ duly, clock, logger, options }: BuiltInParts): BuiltIn {
   const allowed = createAllowedTargets(options.allowTargets);
-  const client = createGuardedClient({
-    clock,
-    allowed,
-    ...(options.lookup === null ? {} : { lookup: options.lookup }),
-  });
+  const metrics = createMetrics({ duly, clock, firing: () => firingIn(alerts.store) });
+  const client = counted(
+    createGuardedClient({
+      clock,
+      allowed,
+      ...(options.lookup === null ? {} : { lookup: options.lookup }),
+    }),
+    metrics,
+  );
   const endpoints = createEndpoints({ duly, clock });
   const secrets = createSigningSecrets({ duly, clock });
   defineHttpTask(duly, { client, signer: secrets });
@@ -59,13 +66,49 @@ export function createBuiltIn({ duly, clock, logger, options }: BuiltInParts): B
     endpoints,
     secrets,
     alerts,
+    metrics,
     async start() {
+      metrics.start();
       await follower.start();
       await alerts.start();
     },
     async stop() {
       await Promise.all([follower.stop(), alerts.stop()]);
       client.close();
+      metrics.stop();
     },
   };
+}
+
+/** The same client, whose requests are counted. */
+function counted(client: GuardedClient, metrics: Metrics): GuardedClient {
+  return {
+    async send(request) {
+      try {
+        const response = await client.send(request);
+        metrics.outgoing('answered');
+        return response;
+      } catch (error) {
+        const isRefused = isDulyError(error, 'target_refused') || isDulyError(error, 'target_invalid');
+        metrics.outgoing(
+          isRefused ? 'refused' : isDulyError(error, 'request_timeout') ? 'timeout' : 'failed',
+        );
+        throw error;
+      }
+    },
+    close: () => client.close(),
+  };
+}
+
+/** How many subjects of each rule fire. */
+async function firingIn({ rules, state }: AlertStore): Promise<{ rule: string; count: number }[]> {
+  return Promise.all(
+    (await rules.list()).map(async ({ id }) => {
+      const { entries } = (await state(id)).state;
+      const firing = Object.values(entries).filter(
+        ({ firedAt, resolvedAt }) => firedAt !== null && resolvedAt === null,
+      );
+      return { rule: id, count: firing.length };
+    }),
+  );
 }

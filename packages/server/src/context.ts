@@ -5,6 +5,7 @@ import type { Keys } from './auth/keys.ts';
 import type { Sessions } from './auth/sessions.ts';
 import type { BuiltIn } from './built-in.ts';
 import type { Live } from './live/live.ts';
+import type { Metrics } from './metrics/metrics.ts';
 import type { ResolvedServerOptions } from './options.ts';
 
 /** What every route is given. */
@@ -18,6 +19,7 @@ export interface ServerContext {
   /** Tells what happens to jobs while it happens. */
   readonly live: Live;
   readonly builtIn: BuiltIn;
+  readonly metrics: Metrics;
 }
 
 /** The types of hono's context in all routes. */

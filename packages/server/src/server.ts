@@ -38,6 +38,7 @@ export function createServer(options: ServerOptions): DulyServer {
     sessions: createSessions({ duly, clock, keys }),
     live: createLive({ duly, clock, watchersMax: resolved.watchersMax }),
     builtIn,
+    metrics: builtIn.metrics,
   };
   const app = createApp(context);
   const { basePath } = context.options;

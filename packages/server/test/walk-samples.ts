@@ -15,7 +15,7 @@ export interface Samples {
 export const onlyForA = 'what only tenant a may see';
 
 /** Makes things of tenant "a" and names them. */
-export async function makeSamples({ duly }: Fixture): Promise<Samples> {
+export async function makeSamples({ duly, ask }: Fixture): Promise<Samples> {
   const job = await duly.taskNamed('work').in('1h', onlyForA, { tenant: 'a', dedupe: { key: 'k' } });
   const schedule = await duly.schedules.put({
     task: 'work',
@@ -23,9 +23,12 @@ export async function makeSamples({ duly }: Fixture): Promise<Samples> {
     cron: '0 0 * * *',
     tenant: 'a',
   });
+  const webhook = { url: 'https://example.com/hook' };
+  const { json } = await ask('/api/webhooks', { body: { ...webhook, tenant: 'a', note: onlyForA } });
   return {
     names: [
       ['/api/jobs/', job.id],
+      ['/api/webhooks/', json.id],
       ['/api/schedules/', schedule.id],
       ['/api/queues/', 'default'],
     ],
@@ -41,6 +44,10 @@ export async function makeSamples({ duly }: Fixture): Promise<Samples> {
       'POST /api/dead/replay': { all: true },
       'POST /api/dead/discard': { all: true },
       'POST /api/keys': { scope: 'read' },
+      'POST /api/webhooks': webhook,
+      'POST /api/alerts/rules': { kind: 'stuck' },
+      'POST /api/alerts/channels': { kind: 'slack', url: webhook.url },
+      'POST /api/alerts/windows': { cron: '0 2 * * *', duration: '1h' },
       'POST /api/pauses': { queue: 'walk' },
       'POST /api/pauses/resume': { queue: 'walk' },
     },

@@ -615,8 +615,11 @@ export type NewKey = {
 export type NewSchedule = {
   /** Default: the task's. */
   name?: string;
-  /** The name of the task. */
-  type: string;
+  /** The name of the task; left out beside `target`. */
+  type?: string;
+  target?: Target;
+  /** Told of the end of each of its jobs. */
+  callback_url?: string;
   tenant?: string | null;
   cron?: string;
   /** From start to start. */
@@ -753,6 +756,18 @@ export type Queues = {
     CANCELLED: Count;
     EXPIRED: Count;
   };
+};
+
+export type Readiness = {
+  status: "ready" | "not_ready";
+  reasons: string[];
+  /** How long the store took to answer; null: it did not. */
+  store_ms: number | null;
+  nodes: {
+    id: string;
+    beat_age_ms: number;
+    not_ready: string | null;
+  }[];
 };
 
 export type ReleaseLock = {
@@ -1446,6 +1461,13 @@ export interface Operations {
       status: "ok";
     };
   };
+  /** Whether the store answers and the loops of this process move */
+  'GET /readyz': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: Readiness;
+  };
   /** Follow one job */
   'GET /api/jobs/{id}/events': {
     path: { id: string };
@@ -1607,6 +1629,13 @@ export interface Operations {
     query: Record<never, never>;
     body: ReleaseLock;
     answer: null;
+  };
+  /** Metrics in the format of Prometheus */
+  'GET /metrics': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: string;
   };
   /** What is ready in which queue, and how many jobs are in each status */
   'GET /api/queues': {

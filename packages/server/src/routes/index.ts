@@ -10,6 +10,7 @@ import { jobEventRoutes } from './job-events.ts';
 import { jobRoutes } from './jobs.ts';
 import { keyRoutes } from './keys.ts';
 import { lockRoutes } from './locks.ts';
+import { metricRoutes } from './metrics.ts';
 import { queueRoutes } from './queues.ts';
 import { scheduleRoutes } from './schedules.ts';
 import { sessionRoutes } from './session.ts';
@@ -32,6 +33,7 @@ export const allRoutes: readonly ((context: ServerContext) => OpenAPIHono<Server
   jobRoutes,
   keyRoutes,
   lockRoutes,
+  metricRoutes,
   queueRoutes,
   scheduleRoutes,
   sessionRoutes,

@@ -1,0 +1,60 @@
+import { hostname } from 'node:os';
+import { type Clock, type Duly, formatDuration } from '@duly/core';
+
+/** Whether this process can do its work now, and if not, why. */
+export interface Readiness {
+  ready: boolean;
+  /** What is wrong, in words; empty: nothing. */
+  reasons: string[];
+  /** How long the store took to answer; null: it did not. */
+  storeMs: number | null;
+  /** The nodes of this process: how long ago each told the store that it lives. */
+  nodes: { id: string; beatAgeMs: number; notReady: string | null }[];
+}
+
+/** So long the store may take to answer. */
+export const storePatienceMs = 2_000;
+// Nodes beat every 5 s or so; three that are missing mean that the loop stands still or its writes do not arrive.
+const beatAgeMsMax = 20_000;
+
+/** Looks: asks the store, and whether the loops of this process move. Answers in time, also when the store does not. */
+export async function readReadiness({ duly, clock }: { duly: Duly; clock: Clock }): Promise<Readiness> {
+  const sinceElapsed = clock.elapsed();
+  const over = new AbortController();
+  const late = clock.sleep(storePatienceMs, over.signal).then(() => null);
+  try {
+    const answer = await Promise.race([Promise.all([duly.counts(), duly.nodes()]), late]);
+    if (answer === null) {
+      return unready(`The store has not answered for ${formatDuration(storePatienceMs)}.`);
+    }
+    const [{ now }, all] = answer;
+    const nodes = all
+      .filter(({ pid, host }) => pid === process.pid && host === hostname())
+      .map(({ id, beatAt, notReady, drainRequestedAt }) => ({
+        id,
+        beatAgeMs: Math.max(0, now.getTime() - beatAt.getTime()),
+        notReady: drainRequestedAt === null ? notReady : 'It was asked to drain and takes no more work.',
+      }));
+    const reasons = nodes.flatMap(({ id, beatAgeMs, notReady }) => [
+      ...(notReady === null ? [] : [`Node ${id}: ${notReady}`]),
+      ...(beatAgeMs <= beatAgeMsMax
+        ? []
+        : [`Node ${id} has not told the store for ${formatDuration(beatAgeMs)} that it lives.`]),
+    ]);
+    return {
+      ready: reasons.length === 0,
+      reasons,
+      storeMs: Math.round(clock.elapsed() - sinceElapsed),
+      nodes,
+    };
+  } catch (error) {
+    return unready(`The store failed: ${error instanceof Error ? error.message : String(error)}`);
+  } finally {
+    over.abort();
+  }
+}
+
+/** Not ready for this reason, without an answer of the store. */
+export function unready(reason: string): Readiness {
+  return { ready: false, reasons: [reason], storeMs: null, nodes: [] };
+}
