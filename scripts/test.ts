@@ -33,13 +33,14 @@ const checked = files.length > 0 ? 0 : await run([join(root, 'scripts/check.ts')
 
 // The tests run even if a check failed: one run shows everything, and the runner's summary comes last.
 // Two at a time: the tests start processes of their own, and a small machine has two cores.
-// Five minutes is far beyond any test; without a limit one that hangs would hang the whole run.
+// Ten minutes is far beyond any test, also on a busy machine (the longest plays faults for two); without a limit one that hangs would
+// hang the whole run.
 if (checked !== 0) console.error('A check failed: see above. The tests run all the same.');
 // The server's tests look at the dashboard as a browser gets it.
 buildDashboard();
 const server = await startShared();
 const tested = await run(
-  ['--test', '--test-concurrency=2', '--test-timeout=300000', ...patterns],
+  ['--test', '--test-concurrency=2', '--test-timeout=600000', ...patterns],
   server === null ? {} : { [sharedServerVariable]: server.url },
 ).finally(() => server?.stop());
 process.exitCode = checked !== 0 || tested !== 0 ? 1 : 0;
