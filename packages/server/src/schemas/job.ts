@@ -1,4 +1,4 @@
-import { type JobJson, jobStatuses } from '@duly/core';
+import { type JobErrorJson, type JobJson, jobStatuses } from '@duly/core';
 import { z } from '@hono/zod-openapi';
 import { duration, instant, name } from './answers.ts';
 import { target } from './targets.ts';
@@ -6,22 +6,14 @@ import { target } from './targets.ts';
 /** The status of a job. */
 export const jobStatus = z.enum(jobStatuses).openapi('JobStatus');
 
-interface ErrorShape {
-  name: string;
-  message: string;
-  code?: string;
-  stack?: string;
-  cause?: ErrorShape;
-}
-
 /** The error of a job; the stack is shown to operate and admin keys only. */
-export const jobErrorSchema: z.ZodType<ErrorShape> = z
+export const jobErrorSchema: z.ZodType<JobErrorJson> = z
   .strictObject({
     name: z.string(),
     message: z.string(),
     code: z.string().optional(),
     stack: z.string().optional().openapi({ description: 'Shown to operate and admin keys only.' }),
-    get cause(): z.ZodOptional<z.ZodType<ErrorShape>> {
+    get cause(): z.ZodOptional<z.ZodType<JobErrorJson>> {
       return jobErrorSchema.optional();
     },
   })
