@@ -105,7 +105,7 @@ function inSnakeCase(given: Problem): Problem {
 export function answerProblem(error: unknown, c: Context<ServerEnv>): Response {
   const body = toProblem(error);
   if (body.status >= 500) {
-    c.var.context.logger.error({ error, method: c.req.method, path: c.req.path }, 'A request failed.');
+    c.get('context').logger.error({ error, method: c.req.method, path: c.req.path }, 'A request failed.');
   }
   if (body.status === 503) c.header('Retry-After', '1');
   return c.body(JSON.stringify(body), body.status as ContentfulStatusCode, {

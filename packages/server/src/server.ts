@@ -41,11 +41,10 @@ export function createServer(options: ServerOptions): DulyServer {
     metrics: builtIn.metrics,
   };
   const app = createApp(context);
-  const { basePath } = context.options;
   const server: DulyServer = {
     keys,
     async fetch(request, env) {
-      return app.fetch(basePath === '' ? request : below(request, basePath), env as never);
+      return app.fetch(request, env as never);
     },
     async start() {
       await builtIn.start();
@@ -57,12 +56,4 @@ export function createServer(options: ServerOptions): DulyServer {
   };
   appOf.set(server, { app, context });
   return server;
-}
-
-/** The request as if the server stood at the root. */
-function below(request: Request, basePath: string): Request {
-  const url = new URL(request.url);
-  if (url.pathname !== basePath && !url.pathname.startsWith(`${basePath}/`)) return request;
-  url.pathname = url.pathname.slice(basePath.length) || '/';
-  return new Request(url, request);
 }

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Clock, type Duly, DulyError, type StoredRecord } from '@duly/core';
 import { type Scope, scopes } from './caller.ts';
 
@@ -153,7 +153,7 @@ function infoOf({ key: id, value }: StoredRecord<KeyValue>): KeyInfo {
 
 /** The hash of a secret, in hex. */
 export function hashOf(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex');
+  return hash('sha256', secret);
 }
 
 /** Text of 5 bits of chance for each character, from the operating system. */

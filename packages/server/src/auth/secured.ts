@@ -56,13 +56,13 @@ function guard(scope: Scope, tenant: 'own' | 'refused'): MiddlewareHandler<Serve
       });
     }
     c.set('caller', caller);
-    await c.var.context.duly.as(caller.actor, next);
+    await c.get('context').duly.as(caller.actor, next);
   };
 }
 
 /** Who asks: as the program around the server says, by key, or by cookie; null: nobody knows. */
 export async function callerOf(c: Context<ServerEnv>): Promise<Caller | null> {
-  const { options, keys, sessions } = c.var.context;
+  const { options, keys, sessions } = c.get('context');
   const given = (await options.authorize?.(c.req.raw)) ?? null;
   if (given !== null) return given;
   const text = keyTextOf(c);

@@ -49,6 +49,7 @@ export function createDashboard({ basePath }: { basePath: string }): Dashboard {
           'Content-Security-Policy': policy,
           'Referrer-Policy': 'no-referrer',
           'Cache-Control': 'no-cache',
+          'X-Content-Type-Options': 'nosniff',
         },
       });
     },
@@ -65,6 +66,7 @@ function answerFile(c: Context, file: DashboardFile, path: string): Response {
     'Content-Type': file.type,
     ETag: file.tag,
     Vary: 'Accept-Encoding',
+    'X-Content-Type-Options': 'nosniff',
     // Their names change with what is in them.
     'Cache-Control': path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
   });

@@ -86,6 +86,7 @@ export function sseResponse(stream: LiveStream, { clock, beatMs, mayWatch }: Sse
     headers: {
       'Content-Type': sseType,
       'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
       // Proxies that gather an answer before they pass it on would keep all events back.
       'X-Accel-Buffering': 'no',
     },

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { DulyError } from '@duly/core';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { ServerEnv } from '../context.ts';
@@ -5,11 +6,14 @@ import type { ServerEnv } from '../context.ts';
 // Far beyond what programs write, and far below what makes a walk through it costly.
 const depthMax = 64;
 
+/** Under this name the node adapter hands over the request whose body nobody else reads. */
+export const directBody: unique symbol = Symbol('body');
+
 /** Reads the body once, before anything looks at it: its type, its size, its depth, and names that must not be there. */
 export const readBody: MiddlewareHandler<ServerEnv> = async (c, next) => {
   const { method } = c.req;
   if (method !== 'GET' && method !== 'HEAD') {
-    const text = await readText(c, c.var.context.options.bodyBytesMax);
+    const text = await readText(c, c.get('context').options.bodyBytesMax);
     if (text !== '') {
       refuseOtherTypes(c);
       c.req.bodyCache.json = Promise.resolve(parse(text));
@@ -31,6 +35,8 @@ function refuseOtherTypes(c: Context): void {
 async function readText(c: Context, maxBytes: number): Promise<string> {
   const stated = Number(c.req.header('content-length') ?? 0);
   if (stated > maxBytes) throw tooLarge(maxBytes);
+  const incoming = (c.env as { [directBody]?: IncomingMessage } | undefined)?.[directBody];
+  if (incoming !== undefined) return readIncoming(incoming, maxBytes);
   const { body } = c.req.raw;
   if (body === null) return '';
   const chunks: Uint8Array[] = [];
@@ -42,6 +48,33 @@ async function readText(c: Context, maxBytes: number): Promise<string> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
+}
+
+function readIncoming(incoming: IncomingMessage, maxBytes: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const stop = (): void => {
+      incoming.off('data', take).off('end', end).off('error', fail).off('close', cut);
+    };
+    const take = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      if (bytes <= maxBytes) chunks.push(chunk);
+      else fail(tooLarge(maxBytes));
+    };
+    const end = (): void => {
+      stop();
+      resolve(chunks.length === 1 ? String(chunks[0]) : Buffer.concat(chunks).toString());
+    };
+    const fail = (error: Error): void => {
+      stop();
+      incoming.pause();
+      reject(error);
+    };
+    // Nobody reads the answer any more, but nobody should wait for the body either.
+    const cut = (): void => fail(new DulyError('body_invalid', { message: 'The body was cut off.' }));
+    incoming.on('data', take).on('end', end).on('error', fail).on('close', cut);
+  });
 }
 
 function tooLarge(maxBytes: number): DulyError {

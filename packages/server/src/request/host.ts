@@ -9,7 +9,7 @@ import type { ServerEnv } from '../context.ts';
  * server; the name in the request gives it away. An address cannot be pointed elsewhere, so every one is known.
  */
 export const checkHost: MiddlewareHandler<ServerEnv> = async (c, next) => {
-  const { hosts } = c.var.context.options;
+  const { hosts } = c.get('context').options;
   if (hosts !== 'any') {
     const host = c.req.header('host') ?? new URL(c.req.url).host;
     if (!isKnown(host, hosts)) {

@@ -36,8 +36,9 @@ export const idempotent: MiddlewareHandler<ServerEnv> = async (c, next) => {
   }
   const fingerprint = hash(c.req.method, c.req.path, new URL(c.req.url).search, await bodyOf(c));
   let isFirst = false;
-  const kept = await c.var.context.duly
-    .once(`http:${hash(c.var.caller.actor, key)}`, { for: keptFor }, async () => {
+  const kept = await c
+    .get('context')
+    .duly.once(`http:${hash(c.get('caller').actor, key)}`, { for: keptFor }, async () => {
       isFirst = true;
       await next();
       if (c.res.status >= 500) throw unanswered;

@@ -182,26 +182,26 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   const find = async (caller: Caller, id: string): Promise<Job> => own(caller, await duly.job(id).get());
 
   routes.openapi(create, async (c) => {
-    const handle = await makeJob(context, c.var.caller, c.req.valid('json'));
-    const job = own(c.var.caller, await handle.get());
+    const handle = await makeJob(context, c.get('caller'), c.req.valid('json'));
+    const job = own(c.get('caller'), await handle.get());
     c.header('Location', `${options.basePath}/api/jobs/${job.id}`);
-    const made = { ...presentJob(context, c.var.caller, job), deduped: handle.deduped };
+    const made = { ...presentJob(context, c.get('caller'), job), deduped: handle.deduped };
     return c.json(made, handle.deduped ? 200 : 201);
   });
 
   routes.openapi(list, async (c) => {
     const query = c.req.valid('query');
-    const jobs = duly.jobs(await filterOfQuery(context, c.var.caller, query));
+    const jobs = duly.jobs(await filterOfQuery(context, c.get('caller'), query));
     const [page, total] = await Promise.all([
       jobs.page({ limit: query.limit ?? 100, cursor: query.cursor ?? null }),
       query.count === 'true' ? jobs.count() : undefined,
     ]);
-    const data = page.jobs.map((job) => presentJob(context, c.var.caller, job));
+    const data = page.jobs.map((job) => presentJob(context, c.get('caller'), job));
     return c.json({ ...listJson(data, page.nextCursor), ...(total === undefined ? {} : { total }) }, 200);
   });
 
   routes.openapi(latest, async (c) => {
-    const filter = await filterOfQuery(context, c.var.caller, c.req.valid('query'));
+    const filter = await filterOfQuery(context, c.get('caller'), c.req.valid('query'));
     const job = await duly.jobs(filter).first();
     if (job === null) {
       throw new DulyError('job_not_found', {
@@ -209,7 +209,7 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
         hint: 'Check type, tenant and key.',
       });
     }
-    return c.json(presentJob(context, c.var.caller, job), 200);
+    return c.json(presentJob(context, c.get('caller'), job), 200);
   });
 
   routes.openapi(bulk, async (c) => {
@@ -220,7 +220,7 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
         details: { issues: [{ in: 'body', path: 'filter', message: 'is empty' }] },
       });
     }
-    const jobs = duly.jobs(await filterOfBody(context, c.var.caller, filter));
+    const jobs = duly.jobs(await filterOfBody(context, c.get('caller'), filter));
     const verb = action === 'retry' ? 'replay' : action;
     const result = await jobs[verb]({ dryRun, ...(note === undefined ? {} : { note }) });
     return c.json({ ...result, dry_run: dryRun }, 200);
@@ -229,17 +229,17 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   routes.openapi(read, async (c) => {
     const wait = readWait(c.req.valid('query').wait, c.req.header('prefer'));
     const known = c.req.header('if-none-match');
-    const found = await find(c.var.caller, c.req.valid('param').id);
+    const found = await find(c.get('caller'), c.req.valid('param').id);
     const job = await changedJob(context, { job: found, known, waitMs: wait.ms, signal: c.req.raw.signal });
     const etag = jobEtag(job);
     c.header('ETag', etag);
     if (wait.preferred) c.header('Preference-Applied', `wait=${wait.ms / 1_000}`);
     if (matchesEtag(known, etag)) return c.body(null, 304);
-    return c.json(presentJob(context, c.var.caller, job), 200);
+    return c.json(presentJob(context, c.get('caller'), job), 200);
   });
 
   routes.openapi(cancel, async (c) => {
-    const { id } = await find(c.var.caller, c.req.valid('param').id);
+    const { id } = await find(c.get('caller'), c.req.valid('param').id);
     const { note, terminate } = c.req.valid('json');
     const change = await duly.cancel(
       { id },
@@ -249,19 +249,19 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   routes.openapi(retry, async (c) => {
-    const { id } = await find(c.var.caller, c.req.valid('param').id);
+    const { id } = await find(c.get('caller'), c.req.valid('param').id);
     return c.json(changeJson(await duly.replay(id, c.req.valid('json').note)), 200);
   });
 
   routes.openapi(runAgain, async (c) => {
-    const { id } = await find(c.var.caller, c.req.valid('param').id);
+    const { id } = await find(c.get('caller'), c.req.valid('param').id);
     const handle = await duly.job(id).runAgain();
     c.header('Location', `${options.basePath}/api/jobs/${handle.id}`);
-    return c.json({ ...presentJob(context, c.var.caller, await handle.get()), deduped: false }, 201);
+    return c.json({ ...presentJob(context, c.get('caller'), await handle.get()), deduped: false }, 201);
   });
 
   routes.openapi(reschedule, async (c) => {
-    const { id } = await find(c.var.caller, c.req.valid('param').id);
+    const { id } = await find(c.get('caller'), c.req.valid('param').id);
     const { run_at: at, delay } = c.req.valid('json');
     if ((at === undefined) === (delay === undefined)) {
       throw new DulyError('request_invalid', { message: 'Expected either "run_at" or "delay".' });
@@ -271,7 +271,7 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   routes.openapi(logs, async (c) => {
-    const { id } = await find(c.var.caller, c.req.valid('param').id);
+    const { id } = await find(c.get('caller'), c.req.valid('param').id);
     const { limit: wanted = 100, cursor: from } = c.req.valid('query');
     const after = from === undefined ? 0 : readLogCursor(from);
     const lines = await duly.job(id).logs({ after, limit: wanted + 1 });
@@ -280,14 +280,14 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   routes.openapi(attempts, async (c) => {
-    const job = await find(c.var.caller, c.req.valid('param').id);
-    const stack = seesStacks(c.var.caller);
+    const job = await find(c.get('caller'), c.req.valid('param').id);
+    const stack = seesStacks(c.get('caller'));
     return c.json(listJson(job.attemptList.map((one) => toAttemptJson(one, { stack }))), 200);
   });
 
   routes.openapi(why, async (c) => {
-    const { id } = await find(c.var.caller, c.req.valid('param').id);
-    return c.json(whyJson(await duly.why(id), seesStacks(c.var.caller)), 200);
+    const { id } = await find(c.get('caller'), c.req.valid('param').id);
+    return c.json(whyJson(await duly.why(id), seesStacks(c.get('caller'))), 200);
   });
 
   return routes;

@@ -1,12 +1,23 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
+import { getPath } from 'hono/utils/url';
 import type { ServerEnv } from '../context.ts';
 import { invalidRequest } from '../request/issues.ts';
 
-/** The beginning of every file of routes: refuses what does not fit a schema in the one way. */
-export function newRoutes(): OpenAPIHono<ServerEnv> {
+/**
+ * The beginning of every file of routes: refuses what does not fit a schema in the one way. The application itself says where it is
+ * mounted, and reads addresses as if it stood at the root.
+ */
+export function newRoutes(basePath = ''): OpenAPIHono<ServerEnv> {
   return new OpenAPIHono<ServerEnv>({
+    ...(basePath === '' ? {} : { getPath: (request: Request) => below(getPath(request), basePath) }),
     defaultHook: (result) => {
       if (!result.success) throw invalidRequest(result.target, result.error as never);
     },
   });
+}
+
+/** A path without where the server is mounted; one that does not have it came through a mount that took it off already. */
+function below(path: string, basePath: string): string {
+  if (path !== basePath && !path.startsWith(`${basePath}/`)) return path;
+  return path.slice(basePath.length) || '/';
 }
