@@ -1,5 +1,6 @@
 import { type Clock, type Duly, DulyError, isDulyError, type Task, type TaskContext } from '@duly/core';
 import { z } from '@hono/zod-openapi';
+import { defineBuiltIn } from '../define-built-in.ts';
 import type { GuardedClient } from '../outgoing/guarded-client.ts';
 import type { Signer } from '../outgoing/signer.ts';
 import { runCommand } from '../targets/run-command.ts';
@@ -42,7 +43,7 @@ export interface AlertTaskParts {
 
 /** Defines the task: one job tells one channel of one piece of news, and is tried again until it is told. */
 export function defineAlertTask(duly: Duly, parts: AlertTaskParts): Task<AlertInput, unknown> {
-  return duly.task({
+  return defineBuiltIn(duly, {
     name: alertTaskName,
     queue: internalQueue,
     input: alertInput,

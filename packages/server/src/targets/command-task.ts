@@ -1,5 +1,6 @@
 import { type Clock, type Duly, DulyError, type Task, type TaskContext } from '@duly/core';
 import type { z } from '@hono/zod-openapi';
+import { defineBuiltIn } from '../define-built-in.ts';
 import { commandJobInput } from '../schemas/targets.ts';
 import { type CommandLimits, runCommand } from './run-command.ts';
 import { commandTaskName } from './target-names.ts';
@@ -16,7 +17,7 @@ export function defineCommandTask(
   duly: Duly,
   { clock, limits }: { clock: Clock; limits?: CommandLimits },
 ): Task<Input, unknown> {
-  return duly.task({
+  return defineBuiltIn(duly, {
     name: commandTaskName,
     input: commandJobInput,
     run: (context) => runCommandJob(context, clock, limits),

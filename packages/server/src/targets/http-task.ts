@@ -1,5 +1,6 @@
 import { type Duly, DulyError, type Task, type TaskContext } from '@duly/core';
 import type { z } from '@hono/zod-openapi';
+import { defineBuiltIn } from '../define-built-in.ts';
 import type { GuardedClient, OutgoingResponse } from '../outgoing/guarded-client.ts';
 import { retryAfterMs } from '../outgoing/retry-after.ts';
 import type { Signer } from '../outgoing/signer.ts';
@@ -17,7 +18,7 @@ export function defineHttpTask(
   duly: Duly,
   { client, signer }: { client: GuardedClient; signer: Signer },
 ): Task<Input, unknown> {
-  return duly.task({
+  return defineBuiltIn(duly, {
     name: httpTaskName,
     input: httpJobInput,
     run: (context) => sendHttpJob(context, client, signer),

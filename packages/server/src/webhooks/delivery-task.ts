@@ -10,6 +10,7 @@ import {
   toJobJson,
 } from '@duly/core';
 import { z } from '@hono/zod-openapi';
+import { defineBuiltIn } from '../define-built-in.ts';
 import type { RedactOptions } from '../options.ts';
 import type { GuardedClient } from '../outgoing/guarded-client.ts';
 import { retryAfterMs } from '../outgoing/retry-after.ts';
@@ -57,7 +58,7 @@ export interface DeliveryParts {
 /** Defines the task: one job is one delivery, with all its tries. Its id is the `webhook-id`, so that a receiver knows a try that it has seen. */
 export function defineDeliveryTask(duly: Duly, parts: DeliveryParts): Task<DeliveryInput, unknown> {
   const delays = parts.delays ?? delaysDefault;
-  return duly.task({
+  return defineBuiltIn(duly, {
     name: deliveryTaskName,
     queue: internalQueue,
     input: deliveryInput,
