@@ -25,7 +25,8 @@ export interface FaultKind {
   strike(world: World): Promise<boolean>;
 }
 
-const nodePatienceMs = 4_000;
+// Other faults may have all nodes, each for as long as it waits for its point.
+const nodePatienceMs = 12_000;
 
 /** One of them, by chance. */
 export function pick<Item>({ random }: World, items: readonly Item[]): Item | undefined {
