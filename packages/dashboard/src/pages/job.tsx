@@ -70,7 +70,7 @@ function JobView({ job }: { job: Job }) {
           <ErrorView error={job.error} />
         </Panel>
       )}
-      <div className="grid gap-4 lg:grid-cols-[2fr_1fr]">
+      <div className="grid grid-cols-1 gap-4 lg:grid-cols-[2fr_1fr]">
         <div className="min-w-0 space-y-4">
           <Panel title="Input">
             <JsonView value={job.input} />

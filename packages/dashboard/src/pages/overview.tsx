@@ -41,7 +41,7 @@ export function OverviewPage() {
           );
         })}
       </ul>
-      <div className="grid items-start gap-4 lg:grid-cols-2">
+      <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
         <RunningNow />
         <DueNext />
         <WentWrong />

@@ -45,7 +45,7 @@ function ScheduleView({ schedule }: { schedule: Schedule }) {
         </Panel>
       )}
       {schedule.drift !== null && <Drift schedule={schedule} drift={schedule.drift} />}
-      <div className="grid gap-4 lg:grid-cols-[2fr_1fr]">
+      <div className="grid grid-cols-1 gap-4 lg:grid-cols-[2fr_1fr]">
         <div className="min-w-0 space-y-4">
           <Ledger schedule={schedule} />
           <Panel title="Input">

@@ -1,0 +1,113 @@
+// `npm run screenshots`: every page of the dashboard in both themes, wide and narrow, over a store with something in it.
+// `npm run screenshots -- overview jobs` makes only those. The pictures come into packages/dashboard/screenshots.
+
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Duly, type TaskContext } from '@duly/core';
+import { createServer, listen } from '@duly/server';
+import { chromium } from 'playwright-core';
+import { buildDashboard } from '../../scripts/build-dashboard.ts';
+import { chromiumProgram } from '../../test/servers/chromium.ts';
+
+const steps = ['Fetching', 'Transcoding 1080p', 'Transcoding 720p', 'Uploading'];
+const chosen = process.argv.slice(2);
+const folder = mkdtempSync(join(tmpdir(), 'duly-screenshots-'));
+const pictures = join(import.meta.dirname, 'screenshots');
+
+async function transcode({ progress, log, signal }: TaskContext<unknown>): Promise<void> {
+  for (let frame = 0; frame < 40 && !signal.aborted; frame++) {
+    const step = Math.floor(frame / 10);
+    await progress(frame * 2.5, steps[step], { step, of: steps.length });
+    log(`frame ${frame * 120} of 4800`);
+    await wait(1_500, undefined, { signal }).catch(() => {});
+  }
+}
+
+async function sendMail({ input }: TaskContext<unknown>): Promise<{ sent: boolean }> {
+  const { user } = input as { user: number };
+  await wait(20);
+  if (user % 4 === 0) throw new Error(`SMTP 421 for user ${user}: connection to mail.example.com refused`);
+  return { sent: true };
+}
+
+/** Something of everything that a page can show. */
+async function fill(duly: Duly): Promise<void> {
+  const video = duly.task({ name: 'video_transcode', concurrency: 3, run: transcode });
+  const mail = duly.task({ name: 'send_mail', retry: { attempts: 1 }, run: sendMail });
+  const report = duly.task({
+    name: 'analytics_report',
+    every: { cron: '*/2 * * * *', timezone: 'Asia/Kolkata' },
+    run: () => ({ rows: 42 }),
+  });
+  const pdf = duly.task({
+    name: 'render_pdf',
+    retry: { attempts: 1 },
+    run: () => {
+      throw new TypeError('Cannot read properties of undefined (reading "pages")');
+    },
+  });
+  await duly.start();
+  await report.every('0 2 * * *', null, { name: 'nightly-report', timezone: 'America/New_York' });
+  await report.every({ rate: '2s' }, null, { name: 'health-checks' });
+  await mail.every('0 8 * * 1', { user: 42 }, { name: 'weekly-digest', timezone: 'Europe/Rome' });
+  await duly.schedules.pause('weekly-digest', { note: 'waiting for the new template' });
+  for (let user = 0; user < 60; user++) await mail.now({ user, subject: 'Welcome' });
+  for (let invoice = 1_000; invoice < 1_003; invoice++) await pdf.now({ invoice });
+  for (let n = 789; n < 794; n++) await video.now(`s3://uploads/video_${n}.mp4`);
+  await mail.in('2 h', { user: 7 });
+  await wait(20_000);
+}
+
+buildDashboard();
+mkdirSync(pictures, { recursive: true });
+const duly = new Duly({ store: `sqlite:${join(folder, 'duly.db')}`, app: 'studio', logger: false });
+await fill(duly);
+const server = createServer({ duly });
+const listening = await listen(server, { port: 0 });
+const { key } = await server.keys.make({
+  scope: 'admin',
+  tenant: null,
+  note: 'screenshots',
+  by: 'screenshots',
+});
+const [running] = (await duly.jobs({ status: 'RUNNING' }).page({ limit: 1 })).jobs;
+const [failed] = (await duly.dead.list().page({ limit: 1 })).jobs;
+const addresses: Record<string, string> = {
+  overview: '',
+  jobs: 'jobs',
+  job: `jobs/${running?.id}`,
+  failed: `jobs/${failed?.id}`,
+  schedules: 'schedules',
+  schedule: 'schedules/health-checks',
+  day: 'day',
+  queues: 'queues',
+  workers: 'workers',
+  dead: 'dead',
+  alerts: 'alerts',
+  keys: 'keys',
+  audit: 'audit',
+};
+const browser = await chromium.launch({ executablePath: chromiumProgram(), args: ['--no-sandbox'] });
+for (const theme of ['light', 'dark'] as const) {
+  for (const width of [1_280, 390]) {
+    const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme: theme });
+    const page = await context.newPage();
+    await page.goto(`${listening.url}/signin?key=${key}`);
+    for (const [name, address] of Object.entries(addresses)) {
+      if (chosen.length > 0 && !chosen.includes(name)) continue;
+      await page.goto(`${listening.url}/${address}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      // Fonts, charts and the first answers; a picture may wait a moment.
+      await wait(800);
+      await page.screenshot({ path: join(pictures, `${name}-${theme}-${width}.png`) });
+    }
+    await context.close();
+  }
+}
+await browser.close();
+await listening.close();
+await duly.stop({ drain: 0 });
+rmSync(folder, { recursive: true, force: true });
+console.log(`The pictures are in packages/dashboard/screenshots.`);
