@@ -149,6 +149,12 @@ test('jobs that do not move again when the store is back are found', () => {
   assert.match(breaks(movesAgain, [settled(500), over, settled(16_100)], {}).join(), /15100 ms later/);
   const fired = { kind: 'fired', at: at(17_000), slots: [], jobs: [] } as unknown as HistoryEvent;
   assert.match(breaks(movesAgain, [settled(500), over, fired], {}).join(), /nothing was settled any more/);
+  // Nobody was there: it counts from when somebody was.
+  const node = (state: 'up' | 'crashed', ms: number) =>
+    ({ kind: 'node', at: at(ms), node: 'n', state }) as HistoryEvent;
+  const absent = [node('up', 0), node('crashed', 900), over, node('up', 9_000)];
+  assert.deepEqual(breaks(movesAgain, [...absent, settled(23_900)], {}), []);
+  assert.equal(breaks(movesAgain, [...absent, settled(24_100)], {}).length, 1);
   // What comes before that is another outage, or the end.
   assert.deepEqual(breaks(movesAgain, [over, other, settled(20_000)], {}), []);
   assert.deepEqual(breaks(movesAgain, [over], {}), []);
