@@ -61,8 +61,8 @@ export const oldTransaction: Measure = {
   async run(setup) {
     const { room, duly, isQuick } = setup;
     if (room.holdSnapshot === undefined) return [];
-    const portion = isQuick ? 2_000 : 20_000;
-    const portions = isQuick ? 3 : 10;
+    const portion = isQuick ? 5_000 : 25_000;
+    const portions = isQuick ? 6 : 8;
     const results: Result[] = [];
     const curves: Record<string, Point[]> = {};
     for (const entrant of [duly, room.bare]) {

@@ -186,7 +186,8 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
         }
         isLooking = false;
       };
-      ear.on('notification', look);
+      // Whoever closes does not wait for a look that is on its way.
+      ear.on('notification', () => void look().catch(() => {}));
       await ear.query(`LISTEN ${channel}`);
       await look();
     },
