@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import pg from 'pg';
 import type { StoreInside } from '../../inside.ts';
 
@@ -37,11 +38,13 @@ export const readLedger: StoreInside['readLedger'] = (url) =>
 /** See `StoreInside`: the same verbs run inline, so that every query of `pg` is made where it can be counted. */
 export const countStatements: StoreInside['countStatements'] = (url) => {
   let count = 0;
-  const query = pg.Client.prototype.query as (...args: unknown[]) => unknown;
-  pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
+  // The driver that Duly finds: the bench may have one of its own.
+  const { Client } = createRequire(import.meta.resolve('@duly/core'))('pg') as typeof pg;
+  const query = Client.prototype.query as (...args: unknown[]) => unknown;
+  Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
     count++;
     return query.apply(this, args);
-  } as typeof pg.Client.prototype.query;
+  } as typeof Client.prototype.query;
   return { url: `${url}?inline=1`, read: () => count };
 };
 
