@@ -28,6 +28,7 @@ export const usage = `npm run bench -- [options]
   --engine NAME     the store: sqlite (default), postgres
   --quick           everything smaller, at most a minute
   --only A,B        only these measures
+  --server          the HTTP API under load: the same as --only server --no-peers
   --no-peers        only Duly and bare; needs no install
   --rounds N        how often each contestant takes its turn (default 3, quick 1)
   --future N        future jobs in the full store (default 1,000,000; quick 30,000)
@@ -48,6 +49,7 @@ export function readArguments(
         engine: { type: 'string', default: 'sqlite' },
         quick: { type: 'boolean', default: false },
         only: { type: 'string' },
+        server: { type: 'boolean', default: false },
         'no-peers': { type: 'boolean', default: false },
         rounds: { type: 'string' },
         future: { type: 'string' },
@@ -63,8 +65,12 @@ export function readArguments(
   if (!known.engines.includes(engine)) {
     throw new ArgumentError(`Expected --engine to be one of ${known.engines.join(', ')}, got "${engine}".`);
   }
-  const only =
-    values.only === undefined ? null : (values.only as string).split(',').filter((name) => name !== '');
+  const isServer = values.server as boolean;
+  if (isServer && values.only !== undefined) {
+    throw new ArgumentError('Expected --server or --only, not both: --server means --only server.');
+  }
+  const named = isServer ? 'server' : (values.only as string | undefined);
+  const only = named === undefined ? null : named.split(',').filter((name) => name !== '');
   for (const name of only ?? []) {
     if (!known.measures.includes(name)) {
       throw new ArgumentError(`Expected --only to name some of ${known.measures.join(', ')}, got "${name}".`);
@@ -74,7 +80,7 @@ export function readArguments(
     engine,
     isQuick: values.quick as boolean,
     only,
-    hasPeers: !(values['no-peers'] as boolean),
+    hasPeers: !isServer && !(values['no-peers'] as boolean),
     rounds: readCount(values.rounds as string | undefined, 'rounds'),
     futureCount: readCount(values.future as string | undefined, 'future'),
     out: (values.out as string | undefined) ?? null,

@@ -47,6 +47,7 @@ const setup: Setup = {
   rounds: asked.rounds ?? (asked.isQuick ? 1 : 3),
   futureCount: asked.futureCount ?? (asked.isQuick ? 30_000 : 1_000_000),
   progress: createProgress(),
+  profile: asked.profile === null ? undefined : resolve(asked.profile),
 };
 
 const machine = {

@@ -16,6 +16,8 @@ export interface Setup {
   rounds: number;
   futureCount: number;
   progress: Progress;
+  /** Folder for CPU profiles of processes that a measure starts by itself; undefined: none. */
+  profile?: string | undefined;
 }
 
 /** A measure: one or more lines of the table. */

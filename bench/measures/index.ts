@@ -9,6 +9,7 @@ import { memory } from './memory.ts';
 import { oldTransaction } from './old-transaction.ts';
 import { precision } from './precision.ts';
 import { schedules } from './schedules.ts';
+import { server } from './server.ts';
 import { transaction } from './transaction.ts';
 import { virtualYear } from './virtual-year.ts';
 
@@ -26,4 +27,5 @@ export const measures: readonly Measure[] = [
   memory,
   calendar,
   virtualYear,
+  server,
 ];

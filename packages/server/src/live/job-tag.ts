@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type Job, type JobJson, toJobJson } from '@duly/core';
 
 /**
@@ -8,7 +8,7 @@ import { type Job, type JobJson, toJobJson } from '@duly/core';
 export function describeJob(job: Job): { tag: string; length: number } {
   const { lease_until_at: _, ...shown }: JobJson = toJobJson(job, { stack: true });
   const text = JSON.stringify(shown);
-  return { tag: createHash('sha256').update(text).digest('base64url').slice(0, 22), length: text.length };
+  return { tag: hash('sha256', text, 'base64url').slice(0, 22), length: text.length };
 }
 
 /** The tag as an ETag. Weak: what is shown depends on who asks, and leaves the lease aside. */

@@ -32,12 +32,16 @@ export function readWait(
  */
 export async function changedJob(
   { live, clock }: { live: Live; clock: Clock },
-  ask: { job: Job; known: string | undefined; waitMs: number; signal: AbortSignal },
+  ask: { job: Job; known: string | undefined; waitMs: number; signal(): AbortSignal },
 ): Promise<Job> {
-  const { job, known, waitMs, signal } = ask;
+  const { job, known, waitMs } = ask;
+  // Most requests know no ETag and do not wait.
+  if (waitMs === 0 || isTerminal(job.status)) return job;
   const etag = jobEtag(job);
   const isNews = known !== undefined && !matchesEtag(known, etag);
-  if (waitMs === 0 || isNews || isTerminal(job.status)) return job;
+  if (isNews) return job;
+  // Only asked for here: to have one costs.
+  const signal = ask.signal();
   const watch = await live.watchJob(job.id);
   const timer = clock.after(waitMs, () => watch.close(), { unref: true });
   const leave = (): void => watch.close();

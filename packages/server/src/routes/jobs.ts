@@ -230,7 +230,8 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     const wait = readWait(c.req.valid('query').wait, c.req.header('prefer'));
     const known = c.req.header('if-none-match');
     const found = await find(c.get('caller'), c.req.valid('param').id);
-    const job = await changedJob(context, { job: found, known, waitMs: wait.ms, signal: c.req.raw.signal });
+    const signal = (): AbortSignal => c.req.raw.signal;
+    const job = await changedJob(context, { job: found, known, waitMs: wait.ms, signal });
     const etag = jobEtag(job);
     c.header('ETag', etag);
     if (wait.preferred) c.header('Preference-Applied', `wait=${wait.ms / 1_000}`);

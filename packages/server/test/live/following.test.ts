@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
+import { Duly } from '@duly/core';
 import { WebSocket } from 'ws';
 import { createServer, listen } from '../../src/index.ts';
 import { jobEtag } from '../../src/live/job-tag.ts';
@@ -15,6 +16,17 @@ async function setup(t: import('node:test').TestContext, server = {}) {
   const make = async (body: object = {}): Promise<string> =>
     (await fixture.ask('/api/jobs', { body: { type: 'guided', input: 1, ...body } })).json.id;
   return { ...fixture, ...guide, make };
+}
+
+/** Another server of the same store, as after a restart. */
+async function restart(t: import('node:test').TestContext, store: string) {
+  const duly = new Duly({ store });
+  const next = await listen(createServer({ duly }), { port: 0 });
+  t.after(async () => {
+    await next.close();
+    await duly.stop();
+  });
+  return next;
 }
 
 test('polling: an ETag that stays while the job does, 304 for who knows it, and a new one when it changes', async (t) => {
@@ -140,7 +152,7 @@ test('SSE of one job: its states, its log, its end, and 204 for who comes back a
 });
 
 test('SSE of one job goes on after a server was restarted: what changed meanwhile is told, and nothing twice', async (t) => {
-  const { url, adminKey, tell, make, duly, listening } = await setup(t);
+  const { url, adminKey, tell, make, store, listening } = await setup(t);
   const id = await make();
   const path = `/api/jobs/${id}/events`;
   const stream = await openSse(t, url + path, { key: adminKey });
@@ -155,8 +167,7 @@ test('SSE of one job goes on after a server was restarted: what changed meanwhil
   await closing;
 
   tell(id, { log: 'two' }, { percent: 60 });
-  const next = await listen(createServer({ duly }), { port: 0 });
-  t.after(() => next.close());
+  const next = await restart(t, store);
   const back = await openSse(t, next.url + path, { key: adminKey, after: place });
   const told: unknown[] = [];
   while (!told.includes('two') || !told.includes(60)) {
@@ -170,7 +181,7 @@ test('SSE of one job goes on after a server was restarted: what changed meanwhil
 });
 
 test('SSE of all jobs: every change that matches, in order, and after a restart from where it was', async (t) => {
-  const { url, adminKey, tell, make, duly, listening, ask } = await setup(t);
+  const { url, adminKey, tell, make, duly, store, listening, ask } = await setup(t);
   const address = '/api/events?type=guided,other&event=made,progress,completed,returned';
   const stream = await openSse(t, url + address, { key: adminKey });
   await stream.until(({ event }) => event === 'id');
@@ -186,8 +197,7 @@ test('SSE of all jobs: every change that matches, in order, and after a restart 
   tell(id, { percent: 50 }, { percent: 70 });
   tell(id, { returns: 1 });
   await duly.job(id).wait();
-  const next = await listen(createServer({ duly }), { port: 0 });
-  t.after(() => next.close());
+  const next = await restart(t, store);
   const back = await openSse(t, next.url + address, { key: adminKey, after: place });
   const percents: number[] = [];
   for (;;) {

@@ -1,0 +1,167 @@
+import { pause } from '../contestant.ts';
+import type { PeerFigure, Result } from '../result.ts';
+import type { Measure, Setup } from '../rounds.ts';
+import type { Load, LoadingCalls } from '../server/loading.ts';
+import { openPart } from '../server/parts.ts';
+import type { ReportingCalls } from '../server/reporting.ts';
+import type { ServingCalls } from '../server/serving.ts';
+import { median, percentile } from '../statistics.ts';
+
+const inFlight = 100;
+const watcherCount = 1_000;
+const reportsPerSecond = 200;
+const readsPerSecond = 500;
+
+/** The HTTP API under load on loopback: requests, and a thousand watchers of jobs that report progress. */
+export const server: Measure = {
+  name: 'server',
+  title: 'server',
+  async run(setup) {
+    return [...(await requests(setup)), ...(await streams(setup))];
+  },
+};
+
+function perSecond({ tookMs, latenciesMs }: Load): number {
+  return (latenciesMs.length / tookMs) * 1_000;
+}
+
+async function requests(setup: Setup): Promise<Result[]> {
+  const { room, rounds, isQuick, progress, profile } = setup;
+  const count = isQuick ? 4_000 : 20_000;
+  const place = await room.createPlace();
+  const serving = await openPart<ServingCalls>('./serving.ts', place.url, { profile });
+  const loading = await openPart<LoadingCalls>('./loading.ts', '');
+  try {
+    const address = await serving.ask('address');
+    const ids = await serving.ask('make', 'bench', 1_000);
+    const figures = { post: [] as number[], now: [] as number[], ratio: [] as number[], get: [] as number[] };
+    const late: number[] = [];
+    const postMs: number[] = [];
+    await serving.ask('now', count / 4, inFlight);
+    await loading.ask('post', address, count / 4, inFlight);
+    for (let round = 0; round < rounds; round++) {
+      progress.step(`round ${round + 1} of ${rounds}, requests`);
+      const post = async (): Promise<number> => {
+        const load = await loading.ask('post', address, count, inFlight);
+        postMs.push(...load.latenciesMs);
+        return perSecond(load);
+      };
+      const now = async (): Promise<number> => (count / (await serving.ask('now', count, inFlight))) * 1_000;
+      // In an order that turns around, as the contestants of other measures.
+      const [first, second] = round % 2 === 0 ? [await post(), await now()] : [await now(), await post()];
+      const [posted, called] = round % 2 === 0 ? [first, second] : [second, first];
+      figures.post.push(posted);
+      figures.now.push(called);
+      figures.ratio.push(posted / called);
+      figures.get.push(perSecond(await loading.ask('get', address, ids, count, inFlight)));
+      const steady = await loading.ask('getSteadily', address, ids, readsPerSecond, isQuick ? 2_000 : 10_000);
+      late.push(percentile(steady.latenciesMs, 0.99));
+    }
+    const line = { measure: 'server', peers: [] as PeerFigure[], bare: null, ratio: null, target: null };
+    return [
+      {
+        ...line,
+        title: `POST /api/jobs, ${inFlight} in flight (bare: now() in process)`,
+        unit: 'per second',
+        isMoreBetter: true,
+        duly: median(figures.post),
+        bare: median(figures.now),
+        ratio: median(figures.ratio),
+        target: { text: '≥ 0.5 of now()', of: 'ratio', atLeast: 0.5 },
+        details: { ...figures, p99Ms: percentile(postMs, 0.99) },
+      },
+      {
+        ...line,
+        title: `GET /api/jobs/{id}, ${inFlight} in flight`,
+        unit: 'per second',
+        isMoreBetter: true,
+        duly: median(figures.get),
+        details: { get: figures.get },
+      },
+      {
+        ...line,
+        title: `GET p99 at ${readsPerSecond} a second`,
+        unit: 'ms',
+        isMoreBetter: false,
+        duly: median(late),
+        target: { text: '≤ 10 ms', of: 'value', atMost: 10 },
+        details: { p99Ms: late },
+      },
+    ];
+  } finally {
+    await loading.close();
+    await serving.close();
+    await place.remove();
+  }
+}
+
+async function streams(setup: Setup): Promise<Result[]> {
+  const { room, isQuick, progress, profile } = setup;
+  const forMs = isQuick ? 6_000 : 30_000;
+  const place = await room.createPlace();
+  const serving = await openPart<ServingCalls>('./serving.ts', place.url, { profile });
+  const reporting = await openPart<ReportingCalls>('./reporting.ts', place.url);
+  const loading = await openPart<LoadingCalls>('./loading.ts', '');
+  try {
+    const address = await serving.ask('address');
+    progress.step(`${watcherCount} watchers`);
+    const ids = await serving.ask('make', 'long', watcherCount);
+    await reporting.ask('start', watcherCount);
+    await loading.ask('watch', address, ids);
+    // Once round, so that what is made at the first of everything is there before the first look at the memory.
+    await reporting.ask('report', reportsPerSecond * 2, (watcherCount / reportsPerSecond / 2) * 1_000);
+    await pause(1_000);
+    await loading.ask('lags');
+    const before = await serving.ask('state');
+    const reported = await reporting.ask('report', reportsPerSecond, forMs);
+    await pause(1_000);
+    const after = await serving.ask('state');
+    const lags = await loading.ask('lags');
+    const seconds = forMs / 1_000 + 1;
+    const grownMb = (after.heapBytes - before.heapBytes) / 2 ** 20;
+    const line = {
+      measure: 'server',
+      peers: [] as PeerFigure[],
+      bare: null,
+      ratio: null,
+      isMoreBetter: false,
+    };
+    return [
+      {
+        ...line,
+        title: `SSE lag p99, ${watcherCount.toLocaleString('en-US')} watchers, ${reportsPerSecond} reports a second`,
+        unit: 'ms',
+        duly: percentile(lags, 0.99),
+        target: { text: '≤ 250 ms', of: 'value', atMost: 250 },
+        details: { p50Ms: percentile(lags, 0.5), maxMs: Math.max(...lags), told: lags.length, reported },
+      },
+      {
+        ...line,
+        title: '  reports that did not arrive',
+        unit: 'jobs',
+        duly: reported - lags.length,
+        target: { text: 'none', of: 'value', atMost: 0 },
+      },
+      {
+        ...line,
+        title: '  calls of the store a second by the server',
+        unit: 'per second',
+        duly: (after.calls - before.calls) / seconds,
+        target: { text: '≤ 150/s', of: 'value', atMost: 150 },
+      },
+      {
+        ...line,
+        title: `  growth of the server's memory in ${forMs / 1_000} s`,
+        unit: 'MB',
+        duly: grownMb,
+        target: { text: '≤ 2 MB', of: 'value', atMost: 2 },
+        details: { before, after },
+      },
+    ];
+  } finally {
+    await loading.close();
+    await reporting.close();
+    await serving.close();
+    await place.remove();
+  }
+}

@@ -1,0 +1,52 @@
+// The server of the load test, and `now()` in its process for comparison.
+import { Duly } from '@duly/core';
+import { createServer, listen } from '@duly/server';
+import { elapsed } from '../contestant.ts';
+import { type Calls, serveCalls } from './parts.ts';
+
+const duly = new Duly({ store: process.argv[2] as string, logger: false });
+const task = duly.task({ name: 'bench', run: () => {} });
+const server = createServer({ duly });
+const listening = await listen(server, { port: 0 });
+const { key } = await server.keys.make({ scope: 'admin', by: 'bench' });
+
+/** What the server's process can be asked. */
+export interface ServingCalls extends Calls {
+  address(): Promise<{ url: string; key: string }>;
+  /** `now()` with so many in flight; answers how long it took. */
+  now(count: number, inFlight: number): Promise<number>;
+  /** Jobs that wait for a worker. */
+  make(type: string, count: number): Promise<string[]>;
+  /** Memory after a collection, in bytes, the calls of the store and the processor time so far, all threads together. */
+  state(): Promise<{ heapBytes: number; rssBytes: number; calls: number; processorMs: number }>;
+  close(): Promise<void>;
+}
+
+const calls: ServingCalls = {
+  address: async () => ({ url: listening.url, key }),
+  async now(count, inFlight) {
+    let n = 0;
+    const caller = async (): Promise<void> => {
+      while (n < count) await task.now({ n: n++ });
+    };
+    const from = elapsed();
+    await Promise.all(Array.from({ length: inFlight }, caller));
+    return elapsed() - from;
+  },
+  async make(type, count) {
+    const handles = await duly.taskNamed(type).nowMany(Array.from({ length: count }, (_, n) => ({ n })));
+    return handles.map(({ id }) => id);
+  },
+  async state() {
+    globalThis.gc?.();
+    const { heapUsed, rss } = process.memoryUsage();
+    const counted = Object.values(duly.calls() ?? {}).reduce((sum, count) => sum + count, 0);
+    const { user, system } = process.cpuUsage();
+    return { heapBytes: heapUsed, rssBytes: rss, calls: counted, processorMs: (user + system) / 1_000 };
+  },
+  async close() {
+    await listening.close();
+    await duly.stop({ drain: 0 });
+  },
+};
+serveCalls(calls);
