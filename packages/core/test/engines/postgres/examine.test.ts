@@ -1,7 +1,7 @@
 // What a look at a store finds is made to happen on a real server.
 
 import assert from 'node:assert/strict';
-import { after, it } from 'node:test';
+import { it } from 'node:test';
 import pg from 'pg';
 import { startPgBouncer } from '../../../../../test/servers/pgbouncer.ts';
 import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
@@ -17,7 +17,6 @@ import { ask, url } from './setup.ts';
 const schema = freshSchema();
 const store = inSchema(url, schema);
 await (await openEngine(store)).close();
-after(() => ask(`DROP SCHEMA IF EXISTS ${schema} CASCADE`));
 
 const settings = (text: string) => `${store}&options=${encodeURIComponent(text)}`;
 const find = ({ checks }: StoreExamination, name: string) => checks.filter((one) => one.name === name);
