@@ -25,8 +25,9 @@ export interface PostgresConnector {
   end(): Promise<void>;
 }
 
-// How long a new connection may take. A server that is up answers in milliseconds; a pool that is used up may need a moment.
-const connectMs = 5_000;
+// How long a new connection may take: as long as a call. A server that is up answers in milliseconds, and a pool that is used up may need a
+// moment; but a way that is two seconds long is gone four times until a connection stands.
+const connectMs = 10_000;
 // TCP notices a peer that is gone only if it asks, and by default not within two hours.
 const aliveMs = 10_000;
 // How long a server may take to say goodbye.

@@ -6,7 +6,9 @@ import pg from 'pg';
 import { freePort } from '../../../../../test/servers/guarded-process.ts';
 import { freshSchema, startPostgres } from '../../../../../test/servers/postgres.ts';
 import { startTcpProxy, throughPort } from '../../../../../test/servers/tcp-proxy.ts';
+import { systemClock } from '../../../src/clock.ts';
 import { isPgPool, type PgPool } from '../../../src/engines/pool.ts';
+import { createConnector } from '../../../src/engines/postgres/connect.ts';
 import { isConnectionSpent, storeError } from '../../../src/engines/postgres/store-error.ts';
 import { isDulyError } from '../../../src/errors.ts';
 import { ask, open, openDatabase, url } from './setup.ts';
@@ -203,6 +205,19 @@ it('a connection that is ended in the breath in which it is made is an error of 
   assert.deepEqual(await second.database.query('SELECT 1 AS one'), [{ one: 1 }]);
   await second.close();
   proxy.close();
+});
+
+it('a new connection is made also over a way that is almost two seconds long', async () => {
+  const proxy = await startTcpProxy(Number(new URL(url).port));
+  proxy.slow({ delayMs: 1_800, lossPercent: 0, random: () => 0.5 });
+  const { pool, end } = await createConnector({
+    ...{ connection: throughPort(url, proxy.port), listenUrl: null, schema: 'duly', poolSize: 1 },
+    clock: systemClock,
+  });
+  const client = await pool.connect();
+  client.release();
+  await end();
+  await proxy.stop();
 });
 
 it('one connection that was cut off is enough to distrust the others that were silent for as long', async () => {
