@@ -54,18 +54,19 @@ export async function slotRuns(
     counts.some(({ decision }) => decision === 'fired'),
   );
   const isFolded = (at: number): boolean => ranOnce.some((one) => one.fromAt <= at && at <= one.toAt);
-  return { completed: { has: (at) => completed.has(at) || isFolded(at) }, unfinished };
+  return { completed, folded: { has: isFolded }, unfinished };
 }
 
 /** A backfill's plan as it is answered. */
 export function backfillResult(
-  { slots, plan, completedCount, unfinishedCount }: BackfillPlan,
+  { slots, plan, completedCount, foldedCount, unfinishedCount }: BackfillPlan,
   dryRun: boolean,
 ): BackfillResult {
   return {
     slots: slots.map((at) => new Date(at)),
     jobs: dryRun ? [] : plan.runs.map(({ id }) => id),
     completedCount,
+    foldedCount,
     unfinishedCount,
     dryRun,
   };

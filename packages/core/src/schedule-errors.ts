@@ -51,3 +51,12 @@ export function secondRule(identity: ScheduleIdentity) {
     details: { name: identity.name },
   });
 }
+
+/** Two declarations of one schedule. */
+export function declaredTwice(identity: ScheduleIdentity) {
+  return dulyError('schedule_conflict', {
+    message: `The schedule ${nameOf(identity)} is declared twice.`,
+    hint: 'Give each of them its own "name"; the name of the task is the default.',
+    details: { name: identity.name },
+  });
+}

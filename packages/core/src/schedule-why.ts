@@ -2,11 +2,13 @@
 import { formatDuration } from './duration.ts';
 import type { AuditRow, FoldedSlots, JobRecord, SlotsReply } from './engine.ts';
 import { isTerminal } from './job.ts';
+import { hasBit } from './schedule/cron-fields.ts';
 import { type Decision, reasons } from './schedule/decision.ts';
 import { graceMsOf } from './schedule/grace.ts';
 import { dueAtOf, jitterOffsetMs } from './schedule/jitter.ts';
 import { readWallMoment } from './schedule/moment.ts';
 import { endOf } from './schedule/plan-operations.ts';
+import type { Rule } from './schedule/rule.ts';
 import type { Kept } from './schedule-deleted.ts';
 import { statusOf } from './schedule-ledger.ts';
 import {
@@ -81,6 +83,8 @@ export interface SlotFacts {
   fold: FoldedSlots | null;
   /** Its runs, oldest first. */
   runs: readonly JobRecord[];
+  /** How those of them that are CANCELLED came to be so, by their ids, where the audit tells. */
+  cancels: ReadonlyMap<string, AuditRow>;
   /** Who asked for it to be skipped, where somebody did. */
   skippedBy: AuditRow | null;
   /** The schedules of this identity that were deleted, newest first. */
@@ -187,6 +191,14 @@ function clockSentences(facts: SlotFacts, change: SlotWhy['clockChange'], isSlot
   if (gap !== null) {
     const isOtherDay = gap.date !== date;
     const after = isOtherDay ? `${time} on ${longDate(date)}` : time;
+    // Whoever asked for another time of the gap is told of that one.
+    if (missing !== null && missing.date === gap.date && missing.time !== change.named) {
+      const gone = `${missing.time} did not exist on ${day}`;
+      const one = isNamedBy(rule, missing.time)
+        ? `so its slot is the first instant after the gap, ${after}: one slot with ${change.named}, which did not exist either`
+        : `and the rule does not name it; the first instant after the gap, ${after}, is the slot of ${change.named}, which did not exist either`;
+      return [`${gone}, ${one}.`];
+    }
     const first = `${change.named} did not exist on ${day}, so its slot is the first instant after the gap, ${after}`;
     if (isNamedToo)
       return [`${first}, which the rule names too: they are one slot, that of ${longDate(date)}.`];
@@ -197,12 +209,26 @@ function clockSentences(facts: SlotFacts, change: SlotWhy['clockChange'], isSlot
   ];
 }
 
+/** Whether a cron names this time of day; of other rules it is not asked. */
+function isNamedBy({ cron }: Rule, time: string): boolean {
+  const [hour = 0, minute = 0, second = 0] = time.split(':').map(Number);
+  if (cron === null) return false;
+  return ((cron.hours >>> hour) & 1) === 1 && hasBit(cron.minutes, minute) && hasBit(cron.seconds, second);
+}
+
 /** A time in a gap was asked for, and the rule did not move it behind the gap. */
 function missingSentences(facts: SlotFacts, { date, time }: MissingTime, isSlot: boolean): string[] {
   const { rule } = facts.loaded.parsed;
   const { spec, timezone } = rule;
   const followsClock = rule.kind === 'cron' || rule.kind === 'rrule';
-  const skips = followsClock && spec.dst.gap === 'skip' ? ', and dst.gap is "skip", so it has no slot' : '';
+  const isReal = rule.cron !== null && !rule.cron.isFixed;
+  const skips = !followsClock
+    ? ''
+    : isReal
+      ? ', and an hour field with "*", a step or a range follows real time, so it has no slot'
+      : spec.dst.gap === 'skip'
+        ? ', and dst.gap is "skip", so it has no slot'
+        : '';
   const after = rule.read(facts.slotAt).time;
   return [
     `${time} did not exist on ${longDate(date)} in ${timezone}${skips}.`,
@@ -496,16 +522,38 @@ function runPhrase(facts: SlotFacts, run: JobRecord): string {
   const node = run.node ?? run.attempts.at(-1)?.node ?? null;
   const where = node === null ? '' : `, on node "${node}"`;
   if (run.startedAt === null) {
-    if (isTerminal(run.status)) return `its run "${run.id}" never started: it is ${run.status}`;
+    if (isTerminal(run.status))
+      return `its run "${run.id}" never started: it is ${run.status}${endedText(facts, run)}`;
     return `its run "${run.id}" is ${run.status} and has not started`;
   }
-  const late = lateText(run.latenessMs ?? 0);
-  const began = `it ran at ${clockOf(facts, run.startedAt)}, ${late}${where}`;
+  // A backfill is made after the time of its slot, so being late is not a question.
+  const late = run.origin === 'backfill' ? '' : `, ${lateText(run.latenessMs ?? 0)}`;
+  const began = `it ran at ${clockOf(facts, run.startedAt)}${late}${where}`;
   if (run.status === 'COMPLETED')
     return `${began}, and completed after ${short((run.finishedAt ?? run.startedAt) - run.startedAt)}`;
   if (!isTerminal(run.status)) return `${began}, and is ${run.status}`;
-  return `${began}, and is ${run.status}${run.error === null ? '' : ` with "${run.error.message.slice(0, 200)}"`}`;
+  const error = run.error === null ? '' : ` with "${run.error.message.slice(0, 200)}"`;
+  return `${began}, and is ${run.status}${endedText(facts, run)}${error}`;
 }
+
+/** Why a run was ended from outside: by its deadline, by a later slot, or by somebody. */
+function endedText({ loaded, cancels }: SlotFacts, run: JobRecord): string {
+  const { startDeadlineMs, overlap } = loaded.parsed.spec.policies;
+  if (run.status === 'EXPIRED') {
+    const deadline = startDeadlineMs === null ? '' : ` of ${formatDuration(startDeadlineMs)}`;
+    return `, for its "startDeadline"${deadline} had passed before a worker could start it`;
+  }
+  const cancel = cancels.get(run.id);
+  if (run.status !== 'CANCELLED' || cancel === undefined) return '';
+  if (cancel.note !== overlapNote) {
+    return ` by ${cancel.actor}${cancel.note === null ? '' : ` ("${cancel.note}")`}`;
+  }
+  const isOther = overlap === 'cancelOther' || overlap === 'terminateOther';
+  return `: a later run took its place, by ${isOther ? `overlap: "${overlap}"` : 'the overlap policy'}`;
+}
+
+// What an engine notes in the audit of a run that it ends for another.
+const overlapNote = 'overlap policy';
 
 function notFired(facts: SlotFacts, row: NonNullable<SlotFacts['row']>, decision: Decision): string {
   const { policies } = facts.loaded.parsed.spec;
@@ -527,7 +575,7 @@ function notFired(facts: SlotFacts, row: NonNullable<SlotFacts['row']>, decision
       }
       return `It was skipped: an earlier run was not finished, and overlap is "${policies.overlap}" (${by}).`;
     case reasons.bufferFull:
-      return `It was skipped: ${policies.bufferLimit} runs waited already, which is the "bufferLimit" (${by}).`;
+      return `It was skipped: ${policies.bufferLimit === 1 ? 'one run' : `${policies.bufferLimit} runs`} waited already, which is the "bufferLimit" (${by}).`;
     case reasons.late:
       return `It was missed: no scheduler noticed it in time. It was noticed ${noticed} after it fell due, and missed is "skip" (${by}).`;
     case reasons.lateNotLatest:

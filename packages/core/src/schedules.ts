@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 import { DeclaredSchedules } from './declared-schedules.ts';
-import type { Actor, Engine, JobRecord, ScheduleRecord, Within } from './engine.ts';
+import type { Actor, AuditRow, Engine, JobRecord, ScheduleRecord, Within } from './engine.ts';
 import type { Ids } from './ids.ts';
 import type { JobHandle } from './job-handle.ts';
 import { readNote } from './jobs.ts';
@@ -30,7 +30,7 @@ import { preview } from './schedule/preview.ts';
 import type { ScheduleSpec } from './schedule/schedule-spec.ts';
 import { backfillResult, slotRuns } from './schedule-backfill.ts';
 import { earlierLives, type Kept } from './schedule-deleted.ts';
-import { isDisabled, missingSchedule, secondRule } from './schedule-errors.ts';
+import { declaredTwice, isDisabled, missingSchedule, secondRule } from './schedule-errors.ts';
 import { readStoreFilter, ScheduleFinder, textOf } from './schedule-finder.ts';
 import { backfillsOf, readLedger } from './schedule-ledger.ts';
 import {
@@ -246,6 +246,7 @@ export class Schedules {
       row,
       fold,
       runs,
+      cancels: await cancelsOf(engine, runs),
       skippedBy: skippedBy ?? null,
       earlier: earlierLives(rows),
     });
@@ -479,7 +480,7 @@ export class Schedules {
       const { task, rest } = splitTask(definition);
       const draft = await this.#read(task, rest, app);
       const id = scheduleIdOf(draft);
-      if (drafts.has(id)) throw secondRule(draft);
+      if (drafts.has(id)) throw declaredTwice(draft);
       drafts.set(id, draft);
     }
     return [...drafts.values()];
@@ -590,6 +591,18 @@ export function checkDeclared(
   { app, now, inputBytesMax }: { app: string; now: number; inputBytesMax: number },
 ): ScheduleIdentity[] {
   return definitions.map((definition) => readDraft(definition, { task, app, now, inputBytesMax }));
+}
+
+/** Who or what cancelled runs, by their ids. */
+async function cancelsOf(engine: Engine, runs: readonly JobRecord[]): Promise<Map<string, AuditRow>> {
+  const found = new Map<string, AuditRow>();
+  for (const { id, status } of runs) {
+    if (status !== 'CANCELLED') continue;
+    const { rows } = await engine.audit({ subject: `job:${id}`, before: null, limit: 20 });
+    const row = rows.find(({ action }) => action === 'cancel' || action === 'terminate');
+    if (row !== undefined) found.set(id, row);
+  }
+  return found;
 }
 
 function decidedFirst({ decidedAt }: { decidedAt: number }): number {

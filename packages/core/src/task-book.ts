@@ -3,7 +3,7 @@ import type { ResolvedOptions } from './options.ts';
 import { watchBackoff } from './retry.ts';
 import type { EveryDefinition, ScheduleDefinition } from './schedule/definition.ts';
 import { scheduleIdOf } from './schedule/identity.ts';
-import { secondRule } from './schedule-errors.ts';
+import { declaredTwice } from './schedule-errors.ts';
 import { checkDeclared } from './schedules.ts';
 import type { ResolvedTask, Task } from './task.ts';
 import { resolveTask } from './task-options.ts';
@@ -53,7 +53,7 @@ export class TaskBook {
     const identities = checkDeclared(task, definitions, { app, now: clock.now(), inputBytesMax });
     const ids = identities.map(scheduleIdOf);
     const second = ids.findIndex((id, i) => this.declaredIds.has(id) || ids.indexOf(id) !== i);
-    if (second >= 0) throw secondRule(identities[second] as (typeof identities)[number]);
+    if (second >= 0) throw declaredTwice(identities[second] as (typeof identities)[number]);
     for (const id of ids) this.declaredIds.add(id);
     for (const one of definitions) {
       this.declared.push({ ...(typeof one === 'string' ? { cron: one } : one), task: task.name });

@@ -163,6 +163,8 @@ export interface BackfillRequest {
 export interface SlotRuns {
   /** Slots with a COMPLETED run. */
   completed: Pick<ReadonlySet<number>, 'has'>;
+  /** Slots of which it is no longer known whether they ran, and that may have; left out: none. */
+  folded?: Pick<ReadonlySet<number>, 'has'>;
   /** Slots with a run that is not finished: they are never run twice at a time. */
   unfinished: ReadonlySet<number>;
 }
@@ -174,6 +176,7 @@ export interface BackfillPlan {
   slots: number[];
   /** Slots in the range that get none, because they have one. */
   completedCount: number;
+  foldedCount: number;
   unfinishedCount: number;
 }
 
@@ -190,6 +193,7 @@ export function planBackfill(input: PlanInput, request: BackfillRequest, runs: S
   if (rule.kind === 'delay') return refuseForDelay('backfill');
   const slots: number[] = [];
   let completedCount = 0;
+  let foldedCount = 0;
   let unfinishedCount = 0;
   const { endAt } = input.spec.policies;
   const dueThroughAt = newestDueSlot({ id: input.id, policies: input.spec.policies }, rule.all, now);
@@ -197,12 +201,13 @@ export function planBackfill(input: PlanInput, request: BackfillRequest, runs: S
   for (let at = rule.open.next(request.fromAt - 1); at !== null && at <= toAt; at = rule.open.next(at)) {
     if (runs.unfinished.has(at)) unfinishedCount += 1;
     else if (runs.completed.has(at) && !request.reprocess) completedCount += 1;
+    else if (runs.folded?.has(at) && !request.reprocess) foldedCount += 1;
     else slots.push(at);
     if (slots.length > backfillCountMax) refuseLargeBackfill(request);
   }
   if (request.order === 'newest') slots.reverse();
   makeBackfillRuns(pass, slots, request);
-  return { plan: finishPass(pass), slots, completedCount, unfinishedCount };
+  return { plan: finishPass(pass), slots, completedCount, foldedCount, unfinishedCount };
 }
 
 function makeBackfillRuns(pass: Pass, slots: number[], { concurrency, allow }: BackfillRequest): void {

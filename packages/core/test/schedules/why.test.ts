@@ -107,7 +107,7 @@ test('a time in the gap was asked for, and the instant after it is a slot by its
   assert.equal(why.status, 'completed');
   assert.match(
     why.sentence,
-    /^02:30 did not exist on 14 March 2027 in America\/New_York\. The first instant after the gap, 03:00, is a slot of its own\. It ran at /,
+    /^02:30 did not exist on 14 March 2027 in America\/New_York, and an hour field with "\*", a step or a range follows real time, so it has no slot\. The first instant after the gap, 03:00, is a slot of its own\. It ran at /,
   );
 });
 
@@ -513,5 +513,80 @@ test('a slot between two lives of a schedule is told both', async (t) => {
   assert.match(
     sentence,
     /^The schedule "nightly" was made at 15:00, after this slot, and decides nothing before that\. An earlier one of this name was deleted at 12:00 by .*, before this slot\.$/,
+  );
+});
+
+test('a time in a gap that is one slot with others is told by the time that was asked for', async (t) => {
+  const { t: duly, every } = scene(t, { start: '2027-03-14T00:00:00Z' });
+  await every({ cron: '15,45 0 * * *', timezone: 'America/Havana' });
+  await duly.advance('1 day');
+  const why = async (time: string) => (await duly.why('nightly', `2027-03-14T${time}`)).sentence;
+  assert.match(
+    await why('00:15'),
+    /^00:15 did not exist on 14 March 2027 in America\/Havana, so its slot is the first instant after the gap, 01:00\. /,
+  );
+  assert.match(
+    await why('00:45'),
+    /^00:45 did not exist .*, so its slot is the first instant after the gap, 01:00: one slot with 00:15, which did not exist either\. /,
+  );
+  assert.match(
+    await why('00:20'),
+    /^00:20 did not exist .*, and the rule does not name it; the first instant after the gap, 01:00, is the slot of 00:15, /,
+  );
+});
+
+test('a time in a gap of a rule that follows real time has no slot', async (t) => {
+  const { t: duly, every } = scene(t, { start: '2027-03-14T00:00:00Z' });
+  await every({ cron: '30 2-2 * * *', timezone: 'America/New_York' });
+  await duly.advance('1 day');
+  const { sentence, status } = await duly.why('nightly', '2027-03-14T02:30');
+  assert.equal(status, 'none');
+  assert.match(
+    sentence,
+    /^02:30 did not exist on .*follows real time, so it has no slot\. The one before is /,
+  );
+});
+
+test('a run that expired names its deadline, and one that another took the place of names the policy', async (t) => {
+  const busy = scene(t, { concurrency: 1, run: (_context, { clock }) => clock.sleep(1_800_000) });
+  await busy.every('0,10 * * * *', { overlap: 'bufferAll', startDeadline: '15m' });
+  await busy.t.advance('1h 45m');
+  const expired = await busy.t.why('nightly', '2027-01-15T11:10');
+  assert.match(
+    expired.sentence,
+    /never started: it is EXPIRED, for its "startDeadline" of 15 min had passed before a worker could start it\.$/,
+  );
+
+  for (const overlap of ['terminateOther', 'cancelOther'] as const) {
+    const { t: duly, every } = scene(t, {
+      run: async ({ signal }, { clock }) => {
+        await clock.sleep(2_700_000, signal);
+        signal.throwIfAborted();
+      },
+    });
+    await every('0,30 * * * *', { overlap });
+    await duly.advance('1h 35m');
+    const ended = await duly.why('nightly', '2027-01-15T11:00');
+    assert.equal(ended.runs[0]?.status, 'CANCELLED');
+    assert.match(
+      ended.sentence,
+      new RegExp(`is CANCELLED: a later run took its place, by overlap: "${overlap}"`),
+    );
+  }
+});
+
+test('a backfilled run is neither on time nor late, and one run that waits is one', async (t) => {
+  const { t: duly, every } = scene(t, { run: (_context, { clock }) => clock.sleep(2_700_000) });
+  await every('0,10,20 * * * *', { overlap: 'bufferAll', bufferLimit: 1 });
+  await duly.advance('1h 21m');
+  assert.match(
+    (await duly.why('nightly', '2027-01-15T11:20')).sentence,
+    /^It was skipped: one run waited already, /,
+  );
+  await duly.schedules.backfill('nightly', { from: '2027-01-15T09:00', to: '2027-01-15T09:05', allow: true });
+  await duly.advance('1h');
+  assert.match(
+    (await duly.why('nightly', '2027-01-15T09:00')).sentence,
+    /A backfill ran it all the same: it ran at 11:21, on node /,
   );
 });

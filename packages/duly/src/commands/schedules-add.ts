@@ -61,6 +61,10 @@ export async function schedulesAdd(
   refuseUnmakable(store);
   const isMade = isNew(store);
   if (isMade) await withTypedOptions(() => refuseOver(definition));
+  const defined = [
+    ...(project?.tasks ?? []).map(({ definition }) => definition.name),
+    ...(project?.duly?.tasks.keys() ?? []),
+  ];
   const own = project?.duly != null && isSameStore(project.duly.store, store) ? project.duly : null;
   await useDuly(own ?? clientDuly(shell, store), store, (client) =>
     withScheduleHints(client, async () => {
@@ -72,7 +76,7 @@ export async function schedulesAdd(
       const schedule = await withTypedOptions(() => duly.schedules.put(definition));
       await printPut(shell, duly, schedule, before);
       warnDeclared(shell, before, schedule);
-      warnIdle(shell, client, definition.task, nodes);
+      warnIdle(shell, client, definition.task, { nodes, defined });
     }),
   );
 }
@@ -174,17 +178,28 @@ function warnDeclared(shell: Shell, before: readonly Schedule[], { id, name }: S
   );
 }
 
-function warnIdle(shell: Shell, { command }: Client, task: string, nodes: readonly NodeView[]): void {
-  if (!nodes.some(({ roles }) => roles.includes('scheduler'))) {
+function warnIdle(
+  shell: Shell,
+  { command }: Client,
+  task: string,
+  { nodes, defined }: { nodes: readonly NodeView[]; defined: readonly string[] },
+): void {
+  const hasScheduler = nodes.some(({ roles }) => roles.includes('scheduler'));
+  if (!hasScheduler) {
     shell.warn(`No scheduler runs on this store; slots wait for one. Start one: ${command('up')}`);
-    return;
   }
   const types = new Set(
     nodes
       .filter(({ roles }) => roles.includes('worker'))
       .flatMap(({ tasks }) => tasks.map(({ type }) => type)),
   );
-  if (!types.has(task)) {
+  // Where nothing runs, what is defined here is what will.
+  if (!hasScheduler) for (const name of defined) types.add(name);
+  if (!types.has(task) && !hasScheduler) {
+    shell.warn(
+      `No task "${task}" is defined here; its jobs wait for a node that has it.${didYouMean(task, types)}`,
+    );
+  } else if (!types.has(task)) {
     shell.warn(`No live node handles "${task}"; its jobs wait for one.${didYouMean(task, types)}`);
   }
 }

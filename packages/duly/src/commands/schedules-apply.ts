@@ -16,7 +16,15 @@ import { harmless, type Style } from '../output/terminal.ts';
 import { defineTasks, loadProject, type Project } from '../project/load.ts';
 import { withScheduleHints } from '../schedule-client.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
-import { givenStore, inline, isSameStore, refuseMemory, refuseMissing, refuseUnmakable } from '../store.ts';
+import {
+  givenStore,
+  inline,
+  isNew,
+  isSameStore,
+  refuseMemory,
+  refuseMissing,
+  refuseUnmakable,
+} from '../store.ts';
 import { valueText } from './schedules-show.ts';
 
 interface DeclaredOptions extends CommonOptions {
@@ -75,15 +83,18 @@ async function withDeclared<Value>(
     });
   }
   const store = given ?? project.duly?.store ?? project.options.store ?? defaultStore;
-  if (isMade) refuseUnmakable(store);
+  // What apply would make is told without making it.
+  const isUnmade = !isMade && project.duly === null && isNew(store);
+  if (isMade || isUnmade) refuseUnmakable(store);
   else refuseMissing(store);
   refuseMemory(store);
+  if (isUnmade) shell.warn(`There is no store at "${store}" yet; "schedules apply" makes it.`);
   const say = (_fields: object, message: string): void => shell.warn(message);
   const duly =
     project.duly ??
     new Duly({
       ...project.options,
-      store: inline(store),
+      store: isUnmade ? 'sqlite::memory:' : inline(store),
       actor: terminalActor(),
       logger: { debug() {}, info() {}, warn: say, error: say },
     });

@@ -48,7 +48,7 @@ export async function schedulesBackfill(
 const shownMax = 20;
 
 function printResult({ out, err }: Shell, result: BackfillResult, rule: Rule): void {
-  const { slots, jobs, dryRun, completedCount, unfinishedCount } = result;
+  const { slots, jobs, dryRun, completedCount, foldedCount, unfinishedCount } = result;
   const count = slots.length === 1 ? '1 slot' : `${slots.length} slots`;
   out.line(
     dryRun
@@ -61,5 +61,9 @@ function printResult({ out, err }: Shell, result: BackfillResult, rule: Rule): v
   if (slots.length > shownMax) out.line(`  and ${slots.length - shownMax} more`);
   if (completedCount > 0)
     err.line(`Left out: ${completedCount} with a COMPLETED run (--reprocess takes them too).`);
+  if (foldedCount > 0)
+    err.line(
+      `Left out: ${foldedCount} of months that the ledger keeps by counts, in which some ran (--reprocess takes them too).`,
+    );
   if (unfinishedCount > 0) err.line(`Left out: ${unfinishedCount} whose run is not over yet.`);
 }

@@ -1,4 +1,4 @@
-import { systemClock, toScheduleJson } from '@duly/core';
+import { type Schedule, systemClock, toScheduleJson } from '@duly/core';
 import { exitCodes } from '../exit-codes.ts';
 import { printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
@@ -7,6 +7,14 @@ import { ruleOf, withSchedules } from '../schedule-client.ts';
 import { dayText } from '../schedule-times.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 import { nextText } from './schedules-pause.ts';
+
+/** What comes after the skipped slot; nothing does while the schedule is paused. */
+function afterText(schedule: Schedule): string {
+  const { paused, disabled, nextSlot } = schedule;
+  if (nextSlot !== null) return nextText(schedule);
+  if (disabled !== null) return ' It is disabled.';
+  return paused === null ? nextText(schedule) : ' It is paused; the slot is skipped also when it goes on.';
+}
 
 /** `duly schedules skip-next`. */
 export async function schedulesSkipNext(
@@ -21,7 +29,7 @@ export async function schedulesSkipNext(
     else if (slot === null) shell.err.line(`Schedule "${oneLine(schedule.name)}" has no next slot to skip.`);
     else {
       const when = `${dayText(slot, ruleOf(schedule))} (${relative(slot, systemClock.now())})`;
-      shell.out.line(`Schedule "${oneLine(schedule.name)}" skips ${when}.${nextText(schedule)}`);
+      shell.out.line(`Schedule "${oneLine(schedule.name)}" skips ${when}.${afterText(schedule)}`);
     }
     return slot === null ? exitCodes.refused : undefined;
   });
