@@ -93,6 +93,8 @@ const pageSizeDefault = 100;
 const pageSizeMax = 1_000;
 // One transaction per page: large enough to be quick, small enough that nobody waits long for it.
 const actionPageSize = 500;
+// A page of a filter that matches little looks at half a million jobs at most.
+const pageLooksMax = 25;
 // Twice as many as a full count needs; more mean that matches lie far apart.
 const countPagesMax = 20;
 
@@ -109,16 +111,25 @@ export class JobQuery implements AsyncIterable<Job> {
     this.#filter = readFilter(filter);
   }
 
-  /** Reads one page. */
+  /** Reads one page. Where matches lie far apart it may be short, even empty, while `nextCursor` says that there are more. */
   async page(options?: PageOptions): Promise<JobPage> {
     const { limit = pageSizeDefault, cursor = null } = readOptions(options, 'page()', pageNames);
+    const wanted = readWholeNumber(limit, 'limit', 1, pageSizeMax);
     const engine = await this.#engine();
-    const { jobs, nextCursor } = await engine.list({
-      filter: this.#filter,
-      cursor: readCursor(cursor),
-      limit: readWholeNumber(limit, 'limit', 1, pageSizeMax),
-    });
-    return { jobs: jobs.map((job) => toJob(job)), nextCursor };
+    const found: Job[] = [];
+    let next: string | null = readCursor(cursor);
+    // The store looks at a bounded number of jobs each time, so that others get in between.
+    for (let looks = 0; looks < pageLooksMax; looks++) {
+      const page: { jobs: JobRecord[]; nextCursor: string | null } = await engine.list({
+        filter: this.#filter,
+        cursor: next,
+        limit: wanted - found.length,
+      });
+      for (const job of page.jobs) found.push(toJob(job));
+      next = page.nextCursor;
+      if (next === null || found.length >= wanted) break;
+    }
+    return { jobs: found, nextCursor: next };
   }
 
   /** The newest match; null: none. */

@@ -74,6 +74,14 @@ export async function pageOfIds(
 
 const tables = { live: 'duly.live_1', dead: 'duly.dead', finished: 'duly.finished' } as const;
 
+// So many jobs of each table are looked at for one page: some ten milliseconds.
+const scanCountMax = 20_000;
+
+/** Whether an index leads to what is wanted, however far apart it lies. */
+function isFoundByIndex({ ids, scheduleId, serial, parentId, dead }: JobFilter): boolean {
+  return [ids, scheduleId, serial, parentId].some((one) => one !== undefined) || dead === true;
+}
+
 // Ids are time-ordered, so each table is read backwards along its id index and the pages are merged.
 async function pageOf<Row extends { id: string }>(
   work: Work,
@@ -84,10 +92,17 @@ async function pageOf<Row extends { id: string }>(
   const bound = new Bound();
   const now = `duly.now_1(${bound.add(stamp ?? null)}::bigint)`;
   const parts: string[] = [];
+  const ends: string[] = [];
+  const isBounded = !isFoundByIndex(filter);
+  const until = isBounded ? `AND id >= (SELECT id FROM floor)` : '';
   for (const table of ['live', 'dead', 'finished'] as const) {
     const where = jobWhere(filter, table, now, bound);
     if (where === null) continue;
-    const from = before === null ? '' : `AND id < ${bound.add(before)}::text`;
+    const below = before === null ? '' : `AND id < ${bound.add(before)}::text`;
+    ends.push(
+      `(SELECT id FROM ${tables[table]} WHERE true ${below} ORDER BY id DESC LIMIT 1 OFFSET ${scanCountMax})`,
+    );
+    const from = `${below} ${until}`;
     const order = `ORDER BY id DESC LIMIT ${bound.add(limit + 1)}::bigint`;
     // Found by the narrow table, and only what is found is read as readers see it.
     parts.push(
@@ -98,16 +113,20 @@ async function pageOf<Row extends { id: string }>(
     );
   }
   const found = parts.length === 0 ? 'SELECT NULL::text AS id WHERE false' : parts.join(' UNION ALL ');
-  const rows = await work.rowsOnce<Row & { now: number }>(
-    `SELECT ${now} AS now, j.* FROM (SELECT 1) one LEFT JOIN (${found}) j ON true`,
+  // Where the page ends at the latest, so that one that finds little does not read the whole store.
+  const floor = isBounded && ends.length > 0 ? `coalesce(greatest(${ends.join(', ')}), '')` : `''`;
+  const rows = await work.rowsOnce<Row & { now: number; floor: string }>(
+    `WITH floor AS MATERIALIZED (SELECT ${floor} AS id)
+     SELECT ${now} AS now, floor.id AS floor, j.* FROM floor LEFT JOIN (${found}) j ON true`,
     bound.values,
   );
+  const end = (rows[0] as { floor: string }).floor;
   const at = (rows[0] as { now: number }).now;
   const sorted = rows.filter(({ id }) => id !== null).sort((a, b) => (a.id < b.id ? 1 : -1));
   const page = sorted.slice(0, limit);
   const last = page.at(-1);
-  const hasMore = sorted.length > limit && last !== undefined;
-  return { now: at, rows: page, nextCursor: hasMore ? `after:${last.id}` : null };
+  const after = sorted.length > limit && last !== undefined ? last.id : end;
+  return { now: at, rows: page, nextCursor: after === '' ? null : `after:${after}` };
 }
 
 function readCursor(cursor: string): string {

@@ -63,6 +63,14 @@ export function pageOfIds(
   return { ids: page.rows.map((row) => row.id), nextCursor: page.nextCursor };
 }
 
+// So many jobs of each table are looked at for one page: some ten milliseconds.
+const scanCountMax = 20_000;
+
+/** Whether an index leads to what is wanted, however far apart it lies. */
+function isFoundByIndex({ ids, scheduleId, serial, parentId, dead }: JobFilter): boolean {
+  return [ids, scheduleId, serial, parentId].some((one) => one !== undefined) || dead === true;
+}
+
 // Ids are time-ordered, so both tables are read backwards along their id index and merged.
 function pageOf<Row extends { id: string }>(
   work: Work,
@@ -72,17 +80,30 @@ function pageOf<Row extends { id: string }>(
   limit: number,
 ): { rows: Row[]; nextCursor: string | null } {
   const before = cursor === null ? null : readCursor(cursor);
-  const rows = (['jobs', 'finished'] as const).flatMap((table) => {
+  const wheres = (['jobs', 'finished'] as const).flatMap((table) => {
     const where = jobWhere(filter, table, work.now);
-    if (where === null) return [];
-    const from = before === null ? '' : 'AND id < ?';
-    const sql = `SELECT ${columns} FROM ${table} WHERE ${where.sql} ${from} ORDER BY id DESC LIMIT ?`;
-    return work.all<Row>(sql, ...where.values, ...(before === null ? [] : [before]), limit + 1);
+    return where === null ? [] : [{ table, where }];
+  });
+  const from = before === null ? '' : 'AND id < ?';
+  const bounds = before === null ? [] : [before];
+  // Where the page ends at the latest, so that one that finds little does not read the whole store: the writers wait for it.
+  const floor = isFoundByIndex(filter)
+    ? null
+    : wheres.reduce<string | null>((highest, { table }) => {
+        const sql = `SELECT id FROM ${table} WHERE true ${from} ORDER BY id DESC LIMIT 1 OFFSET ?`;
+        const id = work.get<{ id: string }>(sql, ...bounds, scanCountMax)?.id ?? null;
+        return id !== null && (highest === null || id > highest) ? id : highest;
+      }, null);
+  const rows = wheres.flatMap(({ table, where }) => {
+    const until = floor === null ? '' : 'AND id >= ?';
+    const sql = `SELECT ${columns} FROM ${table} WHERE ${where.sql} ${from} ${until} ORDER BY id DESC LIMIT ?`;
+    return work.all<Row>(sql, ...where.values, ...bounds, ...(floor === null ? [] : [floor]), limit + 1);
   });
   rows.sort((a, b) => (a.id < b.id ? 1 : -1));
   const page = rows.slice(0, limit);
   const last = page.at(-1);
-  return { rows: page, nextCursor: rows.length > limit && last !== undefined ? `after:${last.id}` : null };
+  const after = rows.length > limit && last !== undefined ? last.id : floor;
+  return { rows: page, nextCursor: after === null ? null : `after:${after}` };
 }
 
 function readCursor(cursor: string): string {

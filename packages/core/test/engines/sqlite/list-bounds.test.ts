@@ -1,0 +1,3 @@
+import { listBounds } from '../list-bounds.ts';
+
+listBounds('sqlite', () => 'sqlite::memory:');
