@@ -1,8 +1,16 @@
-import type { EnqueuedItem } from './engine.ts';
+import type { EnqueuedItem, JobSpec } from './engine.ts';
 import type { JobStatus } from './job.ts';
-import type { Job } from './job-view.ts';
+import { type Job, toJob } from './job-view.ts';
 import type { CancelOptions, JobChange, JobLogLine, Jobs, LogsOptions, NewDue, WaitOptions } from './jobs.ts';
+import { madeRecord } from './made-job.ts';
 import type { Why } from './why.ts';
+
+/** What a call that made a job knows of it. */
+interface Made {
+  spec: JobSpec;
+  item: EnqueuedItem;
+  now: number;
+}
 
 /** A hand on one job: what `now`, `in` and `at` return, and `duly.job(id)`. */
 export class JobHandle<Input = unknown, Result = unknown> {
@@ -11,12 +19,14 @@ export class JobHandle<Input = unknown, Result = unknown> {
   readonly id: string;
   /** The call made no new job: another one holds its key, and this is a hand on that one. */
   readonly deduped: boolean;
+  readonly #made: Made | null;
   #status: JobStatus | null;
   #dueAt: Date | null;
 
   /** Made by Duly; use `task.now`, `task.in`, `task.at` or `duly.job(id)`. */
-  constructor(jobs: Jobs, item: Pick<EnqueuedItem, 'id'> & Partial<EnqueuedItem>) {
+  constructor(jobs: Jobs, item: Pick<EnqueuedItem, 'id'> & Partial<EnqueuedItem>, made: Made | null = null) {
     this.#jobs = jobs;
+    this.#made = made;
     this.id = item.id;
     this.deduped = item.deduped ?? false;
     this.#status = item.status ?? null;
@@ -31,6 +41,15 @@ export class JobHandle<Input = unknown, Result = unknown> {
   /** When it was due, as of the same moment. */
   get dueAt(): Date | null {
     return this.#dueAt;
+  }
+
+  /**
+   * The job as it was at the moment this call made it; reads it only where the call does not know all of it: behind a gate, or when another job
+   * holds its key. A worker may have taken it since.
+   */
+  async made(): Promise<Job<Input, Result>> {
+    const record = this.#made === null ? null : madeRecord(this.#made.spec, this.#made.item, this.#made.now);
+    return record === null ? this.get() : toJob<Input, Result>(record);
   }
 
   /** Reads the job as it is now. */

@@ -25,6 +25,9 @@ export interface JobAnswer {
   prunedMadeAt: number | null;
 }
 
+/** The answer to a group of jobs that were handed in, with the store's instant at which it was made. */
+export type MadeGroup = GroupReply<EnqueuedItem> & { now: number };
+
 /** A worker that may take in the same transaction what is enqueued, so that `now()` starts after one commit. */
 export interface Taker {
   /** A claim for its free places; null: it has none. Is answered with `accept`. */
@@ -37,7 +40,7 @@ export interface Taker {
 export interface Parts {
   readonly engine: Engine;
   readonly door: Door;
-  readonly enqueue: Pipe<JobSpec[], GroupReply<EnqueuedItem>>;
+  readonly enqueue: Pipe<JobSpec[], MadeGroup>;
   readonly get: Pipe<string, JobAnswer>;
   readonly cancel: Pipe<CancelInput['groups'][number], GroupReply<ChangedItem>>;
   readonly reschedule: Pipe<RescheduleInput['groups'][number], GroupReply<ChangedItem>>;
@@ -70,7 +73,7 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
   // then, so that leases it may have got are given again and not left to end as lost. What finds no place goes back unspent.
   const sent = new WeakMap<JobSpec[][], { claim: ClaimRequest; taker: Taker }>();
 
-  async function sendGroups(groups: JobSpec[][], repeat: boolean): Promise<GroupReply<EnqueuedItem>[]> {
+  async function sendGroups(groups: JobSpec[][], repeat: boolean): Promise<MadeGroup[]> {
     const before = sent.get(groups);
     const taker = before?.taker ?? parts.taker;
     const offer = groups.some(isDueNow) ? (taker?.offer() ?? null) : null;
@@ -84,7 +87,8 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
         ...(claim === null ? {} : { claim }),
       });
       claimed = reply.claimed;
-      return reply.groups;
+      const { now } = reply;
+      return reply.groups.map((group) => ({ ...group, now }));
     } finally {
       if (offer !== null) taker?.accept(offer, claimed);
       // No place was promised to this send.
@@ -93,11 +97,11 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
   }
 
   /** A key that is held delays nobody else: those that travelled with it go on by themselves, and it alone is asked for again. */
-  async function pushKeyed(group: JobSpec[]): Promise<GroupReply<EnqueuedItem>> {
+  async function pushKeyed(group: JobSpec[]): Promise<MadeGroup> {
     const sinceElapsed = clock.elapsed();
-    const alone = async (): Promise<GroupReply<EnqueuedItem>> => {
+    const alone = async (): Promise<MadeGroup> => {
       const [reply] = await sendGroups([group], false);
-      return reply as GroupReply<EnqueuedItem>;
+      return reply as MadeGroup;
     };
     for (let send = () => keyed.push(group); ; send = alone) {
       try {
@@ -120,7 +124,7 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
     return call;
   }
 
-  const enqueue = createPipe<JobSpec[], GroupReply<EnqueuedItem>>({
+  const enqueue = createPipe<JobSpec[], MadeGroup>({
     ...shared,
     maxItems: groupCountMax,
     maxWeight: callBytesMax,
@@ -128,7 +132,7 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
     send: (groups, { repeat }) => sendGroups(groups, repeat),
   });
   // What may have to wait for somebody's open transaction, because of a dedupe key, travels apart from what never does.
-  const keyed = createPipe<JobSpec[], GroupReply<EnqueuedItem>>({
+  const keyed = createPipe<JobSpec[], MadeGroup>({
     ...shared,
     maxItems: groupCountMax,
     maxWeight: callBytesMax,

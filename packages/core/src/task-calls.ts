@@ -49,17 +49,21 @@ export function createTask<Input, Result>(
   }
 
   /** Hands promises in: through the pipe, or inside the caller's own transaction, which nobody else may share. */
-  async function keep(specs: JobSpec[], tx: unknown): Promise<EnqueuedItem[]> {
+  async function keep(specs: JobSpec[], tx: unknown): Promise<{ items: EnqueuedItem[]; now: number }> {
     const { enqueue, engine } = await parts();
-    if (tx === undefined) return groupItems(await enqueue.push(specs));
-    const { groups } = await (await withinOf(engine, tx)).enqueue({ groups: [{ jobs: specs }] });
-    return groupItems(groups[0] as (typeof groups)[number]);
+    if (tx === undefined) {
+      const group = await enqueue.push(specs);
+      return { items: groupItems(group), now: group.now };
+    }
+    const { groups, now } = await (await withinOf(engine, tx)).enqueue({ groups: [{ jobs: specs }] });
+    return { items: groupItems(groups[0] as (typeof groups)[number]), now };
   }
 
   async function one(input: unknown, options: JobOptions | undefined, due: Due): Promise<Handle> {
     const spec = await make(input, options, due);
-    const [item] = await keep([spec], options?.tx);
-    return new JobHandle<Input, Result>(jobs, item as EnqueuedItem);
+    const { items, now } = await keep([spec], options?.tx);
+    const item = items[0] as EnqueuedItem;
+    return new JobHandle<Input, Result>(jobs, item, { spec, item, now });
   }
 
   async function many(
@@ -89,7 +93,7 @@ export function createTask<Input, Result>(
       specs.push(spec);
     }
     if (specs.length === 0) return [];
-    const items = await keep(specs, tx);
+    const { items } = await keep(specs, tx);
     return items.map((item) => new JobHandle<Input, Result>(jobs, item));
   }
 

@@ -183,7 +183,7 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
 
   routes.openapi(create, async (c) => {
     const handle = await makeJob(context, c.get('caller'), c.req.valid('json'));
-    const job = own(c.get('caller'), await handle.get());
+    const job = own(c.get('caller'), await handle.made());
     c.header('Location', `${options.basePath}/api/jobs/${job.id}`);
     const made = { ...presentJob(context, c.get('caller'), job), deduped: handle.deduped };
     return c.json(made, handle.deduped ? 200 : 201);

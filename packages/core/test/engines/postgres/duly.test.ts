@@ -92,6 +92,16 @@ it('a handler that blocks the main loop for longer than its lease keeps its job'
   await duly.stop();
 });
 
+it('what a call knows of the job it made is what the store keeps', async () => {
+  const duly = makeDuly({ store: inSchema(url, freshSchema()) });
+  const task = duly.task({ name: 'a', run: async () => {} });
+  const options = { tenant: 'acme', priority: 7, metadata: { a: 1 }, startDeadline: '1h' } as const;
+  for (const job of [await task.now({ n: 1 }), await task.in('1h', 'x', options)]) {
+    assert.deepEqual(await job.made(), await job.get());
+  }
+  await duly.stop();
+});
+
 it('a process that only makes jobs has no connection that listens', async () => {
   const schema = freshSchema();
   const maker = makeDuly({ store: inSchema(url, schema) });
