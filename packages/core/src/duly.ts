@@ -476,6 +476,7 @@ export class Duly {
       schedules: this.schedules,
       ids: this.#ids,
       inputBytesMax: this.#options.inputBytesMax,
+      tracing: this.#options.tracing,
     });
   }
 

@@ -75,6 +75,7 @@ export type {
 } from './jobs.ts';
 export { type Logger, quietLogger } from './logger.ts';
 export { nearest } from './nearest.ts';
+export { type OpenTelemetryApi, openTelemetry } from './opentelemetry.ts';
 export {
   type DulyOptions,
   defaultStore,
@@ -183,4 +184,5 @@ export type {
   TaskInput,
   TaskOptions,
 } from './task.ts';
+export type { TracedAttempt, TracedEnqueue, Tracing } from './tracing.ts';
 export type { WaitingFor, Why, WorkerProblem } from './why.ts';

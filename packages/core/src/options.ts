@@ -15,6 +15,7 @@ import {
   refuseOption,
 } from './option-reader.ts';
 import { type Random, systemRandom } from './random.ts';
+import type { Tracing } from './tracing.ts';
 
 /** The parts a node can play. */
 export const roles = ['scheduler', 'worker', 'maintenance'] as const;
@@ -39,6 +40,8 @@ export interface DulyOptions {
   queues?: readonly string[];
   /** Where Duly says what it finds. Default: warnings and errors to stderr. `false`: nowhere. */
   logger?: Logger | false;
+  /** Follows jobs from where they are made to their attempts: `openTelemetry(api)`. */
+  tracing?: Tracing;
   /** Where time comes from; for tests. */
   clock?: Clock;
   /** Where chance comes from; for tests. */
@@ -98,6 +101,7 @@ export interface ResolvedOptions {
   readonly concurrency: number;
   readonly queues: readonly string[] | null;
   readonly logger: Logger;
+  readonly tracing: Tracing | null;
   readonly clock: Clock;
   readonly random: Random;
   readonly leaseMs: number;
@@ -130,6 +134,7 @@ const dulyNames: OptionNames<DulyOptions> = {
   concurrency: true,
   queues: true,
   logger: true,
+  tracing: true,
   clock: true,
   random: true,
   lease: true,
@@ -188,6 +193,8 @@ export function resolveOptions(given: DulyOptions | undefined): ResolvedOptions 
     concurrency: readConcurrency(options.concurrency, defaultConcurrency),
     queues: readQueues(options.queues, null),
     logger: readLogger(options.logger),
+    tracing:
+      options.tracing === undefined ? null : readMethods(options.tracing, 'tracing', ['enqueue', 'attempt']),
     clock: options.clock === undefined ? systemClock : readClock(options.clock),
     random: options.random === undefined ? systemRandom : readRandom(options.random),
     leaseMs,

@@ -8,13 +8,14 @@ import { checkDeclared } from './schedules.ts';
 import type { ResolvedTask, Task } from './task.ts';
 import { resolveTask } from './task-options.ts';
 import { registerTask } from './task-registry.ts';
+import { tracedTask } from './traced-task.ts';
 
 /** What a task declares with `every`. */
 export type Declared = EveryDefinition | string | readonly (EveryDefinition | string)[];
 
 /** What a book of tasks needs of its Duly. */
 export interface TaskBookOptions {
-  options: Pick<ResolvedOptions, 'app' | 'clock' | 'inputBytesMax'>;
+  options: Pick<ResolvedOptions, 'app' | 'clock' | 'inputBytesMax' | 'tracing'>;
   /** Makes what users call of a task. */
   createTask(resolved: ResolvedTask): Task;
   /** Called with every task that is defined, so that a running node takes it up. */
@@ -62,9 +63,10 @@ export class TaskBook {
   }
 
   /** Takes a task in. Throws `duplicate_task`. */
-  define(resolved: ResolvedTask): Task {
-    this.#refuseDefined(resolved);
-    const { createTask, onDefined, onError } = this.#options;
+  define(given: ResolvedTask): Task {
+    this.#refuseDefined(given);
+    const { createTask, onDefined, onError, options } = this.#options;
+    const resolved = tracedTask(given, options.tracing);
     const task = createTask(resolved);
     // What the worker runs. A backoff that fails is passed over, so that its job is tried again all the same; here it is told.
     const retry = watchBackoff(resolved.retry, (error) =>

@@ -14,6 +14,7 @@ import { type EveryOptions, joinEvery } from './schedule/definition.ts';
 import type { RuleInput } from './schedule/rule.ts';
 import type { Schedules } from './schedules.ts';
 import type { ManyOptions, ResolvedTask, Task } from './task.ts';
+import { type Tracing, withTraceparent } from './tracing.ts';
 import { withinOf } from './within.ts';
 
 /** What a task's verbs stand on. */
@@ -23,6 +24,7 @@ export interface TaskCallParts {
   schedules: Schedules;
   ids: Ids;
   inputBytesMax: number;
+  tracing: Tracing | null;
 }
 
 // One call is one transaction. More jobs than this, or more bytes, hold the store for so long that others notice.
@@ -32,7 +34,7 @@ const manyBytesMax = 64 * 1024 * 1024;
 /** Makes the verbs of a task. */
 export function createTask<Input, Result>(
   task: ResolvedTask,
-  { parts, jobs, schedules, ids, inputBytesMax }: TaskCallParts,
+  { parts, jobs, schedules, ids, inputBytesMax, tracing }: TaskCallParts,
 ): Task<Input, Result> {
   type Handle = JobHandle<Input, Result>;
 
@@ -59,9 +61,25 @@ export function createTask<Input, Result>(
     return { items: groupItems(groups[0] as (typeof groups)[number]), now };
   }
 
+  /** The same, followed where somebody follows. */
+  function traced(specs: JobSpec[], tx: unknown): ReturnType<typeof keep> {
+    if (tracing === null) return keep(specs, tx);
+    const call = {
+      type: task.name,
+      queue: specs[0]?.queue ?? task.queue,
+      ids: specs.map(({ id }) => id),
+    };
+    return tracing.enqueue(call, (traceparent) => {
+      if (traceparent !== null) {
+        for (const spec of specs) spec.metadata = withTraceparent(spec.metadata, traceparent);
+      }
+      return keep(specs, tx);
+    });
+  }
+
   async function one(input: unknown, options: JobOptions | undefined, due: Due): Promise<Handle> {
     const spec = await make(input, options, due);
-    const { items, now } = await keep([spec], options?.tx);
+    const { items, now } = await traced([spec], options?.tx);
     const item = items[0] as EnqueuedItem;
     return new JobHandle<Input, Result>(jobs, item, { spec, item, now });
   }
@@ -93,7 +111,7 @@ export function createTask<Input, Result>(
       specs.push(spec);
     }
     if (specs.length === 0) return [];
-    const { items } = await keep(specs, tx);
+    const { items } = await traced(specs, tx);
     return items.map((item) => new JobHandle<Input, Result>(jobs, item));
   }
 

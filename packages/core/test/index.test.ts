@@ -24,6 +24,7 @@ test('what is public is what is listed here: a new name is a decision', () => {
     'nearest',
     'openEngine',
     'openStore',
+    'openTelemetry',
     'parseDuration',
     'parseInstant',
     'parseStoreAddress',

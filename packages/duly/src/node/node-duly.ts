@@ -1,10 +1,11 @@
-import { Duly, DulyError, defaultStore, type Logger } from '@duly/core';
+import { Duly, DulyError, type DulyOptions, defaultStore, type Logger } from '@duly/core';
 import { demoApp, demoTasks } from '../demo/tasks.ts';
 import { invocation } from '../invocation.ts';
 import { printWarning, sentenceOf } from '../output/errors.ts';
 import { defineTasks, dulyOf, loadProject, type Project } from '../project/load.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 import { givenStore, isSameStore, refuseUnmakable } from '../store.ts';
+import { tracingOf } from './tracing.ts';
 
 /** A Duly with its tasks, and where they came from. */
 export interface NodeDuly {
@@ -31,7 +32,7 @@ export async function createNodeDuly(shell: Shell, options: NodeDulyOptions): Pr
   // A folder tasks/ without a module is somebody's beginning: a demo in its store would be in the way.
   const isEmpty = project !== null && project.config === null && !project.hasTasksFolder;
   if (project === null || (isEmpty && options.demo === 'if-empty'))
-    return demoDuly(shell, given ?? defaultStore);
+    return demoDuly(shell, given ?? defaultStore, await tracingOf());
 
   if (project.duly !== null && given !== undefined && !isSameStore(given, project.duly.store)) {
     throw new DulyError('config_invalid', {
@@ -42,15 +43,15 @@ export async function createNodeDuly(shell: Shell, options: NodeDulyOptions): Pr
   for (const warning of project.warnings) shell.warn(warning);
   const store = project.duly?.store ?? given ?? project.options.store ?? defaultStore;
   refuseUnmakable(store);
-  const duly = dulyOf(project, { store, logger: loggerOf(shell) });
+  const duly = dulyOf(project, { store, logger: loggerOf(shell), ...(await tracingOf()) });
   defineTasks(duly, project.tasks);
   if (duly.tasks.size === 0 && !options.withoutTasks) throw noTasks(project, options.demo !== 'never');
   return { duly, store, isDemo: false, source: sourceOf(project) };
 }
 
-function demoDuly(shell: Shell, store: string): NodeDuly {
+function demoDuly(shell: Shell, store: string, tracing: Pick<DulyOptions, 'tracing'>): NodeDuly {
   refuseUnmakable(store);
-  const duly = new Duly({ store, app: demoApp, logger: loggerOf(shell) });
+  const duly = new Duly({ store, app: demoApp, logger: loggerOf(shell), ...tracing });
   for (const task of demoTasks) duly.task(task);
   return { duly, store, isDemo: true, source: 'the demo set' };
 }
