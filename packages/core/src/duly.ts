@@ -253,6 +253,11 @@ export class Duly {
     return this.#acting.run(readName(actor, 'actor'), fn);
   }
 
+  /** A new id for a job that is made later, or perhaps several times over: see `id` of its options. */
+  newJobId(): string {
+    return this.#ids.jobId();
+  }
+
   /** A hand on a job by its id. Reads nothing yet; `get()` and the others do. */
   job<Input = unknown, Result = unknown>(id: string): JobHandle<Input, Result> {
     return new JobHandle<Input, Result>(this.#jobs, { id: readJobId(id) });

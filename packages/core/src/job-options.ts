@@ -1,5 +1,6 @@
 import { type Duration, parseDuration } from './duration.ts';
 import type { Dedupe } from './engine.ts';
+import { jobIdAt } from './ids.ts';
 import {
   type OptionNames,
   readName,
@@ -49,6 +50,11 @@ export interface JobOptions {
    * On PostgreSQL a client of `pg` after BEGIN, or a transaction of postgres.js, Drizzle, Kysely, Knex or Prisma; on SQLite the `DatabaseSync` of the same file after BEGIN.
    */
   tx?: unknown;
+  /**
+   * The job's own id, made before by `duly.newJobId()` and kept somewhere: a call that is repeated with it, because nobody knows whether the first
+   * one took effect, makes nothing twice.
+   */
+  id?: string;
   /** Only inside a handler: the child is unique by this job and the key, so a retried fan-out does not double. */
   key?: string;
 }
@@ -65,6 +71,8 @@ export interface ResolvedJobOptions {
   readonly delivery: 'at-least-once' | 'at-most-once';
   readonly dedupe: Dedupe | null;
   readonly serial: string | null;
+  /** null: it gets a new one. */
+  readonly id: string | null;
   readonly key: string | null;
 }
 
@@ -80,6 +88,7 @@ const jobOptionNames: OptionNames<JobOptions> = {
   dedupe: true,
   serial: true,
   tx: true,
+  id: true,
   key: true,
 };
 const dedupeNames: OptionNames<DedupeOptions> = { key: true, for: true, mode: true, maxWait: true };
@@ -118,6 +127,7 @@ export function resolveJobOptions(
     delivery,
     dedupe: options.dedupe === undefined ? null : readDedupe(options.dedupe),
     serial: options.serial === undefined ? null : readName(options.serial, 'serial'),
+    id: options.id === undefined ? null : readOwnId(options.id),
     key: options.key === undefined ? null : readName(options.key, 'key'),
   });
 }
@@ -139,11 +149,17 @@ export function defaultsOf(task: ResolvedTask): ResolvedJobOptions {
       delivery: task.delivery,
       dedupe: null,
       serial: null,
+      id: null,
       key: null,
     });
     defaultsByTask.set(task, defaults);
   }
   return defaults;
+}
+
+function readOwnId(id: unknown): string {
+  if (typeof id === 'string' && jobIdAt(id) !== null) return id;
+  return refuseOption('id', id, 'to be an id of duly.newJobId()');
 }
 
 /** Reads a priority. */

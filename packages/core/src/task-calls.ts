@@ -39,11 +39,12 @@ export function createTask<Input, Result>(
   type Handle = JobHandle<Input, Result>;
 
   function make(input: unknown, options: JobOptions | undefined, due: Due): JobSpec | Promise<JobSpec> {
+    const resolved = resolveJobOptions(task, options);
     return makeJob({
-      id: ids.jobId(),
+      id: resolved.id ?? ids.jobId(),
       task,
       input,
-      options: resolveJobOptions(task, options),
+      options: resolved,
       due,
       parent: currentJob(),
       inputBytesMax,
@@ -51,19 +52,27 @@ export function createTask<Input, Result>(
   }
 
   /** Hands promises in: through the pipe, or inside the caller's own transaction, which nobody else may share. */
-  async function keep(specs: JobSpec[], tx: unknown): Promise<{ items: EnqueuedItem[]; now: number }> {
+  async function keep(
+    specs: JobSpec[],
+    tx: unknown,
+    repeat = false,
+  ): Promise<{ items: EnqueuedItem[]; now: number }> {
     const { enqueue, engine } = await parts();
-    if (tx === undefined) {
+    if (tx === undefined && !repeat) {
       const group = await enqueue.push(specs);
       return { items: groupItems(group), now: group.now };
     }
-    const { groups, now } = await (await withinOf(engine, tx)).enqueue({ groups: [{ jobs: specs }] });
+    const within = tx === undefined ? engine : await withinOf(engine, tx);
+    const { groups, now } = await within.enqueue({
+      groups: [{ jobs: specs }],
+      ...(repeat ? { repeat } : {}),
+    });
     return { items: groupItems(groups[0] as (typeof groups)[number]), now };
   }
 
   /** The same, followed where somebody follows. */
-  function traced(specs: JobSpec[], tx: unknown): ReturnType<typeof keep> {
-    if (tracing === null) return keep(specs, tx);
+  function traced(specs: JobSpec[], tx: unknown, repeat = false): ReturnType<typeof keep> {
+    if (tracing === null) return keep(specs, tx, repeat);
     const call = {
       type: task.name,
       queue: specs[0]?.queue ?? task.queue,
@@ -73,15 +82,17 @@ export function createTask<Input, Result>(
       if (traceparent !== null) {
         for (const spec of specs) spec.metadata = withTraceparent(spec.metadata, traceparent);
       }
-      return keep(specs, tx);
+      return keep(specs, tx, repeat);
     });
   }
 
   async function one(input: unknown, options: JobOptions | undefined, due: Due): Promise<Handle> {
     const spec = await make(input, options, due);
-    const { items, now } = await traced([spec], options?.tx);
+    const isRepeat = options?.id !== undefined;
+    const { items, now } = await traced([spec], options?.tx, isRepeat);
     const item = items[0] as EnqueuedItem;
-    return new JobHandle<Input, Result>(jobs, item, { spec, item, now });
+    // What was made by an earlier call may stand otherwise by now.
+    return new JobHandle<Input, Result>(jobs, item, isRepeat ? null : { spec, item, now });
   }
 
   async function many(
@@ -159,7 +170,7 @@ function checkMany<Input>(
   }
   // One key for all of them would fold the whole list into one job.
   if (typeof options === 'object' && options !== null && inputs.length > 1) {
-    const field = options.key !== undefined ? 'key' : options.dedupe !== undefined ? 'dedupe' : null;
+    const field = (['key', 'dedupe', 'id'] as const).find((one) => options[one] !== undefined) ?? null;
     if (field === null) return;
     throw dulyError('invalid_option', {
       message: `The option "${field}" cannot be the same for ${inputs.length} jobs of task "${task.name}".`,

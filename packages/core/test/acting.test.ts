@@ -71,3 +71,19 @@ test('records are written by compare-and-set, listed by key, and recorded', asyn
   assert.equal(await records.delete('rule', 'a'), false);
   await assert.rejects(records.put('pause', 'all', {}), (error) => isDulyError(error, 'invalid_option'));
 });
+
+test('a call that is repeated with the id that it had makes nothing twice, also when the job is over', async (t) => {
+  const duly = openDuly(t);
+  const task = duly.task({ name: 'work', run: () => 1 });
+  await duly.start();
+  const id = duly.newJobId();
+  const first = await task.now(1, { id });
+  await first.wait();
+  const again = await task.now(1, { id });
+  assert.deepEqual([first.id, again.id, again.status], [id, id, 'COMPLETED']);
+  assert.equal((await duly.jobs().page()).jobs.length, 1);
+  await assert.rejects(task.now(1, { id: 'mine' }), (error) => isDulyError(error, 'invalid_option'));
+  await assert.rejects(task.nowMany([1, 2], { id: duly.newJobId() }), (error) =>
+    isDulyError(error, 'invalid_option'),
+  );
+});

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DulyError } from '@duly/core';
 import { startServer } from './fixture.ts';
 
 test('a request with an Idempotency-Key is done once, also when it comes ten times at once', async (t) => {
@@ -36,4 +37,26 @@ test('a refusal is kept too: what was wrong is wrong again, and nothing is made'
   assert.deepEqual([first.status, first.json.code], [400, 'invalid_duration']);
   assert.deepEqual([second.status, second.json], [400, first.json]);
   assert.equal((await duly.jobs().page()).jobs.length, 0);
+});
+
+test('a server that ends after the job is made and before its answer is kept: the next try makes the same job', async (t) => {
+  const { ask, duly } = await startServer(t, { tasks: [{ name: 'mail', run: () => 'sent' }], start: true });
+  const once = duly.once.bind(duly);
+  let lost = 0;
+  // As if the process had ended there: what was to be kept is not.
+  duly.once = (async (key: string, options: object, fn: () => Promise<unknown>) => {
+    if (!key.startsWith('http:') || lost > 0) return once(key, options, fn);
+    lost += 1;
+    await fn();
+    throw new DulyError('store_unavailable', { message: 'The store went away.' });
+  }) as typeof duly.once;
+  const send = () =>
+    ask('/api/jobs', { body: { type: 'mail', input: 1 }, headers: { 'Idempotency-Key': 'order-17' } });
+  assert.equal((await send()).status, 503);
+  const [first] = (await duly.jobs().page()).jobs;
+  // Also when it is over by then, and in history.
+  await duly.job(first?.id as string).wait();
+  const again = await send();
+  assert.deepEqual([again.status, again.json.id, again.json.status], [201, first?.id, 'COMPLETED']);
+  assert.equal((await duly.jobs().page()).jobs.length, 1);
 });

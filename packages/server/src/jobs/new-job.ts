@@ -10,12 +10,20 @@ import { withCallback } from '../webhooks/callback.ts';
 type NewJob = z.infer<typeof newJobSchema>;
 type JobOptionFields = Partial<z.infer<z.ZodObject<typeof jobOptionFields>>>;
 
-/** Makes a job of what a caller sent. */
-export async function makeJob(context: ServerContext, caller: Caller, given: NewJob): Promise<JobHandle> {
+/** Makes a job of what a caller sent; with this id, if it is to be made once. */
+export async function makeJob(
+  context: ServerContext,
+  caller: Caller,
+  given: NewJob,
+  id: string | null = null,
+): Promise<JobHandle> {
   const { type, input } = workOf(context, caller, given);
   const task = context.duly.taskNamed(type);
   const metadata = await withCallback(context, given.metadata, given.callback_url);
-  const options = readOptions(caller, metadata === undefined ? given : { ...given, metadata });
+  const options = {
+    ...readOptions(caller, metadata === undefined ? given : { ...given, metadata }),
+    ...(id === null ? {} : { id }),
+  };
   const { run_at: runAt, delay } = given;
   if (runAt !== undefined && delay !== undefined) {
     throw new DulyError('request_invalid', {

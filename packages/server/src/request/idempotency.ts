@@ -36,10 +36,16 @@ export const idempotent: MiddlewareHandler<ServerEnv> = async (c, next) => {
   }
   const fingerprint = hash(c.req.method, c.req.path, new URL(c.req.url).search, await bodyOf(c));
   let isFirst = false;
-  const kept = await c
-    .get('context')
-    .duly.once(`http:${hash(c.get('caller').actor, key)}`, { for: keptFor }, async () => {
+  const { duly } = c.get('context');
+  const name = hash(c.get('caller').actor, key);
+  const kept = await duly
+    .once(`http:${name}`, { for: keptFor }, async () => {
       isFirst = true;
+      // Known before the job is made: should the process end before the answer is kept, the next try makes the same job.
+      if (c.req.method === 'POST' && c.req.path === '/api/jobs') {
+        const made = `http-job:${hash(name, fingerprint)}`;
+        c.set('jobId', await duly.once(made, { for: keptFor }, () => duly.newJobId()));
+      }
       await next();
       if (c.res.status >= 500) throw unanswered;
       return keep(c.res, fingerprint);

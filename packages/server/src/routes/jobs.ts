@@ -182,7 +182,7 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   const find = async (caller: Caller, id: string): Promise<Job> => own(caller, await duly.job(id).get());
 
   routes.openapi(create, async (c) => {
-    const handle = await makeJob(context, c.get('caller'), c.req.valid('json'));
+    const handle = await makeJob(context, c.get('caller'), c.req.valid('json'), c.get('jobId') ?? null);
     const job = own(c.get('caller'), await handle.made());
     c.header('Location', `${options.basePath}/api/jobs/${job.id}`);
     const made = { ...presentJob(context, c.get('caller'), job), deduped: handle.deduped };

@@ -86,7 +86,7 @@ function pageOf<Row extends { id: string }>(
   });
   const from = before === null ? '' : 'AND id < ?';
   const bounds = before === null ? [] : [before];
-  // Where the page ends at the latest, so that one that finds little does not read the whole store: the writers wait for it.
+  // Where the page ends at the latest, so that one that finds little does not read the whole store: the other calls of this thread wait for it.
   const floor = isFoundByIndex(filter)
     ? null
     : wheres.reduce<string | null>((highest, { table }) => {
