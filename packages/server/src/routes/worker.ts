@@ -16,6 +16,7 @@ import {
   toOutcome,
   toReport,
 } from '../schemas/worker.ts';
+import { refuseBuiltIn } from '../targets/work.ts';
 import { newRoutes } from './new-routes.ts';
 
 const tags = ['workers in any language'];
@@ -71,6 +72,7 @@ export function workerRoutes({ duly }: ServerContext): OpenAPIHono<ServerEnv> {
 
   routes.openapi(claim, async (c) => {
     const { worker: id, wait = 0, limit = 1, token, tasks, ...about } = c.req.valid('json');
+    for (const { type } of tasks) refuseBuiltIn(type, 'tasks');
     const claimed = await duly.remote.claim({
       worker: {
         id,

@@ -25,10 +25,7 @@ export function workOf(
     throw refused('type', `Expected "type" or "target", got ${type === undefined ? 'neither' : 'both'}.`);
   }
   if (type !== undefined) {
-    // Their inputs say what is signed in whose name; the server alone writes them.
-    if (type.startsWith(builtInPrefix)) {
-      throw refused('type', `Types that begin with "${builtInPrefix}" are the server's own; use "target".`);
-    }
+    refuseBuiltIn(type, 'type');
     return { type, input };
   }
   const given = input === undefined ? {} : { input };
@@ -50,6 +47,15 @@ export function workOf(
     });
   }
   return { type: commandTaskName, input: { command: asked.command, ...given } };
+}
+
+/**
+ * Refuses the server's own types where a caller names one. Their inputs say what is signed in whose name, and hold the credentials of targets: the server
+ * alone writes and reads them.
+ */
+export function refuseBuiltIn(type: string, path: string): void {
+  if (!type.startsWith(builtInPrefix)) return;
+  throw refused(path, `Types that begin with "${builtInPrefix}" are the server's own; use "target".`);
 }
 
 function refused(path: string, message: string): DulyError {

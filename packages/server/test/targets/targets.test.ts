@@ -111,6 +111,9 @@ test('what must not be called, or is not well said, is refused at once', async (
   assert.equal(await refused({ input: 1 }), '400 request_invalid');
   assert.equal(await refused({ type: 'duly:http', input: {} }), '400 request_invalid');
   assert.equal(await refused({ target: { command: { argv: ['true'] } } }), '403 commands_disabled');
+  // Nor are they given to workers elsewhere, who would read the credentials in them.
+  const claim = await ask('/api/worker/claim', { body: { worker: 'w', tasks: [{ type: 'duly:http' }] } });
+  assert.deepEqual([claim.status, claim.json.code], [400, 'request_invalid']);
 });
 
 test('a command runs where it is allowed: input on stdin, output as log lines, exit code as outcome', async (t) => {
