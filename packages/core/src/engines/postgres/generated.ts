@@ -3746,6 +3746,7 @@ BEGIN
       SELECT l.id, l.fence, l.begun_at IS NOT NULL AS begun FROM duly.leases l WHERE l.token = p_claim ->> 'token') j
     HAVING count(*) > 0;
     IF claimed IS NOT NULL THEN
+      PERFORM duly.confirm_1();
       more := true;
       SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
       next_at := duly.next_due_1(v_types);
