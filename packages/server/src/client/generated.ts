@@ -113,6 +113,8 @@ export type BackfillResult = {
   slots: string[];
   jobs: string[];
   completed_count: number;
+  /** Slots of months that are folded: left alone. */
+  folded_count: number;
   unfinished_count: number;
   dry_run: boolean;
 };

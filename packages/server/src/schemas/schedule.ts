@@ -250,6 +250,7 @@ export const backfillResultSchema = z
     slots: z.array(instant),
     jobs: z.array(z.string()),
     completed_count: z.int(),
+    folded_count: z.int().openapi({ description: 'Slots of months that are folded: left alone.' }),
     unfinished_count: z.int(),
     dry_run: z.boolean(),
   })

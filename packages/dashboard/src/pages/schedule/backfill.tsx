@@ -10,6 +10,7 @@ interface Result {
   slots: string[];
   jobs: string[];
   completed_count: number;
+  folded_count: number;
   unfinished_count: number;
   dry_run: boolean;
 }
@@ -80,6 +81,7 @@ export function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: (
         <div className="mt-3 rounded-md border border-line bg-raised px-3 py-2 text-sm">
           <p>
             <strong>{plan.slots.length}</strong> runs. {plan.completed_count} slots are completed already
+            {plan.folded_count > 0 && `, ${plan.folded_count} lie in folded months`}
             {plan.unfinished_count > 0 && `, ${plan.unfinished_count} have a run that is not over`}.
           </p>
           <ol className="mt-1 max-h-40 overflow-auto text-xs text-ink-soft">
