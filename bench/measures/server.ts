@@ -34,7 +34,14 @@ async function requests(setup: Setup): Promise<Result[]> {
   try {
     const address = await serving.ask('address');
     const ids = await serving.ask('make', 'bench', 1_000);
-    const figures = { post: [] as number[], now: [] as number[], ratio: [] as number[], get: [] as number[] };
+    const figures = {
+      post: [] as number[],
+      now: [] as number[],
+      ratio: [] as number[],
+      get: [] as number[],
+      floor: [] as number[],
+      floorRatio: [] as number[],
+    };
     const late: number[] = [];
     const postMs: number[] = [];
     await serving.ask('now', count / 4, inFlight);
@@ -53,6 +60,11 @@ async function requests(setup: Setup): Promise<Result[]> {
       figures.post.push(posted);
       figures.now.push(called);
       figures.ratio.push(posted / called);
+      const bare = perSecond(
+        await loading.ask('post', { ...address, url: address.floorUrl }, count, inFlight),
+      );
+      figures.floor.push(bare);
+      figures.floorRatio.push(bare / called);
       figures.get.push(perSecond(await loading.ask('get', address, ids, count, inFlight)));
       const steady = await loading.ask('getSteadily', address, ids, readsPerSecond, isQuick ? 2_000 : 10_000);
       late.push(percentile(steady.latenciesMs, 0.99));
@@ -69,6 +81,15 @@ async function requests(setup: Setup): Promise<Result[]> {
         ratio: median(figures.ratio),
         target: { text: '≥ 0.5 of now()', of: 'ratio', atLeast: 0.5 },
         details: { ...figures, p99Ms: percentile(postMs, 0.99) },
+      },
+      {
+        ...line,
+        title: '  the same to a node:http server that does nothing',
+        unit: 'per second',
+        isMoreBetter: true,
+        duly: median(figures.floor),
+        bare: median(figures.now),
+        ratio: median(figures.floorRatio),
       },
       {
         ...line,

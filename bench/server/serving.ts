@@ -1,4 +1,6 @@
 // The server of the load test, and `now()` in its process for comparison.
+import { createServer as createHttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Duly } from '@duly/core';
 import { createServer, listen } from '@duly/server';
 import { elapsed } from '../contestant.ts';
@@ -10,9 +12,26 @@ const server = createServer({ duly });
 const listening = await listen(server, { port: 0 });
 const { key } = await server.keys.make({ scope: 'admin', by: 'bench' });
 
+// What Node's own server costs that reads a body and answers as many bytes, and does nothing: no server in front of now() can be faster.
+const answer = JSON.stringify({ id: 'x'.repeat(1_000) });
+const floor = createHttpServer((request, response) => {
+  let text = '';
+  request.setEncoding('utf8');
+  request.on('data', (chunk: string) => {
+    text += chunk;
+  });
+  request.on('end', () => {
+    JSON.parse(text);
+    response.writeHead(201, { 'Content-Type': 'application/json', 'Content-Length': answer.length });
+    response.end(answer);
+  });
+});
+await new Promise<void>((resolve) => floor.listen(0, '127.0.0.1', resolve));
+
 /** What the server's process can be asked. */
 export interface ServingCalls extends Calls {
-  address(): Promise<{ url: string; key: string }>;
+  /** `floorUrl`: where Node's own server answers without doing anything. */
+  address(): Promise<{ url: string; key: string; floorUrl: string }>;
   /** `now()` with so many in flight; answers how long it took. */
   now(count: number, inFlight: number): Promise<number>;
   /** Jobs that wait for a worker. */
@@ -23,7 +42,11 @@ export interface ServingCalls extends Calls {
 }
 
 const calls: ServingCalls = {
-  address: async () => ({ url: listening.url, key }),
+  address: async () => ({
+    url: listening.url,
+    key,
+    floorUrl: `http://127.0.0.1:${(floor.address() as AddressInfo).port}`,
+  }),
   async now(count, inFlight) {
     let n = 0;
     const caller = async (): Promise<void> => {
@@ -45,6 +68,8 @@ const calls: ServingCalls = {
     return { heapBytes: heapUsed, rssBytes: rss, calls: counted, processorMs: (user + system) / 1_000 };
   },
   async close() {
+    floor.closeAllConnections();
+    floor.close();
     await listening.close();
     await duly.stop({ drain: 0 });
   },
