@@ -1,6 +1,7 @@
 import { type Duly, isDulyError } from '@duly/core';
 import type { Listening } from '@duly/server';
 import { terminalActor } from '../client.ts';
+import { usageError } from '../usage.ts';
 
 /** Where and how `up` serves. */
 export interface ServeOptions {
@@ -38,6 +39,7 @@ export async function serve(duly: Duly, options: ServeOptions): Promise<Served> 
     hosts: options.allowHosts,
     allowTargets: options.allowTargets,
     allowCommands: options.allowCommands,
+    ...readSmtp(process.env),
   });
   const { host, port } = options;
   const near = Array.from({ length: nearCount }, (_, i) => defaultPort + i);
@@ -57,4 +59,16 @@ export async function serve(duly: Duly, options: ServeOptions): Promise<Served> 
     ? null
     : (await server.keys.make({ scope: 'admin', note: 'made by the first start', by: terminalActor() })).key;
   return { url, firstKey, close, movedFrom: port === null && taken !== defaultPort ? defaultPort : null };
+}
+
+/** How alerts are mailed. From the environment: the address of a mail server holds a password, and other users of the machine see command lines. */
+export function readSmtp(env: NodeJS.ProcessEnv): { smtp?: { url: string; from: string } } {
+  const { DULY_SMTP_URL: url = '', DULY_MAIL_FROM: from = '' } = env;
+  if (url === '' && from === '') return {};
+  if (!/^smtps?:\/\/./.test(url) || from === '') {
+    throw usageError(
+      'Expected DULY_SMTP_URL to be like "smtp://user:password@mail.example.com:587", and DULY_MAIL_FROM to be the sender.',
+    );
+  }
+  return { smtp: { url, from } };
 }

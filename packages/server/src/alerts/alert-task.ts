@@ -113,7 +113,7 @@ async function mail(to: readonly string[], notice: Notice, mailer: Mailer | null
 /** What is missing where e-mail is asked for. */
 export const noMailer = {
   message: 'This server cannot send e-mail.',
-  hint: 'Start it with the address of a mail server and a sender: "smtp: { url, from }".',
+  hint: 'Start it with the address of a mail server and a sender: DULY_SMTP_URL and DULY_MAIL_FROM, or "smtp: { url, from }".',
 };
 
 async function runAlertCommand(
