@@ -98,3 +98,12 @@ test('a program with a sign-in of its own says who asks', async (t) => {
   assert.equal((await duly.audit())[0]?.actor, 'user:ada');
   assert.equal((await ask('/api/jobs', { key: null })).status, 401);
 });
+
+test('sessions that are over are cleared away by those who sign in', async (t) => {
+  const { ask, duly } = await startServer(t);
+  await duly.records.put('session', '0'.repeat(16), { hash: '', keyId: 'x', expiresAt: 1 });
+  await duly.records.put('session', 'z'.repeat(16), { hash: '', keyId: 'x', expiresAt: 1 });
+  await ask('/api/session', { method: 'POST' });
+  const left = await duly.records.list('session');
+  assert.equal(left.length, 1);
+});
