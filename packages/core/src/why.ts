@@ -1,4 +1,5 @@
 /** Why a job is where it is. Pure: facts in, answer out; `duly.why` gathers the facts. */
+import { builtInPrefix } from './built-in.ts';
 import { formatDuration } from './duration.ts';
 import type {
   AttemptRecord,
@@ -360,7 +361,9 @@ function workerProblem(facts: WhyFacts): { problem: WorkerProblem; nodes: Listed
 }
 
 function typesOf(nodes: ListedNode[]): string {
-  const types = [...new Set(nodes.flatMap((node) => node.tasks.map((task) => task.type)))].sort();
+  const all = nodes.flatMap((node) => node.tasks.map((task) => task.type));
+  // What a server brings along is nobody's typing mistake.
+  const types = [...new Set(all)].filter((type) => !type.startsWith(builtInPrefix)).sort();
   if (types.length === 0) return 'no task';
   // Ten names are enough to see a typing mistake; a long list would bury the sentence.
   const shown = types.slice(0, 10).map((type) => `"${type}"`);

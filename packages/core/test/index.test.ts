@@ -9,6 +9,7 @@ test('what is public is what is listed here: a new name is a decision', () => {
   assert.deepEqual(Object.keys(library).sort(), [
     'Duly',
     'DulyError',
+    'builtInPrefix',
     'defaultStore',
     'durationMsMax',
     'errorCodes',

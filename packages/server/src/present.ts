@@ -1,8 +1,7 @@
-import { type Job, type JobJson, toJobJson } from '@duly/core';
+import { builtInPrefix, type Job, type JobJson, toJobJson } from '@duly/core';
 import { allows, type Caller } from './auth/caller.ts';
 import type { ServerContext } from './context.ts';
 import { redacted } from './redact.ts';
-import { builtInPrefix } from './targets/target-names.ts';
 
 // Where targets carry credentials.
 const targetSecrets = ['http.headers.*', 'command.env.*'];

@@ -1,10 +1,17 @@
-import { type Clock, type Duly, DulyError, isDulyError, type Task, type TaskContext } from '@duly/core';
+import {
+  builtInPrefix,
+  type Clock,
+  type Duly,
+  DulyError,
+  isDulyError,
+  type Task,
+  type TaskContext,
+} from '@duly/core';
 import { z } from '@hono/zod-openapi';
 import { defineBuiltIn } from '../define-built-in.ts';
 import type { GuardedClient } from '../outgoing/guarded-client.ts';
 import type { Signer } from '../outgoing/signer.ts';
 import { runCommand } from '../targets/run-command.ts';
-import { builtInPrefix } from '../targets/target-names.ts';
 import { internalQueue } from '../webhooks/delivery-task.ts';
 import type { AlertNotice } from './alert-state.ts';
 import type { AlertStore } from './alert-store.ts';

@@ -1,5 +1,4 @@
-/** All tasks that come with the server begin with this; their jobs make no webhooks. */
-export const builtInPrefix = 'duly:';
+import { builtInPrefix } from '@duly/core';
 
 /** The task that sends HTTP requests. */
 export const httpTaskName = `${builtInPrefix}http`;

@@ -1,9 +1,9 @@
-import { DulyError } from '@duly/core';
+import { builtInPrefix, DulyError } from '@duly/core';
 import { allows, type Caller } from '../auth/caller.ts';
 import type { ServerContext } from '../context.ts';
 import { checkTargetUrl } from '../outgoing/target-url.ts';
 import type { Target } from '../schemas/targets.ts';
-import { builtInPrefix, commandTaskName, httpTaskName } from './target-names.ts';
+import { commandTaskName, httpTaskName } from './target-names.ts';
 
 /** What a caller wants to be run: a task by its name, or a target. */
 export interface WorkGiven {

@@ -1,4 +1,5 @@
 import {
+  builtInPrefix,
   type Clock,
   type Duly,
   DulyError,
@@ -15,7 +16,6 @@ import type { RedactOptions } from '../options.ts';
 import type { GuardedClient } from '../outgoing/guarded-client.ts';
 import { retryAfterMs } from '../outgoing/retry-after.ts';
 import { redacted } from '../redact.ts';
-import { builtInPrefix } from '../targets/target-names.ts';
 import type { Endpoint, Endpoints } from './endpoints.ts';
 import type { Receiver } from './matching.ts';
 import type { SigningSecrets } from './signing.ts';

@@ -1,5 +1,4 @@
-import { isTerminal, type Job, type TerminalStatus } from '@duly/core';
-import { builtInPrefix } from '../targets/target-names.ts';
+import { builtInPrefix, isTerminal, type Job, type TerminalStatus } from '@duly/core';
 import type { Endpoint } from './endpoints.ts';
 
 /** The field of a job's metadata that names the address to be told of its end. */
