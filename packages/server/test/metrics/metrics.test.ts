@@ -41,7 +41,7 @@ test('what happens and how the store stands is told, without names of jobs, tena
   await duly.taskNamed('render').every('0 0 1 1 *', undefined, { name: 'nightly' });
   await ask('/api/jobs', { body: { type: 'break' } });
   await done;
-  await ask('/no/such/place');
+  await ask('/api/no/such/place');
   const { status, headers, text } = await ask('/metrics', { key: await key('read') });
   assert.equal(status, 200);
   assert.match(headers.get('content-type') ?? '', /^text\/plain/);
