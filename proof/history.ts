@@ -129,7 +129,12 @@ export interface Ended extends Stamped {
   id: string;
   attempt: number;
   fence: number;
+  /** `returned`, `completed-apart` (returned, and it completed its job in a transaction of its own), `snoozed`, `retry-asked`, or the name of what was thrown. */
   how: string;
+  /** Of one that returned: its value as JSON. Left out where it is not noted. */
+  value?: string | null;
+  /** Why its signal was aborted by then; null: it was not. Left out where it is not noted. */
+  aborted?: string | null;
 }
 
 /** A settlement was answered. */
@@ -143,6 +148,10 @@ export interface Settled extends Stamped {
   /** For RETRYING and SCHEDULED: when it is due again. */
   dueAt: number | null;
   result: 'done' | 'lost';
+  /** The result that goes with it, as JSON. */
+  value: string | null;
+  /** In a transaction of the handler's own. */
+  within?: boolean;
   /** The sender did not know whether an earlier, equal one had arrived. */
   repeat: boolean;
 }

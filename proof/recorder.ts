@@ -99,7 +99,7 @@ function told(node: string): Told {
     },
     exchange(input, reply) {
       const settled = input.settle.map(
-        ({ id, fence, to, reason, spends, due }, i): HistoryEvent => ({
+        ({ id, fence, to, reason, spends, due, result }, i): HistoryEvent => ({
           kind: 'settled',
           at: reply.now,
           node,
@@ -110,6 +110,7 @@ function told(node: string): Told {
           spends,
           dueAt: due === null ? null : dueOf({ due }, reply.now),
           result: reply.settled[i] as 'done' | 'lost',
+          value: result,
           repeat: input.repeat === true,
         }),
       );

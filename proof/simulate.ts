@@ -28,7 +28,7 @@ async function playOne(seed: number, isTraced: boolean): Promise<boolean> {
     return true;
   }
   console.error(headlineOf(played));
-  console.error(await describeFailure(played));
+  console.error(await describeFailure(played, { headline: false }));
   return false;
 }
 

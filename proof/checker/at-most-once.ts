@@ -4,7 +4,8 @@ import type { Invariant } from './invariant.ts';
 /** See `promise`. */
 export const atMostOnce: Invariant = {
   name: 'at-most-once',
-  promise: 'A task with `delivery: "at-most-once"` never starts again after a lost lease.',
+  promise:
+    'A task with `delivery: "at-most-once"` never starts again after a lost lease, nor after its worker had to stop.',
   check({ events }, { made, settled, touched }) {
     const problems: ReturnType<Invariant['check']> = [];
     const starts = new Map<string, { fence: number; at: number; node: string }[]>();
@@ -16,9 +17,10 @@ export const atMostOnce: Invariant = {
       for (const [i, start] of all.entries()) {
         const before = all[i - 1];
         if (before === undefined) continue;
-        // Its own node told how the earlier attempt ended, or a person brought the job back.
+        // Its own node told how the earlier attempt ended, or a person brought the job back. That it gave the job back tells no end.
         const isSettled = (settled.get(id) ?? []).some(
-          ({ fence, result, reason }) => fence === before.fence && result === 'done' && reason !== 'lost',
+          ({ fence, result, reason }) =>
+            fence === before.fence && result === 'done' && reason !== 'lost' && reason !== 'released',
         );
         const isReplayed = (touched.get(id) ?? []).some(
           ({ verb, at }) => verb === 'replay' && at >= before.at,

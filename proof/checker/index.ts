@@ -17,6 +17,7 @@ import { oneDecision } from './one-decision.ts';
 import { oneHolder } from './one-holder.ts';
 import { noFalseReclaim, oneLease } from './one-lease.ts';
 import { oneOutcome } from './one-outcome.ts';
+import { outcomeFollows } from './outcome-follows.ts';
 import { pausesHold } from './pauses-hold.ts';
 import { promisesKept } from './promises-kept.ts';
 import { refusedAbsent } from './refused-absent.ts';
@@ -35,6 +36,7 @@ export const invariants: readonly Invariant[] = [
   promisesKept,
   nothingVanishes,
   oneOutcome,
+  outcomeFollows,
   fencesGrow,
   neverEarly,
   oneLease,

@@ -9,6 +9,7 @@ import type {
   Hint,
   JobSpec,
   ScheduleChange,
+  Settlement,
   Within,
 } from '../../packages/core/src/engine.ts';
 import { statements } from '../../packages/core/src/engines/sqlite/generated.ts';
@@ -21,7 +22,9 @@ export interface Mutation {
   /** The invariants of which at least one must see it. */
   caughtBy: string[];
   /** The engine with the defect. */
-  mutate(engine: Engine): Engine;
+  mutate?(engine: Engine): Engine;
+  /** What a node sends and hears, with the defect: the history keeps what it sent. */
+  mutateNode?(engine: Engine): Engine;
 }
 
 /** Every defect. */
@@ -515,6 +518,41 @@ export const mutations: readonly Mutation[] = [
       })),
     }),
   },
+  {
+    name: 'a handler that threw completes its job',
+    caughtBy: ['outcome-follows'],
+    mutateNode: onSettle((one) =>
+      one.reason === 'threw' ? { ...one, to: 'COMPLETED', reason: 'returned', due: null, error: null } : one,
+    ),
+  },
+  {
+    name: 'a handler that ignored its timeout completes its job',
+    caughtBy: ['outcome-follows'],
+    mutateNode: onSettle((one) =>
+      one.reason === 'timeout'
+        ? { ...one, to: 'COMPLETED', reason: 'returned', due: null, error: null }
+        : one,
+    ),
+  },
+  {
+    name: 'the result of a handler is not sent',
+    caughtBy: ['outcome-follows'],
+    mutateNode: onSettle((one) => ({ ...one, result: null })),
+  },
+  {
+    name: 'the result of a handler is not stored',
+    caughtBy: ['outcome-follows'],
+    mutate: onSettle((one) => ({ ...one, result: null })),
+  },
+  {
+    name: 'an at-most-once job that began is given back when its worker stops',
+    caughtBy: ['at-most-once'],
+    mutateNode: onSettle((one) =>
+      one.reason === 'released' && one.to === 'FAILED'
+        ? { ...one, to: 'PENDING', spends: false, error: null }
+        : one,
+    ),
+  },
 ];
 
 /** Changes what is done in transactions of the user's own, on whose connection a defect may do as it likes. */
@@ -528,20 +566,28 @@ function onWithin(
   };
 }
 
+/** Changes outcomes on their way. */
+function onSettle(change: (settlement: Settlement) => Settlement): Mutate {
+  return (engine) => ({
+    ...engine,
+    exchange: (input) => engine.exchange({ ...input, settle: input.settle.map(change) }),
+  });
+}
+
 /** Changes what a fire says before it reaches the store; the history keeps what was asked. */
-function onFire(
-  change: (group: FireInput['groups'][number]) => FireInput['groups'][number],
-): Mutation['mutate'] {
+function onFire(change: (group: FireInput['groups'][number]) => FireInput['groups'][number]): Mutate {
   return (engine) => ({
     ...engine,
     fire: (input) => engine.fire({ ...input, groups: input.groups.map(change) }),
   });
 }
 
+type Mutate = (engine: Engine) => Engine;
+
 type Statements = Record<string, Record<string, string>>;
 
 /** Changes one statement of the engine while it is open. */
-function withSql([file, name]: [string, string], change: (sql: string) => string): Mutation['mutate'] {
+function withSql([file, name]: [string, string], change: (sql: string) => string): Mutate {
   return (engine) => {
     const group = (statements as unknown as Statements)[file] as Record<string, string>;
     const before = group[name] as string;

@@ -39,8 +39,11 @@ export function headlineOf({ seed, violations }: Played): string {
   ].join('\n');
 }
 
-/** A failure in words: what is broken, what happened around it, and how to see it again. */
-export async function describeFailure(played: Played, options: SimulateOptions = {}): Promise<string> {
+/** A failure in words: what is broken, what happened around it, and how to see it again. `headline: false`: it was told already. */
+export async function describeFailure(
+  played: Played,
+  options: SimulateOptions & { headline?: boolean } = {},
+): Promise<string> {
   const [first] = played.violations;
   if (first === undefined) return '';
   const small = await shrink(played.script, first.invariant, options);
@@ -52,7 +55,7 @@ export async function describeFailure(played: Played, options: SimulateOptions =
     return `  ${(atMs / 1_000).toFixed(3).padStart(7)} s  ${what} ${details === '{}' ? '' : details}`;
   });
   return [
-    headlineOf(played),
+    ...(options.headline === false ? [] : [headlineOf(played)]),
     `The same with ${small.steps.length} of ${played.script.steps.length} steps (${small.nodes.length} nodes, lease ${small.leaseMs} ms):`,
     ...steps,
     ...(shown === undefined
@@ -74,7 +77,7 @@ export async function playSeeds(
     const played = await playSeed(seed);
     if (played.violations.length > 0) {
       console.error(headlineOf(played));
-      return describeFailure(played);
+      return describeFailure(played, { headline: false });
     }
     onSeed?.(seed);
   }

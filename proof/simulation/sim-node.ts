@@ -30,6 +30,8 @@ export interface SimNodeOptions {
   release: string | null;
   declared: Partial<Record<TaskName, EveryDefinition>>;
   wallOffsetMs: number;
+  /** Puts a defect between it and its wire. */
+  mutate?(engine: Engine): Engine;
   onDead(node: SimNode): void;
 }
 
@@ -53,7 +55,7 @@ export class SimNode implements Process {
     this.wallOffsetMs = options.wallOffsetMs;
     const { world, dice, store, weather, write, leaseMs } = options;
     this.clock = world.clockOf(this);
-    const engine: Engine = createWire({
+    const wire = createWire({
       world,
       dice,
       store,
@@ -62,6 +64,7 @@ export class SimNode implements Process {
       write,
       crash: (where) => this.crash(where),
     });
+    const engine = options.mutate?.(wire) ?? wire;
     const random = seededRandom(options.seed);
     this.duly = createDulyOn(
       {

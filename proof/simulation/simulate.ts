@@ -21,6 +21,8 @@ import { createDice, Restless, World } from './world.ts';
 export interface SimulateOptions {
   /** Puts a defect between the nodes and the store. */
   mutate?(engine: Engine): Engine;
+  /** Puts a defect into every node: the history keeps what it sends. */
+  mutateNode?(engine: Engine): Engine;
 }
 
 // Long enough for leases to end, be reaped and be run again, for backoffs, and for a node that no hint reaches to look by itself.
@@ -134,6 +136,7 @@ class Play {
       release,
       declared: (release === null ? undefined : this.script.declared[release]) ?? {},
       wallOffsetMs: 0,
+      ...(this.options.mutateNode === undefined ? {} : { mutate: this.options.mutateNode }),
       onDead: () => {
         // What crashed by the weather comes back as a supervisor would bring it back.
         if (!isExtra)

@@ -4,6 +4,7 @@ import type { Expiring } from '../../packages/core/src/coordination/expiring.ts'
 import type { Duly } from '../../packages/core/src/duly.ts';
 import type { EveryDefinition } from '../../packages/core/src/schedule/definition.ts';
 import type { TaskContext } from '../../packages/core/src/task.ts';
+import { controlOf } from '../../packages/core/src/worker/control.ts';
 import type { WriteEvent } from '../history.ts';
 import type { UserTransaction } from './user-transactions.ts';
 
@@ -56,6 +57,9 @@ export interface TaskSetting {
 }
 
 class Refusal extends Error {}
+
+/** Attempts whose outcome is that of a transaction of their own. */
+const completedApart = new WeakSet<TaskContext<unknown>>();
 
 /** Defines the tasks on one node. */
 export function defineTasks(duly: Duly, setting: TaskSetting): void {
@@ -132,6 +136,7 @@ export function defineTasks(duly: Duly, setting: TaskSetting): void {
     await clock.sleep(ms / 2);
     const transaction = await setting.begin();
     if (transaction === null) return;
+    completedApart.add(context);
     const { db } = transaction;
     db.prepare('INSERT INTO effects VALUES (?, ?)').run(context.job.id, context.fence);
     try {
@@ -164,13 +169,30 @@ function recorded(
     const slotAt = slot === null ? null : slot.at.getTime();
     write({ kind: 'began', at: storeAt(), ...base, type: job.type, slotAt });
     let how = 'returned';
+    let value: string | null = null;
     try {
-      return await run(context);
+      const result = await run(context);
+      value = JSON.stringify(result) ?? null;
+      if (completedApart.has(context)) how = 'completed-apart';
+      return result;
     } catch (error) {
-      how = error instanceof Error ? error.name : 'threw';
+      how = howOf(error);
       throw error;
     } finally {
-      write({ kind: 'ended', at: storeAt(), ...base, how });
+      const aborted = reasonOf(context.signal);
+      write({ kind: 'ended', at: storeAt(), ...base, how, value, aborted });
     }
   };
+}
+
+/** What a handler that threw asked for by it, or the name of what it threw. */
+function howOf(thrown: unknown): string {
+  const control = controlOf(thrown);
+  if (control !== null) return control.kind === 'snooze' ? 'snoozed' : 'retry-asked';
+  return thrown instanceof Error ? thrown.name : 'threw';
+}
+
+/** Why a signal was aborted; null: it is not. */
+function reasonOf(signal: AbortSignal): string | null {
+  return signal.aborted ? String((signal.reason as { code?: unknown }).code) : null;
 }

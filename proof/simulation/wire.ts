@@ -157,7 +157,8 @@ export function createWire(options: WireOptions): Engine {
           more: false,
           soloSinceAt: null,
         };
-        noted(eventsOfCall(name, 'exchange', { settle: [input.settlement], claim: null }, settled));
+        const events = eventsOfCall(name, 'exchange', { settle: [input.settlement], claim: null }, settled);
+        noted(events.map((event) => (event.kind === 'settled' ? { ...event, within: true } : event)));
         return reply;
       },
       applySchedules: (input) => real.applySchedules(stamped(input)),
