@@ -155,6 +155,7 @@ export type {
   LastRun,
   LedgerSlot,
   PoliciesView,
+  RuleView,
   Schedule,
   ScheduleDeletion,
   ScheduleDrift,

@@ -84,7 +84,7 @@ export function toScheduleJson(schedule: Schedule): ScheduleJson {
     ...(rule.delay === undefined ? {} : { delay: rule.delay }),
     ...(rule.rrule === undefined ? {} : { rrule: rule.rrule }),
     timezone: schedule.timezone,
-    dst: rule.dst,
+    ...(rule.dst === undefined ? {} : { dst: rule.dst }),
     exclude: rule.exclude,
     words: schedule.words,
     unreadable: schedule.unreadable,

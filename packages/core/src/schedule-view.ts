@@ -10,7 +10,7 @@ import { dueAtOf } from './schedule/jitter.ts';
 import { fieldOf } from './schedule/override.ts';
 import { endOf, nextRunAt } from './schedule/plan-operations.ts';
 import { type ResolvedPolicies, windowMsOf } from './schedule/policies.ts';
-import type { RuleKind, RuleSpec } from './schedule/rule.ts';
+import type { Rule, RuleKind, RuleSpec } from './schedule/rule.ts';
 import type { ReadableSchedule } from './schedule-unreadable.ts';
 import type { ParsedSchedule } from './scheduler/parsed-schedules.ts';
 
@@ -48,6 +48,9 @@ export type PoliciesView = Omit<ResolvedPolicies, 'startAt' | 'endAt'> & {
   readonly endAt: Date | null;
 };
 
+/** A rule with nothing left open, as it can be given again: `dst` is left out where real time counts and no clock, of a rate and a fixed delay. */
+export type RuleView = Readonly<Omit<RuleSpec, 'dst'> & Partial<Pick<RuleSpec, 'dst'>>>;
+
 /** A schedule as users see it: plain data, instants as `Date`. */
 export interface Schedule {
   id: string;
@@ -61,7 +64,7 @@ export interface Schedule {
   generation: number;
   status: ScheduleStatus;
   kind: RuleKind;
-  rule: Readonly<RuleSpec>;
+  rule: RuleView;
   /** The rule in words. */
   words: string;
   /** Why the rule cannot be read in this process (`rrule_library_missing`): then its next slot is not known here. null: it can. */
@@ -194,7 +197,7 @@ export function toSchedule(
     generation: record.generation,
     status: deleted === null ? statusOf(parsed) : 'deleted',
     kind: rule.kind,
-    rule: rule.spec,
+    rule: ruleView(rule),
     words: unreadable === null ? explain(rule, { now }) : `The rule cannot be read here: ${unreadable.code}.`,
     unreadable:
       unreadable === null
@@ -233,6 +236,12 @@ export function toSchedule(
     deleted,
     definition: definitionOf(record, parsed),
   };
+}
+
+function ruleView({ kind, spec }: Rule): RuleView {
+  if (kind !== 'rate' && kind !== 'delay') return spec;
+  const { dst: _, ...rest } = spec;
+  return rest;
 }
 
 function policiesView(policies: ResolvedPolicies): PoliciesView {

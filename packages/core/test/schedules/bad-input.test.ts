@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type EveryOptions, isDulyError, preview, type RuleInput } from '../../src/index.ts';
+import { type EveryOptions, isDulyError, preview, type RuleInput, toScheduleJson } from '../../src/index.ts';
 import { createTestDuly } from '../../src/testing/index.ts';
 import { scene } from './setup.ts';
 
@@ -182,14 +182,30 @@ test('dst is refused where no clock names the slots, and a definition that is sh
   await assert.rejects(every({ delay: '1h', dst }), refused);
   assert.throws(() => preview({ rate: '1h', dst }), refused);
   await every({ cron: '0 2 * * *', dst });
-  assert.deepEqual((await duly.schedules.edit('nightly', { rate: '1h' })).rule.dst, {
-    gap: 'next',
-    repeat: 'first',
-  });
+  assert.equal((await duly.schedules.edit('nightly', { rate: '1h' })).rule.dst, undefined);
   await assert.rejects(duly.schedules.edit('nightly', { dst }), refused);
   const { definition, updatedAt } = await duly.schedules.get('nightly');
   assert.deepEqual((await duly.schedules.put(definition)).updatedAt, updatedAt);
 });
+
+for (const rule of [
+  { rate: '1h' },
+  { delay: '10m' },
+  { cron: '0 2 * * *', timezone: 'Europe/Rome', exclude: '2027-02-01' },
+  { cron: '0 2-4 * * *', dst: { gap: 'skip' } },
+  { rrule: 'FREQ=DAILY', startAt: '2027-01-15T00:00:00Z' },
+  { rrule: 'FREQ=HOURLY', startAt: '2027-01-15T00:00:00Z', dst: { repeat: 'last' } },
+] as const) {
+  test(`a rule that is shown can be given again: ${JSON.stringify(rule)}`, async (t) => {
+    const { t: duly, task, every } = scene(t);
+    const { rule: shown, updatedAt, nextSlot } = await every(rule);
+    assert.equal('dst' in toScheduleJson(await duly.schedules.get('nightly')), 'dst' in shown);
+    assert.equal('dst' in shown, !('rate' in rule || 'delay' in rule));
+    assert.equal(preview(shown, { count: 1 }).length, 1);
+    assert.deepEqual((await every(shown)).updatedAt, updatedAt);
+    assert.deepEqual((await task.every(shown, null, { name: 'second' })).nextSlot, nextSlot);
+  });
+}
 
 test('the window of "all" is shown', async (t) => {
   const { every } = scene(t);

@@ -71,7 +71,7 @@ function unsayable({ rule, kind, status, definition, policies, unreadable }: Sch
   const fields = [
     // A start that is past says nothing any more.
     ...(startAt !== null && startAt.getTime() > systemClock.now() ? ['startAt'] : []),
-    ...(rule.dst.gap === 'next' && rule.dst.repeat === 'first' ? [] : ['dst']),
+    ...(rule.dst?.gap === 'skip' || (rule.dst?.repeat ?? 'first') !== 'first' ? ['dst'] : []),
     ...Object.keys(definition).filter((field) => !sayable.includes(field)),
   ];
   if (fields.length > 0) return `a crontab has no ${fields.join(', ')}`;
