@@ -295,7 +295,7 @@ export function nextRunAt({ rule, spec, state }: Pick<PlanInput, 'rule' | 'spec'
   if (endOf({ rule, spec, state }) !== null) return null;
   if (state.pause !== null && state.pause.untilAt === null) return null;
   if (rule.kind === 'delay') return state.nextSlotAt;
-  const fromAt = Math.max(state.cursorAt, state.pause?.untilAt ?? 0);
+  const fromAt = Math.max(state.cursorAt, (state.pause?.untilAt ?? 1) - 1);
   let slotAt = rule.open.next(fromAt);
   while (slotAt !== null && state.skips.includes(slotAt)) slotAt = rule.open.next(slotAt);
   return slotAt !== null && endAt !== null && slotAt > endAt ? null : slotAt;

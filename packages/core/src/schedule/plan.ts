@@ -67,11 +67,11 @@ function decideAsOf(
   pass.state.asOfAt = pass.stopped === null ? null : asOfAt;
 }
 
-/** Ends a pause whose time is over. */
+/** Ends a pause whose time is over. What falls due at that very instant is no longer the pause's. */
 export function endPauseInTime(pass: Pass): void {
   const { state, input } = pass;
   const untilAt = state.pause?.untilAt ?? null;
-  if (untilAt !== null && untilAt <= input.now) endPause(pass, untilAt);
+  if (untilAt !== null && untilAt <= input.now) endPause(pass, untilAt - 1);
 }
 
 /** Ends the pause; what fell due in it is left to `onResume`. */

@@ -674,7 +674,9 @@ export class PlanModel {
   }
 
   resumeByTime(): void {
-    if (this.pausedUntilAt !== null && this.pausedUntilAt <= this.told.now) this.resumeAt(this.pausedUntilAt);
+    const untilAt = this.pausedUntilAt;
+    // A slot that falls due at the very end is decided as any other.
+    if (untilAt !== null && untilAt <= this.told.now) this.resumeAt(untilAt - 1);
   }
 
   resumeAt(at: number): void {

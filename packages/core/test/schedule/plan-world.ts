@@ -319,6 +319,12 @@ class World {
     return () => `job_${++count}`;
   }
 
+  /** Some instant ahead, now and then that of a slot. */
+  #pauseEnd({ rule }: PlanInput): number {
+    const at = this.#now + 1 + this.#below(20 * this.#choice.periodMs);
+    return rule.kind === 'calendar' && this.#chance(0.3) ? (rule.all.next(at - 1) ?? at) : at;
+  }
+
   /** Lets someone do something; false when the schedule is gone. */
   #act(): boolean {
     const action = this.#below(20);
@@ -327,7 +333,7 @@ class World {
     const model = this.#model;
     switch (action) {
       case 0: {
-        const untilAt = this.#chance(0.5) ? this.#now + 1 + this.#below(20 * this.#choice.periodMs) : null;
+        const untilAt = this.#chance(0.5) ? this.#pauseEnd(input) : null;
         this.#tell(`pause until ${untilAt === null ? 'resume' : formatInstant(untilAt)}`);
         const made = planPause(input, { note: 'n', untilAt, by: null });
         this.#accept(made, model.pause(told, untilAt));
