@@ -1,13 +1,16 @@
 /** The ledger of a schedule as users read it: decisions, and what became of the runs. */
 import type { Engine, FoldedSlots, JobRecord, SlotsReply } from './engine.ts';
+import { isDulyError } from './errors.ts';
 import { isTerminal } from './job.ts';
 import type { Decision } from './schedule/decision.ts';
 import { graceMsOf } from './schedule/grace.ts';
 import { dueAtOf, newestDueSlot } from './schedule/jitter.ts';
 import { endOf } from './schedule/plan-operations.ts';
 import type { Kept } from './schedule-deleted.ts';
+import { asDecided, changesSince } from './schedule-then.ts';
 import { type LedgerSlot, type SlotStatus, toFoldedMonth, toSlotRun } from './schedule-view.ts';
 import { scheduleLeaseMs } from './scheduler/fire-pass.ts';
+import { isSlotOf } from './slot-asked.ts';
 
 /** Which part of the ledger. */
 export interface LedgerRange {
@@ -26,10 +29,11 @@ export async function readLedger(engine: Engine, loaded: Kept, range: LedgerRang
   const { record } = loaded;
   const { slots: rows, folded } = await engine.slots({ scheduleId: record.id, ...range });
   const runs = await runsOf(engine, record.id, rows, range);
+  const { ofRow, ofFold, ofNone } = await shareRuns(engine, loaded, { rows, folded }, runs);
   const lines = [
-    ...rows.map((row) => toLedgerSlot(row, runs, loaded)),
-    ...folded.map((one) => toFoldedLine(one, runs, loaded)),
-    ...ranUndecided(runs, [...rows, ...folded], loaded),
+    ...rows.map((row) => toLedgerSlot(row, ofRow.get(row) ?? [], loaded)),
+    ...folded.map((one) => toFoldedLine(one, ofFold.get(one) ?? [], loaded)),
+    ...ranUndecided(ofNone, loaded),
   ].sort((a, b) => b.generation - a.generation || b.slot.getTime() - a.slot.getTime());
   return [...undecided(loaded, range), ...lines].slice(0, range.limit);
 }
@@ -89,9 +93,84 @@ export async function backfillsOf(
   return found;
 }
 
-function toLedgerSlot(row: LedgerRow, runs: RunsBySlot, { deleted }: Kept): LedgerSlot {
+/** Which line has which runs. */
+interface SharedRuns {
+  ofRow: ReadonlyMap<LedgerRow, JobRecord[]>;
+  ofFold: ReadonlyMap<FoldedSlots, JobRecord[]>;
+  /** Backfills of slots that no line holds, by slot. */
+  ofNone: RunsBySlot;
+}
+
+/** Puts each run under one line: what a slot fired under the row of that decision, and a backfill under the row or month that holds its slot. */
+async function shareRuns(
+  engine: Engine,
+  loaded: Kept,
+  { rows, folded }: { rows: readonly LedgerRow[]; folded: readonly FoldedSlots[] },
+  runs: RunsBySlot,
+): Promise<SharedRuns> {
+  const ofRow = new Map<LedgerRow, JobRecord[]>();
+  const ofFold = new Map<FoldedSlots, JobRecord[]>();
+  const ofNone = new Map<number, JobRecord[]>();
+  const holds = await heldBy(engine, loaded, rows, runs);
+  const firedBy = new Map(rows.map((row) => [row.jobId, row]));
+  for (const [slotAt, jobs] of [...runs].sort(([a], [b]) => a - b)) {
+    const around = rows.filter((row) => row.fromAt <= slotAt && slotAt <= row.toAt && holds(row, slotAt));
+    const month = folded.find(({ fromAt, toAt }) => fromAt <= slotAt && slotAt <= toAt);
+    for (const job of jobs) {
+      if (job.origin !== 'backfill') {
+        // The row of another slot that was merged into a run names that run too.
+        const row = firedBy.get(job.id);
+        if (row?.fromAt === slotAt) put(ofRow, row, job);
+        continue;
+      }
+      const row = lifeOf(around, job);
+      if (row !== undefined) put(ofRow, row, job);
+      else if (month !== undefined) put(ofFold, month, job);
+      else put(ofNone, slotAt, job);
+    }
+  }
+  return { ofRow, ofFold, ofNone };
+}
+
+function put<Key>(lists: Map<Key, JobRecord[]>, key: Key, job: JobRecord): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [job]);
+  else list.push(job);
+}
+
+/** Where two lives of a schedule decided one instant: the row of the one that had decided it when the run was made. */
+function lifeOf(rows: readonly LedgerRow[], { createdAt }: JobRecord): LedgerRow | undefined {
+  const newest = [...rows].sort((a, b) => b.generation - a.generation);
+  return newest.find(({ decidedAt }) => decidedAt <= createdAt) ?? newest.at(-1);
+}
+
+/** Whether a row holds a slot: one of many slots holds those that the rule named when they were decided. */
+async function heldBy(
+  engine: Engine,
+  loaded: Kept,
+  rows: readonly LedgerRow[],
+  runs: RunsBySlot,
+): Promise<(row: LedgerRow, slotAt: number) => boolean> {
+  const asked = rows.filter(
+    ({ fromAt, toAt }) => fromAt < toAt && [...runs.keys()].some((at) => fromAt < at && at < toAt),
+  );
+  if (asked.length === 0) return () => true;
+  const sinceAt = Math.min(...asked.map(({ fromAt, decidedAt }) => Math.min(fromAt, decidedAt)));
+  const changes = await changesSince(engine, loaded.record.id, sinceAt);
+  return (row, slotAt) => {
+    try {
+      const then = asDecided(loaded, row, slotAt, changes);
+      return then.parsed.unreadable !== null || isSlotOf(row, slotAt, then);
+    } catch (error) {
+      // A rule that cannot be read here: then its row is as near as it can be told.
+      if (isDulyError(error)) return true;
+      throw error;
+    }
+  };
+}
+
+function toLedgerSlot(row: LedgerRow, ofRow: readonly JobRecord[], { deleted }: Kept): LedgerSlot {
   const isOne = row.fromAt === row.toAt;
-  const ofRow = isOne ? (runs.get(row.fromAt) ?? []) : runsWithin(runs, row);
   const decision = row.decision as Decision;
   return {
     slot: new Date(row.fromAt),
@@ -111,15 +190,7 @@ function toLedgerSlot(row: LedgerRow, runs: RunsBySlot, { deleted }: Kept): Ledg
   };
 }
 
-/** The runs of all slots of a line, in the order of the slots. */
-function runsWithin(runs: RunsBySlot, { fromAt, toAt }: { fromAt: number; toAt: number }): JobRecord[] {
-  return [...runs]
-    .filter(([at]) => fromAt <= at && at <= toAt)
-    .sort(([a], [b]) => a - b)
-    .flatMap(([, jobs]) => jobs);
-}
-
-function toFoldedLine(one: FoldedSlots, runs: RunsBySlot, { deleted }: Kept): LedgerSlot {
+function toFoldedLine(one: FoldedSlots, ofFold: readonly JobRecord[], { deleted }: Kept): LedgerSlot {
   const folded = toFoldedMonth(one);
   const isCounted = folded.counts.every(({ atLeast }) => !atLeast);
   return {
@@ -134,20 +205,15 @@ function toFoldedLine(one: FoldedSlots, runs: RunsBySlot, { deleted }: Kept): Le
     decidedAt: null,
     lastDecidedAt: null,
     generation: one.generation,
-    runs: runsWithin(runs, one).map(toSlotRun),
+    runs: ofFold.map(toSlotRun),
     deleted: deleted ?? null,
   };
 }
 
-/** Slots that only a backfill knows: from before the schedule was made, or from between two of its lives. */
-function ranUndecided(
-  runs: RunsBySlot,
-  decided: readonly { fromAt: number; toAt: number }[],
-  { record, parsed, deleted }: Kept,
-): LedgerSlot[] {
+/** Slots that only a backfill knows: from before the schedule was made, from between two of its lives, or of a later rule. */
+function ranUndecided(runs: RunsBySlot, { record, parsed, deleted }: Kept): LedgerSlot[] {
   return [...runs]
     .filter(([at]) => at <= parsed.state.cursorAt)
-    .filter(([at]) => !decided.some(({ fromAt, toAt }) => fromAt <= at && at <= toAt))
     .map(([at, jobs]) => ({
       ...undecidedLine(record, at, at, 1),
       status: statusOf('none', jobs),

@@ -143,9 +143,11 @@ export function explainSlot(facts: SlotFacts): SlotWhy {
     folded:
       fold === null ? null : { ...toFoldedMonth(fold), from: new Date(fold.fromAt), to: new Date(fold.toAt) },
     runs: runs.map(toSlotRun),
-    sentence: [...clockSentences(facts, change, isSlot), ...sentences, ...deletedSentences(facts, row)].join(
-      ' ',
-    ),
+    sentence: [
+      ...clockSentences(facts, change, isSlot),
+      ...sentences,
+      ...deletedSentences(facts, row ?? fold),
+    ].join(' '),
     asOf: new Date(now),
   };
 }
@@ -406,7 +408,7 @@ function undecidedForGood(facts: SlotFacts, deleted: ScheduleDeletion): Answer {
   return none(`It was ${isBefore ? 'not decided yet' : 'not due yet'} when the schedule was deleted.`);
 }
 
-function deletedSentences(facts: SlotFacts, row: SlotFacts['row']): string[] {
+function deletedSentences(facts: SlotFacts, row: { generation: number } | null): string[] {
   const { deleted, record } = facts.loaded;
   if (row !== null && row.generation < record.generation) {
     const life = facts.earlier.find(({ generation }) => generation === row.generation);

@@ -11,6 +11,7 @@ import { planEdit } from './schedule/plan-edit.ts';
 import { planDelete } from './schedule/plan-operations.ts';
 import { resolveStoredRule } from './schedule/plan-rule-of.ts';
 import type { Plan, PlanInput } from './schedule/plan-types.ts';
+import { planDeleteUnread } from './schedule/plan-unread.ts';
 import { type ScheduleSpec, serialiseSpec } from './schedule/schedule-spec.ts';
 import { serialiseState } from './schedule/schedule-state.ts';
 import { type ReadableSchedule, readSchedule } from './schedule-unreadable.ts';
@@ -161,11 +162,11 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
     return loaded;
   }
 
-  /** What a deletion decides. Nothing where the schedule cannot be read here: it can be deleted all the same. */
+  /** What a deletion decides. Nothing where nothing of the schedule can be read here: it can be deleted all the same. */
   async function leftUndecided(record: ScheduleRecord, now: number): Promise<SlotRow[]> {
     try {
       const { input, parsed: one } = await toLoaded(record, now);
-      return one.unreadable === null ? planDelete(input).slots : [];
+      return one.unreadable === null ? planDelete(input).slots : planDeleteUnread(input);
     } catch (error) {
       if (isDulyError(error, 'store_corrupt') || isDulyError(error, 'schema_too_new')) return [];
       throw error;

@@ -25,8 +25,13 @@ export function readSlot(
 }
 
 /** Whether a ledger row holds this slot: a row of many slots holds only those that the rule names. */
-export function isSlotOf(row: { fromAt: number; toAt: number }, slotAt: number, { parsed }: Kept): boolean {
-  if (row.fromAt === slotAt || row.toAt === slotAt) return true;
+export function isSlotOf(
+  row: { fromAt: number; toAt: number; count?: number | null },
+  slotAt: number,
+  { parsed }: Kept,
+): boolean {
+  // The end of a row that was not counted may be the instant of a deletion, by a process that could not read the rule.
+  if (row.fromAt === slotAt || (row.toAt === slotAt && row.count !== null)) return true;
   const { planRule } = parsed;
   return planRule.kind === 'delay' || planRule.all.next(slotAt - 1) === slotAt;
 }

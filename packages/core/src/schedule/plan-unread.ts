@@ -1,4 +1,6 @@
-/** What can be done to a schedule whose rule cannot be read here: nothing is decided, and what is known of its slots stays. */
+/** What can be done to a schedule whose rule cannot be read here: nothing fires, and what is known of its slots stays. */
+import type { SlotRow } from '../engine.ts';
+import { reasons } from './decision.ts';
 import { noteOutcome } from './outcomes.ts';
 import { beginPass } from './pass.ts';
 import { endPause, endPauseInTime, finishPass } from './plan.ts';
@@ -18,6 +20,20 @@ export function planResumeUnread(input: PlanInput): Plan {
   endPauseInTime(pass);
   endPause(pass, input.now);
   return withoutRule(input, finishPass(pass), input.state.ended === null ? input.now : null);
+}
+
+/**
+ * What a deletion decides: what had come is `missed`, from the next slot that a node which could read the rule left behind up to now, as one row
+ * that is not counted. Which instants in it are slots is asked of the rule by who can read it.
+ */
+export function planDeleteUnread({ rule, spec, state, now, node }: PlanInput): SlotRow[] {
+  const { maxRuns, endAt } = spec.policies;
+  const { nextSlotAt: fromAt, ended, firedCount } = state;
+  if (fromAt === null || ended !== null || (maxRuns !== null && firedCount >= maxRuns)) return [];
+  const toAt = rule.kind === 'delay' ? Math.min(fromAt, now) : Math.min(now, endAt ?? now);
+  if (toAt < fromAt) return [];
+  const count = fromAt === toAt ? 1 : null;
+  return [{ fromAt, toAt, count, decision: 'missed', reason: reasons.deleted, node, jobId: null }];
 }
 
 /** A rule that names nothing looks as if it were over; it is not. */

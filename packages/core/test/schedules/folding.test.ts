@@ -101,3 +101,24 @@ test('the backfills of a slot stand beside its decision', async (t) => {
     [1, 2, 2, 2, 1],
   );
 });
+
+test('the months of a schedule that was deleted and made again are told as those of the earlier one', async (t) => {
+  const { t: duly, every } = scene(t, { start: '2027-01-20T10:00:00Z' });
+  await every('0 12 * * *');
+  await duly.advance('20 days');
+  await duly.schedules.delete('nightly', { note: 'moved' });
+  await every('0 12 * * *');
+  await duly.advance('395 days');
+  const why = async (slot: string) => (await duly.why('nightly', slot)).sentence;
+  // The audit still tells who deleted it.
+  assert.match(
+    await why('2027-01-21T12:00'),
+    /keeps slots of that age by month: .* It was a slot of an earlier schedule of this name, which was deleted at 2027-02-09 .* \("moved"\)\.$/,
+  );
+  await duly.advance('30 days');
+  assert.match(
+    await why('2027-01-21T12:00'),
+    /keeps slots of that age by month: .* It was a slot of an earlier schedule of this name, which was deleted\.$/,
+  );
+  assert.match(await why('2027-02-12T12:00'), /in February 2027 \(UTC\): \d+ fired\.$/);
+});

@@ -97,3 +97,55 @@ test('a rate that was edited is asked by the rhythm that it had', async (t) => {
   assert.equal(row.count, 3 * 24 * 6 - (await otherCount(duly)));
   assert.equal(before.status, 'missed');
 });
+
+test('a run of a slot that a row spans and does not hold has a line of its own', async (t) => {
+  const { t: duly, every, ledger } = scene(t);
+  await every('0 * * * *', { missed: 'skip' });
+  await duly.outage('5h 15m');
+  await duly.runDue();
+  await duly.schedules.backfill('nightly', { from: '2027-01-15T12:00:00Z', to: '2027-01-15T12:00:00Z' });
+  await duly.schedules.edit('nightly', { cron: '30 * * * *' });
+  await duly.schedules.backfill('nightly', { from: '2027-01-15T12:30:00Z', to: '2027-01-15T12:30:00Z' });
+  await duly.runDue();
+  assert.deepEqual(await ledger(), ['01-15T11:00..01-15T15:00 ×5 missed (late)', '01-15T12:30 completed']);
+  const lines = (await duly.schedules.slots('nightly')).reverse();
+  assert.deepEqual(
+    lines.map(({ runs }) => runs.map(({ slot }) => slot?.toISOString().slice(11, 16))),
+    [['12:00'], ['12:30'], []],
+  );
+});
+
+test('two lives of a schedule with a slot at one instant list each its own run', async (t) => {
+  const { t: duly, every } = scene(t);
+  await every({ delay: '10m' });
+  await duly.runDue();
+  await duly.schedules.delete('nightly');
+  await every({ delay: '10m' });
+  await duly.runDue();
+  const lines = await duly.schedules.slots('nightly', { to: '2027-01-15T10:05:00Z' });
+  assert.deepEqual(
+    lines.map(({ decision, runs }) => [decision, runs.length]),
+    [
+      ['fired', 1],
+      ['fired', 1],
+    ],
+  );
+  const ids = lines.map(({ runs }) => runs[0]?.id);
+  assert.equal(new Set(ids).size, 2);
+});
+
+test('what a life of a schedule missed does not list what the next one ran', async (t) => {
+  const { t: duly, every } = scene(t);
+  await every({ delay: '10m' });
+  await duly.schedules.delete('nightly');
+  await every({ delay: '10m' });
+  await duly.runDue();
+  const lines = await duly.schedules.slots('nightly', { to: '2027-01-15T10:05:00Z' });
+  assert.deepEqual(
+    lines.map(({ status, reason, runs }) => [status, reason, runs.length]),
+    [
+      ['completed', null, 1],
+      ['missed', 'deleted', 0],
+    ],
+  );
+});

@@ -74,6 +74,51 @@ async function playWithout(rrule: string, t: TestContext): Promise<void> {
   assert.deepEqual([after.status, after.nextSlot, after.unreadable], ['active', before.nextSlot, null]);
 }
 
+test('a process without the RRULE library deletes a schedule, and what had come is decided all the same', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'duly-unreadable-'));
+  const store = `sqlite:${join(folder, 'duly.db')}`;
+  const duly = new Duly({ store, logger: false });
+  t.after(async () => {
+    await duly.stop({ drain: 0 });
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const definition = {
+    task: 'report',
+    name: 'gone',
+    rrule: 'FREQ=SECONDLY',
+    startAt: '2026-01-01T00:00:00Z',
+  };
+  const { nextSlot } = await duly.schedules.put(definition);
+  const slot = nextSlot as Date;
+  // Nobody decides: until the store's clock has passed the slot and one more, it is `pending`.
+  while ((await duly.why('gone', slot)).asOf.getTime() <= slot.getTime() + 1_000);
+  inFolderWithoutPackages(
+    folder,
+    `return duly.schedules.delete('gone', { note: 'off' }).then(() => null);`,
+    store,
+  );
+
+  const [line, ...others] = await duly.schedules.slots('gone');
+  assert.deepEqual(others, []);
+  assert.deepEqual([line?.slot, line?.status, line?.reason, line?.count], [slot, 'missed', 'deleted', null]);
+  const second = new Date(slot.getTime() + 1_000);
+  for (const at of [slot, second]) {
+    const { status, reason, sentence } = await duly.why('gone', at);
+    assert.deepEqual([status, reason], ['missed', 'deleted']);
+    assert.match(sentence, /^It did not run: it had come and was not decided when the schedule was deleted/);
+  }
+  assert.equal((await duly.why('gone', new Date(slot.getTime() + 500))).status, 'none');
+  assert.equal((await duly.why('gone', line?.to as Date)).status, 'none');
+
+  await duly.schedules.put({ task: 'report', name: 'gone', cron: '0 0 * * *' });
+  const { status, sentence } = await duly.why('gone', second);
+  assert.equal(status, 'missed');
+  assert.match(
+    sentence,
+    /It was a slot of an earlier schedule of this name, which was deleted at .* \("off"\)\.$/,
+  );
+});
+
 /** Runs a program on a copy of the source where Node finds no packages. */
 function inFolderWithoutPackages(folder: string, program: string, store: string): unknown {
   cpSync(join(import.meta.dirname, '../../src'), join(folder, 'src'), { recursive: true });
