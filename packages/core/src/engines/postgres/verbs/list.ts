@@ -27,8 +27,17 @@ import type { Work } from '../work.ts';
 /** A row of a read that always answers one: the store's instant, and a job or nothing. */
 type FoundRow = { now: number; pruned: number | null } & (JobRow | { id: null });
 
-/** See the contract. */
+/**
+ * See the contract. An id that was not found is asked for once more: a statement knows the days of history that there were when it was
+ * planned, and a job that ended just then may have been the first of a new one.
+ */
 export async function get(work: Work, input: GetInput): Promise<GetReply> {
+  const first = await getOnce(work, input);
+  if (first.jobs.every((job) => job !== null)) return first;
+  return getOnce(work, input);
+}
+
+async function getOnce(work: Work, input: GetInput): Promise<GetReply> {
   const rows = await work.rows<FoundRow>(statements.job.get, [input.now ?? null, JSON.stringify(input.ids)]);
   const [{ now, pruned }] = rows as [FoundRow];
   const found = new Map<string, JobRow>();
