@@ -33,6 +33,8 @@ export interface MadeJob {
   id: string;
   type: string;
   dueAt: number;
+  /** How long an attempt may take; null: without end. */
+  timeoutMs: number | null;
   delivery: 'at-least-once' | 'at-most-once';
   serial: string | null;
   tenant: string | null;
@@ -135,6 +137,15 @@ export interface Ended extends Stamped {
   value?: string | null;
   /** Why its signal was aborted by then; null: it was not. Left out where it is not noted. */
   aborted?: string | null;
+}
+
+/** The signal of a running handler was aborted. */
+export interface Aborted extends Stamped {
+  kind: 'aborted';
+  id: string;
+  fence: number;
+  /** `cancelled`, `timeout`, `lost` or `shutdown`. */
+  reason: string;
 }
 
 /** A settlement was answered. */
@@ -321,6 +332,7 @@ export type HistoryEvent =
   | Renewed
   | Began
   | Ended
+  | Aborted
   | Settled
   | Changed
   | Reported

@@ -360,6 +360,7 @@ function toMade({ id, type, policy, serial, tenant, dedupe, slot, origin }: JobS
     id,
     type,
     dueAt,
+    timeoutMs: policy.timeoutMs,
     delivery: policy.delivery,
     serial,
     tenant,

@@ -24,6 +24,7 @@ import { refusedAbsent } from './refused-absent.ts';
 import { releasesRise } from './releases-rise.ts';
 import { reportsFenced } from './reports-fenced.ts';
 import { schedulesLive } from './schedules-live.ts';
+import { signalsAborted } from './signals-aborted.ts';
 import { startsInTime } from './starts-in-time.ts';
 import { transactionsWhole } from './transactions-whole.ts';
 import { valuesExpire } from './values-expire.ts';
@@ -53,6 +54,7 @@ export const invariants: readonly Invariant[] = [
   attemptsCounted,
   oneHolder,
   startsInTime,
+  signalsAborted,
   pausesHold,
   valuesExpire,
   onceRecorded,

@@ -102,6 +102,7 @@ export class Runs {
           id,
           type,
           dueAt: job.dueAt,
+          timeoutMs: policy.timeoutMs,
           delivery: policy.delivery,
           serial,
           tenant,

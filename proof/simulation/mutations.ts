@@ -1,6 +1,7 @@
 /** Seeded defects: each breaks the engine or what passes between it and the planner, and the checker must catch it. */
 import type { DatabaseSync } from 'node:sqlite';
 import type {
+  Beat,
   ClaimedJob,
   Engine,
   EnqueueReply,
@@ -553,6 +554,28 @@ export const mutations: readonly Mutation[] = [
         : one,
     ),
   },
+  {
+    name: 'a handler is not told that its lease is lost',
+    caughtBy: ['signals-aborted'],
+    mutateNode: onBeat('lost'),
+  },
+  {
+    name: 'a handler is not told that its job was asked to cancel',
+    caughtBy: ['signals-aborted'],
+    mutateNode: onBeat('cancel'),
+  },
+  {
+    name: 'a timeout is forgotten',
+    caughtBy: ['signals-aborted'],
+    mutateNode: (engine) => ({
+      ...engine,
+      async exchange(input) {
+        const reply = await engine.exchange(input);
+        const claimed = reply.claimed.map((job) => ({ ...job, policy: { ...job.policy, timeoutMs: null } }));
+        return { ...reply, claimed };
+      },
+    }),
+  },
 ];
 
 /** Changes what is done in transactions of the user's own, on whose connection a defect may do as it likes. */
@@ -571,6 +594,18 @@ function onSettle(change: (settlement: Settlement) => Settlement): Mutate {
   return (engine) => ({
     ...engine,
     exchange: (input) => engine.exchange({ ...input, settle: input.settle.map(change) }),
+  });
+}
+
+/** Keeps a node from hearing of a lost lease, or of a cancel. */
+function onBeat(state: 'lost' | 'cancel'): Mutate {
+  return (engine) => ({
+    ...engine,
+    async heartbeat(input) {
+      const reply = await engine.heartbeat(input);
+      const leases = reply.leases.map((beat): Beat => (beat.state === state ? { state: 'kept' } : beat));
+      return { ...reply, leases };
+    },
   });
 }
 

@@ -169,6 +169,11 @@ function recorded(
     const slotAt = slot === null ? null : slot.at.getTime();
     write({ kind: 'began', at: storeAt(), ...base, type: job.type, slotAt });
     let how = 'returned';
+    let hasEnded = false;
+    context.signal.addEventListener('abort', () => {
+      const reason = String(reasonOf(context.signal));
+      if (!hasEnded) write({ kind: 'aborted', at: storeAt(), node: name, id: job.id, fence, reason });
+    });
     let value: string | null = null;
     try {
       const result = await run(context);
@@ -179,6 +184,7 @@ function recorded(
       how = howOf(error);
       throw error;
     } finally {
+      hasEnded = true;
       const aborted = reasonOf(context.signal);
       write({ kind: 'ended', at: storeAt(), ...base, how, value, aborted });
     }

@@ -49,6 +49,8 @@ function words(event: HistoryEvent): string {
       return `began ${event.id} attempt ${event.attempt}, fence ${event.fence}`;
     case 'ended':
       return `ended ${event.id} attempt ${event.attempt}, fence ${event.fence}: ${event.how}`;
+    case 'aborted':
+      return `is told to stop ${event.id}, fence ${event.fence}: ${event.reason}`;
     case 'settled':
       return `settled ${event.id}, fence ${event.fence}, ${event.to} (${event.reason})${event.repeat ? ' again' : ''}: ${event.result}`;
     case 'changed':

@@ -1,0 +1,71 @@
+import type { Began } from '../history.ts';
+import { type Facts, isTroubled, show } from './facts.ts';
+import type { Invariant } from './invariant.ts';
+
+// A beat, which is a sixth of the lease, and the way there and back.
+const boundMs = 4_000;
+// What went wrong shortly before may still be on its way.
+const recoverMs = 5_000;
+
+interface Reason {
+  at: number;
+  what: string;
+}
+
+/** See `promise`. */
+export const signalsAborted: Invariant = {
+  name: 'signals-aborted',
+  promise:
+    'The signal of a handler is aborted soon after its lease was lost, its job was asked to cancel or its time was up.',
+  check({ events, isComplete }, facts) {
+    const problems: ReturnType<Invariant['check']> = [];
+    // Real processes do not note their signals.
+    if (!isComplete) return problems;
+    const began: Began[] = [];
+    const overAt = new Map<string, number>();
+    const apart = new Set<string>();
+    const reasons = new Map<string, Reason[]>();
+    const asked = new Map<string, Reason[]>();
+    const tell = (map: Map<string, Reason[]>, key: string, reason: Reason): void => {
+      map.set(key, [...(map.get(key) ?? []), reason]);
+    };
+    for (const event of events) {
+      if (event.kind === 'began') began.push(event);
+      else if (event.kind === 'aborted' || event.kind === 'ended' || event.kind === 'settled') {
+        const key = `${event.id}/${event.fence}`;
+        if (!overAt.has(key)) overAt.set(key, event.at);
+        if (event.kind === 'ended' && event.how === 'completed-apart') apart.add(key);
+      } else if (event.kind === 'renewed' && event.state !== 'kept') {
+        const what = event.state === 'lost' ? 'its lease was lost' : 'it was told of a cancel';
+        tell(reasons, `${event.id}/${event.fence}`, { at: event.at, what });
+      } else if (event.kind === 'changed' && event.verb === 'cancel' && event.result === 'asked')
+        tell(asked, event.id, { at: event.at, what: 'its job was asked to cancel' });
+      else if (event.kind === 'changed' && event.verb === 'terminate' && event.result === 'changed')
+        tell(asked, event.id, { at: event.at, what: 'its job was ended' });
+    }
+    for (const { id, fence, node, at } of began) {
+      const key = `${id}/${fence}`;
+      // It completed its job in a transaction of its own, after which a lost lease is no news.
+      if (apart.has(key)) continue;
+      const timeoutMs = facts.made.get(id)?.timeoutMs ?? null;
+      const all = [
+        ...(reasons.get(key) ?? []),
+        ...(asked.get(id) ?? []).filter((one) => one.at > at),
+        ...(timeoutMs === null ? [] : [{ at: at + timeoutMs, what: 'its time was up' }]),
+      ];
+      const late = all.find((reason) => isLate(facts, node, reason, overAt.get(key)));
+      if (late === undefined) continue;
+      problems.push({
+        subjects: [id],
+        message: `The handler of job ${id} on ${node} (fence ${fence}, begun at ${show(at)}) was not told to stop within ${boundMs} ms, though ${late.what} at ${show(late.at)}.`,
+      });
+    }
+    return problems;
+  },
+};
+
+/** Whether a handler should have been told by then; `overAt`: when it was told, or was over. */
+function isLate(facts: Facts, node: string, { at }: Reason, overAt: number | undefined): boolean {
+  if (overAt !== undefined && overAt <= at + boundMs) return false;
+  return !isTroubled(facts, node, at - recoverMs, at + boundMs);
+}
