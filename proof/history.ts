@@ -35,6 +35,10 @@ export interface MadeJob {
   dueAt: number;
   /** How long an attempt may take; null: without end. */
   timeoutMs: number | null;
+  /** How long after its due instant it may start for the first time; null: any time. */
+  startDeadlineMs: number | null;
+  /** As JSON. */
+  input: string;
   delivery: 'at-least-once' | 'at-most-once';
   serial: string | null;
   tenant: string | null;
@@ -59,6 +63,8 @@ export interface Asked extends Stamped {
   what: string;
   /** The schedule, or the job where it is known before the answer. */
   subject: string | null;
+  /** Of a job: its input as JSON, and when it is to run; both null: at once. */
+  wants?: { input: string; inMs: number | null; dueAt: number | null };
 }
 
 /** A public call was answered. One without an answer ended with its process. */
@@ -176,6 +182,8 @@ export interface Changed extends Stamped {
   status: JobStatus | null;
   /** Of a fold: the key under which the call was folded; null: it was a child that was there already. */
   key?: { type: string; tenant: string | null; key: string } | null;
+  /** Of a fold: the input that came with the call, and whether the holder takes it over. */
+  folded?: { input: string; replaces: boolean };
 }
 
 /** A running attempt's progress or log lines were answered. */

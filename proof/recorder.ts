@@ -79,9 +79,12 @@ function told(node: string): Told {
         for (const [j, { id, status, deduped }] of (group.ok ? group.items : []).entries()) {
           // Folded into the holder of its key, which may have been moved by it.
           if (!deduped) continue;
-          const { type, tenant, dedupe } = (input.groups[i] as (typeof input.groups)[number]).jobs[
-            j
-          ] as JobSpec;
+          const {
+            type,
+            tenant,
+            dedupe,
+            input: given,
+          } = (input.groups[i] as (typeof input.groups)[number]).jobs[j] as JobSpec;
           const key = dedupe === null ? null : { type, tenant, key: dedupe.key };
           events.push({
             kind: 'changed',
@@ -92,6 +95,7 @@ function told(node: string): Told {
             result: 'deduped',
             status,
             key,
+            folded: { input: given, replaces: dedupe !== null && dedupe.mode !== 'drop' },
           });
         }
       }
@@ -355,12 +359,17 @@ function dueOf({ due }: Pick<JobSpec, 'due'>, now: number): number {
   return 'at' in due ? due.at : now + due.inMs;
 }
 
-function toMade({ id, type, policy, serial, tenant, dedupe, slot, origin }: JobSpec, dueAt: number): MadeJob {
+function toMade(
+  { id, type, policy, serial, tenant, dedupe, slot, origin, input, startDeadlineMs }: JobSpec,
+  dueAt: number,
+): MadeJob {
   return {
     id,
     type,
     dueAt,
     timeoutMs: policy.timeoutMs,
+    startDeadlineMs,
+    input,
     delivery: policy.delivery,
     serial,
     tenant,

@@ -8,6 +8,7 @@ import { effectsOnce } from './effects-once.ts';
 import { factsOf } from './facts.ts';
 import { fencesGrow } from './fences-grow.ts';
 import type { Invariant, Violation } from './invariant.ts';
+import { jobsAsAsked } from './jobs-as-asked.ts';
 import { ledgerAgrees } from './ledger-agrees.ts';
 import { limitsHold } from './limits-hold.ts';
 import { neverEarly } from './never-early.ts';
@@ -36,6 +37,7 @@ export const invariants: readonly Invariant[] = [
   comesToRest,
   promisesKept,
   nothingVanishes,
+  jobsAsAsked,
   oneOutcome,
   outcomeFollows,
   fencesGrow,

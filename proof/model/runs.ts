@@ -103,6 +103,8 @@ export class Runs {
           type,
           dueAt: job.dueAt,
           timeoutMs: policy.timeoutMs,
+          startDeadlineMs: job.expireAt === null ? null : job.expireAt - job.dueAt,
+          input: job.input,
           delivery: policy.delivery,
           serial,
           tenant,

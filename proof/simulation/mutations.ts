@@ -576,6 +576,51 @@ export const mutations: readonly Mutation[] = [
       },
     }),
   },
+  {
+    name: 'the jobs of slots are due later than their slots',
+    caughtBy: ['jobs-as-asked'],
+    mutateNode: onFire((group) => ({
+      ...group,
+      jobs: group.jobs.map((job) => ('at' in job.due ? { ...job, due: { at: job.due.at + 20_000 } } : job)),
+    })),
+  },
+  {
+    name: 'the jobs of slots are given another input',
+    caughtBy: ['jobs-as-asked'],
+    mutateNode: onFire((group) => ({
+      ...group,
+      jobs: group.jobs.map((job) => ({ ...job, input: '{"call":null,"ms":0,"failures":0}' })),
+    })),
+  },
+  {
+    name: 'the start deadline of a schedule is not passed on',
+    caughtBy: ['jobs-as-asked'],
+    mutateNode: onFire((group) => ({
+      ...group,
+      jobs: group.jobs.map((job) => ({ ...job, startDeadlineMs: null })),
+    })),
+  },
+  {
+    name: 'a job that is replaced keeps its input',
+    caughtBy: ['jobs-as-asked'],
+    mutate: withSql(['dedupe', 'replace'], (sql) =>
+      sql.replace('input = :input', 'input = ifnull(input, :input)'),
+    ),
+  },
+  {
+    name: 'a delay is not kept',
+    caughtBy: ['jobs-as-asked'],
+    mutateNode: (engine) => ({
+      ...engine,
+      enqueue: (input) =>
+        engine.enqueue({
+          ...input,
+          groups: input.groups.map(({ jobs }) => ({
+            jobs: jobs.map((job) => ({ ...job, due: { inMs: 0 } })),
+          })),
+        }),
+    }),
+  },
 ];
 
 /** Changes what is done in transactions of the user's own, on whose connection a defect may do as it likes. */

@@ -9,7 +9,7 @@ import type { JobHandle } from '../../packages/core/src/job-handle.ts';
 import type { DedupeOptions } from '../../packages/core/src/job-options.ts';
 import { pauseKey } from '../../packages/core/src/pauses.ts';
 import { isStoreTrouble } from '../../packages/core/src/pipe.ts';
-import { type Evidence, type HistoryEvent, readFinalState } from '../history.ts';
+import { type Asked, type Evidence, type HistoryEvent, readFinalState } from '../history.ts';
 import type { Script, Step } from './script.ts';
 import { beginWhenFree, SimNode } from './sim-node.ts';
 import { type TaskInput, valuesOf } from './tasks.ts';
@@ -332,19 +332,29 @@ class Play {
         ...(step.dedupe === null ? {} : { dedupe: dedupeOf(step.dedupe, step.dedupeForMs) }),
         ...(step.queue === null ? {} : { queue: step.queue }),
       };
-      this.#call(node, 'make', null, () => {
-        if (delayMs === null) return task.now(input, options);
-        if (step.isInstant) return task.at(this.world.storeAt() + delayMs, input, options);
-        return task.in(delayMs, input, options);
-      });
+      const dueAt = delayMs !== null && step.isInstant ? this.world.storeAt() + delayMs : null;
+      const inMs = dueAt === null ? delayMs : null;
+      const wants = { input: JSON.stringify(input), inMs, dueAt };
+      const make = (): Promise<unknown> => {
+        if (dueAt !== null) return task.at(dueAt, input, options);
+        return inMs === null ? task.now(input, options) : task.in(inMs, input, options);
+      };
+      this.#call(node, 'make', null, make, wants);
     }
   }
 
-  #call(node: SimNode, what: string, subject: string | null, run: () => Promise<unknown>): void {
+  #call(
+    node: SimNode,
+    what: string,
+    subject: string | null,
+    run: () => Promise<unknown>,
+    wants?: Asked['wants'],
+  ): void {
     const call = ++this.#callCount;
     const { world, events } = this;
     const base = { node: node.name, call, what };
-    events.push({ kind: 'asked', at: world.storeAt(), ...base, subject });
+    const wanted = wants === undefined ? {} : { wants };
+    events.push({ kind: 'asked', at: world.storeAt(), ...base, subject, ...wanted });
     run().then(
       (result) => {
         const at = world.storeAt();
