@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from '../../src/clock.ts';
+import { createDulyOn } from '../../src/duly.ts';
+import type { Engine } from '../../src/engine.ts';
+import { openEngine } from '../../src/engines/open.ts';
+import { seededRandom } from '../../src/random.ts';
 import { createTestDuly } from '../../src/testing/index.ts';
+import { createBeats } from '../../src/worker/beats.ts';
 import { createSharedStore, deferred } from './setup.ts';
 
 test('the work is done once, and everybody is given its result', async (t) => {
@@ -77,4 +83,32 @@ test('nothing returned is null for everybody, and what JSON cannot keep is refus
     one.once('a', { four: 1 } as never, () => 1),
     { code: 'invalid_option' },
   );
+});
+
+test('what was recorded between the first look and the lock is not done again', async (t) => {
+  const { duly, store } = await createSharedStore(t);
+  const other = duly();
+  const engine = await openEngine(`${store}?inline`, systemClock);
+  let looks = 0;
+  const late: Engine = {
+    ...engine,
+    async remember(input) {
+      const reply = await engine.remember(input);
+      // Another caller is done, and has given its lock back, before this one asks for it.
+      if (++looks === 1) assert.equal(await other.once('invoice-9', {}, () => 'theirs'), 'theirs');
+      return reply;
+    },
+  };
+  const one = createDulyOn({ store: `${store}?inline` }, async () => ({
+    engine: late,
+    createBeats: (beats) =>
+      createBeats({ ...beats, engine: late, clock: systemClock, random: seededRandom(1) }),
+  }));
+  t.after(() => one.stop());
+  let runs = 0;
+  const given = await one.once('invoice-9', {}, () => {
+    runs++;
+    return 'ours';
+  });
+  assert.deepEqual({ given, runs, looks }, { given: 'theirs', runs: 0, looks: 2 });
 });
