@@ -43,6 +43,7 @@ const setup: Setup = {
     ...(asked.profile === null ? {} : { nodeOptions: `--cpu-prof --cpu-prof-dir=${resolve(asked.profile)}` }),
   },
   peers: asked.hasPeers && refusal === null ? room.peers : [],
+  hasPeers: asked.hasPeers,
   isQuick: asked.isQuick,
   rounds: asked.rounds ?? (asked.isQuick ? 1 : 3),
   futureCount: asked.futureCount ?? (asked.isQuick ? 30_000 : 1_000_000),

@@ -11,6 +11,8 @@ export interface Setup {
   duly: Entrant;
   /** Empty when the run is without peers. */
   peers: readonly Entrant[];
+  /** Whether anybody but Duly and bare is asked for: libraries in the same process too, which need no install. */
+  hasPeers: boolean;
   isQuick: boolean;
   /** How often each contestant takes its turn. */
   rounds: number;
