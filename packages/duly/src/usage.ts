@@ -5,7 +5,8 @@ import { sentenceOf } from './output/errors.ts';
 /** What the parser refused, as an error with a code and a hint. */
 export function usageErrorOf(error: CommanderError & { usage?: string }): DulyError {
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
-  const guess = /^\(Did you mean (?:one of )?(.*)\?\)$/.exec(rest.join(' ').trim())?.[1];
+  const guess =
+    ruleGuess(first, error.usage) ?? /^\(Did you mean (?:one of )?(.*)\?\)$/.exec(rest.join(' ').trim())?.[1];
   const message = first.replace(/'([^']*)'/g, '"$1"');
   return usageError(
     sentenceOf(message.charAt(0).toUpperCase() + message.slice(1)),
@@ -16,6 +17,12 @@ export function usageErrorOf(error: CommanderError & { usage?: string }): DulyEr
           .map((word) => `"${word}"`)
           .join(' or ')}?`,
   );
+}
+
+/** What the library calls a rate is `--every` here; the parser would look for a word that is written alike. */
+function ruleGuess(message: string, usage = ''): string | undefined {
+  const takesRule = /^duly schedules (?:add|preview)\b/.test(usage);
+  return takesRule && message.includes("'--rate'") ? '--every' : undefined;
 }
 
 /** An error about how the command was called. */

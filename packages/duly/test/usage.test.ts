@@ -40,6 +40,10 @@ test('a typing mistake is answered with what was likely meant', async (t) => {
       ['jobs', 'ls', '--statsu', 'x'],
       /^error\[usage\]: Unknown option "--statsu"\.\nhint: Did you mean "--status"\?\n$/,
     ],
+    [
+      ['schedules', 'add', 'a', '--task', 'a', '--rate', '1h'],
+      /^error\[usage\]: Unknown option "--rate"\.\nhint: Did you mean "--every"\?\n$/,
+    ],
     [['jobs', 'ls', '-o', 'jsn'], /^error\[usage\]: .*"jsn".*\nhint: Did you mean "json"\?\n$/],
     [['worker', '--roles', 'wroker'], /^error\[usage\]: .*"wroker".*\nhint: Did you mean "worker"\?\n$/],
     [

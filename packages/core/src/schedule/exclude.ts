@@ -81,7 +81,9 @@ export function readExclude(given: ExcludeInput | readonly ExcludeInput[] | unde
     const field = Array.isArray(given) ? `exclude[${index}]` : 'exclude';
     const spec = typeof one === 'string' ? readText(one) : readObject(one, field);
     if ('dates' in spec) {
-      for (const date of spec.dates) checkDates(date, field);
+      for (const [place, date] of spec.dates.entries()) {
+        checkDates(date, typeof one === 'string' ? field : `${field}.dates[${place}]`);
+      }
       dates.push(...spec.dates);
     } else {
       checkCalendar(spec, typeof one === 'string' ? field : `${field}.${Object.keys(spec)[0]}`);

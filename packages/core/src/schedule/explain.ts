@@ -243,9 +243,7 @@ function explainDays(fields: CronFields): string {
   const byWeekday = isEvery ? '' : explainWeekday(written.weekday as string, weekdays);
   const parts: string[] = [];
   if (byMonth !== '' && byWeekday !== '') {
-    parts.push(
-      isEither ? `${byMonth} or ${byWeekday}` : `${byMonth}, if that is ${byWeekday.replace(/^on /, '')}`,
-    );
+    parts.push(isEither ? `${byMonth} or ${byWeekday}` : `${byMonth}, if that is ${oneOf(byWeekday)}`);
   } else if (byMonth !== '' || byWeekday !== '') parts.push(byMonth || byWeekday);
   const month = written.month as string;
   const months = bitsOf(fields.months, 12);
@@ -266,6 +264,13 @@ function explainDays(fields: CronFields): string {
     );
   }
   return parts.join(' ');
+}
+
+/** Of `on Monday and Friday` what a single day can be: `Monday or Friday`. */
+function oneOf(byWeekday: string): string {
+  if (byWeekday === 'on weekdays') return 'a weekday';
+  if (byWeekday === 'on weekends') return 'Saturday or Sunday';
+  return byWeekday.replace(/^on /, '').replace(/ and (?!.* and )/, ' or ');
 }
 
 function isAny(text: string): boolean {

@@ -39,37 +39,50 @@ export interface NamedDays {
 /** The days that meet the conditions of a rule. */
 export function createNamedDays(text: Pick<RruleText, 'frequency' | 'parts'>, startDay: number): NamedDays {
   const monthDays = createMonthDays(text, startDay);
+  const periods = createPeriods(text, startDay);
   const firstMonth = monthOfDay(startDay);
-  const alike = hasAlikeMonths(text) ? new Map<number, number>() : null;
+  const alike = new Map<number, number>();
   let spentCount = 0;
   let knownMonth = Number.NaN;
   let knownDays = 0;
+  const findDays = (month: number): number => {
+    const kind = periods.kindOf(month);
+    if (kind === 0) return 0;
+    if (kind === unlike) return monthDays(month);
+    const key = kind * 512 + kindOfMonth(month);
+    const known = alike.get(key);
+    if (known !== undefined) return known;
+    const days = monthDays(month);
+    alike.set(key, days);
+    return days;
+  };
   const daysOfMonth = (month: number): number => {
     if (month === knownMonth) return knownDays;
     spentCount += 1;
     knownMonth = month;
-    knownDays = alike === null ? monthDays(month) : (alike.get(kindOfMonth(month)) ?? monthDays(month));
-    alike?.set(kindOfMonth(month), knownDays);
+    knownDays = findDays(month);
     return knownDays;
   };
   return {
     next(from) {
-      let month = monthOfDay(from);
+      const start = monthOfDay(from);
+      let month = start;
       let mask = daysOfMonth(month) & (-1 << (from - firstDayOfMonth(month)));
-      for (let count = 0; mask === 0; count++) {
-        if (count === monthCountMax) return Number.POSITIVE_INFINITY;
-        month += 1;
+      while (mask === 0) {
+        month = periods.next(month + 1);
+        if (month - start > monthCountMax) return Number.POSITIVE_INFINITY;
         mask = daysOfMonth(month);
       }
       return firstDayOfMonth(month) + 31 - Math.clz32(mask & -mask);
     },
     previous(to) {
-      let month = monthOfDay(to);
+      const start = monthOfDay(to);
+      let month = start;
       // All bits up to that of the day; a shift by 32 would be one by 0.
       let mask = daysOfMonth(month) & ~(-2 << (to - firstDayOfMonth(month)));
-      for (let count = 0; mask === 0; count++) {
-        if (count === monthCountMax || month <= firstMonth) return Number.NEGATIVE_INFINITY;
-        month -= 1;
+      while (mask === 0) {
+        month = periods.previous(month - 1);
+        if (start - month > monthCountMax || month < firstMonth) return Number.NEGATIVE_INFINITY;
         mask = daysOfMonth(month);
       }
       return firstDayOfMonth(month) + 31 - Math.clz32(mask);
@@ -79,14 +92,88 @@ export function createNamedDays(text: Pick<RruleText, 'frequency' | 'parts'>, st
   };
 }
 
-/** Whether a month's days depend only on its number, its first weekday and the length of the year: nothing is counted across months. */
-function hasAlikeMonths({ frequency, parts }: Pick<RruleText, 'frequency' | 'parts'>): boolean {
-  return frequency === 'DAILY' && (parts.get('INTERVAL') ?? '1') === '1' && !parts.has('BYWEEKNO');
+/** Months whose days are like those of no other. */
+const unlike = -1;
+
+/** Which months INTERVAL leaves. Without it a year of every 400, asked for again and again, costs as much as all of them. */
+interface Periods {
+  /** 0: the month has no day of the rule; `unlike`; or what months share, besides `kindOfMonth`, that have the same days. */
+  kindOf(month: number): number;
+  /** The first month, not before this one, of which `kindOf` may be other than 0. */
+  next(month: number): number;
+  /** The last month, not after this one, of which `kindOf` may be other than 0. */
+  previous(month: number): number;
 }
 
+function createPeriods(
+  { frequency, parts }: Pick<RruleText, 'frequency' | 'parts'>,
+  startDay: number,
+): Periods {
+  const interval = Number(parts.get('INTERVAL') ?? '1');
+  if (interval === 1) return { kindOf: () => 1, next: (month) => month, previous: (month) => month };
+  const startMonth = monthOfDay(startDay);
+  const next = (from: number, start: number): number => from + positiveModulo(start - from, interval);
+  const previous = (to: number, start: number): number => to - positiveModulo(to - start, interval);
+  if (frequency === 'MONTHLY') {
+    return {
+      kindOf: (month) => ((month - startMonth) % interval === 0 ? 1 : 0),
+      next: (month) => next(month, startMonth),
+      previous: (month) => previous(month, startMonth),
+    };
+  }
+  if (frequency === 'YEARLY') {
+    const startYear = Math.floor(startMonth / 12);
+    const isEvery = (year: number): boolean => (year - startYear) % interval === 0;
+    // The first and the last week of a year may reach into the years beside it.
+    const reach = parts.has('BYWEEKNO') ? 1 : 0;
+    return {
+      kindOf(month) {
+        const year = Math.floor(month / 12);
+        let kind = isEvery(year) ? 1 : 0;
+        if (reach === 0) return kind;
+        if (month % 12 === 0 && isEvery(year - 1)) kind |= 2;
+        if (month % 12 === 11 && isEvery(year + 1)) kind |= 4;
+        return kind;
+      },
+      next(month) {
+        // The last year that may reach into this month.
+        const year = next(Math.floor((month - reach) / 12), startYear);
+        return Math.max(month, year * 12 - reach);
+      },
+      previous(month) {
+        const year = previous(Math.floor((month + reach) / 12), startYear);
+        return Math.min(month, year * 12 + 11 + reach);
+      },
+    };
+  }
+  const length = frequency === 'WEEKLY' ? 7 : 1;
+  const weekStart = weekdayCodes.indexOf(parts.get('WKST') ?? 'MO');
+  const periodOf = (day: number): number => (length === 1 ? day : Math.floor((day - weekStart + 4) / 7));
+  const firstDayOf = (period: number): number => (length === 1 ? period : period * 7 + weekStart - 4);
+  const startPeriod = periodOf(startDay);
+  const periods: Periods = {
+    kindOf: (month) => (periods.next(month) === month ? unlike : 0),
+    next(month) {
+      const period = next(periodOf(firstDayOfMonth(month)), startPeriod);
+      return Math.max(month, monthOfDay(firstDayOf(period)));
+    },
+    previous(month) {
+      const period = previous(periodOf(firstDayOfMonth(month + 1) - 1), startPeriod);
+      return Math.min(month, monthOfDay(firstDayOf(period) + length - 1));
+    },
+  };
+  return periods;
+}
+
+function positiveModulo(number: number, divisor: number): number {
+  return ((number % divisor) + divisor) % divisor;
+}
+
+/** Less than 512. Months of one kind have the same weekdays and lie in the same weeks: of their own year, the one before or the one after. */
 function kindOfMonth(month: number): number {
-  const leap = isLeapYear(Math.floor(month / 12)) ? 12 : 0;
-  return weekdayOfDay(firstDayOfMonth(month)) * 24 + leap + (month % 12);
+  const year = Math.floor(month / 12);
+  const leap = isLeapYear(year) ? 1 : isLeapYear(year - 1) ? 2 : isLeapYear(year + 1) ? 3 : 0;
+  return weekdayOfDay(firstDayOfMonth(month)) * 48 + leap * 12 + (month % 12);
 }
 
 /**

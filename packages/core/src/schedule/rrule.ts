@@ -95,31 +95,41 @@ class Recurring {
 
   next(wall: number): number {
     if (wall > wallMax || this.#isEmpty) return Number.POSITIVE_INFINITY;
-    if (this.#times !== null) {
-      const found = this.#times.next(wall);
-      return found > wallMax ? Number.POSITIVE_INFINITY : found;
-    }
     if (wall < this.#nextFrom || wall > this.#next) {
       this.#nextFrom = wall;
-      this.#next =
-        this.#fineTimes?.next(wall) ??
-        this.#ask(() => this.#recurrence.next(new Date(wall * 1_000), true)) ??
-        Number.POSITIVE_INFINITY;
+      this.#next = this.#findNext(wall);
     }
     return this.#next;
   }
 
+  #findNext(wall: number): number {
+    if (this.#times !== null) {
+      const found = this.#times.next(wall);
+      return found > wallMax ? Number.POSITIVE_INFINITY : found;
+    }
+    return (
+      this.#fineTimes?.next(wall) ??
+      this.#ask(() => this.#recurrence.next(new Date(wall * 1_000), true)) ??
+      Number.POSITIVE_INFINITY
+    );
+  }
+
   previous(wall: number): number {
     if (this.#isEmpty) return Number.NEGATIVE_INFINITY;
-    if (this.#times !== null) return this.#times.previous(wall);
     if (wall > this.#previousTo || wall < this.#previous) {
       this.#previousTo = wall;
-      this.#previous =
-        this.#fineTimes?.previous(wall) ??
-        this.#ask(() => this.#recurrence.previous(new Date(wall * 1_000), true)) ??
-        Number.NEGATIVE_INFINITY;
+      this.#previous = this.#findPrevious(wall);
     }
     return this.#previous;
+  }
+
+  #findPrevious(wall: number): number {
+    return (
+      this.#times?.previous(wall) ??
+      this.#fineTimes?.previous(wall) ??
+      this.#ask(() => this.#recurrence.previous(new Date(wall * 1_000), true)) ??
+      Number.NEGATIVE_INFINITY
+    );
   }
 
   #ask(question: () => { epochMilliseconds: number } | null): number | null {

@@ -254,7 +254,7 @@ test('what cannot be excluded is refused by field', () => {
     ['2027-12-25/2027-12-24', 'invalid_rule', 'exclude'],
     ['2027-12-25/2027-12-26/2027-12-27', 'invalid_rule', 'exclude'],
     [['2027-01-01', '2027-1-2'], 'invalid_rule', 'exclude[1]'],
-    [[{ dates: ['2027-01-01', 5] }], 'invalid_rule', 'exclude[0]'],
+    [[{ dates: ['2027-01-01', 5] }], 'invalid_rule', 'exclude[0].dates[1]'],
     [[{ dates: '2027-01-01' }], 'invalid_rule', 'exclude[0].dates'],
     [[{}], 'invalid_rule', 'exclude[0]'],
     [[{ cron: '* * * * *', dates: [] }], 'invalid_rule', 'exclude[0]'],

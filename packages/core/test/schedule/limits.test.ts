@@ -105,6 +105,34 @@ const exhausting: [rule: RuleInput, msMax: number, first: string][] = [
   ],
   [{ rrule: 'FREQ=YEARLY;BYWEEKNO=53', startAt: '1970-01-01T00:00:00Z' }, 15, '2032-12-30T00:00:00.000Z'],
   [{ rrule: 'FREQ=DAILY;BYDAY=MO;BYMONTHDAY=29;BYMONTH=2', startAt: start }, 15, '2044-02-29T09:00:00.000Z'],
+  // Each slot lies centuries after the one before.
+  [{ rrule: 'FREQ=YEARLY;INTERVAL=400;BYWEEKNO=1', startAt: start }, 5, '2027-01-08T09:00:00.000Z'],
+  ...[50, 100, 399, 400].map((interval): [RuleInput, number, string] => [
+    {
+      rrule: `FREQ=YEARLY;INTERVAL=${interval};BYWEEKNO=1;BYDAY=MO`,
+      startAt: '2026-01-01T00:00:00Z',
+      exclude: { rrule: 'FREQ=YEARLY;BYWEEKNO=1' },
+    },
+    5,
+    'everything_excluded',
+  ]),
+  [
+    {
+      rrule: 'FREQ=WEEKLY;INTERVAL=9999;BYDAY=MO',
+      startAt: start,
+      exclude: { rrule: 'FREQ=WEEKLY;BYDAY=MO' },
+    },
+    5,
+    'everything_excluded',
+  ],
+  [
+    {
+      cron: '0 0 * * *',
+      exclude: { rrule: 'DTSTART:20200101\nRRULE:FREQ=YEARLY;INTERVAL=399;BYWEEKNO=53;BYDAY=MO' },
+    },
+    5,
+    '2027-01-02T00:00:00.000Z',
+  ],
 ];
 
 for (const [rule, msMax, first] of exhausting) {
@@ -116,9 +144,18 @@ for (const [rule, msMax, first] of exhausting) {
         return isDulyError(error) ? error.code : String(error);
       }
     };
+    const askBack = (): void => {
+      try {
+        previous(rule, { before: '2035-01-01T00:00:00Z', count: 1 });
+      } catch (error) {
+        assert.ok(isDulyError(error), String(error));
+      }
+    };
     assert.equal(ask(), first);
     const ms = bestMs(30, ask, msMax);
     assert.ok(ms < msMax, `${ms} ms`);
+    const backMs = bestMs(30, askBack, msMax);
+    assert.ok(backMs < msMax, `previous: ${backMs} ms`);
   });
 }
 
