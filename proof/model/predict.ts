@@ -395,7 +395,9 @@ function edit(life: Life, event: Applied, told: Parameters<PlanModel['pass']>[0]
     return { ...model.step, dueAt: Number.isFinite(dueAt) ? dueAt : null, waitsFor: life.waitsFor };
   }
   const isSameRule = slotsOf(before) === slotsOf(next);
-  const anchorAt = isSameRule ? life.anchorAt : told.now;
+  // A rate goes on counting from when it was made, whatever `startAt` it had meanwhile.
+  const isSameRate = before.rule.rate !== undefined && before.rule.rate === next.rule.rate && before.rule.anchor === next.rule.anchor;
+  const anchorAt = isSameRule || isSameRate ? life.anchorAt : told.now;
   const rule = countedRule(next.rule, next.policies.startAt, anchorAt);
   if (rule === null) return 'unknown';
   const { step, applied } = model.edit(told, { rule, policies: next.policies, isSameRule });

@@ -32,11 +32,16 @@ export function awaitOutstanding(pass: Pass, rule: DelayRule): boolean {
   return false;
 }
 
-/** The delay begins anew at an instant. */
-export function countFrom(pass: Pass, rule: DelayRule, at: number): void {
+/** The delay begins anew at an instant. No slot comes before `startAt`, also when that was set while the schedule ran. */
+export function countFrom(
+  pass: Pass,
+  rule: DelayRule,
+  at: number,
+  startAt: number | null = pass.input.spec.policies.startAt,
+): void {
   const { state } = pass;
   state.countsFromAt = at;
-  state.nextSlotAt = at + rule.delayMs;
+  state.nextSlotAt = Math.max(at + rule.delayMs, startAt ?? 0);
   if (state.skipsComing) {
     state.skips = [...state.skips, state.nextSlotAt];
     state.skipsComing = false;

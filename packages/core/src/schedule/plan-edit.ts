@@ -6,7 +6,7 @@ import { beginPass, type Pass, settleUndue } from './pass.ts';
 import { decide, endPauseInTime, finishPass } from './plan.ts';
 import type { PlanRule } from './plan-rule.ts';
 import type { Plan, PlanInput } from './plan-types.ts';
-import { hasSameInstants, hasSameRule, type ScheduleSpec } from './schedule-spec.ts';
+import { hasSameInstants, hasSameRule, hasSameWrittenRule, type ScheduleSpec } from './schedule-spec.ts';
 import { type UndueSlot, withUndue } from './undue-slot.ts';
 
 /** What a schedule becomes. */
@@ -90,10 +90,11 @@ function apply(pass: Pass, request: EditRequest, isSameRule: boolean, undue: Und
     keepUndue(pass, undue, request.ruleFor(state.anchorAt));
     return;
   }
-  state.anchorAt = now;
+  // Another `startAt`, or none, is the same rate: without one it counts from when it was made.
+  if (!hasSameWrittenRule(input.spec, request.spec)) state.anchorAt = now;
   state.cursorAt = now;
   if (state.pause !== null) state.pause = { ...state.pause, at: now };
-  const rule = request.ruleFor(now);
+  const rule = request.ruleFor(state.anchorAt);
   changeRule(pass, rule, request.spec.policies.startAt);
   keepUndue(pass, undue, rule);
 }
@@ -128,7 +129,7 @@ function changeRule(pass: Pass, rule: PlanRule, startAt: number | null): void {
     state.outstanding = newest;
     state.nextSlotAt = null;
   } else if (input.rule.kind === 'delay' && state.countsFromAt !== null) {
-    countFrom(pass, rule, state.countsFromAt);
+    countFrom(pass, rule, state.countsFromAt, startAt);
     // Shorter than what has passed: due now, and not late.
     state.nextSlotAt = Math.max(state.nextSlotAt ?? now, now);
   } else {

@@ -98,6 +98,15 @@ export function hasSameRule(one: RuleAndPolicies, other: RuleAndPolicies): boole
   return ruleKey(one) === ruleKey(other);
 }
 
+/** Whether two specs have the same rule, whatever it begins with. */
+export function hasSameWrittenRule(one: RuleAndPolicies, other: RuleAndPolicies): boolean {
+  const startAt = null;
+  return hasSameRule(
+    { ...one, policies: { ...one.policies, startAt } },
+    { ...other, policies: { ...other.policies, startAt } },
+  );
+}
+
 /** Whether slots of the same rule also begin with the same one and fall due at the same instants. */
 export function hasSameInstants(
   { policies: one }: RuleAndPolicies,

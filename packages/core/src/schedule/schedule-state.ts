@@ -37,7 +37,7 @@ export interface WaitingRun {
 export interface ScheduleState {
   /** When this generation was made. */
   readonly bornAt: number;
-  /** What a rate with `anchor: 'start'` counts from; moves only when the rule changes. */
+  /** What a rate with `anchor: 'start'` counts from; moves only when the rule changes, and not with its `startAt`. */
   readonly anchorAt: number;
   /** The last decided slot (at first: the making). Every slot up to it has its decision. */
   readonly cursorAt: number;

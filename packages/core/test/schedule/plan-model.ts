@@ -541,6 +541,8 @@ export class PlanModel {
   countDelayFrom(at: number, rule: DelayRule): void {
     this.delayFromAt = at;
     this.delaySlotAt = at + rule.delayMs;
+    const { startAt } = this.policies;
+    if (startAt !== null && this.delaySlotAt < startAt) this.delaySlotAt = startAt;
     if (this.namesComing) this.named.add(this.delaySlotAt);
     this.namesComing = false;
   }

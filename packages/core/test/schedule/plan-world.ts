@@ -413,11 +413,16 @@ class World {
       `edit to ${JSON.stringify({ ...spec.rule, ...spec.written })}${isSameRule ? ' (same rule)' : ''}`,
     );
     const edited = planEdit(input, { spec, ruleFor: (anchorAt) => planRuleOf(spec, anchorAt) });
-    const rule = planRuleOf(spec, isSameRule ? this.#state.anchorAt : this.#now);
+    // A rate goes on counting from when it was made; another rate counts from the edit.
+    const isSameRate = ['rate', 'anchor'].every((field) => before.rule[field] === spec.rule[field]);
+    const rule = planRuleOf(spec, isSameRule || isSameRate ? this.#state.anchorAt : this.#now);
     const byModel = this.#model.edit(told, { rule, policies: spec.policies, isSameRule });
     assert.equal(edited.applied, byModel.applied, 'applied');
     const isLeft = edited.plan.state.undue !== null;
-    this.#accept(edited.plan, byModel.step, isSameRule && !isLeft ? null : this.#now);
+    // What came before an old `startAt` is passed over.
+    const isSameStart = before.policies.startAt === spec.policies.startAt;
+    const keepsCursor = isSameRule && isSameStart && !isLeft;
+    this.#accept(edited.plan, byModel.step, keepsCursor ? null : this.#now);
     if (!edited.applied) return;
     this.#choice = choice;
     this.#spec = spec;
