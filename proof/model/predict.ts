@@ -396,7 +396,10 @@ function edit(life: Life, event: Applied, told: Parameters<PlanModel['pass']>[0]
   }
   const isSameRule = slotsOf(before) === slotsOf(next);
   // A rate goes on counting from when it was made, whatever `startAt` it had meanwhile.
-  const isSameRate = before.rule.rate !== undefined && before.rule.rate === next.rule.rate && before.rule.anchor === next.rule.anchor;
+  const isSameRate =
+    before.rule.rate !== undefined &&
+    before.rule.rate === next.rule.rate &&
+    before.rule.anchor === next.rule.anchor;
   const anchorAt = isSameRule || isSameRate ? life.anchorAt : told.now;
   const rule = countedRule(next.rule, next.policies.startAt, anchorAt);
   if (rule === null) return 'unknown';

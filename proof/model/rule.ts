@@ -19,7 +19,10 @@ export function countedRule(written: WrittenRule, startAt: number | null, anchor
   const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
   if (isExcluded === null) return null;
   if (written.delay !== undefined) {
-    return { kind: 'delay', timezone: 'UTC', dateOf, slotDateOf: dateOf, delayMs: written.delay, isExcluded };
+    const delayMs = written.delay;
+    // Only for those who look ahead; the proofs look back.
+    const after = (at: number): number => Math.max(at + delayMs, startAt ?? 0);
+    return { kind: 'delay', timezone: 'UTC', dateOf, slotDateOf: dateOf, delayMs, after, isExcluded };
   }
   const grid = gridOf(written, startAt, anchorAt);
   if (grid === null) return null;

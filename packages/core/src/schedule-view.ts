@@ -2,13 +2,13 @@ import type { FoldedSlots, JobRecord, Origin, ScheduleRecord } from './engine.ts
 import type { ErrorCode } from './errors.ts';
 import type { JobStatus } from './job.ts';
 import { fromJson } from './json.ts';
+import { nextComing } from './schedule/coming-slot.ts';
 import type { Decision } from './schedule/decision.ts';
 import { baseOf } from './schedule/declared.ts';
 import type { ScheduleDefinition } from './schedule/definition.ts';
 import { explain } from './schedule/explain.ts';
-import { dueAtOf } from './schedule/jitter.ts';
 import { fieldOf } from './schedule/override.ts';
-import { endOf, nextRunAt } from './schedule/plan-operations.ts';
+import { endOf } from './schedule/plan-operations.ts';
 import { type ResolvedPolicies, windowMsOf } from './schedule/policies.ts';
 import type { Rule, RuleKind, RuleSpec } from './schedule/rule.ts';
 import type { ReadableSchedule } from './schedule-unreadable.ts';
@@ -177,13 +177,7 @@ export function toSchedule(
 ): Schedule {
   const { spec, state, rule, planRule, unreadable } = parsed;
   const { policies, job } = spec;
-  const slotAt = deleted === null ? nextRunAt({ rule: planRule, spec, state }) : null;
-  const dueAt =
-    slotAt === null
-      ? null
-      : planRule.kind === 'delay'
-        ? (record.dueAt ?? slotAt)
-        : dueAtOf({ id: record.id, policies }, planRule.all, slotAt);
+  const coming = deleted === null ? nextComing({ id: record.id, rule: planRule, spec, state }) : null;
   const { pause } = state;
   const isDisabled = pause?.cause === 'disabled';
   const kept = pause?.kept;
@@ -209,8 +203,8 @@ export function toSchedule(
     queue: job.queue,
     priority: job.priority,
     metadata: job.metadata === null ? {} : (fromJson(job.metadata, 'metadata') as Record<string, unknown>),
-    nextSlot: date(slotAt),
-    nextRunAt: date(dueAt),
+    nextSlot: date(coming?.slotAt ?? null),
+    nextRunAt: date(coming?.dueAt ?? null),
     lastRun: state.lastFired === null ? null : lastRunOf(state.lastFired, last),
     skips: state.skips.map((at) => new Date(at)),
     paused:

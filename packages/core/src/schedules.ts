@@ -6,6 +6,7 @@ import type { JobHandle } from './job-handle.ts';
 import { readNote } from './jobs.ts';
 import { toJson } from './json.ts';
 import { readFlag, readName, readOptions, readWholeNumber, readWord, refuseOption } from './option-reader.ts';
+import { previewDelay } from './schedule/coming-slot.ts';
 import { baseOf, declaredPart, specOf } from './schedule/declared.ts';
 import {
   type EveryDefinition,
@@ -26,7 +27,6 @@ import {
   planTrigger,
 } from './schedule/plan-operations.ts';
 import { planPauseUnread, planResumeUnread } from './schedule/plan-unread.ts';
-import { preview } from './schedule/preview.ts';
 import type { ScheduleSpec } from './schedule/schedule-spec.ts';
 import { backfillResult, slotRuns } from './schedule-backfill.ts';
 import { earlierLives, type Kept } from './schedule-deleted.ts';
@@ -175,13 +175,18 @@ export class Schedules {
   ): Promise<Date[]> {
     const { after, count = 10 } = readOptions(options ?? {}, 'preview()', previewNames);
     const wanted = readWholeNumber(count, 'count', 1, 10_000);
-    const { parsed, now } = await this.#loadReference(reference);
+    const { record, parsed, now } = await this.#loadReference(reference);
     const { rule, planRule, spec, state } = parsed;
     const afterAt =
       after === undefined ? Math.max(now, state.cursorAt) : readMoment(after, 'after', rule.timezone);
-    if (planRule.kind === 'delay') return preview(rule, { after: afterAt, count: wanted });
     const { endAt, maxRuns } = spec.policies;
     const left = maxRuns === null ? wanted : Math.min(wanted, Math.max(0, maxRuns - state.firedCount));
+    if (planRule.kind === 'delay') {
+      const standing = { id: record.id, rule: planRule, spec, state };
+      return previewDelay(standing, { afterAt: after === undefined ? null : afterAt, now, count: left }).map(
+        (at) => new Date(at),
+      );
+    }
     const slots: Date[] = [];
     for (
       let at = planRule.open.next(afterAt);

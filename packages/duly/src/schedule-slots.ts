@@ -5,6 +5,9 @@ import { relative } from './output/times.ts';
 import { dayText, hazardText } from './schedule-times.ts';
 import type { Shell } from './shell.ts';
 
+/** What coming slots of a fixed delay are worth. */
+export const asIfNoTime = 'As if the runs took no time: a fixed delay counts from their ends.';
+
 /** Coming slots of a rule. */
 export interface ComingSlots {
   rule: Rule;
@@ -47,7 +50,7 @@ export function printSlots(shell: Shell, coming: ComingSlots): void {
     );
   }
   if (slots.length < count) err.line(slots.length === 0 ? 'There are no more slots.' : 'These are all.');
-  if (rule.kind === 'delay') err.line('As if the runs took no time: a fixed delay counts from their ends.');
+  if (rule.kind === 'delay') err.line(asIfNoTime);
 }
 
 function rows({ rule, slots, ...rest }: ComingSlots): Cell[][] {

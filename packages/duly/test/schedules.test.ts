@@ -92,6 +92,20 @@ test('what is wrong with a rule is said with a code, and nothing is made', async
   assert.match(word.err, /hint: .*"bufferAll"/);
 });
 
+test('a fixed delay is shown from the slot that is outstanding, as if its runs took no time', async (t) => {
+  const folder = makeFolder(t);
+  const add = ['schedules', 'add', 'tick', '--task', 'report', '--delay', '10m', '--start-at', '2099-01-01'];
+  const made = await folder.duly(...add);
+  assert.match(
+    made.out,
+    /2099-01-01 00:00 .*\n.*2099-01-01 00:10 (?:.|\n)*\n {2}As if the runs took no time: a fixed delay counts from their ends\.\n$/,
+  );
+  const skipped = await folder.duly('schedules', 'skip-next', 'tick');
+  assert.match(skipped.out, /skips .*2099-01-01 00:00 .* Next: .*2099-01-01 00:10 /);
+  const { data } = await folder.json('schedules', 'preview', 'tick', '--count', '1');
+  assert.equal(data[0].slot, '2099-01-01T00:10:00.000Z');
+});
+
 test('a cron is tried without a store: its next slots with what changes of the clock do, and words', async (t) => {
   const folder = makeFolder(t);
   const zone = ['--timezone', 'America/New_York'];

@@ -288,15 +288,3 @@ export function endOf({
   const nextAt = rule.kind === 'delay' ? state.nextSlotAt : rule.all.next(state.cursorAt);
   return endAt !== null && nextAt !== null && nextAt > endAt ? reasons.endAt : null;
 }
-
-/** The next slot that will fire, as far as can be told now; null: none is known. */
-export function nextRunAt({ rule, spec, state }: Pick<PlanInput, 'rule' | 'spec' | 'state'>): number | null {
-  const { endAt } = spec.policies;
-  if (endOf({ rule, spec, state }) !== null) return null;
-  if (state.pause !== null && state.pause.untilAt === null) return null;
-  if (rule.kind === 'delay') return state.nextSlotAt;
-  const fromAt = Math.max(state.cursorAt, (state.pause?.untilAt ?? 1) - 1);
-  let slotAt = rule.open.next(fromAt);
-  while (slotAt !== null && state.skips.includes(slotAt)) slotAt = rule.open.next(slotAt);
-  return slotAt !== null && endAt !== null && slotAt > endAt ? null : slotAt;
-}

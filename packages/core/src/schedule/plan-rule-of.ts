@@ -25,6 +25,9 @@ export function resolveStoredRule(
 /** A rule as the planner sees it. */
 export function toPlanRule(rule: Rule): PlanRule {
   const { timezone, dateOf, slotDateOf, delayMs, isExcluded, all, open } = rule;
-  if (delayMs !== null) return { kind: 'delay', timezone, dateOf, slotDateOf, delayMs, isExcluded };
+  if (delayMs !== null) {
+    const after = (at: number): number | null => rule.next(at);
+    return { kind: 'delay', timezone, dateOf, slotDateOf, delayMs, after, isExcluded };
+  }
   return { kind: 'calendar', timezone, dateOf, slotDateOf, all, open, isExcluded };
 }

@@ -35,6 +35,8 @@ export interface DelayRule {
   dateOf(at: number): string;
   slotDateOf(slotAt: number): string;
   readonly delayMs: number;
+  /** The slot that follows a run that began and ended at an instant, past what `exclude` takes out; null: none up to `endAt`. */
+  after(at: number): number | null;
   isExcluded(at: number): boolean;
 }
 

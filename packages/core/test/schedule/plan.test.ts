@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ActiveRun } from '../../src/engine.ts';
 import { isDulyError } from '../../src/errors.ts';
-import { dueAtOf } from '../../src/schedule/jitter.ts';
+import { nextComing } from '../../src/schedule/coming-slot.ts';
+import { dueAtOf, jitterOffsetMs } from '../../src/schedule/jitter.ts';
 import { plan, planCreate } from '../../src/schedule/plan.ts';
-import { nextRunAt, planBackfill, planPause, planTrigger } from '../../src/schedule/plan-operations.ts';
+import { planBackfill, planPause, planTrigger } from '../../src/schedule/plan-operations.ts';
 import type { CalendarRule, PlanRule, Slots } from '../../src/schedule/plan-rule.ts';
 import { toPlanRule } from '../../src/schedule/plan-rule-of.ts';
 import type { Plan, PlanInput } from '../../src/schedule/plan-types.ts';
@@ -346,7 +347,7 @@ test('a pause cannot end before it begins', () => {
 test('the next run is told as far as it is known', () => {
   const input = setup({ policies: { endAt: madeAt + 3 * hour, maxRuns: 2 } });
   const at = (state: Partial<PlanInput['state']>): number | null =>
-    nextRunAt({ ...input, state: { ...input.state, ...state } });
+    nextComing({ ...input, state: { ...input.state, ...state } })?.slotAt ?? null;
   assert.equal(at({}), madeAt + hour);
   assert.equal(at({ skips: [madeAt + hour] }), madeAt + 2 * hour);
   assert.equal(at({ firedCount: 2 }), null);
@@ -354,6 +355,50 @@ test('the next run is told as far as it is known', () => {
   const pause = { at: madeAt, note: null, cause: 'person' as const, by: null };
   assert.equal(at({ pause: { ...pause, untilAt: null } }), null);
   assert.equal(at({ pause: { ...pause, untilAt: madeAt + 90 * minute } }), madeAt + 2 * hour);
+});
+
+test('the next run is the one that falls due after the pause, also when its slot comes in it', () => {
+  const input = setup({ policies: { jitter: '50m' } });
+  const slotAt = madeAt + hour;
+  const dueAt = slotAt + jitterOffsetMs({ id: input.id, policies: input.spec.policies }, slotAt);
+  const next = (untilAt: number): ReturnType<typeof nextComing> => {
+    const pause = { at: madeAt, note: null, cause: 'person' as const, by: null, untilAt };
+    return nextComing({ ...input, state: { ...input.state, pause } });
+  };
+  assert.ok(dueAt > slotAt + minute);
+  assert.deepEqual(next(slotAt + minute), { slotAt, dueAt });
+  assert.deepEqual(next(dueAt), { slotAt, dueAt });
+  assert.equal(next(dueAt + 1)?.slotAt, slotAt + hour);
+});
+
+test('the next run of a fixed delay is past what is skipped, excluded or held', () => {
+  const next = (
+    rule: Parameters<typeof specOf>[0],
+    state: Partial<PlanInput['state']>,
+    policies: Parameters<typeof specOf>[1] = {},
+  ): ReturnType<typeof nextComing> => {
+    const input = setup({ rule, policies });
+    const nextSlotAt = madeAt + 10 * minute;
+    return nextComing({ ...input, state: { ...input.state, nextSlotAt, ...state } });
+  };
+  const at = (minutes: number): ReturnType<typeof nextComing> => ({
+    slotAt: madeAt + minutes * minute,
+    dueAt: madeAt + minutes * minute,
+  });
+  const delay = { delay: '10m' as const };
+  assert.deepEqual(next(delay, {}), at(10));
+  assert.deepEqual(next(delay, { skips: [madeAt + 10 * minute] }), at(20));
+  assert.equal(next(delay, { nextSlotAt: null, outstanding: 'job_1' }), null);
+  assert.equal(next(delay, { skips: [madeAt + 10 * minute] }, { endAt: madeAt + 15 * minute }), null);
+  const date = new Date(madeAt).toISOString().slice(0, 10);
+  const excluded = next({ ...delay, exclude: date }, {});
+  assert.ok(excluded !== null && new Date(excluded.slotAt).toISOString().slice(0, 10) > date);
+  const pause = { at: madeAt, note: null, cause: 'person' as const, by: null, untilAt: madeAt + 15 * minute };
+  assert.deepEqual(next(delay, { pause }, { onResume: 'skip' }), at(25));
+  assert.deepEqual(next(delay, { pause }, { onResume: 'latest' }), {
+    slotAt: madeAt + 10 * minute,
+    dueAt: madeAt + 15 * minute,
+  });
 });
 
 test('a schedule whose rule has no more slots is over and never due', () => {

@@ -390,3 +390,39 @@ test('an edit of a rate keeps what it counts from, and its zone changes nothing 
   assert.equal(await next({ rate: '120m' }), '12:10');
   assert.equal(await next({ rate: '3h' }), '13:40');
 });
+
+test('a fixed delay shows what it will do: outstanding, skipped, with a new startAt', async (t) => {
+  const { t: duly, every } = scene(t);
+  const made = await every({ delay: '10m' });
+  const preview = async (options = {}): Promise<string[]> =>
+    (await duly.schedules.preview('nightly', { count: 2, ...options })).map(short);
+  assert.deepEqual(await preview(), [short(made.nextRunAt as Date), short(later(made.nextRunAt, 10))]);
+  await duly.advance('15m');
+  const { nextRunAt } = await duly.schedules.get('nightly');
+  const minutes = (count: number): string => short(later(nextRunAt, count));
+  assert.deepEqual(await preview(), [minutes(0), minutes(10)]);
+  assert.deepEqual(await preview({ after: later(nextRunAt, 5) }), [minutes(10), minutes(20)]);
+  const skip = await duly.schedules.skipNext('nightly');
+  assert.deepEqual([skip.slot, skip.schedule.nextRunAt], [nextRunAt, later(nextRunAt, 10)]);
+  assert.deepEqual(await preview(), [minutes(10), minutes(20)]);
+  const startAt = later(nextRunAt, 60);
+  const edited = await duly.schedules.edit('nightly', { startAt });
+  assert.deepEqual(edited.nextRunAt, startAt);
+  assert.deepEqual(await preview(), [minutes(60), minutes(70)]);
+  assert.deepEqual(startsOf(await duly.advance('75m')), [minutes(60), minutes(70)]);
+});
+
+test('a slot that comes in a pause and falls due after it is the next run', async (t) => {
+  const { t: duly, every } = scene(t);
+  const { nextSlot, nextRunAt } = await every('0 * * * *', { jitter: '50m' });
+  const until = nextRunAt as Date;
+  assert.ok(nextSlot !== null && until > nextSlot);
+  const paused = await duly.schedules.pause('nightly', { until });
+  assert.deepEqual([paused.nextSlot, paused.nextRunAt], [nextSlot, nextRunAt]);
+  const held = await duly.schedules.pause('nightly', { until: new Date(until.getTime() + 1) });
+  assert.deepEqual(held.nextSlot, later(nextSlot, 60));
+});
+
+function later(at: Date | null, minutes: number): Date {
+  return new Date((at?.getTime() ?? Number.NaN) + minutes * 60_000);
+}

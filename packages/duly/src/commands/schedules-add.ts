@@ -14,6 +14,7 @@ import { oneLine } from '../output/terminal.ts';
 import { relative } from '../output/times.ts';
 import { type RuleOptions, readRule } from '../rule-options.ts';
 import { ruleOf, withScheduleHints, withTypedOptions } from '../schedule-client.ts';
+import { asIfNoTime } from '../schedule-slots.ts';
 import { dayText, hazardText } from '../schedule-times.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 import { givenStore, isNew, isSameStore, refuseMemory, refuseUnmakable } from '../store.ts';
@@ -168,6 +169,7 @@ async function printPut(
     out.line(`  ${dayText(slot, rule)}  ${relative(slot, now)}${hazard === '' ? '' : `  (${hazard})`}`);
   }
   if (slots.length === 0) out.line('  It has no more slots.');
+  else if (schedule.kind === 'delay') out.line(`  ${asIfNoTime}`);
 }
 
 function warnDeclared(shell: Shell, before: readonly Schedule[], { id, name }: Schedule): void {
