@@ -42,6 +42,8 @@ export interface MadeJob {
   delivery: 'at-least-once' | 'at-most-once';
   serial: string | null;
   tenant: string | null;
+  /** Of a job that a handler made under a key of its own. */
+  child: { of: string; key: string } | null;
   /** The key it was made under, how long that is held (null: until it is over) and what a second call does. */
   dedupe: { key: string; forMs: number | null; mode: 'drop' | 'replace' | 'extend' } | null;
   /** Of a job that a schedule made: which slot, and its `fire_id`. */

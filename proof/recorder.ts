@@ -360,7 +360,7 @@ function dueOf({ due }: Pick<JobSpec, 'due'>, now: number): number {
 }
 
 function toMade(
-  { id, type, policy, serial, tenant, dedupe, slot, origin, input, startDeadlineMs }: JobSpec,
+  { id, type, policy, serial, tenant, dedupe, slot, origin, input, parent, startDeadlineMs }: JobSpec,
   dueAt: number,
 ): MadeJob {
   return {
@@ -373,6 +373,7 @@ function toMade(
     delivery: policy.delivery,
     serial,
     tenant,
+    child: parent === null || parent.key === null ? null : { of: parent.id, key: parent.key },
     dedupe: dedupe === null ? null : { key: dedupe.key, forMs: dedupe.forMs, mode: dedupe.mode },
     slot:
       slot === null

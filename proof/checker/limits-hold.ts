@@ -1,3 +1,4 @@
+import { isTerminal } from '../../packages/core/src/job.ts';
 import type { HistoryEvent } from '../history.ts';
 import { type Facts, type Lease, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
@@ -6,9 +7,14 @@ import type { Invariant } from './invariant.ts';
 export const limitsHold: Invariant = {
   name: 'limits-hold',
   promise:
-    'Leases never exceed a limit: one at a time for a serial key or a lock, and no node runs more than it may.',
-  check({ events }, facts) {
-    return [...checkSerial(facts), ...checkLocks(events), ...checkConcurrency(events)];
+    'Leases never exceed a limit: one at a time for a serial key, in due order, or a lock, and no node runs more than it may.',
+  check({ events, isComplete }, facts) {
+    return [
+      ...checkSerial(facts),
+      ...(isComplete ? checkLine(facts) : []),
+      ...checkLocks(events),
+      ...checkConcurrency(events),
+    ];
   },
 };
 
@@ -40,6 +46,41 @@ function checkSerial({ leases, made, touched }: Facts): ReturnType<Invariant['ch
         problems.push({
           subjects: [before.id, lease.id],
           message: `Serial key "${serial}": job ${lease.id} was claimed at ${show(lease.at)}, before ${before.id} was settled at ${show(before.settledAt)}.`,
+        });
+      }
+    }
+  }
+  return problems;
+}
+
+/** Of two jobs that stood in line for a serial key when its holder ended, the one that was due first comes first. */
+function checkLine({ leases, made, touched, accepted }: Facts): ReturnType<Invariant['check']> {
+  const problems: ReturnType<Invariant['check']> = [];
+  const lines = new Map<string, { id: string; dueAt: number; madeAt: number; firstAt: number }[]>();
+  const ends = new Map<string, number[]>();
+  for (const job of made.values()) {
+    const { id, serial, tenant, dueAt, madeAt } = job;
+    if (serial === null) continue;
+    const where = JSON.stringify([tenant, serial]);
+    for (const { to, at } of accepted.get(id) ?? []) {
+      if (isTerminal(to)) ends.set(where, [...(ends.get(where) ?? []), at]);
+    }
+    // Whatever else it may wait for, or was done to it, is left out.
+    if (job.slot !== null || job.dedupe !== null || job.startDeadlineMs !== null || touched.has(id)) continue;
+    const firstAt = leases.get(id)?.[0]?.at ?? Number.POSITIVE_INFINITY;
+    lines.set(where, [...(lines.get(where) ?? []), { id, dueAt, madeAt, firstAt }]);
+  }
+  for (const [where, line] of lines) {
+    for (const freeAt of ends.get(where) ?? []) {
+      const waiting = line.filter(
+        ({ dueAt, madeAt, firstAt }) => madeAt < freeAt && dueAt < freeAt && firstAt >= freeAt,
+      );
+      for (const one of waiting) {
+        const passed = waiting.find(({ dueAt, firstAt }) => dueAt < one.dueAt && firstAt > one.firstAt);
+        if (passed === undefined) continue;
+        problems.push({
+          subjects: [one.id, passed.id],
+          message: `Serial key ${where}: job ${one.id}, due ${show(one.dueAt)}, was taken at ${show(one.firstAt)} before ${passed.id}, due ${show(passed.dueAt)}; both stood in line at ${show(freeAt)}.`,
         });
       }
     }

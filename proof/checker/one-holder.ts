@@ -14,7 +14,7 @@ interface Held extends MadeJob {
 export const oneHolder: Invariant = {
   name: 'one-holder',
   promise:
-    'A dedupe key has one holder (and one follow-up behind a started one) at a time, and a call that is folded is answered with it.',
+    'A dedupe key has one holder (and one follow-up behind a started one) at a time, and a call that is folded is answered with it; a key of a handler has one child.',
   check(evidence, facts) {
     const problems: ReturnType<Invariant['check']> = [];
     const { unorderedMs = 0 } = evidence;
@@ -35,6 +35,7 @@ export const oneHolder: Invariant = {
         });
       }
     }
+    problems.push(...childProblems(facts));
     for (const event of evidence.events) {
       if (event.kind !== 'changed' || event.verb !== 'fold' || event.key == null) continue;
       const key = nameOf(event.key);
@@ -56,6 +57,25 @@ export const oneHolder: Invariant = {
     return problems;
   },
 };
+
+/** Children of one job and key that are two. */
+function childProblems({ made }: Facts): ReturnType<Invariant['check']> {
+  const problems: ReturnType<Invariant['check']> = [];
+  const children = new Map<string, string>();
+  for (const { id, child } of made.values()) {
+    if (child == null) continue;
+    const where = JSON.stringify([child.of, child.key]);
+    const before = children.get(where);
+    if (before !== undefined) {
+      problems.push({
+        subjects: [id, before, child.of],
+        message: `Job ${child.of} made two children under the key "${child.key}": ${before} and ${id}.`,
+      });
+    }
+    children.set(where, id);
+  }
+  return problems;
+}
 
 function nameOf({ type, tenant, key }: { type: string; tenant: string | null; key: string }): string {
   return `${type}/${tenant ?? ''}/${key}`;

@@ -108,6 +108,7 @@ export class Runs {
           delivery: policy.delivery,
           serial,
           tenant,
+          child: null,
           dedupe: null,
           origin,
         };

@@ -621,6 +621,21 @@ export const mutations: readonly Mutation[] = [
         }),
     }),
   },
+  {
+    name: 'the last in line for a serial key comes first',
+    caughtBy: ['limits-hold'],
+    mutate: withSql(['job', 'nextInLine'], (sql) =>
+      sql.replace('ORDER BY order_at, job', 'ORDER BY order_at DESC, job DESC'),
+    ),
+  },
+  {
+    name: 'a handler that runs again makes its child again',
+    caughtBy: ['one-holder'],
+    mutate: (engine) =>
+      withSql(['job', 'child'], (sql) => sql.replace('WHERE', 'WHERE 0 AND'))(
+        withSql(['job', 'addChild'], (sql) => sql.replace('INSERT INTO', 'INSERT OR REPLACE INTO'))(engine),
+      ),
+  },
 ];
 
 /** Changes what is done in transactions of the user's own, on whose connection a defect may do as it likes. */
