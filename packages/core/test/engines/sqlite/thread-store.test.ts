@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import type { ClaimedJob, Engine, Hint } from '../../../src/engine.ts';
@@ -62,15 +63,22 @@ test('a thread that ends by itself is followed by another, with hints and heartb
     if (!threads.includes(this)) threads.push(this);
     return postMessage.apply(this, args);
   });
-  const store = await openStore(`sqlite:${join(testFolder(t), 'duly.db')}`);
+  const path = join(testFolder(t), 'duly.db');
+  const store = await openStore(`sqlite:${path}`);
   const { engine } = store;
   t.after(() => engine.close());
   const hints = nextHint(engine, 'jobs');
   const beats = store.createBeats({ node: 'node_1', leaseMs: 300, beatMs: 50, onBeat() {} });
   await engine.get({ ids: [] });
-  const asked = assert.rejects(engine.get({ ids: [] }), (error) => isDulyError(error, 'store_unavailable'));
+  // Whoever writes waits for this one, so the call is surely not answered when the thread ends.
+  const other = new DatabaseSync(path);
+  other.exec('BEGIN IMMEDIATE');
+  const unanswered = engine.enqueue({ groups: [{ jobs: [jobSpec({ due: { inMs: 0 } })] }] });
+  const asked = assert.rejects(unanswered, (error) => isDulyError(error, 'store_unavailable'));
   await threads[0]?.terminate();
   await asked;
+  other.exec('ROLLBACK');
+  other.close();
   await assert.rejects(
     engine.get({ ids: [] }),
     (error) => isDulyError(error, 'store_unavailable') && error.details.unknown === false,
