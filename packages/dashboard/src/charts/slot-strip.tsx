@@ -3,15 +3,6 @@ import { fullInstant } from '../time/format.ts';
 import { useZone } from '../time/zone.tsx';
 import { slotLook } from '../ui/slot-status.tsx';
 
-const colours: Readonly<Record<string, string>> = {
-  'text-good': 'bg-good',
-  'text-bad': 'bg-bad',
-  'text-run': 'bg-run',
-  'text-warn': 'bg-warn',
-  'text-ink-soft': 'bg-line-strong',
-  'text-ink-faint': 'bg-line',
-};
-
 /** The last slots as bars, oldest first; what became of each, and why, on hover. */
 export function SlotStrip({ slots, timezone }: { slots: readonly LedgerSlot[]; timezone: string }) {
   const { name } = useZone();
@@ -19,13 +10,13 @@ export function SlotStrip({ slots, timezone }: { slots: readonly LedgerSlot[]; t
   return (
     <ol aria-label="The last slots, oldest first" className="flex h-6 items-end gap-0.5">
       {shown.map((slot) => {
-        const { word, className } = slotLook(slot.status, slot.runs[0]?.status);
+        const { word, className, barClassName } = slotLook(slot.status, slot.runs[0]?.status);
         const text = `${fullInstant(Date.parse(slot.slot), timezone)}${timezone === name ? '' : ` (${fullInstant(Date.parse(slot.slot), name)})`}: ${word}${slot.reason === null ? '' : `, ${slot.reason}`}${(slot.count ?? 1) > 1 ? `, ${slot.count} slots` : ''}`;
         return (
           <li
             key={slot.slot}
             title={text}
-            className={`w-1.5 rounded-sm ${colours[className]} ${className === 'text-good' ? 'h-full' : className === 'text-ink-faint' ? 'h-2' : 'h-4/5'}`}
+            className={`w-1.5 rounded-sm ${barClassName} ${className === 'text-good' ? 'h-full' : className === 'text-ink-faint' ? 'h-2' : 'h-4/5'}`}
           >
             <span className="sr-only">{text}</span>
           </li>

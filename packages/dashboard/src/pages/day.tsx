@@ -10,15 +10,6 @@ import { PageHead, Panel } from '../ui/panel.tsx';
 import { slotLook } from '../ui/slot-status.tsx';
 import { Loading, NothingYet, Trouble } from '../ui/states.tsx';
 
-const barColours: Readonly<Record<string, string>> = {
-  'text-good': 'bg-good',
-  'text-bad': 'bg-bad',
-  'text-run': 'bg-run',
-  'text-warn': 'bg-warn',
-  'text-ink-soft': 'bg-line-strong',
-  'text-ink-faint': 'bg-line-strong',
-};
-
 /** All schedules on one line of time, so that collisions are seen. */
 export function DayPage() {
   const { name: zone } = useZone();
@@ -137,12 +128,12 @@ function SlotBar({
   const from = Date.parse(slot.slot);
   const to = Date.parse(slot.to);
   const isComing = slot.status === 'coming';
-  const { word, className } = slotLook(slot.status);
+  const { word, barClassName } = slotLook(slot.status);
   const text = `${clockTime(from, zone)}${to > from ? ` to ${clockTime(to, zone)}, ${slot.count ?? 'many'} slots` : ''}: ${isComing ? 'to come' : word}`;
   return (
     <li
       title={text}
-      className={`absolute inset-y-1.5 min-w-1 rounded-sm ${isComing ? 'border border-accent bg-accent-soft' : (barColours[className] ?? 'bg-line-strong')}`}
+      className={`absolute inset-y-1.5 min-w-1 rounded-sm ${isComing ? 'border border-accent bg-accent-soft' : barClassName}`}
       style={{ left: place(from), width: to > from ? `calc(${place(to)} - ${place(from)})` : undefined }}
     >
       <span className="sr-only">{text}</span>

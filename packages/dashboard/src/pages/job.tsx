@@ -1,3 +1,4 @@
+import { isTerminal } from '@duly/core/words';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { type Job, useJob, useJobAction, useWhy } from '../api/jobs.ts';
 import { useMay } from '../shell/caller.tsx';
@@ -14,8 +15,6 @@ import { ErrorView } from './job/error-view.tsx';
 import { LogLines } from './job/log-lines.tsx';
 import { RunAgain } from './job/run-again.tsx';
 
-const ended = ['COMPLETED', 'FAILED', 'CANCELLED', 'EXPIRED'];
-
 /** Everything about one job. */
 export function JobPage() {
   const { id } = useParams({ strict: false }) as { id: string };
@@ -28,7 +27,7 @@ export function JobPage() {
 function JobView({ job }: { job: Job }) {
   const why = useWhy(job.id);
   const { current_step, steps_completed, steps_total } = job.metadata;
-  const isEnded = ended.includes(job.status);
+  const isEnded = isTerminal(job.status);
   return (
     <>
       <PageHead
@@ -178,7 +177,7 @@ function Actions({ job }: { job: Job }) {
   const navigate = useNavigate();
   const open = (id: string) => void navigate({ to: '/jobs/$id', params: { id } });
   const canRetry = ['FAILED', 'CANCELLED', 'EXPIRED'].includes(job.status);
-  const canCancel = !ended.includes(job.status);
+  const canCancel = !isTerminal(job.status);
   return (
     <>
       {mayRun && <RunAgain job={job} onMade={open} />}

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { type Key, useKeys, useSend } from '../api/operations.ts';
+import { scopes } from '../shell/pages.ts';
 import { Time } from '../time/time.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -9,8 +10,6 @@ import { PageHead, Panel } from '../ui/panel.tsx';
 import { Loading, Trouble } from '../ui/states.tsx';
 import { Cell, Table } from '../ui/table.tsx';
 import { useToasts } from '../ui/toast.tsx';
-
-const scopes = ['read', 'run', 'operate', 'admin'] as const;
 
 /** Who may do what. */
 export function KeysPage() {

@@ -1,4 +1,4 @@
-import { nearestOf } from './nearest-of.ts';
+import { jobStatuses, nearest } from '@duly/core/words';
 
 /** What a search means, as the API takes it. */
 export interface JobSearch {
@@ -12,17 +12,6 @@ interface Term {
   value: string;
 }
 
-const statuses = [
-  'SCHEDULED',
-  'PENDING',
-  'BLOCKED',
-  'RUNNING',
-  'RETRYING',
-  'COMPLETED',
-  'FAILED',
-  'CANCELLED',
-  'EXPIRED',
-];
 /** Names that may stand before a colon; `input.<path>` besides. */
 export const termNames = [
   'status',
@@ -70,19 +59,23 @@ export function readJobSearch(text: string): JobSearch {
     else if (name === 'status') {
       for (const one of value.split(',')) {
         const status = one.toUpperCase();
-        if (statuses.includes(status)) add('status', status);
+        if (jobStatuses.some((known) => known === status)) add('status', status);
         else
-          problems.push(
-            `There is no status “${one}”; did you mean ${nearestOf(status, statuses).toLowerCase()}?`,
-          );
+          problems.push(`There is no status “${one}”${meant(nearest(status, jobStatuses)?.toLowerCase())}`);
       }
     } else if (name === 'id') add('ids', value);
     else if (termNames.includes(name)) add(name, value);
-    else
-      problems.push(`“${name}:” is not something to search by; did you mean ${nearestOf(name, termNames)}:?`);
+    else {
+      const near = nearest(name, termNames);
+      problems.push(`“${name}:” is not something to search by${meant(near && `${near}:`)}`);
+    }
   }
   if (words.length > 0) add('error', words.join(' '));
   return { query, problems };
+}
+
+function meant(word: string | undefined): string {
+  return word === undefined ? '.' : `; did you mean ${word}?`;
 }
 
 /** A value as it is written in a search. */

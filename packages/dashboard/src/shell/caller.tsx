@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../api/request.ts';
-import type { Scope } from './pages.ts';
+import { allows, type Scope } from './pages.ts';
 
 /** Who looks at the dashboard, as the server sees it. */
 export interface Caller {
@@ -8,8 +8,6 @@ export interface Caller {
   scope: Scope;
   tenant: string | null;
 }
-
-const order: readonly Scope[] = ['read', 'run', 'operate', 'admin'];
 
 /** Asks the server who looks. */
 export function useSession() {
@@ -28,5 +26,5 @@ export function useCaller(): Caller | undefined {
 /** Whether the caller may do this. What a key may not do is not shown. */
 export function useMay(scope: Scope): boolean {
   const caller = useCaller();
-  return caller !== undefined && order.indexOf(caller.scope) >= order.indexOf(scope);
+  return caller !== undefined && allows(caller.scope, scope);
 }

@@ -9,13 +9,12 @@ import { IconButton } from '../ui/button.tsx';
 import { useCaller, useSession } from './caller.tsx';
 import { Help } from './help.tsx';
 import { type Shortcuts, useShortcuts } from './keyboard.ts';
-import { pageLinks, type Scope } from './pages.ts';
+import { allows, pageLinks } from './pages.ts';
 import { Palette } from './palette.tsx';
 import { SignIn } from './sign-in.tsx';
 
 const nextTheme: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 'system' };
 const themeIcons = { system: Monitor, light: Sun, dark: Moon };
-const order: readonly Scope[] = ['read', 'run', 'operate', 'admin'];
 
 /** The dashboard, or the way in. */
 export function Root() {
@@ -143,7 +142,7 @@ function Logo() {
 function Navigation({ onNavigate }: { onNavigate: () => void }) {
   const caller = useCaller();
   const scope = caller?.scope ?? 'read';
-  const links = pageLinks.filter((link) => order.indexOf(link.scope) <= order.indexOf(scope));
+  const links = pageLinks.filter((link) => allows(scope, link.scope));
   return (
     <ul className="flex-1 space-y-0.5 overflow-y-auto px-2 py-2">
       {links.map(({ to, name, icon: Icon }) => (

@@ -23,11 +23,6 @@ export function fullInstant(at: number, zone: string): string {
   }).format(at);
 }
 
-/** `15 Jan, 10:00`. */
-export function shortInstant(at: number, zone: string): string {
-  return format(zone, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }).format(at);
-}
-
 /** `10:00:05`. */
 export function clockTime(at: number, zone: string, { seconds = true } = {}): string {
   return format(zone, {

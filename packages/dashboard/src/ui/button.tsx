@@ -1,4 +1,3 @@
-import { Link, type LinkProps } from '@tanstack/react-router';
 import type { ComponentProps, ReactNode } from 'react';
 
 /** How much a button asks for: the one thing to do here, one of several, a quiet one, or one that ends something. */
@@ -42,13 +41,4 @@ export function IconButton({
       {children}
     </button>
   );
-}
-
-/** A link that looks like a button. */
-export function ButtonLink({
-  kind = 'plain',
-  className,
-  ...props
-}: LinkProps & { kind?: ButtonKind; className?: string }) {
-  return <Link {...props} className={classOf(kind, className)} />;
 }

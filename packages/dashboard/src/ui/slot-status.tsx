@@ -16,6 +16,14 @@ interface Look {
   className: string;
 }
 
+/** The colour of a bar that stands for a slot, by the colour of its word. */
+const barColours: Readonly<Record<string, string>> = {
+  'text-good': 'bg-good',
+  'text-bad': 'bg-bad',
+  'text-run': 'bg-run',
+  'text-warn': 'bg-warn',
+};
+
 /** What became of a slot: by its run where there is one, else by the decision. */
 const looks: Readonly<Record<string, Look>> = {
   completed: { icon: CircleCheck, word: 'completed', className: 'text-good' },
@@ -35,7 +43,8 @@ const looks: Readonly<Record<string, Look>> = {
 const unknown: Look = { icon: CircleDashed, word: 'unknown', className: 'text-ink-faint' };
 
 /** How a slot looks. */
-export function slotLook(status: string, runStatus?: string): Look {
+export function slotLook(status: string, runStatus?: string): Look & { barClassName: string } {
   const name = runStatus === 'FAILED' ? 'failed' : runStatus === 'COMPLETED' ? 'completed' : status;
-  return looks[name] ?? { ...unknown, word: name };
+  const look = looks[name] ?? { ...unknown, word: name };
+  return { ...look, barClassName: barColours[look.className] ?? 'bg-line-strong' };
 }

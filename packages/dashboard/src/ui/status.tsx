@@ -1,3 +1,4 @@
+import type { JobStatus } from '@duly/core';
 import {
   Ban,
   CalendarClock,
@@ -11,16 +12,7 @@ import {
 } from 'lucide-react';
 
 /** The statuses of a job, as everywhere in Duly. */
-export type Status =
-  | 'SCHEDULED'
-  | 'PENDING'
-  | 'BLOCKED'
-  | 'RUNNING'
-  | 'RETRYING'
-  | 'COMPLETED'
-  | 'FAILED'
-  | 'CANCELLED'
-  | 'EXPIRED';
+export type Status = JobStatus;
 
 interface Look {
   icon: LucideIcon;

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { type Job, useJobAction } from '../../api/jobs.ts';
+import { readJsonText } from '../../api/json-text.ts';
 import { post } from '../../api/request.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -13,16 +14,11 @@ export function RunAgain({ job, onMade }: { job: Job; onMade: (id: string) => vo
   const [problem, setProblem] = useState<string | null>(null);
 
   const runEdited = async () => {
-    let input: unknown;
-    try {
-      input = JSON.parse(text ?? 'null');
-    } catch (error) {
-      setProblem(`This is not JSON: ${(error as Error).message}`);
-      return;
-    }
+    const read = readJsonText(text ?? 'null');
+    if ('problem' in read) return setProblem(read.problem);
     try {
       const { type, queue, tenant, priority } = job;
-      const made = await post<Job>('api/jobs', { type, input, queue, tenant, priority });
+      const made = await post<Job>('api/jobs', { type, input: read.value, queue, tenant, priority });
       setText(null);
       onMade(made.id);
     } catch (error) {

@@ -1,6 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Job } from '../../api/jobs.ts';
+import { readJsonText } from '../../api/json-text.ts';
 import { useSend } from '../../api/operations.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -23,16 +24,11 @@ export function NewJob({ onClose }: { onClose: () => void }) {
   const [problem, setProblem] = useState<string | null>(null);
 
   const make = () => {
-    let value: unknown;
-    try {
-      value = JSON.parse(input);
-    } catch (error) {
-      setProblem(`This is not JSON: ${(error as Error).message}`);
-      return;
-    }
+    const read = readJsonText(input);
+    if ('problem' in read) return setProblem(read.problem);
     const due = when === 'in' ? { delay } : when === 'at' ? { run_at: new Date(at).toISOString() } : {};
     send.mutate(
-      { path: 'api/jobs', body: { type, input: value, ...due } },
+      { path: 'api/jobs', body: { type, input: read.value, ...due } },
       {
         onSuccess: ({ id }) => {
           onClose();

@@ -1,5 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { readJsonText } from '../../api/json-text.ts';
 import { useSend } from '../../api/operations.ts';
 import type { Schedule } from '../../api/schedules.ts';
 import { Button } from '../../ui/button.tsx';
@@ -29,14 +30,9 @@ export function NewSchedule({ onClose }: { onClose: () => void }) {
   const [problem, setProblem] = useState<string | null>(null);
 
   const make = () => {
-    let value: unknown;
-    try {
-      value = JSON.parse(input);
-    } catch (error) {
-      setProblem(`The input is not JSON: ${(error as Error).message}`);
-      return;
-    }
-    const body = { type, ...(name === '' ? {} : { name }), [kind]: rule, timezone, input: value };
+    const read = readJsonText(input);
+    if ('problem' in read) return setProblem(read.problem);
+    const body = { type, ...(name === '' ? {} : { name }), [kind]: rule, timezone, input: read.value };
     send.mutate(
       { path: 'api/schedules', body },
       {
