@@ -1,7 +1,7 @@
 // `npm run simulate -- --seeds N --from S` plays N simulated clusters; `--seed S --trace` plays one again and shows it; `--mutations` shows after
 // how many seeds each seeded defect is caught.
 
-import { parseArgs } from 'node:util';
+import { readArguments } from './arguments.ts';
 import { catchMutation, mutationSeedsMax } from './simulation/catch-mutation.ts';
 import { mutations } from './simulation/mutations.ts';
 import { describeFailure, headlineOf, playSeed, playSeeds } from './simulation/seeds.ts';
@@ -10,13 +10,6 @@ import { describe } from './simulation/trace.ts';
 const usage = `Usage: npm run simulate -- [--seeds <count>] [--from <first seed>]
        npm run simulate -- --seed <seed> [--trace]
        npm run simulate -- --mutations`;
-
-function readCount(text: string | undefined, fallback: number, min = 0): number {
-  const value = text === undefined ? fallback : Number(text);
-  if (Number.isSafeInteger(value) && value >= min) return value;
-  console.error(`Expected a whole number from ${min} up, got "${text}".\n${usage}`);
-  process.exit(2);
-}
 
 async function playOne(seed: number, isTraced: boolean): Promise<boolean> {
   const played = await playSeed(seed);
@@ -57,32 +50,23 @@ async function playMutations(): Promise<boolean> {
   return isEveryCaught;
 }
 
-let options: ReturnType<typeof read>;
-function read() {
-  return parseArgs({
-    options: {
-      seeds: { type: 'string' },
-      from: { type: 'string' },
-      seed: { type: 'string' },
-      trace: { type: 'boolean', default: false },
-      mutations: { type: 'boolean', default: false },
-      help: { type: 'boolean', short: 'h', default: false },
-    },
-  }).values;
-}
-try {
-  options = read();
-} catch (error) {
-  console.error(`${(error as Error).message}\n${usage}`);
-  process.exit(2);
-}
-if (options.help) {
-  console.log(usage);
-  process.exit(0);
-}
-const isKept = options.mutations
+const { values, number, refuse } = readArguments(usage, {
+  seeds: { type: 'string' },
+  from: { type: 'string' },
+  seed: { type: 'string' },
+  trace: { type: 'boolean', default: false },
+  mutations: { type: 'boolean', default: false },
+});
+const hasRange = values.seeds !== undefined || values.from !== undefined;
+if (values.trace && values.seed === undefined) refuse('Expected --seed with --trace: it shows one world.');
+if ([values.mutations, values.seed !== undefined, hasRange].filter(Boolean).length > 1)
+  refuse('Expected one of --mutations, --seed, and --seeds with --from.');
+const from = number('from', { fallback: 1, min: 0 });
+const count = number('seeds', { fallback: 2_000, min: 1 });
+const seed = number('seed', { fallback: 1, min: 0 });
+const isKept = values.mutations
   ? await playMutations()
-  : options.seed !== undefined
-    ? await playOne(readCount(options.seed, 1), options.trace)
-    : await playMany(readCount(options.from, 1), readCount(options.seeds, 2_000, 1));
+  : values.seed !== undefined
+    ? await playOne(seed, values.trace)
+    : await playMany(from, count);
 process.exitCode = isKept ? 0 : 1;

@@ -1,50 +1,25 @@
 // `npm run soak -- --minutes 30`: a steady mixed load, and whether anything still grows at the end. The exit code is 1 if something does, 2 if the run is
 // too short to tell.
 import { writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { readArguments } from '../arguments.ts';
 import { type Leak, leaks, type MeasureName, measures, soak, type Verdict } from './soak.ts';
 
 const usage =
   'Usage: npm run soak -- [--minutes <minutes>] [--seed <seed>] [--retention <seconds>] [--json <file>] [--leak <kind>]';
 
-function read() {
-  return parseArgs({
-    options: {
-      minutes: { type: 'string', default: '10' },
-      seed: { type: 'string', default: '1' },
-      retention: { type: 'string', default: '15' },
-      leak: { type: 'string' },
-      json: { type: 'string', default: 'soak.json' },
-      help: { type: 'boolean', short: 'h', default: false },
-    },
-  }).values;
-}
-
-function refuse(message: string): never {
-  console.error(`${message}\n${usage}`);
-  process.exit(2);
-}
-
-let values: ReturnType<typeof read>;
-try {
-  values = read();
-} catch (error) {
-  refuse((error as Error).message);
-}
-if (values.help) {
-  console.log(usage);
-  process.exit(0);
-}
-const minutes = Number(values.minutes);
-const seed = Number(values.seed);
-const retentionMs = Number(values.retention) * 1000;
+const { values, number, refuse } = readArguments(usage, {
+  minutes: { type: 'string' },
+  seed: { type: 'string' },
+  retention: { type: 'string' },
+  leak: { type: 'string' },
+  json: { type: 'string', default: 'soak.json' },
+});
+const minutes = number('minutes', { fallback: 10, isFraction: true });
+const seed = number('seed', { fallback: 1, min: 0 });
+const retentionMs = number('retention', { fallback: 15, min: 1, isFraction: true }) * 1000;
 const leak = values.leak as Leak | undefined;
-const isLeak = leak === undefined || leaks.includes(leak);
-if (!(minutes > 0) || !Number.isSafeInteger(seed) || !(retentionMs >= 1000) || !isLeak) {
-  refuse(
-    `Expected --minutes above 0, --seed as a whole number, --retention from 1 s up, --leak as one of ${leaks.join(', ')}.`,
-  );
-}
+if (leak !== undefined && !leaks.includes(leak))
+  refuse(`Expected --leak to be one of ${leaks.join(', ')}, got "${leak}".`);
 const names = Object.keys(measures) as MeasureName[];
 const shown = (value: number) => (Number.isInteger(value) ? String(value) : value.toFixed(1));
 const row = (title: string, cells: string[]) =>

@@ -2,10 +2,10 @@
  * Processes whose wall clock can be stepped while they run, by Debian's libfaketime; the monotonic clock is left alone, as a step of the
  * real clock leaves it. The library is installed if it is missing and this user may install it.
  */
-import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../packages/core/src/clock.ts';
+import { installPackages, mayInstall } from '../../test/servers/debian.ts';
 
 const libraryName = 'libfaketimeMT.so.1';
 
@@ -22,18 +22,7 @@ let library: string | null | undefined;
 export function fakeTimeLibrary(): string | null {
   if (library !== undefined) return library;
   library = findLibrary();
-  if (library === null && process.platform === 'linux' && process.getuid?.() === 0) {
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-    const install = () =>
-      spawnSync('apt-get', ['install', '-y', '--no-install-recommends', 'faketime'], {
-        env,
-        timeout: 60_000,
-      });
-    // The list of packages may be missing in a fresh image.
-    if (install().status !== 0) {
-      spawnSync('apt-get', ['update'], { env, timeout: 60_000 });
-      install();
-    }
+  if (library === null && process.platform === 'linux' && mayInstall() && installPackages(['faketime'])) {
     library = findLibrary();
   }
   return library;

@@ -1,9 +1,9 @@
 // `npm run failover -- --rounds 3`: what a failover costs with a synchronous and with an asynchronous standby. One process makes and runs
 // jobs as fast as 50 callers ask; the standby is cut off from its primary, some time later everybody else is, and the standby is promoted.
-import { parseArgs } from 'node:util';
 import { systemClock } from '../../../../packages/core/src/clock.ts';
 import { Duly } from '../../../../packages/core/src/index.ts';
 import { throughPort } from '../../../../test/servers/tcp-proxy.ts';
+import { readArguments } from '../../../arguments.ts';
 import { startCluster } from './cluster.ts';
 
 interface Round {
@@ -71,10 +71,11 @@ async function play(replication: Round['replication'], aloneMs: number): Promise
   };
 }
 
-const { rounds } = parseArgs({ options: { rounds: { type: 'string', default: '3' } } }).values;
+const usage = 'Usage: npm run failover -- [--rounds <count>]';
+const rounds = readArguments(usage, { rounds: { type: 'string' } }).number('rounds', { fallback: 3, min: 1 });
 for (const replication of ['synchronous', 'asynchronous'] as const) {
   for (const aloneMs of [0, 100, 1_000]) {
-    for (let round = 0; round < Number(rounds); round++) {
+    for (let round = 0; round < rounds; round++) {
       console.log(JSON.stringify(await play(replication, aloneMs)));
     }
   }

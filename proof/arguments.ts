@@ -1,0 +1,56 @@
+/** How the commands of this folder read what they are asked for: alike. `--help` says how to call them; what is not understood ends them with 2. */
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+
+/** What a command was asked for. */
+export interface CommandArguments<Given extends Options> {
+  readonly values: ReturnType<typeof parseArgs<{ options: Given }>>['values'];
+  /** Says what is wrong and how to call the command, and ends the process. */
+  refuse(message: string): never;
+  /** The number that an option was given, or else the fallback; whatever else it was given is refused. */
+  number(option: keyof Given & string, expected: ExpectedNumber): number;
+}
+
+/** Which numbers an option takes. */
+export interface ExpectedNumber {
+  fallback: number;
+  /** The lowest; left out: anything above 0. */
+  min?: number;
+  /** Fractions are fine. */
+  isFraction?: boolean;
+}
+
+/** Reads the arguments of this process. */
+export function readArguments<Given extends Options>(usage: string, options: Given): CommandArguments<Given> {
+  const refuse = (message: string): never => {
+    console.error(`${message}\n${usage}`);
+    process.exit(2);
+  };
+  const help = { help: { type: 'boolean', short: 'h', default: false } } as const;
+  let values: Record<string, unknown>;
+  try {
+    values = parseArgs({ options: { ...options, ...help } }).values;
+  } catch (error) {
+    return refuse((error as Error).message);
+  }
+  if (values.help === true) {
+    console.log(usage);
+    process.exit(0);
+  }
+  return {
+    values: values as CommandArguments<Given>['values'],
+    refuse,
+    number(option, { fallback, min, isFraction = false }) {
+      const text = values[option] as string | undefined;
+      if (text === undefined) return fallback;
+      const value = text.trim() === '' ? Number.NaN : Number(text);
+      const isKind = isFraction ? Number.isFinite(value) : Number.isSafeInteger(value);
+      if (isKind && (min === undefined ? value > 0 : value >= min)) return value;
+      const range = min === undefined ? 'above 0' : `from ${min} up`;
+      return refuse(
+        `Expected --${option} to be a ${isFraction ? '' : 'whole '}number ${range}, got "${text}".`,
+      );
+    },
+  };
+}
