@@ -58,7 +58,7 @@ const busyMs = 5_000;
 // Readers never wait for a writer.
 const readers: readonly EngineVerb[] = [
   ...(['get', 'holder', 'list', 'logs', 'counts', 'stats', 'changes'] as const),
-  ...(['audit', 'schedules', 'slots', 'getExpiring'] as const),
+  ...(['audit', 'schedules', 'slots', 'heldLocks', 'getExpiring'] as const),
 ];
 
 /** Makes the engine as one node sees it. */

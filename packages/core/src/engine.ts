@@ -741,6 +741,19 @@ export interface LocksReply extends Reply {
   locks: ('kept' | 'lost')[];
 }
 
+/** Reads held locks whose names begin with `prefix` ('': all), in the order of their names. One whose time is over is not held. */
+export interface HeldLocksInput extends Stamp {
+  prefix: string;
+  /** Only names behind this one; null: from the first. */
+  after: string | null;
+  limit: number;
+}
+
+/** The answer to `heldLocks`. Fewer than `limit`: there are no more. */
+export interface HeldLocksReply extends Reply {
+  locks: { name: string; fence: number; holder: LockHolder; untilAt: number }[];
+}
+
 // ------------------------------------------------------------------------------------------------ values
 
 /** Puts, extends or deletes an expiring value, and its clean-up job with it. */
@@ -1142,6 +1155,8 @@ export interface Engine {
   renew(input: LocksInput & { ttlMs: number }): Promise<LocksReply>;
   /** Gives locks back. */
   release(input: LocksInput): Promise<LocksReply>;
+  /** Reads who holds which locks. */
+  heldLocks(input: HeldLocksInput): Promise<HeldLocksReply>;
 
   /** Puts, extends, deletes expiring values. */
   putExpiring(input: PutExpiringInput): Promise<PutExpiringReply>;
@@ -1212,6 +1227,7 @@ export const engineVerbs = [
   'acquire',
   'renew',
   'release',
+  'heldLocks',
   'putExpiring',
   'getExpiring',
   'remember',

@@ -227,6 +227,14 @@ function addStore(program: Command, action: ActionOf): void {
   leaf(program, 'workers', 'the live nodes, and what they run').action(
     action(async () => (await import('./commands/workers.ts')).workers),
   );
+  const locks = noun(program, 'locks', 'locks, leaderships and what once() holds');
+  leaf(locks, 'ls', 'list who holds which locks, by kind and name')
+    .alias('list')
+    .option('--kind <kind>', 'only lock, leader or once')
+    .option('--prefix <text>', 'only names that begin so')
+    .option('--limit <count>', 'how many, 1 to 1000 (default 20)')
+    .option('--cursor <cursor>', 'the next page, as the last one named it')
+    .action(action(async () => (await import('./commands/locks-ls.ts')).locksLs));
   leaf(program, 'doctor', 'whether promises are kept now; the exit code says so too')
     .option('--patience <duration>', 'how long the store may take for each answer (default 5s)')
     .action(action(async () => (await import('./commands/doctor.ts')).doctor));

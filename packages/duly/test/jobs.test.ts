@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { Duly } from '@duly/core';
 import { makeFolder, quickTasks } from './command.ts';
 
 test('watch ends with the outcome of the job', async (t) => {
@@ -194,6 +196,24 @@ test('a pause keeps jobs waiting, why names it, and resume ends it', async (t) =
   await folder.duly('resume', 'queue', 'a,b');
   assert.match((await folder.duly('resume', 'all')).out, /^There was no pause of everything\./);
   assert.match((await folder.duly('pause', 'ls')).err, /^Nothing is paused/);
+});
+
+test('locks ls tells who holds which locks', async (t) => {
+  const folder = makeFolder(t);
+  assert.equal((await folder.duly('migrate')).code, 0);
+  assert.match((await folder.duly('locks', 'ls')).err, /No lock is held\.\n$/);
+  const duly = new Duly({ store: `sqlite:${join(folder.path, 'duly.db')}` });
+  t.after(() => duly.stop());
+  for (const name of ['b', 'a']) await duly.locks.acquire(name, { ttl: '10m' });
+  const { data, has_more: hasMore } = await folder.json('locks', 'ls', '--limit', '1');
+  assert.deepEqual(
+    [data[0].kind, data[0].name, data[0].holder.pid, hasMore],
+    ['lock', 'a', process.pid, true],
+  );
+  assert.ok(data[0].fence > 0 && data[0].ttl_ms <= 600_000 && Date.parse(data[0].until_at) > 0);
+  const shown = await folder.duly('locks', 'ls', '--prefix', 'b');
+  assert.match(shown.out, new RegExp(`lock +b +\\S+ on .*:${process.pid} +in (10|9) min`));
+  assert.equal((await folder.duly('locks', 'ls', '--kind', 'look')).code, 2);
 });
 
 test('a task that nobody handles is accepted, and why says that nobody does', async (t) => {

@@ -116,6 +116,7 @@ test('commands that look say that there is no store instead of making one', asyn
     ['why', 'job_a'],
     ['queues'],
     ['workers'],
+    ['locks', 'ls'],
     ['pause', 'all'],
   ]) {
     const { code, err } = await folder.duly(...args);

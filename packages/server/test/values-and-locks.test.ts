@@ -115,3 +115,43 @@ test('a lock ends by itself; the same token is given the same one; and what is w
   assert.equal((await ask('/api/locks/d/acquire', { key: await key('read'), body })).status, 403);
   assert.equal((await ask('/api/locks/d/acquire', { key: await key('run', 'acme'), body })).status, 403);
 });
+
+test('who holds which locks is listed by kind and name, page by page', async (t) => {
+  const { ask, key, duly } = await startServer(t);
+  const read = await key('read');
+  const post = (name: string) => ask(`/api/locks/${name}/acquire`, { body: { ttl: '1m', holder: 'cron-1' } });
+  for (const name of ['b', 'a', 'nightly']) assert.equal((await post(name)).status, 200);
+  await duly.lock('own', { ttl: '10m' }, async () => {
+    const { json, status } = await ask('/api/locks?kind=lock', { key: read });
+    assert.equal(status, 200);
+    assert.deepEqual(
+      json.data.map((one: { name: string }) => one.name),
+      ['a', 'b', 'nightly', 'own'],
+    );
+    const { until, ttl_ms: ttlMs, fence, ...rest } = json.data[0];
+    assert.deepEqual(rest, {
+      kind: 'lock',
+      name: 'a',
+      holder: { host: 'http', pid: 0, node: 'cron-1' },
+    });
+    assert.ok(fence > 0 && ttlMs > 0 && ttlMs <= 60_000 && Date.parse(until) > 0);
+    assert.equal(json.data[3].holder.pid, process.pid);
+  });
+  const first = await ask('/api/locks?kind=lock&limit=2', { key: read });
+  assert.deepEqual([first.json.data.length, first.json.has_more], [2, true]);
+  const cursor = encodeURIComponent(first.json.next_cursor);
+  const second = await ask(`/api/locks?kind=lock&limit=2&cursor=${cursor}`, { key: read });
+  assert.deepEqual(
+    [second.json.data.map((one: { name: string }) => one.name), second.json.has_more],
+    [['nightly'], false],
+  );
+  const begun = await ask('/api/locks?prefix=ni', { key: read });
+  assert.deepEqual(
+    begun.json.data.map((one: { name: string }) => one.name),
+    ['nightly'],
+  );
+  for (const query of ['kind=all', 'cursor=x', 'limit=0', 'more=1']) {
+    assert.equal((await ask(`/api/locks?${query}`, { key: read })).status, 400, query);
+  }
+  assert.equal((await ask('/api/locks', { key: await key('read', 'acme') })).status, 403);
+});

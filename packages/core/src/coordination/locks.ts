@@ -4,6 +4,7 @@ import { dulyError } from '../errors.ts';
 import { type OptionNames, readName, readOptions, readWholeNumber, refuseOption } from '../option-reader.ts';
 import { type LockParts, lockPollMs, openLockWait, readLockName, storedLockName } from './held-lock.ts';
 import { defaultLockTtlMs, lockTtlMsMin } from './lock.ts';
+import { type LockListOptions, type LockPage, listLocks } from './lock-list.ts';
 
 /** How to take a lock that one renews and gives back by oneself. */
 export interface AcquireOptions {
@@ -39,6 +40,8 @@ export interface Locks {
   renew(name: string, fence: number, options?: { ttl?: Duration }): Promise<{ until: Date; ttlMs: number }>;
   /** Gives it back. Throws `lock_lost`. */
   release(name: string, fence: number): Promise<void>;
+  /** Who holds which locks now, leaderships and those of `once` too, a page at a time. */
+  list(options?: LockListOptions): Promise<LockPage>;
 }
 
 const acquireNames: OptionNames<AcquireOptions> = {
@@ -101,6 +104,10 @@ export function createLocks(parts: () => LockParts): Locks {
       const engine = await parts().engine();
       const { locks } = await engine.release({ locks: [lockOf(name, fence)] });
       if (locks[0] !== 'kept') throw lost(name, fence);
+    },
+
+    async list(given) {
+      return listLocks(await parts().engine(), given);
     },
   };
 }

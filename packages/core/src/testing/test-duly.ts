@@ -178,6 +178,7 @@ const quietVerbs = new Set<EngineVerb>([
   'nodes',
   'schedules',
   'slots',
+  'heldLocks',
   'get',
   'list',
   'logs',

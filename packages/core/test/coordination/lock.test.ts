@@ -292,3 +292,41 @@ test('a Duly that stops waits for the work under a lock, then tells it and gives
     assert.equal((await other.lock(name, {}, () => 1)).acquired, true, name);
   }
 });
+
+test('held locks are listed by kind and name, page by page', async (t) => {
+  const { duly } = await createSharedStore(t);
+  const one = duly();
+  const zebra = await one.locks.acquire('zebra', { ttl: '1m' });
+  assert.ok(zebra.acquired);
+  await one.locks.acquire('ant', { ttl: '1m' });
+  const inside = await one.once('bee', { for: '1h' }, async () => {
+    const leader = one.leader('cat');
+    await leader.elected();
+    const pages: string[][] = [];
+    let cursor: string | null = null;
+    do {
+      const page = await duly().locks.list({ limit: 3, cursor });
+      pages.push(page.locks.map((lock) => `${lock.kind} ${lock.name}`));
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    await leader.resign();
+    return pages;
+  });
+  assert.deepEqual(inside, [['leader cat', 'lock ant', 'lock zebra'], ['once bee']]);
+  const { locks, nextCursor } = await one.locks.list({ prefix: 'z' });
+  assert.deepEqual(
+    [locks.map(({ name, fence: of }) => [name, of]), nextCursor],
+    [[['zebra', zebra.fence]], null],
+  );
+  assert.equal(locks[0]?.holder.pid, process.pid);
+  assert.ok(locks[0].ttlMs > 0 && locks[0].ttlMs <= 60_000);
+  assert.deepEqual((await one.locks.list({ kind: 'once' })).locks, []);
+  for (const wrong of [{ kind: 'x' }, { limit: 0 }, { limit: 1_001 }, { prefix: 'a\0' }, { more: 1 }]) {
+    await assert.rejects(one.locks.list(wrong as never), (error) => isDulyError(error, 'invalid_option'));
+  }
+  for (const cursor of ['zebra', 7]) {
+    await assert.rejects(one.locks.list({ cursor } as never), (error) =>
+      isDulyError(error, 'invalid_cursor'),
+    );
+  }
+});

@@ -408,6 +408,21 @@ export type LedgerSlot = {
   } | null;
 };
 
+export type Lock = {
+  /** `lock`: of `duly.lock` and of this API. `leader`: of `duly.leader`. `once`: of `duly.once`. */
+  kind: "lock" | "leader" | "once";
+  name: string;
+  fence: number;
+  holder: {
+    host: string;
+    pid: number;
+    node: string;
+  };
+  until: string;
+  /** The time that remains, by the clock of the store. */
+  ttl_ms: number;
+};
+
 export type LogLine = {
   n: number;
   attempt: number;
@@ -1610,6 +1625,17 @@ export interface Operations {
     query: Record<never, never>;
     body: never;
     answer: null;
+  };
+  /** Who holds which locks now, by kind and name */
+  'GET /api/locks': {
+    path: Record<never, never>;
+    query: { kind?: "lock" | "leader" | "once" | readonly ("lock" | "leader" | "once")[]; prefix?: string | readonly string[]; limit?: number | readonly number[]; cursor?: string | readonly string[] };
+    body: never;
+    answer: {
+      data: Lock[];
+      has_more: boolean;
+      next_cursor: string | null;
+    };
   };
   /** Take a lock if it is free */
   'POST /api/locks/{name}/acquire': {

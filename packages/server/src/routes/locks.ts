@@ -1,7 +1,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
-import { body, duration, instant, json, name } from '../schemas/answers.ts';
+import { body, cursor, duration, instant, json, limit, listJson, listOf, name } from '../schemas/answers.ts';
 import { problems } from '../schemas/problem.ts';
 import { newRoutes } from './new-routes.ts';
 
@@ -18,6 +18,8 @@ const until = {
   ttl_ms: z.number().openapi({ description: 'The time that remains, by the clock of the store.' }),
 };
 
+const holderSchema = z.strictObject({ host: z.string(), pid: z.int(), node: z.string() });
+
 const acquiredSchema = z
   .strictObject({ acquired: z.literal(true), name: z.string(), fence, ...until })
   .openapi('AcquiredLock');
@@ -25,10 +27,40 @@ const takenSchema = z
   .strictObject({
     acquired: z.literal(false),
     name: z.string(),
-    holder: z.strictObject({ host: z.string(), pid: z.int(), node: z.string() }),
+    holder: holderSchema,
     ...until,
   })
   .openapi('TakenLock');
+
+const lockSchema = z
+  .strictObject({
+    kind: z.enum(['lock', 'leader', 'once']).openapi({
+      description:
+        '`lock`: of `duly.lock` and of this API. `leader`: of `duly.leader`. `once`: of `duly.once`.',
+    }),
+    name: z.string(),
+    fence: z.int(),
+    holder: holderSchema,
+    ...until,
+  })
+  .openapi('Lock');
+
+const list = createRoute({
+  method: 'get',
+  path: '/api/locks',
+  tags,
+  summary: 'Who holds which locks now, by kind and name',
+  ...secured('read', { tenant: 'refused' }),
+  request: {
+    query: z.strictObject({
+      kind: z.enum(['lock', 'leader', 'once']).optional(),
+      prefix: z.string().max(1_000).optional().openapi({ description: 'Only those whose names begin so.' }),
+      limit,
+      cursor,
+    }),
+  },
+  responses: { 200: json(listOf(lockSchema), 'A page of the locks that are held.'), ...problems },
+});
 
 const acquire = createRoute({
   method: 'post',
@@ -97,9 +129,24 @@ const release = createRoute({
   responses: { 204: { description: 'It is free.' }, ...problems },
 });
 
-/** `/api/locks/{name}/acquire`, `renew` and `release`. */
+/** `/api/locks`, and `/api/locks/{name}/acquire`, `renew` and `release`. */
 export function lockRoutes({ duly }: ServerContext): OpenAPIHono<ServerEnv> {
   const routes = newRoutes();
+
+  routes.openapi(list, async (c) => {
+    const { kind, prefix, limit: size = 100, cursor: from = null } = c.req.valid('query');
+    const page = await duly.locks.list({
+      ...(kind === undefined ? {} : { kind }),
+      ...(prefix === undefined ? {} : { prefix }),
+      ...{ limit: size, cursor: from },
+    });
+    const data = page.locks.map(({ until: end, ttlMs, ...lock }) => ({
+      ...lock,
+      until: end.toISOString(),
+      ttl_ms: ttlMs,
+    }));
+    return c.json(listJson(data, page.nextCursor), 200);
+  });
 
   routes.openapi(acquire, async (c) => {
     const { name: of } = c.req.valid('param');

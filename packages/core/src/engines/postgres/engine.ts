@@ -8,7 +8,7 @@ import { enqueue } from './verbs/enqueue.ts';
 import { exchange } from './verbs/exchange.ts';
 import { heartbeat, reap } from './verbs/lease.ts';
 import { auditRows, changes, counts, get, holder, list, stats } from './verbs/list.ts';
-import { acquire, release, renew } from './verbs/locks.ts';
+import { acquire, heldLocks, release, renew } from './verbs/locks.ts';
 import { nodes } from './verbs/nodes.ts';
 import { prune } from './verbs/prune.ts';
 import { records } from './verbs/records.ts';
@@ -36,6 +36,7 @@ const verbs = {
   acquire,
   renew,
   release,
+  heldLocks,
   putExpiring,
   getExpiring,
   remember,

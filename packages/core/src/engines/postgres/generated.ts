@@ -97,6 +97,14 @@ LEFT JOIN LATERAL (SELECT * FROM duly.logs WHERE job_id = $2::text AND n > $3::b
 ORDER BY l.n`,
     now: `SELECT duly.now_1($1::bigint) AS now`,
   },
+  lock: {
+    held: `SELECT t.now, l.* FROM (SELECT duly.now_1($1::bigint) AS now) t
+LEFT JOIN LATERAL (
+  SELECT name, fence, until_at, holder FROM duly.locks
+  WHERE name >= $2::text AND ($3::text IS NULL OR name < $3::text) AND name > $4::text AND until_at > t.now
+  ORDER BY name LIMIT $5::bigint) l ON true
+ORDER BY l.name`,
+  },
   schedule: {
     slots: `SELECT t.now, s.* FROM (SELECT duly.now_1($1::bigint) AS now) t
 LEFT JOIN LATERAL (

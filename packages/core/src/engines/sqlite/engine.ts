@@ -20,7 +20,7 @@ import { enqueue } from './verbs/enqueue.ts';
 import { exchange, glanceExchange } from './verbs/exchange.ts';
 import { glanceReap, heartbeat, reap } from './verbs/lease.ts';
 import { auditRows, changes, counts, get, holder, list, stats } from './verbs/list.ts';
-import { acquire, release, renew } from './verbs/locks.ts';
+import { acquire, heldLocks, release, renew } from './verbs/locks.ts';
 import { isLook, nodes } from './verbs/nodes.ts';
 import { prune } from './verbs/prune.ts';
 import { isReading, records } from './verbs/records.ts';
@@ -69,6 +69,7 @@ const readers = {
   audit: auditRows,
   schedules,
   slots,
+  heldLocks,
   getExpiring,
 };
 

@@ -241,6 +241,10 @@ ON CONFLICT (name) DO UPDATE SET
   fence = excluded.fence, until = excluded.until, token = excluded.token, holder = excluded.holder`,
     renew: `UPDATE locks SET until = ? WHERE name = ? AND fence = ?`,
     release: `DELETE FROM locks WHERE name = ? AND fence = ?`,
+    heldBetween: `SELECT name, fence, until, holder FROM locks
+WHERE name >= :prefix AND name < :end AND name > :after AND until > :steady ORDER BY name LIMIT :limit + 0`,
+    heldFrom: `SELECT name, fence, until, holder FROM locks
+WHERE name >= :prefix AND name > :after AND until > :steady ORDER BY name LIMIT :limit + 0`,
     prune: `DELETE FROM locks WHERE name IN (SELECT name FROM locks WHERE until < ? LIMIT ? + 0)`,
   },
   meta: {

@@ -67,6 +67,7 @@ export function livingTests(test: DefineTest): void {
       slots: await engine.slots({ now: t0, scheduleId: put.id, fromAt: 0, beforeAt: t0 + hour, limit: 9 }),
       acquire: await engine.acquire(lockRequest('l')),
       refused: await engine.acquire(lockRequest('l')),
+      heldLocks: await engine.heldLocks({ now: t0, prefix: '', after: null, limit: 9 }),
       putExpiring: await engine.putExpiring({ now: t0, groups: [{ actor: 'a', changes: [change] }] }),
       getExpiring: await engine.getExpiring({ now: t0, keys: [{ name: 'n', key: 'k' }] }),
       records: await engine.records({ now: t0, groups: [{ actor: 'a', ops: [record, list] }] }),

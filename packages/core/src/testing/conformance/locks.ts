@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { lockRequest, minute, second, t0 } from './builders.ts';
+import { hour, lockRequest, minute, second, t0 } from './builders.ts';
 import { only } from './steps.ts';
 import type { DefineTest } from './suite.ts';
 
-/** What `acquire`, `renew` and `release` promise. */
+/** What `acquire`, `renew`, `release` and `heldLocks` promise. */
 export function lockTests(test: DefineTest): void {
   test('a free lock is given with a fence and an end', async ({ engine }) => {
     const reply = await engine.acquire(lockRequest('l', { ttlMs: minute }));
@@ -100,5 +100,57 @@ export function lockTests(test: DefineTest): void {
     for (const name of names) assert.equal((await engine.acquire(lockRequest(name))).acquired, false, name);
     const { fence } = await engine.acquire(lockRequest('🔒'));
     assert.equal(only((await engine.release({ now: t0, locks: [{ name: '🔒', fence }] })).locks), 'kept');
+  });
+
+  test('held locks are listed by name, with who holds them and until when', async ({ engine }) => {
+    const holder = { host: 'höst', pid: 42, node: 'node-x' };
+    const b = await engine.acquire(lockRequest('b', { holder, ttlMs: 2 * minute }));
+    const a = await engine.acquire(lockRequest('a'));
+    const { locks, now } = await engine.heldLocks({ now: t0 + second, prefix: '', after: null, limit: 9 });
+    assert.equal(now, t0 + second);
+    assert.deepEqual(
+      locks.map(({ name, fence, untilAt }) => [name, fence, untilAt]),
+      [
+        ['a', a.fence, t0 + minute],
+        ['b', b.fence, t0 + 2 * minute],
+      ],
+    );
+    assert.deepEqual(locks[1]?.holder, holder);
+  });
+
+  test('a lock that is over, or given back, is not listed', async ({ engine }) => {
+    await engine.acquire(lockRequest('over'));
+    const { fence } = await engine.acquire(lockRequest('back', { ttlMs: hour }));
+    await engine.acquire(lockRequest('held', { ttlMs: hour }));
+    await engine.release({ now: t0, locks: [{ name: 'back', fence }] });
+    const at = async (now: number) =>
+      (await engine.heldLocks({ now, prefix: '', after: null, limit: 9 })).locks.map(({ name }) => name);
+    assert.deepEqual(await at(t0 + minute - 1), ['held', 'over']);
+    assert.deepEqual(await at(t0 + minute), ['held']);
+    assert.deepEqual(await at(t0 + hour), []);
+  });
+
+  test('locks are listed by the beginning of their names, page by page, whatever is in a name', async ({
+    engine,
+  }) => {
+    const names = ['k:', 'k:%', 'k:_', 'k:a', 'k:ä', 'k:\ud7ff', 'k:\u{e000}', 'k:🔒', 'k:\u{10ffff}x'];
+    for (const name of [...names, 'K:a', 'k', 'k;', 'l', '%', '\u{10ffff}a']) {
+      await engine.acquire(lockRequest(name));
+    }
+    const under = async (prefix: string, limit: number) => {
+      const found: string[] = [];
+      for (let after: string | null = null; ; ) {
+        const { locks } = await engine.heldLocks({ now: t0, prefix, after, limit });
+        found.push(...locks.map(({ name }) => name));
+        if (locks.length < limit) return found;
+        after = found.at(-1) ?? null;
+      }
+    };
+    for (const limit of [1, 2, 100]) assert.deepEqual(await under('k:', limit), names);
+    assert.deepEqual(await under('k:\ud7ff', 9), ['k:\ud7ff']);
+    assert.deepEqual(await under('\u{10ffff}', 9), ['\u{10ffff}a']);
+    assert.deepEqual(await under('%', 9), ['%']);
+    assert.deepEqual(await under('nobody', 9), []);
+    assert.equal((await under('', 4)).length, names.length + 6);
   });
 }

@@ -476,6 +476,7 @@ class Pair {
     await this.#both('list', { now, filter: {}, cursor: null, limit: 20 });
     await this.#both('holder', { now, type: this.#pick(types), tenant: null, key: this.#pick(keys) });
     await this.#both('stats', { now, sinceAt: t0, types: null });
+    await this.#both('heldLocks', { now, prefix: 'l', after: null, limit: 9 });
     await this.#both('audit', { now, subject: null, before: null, limit: 5 });
     await this.#both('schedules', { now, filter: {}, cursor: null, limit: 9 });
     for (const scheduleId of this.#scheduleIds) {
@@ -503,6 +504,7 @@ class Pair {
       'list',
       'holder',
       'stats',
+      'heldLocks',
       'audit',
       'schedules',
       'slots',

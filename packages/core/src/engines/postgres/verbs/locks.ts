@@ -1,4 +1,13 @@
-import type { AcquireInput, AcquireReply, LockHolder, LocksInput, LocksReply } from '../../../engine.ts';
+import type {
+  AcquireInput,
+  AcquireReply,
+  HeldLocksInput,
+  HeldLocksReply,
+  LockHolder,
+  LocksInput,
+  LocksReply,
+} from '../../../engine.ts';
+import { prefixEnd } from '../../prefix-end.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 
@@ -37,4 +46,33 @@ async function keep(work: Work, input: LocksInput, ttlMs: number | null): Promis
     ttlMs,
   ]);
   return { now, locks: kept.map((isKept) => (isKept ? 'kept' : 'lost')) };
+}
+
+interface HeldRow {
+  now: number;
+  /** null in the one row that only tells the instant. */
+  name: string | null;
+  fence: number;
+  until_at: number;
+  holder: string;
+}
+
+/** See the contract. */
+export async function heldLocks(
+  work: Work,
+  { now, prefix, after, limit }: HeldLocksInput,
+): Promise<HeldLocksReply> {
+  const rows = await work.rows<HeldRow>(statements.lock.held, [
+    now ?? null,
+    prefix,
+    prefixEnd(prefix),
+    after ?? '',
+    limit,
+  ]);
+  return {
+    now: (rows[0] as HeldRow).now,
+    locks: rows.flatMap(({ name, fence, holder, until_at: untilAt }) =>
+      name === null ? [] : [{ name, fence, holder: JSON.parse(holder) as LockHolder, untilAt }],
+    ),
+  };
 }

@@ -12,5 +12,13 @@ UPDATE locks SET until = ? WHERE name = ? AND fence = ?
 -- name: release
 DELETE FROM locks WHERE name = ? AND fence = ?
 
+-- name: heldBetween
+SELECT name, fence, until, holder FROM locks
+WHERE name >= :prefix AND name < :end AND name > :after AND until > :steady ORDER BY name LIMIT :limit + 0
+
+-- name: heldFrom
+SELECT name, fence, until, holder FROM locks
+WHERE name >= :prefix AND name > :after AND until > :steady ORDER BY name LIMIT :limit + 0
+
 -- name: prune
 DELETE FROM locks WHERE name IN (SELECT name FROM locks WHERE until < ? LIMIT ? + 0)

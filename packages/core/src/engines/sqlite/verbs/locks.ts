@@ -1,4 +1,13 @@
-import type { AcquireInput, AcquireReply, LockHolder, LocksInput, LocksReply } from '../../../engine.ts';
+import type {
+  AcquireInput,
+  AcquireReply,
+  HeldLocksInput,
+  HeldLocksReply,
+  LockHolder,
+  LocksInput,
+  LocksReply,
+} from '../../../engine.ts';
+import { prefixEnd } from '../../prefix-end.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 
@@ -57,4 +66,21 @@ export function release(work: Work, input: LocksInput): Omit<LocksReply, 'now'> 
   );
   work.hints.add('locks');
   return { locks };
+}
+
+/** See the contract. */
+export function heldLocks(work: Work, { prefix, after, limit }: HeldLocksInput): Omit<HeldLocksReply, 'now'> {
+  const end = prefixEnd(prefix);
+  const rows = work.all<LockRow & { name: string }>(
+    end === null ? statements.lock.heldFrom : statements.lock.heldBetween,
+    { prefix, after: after ?? '', steady: work.steady, limit, ...(end === null ? {} : { end }) },
+  );
+  return {
+    locks: rows.map(({ name, fence, holder, until }) => ({
+      name,
+      fence,
+      holder: JSON.parse(holder) as LockHolder,
+      untilAt: until - work.steady + work.now,
+    })),
+  };
 }

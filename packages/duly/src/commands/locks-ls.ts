@@ -1,0 +1,63 @@
+import type { LockKind } from '@duly/core';
+import { withClient } from '../client.ts';
+import { listJson, printJson } from '../output/json.ts';
+import { printTable } from '../output/table.ts';
+import { oneLine } from '../output/terminal.ts';
+import { rough } from '../output/times.ts';
+import type { CommonOptions, Shell } from '../shell.ts';
+import { readLimit } from '../usage.ts';
+
+interface LocksLsOptions extends CommonOptions {
+  kind?: string;
+  prefix?: string;
+  limit?: string;
+  cursor?: string;
+}
+
+/** `duly locks ls`. */
+export async function locksLs(shell: Shell, options: LocksLsOptions): Promise<undefined> {
+  const limit = readLimit(options.limit);
+  await withClient(shell, options, async ({ duly }) => {
+    const { locks, nextCursor } = await duly.locks.list({
+      ...(options.kind === undefined ? {} : { kind: options.kind as LockKind }),
+      ...(options.prefix === undefined ? {} : { prefix: options.prefix }),
+      ...{ limit, cursor: options.cursor ?? null },
+    });
+    if (shell.json) {
+      const data = locks.map(({ kind, name, fence, holder, until, ttlMs }) => ({
+        ...{ kind, name, fence, holder },
+        ...{ until_at: until.toISOString(), ttl_ms: ttlMs },
+      }));
+      printJson(shell.out, listJson(data, nextCursor));
+      return;
+    }
+    if (locks.length === 0) {
+      shell.err.line('No lock is held.');
+      return;
+    }
+    printTable(
+      shell.out,
+      [
+        { title: 'KIND' },
+        { title: 'NAME', widthMin: 12 },
+        { title: 'HOLDER', widthMin: 12 },
+        { title: 'ENDS', align: 'right' },
+        { title: 'FENCE', align: 'right', leaveOut: 1 },
+      ],
+      locks.map(({ kind, name, fence, holder, ttlMs }) => [
+        kind,
+        oneLine(name),
+        oneLine(`${holder.node} on ${holder.host}:${holder.pid}`),
+        `in ${rough(ttlMs)}`,
+        String(fence),
+      ]),
+    );
+    if (nextCursor !== null)
+      shell.err.line(
+        shell.err.paint(
+          'dim',
+          `There are more: the same command with --cursor ${JSON.stringify(nextCursor)}`,
+        ),
+      );
+  });
+}
