@@ -477,6 +477,7 @@ export class Duly {
   #createTask(resolved: ResolvedTask): Task {
     return createTask<unknown, unknown>(resolved, {
       parts: () => this.#open(),
+      expect: () => this.#store?.expect?.(),
       jobs: this.#jobs,
       schedules: this.schedules,
       ids: this.#ids,

@@ -20,6 +20,8 @@ import { withinOf } from './within.ts';
 /** What a task's verbs stand on. */
 export interface TaskCallParts {
   parts(): Promise<Parts>;
+  /** Tells the store that a call will follow at once. */
+  expect(): void;
   jobs: Jobs;
   schedules: Schedules;
   ids: Ids;
@@ -34,7 +36,7 @@ const manyBytesMax = 64 * 1024 * 1024;
 /** Makes the verbs of a task. */
 export function createTask<Input, Result>(
   task: ResolvedTask,
-  { parts, jobs, schedules, ids, inputBytesMax, tracing }: TaskCallParts,
+  { parts, expect, jobs, schedules, ids, inputBytesMax, tracing }: TaskCallParts,
 ): Task<Input, Result> {
   type Handle = JobHandle<Input, Result>;
 
@@ -87,6 +89,7 @@ export function createTask<Input, Result>(
   }
 
   async function one(input: unknown, options: JobOptions | undefined, due: Due): Promise<Handle> {
+    expect();
     const spec = await make(input, options, due);
     const isRepeat = options?.id !== undefined;
     const { items, now } = await traced([spec], options?.tx, isRepeat);

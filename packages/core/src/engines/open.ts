@@ -19,6 +19,8 @@ export interface StoreBeatsOptions {
 export interface Store {
   engine: Engine;
   createBeats(options: StoreBeatsOptions): Beats;
+  /** A call will follow at once, or so it seems. A thread that slept is awake by the time it comes. */
+  expect?(): void;
 }
 
 /** How a store is opened. */

@@ -5,6 +5,8 @@ import type { BeatNews, LeaseRef } from '../worker/beats.ts';
 /** What the main thread posts to the store's thread. */
 export type ToThread =
   | { kind: 'call'; id: number; verb: EngineVerb; input: unknown }
+  /** A call is being made ready. */
+  | { kind: 'soon' }
   | { kind: 'ring'; id: number }
   /** Somebody wants to hear hints from now on. */
   | { kind: 'listen' }

@@ -28,6 +28,8 @@ export async function openThreadStore(url: string): Promise<Store> {
   const beats = new Map<number, StoreBeatsOptions>();
   let lastId = 0;
   let isListening = false;
+  /** Whether the thread was told that a call is coming which has not come yet. */
+  let isExpected = false;
   let ended: Error | null = null;
   const first = await startThread(url);
   const { info } = first;
@@ -144,6 +146,7 @@ export async function openThreadStore(url: string): Promise<Store> {
     if (worker === null) return Promise.reject(threadError(null, false));
     return new Promise<Result>((resolve, reject) => {
       lastId += 1;
+      isExpected = false;
       if (waiting.size === 0) worker?.ref();
       waiting.set(lastId, { resolve, reject });
       post(message(lastId));
@@ -181,7 +184,14 @@ export async function openThreadStore(url: string): Promise<Store> {
     engine[verb] = (input: unknown) => ask((id) => ({ kind: 'call', id, verb, input }));
   }
 
-  return { engine: engine as unknown as Engine, createBeats: openBeats };
+  return { engine: engine as unknown as Engine, createBeats: openBeats, expect };
+
+  function expect(): void {
+    // A thread with something to answer is awake, and one word for all calls of a burst is enough.
+    if (isExpected || waiting.size > 0) return;
+    isExpected = true;
+    post({ kind: 'soon' });
+  }
 
   function openBeats(options: StoreBeatsOptions): Beats {
     lastId += 1;

@@ -34,6 +34,7 @@ import {
   slots,
 } from './verbs/schedules.ts';
 import { getExpiring, putExpiring, remember } from './verbs/values.ts';
+import { createWalSpace } from './wal-space.ts';
 import { createSqliteWithin } from './within.ts';
 import { Connection, type Work } from './work.ts';
 
@@ -116,6 +117,7 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
     // From here on a write is tried again and again instead of waiting in SQLite: see write().
     db.exec(`PRAGMA busy_timeout = ${Math.min(busyMs, busyTryMs)}`);
     connection.useClock(storeClock);
+    if (path !== ':memory:') connection.useWalSpace(createWalSpace(path));
     const offMs = storeClock.disagreementMs();
     if (Math.abs(offMs) > disagreementMsMax) {
       warnings.push(

@@ -6,6 +6,7 @@ import { storeError } from './database.ts';
 import { statements } from './generated.ts';
 import { type Pauses, pausesAt } from './pauses.ts';
 import type { StoreClock, StoreInstant } from './store-clock.ts';
+import type { WalSpace } from './wal-space.ts';
 
 /** What can be bound to a statement. */
 export type Value = string | number | null;
@@ -132,6 +133,7 @@ export class Connection {
   readonly db: SqliteDatabase;
   readonly path: string;
   #clock: StoreClock | undefined;
+  #walSpace: WalSpace | undefined;
   #statements = new Map<string, SqliteStatement>();
   #tupleStatements = new Map<string, SqliteStatement>();
 
@@ -143,6 +145,11 @@ export class Connection {
   /** Sets the clock, once the schema that holds it is there. */
   useClock(clock: StoreClock): void {
     this.#clock = clock;
+  }
+
+  /** Keeps room in the WAL from now on. */
+  useWalSpace(space: WalSpace): void {
+    this.#walSpace = space;
   }
 
   /** A prepared statement, made once. */
@@ -178,6 +185,7 @@ export class Connection {
     return this.#transaction('BEGIN IMMEDIATE', stamp, (work) => {
       const result = verb(work);
       work.writeChanges();
+      this.#walSpace?.keepAhead();
       return result;
     });
   }

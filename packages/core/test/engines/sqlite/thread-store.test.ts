@@ -49,6 +49,25 @@ test('a job made through one connection wakes another one', async (t) => {
   assert.equal(await hint, 'jobs');
 });
 
+test('a thread that was told of a call answers it, whether it comes at once, late or never', async (t) => {
+  const store = await openStore(`sqlite:${join(testFolder(t), 'duly.db')}`);
+  const { engine } = store;
+  for (let n = 0; n < 20; n++) {
+    store.expect?.();
+    store.expect?.();
+    if (n % 2 === 0) await engine.counts({ cap: 10 });
+    await Promise.all([
+      engine.enqueue({ groups: [{ jobs: [jobSpec({ type: 'made' })] }] }),
+      engine.get({ ids: [] }),
+    ]);
+  }
+  const { jobs } = await engine.list({ filter: { type: ['made'] }, cursor: null, limit: 100 });
+  assert.equal(jobs.length, 20);
+  store.expect?.();
+  await engine.close();
+  store.expect?.();
+});
+
 test('calls after the end are refused, and the end can be asked for twice', async (t) => {
   const { engine } = await openStore(`sqlite:${join(testFolder(t), 'duly.db')}`);
   await engine.close();
