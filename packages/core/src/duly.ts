@@ -358,6 +358,12 @@ export class Duly {
 
   // --------------------------------------------------------------------------------------------- looking
 
+  /** The instant by the store's clock, which is the one that decides: this machine's may be wrong. */
+  async storeNow(): Promise<Date> {
+    const engine = await this.#engine();
+    return new Date((await engine.getExpiring({ keys: [] })).now);
+  }
+
   /** How many jobs are in each status, what waits in which queue, and who is busy with what, at an instant of the store. */
   counts(): Promise<Counts> {
     return readCounts(this.#engine);

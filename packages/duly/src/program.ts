@@ -92,7 +92,32 @@ function addNodes(program: Command, action: ActionOf): void {
     .option('--metadata <json or name=value>', 'your own fields, kept with the job (repeatable)', collect)
     .option('--watch', 'stay and show it until it ends; the exit code is its outcome')
     .action(action(async () => (await import('./commands/run.ts')).run));
+  addExec(program, action);
 }
+
+function addExec(program: Command, action: ActionOf): void {
+  leaf(program, 'exec', 'run a program on one of many hosts, and record the run as a job')
+    .argument('<command...>', 'the program and its arguments, best after "--"')
+    // What stands behind the program's name is the program's.
+    .passThroughOptions()
+    .requiredOption('--name <name>', 'hosts that give the same name run it one at a time')
+    .option('--slot <duration or cron>', "one run in each: 1d, or '0 2 * * *' (default: only one at a time)")
+    .option('--timezone <zone>', "whose clock the cron of --slot goes by (default: this machine's)")
+    .option('--ttl <duration>', 'how long the name stays taken after its host died (default 5m)')
+    .option('--timeout <duration>', 'end the program after this long (default: never)')
+    .option('--at-most-once', 'a run that was lost with its host is not taken over by another')
+    .option('--lost-exit <code>', 'the exit code where it is not run (default 0)')
+    .option('--quiet', 'say nothing where it is not run')
+    .addHelpText('after', execExamples)
+    .action(action(async () => (await import('./commands/exec.ts')).exec));
+}
+
+const execExamples = `
+In the crontab of five servers; one of them runs it:
+  0 2 * * *  duly exec --name digest --slot 1d --store postgres://… -- python send_digest.py
+
+The exit code is the program's. It is given DULY_FENCE, DULY_JOB_ID, DULY_ATTEMPT and, with a cron, DULY_SLOT.
+`;
 
 function addJobs(program: Command, action: ActionOf): void {
   const jobs = noun(program, 'jobs', 'list, show, watch and change jobs');
