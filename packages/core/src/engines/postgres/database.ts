@@ -40,7 +40,7 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
   let isClosed = false;
   // The server ends by itself what takes too long, a little before it is given up here: then its answer still arrives. Written out,
   // because a database may have another isolation by default.
-  const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockMs}; SET LOCAL statement_timeout = ${Math.ceil(callMs * 0.9)}`;
+  const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${limits(lockMs, callMs)}`;
 
   /** When connections were last heard of. One that was just made is not among them. */
   const heardElapsed = new WeakMap<PgPoolClient, number>();
@@ -60,9 +60,12 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
     const connecting = pool.connect();
     let isLate = false;
     try {
-      return await withinTime(connecting, () => {
-        isLate = true;
-      });
+      return await withinTime(
+        () => connecting,
+        () => {
+          isLate = true;
+        },
+      );
     } catch (error) {
       // One that comes all the same has nobody to use it.
       if (isLate) connecting.then((client) => client.release()).catch(() => {});
@@ -71,15 +74,17 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
   }
 
   /** Runs something on one connection. Afterwards it goes back to the pool, or is closed if nobody can tell what state it is in. */
-  async function onConnection<Result>(use: (connection: Connection) => Promise<Result>): Promise<Result> {
+  async function onConnection<Result>(
+    use: (connection: Connection, allow: (ms: number) => void) => Promise<Result>,
+  ): Promise<Result> {
     const client = await take();
     const connection = new Connection(client, place);
-    const giveUp = (): void => {
-      silentElapsed = clock.elapsed() - callMs;
+    const giveUp = (afterMs: number): void => {
+      silentElapsed = clock.elapsed() - afterMs;
       connection.release(true);
     };
     try {
-      return await withinTime(use(connection), giveUp);
+      return await withinTime((allow) => use(connection, allow), giveUp);
     } catch (error) {
       throw storeError(error, { place, unknown: connection.isUnknown });
     } finally {
@@ -88,14 +93,25 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
     }
   }
 
-  /** A server that was cut off without a word never answers: after `callMs` it is not waited for any longer. */
-  function withinTime<Result>(answer: Promise<Result>, giveUp: () => void): Promise<Result> {
+  /** A server that was cut off without a word never answers: after `callMs`, or what it is allowed later, it is not waited for any longer. */
+  function withinTime<Result>(
+    use: (allow: (ms: number) => void) => Promise<Result>,
+    giveUp: (afterMs: number) => void,
+  ): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const timer = clock.after(callMs, () => {
-        giveUp();
-        reject(new Error(`no answer within ${callMs} ms`));
-      });
-      answer.then(resolve, reject).finally(() => timer.cancel());
+      const limit = (ms: number) =>
+        clock.after(ms, () => {
+          giveUp(ms);
+          reject(new Error(`no answer within ${ms} ms`));
+        });
+      let timer = limit(callMs);
+      const allow = (ms: number): void => {
+        timer.cancel();
+        timer = limit(ms);
+      };
+      use(allow)
+        .then(resolve, reject)
+        .finally(() => timer.cancel());
     });
   }
 
@@ -122,12 +138,26 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
 
   return {
     query: (text, values) => follow(() => onConnection((connection) => connection.ask(text, values, true))),
-    transaction: (fn) => follow(() => onConnection((connection) => inTransaction(connection, begin, fn))),
+    transaction: (fn) =>
+      follow(() =>
+        onConnection((connection, allow) =>
+          inTransaction(connection, begin, (inside) =>
+            fn(inside, async (ms) => {
+              allow(ms);
+              await inside.query(limits(ms, ms));
+            }),
+          ),
+        ),
+      ),
     async close() {
       isClosed = true;
       await Promise.allSettled(running);
     },
   };
+}
+
+function limits(lockMs: number, callMs: number): string {
+  return `SET LOCAL lock_timeout = ${lockMs}; SET LOCAL statement_timeout = ${Math.ceil(callMs * 0.9)}`;
 }
 
 /** One connection while a call has it. */
@@ -196,7 +226,7 @@ async function inTransaction<Result>(
   const inside: Database = {
     query: (text, values) => connection.ask(text, values),
     // Part of the one that runs: it is kept or undone with it.
-    transaction: (part) => part(inside),
+    transaction: (part) => part(inside, async () => {}),
   };
   let result: Result;
   try {

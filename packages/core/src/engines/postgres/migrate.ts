@@ -1,4 +1,5 @@
-import { dulyError } from '../../errors.ts';
+import type { Clock } from '../../clock.ts';
+import { type DulyError, dulyError } from '../../errors.ts';
 import { migrations } from './generated.ts';
 import { type Database, inSchema } from './work.ts';
 
@@ -8,13 +9,24 @@ export const schemaVersion = migrations.length;
 /** The lowest schema number whose code may still work on a store that this code has migrated. */
 const lowestCode = 1;
 
-/** A store to be migrated. */
-export interface MigrationTarget {
+/** A store whose schema is read. */
+export interface SchemaTarget {
   database: Database;
   schema: string;
   /** Where it is, without secrets. */
   place: string;
 }
+
+/** A store to be migrated. */
+export interface MigrationTarget extends SchemaTarget {
+  clock: Clock;
+}
+
+// The steps take as long as they take. Only they have this patience: whoever opens a store that is up to date, or waits for somebody else's
+// migration, hears within the time of an ordinary call that nobody answers any more.
+const stepsMs = 600_000;
+// How often who comes second looks whether the first is done.
+const lookAgainMs = 100;
 
 /** Where a store stands. */
 export interface SchemaState {
@@ -24,7 +36,7 @@ export interface SchemaState {
 }
 
 /** Reads where the store stands. Refuses a schema that holds something else. */
-export async function readSchema({ database, schema, place }: MigrationTarget): Promise<SchemaState> {
+export async function readSchema({ database, schema, place }: SchemaTarget): Promise<SchemaState> {
   const [found] = await database.query<{ meta: boolean; jobs: boolean; others: boolean }>(
     `SELECT to_regclass($1) IS NOT NULL AS meta, to_regclass($2) IS NOT NULL AS jobs,
        EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $3 AND c.relkind IN ('r', 'p', 'v', 'm')) AS others`,
@@ -63,40 +75,64 @@ export function missingSteps(version: number): string[] {
 }
 
 /**
- * Runs the missing migrations, all in one transaction, or says what it would run. Whoever comes second waits and then finds nothing
- * left to do: the lock is one of the transaction, so it works behind a pooler and never stays behind.
+ * Runs the missing migrations, all in one transaction, or says what it would run. Whoever comes second looks again until nothing is left
+ * to do. It does not stand in the line for the lock: only one that asks again and again notices that the server is gone. The lock is one of
+ * the transaction, so it works behind a pooler and never stays behind.
  */
 export async function migrateSchema(
   target: MigrationTarget,
   { dryRun }: { dryRun: boolean },
 ): Promise<{ from: number; steps: string[] }> {
-  const { database, schema, place } = target;
-  const before = await readSchema(target);
-  refuseTooNew(before, place);
-  const todo = missingSteps(before.version);
-  if (dryRun || todo.length === 0) return { from: before.version, steps: todo };
-  return database.transaction(async (inside) => {
-    await inside.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0)) IS NULL AS done', [
-      `duly.migrate.${schema}`,
-    ]);
-    const { version, lowestCode: lowest } = await readSchema({ ...target, database: inside });
-    refuseTooNew({ version, lowestCode: lowest }, place);
-    // Asked first: making what is there already needs a right that the owner of the schema may not have.
-    const [named] = await inside.query<{ exists: boolean }>(
-      'SELECT to_regnamespace($1) IS NOT NULL AS exists',
-      [`"${schema}"`],
+  const sinceElapsed = target.clock.elapsed();
+  for (;;) {
+    const before = await readSchema(target);
+    refuseTooNew(before, target.place);
+    const todo = missingSteps(before.version);
+    if (dryRun || todo.length === 0) return { from: before.version, steps: todo };
+    const done = await target.database.transaction((inside, allow) => runSteps(inside, allow, target));
+    if (done !== null) return done;
+    if (target.clock.elapsed() - sinceElapsed > stepsMs) throw isBeingMigrated(target.place);
+    await target.clock.sleep(lookAgainMs);
+  }
+}
+
+/** Runs what is missing; null: somebody else is at it. */
+async function runSteps(
+  inside: Database,
+  allow: (ms: number) => Promise<void>,
+  { schema, place }: SchemaTarget,
+): Promise<{ from: number; steps: string[] } | null> {
+  const [lock] = await inside.query<{ held: boolean }>(
+    'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS held',
+    [`duly.migrate.${schema}`],
+  );
+  if (lock?.held !== true) return null;
+  await allow(stepsMs);
+  const { version, lowestCode: lowest } = await readSchema({ database: inside, schema, place });
+  refuseTooNew({ version, lowestCode: lowest }, place);
+  // Asked first: making what is there already needs a right that the owner of the schema may not have.
+  const [named] = await inside.query<{ exists: boolean }>(
+    'SELECT to_regnamespace($1) IS NOT NULL AS exists',
+    [`"${schema}"`],
+  );
+  if (named?.exists !== true) await inside.query(`CREATE SCHEMA "${schema}"`);
+  const steps = migrations.filter((step) => step.number > version);
+  for (const step of steps) await inside.query(inSchema(step.sql, schema));
+  if (steps.length > 0) {
+    const write = inSchema(
+      'INSERT INTO duly.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
+      schema,
     );
-    if (named?.exists !== true) await inside.query(`CREATE SCHEMA "${schema}"`);
-    const steps = migrations.filter((step) => step.number > version);
-    for (const step of steps) await inside.query(inSchema(step.sql, schema));
-    if (steps.length > 0) {
-      const write = inSchema(
-        'INSERT INTO duly.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
-        schema,
-      );
-      await inside.query(write, ['schema_version', schemaVersion]);
-      await inside.query(write, ['lowest_code', lowestCode]);
-    }
-    return { from: version, steps: steps.map((step) => step.name) };
+    await inside.query(write, ['schema_version', schemaVersion]);
+    await inside.query(write, ['lowest_code', lowestCode]);
+  }
+  return { from: version, steps: steps.map((step) => step.name) };
+}
+
+function isBeingMigrated(place: string): DulyError {
+  return dulyError('store_busy', {
+    message: `Somebody else has been migrating the store at ${place} for ${stepsMs / 60_000} minutes. Nothing was changed.`,
+    hint: "Find the session that holds the lock: SELECT a.* FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE l.locktype = 'advisory';",
+    details: { place },
   });
 }

@@ -11,6 +11,7 @@ import {
   missingSteps,
   readSchema,
   refuseTooNew,
+  type SchemaTarget,
   schemaVersion,
 } from './migrate.ts';
 import { type Database, inSchema } from './work.ts';
@@ -56,8 +57,6 @@ export interface OpenedPostgres {
 const callMsDefault = 10_000;
 // What waits longer for a lock stands behind somebody's open transaction, and should hear so.
 const lockMs = 2_000;
-// A migration takes as long as it takes, and who comes second waits for it.
-const migrateMs = 600_000;
 const versionMin = 130_000;
 
 /** What is looked at before a server may hold a store. */
@@ -95,10 +94,8 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
   const { schema, clock, random, callMs = callMsDefault } = options;
   const connector = await createConnector(options);
   const { pool, place } = connector;
-  const shared = { pool, place, clock, random };
-  const database = createDatabase({ ...shared, callMs, lockMs });
-  const patient = createDatabase({ ...shared, callMs: migrateMs, lockMs: migrateMs });
-  const target: MigrationTarget = { database: patient, schema, place };
+  const database = createDatabase({ pool, place, clock, random, callMs, lockMs });
+  const target: MigrationTarget = { database, schema, place, clock };
   let info: EngineInfo;
   try {
     const [server] = (await database.query<ServerFacts>(serverFacts)) as [ServerFacts];
@@ -152,7 +149,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
       closing ??= (async () => {
         // Hints of what was committed a moment ago still go out.
         await notices.close();
-        await Promise.all([database.close(), patient.close()]);
+        await database.close();
         await connector.end();
       })();
       return closing;
@@ -161,7 +158,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
 }
 
 /** The number that names this store; null: a schema that a newer Duly left without one. */
-async function readStoreId({ database, schema }: MigrationTarget): Promise<number | null> {
+async function readStoreId({ database, schema }: SchemaTarget): Promise<number | null> {
   const [row] = await database.query<{ value: number }>(
     inSchema("SELECT value FROM duly.meta WHERE key = 'store'", schema),
   );

@@ -77,8 +77,10 @@ class TransactionDatabase implements Database {
     return JSON.parse(answer.rows) as Row[];
   }
 
-  transaction<Result>(fn: (database: Database) => Promise<Result>): Promise<Result> {
-    return fn(this);
+  transaction<Result>(
+    fn: (database: Database, allow: (ms: number) => Promise<void>) => Promise<Result>,
+  ): Promise<Result> {
+    return fn(this, async () => {});
   }
 
   /** On a connection without a transaction a call would be one of its own, and be kept whatever its caller does. */

@@ -12,8 +12,10 @@ export type Value = string | number | boolean | null;
 export interface Database {
   /** Runs one statement with `$1`-style values and answers its rows. Statements are never named: a pooler may stand between. */
   query<Row extends object>(text: string, values?: readonly Value[]): Promise<Row[]>;
-  /** Runs several statements on one connection, all or nothing. */
-  transaction<Result>(fn: (database: Database) => Promise<Result>): Promise<Result>;
+  /** Runs several statements on one connection, all or nothing. `allow`: from now on it may take so long, locks included. */
+  transaction<Result>(
+    fn: (database: Database, allow: (ms: number) => Promise<void>) => Promise<Result>,
+  ): Promise<Result>;
 }
 
 /** The schema that the SQL files are written for. */

@@ -6,6 +6,7 @@ import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { freshSchema, inSchema, startPostgres } from '../../../../../test/servers/postgres.ts';
+import { startTcpProxy, throughPort } from '../../../../../test/servers/tcp-proxy.ts';
 import { openEngine } from '../../../src/engines/open.ts';
 import { schemaVersion } from '../../../src/engines/postgres/migrate.ts';
 import { isDulyError } from '../../../src/errors.ts';
@@ -73,6 +74,35 @@ it('many openings of a new store in one process all succeed', async () => {
   const stores = await Promise.all(Array.from({ length: 8 }, () => open({ schema, poolSize: 1 })));
   await Promise.all(stores.map((store) => store.close()));
   assert.ok((await tablesOf(schema)) > 10);
+});
+
+it('a server that does not answer while a store is opened is given up after the time of a call', async () => {
+  const schema = freshSchema();
+  await (await open({ schema })).close();
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  // Nobody can read the version of the schema any more, as when the way there was cut just before it.
+  await client.query(`BEGIN; LOCK TABLE ${schema}.meta IN ACCESS EXCLUSIVE MODE`);
+  await assert.rejects(open({ schema, callMs: 300 }), (error) => isDulyError(error, 'store_unavailable'));
+  await client.end();
+});
+
+it('who waits for the migration of somebody else notices that the server is gone', async () => {
+  const schema = freshSchema();
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [`duly.migrate.${schema}`]);
+  const way = await startTcpProxy(Number(new URL(url).port));
+  const connection = `${throughPort(url, way.port)}?application_name=${schema}`;
+  const opening = open({ schema, connection, callMs: 300 });
+  const refused = assert.rejects(opening, (error) => isDulyError(error, 'store_unavailable'));
+  const hasTried =
+    "SELECT 1 FROM pg_stat_activity WHERE application_name = $1 AND query ~ 'advisory|ROLLBACK|COMMIT'";
+  while ((await client.query(hasTried, [schema])).rows.length === 0);
+  way.freeze();
+  await refused;
+  await client.end();
+  await way.stop();
 });
 
 it('a schema that serves only newer code is refused and not touched', async () => {
