@@ -102,7 +102,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     now: time.now,
     onEnded(one) {
       if (isOver || fleet.failed.length > gaveUpCountMax) return;
-      const revived = revive(fleet, one, random).finally(() => reviving.delete(revived));
+      const revived = revive(fleet, one, random, () => isOver).finally(() => reviving.delete(revived));
       reviving.add(revived);
     },
   });
@@ -115,6 +115,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     write: history.write,
     now: time.now,
     fail: (invariant, message) => void duringFaults.push({ invariant, subjects: [], message }),
+    waitsFor() {},
   };
   const nodeCount = 3 + Math.floor(random.next() * 3);
   const kinds = [...processFaults(ground), ...ground.faults];
@@ -170,9 +171,17 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     };
     if (isKept) writeFileSync(join(folder, 'history.jsonl'), serialiseHistory(evidence.events));
     return report;
+  } catch (error) {
+    throw new Error(
+      `Chaos with seed ${seed} could not go on: ${(error as Error).message} Everything lies in ${folder}.`,
+      { cause: error },
+    );
   } finally {
     isOver = true;
     stalls.stop();
+    await fleet.killAll();
+    // One that was about to be started again may be there only now.
+    await Promise.all(reviving);
     await fleet.killAll();
     await ground.close({ keep: isKept });
     if (!isKept) rmSync(folder, { recursive: true, force: true });
@@ -180,12 +189,20 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
 }
 
 /** As a supervisor does: whoever died is started again, after a moment. */
-async function revive(fleet: Fleet, { role }: FleetProcess, random: Random): Promise<void> {
+async function revive(
+  fleet: Fleet,
+  { role }: FleetProcess,
+  random: Random,
+  isOver: () => boolean,
+): Promise<void> {
   await systemClock.sleep(random.next() * 400);
+  if (isOver()) return;
   // What it died of is told with the others.
   await fleet.start(role).catch(() => {});
 }
 
+// The longest takes half a minute on a machine that has little else to do: a new standby is made. After this one stands still.
+const strikeMsMax = 120_000;
 // A point that nobody passed in time is waited for again; one that nobody ever passes must not keep the run for ever.
 const tryCountMax = 4;
 
@@ -204,12 +221,28 @@ async function makeFaults(
   const deck = shuffle([...kinds], random);
   const running = new Set<Promise<void>>();
   let storeWide: Promise<void> | null = null;
+  // A fault that could not be made or undone: nothing that follows would mean anything.
+  let broken: { error: unknown } | null = null;
+  const stopIfBroken = () => {
+    if (broken !== null) throw broken.error;
+  };
 
   async function strike(kind: FaultKind): Promise<void> {
     const count = faults.get(kind.name) ?? { made: 0, struck: 0 };
     faults.set(kind.name, count);
     count.made++;
-    const hasStruck = await kind.strike(world);
+    let waited = 'nothing that it told';
+    const strike = kind.strike({
+      ...world,
+      waitsFor(what) {
+        waited = what;
+      },
+    });
+    const hasStruck = await within(strike, strikeMsMax);
+    if (hasStruck === 'nothing in time')
+      throw new Error(
+        `The fault "${kind.name}" did not end within ${strikeMsMax / 1_000} s. It waited for ${waited}.`,
+      );
     if (hasStruck) count.struck++;
     say(`${kind.name}${hasStruck ? '' : ': nobody came by'}`);
   }
@@ -226,12 +259,17 @@ async function makeFaults(
       await Promise.all(running);
       deck.push(...kinds.filter(mustTryAgain));
     }
+    stopIfBroken();
     if (isHopeless() || (deck.length === 0 && clock.elapsed() >= untilElapsed)) break;
     const kind = deck.pop() ?? (kinds[Math.floor(random.next() * kinds.length)] as FaultKind);
     // While nobody can write, nobody passes a point and nobody can be stopped between two transactions.
     if (storeWide !== null && !/^kill -9 (at random|of the client)$/.test(kind.name)) await storeWide;
     if (kind.isStoreWide) await Promise.all(running);
-    const one = strike(kind).finally(() => running.delete(one));
+    const one = strike(kind)
+      .catch((error) => {
+        broken ??= { error };
+      })
+      .finally(() => running.delete(one));
     running.add(one);
     if (kind.isStoreWide) {
       storeWide = one.finally(() => {
@@ -242,6 +280,7 @@ async function makeFaults(
     if (running.size >= 3) await Promise.race(running);
   }
   await Promise.all(running);
+  stopIfBroken();
 }
 
 function shuffle<Item>(items: Item[], random: Random): Item[] {
@@ -283,7 +322,8 @@ async function close(
     left = now;
   }
   last.child.kill('SIGTERM');
-  await fleet.ended(last);
+  const code = await within(fleet.ended(last), closingMs);
+  if (code !== 0) fail(`The last node was asked to end and ended with ${code}.`);
   if (left > 0) fail(`${left} jobs were left, and none of them moved for ${closingMs / 1000} s.`);
   return { stoppedAt, problems };
 }

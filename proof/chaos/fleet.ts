@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
+import { systemClock } from '../../packages/core/src/clock.ts';
 import type { HistoryEvent } from '../history.ts';
 import {
   type ClientCommand,
@@ -60,6 +61,8 @@ export interface FleetOptions {
 }
 
 const failedCountMax = 3;
+// A store that cannot be reached is told of within 20 s; whoever has said nothing after three times that stands still.
+const readyMsMax = 60_000;
 
 /** Makes a fleet without processes. */
 export function createFleet(options: FleetOptions): Fleet {
@@ -122,7 +125,15 @@ export function createFleet(options: FleetOptions): Fleet {
       return code as number | null;
     });
     ends.set(one, end);
-    await Promise.race([ready(one), end]);
+    const patience = new AbortController();
+    const late = systemClock.sleep(readyMsMax, patience.signal).then(() => 'late' as const);
+    const news = await Promise.race([ready(one), end, late]);
+    patience.abort();
+    if (news === 'late' && processes.has(one)) {
+      failed.push(`${name} was neither ready nor at its end after ${readyMsMax / 1_000} s.`);
+      child.kill('SIGKILL');
+      await end;
+    }
     // A process that cannot even start would be started again and again.
     if (failed.length > failedCountMax) throw new Error(failed.join(' '));
     return one;

@@ -136,6 +136,13 @@ test('a slot without a decision, with two, or miscounted is found, and an end be
   assert.match(problems(row(0, 0), row(2_000, 2_000)).join(), /expected a decision/);
   assert.match(problems(row(0, 0), row(0, 0)).join(), /expected a decision/);
   assert.match(problems(row(0, 4_000, 4)).join(), /counts 4, not 5/);
+  // Whoever made it looked 2 ms before the second and wrote 2 ms after it: that second is the first slot.
+  const read = { kind: 'scheduleRead', at: at(-2), node: 'n', scheduleId: 's', version: null } as const;
+  const created = [{ ...schedules[0], createdAt: at(2) }] as typeof schedules;
+  const ofLate = (events: HistoryEvent[]) =>
+    breaks(everySlotDecided, events, { schedules: created, ledger: { s: [row(0, 0), row(1_000, 1_000)] } });
+  assert.deepEqual(ofLate([read]), []);
+  assert.match(ofLate([]).join(), /expected a decision/);
   const fired = { kind: 'fired', at: at(9_000), slots: [], jobs: [] } as unknown as HistoryEvent;
   const late = breaks(everySlotDecided, [fired], { schedules, ledger: { s: [row(0, 1_000)] } });
   assert.match(late.join(), /no decision from/);

@@ -160,7 +160,7 @@ export const everySlotDecided: Invariant = {
       const rows = [...(final.ledger[id] ?? [])].sort((one, other) => one.fromAt - other.fromAt);
       const fail = (message: string) =>
         problems.push({ subjects: [id], message: `Schedule "${name}": ${message}` });
-      let nextAt = Math.floor(createdAt / 1_000) * 1_000 + 1_000;
+      let nextAt = Math.floor(plannedAt(events, id, createdAt) / 1_000) * 1_000 + 1_000;
       for (const row of rows) {
         const count = (row.toAt - row.fromAt) / 1_000 + 1;
         if (row.fromAt !== nextAt) fail(`expected a decision of ${show(nextAt)}, found ${show(row.fromAt)}.`);
@@ -173,6 +173,18 @@ export const everySlotDecided: Invariant = {
     return problems;
   },
 };
+
+/** The instant that the first slot was counted from: whoever made the schedule had looked, and found none, a moment before. */
+function plannedAt(events: Evidence['events'], id: string, createdAt: number): number {
+  const read = events.findLast(
+    (event) =>
+      event.kind === 'scheduleRead' &&
+      event.scheduleId === id &&
+      event.version === null &&
+      event.at <= createdAt,
+  );
+  return read?.at ?? createdAt;
+}
 
 /** What a chaos run holds beside the invariants of every history. */
 export const realInvariants: readonly Invariant[] = [

@@ -14,6 +14,8 @@ export interface World {
   now(): number;
   /** Something that must hold during a fault did not. */
   fail(invariant: string, message: string): void;
+  /** What the fault waits for now: told if it does not come. */
+  waitsFor(what: string): void;
 }
 
 /** A kind of fault. Each does its harm, undoes it, and writes into the history from when to when it held. */
@@ -45,12 +47,14 @@ export async function withNode(
 ): Promise<boolean> {
   const sinceElapsed = world.clock.elapsed();
   let one = pick(world, freeNodes(world));
+  world.waitsFor('a node that no other fault has');
   // Others may have them all, or they are about to be started again.
   while (one === undefined && world.clock.elapsed() - sinceElapsed < nodePatienceMs) {
     await world.clock.sleep(50);
     one = pick(world, freeNodes(world));
   }
   if (one === undefined) return false;
+  world.waitsFor(`what it does to ${one.name}`);
   one.isBusy = true;
   try {
     return await harm(one);

@@ -10,6 +10,7 @@ import { type FaultKind, freeNodes, pick, tellStoreWide, type World, withClient,
 const pointPatienceMs = 8_000;
 
 async function kill(world: World, one: FleetProcess): Promise<boolean> {
+  world.waitsFor(`the end of ${one.name}`);
   one.child.kill('SIGKILL');
   await world.fleet.ended(one);
   return true;
@@ -19,6 +20,7 @@ async function kill(world: World, one: FleetProcess): Promise<boolean> {
 async function killAt(world: World, point: KillPoint): Promise<boolean> {
   const { fleet, clock } = world;
   const sinceElapsed = clock.elapsed();
+  world.waitsFor(`somebody to pass "${point}"`);
   const told = new Set<FleetProcess>();
   // Whoever comes first has the reap; of the rest some must stay for the other faults.
   const countMax = point === 'after reap' ? Number.POSITIVE_INFINITY : 2;
@@ -51,6 +53,7 @@ async function killAt(world: World, point: KillPoint): Promise<boolean> {
 async function stopAt(world: World, ground: Ground, one: FleetProcess, point: KillPoint): Promise<boolean> {
   const { fleet, clock } = world;
   const sinceElapsed = clock.elapsed();
+  world.waitsFor(`${one.name} to pass "${point}"`);
   fleet.send(one, { kind: 'end', at: point, signal: 'SIGSTOP' });
   const isThere = () => fleet.processes.has(one);
   while (isThere() && !isStopped(one.child.pid as number)) {
@@ -106,6 +109,7 @@ export function processFaults(ground: Ground): FaultKind[] {
         isStoreWide: false,
         strike: (world) =>
           withClient(world, async (one) => {
+            world.waitsFor(`${one.name} to die "${at}"`);
             world.fleet.send(one, { kind: 'die', at });
             await world.fleet.ended(one);
             return true;

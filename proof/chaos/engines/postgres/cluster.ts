@@ -65,6 +65,8 @@ export async function startCluster({ isSynchronous, hasPooler }: ClusterOptions)
       connectionString: server.url,
       application_name: 'chaos',
       connectionTimeoutMillis: 5_000,
+      // Longer than a promotion may take.
+      query_timeout: 40_000,
     });
     client.on('error', () => {});
     await client.connect();

@@ -32,6 +32,7 @@ async function terminate(world: World, cluster: Cluster): Promise<boolean> {
   const fromAt = world.now();
   const sinceElapsed = clock.elapsed();
   let count = 0;
+  world.waitsFor('the primary to answer');
   while (clock.elapsed() - sinceElapsed < 4_000) {
     const rows = await cluster.ask(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND application_name <> 'chaos'`,
@@ -46,10 +47,12 @@ async function terminate(world: World, cluster: Cluster): Promise<boolean> {
 async function crash(world: World, cluster: Cluster): Promise<boolean> {
   const fromAt = world.now();
   const primary = cluster.primary();
+  world.waitsFor('the primary to stop and to start again');
   await primary.halt('immediate');
   await world.clock.sleep(500 + world.random.next() * 3_000);
   await primary.restart();
   // Nothing is confirmed until the standby is back.
+  world.waitsFor('the standby to follow its primary');
   await cluster.inStep();
   tellAll(world, 'server-crashed', fromAt, 'stopped with immediate and started again', reconnectMs);
   return true;
@@ -59,9 +62,11 @@ async function crash(world: World, cluster: Cluster): Promise<boolean> {
 async function loseStandby(world: World, cluster: Cluster): Promise<boolean> {
   const fromAt = world.now();
   const standby = cluster.standby();
+  world.waitsFor('the standby to stop and to start again');
   await standby.halt('immediate');
   await world.clock.sleep(3_000 + world.random.next() * 3_000);
   await standby.restart();
+  world.waitsFor('the standby to follow its primary');
   await cluster.inStep();
   tellAll(world, 'standby-away', fromAt, 'commits waited for it', reconnectMs);
   return true;
@@ -85,6 +90,7 @@ async function failOver(world: World, cluster: Cluster, how: 'silent' | 'split')
     seatOf(left).way.cut();
     await clock.sleep(300);
   }
+  world.waitsFor('the standby to be promoted');
   if (how === 'silent') cluster.way.freeze();
   await cluster.promote();
   if (how === 'silent') cluster.way.thaw();
@@ -97,6 +103,7 @@ async function failOver(world: World, cluster: Cluster, how: 'silent' | 'split')
     seatOf(left).way.cut();
     tellOf(world, left, 'old-primary', fromAt, 'it still reached the old one');
   }
+  world.waitsFor('the old primary to end, and a new standby to follow');
   await cluster.replaceOld();
   return true;
 }
