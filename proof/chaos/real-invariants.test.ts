@@ -189,6 +189,15 @@ test('a retry is early before the instant that its outcome promised, unless that
   assert.deepEqual(early(true), []);
 });
 
+test('a first attempt is early before its promise, unless that was noted only after it: then it tells when the job is due by now', () => {
+  const lease = { id: 'job_1', type: 'quick', node: 'node_a', dueAt: at(0), attempt: 1, fence: 1 };
+  const claimed = { ...lease, kind: 'claimed', at: at(10), untilAt: at(99) } as HistoryEvent;
+  const made = (ms: number) =>
+    ({ kind: 'made', at: at(ms), node: 'client', jobs: [{ id: 'job_1', dueAt: at(500) }] }) as HistoryEvent;
+  assert.equal(breaks(neverEarly, [made(5), claimed], {}).length, 1);
+  assert.deepEqual(breaks(neverEarly, [claimed, made(800)], {}), []);
+});
+
 test('a second lease is found, unless the first holder was killed or has no answer to what it handed in', () => {
   const lease = { kind: 'claimed', id: 'job_1', type: 'quick', dueAt: at(0), attempt: 1 };
   const leases = [

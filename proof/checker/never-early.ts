@@ -6,7 +6,7 @@ export const neverEarly: Invariant = {
   name: 'never-early',
   promise:
     'Nothing starts before its time: no attempt before its due instant, no slot decided before it has come.',
-  check({ events, isComplete }, { leases, made, accepted, touched }) {
+  check({ events, isComplete, unorderedMs = 0 }, { leases, made, accepted, touched }) {
     const problems: ReturnType<Invariant['check']> = [];
     for (const [id, all] of leases) {
       const changes = touched.get(id) ?? [];
@@ -26,7 +26,10 @@ export const neverEarly: Invariant = {
         const before = (accepted.get(id) ?? []).filter(({ fence }) => fence < lease.fence).at(-1);
         // Sent again after a lost answer: the first has taken effect at an instant that nobody noted, and its delay counts from there.
         if (before?.repeat && !isComplete) continue;
-        const dueAt = before === undefined ? made.get(id)?.dueAt : before.dueAt;
+        const promise = made.get(id);
+        // Noted only after it was given: the answer to its making was lost, and who asked again was told when it is due by now.
+        const isLate = !isComplete && promise !== undefined && promise.madeAt > lease.at + unorderedMs;
+        const dueAt = before === undefined ? (isLate ? null : promise?.dueAt) : before.dueAt;
         if (dueAt !== undefined && dueAt !== null) early(dueAt, 'the instant it was promised for');
       }
     }

@@ -222,7 +222,7 @@ it('a new connection is made also over a way that is almost two seconds long', a
 
 it('one connection that was cut off is enough to distrust the others that were silent for as long', async () => {
   const proxy = await startTcpProxy(Number(new URL(url).port));
-  const database = openDatabase({ address: throughPort(url, proxy.port), max: 3, callMs: 300 });
+  const database = openDatabase({ address: throughPort(url, proxy.port), max: 3, callMs: 1_500 });
   const three = () => Promise.all([1, 2, 3].map(() => database.query('SELECT pg_sleep(0.02) IS NULL AS no')));
   await three();
   proxy.freeze();
