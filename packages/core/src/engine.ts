@@ -1089,6 +1089,8 @@ export interface EngineInfo {
   wake: 'push' | 'poll';
   /** Whether the store is kept when the process ends. */
   durable: boolean;
+  /** Whether the store works on several calls of one process at once. Left out: one after the other. */
+  isParallel?: boolean;
   /** Things a person should know (an affected SQLite version, a clock that disagrees). */
   warnings: string[];
 }

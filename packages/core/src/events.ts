@@ -23,17 +23,16 @@ export interface Events<EventMap> {
 export function createEvents<EventMap>(
   onListenerError: (error: unknown, name: keyof EventMap) => void = () => {},
 ): Events<EventMap> {
-  const listeners = new Map<keyof EventMap, Set<EventListener<never>>>();
+  // Lists are replaced and never changed: a listener may leave while it is told, and whoever tells need not copy.
+  const listeners = new Map<keyof EventMap, readonly EventListener<never>[]>();
 
   function on<Name extends keyof EventMap>(name: Name, listener: EventListener<EventMap[Name]>): () => void {
-    let set = listeners.get(name);
-    if (set === undefined) {
-      set = new Set();
-      listeners.set(name, set);
-    }
-    set.add(listener as EventListener<never>);
+    const added = listener as EventListener<never>;
+    const before = listeners.get(name) ?? [];
+    if (!before.includes(added)) listeners.set(name, [...before, added]);
     return () => {
-      set.delete(listener as EventListener<never>);
+      const left = (listeners.get(name) ?? []).filter((one) => one !== added);
+      listeners.set(name, left);
     };
   }
 
@@ -49,10 +48,9 @@ export function createEvents<EventMap>(
       });
     },
     emit(name, value) {
-      const set = listeners.get(name);
-      if (set === undefined || set.size === 0) return;
-      // A copy: a listener may leave while it is told.
-      for (const listener of [...set]) {
+      const told = listeners.get(name);
+      if (told === undefined) return;
+      for (const listener of told) {
         try {
           const answer: unknown = (listener as EventListener<typeof value>)(value);
           if (answer instanceof Promise) answer.catch((error) => onListenerError(error, name));
@@ -62,7 +60,7 @@ export function createEvents<EventMap>(
       }
     },
     has(name) {
-      return (listeners.get(name)?.size ?? 0) > 0;
+      return (listeners.get(name)?.length ?? 0) > 0;
     },
   };
 }

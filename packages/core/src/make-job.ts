@@ -1,5 +1,5 @@
 import type { CurrentJob } from './current-job.ts';
-import type { Due, JobPolicy, JobSpec } from './engine.ts';
+import type { Due, Gate, JobPolicy, JobSpec } from './engine.ts';
 import { dulyError } from './errors.ts';
 import { defaultsOf, type ResolvedJobOptions } from './job-options.ts';
 import { metadataBytesMax, toJson } from './json.ts';
@@ -41,6 +41,9 @@ export function makeJob(call: MakeJob): JobSpec | Promise<JobSpec> {
   return isPromise(checked) ? checked.then(() => spec) : spec;
 }
 
+// One list for all: a thousand jobs in one message carry it once.
+const noGates: Gate[] = [];
+
 function toSpec({ id, task, options, due, parent }: MakeJob, input: string): JobSpec {
   return {
     id,
@@ -50,7 +53,7 @@ function toSpec({ id, task, options, due, parent }: MakeJob, input: string): Job
     input,
     startDeadlineMs: options.startDeadlineMs,
     dedupe: options.dedupe,
-    gates: [],
+    gates: noGates,
     parent: parent === null ? null : { id: parent.id, key: options.key },
     origin: parent === null ? 'event' : 'child',
     slot: null,

@@ -307,15 +307,15 @@ function forward(worker: Worker, events: Events<DulyEvents>): void {
   });
   worker.events.on('settled', ({ job, status, settlement }) => {
     if (!events.has('job.settled')) return;
-    events.emit('job.settled', {
-      ...noticeOf(job),
-      status,
-      reason: settlement.reason,
-      error: settlement.error,
-      get result() {
-        return settlement.result === null ? null : JSON.parse(settlement.result);
-      },
-    });
+    const { id, type, queue, tenant, attempt } = job;
+    const { reason, error, result } = settlement;
+    const notice = { id, type, queue, tenant, attempt, status, reason, error, result: null as unknown };
+    if (result === null) events.emit('job.settled', notice);
+    else {
+      // Read only if somebody asks.
+      Object.defineProperty(notice, 'result', { enumerable: true, get: () => JSON.parse(result) });
+      events.emit('job.settled', notice);
+    }
   });
   worker.events.on('lost', ({ job }) => events.emit('job.lost', noticeOf(job)));
   worker.events.on('idle', ({ nextDueAt }) =>

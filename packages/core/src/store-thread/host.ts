@@ -10,6 +10,7 @@ import { toPlainError } from '../errors.ts';
 import { systemRandom } from '../random.ts';
 import { type Beats, createBeats, heldLeaseOf } from '../worker/beats.ts';
 import type { FromThread, ToThread } from './messages.ts';
+import { packReply, unpackInput } from './packed.ts';
 
 const port = parentPort as NonNullable<typeof parentPort>;
 const post = (message: FromThread) => port.postMessage(message);
@@ -43,9 +44,10 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
   switch (message.kind) {
     case 'call':
       await answer(message.id, async () => {
-        const reply = await (engine[message.verb] as (input: unknown) => Promise<object>)(message.input);
-        followLeases(message.input as LeaseCall, reply);
-        return reply;
+        const input = unpackInput(message.verb, message.input);
+        const reply = await (engine[message.verb] as (input: unknown) => Promise<object>)(input);
+        followLeases(input as LeaseCall, reply);
+        return packReply(message.verb, reply);
       });
       break;
     case 'soon':

@@ -6,6 +6,7 @@ import { createWithin } from '../engines/within.ts';
 import { dulyError, fromPlainError } from '../errors.ts';
 import type { Beats } from '../worker/beats.ts';
 import type { FromThread, ToThread } from './messages.ts';
+import { packInput, unpackReply } from './packed.ts';
 
 interface Waiting {
   resolve(value: never): void;
@@ -181,7 +182,10 @@ export async function openThreadStore(url: string): Promise<Store> {
     },
   };
   for (const verb of engineVerbs) {
-    engine[verb] = (input: unknown) => ask((id) => ({ kind: 'call', id, verb, input }));
+    engine[verb] = async (input: unknown) => {
+      const packed = packInput(verb, input);
+      return unpackReply(verb, await ask<object>((id) => ({ kind: 'call', id, verb, input: packed })));
+    };
   }
 
   return { engine: engine as unknown as Engine, createBeats: openBeats, expect };
@@ -201,9 +205,9 @@ export async function openThreadStore(url: string): Promise<Store> {
     post({ kind: 'beats-open', beats: which, node, leaseMs, beatMs });
     return {
       // The thread holds what it gives and drops what it settles by itself: a busy worker would send it thousands of leases a second.
+      isToldByStore: true,
       hold() {},
-      drop(leases, how) {
-        if (how?.settled === true) return;
+      drop(leases) {
         post({ kind: 'beats-drop', beats: which, leases: leases.map(({ id, fence }) => ({ id, fence })) });
       },
       begin: (lease) => ask((id) => ({ kind: 'beats-begin', beats: which, id, lease })),

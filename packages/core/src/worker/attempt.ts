@@ -12,28 +12,28 @@ import { runHandler } from './handler.ts';
 import { type IsolateRun, runIsolated } from './isolate.ts';
 import { toJobError } from './job-error.ts';
 import type { AbortReason, HandlerOutcome, Outcome } from './outcome.ts';
-import { type AttemptReport, joinReports } from './reporter.ts';
+import { type AttemptReport, joinReports, type Reporter } from './reporter.ts';
 import { settlementOf } from './settle.ts';
+import type { Timed, Timeouts } from './timeouts.ts';
 
-/** What an attempt is made of. */
-export interface AttemptOptions {
-  job: ClaimedJob;
-  task: ResolvedTask;
+/** What the attempts of one worker stand on, and whom they tell. One for all of them. */
+export interface AttemptHost {
   engine: Pick<Engine, 'remember' | 'within' | 'info'>;
   random: Random;
   clock: Clock;
   beats: Pick<Beats, 'begin'>;
-  report: AttemptReport;
+  reporter: Reporter;
+  timeouts: Timeouts;
   /** The handler is about to be entered. */
-  onEntered(): void;
-  onProgress(progress: Progress): void;
+  onEntered(job: ClaimedJob): void;
+  onProgress(job: ClaimedJob, progress: Progress): void;
   /**
    * Told once what became of it; null: the lease is lost, and nothing may be sent. `completion`: the handler completed the job in a
    * transaction of the user's own, which the store knows more about.
    */
-  onDecided(outcome: Outcome | null, completion: Completion | null): void;
+  onDecided(attempt: Attempt, outcome: Outcome | null, completion: Completion | null): void;
   /** Told once, after `onDecided`, when the handler has really ended and its place is free. */
-  onEnded(): void;
+  onEnded(attempt: Attempt): void;
 }
 
 /** A completion in a transaction of the user's own, of which nobody here knows whether it is, or will be, committed. */
@@ -44,8 +44,10 @@ export interface Completion {
 }
 
 /** One job from claimed to decided, and on until its handler has ended. */
-export interface Attempt {
+export interface Attempt extends Timed {
   readonly job: ClaimedJob;
+  /** Ends its report and gives what has not arrived yet. */
+  takeReport(): ReturnType<AttemptReport['take']>;
   /** Whether its outcome is settled while the handler still runs. */
   isZombie(): boolean;
   /** Aborts the signal. `lost` decides at once; `cancelled` and `timeout` after the grace; `shutdown` waits for `release`. */
@@ -67,15 +69,23 @@ const noFence = 0;
 // What overrules what: a lost lease everything, a person's wish the rest. A shutdown waits for none of them.
 const abortRank: Record<AbortReason, number> = { shutdown: 0, timeout: 1, cancelled: 2, lost: 3 };
 
-/** Runs an attempt. Nothing of it throws; everything is told by the callbacks. */
-export function startAttempt(options: AttemptOptions): Attempt {
-  return new RunningAttempt(options);
+/** Runs an attempt of a job that was taken at this monotonic instant. Nothing of it throws; everything is told to the host. */
+export function startAttempt(
+  host: AttemptHost,
+  { job, task, takenElapsed }: { job: ClaimedJob; task: ResolvedTask; takenElapsed: number },
+): Attempt {
+  return new RunningAttempt(host, job, task, takenElapsed);
 }
 
 /** A class, and itself the port of its handler: a busy worker makes tens of thousands a second, and each costs one object. */
 class RunningAttempt implements Attempt, AttemptPort {
   readonly job: ClaimedJob;
-  readonly #options: AttemptOptions;
+  timeoutElapsed = Number.POSITIVE_INFINITY;
+  readonly #host: AttemptHost;
+  readonly #task: ResolvedTask;
+  readonly #takenElapsed: number;
+  /** Most attempts report nothing, and then nothing is made for it. */
+  #report: AttemptReport | null = null;
   #hasEntered = false;
   #isDecided = false;
   #hasEnded = false;
@@ -85,10 +95,20 @@ class RunningAttempt implements Attempt, AttemptPort {
   #thread: IsolateRun | null = null;
   #completion: Completion | null = null;
 
-  constructor(options: AttemptOptions) {
-    this.job = options.job;
-    this.#options = options;
+  constructor(host: AttemptHost, job: ClaimedJob, task: ResolvedTask, takenElapsed: number) {
+    this.job = job;
+    this.#host = host;
+    this.#task = task;
+    this.#takenElapsed = takenElapsed;
     void this.#run();
+  }
+
+  takeReport(): ReturnType<AttemptReport['take']> {
+    return this.#report?.take() ?? null;
+  }
+
+  timeOut(): void {
+    this.abort('timeout');
   }
 
   isZombie(): boolean {
@@ -111,8 +131,8 @@ class RunningAttempt implements Attempt, AttemptPort {
     else if (reason !== 'shutdown') {
       // A cancel within the timeout's grace does not make it longer.
       if (before === 'timeout') return;
-      this.#timer?.cancel();
-      this.#timer = this.#options.clock.after(this.job.policy.graceMs, () => this.#endGrace());
+      this.timeoutElapsed = Number.POSITIVE_INFINITY;
+      this.#timer = this.#host.clock.after(this.job.policy.graceMs, () => this.#endGrace());
     }
   }
 
@@ -134,16 +154,21 @@ class RunningAttempt implements Attempt, AttemptPort {
   progress(progress: Progress): void {
     // After the outcome is sent nothing counts any more, whatever a handler that was given up still does.
     if (this.#isDecided) throw leaseLost(this.job);
-    this.#options.report.progress(progress);
-    this.#options.onProgress(progress);
+    this.#openReport().progress(progress);
+    this.#host.onProgress(this.job, progress);
   }
 
   log(level: LogLevel, message: string): void {
-    if (!this.#isDecided) this.#options.report.log(level, message);
+    if (!this.#isDecided) this.#openReport().log(level, message);
+  }
+
+  #openReport(): AttemptReport {
+    this.#report ??= this.#host.reporter.open(this.job, this.#takenElapsed, () => this.abort('lost'));
+    return this.#report;
   }
 
   async recall(step: string): Promise<JsonText | null> {
-    const { value } = await this.#options.engine.remember({
+    const { value } = await this.#host.engine.remember({
       scope: `job:${this.job.id}`,
       key: step,
       put: null,
@@ -154,7 +179,7 @@ class RunningAttempt implements Attempt, AttemptPort {
   async record(step: string, result: JsonText): Promise<JsonText> {
     const { id, fence } = this.job;
     const put = { value: result, forMs: null, guard: { job: id, fence } };
-    const { value, result: answer } = await this.#options.engine.remember({
+    const { value, result: answer } = await this.#host.engine.remember({
       scope: `job:${id}`,
       key: step,
       put,
@@ -168,7 +193,7 @@ class RunningAttempt implements Attempt, AttemptPort {
 
   async completeIn(tx: unknown, result: JsonText | null): Promise<void> {
     const { job } = this;
-    const { engine, report, random, clock } = this.#options;
+    const { engine, random, clock } = this.#host;
     const within = await withinOf(engine, tx);
     if (this.#isDecided || this.#hasEnded) {
       // Even if the error is swallowed: what else was written in the transaction must not stay. Under no fence nothing is settled.
@@ -180,7 +205,7 @@ class RunningAttempt implements Attempt, AttemptPort {
     // From here on a report of its own would wait for the user's commit, and others' with it.
     const before = this.#completion;
     // One that is on its way may wait for a lock that the user's transaction holds on the whole file, and so for this very call.
-    const left = await Promise.race([report.take(), clock.sleep(reportPatienceMs).then(() => null)]);
+    const left = await Promise.race([this.takeReport(), clock.sleep(reportPatienceMs).then(() => null)]);
     const body = joinReports(before?.report ?? null, left);
     const outcome: Outcome = { kind: 'returned', result };
     const settlement = settlementOf({ job, outcome, report: body, random, backoff: null });
@@ -203,15 +228,21 @@ class RunningAttempt implements Attempt, AttemptPort {
     // The caller keeps what the constructor makes before it is told anything.
     await null;
     try {
-      if (await this.#begin()) this.#decide(this.#outcomeOf(await this.#callHandler()));
+      if (this.#isUntroubled() || (await this.#begin()))
+        this.#decide(this.#outcomeOf(await this.#callHandler()));
     } catch (error) {
       // Not the handler's doing: its errors are outcomes. The thread of an isolated task could not be started, for instance.
       this.#decide({ kind: 'died', error: toJobError(error) });
     } finally {
       if (this.#thread !== null) await this.#thread.exited;
       this.#hasEnded = true;
-      this.#options.onEnded();
+      this.#host.onEnded(this);
     }
+  }
+
+  /** Whether nothing stands between it and its handler, as a rule. */
+  #isUntroubled(): boolean {
+    return this.job.cancelRequestedAt === null && this.#aborted === null && !needsBeginning(this.job);
   }
 
   /** Writes the beginning, where one is due; tells whether the handler may be entered. */
@@ -220,7 +251,7 @@ class RunningAttempt implements Attempt, AttemptPort {
     if (job.cancelRequestedAt !== null) this.#decide({ kind: 'cancelled', error: null });
     else if (needsBeginning(job)) {
       try {
-        const state = await this.#options.beats.begin({ id: job.id, fence: job.fence });
+        const state = await this.#host.beats.begin({ id: job.id, fence: job.fence });
         if (state === 'lost') this.#decide(null);
         if (state === 'cancel') this.#decide({ kind: 'cancelled', error: null });
       } catch {
@@ -235,11 +266,15 @@ class RunningAttempt implements Attempt, AttemptPort {
   }
 
   #callHandler(): Promise<HandlerOutcome | { kind: 'died'; error: JobError }> {
-    const { task, clock } = this.#options;
+    const task = this.#task;
+    const { clock, timeouts } = this.#host;
     this.#hasEntered = true;
-    this.#options.onEntered();
+    this.#host.onEntered(this.job);
     const { timeoutMs } = this.job.policy;
-    if (timeoutMs !== null) this.#timer = clock.after(timeoutMs, () => this.abort('timeout'));
+    if (timeoutMs !== null) {
+      this.timeoutElapsed = clock.elapsed() + timeoutMs;
+      timeouts.set(this);
+    }
     if (task.isolateFile === null) return runHandler(this.job, task, this);
     this.#thread = runIsolated({ job: this.job, file: task.isolateFile, port: this });
     return this.#thread.outcome;
@@ -269,7 +304,8 @@ class RunningAttempt implements Attempt, AttemptPort {
   #decide(outcome: Outcome | null): void {
     if (this.#isDecided) return;
     this.#isDecided = true;
+    this.timeoutElapsed = Number.POSITIVE_INFINITY;
     this.#timer?.cancel();
-    this.#options.onDecided(outcome, this.#completion);
+    this.#host.onDecided(this, outcome, this.#completion);
   }
 }

@@ -33,8 +33,10 @@ export interface BeatNews extends LeaseRef {
 export interface Beats {
   /** Renews these from now on. */
   hold(leases: HeldLease[]): void;
-  /** Renews these no longer. `settled`: an exchange through the same store ended them, and where that is known already nothing is sent. */
-  drop(leases: LeaseRef[], how?: { settled: boolean }): void;
+  /** Renews these no longer. */
+  drop(leases: LeaseRef[]): void;
+  /** Whether it learns from the store itself what an exchange gave and what it settled: then nobody else need tell. */
+  readonly isToldByStore?: boolean;
   /** Writes an attempt's beginning, renewing its lease. Rejects if the store could not be asked. */
   begin(lease: LeaseRef): Promise<Beat['state']>;
   /** Beats at once, for instance after a hint that somebody asked to cancel. */

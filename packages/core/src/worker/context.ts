@@ -1,4 +1,4 @@
-import { parseDuration } from '../duration.ts';
+import { type Duration, parseDuration } from '../duration.ts';
 import type { ClaimedJob, JobSlot, JsonText, Progress } from '../engine.ts';
 import { dulyError } from '../errors.ts';
 import { parseInstant } from '../instant.ts';
@@ -36,72 +36,148 @@ const messageLengthMax = 1_000;
 
 /** Makes the context of one attempt. Everything in it can be taken apart (`({ input, progress }) => …`). */
 export function createContext(job: ClaimedJob, input: unknown, port: AttemptPort): TaskContext<unknown> {
-  let read: SlotDetails | null | undefined;
-  const details = (): SlotDetails | null => {
-    if (read === undefined) read = slotDetails(job.slot);
-    return read;
-  };
-  let about: TaskContext<unknown>['job'] | undefined;
-  let log: TaskContext<unknown>['log'] | undefined;
-  let once: TaskContext<unknown>['once'] | undefined;
-  return {
-    input,
-    // What most handlers never look at is made when it is first asked for.
-    get job() {
-      about ??= describe(job);
-      return about;
-    },
-    attempt: job.attempt,
-    fence: job.fence,
-    get signal() {
-      return port.signal;
-    },
-    lateness: Math.max(0, job.claimedAt - job.dueAt),
-    get isCatchUp() {
-      return details()?.isCatchUp ?? false;
-    },
-    get slot() {
-      return slotContext(job.slot, details());
-    },
-    get previousSlot() {
-      return dateOrNull(details()?.previousSlotAt);
-    },
-    get nextSlot() {
-      return dateOrNull(details()?.nextSlotAt);
-    },
-    get covers() {
-      return coversContext(details());
-    },
-    async progress(percent, message, step) {
-      port.progress(checkedProgress(percent, message, step));
-    },
-    get log() {
-      log ??= createLog(port);
-      return log;
-    },
-    get once() {
-      once ??= createOnce(port);
-      return once;
-    },
-    async completeIn(tx, result) {
+  return job.slot === null ? new PlainContext(job, input, port) : new SlotAttemptContext(job, input, port);
+}
+
+/**
+ * What most handlers never look at is made when it is first asked for, by getters that all contexts share: a busy worker makes tens of
+ * thousands of contexts a second. A function that is asked for needs no `this`.
+ */
+abstract class AttemptContext {
+  readonly input: unknown;
+  readonly attempt: number;
+  readonly fence: number;
+  readonly lateness: number;
+  readonly #job: ClaimedJob;
+  readonly #port: AttemptPort;
+  #made: Made | null = null;
+
+  constructor(job: ClaimedJob, input: unknown, port: AttemptPort) {
+    this.input = input;
+    this.attempt = job.attempt;
+    this.fence = job.fence;
+    this.lateness = Math.max(0, job.claimedAt - job.dueAt);
+    this.#job = job;
+    this.#port = port;
+  }
+
+  get #kept(): Made {
+    this.#made ??= {};
+    return this.#made;
+  }
+
+  get job(): TaskContext<unknown>['job'] {
+    const kept = this.#kept;
+    kept.job ??= describe(this.#job);
+    return kept.job;
+  }
+
+  get signal(): AbortSignal {
+    return this.#port.signal;
+  }
+
+  get log(): TaskContext<unknown>['log'] {
+    const kept = this.#kept;
+    kept.log ??= createLog(this.#port);
+    return kept.log;
+  }
+
+  get once(): TaskContext<unknown>['once'] {
+    const kept = this.#kept;
+    kept.once ??= createOnce(this.#port);
+    return kept.once;
+  }
+
+  get progress(): TaskContext<unknown>['progress'] {
+    const port = this.#port;
+    return async (percent, message, step) => port.progress(checkedProgress(percent, message, step));
+  }
+
+  get completeIn(): TaskContext<unknown>['completeIn'] {
+    const port = this.#port;
+    return async (tx, result) => {
       const text = result === undefined ? null : toJson(result, { what: 'result', maxBytes: resultBytesMax });
       await port.completeIn(tx, text);
-    },
-    retryIn(delay, reason) {
-      const due = { inMs: parseDuration(delay, 'retryIn') };
-      throw new ControlSignal('retryIn', { kind: 'retry', due, reason: reason ?? null });
-    },
-    retryAt(at, reason) {
-      const due = { at: parseInstant(at, 'retryAt') };
-      throw new ControlSignal('retryAt', { kind: 'retry', due, reason: reason ?? null });
-    },
-    snooze(delay) {
-      throw new ControlSignal('snooze', {
-        kind: 'snooze',
-        due: { inMs: parseDuration(delay, 'snooze') },
-      });
-    },
-  };
+    };
+  }
+
+  get retryIn(): TaskContext<unknown>['retryIn'] {
+    return retryIn;
+  }
+
+  get retryAt(): TaskContext<unknown>['retryAt'] {
+    return retryAt;
+  }
+
+  get snooze(): TaskContext<unknown>['snooze'] {
+    return snooze;
+  }
+}
+
+/** Of a job that no schedule made. */
+class PlainContext extends AttemptContext implements TaskContext<unknown> {
+  readonly isCatchUp = false;
+  readonly slot = null;
+  readonly previousSlot = null;
+  readonly nextSlot = null;
+  readonly covers = null;
+}
+
+/** Of a job that a schedule made: what was told of its slot is read when it is first asked for. */
+class SlotAttemptContext extends AttemptContext implements TaskContext<unknown> {
+  readonly #slot: JobSlot | null;
+  #read: SlotDetails | null | undefined;
+
+  constructor(job: ClaimedJob, input: unknown, port: AttemptPort) {
+    super(job, input, port);
+    this.#slot = job.slot;
+  }
+
+  get #details(): SlotDetails | null {
+    if (this.#read === undefined) this.#read = slotDetails(this.#slot);
+    return this.#read;
+  }
+
+  get isCatchUp(): boolean {
+    return this.#details?.isCatchUp ?? false;
+  }
+
+  get slot(): TaskContext<unknown>['slot'] {
+    return slotContext(this.#slot, this.#details);
+  }
+
+  get previousSlot(): Date | null {
+    return dateOrNull(this.#details?.previousSlotAt);
+  }
+
+  get nextSlot(): Date | null {
+    return dateOrNull(this.#details?.nextSlotAt);
+  }
+
+  get covers(): TaskContext<unknown>['covers'] {
+    return coversContext(this.#details);
+  }
+}
+
+/** What a context has made so far. */
+interface Made {
+  job?: TaskContext<unknown>['job'];
+  log?: TaskContext<unknown>['log'];
+  once?: TaskContext<unknown>['once'];
+}
+
+function retryIn(delay: Duration, reason?: string): never {
+  const due = { inMs: parseDuration(delay, 'retryIn') };
+  throw new ControlSignal('retryIn', { kind: 'retry', due, reason: reason ?? null });
+}
+
+function retryAt(at: Date | number | string, reason?: string): never {
+  const due = { at: parseInstant(at, 'retryAt') };
+  throw new ControlSignal('retryAt', { kind: 'retry', due, reason: reason ?? null });
+}
+
+function snooze(delay: Duration): never {
+  throw new ControlSignal('snooze', { kind: 'snooze', due: { inMs: parseDuration(delay, 'snooze') } });
 }
 
 function describe(job: ClaimedJob): TaskContext<unknown>['job'] {

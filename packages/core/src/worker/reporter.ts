@@ -6,8 +6,11 @@ import type { Random } from '../random.ts';
 
 /** Carries progress and log lines of all attempts of a worker to the store, coalesced. */
 export interface Reporter {
-  /** Opens the report of one attempt. `onLost` is told when the store says that the attempt no longer counts. */
-  open(job: ClaimedJob, onLost: () => void): AttemptReport;
+  /**
+   * Opens the report of one attempt, which was taken at this monotonic instant. `onLost` is told when the store says that the attempt no
+   * longer counts.
+   */
+  open(job: ClaimedJob, takenElapsed: number, onLost: () => void): AttemptReport;
 }
 
 /** Progress and log lines of one attempt. Neither call waits, and neither can flood the store. */
@@ -42,22 +45,7 @@ export function createReporter(options: {
     send: async (reports) => (await engine.report({ reports, logLimit: logLinesMax })).reports,
   });
 
-  /** Most attempts report nothing, and then nothing is made for it. */
-  function open(job: ClaimedJob, onLost: () => void): AttemptReport {
-    const openedElapsed = clock.elapsed();
-    let made: AttemptReport | null = null;
-    const report = (): AttemptReport => {
-      made ??= openReport(job, openedElapsed, onLost);
-      return made;
-    };
-    return {
-      progress: (progress) => report().progress(progress),
-      log: (level, message) => report().log(level, message),
-      take: () => made?.take() ?? null,
-    };
-  }
-
-  function openReport(job: ClaimedJob, openedElapsed: number, onLost: () => void): AttemptReport {
+  function open(job: ClaimedJob, takenElapsed: number, onLost: () => void): AttemptReport {
     let shown: Progress = { percent: 0, message: null, step: null, of: null };
     let isDirty = false;
     let lines: LogLine[] = [];
@@ -69,7 +57,7 @@ export function createReporter(options: {
     let isClosed = false;
 
     // The store's clock, as far as it is known here: the instant of the claim, and what has passed since.
-    const storeNow = (): number => Math.round(job.claimedAt + clock.elapsed() - openedElapsed);
+    const storeNow = (): number => Math.round(job.claimedAt + clock.elapsed() - takenElapsed);
 
     function takeBody(): ReportBody | null {
       if (!isDirty && lines.length === 0) return null;

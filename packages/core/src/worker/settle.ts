@@ -16,7 +16,30 @@ export interface SettleFacts {
 }
 
 /** Decides what becomes of a job whose attempt ended so. */
-export function settlementOf({ job, outcome, report, random, backoff }: SettleFacts): Settlement {
+export function settlementOf(facts: SettleFacts): Settlement {
+  const { job, outcome, report } = facts;
+  if (outcome.kind !== 'returned') return settlementOfOther(facts, outcome);
+  const { id, fence } = job;
+  const { result } = outcome;
+  return {
+    id,
+    fence,
+    to: 'COMPLETED',
+    reason: 'returned',
+    spends: true,
+    started: true,
+    loss: 'none',
+    due: null,
+    result,
+    error: null,
+    report,
+  };
+}
+
+function settlementOfOther(
+  { job, report, random, backoff }: SettleFacts,
+  outcome: Exclude<Outcome, { kind: 'returned' }>,
+): Settlement {
   const base = {
     id: job.id,
     fence: job.fence,
@@ -40,8 +63,6 @@ export function settlementOf({ job, outcome, report, random, backoff }: SettleFa
   const mustNotStartAgain = (stopped: boolean): boolean => !stopped && job.policy.delivery === 'at-most-once';
 
   switch (outcome.kind) {
-    case 'returned':
-      return { ...base, to: 'COMPLETED', reason: 'returned', result: outcome.result };
     case 'threw':
       return {
         ...base,

@@ -3,17 +3,18 @@ import type { ClaimedJob, ClaimRequest, Engine, ExchangeReply, Settlement } from
 import { createEvents, type Events } from '../events.ts';
 import { createIds } from '../ids.ts';
 import { mustRunAlone } from '../job.ts';
-import { createLoop } from '../loop.ts';
+import { createLoop, type Loop } from '../loop.ts';
 import { isStoreTrouble } from '../pipe.ts';
 import type { Random } from '../random.ts';
 import type { ResolvedTask } from '../task.ts';
-import { type Attempt, type Completion, startAttempt } from './attempt.ts';
+import { type Attempt, type AttemptHost, type Completion, startAttempt } from './attempt.ts';
 import { type BeatNews, type Beats, heldLeaseOf } from './beats.ts';
 import type { Outcome } from './outcome.ts';
 import { createPace } from './pace.ts';
-import { type AttemptReport, createReporter, joinReports } from './reporter.ts';
+import { createReporter, joinReports } from './reporter.ts';
 import { settlementOf } from './settle.ts';
 import { settleApart } from './settle-apart.ts';
+import { createTimeouts } from './timeouts.ts';
 import type { WorkerEvents } from './worker-events.ts';
 
 /** What a worker is made of. */
@@ -70,6 +71,22 @@ interface Exchange {
   settle: Outgoing[];
   claim: ClaimRequest | null;
   repeat: boolean;
+  /** Whether it carries one settlement alone, because one of many was refused. */
+  isNarrow?: boolean;
+}
+
+/** A job that was taken, and when by the monotonic clock. */
+interface Waiting {
+  job: ClaimedJob;
+  takenElapsed: number;
+}
+
+/** A way to the store: one exchange at a time. */
+interface Line {
+  /** The one that is on its way. */
+  sent: Exchange | null;
+  /** One whose answer was lost, to be repeated as it was. */
+  unanswered: Exchange | null;
 }
 
 const defaultConcurrency = 20;
@@ -99,14 +116,20 @@ export function createWorker(options: WorkerOptions): Worker {
   const ids = createIds({ clock, random });
   const pace = createPace(clock);
   const reporter = createReporter({ engine, clock, random });
-  const loop = createLoop({
-    clock,
-    random,
-    pass,
-    onError: (error) => events.emit('error', { error, doing: 'exchanging outcomes for work' }),
-    // Every wait that a pass answers is bounded by `maxSleepMs` already; on virtual time that is no bound at all.
-    maxWaitMs: Number.POSITIVE_INFINITY,
-  });
+  const main: Line = { sent: null, unanswered: null };
+  /** Used only while there is more to do than one exchange after the other can carry. */
+  const second: Line = { sent: null, unanswered: null };
+  const loopOf = (pass: () => Promise<number>): Loop =>
+    createLoop({
+      clock,
+      random,
+      pass,
+      onError: (error) => events.emit('error', { error, doing: 'exchanging outcomes for work' }),
+      // Every wait that a pass answers is bounded by `maxSleepMs` already; on virtual time that is no bound at all.
+      maxWaitMs: Number.POSITIVE_INFINITY,
+    });
+  const loop = loopOf(() => pass(main));
+  const secondLoop = engine.info().isParallel === true ? loopOf(passBeside) : null;
 
   // By fence: an old attempt of a job may still run when this worker takes the job again.
   const running = new Map<number, Attempt>();
@@ -115,7 +138,7 @@ export function createWorker(options: WorkerOptions): Worker {
   let zombieCount = 0;
   let isAloneRunning = false;
   /** Claimed, and without a place yet. */
-  let waiting: { job: ClaimedJob; sinceElapsed: number }[] = [];
+  let waiting: Waiting[] = [];
   let waitTimer: Timer | null = null;
   /** How many to fetch ahead: as many as it took at once and finished before the store could answer; 0 while it has enough to do. */
   let helping = 0;
@@ -129,8 +152,6 @@ export function createWorker(options: WorkerOptions): Worker {
   let finishing = 0;
   /** Claims that travelled with other calls whose answers were lost. Their places stay reserved. */
   const unknownOffers: ClaimRequest[] = [];
-  let sent: Exchange | null = null;
-  let unanswered: Exchange | null = null;
   /** After a refusal, so many settlements travel one by one, to find the one that is refused. */
   let narrowCount = 0;
   let soloSinceElapsed: number | null = null;
@@ -140,17 +161,25 @@ export function createWorker(options: WorkerOptions): Worker {
   const watchers = new Set<() => void>();
   /** Aborted when the end no longer waits for the store. */
   const gaveUp = new AbortController();
+  const timeouts = createTimeouts({ clock, all: () => running.values() });
+  const host: AttemptHost = {
+    ...{ engine, clock, random, beats, reporter, timeouts },
+    onEntered: (job) => events.emit('started', { job }),
+    onProgress: (job, progress) => events.emit('progress', { job, progress }),
+    onDecided: decided,
+    onEnded: ended,
+  };
 
   // --------------------------------------------------------------------------------------------- one pass
 
-  async function pass(): Promise<number> {
-    const exchange = unanswered ?? compose();
+  async function pass(line: Line): Promise<number> {
+    const exchange = line.unanswered ?? compose();
     if (exchange === null) {
       // Every place is promised to a claim that travels with an enqueue. Whatever woke us is looked at once that has its answer.
       isPassSkipped = reserved > 0;
       return maxSleepMs();
     }
-    sent = exchange;
+    line.sent = exchange;
     let reply: ExchangeReply;
     try {
       reply = await engine.exchange({
@@ -159,13 +188,22 @@ export function createWorker(options: WorkerOptions): Worker {
         ...(exchange.repeat ? { repeat: true } : {}),
       });
     } catch (error) {
-      fail(exchange, error);
+      fail(line, exchange, error);
       throw error;
     } finally {
-      sent = null;
+      line.sent = null;
     }
-    unanswered = null;
+    line.unanswered = null;
     return finish(exchange, reply);
+  }
+
+  /** A second exchange beside the first: a store that works on several at once is then never without one while answers are read here. */
+  async function passBeside(): Promise<number> {
+    if (second.unanswered === null && (helping === 0 || narrowCount > 0)) return Number.POSITIVE_INFINITY;
+    const waitMs = await pass(second);
+    // The first may have slept through the end of this one's work, and only it looks on.
+    if (helping === 0) loop.wake();
+    return waitMs;
   }
 
   function compose(): Exchange | null {
@@ -175,22 +213,18 @@ export function createWorker(options: WorkerOptions): Worker {
     const claim = narrowCount > 0 ? null : makeClaim();
     if (settle.length === 0 && claim === null) return null;
     reserved += claim?.limit ?? 0;
-    return { settle, claim, repeat: false };
+    return { settle, claim, repeat: false, isNarrow: narrowCount > 0 };
   }
 
   function finish(exchange: Exchange, reply: ExchangeReply): number {
     const arrivedElapsed = clock.elapsed();
-    if (narrowCount > 0) narrowCount -= exchange.settle.length;
+    if (exchange.isNarrow === true) narrowCount = Math.max(0, narrowCount - 1);
     reserved -= exchange.claim?.limit ?? 0;
-    if (exchange.settle.length > 0) {
-      beats.drop(
-        exchange.settle.map(({ job }) => job),
-        { settled: true },
-      );
+    if (exchange.settle.length > 0 && beats.isToldByStore !== true) {
+      beats.drop(exchange.settle.map(({ job }) => job));
     }
-    for (const [i, outgoing] of exchange.settle.entries()) {
-      tellSettled(outgoing, reply.settled[i] as 'done' | 'lost');
-    }
+    let place = 0;
+    for (const outgoing of exchange.settle) tellSettled(outgoing, reply.settled[place++] as 'done' | 'lost');
     if (exchange.claim !== null) {
       soloSinceElapsed = reply.soloSinceAt === null ? null : arrivedElapsed - (reply.now - reply.soloSinceAt);
     }
@@ -200,8 +234,10 @@ export function createWorker(options: WorkerOptions): Worker {
     helping = isDry && reply.more ? Math.min(claimMax, Math.max(2 * helping, reply.claimed.length)) : 0;
     endedCount = 0;
     takeClaimed(reply.claimed, exchange.repeat);
+    if (helping > 0) secondLoop?.wake();
     events.emit('passes', { claimed: reply.claimed.length, settled: exchange.settle.length });
-    const isIdle = running.size === 0 && waiting.length === 0 && outbox.length === 0 && finishing === 0;
+    const isIdle =
+      running.size === 0 && waiting.length === 0 && outbox.length === 0 && finishing === 0 && !isAsking();
     if (isIdle && exchange.claim !== null && !reply.more) events.emit('idle', { nextDueAt: reply.nextDueAt });
     changed();
     return exchange.claim === null ? nextWaitMs(0, null) : nextWaitMs(arrivedElapsed, reply);
@@ -219,24 +255,26 @@ export function createWorker(options: WorkerOptions): Worker {
     return Math.min(maxSleepMs(), Math.max(0, dueMs));
   }
 
+  const isAsking = (): boolean => main.sent !== null || second.sent !== null;
+
   /** After a failed exchange: repeat it as it was, or, if it was refused, find out what for. */
-  function fail(exchange: Exchange, error: unknown): void {
+  function fail(line: Line, exchange: Exchange, error: unknown): void {
     // What a full or locked store refused today it takes tomorrow; outcomes are not thrown away for that.
     if (isStoreTrouble(error)) {
-      unanswered = { ...exchange, repeat: true };
+      line.unanswered = { ...exchange, repeat: true };
       return;
     }
-    unanswered = null;
+    line.unanswered = null;
     reserved -= exchange.claim?.limit ?? 0;
     const [only] = exchange.settle;
     if (only === undefined) return;
     if (exchange.settle.length > 1 || exchange.claim !== null) {
       outbox.unshift(...exchange.settle);
-      narrowCount = exchange.settle.length;
+      narrowCount += exchange.settle.length;
       return;
     }
     // Refused alone. Its lease ends by itself, and the job is then judged as lost.
-    narrowCount = Math.max(0, narrowCount - 1);
+    if (exchange.isNarrow === true) narrowCount = Math.max(0, narrowCount - 1);
     beats.drop([{ id: only.job.id, fence: only.job.fence }]);
     events.emit('lost', only);
   }
@@ -290,12 +328,12 @@ export function createWorker(options: WorkerOptions): Worker {
   /** `isOld`: the leases were given to an earlier call whose answer did not arrive. */
   function takeClaimed(jobs: ClaimedJob[], isOld: boolean): void {
     if (jobs.length === 0) return;
-    beats.hold(jobs.map(heldLeaseOf));
+    if (beats.isToldByStore !== true) beats.hold(jobs.map(heldLeaseOf));
     if (isOld) beats.check();
-    const sinceElapsed = clock.elapsed();
+    const takenElapsed = clock.elapsed();
     for (const job of jobs) {
       countType(job.type, 1);
-      waiting.push({ job, sinceElapsed });
+      waiting.push({ job, takenElapsed });
     }
     if (draining !== null) giveBack(waiting.splice(0));
     else startWaiting();
@@ -307,10 +345,10 @@ export function createWorker(options: WorkerOptions): Worker {
     let count = 0;
     const passedOver: typeof waiting = [];
     while (count < waiting.length && running.size < concurrency && !isAloneRunning) {
-      const one = waiting[count] as (typeof waiting)[number];
+      const one = waiting[count] as Waiting;
       if (mustRunAlone(one.job) && running.size - zombieCount > 0) break;
       count++;
-      if (hasPlace(one.job.type)) start(one.job);
+      if (hasPlace(one.job.type)) start(one);
       else passedOver.push(one);
     }
     if (count === waiting.length) waiting = passedOver;
@@ -330,7 +368,7 @@ export function createWorker(options: WorkerOptions): Worker {
     return count < limit;
   }
 
-  function start(job: ClaimedJob): void {
+  function start({ job, takenElapsed }: Waiting): void {
     const task = tasks.get(job.type);
     if (task === undefined) {
       countType(job.type, -1);
@@ -338,39 +376,14 @@ export function createWorker(options: WorkerOptions): Worker {
       return;
     }
     isAloneRunning = mustRunAlone(job);
-    const report = reporter.open(job, () => running.get(job.fence)?.abort('lost'));
-    const attempt: Attempt = startAttempt({
-      job,
-      task,
-      engine,
-      clock,
-      random,
-      beats,
-      report,
-      onEntered: () => events.emit('started', { job }),
-      onProgress: (progress) => events.emit('progress', { job, progress }),
-      onDecided: (outcome, completion) => {
-        zombieCount++;
-        if (mustRunAlone(job)) isAloneRunning = false;
-        decided(job, outcome, report, completion);
-      },
-      onEnded: () => {
-        zombieCount--;
-        // Only now: a handler that is decided and still runs frees no place.
-        pace.count();
-        ended(job);
-      },
-    });
-    running.set(job.fence, attempt);
+    running.set(job.fence, startAttempt(host, { job, task, takenElapsed }));
   }
 
-  function decided(
-    job: ClaimedJob,
-    outcome: Outcome | null,
-    report: AttemptReport,
-    completion: Completion | null,
-  ): void {
-    const left = report.take();
+  function decided(attempt: Attempt, outcome: Outcome | null, completion: Completion | null): void {
+    const { job } = attempt;
+    zombieCount++;
+    if (mustRunAlone(job)) isAloneRunning = false;
+    const left = attempt.takeReport();
     if (outcome !== null && completion !== null) {
       finishing++;
       void Promise.resolve(left).then((body) => finishApart(job, outcome, completion, body));
@@ -411,11 +424,15 @@ export function createWorker(options: WorkerOptions): Worker {
     changed();
   }
 
-  function ended(job: ClaimedJob): void {
+  function ended({ job }: Attempt): void {
+    zombieCount--;
+    // Only now: a handler that is decided and still runs frees no place.
+    pace.count();
     endedCount++;
     running.delete(job.fence);
     countType(job.type, -1);
     startWaiting();
+    timeouts.ended();
     loop.wake();
     changed();
   }
@@ -443,8 +460,8 @@ export function createWorker(options: WorkerOptions): Worker {
   function giveBackLongWaiting(): void {
     waitTimer = null;
     const before = clock.elapsed() - waitForPlaceMs;
-    const tooLong = waiting.filter(({ sinceElapsed }) => sinceElapsed <= before);
-    waiting = waiting.filter(({ sinceElapsed }) => sinceElapsed > before);
+    const tooLong = waiting.filter(({ takenElapsed }) => takenElapsed <= before);
+    waiting = waiting.filter(({ takenElapsed }) => takenElapsed > before);
     giveBack(tooLong);
     startWaiting();
   }
@@ -501,7 +518,10 @@ export function createWorker(options: WorkerOptions): Worker {
       }
     }
     const isHandedIn = (): boolean =>
-      outbox.length === 0 && finishing === 0 && sent === null && unanswered === null && reserved === 0;
+      outbox.length === 0 &&
+      finishing === 0 &&
+      reserved === 0 &&
+      [main, second].every(({ sent, unanswered }) => sent === null && unanswered === null);
     if (!(await until(isHandedIn, flushMs))) {
       const error = new Error(
         `${outbox.length} outcomes could not be handed in; their leases end by themselves.`,
@@ -510,7 +530,7 @@ export function createWorker(options: WorkerOptions): Worker {
     }
     gaveUp.abort();
     stopHints?.();
-    await loop.stop();
+    await Promise.all([loop.stop(), secondLoop?.stop()]);
   }
 
   return {
@@ -523,6 +543,7 @@ export function createWorker(options: WorkerOptions): Worker {
         if (hint === 'cancel') beats.check();
       });
       loop.start();
+      secondLoop?.start();
     },
     wake: () => loop.wake(),
     onBeat,

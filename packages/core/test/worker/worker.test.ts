@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { z } from 'zod';
 import { currentJob } from '../../src/current-job.ts';
-import type { ClaimedJob, Settlement } from '../../src/engine.ts';
+import type { ClaimedJob, ExchangeInput, Settlement } from '../../src/engine.ts';
 import { dulyError } from '../../src/errors.ts';
 import { createReapPass } from '../../src/maintenance/reap.ts';
+import { seededRandom } from '../../src/random.ts';
 import { resolveRetry } from '../../src/retry.ts';
 import type { ResolvedTask, TaskContext } from '../../src/task.ts';
-import { deferred, openTestStore, task } from './setup.ts';
+import { deferred, openTestStore, type TestStore, task } from './setup.ts';
 
 async function setup(t: TestContext) {
   const store = await openTestStore();
@@ -166,6 +167,86 @@ test('a backlog of 5,000 short jobs is drained in far fewer exchanges than place
   const { status } = await store.engine.counts({ cap: 10_000 });
   assert.equal(status.COMPLETED.count, 5_000);
   assert.ok(exchanges < 25, `${exchanges} exchanges; 20 at a time would be 250`);
+});
+
+/** A store that works on several exchanges at once, each answered in a later turn of the event loop. */
+function parallel(store: TestStore, onExchange: (input: ExchangeInput, atOnce: number) => void = () => {}) {
+  let atOnce = 0;
+  return {
+    ...store.engine,
+    info: () => ({ ...store.engine.info(), isParallel: true }),
+    async exchange(input: ExchangeInput) {
+      onExchange(input, ++atOnce);
+      try {
+        const reply = await store.engine.exchange(input);
+        await new Promise((resolve) => setImmediate(resolve));
+        return reply;
+      } finally {
+        atOnce--;
+      }
+    },
+  };
+}
+
+test('a backlog goes through two exchanges at once where the store works on several, and idle is told when both are back', async (t) => {
+  const store = await setup(t);
+  const short = task('short', () => null);
+  await store.enqueueMany(short, 20_000);
+  let most = 0;
+  let onTheirWay = 0;
+  const engine = parallel(store, (_, atOnce) => {
+    most = Math.max(most, atOnce);
+  });
+  const { exchange } = engine;
+  engine.exchange = async (input) => {
+    onTheirWay++;
+    const reply = await exchange(input);
+    onTheirWay--;
+    return reply;
+  };
+  const { worker } = store.start([short], { engine });
+  await worker.events.next('idle');
+  assert.equal(onTheirWay, 0);
+  assert.equal(most, 2);
+  assert.equal((await store.engine.counts({ cap: 100_000 })).status.COMPLETED.count, 20_000);
+  // With little to do there is one way again.
+  most = 0;
+  await store.enqueueMany(short, 30);
+  worker.wake();
+  await worker.events.next('idle');
+  assert.equal(most, 1);
+});
+
+test('with two exchanges at once, answers that are lost and settlements that are refused cost nobody else anything', async (t) => {
+  const store = await setup(t);
+  const ran = new Map<string, number>();
+  const work = task('work', ({ job }) => void ran.set(job.id, (ran.get(job.id) ?? 0) + 1));
+  const ids = await store.enqueueMany(work, 8_000);
+  const refused = new Set([ids[50], ids[3_500], ids[7_000]]);
+  const random = seededRandom(5);
+  const engine = parallel(store);
+  const { exchange } = engine;
+  let mistakes = 8;
+  engine.exchange = async (input) => {
+    if (input.settle.some(({ id }) => refused.has(id)))
+      throw dulyError('internal', { message: 'cannot be written' });
+    const reply = await exchange(input);
+    if (random.next() < 0.5 && mistakes-- > 0) throw dulyError('store_unavailable', { message: 'no reply' });
+    return reply;
+  };
+  const { worker } = store.start([work], { engine });
+  const lost = new Set<string>();
+  worker.events.on('lost', ({ job }) => lost.add(job.id));
+  const isDone = async () => (await store.engine.counts({ cap: 10_000 })).status.COMPLETED.count === 7_997;
+  // Refused settlements are looked for one by one, each in a turn of the event loop.
+  for (let turn = 0; turn < 60_000 && !(await isDone()); turn++) {
+    for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve));
+    await store.clock.advance(20);
+  }
+  assert.ok(await isDone());
+  assert.deepEqual(lost, refused);
+  assert.ok([...ran.values()].every((count) => count === 1));
+  assert.equal(ran.size, 8_000);
 });
 
 test('what was taken at a pace that has changed goes back unspent after a quarter of a second', async (t) => {

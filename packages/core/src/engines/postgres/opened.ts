@@ -108,6 +108,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
       place,
       version: server.version,
       wake: 'push',
+      isParallel: true,
       durable: true,
       warnings: warningsOf(server),
     };
