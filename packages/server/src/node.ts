@@ -4,9 +4,10 @@ import { DulyError, systemClock } from '@duly/core';
 import { getRequestListener } from '@hono/node-server';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { ServerEnv } from './context.ts';
+import { createDirect } from './direct.ts';
 import { dismissSocket } from './live/socket.ts';
 import { directBody } from './request/body.ts';
-import type { DulyServer } from './server.ts';
+import { appOf, type DulyServer } from './server.ts';
 
 /** Where to listen. */
 export interface ListenOptions {
@@ -50,7 +51,12 @@ export async function listen(server: DulyServer, options: ListenOptions = {}): P
       details: { host },
     });
   }
-  const http = createHttpServer({ headersTimeout: headersTimeoutMs }, getRequestListener(directly(server)));
+  const application = getRequestListener(directly(server));
+  const served = appOf.get(server);
+  const direct = served === undefined ? null : createDirect(served.context);
+  const http = createHttpServer({ headersTimeout: headersTimeoutMs }, (incoming, outgoing) => {
+    if (direct?.(incoming, outgoing) !== true) void application(incoming, outgoing);
+  });
   await new Promise<void>((resolve, reject) => {
     http.once('error', (error) => reject(listenFailed(host, port, error)));
     http.listen({ host, port }, resolve);

@@ -15,12 +15,20 @@ export function seesStacks({ scope }: Caller): boolean {
 export function presentJob({ options }: ServerContext, caller: Caller, job: Job): JobJson {
   const shown = toJobJson(job, { stack: seesStacks(caller) });
   const { input, result, metadata } = options.redact;
-  return {
-    ...shown,
-    input: shownInput(job.type, shown.input, input),
-    result: redacted(shown.result, result),
-    metadata: redacted(shown.metadata, metadata) as JobJson['metadata'],
-  };
+  shown.input = shownInput(job.type, shown.input, input);
+  shown.result = redacted(shown.result, result);
+  shown.metadata = redacted(shown.metadata, metadata) as JobJson['metadata'];
+  return shown;
+}
+
+/** A job as whoever made it is shown it. */
+export function presentMade(
+  context: ServerContext,
+  caller: Caller,
+  job: Job,
+  deduped: boolean,
+): JobJson & { deduped: boolean } {
+  return Object.assign(presentJob(context, caller, job), { deduped });
 }
 
 /** An input of a type without what is not shown: the paths that were given, and the credentials of targets. */

@@ -1,4 +1,4 @@
-import { DulyError, type ErrorCode, errorCodes, isDulyError, snakeName } from '@duly/core';
+import { DulyError, type ErrorCode, errorCodes, isDulyError, type Logger, snakeName } from '@duly/core';
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
@@ -103,14 +103,26 @@ function inSnakeCase(given: Problem): Problem {
 
 /** Answers with a problem. */
 export function answerProblem(error: unknown, c: Context<ServerEnv>): Response {
-  const body = toProblem(error);
-  if (body.status >= 500) {
-    c.get('context').logger.error({ error, method: c.req.method, path: c.req.path }, 'A request failed.');
-  }
-  if (body.status === 503) c.header('Retry-After', '1');
-  return c.body(JSON.stringify(body), body.status as ContentfulStatusCode, {
-    'Content-Type': 'application/problem+json',
-  });
+  const { logger } = c.get('context');
+  const { status, headers, body } = problemAnswer(error, { method: c.req.method, path: c.req.path, logger });
+  return c.body(body, status, headers);
+}
+
+/** The answer to a request that failed. What is the server's own fault is logged. */
+export function problemAnswer(
+  error: unknown,
+  { method, path, logger }: { method: string; path: string; logger: Logger },
+): { status: ContentfulStatusCode; headers: Record<string, string>; body: string } {
+  const shown = toProblem(error);
+  if (shown.status >= 500) logger.error({ error, method, path }, 'A request failed.');
+  return {
+    status: shown.status as ContentfulStatusCode,
+    headers: {
+      'Content-Type': 'application/problem+json',
+      ...(shown.status === 503 ? { 'Retry-After': '1' } : {}),
+    },
+    body: JSON.stringify(shown),
+  };
 }
 
 function problem(

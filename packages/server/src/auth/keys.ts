@@ -43,6 +43,8 @@ export interface NewKey {
 export interface Keys {
   /** The key that this text is; null: none, or one that is over. */
   check(text: string): Promise<KeyInfo | null>;
+  /** The same without asking the store, from what was read in the last seconds; null: not known, ask `check`. */
+  known(text: string): KeyInfo | null;
   /** The key of this id; null: there is none, or it is over. */
   find(id: string): Promise<KeyInfo | null>;
   make(key: NewKey): Promise<MadeKey>;
@@ -68,39 +70,70 @@ const idLength = 12;
 const secretLength = 52;
 const keyPattern = /^duly_([0-9a-hjkmnp-tv-z]{12})_([0-9a-hjkmnp-tv-z]{52})$/;
 
+/** A key that was read. */
+interface ReadKey {
+  info: KeyInfo;
+  /** The hash of its secret. */
+  digest: Buffer;
+}
+
+/** A key that was asked for, by its id. */
+interface Kept {
+  found: Promise<ReadKey | null>;
+  /** What came of it; null: nothing yet, or there is none. */
+  key: ReadKey | null;
+  readElapsed: number;
+}
+
 /** Makes them over a Duly's records. */
 export function createKeys({ duly, clock }: { duly: Duly; clock: Clock }): Keys {
-  const kept = new Map<string, { found: Promise<StoredRecord<KeyValue> | null>; readElapsed: number }>();
+  const kept = new Map<string, Kept>();
 
-  function read(id: string): Promise<StoredRecord<KeyValue> | null> {
+  function fresh(id: string): Kept | null {
     const known = kept.get(id);
-    if (known !== undefined && clock.elapsed() - known.readElapsed < keptMs) return known.found;
-    const found = duly.records.get<KeyValue>(keyKind, id);
-    kept.delete(id);
-    if (kept.size >= keptCountMax) kept.delete(kept.keys().next().value as string);
-    kept.set(id, { found, readElapsed: clock.elapsed() });
-    // What could not be read is asked for again the next time.
-    found.catch(() => kept.get(id)?.found === found && kept.delete(id));
-    return found;
+    return known !== undefined && clock.elapsed() - known.readElapsed < keptMs ? known : null;
   }
 
-  function usable(record: StoredRecord<KeyValue> | null): KeyInfo | null {
-    if (record === null) return null;
-    const { expiresAt } = record.value;
-    return expiresAt !== null && expiresAt <= clock.now() ? null : infoOf(record);
+  function read(id: string): Promise<ReadKey | null> {
+    const known = fresh(id);
+    if (known !== null) return known.found;
+    const one: Kept = { found: readKey(id), key: null, readElapsed: clock.elapsed() };
+    kept.delete(id);
+    if (kept.size >= keptCountMax) kept.delete(kept.keys().next().value as string);
+    kept.set(id, one);
+    one.found.then(
+      (key) => {
+        one.key = key;
+      },
+      // What could not be read is asked for again the next time.
+      () => kept.get(id) === one && kept.delete(id),
+    );
+    return one.found;
+  }
+
+  async function readKey(id: string): Promise<ReadKey | null> {
+    const record = await duly.records.get<KeyValue>(keyKind, id);
+    return record === null ? null : { info: infoOf(record), digest: Buffer.from(record.value.hash, 'hex') };
+  }
+
+  function usable(key: ReadKey | null): KeyInfo | null {
+    if (key === null) return null;
+    const { expiresAt } = key.info;
+    return expiresAt !== null && expiresAt <= clock.now() ? null : key.info;
   }
 
   return {
     async check(text) {
-      const [, id, secret] = keyPattern.exec(text) ?? [];
-      if (id === undefined || secret === undefined) return null;
-      const record = await read(id);
-      if (record === null) return null;
-      const isSame = timingSafeEqual(
-        Buffer.from(hashOf(secret), 'hex'),
-        Buffer.from(record.value.hash, 'hex'),
-      );
-      return isSame ? usable(record) : null;
+      const parts = partsOf(text);
+      if (parts === null) return null;
+      const key = await read(parts.id);
+      return key !== null && isSecret(parts.secret, key) ? usable(key) : null;
+    },
+
+    known(text) {
+      const parts = partsOf(text);
+      const key = parts === null ? null : (fresh(parts.id)?.key ?? null);
+      return parts !== null && key !== null && isSecret(parts.secret, key) ? usable(key) : null;
     },
 
     find: async (id) => usable(await read(id)),
@@ -144,6 +177,16 @@ export function createKeys({ duly, clock }: { duly: Duly; clock: Clock }): Keys 
       });
     },
   };
+}
+
+function partsOf(text: string): { id: string; secret: string } | null {
+  const [, id, secret] = keyPattern.exec(text) ?? [];
+  return id === undefined || secret === undefined ? null : { id, secret };
+}
+
+/** In a time that does not tell how much of it is right. */
+function isSecret(secret: string, { digest }: ReadKey): boolean {
+  return timingSafeEqual(hash('sha256', secret, 'buffer'), digest);
 }
 
 function infoOf({ key: id, value }: StoredRecord<KeyValue>): KeyInfo {

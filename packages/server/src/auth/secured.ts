@@ -89,5 +89,10 @@ function hasCredentials(c: Context): boolean {
 }
 
 function toCaller(key: KeyInfo | null): Caller | null {
-  return key === null ? null : { actor: `key:${key.id}`, scope: key.scope, tenant: key.tenant };
+  return key === null ? null : callerOfKey(key);
+}
+
+/** Whom a key stands for. */
+export function callerOfKey({ id, scope, tenant }: KeyInfo): Caller {
+  return { actor: `key:${id}`, scope, tenant };
 }

@@ -15,16 +15,16 @@ export const readBody: MiddlewareHandler<ServerEnv> = async (c, next) => {
   if (method !== 'GET' && method !== 'HEAD') {
     const text = await readText(c, c.get('context').options.bodyBytesMax);
     if (text !== '') {
-      refuseOtherTypes(c);
-      c.req.bodyCache.json = Promise.resolve(parse(text));
+      refuseOtherTypes(c.req.header('content-type'));
+      c.req.bodyCache.json = Promise.resolve(parseBody(text));
     }
     c.req.bodyCache.text = Promise.resolve(text) as never;
   }
   await next();
 };
 
-function refuseOtherTypes(c: Context): void {
-  const type = c.req.header('content-type');
+/** Refuses a body that is no JSON by its type. */
+export function refuseOtherTypes(type: string | undefined): void {
   if (type !== undefined && /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) return;
   throw new DulyError('content_type_unsupported', {
     message: type === undefined ? 'The body has no type.' : `The body is of type "${type.slice(0, 100)}".`,
@@ -50,7 +50,8 @@ async function readText(c: Context, maxBytes: number): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function readIncoming(incoming: IncomingMessage, maxBytes: number): Promise<string> {
+/** Reads the body of a request of Node's own server, of at most so many bytes. */
+export function readIncoming(incoming: IncomingMessage, maxBytes: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -85,7 +86,8 @@ function tooLarge(maxBytes: number): DulyError {
   });
 }
 
-function parse(text: string): unknown {
+/** The JSON of a body. Refuses what is none, what is nested too deeply, and `__proto__`. */
+export function parseBody(text: string): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -12,7 +12,7 @@ export const checkHost: MiddlewareHandler<ServerEnv> = async (c, next) => {
   const { hosts } = c.get('context').options;
   if (hosts !== 'any') {
     const host = c.req.header('host') ?? new URL(c.req.url).host;
-    if (!isKnown(host, hosts)) {
+    if (!isKnownHost(host, hosts)) {
       throw new DulyError('host_unknown', {
         message: `The host "${host.slice(0, 100)}" is not known to be this server.`,
         hint: 'Name it when the server is made: hosts: ["…"], or: duly up --allow-host …',
@@ -22,7 +22,8 @@ export const checkHost: MiddlewareHandler<ServerEnv> = async (c, next) => {
   await next();
 };
 
-function isKnown(host: string, hosts: ReadonlySet<string>): boolean {
+/** Whether a `Host` is known to be this server. */
+export function isKnownHost(host: string, hosts: ReadonlySet<string>): boolean {
   const name = nameOf(host);
   if (name === null) return false;
   if (isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost')) return true;

@@ -8,7 +8,7 @@ import { filterOfBody, filterOfQuery } from '../jobs/job-filter.ts';
 import { makeJob } from '../jobs/new-job.ts';
 import { jobEtag, matchesEtag } from '../live/job-tag.ts';
 import { changedJob, readWait, waitQuery } from '../live/long-poll.ts';
-import { presentJob, seesStacks } from '../present.ts';
+import { presentJob, presentMade, seesStacks } from '../present.ts';
 import { body, cursor, json, limit, listJson, listOf, name } from '../schemas/answers.ts';
 import { jobPath, jobSchema, madeJobSchema, newJobSchema } from '../schemas/job.ts';
 import {
@@ -185,7 +185,7 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     const handle = await makeJob(context, c.get('caller'), c.req.valid('json'), c.get('jobId') ?? null);
     const job = own(c.get('caller'), await handle.made());
     c.header('Location', `${options.basePath}/api/jobs/${job.id}`);
-    const made = { ...presentJob(context, c.get('caller'), job), deduped: handle.deduped };
+    const made = presentMade(context, c.get('caller'), job, handle.deduped);
     return c.json(made, handle.deduped ? 200 : 201);
   });
 
