@@ -52,6 +52,15 @@ export function secondRule(identity: ScheduleIdentity) {
   });
 }
 
+/** Two tasks for one schedule in one process. */
+export function secondTask(identity: ScheduleIdentity, task: string) {
+  return dulyError('schedule_conflict', {
+    message: `The schedule ${nameOf(identity)} was given to the task "${task}" by this process before.`,
+    hint: 'Give each schedule its own "name"; the name of the task is the default.',
+    details: { name: identity.name },
+  });
+}
+
 /** Two declarations of one schedule. */
 export function declaredTwice(identity: ScheduleIdentity) {
   return dulyError('schedule_conflict', {

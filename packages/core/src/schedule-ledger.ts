@@ -3,9 +3,12 @@ import type { Engine, FoldedSlots, JobRecord, SlotsReply } from './engine.ts';
 import { isDulyError } from './errors.ts';
 import { isTerminal } from './job.ts';
 import type { Decision } from './schedule/decision.ts';
+import { generationOf } from './schedule/fire-id.ts';
 import { graceMsOf } from './schedule/grace.ts';
-import { dueAtOf, newestDueSlot } from './schedule/jitter.ts';
+import { dueAtOf, firstSlotDueFrom, jitterOffsetMs, newestDueSlot } from './schedule/jitter.ts';
 import { endOf } from './schedule/plan-operations.ts';
+import { standingPause } from './schedule/schedule-state.ts';
+import { undecidedStatus } from './schedule/undecided-status.ts';
 import type { Kept } from './schedule-deleted.ts';
 import { asDecided, changesSince } from './schedule-then.ts';
 import { type LedgerSlot, type SlotStatus, toFoldedMonth, toSlotRun } from './schedule-view.ts';
@@ -35,7 +38,7 @@ export async function readLedger(engine: Engine, loaded: Kept, range: LedgerRang
     ...folded.map((one) => toFoldedLine(one, ofFold.get(one) ?? [], loaded)),
     ...ranUndecided(ofNone, loaded),
   ].sort((a, b) => b.generation - a.generation || b.slot.getTime() - a.slot.getTime());
-  return [...undecided(loaded, range), ...lines].slice(0, range.limit);
+  return [...undecided(loaded, range, ofNone), ...lines].slice(0, range.limit);
 }
 
 /** The runs of a range of slots, by slot. */
@@ -215,16 +218,22 @@ function ranUndecided(runs: RunsBySlot, { record, parsed, deleted }: Kept): Ledg
   return [...runs]
     .filter(([at]) => at <= parsed.state.cursorAt)
     .map(([at, jobs]) => ({
-      ...undecidedLine(record, at, at, 1),
+      ...undecidedLine(lifeThatMade(jobs) ?? record.generation, at, at, 1),
       status: statusOf('none', jobs),
       runs: jobs.map(toSlotRun),
       deleted: deleted ?? null,
     }));
 }
 
+/** The generation of the schedule that made the newest of these runs. */
+function lifeThatMade(jobs: readonly JobRecord[]): number | null {
+  const fireId = jobs.at(-1)?.slot?.fireId;
+  return fireId === undefined ? null : generationOf(fireId);
+}
+
 /** A line of slots that have no decision. */
 function undecidedLine(
-  { generation }: Kept['record'],
+  generation: number,
   from: number,
   to: number,
   count: number | null,
@@ -255,38 +264,50 @@ export function statusOf<Else extends SlotStatus | 'none'>(
   return otherwise;
 }
 
-/** What is due and not decided yet, as one line, and the next slot to come. */
-function undecided({ record, parsed, now, deleted }: Kept, { fromAt, beforeAt }: LedgerRange): LedgerSlot[] {
+/** What is due and not decided yet (what is late and what a pause holds in lines of their own), and the next slot to come; newest first. */
+function undecided(loaded: Kept, { fromAt, beforeAt }: LedgerRange, runs: RunsBySlot): LedgerSlot[] {
+  const { record, parsed, now, deleted } = loaded;
   const { planRule: rule, spec, state, unreadable } = parsed;
   const { nextSlotAt } = state;
   if (unreadable !== null) return [];
   if (nextSlotAt === null || endOf({ rule, spec, state }) !== null || deleted !== undefined) return [];
+  const pause = standingPause(state, now);
   const line = (from: number, to: number, count: number | null, status: SlotStatus): LedgerSlot => ({
-    ...undecidedLine(record, from, to, count),
+    ...undecidedLine(record.generation, from, to, count),
     status,
+    runs: [...runs].filter(([at]) => from <= at && at <= to).flatMap(([, jobs]) => jobs.map(toSlotRun)),
   });
   const within = (at: number): boolean => at >= fromAt && at < beforeAt;
-  const waits = state.pause === null ? 'pending' : 'held';
+  const of = { id: record.id, policies: spec.policies };
   if (rule.kind === 'delay') {
-    const status = nextSlotAt > now ? 'pending' : waits;
+    const dueAt =
+      state.undue?.slotAt === nextSlotAt ? state.undue.dueAt : nextSlotAt + jitterOffsetMs(of, nextSlotAt);
+    const graceMs = graceMsOf(null, nextSlotAt, scheduleLeaseMs);
+    const status = undecidedStatus({ dueAt, now, graceMs, pause });
     return within(nextSlotAt) ? [line(nextSlotAt, nextSlotAt, 1, status)] : [];
   }
-  const of = { id: record.id, policies: spec.policies };
+  const { all, open } = rule;
+  const lastAt = spec.policies.endAt ?? Number.POSITIVE_INFINITY;
+  const newestAt = newestDueSlot(of, all, now);
+  const dueThroughAt = newestAt === null || newestAt < nextSlotAt ? null : newestAt;
+  const comingAt = dueThroughAt === null ? nextSlotAt : all.next(dueThroughAt);
   const lines: LedgerSlot[] = [];
-  const dueThroughAt = newestDueSlot(of, rule.all, now);
-  const isDue = dueThroughAt !== null && dueThroughAt >= nextSlotAt;
-  const comingAt = isDue ? rule.all.next(dueThroughAt) : nextSlotAt;
-  if (comingAt !== null && within(comingAt)) lines.push(line(comingAt, comingAt, 1, 'pending'));
-  if (isDue) {
-    // What is excluded is neither late nor held.
-    const from = rule.open.next(Math.max(nextSlotAt, fromAt) - 1);
-    const to = rule.open.previous(Math.min(dueThroughAt + 1, beforeAt));
-    if (from !== null && to !== null && from <= to) {
-      const graceMs = graceMsOf(rule.all, from, scheduleLeaseMs);
-      const isLate = now - dueAtOf(of, rule.all, from) > graceMs;
-      const status = waits === 'held' ? 'held' : isLate ? 'late' : 'pending';
-      lines.push(line(from, to, rule.open.countBetween(from, to), status));
-    }
+  if (comingAt !== null && comingAt <= lastAt && within(comingAt))
+    lines.push(line(comingAt, comingAt, 1, 'pending'));
+  if (dueThroughAt === null) return lines;
+  const firstHeldAt = pause === null ? null : firstSlotDueFrom(of, all, pause.at + 1);
+  const heldAt = firstHeldAt ?? Number.POSITIVE_INFINITY;
+  for (const [first, last] of [
+    [Math.max(nextSlotAt, heldAt), dueThroughAt],
+    [nextSlotAt, Math.min(dueThroughAt, heldAt - 1)],
+  ] as const) {
+    // What is excluded is neither late nor held, and what lies after the end is over.
+    const from = open.next(Math.max(first, fromAt) - 1);
+    const to = open.previous(Math.min(last, lastAt, beforeAt - 1) + 1);
+    if (from === null || to === null || from > to) continue;
+    const graceMs = graceMsOf(all, from, scheduleLeaseMs);
+    const status = undecidedStatus({ dueAt: dueAtOf(of, all, from), now, graceMs, pause });
+    lines.push(line(from, to, open.countBetween(from, to), status));
   }
   return lines;
 }

@@ -11,6 +11,7 @@ import { fieldOf } from './schedule/override.ts';
 import { endOf } from './schedule/plan-operations.ts';
 import { type ResolvedPolicies, windowMsOf } from './schedule/policies.ts';
 import type { Rule, RuleKind, RuleSpec } from './schedule/rule.ts';
+import { type Pause, standingPause } from './schedule/schedule-state.ts';
 import type { ReadableSchedule } from './schedule-unreadable.ts';
 import type { ParsedSchedule } from './scheduler/parsed-schedules.ts';
 
@@ -77,7 +78,7 @@ export interface Schedule {
   metadata: Record<string, unknown>;
   /** The next slot that should fire; null: none is known (paused without an end, over, or a fixed delay whose run goes on). */
   nextSlot: Date | null;
-  /** When that slot falls due: the slot and its jitter. */
+  /** When that slot falls due: the slot and its jitter. One that a pause holds and `onResume` runs is due when the pause ends. */
   nextRunAt: Date | null;
   lastRun: LastRun | null;
   /** Slots that `skipNext` named. */
@@ -178,7 +179,7 @@ export function toSchedule(
   const { spec, state, rule, planRule, unreadable } = parsed;
   const { policies, job } = spec;
   const coming = deleted === null ? nextComing({ id: record.id, rule: planRule, spec, state }) : null;
-  const { pause } = state;
+  const pause = standingPause(state, now);
   const isDisabled = pause?.cause === 'disabled';
   const kept = pause?.kept;
   const shown = kept === undefined || (kept.untilAt !== null && kept.untilAt <= now) ? pause : kept;
@@ -189,7 +190,7 @@ export function toSchedule(
     tenant: record.tenant,
     task: job.type,
     generation: record.generation,
-    status: deleted === null ? statusOf(parsed) : 'deleted',
+    status: deleted === null ? statusOf(parsed, pause) : 'deleted',
     kind: rule.kind,
     rule: ruleView(rule),
     words: unreadable === null ? explain(rule, { now }) : `The rule cannot be read here: ${unreadable.code}.`,
@@ -248,8 +249,7 @@ function policiesView(policies: ResolvedPolicies): PoliciesView {
   };
 }
 
-function statusOf({ spec, state, planRule: rule }: ParsedSchedule): ScheduleStatus {
-  const { pause } = state;
+function statusOf({ spec, state, planRule: rule }: ParsedSchedule, pause: Pause | null): ScheduleStatus {
   if (pause !== null) return pause.cause === 'disabled' ? 'disabled' : 'paused';
   return endOf({ rule, spec, state }) === null ? 'active' : 'ended';
 }

@@ -9,6 +9,8 @@ import { dueAtOf, jitterOffsetMs } from './schedule/jitter.ts';
 import { readWallMoment } from './schedule/moment.ts';
 import { endOf } from './schedule/plan-operations.ts';
 import type { Rule } from './schedule/rule.ts';
+import { standingPause } from './schedule/schedule-state.ts';
+import { undecidedStatus } from './schedule/undecided-status.ts';
 import type { Kept } from './schedule-deleted.ts';
 import { statusOf } from './schedule-ledger.ts';
 import {
@@ -156,8 +158,10 @@ export function explainSlot(facts: SlotFacts): SlotWhy {
 function ranOnly(facts: SlotFacts, answer: Answer): Answer {
   const { runs } = facts;
   if (runs.length === 0) return answer;
-  const sentences = runs.map((run) => `A backfill ran it all the same: ${runPhrase(facts, run)}.`);
-  return { status: statusOf(answer.status, runs), sentences: [...answer.sentences, ...sentences] };
+  const sentences = runs.map((run) => `It was backfilled: ${runPhrase(facts, run)}.`);
+  // What the schedule itself has to decide yet stays open.
+  const status = answer.status === 'none' ? statusOf(answer.status, runs) : answer.status;
+  return { status, sentences: [...answer.sentences, ...sentences] };
 }
 
 interface Answer {
@@ -242,13 +246,14 @@ function missingSentences(facts: SlotFacts, { date, time }: MissingTime, isSlot:
 
 function undecided(facts: SlotFacts): Answer {
   const { loaded, slotAt } = facts;
-  const { record, parsed, now } = loaded;
+  const { record, parsed } = loaded;
   const { planRule, spec, state } = parsed;
   const name = `schedule "${record.name}"`;
   if (loaded.deleted !== undefined) return undecidedForGood(facts, loaded.deleted);
   if (planRule.kind === 'delay') return undecidedDelay(facts);
   if (planRule.all.next(slotAt - 1) !== slotAt) return noSlot(facts);
-  if (slotAt <= state.bornAt) {
+  // The first slot of a fixed delay is the making itself; an edit may have kept it.
+  if (slotAt <= state.bornAt && state.undue?.slotAt !== slotAt) {
     return none(
       `The ${name} was made at ${clockOf(facts, state.bornAt)}, after this slot, and decides nothing before that.${earlierText(facts)}`,
     );
@@ -267,19 +272,29 @@ function undecided(facts: SlotFacts): Answer {
       sentences: [`It will not run: the ${name} is over before this slot${endText(facts, end)}.`],
     };
   }
+  return waiting(facts, graceMsOf(planRule.all, slotAt, scheduleLeaseMs));
+}
+
+/** It is to be decided: not due yet, held, or left by the nodes. */
+function waiting(facts: SlotFacts, graceMs: number): Answer {
+  const { parsed, now } = facts.loaded;
+  const { spec, state } = parsed;
   const due = dueAt(facts);
   if (due > now) return coming(facts, due);
-  if (state.pause !== null && due > state.pause.at) {
-    return { status: 'held', sentences: heldSentences(facts) };
+  const status = undecidedStatus({ dueAt: due, now, graceMs, pause: standingPause(state, now) });
+  if (status === 'held') return { status, sentences: heldSentences(facts) };
+  const since = `It is due since ${clockOf(facts, due)} and no node has decided it yet`;
+  const isLate = status === 'late';
+  const sentences = [
+    `${since}${isLate ? `, ${formatDuration(now - due)} later; is a node with the role "scheduler" running?` : '.'}`,
+  ];
+  // The end of a pause that has one is noted with the next decision.
+  const { pause } = state;
+  if (pause?.untilAt != null && due > pause.at && due < pause.untilAt) {
+    sentences.unshift(`It fell in a pause that ended at ${clockOf(facts, pause.untilAt)}.`);
+    sentences.push(`What becomes of it is decided by onResume: "${spec.policies.onResume}".`);
   }
-  const graceMs = graceMsOf(planRule.all, slotAt, scheduleLeaseMs);
-  const isLate = now - due > graceMs;
-  return {
-    status: isLate ? 'late' : 'pending',
-    sentences: [
-      `It is due since ${clockOf(facts, due)} and no node has decided it yet${isLate ? `, ${formatDuration(now - due)} later; is a node with the role "scheduler" running?` : '.'}`,
-    ],
-  };
+  return { status, sentences };
 }
 
 /** The schedule of this name that was there at a slot, or that was deleted before it. */
@@ -317,7 +332,7 @@ function coming(facts: SlotFacts, due: number): Answer {
   } else if (state.skips.includes(slotAt)) {
     sentences.push(`It will be skipped${byWhom(facts)}.`);
   }
-  if (state.pause !== null) sentences.push(`The schedule is ${pausedText(facts)}.`);
+  if (standingPause(state, loaded.now) !== null) sentences.push(`The schedule is ${pausedText(facts)}.`);
   return { status: 'pending', sentences };
 }
 
@@ -330,10 +345,7 @@ function undecidedDelay(facts: SlotFacts): Answer {
       const over = `It will not run: the schedule "${loaded.record.name}" is over before this slot`;
       return { status: 'ended', sentences: [`${over}${endText(facts, end)}.`] };
     }
-    const due = dueAt(facts);
-    if (due > loaded.now) return coming(facts, due);
-    if (state.pause !== null) return { status: 'held', sentences: heldSentences(facts) };
-    return { status: 'pending', sentences: [`It is due since ${clockOf(facts, due)}.`] };
+    return waiting(facts, graceMsOf(null, slotAt, scheduleLeaseMs));
   }
   return none(
     `The slots of a fixed delay follow from the ends of its runs, and none was at this instant.${state.nextSlotAt === null ? '' : ` The next one is ${clockOf(facts, state.nextSlotAt)}.`}`,
@@ -401,6 +413,11 @@ function undecidedForGood(facts: SlotFacts, deleted: ScheduleDeletion): Answer {
   const { loaded, slotAt } = facts;
   const { planRule, state } = loaded.parsed;
   if (planRule.kind !== 'delay' && planRule.all.next(slotAt - 1) !== slotAt) return noSlot(facts);
+  if (slotAt <= state.bornAt && state.undue?.slotAt !== slotAt) {
+    return none(
+      `The schedule "${loaded.record.name}" was made at ${clockOf(facts, state.bornAt)}, after this slot, and decided nothing before that.${earlierText(facts)}`,
+    );
+  }
   if (slotAt <= state.cursorAt) {
     return none('The ledger has no decision about this slot, or no longer.');
   }

@@ -6,7 +6,7 @@ import type { JobHandle } from './job-handle.ts';
 import { readNote } from './jobs.ts';
 import { toJson } from './json.ts';
 import { readFlag, readName, readOptions, readWholeNumber, readWord, refuseOption } from './option-reader.ts';
-import { previewDelay } from './schedule/coming-slot.ts';
+import { calendarSlots, previewDelay } from './schedule/coming-slot.ts';
 import { baseOf, declaredPart, specOf } from './schedule/declared.ts';
 import {
   type EveryDefinition,
@@ -16,6 +16,7 @@ import {
   type ScheduleDraft,
 } from './schedule/definition.ts';
 import { type ScheduleIdentity, scheduleIdOf } from './schedule/identity.ts';
+import { newestDueSlot } from './schedule/jitter.ts';
 import { readMoment } from './schedule/moment.ts';
 import { readChanges, type ScheduleChanges, withChanges } from './schedule/override.ts';
 import {
@@ -30,7 +31,7 @@ import { planPauseUnread, planResumeUnread } from './schedule/plan-unread.ts';
 import type { ScheduleSpec } from './schedule/schedule-spec.ts';
 import { backfillResult, slotRuns } from './schedule-backfill.ts';
 import { earlierLives, type Kept } from './schedule-deleted.ts';
-import { declaredTwice, isDisabled, missingSchedule, secondRule } from './schedule-errors.ts';
+import { declaredTwice, isDisabled, missingSchedule, secondRule, secondTask } from './schedule-errors.ts';
 import { readStoreFilter, ScheduleFinder, textOf } from './schedule-finder.ts';
 import { backfillsOf, readLedger } from './schedule-ledger.ts';
 import {
@@ -99,8 +100,8 @@ export class Schedules {
   readonly #writes: ScheduleWrites;
   readonly #finder: ScheduleFinder;
   readonly #declared: DeclaredSchedules;
-  /** The rules that this process gave by `every()`, by schedule id. */
-  readonly #given = new Map<string, string>();
+  /** The rules that this process gave by `every()`, and of which task, by schedule id. */
+  readonly #given = new Map<string, { rule: string; task: string }>();
 
   /** Made by `new Duly`. */
   constructor(parts: SchedulesParts) {
@@ -168,7 +169,10 @@ export class Schedules {
     return schedule as Schedule;
   }
 
-  /** The next slots that should fire. A fixed delay is shown as if its runs took no time. */
+  /**
+   * The next slots that should fire. A fixed delay is shown as if its runs took no time; what a pause holds that has an end only where it is caught
+   * up on. A pause without an end is left out of account.
+   */
   async preview(
     reference: ScheduleReference,
     options?: { after?: Date | number | string; count?: number },
@@ -177,24 +181,24 @@ export class Schedules {
     const wanted = readWholeNumber(count, 'count', 1, 10_000);
     const { record, parsed, now } = await this.#loadReference(reference);
     const { rule, planRule, spec, state } = parsed;
-    const afterAt =
-      after === undefined ? Math.max(now, state.cursorAt) : readMoment(after, 'after', rule.timezone);
-    const { endAt, maxRuns } = spec.policies;
+    const { maxRuns } = spec.policies;
     const left = maxRuns === null ? wanted : Math.min(wanted, Math.max(0, maxRuns - state.firedCount));
+    const givenAt = after === undefined ? null : readMoment(after, 'after', rule.timezone);
+    const standing = { id: record.id, spec, state };
     if (planRule.kind === 'delay') {
-      const standing = { id: record.id, rule: planRule, spec, state };
-      return previewDelay(standing, { afterAt: after === undefined ? null : afterAt, now, count: left }).map(
-        (at) => new Date(at),
-      );
+      const slots = previewDelay({ ...standing, rule: planRule }, { afterAt: givenAt, now, count: left });
+      return slots.map((at) => new Date(at));
     }
+    // A slot that has come and is not due yet, because of its jitter, is still to come.
+    const dueAt =
+      newestDueSlot({ id: record.id, policies: spec.policies }, planRule.all, now) ?? state.cursorAt;
     const slots: Date[] = [];
-    for (
-      let at = planRule.open.next(afterAt);
-      at !== null && slots.length < left;
-      at = planRule.open.next(at)
-    ) {
-      if (endAt !== null && at > endAt) break;
-      if (!state.skips.includes(at)) slots.push(new Date(at));
+    for (const { slotAt } of calendarSlots(
+      { ...standing, rule: planRule },
+      givenAt ?? Math.max(dueAt, state.cursorAt),
+    )) {
+      if (slots.length >= left) break;
+      slots.push(new Date(slotAt));
     }
     return slots;
   }
@@ -274,9 +278,10 @@ export class Schedules {
   async every(task: ResolvedTask, definition: EveryDefinition, within?: Within): Promise<Schedule> {
     const draft = await this.#read(task, definition, null);
     const id = scheduleIdOf(draft);
-    const rule = JSON.stringify(draft.rule);
     const given = this.#given.get(id);
-    if (given !== undefined && given !== rule) throw secondRule(draft);
+    const giving = { rule: JSON.stringify(draft.rule), task: task.name };
+    if (given !== undefined && given.task !== giving.task) throw secondTask(draft, given.task);
+    if (given !== undefined && given.rule !== giving.rule) throw secondRule(draft);
     if (within !== undefined) {
       // Not noted as given: it may be rolled back.
       await createScheduleWrites({ ...this.#parts, engine: async () => within, parsed: this.#parsed }).upsert(
@@ -286,8 +291,15 @@ export class Schedules {
       const [schedule] = await this.#views(schedules, now, undefined, within);
       return schedule as Schedule;
     }
-    this.#given.set(id, rule);
-    await this.#writes.upsert(draft);
+    // Noted before the first wait, so that of two calls at a time the second is told.
+    this.#given.set(id, giving);
+    try {
+      await this.#writes.upsert(draft);
+    } catch (error) {
+      // What was refused was not given.
+      if (given === undefined && this.#given.get(id) === giving) this.#given.delete(id);
+      throw error;
+    }
     return this.get({ id });
   }
 
@@ -331,7 +343,10 @@ export class Schedules {
     const { id } = (await this.#finder.find(reference)).record;
     const outcome = await this.#writes.change(id, async ({ input, parsed }) => {
       const jobInput = own === undefined ? undefined : await this.#jobInput(parsed.spec, own);
-      const { plan, outcome: result } = planTrigger(input, { allow: allows });
+      const { plan, outcome: result } = planTrigger(input, {
+        allow: allows,
+        hasOwnInput: jobInput !== undefined && jobInput !== parsed.spec.job.input,
+      });
       return { action: 'trigger', plan, note, result, ...(jobInput === undefined ? {} : { jobInput }) };
     });
     if (outcome === null) throw missingSchedule(textOf(reference));
@@ -424,7 +439,8 @@ export class Schedules {
     return this.#change(reference, (loaded) => {
       const { spec } = loaded.parsed;
       if (spec.override === null) return null;
-      const declared = specOf(baseOf(spec), { release: spec.release, override: null, drift: null });
+      const drift = spec.drift?.kind === 'undeclared' ? { ...spec.drift, declared: null } : null;
+      const declared = specOf(baseOf(spec), { release: spec.release, override: null, drift });
       return wantEdit(loaded, declared, { action: 'revert', note });
     });
   }
@@ -531,7 +547,10 @@ export class Schedules {
       ...specOf(withChanges(base, changes, now), {
         release: spec.release,
         override: { changes, by: this.#parts.actor(), at: now, note },
-        drift: { kind: 'overridden', declared: { ...declaredPart(base) } },
+        drift: {
+          kind: spec.drift?.kind ?? 'overridden',
+          declared: { ...declaredPart(base) },
+        },
       }),
     };
   }

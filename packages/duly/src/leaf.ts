@@ -1,4 +1,5 @@
-import { type Command, type CommanderError, InvalidArgumentError, Option } from 'commander';
+import { nearest } from '@duly/core';
+import { type Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import type { CommandRun } from './shell.ts';
 
 /** Makes an action of a command that is loaded only when it is called: help and typing mistakes need none of them. */
@@ -23,12 +24,30 @@ export function noun(parent: Command, name: string, description: string): Comman
 export function withOutput(command: Command): Command {
   return command
     .exitOverride((error: CommanderError) => {
-      throw Object.assign(error, { usage: command.createHelp().commandUsage(command) });
+      throw Object.assign(unknownFirst(command, error), {
+        usage: command.createHelp().commandUsage(command),
+      });
     })
     .enablePositionalOptions()
     .addOption(
       new Option('-o, --output <format>', 'table (default) or json').argParser(wordOf('table', 'json')),
     );
+}
+
+/** The parser asks for a required option before it looks at those it does not know; a mistyped one is what the caller wants to hear of. */
+function unknownFirst(command: Command, error: CommanderError): CommanderError {
+  if (error.code !== 'commander.missingMandatoryOptionValue') return error;
+  const unknown = command.args.find((word) => /^--?[a-z]/i.test(word))?.replace(/=.*$/, '');
+  if (unknown === undefined) return error;
+  const near = nearest(
+    unknown,
+    command.options.flatMap(({ long }) => long ?? []),
+  );
+  return new CommanderError(
+    1,
+    'commander.unknownOption',
+    `error: unknown option '${unknown}'${near === undefined ? '' : `\n(Did you mean ${near}?)`}`,
+  );
 }
 
 /** Gives a command the options that name a store. */

@@ -44,6 +44,19 @@ test('a typing mistake is answered with what was likely meant', async (t) => {
       ['schedules', 'add', 'a', '--task', 'a', '--rate', '1h'],
       /^error\[usage\]: Unknown option "--rate"\.\nhint: Did you mean "--every"\?\n$/,
     ],
+    // What is not known is told before what is missing.
+    [
+      ['schedules', 'add', 'a', '--rate', '1h'],
+      /^error\[usage\]: Unknown option "--rate"\.\nhint: Did you mean "--every"\?\n$/,
+    ],
+    [
+      ['schedules', 'add', 'a', '--tsak=a', '--every', '1h'],
+      /^error\[usage\]: Unknown option "--tsak"\.\nhint: Did you mean "--task"\?\n$/,
+    ],
+    [
+      ['schedules', 'add', 'a', '--every', '1h'],
+      /^error\[usage\]: Required option "--task <name>" not specified\.\n/,
+    ],
     [['jobs', 'ls', '-o', 'jsn'], /^error\[usage\]: .*"jsn".*\nhint: Did you mean "json"\?\n$/],
     [['worker', '--roles', 'wroker'], /^error\[usage\]: .*"wroker".*\nhint: Did you mean "worker"\?\n$/],
     [

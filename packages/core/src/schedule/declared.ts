@@ -85,7 +85,7 @@ function compare(known: StoredSchedule, draft: ScheduleDraft, input: DeclaredInp
     if (!isDisabled) {
       const note = input.release === null ? null : owner;
       if (spec.drift?.kind !== 'undeclared') return { ...of, step: 'none', fields, note };
-      const declared: ScheduleSpec = { ...spec, drift: null };
+      const declared: ScheduleSpec = { ...spec, drift: overriddenDrift(spec) };
       return {
         ...of,
         step: 'edit',
@@ -99,7 +99,7 @@ function compare(known: StoredSchedule, draft: ScheduleDraft, input: DeclaredInp
     }
     return { ...of, step: 'none', fields, note: owner };
   }
-  const next = declaredAgain(spec, draft, input);
+  const { next, isContrary } = declaredAgain(spec, draft, input);
   if (
     !isDisabled &&
     isDeepStrictEqual(plain({ ...next, release: null }), plain({ ...spec, release: null }))
@@ -110,7 +110,10 @@ function compare(known: StoredSchedule, draft: ScheduleDraft, input: DeclaredInp
   if (isRefused(draft.refusal, spec, next)) throw draft.refusal;
   const isPaused = isDisabled && state.pause?.kept !== undefined;
   const isFound = isDisabled || spec.drift?.kind === 'undeclared';
-  const changedBy = spec.override === null ? null : `changed by ${spec.override.by}`;
+  const changedBy =
+    spec.override === null
+      ? null
+      : `changed by ${spec.override.by}${isContrary ? ', which contradicts what is declared now: it stays whole as it is until it is reverted' : ''}`;
   const note = isPaused ? `${again}, and paused as it was` : isFound ? again : changedBy;
   const isSameRule = hasSameRule(spec, next);
   return { ...of, step: 'edit', from: spec, spec: next, enables: isDisabled, isSameRule, fields, note };
@@ -129,23 +132,37 @@ function ownerAbove(spec: ScheduleSpec, { release }: DeclaredInput): string | nu
   return `release "${spec.release}" declared it, and this is release "${release}"`;
 }
 
-/** The spec after a new declaration: a person's override stands above it, and the drift says what the code wants. */
+/**
+ * The spec after a new declaration: a person's override stands above it, and the drift says what the code wants. `isContrary`: the two do not go
+ * together.
+ */
 function declaredAgain(
   spec: ScheduleSpec,
   draft: ScheduleDraft,
   { release, now }: DeclaredInput,
-): ScheduleSpec {
+): { next: ScheduleSpec; isContrary: boolean } {
   const { override } = spec;
-  if (override === null) return specOf(draft, { release, override: null, drift: null });
-  try {
-    return specOf(
-      { ...draft, ...withChanges(draft, override.changes, now) },
-      { release, override, drift: { kind: 'overridden', declared: { ...declaredPart(draft) } } },
-    );
-  } catch {
-    // The override does not go together with what the code declares now: the person's rule and policies stay as they are.
-    return { ...spec, release, drift: { kind: 'overridden', declared: { ...declaredPart(draft) } } };
+  if (override === null) {
+    return { next: specOf(draft, { release, override: null, drift: null }), isContrary: false };
   }
+  const drift: ScheduleSpec['drift'] = { kind: 'overridden', declared: { ...declaredPart(draft) } };
+  try {
+    const changed = { ...draft, ...withChanges(draft, override.changes, now) };
+    return { next: specOf(changed, { release, override, drift }), isContrary: false };
+  } catch {
+    // The person's rule and policies stay as they are.
+    return { next: { ...spec, release, drift }, isContrary: true };
+  }
+}
+
+/** The drift of a schedule that is declared: what a person changed, if anybody did. */
+function overriddenDrift(spec: ScheduleSpec): ScheduleSpec['drift'] {
+  return spec.override === null ? null : { kind: 'overridden', declared: { ...baseOf(spec) } };
+}
+
+/** The drift of one that is not. What the code declared last below a person's changes is kept, for a revert. */
+function undeclaredDrift(spec: ScheduleSpec): ScheduleSpec['drift'] {
+  return { kind: 'undeclared', declared: spec.override === null ? null : { ...baseOf(spec) } };
 }
 
 function undeclared(known: StoredSchedule, input: DeclaredInput): DeclaredStep {
@@ -161,7 +178,7 @@ function undeclared(known: StoredSchedule, input: DeclaredInput): DeclaredStep {
     const { release } = input;
     // A node that declares it came up in the moment in which it was disabled.
     if (isDeclaredElsewhere(known, input)) {
-      const declared: ScheduleSpec = { ...spec, drift: null };
+      const declared: ScheduleSpec = { ...spec, drift: overriddenDrift(spec) };
       return {
         ...of,
         step: 'edit',
@@ -179,7 +196,7 @@ function undeclared(known: StoredSchedule, input: DeclaredInput): DeclaredStep {
       ? { ...of, step: 'release', from: spec, spec: { ...spec, release }, note }
       : { ...of, step: 'none', note };
   }
-  const drifted: ScheduleSpec = { ...spec, drift: { kind: 'undeclared', declared: null } };
+  const drifted: ScheduleSpec = { ...spec, drift: undeclaredDrift(spec) };
   const reason = reasonToKeep(known, input);
   if (reason === null) {
     const isPaused = state.pause !== null;
@@ -222,7 +239,7 @@ export function declaredPart({ rule, written, policies, job, note }: Changed): C
 
 /** What the code declares: below an override it is kept with the drift. */
 export function baseOf(spec: ScheduleSpec): Changed {
-  const declared = spec.drift?.kind === 'overridden' ? spec.drift.declared : null;
+  const declared = spec.drift?.declared ?? null;
   return declared === null ? declaredPart(spec) : (declared as unknown as Changed);
 }
 

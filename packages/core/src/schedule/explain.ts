@@ -2,6 +2,7 @@ import { systemClock } from '../clock.ts';
 import { formatDay, formatTimeOfDay } from './civil.ts';
 import { type CronFields, hasBit, monthNames, type SixtyBits, weekdayNames } from './cron-fields.ts';
 import type { ExcludeSpec } from './exclude.ts';
+import { asWritten } from './policies.ts';
 import type { RruleMoment, RruleText } from './rrule-text.ts';
 import { isRule, type Rule, type RuleInput, resolveRule } from './rule.ts';
 
@@ -21,7 +22,7 @@ export function explain(
   rule: string | RuleInput | Rule,
   { now = systemClock.now() }: ExplainOptions = {},
 ): string {
-  const resolved = isRule(rule) ? rule : resolveRule(rule, { now });
+  const resolved = isRule(rule) ? rule : resolveRule(asWritten(rule), { now });
   const sentence = [explainTimes(resolved), explainZone(resolved), ...explainBounds(resolved)].join('');
   const exceptions = explainExclude(resolved, resolved.spec.exclude);
   return [`${capitalize(sentence)}${exceptions}.`, ...explainClockChanges(resolved, now)].join(' ');

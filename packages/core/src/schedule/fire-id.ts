@@ -10,3 +10,9 @@ export function fireIdOf(fire: {
   const slot = fire.slotAt === null ? `trigger/${fire.runId}` : formatInstant(fire.slotAt);
   return `${fire.scheduleId}/${fire.generation}/${slot}`;
 }
+
+/** The generation that a fire id names; null: it is none of ours. */
+export function generationOf(fireId: string): number | null {
+  const generation = Number(fireId.split('/')[1]);
+  return Number.isSafeInteger(generation) ? generation : null;
+}

@@ -15,6 +15,9 @@ const watchedMax = 1_000;
 /** One run waits at a time; more are left over only when policies change or someone cancels, and then the newest ones matter. */
 const waitingMax = 10;
 
+/** Somebody asked for each of them; of more than this at a time the oldest have their turn first. */
+const ownInputsMax = 100;
+
 /** What a run is made from. */
 export interface RunToMake {
   slotAt: number | null;
@@ -27,6 +30,8 @@ export interface RunToMake {
   fate: Extract<Fate, { kind: 'make' }>;
   line?: string | null;
   allow?: boolean;
+  /** A trigger with an input that is not the schedule's. */
+  hasOwnInput?: boolean;
 }
 
 /** Plans a run: a job to make, perhaps behind others or in their place. */
@@ -62,7 +67,9 @@ export function makeRun(pass: Pass, make: RunToMake): PlannedRun {
   });
   pass.activeCount += 1;
   state.lastRunId = id;
-  if (policies.overlap === 'bufferOne' && run.gates.length > 0 && run.origin !== 'backfill') {
+  if (make.hasOwnInput) {
+    state.ownInputs = [...state.ownInputs, id].slice(-ownInputsMax);
+  } else if (policies.overlap === 'bufferOne' && run.gates.length > 0 && run.origin !== 'backfill') {
     noteWaiting(pass, id, make.covers);
   }
   return run;

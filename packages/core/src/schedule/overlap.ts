@@ -38,12 +38,16 @@ export function overlapFate(pass: Pass): Fate {
 
 /**
  * The newest run that has not started and stands behind another one, or null. Not a run of a backfill: that one is for a slot
- * long past, and what it does would not be what the slot of today asks for.
+ * long past, and what it does would not be what the slot of today asks for. Nor a trigger that was given another input.
  */
 function waitingRun(pass: Pass): string | null {
+  const { ownInputs } = pass.state;
   const run = pass.active.findLast(
-    ({ status, origin }, i) =>
-      i > 0 && origin !== 'backfill' && (status === 'BLOCKED' || status === 'PENDING'),
+    ({ id, status, origin }, i) =>
+      i > 0 &&
+      origin !== 'backfill' &&
+      (status === 'BLOCKED' || status === 'PENDING') &&
+      !ownInputs.includes(id),
   );
   return run?.id ?? unseenWaitingRun(pass);
 }

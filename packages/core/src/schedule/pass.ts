@@ -33,7 +33,7 @@ export interface Pass {
 export function beginPass(input: PlanInput): Pass {
   return {
     input: input.state.undue === null ? input : { ...input, rule: withUndue(input.rule, input.state.undue) },
-    state: { ...input.state, waiting: stillWaiting(input) },
+    state: { ...input.state, waiting: stillWaiting(input), ownInputs: stillApart(input) },
     rows: [],
     runs: [],
     cancel: [],
@@ -60,6 +60,12 @@ function stillWaiting({ state, active, activeCount }: PlanInput): ScheduleState[
   );
   const unseen = activeCount > active.length;
   return state.waiting.filter(({ id }) => unstarted.get(id) ?? unseen);
+}
+
+/** The triggers with an input of their own that may not be over yet. */
+function stillApart({ state, active, activeCount }: PlanInput): ScheduleState['ownInputs'] {
+  if (state.ownInputs.length === 0 || activeCount > active.length) return state.ownInputs;
+  return state.ownInputs.filter((own) => active.some(({ id }) => id === own));
 }
 
 /** Ends that a slot which an edit left is waited for, once it is decided: of what the rule names, what comes after the edit follows. */

@@ -121,6 +121,8 @@ function changeRule(pass: Pass, rule: PlanRule, startAt: number | null): void {
   if (rule.kind === 'calendar') {
     state.outstanding = null;
     state.countsFromAt = null;
+    // It named the slot that would have come after that run.
+    state.skipsComing = false;
     return;
   }
   if (state.outstanding !== null) return;

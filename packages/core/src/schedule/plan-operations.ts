@@ -7,7 +7,7 @@ import { reasons } from './decision.ts';
 import { newestDueSlot } from './jitter.ts';
 import { makeRun } from './make-run.ts';
 import { noteOutcome } from './outcomes.ts';
-import { gatesBehind, overlapFate } from './overlap.ts';
+import { type Fate, gatesBehind, overlapFate } from './overlap.ts';
 import { beginPass, type Pass } from './pass.ts';
 import { decide, endPause, endPauseInTime, finishPass } from './plan.ts';
 import type { Plan, PlanInput, PlannedRun } from './plan-types.ts';
@@ -115,13 +115,16 @@ export type TriggerOutcome =
   | { kind: 'skipped'; reason: string }
   | { kind: 'merged'; into: string };
 
-/** One run now: also while paused or over, excluded or not. Obeys `overlap` unless told `allow`. */
+/**
+ * One run now: also while paused or over, excluded or not. Obeys `overlap` unless told `allow`. With an input of its own it is not merged into a run
+ * that waits, and nothing is merged into it: neither would do what the other was made for.
+ */
 export function planTrigger(
   input: PlanInput,
-  { allow }: { allow: boolean },
+  { allow, hasOwnInput = false }: { allow: boolean; hasOwnInput?: boolean },
 ): { plan: Plan; outcome: TriggerOutcome } {
   const pass = beginOperation(input);
-  const fate = allow ? { kind: 'make' as const, gates: [], cancel: [] } : overlapFate(pass);
+  const fate = triggerFate(pass, allow, hasOwnInput);
   if (fate.kind === 'skip')
     return { plan: finishPass(pass), outcome: { kind: 'skipped', reason: fate.reason } };
   if (fate.kind === 'merge') {
@@ -141,8 +144,15 @@ export function planTrigger(
     covers: null,
     fate,
     allow,
+    hasOwnInput,
   });
   return { plan: finishPass(pass), outcome: { kind: 'made', run } };
+}
+
+function triggerFate(pass: Pass, allow: boolean, hasOwnInput: boolean): Fate {
+  if (allow) return { kind: 'make', gates: [], cancel: [] };
+  const fate = overlapFate(pass);
+  return fate.kind === 'merge' && hasOwnInput ? { kind: 'make', gates: gatesBehind(pass), cancel: [] } : fate;
 }
 
 /** How a backfill is to be run. */

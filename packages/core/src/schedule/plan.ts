@@ -48,7 +48,7 @@ export function decide(
     decideDelay(pass, rule, { held, lateCause });
   } else {
     // What a stopped pass left over is judged as it was then, so that its limits and windows still mean the same slots.
-    if (state.asOfAt !== null) decideAsOf(pass, state.asOfAt, held, 'late');
+    if (state.asOfAt !== null) decideAsOf(pass, state.asOfAt, held, state.asOfCause);
     if (pass.stopped === null) decideAsOf(pass, input.now, held, lateCause);
   }
   if (pass.stopped !== null) return;
@@ -65,6 +65,7 @@ function decideAsOf(
   if (rule.kind === 'delay') return;
   decideDue(pass, { rule, asOfAt, held, lateCause });
   pass.state.asOfAt = pass.stopped === null ? null : asOfAt;
+  pass.state.asOfCause = pass.stopped === null ? 'late' : lateCause;
 }
 
 /** Ends a pause whose time is over. What falls due at that very instant is no longer the pause's. */

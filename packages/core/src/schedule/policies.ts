@@ -323,6 +323,12 @@ export function refuseDst(rule: { rate?: unknown; delay?: unknown; dst?: unknown
   );
 }
 
+/** A rule as somebody wrote it, checked for what contradicts itself. Throws `policy_conflict`. */
+export function asWritten<Written>(rule: Written): Written {
+  if (typeof rule === 'object' && rule !== null) refuseDst(rule);
+  return rule;
+}
+
 /** Refuses what a fixed delay cannot do: `anchor` in its rule, or a backfill. */
 export function refuseForDelay(what: 'anchor' | 'backfill'): never {
   return conflict(

@@ -2,7 +2,7 @@ import { systemClock } from '../clock.ts';
 import { isDulyError } from '../errors.ts';
 import { parseInstant } from '../instant.ts';
 import { readOptions, readWholeNumber } from '../option-reader.ts';
-import { refuseDst } from './policies.ts';
+import { asWritten } from './policies.ts';
 import { isRule, type Rule, type RuleInput, resolveRule } from './rule.ts';
 
 /** What to preview. */
@@ -44,16 +44,10 @@ export function preview(rule: string | RuleInput | Rule, options: PreviewOptions
   return slots;
 }
 
-/** A rule as it is written. */
-function checked(rule: string | RuleInput): string | RuleInput {
-  if (typeof rule === 'object' && rule !== null) refuseDst(rule);
-  return rule;
-}
-
 /** A rule with slots of which the rest is left out before its end is one that has no more, and not a wrong one. */
 function resolveFrom(rule: string | RuleInput, now: number, anchorAt: number): Rule {
   try {
-    return resolveRule(checked(rule), { now, anchorAt });
+    return resolveRule(asWritten(rule), { now, anchorAt });
   } catch (error) {
     if (!isDulyError(error, 'everything_excluded')) throw error;
     const resolved = resolveRule(rule, { anchorAt });
@@ -74,7 +68,7 @@ export function previous(rule: string | RuleInput | Rule, options: PreviousOptio
   const wanted = readWholeNumber(count, 'count', 1, countMax);
   const beforeAt = before === undefined ? systemClock.now() : parseInstant(before, 'before');
   // 1970, so that nothing counts as over: the past is what is asked for.
-  const resolved = isRule(rule) ? rule : resolveRule(checked(rule), { now: 0, anchorAt: beforeAt });
+  const resolved = isRule(rule) ? rule : resolveRule(asWritten(rule), { now: 0, anchorAt: beforeAt });
   const slots: Date[] = [];
   for (
     let at = resolved.previous(beforeAt);

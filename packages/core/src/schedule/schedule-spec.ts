@@ -38,7 +38,7 @@ export interface ScheduleSpec {
   note: string | null;
   /** A person's change that stands above the declaration. */
   override: ScheduleOverride | null;
-  /** What the code declares where an override stands in its way, or that nothing declares it any more; null: no drift. */
+  /** What the code declares where an override stands in its way (`declared`), or that nothing declares it any more; null: no drift. */
   drift: { kind: 'overridden' | 'undeclared'; declared: Readonly<Record<string, unknown>> | null } | null;
 }
 

@@ -64,6 +64,10 @@ export interface ScheduleState {
   readonly held: readonly { readonly fromAt: number; readonly toAt: number }[];
   /** A pass that was stopped by the pace goes on as of this instant; null: none was. */
   readonly asOfAt: number | null;
+  /** What its late slots count as: an edit that needs several steps goes on as it began. */
+  readonly asOfCause: 'late' | 'edited';
+  /** Triggers that were given an input of their own and may still wait: they stand for no slot. */
+  readonly ownInputs: readonly string[];
   /** Nothing more will be decided; the reason of the `ended` row, or `rule` when the rule has no more slots. */
   readonly ended: 'end at' | 'max runs' | 'rule' | null;
   /** Failed runs in a row, in the order of their slots. */
@@ -98,6 +102,8 @@ export function createState(now: number): ScheduleState {
     pause: null,
     held: [],
     asOfAt: null,
+    asOfCause: 'late',
+    ownInputs: [],
     ended: null,
     failureCount: 0,
     flaggedAt: null,
@@ -125,4 +131,9 @@ export function serialiseState(state: ScheduleState): JsonText {
 export function parseState(text: JsonText): ScheduleState {
   const { v, ...stored } = parseStored(text, 'state', stateVersion);
   return { ...createState(0), ...stored };
+}
+
+/** The pause that holds at an instant: one whose end has come is over, whether or not a node has noted it. */
+export function standingPause({ pause }: Pick<ScheduleState, 'pause'>, now: number): Pause | null {
+  return pause?.untilAt != null && pause.untilAt <= now ? null : pause;
 }

@@ -148,3 +148,9 @@ test('a resolved rule is explained, and a wrong one refused', () => {
     (error) => isDulyError(error, 'invalid_cron'),
   );
 });
+
+test('what contradicts itself is refused, as it is by preview', () => {
+  for (const rule of [{ rate: '10m' }, { delay: '10m' }]) {
+    assert.throws(() => explain({ ...rule, dst: { gap: 'skip' } }), { code: 'policy_conflict' });
+  }
+});

@@ -77,6 +77,8 @@ export class PlanModel {
   pausedUntilAt: number | null = null;
   pausesOver: { fromAt: number; toAt: number; cause: Cause }[] = [];
   leftOverAsOf: number | null = null;
+  leftOverCause: Cause = 'late';
+  ownInputs = new Set<string>();
   over = false;
   failures = 0;
   flagged = false;
@@ -157,10 +159,12 @@ export class PlanModel {
     return this.end();
   }
 
-  trigger(told: Told, allow: boolean): ModelStep {
+  trigger(told: Told, allow: boolean, hasOwnInput = false): ModelStep {
     this.begin(told);
     this.hearOutcome();
-    const way = allow ? { do: 'make' as const, gates: [], cancel: [] } : this.byOverlap();
+    let way = allow ? { do: 'make' as const, gates: [], cancel: [] } : this.byOverlap();
+    // What was given another input stands by itself.
+    if (way.do === 'merge' && hasOwnInput) way = { do: 'make', gates: this.everyOther(), cancel: [] };
     if (way.do === 'make') {
       const { now } = told;
       const isDelay = this.rule.kind === 'delay';
@@ -175,6 +179,7 @@ export class PlanModel {
         previousSlotAt: isDelay ? null : this.openBefore(now + 1),
         nextSlotAt: isDelay ? this.delaySlotAt : this.openAfter(now),
         covered: [],
+        hasOwnInput,
       });
     }
     // Nothing new is told, but the run must still wait.
@@ -271,6 +276,7 @@ export class PlanModel {
       if (next.rule.kind === 'calendar') {
         this.delayRun = null;
         this.delayFromAt = null;
+        this.namesComing = false;
       } else if (this.delayRun === null) {
         const newest = this.seen.at(-1)?.id ?? null;
         if (newest !== null) {
@@ -325,7 +331,7 @@ export class PlanModel {
     const late: Cause = edit === null ? 'late' : 'edited';
     if (this.rule.kind === 'delay') this.decideDelay(this.rule, held, late);
     else {
-      if (this.leftOverAsOf !== null) this.decideAsOf(this.rule, this.leftOverAsOf, held, 'late');
+      if (this.leftOverAsOf !== null) this.decideAsOf(this.rule, this.leftOverAsOf, held, this.leftOverCause);
       if (!this.stopped) this.decideAsOf(this.rule, this.told.now, held, late);
     }
     if (!this.stopped) this.pausesOver = [];
@@ -358,6 +364,7 @@ export class PlanModel {
       this.decideSlot(slotAt, this.dueOf(slotAt), causes.get(slotAt) ?? null, chosen, asOf);
       if (this.stopped) {
         this.leftOverAsOf = asOf;
+        this.leftOverCause = late;
         return;
       }
       this.decidedAt = slotAt;
@@ -582,7 +589,7 @@ export class PlanModel {
     if (overlap === 'bufferOne') {
       const waiting = others
         .slice(1)
-        .filter(({ origin }) => origin !== 'backfill')
+        .filter(({ id, origin }) => origin !== 'backfill' && !this.ownInputs.has(id))
         .filter(({ status }) => status === 'BLOCKED' || status === 'PENDING')
         .at(-1);
       if (waiting !== undefined) return { do: 'merge', into: waiting.id };
@@ -628,8 +635,14 @@ export class PlanModel {
     return gates;
   }
 
-  make(run: Omit<ModelRun, 'id' | 'covers'> & { cancel: ModelStep['cancel']; covered: number[] }): string {
-    const { cancel, covered, ...rest } = run;
+  make(
+    run: Omit<ModelRun, 'id' | 'covers'> & {
+      cancel: ModelStep['cancel'];
+      covered: number[];
+      hasOwnInput?: boolean;
+    },
+  ): string {
+    const { cancel, covered, hasOwnInput = false, ...rest } = run;
     const id = this.told.newJobId();
     this.madeAt.set(id, this.told.now);
     this.step.runs.push({ id, ...rest, covers: coversOf(covered) });
@@ -644,7 +657,8 @@ export class PlanModel {
     this.seen.push({ id, status, origin: run.origin, cancelRequestedAt: null, fresh: true });
     this.seenCount += 1;
     this.newestRun = id;
-    if (this.policies.overlap === 'bufferOne' && run.gates.length > 0 && run.origin !== 'backfill') {
+    if (hasOwnInput) this.ownInputs.add(id);
+    else if (this.policies.overlap === 'bufferOne' && run.gates.length > 0 && run.origin !== 'backfill') {
       this.toldTo.set(id, [...covered]);
     }
     return id;

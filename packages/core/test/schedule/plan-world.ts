@@ -350,8 +350,12 @@ class World {
         return true;
       case 4: {
         const allow = this.#chance(0.5);
-        this.#tell(`trigger${allow ? ' (allow)' : ''}`);
-        this.#accept(planTrigger(input, { allow }).plan, model.trigger(told, allow));
+        const hasOwnInput = this.#chance(0.3);
+        this.#tell(`trigger${allow ? ' (allow)' : ''}${hasOwnInput ? ' (own input)' : ''}`);
+        this.#accept(
+          planTrigger(input, { allow, hasOwnInput }).plan,
+          model.trigger(told, allow, hasOwnInput),
+        );
         return true;
       }
       case 5:

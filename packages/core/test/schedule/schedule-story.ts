@@ -87,7 +87,10 @@ export class ScheduleStory {
         this.#accept(planSkipNext(this.#input()).plan);
         break;
       case 'triggered': {
-        const { plan, outcome } = planTrigger(this.#input(), { allow: rest === '(allow)' });
+        const { plan, outcome } = planTrigger(this.#input(), {
+          allow: rest === '(allow)',
+          hasOwnInput: rest === '(own input)',
+        });
         if (outcome.kind === 'skipped') this.#jobs.push(`trigger refused: ${outcome.reason}`);
         this.#accept(plan);
         break;
@@ -133,11 +136,14 @@ export class ScheduleStory {
   }
 
   #edit(spec: ScheduleSpec): void {
-    const edited = planEdit(this.#input(), { spec, ruleFor: (anchorAt) => this.#ruleOf(spec, anchorAt) });
-    assert.ok(edited.applied);
-    this.#accept(edited.plan);
-    this.#spec = spec;
-    this.#rule = this.#ruleOf(spec, edited.plan.state.anchorAt);
+    for (;;) {
+      const edited = planEdit(this.#input(), { spec, ruleFor: (anchorAt) => this.#ruleOf(spec, anchorAt) });
+      this.#accept(edited.plan);
+      if (!edited.applied) continue;
+      this.#spec = spec;
+      this.#rule = this.#ruleOf(spec, edited.plan.state.anchorAt);
+      return;
+    }
   }
 
   #backfill(text: string): void {

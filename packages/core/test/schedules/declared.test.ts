@@ -255,6 +255,53 @@ test("a person's pause survives deploys", async (t) => {
   assert.deepEqual(await statusesOf(two), { report: 'paused' });
 });
 
+test("a person's override that contradicts a new declaration stays whole, and the comparison says so", async (t) => {
+  const { open, start } = programs(t);
+  const one = await start({ report: far }, { release: '1' });
+  await one.schedules.edit('report', { overlap: 'cancelOther' }, { note: 'it hangs' });
+  await one.stop();
+  const two = open({ release: '2' });
+  two.task({ name: 'report', every: { cron: '0 4 * * *', missed: 'all' }, run: () => {} });
+  const [step] = await two.schedules.diff();
+  assert.match(
+    step?.note ?? '',
+    /^changed by \S+, which contradicts what is declared now: it stays whole as it is until it is reverted$/,
+  );
+  await two.start({ roles: ['scheduler'] });
+  const kept = await two.schedules.get('report');
+  assert.deepEqual(
+    [kept.rule.cron, kept.policies.missed, kept.policies.overlap, kept.release, kept.drift?.kind],
+    [far.cron, 'latest', 'cancelOther', '2', 'overridden'],
+  );
+  assert.deepEqual(
+    (await two.schedules.diff()).map(({ action }) => action),
+    ['none'],
+  );
+  const reverted = await two.schedules.revert('report');
+  assert.deepEqual(
+    [reverted.rule.cron, reverted.policies.missed, reverted.policies.overlap],
+    ['0 4 * * *', 'all', 'bufferAll'],
+  );
+});
+
+test("a disabled schedule still knows what was declared below a person's changes", async (t) => {
+  const { start } = programs(t);
+  const one = await start({ report: far }, { release: '1' });
+  await one.schedules.edit('report', { cron: '0 1 * * *' });
+  await one.stop();
+  const two = await start({}, { release: '2' });
+  const gone = await two.schedules.get('report');
+  assert.deepEqual([gone.status, gone.drift?.kind, gone.rule.cron], ['disabled', 'undeclared', '0 1 * * *']);
+  assert.deepEqual(gone.drift?.fields, [{ field: 'cron', declared: far.cron, stands: '0 1 * * *' }]);
+  const edited = await two.schedules.edit('report', { priority: 5 });
+  assert.deepEqual([edited.drift?.kind, edited.drift?.fields.length], ['undeclared', 2]);
+  const reverted = await two.schedules.revert('report');
+  assert.deepEqual(
+    [reverted.status, reverted.drift?.kind, reverted.rule.cron, reverted.priority],
+    ['disabled', 'undeclared', far.cron, 0],
+  );
+});
+
 test('what is no longer declared is disabled while it is paused too, and goes back to its pause', async (t) => {
   const { start } = programs(t);
   const one = await start({ report: far, clean: far }, { release: '1', actor: 'ada' });

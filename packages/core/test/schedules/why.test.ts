@@ -426,15 +426,12 @@ test('a slot from before the schedule was made, which a backfill ran', async (t)
   assert.equal(made.status, 'enqueued');
   assert.match(
     made.sentence,
-    /^The schedule "nightly" was made at 10:00, after this slot, and decides nothing before that\. A backfill ran it all the same: its run "job_\w+" is BLOCKED and has not started\.$/,
+    /^The schedule "nightly" was made at 10:00, after this slot, and decides nothing before that\. It was backfilled: its run "job_\w+" is BLOCKED and has not started\.$/,
   );
   await duly.runDue();
   const ran = await duly.why('nightly', '2027-01-15T09:00:00Z');
   assert.deepEqual([ran.status, ran.decision, ran.runs.length], ['completed', null, 1]);
-  assert.match(
-    ran.sentence,
-    /A backfill ran it all the same: it ran at 12:00, .*, and completed after 0 ms\.$/,
-  );
+  assert.match(ran.sentence, /It was backfilled: it ran at 12:00, .*, and completed after 0 ms\.$/);
   const before = await duly.schedules.slots('nightly', { to: '2027-01-15T10:00:00Z' });
   assert.deepEqual(
     before.map(({ slot, status, decision, runs }) => [
@@ -587,6 +584,6 @@ test('a backfilled run is neither on time nor late, and one run that waits is on
   await duly.advance('1h');
   assert.match(
     (await duly.why('nightly', '2027-01-15T09:00')).sentence,
-    /A backfill ran it all the same: it ran at 11:21, on node /,
+    /It was backfilled: it ran at 11:21, on node /,
   );
 });

@@ -40,6 +40,10 @@ export async function schedulesPreview(
     );
     const afterAt = after === undefined ? systemClock.now() : readMoment(after, '--after', schedule.timezone);
     printSlots(shell, { rule, words: schedule.words, slots, afterAt, count });
-    if (schedule.paused !== null) shell.warn(`The schedule is ${schedule.status}; no slot fires meanwhile.`);
+    const { paused, status } = schedule;
+    if (paused !== null) {
+      const until = paused.until === null ? 'no slot fires meanwhile' : `until ${paused.until.toISOString()}`;
+      shell.warn(`The schedule is ${status}${paused.until === null ? '; ' : ' '}${until}.`);
+    }
   });
 }
