@@ -296,11 +296,12 @@ function undecided(loaded: Kept, { fromAt, beforeAt }: LedgerRange, runs: RunsBy
     lines.push(line(comingAt, comingAt, 1, 'pending'));
   if (dueThroughAt === null) return lines;
   const firstHeldAt = pause === null ? null : firstSlotDueFrom(of, all, pause.at + 1);
-  const heldAt = firstHeldAt ?? Number.POSITIVE_INFINITY;
+  const heldFromAt = Math.max(nextSlotAt, firstHeldAt ?? dueThroughAt + 1);
   for (const [first, last] of [
-    [Math.max(nextSlotAt, heldAt), dueThroughAt],
-    [nextSlotAt, Math.min(dueThroughAt, heldAt - 1)],
+    [heldFromAt, dueThroughAt],
+    [nextSlotAt, Math.min(dueThroughAt, heldFromAt - 1)],
   ] as const) {
+    if (first > last) continue;
     // What is excluded is neither late nor held, and what lies after the end is over.
     const from = open.next(Math.max(first, fromAt) - 1);
     const to = open.previous(Math.min(last, lastAt, beforeAt - 1) + 1);

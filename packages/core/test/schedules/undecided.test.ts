@@ -51,6 +51,13 @@ test('what fell due before a pause and was not noticed is late, and not held', a
   });
 });
 
+test('what nobody decides is late in any zone', async (t) => {
+  const { t: duly, every } = scene(t);
+  await every({ cron: '0 * * * *', timezone: 'America/New_York' }, { jitter: '5m' });
+  await duly.outage('2h 30m');
+  assert.deepEqual((await told(duly, [])).lines, ['01-15T13:00 pending', '01-15T11:00..01-15T12:00 ×2 late']);
+});
+
 test('what lies after the end is neither held nor pending', async (t) => {
   const { t: duly, every } = scene(t);
   await every('0 * * * *', { endAt: '2027-01-15T12:00:00Z' });
