@@ -57,7 +57,7 @@ const slowMsMax = 4_000;
 const busyMs = 5_000;
 // Readers never wait for a writer.
 const readers: readonly EngineVerb[] = [
-  ...(['get', 'holder', 'list', 'logs', 'counts', 'stats', 'changes'] as const),
+  ...(['get', 'holder', 'list', 'logs', 'counts', 'stats', 'trend', 'changes'] as const),
   ...(['audit', 'schedules', 'slots', 'heldLocks', 'getExpiring'] as const),
 ];
 

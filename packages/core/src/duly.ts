@@ -57,6 +57,14 @@ import type { ScheduleReference } from './schedule-options.ts';
 import type { SlotWhy } from './schedule-why.ts';
 import { Schedules } from './schedules.ts';
 import type { StandardSchema } from './schema.ts';
+import {
+  readStats,
+  readTrend,
+  type StatsOptions,
+  type TrendOptions,
+  type TrendStep,
+  type TypeStats,
+} from './stats.ts';
 import { listenForSignals } from './stop-signals.ts';
 import {
   type AuditEntry,
@@ -67,9 +75,6 @@ import {
   readAudit,
   readCounts,
   readNodes,
-  readStats,
-  type StatsOptions,
-  type TypeStats,
 } from './store-views.ts';
 import type { ResolvedTask, Task, TaskInput, TaskOptions } from './task.ts';
 import { type Declared, TaskBook } from './task-book.ts';
@@ -372,6 +377,14 @@ export class Duly {
   /** What became of the jobs that ended since an instant, by type, with the usual durations. */
   stats(options: StatsOptions): Promise<TypeStats[]> {
     return readStats(this.#engine, options);
+  }
+
+  /**
+   * What ended in each of `count` steps of time, oldest first. What it costs does not grow with the store: a step in which more than a thousand
+   * jobs ended is sampled and says so.
+   */
+  trend(options: TrendOptions): Promise<TrendStep[]> {
+    return readTrend(this.#engine, options);
   }
 
   /**

@@ -880,27 +880,71 @@ export interface CountsReply extends Reply {
   running: { node: string; type: string; count: number }[];
 }
 
-/** Sums up finished jobs by type. */
+/** Sums up finished jobs, by type and by schedule. */
 export interface StatsInput extends Stamp {
   sinceAt: number;
+  /** Of these types; null: of all of which a job ended. */
   types: string[] | null;
+  /** Of the runs of these schedules, each by itself; left out: of none. */
+  scheduleIds?: string[];
+}
+
+/** How some jobs ended. A percentile is the nearest rank: a value that was observed; null: there was none. */
+export interface Outcomes {
+  completed: number;
+  failed: number;
+  cancelled: number;
+  expired: number;
+  /** The last attempt of completed runs. */
+  durationMsP50: number | null;
+  durationMsP95: number | null;
+  /** From due to start. */
+  waitMsP50: number | null;
+  waitMsP95: number | null;
+  /** When the last of them completed; null: none did. */
+  lastCompletedAt: number | null;
 }
 
 /** The answer to `stats`. */
 export interface StatsReply extends Reply {
-  types: {
-    type: string;
-    completed: number;
-    failed: number;
-    cancelled: number;
-    expired: number;
-    /** Of completed runs; null: none. */
-    durationMsP50: number | null;
-    durationMsP95: number | null;
-    /** From due to start. */
-    waitMsP50: number | null;
-    waitMsP95: number | null;
-  }[];
+  /** Of the newest 100,000 that ended. */
+  types: (Outcomes & { type: string })[];
+  /** Of the newest 200 of each, in the order asked. */
+  schedules: (Outcomes & { scheduleId: string })[];
+}
+
+/** Sums up finished jobs in equal steps of time. */
+export interface TrendInput extends Stamp {
+  /** Where the first step begins. */
+  fromAt: number;
+  stepMs: number;
+  stepCount: number;
+  /** Only of this type; null: of all. */
+  type: string | null;
+  /** Only runs of this schedule; null: all jobs. */
+  scheduleId: string | null;
+  /** Of a step in which more jobs ended about so many are looked at, spread over it: what a step costs does not grow with what ended in it. */
+  sampleCount: number;
+}
+
+/** What ended from `fromAt` until the next step begins. */
+export interface TrendStep extends Omit<Outcomes, 'lastCompletedAt'> {
+  fromAt: number;
+  /**
+   * Only a part was looked at. Percentiles are those of that part; how many ended is still counted, and how many did not complete too, except
+   * where a type or a schedule is asked for: then what an index does not tell is estimated.
+   */
+  sampled: boolean;
+  waitMsP99: number | null;
+  /** From due to start, of the runs that schedules made at their slots. */
+  latenessMsP50: number | null;
+  latenessMsP95: number | null;
+  latenessMsP99: number | null;
+}
+
+/** The answer to `trend`, oldest step first. */
+export interface TrendReply extends Reply {
+  steps: TrendStep[];
 }
 
 /** One change of one job. */
@@ -1179,6 +1223,8 @@ export interface Engine {
   counts(input: CountsInput): Promise<CountsReply>;
   /** Sums up. */
   stats(input: StatsInput): Promise<StatsReply>;
+  /** Sums up in steps of time. */
+  trend(input: TrendInput): Promise<TrendReply>;
   /** Reads the feed. */
   changes(input: ChangesInput): Promise<ChangesReply>;
   /** Reads the audit. */
@@ -1239,6 +1285,7 @@ export const engineVerbs = [
   'logs',
   'counts',
   'stats',
+  'trend',
   'changes',
   'audit',
   'migrate',

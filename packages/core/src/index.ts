@@ -170,13 +170,15 @@ export type { Schedules } from './schedules.ts';
 export type { StandardSchema } from './schema.ts';
 export { snakeName, toSnakeCase } from './snake-case.ts';
 export type {
-  AuditEntry,
-  AuditOptions,
-  Counts,
-  NodeView,
+  Outcomes,
+  ScheduleStats,
+  ScheduleStatsOptions,
   StatsOptions,
+  TrendOptions,
+  TrendStep,
   TypeStats,
-} from './store-views.ts';
+} from './stats.ts';
+export type { AuditEntry, AuditOptions, Counts, NodeView } from './store-views.ts';
 export type {
   EveryArguments,
   InputArguments,

@@ -70,6 +70,7 @@ import {
 } from './schedule-writes.ts';
 import { createParsedSchedules, type ParsedSchedules } from './scheduler/parsed-schedules.ts';
 import { isSlotOf, readSlot } from './slot-asked.ts';
+import { readScheduleStats, type ScheduleStats, type ScheduleStatsOptions } from './stats.ts';
 import { isPromise, validateStoredInput } from './stored-input.ts';
 import type { ResolvedTask } from './task.ts';
 import { resolveTask } from './task-options.ts';
@@ -167,6 +168,11 @@ export class Schedules {
       : await this.#finder.find(reference);
     const [schedule] = await this.#views([found.record], found.now, found.deleted);
     return schedule as Schedule;
+  }
+
+  /** What became of the newest runs of some schedules, in the order of the ids: how they ended, how long they usually take, the last success. */
+  stats(options: ScheduleStatsOptions): Promise<ScheduleStats[]> {
+    return readScheduleStats(() => this.#parts.engine(), options);
   }
 
   /**

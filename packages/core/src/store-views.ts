@@ -1,6 +1,5 @@
-import type { AuditRow, CountsReply, Engine, NodeInfo, NodesReply, StatsReply } from './engine.ts';
+import type { AuditRow, CountsReply, Engine, NodeInfo, NodesReply } from './engine.ts';
 import { dulyError } from './errors.ts';
-import { parseInstant } from './instant.ts';
 import { countCap } from './jobs.ts';
 import { nodeSilentMs } from './maintenance/beat-node.ts';
 import { type OptionNames, readName, readOptions, readText, readWholeNumber } from './option-reader.ts';
@@ -30,17 +29,6 @@ export interface Counts extends Pick<CountsReply, 'status' | 'lanes' | 'running'
   now: Date;
 }
 
-/** Which outcomes. */
-export interface StatsOptions {
-  /** Of jobs that ended at or after this instant. */
-  since: Date | number | string;
-  /** Only of these tasks; left out: of all. */
-  tasks?: readonly string[];
-}
-
-/** What became of a type's jobs. */
-export type TypeStats = StatsReply['types'][number];
-
 /** Which audit entries. */
 export interface AuditOptions {
   /** Only about this, like `job:<id>`. */
@@ -51,7 +39,6 @@ export interface AuditOptions {
   limit?: number;
 }
 
-const statsNames: OptionNames<StatsOptions> = { since: true, tasks: true };
 const auditNames: OptionNames<AuditOptions> = { subject: true, before: true, limit: true };
 // A subject is a kind and an id or the name of a lock, a value or a schedule.
 const subjectLengthMax = 3_000;
@@ -64,17 +51,6 @@ export async function readCounts(open: OpenEngine): Promise<Counts> {
   const engine = await open();
   const { now, status, lanes, running } = await engine.counts({ cap: countCap });
   return { now: new Date(now), status, lanes, running };
-}
-
-/** See `Duly.stats`. */
-export async function readStats(open: OpenEngine, options: StatsOptions): Promise<TypeStats[]> {
-  const { since, tasks } = readOptions(options, 'stats()', statsNames);
-  const engine = await open();
-  const { types } = await engine.stats({
-    sinceAt: parseInstant(since, 'since'),
-    types: tasks === undefined ? null : tasks.map((task) => readName(task, 'tasks')),
-  });
-  return types;
 }
 
 /** See `Duly.nodes`. */

@@ -37,13 +37,3 @@ test('a day that ends before it begins, or lasts for weeks, is refused', async (
     assert.equal(json.code, 'request_invalid');
   }
 });
-
-test('stats tell by task what became of the jobs that ended lately', async (t) => {
-  const { ask, duly } = await startServer(t, { tasks: [task], start: true });
-  const job = await duly.taskNamed('work').now(null);
-  await job.result();
-  const { json } = await ask('/api/stats?since=1h');
-  assert.equal(json.data[0].type, 'work');
-  assert.equal(json.data[0].completed, 1);
-  assert.equal((await ask('/api/stats?since=soon')).status, 400);
-});

@@ -10,4 +10,5 @@ await import('./jobs.test.ts');
 await import('./keys.test.ts');
 await import('./operate.test.ts');
 await import('./schedules.test.ts');
+await import('./stats.test.ts');
 await import('./walk.test.ts');

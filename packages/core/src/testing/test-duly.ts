@@ -184,6 +184,7 @@ const quietVerbs = new Set<EngineVerb>([
   'logs',
   'counts',
   'stats',
+  'trend',
   'changes',
   'audit',
 ]);

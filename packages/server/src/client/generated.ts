@@ -971,6 +971,22 @@ export type ScheduleDiff = {
   note: string | null;
 };
 
+export type ScheduleStats = {
+  schedule_id: string;
+  completed: number;
+  failed: number;
+  cancelled: number;
+  expired: number;
+  /** Of completed runs, their last attempt. */
+  duration_ms_p50: number | null;
+  duration_ms_p95: number | null;
+  /** From due to start. */
+  wait_ms_p50: number | null;
+  wait_ms_p95: number | null;
+  /** When the last of them completed. */
+  last_completed_at: string | null;
+};
+
 export type Session = {
   actor: string;
   /** Each holds those before it: read, run, operate, admin. */
@@ -1024,6 +1040,34 @@ export type Target = {
   command: CommandTarget;
 };
 
+export type Trend = {
+  now: string;
+  step_ms: number;
+  /** Oldest first; the last one is not over yet. */
+  data: TrendStep[];
+};
+
+export type TrendStep = {
+  from: string;
+  completed: number;
+  failed: number;
+  cancelled: number;
+  expired: number;
+  /** Of completed runs, their last attempt. */
+  duration_ms_p50: number | null;
+  duration_ms_p95: number | null;
+  /** From due to start. */
+  wait_ms_p50: number | null;
+  wait_ms_p95: number | null;
+  wait_ms_p99: number | null;
+  /** From due to start, of the runs that schedules made at their slots. */
+  lateness_ms_p50: number | null;
+  lateness_ms_p95: number | null;
+  lateness_ms_p99: number | null;
+  /** More than a thousand jobs ended: percentiles are those of a sample. How many ended is still counted; with `type` or `schedule` it is estimated. */
+  sampled: boolean;
+};
+
 export type TriggerResult = {
   result: "made" | "merged" | "skipped";
   job: Job & (Record<string, never> | null);
@@ -1036,12 +1080,14 @@ export type TypeStats = {
   failed: number;
   cancelled: number;
   expired: number;
-  /** Of completed runs. */
+  /** Of completed runs, their last attempt. */
   duration_ms_p50: number | null;
   duration_ms_p95: number | null;
   /** From due to start. */
   wait_ms_p50: number | null;
   wait_ms_p95: number | null;
+  /** When the last of them completed. */
+  last_completed_at: string | null;
 };
 
 export type Value = {
@@ -1976,6 +2022,24 @@ export interface Operations {
       has_more: boolean;
       next_cursor: string | null;
     };
+  };
+  /** What became of the last runs of schedules, with the usual durations and the last success */
+  'GET /api/stats/schedules': {
+    path: Record<never, never>;
+    query: { schedule?: string | readonly string[]; since?: string | readonly string[] };
+    body: never;
+    answer: {
+      data: ScheduleStats[];
+      has_more: boolean;
+      next_cursor: string | null;
+    };
+  };
+  /** What ended over time: throughput by outcome, and percentiles of wait, lateness and duration */
+  'GET /api/stats/trend': {
+    path: Record<never, never>;
+    query: { since?: string | readonly string[]; step?: string | readonly string[]; type?: string | readonly string[]; schedule?: string | readonly string[] };
+    body: never;
+    answer: Trend;
   };
   /** Keep a value until its time */
   'PUT /api/values/{name}/{key}': {

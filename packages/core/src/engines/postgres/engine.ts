@@ -7,13 +7,14 @@ import { cancel, change, replay, reschedule } from './verbs/change.ts';
 import { enqueue } from './verbs/enqueue.ts';
 import { exchange } from './verbs/exchange.ts';
 import { heartbeat, reap } from './verbs/lease.ts';
-import { auditRows, changes, counts, get, holder, list, stats } from './verbs/list.ts';
+import { auditRows, changes, counts, get, holder, list } from './verbs/list.ts';
 import { acquire, heldLocks, release, renew } from './verbs/locks.ts';
 import { nodes } from './verbs/nodes.ts';
 import { prune } from './verbs/prune.ts';
 import { records } from './verbs/records.ts';
 import { logs, report } from './verbs/report.ts';
 import { applySchedules, claimSchedules, fire, schedules, slots } from './verbs/schedules.ts';
+import { stats, trend } from './verbs/stats.ts';
 import { getExpiring, putExpiring, remember } from './verbs/values.ts';
 import { createPostgresWithin } from './within.ts';
 import { Work } from './work.ts';
@@ -46,6 +47,7 @@ const verbs = {
   logs,
   counts,
   stats,
+  trend,
   changes,
   audit: auditRows,
   nodes,

@@ -51,29 +51,27 @@ waiting AS (
   FROM duly.jobs WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') LIMIT $2::bigint),
 running AS (SELECT 'RUNNING' AS status FROM duly.leases LIMIT $2::bigint),
 blocked AS (SELECT status FROM duly.jobs WHERE status = 'BLOCKED' LIMIT $2::bigint),
-dead AS (SELECT status FROM duly.dead LIMIT $2::bigint),
-over AS (SELECT status FROM duly.finished LIMIT $2::bigint)
+failed AS (
+  SELECT status FROM (
+    (SELECT status FROM duly.dead LIMIT $2::bigint)
+    UNION ALL (SELECT status FROM duly.finished WHERE status <> 'COMPLETED' AND status = 'FAILED' LIMIT $2::bigint)) f
+  LIMIT $2::bigint),
+cancelled AS (SELECT status FROM duly.finished WHERE status <> 'COMPLETED' AND status = 'CANCELLED' LIMIT $2::bigint),
+expired AS (SELECT status FROM duly.finished WHERE status <> 'COMPLETED' AND status = 'EXPIRED' LIMIT $2::bigint),
+completed AS (SELECT status FROM duly.finished WHERE status = 'COMPLETED' LIMIT $2::bigint)
 SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned FROM ready GROUP BY status
 UNION ALL SELECT status, count(*), sum(count(*)) OVER () FROM waiting GROUP BY status
 UNION ALL SELECT status, count(*), sum(count(*)) OVER () FROM running GROUP BY status
 UNION ALL SELECT status, count(*), sum(count(*)) OVER () FROM blocked GROUP BY status
-UNION ALL SELECT status, count(*), sum(count(*)) OVER () FROM dead GROUP BY status
-UNION ALL SELECT status, count(*), sum(count(*)) OVER () FROM over GROUP BY status`,
+UNION ALL SELECT status, count(*), count(*) FROM failed GROUP BY status
+UNION ALL SELECT status, count(*), count(*) FROM cancelled GROUP BY status
+UNION ALL SELECT status, count(*), count(*) FROM expired GROUP BY status
+UNION ALL SELECT status, count(*), count(*) FROM completed GROUP BY status`,
     lanes: `SELECT queue, type, version, count(*) AS ready, min(due_at) AS oldest, sum(count(*)) OVER () AS scanned
 FROM (SELECT queue, type, version, due_at FROM duly.jobs WHERE rank IS NOT NULL LIMIT $1::bigint) r
 GROUP BY queue, type, version ORDER BY queue, type, version`,
     byNode: `SELECT coalesce(j.node, '') AS node, j.type, count(*) AS count
 FROM (SELECT id FROM duly.leases LIMIT $1::bigint) l JOIN duly.jobs j ON j.id = l.id GROUP BY 1, 2 ORDER BY 1, 2`,
-    outcomes: `SELECT type, count(*) FILTER (WHERE status = 'COMPLETED') AS completed, count(*) FILTER (WHERE status = 'FAILED') AS failed,
-  count(*) FILTER (WHERE status = 'CANCELLED') AS cancelled, count(*) FILTER (WHERE status = 'EXPIRED') AS expired,
-  percentile_disc(0.5) WITHIN GROUP (ORDER BY duration) FILTER (WHERE status = 'COMPLETED') AS "durationMsP50",
-  percentile_disc(0.95) WITHIN GROUP (ORDER BY duration) FILTER (WHERE status = 'COMPLETED') AS "durationMsP95",
-  percentile_disc(0.5) WITHIN GROUP (ORDER BY wait) AS "waitMsP50", percentile_disc(0.95) WITHIN GROUP (ORDER BY wait) AS "waitMsP95"
-FROM (
-  SELECT type, status, finished_at - claimed_at AS duration, lateness_ms AS wait, finished_at, seq
-  FROM duly.over_1 WHERE finished_at >= $1::bigint AND ($2::jsonb IS NULL OR type = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb))))
-  ORDER BY finished_at DESC, seq DESC LIMIT 100000) o
-GROUP BY type ORDER BY max(ARRAY[finished_at, seq]) DESC`,
   },
   job: {
     get: `SELECT n.now, m.value AS pruned, j.*
@@ -114,6 +112,84 @@ LEFT JOIN LATERAL (
 ORDER BY s.generation DESC, s.from_at DESC`,
     folds: `SELECT generation, start_at AS "startAt", from_at AS "fromAt", to_at AS "toAt", counts FROM duly.folds
 WHERE schedule_id = $1::text AND to_at >= $2::bigint AND from_at < $3::bigint ORDER BY generation DESC, start_at DESC LIMIT $4::bigint`,
+  },
+  stats: {
+    outcomes: `SELECT type, count(*) FILTER (WHERE status = 'COMPLETED') AS completed, count(*) FILTER (WHERE status = 'FAILED') AS failed,
+  count(*) FILTER (WHERE status = 'CANCELLED') AS cancelled, count(*) FILTER (WHERE status = 'EXPIRED') AS expired,
+  percentile_disc(0.5) WITHIN GROUP (ORDER BY duration) FILTER (WHERE status = 'COMPLETED') AS "durationMsP50",
+  percentile_disc(0.95) WITHIN GROUP (ORDER BY duration) FILTER (WHERE status = 'COMPLETED') AS "durationMsP95",
+  percentile_disc(0.5) WITHIN GROUP (ORDER BY wait) AS "waitMsP50", percentile_disc(0.95) WITHIN GROUP (ORDER BY wait) AS "waitMsP95",
+  max(finished_at) FILTER (WHERE status = 'COMPLETED') AS "lastCompletedAt"
+FROM (
+  SELECT type, status, finished_at - claimed_at AS duration, lateness_ms AS wait, finished_at, seq
+  FROM duly.over_1 WHERE finished_at >= $1::bigint AND ($2::jsonb IS NULL OR type = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb))))
+  ORDER BY finished_at DESC, seq DESC LIMIT 100000) o
+GROUP BY type ORDER BY max(ARRAY[finished_at, seq]) DESC`,
+    outcomesOfSchedules: `SELECT s.id AS "scheduleId", o.*
+FROM jsonb_array_elements_text($2::jsonb) WITH ORDINALITY AS s (id, place)
+CROSS JOIN LATERAL (
+  SELECT count(*) FILTER (WHERE status = 'COMPLETED') AS completed, count(*) FILTER (WHERE status = 'FAILED') AS failed,
+    count(*) FILTER (WHERE status = 'CANCELLED') AS cancelled, count(*) FILTER (WHERE status = 'EXPIRED') AS expired,
+    percentile_disc(0.5) WITHIN GROUP (ORDER BY duration) FILTER (WHERE status = 'COMPLETED') AS "durationMsP50",
+    percentile_disc(0.95) WITHIN GROUP (ORDER BY duration) FILTER (WHERE status = 'COMPLETED') AS "durationMsP95",
+    percentile_disc(0.5) WITHIN GROUP (ORDER BY wait) AS "waitMsP50", percentile_disc(0.95) WITHIN GROUP (ORDER BY wait) AS "waitMsP95",
+    max(finished_at) FILTER (WHERE status = 'COMPLETED') AS "lastCompletedAt"
+  FROM (
+    SELECT status, finished_at - claimed_at AS duration, lateness_ms AS wait, finished_at
+    FROM duly.over_1 WHERE schedule_id = s.id AND finished_at >= $1::bigint ORDER BY finished_at DESC LIMIT $3::bigint) r) o
+ORDER BY s.place`,
+    ended: `SELECT
+  (SELECT count(*) FROM (
+    SELECT 1 FROM duly.finished WHERE finished_at >= k."fromAt" AND finished_at < k."beforeAt" LIMIT $2::bigint) f)
+  + (SELECT count(*) FROM (
+    SELECT 1 FROM duly.dead WHERE finished_at >= k."fromAt" AND finished_at < k."beforeAt" LIMIT $2::bigint) d) AS count
+FROM jsonb_to_recordset($1::jsonb) AS k ("fromAt" bigint, "beforeAt" bigint) ORDER BY k."fromAt"`,
+    endedOfSchedule: `SELECT
+  (SELECT count(*) FROM (
+    SELECT 1 FROM duly.finished WHERE finished_at >= k."fromAt" AND finished_at < k."beforeAt" AND schedule_id = $3::text LIMIT $2::bigint) f)
+  + (SELECT count(*) FROM (
+    SELECT 1 FROM duly.dead WHERE finished_at >= k."fromAt" AND finished_at < k."beforeAt" AND schedule_id = $3::text LIMIT $2::bigint) d) AS count
+FROM jsonb_to_recordset($1::jsonb) AS k ("fromAt" bigint, "beforeAt" bigint) ORDER BY k."fromAt"`,
+    odd: `SELECT (o.finished_at - $1::bigint) / $2::bigint AS step, o.status, count(*) AS count
+FROM (
+  SELECT finished_at, status FROM duly.finished
+  WHERE status <> 'COMPLETED' AND status IN ('CANCELLED', 'EXPIRED', 'FAILED')
+    AND finished_at >= $1::bigint AND finished_at < $3::bigint AND coalesce(type = $4::text, true)
+  UNION ALL
+  SELECT finished_at, status FROM duly.dead WHERE finished_at >= $1::bigint AND finished_at < $3::bigint AND coalesce(type = $4::text, true)) o
+GROUP BY 1, 2`,
+    sample: `SELECT k.step, count(*) AS "lookedCount",
+  count(*) FILTER (WHERE o.wanted AND status = 'COMPLETED') AS completed, count(*) FILTER (WHERE o.wanted AND status = 'FAILED') AS failed,
+  count(*) FILTER (WHERE o.wanted AND status = 'CANCELLED') AS cancelled, count(*) FILTER (WHERE o.wanted AND status = 'EXPIRED') AS expired,
+  percentile_disc(0.5) WITHIN GROUP (ORDER BY duration) FILTER (WHERE o.wanted AND status = 'COMPLETED') AS "durationMsP50",
+  percentile_disc(0.95) WITHIN GROUP (ORDER BY duration) FILTER (WHERE o.wanted AND status = 'COMPLETED') AS "durationMsP95",
+  percentile_disc(0.5) WITHIN GROUP (ORDER BY wait) FILTER (WHERE o.wanted) AS "waitMsP50",
+  percentile_disc(0.95) WITHIN GROUP (ORDER BY wait) FILTER (WHERE o.wanted) AS "waitMsP95",
+  percentile_disc(0.99) WITHIN GROUP (ORDER BY wait) FILTER (WHERE o.wanted) AS "waitMsP99",
+  percentile_disc(0.5) WITHIN GROUP (ORDER BY wait) FILTER (WHERE o.wanted AND origin = 'schedule') AS "latenessMsP50",
+  percentile_disc(0.95) WITHIN GROUP (ORDER BY wait) FILTER (WHERE o.wanted AND origin = 'schedule') AS "latenessMsP95",
+  percentile_disc(0.99) WITHIN GROUP (ORDER BY wait) FILTER (WHERE o.wanted AND origin = 'schedule') AS "latenessMsP99"
+FROM jsonb_to_recordset($1::jsonb) AS k (step integer, "fromAt" bigint, "beforeAt" bigint, "limit" bigint)
+CROSS JOIN LATERAL (
+  SELECT coalesce(type = $2::text, true) AS wanted, status, origin, finished_at - claimed_at AS duration, lateness_ms AS wait
+  FROM duly.over_1 WHERE finished_at >= k."fromAt" AND finished_at < k."beforeAt" ORDER BY finished_at LIMIT k."limit") o
+GROUP BY k.step`,
+    sampleOfSchedule: `SELECT k.step, count(*) AS "lookedCount",
+  count(*) FILTER (WHERE o.wanted AND status = 'COMPLETED') AS completed, count(*) FILTER (WHERE o.wanted AND status = 'FAILED') AS failed,
+  count(*) FILTER (WHERE o.wanted AND status = 'CANCELLED') AS cancelled, count(*) FILTER (WHERE o.wanted AND status = 'EXPIRED') AS expired,
+  percentile_disc(0.5) WITHIN GROUP (ORDER BY duration) FILTER (WHERE o.wanted AND status = 'COMPLETED') AS "durationMsP50",
+  percentile_disc(0.95) WITHIN GROUP (ORDER BY duration) FILTER (WHERE o.wanted AND status = 'COMPLETED') AS "durationMsP95",
+  percentile_disc(0.5) WITHIN GROUP (ORDER BY wait) FILTER (WHERE o.wanted) AS "waitMsP50",
+  percentile_disc(0.95) WITHIN GROUP (ORDER BY wait) FILTER (WHERE o.wanted) AS "waitMsP95",
+  percentile_disc(0.99) WITHIN GROUP (ORDER BY wait) FILTER (WHERE o.wanted) AS "waitMsP99",
+  percentile_disc(0.5) WITHIN GROUP (ORDER BY wait) FILTER (WHERE o.wanted AND origin = 'schedule') AS "latenessMsP50",
+  percentile_disc(0.95) WITHIN GROUP (ORDER BY wait) FILTER (WHERE o.wanted AND origin = 'schedule') AS "latenessMsP95",
+  percentile_disc(0.99) WITHIN GROUP (ORDER BY wait) FILTER (WHERE o.wanted AND origin = 'schedule') AS "latenessMsP99"
+FROM jsonb_to_recordset($1::jsonb) AS k (step integer, "fromAt" bigint, "beforeAt" bigint, "limit" bigint)
+CROSS JOIN LATERAL (
+  SELECT coalesce(type = $2::text, true) AS wanted, status, origin, finished_at - claimed_at AS duration, lateness_ms AS wait
+  FROM duly.over_1 WHERE finished_at >= k."fromAt" AND finished_at < k."beforeAt" AND schedule_id = $3::text ORDER BY finished_at LIMIT k."limit") o
+GROUP BY k.step`,
   },
   value: {
     get: `SELECT t.now, k.i, e.value, e.expires_at FROM (SELECT duly.now_1($1::bigint) AS now) t
@@ -298,8 +374,10 @@ CREATE TABLE duly.finished (
   input                text NOT NULL
 ) PARTITION BY RANGE (prune_at);
 CREATE INDEX finished_id ON duly.finished (id);
--- History grows in the order of this instant, so a summary per block range is enough and costs nearly nothing to keep.
-CREATE INDEX finished_at ON duly.finished USING brin (finished_at);
+-- History grows in the order of this instant, so a new entry always goes to the last page; kept beside the rows it could not be measured.
+CREATE INDEX finished_at ON duly.finished (finished_at);
+-- The few that did not complete are counted whatever there is besides.
+CREATE INDEX finished_odd ON duly.finished (status, finished_at, type) WHERE status <> 'COMPLETED';
 CREATE INDEX finished_schedule ON duly.finished (schedule_id, finished_at) WHERE schedule_id IS NOT NULL;
 CREATE INDEX finished_backfill ON duly.finished (schedule_id, slot_at) WHERE origin = 'backfill';
 -- What belongs to no day that was made ahead.

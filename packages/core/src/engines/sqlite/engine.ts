@@ -19,7 +19,7 @@ import { cancel, change, replay, reschedule } from './verbs/change.ts';
 import { enqueue } from './verbs/enqueue.ts';
 import { exchange, glanceExchange } from './verbs/exchange.ts';
 import { glanceReap, heartbeat, reap } from './verbs/lease.ts';
-import { auditRows, changes, counts, get, holder, list, stats } from './verbs/list.ts';
+import { auditRows, changes, counts, get, holder, list } from './verbs/list.ts';
 import { acquire, heldLocks, release, renew } from './verbs/locks.ts';
 import { isLook, nodes } from './verbs/nodes.ts';
 import { prune } from './verbs/prune.ts';
@@ -33,6 +33,7 @@ import {
   schedules,
   slots,
 } from './verbs/schedules.ts';
+import { stats, trend } from './verbs/stats.ts';
 import { getExpiring, putExpiring, remember } from './verbs/values.ts';
 import { createWalSpace } from './wal-space.ts';
 import { createSqliteWithin } from './within.ts';
@@ -66,6 +67,7 @@ const readers = {
   logs,
   counts,
   stats,
+  trend,
   changes,
   audit: auditRows,
   schedules,

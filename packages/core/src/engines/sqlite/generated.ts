@@ -101,19 +101,15 @@ FROM (SELECT CASE WHEN status = 'SCHEDULED' AND due_at <= :now THEN 'PENDING' EL
 FROM (SELECT status FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL LIMIT :cap + 0) GROUP BY status`,
     blocked: `SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
 FROM (SELECT status FROM jobs INDEXED BY jobs_blocked WHERE status = 'BLOCKED' LIMIT :cap + 0) GROUP BY status`,
-    dead: `SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
-FROM (SELECT status FROM finished INDEXED BY finished_dead WHERE dead = 1 LIMIT :cap + 0) GROUP BY status`,
-    finished: `SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
-FROM (SELECT status FROM finished INDEXED BY finished_at WHERE dead = 0 ORDER BY finished_at DESC LIMIT :cap + 0)
-GROUP BY status`,
+    odd: `SELECT status, count(*) AS count, count(*) AS scanned
+FROM (SELECT status FROM finished INDEXED BY finished_odd WHERE status <> 'COMPLETED' AND status = :status LIMIT :cap + 0) GROUP BY status`,
+    completed: `SELECT status, count(*) AS count, count(*) AS scanned
+FROM (SELECT status FROM finished INDEXED BY finished_at WHERE status = 'COMPLETED' LIMIT :cap + 0) GROUP BY status`,
     lanes: `SELECT queue, type, version, count(*) AS ready, min(due_at) AS oldest, sum(count(*)) OVER () AS scanned
 FROM (SELECT queue, type, version, due_at FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL LIMIT :cap + 0)
 GROUP BY queue, type, version`,
     byNode: `SELECT coalesce(node, '') AS node, type, count(*) AS count
 FROM (SELECT node, type FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL LIMIT :cap + 0) GROUP BY node, type`,
-    outcomes: `SELECT type, status, CASE WHEN claimed_at IS NULL THEN NULL ELSE finished_at - claimed_at END AS duration,
-  lateness_ms AS wait
-FROM finished INDEXED BY finished_at WHERE finished_at >= ? ORDER BY finished_at DESC LIMIT 100000`,
   },
   dedupe: {
     holder: `SELECT job_id, until_at, ended, created_at, follow_id, follow_until FROM dedupes WHERE type = ? AND tenant = ? AND key = ?`,
@@ -358,6 +354,25 @@ WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, s
 WHERE seq = :seq`,
     trimAttempts: `UPDATE jobs SET attempts = json_remove(attempts, '$[0]') WHERE seq = ? AND json_array_length(attempts) > 50`,
   },
+  stats: {
+    outcomes: `SELECT status, finished_at - claimed_at AS duration, lateness_ms AS wait, finished_at, type
+FROM finished INDEXED BY finished_at WHERE finished_at >= ? ORDER BY finished_at DESC LIMIT 100000`,
+    outcomesOfSchedule: `SELECT status, finished_at - claimed_at AS duration, lateness_ms AS wait, finished_at
+FROM finished INDEXED BY finished_schedule WHERE schedule_id = ? AND finished_at >= ? ORDER BY finished_at DESC LIMIT ? + 0`,
+    ended: `SELECT count(*) AS count
+FROM (SELECT 1 FROM finished INDEXED BY finished_at WHERE finished_at >= :fromAt AND finished_at < :beforeAt LIMIT :max + 0)`,
+    endedOfSchedule: `SELECT count(*) AS count
+FROM (SELECT 1 FROM finished INDEXED BY finished_schedule
+      WHERE schedule_id = :scheduleId AND finished_at >= :fromAt AND finished_at < :beforeAt LIMIT :max + 0)`,
+    odd: `SELECT status, count(*) AS count FROM finished INDEXED BY finished_odd
+WHERE status <> 'COMPLETED' AND status IN ('CANCELLED', 'EXPIRED', 'FAILED') AND finished_at >= :fromAt AND finished_at < :beforeAt
+  AND (:type IS NULL OR type = :type) GROUP BY status`,
+    sample: `SELECT type, status, origin, finished_at - claimed_at AS duration, lateness_ms AS wait
+FROM finished INDEXED BY finished_at WHERE finished_at >= ? AND finished_at < ? ORDER BY finished_at LIMIT ? + 0`,
+    sampleOfSchedule: `SELECT type, status, origin, finished_at - claimed_at AS duration, lateness_ms AS wait
+FROM finished INDEXED BY finished_schedule
+WHERE schedule_id = ? AND finished_at >= ? AND finished_at < ? ORDER BY finished_at LIMIT ? + 0`,
+  },
   value: {
     read: `SELECT value, expires_at, cleanup_id FROM expirings WHERE name = ? AND key = ?`,
     put: `INSERT INTO expirings (name, key, value, expires_at, cleanup_id) VALUES (?, ?, ?, ?, ?)
@@ -522,7 +537,10 @@ CREATE TABLE finished (
   input                TEXT NOT NULL
 );
 CREATE INDEX finished_prune ON finished (prune_at);
-CREATE INDEX finished_at ON finished (finished_at);
+-- With all that statistics read: they look at very many rows, and each of them would be a page of its own.
+CREATE INDEX finished_at ON finished (finished_at, status, type, origin, claimed_at, lateness_ms);
+-- The few that did not complete are counted whatever there is besides.
+CREATE INDEX finished_odd ON finished (status, finished_at, type) WHERE status <> 'COMPLETED';
 CREATE INDEX finished_dead ON finished (finished_at) WHERE dead = 1;
 CREATE INDEX finished_schedule ON finished (schedule_id, finished_at) WHERE schedule_id IS NOT NULL;
 CREATE INDEX finished_backfill ON finished (schedule_id, json_extract(slot, '$.slotAt')) WHERE origin = 'backfill';

@@ -82,6 +82,10 @@ export function livingTests(test: DefineTest): void {
       logs: await engine.logs({ now: t0, id: lease.id, after: 0, limit: 9 }),
       counts: await engine.counts({ now: t0, cap: 9 }),
       stats: await engine.stats({ now: t0, sinceAt: 0, types: null }),
+      trend: await engine.trend({
+        ...{ now: t0, fromAt: t0 - hour, stepMs: hour, stepCount: 2, sampleCount: 9 },
+        ...{ type: null, scheduleId: null },
+      }),
       changes: await engine.changes({ now: t0, after: 0, limit: 99 }),
       audit: await engine.audit({ now: t0, subject: null, before: null, limit: 9 }),
       exchange: await claimReply(engine),

@@ -475,7 +475,10 @@ class Pair {
     await this.#both('counts', { now, cap: 1_000 });
     await this.#both('list', { now, filter: {}, cursor: null, limit: 20 });
     await this.#both('holder', { now, type: this.#pick(types), tenant: null, key: this.#pick(keys) });
-    await this.#both('stats', { now, sinceAt: t0, types: null });
+    await this.#both('stats', { now, sinceAt: t0, types: null, scheduleIds: this.#scheduleIds });
+    const steps = { fromAt: t0, stepMs: day, stepCount: 30, sampleCount: 1_000 };
+    await this.#both('trend', { now, ...steps, type: null, scheduleId: null });
+    await this.#both('trend', { now, ...steps, type: this.#pick(types), scheduleId: null });
     await this.#both('heldLocks', { now, prefix: 'l', after: null, limit: 9 });
     await this.#both('audit', { now, subject: null, before: null, limit: 5 });
     await this.#both('schedules', { now, filter: {}, cursor: null, limit: 9 });
@@ -505,6 +508,7 @@ class Pair {
       'holder',
       'stats',
       'heldLocks',
+      'trend',
       'audit',
       'schedules',
       'slots',

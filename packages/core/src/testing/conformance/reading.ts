@@ -334,6 +334,132 @@ export function readingTests(test: DefineTest): void {
     assert.deepEqual([only(onlyB.types).type, only(onlyB.types).completed], ['b', 1]);
   });
 
+  test('the last completed one is told by type, and schedules are summed up each by itself', async ({
+    engine,
+  }) => {
+    const run = async (
+      scheduleId: string | null,
+      to: 'COMPLETED' | 'FAILED',
+      at: number,
+      durationMs: number,
+    ) => {
+      const slot = scheduleId === null ? null : jobSlot(scheduleId, at);
+      const lease = await makeRunning(
+        engine,
+        { type: 'a', slot, origin: slot === null ? 'event' : 'schedule' },
+        at,
+      );
+      await finish(engine, lease, to, {}, at + durationMs);
+    };
+    await run('one', 'COMPLETED', t0 - hour, 1);
+    for (const n of [1, 2, 3]) await run('one', 'COMPLETED', t0 + n * minute, n * 100);
+    await run('one', 'FAILED', t0 + 4 * minute, 5);
+    await run('two', 'FAILED', t0 + 5 * minute, 5);
+    await run(null, 'COMPLETED', t0 + 6 * minute, 9);
+    const input = { now: t0 + hour, sinceAt: t0, types: [], scheduleIds: ['two', 'one', 'none'] };
+    const { types, schedules } = await engine.stats(input);
+    assert.deepEqual(types, []);
+    assert.deepEqual(
+      schedules.map((one) => [
+        one.scheduleId,
+        one.completed,
+        one.failed,
+        one.durationMsP50,
+        one.lastCompletedAt,
+      ]),
+      [
+        ['two', 0, 1, null, null],
+        ['one', 3, 1, 200, t0 + 3 * minute + 300],
+        ['none', 0, 0, null, null],
+      ],
+    );
+    const all = await engine.stats({ now: t0 + hour, sinceAt: t0, types: null });
+    assert.equal(only(all.types).lastCompletedAt, t0 + 6 * minute + 9);
+    assert.deepEqual(all.schedules, []);
+  });
+
+  test('what ended is summed up in steps of time, by type and by schedule', async ({ engine }) => {
+    const run = async (
+      spec: Parameters<typeof makeRunning>[1],
+      at: number,
+      to: 'COMPLETED' | 'FAILED',
+      durationMs: number,
+    ) => {
+      const lease = await makeRunning(engine, spec, at);
+      await finish(engine, lease, to, {}, at + durationMs);
+    };
+    for (const n of [1, 2, 3, 4])
+      await run({ type: 'a', due: { at: t0 - n * 10 } }, t0, 'COMPLETED', n * 100);
+    await run({ type: 'b', due: { at: t0 - 500 } }, t0, 'FAILED', 7);
+    const slot = jobSlot('nightly', t0 + minute);
+    const spec = { type: 'b', slot, origin: 'schedule' as const };
+    await run({ ...spec, due: { at: t0 + minute } }, t0 + minute + 30, 'COMPLETED', 11);
+    const { id } = await make(engine, { type: 'c' }, t0 + minute);
+    await cancel(engine, { id }, t0 + 2 * minute - 1);
+    // Ends where the last step does: it belongs to the next one.
+    await run({ type: 'a' }, t0 + 3 * minute, 'COMPLETED', 0);
+    const steps = { fromAt: t0, stepMs: minute, stepCount: 3, sampleCount: 100 };
+    const all = await engine.trend({ now: t0 + hour, ...steps, type: null, scheduleId: null });
+    assert.deepEqual(
+      all.steps.map((step) => [
+        step.fromAt,
+        step.completed,
+        step.failed,
+        step.cancelled,
+        step.expired,
+        step.sampled,
+      ]),
+      [
+        [t0, 4, 1, 0, 0, false],
+        [t0 + minute, 1, 0, 1, 0, false],
+        [t0 + 2 * minute, 0, 0, 0, 0, false],
+      ],
+    );
+    const [first, second] = all.steps;
+    assert.deepEqual([first?.durationMsP50, first?.durationMsP95], [200, 400]);
+    assert.deepEqual([first?.waitMsP50, first?.waitMsP95, first?.waitMsP99], [30, 500, 500]);
+    assert.deepEqual([first?.latenessMsP50, first?.latenessMsP99], [null, null]);
+    assert.deepEqual([second?.latenessMsP50, second?.latenessMsP95, second?.latenessMsP99], [30, 30, 30]);
+    const ofType = await engine.trend({ now: t0 + hour, ...steps, type: 'b', scheduleId: null });
+    assert.deepEqual(
+      ofType.steps.map((step) => [step.completed, step.failed]),
+      [
+        [0, 1],
+        [1, 0],
+        [0, 0],
+      ],
+    );
+    const ofSchedule = await engine.trend({ now: t0 + hour, ...steps, type: null, scheduleId: 'nightly' });
+    assert.deepEqual(
+      ofSchedule.steps.map((step) => [step.completed, step.failed, step.cancelled]),
+      [
+        [0, 0, 0],
+        [1, 0, 0],
+        [0, 0, 0],
+      ],
+    );
+  });
+
+  test('of a step in which very many ended a part is looked at; how many there were is still counted', async ({
+    engine,
+  }) => {
+    for (let n = 0; n < 40; n += 1) {
+      const type = n % 4 === 0 ? 'b' : 'a';
+      const lease = await makeRunning(engine, { type, due: { at: t0 + n * second - 20 } }, t0 + n * second);
+      await finish(engine, lease, n % 10 === 3 ? 'FAILED' : 'COMPLETED', {}, t0 + n * second + 5);
+    }
+    const steps = { fromAt: t0, stepMs: minute, stepCount: 1, sampleCount: 8 };
+    const all = only((await engine.trend({ now: t0 + hour, ...steps, type: null, scheduleId: null })).steps);
+    assert.deepEqual([all.completed, all.failed, all.sampled], [36, 4, true]);
+    assert.deepEqual([all.durationMsP50, all.waitMsP50], [5, 20]);
+    const ofType = only(
+      (await engine.trend({ now: t0 + hour, ...steps, type: 'b', scheduleId: null })).steps,
+    );
+    assert.ok(ofType.sampled);
+    assert.equal(ofType.failed, 0);
+    assert.ok(ofType.completed >= 5 && ofType.completed <= 20, `${ofType.completed} of 10`);
+  });
+
   test('the audit is read newest first, by subject or whole, in pages', async ({ engine }) => {
     const made = await makeAll(
       engine,

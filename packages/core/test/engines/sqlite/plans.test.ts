@@ -20,14 +20,16 @@ const scans: Record<string, string> = {
   'counts.waiting': 'stops at its cap',
   'counts.running': 'stops at its cap',
   'counts.blocked': 'stops at its cap',
-  'counts.dead': 'stops at its cap',
-  'counts.finished': 'stops at its cap',
+  'counts.odd': 'stops at its cap',
+  'counts.completed': 'stops at its cap',
   'counts.lanes': 'stops at its cap',
   'counts.byNode': 'stops at its cap',
   'lease.glance': 'stops at the first row of the index',
   'lock.prune': 'locks are few, and it stops at its limit',
   'node.forget': 'a row per process',
   'node.list': 'a row per process',
+  'stats.ended': 'counts a range of the index, up to its limit',
+  'stats.endedOfSchedule': 'counts a range of the index, up to its limit',
 };
 
 const database = new DatabaseSync(':memory:');

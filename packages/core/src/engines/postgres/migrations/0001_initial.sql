@@ -171,8 +171,10 @@ CREATE TABLE duly.finished (
   input                text NOT NULL
 ) PARTITION BY RANGE (prune_at);
 CREATE INDEX finished_id ON duly.finished (id);
--- History grows in the order of this instant, so a summary per block range is enough and costs nearly nothing to keep.
-CREATE INDEX finished_at ON duly.finished USING brin (finished_at);
+-- History grows in the order of this instant, so a new entry always goes to the last page; kept beside the rows it could not be measured.
+CREATE INDEX finished_at ON duly.finished (finished_at);
+-- The few that did not complete are counted whatever there is besides.
+CREATE INDEX finished_odd ON duly.finished (status, finished_at, type) WHERE status <> 'COMPLETED';
 CREATE INDEX finished_schedule ON duly.finished (schedule_id, finished_at) WHERE schedule_id IS NOT NULL;
 CREATE INDEX finished_backfill ON duly.finished (schedule_id, slot_at) WHERE origin = 'backfill';
 -- What belongs to no day that was made ahead.

@@ -14,8 +14,6 @@ import type {
   JobFilter,
   ListInput,
   ListReply,
-  StatsInput,
-  StatsReply,
 } from '../../../engine.ts';
 import { dulyError } from '../../../errors.ts';
 import { type JobStatus, jobStatuses } from '../../../job.ts';
@@ -186,18 +184,6 @@ export async function counts(work: Work, input: CountsInput): Promise<CountsRepl
     })),
     running: running.map(({ node, type, count }) => ({ node, type, count })),
   };
-}
-
-/** See the contract. */
-export async function stats(work: Work, { now: stamp, sinceAt, types }: StatsInput): Promise<StatsReply> {
-  const [{ now }] = (await work.rows<{ now: number }>(statements.job.now, [stamp ?? null])) as [
-    { now: number },
-  ];
-  const rows = await work.rows<StatsReply['types'][number]>(statements.counts.outcomes, [
-    sinceAt,
-    types === null ? null : JSON.stringify(types),
-  ]);
-  return { now, types: rows.map((row) => ({ ...row })) };
 }
 
 type FeedRow = [

@@ -144,7 +144,10 @@ CREATE TABLE finished (
   input                TEXT NOT NULL
 );
 CREATE INDEX finished_prune ON finished (prune_at);
-CREATE INDEX finished_at ON finished (finished_at);
+-- With all that statistics read: they look at very many rows, and each of them would be a page of its own.
+CREATE INDEX finished_at ON finished (finished_at, status, type, origin, claimed_at, lateness_ms);
+-- The few that did not complete are counted whatever there is besides.
+CREATE INDEX finished_odd ON finished (status, finished_at, type) WHERE status <> 'COMPLETED';
 CREATE INDEX finished_dead ON finished (finished_at) WHERE dead = 1;
 CREATE INDEX finished_schedule ON finished (schedule_id, finished_at) WHERE schedule_id IS NOT NULL;
 CREATE INDEX finished_backfill ON finished (schedule_id, json_extract(slot, '$.slotAt')) WHERE origin = 'backfill';

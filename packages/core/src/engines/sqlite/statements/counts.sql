@@ -17,15 +17,14 @@ FROM (SELECT status FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NU
 SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
 FROM (SELECT status FROM jobs INDEXED BY jobs_blocked WHERE status = 'BLOCKED' LIMIT :cap + 0) GROUP BY status
 
--- Dead letters are counted apart, so that a long history does not hide them behind the cap.
--- name: dead
-SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
-FROM (SELECT status FROM finished INDEXED BY finished_dead WHERE dead = 1 LIMIT :cap + 0) GROUP BY status
+-- What did not complete is counted apart, so that a long history does not hide it behind the cap.
+-- name: odd
+SELECT status, count(*) AS count, count(*) AS scanned
+FROM (SELECT status FROM finished INDEXED BY finished_odd WHERE status <> 'COMPLETED' AND status = :status LIMIT :cap + 0) GROUP BY status
 
--- name: finished
-SELECT status, count(*) AS count, sum(count(*)) OVER () AS scanned
-FROM (SELECT status FROM finished INDEXED BY finished_at WHERE dead = 0 ORDER BY finished_at DESC LIMIT :cap + 0)
-GROUP BY status
+-- name: completed
+SELECT status, count(*) AS count, count(*) AS scanned
+FROM (SELECT status FROM finished INDEXED BY finished_at WHERE status = 'COMPLETED' LIMIT :cap + 0) GROUP BY status
 
 -- name: lanes
 SELECT queue, type, version, count(*) AS ready, min(due_at) AS oldest, sum(count(*)) OVER () AS scanned
@@ -35,9 +34,3 @@ GROUP BY queue, type, version
 -- name: byNode
 SELECT coalesce(node, '') AS node, type, count(*) AS count
 FROM (SELECT node, type FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL LIMIT :cap + 0) GROUP BY node, type
-
--- The newest outcomes are enough for percentiles, and bound the work.
--- name: outcomes
-SELECT type, status, CASE WHEN claimed_at IS NULL THEN NULL ELSE finished_at - claimed_at END AS duration,
-  lateness_ms AS wait
-FROM finished INDEXED BY finished_at WHERE finished_at >= ? ORDER BY finished_at DESC LIMIT 100000

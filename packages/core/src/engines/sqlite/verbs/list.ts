@@ -15,8 +15,6 @@ import type {
   JobRecord,
   ListInput,
   ListReply,
-  StatsInput,
-  StatsReply,
 } from '../../../engine.ts';
 import { dulyError } from '../../../errors.ts';
 import { type JobStatus, jobStatuses } from '../../../job.ts';
@@ -120,18 +118,20 @@ export function counts(work: Work, { cap }: CountsInput): Omit<CountsReply, 'now
     JobStatus,
     Count
   >;
-  const scans = [statements.counts.ready, statements.counts.waiting, statements.counts.running];
-  for (const sql of [
-    ...scans,
-    statements.counts.blocked,
-    statements.counts.dead,
-    statements.counts.finished,
-  ]) {
-    const rows = work.all<{ status: JobStatus; count: number; scanned: number }>(
-      sql,
-      sql === statements.counts.waiting ? { cap, now: work.now } : { cap },
-    );
-    for (const row of rows) {
+  const { ready, waiting, running: leased, blocked, odd, completed } = statements.counts;
+  const scans: [sql: string, values: Record<string, string | number>][] = [
+    [ready, { cap }],
+    [waiting, { cap, now: work.now }],
+    [leased, { cap }],
+    [blocked, { cap }],
+    ...['FAILED', 'CANCELLED', 'EXPIRED'].map((one): [string, Record<string, string | number>] => [
+      odd,
+      { cap, status: one },
+    ]),
+    [completed, { cap }],
+  ];
+  for (const [sql, values] of scans) {
+    for (const row of work.all<{ status: JobStatus; count: number; scanned: number }>(sql, values)) {
       const entry = status[row.status];
       entry.count += row.count;
       entry.capped ||= row.scanned >= cap;
@@ -153,48 +153,6 @@ export function counts(work: Work, { cap }: CountsInput): Omit<CountsReply, 'now
     .all<CountsReply['running'][number]>(statements.counts.byNode, { cap })
     .map((row) => ({ ...row }));
   return { status, lanes, running };
-}
-
-/** See the contract. */
-export function stats(work: Work, { sinceAt, types }: StatsInput): Omit<StatsReply, 'now'> {
-  const rows = work.all<{ type: string; status: JobStatus; duration: number | null; wait: number | null }>(
-    statements.counts.outcomes,
-    sinceAt,
-  );
-  const byType = new Map<string, typeof rows>();
-  for (const row of rows) {
-    if (types !== null && !types.includes(row.type)) continue;
-    const list = byType.get(row.type);
-    if (list === undefined) byType.set(row.type, [row]);
-    else list.push(row);
-  }
-  return {
-    types: [...byType].map(([type, list]) => {
-      const of = (status: JobStatus) => list.filter((row) => row.status === status);
-      const durations = sorted(of('COMPLETED').map((row) => row.duration));
-      const waits = sorted(list.map((row) => row.wait));
-      return {
-        type,
-        completed: of('COMPLETED').length,
-        failed: of('FAILED').length,
-        cancelled: of('CANCELLED').length,
-        expired: of('EXPIRED').length,
-        durationMsP50: percentile(durations, 0.5),
-        durationMsP95: percentile(durations, 0.95),
-        waitMsP50: percentile(waits, 0.5),
-        waitMsP95: percentile(waits, 0.95),
-      };
-    }),
-  };
-}
-
-function sorted(values: (number | null)[]): number[] {
-  return values.filter((value) => value !== null).sort((a, b) => a - b);
-}
-
-/** Nearest rank: an observed value, never one between two. */
-function percentile(values: number[], share: number): number | null {
-  return values[Math.max(0, Math.ceil(values.length * share) - 1)] ?? null;
 }
 
 // A row of the feed holds many changes; a position counts rows and places within one: row × this + place.
