@@ -77,17 +77,13 @@ FROM (SELECT id FROM duly.leases LIMIT $1::bigint) l JOIN duly.jobs j ON j.id = 
     get: `SELECT n.now, m.value AS pruned, j.*
 FROM (SELECT duly.now_1($1::bigint) AS now) n
 LEFT JOIN duly.meta m ON m.key = 'pruned_made_at'
-LEFT JOIN LATERAL (
-  SELECT * FROM duly.live_1 WHERE id = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb)))
-  UNION ALL SELECT * FROM duly.over_1 WHERE id = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb)))) j ON true
+LEFT JOIN duly.found_1(ARRAY(SELECT jsonb_array_elements_text($2::jsonb))) j ON true
 ORDER BY j.finished_at DESC NULLS FIRST, j.seq DESC`,
     holder: `SELECT n.now, m.value AS pruned, j.*
 FROM (SELECT duly.now_1($1::bigint) AS now) n
 LEFT JOIN duly.meta m ON m.key = 'pruned_made_at'
 LEFT JOIN LATERAL (SELECT duly.holder_1(n.now, $2::text, $3::text, $4::text) AS id) h ON true
-LEFT JOIN LATERAL (
-  SELECT * FROM duly.live_1 WHERE id = h.id
-  UNION ALL SELECT * FROM duly.over_1 WHERE id = h.id) j ON true
+LEFT JOIN LATERAL duly.found_1(ARRAY[h.id]) j ON true
 ORDER BY j.finished_at DESC NULLS FIRST, j.seq DESC`,
     logs: `SELECT t.now, l.n, l.attempt, l.at, l.level, l.message
 FROM (SELECT duly.now_1($1::bigint) AS now) t
@@ -3120,6 +3116,29 @@ SELECT id, seq, type, version, queue, tenant, priority, status, reason, due_at, 
   begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, origin, dedupe_key, serial, parent_id, parent_key,
   copy_of, schedule_id, slot, slot_at, slot_details, policy, metadata, error, result, attempts, input, NULL::json AS gates
 FROM duly.finished;
+
+-- Reading jobs. A statement knows the days of history that there were when it was planned, and sees what is there when it begins: between the
+-- two a day may have been made, with what waited for it, and then nobody would find a job that is there. What a STABLE function asks is planned
+-- after the instant at which its caller began to see, and so it knows every day that it can see anything of.
+
+-- Jobs by id, wherever they are: one that was brought back to life may be in several places.
+CREATE FUNCTION duly.found_1(p_ids text[]) RETURNS SETOF duly.over_1 LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off AS $$
+BEGIN
+  RETURN QUERY SELECT * FROM duly.live_1 WHERE id = ANY (p_ids) UNION ALL SELECT * FROM duly.over_1 WHERE id = ANY (p_ids);
+END $$;
+
+-- What a statement that was put together for a filter finds; its values are \`$1\`, and \`$2\` is the least id that is looked at.
+CREATE FUNCTION duly.selected_1(p_sql text, p_values text[], p_floor text) RETURNS SETOF duly.over_1 LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN QUERY EXECUTE p_sql USING p_values, p_floor;
+END $$;
+
+-- The same, of which only the ids are wanted.
+CREATE FUNCTION duly.selected_ids_1(p_sql text, p_values text[], p_floor text) RETURNS TABLE (id text) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN QUERY EXECUTE p_sql USING p_values, p_floor;
+END $$;
 
 -- What can be searched of an error: its name and message. One that holds U+0000 is searched as it is written.
 CREATE FUNCTION duly.error_text_1(p_error text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$

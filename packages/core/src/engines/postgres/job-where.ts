@@ -5,16 +5,22 @@ import type { Value } from './work.ts';
 /** Values of a statement that is put together, each by its place. */
 export class Bound {
   readonly values: Value[] = [];
+  readonly #placeOf: (number: number) => string;
+
+  /** `placeOf`: how the text says where the n-th value is, from 1. */
+  constructor(placeOf = (number: number): string => `$${number}`) {
+    this.#placeOf = placeOf;
+  }
 
   /** Binds a value and answers its place in the text. */
   add(value: Value): string {
     this.values.push(value);
-    return `$${this.values.length}`;
+    return this.#placeOf(this.values.length);
   }
 
-  /** Binds a list of texts as an array. */
-  list(texts: readonly string[]): string {
-    return `ARRAY(SELECT jsonb_array_elements_text(${this.add(JSON.stringify(texts))}::jsonb))`;
+  /** Binds a list of values as an array of texts. */
+  list(values: readonly Value[]): string {
+    return `ARRAY(SELECT jsonb_array_elements_text(${this.add(JSON.stringify(values))}::jsonb))`;
   }
 }
 

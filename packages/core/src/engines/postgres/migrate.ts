@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import { type DulyError, dulyError } from '../../errors.ts';
-import { migrations } from './generated.ts';
+import { migrations, statements } from './generated.ts';
+import { daysAhead } from './verbs/prune.ts';
 import { type Database, inSchema } from './work.ts';
 
 /** The schema this code writes. */
@@ -125,6 +126,8 @@ async function runSteps(
     );
     await inside.query(write, ['schema_version', schemaVersion]);
     await inside.query(write, ['lowest_code', lowestCode]);
+    // From its first job on, history lies where it belongs, and need not be moved later.
+    await inside.query(inSchema(statements.call.keepDays, schema), [null, daysAhead]);
   }
   return { from: version, steps: steps.map((step) => step.name) };
 }

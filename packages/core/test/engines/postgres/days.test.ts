@@ -90,6 +90,62 @@ describe('PostgreSQL, days of history', () => {
     }
   });
 
+  it('a read that meets the making of a day finds what moved there', async () => {
+    const fresh = `${schema}_read`;
+    const engine = createPostgresEngine(await open({ schema: fresh }));
+    const maker = new pg.Client({ connectionString: url });
+    await maker.connect();
+    try {
+      const dedupe = { key: 'k', forMs: 20 * dayMs, mode: 'drop' as const, maxWaitMs: null };
+      const spec = jobSpec({ due: { at: noonAt }, dedupe });
+      const claim = claimRequest();
+      const { claimed } = await engine.enqueue({ now: noonAt, groups: [{ jobs: [spec] }], claim });
+      const settle = claimed.map((lease) => settlement(lease, 'COMPLETED'));
+      await engine.exchange({ now: noonAt, settle, claim: null });
+      const page = { cursor: null, limit: 10 };
+      const reads = [
+        async () => (await engine.get({ now: noonAt, ids: [spec.id] })).jobs,
+        async () =>
+          (await engine.holder({ now: noonAt, type: spec.type, tenant: spec.tenant, key: 'k' })).jobs,
+        async () => (await engine.list({ now: noonAt, filter: { type: [spec.type] }, ...page })).jobs,
+        async () => (await engine.list({ now: noonAt, filter: { ids: [spec.id] }, ...page })).jobs,
+      ];
+      // The day is made with what waited for it, and not yet committed: who reads history waits, and has been planned.
+      await maker.query('BEGIN');
+      await maker.query(`SELECT "${fresh}".keep_days_1($1, 9)`, [noonAt]);
+      const reading = reads.map((read) => read());
+      await untilWaiting(reads.length, maker);
+      await maker.query('COMMIT');
+      for (const jobs of await Promise.all(reading)) {
+        assert.deepEqual(
+          jobs.map((job) => job?.id),
+          [spec.id],
+        );
+      }
+    } finally {
+      await maker.end();
+      await engine.close();
+      await ask(`DROP SCHEMA IF EXISTS "${fresh}" CASCADE`);
+    }
+  });
+
+  it('a new store has its days before its first job', async () => {
+    const fresh = `${schema}_new`;
+    const engine = createPostgresEngine(await open({ schema: fresh }));
+    try {
+      const claim = claimRequest();
+      const spec = jobSpec({ due: { inMs: 0 }, policy: jobPolicy({ retentionMs: 7 * dayMs }) });
+      const { claimed } = await engine.enqueue({ groups: [{ jobs: [spec] }], claim });
+      const settle = claimed.map((lease) => settlement(lease, 'COMPLETED'));
+      await engine.exchange({ settle, claim: null });
+      const [row] = await ask(`SELECT tableoid::regclass::text AS place FROM "${fresh}".finished`);
+      assert.match(row?.place, /\.finished_\d{8}$/);
+    } finally {
+      await engine.close();
+      await ask(`DROP SCHEMA IF EXISTS "${fresh}" CASCADE`);
+    }
+  });
+
   it('a prune by the clock of the server makes the days of the calendar', async () => {
     const engine = createPostgresEngine(await open({ schema }));
     try {

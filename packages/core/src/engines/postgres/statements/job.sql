@@ -3,9 +3,7 @@
 SELECT n.now, m.value AS pruned, j.*
 FROM (SELECT duly.now_1($1::bigint) AS now) n
 LEFT JOIN duly.meta m ON m.key = 'pruned_made_at'
-LEFT JOIN LATERAL (
-  SELECT * FROM duly.live_1 WHERE id = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb)))
-  UNION ALL SELECT * FROM duly.over_1 WHERE id = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb)))) j ON true
+LEFT JOIN duly.found_1(ARRAY(SELECT jsonb_array_elements_text($2::jsonb))) j ON true
 ORDER BY j.finished_at DESC NULLS FIRST, j.seq DESC
 
 -- name: holder
@@ -13,9 +11,7 @@ SELECT n.now, m.value AS pruned, j.*
 FROM (SELECT duly.now_1($1::bigint) AS now) n
 LEFT JOIN duly.meta m ON m.key = 'pruned_made_at'
 LEFT JOIN LATERAL (SELECT duly.holder_1(n.now, $2::text, $3::text, $4::text) AS id) h ON true
-LEFT JOIN LATERAL (
-  SELECT * FROM duly.live_1 WHERE id = h.id
-  UNION ALL SELECT * FROM duly.over_1 WHERE id = h.id) j ON true
+LEFT JOIN LATERAL duly.found_1(ARRAY[h.id]) j ON true
 ORDER BY j.finished_at DESC NULLS FIRST, j.seq DESC
 
 -- name: logs

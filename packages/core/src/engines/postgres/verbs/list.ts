@@ -25,17 +25,8 @@ import type { Work } from '../work.ts';
 /** A row of a read that always answers one: the store's instant, and a job or nothing. */
 type FoundRow = { now: number; pruned: number | null } & (JobRow | { id: null });
 
-/**
- * See the contract. An id that was not found is asked for once more: a statement knows the days of history that there were when it was
- * planned, and a job that ended just then may have been the first of a new one.
- */
+/** See the contract. */
 export async function get(work: Work, input: GetInput): Promise<GetReply> {
-  const first = await getOnce(work, input);
-  if (first.jobs.every((job) => job !== null)) return first;
-  return getOnce(work, input);
-}
-
-async function getOnce(work: Work, input: GetInput): Promise<GetReply> {
   const rows = await work.rows<FoundRow>(statements.job.get, [input.now ?? null, JSON.stringify(input.ids)]);
   const [{ now, pruned }] = rows as [FoundRow];
   const found = new Map<string, JobRow>();
@@ -98,19 +89,22 @@ async function pageOf<Row extends { id: string }>(
   const before = cursor === null ? null : readCursor(cursor);
   const bound = new Bound();
   const now = `duly.now_1(${bound.add(stamp ?? null)}::bigint)`;
+  // What finds the jobs is a statement of its own, and its values are an array: see `selected_1`.
+  const inner = new Bound((place) => `($1)[${place}]`);
+  const innerNow = `duly.now_1(${inner.add(stamp ?? null)}::bigint)`;
   const parts: string[] = [];
   const ends: string[] = [];
   const isBounded = !isFoundByIndex(filter);
-  const until = isBounded ? `AND id >= (SELECT id FROM floor)` : '';
+  const until = isBounded ? 'AND id >= $2' : '';
   for (const table of ['live', 'dead', 'finished'] as const) {
-    const where = jobWhere(filter, table, now, bound);
+    const where = jobWhere(filter, table, innerNow, inner);
     if (where === null) continue;
-    const below = before === null ? '' : `AND id < ${bound.add(before)}::text`;
+    const below = (values: Bound): string => (before === null ? '' : `AND id < ${values.add(before)}::text`);
     ends.push(
-      `(SELECT id FROM ${tables[table]} WHERE true ${below} ORDER BY id DESC LIMIT 1 OFFSET ${scanCountMax})`,
+      `(SELECT id FROM ${tables[table]} WHERE true ${below(bound)} ORDER BY id DESC LIMIT 1 OFFSET ${scanCountMax})`,
     );
-    const from = `${below} ${until}`;
-    const order = `ORDER BY id DESC LIMIT ${bound.add(limit + 1)}::bigint`;
+    const from = `${below(inner)} ${until}`;
+    const order = `ORDER BY id DESC LIMIT ${inner.add(limit + 1)}::bigint`;
     // Found by the narrow table, and only what is found is read as readers see it.
     parts.push(
       columns === 'id'
@@ -119,12 +113,16 @@ async function pageOf<Row extends { id: string }>(
             JOIN ${table === 'live' ? 'duly.live_1' : 'duly.over_1'} v ON v.id = p.id AND v.seq = p.seq)`,
     );
   }
-  const found = parts.length === 0 ? 'SELECT NULL::text AS id WHERE false' : parts.join(' UNION ALL ');
+  // Of nothing that could match nothing is asked, and a value that is not used would be refused.
+  const found =
+    parts.length === 0
+      ? '(SELECT NULL::text AS id WHERE false)'
+      : `duly.${columns === 'id' ? 'selected_ids_1' : 'selected_1'}($select$${parts.join(' UNION ALL ')}$select$, ${bound.list(inner.values)}, floor.id)`;
   // Where the page ends at the latest, so that one that finds little does not read the whole store.
   const floor = isBounded && ends.length > 0 ? `coalesce(greatest(${ends.join(', ')}), '')` : `''`;
   const rows = await work.rowsOnce<Row & { now: number; floor: string }>(
     `WITH floor AS MATERIALIZED (SELECT ${floor} AS id)
-     SELECT ${now} AS now, floor.id AS floor, j.* FROM floor LEFT JOIN (${found}) j ON true`,
+     SELECT ${now} AS now, floor.id AS floor, j.* FROM floor LEFT JOIN LATERAL ${found} j ON true`,
     bound.values,
   );
   const end = (rows[0] as { floor: string }).floor;
