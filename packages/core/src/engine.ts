@@ -306,6 +306,7 @@ export type SettleReason =
 export interface Settlement {
   id: string;
   fence: number;
+  /** A job that was asked to cancel does not come back: instead of RETRYING, SCHEDULED and PENDING it becomes CANCELLED. */
   to: 'COMPLETED' | 'FAILED' | 'RETRYING' | 'SCHEDULED' | 'PENDING' | 'CANCELLED';
   reason: SettleReason;
   /** Whether one of the job's attempts is used up. */

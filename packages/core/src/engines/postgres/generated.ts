@@ -1263,6 +1263,13 @@ BEGIN
     END IF;
     EXIT;
   END LOOP;
+  -- Once its holder's time is over, the follow-up behind that one holds the key.
+  IF v_held.until_at <= p_now AND v_held.follow_id IS NOT NULL THEN
+    v_held.job_id := v_held.follow_id;
+    v_held.until_at := v_held.follow_until;
+    v_held.ended := NULL;
+    v_held.follow_id := NULL;
+  END IF;
   IF v_held.job_id <> '' AND (v_held.until_at IS NULL OR v_held.until_at > p_now) THEN
     v_brief := duly.find_brief_1(v_held.job_id);
     IF v_held.job_id = v_id AND v_brief.status IS NOT NULL THEN
@@ -1739,7 +1746,8 @@ DECLARE
   v_job duly.jobs := duly.life_1(v_id);
 BEGIN
   IF v_job.id IS NULL OR v_job.fence <> v_fence OR v_job.status <> 'RUNNING' THEN
-    IF NOT p_repeat OR NOT duly.was_settled_1(v_id, v_fence, p_one ->> 'reason') THEN RETURN false; END IF;
+    IF NOT p_repeat OR NOT (duly.was_settled_1(v_id, v_fence, p_one ->> 'reason')
+      OR (v_to NOT IN ('COMPLETED', 'FAILED', 'CANCELLED') AND duly.was_settled_1(v_id, v_fence, 'cancelled'))) THEN RETURN false; END IF;
     PERFORM duly.confirm_1();
     RETURN true;
   END IF;
@@ -1752,6 +1760,10 @@ BEGIN
   END IF;
   IF v_to IN ('COMPLETED', 'FAILED', 'CANCELLED') THEN
     PERFORM duly.finish_1(p_now, v_job, v_to, p_one ->> 'reason', p_one ->> 'result', p_one ->> 'error',
+      nullif(p_one -> 'report' -> 'progress', 'null'), NULL, CASE WHEN v_loss <> 'none' THEN 'lost' END);
+  ELSIF v_job.cancel_requested_at IS NOT NULL THEN
+    -- What was asked to cancel does not come back, only to be cancelled then: its backoff may be an hour.
+    PERFORM duly.finish_1(p_now, v_job, 'CANCELLED', 'cancelled', NULL, p_one ->> 'error',
       nullif(p_one -> 'report' -> 'progress', 'null'), NULL, CASE WHEN v_loss <> 'none' THEN 'lost' END);
   ELSE
     PERFORM duly.go_again_1(p_now, v_job, p_one);
@@ -2062,10 +2074,11 @@ BEGIN
     json_build_object('status', p_job.status, 'dueAt', p_job.due_at), p_after, p_note);
 END $$;
 
--- The id of the job that holds a dedupe key at this instant.
+-- The id of the job that holds a dedupe key at this instant. Once its holder's time is over, the follow-up behind that one does.
 CREATE FUNCTION duly.holder_1(p_now bigint, p_type text, p_tenant text, p_key text) RETURNS text LANGUAGE sql STABLE AS $$
-  SELECT job_id FROM duly.dedupes
-  WHERE type = p_type AND tenant = coalesce(p_tenant, '') AND key = p_key AND (until_at IS NULL OR until_at > p_now)
+  SELECT CASE WHEN until_at <= p_now THEN follow_id ELSE job_id END FROM duly.dedupes
+  WHERE type = p_type AND tenant = coalesce(p_tenant, '') AND key = p_key
+    AND (until_at IS NULL OR until_at > p_now OR (follow_id IS NOT NULL AND (follow_until IS NULL OR follow_until > p_now)))
 $$;
 
 -- Cancels one live job. \`p_job\` is what life_1 gave.
@@ -2112,7 +2125,7 @@ BEGIN
     WHERE type = p_target ->> 'type' AND tenant = coalesce(p_target ->> 'tenant', '') AND key = p_target ->> 'key' FOR UPDATE;
     v_id := duly.holder_1(p_now, p_target ->> 'type', p_target ->> 'tenant', p_target ->> 'key');
     -- First, or the end of the holder would let it run.
-    IF v_follow IS NOT NULL THEN
+    IF v_follow IS DISTINCT FROM v_id AND v_follow IS NOT NULL THEN
       v_job := duly.life_1(v_follow);
       IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job_1(p_now, v_job, p_mode, p_actor, p_note); END IF;
     END IF;

@@ -4,6 +4,7 @@
  */
 import type { JobError, ReportBody } from '../../engine.ts';
 import type { JobStatus, TerminalStatus } from '../../job.ts';
+import type { KeyRow } from './dedupe.ts';
 import { statements } from './generated.ts';
 import type { Work } from './work.ts';
 
@@ -382,13 +383,6 @@ function gateOpened(work: Work, seq: number): void {
   if (row === undefined || row.status !== 'BLOCKED') return;
   if (row.due_at > work.now) place(work, row, { status: 'SCHEDULED', ready: false, event: 'gate-open' });
   else enter(work, row, 'gate-open');
-}
-
-interface KeyRow {
-  job_id: string;
-  until_at: number | null;
-  follow_id: string | null;
-  follow_until: number | null;
 }
 
 /** A dedupe key after its holder's end: to the follow-up, kept for its time, or free. */

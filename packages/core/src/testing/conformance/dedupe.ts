@@ -243,6 +243,38 @@ export function dedupeTests(test: DefineTest): void {
     });
   }
 
+  test('a follow-up holds the key once the time of its holder is over, though that one still runs', async ({
+    engine,
+  }) => {
+    const mode = 'replace';
+    const holder = await makeRunning(engine, { dedupe: dedupe('k', { mode, forMs: minute }) });
+    const follow = await make(engine, { dedupe: dedupe('k', { mode }), input: '"second"' }, t0 + second);
+    const ask = (now: number) => engine.holder({ now, type: 'work', tenant: null, key: 'k' });
+    assert.equal(only((await ask(t0 + minute - 1)).jobs)?.id, holder.id);
+    assert.equal(only((await ask(t0 + minute)).jobs)?.id, follow.id);
+    const dropped = await make(engine, { dedupe: dedupe('k') }, t0 + minute);
+    assert.deepEqual([dropped.id, dropped.deduped], [follow.id, true]);
+    const folded = await make(engine, { dedupe: dedupe('k', { mode }), input: '"third"' }, t0 + minute);
+    assert.deepEqual([folded.id, folded.deduped, folded.status], [follow.id, true, 'BLOCKED']);
+    assert.equal((await read(engine, follow.id)).input, '"third"');
+    const cancelled = await cancel(engine, { type: 'work', tenant: null, key: 'k' }, t0 + minute);
+    assert.deepEqual([cancelled.id, cancelled.result], [follow.id, 'changed']);
+    assert.equal(await statusOf(engine, holder.id), 'RUNNING');
+    const next = await make(engine, { dedupe: dedupe('k') }, t0 + minute);
+    assert.deepEqual([next.deduped, next.status], [false, 'PENDING']);
+  });
+
+  test('the time of a follow-up counts from its own creation, and then the key is free', async ({
+    engine,
+  }) => {
+    const key = dedupe('k', { mode: 'replace', forMs: minute });
+    await makeRunning(engine, { dedupe: key });
+    const follow = await make(engine, { dedupe: key }, t0 + second);
+    assert.equal((await make(engine, { dedupe: key }, t0 + minute)).id, follow.id);
+    const next = await make(engine, { dedupe: key }, t0 + minute + second);
+    assert.deepEqual([next.deduped, next.status], [false, 'PENDING']);
+  });
+
   test('a follow-up opens also when its holder is terminated', async ({ engine }) => {
     const key = dedupe('k', { mode: 'replace' });
     const holder = await makeRunning(engine, { dedupe: key });

@@ -545,6 +545,23 @@ function settleTests(test: DefineTest): void {
     assert.equal(job.cancelledBy, 'key:anna');
   });
 
+  test('a job that was asked to cancel does not come back: put off, given back or tried again it is CANCELLED', async ({
+    engine,
+  }) => {
+    for (const to of ['RETRYING', 'SCHEDULED', 'PENDING'] as const) {
+      const lease = await makeRunning(engine);
+      await cancel(engine, { id: lease.id });
+      const settle = [settlement(lease, to, { due: { at: t0 + hour } })];
+      assert.deepEqual((await engine.exchange({ now: t0 + 5, settle, claim: null })).settled, ['done']);
+      const job = await read(engine, lease.id);
+      assert.deepEqual([job.status, job.reason, job.finishedAt], ['CANCELLED', 'cancelled', t0 + 5], to);
+      assert.equal(job.cancelledBy, 'key:anna');
+      const again = await engine.exchange({ now: t0 + 9, settle, claim: null, repeat: true });
+      assert.deepEqual(again.settled, ['done'], 'sent again after a lost answer');
+      assert.deepEqual(await read(engine, lease.id), job);
+    }
+  });
+
   test('a job that failed is replayed with its attempts numbered on and new ones granted', async ({
     engine,
   }) => {

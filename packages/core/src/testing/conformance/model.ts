@@ -113,6 +113,10 @@ export class JobModel {
     if (end.spends) job.spent += 1;
     if (end.lost) job.losses += 1;
     job.lease = null;
+    if (job.cancelAsked && end.to !== 'COMPLETED' && end.to !== 'FAILED') {
+      this.#end(job, 'CANCELLED', now);
+      return;
+    }
     if (end.dueAt !== null) job.dueAt = end.dueAt;
     if (end.to === 'PENDING') {
       job.status = 'PENDING';

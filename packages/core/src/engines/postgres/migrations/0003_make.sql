@@ -176,6 +176,13 @@ BEGIN
     END IF;
     EXIT;
   END LOOP;
+  -- Once its holder's time is over, the follow-up behind that one holds the key.
+  IF v_held.until_at <= p_now AND v_held.follow_id IS NOT NULL THEN
+    v_held.job_id := v_held.follow_id;
+    v_held.until_at := v_held.follow_until;
+    v_held.ended := NULL;
+    v_held.follow_id := NULL;
+  END IF;
   IF v_held.job_id <> '' AND (v_held.until_at IS NULL OR v_held.until_at > p_now) THEN
     v_brief := duly.find_brief_1(v_held.job_id);
     IF v_held.job_id = v_id AND v_brief.status IS NOT NULL THEN

@@ -110,7 +110,8 @@ DECLARE
   v_job duly.jobs := duly.life_1(v_id);
 BEGIN
   IF v_job.id IS NULL OR v_job.fence <> v_fence OR v_job.status <> 'RUNNING' THEN
-    IF NOT p_repeat OR NOT duly.was_settled_1(v_id, v_fence, p_one ->> 'reason') THEN RETURN false; END IF;
+    IF NOT p_repeat OR NOT (duly.was_settled_1(v_id, v_fence, p_one ->> 'reason')
+      OR (v_to NOT IN ('COMPLETED', 'FAILED', 'CANCELLED') AND duly.was_settled_1(v_id, v_fence, 'cancelled'))) THEN RETURN false; END IF;
     PERFORM duly.confirm_1();
     RETURN true;
   END IF;
@@ -123,6 +124,10 @@ BEGIN
   END IF;
   IF v_to IN ('COMPLETED', 'FAILED', 'CANCELLED') THEN
     PERFORM duly.finish_1(p_now, v_job, v_to, p_one ->> 'reason', p_one ->> 'result', p_one ->> 'error',
+      nullif(p_one -> 'report' -> 'progress', 'null'), NULL, CASE WHEN v_loss <> 'none' THEN 'lost' END);
+  ELSIF v_job.cancel_requested_at IS NOT NULL THEN
+    -- What was asked to cancel does not come back, only to be cancelled then: its backoff may be an hour.
+    PERFORM duly.finish_1(p_now, v_job, 'CANCELLED', 'cancelled', NULL, p_one ->> 'error',
       nullif(p_one -> 'report' -> 'progress', 'null'), NULL, CASE WHEN v_loss <> 'none' THEN 'lost' END);
   ELSE
     PERFORM duly.go_again_1(p_now, v_job, p_one);

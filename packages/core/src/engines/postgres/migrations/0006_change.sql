@@ -11,10 +11,11 @@ BEGIN
     json_build_object('status', p_job.status, 'dueAt', p_job.due_at), p_after, p_note);
 END $$;
 
--- The id of the job that holds a dedupe key at this instant.
+-- The id of the job that holds a dedupe key at this instant. Once its holder's time is over, the follow-up behind that one does.
 CREATE FUNCTION duly.holder_1(p_now bigint, p_type text, p_tenant text, p_key text) RETURNS text LANGUAGE sql STABLE AS $$
-  SELECT job_id FROM duly.dedupes
-  WHERE type = p_type AND tenant = coalesce(p_tenant, '') AND key = p_key AND (until_at IS NULL OR until_at > p_now)
+  SELECT CASE WHEN until_at <= p_now THEN follow_id ELSE job_id END FROM duly.dedupes
+  WHERE type = p_type AND tenant = coalesce(p_tenant, '') AND key = p_key
+    AND (until_at IS NULL OR until_at > p_now OR (follow_id IS NOT NULL AND (follow_until IS NULL OR follow_until > p_now)))
 $$;
 
 -- Cancels one live job. `p_job` is what life_1 gave.
@@ -61,7 +62,7 @@ BEGIN
     WHERE type = p_target ->> 'type' AND tenant = coalesce(p_target ->> 'tenant', '') AND key = p_target ->> 'key' FOR UPDATE;
     v_id := duly.holder_1(p_now, p_target ->> 'type', p_target ->> 'tenant', p_target ->> 'key');
     -- First, or the end of the holder would let it run.
-    IF v_follow IS NOT NULL THEN
+    IF v_follow IS DISTINCT FROM v_id AND v_follow IS NOT NULL THEN
       v_job := duly.life_1(v_follow);
       IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job_1(p_now, v_job, p_mode, p_actor, p_note); END IF;
     END IF;

@@ -136,7 +136,9 @@ export function cancelTarget(
   if ('key' in target) {
     const at = [target.type, target.tenant ?? '', target.key] as const;
     const followId = work.get<{ follow_id: string | null }>(statements.dedupe.holder, ...at)?.follow_id;
-    const follow = followId == null ? undefined : readLife(work, followId);
+    // Once the holder's time is over the follow-up is what the key names.
+    const isHolder = followId != null && followId === holderOf(work, target);
+    const follow = followId == null || isHolder ? undefined : readLife(work, followId);
     // First, or the end of the holder would let it run.
     if (follow !== undefined) cancelJob(work, follow, mode, act);
   }

@@ -1,5 +1,6 @@
 import type { ClaimedJob, EnqueuedItem, EnqueueInput, EnqueueReply, JobSpec } from '../../../engine.ts';
 import type { JobStatus } from '../../../job.ts';
+import { heldNow, type KeyRow } from '../dedupe.ts';
 import { statements } from '../generated.ts';
 import { eachGroup } from '../groups.ts';
 import {
@@ -87,24 +88,17 @@ function findBrief(work: Work, id: string): Omit<EnqueuedItem, 'deduped'> | unde
   return row && { id, status: row.status, dueAt: row.due_at };
 }
 
-interface HeldKey {
-  job_id: string;
-  until_at: number | null;
-  ended: JobStatus | null;
-  follow_id: string | null;
-}
-
 function makeDeduped(work: Work, spec: JobSpec): EnqueuedItem {
   const dedupe = spec.dedupe as NonNullable<JobSpec['dedupe']>;
   const at = [spec.type, spec.tenant ?? '', dedupe.key] as const;
   const until = dedupe.forMs === null ? null : work.now + dedupe.forMs;
-  const held = work.get<HeldKey>(statements.dedupe.holder, ...at);
+  const held = heldNow(work.get<KeyRow>(statements.dedupe.holder, ...at), work.now);
   const take = () => {
     const item = insertJob(work, spec, []);
     work.run(statements.dedupe.hold, ...at, spec.id, until, work.now);
     return item;
   };
-  if (held === undefined || (held.until_at !== null && held.until_at <= work.now)) return take();
+  if (held === null) return take();
 
   const holder = findBrief(work, held.job_id);
   if (held.job_id === spec.id && holder !== undefined) return { ...holder, deduped: false };

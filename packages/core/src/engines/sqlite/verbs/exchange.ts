@@ -8,6 +8,7 @@ import type {
 import { canTransition, isSuspect, isTerminal, mustRunAlone } from '../../../job.ts';
 import { statements } from '../generated.ts';
 import {
+  type Ending,
   enter,
   finish,
   finishReturned,
@@ -90,10 +91,11 @@ function settle(work: Work, settlement: Settlement, repeat: boolean): 'done' | '
   const losses = row.losses + (settlement.loss === 'none' ? 0 : 1);
   const begunLosses = row.begun_losses + (settlement.loss === 'begun' ? 1 : 0);
   if (settlement.report !== null) appendLogs(work, row, settlement.report.logs);
-  if (isTerminal(settlement.to)) {
+  // What was asked to cancel does not come back, only to be cancelled then: its backoff may be an hour.
+  const ending = endingOf(settlement, row.cancel_requested_at !== null);
+  if (ending !== null) {
     finish(work, row, {
-      status: settlement.to,
-      reason: settlement.reason,
+      ...ending,
       result: settlement.result,
       error: settlement.error,
       report: settlement.report,
@@ -108,11 +110,21 @@ function settle(work: Work, settlement: Settlement, repeat: boolean): 'done' | '
   return 'done';
 }
 
+/** How a settlement ends its job; null: it does not. */
+function endingOf(
+  { to, reason }: Settlement,
+  isAskedToCancel: boolean,
+): Pick<Ending, 'status' | 'reason'> | null {
+  if (isTerminal(to)) return { status: to, reason };
+  return isAskedToCancel ? { status: 'CANCELLED', reason: 'cancelled' } : null;
+}
+
 /** Whether an earlier, equal call settled this attempt: its fence ended with this reason, whatever the job did since. */
-function wasSettled(work: Work, { id, fence, reason }: Settlement): boolean {
+function wasSettled(work: Work, { id, fence, reason, to }: Settlement): boolean {
   const row = work.get<JobRow>(statements.job.live, id) ?? work.get<JobRow>(statements.job.finished, id);
   if (row === undefined) return false;
-  return attemptsOf(row, null).some((attempt) => attempt.fence === fence && attempt.reason === reason);
+  const reasons: (string | null)[] = isTerminal(to) ? [reason] : [reason, 'cancelled'];
+  return attemptsOf(row, null).some((attempt) => attempt.fence === fence && reasons.includes(attempt.reason));
 }
 
 const events: Record<string, string> = {
