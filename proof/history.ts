@@ -16,6 +16,7 @@ import type {
   SlotsReply,
 } from '../packages/core/src/engine.ts';
 import type { JobStatus } from '../packages/core/src/job.ts';
+import type { StoredRetry } from '../packages/core/src/retry.ts';
 
 /** What every event says. */
 interface Stamped {
@@ -35,6 +36,10 @@ export interface MadeJob {
   dueAt: number;
   /** How long an attempt may take; null: without end. */
   timeoutMs: number | null;
+  /** How it is tried again, in its stored form. */
+  retry: StoredRetry;
+  /** Jobs that must be over before it starts, as its maker knew them. */
+  gates: string[];
   /** How long after its due instant it may start for the first time; null: any time. */
   startDeadlineMs: number | null;
   /** As JSON. */
@@ -53,6 +58,8 @@ export interface MadeJob {
     slotAt: number | null;
     fireId: string;
     allow: boolean;
+    /** What its handler is to be told, as JSON. */
+    details: string | null;
   } | null;
   origin: string;
 }
@@ -145,6 +152,8 @@ export interface Ended extends Stamped {
   value?: string | null;
   /** Why its signal was aborted by then; null: it was not. Left out where it is not noted. */
   aborted?: string | null;
+  /** Of one that snoozed or asked for a retry: how long from now. */
+  againMs?: number;
 }
 
 /** The signal of a running handler was aborted. */
@@ -184,8 +193,8 @@ export interface Changed extends Stamped {
   status: JobStatus | null;
   /** Of a fold: the key under which the call was folded; null: it was a child that was there already. */
   key?: { type: string; tenant: string | null; key: string } | null;
-  /** Of a fold: the input that came with the call, and whether the holder takes it over. */
-  folded?: { input: string; replaces: boolean };
+  /** Of a fold: what came with the call, whether the holder takes it over, and when it is due now. */
+  folded?: { input: string; wantedAt: number; replaces: boolean; dueAt: number };
 }
 
 /** A running attempt's progress or log lines were answered. */
@@ -232,6 +241,8 @@ export interface Remembered extends Stamped {
 /** What `once` guards was entered, or its caller was given the result. */
 export interface OnceCalled extends Stamped {
   kind: 'once';
+  /** Left out: store-wide; `job:<id>`: a step of a job. */
+  scope?: string;
   key: string;
   state: 'ran' | 'given';
   value: string;
@@ -277,6 +288,8 @@ export interface Fired extends Stamped {
   dueAt: number | null;
   /** Other runs that an overlap policy ended. */
   cancel: { id: string; mode: 'ask' | 'terminate' }[];
+  /** Runs that wait and are told something else from now on. */
+  tell: { id: string; details: string }[];
 }
 
 /** A schedule was made, edited, paused, resumed, triggered, deleted … by compare-and-set. */
@@ -298,6 +311,7 @@ export interface Applied extends Stamped {
   slots: SlotRow[];
   jobs: MadeJob[];
   cancel: { id: string; mode: 'ask' | 'terminate' }[];
+  tell: { id: string; details: string }[];
 }
 
 /** A lock was asked for, renewed or given back. */
@@ -510,7 +524,7 @@ export function subjectsOf(event: HistoryEvent): string[] {
     case 'remembered':
       return [`${event.scope}/${event.key}`];
     case 'once':
-      return [`once/${event.key}`];
+      return [`${event.scope ?? 'once'}/${event.key}`];
     case 'transacted':
       return [`tx:${event.tx}`, ...event.ids];
     case 'node':

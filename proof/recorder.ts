@@ -7,6 +7,7 @@ import {
   type PauseValue,
   type ScheduleChange,
 } from '../packages/core/src/engine.ts';
+import type { StoredRetry } from '../packages/core/src/retry.ts';
 import type { HistoryEvent, MadeJob, WriteEvent } from './history.ts';
 
 type Call = (input: never) => Promise<{ now: number }>;
@@ -76,7 +77,7 @@ function told(node: string): Told {
       );
       const events: HistoryEvent[] = jobs.length === 0 ? [] : [{ kind: 'made', at: reply.now, node, jobs }];
       for (const [i, group] of reply.groups.entries()) {
-        for (const [j, { id, status, deduped }] of (group.ok ? group.items : []).entries()) {
+        for (const [j, { id, status, deduped, dueAt }] of (group.ok ? group.items : []).entries()) {
           // Folded into the holder of its key, which may have been moved by it.
           if (!deduped) continue;
           const {
@@ -84,6 +85,7 @@ function told(node: string): Told {
             tenant,
             dedupe,
             input: given,
+            due,
           } = (input.groups[i] as (typeof input.groups)[number]).jobs[j] as JobSpec;
           const key = dedupe === null ? null : { type, tenant, key: dedupe.key };
           events.push({
@@ -95,7 +97,12 @@ function told(node: string): Told {
             result: 'deduped',
             status,
             key,
-            folded: { input: given, replaces: dedupe !== null && dedupe.mode !== 'drop' },
+            folded: {
+              input: given,
+              wantedAt: dueOf({ due }, reply.now),
+              replaces: dedupe !== null && dedupe.mode !== 'drop',
+              dueAt,
+            },
           });
         }
       }
@@ -187,7 +194,7 @@ function told(node: string): Told {
       })),
     fire(input, reply) {
       const fired = input.groups.map(
-        ({ scheduleId, fence, version, slots, jobs, cancel, dueAt }, i): HistoryEvent => ({
+        ({ scheduleId, fence, version, slots, jobs, cancel, dueAt, tell }, i): HistoryEvent => ({
           kind: 'fired',
           at: reply.now,
           node,
@@ -199,6 +206,7 @@ function told(node: string): Told {
           jobs: jobs.map((job) => toMade(job, dueOf(job, reply.now))),
           dueAt,
           cancel,
+          tell: tell ?? [],
         }),
       );
       return [...fired, ...claimed(reply.claimed, input.claim?.leaseMs ?? 0)];
@@ -229,6 +237,7 @@ function told(node: string): Told {
             slots: change.slots ?? [],
             jobs: jobsOf(change).map((job) => toMade(job, dueOf(job, reply.now))),
             cancel: change.op === 'put' ? (change.cancel ?? []) : [],
+            tell: change.op === 'put' ? (change.tell ?? []) : [],
           };
         }),
       ),
@@ -360,7 +369,7 @@ function dueOf({ due }: Pick<JobSpec, 'due'>, now: number): number {
 }
 
 function toMade(
-  { id, type, policy, serial, tenant, dedupe, slot, origin, input, parent, startDeadlineMs }: JobSpec,
+  { id, type, policy, serial, tenant, dedupe, slot, origin, input, parent, startDeadlineMs, gates }: JobSpec,
   dueAt: number,
 ): MadeJob {
   return {
@@ -368,6 +377,8 @@ function toMade(
     type,
     dueAt,
     timeoutMs: policy.timeoutMs,
+    retry: policy.retry as StoredRetry,
+    gates: gates.map(({ ref }) => ref),
     startDeadlineMs,
     input,
     delivery: policy.delivery,
@@ -384,6 +395,7 @@ function toMade(
             slotAt: slot.slotAt,
             fireId: slot.fireId,
             allow: slot.allow === true,
+            details: slot.details,
           },
     origin,
   };

@@ -2,11 +2,15 @@
 import type { Evidence } from '../history.ts';
 import { atMostOnce } from './at-most-once.ts';
 import { attemptsCounted } from './attempts-counted.ts';
+import { cancelsHold } from './cancels-hold.ts';
+import { comesAgain } from './comes-again.ts';
 import { comesToRest } from './comes-to-rest.ts';
+import { deadlinesHold } from './deadlines-hold.ts';
 import { decisionsPredicted } from './decisions-predicted.ts';
 import { effectsOnce } from './effects-once.ts';
 import { factsOf } from './facts.ts';
 import { fencesGrow } from './fences-grow.ts';
+import { gatesHold } from './gates-hold.ts';
 import type { Invariant, Violation } from './invariant.ts';
 import { jobsAsAsked } from './jobs-as-asked.ts';
 import { ledgerAgrees } from './ledger-agrees.ts';
@@ -45,6 +49,10 @@ export const invariants: readonly Invariant[] = [
   oneLease,
   noFalseReclaim,
   limitsHold,
+  gatesHold,
+  cancelsHold,
+  deadlinesHold,
+  comesAgain,
   atMostOnce,
   ledgerAgrees,
   oneDecision,

@@ -23,14 +23,19 @@ export const jobsAsAsked: Invariant = {
     const specs = new Map<string, Spec>();
     const jitters = new Map<string, number>();
     const inputs = new Map<string, string>();
+    const details = new Map<string, string | null>();
+    /** Inputs of triggers' own. */
+    const triggered = new Set<string>();
     const given = new Map<string, Set<string>>();
     const give = (id: string, input: string): void => {
       given.set(id, (given.get(id) ?? new Set()).add(input));
     };
     const answers: { asked: Asked; id: string; dueAt: number | undefined; at: number }[] = [];
     for (const event of events) {
-      if (event.kind === 'asked' && event.wants !== undefined) asked.set(event.call, event);
-      else if (event.kind === 'answered' && event.outcome === 'acknowledged' && event.subject !== null) {
+      if (event.kind === 'asked' && event.wants !== undefined) {
+        asked.set(event.call, event);
+        if (event.what === 'trigger') triggered.add(event.wants.input);
+      } else if (event.kind === 'answered' && event.outcome === 'acknowledged' && event.subject !== null) {
         const call = asked.get(event.call);
         const { subject: id, dueAt, at } = event;
         if (call !== undefined) answers.push({ asked: call, id, dueAt, at });
@@ -41,21 +46,32 @@ export const jobsAsAsked: Invariant = {
           give(id, input);
         }
       } else if (event.kind === 'changed' && event.folded !== undefined) {
-        if (event.folded.replaces) inputs.set(event.id, event.folded.input);
-        give(event.id, event.folded.input);
+        const { input, replaces, wantedAt, dueAt } = event.folded;
+        if (replaces) inputs.set(event.id, input);
+        give(event.id, input);
+        if (replaces && wantedAt !== dueAt) {
+          problems.push({
+            subjects: [event.id],
+            message: `A call of ${event.node} at ${show(event.at)} wanted job ${event.id} at ${show(wantedAt)}, and it is due at ${show(dueAt)}.`,
+          });
+        }
       } else if (isWritten(event)) {
         const { scheduleId } = event;
         // An edit decides what was due by the spec before it.
         const spec = specs.get(scheduleId);
         for (const job of event.jobs) {
           inputs.set(job.id, job.input);
-          const difference = spec && slotDifference(job, spec, jitters.get(scheduleId) ?? 0);
-          if (difference == null) continue;
+          give(job.id, job.input);
+          if (job.slot !== null) details.set(job.id, job.slot.details);
+          const isOwn = job.origin === 'trigger' && triggered.has(job.input);
+          const difference = spec && !isOwn && slotDifference(job, spec, jitters.get(scheduleId) ?? 0);
+          if (difference === undefined || difference === false || difference === null) continue;
           problems.push({
             subjects: [job.id, scheduleId],
             message: `Job ${job.id} of ${scheduleId} ${difference}.`,
           });
         }
+        for (const one of event.tell) details.set(one.id, one.details);
         if (event.kind !== 'applied' || event.spec === null) continue;
         const after = JSON.parse(event.spec) as Spec;
         specs.set(scheduleId, after);
@@ -64,6 +80,14 @@ export const jobsAsAsked: Invariant = {
       }
     }
     for (const answer of answers) problems.push(...answerProblems(answer, facts, given.get(answer.id)));
+    for (const { id, slot } of final.jobs) {
+      const told = details.get(id);
+      if (told === undefined || told === slot?.details) continue;
+      problems.push({
+        subjects: [id],
+        message: `Job ${id} tells its handler ${slot?.details}; it was given ${told}.`,
+      });
+    }
     for (const { id, input } of final.jobs) {
       const expected = inputs.get(id);
       if (expected === undefined || expected === input) continue;
@@ -87,9 +111,9 @@ function slotDifference(
   { job, policies }: Spec,
   jitterMs: number,
 ): string | null {
-  // A trigger may bring an input of its own, and a backfill is not live.
-  if (origin !== 'schedule' || slot === null || slot.slotAt === null) return null;
   if (input !== job.input) return `has the input ${input}; the schedule's is ${job.input}`;
+  // What is not a slot's is due when somebody wanted it; when that is the model tells.
+  if (origin !== 'schedule' || slot === null || slot.slotAt === null) return null;
   if (startDeadlineMs !== policies.startDeadlineMs)
     return `may start ${startDeadlineMs} ms after its due instant; the schedule says ${policies.startDeadlineMs}`;
   if (dueAt >= slot.slotAt && dueAt <= slot.slotAt + jitterMs) return null;

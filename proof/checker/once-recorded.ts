@@ -9,9 +9,10 @@ export const onceRecorded: Invariant = {
     const problems: ReturnType<Invariant['check']> = [];
     const written = new Map<string, { at: number; value: string | null; node: string }>();
     const given = new Map<string, string>();
+    const absent = new Set<string>();
     for (const event of events) {
       if (event.kind !== 'remembered' && event.kind !== 'once') continue;
-      const where = event.kind === 'once' ? `once/${event.key}` : `${event.scope}/${event.key}`;
+      const where = `${event.scope ?? 'once'}/${event.key}`;
       const before = written.get(where);
       const fail = (message: string): void =>
         void problems.push({
@@ -22,7 +23,9 @@ export const onceRecorded: Invariant = {
       const isAfter = before !== undefined && event.at > before.at + unorderedMs;
       if (event.kind === 'once') {
         if (event.state === 'ran') {
-          if (isAfter) fail(`${event.node} ran it at ${show(event.at)}`);
+          // Two attempts of a job may run its step, if both found nothing.
+          const mayRun = event.scope === undefined ? !isAfter : absent.delete(`${event.node} ${where}`);
+          if (!mayRun) fail(`${event.node} ran it at ${show(event.at)}`);
           continue;
         }
         const known = before?.value ?? given.get(where);
@@ -32,6 +35,7 @@ export const onceRecorded: Invariant = {
         continue;
       }
       const { result, value, node, at } = event;
+      if (result === 'absent') absent.add(`${node} ${where}`);
       if (result === 'written') {
         if (before !== undefined) fail(`${node} wrote ${value} at ${show(at)}`);
         else written.set(where, { at, value, node });

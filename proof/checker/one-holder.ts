@@ -2,12 +2,15 @@ import type { Evidence, MadeJob } from '../history.ts';
 import { type Facts, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
-interface Held extends MadeJob {
+/** A job that was made under a dedupe key. */
+export interface Held extends MadeJob {
   madeAt: number;
   /** When it was over; null: it is not. */
   overAt: number | null;
   /** When it was first given to a worker; null: never. */
   startedAt: number | null;
+  /** It was brought back or deleted: what it held when is not told. */
+  isElsewhere: boolean;
 }
 
 /** See `promise`. */
@@ -42,6 +45,10 @@ export const oneHolder: Invariant = {
       const holder = (holders.get(key) ?? []).find(({ id }) => id === event.id);
       // Whoever made it may have been killed before it noted that.
       if (holder === undefined && !evidence.isComplete) continue;
+      if (holder?.isElsewhere) continue;
+      // Behind a started one it takes what comes for as long as that one lives, however long it would hold the key itself.
+      const ahead = holder && (holders.get(key) ?? []).find((one) => isFollowed(one, holder, unorderedMs));
+      if (ahead !== undefined && (ahead.overAt === null || ahead.overAt >= event.at - unorderedMs)) continue;
       // In the millisecond in which it ends it may still be the answer.
       if (
         holder !== undefined &&
@@ -82,7 +89,7 @@ function nameOf({ type, tenant, key }: { type: string; tenant: string | null; ke
 }
 
 /** The jobs of each key, in the order in which they were made; those that were brought back or deleted are left out. */
-function holdersOf({ final }: Evidence, { made, leases, touched }: Facts): Map<string, Held[]> {
+export function holdersOf({ final }: Evidence, { made, leases, touched }: Facts): Map<string, Held[]> {
   const ends = new Map(final.jobs.map(({ id, finishedAt }) => [id, finishedAt]));
   const holders = new Map<string, Held[]>();
   for (const job of made.values()) {
@@ -96,7 +103,7 @@ function holdersOf({ final }: Evidence, { made, leases, touched }: Facts): Map<s
     holders.set(key, all);
     // It holds its key again for a while; only what is folded into it is judged by it.
     const overAt = isElsewhere ? job.madeAt : (ends.get(id) ?? null);
-    all.push({ ...job, overAt, startedAt: leases.get(id)?.[0]?.at ?? null });
+    all.push({ ...job, overAt, startedAt: leases.get(id)?.[0]?.at ?? null, isElsewhere });
   }
   for (const all of holders.values()) all.sort((one, other) => one.madeAt - other.madeAt);
   return holders;
@@ -108,6 +115,14 @@ function isHeldAt({ dedupe, madeAt, overAt }: Held, at: number): boolean {
   return untilAt === null || untilAt > at;
 }
 
+/** Whether a job was made behind another one under its key: that had started, and was not over. */
+export function isFollowed(before: Held, job: Held, unorderedMs: number): boolean {
+  if (job.dedupe?.mode === 'drop' || !isStartedBy(before, job.madeAt - 1 - unorderedMs)) return false;
+  if (!isHeldAt(before, job.madeAt + unorderedMs)) return false;
+  return before.overAt === null || before.overAt > job.madeAt + unorderedMs;
+}
+
+/** Whether a job had been given to a worker by an instant. */
 function isStartedBy({ startedAt }: Held, at: number): boolean {
   return startedAt !== null && startedAt <= at;
 }

@@ -3,6 +3,7 @@
  * the planner: the decisions are those of its slow model, slots are counted anew, and what ran is read off the history.
  */
 import type { ScheduleSpec } from '../../packages/core/src/schedule/schedule-spec.ts';
+import type { SlotDetails } from '../../packages/core/src/worker/context.ts';
 import { type ModelStep, PlanModel } from '../../packages/core/test/schedule/plan-model.ts';
 import type { Applied, Evidence, Fired, HistoryEvent } from '../history.ts';
 import { countedRule } from './rule.ts';
@@ -467,8 +468,39 @@ function compare(model: PlanModel, event: Fired | Applied, step: ModelStep): str
     .join('; ');
   const wanted = step.runs.map(({ id, slotAt, origin }) => `${origin} ${at(slotAt)} ${id}`).join('; ');
   if (made !== wanted) return `made [${made}], predicted [${wanted}]`;
+  const told = toldDifference(event, step);
+  if (told !== null) return told;
   if (event.dueAt !== step.dueAt) return `is due again at ${at(event.dueAt)}, predicted ${at(step.dueAt)}`;
   return null;
+}
+
+/** How the runs differ from the model's in more than their slots: when they are due, what they wait for, what they are told, whom they end. */
+function toldDifference(event: Fired | Applied, step: ModelStep): string | null {
+  for (const [i, { dueAt, gates, slot, origin }] of event.jobs.entries()) {
+    const run = step.runs[i];
+    // What a backfill makes is not the model's to know.
+    if (run === undefined || origin === 'backfill' || slot === null) continue;
+    const details = JSON.parse(slot.details ?? '{}') as Partial<SlotDetails>;
+    const { isCatchUp, previousSlotAt, nextSlotAt, covers } = details;
+    const made = { dueAt, gates, allow: slot.allow, isCatchUp, previousSlotAt, nextSlotAt, covers };
+    for (const [name, value] of Object.entries(made)) {
+      const predicted = JSON.stringify(run[name as keyof typeof made]);
+      if (JSON.stringify(value) === predicted) continue;
+      return `made ${run.id} with ${name} ${JSON.stringify(value)}, predicted ${predicted}`;
+    }
+  }
+  const ended = event.cancel.map(({ id, mode }) => `${mode} ${id}`).join(', ');
+  const toEnd = step.cancel.map(({ id, mode }) => `${mode} ${id}`).join(', ');
+  if (ended !== toEnd) return `ended [${ended}], predicted [${toEnd}]`;
+  for (const { id, details } of event.tell) {
+    const { covers = null } = JSON.parse(details) as Partial<SlotDetails>;
+    const predicted = step.told.get(id);
+    // One of them told nothing new is named all the same.
+    if (predicted == null || JSON.stringify(covers) === JSON.stringify(predicted)) continue;
+    return `told ${id} of ${JSON.stringify(covers)}, predicted ${JSON.stringify(predicted)}`;
+  }
+  const [unnamed] = [...step.told.keys()].filter((id) => event.tell.every((one) => one.id !== id));
+  return unnamed === undefined ? null : `did not tell ${unnamed} what was merged into it`;
 }
 
 /** The ends of a list that may be long. */

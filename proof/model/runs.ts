@@ -1,6 +1,7 @@
 /** Which runs of a schedule were unfinished at any point of a history, told by the history alone. */
 import type { ActiveRun, Origin } from '../../packages/core/src/engine.ts';
 import { isTerminal, type JobStatus } from '../../packages/core/src/job.ts';
+import type { StoredRetry } from '../../packages/core/src/retry.ts';
 import type { Evidence, MadeJob } from '../history.ts';
 
 interface Turn {
@@ -13,6 +14,8 @@ interface Turn {
 interface Run {
   job: MadeJob;
   turns: Turn[];
+  /** When it was asked to cancel while it ran; brought back, it is not any more. */
+  asked: { index: number; at: number | null }[];
   /** Ended without an event of its own (its start deadline passed): when, and how. */
   silent: { at: number; status: JobStatus } | null;
 }
@@ -60,10 +63,13 @@ export class Runs {
             if (event.result === 'changed') this.#deleted.set(event.id, index);
           } else if (event.verb === 'replay' && event.result === 'changed') {
             this.#turn(event.id, { index, at, status: event.status ?? 'PENDING' });
+            this.#byId.get(event.id)?.asked.push({ index, at: null });
           } else if (event.verb === 'terminate' && event.result === 'changed') {
             this.#turn(event.id, { index, at, status: 'CANCELLED' });
           } else if (event.verb === 'cancel' && event.result === 'changed') {
             this.#turn(event.id, { index, at, status: 'CANCELLED' });
+          } else if (event.verb === 'cancel' && event.result === 'asked') {
+            this.#byId.get(event.id)?.asked.push({ index, at });
           }
           break;
       }
@@ -103,6 +109,8 @@ export class Runs {
           type,
           dueAt: job.dueAt,
           timeoutMs: policy.timeoutMs,
+          retry: policy.retry as StoredRetry,
+          gates: [],
           startDeadlineMs: job.expireAt === null ? null : job.expireAt - job.dueAt,
           input: job.input,
           delivery: policy.delivery,
@@ -112,8 +120,8 @@ export class Runs {
           dedupe: null,
           origin,
         };
-        const { scheduleId, generation, slotAt, fireId, allow = false } = slot;
-        const madeSlot = { scheduleId, generation, slotAt, fireId, allow };
+        const { scheduleId, generation, slotAt, fireId, allow = false, details } = slot;
+        const madeSlot = { scheduleId, generation, slotAt, fireId, allow, details };
         this.#add({ ...made, slot: madeSlot }, indexAt(createdAt), createdAt);
       }
       const turns = this.#byId.get(id)?.turns as Turn[];
@@ -154,7 +162,7 @@ export class Runs {
         slotAt: run.job.slot?.slotAt ?? null,
         origin: run.job.origin as Origin,
         dueAt: run.job.dueAt,
-        cancelRequestedAt: null,
+        cancelRequestedAt: run.asked.filter((one) => one.index <= index).at(-1)?.at ?? null,
       });
     }
     return {
@@ -184,7 +192,7 @@ export class Runs {
   }
 
   #add(job: MadeJob, index: number, at: number): void {
-    const run: Run = { job, turns: [{ index, at, status: 'PENDING' }], silent: null };
+    const run: Run = { job, turns: [{ index, at, status: 'PENDING' }], asked: [], silent: null };
     this.#byId.set(job.id, run);
     const id = job.slot?.scheduleId;
     if (id !== undefined) this.#bySchedule.set(id, [...(this.#bySchedule.get(id) ?? []), run]);
@@ -198,6 +206,7 @@ export class Runs {
     const status = this.#byId.get(id)?.turns.at(-1)?.status;
     if (status === undefined || isTerminal(status) || this.#wasOver(id, at)) return;
     if (mode === 'terminate' || status !== 'RUNNING') this.#turn(id, { index, at, status: 'CANCELLED' });
+    else this.#byId.get(id)?.asked.push({ index, at });
   }
 
   /** A deleted schedule's unstarted jobs go with it. */

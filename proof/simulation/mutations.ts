@@ -636,6 +636,185 @@ export const mutations: readonly Mutation[] = [
         withSql(['job', 'addChild'], (sql) => sql.replace('INSERT INTO', 'INSERT OR REPLACE INTO'))(engine),
       ),
   },
+  {
+    name: 'a follow-up does not wait for the holder that runs',
+    caughtBy: ['gates-hold'],
+    mutate: withSql(
+      ['dedupe', 'holder'],
+      (sql) => `${sql} AND NOT EXISTS (SELECT 1 FROM jobs WHERE id = job_id AND attempt > 0)`,
+    ),
+  },
+  {
+    name: 'a run does not wait for those before it',
+    caughtBy: ['gates-hold'],
+    mutate: onFire((group) => ({ ...group, jobs: group.jobs.map((job) => ({ ...job, gates: [] })) })),
+  },
+  {
+    name: 'a call is folded into a holder that has started',
+    caughtBy: ['gates-hold', 'jobs-as-asked'],
+    mutate: (engine) => ({
+      ...engine,
+      enqueue: (input) =>
+        engine.enqueue({
+          ...input,
+          groups: input.groups.map(({ jobs }) => ({ jobs: jobs.map(dropped) })),
+        }),
+    }),
+  },
+  {
+    name: 'a call that replaces does not move the due instant',
+    caughtBy: ['jobs-as-asked'],
+    mutate: (engine) => ({
+      ...engine,
+      async enqueue(input) {
+        const reply = await engine.enqueue(input);
+        const groups = reply.groups.map((group): EnqueueReply['groups'][number] =>
+          group.ok
+            ? {
+                ok: true,
+                items: group.items.map((item) => (item.deduped ? { ...item, dueAt: item.dueAt - 1 } : item)),
+              }
+            : group,
+        );
+        return { ...reply, groups };
+      },
+    }),
+  },
+  {
+    name: 'the input of a trigger is not passed on',
+    caughtBy: ['jobs-as-asked'],
+    mutateNode: onApply(['trigger'], (change, { job }) => ({
+      ...change,
+      jobs: change.jobs.map((one) => ({ ...one, input: job.input })),
+    })),
+  },
+  {
+    name: 'the runs of a backfill are given another input',
+    caughtBy: ['jobs-as-asked'],
+    mutateNode: onApply(['backfill'], (change) => ({
+      ...change,
+      jobs: change.jobs.map((one) => ({ ...one, input: '{"call":null,"ms":1,"failures":0}' })),
+    })),
+  },
+  {
+    name: 'a waiting run is not told what was merged into it',
+    caughtBy: ['jobs-as-asked'],
+    mutate: onFire((group) => ({ ...group, tell: [] })),
+  },
+  {
+    name: 'a run is told nothing of the slots that it covers',
+    caughtBy: ['decisions-predicted'],
+    mutateNode: onFire((group) => ({
+      ...group,
+      jobs: group.jobs.map((job) => {
+        const { slot } = job;
+        if (slot === null) return job;
+        const details = JSON.stringify({ ...JSON.parse(slot.details ?? '{}'), covers: null });
+        return { ...job, slot: { ...slot, details } };
+      }),
+    })),
+  },
+  {
+    name: 'nobody is ended by an overlap policy',
+    caughtBy: ['cancels-hold'],
+    mutate: onFire((group) => ({ ...group, cancel: [] })),
+  },
+  {
+    name: 'an overlap policy names nobody to be ended',
+    caughtBy: ['decisions-predicted'],
+    mutateNode: onFire((group) => ({ ...group, cancel: [] })),
+  },
+  {
+    name: 'a run that is to be terminated is only asked',
+    caughtBy: ['cancels-hold'],
+    mutate: onFire((group) => ({
+      ...group,
+      cancel: group.cancel.map(({ id }) => ({ id, mode: 'ask' as const })),
+    })),
+  },
+  {
+    name: 'what waits when its schedule is deleted is left',
+    caughtBy: ['cancels-hold'],
+    mutate: withSql(['schedule', 'unstarted'], (sql) => `${sql} AND id = ''`),
+  },
+  {
+    name: 'a job that was asked to cancel comes back',
+    caughtBy: ['cancels-hold'],
+    mutate: (engine) => ({
+      ...engine,
+      async exchange(input) {
+        const { jobs } = await engine.get({ ids: input.settle.map(({ id }) => id), now: input.now });
+        const settle = input.settle.map((one, i): Settlement => {
+          const isAsked = jobs[i]?.cancelRequestedAt != null && one.to === 'CANCELLED';
+          return isAsked ? { ...one, to: 'FAILED' } : one;
+        });
+        const reply = await engine.exchange({ ...input, settle });
+        const ids = settle.filter((one, i) => one !== input.settle[i]).map(({ id }) => id);
+        if (ids.length > 0) {
+          const targets = ids.map((id) => ({ id }));
+          await engine.replay({ groups: [{ actor: 'defect', targets }], now: input.now } as never);
+        }
+        return reply;
+      },
+    }),
+  },
+  {
+    name: 'a start deadline does not hold',
+    caughtBy: ['deadlines-hold'],
+    mutate: withSql(['job', 'overdue'], (sql) => sql.replace('expire_at < ?', 'expire_at < ? - 3600000')),
+  },
+  {
+    name: 'a job expires before its start deadline',
+    caughtBy: ['deadlines-hold'],
+    mutate: withSql(['job', 'overdue'], (sql) => sql.replace('expire_at < ?', 'expire_at - 2000 < ?')),
+  },
+  {
+    name: 'a snooze is cut short',
+    caughtBy: ['comes-again'],
+    mutateNode: onSettle((one) => (one.reason === 'snoozed' ? { ...one, due: { inMs: 1_000 } } : one)),
+  },
+  {
+    name: 'a retry comes when it likes, not when it was asked for',
+    caughtBy: ['comes-again'],
+    mutateNode: onSettle((one) => (one.reason === 'retry-asked' ? { ...one, due: { inMs: 0 } } : one)),
+  },
+  {
+    name: 'the backoff does not grow',
+    caughtBy: ['comes-again'],
+    mutateNode: onSettle((one) =>
+      one.reason === 'threw' && one.to === 'RETRYING' ? { ...one, due: { inMs: 1_000 } } : one,
+    ),
+  },
+  {
+    name: 'a lost job waits before it is tried again',
+    caughtBy: ['comes-again'],
+    mutateNode: onSettle((one) =>
+      one.reason === 'lost' && one.to === 'RETRYING' ? { ...one, due: { inMs: 3_000 } } : one,
+    ),
+  },
+  {
+    name: 'a step of a job is done again though it was recorded',
+    caughtBy: ['once-recorded'],
+    mutateNode: (engine) => ({
+      ...engine,
+      async remember(input) {
+        const reply = await engine.remember(input);
+        if (input.put !== null || !input.scope.startsWith('job:')) return reply;
+        return { ...reply, result: 'absent', value: null };
+      },
+    }),
+  },
+  {
+    name: 'the answers of calls that travel together are mixed up',
+    caughtBy: ['jobs-as-asked'],
+    mutateNode: (engine) => ({
+      ...engine,
+      async enqueue(input) {
+        const reply = await engine.enqueue(input);
+        return { ...reply, groups: [...reply.groups.slice(1), ...reply.groups.slice(0, 1)] };
+      },
+    }),
+  },
 ];
 
 /** Changes what is done in transactions of the user's own, on whose connection a defect may do as it likes. */
@@ -647,6 +826,32 @@ function onWithin(
     const within = (await engine.within?.(tx)) as Within;
     return { ...within, ...change(within, tx as DatabaseSync) };
   };
+}
+
+/** A call under a key that is dropped while the key is held, whatever it wanted. */
+function dropped(job: JobSpec): JobSpec {
+  return job.dedupe === null ? job : { ...job, dedupe: { ...job.dedupe, mode: 'drop' } };
+}
+
+type Put = Extract<ScheduleChange, { op: 'put' }>;
+
+/** Changes what somebody does to a schedule, on its way; told what the schedule says. */
+function onApply(actions: string[], alter: (change: Put, spec: { job: { input: string } }) => Put): Mutate {
+  return (engine) => ({
+    ...engine,
+    applySchedules: (input) =>
+      engine.applySchedules({
+        ...input,
+        groups: input.groups.map(({ actor, changes }) => ({
+          actor,
+          changes: changes.map((change) =>
+            change.op === 'put' && actions.includes(change.action)
+              ? alter(change, JSON.parse(change.spec) as { job: { input: string } })
+              : change,
+          ),
+        })),
+      }),
+  });
 }
 
 /** Changes outcomes on their way. */

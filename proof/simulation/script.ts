@@ -35,7 +35,7 @@ export type Act =
   | { do: 'edit'; schedule: number; changes: ScheduleChanges }
   | { do: 'pause'; schedule: number; forMs: number | null }
   | { do: 'resume' | 'skipNext' | 'remove'; schedule: number }
-  | { do: 'trigger'; schedule: number; allow: boolean }
+  | { do: 'trigger'; schedule: number; allow: boolean; hasInput: boolean }
   | {
       do: 'backfill';
       schedule: number;
@@ -128,6 +128,8 @@ export function drawScript(seed: number): Script {
   if (dice.chance(0.4)) add(dice.between(2, 6), () => drawValue(dice));
   if (dice.chance(0.3)) add(dice.between(2, 3), () => drawOnce(dice));
   if (dice.chance(0.3)) add(dice.between(1, 3), () => drawClaimsPause(dice));
+  if (dice.chance(0.2)) steps.push(...drawFollowers(dice, lastsMs));
+  if (dice.chance(0.2)) steps.push(...drawFlurry(dice, lastsMs));
   const hasFile = seed % fileEvery === 1;
   if (hasFile) {
     add(dice.between(2, 6), () => drawTransact(dice));
@@ -175,6 +177,39 @@ function drawMake(dice: Dice): Act {
     queue: dice.chance(0.2) ? 'side' : null,
     count: dice.chance(0.2) ? dice.between(2, 4) : 1,
   };
+}
+
+/** Calls under one key while its holder runs: the first of them waits behind it, and later ones fold into that. */
+function drawFollowers(dice: Dice, lastsMs: number): Step[] {
+  const make = drawMake(dice) as Extract<Act, { do: 'make' }>;
+  const task = dice.one(['slow', 'slow', 'steady', 'flaky'] as const);
+  const ms = dice.one([2_000, 4_000, 8_000]);
+  const fromMs = dice.below(lastsMs / 2);
+  return Array.from({ length: dice.between(3, 6) }, (_, i) => ({
+    ...make,
+    atMs: fromMs + (i === 0 ? 0 : 500 + dice.below(2 * ms)),
+    by: dice.below(1_000),
+    task,
+    delayMs: i > 0 && dice.chance(0.2) ? dice.between(1, 5) * second : null,
+    ms,
+    failures: dice.below(2),
+    dedupe: dice.one(['drop', 'replace', 'replace', 'extend', 'extend'] as const),
+    dedupeForMs: dice.chance(0.2) ? dice.between(5, 20) * second : null,
+    count: 1,
+  }));
+}
+
+/** Calls of one process within milliseconds: those that come while one is on its way travel together in the next. */
+function drawFlurry(dice: Dice, lastsMs: number): Step[] {
+  const fromMs = dice.below(lastsMs);
+  const by = dice.below(1_000);
+  return Array.from({ length: dice.between(4, 8) }, () => ({
+    ...(drawMake(dice) as Extract<Act, { do: 'make' }>),
+    atMs: fromMs + dice.below(8),
+    by,
+    task: dice.one(['quick', 'flaky', 'journal', 'hasty'] as const),
+    ms: 0,
+  }));
 }
 
 function drawTransact(dice: Dice): Act {
@@ -259,7 +294,7 @@ function drawOperation(dice: Dice, scheduleCount: number, startAt: number): Act 
     case 3:
       return { do: 'skipNext', schedule };
     case 4:
-      return { do: 'trigger', schedule, allow: dice.chance(0.4) };
+      return { do: 'trigger', schedule, allow: dice.chance(0.4), hasInput: dice.chance(0.4) };
     case 5:
       return {
         do: 'backfill',

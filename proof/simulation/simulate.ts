@@ -9,6 +9,7 @@ import type { JobHandle } from '../../packages/core/src/job-handle.ts';
 import type { DedupeOptions } from '../../packages/core/src/job-options.ts';
 import { pauseKey } from '../../packages/core/src/pauses.ts';
 import { isStoreTrouble } from '../../packages/core/src/pipe.ts';
+import type { TriggerResult } from '../../packages/core/src/schedule-options.ts';
 import { type Asked, type Evidence, type HistoryEvent, readFinalState } from '../history.ts';
 import type { Script, Step } from './script.ts';
 import { beginWhenFree, SimNode } from './sim-node.ts';
@@ -283,7 +284,11 @@ class Play {
       default:
         if ('schedule' in step) {
           const name = `s${step.schedule}`;
-          call(step.do, name, () => operate(duly, name, step, now));
+          const input: TaskInput = { call: this.#callCount + 1, ms: 500, failures: 0 };
+          const isOwn = step.do === 'trigger' && step.hasInput;
+          const own = isOwn ? { input } : {};
+          const wants = isOwn ? { input: JSON.stringify(input), inMs: null, dueAt: null } : undefined;
+          this.#call(node, step.do, name, () => operate(duly, name, step, now, own), wants);
         }
     }
   }
@@ -358,6 +363,9 @@ class Play {
     run().then(
       (result) => {
         const at = world.storeAt();
+        // A trigger that was merged or skipped made nothing.
+        const isMade = what === 'trigger' && (result as TriggerResult).result === 'made';
+        if (isMade) subject = (result as TriggerResult).job?.id ?? subject;
         if (what !== 'make') {
           events.push({ kind: 'answered', at, ...base, outcome: 'acknowledged', subject });
           return;
@@ -426,6 +434,7 @@ async function operate(
   name: string,
   step: Extract<Step, { schedule: number }>,
   now: number,
+  own: { input?: TaskInput },
 ): Promise<unknown> {
   const { schedules } = duly;
   switch (step.do) {
@@ -436,7 +445,7 @@ async function operate(
     case 'skipNext':
       return schedules.skipNext(name);
     case 'trigger':
-      return schedules.trigger(name, { allow: step.allow });
+      return schedules.trigger(name, { allow: step.allow, ...own });
     case 'backfill':
       return schedules.backfill(name, {
         from: now - step.backMs,

@@ -33,6 +33,7 @@ export const taskNames = [
   'steady',
   'poison',
   'charge',
+  'journal',
 ] as const;
 
 /** A task of the simulation. */
@@ -93,11 +94,16 @@ export function defineTasks(duly: Duly, setting: TaskSetting): void {
     context.log('worked');
     return context.attempt;
   });
-  define('flaky', {}, async (context, { failures }) => {
-    await work(context);
-    context.signal.throwIfAborted();
-    if (context.attempt <= failures) throw new Refusal(`attempt ${context.attempt}`);
-  });
+  // So that how often it failed shows in when it comes again.
+  define(
+    'flaky',
+    { retry: { attempts: 3, backoff: 'exponential', delay: '1s' } },
+    async (context, { failures }) => {
+      await work(context);
+      context.signal.throwIfAborted();
+      if (context.attempt <= failures) throw new Refusal(`attempt ${context.attempt}`);
+    },
+  );
   define('once', { delivery: 'at-most-once', retry: 1 }, async (context) => {
     await work(context);
     context.signal.throwIfAborted();
@@ -131,6 +137,36 @@ export function defineTasks(duly: Duly, setting: TaskSetting): void {
     return new Promise(() => {});
   });
   define('hasty', { startDeadline: '3s' }, () => null);
+  // Two steps that are done once, whatever becomes of its attempts.
+  define('journal', {}, async (context, { failures }) => {
+    const step = (name: string): Promise<number> => {
+      const scope = `job:${context.job.id}`;
+      const note = (state: 'ran' | 'given', value: number): void =>
+        setting.write({
+          kind: 'once',
+          at: setting.storeAt(),
+          node: setting.name,
+          scope,
+          key: name,
+          state,
+          value: JSON.stringify(value),
+        });
+      const run = async (): Promise<number> => {
+        note('ran', context.fence);
+        await clock.sleep(100, context.signal);
+        return context.fence;
+      };
+      return context.once(name, run).then((value) => {
+        note('given', value);
+        return value;
+      });
+    };
+    await Promise.all([step('first'), step('first')]);
+    await work(context);
+    context.signal.throwIfAborted();
+    await step('second');
+    if (context.attempt <= failures) throw new Refusal(`attempt ${context.attempt}`);
+  });
   define('charge', {}, async (context, { ms, failures }) => {
     // Does not look at its signal: what it does too late must fail by itself.
     await clock.sleep(ms / 2);
@@ -175,6 +211,7 @@ function recorded(
       if (!hasEnded) write({ kind: 'aborted', at: storeAt(), node: name, id: job.id, fence, reason });
     });
     let value: string | null = null;
+    let again: { againMs?: number } = {};
     try {
       const result = await run(context);
       value = JSON.stringify(result) ?? null;
@@ -182,11 +219,12 @@ function recorded(
       return result;
     } catch (error) {
       how = howOf(error);
+      again = againOf(error);
       throw error;
     } finally {
       hasEnded = true;
       const aborted = reasonOf(context.signal);
-      write({ kind: 'ended', at: storeAt(), ...base, how, value, aborted });
+      write({ kind: 'ended', at: storeAt(), ...base, how, value, aborted, ...again });
     }
   };
 }
@@ -196,6 +234,12 @@ function howOf(thrown: unknown): string {
   const control = controlOf(thrown);
   if (control !== null) return control.kind === 'snooze' ? 'snoozed' : 'retry-asked';
   return thrown instanceof Error ? thrown.name : 'threw';
+}
+
+/** When a handler that asked for it is to come again. */
+function againOf(thrown: unknown): { againMs?: number } {
+  const control = controlOf(thrown);
+  return control !== null && 'inMs' in control.due ? { againMs: control.due.inMs } : {};
 }
 
 /** Why a signal was aborted; null: it is not. */

@@ -48,12 +48,17 @@ test('histories of several processes are merged by the store’s instants', asyn
   assert.ok(merged.every(({ at }, i) => i === 0 || at >= (merged[i - 1]?.at ?? 0)));
 });
 
-test('in a hundred worlds many outcomes travel together, and some of them with a lost one', async () => {
+test('in a hundred worlds many calls and outcomes travel together, and some of these with a lost one', async () => {
   let togetherCount = 0;
   let lostCount = 0;
+  let callsCount = 0;
   for (let seed = 1; seed <= 100; seed++) {
     const mutate = (engine: Engine): Engine => ({
       ...engine,
+      enqueue(input) {
+        if (input.groups.length > 1) callsCount++;
+        return engine.enqueue(input);
+      },
       async exchange(input) {
         const reply = await engine.exchange(input);
         // From four on the engine writes them by other statements; those that bring a report or failed go one by one.
@@ -67,8 +72,8 @@ test('in a hundred worlds many outcomes travel together, and some of them with a
     await playSeed(seed, { mutate });
   }
   assert.ok(
-    togetherCount >= 80 && lostCount >= 10,
-    `${togetherCount} lists, ${lostCount} with a lost outcome`,
+    togetherCount >= 80 && lostCount >= 10 && callsCount >= 40,
+    `${togetherCount} lists, ${lostCount} with a lost outcome, ${callsCount} sends of several calls`,
   );
 });
 
@@ -88,7 +93,15 @@ test('a hundred worlds hold every fault, every decision and most reasons, and th
       if (event.kind === 'transacted') seen.add(`transaction ${event.state}`);
       if (event.kind === 'valued') seen.add(`value ${event.op}`);
       if (event.kind === 'claimsPaused') seen.add(`claims ${event.state}`);
-      if (event.kind === 'once') seen.add(`once ${event.state}`);
+      if (event.kind === 'once') seen.add(`${event.scope === undefined ? 'once' : 'step'} ${event.state}`);
+      if (event.kind === 'changed' && event.folded?.replaces === true)
+        seen.add(event.status === 'BLOCKED' ? 'folded behind a holder' : 'folded into a holder');
+      if (event.kind === 'fired' || event.kind === 'applied') {
+        for (const { mode } of event.cancel) seen.add(`overlap: ${mode}`);
+        for (const { origin, input } of event.jobs)
+          if (origin === 'trigger' && !input.includes('"call":null')) seen.add('trigger with an input');
+        if (event.tell.length > 0) seen.add('told');
+      }
       if (event.kind === 'applied') seen.add(event.action);
     }
     for (const { status } of evidence.final.jobs) seen.add(status);
@@ -101,6 +114,8 @@ test('a hundred worlds hold every fault, every decision and most reasons, and th
     ...['crashed', 'paused', 'resumed', 'stopped'],
     ...['fired', 'missed', 'skipped', 'merged', 'expired', 'excluded', 'ended'],
     ...['COMPLETED', 'FAILED', 'CANCELLED', 'EXPIRED'],
+    ...['step ran', 'step given', 'folded behind a holder', 'folded into a holder', 'told'],
+    ...['overlap: ask', 'overlap: terminate', 'trigger with an input'],
     ...['transaction committed', 'transaction rolledBack', 'once ran', 'once given'],
     ...['value put', 'value extend', 'value delete', 'value get', 'claims paused', 'claims resumed'],
     ...['create', 'edit', 'pause', 'resume', 'skip-next', 'trigger', 'backfill', 'delete'],

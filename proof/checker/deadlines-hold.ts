@@ -1,0 +1,38 @@
+import { isOver, show } from './facts.ts';
+import type { Invariant } from './invariant.ts';
+
+// Whoever looks after deadlines has looked by then.
+const patienceMs = 5_000;
+
+/** See `promise`. */
+export const deadlinesHold: Invariant = {
+  name: 'deadlines-hold',
+  promise:
+    'No job starts for the first time after its start deadline; then it is EXPIRED, and only then, and only if it never started.',
+  check({ final, isSettled, unorderedMs = 0 }, { made, leases, touched }) {
+    const problems: ReturnType<Invariant['check']> = [];
+    for (const job of final.jobs) {
+      const { id, status, expireAt, finishedAt, startedAt } = job;
+      const fail = (message: string): void =>
+        void problems.push({ subjects: [id], message: `Job ${id} ${message}.` });
+      const asked = made.get(id);
+      const first = leases.get(id)?.[0];
+      // Moved, replaced or brought back it has another deadline.
+      if (asked !== undefined && asked.startDeadlineMs !== null && !touched.has(id)) {
+        const untilAt = asked.dueAt + asked.startDeadlineMs;
+        if (first !== undefined && first.at > untilAt + unorderedMs)
+          fail(`might start until ${show(untilAt)} and was given to ${first.node} at ${show(first.at)}`);
+      }
+      if (status === 'EXPIRED') {
+        if (expireAt === null) fail('is EXPIRED and has no start deadline');
+        else if ((finishedAt ?? 0) <= expireAt)
+          fail(`is EXPIRED since ${show(finishedAt)}; it might start until ${show(expireAt)}`);
+        if (startedAt !== null && !touched.has(id)) fail(`is EXPIRED, and started at ${show(startedAt)}`);
+      }
+      const isOverdue = expireAt !== null && startedAt === null && expireAt < final.at - patienceMs;
+      if (isSettled && isOverdue && !isOver(job))
+        fail(`is ${status} at the end (${show(final.at)}); it might start until ${show(expireAt)}`);
+    }
+    return problems;
+  },
+};

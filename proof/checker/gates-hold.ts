@@ -1,0 +1,75 @@
+import type { Evidence } from '../history.ts';
+import { type Facts, type Lease, show } from './facts.ts';
+import type { Invariant } from './invariant.ts';
+import { holdersOf, isFollowed } from './one-holder.ts';
+
+/** See `promise`. */
+export const gatesHold: Invariant = {
+  name: 'gates-hold',
+  promise:
+    'No job starts before what it waits for is over: the runs that an overlap policy put it behind, the started holder of its dedupe key. No call is folded into what has started, unless it is dropped.',
+  check(evidence, facts) {
+    const problems: ReturnType<Invariant['check']> = [];
+    const { unorderedMs = 0 } = evidence;
+    const ends = endsOf(evidence, facts);
+    const began = new Set(
+      evidence.events.flatMap((event) => (event.kind === 'began' ? [`${event.id}/${event.fence}`] : [])),
+    );
+    const judge = (id: string, before: string, why: string): void => {
+      const overAt = ends.get(before);
+      // What is not there, or was brought back, keeps nobody waiting.
+      if (overAt === undefined) return;
+      const early = firstLease(facts, id);
+      if (early === null || (overAt !== null && overAt <= early.at + unorderedMs)) return;
+      problems.push({
+        subjects: [id, before],
+        message: `Job ${id} was given to ${early.node} at ${show(early.at)}, though ${before}, ${why}, was over at ${show(overAt)}.`,
+      });
+    };
+    for (const { id, gates } of facts.made.values())
+      for (const ref of gates) judge(id, ref, 'which it waits for');
+    for (const all of holdersOf(evidence, facts).values()) {
+      for (const [i, job] of all.entries()) {
+        const holder = all.slice(0, i).find((before) => isFollowed(before, job, unorderedMs));
+        if (holder !== undefined) judge(job.id, holder.id, 'which had started under its key');
+      }
+    }
+    for (const event of evidence.events) {
+      if (event.kind !== 'changed' || event.folded?.replaces !== true) continue;
+      const started = (facts.leases.get(event.id) ?? []).find(
+        (lease) => lease.at + unorderedMs < event.at && !isGivenBack(facts, lease, began),
+      );
+      if (started === undefined) continue;
+      problems.push({
+        subjects: [event.id],
+        message: `A call of ${event.node} at ${show(event.at)} was folded into job ${event.id}, which had started at ${show(started.at)}.`,
+      });
+    }
+    return problems;
+  },
+};
+
+function firstLease({ leases }: Facts, id: string): Lease | null {
+  return leases.get(id)?.find(({ how }) => how === 'claimed') ?? null;
+}
+
+/** Whether a lease was given back before its handler was entered: then the job has not started. */
+function isGivenBack(
+  { accepted, touched }: Facts,
+  { id, fence }: Lease,
+  began: ReadonlySet<string>,
+): boolean {
+  if (began.has(`${id}/${fence}`)) return false;
+  // Brought back, it counts on from what it had.
+  if (touched.get(id)?.some(({ verb }) => verb === 'replay')) return true;
+  return (accepted.get(id) ?? []).some((one) => one.fence === fence && one.reason === 'released');
+}
+
+/** When each job was over, null: it is not; those that were brought back or deleted are left out. */
+function endsOf({ final }: Evidence, { touched }: Facts): Map<string, number | null> {
+  const isElsewhere = (id: string): boolean =>
+    (touched.get(id) ?? []).some(({ verb }) => verb === 'replay' || verb === 'delete' || verb === 'discard');
+  return new Map(
+    final.jobs.filter(({ id }) => !isElsewhere(id)).map(({ id, finishedAt }) => [id, finishedAt]),
+  );
+}
