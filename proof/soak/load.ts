@@ -85,7 +85,9 @@ export async function startLoad(duly: Duly, { random, retentionMs, roles }: Load
     ],
     run: () => count('slot ran'),
   });
-  const values = duly.expiring('token', { cleanup: () => count('value cleaned up') });
+  // With a retention of its own: a clean-up that is a mere handler is kept for the seven days of every task.
+  const cleaned = duly.task({ name: 'cleaned', ...kept, run: () => count('value cleaned up') });
+  const values = duly.expiring('token', { cleanup: cleaned });
   await duly.start({ roles });
 
   const fail = (error: unknown) => {
