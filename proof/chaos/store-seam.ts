@@ -5,6 +5,7 @@
 import { Worker } from 'node:worker_threads';
 import type { EngineVerb } from '../../packages/core/src/engine.ts';
 import type { FromThread, ToThread } from '../../packages/core/src/store-thread/messages.ts';
+import { unpackInput, unpackReply } from '../../packages/core/src/store-thread/packed.ts';
 
 /** What is told at the seam, always before the message goes on. */
 export interface SeamListener {
@@ -27,9 +28,10 @@ export function watchStoreSeam(listener: SeamListener): void {
 
   Worker.prototype.postMessage = function (this: Worker, message: ToThread, ...rest: never[]) {
     if (message?.kind === 'call') {
-      listener.asked(message.verb, message.input as never);
+      const input = unpackInput(message.verb, message.input) as never;
+      listener.asked(message.verb, input);
       const open = calls.get(this) ?? new Map();
-      calls.set(this, open.set(message.id, { verb: message.verb, input: message.input }));
+      calls.set(this, open.set(message.id, { verb: message.verb, input }));
     }
     if (message?.kind === 'beats-begin') listener.beginning();
     return postMessage.call(this, message, ...rest);
@@ -47,7 +49,8 @@ export function watchStoreSeam(listener: SeamListener): void {
     const call = open?.get(message.id);
     if (call === undefined) return;
     open?.delete(message.id);
-    if (message.kind === 'reply') listener.answered(call.verb, call.input, message.reply as never);
+    if (message.kind === 'reply')
+      listener.answered(call.verb, call.input, unpackReply(call.verb, message.reply as object) as never);
     else listener.failed(call.verb, message.error.code);
   }
 }
