@@ -60,11 +60,27 @@ export function asDecided(
 ): Kept {
   const lastAt = row.lastDecidedAt ?? row.decidedAt;
   const decidedAt = Math.min(Math.max(row.decidedAt, slotAt), lastAt);
-  const next = changes.findLast(({ at, before }) => at >= decidedAt && before !== null);
+  const next = changesOf(kept, row.generation, changes).findLast(
+    ({ at, before }) => at >= decidedAt && before !== null,
+  );
   if (next === undefined) return kept;
   const { spec: stored } = JSON.parse(next.before as string) as { spec: unknown };
   const spec = parseSpec(JSON.stringify(stored));
   // The row's first slot is one of the rule's, so a rate that was counted from the making has the same slots when it is counted from there.
   const rule = resolveStoredRule(spec.rule, spec.policies, row.fromAt);
   return { ...kept, parsed: { ...kept.parsed, spec, ...rule } };
+}
+
+/** The changes of one life of a schedule: one that was deleted and made again in an instant is not told by what the other was. */
+export function changesOf(
+  { record, deleted }: Kept,
+  generation: number,
+  changes: readonly AuditRow[],
+): readonly AuditRow[] {
+  // A deletion is the last change of its life.
+  let life = record.generation + (deleted === undefined ? 0 : 1);
+  return changes.filter(({ action }) => {
+    if (action === 'delete') life -= 1;
+    return life === generation;
+  });
 }

@@ -57,7 +57,7 @@ import {
   type TriggerResult,
   triggerNames,
 } from './schedule-options.ts';
-import { asDecided, changesSince, dueWhenCame } from './schedule-then.ts';
+import { asDecided, changesOf, changesSince, dueWhenCame } from './schedule-then.ts';
 import { readSchedule } from './schedule-unreadable.ts';
 import { type LedgerSlot, type Schedule, type ScheduleDeletion, toSchedule } from './schedule-view.ts';
 import { explainSlot, type SlotWhy } from './schedule-why.ts';
@@ -237,10 +237,12 @@ export class Schedules {
     const { slots, folded } = await engine.slots({ scheduleId, fromAt: askedAt, beforeAt, limit: 10 });
     const changes = await changesSince(engine, scheduleId, Math.min(askedAt, ...slots.map(decidedFirst)));
     const then = (one: (typeof slots)[number]): Kept => asDecided(loaded, one, askedAt, changes);
-    const row = slots.find((one) => isSlotOf(one, askedAt, then(one))) ?? null;
-    const fold = row === null ? (folded.find((one) => isSlotOf(one, askedAt, loaded)) ?? null) : null;
     const { nextSlotAt } = loaded.parsed.state;
     const isNext = isDelay && nextSlotAt !== null && nextSlotAt >= askedAt && nextSlotAt < beforeAt;
+    const found = slots.find((one) => isSlotOf(one, askedAt, then(one))) ?? null;
+    // A fixed delay that was made again begins with its making, which may be the instant of a slot of the one before.
+    const row = isNext && found !== null && found.generation < loaded.record.generation ? null : found;
+    const fold = row === null ? (folded.find((one) => isSlotOf(one, askedAt, loaded)) ?? null) : null;
     const wasDelay = row !== null && then(row).parsed.planRule.kind === 'delay';
     const slotAt = wasDelay ? row.fromAt : row === null && isNext ? nextSlotAt : askedAt;
     const fired = row?.jobId == null ? [] : (await engine.get({ ids: [row.jobId] })).jobs;
@@ -256,7 +258,7 @@ export class Schedules {
     return explainSlot({
       loaded: row === null ? loaded : then(row),
       slotAt,
-      dueAt: row === null ? null : dueWhenCame(then(row), slotAt, changes),
+      dueAt: row === null ? null : dueWhenCame(then(row), slotAt, changesOf(loaded, row.generation, changes)),
       missing,
       row,
       fold,

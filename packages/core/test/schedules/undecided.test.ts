@@ -127,3 +127,20 @@ test('a backfill of an earlier schedule of the name stays with that one', async 
     ['01-15T11:00 of 2', '01-15T07:00 of 2', '01-15T09:00 of 1', '01-15T08:00 of 1'],
   );
 });
+
+test('a schedule that is made again in the instant of a slot is told by what it is, and not by what it was', async (t) => {
+  const { t: duly, every } = scene(t, {
+    run: async (_, { clock }) => {
+      await clock.sleep(30 * 60_000);
+    },
+  });
+  await every('0 * * * *', { overlap: 'bufferAll' });
+  await duly.advance('1h');
+  await duly.schedules.delete('nightly');
+  await every({ delay: '2h' });
+  assert.equal((await duly.why('nightly', '2027-01-15T11:00')).status, 'pending');
+  await duly.advance('1h');
+  const { decision, sentence } = await duly.why('nightly', '2027-01-15T11:00');
+  assert.equal(decision, 'skipped');
+  assert.match(sentence, /an earlier run was not finished, and overlap is "skip"/);
+});
