@@ -59,6 +59,8 @@ const groupCountMax = 2_000;
 const callBytesMax = 8 * 1024 * 1024;
 // What a job weighs beside its input.
 const jobBytes = 512;
+// A thousand small jobs.
+const parallelBytes = 1_100 * jobBytes;
 const readCountMax = 500;
 // How long a call waits for a key that somebody's open transaction holds, and how often it asks.
 const keyWaitMs = 2_000;
@@ -129,6 +131,8 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
     maxItems: groupCountMax,
     maxWeight: callBytesMax,
     weigh: weighJobs,
+    // Where two go side by side, one is not made so large that the other has nothing to carry.
+    ...(engine.info().isParallel === true && { secondWeight: parallelBytes / 2, maxWeight: parallelBytes }),
     send: (groups, { repeat }) => sendGroups(groups, repeat),
   });
   // What may have to wait for somebody's open transaction, because of a dedupe key, travels apart from what never does.

@@ -17,6 +17,11 @@ export interface PipeOptions<Item, Result> {
   weigh?(item: Item): number;
   /** Most weight of one send; an item that is heavier travels alone. */
   maxWeight?: number;
+  /**
+   * How much must wait for a second send to go out beside the first; left out, none ever does. For stores that work on several calls at
+   * once: little is better sent together, much is not better for waiting.
+   */
+  secondWeight?: number;
 }
 
 /** Group commit: what arrives while one send is on its way travels together in the next one. */
@@ -58,11 +63,18 @@ export function isStoreTrouble(error: unknown): boolean {
   return passing.some((code) => isDulyError(error, code));
 }
 
-/** Makes a pipe. One send is on its way at a time, so items arrive in the order they were handed in. */
+/**
+ * Makes a pipe. One send is on its way at a time, so items arrive in the order they were handed in; with `secondWeight`, two when there is
+ * much, and then items that nobody waited for between them may change places.
+ */
 export function createPipe<Item, Result>(options: PipeOptions<Item, Result>): Pipe<Item, Result> {
   const { send, clock, random, maxItems, weigh, maxWeight = Number.POSITIVE_INFINITY } = options;
+  const { secondWeight = Number.POSITIVE_INFINITY } = options;
   let queue: Waiting<Item, Result>[] = [];
+  /** Of all that wait. */
+  let waitingWeight = 0;
   let running: Promise<void> | null = null;
+  let second: Promise<void> | null = null;
 
   function takeBatch(): Waiting<Item, Result>[] {
     let weight = 0;
@@ -77,9 +89,12 @@ export function createPipe<Item, Result>(options: PipeOptions<Item, Result>): Pi
     if (count === queue.length) {
       const all = queue;
       queue = [];
+      waitingWeight = 0;
       return all;
     }
-    return queue.splice(0, count);
+    const taken = queue.splice(0, count);
+    if (weigh !== undefined) for (const { item } of taken) waitingWeight -= weigh(item);
+    return taken;
   }
 
   async function sendUntilKnown(items: Item[]): Promise<Result[]> {
@@ -98,25 +113,37 @@ export function createPipe<Item, Result>(options: PipeOptions<Item, Result>): Pi
     }
   }
 
+  async function sendBatch(): Promise<void> {
+    const batch = takeBatch();
+    try {
+      const results = await sendUntilKnown(batch.map(({ item }) => item));
+      for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result);
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+
   async function run(): Promise<void> {
     // One microtask, so that a burst made in one turn travels in one send.
     await null;
-    while (queue.length > 0) {
-      const batch = takeBatch();
-      try {
-        const results = await sendUntilKnown(batch.map(({ item }) => item));
-        for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result);
-      } catch (error) {
-        for (const { reject } of batch) reject(error);
-      }
-    }
+    while (queue.length > 0) await sendBatch();
     running = null;
+  }
+
+  async function runBeside(): Promise<void> {
+    // The first takes what was made in the same turn.
+    await null;
+    await null;
+    while (waitingWeight >= secondWeight) await sendBatch();
+    second = null;
   }
 
   function push(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       queue.push({ item, resolve, reject });
-      running ??= run();
+      if (weigh !== undefined) waitingWeight += weigh(item);
+      if (running === null) running = run();
+      else if (waitingWeight >= secondWeight) second ??= runBeside();
     });
   }
 
@@ -124,7 +151,7 @@ export function createPipe<Item, Result>(options: PipeOptions<Item, Result>): Pi
     push,
     pushMany: (items) => Promise.all(items.map(push)),
     async drained() {
-      while (running !== null) await running;
+      while (running !== null || second !== null) await Promise.all([running, second]);
     },
   };
 }

@@ -20,7 +20,7 @@ ORDER BY a.position DESC`,
     enqueuePatient: `SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
     settleWithin: `SELECT duly.settle_within_1($1::bigint, $2::jsonb) AS reply`,
     enqueueAlike: `SELECT duly.enqueue_alike_1($1::bigint, $2::text[], $3::text[], $4::jsonb, $5::jsonb) AS reply`,
-    exchange: `SELECT duly.exchange_2($1::bigint, $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::jsonb, $7::jsonb, $8::boolean) AS reply`,
+    exchange: `SELECT duly.exchange_1($1::bigint, $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::jsonb, $7::jsonb, $8::boolean) AS reply`,
     heartbeat: `SELECT duly.heartbeat_1($1::bigint, $2::bigint, $3::jsonb) AS reply`,
     reap: `SELECT duly.reap_1($1::bigint, $2::bigint, $3::integer) AS reply`,
     report: `SELECT duly.report_1($1::bigint, $2::jsonb, $3::bigint) AS reply`,
@@ -30,7 +30,7 @@ ORDER BY a.position DESC`,
     change: `SELECT duly.change_1($1::bigint, $2::jsonb, $3::text, $4::text, $5::text, $6::boolean) AS reply`,
     applySchedules: `SELECT duly.apply_schedules_1($1::bigint, $2::jsonb) AS reply`,
     claimSchedules: `SELECT duly.claim_schedules_1($1::bigint, $2::text, $3::text, $4::integer, $5::bigint, $6::jsonb) AS reply`,
-    fire: `SELECT duly.fire_2($1::bigint, $2::text, $3::jsonb, $4::jsonb, $5::jsonb, $6::text[]) AS reply`,
+    fire: `SELECT duly.fire_1($1::bigint, $2::text, $3::jsonb, $4::jsonb, $5::jsonb, $6::text[]) AS reply`,
     acquire: `SELECT duly.acquire_1($1::bigint, $2::text, $3::text, $4::text, $5::bigint) AS reply`,
     keepLocks: `SELECT duly.keep_locks_1($1::bigint, $2::jsonb, $3::bigint) AS reply`,
     putExpiring: `SELECT duly.put_expiring_1($1::bigint, $2::jsonb) AS reply`,
@@ -1427,8 +1427,7 @@ BEGIN
 END $$;` },
   { number: 4, name: 'claim', sql: `-- Taking work. A lane is (solo, type, version, queue); its ready jobs are one stretch of the index jobs_ready, by rank.
 
--- Jobs under lease are answered by columns, in the order in which verbs/claim.ts reads them: a list for every job would cost more than
--- the claim. [] is none.
+-- Jobs under lease are answered by columns: a list for every job would cost more than the claim. [] is none.
 
 -- What is paused at an instant, and when the next pause ends by itself.
 CREATE FUNCTION duly.pauses_1(p_now bigint, OUT paused text[], OUT next_end_at bigint) LANGUAGE sql STABLE AS $$
@@ -1445,44 +1444,78 @@ CREATE FUNCTION duly.after_lock_1(p_now bigint) RETURNS bigint LANGUAGE sql VOLA
     THEN floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint ELSE p_now END
 $$;
 
--- Leases the jobs of these rows, which are locked, to one worker; they are given fences in this order.
-CREATE FUNCTION duly.take_1(p_now bigint, p_claim jsonb, p_rows tid[]) RETURNS json LANGUAGE plpgsql AS $$
+-- Live jobs under lease by columns, in the order in which verbs/claim.ts reads them.
+CREATE FUNCTION duly.leased_1(p_ids text[], p_fences bigint[], p_begun boolean[]) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority),
+      json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.lease_fence), json_agg(j.attempt), json_agg(j.spent),
+      json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(j.begun), json_agg(j.created_at), json_agg(j.due_at),
+      json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key),
+      json_agg(j.cancel_requested_at))
+    FROM (
+      SELECT j.*, l.fence AS lease_fence, l.begun FROM unnest(p_ids, p_fences, p_begun) WITH ORDINALITY AS l (id, fence, begun, n)
+      JOIN duly.jobs j ON j.id = l.id ORDER BY l.n) j);
+END $$;
+
+-- Leases the jobs of these rows, which are locked, to one worker; they are given fences in this order. \`p_type\`: of all of them, if they
+-- have one. Jobs that are taken together differ in little as a rule: then the answer says the rest once, as an object. Otherwise it is
+-- that of leased_1.
+CREATE FUNCTION duly.take_1(p_now bigint, p_claim jsonb, p_rows tid[], p_type text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  v_fences bigint[];
-  v_taken json;
+  v_first duly.jobs;
   v_node text := p_claim ->> 'node';
   v_token text := p_claim ->> 'token';
   v_at bigint := duly.after_lock_1(p_now);
   v_until bigint := v_at + (p_claim ->> 'leaseMs')::bigint;
+  v_ids text[];
+  v_fences bigint[];
+  v_types text[];
+  v_odd bigint;
+  v_columns json;
 BEGIN
-  SELECT array_agg(f.fence ORDER BY f.fence) INTO v_fences
-  FROM (SELECT nextval('duly.fence') AS fence FROM generate_series(1, cardinality(p_rows))) f;
+  SELECT * INTO v_first FROM duly.jobs WHERE ctid = p_rows[1];
   WITH taken AS (
     UPDATE duly.jobs j SET
-      status = 'RUNNING', rank = NULL, fence = v_fences[r.n], node = v_node, claimed_at = v_at, updated_at = v_at, begun_at = NULL,
+      status = 'RUNNING', rank = NULL, fence = nextval('duly.fence'), node = v_node, claimed_at = v_at, updated_at = v_at, begun_at = NULL,
       attempt = j.attempt + 1, started_at = coalesce(j.started_at, v_at),
       lateness_ms = coalesce(j.lateness_ms, greatest(0, v_at - j.due_at)),
       percent = 0, message = NULL, step = NULL, step_of = NULL
-    FROM unnest(p_rows) WITH ORDINALITY AS r (tid, n) WHERE j.ctid = r.tid
-    RETURNING j.*),
+    FROM unnest(p_rows) AS r (tid) WHERE j.ctid = r.tid
+    RETURNING j.id, j.seq, j.type, j.fence, j.tenant, j.input, j.metadata, j.created_at, j.due_at, j.slot, j.slot_details, j.cancel_requested_at,
+      j.dedupe_key IS NULL AND j.serial IS NULL AS plain,
+      j.attempt <> v_first.attempt + 1 OR j.spent <> v_first.spent OR j.priority <> v_first.priority
+        OR j.max_attempts <> v_first.max_attempts OR j.losses <> v_first.losses OR j.begun_losses <> v_first.begun_losses
+        OR j.version <> v_first.version OR j.queue <> v_first.queue OR j.origin <> v_first.origin OR j.type <> v_first.type
+        OR j.parent_id IS NOT NULL OR j.cancel_requested_at IS NOT NULL OR j.policy <> v_first.policy AS odd),
   leased AS (
     INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at, cancel_at)
-    SELECT id, seq, fence, v_node, v_token, dedupe_key IS NULL AND serial IS NULL, v_until, cancel_requested_at FROM taken),
-  told AS (
-    INSERT INTO duly.changes (at, n, entries)
-    SELECT v_at, count(*), json_build_array(json_agg(id), json_agg(type), 'RUNNING', 'claimed', 0)::text
-    FROM (SELECT id, type FROM taken ORDER BY fence) t HAVING count(*) > 0)
-  SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority),
-      json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.fence), json_agg(j.attempt), json_agg(j.spent),
-      json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(false), json_agg(j.created_at), json_agg(j.due_at),
-      json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key),
-      json_agg(j.cancel_requested_at))
-  INTO v_taken FROM (SELECT * FROM taken ORDER BY fence) j;
-  RETURN v_taken;
+    SELECT id, seq, fence, v_node, v_token, plain, v_until, cancel_requested_at FROM taken)
+  SELECT array_agg(id), array_agg(fence), array_agg(type) FILTER (WHERE p_type IS NULL), count(*) FILTER (WHERE odd),
+    json_build_array(json_agg(id), json_agg(fence), json_agg(input), json_agg(created_at), json_agg(due_at),
+      CASE WHEN count(tenant) > 0 THEN json_agg(tenant) END, CASE WHEN count(metadata) > 0 THEN json_agg(metadata) END,
+      CASE WHEN count(slot) > 0 THEN json_agg(slot) END, CASE WHEN count(slot_details) > 0 THEN json_agg(slot_details) END)
+  INTO v_ids, v_fences, v_types, v_odd, v_columns FROM taken;
+  IF v_ids IS NULL THEN RETURN '[]'; END IF;
+  INSERT INTO duly.changes (at, n, entries) VALUES (v_at, cardinality(v_ids),
+    json_build_array(v_ids, CASE WHEN p_type IS NULL THEN to_json(v_types) ELSE to_json(p_type) END, 'RUNNING', 'claimed', 0)::text);
+  IF v_odd > 0 THEN RETURN duly.leased_1(v_ids, v_fences, array_fill(false, ARRAY[cardinality(v_ids)])); END IF;
+  RETURN json_build_object('columns', v_columns, 'claimedAt', v_at, 'type', v_first.type, 'version', v_first.version,
+    'queue', v_first.queue, 'priority', v_first.priority, 'policy', v_first.policy, 'attempt', v_first.attempt + 1, 'spent', v_first.spent,
+    'maxAttempts', v_first.max_attempts, 'losses', v_first.losses, 'begunLosses', v_first.begun_losses, 'origin', v_first.origin);
+END $$;
+
+-- When the next job of these types falls due.
+CREATE FUNCTION duly.next_due_1(p_types text[]) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (SELECT min(n.due_at) FROM unnest(p_types) AS t (type) CROSS JOIN LATERAL (
+    SELECT j.due_at FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t.type
+    ORDER BY j.due_at, j.seq LIMIT 1) n);
 END $$;
 
 -- Takes ready jobs by rank for one worker: first ends what is past its start deadline and promotes what is due.
-CREATE FUNCTION duly.claim_1(p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint)
+-- \`next_at\`: when the next job of these tasks falls due, or a pause ends.
+CREATE FUNCTION duly.claim_1(
+  p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint, OUT next_at bigint)
 LANGUAGE plpgsql AS $$
 DECLARE
   v_limit integer := (p_claim ->> 'limit')::integer;
@@ -1493,39 +1526,50 @@ DECLARE
   v_queues text[];
   v_paused text[];
   v_closed text[];
-  v_promoted record;
+  v_pause_end bigint;
+  v_all_promoted boolean := true;
   v_suspects boolean;
   v_row tid;
   v_rank bigint;
   v_head bigint;
   v_lanes text[];
+  v_floors bigint[];
   v_last_rank bigint;
   v_rows tid[];
 BEGIN
   claimed := '[]';
   more := false;
   IF p_repeat THEN
-    SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority),
-      json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.lease_fence), json_agg(j.attempt), json_agg(j.spent),
-      json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(j.begun), json_agg(j.created_at), json_agg(j.due_at),
-      json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key),
-      json_agg(j.cancel_requested_at))
+    SELECT duly.leased_1(array_agg(j.id ORDER BY j.fence), array_agg(j.fence ORDER BY j.fence), array_agg(j.begun ORDER BY j.fence))
     INTO claimed FROM (
-      SELECT j.*, l.fence AS lease_fence, l.begun_at IS NOT NULL AS begun
-      FROM duly.leases l JOIN duly.jobs j ON j.id = l.id WHERE l.token = p_claim ->> 'token' ORDER BY l.fence) j
+      SELECT l.id, l.fence, l.begun_at IS NOT NULL AS begun FROM duly.leases l WHERE l.token = p_claim ->> 'token') j
     HAVING count(*) > 0;
     IF claimed IS NOT NULL THEN
       PERFORM duly.confirm_1();
       more := true;
+      SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
+      next_at := duly.next_due_1(v_types);
+      IF v_types IS NOT NULL THEN next_at := least(next_at, (duly.pauses_1(p_now)).next_end_at); END IF;
       RETURN;
     END IF;
     claimed := '[]';
   END IF;
-  PERFORM duly.expire_overdue_1(p_now, 1000);
+  -- Looks that cost little stand before calls that do more.
+  IF EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now) THEN
+    PERFORM duly.expire_overdue_1(p_now, 1000);
+  END IF;
+  IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places_1(p_now); END IF;
   SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
-  -- Some more than it takes, so that the most urgent of them is among what it sees.
-  v_promoted := duly.promote_1(p_now, v_types, greatest(1000, v_limit));
-  SELECT p.paused INTO v_paused FROM duly.pauses_1(p_now) p;
+  next_at := duly.next_due_1(v_types);
+  IF next_at <= p_now THEN
+    -- Some more than it takes, so that the most urgent of them is among what it sees.
+    v_all_promoted := (duly.promote_1(p_now, v_types, greatest(1000, v_limit))).is_all;
+    next_at := duly.next_due_1(v_types);
+  END IF;
+  SELECT coalesce(array_agg(p.key), '{}'), min(p.until_at) INTO v_paused, v_pause_end
+  FROM (SELECT key, (value::json ->> 'untilAt')::bigint AS until_at FROM duly.records WHERE kind = 'pause') p
+  WHERE p.until_at IS NULL OR p.until_at > p_now;
+  IF v_types IS NOT NULL THEN next_at := least(next_at, v_pause_end); END IF;
   IF 'all' = ANY (v_paused) THEN RETURN; END IF;
   SELECT array_agg(t ->> 'type'), array_agg((t ->> 'version')::integer), array_agg((t ->> 'limit')::integer)
   INTO v_types, v_versions, v_limits
@@ -1546,7 +1590,7 @@ BEGIN
         AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues))
       ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
       IF v_row IS NOT NULL THEN
-        claimed := duly.take_1(p_now, p_claim, ARRAY[v_row]);
+        claimed := duly.take_1(p_now, p_claim, ARRAY[v_row], NULL);
         more := true;
         RETURN;
       END IF;
@@ -1571,29 +1615,30 @@ BEGIN
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.version <= t.version
         AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues));
       IF v_head IS NULL OR v_rank <= v_head THEN
-        claimed := duly.take_1(p_now, p_claim, ARRAY[v_row]);
+        claimed := duly.take_1(p_now, p_claim, ARRAY[v_row], NULL);
         more := true;
         RETURN;
       END IF;
     END IF;
   END IF;
 
-  -- The lanes, by a loose scan: each step is one seek, however many jobs a lane holds.
+  -- The lanes, by a loose scan: each step is one seek, however many jobs a lane holds. Each with its lowest rank: what is dead below it and
+  -- cannot be removed yet, because somebody's transaction is old, is stepped over once.
   WITH RECURSIVE lane AS (
-    SELECT w.type, w.version AS highest, w.n, f.version, f.queue
+    SELECT w.type, w.version AS highest, w.n, f.version, f.queue, f.rank
     FROM unnest(v_types, v_versions, v_limits) AS w (type, version, n) CROSS JOIN LATERAL (
-      SELECT j.version, j.queue FROM duly.jobs j
+      SELECT j.version, j.queue, j.rank FROM duly.jobs j
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = w.type AND j.version <= w.version
-      ORDER BY j.version, j.queue LIMIT 1) f
+      ORDER BY j.version, j.queue, j.rank LIMIT 1) f
     UNION ALL
-    SELECT l.type, l.highest, l.n, f.version, f.queue
+    SELECT l.type, l.highest, l.n, f.version, f.queue, f.rank
     FROM lane l CROSS JOIN LATERAL (
-      SELECT j.version, j.queue FROM duly.jobs j
+      SELECT j.version, j.queue, j.rank FROM duly.jobs j
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version <= l.highest
         AND (j.version, j.queue) > (l.version, l.queue)
-      ORDER BY j.version, j.queue LIMIT 1) f)
-  SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n)
-  INTO v_types, v_versions, v_lanes, v_limits
+      ORDER BY j.version, j.queue, j.rank LIMIT 1) f)
+  SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n), array_agg(l.rank)
+  INTO v_types, v_versions, v_lanes, v_limits, v_floors
   FROM lane l WHERE NOT l.queue = ANY (v_closed) AND (v_queues IS NULL OR l.queue = ANY (v_queues));
 
   IF cardinality(v_lanes) = 1 THEN
@@ -1601,9 +1646,10 @@ BEGIN
     SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), max(t.rank) INTO v_rows, v_last_rank FROM (
       SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
+        AND j.rank >= v_floors[1]
       ORDER BY j.rank, j.seq LIMIT least(v_limits[1], v_limit) FOR UPDATE SKIP LOCKED) t;
     IF v_rows IS NOT NULL THEN
-      claimed := duly.take_1(p_now, p_claim, v_rows);
+      claimed := duly.take_1(p_now, p_claim, v_rows, v_types[1]);
       -- What was taken has left the index, so whatever is found from its last rank on is more.
       more := cardinality(v_rows) = v_limit AND EXISTS (SELECT 1 FROM duly.jobs j
         WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
@@ -1613,26 +1659,34 @@ BEGIN
     -- How many from which lane, unlocked, so it costs no one anything; then that many from each lane, passing over what others hold.
     -- To lock the heads of every lane and throw most away would hide them from the other workers.
     WITH lane AS (
-      SELECT * FROM unnest(v_types, v_versions, v_lanes, v_limits) AS l (type, version, queue, n)),
+      SELECT * FROM unnest(v_types, v_versions, v_lanes, v_limits, v_floors) AS l (type, version, queue, n, floor)),
     head AS (
-      SELECT l.type, l.version, l.queue, l.n, h.rank, h.seq, row_number() OVER (PARTITION BY l.type ORDER BY h.rank, h.seq) AS place
+      SELECT l.type, l.version, l.queue, l.n, l.floor, h.rank, h.seq, row_number() OVER (PARTITION BY l.type ORDER BY h.rank, h.seq) AS place
       FROM lane l CROSS JOIN LATERAL (
         SELECT j.rank, j.seq FROM duly.jobs j
-        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue
+        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.floor
         ORDER BY j.rank, j.seq LIMIT least(l.n, v_limit) + 1) h),
-    best AS (SELECT type, version, queue, rank, seq FROM head WHERE place <= n ORDER BY rank, seq LIMIT v_limit),
+    best AS (SELECT type, version, queue, floor, rank, seq FROM head WHERE place <= n ORDER BY rank, seq LIMIT v_limit),
     last AS (SELECT rank, seq FROM best ORDER BY rank DESC, seq DESC LIMIT 1),
-    share AS (SELECT type, version, queue, count(*) AS n FROM best GROUP BY type, version, queue)
+    share AS (SELECT type, version, queue, floor, count(*) AS n FROM best GROUP BY type, version, queue, floor)
     SELECT array_agg(t.ctid ORDER BY t.rank, t.seq),
       (SELECT count(*) FROM best) = v_limit AND EXISTS (SELECT 1 FROM head h, last WHERE (h.rank, h.seq) > (last.rank, last.seq))
     INTO v_rows, more
     FROM share s CROSS JOIN LATERAL (
       SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = s.type AND j.version = s.version AND j.queue = s.queue
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = s.type AND j.version = s.version AND j.queue = s.queue AND j.rank >= s.floor
       ORDER BY j.rank, j.seq LIMIT s.n FOR UPDATE SKIP LOCKED) t;
-    IF v_rows IS NOT NULL THEN claimed := duly.take_1(p_now, p_claim, v_rows); END IF;
+    IF v_rows IS NOT NULL THEN claimed := duly.take_1(p_now, p_claim, v_rows, NULL); END IF;
   END IF;
-  more := more OR v_row IS NOT NULL OR NOT v_promoted.is_all;
+  more := more OR v_row IS NOT NULL OR NOT v_all_promoted;
+END $$;
+
+-- Whether these jobs are all among those that a claim was given.
+CREATE FUNCTION duly.took_all_1(p_claimed json, p_made text[]) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE v_taken json := CASE json_typeof(p_claimed) WHEN 'object' THEN p_claimed -> 'columns' -> 0 ELSE p_claimed -> 0 END;
+BEGIN
+  IF cardinality(p_made) > coalesce(json_array_length(v_taken), 0) THEN RETURN false; END IF;
+  RETURN p_made <@ (SELECT coalesce(array_agg(c), '{}') FROM json_array_elements_text(v_taken) c);
 END $$;` },
   { number: 5, name: 'exchange', sql: `-- What became of attempts; leases; making and taking as verbs.
 
@@ -1771,30 +1825,26 @@ BEGIN
   RETURN true;
 END $$;
 
--- Ends many jobs that simply returned: what settle_1 does for each, in a few statements for all. They are given by columns: ids, fences,
--- results, spends. Answers the places of those that were recorded; those with a key or a serial place are left to settle_1, which
--- locks more.
-CREATE FUNCTION duly.settle_returned_1(p_now bigint, p_returned jsonb) RETURNS bigint[] LANGUAGE plpgsql AS $$
+-- Ends many jobs that simply returned: what settle_1 does for each, in a few statements for all. \`p_results\` null: none of them has one.
+-- Answers the places of those that were recorded; those with a key or a serial place are left to settle_1, which locks more.
+CREATE FUNCTION duly.settle_returned_1(p_now bigint, p_ids text[], p_fences bigint[], p_results text[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
   v_done bigint[];
   v_ids text[];
-  v_followed text[];
+  v_types text[];
+  v_followed text[] := '{}';
   v_id text;
   v_job duly.jobs;
 BEGIN
-  WITH returned AS (
-    SELECT s.id, s.fence::bigint AS fence, s.result, s.spends::integer AS spends, s.i FROM ROWS FROM (
-      jsonb_array_elements_text(p_returned -> 'ids'), jsonb_array_elements_text(p_returned -> 'fences'),
-      jsonb_array_elements_text(p_returned -> 'results'), jsonb_array_elements_text(p_returned -> 'spends')
-    ) WITH ORDINALITY AS s (id, fence, result, spends, i)),
-  lease AS (
+  WITH lease AS (
     -- Whoever deletes the lease may end the job; the fence is looked at again after a wait.
-    DELETE FROM duly.leases l USING returned r WHERE l.id = r.id AND l.fence = r.fence AND l.plain
-    RETURNING l.id, l.fence, l.begun_at, l.message, l.step, l.step_of, r.i, r.spends, r.result),
+    DELETE FROM duly.leases l USING unnest(p_ids, p_fences, p_results) WITH ORDINALITY AS r (id, fence, result, i)
+    WHERE l.id = r.id AND l.fence = r.fence AND l.plain
+    RETURNING l.id, l.fence, l.begun_at, l.message, l.step, l.step_of, r.i, r.result),
   gone AS (
     DELETE FROM duly.jobs j USING lease l WHERE j.id = l.id
     RETURNING j.*, l.fence AS lease_fence, l.begun_at AS lease_begun_at, l.message AS lease_message, l.step AS lease_step,
-      l.step_of AS lease_step_of, l.i, l.spends, l.result),
+      l.step_of AS lease_step_of, l.i, l.result),
   over AS (
     INSERT INTO duly.finished (
       id, seq, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, expire_at, created_at,
@@ -1804,33 +1854,42 @@ BEGIN
       dead_retention_ms, metadata, result, attempts, input)
     SELECT id, seq, type, version, queue, tenant, priority, 'COMPLETED', 'returned', rank_offset, due_at, expire_at, created_at,
       p_now, started_at, lateness_ms, p_now, p_now + retention_ms, lease_fence, node, claimed_at, lease_begun_at, attempt,
-      spent + spends, max_attempts, losses, begun_losses, 100, lease_message, lease_step, lease_step_of,
+      spent + 1, max_attempts, losses, begun_losses, 100, lease_message, lease_step, lease_step_of,
       cancel_requested_at, cancelled_by, origin, parent_id, parent_key, copy_of, schedule_id, slot, slot_at, slot_allow,
       slot_details, policy, retention_ms, dead_retention_ms, metadata, result, attempts, input
-    FROM gone),
-  told AS (
-    INSERT INTO duly.changes (at, n, entries)
-    SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), 'COMPLETED', 'returned', 100)::text
-    FROM (SELECT id, type FROM gone ORDER BY i) g HAVING count(*) > 0)
-  SELECT array_agg(i), array_agg(id) INTO v_done, v_ids FROM gone;
+    FROM gone)
+  SELECT array_agg(i), array_agg(id), array_agg(type) INTO v_done, v_ids, v_types FROM gone;
   IF v_ids IS NULL THEN RETURN '{}'; END IF;
-  -- A statement of its own: it sees who shut a gate for one of them while the rows above were waited for.
-  SELECT array_agg(f.id) INTO v_followed FROM (
-    SELECT ref AS id FROM duly.gates WHERE ref = ANY (v_ids) AND kind <> 'serial'
-    UNION SELECT waits_for FROM duly.schedules WHERE waits_for = ANY (v_ids)
-    UNION SELECT parent_id FROM duly.children WHERE parent_id = ANY (v_ids)) f;
-  FOREACH v_id IN ARRAY coalesce(v_followed, '{}') LOOP
-    DELETE FROM duly.children WHERE parent_id = v_id;
-    v_job.id := v_id;
-    PERFORM duly.set_free_1(p_now, v_job, 'COMPLETED');
-  END LOOP;
+  INSERT INTO duly.changes (at, n, entries) VALUES (p_now, cardinality(v_ids), json_build_array(v_ids,
+    CASE WHEN v_types[1] = ALL (v_types) THEN to_json(v_types[1]) ELSE to_json(v_types) END, 'COMPLETED', 'returned', 100)::text);
+  -- Statements of their own: they see who shut a gate for one of them while the rows above were waited for. Most stores have none of
+  -- a kind, and to find that out once costs less than to look for every job.
+  IF EXISTS (SELECT 1 FROM duly.gates) THEN
+    v_followed := v_followed || ARRAY(SELECT ref FROM duly.gates WHERE ref = ANY (v_ids) AND kind <> 'serial');
+  END IF;
+  IF EXISTS (SELECT 1 FROM duly.schedules WHERE waits_for IS NOT NULL) THEN
+    v_followed := v_followed || ARRAY(SELECT waits_for FROM duly.schedules WHERE waits_for = ANY (v_ids));
+  END IF;
+  IF EXISTS (SELECT 1 FROM duly.children) THEN
+    v_followed := v_followed || ARRAY(SELECT parent_id FROM duly.children WHERE parent_id = ANY (v_ids));
+  END IF;
+  IF v_followed <> '{}' THEN
+    FOR v_id IN SELECT DISTINCT f FROM unnest(v_followed) f LOOP
+      DELETE FROM duly.children WHERE parent_id = v_id;
+      v_job.id := v_id;
+      PERFORM duly.set_free_1(p_now, v_job, 'COMPLETED');
+    END LOOP;
+  END IF;
   RETURN v_done;
 END $$;
 
--- \`p_returned\`: attempts that simply returned, by columns, with their places in the caller's list; \`p_settle\`: the others, each with its place.
-CREATE FUNCTION duly.exchange_1(p_now bigint, p_returned jsonb, p_settle jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+-- \`p_ids\` …: attempts that simply returned and used one up, with their places in the caller's list (null: as they stand); \`p_settle\`: the
+-- others, each with its place.
+CREATE FUNCTION duly.exchange_1(
+  p_now bigint, p_ids text[], p_fences bigint[], p_results text[], p_places bigint[], p_settle jsonb, p_claim jsonb, p_repeat boolean
+) RETURNS text LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '2s' AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_done bigint[] := '{}';
@@ -1838,23 +1897,20 @@ DECLARE
   v_settle jsonb := p_settle;
   v_one jsonb;
   v_claim record;
-  v_next bigint;
 BEGIN
-  IF p_returned IS NOT NULL THEN
+  IF p_ids IS NOT NULL THEN
     -- Those who wait for one of them will want their serial places.
-    PERFORM duly.lock_serials_1(ARRAY(
-      SELECT duly.serial_ref_1(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = g.job
-      WHERE g.ref = ANY (ARRAY(SELECT jsonb_array_elements_text(p_returned -> 'ids'))) AND g.kind <> 'serial' AND w.serial IS NOT NULL));
-    v_done := duly.settle_returned_1(v_now, p_returned);
-    IF cardinality(v_done) < jsonb_array_length(p_returned -> 'ids') THEN
+    IF EXISTS (SELECT 1 FROM duly.gates) THEN
+      PERFORM duly.lock_serials_1(ARRAY(
+        SELECT duly.serial_ref_1(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = g.job
+        WHERE g.ref = ANY (p_ids) AND g.kind <> 'serial' AND w.serial IS NOT NULL));
+    END IF;
+    v_done := duly.settle_returned_1(v_now, p_ids, p_fences, p_results);
+    IF cardinality(v_done) < cardinality(p_ids) THEN
       -- What could not be ended together is judged by itself, in its place.
       SELECT coalesce(v_settle, '[]') || jsonb_agg(jsonb_build_object('id', s.id, 'fence', s.fence, 'to', 'COMPLETED', 'reason', 'returned',
-        'spends', s.spends = '1', 'started', true, 'loss', 'none', 'result', s.result, 'i', s.at::bigint)) INTO v_settle
-      FROM ROWS FROM (
-        jsonb_array_elements_text(p_returned -> 'ids'), jsonb_array_elements_text(p_returned -> 'fences'),
-        jsonb_array_elements_text(p_returned -> 'results'), jsonb_array_elements_text(p_returned -> 'spends'),
-        jsonb_array_elements_text(p_returned -> 'places')
-      ) WITH ORDINALITY AS s (id, fence, result, spends, at, i) WHERE NOT s.i = ANY (v_done);
+        'spends', true, 'started', true, 'loss', 'none', 'result', s.result, 'i', coalesce(s.place, s.i - 1))) INTO v_settle
+      FROM unnest(p_ids, p_fences, p_results, p_places) WITH ORDINALITY AS s (id, fence, result, place, i) WHERE NOT s.i = ANY (v_done);
     END IF;
   END IF;
   IF v_settle IS NOT NULL THEN
@@ -1868,17 +1924,8 @@ BEGIN
       'soloSinceAt', NULL, 'nextDueAt', NULL)::text;
   END IF;
   v_claim := duly.claim_1(v_now, p_claim, p_repeat);
-  -- When the next job of these tasks falls due, or a pause ends.
-  IF jsonb_array_length(p_claim -> 'tasks') > 0 THEN
-    SELECT least(
-      (SELECT p.next_end_at FROM duly.pauses_1(v_now) p),
-      (SELECT min(n.due_at) FROM jsonb_array_elements(p_claim -> 'tasks') t CROSS JOIN LATERAL (
-        SELECT j.due_at FROM duly.jobs j
-        WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t ->> 'type'
-        ORDER BY j.due_at, j.seq LIMIT 1) n)) INTO v_next;
-  END IF;
   RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'lost', to_json(v_lost), 'claimed', v_claim.claimed,
-    'more', v_claim.more, 'soloSinceAt', v_claim.solo_since, 'nextDueAt', v_next)::text;
+    'more', v_claim.more, 'soloSinceAt', v_claim.solo_since, 'nextDueAt', v_claim.next_at)::text;
 END $$;
 
 -- Takes work together with what was just made. If the caller took all of it, nobody else is woken for it.
@@ -1888,10 +1935,7 @@ DECLARE v_claim record;
 BEGIN
   IF p_claim IS NULL THEN RETURN '[]'; END IF;
   v_claim := duly.claim_1(p_now, p_claim, p_repeat);
-  IF p_made IS NOT NULL AND cardinality(p_made) <= coalesce(json_array_length(v_claim.claimed -> 0), 0) AND p_made <@ (
-    SELECT coalesce(array_agg(c), '{}') FROM json_array_elements_text(v_claim.claimed -> 0) c) THEN
-    PERFORM duly.unhint_1('j');
-  END IF;
+  IF p_made IS NOT NULL AND duly.took_all_1(v_claim.claimed, p_made) THEN PERFORM duly.unhint_1('j'); END IF;
   RETURN v_claim.claimed;
 END $$;
 
@@ -2060,6 +2104,88 @@ BEGIN
     PERFORM duly.append_logs_1(v_one ->> 'id', v_attempt, v_one -> 'logs', p_log_limit);
   END LOOP;
   RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'kept', to_json(v_kept))::text;
+END $$;
+
+-- A lone job that whoever makes it also takes, as with now() on a node that has nothing to do, is made as RUNNING: one row instead of two
+-- versions of it, and a fourth of the statements.
+
+-- Whether a claim would be given just this job: nothing else is ready, due, overdue or paused.
+CREATE FUNCTION duly.takes_alone_1(p_now bigint, p_claim jsonb, p_type text, p_version integer, p_queue text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (p_claim ->> 'limit')::integer > 0
+    AND (jsonb_typeof(p_claim -> 'queues') <> 'array' OR p_claim -> 'queues' ? p_queue)
+    AND EXISTS (
+      SELECT 1 FROM jsonb_array_elements(p_claim -> 'tasks') t
+      WHERE t ->> 'type' = p_type AND (t ->> 'version')::integer >= p_version AND (t ->> 'limit')::integer > 0)
+    AND NOT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL)
+    AND NOT EXISTS (SELECT 1 FROM duly.records WHERE kind = 'pause')
+    AND NOT EXISTS (SELECT 1 FROM duly.left_places)
+    AND NOT EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now)
+    AND NOT EXISTS (
+      SELECT 1 FROM jsonb_array_elements(p_claim -> 'tasks') t CROSS JOIN LATERAL (
+        SELECT 1 FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t ->> 'type' AND j.due_at <= p_now
+        LIMIT 1) d);
+END $$;
+
+-- Plain jobs that differ in nothing but their input, made together, with a claim beside them; \`p_shared\` is what they have in common. Fails
+-- (unique violation) where an id is there already: then the caller begins again with care.
+CREATE FUNCTION duly.enqueue_alike_1(p_now bigint, p_ids text[], p_inputs text[], p_shared jsonb, p_claim jsonb) RETURNS text LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '2s' AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  s record;
+  v_due bigint;
+  v_rank bigint;
+  v_status text;
+  v_claimed json := '[]';
+  v_fence bigint;
+BEGIN
+  SELECT * INTO s FROM jsonb_to_record(p_shared) AS s (
+    type text, version integer, queue text, tenant text, priority integer, "rankOffsetMs" bigint, at bigint, "inMs" bigint,
+    "startDeadlineMs" bigint, "maxAttempts" integer, origin text, "copyOf" text, policy text, "retentionMs" bigint,
+    "deadRetentionMs" bigint, metadata text, input text);
+  v_due := coalesce(s.at, v_now + s."inMs");
+  v_status := CASE WHEN v_due <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END;
+  IF v_due <= v_now THEN v_rank := v_due + s."rankOffsetMs"; END IF;
+  IF p_claim IS NOT NULL AND cardinality(p_ids) = 1 AND v_due <= v_now AND duly.takes_alone_1(v_now, p_claim, s.type, s.version, s.queue) THEN
+    v_fence := nextval('duly.fence');
+    WITH made AS (
+      INSERT INTO duly.jobs (
+        id, type, version, queue, tenant, priority, status, rank_offset, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
+        fence, node, claimed_at, attempt, max_attempts, origin, copy_of, policy, retention_ms, dead_retention_ms, metadata, input)
+      VALUES (p_ids[1], s.type, s.version, s.queue, s.tenant, s.priority, 'RUNNING', s."rankOffsetMs", v_due, v_due + s."startDeadlineMs",
+        v_now, v_now, v_now, v_now - v_due, v_fence, p_claim ->> 'node', v_now, 1, s."maxAttempts", s.origin, s."copyOf", s.policy,
+        s."retentionMs", s."deadRetentionMs", s.metadata, coalesce(p_inputs[1], s.input))
+      RETURNING seq)
+    INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at)
+    SELECT p_ids[1], seq, v_fence, p_claim ->> 'node', p_claim ->> 'token', true, v_now + (p_claim ->> 'leaseMs')::bigint FROM made;
+    INSERT INTO duly.changes (at, n, entries) VALUES
+      (v_now, 1, json_build_array(p_ids, s.type, 'PENDING', 'made', 0)::text),
+      (v_now, 1, json_build_array(p_ids, s.type, 'RUNNING', 'claimed', 0)::text);
+    RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'claimed', json_build_object(
+      'columns', json_build_array(p_ids, json_build_array(v_fence), json_build_array(coalesce(p_inputs[1], s.input)), json_build_array(v_now),
+        json_build_array(v_due), CASE WHEN s.tenant IS NOT NULL THEN json_build_array(s.tenant) END,
+        CASE WHEN s.metadata IS NOT NULL THEN json_build_array(s.metadata) END, NULL, NULL),
+      'claimedAt', v_now, 'type', s.type, 'version', s.version, 'queue', s.queue, 'priority', s.priority, 'policy', s.policy, 'attempt', 1,
+      'spent', 0, 'maxAttempts', s."maxAttempts", 'losses', 0, 'begunLosses', 0, 'origin', s.origin))::text;
+  END IF;
+  INSERT INTO duly.jobs (
+    id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
+    max_attempts, origin, copy_of, policy, retention_ms, dead_retention_ms, metadata, input)
+  SELECT j.id, s.type, s.version, s.queue, s.tenant, s.priority, v_status, v_rank, s."rankOffsetMs", v_due, v_due + s."startDeadlineMs",
+    v_now, v_now, s."maxAttempts", s.origin, s."copyOf", s.policy, s."retentionMs", s."deadRetentionMs", s.metadata, coalesce(j.input, s.input)
+  FROM unnest(p_ids, p_inputs) AS j (id, input);
+  INSERT INTO duly.changes (at, n, entries)
+  VALUES (v_now, cardinality(p_ids), json_build_array(p_ids, s.type, v_status, 'made', 0)::text);
+  IF p_claim IS NOT NULL THEN
+    v_claimed := (duly.claim_1(v_now, p_claim, false)).claimed;
+    -- Who took all of it wakes nobody for it.
+    IF duly.took_all_1(v_claimed, p_ids) THEN
+      RETURN json_build_object('now', v_now, 'claimed', v_claimed, 'hints', duly.hints_1())::text;
+    END IF;
+  END IF;
+  RETURN json_build_object('now', v_now, 'claimed', v_claimed, 'hints', 'j' || replace(duly.hints_1(), 'j', ''))::text;
 END $$;` },
   { number: 6, name: 'change', sql: `-- What a person or program does to promises already made: each with an audit row in the same transaction.
 
@@ -2418,9 +2544,10 @@ BEGIN
   END LOOP;
 END $$;
 
-CREATE FUNCTION duly.schedule_audit_1(s duly.schedules) RETURNS json LANGUAGE sql AS $$
-  SELECT json_build_object('version', s.version, 'spec', s.spec::json, 'dueAt', s.due_at)
-$$;
+CREATE FUNCTION duly.schedule_audit_1(s duly.schedules) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN json_build_object('version', s.version, 'spec', s.spec::json, 'dueAt', s.due_at);
+END $$;
 
 CREATE FUNCTION duly.apply_schedule_1(p_now bigint, p_actor text, p_change jsonb) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
@@ -2646,26 +2773,35 @@ BEGIN
 END $$;
 
 -- \`p_together\`: decisions that touch nothing but their own schedule and jobs; \`p_groups\`: the others, one by one.
-CREATE FUNCTION duly.fire_1(p_now bigint, p_node text, p_together jsonb, p_groups jsonb, p_claim jsonb, p_made jsonb)
+CREATE FUNCTION duly.fire_1(p_now bigint, p_node text, p_together jsonb, p_groups jsonb, p_claim jsonb, p_made text[])
 RETURNS text LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '2s' AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_group jsonb;
   v_outcomes text[] := '{}';
-  v_made text[];
-  v_claimed json;
+  v_claimed json := '[]';
 BEGIN
   IF p_together IS NOT NULL THEN PERFORM duly.fire_together_1(v_now, p_together); END IF;
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_outcomes := v_outcomes || duly.fire_group_1(v_now, p_node, v_group);
   END LOOP;
-  IF p_made IS NOT NULL THEN SELECT coalesce(array_agg(m), '{}') INTO v_made FROM jsonb_array_elements_text(p_made) m; END IF;
-  v_claimed := duly.claim_made_1(v_now, p_claim, false, v_made);
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_outcomes),
-    'claimed', v_claimed)::text;
-END $$;` },
+  IF p_claim IS NOT NULL THEN
+    v_claimed := (duly.claim_1(v_now, p_claim, false)).claimed;
+    -- Who took all of it wakes nobody for it.
+    IF duly.took_all_1(v_claimed, p_made) THEN PERFORM duly.unhint_1('j'); END IF;
+  END IF;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_outcomes), 'claimed', v_claimed)::text;
+END $$;
+
+-- Otherwise its first statement looks through all schedules for those it is given, so that each one costs more than the one before.
+ALTER FUNCTION duly.apply_schedules_1 SET plan_cache_mode = force_generic_plan;
+ALTER FUNCTION duly.apply_schedules_1 SET jit = off;
+ALTER FUNCTION duly.apply_schedules_1 SET enable_seqscan = off;
+ALTER FUNCTION duly.apply_schedules_1 SET enable_bitmapscan = off;
+ALTER FUNCTION duly.apply_schedules_1 SET enable_hashjoin = off;
+ALTER FUNCTION duly.apply_schedules_1 SET enable_mergejoin = off;` },
   { number: 8, name: 'keep', sql: `-- Locks, values, the journal, nodes, settings, the feed, and forgetting.
 
 CREATE FUNCTION duly.acquire_1(p_now bigint, p_name text, p_token text, p_holder text, p_ttl_ms bigint) RETURNS text LANGUAGE plpgsql AS $$
@@ -3280,7 +3416,7 @@ DECLARE
   v_reply text;
 BEGIN
   PERFORM set_config('duly_work.within', '1', true);
-  v_reply := duly.exchange_1(p_now, NULL, p_settle, NULL, false);
+  v_reply := duly.exchange_1(p_now, NULL, NULL, NULL, NULL, p_settle, NULL, false);
   PERFORM set_config('duly_work.within', '', true);
   IF json_array_length(v_reply::json -> 'lost') > 0 THEN
     RAISE EXCEPTION USING ERRCODE = 'DU003',
@@ -3325,678 +3461,5 @@ BEGIN
     END IF;
   END LOOP;
   RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'kept', to_json(v_kept))::text;
-END $$;` },
-  { number: 14, name: 'less_for_each', sql: `-- The busy verbs with less work for each job: what is the same for all jobs of a call is sent once, lists travel as arrays instead of
--- JSON, the feed's rows are made of lists that are there already, and nobody looks for followers in tables that are empty.
-
--- Live jobs under lease by columns, in the order in which verbs/claim.ts reads them.
-CREATE FUNCTION duly.leased_1(p_ids text[], p_fences bigint[], p_begun boolean[]) RETURNS json LANGUAGE plpgsql AS $$
-BEGIN
-  RETURN (SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority),
-      json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.lease_fence), json_agg(j.attempt), json_agg(j.spent),
-      json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(j.begun), json_agg(j.created_at), json_agg(j.due_at),
-      json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key),
-      json_agg(j.cancel_requested_at))
-    FROM (
-      SELECT j.*, l.fence AS lease_fence, l.begun FROM unnest(p_ids, p_fences, p_begun) WITH ORDINALITY AS l (id, fence, begun, n)
-      JOIN duly.jobs j ON j.id = l.id ORDER BY l.n) j);
-END $$;
-
--- Leases the jobs of these rows, which are locked, to one worker; they are given fences in this order. \`p_type\`: of all of them, if they
--- have one. Jobs that are taken together differ in little as a rule: then the answer says the rest once, as an object. Otherwise it is
--- that of leased_1.
-CREATE FUNCTION duly.take_2(p_now bigint, p_claim jsonb, p_rows tid[], p_type text) RETURNS json LANGUAGE plpgsql AS $$
-DECLARE
-  v_first duly.jobs;
-  v_node text := p_claim ->> 'node';
-  v_token text := p_claim ->> 'token';
-  v_at bigint := duly.after_lock_1(p_now);
-  v_until bigint := v_at + (p_claim ->> 'leaseMs')::bigint;
-  v_ids text[];
-  v_fences bigint[];
-  v_types text[];
-  v_odd bigint;
-  v_columns json;
-BEGIN
-  SELECT * INTO v_first FROM duly.jobs WHERE ctid = p_rows[1];
-  WITH taken AS (
-    UPDATE duly.jobs j SET
-      status = 'RUNNING', rank = NULL, fence = nextval('duly.fence'), node = v_node, claimed_at = v_at, updated_at = v_at, begun_at = NULL,
-      attempt = j.attempt + 1, started_at = coalesce(j.started_at, v_at),
-      lateness_ms = coalesce(j.lateness_ms, greatest(0, v_at - j.due_at)),
-      percent = 0, message = NULL, step = NULL, step_of = NULL
-    FROM unnest(p_rows) AS r (tid) WHERE j.ctid = r.tid
-    RETURNING j.id, j.seq, j.type, j.fence, j.tenant, j.input, j.metadata, j.created_at, j.due_at, j.slot, j.slot_details, j.cancel_requested_at,
-      j.dedupe_key IS NULL AND j.serial IS NULL AS plain,
-      j.attempt <> v_first.attempt + 1 OR j.spent <> v_first.spent OR j.priority <> v_first.priority
-        OR j.max_attempts <> v_first.max_attempts OR j.losses <> v_first.losses OR j.begun_losses <> v_first.begun_losses
-        OR j.version <> v_first.version OR j.queue <> v_first.queue OR j.origin <> v_first.origin OR j.type <> v_first.type
-        OR j.parent_id IS NOT NULL OR j.cancel_requested_at IS NOT NULL OR j.policy <> v_first.policy AS odd),
-  leased AS (
-    INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at, cancel_at)
-    SELECT id, seq, fence, v_node, v_token, plain, v_until, cancel_requested_at FROM taken)
-  SELECT array_agg(id), array_agg(fence), array_agg(type) FILTER (WHERE p_type IS NULL), count(*) FILTER (WHERE odd),
-    json_build_array(json_agg(id), json_agg(fence), json_agg(input), json_agg(created_at), json_agg(due_at),
-      CASE WHEN count(tenant) > 0 THEN json_agg(tenant) END, CASE WHEN count(metadata) > 0 THEN json_agg(metadata) END,
-      CASE WHEN count(slot) > 0 THEN json_agg(slot) END, CASE WHEN count(slot_details) > 0 THEN json_agg(slot_details) END)
-  INTO v_ids, v_fences, v_types, v_odd, v_columns FROM taken;
-  IF v_ids IS NULL THEN RETURN '[]'; END IF;
-  INSERT INTO duly.changes (at, n, entries) VALUES (v_at, cardinality(v_ids),
-    json_build_array(v_ids, CASE WHEN p_type IS NULL THEN to_json(v_types) ELSE to_json(p_type) END, 'RUNNING', 'claimed', 0)::text);
-  IF v_odd > 0 THEN RETURN duly.leased_1(v_ids, v_fences, array_fill(false, ARRAY[cardinality(v_ids)])); END IF;
-  RETURN json_build_object('columns', v_columns, 'claimedAt', v_at, 'type', v_first.type, 'version', v_first.version,
-    'queue', v_first.queue, 'priority', v_first.priority, 'policy', v_first.policy, 'attempt', v_first.attempt + 1, 'spent', v_first.spent,
-    'maxAttempts', v_first.max_attempts, 'losses', v_first.losses, 'begunLosses', v_first.begun_losses, 'origin', v_first.origin);
-END $$;
-
--- When the next job of these types falls due.
-CREATE FUNCTION duly.next_due_1(p_types text[]) RETURNS bigint LANGUAGE plpgsql AS $$
-BEGIN
-  RETURN (SELECT min(n.due_at) FROM unnest(p_types) AS t (type) CROSS JOIN LATERAL (
-    SELECT j.due_at FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t.type
-    ORDER BY j.due_at, j.seq LIMIT 1) n);
-END $$;
-
--- Takes ready jobs by rank for one worker: first ends what is past its start deadline and promotes what is due.
--- \`next_at\`: when the next job of these tasks falls due, or a pause ends.
-CREATE FUNCTION duly.claim_2(
-  p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint, OUT next_at bigint)
-LANGUAGE plpgsql AS $$
-DECLARE
-  v_limit integer := (p_claim ->> 'limit')::integer;
-  v_idle boolean := (p_claim ->> 'idle')::boolean;
-  v_types text[];
-  v_versions integer[];
-  v_limits integer[];
-  v_queues text[];
-  v_paused text[];
-  v_closed text[];
-  v_pause_end bigint;
-  v_all_promoted boolean := true;
-  v_suspects boolean;
-  v_row tid;
-  v_rank bigint;
-  v_head bigint;
-  v_lanes text[];
-  v_last_rank bigint;
-  v_rows tid[];
-BEGIN
-  claimed := '[]';
-  more := false;
-  IF p_repeat THEN
-    SELECT duly.leased_1(array_agg(j.id ORDER BY j.fence), array_agg(j.fence ORDER BY j.fence), array_agg(j.begun ORDER BY j.fence))
-    INTO claimed FROM (
-      SELECT l.id, l.fence, l.begun_at IS NOT NULL AS begun FROM duly.leases l WHERE l.token = p_claim ->> 'token') j
-    HAVING count(*) > 0;
-    IF claimed IS NOT NULL THEN
-      PERFORM duly.confirm_1();
-      more := true;
-      SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
-      next_at := duly.next_due_1(v_types);
-      IF v_types IS NOT NULL THEN next_at := least(next_at, (duly.pauses_1(p_now)).next_end_at); END IF;
-      RETURN;
-    END IF;
-    claimed := '[]';
-  END IF;
-  -- Looks that cost little stand before calls that do more.
-  IF EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now) THEN
-    PERFORM duly.expire_overdue_1(p_now, 1000);
-  END IF;
-  IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places_1(p_now); END IF;
-  SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
-  next_at := duly.next_due_1(v_types);
-  IF next_at <= p_now THEN
-    -- Some more than it takes, so that the most urgent of them is among what it sees.
-    v_all_promoted := (duly.promote_1(p_now, v_types, greatest(1000, v_limit))).is_all;
-    next_at := duly.next_due_1(v_types);
-  END IF;
-  SELECT coalesce(array_agg(p.key), '{}'), min(p.until_at) INTO v_paused, v_pause_end
-  FROM (SELECT key, (value::json ->> 'untilAt')::bigint AS until_at FROM duly.records WHERE kind = 'pause') p
-  WHERE p.until_at IS NULL OR p.until_at > p_now;
-  IF v_types IS NOT NULL THEN next_at := least(next_at, v_pause_end); END IF;
-  IF 'all' = ANY (v_paused) THEN RETURN; END IF;
-  SELECT array_agg(t ->> 'type'), array_agg((t ->> 'version')::integer), array_agg((t ->> 'limit')::integer)
-  INTO v_types, v_versions, v_limits
-  FROM jsonb_array_elements(p_claim -> 'tasks') t
-  WHERE (t ->> 'limit')::integer > 0 AND NOT 'task:' || (t ->> 'type') = ANY (v_paused);
-  IF v_types IS NULL THEN RETURN; END IF;
-  SELECT array_agg(substr(p, 7)) INTO v_closed FROM unnest(v_paused) p WHERE p LIKE 'queue:%';
-  v_closed := coalesce(v_closed, '{}');
-  IF jsonb_typeof(p_claim -> 'queues') = 'array' THEN
-    SELECT coalesce(array_agg(q), '{}') INTO v_queues FROM jsonb_array_elements_text(p_claim -> 'queues') q;
-  END IF;
-
-  v_suspects := EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL AND solo > 0 LIMIT 1);
-  IF v_suspects THEN
-    IF v_idle AND v_limit > 0 THEN
-      SELECT j.ctid INTO v_row FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
-      WHERE j.rank IS NOT NULL AND j.solo = 2 AND j.version <= t.version
-        AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues))
-      ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
-      IF v_row IS NOT NULL THEN
-        claimed := duly.take_2(p_now, p_claim, ARRAY[v_row], NULL);
-        more := true;
-        RETURN;
-      END IF;
-    END IF;
-    SELECT min(j.due_at) INTO solo_since FROM duly.jobs j
-    WHERE j.rank IS NOT NULL AND j.solo = 2 AND j.type IN (
-      SELECT o.type FROM duly.jobs o JOIN unnest(v_types, v_versions) AS t (type, version) ON o.type = t.type
-      WHERE o.rank IS NOT NULL AND o.solo = 2 AND o.version <= t.version
-        AND NOT o.queue = ANY (v_closed) AND (v_queues IS NULL OR o.queue = ANY (v_queues)));
-  END IF;
-  -- Takes nothing, and only asks whether a job still waits to run alone.
-  IF v_limit <= 0 THEN RETURN; END IF;
-
-  -- One that was lost before is claimed by itself, in its turn: when it stands at the head.
-  IF v_suspects THEN
-    SELECT j.ctid, j.rank INTO v_row, v_rank FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
-    WHERE j.rank IS NOT NULL AND j.solo = 1 AND j.version <= t.version
-      AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues))
-    ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
-    IF v_row IS NOT NULL THEN
-      SELECT min(j.rank) INTO v_head FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.version <= t.version
-        AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues));
-      IF v_head IS NULL OR v_rank <= v_head THEN
-        claimed := duly.take_2(p_now, p_claim, ARRAY[v_row], NULL);
-        more := true;
-        RETURN;
-      END IF;
-    END IF;
-  END IF;
-
-  -- The lanes, by a loose scan: each step is one seek, however many jobs a lane holds.
-  WITH RECURSIVE lane AS (
-    SELECT w.type, w.version AS highest, w.n, f.version, f.queue
-    FROM unnest(v_types, v_versions, v_limits) AS w (type, version, n) CROSS JOIN LATERAL (
-      SELECT j.version, j.queue FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = w.type AND j.version <= w.version
-      ORDER BY j.version, j.queue LIMIT 1) f
-    UNION ALL
-    SELECT l.type, l.highest, l.n, f.version, f.queue
-    FROM lane l CROSS JOIN LATERAL (
-      SELECT j.version, j.queue FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version <= l.highest
-        AND (j.version, j.queue) > (l.version, l.queue)
-      ORDER BY j.version, j.queue LIMIT 1) f)
-  SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n)
-  INTO v_types, v_versions, v_lanes, v_limits
-  FROM lane l WHERE NOT l.queue = ANY (v_closed) AND (v_queues IS NULL OR l.queue = ANY (v_queues));
-
-  IF cardinality(v_lanes) = 1 THEN
-    -- As a rule.
-    SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), max(t.rank) INTO v_rows, v_last_rank FROM (
-      SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
-      ORDER BY j.rank, j.seq LIMIT least(v_limits[1], v_limit) FOR UPDATE SKIP LOCKED) t;
-    IF v_rows IS NOT NULL THEN
-      claimed := duly.take_2(p_now, p_claim, v_rows, v_types[1]);
-      -- What was taken has left the index, so whatever is found from its last rank on is more.
-      more := cardinality(v_rows) = v_limit AND EXISTS (SELECT 1 FROM duly.jobs j
-        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
-          AND j.rank >= v_last_rank);
-    END IF;
-  ELSIF cardinality(v_lanes) > 1 THEN
-    -- How many from which lane, unlocked, so it costs no one anything; then that many from each lane, passing over what others hold.
-    -- To lock the heads of every lane and throw most away would hide them from the other workers.
-    WITH lane AS (
-      SELECT * FROM unnest(v_types, v_versions, v_lanes, v_limits) AS l (type, version, queue, n)),
-    head AS (
-      SELECT l.type, l.version, l.queue, l.n, h.rank, h.seq, row_number() OVER (PARTITION BY l.type ORDER BY h.rank, h.seq) AS place
-      FROM lane l CROSS JOIN LATERAL (
-        SELECT j.rank, j.seq FROM duly.jobs j
-        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue
-        ORDER BY j.rank, j.seq LIMIT least(l.n, v_limit) + 1) h),
-    best AS (SELECT type, version, queue, rank, seq FROM head WHERE place <= n ORDER BY rank, seq LIMIT v_limit),
-    last AS (SELECT rank, seq FROM best ORDER BY rank DESC, seq DESC LIMIT 1),
-    share AS (SELECT type, version, queue, count(*) AS n FROM best GROUP BY type, version, queue)
-    SELECT array_agg(t.ctid ORDER BY t.rank, t.seq),
-      (SELECT count(*) FROM best) = v_limit AND EXISTS (SELECT 1 FROM head h, last WHERE (h.rank, h.seq) > (last.rank, last.seq))
-    INTO v_rows, more
-    FROM share s CROSS JOIN LATERAL (
-      SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = s.type AND j.version = s.version AND j.queue = s.queue
-      ORDER BY j.rank, j.seq LIMIT s.n FOR UPDATE SKIP LOCKED) t;
-    IF v_rows IS NOT NULL THEN claimed := duly.take_2(p_now, p_claim, v_rows, NULL); END IF;
-  END IF;
-  more := more OR v_row IS NOT NULL OR NOT v_all_promoted;
-END $$;
-
--- Ends many jobs that simply returned: what settle_1 does for each, in a few statements for all. \`p_results\` null: none of them has one.
--- Answers the places of those that were recorded; those with a key or a serial place are left to settle_1, which locks more.
-CREATE FUNCTION duly.settle_returned_2(p_now bigint, p_ids text[], p_fences bigint[], p_results text[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
-DECLARE
-  v_done bigint[];
-  v_ids text[];
-  v_types text[];
-  v_followed text[] := '{}';
-  v_id text;
-  v_job duly.jobs;
-BEGIN
-  WITH lease AS (
-    -- Whoever deletes the lease may end the job; the fence is looked at again after a wait.
-    DELETE FROM duly.leases l USING unnest(p_ids, p_fences, p_results) WITH ORDINALITY AS r (id, fence, result, i)
-    WHERE l.id = r.id AND l.fence = r.fence AND l.plain
-    RETURNING l.id, l.fence, l.begun_at, l.message, l.step, l.step_of, r.i, r.result),
-  gone AS (
-    DELETE FROM duly.jobs j USING lease l WHERE j.id = l.id
-    RETURNING j.*, l.fence AS lease_fence, l.begun_at AS lease_begun_at, l.message AS lease_message, l.step AS lease_step,
-      l.step_of AS lease_step_of, l.i, l.result),
-  over AS (
-    INSERT INTO duly.finished (
-      id, seq, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, expire_at, created_at,
-      updated_at, started_at, lateness_ms, finished_at, prune_at, fence, node, claimed_at, begun_at, attempt, spent,
-      max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, origin,
-      parent_id, parent_key, copy_of, schedule_id, slot, slot_at, slot_allow, slot_details, policy, retention_ms,
-      dead_retention_ms, metadata, result, attempts, input)
-    SELECT id, seq, type, version, queue, tenant, priority, 'COMPLETED', 'returned', rank_offset, due_at, expire_at, created_at,
-      p_now, started_at, lateness_ms, p_now, p_now + retention_ms, lease_fence, node, claimed_at, lease_begun_at, attempt,
-      spent + 1, max_attempts, losses, begun_losses, 100, lease_message, lease_step, lease_step_of,
-      cancel_requested_at, cancelled_by, origin, parent_id, parent_key, copy_of, schedule_id, slot, slot_at, slot_allow,
-      slot_details, policy, retention_ms, dead_retention_ms, metadata, result, attempts, input
-    FROM gone)
-  SELECT array_agg(i), array_agg(id), array_agg(type) INTO v_done, v_ids, v_types FROM gone;
-  IF v_ids IS NULL THEN RETURN '{}'; END IF;
-  INSERT INTO duly.changes (at, n, entries) VALUES (p_now, cardinality(v_ids), json_build_array(v_ids,
-    CASE WHEN v_types[1] = ALL (v_types) THEN to_json(v_types[1]) ELSE to_json(v_types) END, 'COMPLETED', 'returned', 100)::text);
-  -- Statements of their own: they see who shut a gate for one of them while the rows above were waited for. Most stores have none of
-  -- a kind, and to find that out once costs less than to look for every job.
-  IF EXISTS (SELECT 1 FROM duly.gates) THEN
-    v_followed := v_followed || ARRAY(SELECT ref FROM duly.gates WHERE ref = ANY (v_ids) AND kind <> 'serial');
-  END IF;
-  IF EXISTS (SELECT 1 FROM duly.schedules WHERE waits_for IS NOT NULL) THEN
-    v_followed := v_followed || ARRAY(SELECT waits_for FROM duly.schedules WHERE waits_for = ANY (v_ids));
-  END IF;
-  IF EXISTS (SELECT 1 FROM duly.children) THEN
-    v_followed := v_followed || ARRAY(SELECT parent_id FROM duly.children WHERE parent_id = ANY (v_ids));
-  END IF;
-  IF v_followed <> '{}' THEN
-    FOR v_id IN SELECT DISTINCT f FROM unnest(v_followed) f LOOP
-      DELETE FROM duly.children WHERE parent_id = v_id;
-      v_job.id := v_id;
-      PERFORM duly.set_free_1(p_now, v_job, 'COMPLETED');
-    END LOOP;
-  END IF;
-  RETURN v_done;
-END $$;
-
--- \`p_ids\` …: attempts that simply returned and used one up, with their places in the caller's list (null: as they stand); \`p_settle\`: the
--- others, each with its place.
-CREATE FUNCTION duly.exchange_2(
-  p_now bigint, p_ids text[], p_fences bigint[], p_results text[], p_places bigint[], p_settle jsonb, p_claim jsonb, p_repeat boolean
-) RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '2s' AS $$
-DECLARE
-  v_now bigint := duly.begin_1(p_now);
-  v_done bigint[] := '{}';
-  v_lost bigint[] := '{}';
-  v_settle jsonb := p_settle;
-  v_one jsonb;
-  v_claim record;
-BEGIN
-  IF p_ids IS NOT NULL THEN
-    -- Those who wait for one of them will want their serial places.
-    IF EXISTS (SELECT 1 FROM duly.gates) THEN
-      PERFORM duly.lock_serials_1(ARRAY(
-        SELECT duly.serial_ref_1(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = g.job
-        WHERE g.ref = ANY (p_ids) AND g.kind <> 'serial' AND w.serial IS NOT NULL));
-    END IF;
-    v_done := duly.settle_returned_2(v_now, p_ids, p_fences, p_results);
-    IF cardinality(v_done) < cardinality(p_ids) THEN
-      -- What could not be ended together is judged by itself, in its place.
-      SELECT coalesce(v_settle, '[]') || jsonb_agg(jsonb_build_object('id', s.id, 'fence', s.fence, 'to', 'COMPLETED', 'reason', 'returned',
-        'spends', true, 'started', true, 'loss', 'none', 'result', s.result, 'i', coalesce(s.place, s.i - 1))) INTO v_settle
-      FROM unnest(p_ids, p_fences, p_results, p_places) WITH ORDINALITY AS s (id, fence, result, place, i) WHERE NOT s.i = ANY (v_done);
-    END IF;
-  END IF;
-  IF v_settle IS NOT NULL THEN
-    PERFORM duly.lock_around_1(ARRAY(SELECT s ->> 'id' FROM jsonb_array_elements(v_settle) s));
-    FOR v_one IN SELECT s FROM jsonb_array_elements(v_settle) s ORDER BY (s ->> 'i')::bigint LOOP
-      IF NOT duly.settle_1(v_now, v_one, p_repeat) THEN v_lost := v_lost || (v_one ->> 'i')::bigint; END IF;
-    END LOOP;
-  END IF;
-  IF p_claim IS NULL THEN
-    RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'lost', to_json(v_lost), 'claimed', '[]'::json, 'more', false,
-      'soloSinceAt', NULL, 'nextDueAt', NULL)::text;
-  END IF;
-  v_claim := duly.claim_2(v_now, p_claim, p_repeat);
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'lost', to_json(v_lost), 'claimed', v_claim.claimed,
-    'more', v_claim.more, 'soloSinceAt', v_claim.solo_since, 'nextDueAt', v_claim.next_at)::text;
-END $$;
-
--- Whether these jobs are all among those that a claim was given.
-CREATE FUNCTION duly.took_all_1(p_claimed json, p_made text[]) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE v_taken json := CASE json_typeof(p_claimed) WHEN 'object' THEN p_claimed -> 'columns' -> 0 ELSE p_claimed -> 0 END;
-BEGIN
-  IF cardinality(p_made) > coalesce(json_array_length(v_taken), 0) THEN RETURN false; END IF;
-  RETURN p_made <@ (SELECT coalesce(array_agg(c), '{}') FROM json_array_elements_text(v_taken) c);
-END $$;
-
--- Plain jobs that differ in nothing but their input, made together, with a claim beside them; \`p_shared\` is what they have in common. Fails
--- (unique violation) where an id is there already: then the caller begins again with care.
-CREATE FUNCTION duly.enqueue_alike_1(p_now bigint, p_ids text[], p_inputs text[], p_shared jsonb, p_claim jsonb) RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '2s' AS $$
-DECLARE
-  v_now bigint := duly.begin_1(p_now);
-  s record;
-  v_due bigint;
-  v_rank bigint;
-  v_status text;
-  v_claimed json := '[]';
-BEGIN
-  SELECT * INTO s FROM jsonb_to_record(p_shared) AS s (
-    type text, version integer, queue text, tenant text, priority integer, "rankOffsetMs" bigint, at bigint, "inMs" bigint,
-    "startDeadlineMs" bigint, "maxAttempts" integer, origin text, "copyOf" text, policy text, "retentionMs" bigint,
-    "deadRetentionMs" bigint, metadata text, input text);
-  v_due := coalesce(s.at, v_now + s."inMs");
-  v_status := CASE WHEN v_due <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END;
-  IF v_due <= v_now THEN v_rank := v_due + s."rankOffsetMs"; END IF;
-  INSERT INTO duly.jobs (
-    id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
-    max_attempts, origin, copy_of, policy, retention_ms, dead_retention_ms, metadata, input)
-  SELECT j.id, s.type, s.version, s.queue, s.tenant, s.priority, v_status, v_rank, s."rankOffsetMs", v_due, v_due + s."startDeadlineMs",
-    v_now, v_now, s."maxAttempts", s.origin, s."copyOf", s.policy, s."retentionMs", s."deadRetentionMs", s.metadata, coalesce(j.input, s.input)
-  FROM unnest(p_ids, p_inputs) AS j (id, input);
-  INSERT INTO duly.changes (at, n, entries)
-  VALUES (v_now, cardinality(p_ids), json_build_array(p_ids, s.type, v_status, 'made', 0)::text);
-  IF p_claim IS NOT NULL THEN
-    v_claimed := (duly.claim_2(v_now, p_claim, false)).claimed;
-    -- Who took all of it wakes nobody for it.
-    IF duly.took_all_1(v_claimed, p_ids) THEN
-      RETURN json_build_object('now', v_now, 'claimed', v_claimed, 'hints', duly.hints_1())::text;
-    END IF;
-  END IF;
-  RETURN json_build_object('now', v_now, 'claimed', v_claimed, 'hints', 'j' || replace(duly.hints_1(), 'j', ''))::text;
-END $$;` },
-  { number: 15, name: 'many_schedules', sql: `-- Making and firing many schedules.
-
--- Its first statement looked through all schedules for those it was given, so that each one cost more than the one before.
-ALTER FUNCTION duly.apply_schedules_1 SET plan_cache_mode = force_generic_plan;
-ALTER FUNCTION duly.apply_schedules_1 SET jit = off;
-ALTER FUNCTION duly.apply_schedules_1 SET enable_seqscan = off;
-ALTER FUNCTION duly.apply_schedules_1 SET enable_bitmapscan = off;
-ALTER FUNCTION duly.apply_schedules_1 SET enable_hashjoin = off;
-ALTER FUNCTION duly.apply_schedules_1 SET enable_mergejoin = off;
-
--- Was planned anew with every call, for two texts to be joined.
-CREATE OR REPLACE FUNCTION duly.schedule_audit_1(s duly.schedules) RETURNS json LANGUAGE plpgsql AS $$
-BEGIN
-  RETURN json_build_object('version', s.version, 'spec', s.spec::json, 'dueAt', s.due_at);
-END $$;
-
--- As fire_1, with a claim that answers what its jobs have in common once.
-CREATE FUNCTION duly.fire_2(p_now bigint, p_node text, p_together jsonb, p_groups jsonb, p_claim jsonb, p_made text[])
-RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '2s' AS $$
-DECLARE
-  v_now bigint := duly.begin_1(p_now);
-  v_group jsonb;
-  v_outcomes text[] := '{}';
-  v_claimed json := '[]';
-BEGIN
-  IF p_together IS NOT NULL THEN PERFORM duly.fire_together_1(v_now, p_together); END IF;
-  FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
-    v_outcomes := v_outcomes || duly.fire_group_1(v_now, p_node, v_group);
-  END LOOP;
-  IF p_claim IS NOT NULL THEN
-    v_claimed := (duly.claim_2(v_now, p_claim, false)).claimed;
-    -- Who took all of it wakes nobody for it.
-    IF duly.took_all_1(v_claimed, p_made) THEN PERFORM duly.unhint_1('j'); END IF;
-  END IF;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_outcomes), 'claimed', v_claimed)::text;
-END $$;` },
-  { number: 16, name: 'lone_job', sql: `-- A lone job that whoever makes it also takes, as with now() on a node that has nothing to do, is made as RUNNING: one row instead of two
--- versions of it, and a fourth of the statements.
-
--- Whether a claim would be given just this job: nothing else is ready, due, overdue or paused.
-CREATE FUNCTION duly.takes_alone_1(p_now bigint, p_claim jsonb, p_type text, p_version integer, p_queue text) RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-  RETURN (p_claim ->> 'limit')::integer > 0
-    AND (jsonb_typeof(p_claim -> 'queues') <> 'array' OR p_claim -> 'queues' ? p_queue)
-    AND EXISTS (
-      SELECT 1 FROM jsonb_array_elements(p_claim -> 'tasks') t
-      WHERE t ->> 'type' = p_type AND (t ->> 'version')::integer >= p_version AND (t ->> 'limit')::integer > 0)
-    AND NOT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL)
-    AND NOT EXISTS (SELECT 1 FROM duly.records WHERE kind = 'pause')
-    AND NOT EXISTS (SELECT 1 FROM duly.left_places)
-    AND NOT EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now)
-    AND NOT EXISTS (
-      SELECT 1 FROM jsonb_array_elements(p_claim -> 'tasks') t CROSS JOIN LATERAL (
-        SELECT 1 FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t ->> 'type' AND j.due_at <= p_now
-        LIMIT 1) d);
-END $$;
-
--- Plain jobs that differ in nothing but their input, made together, with a claim beside them; \`p_shared\` is what they have in common. Fails
--- (unique violation) where an id is there already: then the caller begins again with care.
-CREATE OR REPLACE FUNCTION duly.enqueue_alike_1(p_now bigint, p_ids text[], p_inputs text[], p_shared jsonb, p_claim jsonb) RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '2s' AS $$
-DECLARE
-  v_now bigint := duly.begin_1(p_now);
-  s record;
-  v_due bigint;
-  v_rank bigint;
-  v_status text;
-  v_claimed json := '[]';
-  v_fence bigint;
-BEGIN
-  SELECT * INTO s FROM jsonb_to_record(p_shared) AS s (
-    type text, version integer, queue text, tenant text, priority integer, "rankOffsetMs" bigint, at bigint, "inMs" bigint,
-    "startDeadlineMs" bigint, "maxAttempts" integer, origin text, "copyOf" text, policy text, "retentionMs" bigint,
-    "deadRetentionMs" bigint, metadata text, input text);
-  v_due := coalesce(s.at, v_now + s."inMs");
-  v_status := CASE WHEN v_due <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END;
-  IF v_due <= v_now THEN v_rank := v_due + s."rankOffsetMs"; END IF;
-  IF p_claim IS NOT NULL AND cardinality(p_ids) = 1 AND v_due <= v_now AND duly.takes_alone_1(v_now, p_claim, s.type, s.version, s.queue) THEN
-    v_fence := nextval('duly.fence');
-    WITH made AS (
-      INSERT INTO duly.jobs (
-        id, type, version, queue, tenant, priority, status, rank_offset, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
-        fence, node, claimed_at, attempt, max_attempts, origin, copy_of, policy, retention_ms, dead_retention_ms, metadata, input)
-      VALUES (p_ids[1], s.type, s.version, s.queue, s.tenant, s.priority, 'RUNNING', s."rankOffsetMs", v_due, v_due + s."startDeadlineMs",
-        v_now, v_now, v_now, v_now - v_due, v_fence, p_claim ->> 'node', v_now, 1, s."maxAttempts", s.origin, s."copyOf", s.policy,
-        s."retentionMs", s."deadRetentionMs", s.metadata, coalesce(p_inputs[1], s.input))
-      RETURNING seq)
-    INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at)
-    SELECT p_ids[1], seq, v_fence, p_claim ->> 'node', p_claim ->> 'token', true, v_now + (p_claim ->> 'leaseMs')::bigint FROM made;
-    INSERT INTO duly.changes (at, n, entries) VALUES
-      (v_now, 1, json_build_array(p_ids, s.type, 'PENDING', 'made', 0)::text),
-      (v_now, 1, json_build_array(p_ids, s.type, 'RUNNING', 'claimed', 0)::text);
-    RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'claimed', json_build_object(
-      'columns', json_build_array(p_ids, json_build_array(v_fence), json_build_array(coalesce(p_inputs[1], s.input)), json_build_array(v_now),
-        json_build_array(v_due), CASE WHEN s.tenant IS NOT NULL THEN json_build_array(s.tenant) END,
-        CASE WHEN s.metadata IS NOT NULL THEN json_build_array(s.metadata) END, NULL, NULL),
-      'claimedAt', v_now, 'type', s.type, 'version', s.version, 'queue', s.queue, 'priority', s.priority, 'policy', s.policy, 'attempt', 1,
-      'spent', 0, 'maxAttempts', s."maxAttempts", 'losses', 0, 'begunLosses', 0, 'origin', s.origin))::text;
-  END IF;
-  INSERT INTO duly.jobs (
-    id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
-    max_attempts, origin, copy_of, policy, retention_ms, dead_retention_ms, metadata, input)
-  SELECT j.id, s.type, s.version, s.queue, s.tenant, s.priority, v_status, v_rank, s."rankOffsetMs", v_due, v_due + s."startDeadlineMs",
-    v_now, v_now, s."maxAttempts", s.origin, s."copyOf", s.policy, s."retentionMs", s."deadRetentionMs", s.metadata, coalesce(j.input, s.input)
-  FROM unnest(p_ids, p_inputs) AS j (id, input);
-  INSERT INTO duly.changes (at, n, entries)
-  VALUES (v_now, cardinality(p_ids), json_build_array(p_ids, s.type, v_status, 'made', 0)::text);
-  IF p_claim IS NOT NULL THEN
-    v_claimed := (duly.claim_2(v_now, p_claim, false)).claimed;
-    -- Who took all of it wakes nobody for it.
-    IF duly.took_all_1(v_claimed, p_ids) THEN
-      RETURN json_build_object('now', v_now, 'claimed', v_claimed, 'hints', duly.hints_1())::text;
-    END IF;
-  END IF;
-  RETURN json_build_object('now', v_now, 'claimed', v_claimed, 'hints', 'j' || replace(duly.hints_1(), 'j', ''))::text;
-END $$;
-
--- Takes ready jobs by rank for one worker: first ends what is past its start deadline and promotes what is due.
--- \`next_at\`: when the next job of these tasks falls due, or a pause ends.
-CREATE OR REPLACE FUNCTION duly.claim_2(
-  p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint, OUT next_at bigint)
-LANGUAGE plpgsql AS $$
-DECLARE
-  v_limit integer := (p_claim ->> 'limit')::integer;
-  v_idle boolean := (p_claim ->> 'idle')::boolean;
-  v_types text[];
-  v_versions integer[];
-  v_limits integer[];
-  v_queues text[];
-  v_paused text[];
-  v_closed text[];
-  v_pause_end bigint;
-  v_all_promoted boolean := true;
-  v_suspects boolean;
-  v_row tid;
-  v_rank bigint;
-  v_head bigint;
-  v_lanes text[];
-  v_floors bigint[];
-  v_last_rank bigint;
-  v_rows tid[];
-BEGIN
-  claimed := '[]';
-  more := false;
-  IF p_repeat THEN
-    SELECT duly.leased_1(array_agg(j.id ORDER BY j.fence), array_agg(j.fence ORDER BY j.fence), array_agg(j.begun ORDER BY j.fence))
-    INTO claimed FROM (
-      SELECT l.id, l.fence, l.begun_at IS NOT NULL AS begun FROM duly.leases l WHERE l.token = p_claim ->> 'token') j
-    HAVING count(*) > 0;
-    IF claimed IS NOT NULL THEN
-      PERFORM duly.confirm_1();
-      more := true;
-      SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
-      next_at := duly.next_due_1(v_types);
-      IF v_types IS NOT NULL THEN next_at := least(next_at, (duly.pauses_1(p_now)).next_end_at); END IF;
-      RETURN;
-    END IF;
-    claimed := '[]';
-  END IF;
-  -- Looks that cost little stand before calls that do more.
-  IF EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now) THEN
-    PERFORM duly.expire_overdue_1(p_now, 1000);
-  END IF;
-  IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places_1(p_now); END IF;
-  SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
-  next_at := duly.next_due_1(v_types);
-  IF next_at <= p_now THEN
-    -- Some more than it takes, so that the most urgent of them is among what it sees.
-    v_all_promoted := (duly.promote_1(p_now, v_types, greatest(1000, v_limit))).is_all;
-    next_at := duly.next_due_1(v_types);
-  END IF;
-  SELECT coalesce(array_agg(p.key), '{}'), min(p.until_at) INTO v_paused, v_pause_end
-  FROM (SELECT key, (value::json ->> 'untilAt')::bigint AS until_at FROM duly.records WHERE kind = 'pause') p
-  WHERE p.until_at IS NULL OR p.until_at > p_now;
-  IF v_types IS NOT NULL THEN next_at := least(next_at, v_pause_end); END IF;
-  IF 'all' = ANY (v_paused) THEN RETURN; END IF;
-  SELECT array_agg(t ->> 'type'), array_agg((t ->> 'version')::integer), array_agg((t ->> 'limit')::integer)
-  INTO v_types, v_versions, v_limits
-  FROM jsonb_array_elements(p_claim -> 'tasks') t
-  WHERE (t ->> 'limit')::integer > 0 AND NOT 'task:' || (t ->> 'type') = ANY (v_paused);
-  IF v_types IS NULL THEN RETURN; END IF;
-  SELECT array_agg(substr(p, 7)) INTO v_closed FROM unnest(v_paused) p WHERE p LIKE 'queue:%';
-  v_closed := coalesce(v_closed, '{}');
-  IF jsonb_typeof(p_claim -> 'queues') = 'array' THEN
-    SELECT coalesce(array_agg(q), '{}') INTO v_queues FROM jsonb_array_elements_text(p_claim -> 'queues') q;
-  END IF;
-
-  v_suspects := EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL AND solo > 0 LIMIT 1);
-  IF v_suspects THEN
-    IF v_idle AND v_limit > 0 THEN
-      SELECT j.ctid INTO v_row FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
-      WHERE j.rank IS NOT NULL AND j.solo = 2 AND j.version <= t.version
-        AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues))
-      ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
-      IF v_row IS NOT NULL THEN
-        claimed := duly.take_2(p_now, p_claim, ARRAY[v_row], NULL);
-        more := true;
-        RETURN;
-      END IF;
-    END IF;
-    SELECT min(j.due_at) INTO solo_since FROM duly.jobs j
-    WHERE j.rank IS NOT NULL AND j.solo = 2 AND j.type IN (
-      SELECT o.type FROM duly.jobs o JOIN unnest(v_types, v_versions) AS t (type, version) ON o.type = t.type
-      WHERE o.rank IS NOT NULL AND o.solo = 2 AND o.version <= t.version
-        AND NOT o.queue = ANY (v_closed) AND (v_queues IS NULL OR o.queue = ANY (v_queues)));
-  END IF;
-  -- Takes nothing, and only asks whether a job still waits to run alone.
-  IF v_limit <= 0 THEN RETURN; END IF;
-
-  -- One that was lost before is claimed by itself, in its turn: when it stands at the head.
-  IF v_suspects THEN
-    SELECT j.ctid, j.rank INTO v_row, v_rank FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
-    WHERE j.rank IS NOT NULL AND j.solo = 1 AND j.version <= t.version
-      AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues))
-    ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
-    IF v_row IS NOT NULL THEN
-      SELECT min(j.rank) INTO v_head FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.version <= t.version
-        AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues));
-      IF v_head IS NULL OR v_rank <= v_head THEN
-        claimed := duly.take_2(p_now, p_claim, ARRAY[v_row], NULL);
-        more := true;
-        RETURN;
-      END IF;
-    END IF;
-  END IF;
-
-  -- The lanes, by a loose scan: each step is one seek, however many jobs a lane holds. Each with its lowest rank: what is dead below it and
-  -- cannot be removed yet, because somebody's transaction is old, is stepped over once.
-  WITH RECURSIVE lane AS (
-    SELECT w.type, w.version AS highest, w.n, f.version, f.queue, f.rank
-    FROM unnest(v_types, v_versions, v_limits) AS w (type, version, n) CROSS JOIN LATERAL (
-      SELECT j.version, j.queue, j.rank FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = w.type AND j.version <= w.version
-      ORDER BY j.version, j.queue, j.rank LIMIT 1) f
-    UNION ALL
-    SELECT l.type, l.highest, l.n, f.version, f.queue, f.rank
-    FROM lane l CROSS JOIN LATERAL (
-      SELECT j.version, j.queue, j.rank FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version <= l.highest
-        AND (j.version, j.queue) > (l.version, l.queue)
-      ORDER BY j.version, j.queue, j.rank LIMIT 1) f)
-  SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n), array_agg(l.rank)
-  INTO v_types, v_versions, v_lanes, v_limits, v_floors
-  FROM lane l WHERE NOT l.queue = ANY (v_closed) AND (v_queues IS NULL OR l.queue = ANY (v_queues));
-
-  IF cardinality(v_lanes) = 1 THEN
-    -- As a rule.
-    SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), max(t.rank) INTO v_rows, v_last_rank FROM (
-      SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
-        AND j.rank >= v_floors[1]
-      ORDER BY j.rank, j.seq LIMIT least(v_limits[1], v_limit) FOR UPDATE SKIP LOCKED) t;
-    IF v_rows IS NOT NULL THEN
-      claimed := duly.take_2(p_now, p_claim, v_rows, v_types[1]);
-      -- What was taken has left the index, so whatever is found from its last rank on is more.
-      more := cardinality(v_rows) = v_limit AND EXISTS (SELECT 1 FROM duly.jobs j
-        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
-          AND j.rank >= v_last_rank);
-    END IF;
-  ELSIF cardinality(v_lanes) > 1 THEN
-    -- How many from which lane, unlocked, so it costs no one anything; then that many from each lane, passing over what others hold.
-    -- To lock the heads of every lane and throw most away would hide them from the other workers.
-    WITH lane AS (
-      SELECT * FROM unnest(v_types, v_versions, v_lanes, v_limits, v_floors) AS l (type, version, queue, n, floor)),
-    head AS (
-      SELECT l.type, l.version, l.queue, l.n, l.floor, h.rank, h.seq, row_number() OVER (PARTITION BY l.type ORDER BY h.rank, h.seq) AS place
-      FROM lane l CROSS JOIN LATERAL (
-        SELECT j.rank, j.seq FROM duly.jobs j
-        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.floor
-        ORDER BY j.rank, j.seq LIMIT least(l.n, v_limit) + 1) h),
-    best AS (SELECT type, version, queue, floor, rank, seq FROM head WHERE place <= n ORDER BY rank, seq LIMIT v_limit),
-    last AS (SELECT rank, seq FROM best ORDER BY rank DESC, seq DESC LIMIT 1),
-    share AS (SELECT type, version, queue, floor, count(*) AS n FROM best GROUP BY type, version, queue, floor)
-    SELECT array_agg(t.ctid ORDER BY t.rank, t.seq),
-      (SELECT count(*) FROM best) = v_limit AND EXISTS (SELECT 1 FROM head h, last WHERE (h.rank, h.seq) > (last.rank, last.seq))
-    INTO v_rows, more
-    FROM share s CROSS JOIN LATERAL (
-      SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = s.type AND j.version = s.version AND j.queue = s.queue AND j.rank >= s.floor
-      ORDER BY j.rank, j.seq LIMIT s.n FOR UPDATE SKIP LOCKED) t;
-    IF v_rows IS NOT NULL THEN claimed := duly.take_2(p_now, p_claim, v_rows, NULL); END IF;
-  END IF;
-  more := more OR v_row IS NOT NULL OR NOT v_all_promoted;
 END $$;` },
 ];

@@ -1,7 +1,6 @@
 -- Taking work. A lane is (solo, type, version, queue); its ready jobs are one stretch of the index jobs_ready, by rank.
 
--- Jobs under lease are answered by columns, in the order in which verbs/claim.ts reads them: a list for every job would cost more than
--- the claim. [] is none.
+-- Jobs under lease are answered by columns: a list for every job would cost more than the claim. [] is none.
 
 -- What is paused at an instant, and when the next pause ends by itself.
 CREATE FUNCTION duly.pauses_1(p_now bigint, OUT paused text[], OUT next_end_at bigint) LANGUAGE sql STABLE AS $$
@@ -18,44 +17,78 @@ CREATE FUNCTION duly.after_lock_1(p_now bigint) RETURNS bigint LANGUAGE sql VOLA
     THEN floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint ELSE p_now END
 $$;
 
--- Leases the jobs of these rows, which are locked, to one worker; they are given fences in this order.
-CREATE FUNCTION duly.take_1(p_now bigint, p_claim jsonb, p_rows tid[]) RETURNS json LANGUAGE plpgsql AS $$
+-- Live jobs under lease by columns, in the order in which verbs/claim.ts reads them.
+CREATE FUNCTION duly.leased_1(p_ids text[], p_fences bigint[], p_begun boolean[]) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority),
+      json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.lease_fence), json_agg(j.attempt), json_agg(j.spent),
+      json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(j.begun), json_agg(j.created_at), json_agg(j.due_at),
+      json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key),
+      json_agg(j.cancel_requested_at))
+    FROM (
+      SELECT j.*, l.fence AS lease_fence, l.begun FROM unnest(p_ids, p_fences, p_begun) WITH ORDINALITY AS l (id, fence, begun, n)
+      JOIN duly.jobs j ON j.id = l.id ORDER BY l.n) j);
+END $$;
+
+-- Leases the jobs of these rows, which are locked, to one worker; they are given fences in this order. `p_type`: of all of them, if they
+-- have one. Jobs that are taken together differ in little as a rule: then the answer says the rest once, as an object. Otherwise it is
+-- that of leased_1.
+CREATE FUNCTION duly.take_1(p_now bigint, p_claim jsonb, p_rows tid[], p_type text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  v_fences bigint[];
-  v_taken json;
+  v_first duly.jobs;
   v_node text := p_claim ->> 'node';
   v_token text := p_claim ->> 'token';
   v_at bigint := duly.after_lock_1(p_now);
   v_until bigint := v_at + (p_claim ->> 'leaseMs')::bigint;
+  v_ids text[];
+  v_fences bigint[];
+  v_types text[];
+  v_odd bigint;
+  v_columns json;
 BEGIN
-  SELECT array_agg(f.fence ORDER BY f.fence) INTO v_fences
-  FROM (SELECT nextval('duly.fence') AS fence FROM generate_series(1, cardinality(p_rows))) f;
+  SELECT * INTO v_first FROM duly.jobs WHERE ctid = p_rows[1];
   WITH taken AS (
     UPDATE duly.jobs j SET
-      status = 'RUNNING', rank = NULL, fence = v_fences[r.n], node = v_node, claimed_at = v_at, updated_at = v_at, begun_at = NULL,
+      status = 'RUNNING', rank = NULL, fence = nextval('duly.fence'), node = v_node, claimed_at = v_at, updated_at = v_at, begun_at = NULL,
       attempt = j.attempt + 1, started_at = coalesce(j.started_at, v_at),
       lateness_ms = coalesce(j.lateness_ms, greatest(0, v_at - j.due_at)),
       percent = 0, message = NULL, step = NULL, step_of = NULL
-    FROM unnest(p_rows) WITH ORDINALITY AS r (tid, n) WHERE j.ctid = r.tid
-    RETURNING j.*),
+    FROM unnest(p_rows) AS r (tid) WHERE j.ctid = r.tid
+    RETURNING j.id, j.seq, j.type, j.fence, j.tenant, j.input, j.metadata, j.created_at, j.due_at, j.slot, j.slot_details, j.cancel_requested_at,
+      j.dedupe_key IS NULL AND j.serial IS NULL AS plain,
+      j.attempt <> v_first.attempt + 1 OR j.spent <> v_first.spent OR j.priority <> v_first.priority
+        OR j.max_attempts <> v_first.max_attempts OR j.losses <> v_first.losses OR j.begun_losses <> v_first.begun_losses
+        OR j.version <> v_first.version OR j.queue <> v_first.queue OR j.origin <> v_first.origin OR j.type <> v_first.type
+        OR j.parent_id IS NOT NULL OR j.cancel_requested_at IS NOT NULL OR j.policy <> v_first.policy AS odd),
   leased AS (
     INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at, cancel_at)
-    SELECT id, seq, fence, v_node, v_token, dedupe_key IS NULL AND serial IS NULL, v_until, cancel_requested_at FROM taken),
-  told AS (
-    INSERT INTO duly.changes (at, n, entries)
-    SELECT v_at, count(*), json_build_array(json_agg(id), json_agg(type), 'RUNNING', 'claimed', 0)::text
-    FROM (SELECT id, type FROM taken ORDER BY fence) t HAVING count(*) > 0)
-  SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority),
-      json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.fence), json_agg(j.attempt), json_agg(j.spent),
-      json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(false), json_agg(j.created_at), json_agg(j.due_at),
-      json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key),
-      json_agg(j.cancel_requested_at))
-  INTO v_taken FROM (SELECT * FROM taken ORDER BY fence) j;
-  RETURN v_taken;
+    SELECT id, seq, fence, v_node, v_token, plain, v_until, cancel_requested_at FROM taken)
+  SELECT array_agg(id), array_agg(fence), array_agg(type) FILTER (WHERE p_type IS NULL), count(*) FILTER (WHERE odd),
+    json_build_array(json_agg(id), json_agg(fence), json_agg(input), json_agg(created_at), json_agg(due_at),
+      CASE WHEN count(tenant) > 0 THEN json_agg(tenant) END, CASE WHEN count(metadata) > 0 THEN json_agg(metadata) END,
+      CASE WHEN count(slot) > 0 THEN json_agg(slot) END, CASE WHEN count(slot_details) > 0 THEN json_agg(slot_details) END)
+  INTO v_ids, v_fences, v_types, v_odd, v_columns FROM taken;
+  IF v_ids IS NULL THEN RETURN '[]'; END IF;
+  INSERT INTO duly.changes (at, n, entries) VALUES (v_at, cardinality(v_ids),
+    json_build_array(v_ids, CASE WHEN p_type IS NULL THEN to_json(v_types) ELSE to_json(p_type) END, 'RUNNING', 'claimed', 0)::text);
+  IF v_odd > 0 THEN RETURN duly.leased_1(v_ids, v_fences, array_fill(false, ARRAY[cardinality(v_ids)])); END IF;
+  RETURN json_build_object('columns', v_columns, 'claimedAt', v_at, 'type', v_first.type, 'version', v_first.version,
+    'queue', v_first.queue, 'priority', v_first.priority, 'policy', v_first.policy, 'attempt', v_first.attempt + 1, 'spent', v_first.spent,
+    'maxAttempts', v_first.max_attempts, 'losses', v_first.losses, 'begunLosses', v_first.begun_losses, 'origin', v_first.origin);
+END $$;
+
+-- When the next job of these types falls due.
+CREATE FUNCTION duly.next_due_1(p_types text[]) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (SELECT min(n.due_at) FROM unnest(p_types) AS t (type) CROSS JOIN LATERAL (
+    SELECT j.due_at FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t.type
+    ORDER BY j.due_at, j.seq LIMIT 1) n);
 END $$;
 
 -- Takes ready jobs by rank for one worker: first ends what is past its start deadline and promotes what is due.
-CREATE FUNCTION duly.claim_1(p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint)
+-- `next_at`: when the next job of these tasks falls due, or a pause ends.
+CREATE FUNCTION duly.claim_1(
+  p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint, OUT next_at bigint)
 LANGUAGE plpgsql AS $$
 DECLARE
   v_limit integer := (p_claim ->> 'limit')::integer;
@@ -66,39 +99,50 @@ DECLARE
   v_queues text[];
   v_paused text[];
   v_closed text[];
-  v_promoted record;
+  v_pause_end bigint;
+  v_all_promoted boolean := true;
   v_suspects boolean;
   v_row tid;
   v_rank bigint;
   v_head bigint;
   v_lanes text[];
+  v_floors bigint[];
   v_last_rank bigint;
   v_rows tid[];
 BEGIN
   claimed := '[]';
   more := false;
   IF p_repeat THEN
-    SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority),
-      json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.lease_fence), json_agg(j.attempt), json_agg(j.spent),
-      json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(j.begun), json_agg(j.created_at), json_agg(j.due_at),
-      json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key),
-      json_agg(j.cancel_requested_at))
+    SELECT duly.leased_1(array_agg(j.id ORDER BY j.fence), array_agg(j.fence ORDER BY j.fence), array_agg(j.begun ORDER BY j.fence))
     INTO claimed FROM (
-      SELECT j.*, l.fence AS lease_fence, l.begun_at IS NOT NULL AS begun
-      FROM duly.leases l JOIN duly.jobs j ON j.id = l.id WHERE l.token = p_claim ->> 'token' ORDER BY l.fence) j
+      SELECT l.id, l.fence, l.begun_at IS NOT NULL AS begun FROM duly.leases l WHERE l.token = p_claim ->> 'token') j
     HAVING count(*) > 0;
     IF claimed IS NOT NULL THEN
       PERFORM duly.confirm_1();
       more := true;
+      SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
+      next_at := duly.next_due_1(v_types);
+      IF v_types IS NOT NULL THEN next_at := least(next_at, (duly.pauses_1(p_now)).next_end_at); END IF;
       RETURN;
     END IF;
     claimed := '[]';
   END IF;
-  PERFORM duly.expire_overdue_1(p_now, 1000);
+  -- Looks that cost little stand before calls that do more.
+  IF EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now) THEN
+    PERFORM duly.expire_overdue_1(p_now, 1000);
+  END IF;
+  IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places_1(p_now); END IF;
   SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
-  -- Some more than it takes, so that the most urgent of them is among what it sees.
-  v_promoted := duly.promote_1(p_now, v_types, greatest(1000, v_limit));
-  SELECT p.paused INTO v_paused FROM duly.pauses_1(p_now) p;
+  next_at := duly.next_due_1(v_types);
+  IF next_at <= p_now THEN
+    -- Some more than it takes, so that the most urgent of them is among what it sees.
+    v_all_promoted := (duly.promote_1(p_now, v_types, greatest(1000, v_limit))).is_all;
+    next_at := duly.next_due_1(v_types);
+  END IF;
+  SELECT coalesce(array_agg(p.key), '{}'), min(p.until_at) INTO v_paused, v_pause_end
+  FROM (SELECT key, (value::json ->> 'untilAt')::bigint AS until_at FROM duly.records WHERE kind = 'pause') p
+  WHERE p.until_at IS NULL OR p.until_at > p_now;
+  IF v_types IS NOT NULL THEN next_at := least(next_at, v_pause_end); END IF;
   IF 'all' = ANY (v_paused) THEN RETURN; END IF;
   SELECT array_agg(t ->> 'type'), array_agg((t ->> 'version')::integer), array_agg((t ->> 'limit')::integer)
   INTO v_types, v_versions, v_limits
@@ -119,7 +163,7 @@ BEGIN
         AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues))
       ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
       IF v_row IS NOT NULL THEN
-        claimed := duly.take_1(p_now, p_claim, ARRAY[v_row]);
+        claimed := duly.take_1(p_now, p_claim, ARRAY[v_row], NULL);
         more := true;
         RETURN;
       END IF;
@@ -144,29 +188,30 @@ BEGIN
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.version <= t.version
         AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues));
       IF v_head IS NULL OR v_rank <= v_head THEN
-        claimed := duly.take_1(p_now, p_claim, ARRAY[v_row]);
+        claimed := duly.take_1(p_now, p_claim, ARRAY[v_row], NULL);
         more := true;
         RETURN;
       END IF;
     END IF;
   END IF;
 
-  -- The lanes, by a loose scan: each step is one seek, however many jobs a lane holds.
+  -- The lanes, by a loose scan: each step is one seek, however many jobs a lane holds. Each with its lowest rank: what is dead below it and
+  -- cannot be removed yet, because somebody's transaction is old, is stepped over once.
   WITH RECURSIVE lane AS (
-    SELECT w.type, w.version AS highest, w.n, f.version, f.queue
+    SELECT w.type, w.version AS highest, w.n, f.version, f.queue, f.rank
     FROM unnest(v_types, v_versions, v_limits) AS w (type, version, n) CROSS JOIN LATERAL (
-      SELECT j.version, j.queue FROM duly.jobs j
+      SELECT j.version, j.queue, j.rank FROM duly.jobs j
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = w.type AND j.version <= w.version
-      ORDER BY j.version, j.queue LIMIT 1) f
+      ORDER BY j.version, j.queue, j.rank LIMIT 1) f
     UNION ALL
-    SELECT l.type, l.highest, l.n, f.version, f.queue
+    SELECT l.type, l.highest, l.n, f.version, f.queue, f.rank
     FROM lane l CROSS JOIN LATERAL (
-      SELECT j.version, j.queue FROM duly.jobs j
+      SELECT j.version, j.queue, j.rank FROM duly.jobs j
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version <= l.highest
         AND (j.version, j.queue) > (l.version, l.queue)
-      ORDER BY j.version, j.queue LIMIT 1) f)
-  SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n)
-  INTO v_types, v_versions, v_lanes, v_limits
+      ORDER BY j.version, j.queue, j.rank LIMIT 1) f)
+  SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n), array_agg(l.rank)
+  INTO v_types, v_versions, v_lanes, v_limits, v_floors
   FROM lane l WHERE NOT l.queue = ANY (v_closed) AND (v_queues IS NULL OR l.queue = ANY (v_queues));
 
   IF cardinality(v_lanes) = 1 THEN
@@ -174,9 +219,10 @@ BEGIN
     SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), max(t.rank) INTO v_rows, v_last_rank FROM (
       SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
+        AND j.rank >= v_floors[1]
       ORDER BY j.rank, j.seq LIMIT least(v_limits[1], v_limit) FOR UPDATE SKIP LOCKED) t;
     IF v_rows IS NOT NULL THEN
-      claimed := duly.take_1(p_now, p_claim, v_rows);
+      claimed := duly.take_1(p_now, p_claim, v_rows, v_types[1]);
       -- What was taken has left the index, so whatever is found from its last rank on is more.
       more := cardinality(v_rows) = v_limit AND EXISTS (SELECT 1 FROM duly.jobs j
         WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
@@ -186,24 +232,32 @@ BEGIN
     -- How many from which lane, unlocked, so it costs no one anything; then that many from each lane, passing over what others hold.
     -- To lock the heads of every lane and throw most away would hide them from the other workers.
     WITH lane AS (
-      SELECT * FROM unnest(v_types, v_versions, v_lanes, v_limits) AS l (type, version, queue, n)),
+      SELECT * FROM unnest(v_types, v_versions, v_lanes, v_limits, v_floors) AS l (type, version, queue, n, floor)),
     head AS (
-      SELECT l.type, l.version, l.queue, l.n, h.rank, h.seq, row_number() OVER (PARTITION BY l.type ORDER BY h.rank, h.seq) AS place
+      SELECT l.type, l.version, l.queue, l.n, l.floor, h.rank, h.seq, row_number() OVER (PARTITION BY l.type ORDER BY h.rank, h.seq) AS place
       FROM lane l CROSS JOIN LATERAL (
         SELECT j.rank, j.seq FROM duly.jobs j
-        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue
+        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.floor
         ORDER BY j.rank, j.seq LIMIT least(l.n, v_limit) + 1) h),
-    best AS (SELECT type, version, queue, rank, seq FROM head WHERE place <= n ORDER BY rank, seq LIMIT v_limit),
+    best AS (SELECT type, version, queue, floor, rank, seq FROM head WHERE place <= n ORDER BY rank, seq LIMIT v_limit),
     last AS (SELECT rank, seq FROM best ORDER BY rank DESC, seq DESC LIMIT 1),
-    share AS (SELECT type, version, queue, count(*) AS n FROM best GROUP BY type, version, queue)
+    share AS (SELECT type, version, queue, floor, count(*) AS n FROM best GROUP BY type, version, queue, floor)
     SELECT array_agg(t.ctid ORDER BY t.rank, t.seq),
       (SELECT count(*) FROM best) = v_limit AND EXISTS (SELECT 1 FROM head h, last WHERE (h.rank, h.seq) > (last.rank, last.seq))
     INTO v_rows, more
     FROM share s CROSS JOIN LATERAL (
       SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = s.type AND j.version = s.version AND j.queue = s.queue
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = s.type AND j.version = s.version AND j.queue = s.queue AND j.rank >= s.floor
       ORDER BY j.rank, j.seq LIMIT s.n FOR UPDATE SKIP LOCKED) t;
-    IF v_rows IS NOT NULL THEN claimed := duly.take_1(p_now, p_claim, v_rows); END IF;
+    IF v_rows IS NOT NULL THEN claimed := duly.take_1(p_now, p_claim, v_rows, NULL); END IF;
   END IF;
-  more := more OR v_row IS NOT NULL OR NOT v_promoted.is_all;
+  more := more OR v_row IS NOT NULL OR NOT v_all_promoted;
+END $$;
+
+-- Whether these jobs are all among those that a claim was given.
+CREATE FUNCTION duly.took_all_1(p_claimed json, p_made text[]) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE v_taken json := CASE json_typeof(p_claimed) WHEN 'object' THEN p_claimed -> 'columns' -> 0 ELSE p_claimed -> 0 END;
+BEGIN
+  IF cardinality(p_made) > coalesce(json_array_length(v_taken), 0) THEN RETURN false; END IF;
+  RETURN p_made <@ (SELECT coalesce(array_agg(c), '{}') FROM json_array_elements_text(v_taken) c);
 END $$;

@@ -62,9 +62,10 @@ BEGIN
   END LOOP;
 END $$;
 
-CREATE FUNCTION duly.schedule_audit_1(s duly.schedules) RETURNS json LANGUAGE sql AS $$
-  SELECT json_build_object('version', s.version, 'spec', s.spec::json, 'dueAt', s.due_at)
-$$;
+CREATE FUNCTION duly.schedule_audit_1(s duly.schedules) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN json_build_object('version', s.version, 'spec', s.spec::json, 'dueAt', s.due_at);
+END $$;
 
 CREATE FUNCTION duly.apply_schedule_1(p_now bigint, p_actor text, p_change jsonb) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
@@ -290,23 +291,32 @@ BEGIN
 END $$;
 
 -- `p_together`: decisions that touch nothing but their own schedule and jobs; `p_groups`: the others, one by one.
-CREATE FUNCTION duly.fire_1(p_now bigint, p_node text, p_together jsonb, p_groups jsonb, p_claim jsonb, p_made jsonb)
+CREATE FUNCTION duly.fire_1(p_now bigint, p_node text, p_together jsonb, p_groups jsonb, p_claim jsonb, p_made text[])
 RETURNS text LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '2s' AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_group jsonb;
   v_outcomes text[] := '{}';
-  v_made text[];
-  v_claimed json;
+  v_claimed json := '[]';
 BEGIN
   IF p_together IS NOT NULL THEN PERFORM duly.fire_together_1(v_now, p_together); END IF;
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_outcomes := v_outcomes || duly.fire_group_1(v_now, p_node, v_group);
   END LOOP;
-  IF p_made IS NOT NULL THEN SELECT coalesce(array_agg(m), '{}') INTO v_made FROM jsonb_array_elements_text(p_made) m; END IF;
-  v_claimed := duly.claim_made_1(v_now, p_claim, false, v_made);
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_outcomes),
-    'claimed', v_claimed)::text;
+  IF p_claim IS NOT NULL THEN
+    v_claimed := (duly.claim_1(v_now, p_claim, false)).claimed;
+    -- Who took all of it wakes nobody for it.
+    IF duly.took_all_1(v_claimed, p_made) THEN PERFORM duly.unhint_1('j'); END IF;
+  END IF;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_outcomes), 'claimed', v_claimed)::text;
 END $$;
+
+-- Otherwise its first statement looks through all schedules for those it is given, so that each one costs more than the one before.
+ALTER FUNCTION duly.apply_schedules_1 SET plan_cache_mode = force_generic_plan;
+ALTER FUNCTION duly.apply_schedules_1 SET jit = off;
+ALTER FUNCTION duly.apply_schedules_1 SET enable_seqscan = off;
+ALTER FUNCTION duly.apply_schedules_1 SET enable_bitmapscan = off;
+ALTER FUNCTION duly.apply_schedules_1 SET enable_hashjoin = off;
+ALTER FUNCTION duly.apply_schedules_1 SET enable_mergejoin = off;

@@ -27,7 +27,7 @@ DECLARE
   v_reply text;
 BEGIN
   PERFORM set_config('duly_work.within', '1', true);
-  v_reply := duly.exchange_1(p_now, NULL, p_settle, NULL, false);
+  v_reply := duly.exchange_1(p_now, NULL, NULL, NULL, NULL, p_settle, NULL, false);
   PERFORM set_config('duly_work.within', '', true);
   IF json_array_length(v_reply::json -> 'lost') > 0 THEN
     RAISE EXCEPTION USING ERRCODE = 'DU003',

@@ -16,7 +16,7 @@ SELECT duly.settle_within_1($1::bigint, $2::jsonb) AS reply
 SELECT duly.enqueue_alike_1($1::bigint, $2::text[], $3::text[], $4::jsonb, $5::jsonb) AS reply
 
 -- name: exchange
-SELECT duly.exchange_2($1::bigint, $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::jsonb, $7::jsonb, $8::boolean) AS reply
+SELECT duly.exchange_1($1::bigint, $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::jsonb, $7::jsonb, $8::boolean) AS reply
 
 -- name: heartbeat
 SELECT duly.heartbeat_1($1::bigint, $2::bigint, $3::jsonb) AS reply
@@ -46,7 +46,7 @@ SELECT duly.apply_schedules_1($1::bigint, $2::jsonb) AS reply
 SELECT duly.claim_schedules_1($1::bigint, $2::text, $3::text, $4::integer, $5::bigint, $6::jsonb) AS reply
 
 -- name: fire
-SELECT duly.fire_2($1::bigint, $2::text, $3::jsonb, $4::jsonb, $5::jsonb, $6::text[]) AS reply
+SELECT duly.fire_1($1::bigint, $2::text, $3::jsonb, $4::jsonb, $5::jsonb, $6::text[]) AS reply
 
 -- name: acquire
 SELECT duly.acquire_1($1::bigint, $2::text, $3::text, $4::text, $5::bigint) AS reply
