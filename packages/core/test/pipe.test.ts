@@ -170,3 +170,48 @@ test('drained waits for what came while it waited', async () => {
   second.answer();
   await drained;
 });
+
+test('with much to carry a second send goes beside the first, with little it does not', async () => {
+  const { pipe, sends, next, clock } = setup({ weigh: (item) => item, maxWeight: 100, secondWeight: 50 });
+  const first = pipe.push(60);
+  await clock.settle();
+  const small = pipe.push(40);
+  await clock.settle();
+  assert.deepEqual(
+    sends.map(({ items }) => items),
+    [[60]],
+  );
+  const more = pipe.pushMany([30, 20, 45]);
+  await clock.settle();
+  assert.deepEqual(
+    sends.map(({ items }) => items),
+    [[60], [40, 30, 20]],
+  );
+  (await next()).answer();
+  (await next()).answer();
+  assert.deepEqual(await Promise.all([first, small]), ['got 60', 'got 40']);
+  (await next()).answer();
+  assert.deepEqual(await more, ['got 30', 'got 20', 'got 45']);
+  assert.equal(sends.length, 3);
+  await pipe.drained();
+});
+
+test('what a second send could not carry is told to those it carried, and drained waits for both', async () => {
+  const { pipe, next, clock } = setup({ weigh: () => 60, maxWeight: 100, secondWeight: 50 });
+  const first = pipe.push(1);
+  await clock.settle();
+  const second = pipe.push(2);
+  await clock.settle();
+  let isDrained = false;
+  const drained = pipe.drained().then(() => {
+    isDrained = true;
+  });
+  const ways = [await next(), await next()];
+  ways[0]?.answer();
+  assert.equal(await first, 'got 1');
+  await clock.settle();
+  assert.equal(isDrained, false);
+  ways[1]?.fail(busy());
+  await assert.rejects(second, (error) => isDulyError(error, 'store_busy'));
+  await drained;
+});

@@ -1,4 +1,5 @@
 import type { Engine, EngineVerb, MigrateInput, MigrateReply } from '../../engine.ts';
+import { Floors } from './floors.ts';
 import { createFollower } from './follow.ts';
 import { statements } from './generated.ts';
 import { schemaVersion } from './migrate.ts';
@@ -64,7 +65,9 @@ export async function openPostgresEngine(options: PostgresOptions): Promise<Engi
 
 /** Makes the engine of an open PostgreSQL: every verb is one round trip, or a few where nobody waits for it. */
 export function createPostgresEngine(opened: OpenedPostgres): Engine {
-  const work = new Work(opened.database, opened.schema, (hints) => opened.tell(hints));
+  const work = new Work(opened.database, opened.schema, (hints) => opened.tell(hints), {
+    floors: new Floors(opened.clock),
+  });
   const follower = createFollower({
     ...{ database: opened.database, clock: opened.clock },
     tell: (hints) => opened.tell(hints),

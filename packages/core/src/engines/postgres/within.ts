@@ -39,7 +39,7 @@ export function createPostgresWithin(tx: unknown, options: WithinOptions): Withi
       if (end !== 'rolled-back') follow({ transaction: end === 'committed' ? null : xid, hints });
     });
   };
-  const work = new Work(database, schema, tell, 'within');
+  const work = new Work(database, schema, tell, { where: 'within' });
   return {
     enqueue: (input) => enqueue(work, input),
     applySchedules: (input) => applySchedules(work, input),

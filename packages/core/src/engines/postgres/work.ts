@@ -1,6 +1,7 @@
 import type { GroupReply, Hint, Reply } from '../../engine.ts';
 import { type DulyError, dulyError, type ErrorCode, isDulyError, toPlainError } from '../../errors.ts';
 import { createPolicies } from '../policies.ts';
+import type { Floors } from './floors.ts';
 
 /** A value bound to a statement. Lists and objects are handed over as JSON text by whoever calls. */
 export type Value = string | number | boolean | null;
@@ -46,12 +47,20 @@ export class Work {
   readonly #texts = new Map<string, string>();
   /** What a stored policy says. */
   readonly policy = createPolicies();
+  /** Where claims begin to look; null where none are made. */
+  readonly floors: Floors | null;
 
-  constructor(database: Database, schema: string, tell: (hints: Hint[]) => void, where: WorkPlace = 'own') {
+  constructor(
+    database: Database,
+    schema: string,
+    tell: (hints: Hint[]) => void,
+    { where = 'own', floors = null }: { where?: WorkPlace; floors?: Floors | null } = {},
+  ) {
     this.#database = database;
     this.#schema = schema;
     this.#tell = tell;
     this.where = where;
+    this.floors = floors;
   }
 
   /** The rows of a statement of this schema. */

@@ -404,7 +404,8 @@ BEGIN
 END $$;
 
 -- Moves due jobs of these types, so many of each, to where a claim finds them. Passes over what others hold, so it never waits.
-CREATE FUNCTION duly.promote_1(p_now bigint, p_types text[], p_limit integer, OUT moved integer, OUT is_all boolean)
+CREATE FUNCTION duly.promote_1(
+  p_now bigint, p_types text[], p_limit integer, OUT moved integer, OUT is_all boolean, p_from bigint DEFAULT -9223372036854775808)
 LANGUAGE plpgsql AS $$
 DECLARE
   v_ids text[];
@@ -422,6 +423,7 @@ BEGIN
     SELECT d.*, count(*) OVER () AS n FROM (
       SELECT j.id, j.due_at, j.seq, j.serial, j.status FROM duly.jobs j
       WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t.type AND j.due_at <= p_now
+        AND j.due_at >= p_from
       ORDER BY j.due_at, j.seq LIMIT p_limit) d) w;
   IF moved = 0 THEN RETURN; END IF;
   IF v_serials = 0 THEN

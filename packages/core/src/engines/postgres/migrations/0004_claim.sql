@@ -77,18 +77,23 @@ BEGIN
     'maxAttempts', v_first.max_attempts, 'losses', v_first.losses, 'begunLosses', v_first.begun_losses, 'origin', v_first.origin);
 END $$;
 
--- When the next job of these types falls due.
-CREATE FUNCTION duly.next_due_1(p_types text[]) RETURNS bigint LANGUAGE plpgsql AS $$
+-- When the next job of these types falls due, of those that are due at `p_from` or later.
+CREATE FUNCTION duly.next_due_1(p_types text[], p_from bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
   RETURN (SELECT min(n.due_at) FROM unnest(p_types) AS t (type) CROSS JOIN LATERAL (
     SELECT j.due_at FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t.type
+      AND j.due_at >= p_from
     ORDER BY j.due_at, j.seq LIMIT 1) n);
 END $$;
 
 -- Takes ready jobs by rank for one worker: first ends what is past its start deadline and promotes what is due.
 -- `next_at`: when the next job of these tasks falls due, or a pause ends.
+--
+-- While somebody's transaction is old, what is long gone stays in the indexes, below the living. A look from the bottom then takes longer and
+-- longer, and says so: `looked` tells how long, and in which lanes the lowest living rank stands where. Whoever is told may ask with
+-- `floors` the next time: only in these lanes, and not below. What is below a floor all the same is found by the next look from the bottom.
 CREATE FUNCTION duly.claim_1(
-  p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint, OUT next_at bigint)
+  p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint, OUT next_at bigint, OUT looked json)
 LANGUAGE plpgsql AS $$
 DECLARE
   v_limit integer := (p_claim ->> 'limit')::integer;
@@ -109,6 +114,10 @@ DECLARE
   v_floors bigint[];
   v_last_rank bigint;
   v_rows tid[];
+  v_floor jsonb := p_claim -> 'floors';
+  v_from bigint := coalesce((v_floor ->> 'dueAt')::bigint, -9223372036854775808);
+  v_since timestamptz;
+  v_ms double precision;
 BEGIN
   claimed := '[]';
   more := false;
@@ -121,7 +130,7 @@ BEGIN
       PERFORM duly.confirm_1();
       more := true;
       SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
-      next_at := duly.next_due_1(v_types);
+      next_at := duly.next_due_1(v_types, v_from);
       IF v_types IS NOT NULL THEN next_at := least(next_at, (duly.pauses_1(p_now)).next_end_at); END IF;
       RETURN;
     END IF;
@@ -133,11 +142,13 @@ BEGIN
   END IF;
   IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places_1(p_now); END IF;
   SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
-  next_at := duly.next_due_1(v_types);
+  v_since := clock_timestamp();
+  next_at := duly.next_due_1(v_types, v_from);
+  v_ms := extract(epoch FROM clock_timestamp() - v_since) * 1000;
   IF next_at <= p_now THEN
     -- Some more than it takes, so that the most urgent of them is among what it sees.
-    v_all_promoted := (duly.promote_1(p_now, v_types, greatest(1000, v_limit))).is_all;
-    next_at := duly.next_due_1(v_types);
+    v_all_promoted := (duly.promote_1(p_now, v_types, greatest(1000, v_limit), v_from)).is_all;
+    next_at := duly.next_due_1(v_types, v_from);
   END IF;
   SELECT coalesce(array_agg(p.key), '{}'), min(p.until_at) INTO v_paused, v_pause_end
   FROM (SELECT key, (value::json ->> 'untilAt')::bigint AS until_at FROM duly.records WHERE kind = 'pause') p
@@ -195,24 +206,48 @@ BEGIN
     END IF;
   END IF;
 
-  -- The lanes, by a loose scan: each step is one seek, however many jobs a lane holds. Each with its lowest rank: what is dead below it and
-  -- cannot be removed yet, because somebody's transaction is old, is stepped over once.
-  WITH RECURSIVE lane AS (
-    SELECT w.type, w.version AS highest, w.n, f.version, f.queue, f.rank
-    FROM unnest(v_types, v_versions, v_limits) AS w (type, version, n) CROSS JOIN LATERAL (
-      SELECT j.version, j.queue, j.rank FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = w.type AND j.version <= w.version
-      ORDER BY j.version, j.queue, j.rank LIMIT 1) f
-    UNION ALL
-    SELECT l.type, l.highest, l.n, f.version, f.queue, f.rank
-    FROM lane l CROSS JOIN LATERAL (
-      SELECT j.version, j.queue, j.rank FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version <= l.highest
-        AND (j.version, j.queue) > (l.version, l.queue)
-      ORDER BY j.version, j.queue, j.rank LIMIT 1) f)
-  SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n), array_agg(l.rank)
-  INTO v_types, v_versions, v_lanes, v_limits, v_floors
-  FROM lane l WHERE NOT l.queue = ANY (v_closed) AND (v_queues IS NULL OR l.queue = ANY (v_queues));
+  v_since := clock_timestamp();
+  IF v_floor IS NULL THEN
+    -- The lanes, by a loose scan: each step is one seek, however many jobs a lane holds. Each with its lowest rank: what is dead below it and
+    -- cannot be removed yet is stepped over once.
+    WITH RECURSIVE lane AS (
+      SELECT w.type, w.version AS highest, w.n, f.version, f.queue, f.rank
+      FROM unnest(v_types, v_versions, v_limits) AS w (type, version, n) CROSS JOIN LATERAL (
+        SELECT j.version, j.queue, j.rank FROM duly.jobs j
+        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = w.type AND j.version <= w.version
+        ORDER BY j.version, j.queue, j.rank LIMIT 1) f
+      UNION ALL
+      SELECT l.type, l.highest, l.n, f.version, f.queue, f.rank
+      FROM lane l CROSS JOIN LATERAL (
+        SELECT j.version, j.queue, j.rank FROM duly.jobs j
+        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version <= l.highest
+          AND (j.version, j.queue) > (l.version, l.queue)
+        ORDER BY j.version, j.queue, j.rank LIMIT 1) f)
+    SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n), array_agg(l.rank)
+    INTO v_types, v_versions, v_lanes, v_limits, v_floors FROM lane l;
+  ELSE
+    SELECT array_agg(w.type), array_agg(l.version), array_agg(l.queue), array_agg(w.n), array_agg(f.rank)
+    INTO v_types, v_versions, v_lanes, v_limits, v_floors
+    FROM unnest(v_types, v_versions, v_limits) AS w (type, version, n)
+    JOIN jsonb_to_recordset(v_floor -> 'lanes') AS l (type text, version integer, queue text, rank bigint)
+      ON l.type = w.type AND l.version <= w.version
+    CROSS JOIN LATERAL (
+      SELECT j.rank FROM duly.jobs j
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.rank
+      ORDER BY j.rank LIMIT 1) f;
+  END IF;
+  v_ms := v_ms + extract(epoch FROM clock_timestamp() - v_since) * 1000;
+  IF v_floor IS NOT NULL OR v_ms > 3 THEN
+    looked := json_build_object('isFull', v_floor IS NULL, 'tookMs', v_ms, 'isAllPromoted', v_all_promoted, 'lanes', (
+      SELECT coalesce(json_agg(json_build_object('type', l.type, 'version', l.version, 'queue', l.queue, 'rank', l.rank)), '[]')
+      FROM unnest(v_types, v_versions, v_lanes, v_floors) AS l (type, version, queue, rank)));
+  END IF;
+  IF v_closed <> '{}' OR v_queues IS NOT NULL THEN
+    SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n), array_agg(l.rank)
+    INTO v_types, v_versions, v_lanes, v_limits, v_floors
+    FROM unnest(v_types, v_versions, v_lanes, v_limits, v_floors) AS l (type, version, queue, n, rank)
+    WHERE NOT l.queue = ANY (v_closed) AND (v_queues IS NULL OR l.queue = ANY (v_queues));
+  END IF;
 
   IF cardinality(v_lanes) = 1 THEN
     -- As a rule.

@@ -235,7 +235,7 @@ BEGIN
   END IF;
   v_claim := duly.claim_1(v_now, p_claim, p_repeat);
   RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'lost', to_json(v_lost), 'claimed', v_claim.claimed,
-    'more', v_claim.more, 'soloSinceAt', v_claim.solo_since, 'nextDueAt', v_claim.next_at)::text;
+    'more', v_claim.more, 'soloSinceAt', v_claim.solo_since, 'nextDueAt', v_claim.next_at, 'looked', v_claim.looked)::text;
 END $$;
 
 -- Takes work together with what was just made. If the caller took all of it, nobody else is woken for it.
@@ -427,13 +427,21 @@ BEGIN
     AND EXISTS (
       SELECT 1 FROM jsonb_array_elements(p_claim -> 'tasks') t
       WHERE t ->> 'type' = p_type AND (t ->> 'version')::integer >= p_version AND (t ->> 'limit')::integer > 0)
-    AND NOT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL)
+    AND NOT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL AND solo > 0)
+    AND CASE WHEN p_claim -> 'floors' IS NULL THEN NOT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL)
+      ELSE NOT EXISTS (
+        SELECT 1 FROM jsonb_to_recordset(p_claim -> 'floors' -> 'lanes') AS l (type text, version integer, queue text, rank bigint)
+        CROSS JOIN LATERAL (
+          SELECT 1 FROM duly.jobs j
+          WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.rank
+          LIMIT 1) r) END
     AND NOT EXISTS (SELECT 1 FROM duly.records WHERE kind = 'pause')
     AND NOT EXISTS (SELECT 1 FROM duly.left_places)
     AND NOT EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now)
     AND NOT EXISTS (
       SELECT 1 FROM jsonb_array_elements(p_claim -> 'tasks') t CROSS JOIN LATERAL (
         SELECT 1 FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t ->> 'type' AND j.due_at <= p_now
+          AND j.due_at >= coalesce((p_claim -> 'floors' ->> 'dueAt')::bigint, -9223372036854775808)
         LIMIT 1) d);
 END $$;
 
@@ -450,6 +458,9 @@ DECLARE
   v_status text;
   v_claimed json := '[]';
   v_fence bigint;
+  v_since timestamptz := clock_timestamp();
+  v_ms double precision;
+  v_claim record;
 BEGIN
   SELECT * INTO s FROM jsonb_to_record(p_shared) AS s (
     type text, version integer, queue text, tenant text, priority integer, "rankOffsetMs" bigint, at bigint, "inMs" bigint,
@@ -459,6 +470,7 @@ BEGIN
   v_status := CASE WHEN v_due <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END;
   IF v_due <= v_now THEN v_rank := v_due + s."rankOffsetMs"; END IF;
   IF p_claim IS NOT NULL AND cardinality(p_ids) = 1 AND v_due <= v_now AND duly.takes_alone_1(v_now, p_claim, s.type, s.version, s.queue) THEN
+    v_ms := extract(epoch FROM clock_timestamp() - v_since) * 1000;
     v_fence := nextval('duly.fence');
     WITH made AS (
       INSERT INTO duly.jobs (
@@ -473,7 +485,10 @@ BEGIN
     INSERT INTO duly.changes (at, n, entries) VALUES
       (v_now, 1, json_build_array(p_ids, s.type, 'PENDING', 'made', 0)::text),
       (v_now, 1, json_build_array(p_ids, s.type, 'RUNNING', 'claimed', 0)::text);
-    RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'claimed', json_build_object(
+    -- See claim_1: nothing lives in any lane.
+    RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'looked', CASE WHEN p_claim -> 'floors' IS NOT NULL OR v_ms > 3 THEN
+      json_build_object('isFull', p_claim -> 'floors' IS NULL, 'tookMs', v_ms, 'isAllPromoted', true, 'lanes', '[]'::json) END,
+      'claimed', json_build_object(
       'columns', json_build_array(p_ids, json_build_array(v_fence), json_build_array(coalesce(p_inputs[1], s.input)), json_build_array(v_now),
         json_build_array(v_due), CASE WHEN s.tenant IS NOT NULL THEN json_build_array(s.tenant) END,
         CASE WHEN s.metadata IS NOT NULL THEN json_build_array(s.metadata) END, NULL, NULL),
@@ -489,11 +504,13 @@ BEGIN
   INSERT INTO duly.changes (at, n, entries)
   VALUES (v_now, cardinality(p_ids), json_build_array(p_ids, s.type, v_status, 'made', 0)::text);
   IF p_claim IS NOT NULL THEN
-    v_claimed := (duly.claim_1(v_now, p_claim, false)).claimed;
+    v_claim := duly.claim_1(v_now, p_claim, false);
+    v_claimed := v_claim.claimed;
     -- Who took all of it wakes nobody for it.
     IF duly.took_all_1(v_claimed, p_ids) THEN
-      RETURN json_build_object('now', v_now, 'claimed', v_claimed, 'hints', duly.hints_1())::text;
+      RETURN json_build_object('now', v_now, 'claimed', v_claimed, 'looked', v_claim.looked, 'hints', duly.hints_1())::text;
     END IF;
+    RETURN json_build_object('now', v_now, 'claimed', v_claimed, 'looked', v_claim.looked, 'hints', 'j' || replace(duly.hints_1(), 'j', ''))::text;
   END IF;
   RETURN json_build_object('now', v_now, 'claimed', v_claimed, 'hints', 'j' || replace(duly.hints_1(), 'j', ''))::text;
 END $$;

@@ -76,6 +76,7 @@ function alikeToClaimedJobs(work: Work, taken: TakenAlike): ClaimedJob[] {
     origin,
   } = taken;
   const policy = work.policy(taken.policy);
+  work.floors?.meet(taken);
   return ids.map((id, i) => ({
     id,
     type,
@@ -110,6 +111,7 @@ export function toClaimedJobs(work: Work, columns: LeasedColumns | TakenAlike): 
   const at = <Item>(column: readonly Item[], i: number): Item => column[i] as Item;
   return columns[0].map((id, i) => {
     const parentId = at(columns[22], i);
+    work.floors?.meet({ type: at(columns[1], i), version: at(columns[2], i), queue: at(columns[3], i) });
     return {
       id,
       type: at(columns[1], i),

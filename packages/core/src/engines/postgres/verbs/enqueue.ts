@@ -1,5 +1,6 @@
 import type { EnqueuedItem, EnqueueInput, EnqueueReply, JobSpec } from '../../../engine.ts';
 import { textArray } from '../arrays.ts';
+import type { Looked } from '../floors.ts';
 import { statements } from '../generated.ts';
 import { areAlike, checkedDue, isPlain, plainColumns, type WrittenSpec, writtenSpec } from '../specs.ts';
 import { type AnsweredGroup, eachGroup, sqlStateBehind, uniqueViolation, type Work } from '../work.ts';
@@ -9,6 +10,7 @@ interface Answer {
   now: number;
   groups?: AnsweredGroup<EnqueuedItem>[];
   claimed: LeasedColumns | TakenAlike;
+  looked?: Looked | null;
 }
 
 type PreparedGroup = JobSpec[];
@@ -55,15 +57,18 @@ async function send(work: Work, input: EnqueueInput, groups: PreparedGroup[]): P
 }
 
 /** Plain jobs that differ in nothing but their input. */
-function callAlike(work: Work, { now, claim }: EnqueueInput, jobs: JobSpec[]): Promise<Answer> {
+async function callAlike(work: Work, { now, claim }: EnqueueInput, jobs: JobSpec[]): Promise<Answer> {
   const { id: _id, input: _input, ...shared } = writtenSpec(jobs[0] as JobSpec);
-  return work.call<Answer>(statements.call.enqueueAlike, [
+  work.floors?.meet(jobs[0] as JobSpec);
+  const answer = await work.call<Answer>(statements.call.enqueueAlike, [
     now ?? null,
     textArray(jobs.map(({ id }) => id)),
     textArray(jobs.map(({ input }) => input)),
     JSON.stringify(shared),
-    claim === undefined ? null : JSON.stringify(claim),
+    claim === undefined ? null : JSON.stringify(work.floors?.sent(claim) ?? claim),
   ]);
+  if (claim !== undefined) work.floors?.learn(claim, answer.now, answer.looked);
+  return answer;
 }
 
 /** Inside a user's transaction a job takes no serial place: it would be held until they commit. */

@@ -1,6 +1,7 @@
 import type { ExchangeInput, ExchangeReply, Reply, Settlement, SettleWithinInput } from '../../../engine.ts';
 import { canTransition } from '../../../job.ts';
 import { numberArray, textArray } from '../arrays.ts';
+import type { Looked } from '../floors.ts';
 import { statements } from '../generated.ts';
 import { checkedDue } from '../specs.ts';
 import type { Work } from '../work.ts';
@@ -14,11 +15,31 @@ interface Answer {
   nextDueAt: number | null;
   more: boolean;
   soloSinceAt: number | null;
+  looked?: Looked | null;
 }
 
 /** See the contract. */
 export async function exchange(work: Work, input: ExchangeInput): Promise<ExchangeReply> {
+  const { looked, ...reply } = await exchangeOnce(work, input);
+  // Asked with floors, and nothing was found: whoever asks was told, perhaps, of something below them.
+  const isInDoubt = looked?.isFull === false && reply.claimed.length === 0 && input.claim?.limit !== 0;
+  if (!isInDoubt) return reply;
+  const waitMs = work.floors?.waitMs() ?? 0;
+  if (waitMs > 0) {
+    const nextLookAt = reply.now + Math.ceil(waitMs);
+    return { ...reply, nextDueAt: Math.min(reply.nextDueAt ?? nextLookAt, nextLookAt) };
+  }
+  const { looked: _, ...again } = await exchangeOnce(work, { ...input, settle: [] }, { isFull: true });
+  return { ...again, settled: reply.settled };
+}
+
+async function exchangeOnce(
+  work: Work,
+  input: ExchangeInput,
+  how: { isFull?: boolean } = {},
+): Promise<ExchangeReply & Pick<Answer, 'looked'>> {
   const { returned, others } = sorted(input.settle);
+  const { claim } = input;
   const reply = await work.call<Answer>(statements.call.exchange, [
     input.now ?? null,
     returned === null ? null : textArray(returned.ids),
@@ -28,13 +49,15 @@ export async function exchange(work: Work, input: ExchangeInput): Promise<Exchan
       : textArray(returned.results),
     returned === null || returned.ids.length === input.settle.length ? null : numberArray(returned.places),
     others.length === 0 ? null : JSON.stringify(others),
-    input.claim === null ? null : JSON.stringify(input.claim),
+    claim === null ? null : JSON.stringify(work.floors?.sent(claim, how) ?? claim),
     input.repeat === true,
   ]);
-  const { now, claimed, nextDueAt, more, soloSinceAt } = reply;
+  const { now, nextDueAt, more, soloSinceAt, looked } = reply;
+  const claimed = toClaimedJobs(work, reply.claimed);
+  if (claim !== null) work.floors?.learn(claim, now, looked);
   const settled: ExchangeReply['settled'] = input.settle.map(() => 'done');
   for (const place of reply.lost) settled[place] = 'lost';
-  return { now, settled, claimed: toClaimedJobs(work, claimed), nextDueAt, more, soloSinceAt };
+  return { now, settled, claimed, nextDueAt, more, soloSinceAt, looked };
 }
 
 /** Records one outcome inside the user's transaction; a lost lease fails the whole of it. */
