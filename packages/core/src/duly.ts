@@ -369,6 +369,47 @@ export class Duly {
     return new Date((await engine.getExpiring({ keys: [] })).now);
   }
 
+  /**
+   * When something falls due next: a job of the tasks that are defined here, in these queues, and a schedule; null: none does. An instant that is past
+   * waits for somebody to take it. For programs that come and go.
+   */
+  async nextDue({ queues = null }: { queues?: readonly string[] | null } = {}): Promise<{
+    now: Date;
+    job: Date | null;
+    schedule: Date | null;
+    /** Whether the node of this Duly has work in hand, or is about to. */
+    busy: boolean;
+  }> {
+    const engine = await this.#engine();
+    const node = this.#nodeId;
+    const tasks = [...this.#book.resolved.values()].map(({ name, version }) => ({
+      type: name,
+      version,
+      limit: 1,
+    }));
+    const token = this.#ids.newId('claim');
+    const schedules = { node, token, limit: 0, leaseMs: 1_000, ids: null };
+    const claim = {
+      token,
+      node,
+      tasks,
+      queues: queues === null ? null : [...queues],
+      limit: 0,
+      leaseMs: 1_000,
+      idle: true,
+    };
+    // Schedules first: what they make until the second question is in its answer.
+    const { nextDueAt: scheduleAt } = await engine.claimSchedules(schedules);
+    const { now, nextDueAt: jobAt } = await engine.exchange({
+      settle: [],
+      claim: tasks.length === 0 ? null : claim,
+    });
+    const dateOf = (at: number | null): Date | null => (at === null ? null : new Date(at));
+    // After the answers: what was taken since then is in hand, or was still due in them.
+    const busy = !(this.#node?.isIdle() ?? true);
+    return { now: new Date(now), job: dateOf(jobAt), schedule: dateOf(scheduleAt), busy };
+  }
+
   /** How many jobs are in each status, what waits in which queue, and who is busy with what, at an instant of the store. */
   counts(): Promise<Counts> {
     return readCounts(this.#engine);

@@ -46,6 +46,8 @@ export interface DulyNode extends Taker {
   maxSleepMs(): number;
   /** Handlers that run here. */
   runningCount(): number;
+  /** Whether its worker has nothing in hand. */
+  isIdle(): boolean;
   /** Why it takes no work; null: it does. */
   notReady(): string | null;
   /** On virtual time: whether it may look for work now. It stands still until told. */
@@ -251,6 +253,7 @@ export function createNode(node: NodeOptions): DulyNode {
     },
     maxSleepMs: () => echo.maxSleepMs(),
     runningCount: () => worker?.runningCount() ?? 0,
+    isIdle: () => worker?.isIdle() ?? true,
     notReady,
     offer: () => (drainAsked || virtual ? null : (worker?.offer() ?? null)),
     accept(offer: ClaimRequest, claimed: ClaimedJob[] | 'unknown') {

@@ -78,7 +78,17 @@ function addNodes(program: Command, action: ActionOf): void {
     .option('--concurrency <count>', 'attempts that run at the same time (default 20)')
     .option('--queues <names>', 'take only from these queues (several: commas, or repeat it)', collect)
     .option('--quiet', 'no lines about jobs')
+    .option('--allow-commands', 'let jobs run programs on this machine')
     .action(action(async () => (await import('./commands/worker.ts')).worker));
+  leaf(program, 'tick', 'do what is due, and what falls due soon, then end: for cron and serverless')
+    .option('--for <duration>', 'what falls due in this time (default 50s); nothing is begun after it')
+    .option('--stay', 'stay for all of that time, also for jobs that are made meanwhile')
+    .option('--drain <duration>', 'how long what runs then may take to finish (default 30s)')
+    .option('--concurrency <count>', 'attempts that run at the same time (default 20)')
+    .option('--queues <names>', 'take only from these queues (several: commas, or repeat it)', collect)
+    .option('--allow-commands', 'let jobs run programs on this machine')
+    .option('--quiet', 'print nothing')
+    .action(action(async () => (await import('./commands/tick.ts')).tick));
   leaf(program, 'run', 'make a job: now, in a while or at an instant')
     .argument('<task>', 'name of the task')
     .argument('[input]', 'its input: JSON, or else a text; "-" reads it from stdin')

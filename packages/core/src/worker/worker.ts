@@ -58,6 +58,8 @@ export interface Worker {
   hurry(): void;
   /** Attempts whose handlers run, those that were given up included. */
   runningCount(): number;
+  /** Whether nothing runs, waits to run or is to be handed in, and no claim is on its way. */
+  isIdle(): boolean;
   /** Why it takes no work although it runs; null: it does. */
   notReady(): string | null;
 }
@@ -206,6 +208,12 @@ export function createWorker(options: WorkerOptions): Worker {
     return waitMs;
   }
 
+  function isQuiet(): boolean {
+    return (
+      running.size === 0 && waiting.length === 0 && outbox.length === 0 && finishing === 0 && !isAsking()
+    );
+  }
+
   function compose(): Exchange | null {
     const unknown = unknownOffers.shift();
     if (unknown !== undefined) return { settle: [], claim: unknown, repeat: true };
@@ -236,8 +244,7 @@ export function createWorker(options: WorkerOptions): Worker {
     takeClaimed(reply.claimed, exchange.repeat);
     if (helping > 0) secondLoop?.wake();
     events.emit('passes', { claimed: reply.claimed.length, settled: exchange.settle.length });
-    const isIdle =
-      running.size === 0 && waiting.length === 0 && outbox.length === 0 && finishing === 0 && !isAsking();
+    const isIdle = isQuiet();
     if (isIdle && exchange.claim !== null && !reply.more) events.emit('idle', { nextDueAt: reply.nextDueAt });
     changed();
     return exchange.claim === null ? nextWaitMs(0, null) : nextWaitMs(arrivedElapsed, reply);
@@ -576,6 +583,7 @@ export function createWorker(options: WorkerOptions): Worker {
       changed();
     },
     runningCount: () => running.size,
+    isIdle: () => isQuiet() && reserved === 0,
     notReady() {
       if (draining !== null) return 'The worker is draining.';
       if (zombieCount < concurrency) return null;

@@ -1,4 +1,4 @@
-import { type Duly, type NodeView, type StartOptions, withoutPassword } from '@duly/core';
+import { builtInPrefix, type Duly, type NodeView, type StartOptions, withoutPassword } from '@duly/core';
 import { demoJobs } from '../demo/tasks.ts';
 import type { JobLines } from '../node/job-lines.ts';
 import { createNodeDuly, type NodeDuly } from '../node/node-duly.ts';
@@ -37,7 +37,10 @@ export async function up(shell: Shell, options: UpOptions): Promise<number> {
   // Whoever serves also delivers webhooks and alerts, whichever queues it was told to take from.
   if (serving !== null && start.queues !== undefined) start.queues = [...start.queues, 'duly:internal'];
   let served: Served | null = null;
-  const node = await createNodeDuly(shell, { ...options, demo: options.demo ? 'always' : 'if-empty' });
+  const allowCommands = options.allowCommands === true;
+  // Whoever wants commands to be run has jobs of their own, with or without tasks in code: a demo would be in the way.
+  const demo = options.demo ? 'always' : allowCommands ? 'never' : 'if-empty';
+  const node = await createNodeDuly(shell, { ...options, demo, withoutTasks: allowCommands, allowCommands });
   return runNode(node.duly, shell, {
     start,
     quiet: options.quiet === true,
@@ -45,7 +48,7 @@ export async function up(shell: Shell, options: UpOptions): Promise<number> {
     async onStarted({ node: id, lines }) {
       await greet(shell, node, id, lines);
       if (serving !== null) {
-        const tasks = [...node.duly.tasks.keys()];
+        const tasks = ownTasks(node.duly);
         served = await serve(node.duly, serving);
         lines.serving({ url: served.url, key: served.firstKey });
         if (!shell.json) for (const line of servingText(shell, served, node, tasks)) lines.print(line);
@@ -115,6 +118,11 @@ function servingText(
   ];
 }
 
+/** The names of the tasks that Duly did not bring along itself. */
+function ownTasks(duly: Duly): string[] {
+  return [...duly.tasks.keys()].filter((name) => !name.startsWith(builtInPrefix));
+}
+
 /** What a node says when it runs: what it is, and which jobs wait that nobody handles. */
 export async function greet(
   { out, json }: Shell,
@@ -124,7 +132,7 @@ export async function greet(
 ): Promise<void> {
   const nodes = await duly.nodes();
   const self = nodes.find((node) => node.id === id) as NodeView;
-  const tasks = [...duly.tasks.keys()];
+  const tasks = ownTasks(duly);
   const { roles, queues, concurrency } = self;
   const shownStore = withoutPassword(store);
   lines.started({ node: id, store: shownStore, tasks, roles, queues, concurrency });
@@ -180,7 +188,7 @@ function suggestions(
 ): string[] {
   const task = isDemo
     ? 'video_transcode uploads/holiday.mp4'
-    : `${shellWord([...duly.tasks.keys()][0] as string)} '{"any": "json"}'`;
+    : `${shellWord(ownTasks(duly)[0] ?? 'hello')} '{"any": "json"}'`;
   const id = made?.get('video_transcode');
   const lines = [
     `run ${task} --watch`,

@@ -8,14 +8,16 @@ import { greet, type NodeCommandOptions, readStart } from './up.ts';
 /** `duly worker`: a node with the user's tasks, and no demo. */
 export async function worker(
   shell: Shell,
-  options: NodeCommandOptions & { roles?: string[] },
+  options: NodeCommandOptions & { roles?: string[]; allowCommands?: boolean },
 ): Promise<number> {
   const start = readStart(options);
   const chosen = readRoles(options.roles);
+  const allowCommands = options.allowCommands === true;
   const node = await createNodeDuly(shell, {
     ...options,
     demo: 'never',
-    withoutTasks: !chosen.includes('worker'),
+    withoutTasks: allowCommands || !chosen.includes('worker'),
+    allowCommands,
   });
   return runNode(node.duly, shell, {
     start: { ...start, roles: chosen },

@@ -1,5 +1,6 @@
-import { Duly, DulyError, type DulyOptions, defaultStore, type Logger } from '@duly/core';
+import { Duly, DulyError, type DulyOptions, defaultStore, type Logger, systemClock } from '@duly/core';
 import { demoApp, demoTasks } from '../demo/tasks.ts';
+import { defineShadowTask } from '../import/shadow-task.ts';
 import { invocation } from '../invocation.ts';
 import { printWarning, sentenceOf } from '../output/errors.ts';
 import { defineTasks, dulyOf, loadProject, type Project } from '../project/load.ts';
@@ -22,10 +23,22 @@ export interface NodeDulyOptions extends CommonOptions {
   demo: 'always' | 'if-empty' | 'never';
   /** Whether a node without tasks is of use: it does not play the worker. */
   withoutTasks?: boolean;
+  /** Whether jobs may run programs here without a server around it. */
+  allowCommands?: boolean;
 }
 
 /** Makes the Duly that a node runs: the user's own, one of the user's tasks, or one of the demo tasks. */
 export async function createNodeDuly(shell: Shell, options: NodeDulyOptions): Promise<NodeDuly> {
+  const node = await createOwnDuly(shell, options);
+  defineShadowTask(node.duly);
+  if (options.allowCommands) {
+    const { defineCommandTask } = await import('@duly/server/commands');
+    defineCommandTask(node.duly, { clock: systemClock });
+  }
+  return node;
+}
+
+async function createOwnDuly(shell: Shell, options: NodeDulyOptions): Promise<NodeDuly> {
   const given = givenStore(options.store);
   const project =
     options.demo === 'always' ? null : await loadProject({ config: options.config, withTasks: true });

@@ -172,6 +172,10 @@ export type ComingSlot = {
 export type CommandTarget = {
   /** The program and its arguments; no shell. Arguments may have placeholders. */
   argv: string[];
+  /** false: the arguments are taken as they are, whatever stands in them. */
+  placeholders?: boolean;
+  /** Given to it as it is. Left out: the input as JSON. */
+  stdin?: string;
   cwd?: string;
   /** Beside PATH, HOME, LANG, TZ and DULY_*; nothing else of the server is passed on. */
   env?: Record<string, string>;

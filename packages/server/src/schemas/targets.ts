@@ -50,6 +50,11 @@ export const commandTarget = z
       .min(1)
       .max(100)
       .describe('The program and its arguments; no shell. Arguments may have placeholders.'),
+    placeholders: z
+      .boolean()
+      .optional()
+      .describe('false: the arguments are taken as they are, whatever stands in them.'),
+    stdin: z.string().max(65_536).optional().describe('Given to it as it is. Left out: the input as JSON.'),
     cwd: z.string().max(1_024).optional(),
     env: z
       .record(z.string().regex(/^[A-Za-z_]\w{0,199}$/), z.string().max(4_096))

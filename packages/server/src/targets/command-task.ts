@@ -7,6 +7,8 @@ import { commandTaskName } from './target-names.ts';
 import { fillText } from './template.ts';
 import { templateValuesOf } from './template-values.ts';
 
+export { commandTaskName };
+
 type Input = z.infer<typeof commandJobInput>;
 
 /** What of the server's own environment a program is given. Keys and passwords are not among it. */
@@ -31,13 +33,14 @@ async function runCommandJob(
 ): Promise<{ exit_code: number; duration_ms: number; output_cut: boolean }> {
   const { command, input } = context.input;
   const values = templateValuesOf(context, input);
-  const argv = command.argv.map((one) => fillText(one, values));
+  const argv =
+    command.placeholders === false ? command.argv : command.argv.map((one) => fillText(one, values));
   const { exitCode, signal, durationMs, isCut } = await runCommand(
     {
       argv,
       cwd: command.cwd,
       env: environmentOf(context, command.env ?? {}),
-      stdin: JSON.stringify(input ?? null),
+      stdin: command.stdin ?? JSON.stringify(input ?? null),
       signal: context.signal,
       onLine: (stream, line) => (stream === 'stdout' ? context.log.info(line) : context.log.warn(line)),
     },
