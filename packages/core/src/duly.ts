@@ -23,6 +23,7 @@ import { openStore, type Store } from './engines/open.ts';
 import { placeOfPool } from './engines/pool.ts';
 import { dulyError } from './errors.ts';
 import { createEvents, type EventListener } from './events.ts';
+import { type Forecast, type ForecastOptions, readForecast } from './forecast/forecast.ts';
 import { type Health, readHealth } from './health.ts';
 import { createIds, type Ids } from './ids.ts';
 import { JobHandle } from './job-handle.ts';
@@ -426,6 +427,14 @@ export class Duly {
    */
   trend(options: TrendOptions): Promise<TrendStep[]> {
     return readTrend(this.#engine, options);
+  }
+
+  /**
+   * Plays every schedule forward on the planner, with durations drawn from what its runs took: the load, the workers it needs, collisions,
+   * schedules that run into themselves, changes of the clock, and the jitter that would lower the peak. Changes nothing.
+   */
+  forecast(options?: ForecastOptions): Promise<Forecast> {
+    return readForecast(this.#engine, options);
   }
 
   /**

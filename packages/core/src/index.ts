@@ -36,6 +36,8 @@ export { openEngine, openStore, readSchemaStatus, type SchemaStatus, type Store 
 export type { PgPool, PgPoolClient, PgQuery, PgResult, PoolStore } from './engines/pool.ts';
 export type { SettingCheck, SettingState, StoreExamination } from './engines/setting-check.ts';
 export { DulyError, type ErrorCode, errorCodes, isDulyError } from './errors.ts';
+export { type Capacity, type CapacityOptions, capacity } from './forecast/capacity.ts';
+export type { Forecast, ForecastLoad, ForecastOptions, ForecastStep } from './forecast/forecast.ts';
 export type { Health, HealthCheck, HealthState } from './health.ts';
 export { formatInstant, parseInstant } from './instant.ts';
 export {

@@ -1,0 +1,331 @@
+import { type Duration, parseDuration } from '../duration.ts';
+import type { Engine, ScheduleRecord } from '../engine.ts';
+import { type OptionNames, readName, readOptions, readWholeNumber } from '../option-reader.ts';
+import { seededRandom } from '../random.ts';
+import type { ClockChange, Rule } from '../schedule/rule.ts';
+import { readSchedule } from '../schedule-unreadable.ts';
+import { createParsedSchedules } from '../scheduler/parsed-schedules.ts';
+import type { OpenEngine } from '../store-views.ts';
+import { findCollisions } from './collisions.ts';
+import { ForecastRuns } from './forecast-runs.ts';
+import { adviseJitter, isWorthIt, withAdvice } from './jitter-advice.ts';
+import { type Load, readLoad } from './load.ts';
+import { playForward, type StandingSchedule } from './play-forward.ts';
+import { readUsualDurations, type UsualDurations } from './usual-durations.ts';
+import { arrivalsOf, waitsWith, workersFor } from './waits.ts';
+
+/** What to play forward. */
+export interface ForecastOptions {
+  /** How far: 1 to 744 hours, default 24. */
+  hours?: number;
+  /** How many runs go on at a time; left out: how many are needed is part of the answer. */
+  workers?: number;
+  /** How late a run may start, for the number of workers that are needed. Default 1 minute. */
+  lateness?: Duration;
+  /** How long a run is taken to last where history knows of none. Default 10 seconds. */
+  takes?: Duration;
+  /** Only the schedules of a tenant; `null`: only those of none. Left out: all. */
+  tenant?: string | null;
+  /** Durations are drawn from history by this seed. Default 1. */
+  seed?: number;
+}
+
+/** The load at a time. */
+export interface ForecastStep {
+  at: Date;
+  /** Runs that begin. */
+  starts: number;
+  /** The most at one instant, by the second. */
+  peak: number;
+  /** On average. */
+  mean: number;
+}
+
+/** What the runs come to if none has to wait. */
+export interface ForecastLoad {
+  /** The most runs at one instant, by the second, and when. */
+  peak: number;
+  peakAt: Date | null;
+  stepMs: number;
+  steps: ForecastStep[];
+  /** The fewest workers with which no run starts later than `latenessMs`. */
+  workersNeeded: number;
+}
+
+/** What is to come, if all goes as it went. */
+export interface Forecast {
+  from: Date;
+  /** Earlier than asked for where so many runs fall due that no more are played. */
+  to: Date;
+  /** Whether `to` is earlier than asked for. */
+  isShortened: boolean;
+  schedules: number;
+  /** Schedules that make no run: paused, over, disabled, or nothing in this time. */
+  idle: number;
+  /** Schedules whose rule cannot be read in this process. */
+  unreadable: number;
+  runs: number;
+  /** Slots that make no run because the one before still goes on, or by another policy. */
+  leftOut: number;
+  /** Schedules of which nothing is known and `takesMs` was taken. */
+  withoutHistory: number;
+  takesMs: number;
+  latenessMs: number;
+  /** Time of work in all. */
+  workMs: number;
+  load: ForecastLoad;
+  /** How long runs wait with that many workers; null: not asked. */
+  withWorkers: {
+    workers: number;
+    waitMsP50: number;
+    waitMsP95: number;
+    waitMsMax: number;
+    /** Runs that start more than a second late. */
+    late: number;
+    /** When the last one is over. */
+    doneAt: Date | null;
+  } | null;
+  /** The seconds in which most runs of different schedules begin, the largest first; `names` are some of them. */
+  collisions: { at: Date; runs: number; names: string[] }[];
+  /** Schedules that lose slots to their own runs, the most first. */
+  overlaps: { name: string; leftOut: number; runs: number; usualMs: number }[];
+  /** Changes of the clock within a year that fall on a time a schedule names, the earliest first, at most 100. */
+  clockChanges: {
+    at: Date;
+    kind: ClockChange['kind'];
+    timezone: string;
+    schedules: number;
+    names: string[];
+    date: string;
+    time: string;
+  }[];
+  /** Jitter that would lower the peak by a fifth or more, and the load it would give; null: none would. */
+  jitter: { schedules: { name: string; jitterMs: number }[]; count: number; load: ForecastLoad } | null;
+}
+
+const names: OptionNames<ForecastOptions> = {
+  hours: true,
+  workers: true,
+  lateness: true,
+  takes: true,
+  tenant: true,
+  seed: true,
+};
+
+const hourMs = 3_600_000;
+const yearMs = 366 * 86_400_000;
+const pageSize = 1_000;
+/** Some hundred megabytes; more runs say nothing more about a day. */
+const runCountMax = 5_000_000;
+const namedCountMax = 5;
+const listedCountMax = 100;
+
+/** A schedule with what is shown of it. */
+interface Played extends StandingSchedule {
+  name: string;
+  task: string;
+  calendar: Rule;
+}
+
+/** See `Duly.forecast`. */
+export async function readForecast(open: OpenEngine, options: ForecastOptions = {}): Promise<Forecast> {
+  const given = readOptions(options, 'forecast()', names);
+  const hours = readWholeNumber(given.hours ?? 24, 'hours', 1, 744);
+  const workers =
+    given.workers === undefined ? null : readWholeNumber(given.workers, 'workers', 1, 1_000_000);
+  const latenessMs = parseDuration(given.lateness ?? '1m', 'lateness');
+  const takesMs = parseDuration(given.takes ?? '10s', 'takes', { minMs: 1 });
+  const seed = readWholeNumber(given.seed ?? 1, 'seed', 0, 0xffff_ffff);
+  const tenant = given.tenant == null ? given.tenant : readName(given.tenant, 'tenant');
+  const engine = await open();
+  const { played, unreadable, now } = await readPlayed(engine, tenant);
+  const usual = await readUsualDurations(engine, seededRandom(seed));
+  return forecastOf(played, { fromAt: now, hours, workers, latenessMs, takesMs, unreadable, usual });
+}
+
+async function readPlayed(
+  engine: Engine,
+  tenant: string | null | undefined,
+): Promise<{ played: Played[]; unreadable: number; now: number }> {
+  const parsed = createParsedSchedules();
+  const played: Played[] = [];
+  let unreadable = 0;
+  let now = 0;
+  let cursor: string | null = null;
+  do {
+    const page: Awaited<ReturnType<Engine['schedules']>> = await engine.schedules({
+      filter: tenant === undefined ? {} : { tenant },
+      cursor,
+      limit: pageSize,
+    });
+    for (const record of page.schedules) {
+      const read = readSchedule(parsed, record);
+      if (read.unreadable === null) played.push(toPlayed(record, read));
+      else unreadable += 1;
+    }
+    now = page.now;
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return { played, unreadable, now };
+}
+
+function toPlayed(record: ScheduleRecord, read: ReturnType<typeof readSchedule>): Played {
+  const { spec, state, rule, planRule } = read;
+  const { id, generation, name } = record;
+  return { id, generation, spec, state, rule: planRule, calendar: rule, name, task: spec.job.type };
+}
+
+function forecastOf(
+  played: readonly Played[],
+  context: {
+    fromAt: number;
+    hours: number;
+    workers: number | null;
+    latenessMs: number;
+    takesMs: number;
+    unreadable: number;
+    usual: UsualDurations;
+  },
+): Forecast {
+  const { fromAt, hours, workers, latenessMs, takesMs, unreadable, usual } = context;
+  const askedToAt = fromAt + hours * hourMs;
+  const toAt = boundedTo(played, fromAt, askedToAt);
+  const runs = new ForecastRuns();
+  let [idle, withoutHistory, leftOutInAll] = [0, 0, 0];
+  const overlaps: Forecast['overlaps'] = [];
+  played.forEach((schedule, number) => {
+    const before = runs.count;
+    let isGuessed = false;
+    const drawMs = (): number => {
+      const drawn = usual.draw(schedule.id, schedule.task);
+      if (drawn === null) isGuessed = true;
+      return drawn ?? takesMs;
+    };
+    const leftOut = playForward(schedule, { fromAt, toAt, number, drawMs, runs });
+    const count = runs.count - before;
+    if (count === 0) idle += 1;
+    if (isGuessed) withoutHistory += 1;
+    leftOutInAll += leftOut;
+    if (leftOut > 0) {
+      overlaps.push({ name: schedule.name, leftOut, runs: count, usualMs: middleOf(runs, before) });
+    }
+  });
+  overlaps.sort((one, other) => other.leftOut - one.leftOut);
+  const load = readLoad(runs, fromAt, toAt);
+  const arrivals = arrivalsOf(runs);
+  const waits = workers === null ? null : waitsWith(arrivals, workers);
+  return {
+    from: new Date(fromAt),
+    to: new Date(toAt),
+    isShortened: toAt < askedToAt,
+    schedules: played.length + unreadable,
+    idle,
+    unreadable,
+    runs: runs.count,
+    leftOut: leftOutInAll,
+    withoutHistory,
+    takesMs,
+    latenessMs,
+    workMs: load.workMs,
+    load: toLoad(load, workersFor(arrivals, latenessMs, load.peakCount)),
+    withWorkers:
+      waits === null || workers === null
+        ? null
+        : {
+            workers,
+            waitMsP50: waits.p50Ms,
+            waitMsP95: waits.p95Ms,
+            waitMsMax: waits.maxMs,
+            late: waits.lateCount,
+            doneAt: runs.count === 0 ? null : new Date(waits.endAt),
+          },
+    collisions: findCollisions(runs, fromAt, toAt).map(({ at, runCount, schedules }) => ({
+      at: new Date(at),
+      runs: runCount,
+      names: schedules.map((number) => (played[number] as Played).name),
+    })),
+    overlaps: overlaps.slice(0, listedCountMax),
+    clockChanges: findClockChanges(played, fromAt),
+    jitter: toJitter(played, runs, load, { fromAt, toAt, latenessMs }),
+  };
+}
+
+/** So far that no more runs fall due than can be played. */
+function boundedTo(played: readonly Played[], fromAt: number, toAt: number): number {
+  let count = 0;
+  for (const { rule, state } of played) {
+    if (state.ended !== null || (state.pause !== null && state.pause.untilAt === null)) continue;
+    count +=
+      rule.kind === 'delay' ? (toAt - fromAt) / rule.delayMs : (rule.all.countBetween(fromAt, toAt) ?? 0);
+  }
+  if (count <= runCountMax) return toAt;
+  return fromAt + Math.max(60_000, Math.floor(((toAt - fromAt) * runCountMax) / count));
+}
+
+/** The duration in the middle of a schedule's runs. */
+function middleOf(runs: ForecastRuns, from: number): number {
+  const durations: number[] = [];
+  for (let run = from; run < runs.count; run++) durations.push(runs.durationMs(run));
+  durations.sort((one, other) => one - other);
+  return durations[Math.floor(durations.length / 2)] ?? 0;
+}
+
+function toLoad({ steps, stepMs, peakCount, peakAt }: Load, workersNeeded: number): ForecastLoad {
+  return {
+    peak: peakCount,
+    peakAt: peakAt === null ? null : new Date(peakAt),
+    stepMs,
+    steps: steps.map((step) => ({
+      at: new Date(step.fromAt),
+      starts: step.startCount,
+      peak: step.peakCount,
+      mean: Math.round(step.meanCount * 1_000) / 1_000,
+    })),
+    workersNeeded,
+  };
+}
+
+function findClockChanges(played: readonly Played[], fromAt: number): Forecast['clockChanges'] {
+  const found = new Map<string, Forecast['clockChanges'][number]>();
+  // Ten thousand tenants share a few rules, and a rule that is shared is asked once.
+  const changesOf = new Map<Rule, ClockChange[]>();
+  for (const { calendar, name, state } of played) {
+    if (state.ended !== null) continue;
+    const changes = changesOf.get(calendar) ?? calendar.clockChanges(fromAt, fromAt + yearMs);
+    changesOf.set(calendar, changes);
+    for (const { at, kind, date, time } of changes) {
+      const { timezone } = calendar;
+      const key = JSON.stringify([at, kind, timezone, time]);
+      const known = found.get(key);
+      if (known === undefined) {
+        found.set(key, { at: new Date(at), kind, timezone, date, time, schedules: 1, names: [name] });
+      } else {
+        known.schedules += 1;
+        if (known.names.length < namedCountMax) known.names.push(name);
+      }
+    }
+  }
+  return [...found.values()]
+    .sort((one, other) => one.at.getTime() - other.at.getTime())
+    .slice(0, listedCountMax);
+}
+
+function toJitter(
+  played: readonly Played[],
+  runs: ForecastRuns,
+  before: Load,
+  { fromAt, toAt, latenessMs }: { fromAt: number; toAt: number; latenessMs: number },
+): Forecast['jitter'] {
+  const advice = adviseJitter(played, runs, { fromAt, toAt });
+  if (advice.length === 0) return null;
+  const moved = withAdvice(played, runs, advice);
+  const after = readLoad(moved, fromAt, toAt);
+  if (!isWorthIt(before, after)) return null;
+  return {
+    count: advice.length,
+    schedules: advice
+      .slice(0, listedCountMax)
+      .map(({ schedule, jitterMs }) => ({ name: (played[schedule] as Played).name, jitterMs })),
+    load: toLoad(after, workersFor(arrivalsOf(moved), latenessMs, after.peakCount)),
+  };
+}
