@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { type ActionOf, collect, leaf, noun, withOutput, withStore } from './leaf.ts';
-import { addCron, addSchedules } from './schedule-program.ts';
+import { addCron, addForecast, addSchedules } from './schedule-program.ts';
 import { readVersion } from './version.ts';
 
 /** The tree of commands with their arguments and options. What they do is in `commands/`. */
@@ -23,6 +23,7 @@ export function buildProgram(action: ActionOf): Command {
   program.commandsGroup('Schedules:');
   addSchedules(program, action);
   addCron(program, action);
+  addForecast(program, action);
   program.commandsGroup('The store:');
   addStore(program, action);
   program.addHelpCommand(

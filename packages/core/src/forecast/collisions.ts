@@ -1,5 +1,5 @@
 import type { ForecastRuns } from './forecast-runs.ts';
-import { secondMs, secondOf, startsBySecond } from './seconds.ts';
+import { secondMs, secondOf, startsBySecond, type TimeSpan } from './seconds.ts';
 
 /** Runs of several schedules that fall due in the same second. */
 export interface Collision {
@@ -13,8 +13,9 @@ const collisionCountMax = 10;
 const namedCountMax = 5;
 
 /** The seconds in which most runs of different schedules fall due, the largest first. */
-export function findCollisions(runs: ForecastRuns, fromAt: number, toAt: number): Collision[] {
-  const counts = startsBySecond(runs, fromAt, toAt);
+export function findCollisions(runs: ForecastRuns, span: TimeSpan): Collision[] {
+  const { fromAt } = span;
+  const counts = startsBySecond(runs, span);
   const largest: number[] = [];
   for (let second = 0; second < counts.length; second++) {
     const count = counts[second] as number;

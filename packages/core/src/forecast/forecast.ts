@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { type Duration, parseDuration } from '../duration.ts';
 import type { Engine, ScheduleRecord } from '../engine.ts';
 import { type OptionNames, readName, readOptions, readWholeNumber } from '../option-reader.ts';
@@ -11,6 +12,7 @@ import { ForecastRuns } from './forecast-runs.ts';
 import { adviseJitter, isWorthIt, withAdvice } from './jitter-advice.ts';
 import { type Load, readLoad } from './load.ts';
 import { playForward, type StandingSchedule } from './play-forward.ts';
+import { secondMs, type TimeSpan } from './seconds.ts';
 import { readUsualDurations, type UsualDurations } from './usual-durations.ts';
 import { arrivalsOf, waitsWith, workersFor } from './waits.ts';
 
@@ -117,6 +119,8 @@ const yearMs = 366 * 86_400_000;
 const pageSize = 1_000;
 /** Some hundred megabytes; more runs say nothing more about a day. */
 const runCountMax = 5_000_000;
+/** Some milliseconds of work, unless runs are very many. */
+const playedAtOnce = 500;
 const namedCountMax = 5;
 const listedCountMax = 100;
 
@@ -175,7 +179,7 @@ function toPlayed(record: ScheduleRecord, read: ReturnType<typeof readSchedule>)
   return { id, generation, spec, state, rule: planRule, calendar: rule, name, task: spec.job.type };
 }
 
-function forecastOf(
+async function forecastOf(
   played: readonly Played[],
   context: {
     fromAt: number;
@@ -186,14 +190,16 @@ function forecastOf(
     unreadable: number;
     usual: UsualDurations;
   },
-): Forecast {
+): Promise<Forecast> {
   const { fromAt, hours, workers, latenessMs, takesMs, unreadable, usual } = context;
   const askedToAt = fromAt + hours * hourMs;
   const toAt = boundedTo(played, fromAt, askedToAt);
   const runs = new ForecastRuns();
   let [idle, withoutHistory, leftOutInAll] = [0, 0, 0];
   const overlaps: Forecast['overlaps'] = [];
-  played.forEach((schedule, number) => {
+  for (const [number, schedule] of played.entries()) {
+    // A server answers others meanwhile.
+    if (number % playedAtOnce === playedAtOnce - 1) await setImmediate();
     const before = runs.count;
     let isGuessed = false;
     const drawMs = (): number => {
@@ -209,9 +215,11 @@ function forecastOf(
     if (leftOut > 0) {
       overlaps.push({ name: schedule.name, leftOut, runs: count, usualMs: middleOf(runs, before) });
     }
-  });
+  }
   overlaps.sort((one, other) => other.leftOut - one.leftOut);
-  const load = readLoad(runs, fromAt, toAt);
+  // Whole seconds, as people and rules count them.
+  const span = { fromAt: Math.floor(fromAt / secondMs) * secondMs, toAt };
+  const load = readLoad(runs, span);
   const arrivals = arrivalsOf(runs);
   const waits = workers === null ? null : waitsWith(arrivals, workers);
   return {
@@ -239,14 +247,14 @@ function forecastOf(
             late: waits.lateCount,
             doneAt: runs.count === 0 ? null : new Date(waits.endAt),
           },
-    collisions: findCollisions(runs, fromAt, toAt).map(({ at, runCount, schedules }) => ({
+    collisions: findCollisions(runs, span).map(({ at, runCount, schedules }) => ({
       at: new Date(at),
       runs: runCount,
       names: schedules.map((number) => (played[number] as Played).name),
     })),
     overlaps: overlaps.slice(0, listedCountMax),
     clockChanges: findClockChanges(played, fromAt),
-    jitter: toJitter(played, runs, load, { fromAt, toAt, latenessMs }),
+    jitter: toJitter(played, runs, load, { span, latenessMs }),
   };
 }
 
@@ -314,12 +322,12 @@ function toJitter(
   played: readonly Played[],
   runs: ForecastRuns,
   before: Load,
-  { fromAt, toAt, latenessMs }: { fromAt: number; toAt: number; latenessMs: number },
+  { span, latenessMs }: { span: TimeSpan; latenessMs: number },
 ): Forecast['jitter'] {
-  const advice = adviseJitter(played, runs, { fromAt, toAt });
+  const advice = adviseJitter(played, runs, span);
   if (advice.length === 0) return null;
   const moved = withAdvice(played, runs, advice);
-  const after = readLoad(moved, fromAt, toAt);
+  const after = readLoad(moved, span);
   if (!isWorthIt(before, after)) return null;
   return {
     count: advice.length,

@@ -2,7 +2,7 @@ import { jitterOffsetMs } from '../schedule/jitter.ts';
 import { ForecastRuns } from './forecast-runs.ts';
 import type { Load } from './load.ts';
 import type { StandingSchedule } from './play-forward.ts';
-import { secondMs, secondOf, startsBySecond } from './seconds.ts';
+import { secondMs, secondOf, startsBySecond, type TimeSpan } from './seconds.ts';
 
 /** A schedule that should be spread, and by how much. */
 export interface JitterAdvice {
@@ -23,9 +23,10 @@ const jitterMsMin = 5_000;
 export function adviseJitter(
   schedules: readonly StandingSchedule[],
   runs: ForecastRuns,
-  { fromAt, toAt }: { fromAt: number; toAt: number },
+  span: TimeSpan,
 ): JitterAdvice[] {
-  const counts = startsBySecond(runs, fromAt, toAt);
+  const { fromAt } = span;
+  const counts = startsBySecond(runs, span);
   const inHerd = new Set<number>();
   for (let run = 0; run < runs.count; run++) {
     if ((counts[secondOf(runs, run, fromAt)] ?? 0) >= herdCountMin) inHerd.add(runs.schedule(run));

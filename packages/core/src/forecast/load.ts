@@ -1,5 +1,5 @@
 import type { ForecastRuns } from './forecast-runs.ts';
-import { secondCountOf, secondMs, startsBySecond } from './seconds.ts';
+import { secondCountOf, secondMs, startsBySecond, type TimeSpan } from './seconds.ts';
 
 /** A stretch of time of the load curve. */
 export interface LoadStep {
@@ -31,10 +31,11 @@ const stepChoicesMs = [1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400].map((secon
  * Lays the runs over one another, second by second: a run occupies every second that it touches, so that what is short and begins in the
  * same second counts together.
  */
-export function readLoad(runs: ForecastRuns, fromAt: number, toAt: number): Load {
-  const secondCount = secondCountOf(fromAt, toAt);
+export function readLoad(runs: ForecastRuns, span: TimeSpan): Load {
+  const { fromAt } = span;
+  const secondCount = secondCountOf(span);
   const change = new Int32Array(secondCount + 1);
-  const starts = startsBySecond(runs, fromAt, toAt);
+  const starts = startsBySecond(runs, span);
   let workMs = 0;
   for (let run = 0; run < runs.count; run++) {
     const startMs = runs.dueAt(run) - fromAt;

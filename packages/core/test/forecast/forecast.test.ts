@@ -24,26 +24,48 @@ function makeWorld() {
         signal.throwIfAborted();
       },
     });
-  return { t, began, lasting, peakOf: () => peak, reset: () => void ((peak = 0), began.splice(0)) };
+  const reset = (): void => {
+    peak = 0;
+    began.length = 0;
+  };
+  return { t, began, lasting, peakOf: () => peak, reset };
 }
 
 test('what a forecast says is what a real run on virtual time does', async () => {
   const { t, began, lasting, peakOf, reset } = makeWorld();
-  await lasting('hourly', 5 * minuteMs).every({ name: 'hourly', cron: '0 * * * *' });
-  await lasting('long-skip', 70 * minuteMs).every({ name: 'long-skip', cron: '*/30 * * * *' });
-  await lasting('long-one', 40 * minuteMs).every({ name: 'long-one', rate: '30m', overlap: 'bufferOne' });
-  await lasting('long-all', 40 * minuteMs).every({ name: 'long-all', cron: '5 * * * *', overlap: 'bufferAll' });
-  await lasting('beside', 45 * minuteMs).every({ name: 'beside', cron: '*/20 * * * *', overlap: 'allow' });
-  await lasting('replaced', 150 * minuteMs).every({
+  await lasting('hourly', 5 * minuteMs).every({ cron: '0 * * * *' }, undefined, { name: 'hourly' });
+  await lasting('long-skip', 70 * minuteMs).every({ cron: '*/30 * * * *' }, undefined, { name: 'long-skip' });
+  await lasting('long-one', 40 * minuteMs).every({ rate: '30m' }, undefined, {
+    name: 'long-one',
+    overlap: 'bufferOne',
+  });
+  await lasting('long-all', 40 * minuteMs).every({ cron: '5 * * * *' }, undefined, {
+    name: 'long-all',
+    overlap: 'bufferAll',
+  });
+  await lasting('beside', 45 * minuteMs).every({ cron: '*/20 * * * *' }, undefined, {
+    name: 'beside',
+    overlap: 'allow',
+  });
+  await lasting('replaced', 150 * minuteMs).every({ cron: '10 */2 * * *' }, undefined, {
     name: 'replaced',
-    cron: '10 */2 * * *',
     overlap: 'terminateOther',
   });
-  await lasting('after', 10 * minuteMs).every({ name: 'after', delay: '20m' });
-  await lasting('jittered', minuteMs).every({ name: 'jittered', cron: '*/15 * * * *', jitter: '5m' });
-  await lasting('thrice', minuteMs).every({ name: 'thrice', cron: '*/10 * * * *', maxRuns: 60 });
-  await lasting('without', minuteMs).every({ name: 'without', cron: '@hourly', exclude: { cron: '* 9-17 * * *' } });
-  await lasting('never', minuteMs).every({ name: 'never', cron: '0 3 * * *' });
+  await lasting('after', 10 * minuteMs).every({ delay: '20m' }, undefined, { name: 'after' });
+  await lasting('jittered', minuteMs).every({ cron: '*/15 * * * *' }, undefined, {
+    name: 'jittered',
+    jitter: '5m',
+  });
+  await lasting('thrice', minuteMs).every({ cron: '*/10 * * * *' }, undefined, {
+    name: 'thrice',
+    maxRuns: 60,
+  });
+  await lasting('without', minuteMs).every(
+    { cron: '@hourly', exclude: { cron: '* 9-17 * * *' } },
+    undefined,
+    { name: 'without' },
+  );
+  await lasting('never', minuteMs).every({ cron: '0 3 * * *' }, undefined, { name: 'never' });
   await t.schedules.pause({ name: 'never' });
   // History to draw from.
   await t.advance('8h');
@@ -53,7 +75,11 @@ test('what a forecast says is what a real run on virtual time does', async () =>
   await t.advance('8h');
   const ran = began.filter(({ at }) => at >= from && at < from + 8 * hourMs);
   const count = (name: string): number => ran.filter((one) => one.name === name).length;
-  assert.equal(forecast.withoutHistory, 1, 'a run that is always ended by the next one has no usual duration');
+  assert.equal(
+    forecast.withoutHistory,
+    1,
+    'a run that is always ended by the next one has no usual duration',
+  );
   assert.equal(forecast.schedules, 11);
   // A run that goes on when the forecast is made is taken to end just then.
   const slack = 6;
@@ -73,15 +99,16 @@ test('what a forecast says is what a real run on virtual time does', async () =>
 test('workers that are too few make runs wait, and as many as are needed do not', async () => {
   const { t, lasting } = makeWorld();
   const report = lasting('report', 10 * minuteMs);
-  for (let i = 0; i < 20; i++) await report.every({ name: `report-${i}`, cron: '0 2 * * *' });
+  for (let i = 0; i < 20; i++) await report.every({ cron: '0 2 * * *' }, undefined, { name: `report-${i}` });
   const first = await t.forecast({ takes: '10m' });
   assert.equal(first.withoutHistory, 20);
   assert.equal(first.load.peak, 20);
   assert.deepEqual(first.load.peakAt, new Date('2027-01-15T02:00:00Z'));
   assert.equal(first.load.workersNeeded, 20, 'none may wait for a whole round');
-  assert.deepEqual(first.collisions.map(({ at, runs }) => [at.toISOString(), runs]), [
-    ['2027-01-15T02:00:00.000Z', 20],
-  ]);
+  assert.deepEqual(
+    first.collisions.map(({ at, runs }) => [at.toISOString(), runs]),
+    [['2027-01-15T02:00:00.000Z', 20]],
+  );
   const patient = await t.forecast({ takes: '10m', lateness: '35m', workers: 5 });
   assert.equal(patient.load.workersNeeded, 5, 'four rounds of five, the last of them 30 minutes late');
   const waited = patient.withWorkers;
@@ -94,7 +121,7 @@ test('workers that are too few make runs wait, and as many as are needed do not'
   assert.equal(short.jitter.schedules[0]?.jitterMs, 15 * minuteMs);
   const needed = short.jitter.load.peak;
   for (let i = 0; i < 20; i++) {
-    await report.every({ name: `report-${i}`, cron: '0 2 * * *', jitter: '15m' });
+    await report.every({ cron: '0 2 * * *' }, undefined, { name: `report-${i}`, jitter: '15m' });
   }
   const spread = await t.forecast({ takes: '2m' });
   assert.equal(spread.load.peak, needed, 'the advice, taken, gives the load that was promised');
@@ -104,9 +131,9 @@ test('workers that are too few make runs wait, and as many as are needed do not'
 test('changes of the clock within the year are told', async () => {
   const { t, lasting } = makeWorld();
   const task = lasting('nightly', 1_000);
-  await task.every({ name: 'rome', cron: '30 2 * * *', timezone: 'Europe/Rome' });
-  await task.every({ name: 'rome-too', cron: '30 2 * * *', timezone: 'Europe/Rome' });
-  await task.every({ name: 'every-hour', cron: '0 * * * *', timezone: 'Europe/Rome' });
+  await task.every({ cron: '30 2 * * *', timezone: 'Europe/Rome' }, undefined, { name: 'rome' });
+  await task.every({ cron: '30 2 * * *', timezone: 'Europe/Rome' }, undefined, { name: 'rome-too' });
+  await task.every({ cron: '0 * * * *', timezone: 'Europe/Rome' }, undefined, { name: 'every-hour' });
   const { clockChanges } = await t.forecast();
   assert.deepEqual(
     clockChanges.map(({ kind, date, time, names, schedules }) => ({ kind, date, time, names, schedules })),
@@ -121,7 +148,7 @@ test('changes of the clock within the year are told', async () => {
 test('so many runs that nobody could play them shorten the forecast, and it says so', async () => {
   const { t, lasting } = makeWorld();
   const task = lasting('often', 10);
-  for (let i = 0; i < 60; i++) await task.every({ name: `often-${i}`, rate: '1s' });
+  for (let i = 0; i < 60; i++) await task.every({ rate: '1s' }, undefined, { name: `often-${i}` });
   const forecast = await t.forecast({ hours: 48, takes: 10 });
   assert.equal(forecast.isShortened, true);
   assert.ok(forecast.to.getTime() < forecast.from.getTime() + 48 * hourMs);

@@ -232,6 +232,80 @@ export type DeclaredSchedules = {
   schedules: NewSchedule[];
 };
 
+export type Forecast = {
+  from: string;
+  to: string;
+  /** So many runs fall due that fewer hours than asked for were played. */
+  is_shortened: boolean;
+  schedules: number;
+  /** Schedules without a run in this time. */
+  idle: number;
+  /** Schedules whose rule this server cannot read. */
+  unreadable: number;
+  runs: number;
+  /** Slots without a run, because the one before still goes on or by another policy. */
+  left_out: number;
+  /** Schedules of which nothing is known: `takes_ms` was taken. */
+  without_history: number;
+  takes_ms: number;
+  lateness_ms: number;
+  work_ms: number;
+  load: ForecastLoad;
+  with_workers: {
+    workers: number;
+    wait_ms_p50: number;
+    wait_ms_p95: number;
+    wait_ms_max: number;
+    /** Runs that start more than a second late. */
+    late: number;
+    done_at: string | null;
+  } | null;
+  collisions: {
+    at: string;
+    runs: number;
+    names: string[];
+  }[];
+  overlaps: {
+    name: string;
+    left_out: number;
+    runs: number;
+    usual_ms: number;
+  }[];
+  clock_changes: {
+    at: string;
+    kind: "gap" | "repeat";
+    timezone: string;
+    schedules: number;
+    names: string[];
+    date: string;
+    time: string;
+  }[];
+  /** Jitter that would lower the peak by a fifth or more, and the load it would give. */
+  jitter: {
+    schedules: {
+      name: string;
+      jitter_ms: number;
+    }[];
+    count: number;
+    load: ForecastLoad;
+  } | null;
+};
+
+export type ForecastLoad = {
+  /** The most runs at one instant, by the second. */
+  peak: number;
+  peak_at: string | null;
+  step_ms: number;
+  steps: {
+    at: string;
+    starts: number;
+    peak: number;
+    mean: number;
+  }[];
+  /** The fewest with which no run starts later than `lateness_ms`. */
+  workers_needed: number;
+};
+
 export type HttpTarget = {
   /** http or https. Placeholders like {{input.id}} are allowed after the host. */
   url: string;
@@ -1518,6 +1592,13 @@ export interface Operations {
     query: { job?: string | readonly string[]; type?: string | readonly string[]; status?: string | readonly string[]; event?: string | readonly string[]; queue?: string | readonly string[]; schedule?: string | readonly string[]; tenant?: string | readonly string[]; last_event_id?: string | readonly string[] };
     body: never;
     answer: string;
+  };
+  /** Every schedule played forward, with durations drawn from history: load, workers needed, collisions */
+  'GET /api/forecast': {
+    path: Record<never, never>;
+    query: { hours?: number | readonly number[]; workers?: number | readonly number[]; lateness?: string | number | readonly (string | number)[]; takes?: string | number | readonly (string | number)[]; tenant?: string | readonly string[] };
+    body: never;
+    answer: Forecast;
   };
   /** Whether the process answers; needs no key */
   'GET /livez': {

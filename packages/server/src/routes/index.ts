@@ -5,6 +5,7 @@ import { auditRoutes } from './audit.ts';
 import { dayRoutes } from './day.ts';
 import { deadRoutes } from './dead.ts';
 import { eventRoutes } from './events.ts';
+import { forecastRoutes } from './forecast.ts';
 import { healthRoutes } from './health.ts';
 import { jobEventRoutes } from './job-events.ts';
 import { jobRoutes } from './jobs.ts';
@@ -28,6 +29,7 @@ export const allRoutes: readonly ((context: ServerContext) => OpenAPIHono<Server
   dayRoutes,
   deadRoutes,
   eventRoutes,
+  forecastRoutes,
   healthRoutes,
   jobEventRoutes,
   jobRoutes,

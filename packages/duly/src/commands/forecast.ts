@@ -1,0 +1,244 @@
+import {
+  type Capacity,
+  type CapacityOptions,
+  capacity,
+  type Forecast,
+  type ForecastLoad,
+  type ForecastOptions,
+  formatDuration,
+  toSnakeCase,
+} from '@duly/core';
+import { withClient } from '../client.ts';
+import { printJson } from '../output/json.ts';
+import { printTable } from '../output/table.ts';
+import { oneLine } from '../output/terminal.ts';
+import type { CommonOptions, Shell } from '../shell.ts';
+import { readCount, readDuration, usageError } from '../usage.ts';
+
+interface ForecastCommandOptions extends CommonOptions {
+  hours?: string;
+  workers?: string;
+  lateness?: string;
+  takes?: string;
+  tenant?: string;
+  jobs?: string;
+  every?: string;
+}
+
+/** `duly forecast`: the schedules of a store played forward, or plain arithmetic with `--jobs`. */
+export async function forecast(shell: Shell, options: ForecastCommandOptions): Promise<undefined> {
+  if (options.jobs !== undefined) return printCapacity(shell, readCapacity(options));
+  if (options.every !== undefined) {
+    throw usageError(
+      '--every counts jobs that are given by --jobs.',
+      'Add --jobs 100 --takes 5m, for example.',
+    );
+  }
+  const asked: ForecastOptions = {
+    hours: readCount(options.hours, '--hours') ?? 24,
+    ...(options.workers === undefined ? {} : { workers: readCount(options.workers, '--workers') as number }),
+    ...(options.lateness === undefined ? {} : { lateness: readDuration(options.lateness, '--lateness') }),
+    ...(options.takes === undefined ? {} : { takes: readDuration(options.takes, '--takes', { minMs: 1 }) }),
+    ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
+  };
+  await withClient(shell, options, async ({ duly, command }) => {
+    const told = await duly.forecast(asked);
+    if (shell.json) printJson(shell.out, toSnakeCase(told));
+    else printForecast(shell, told, command);
+  });
+}
+
+function readCapacity(options: ForecastCommandOptions): CapacityOptions {
+  if (options.takes === undefined) {
+    throw usageError('With --jobs, say how long one takes: --takes 5m.');
+  }
+  if (options.every === undefined && options.workers === undefined) {
+    throw usageError(
+      'With --jobs, say how often they come (--every 1h) or how many run at a time (--workers 20).',
+    );
+  }
+  return {
+    jobs: readCount(options.jobs, '--jobs') as number,
+    takes: readDuration(options.takes, '--takes', { minMs: 1 }),
+    ...(options.every === undefined ? {} : { every: readDuration(options.every, '--every') }),
+    ...(options.workers === undefined ? {} : { workers: readCount(options.workers, '--workers') as number }),
+  };
+}
+
+function printCapacity({ out, json }: Shell, asked: CapacityOptions): undefined {
+  const told: Capacity = capacity(asked);
+  if (json) {
+    printJson(out, toSnakeCase(told));
+    return;
+  }
+  const { jobs, workers } = asked;
+  const each = `${counted(jobs, 'job')} of ${formatDuration(asked.takes as number)}`;
+  const every = asked.every === undefined ? '' : ` every ${formatDuration(asked.every as number)}`;
+  out.line(`${each}${every}: ${hours(told.workMs)} of work.`);
+  if (told.spreadWorkers !== null) {
+    out.line(
+      `  ${counted(told.spreadWorkers, 'worker')} when they are spread evenly, with a jitter as long as the period.`,
+    );
+    out.line(`  ${counted(told.atOnceWorkers, 'worker')} to start all of them at once.`);
+  }
+  if (told.withWorkersMs === null) return;
+  out.line(`  ${counted(workers as number, 'worker')} take ${hours(told.withWorkersMs)}.`);
+  if (told.keepsUp === false) {
+    out.line(
+      out.paint('yellow', '  They are not done before the next ones come: the queue grows without end.'),
+    );
+  }
+}
+
+function printForecast({ out }: Shell, told: Forecast, command: (words: string) => string): void {
+  const { load, jitter, withWorkers } = told;
+  if (told.schedules === 0) {
+    out.line('There are no schedules to play forward.');
+    out.line(`Make one: ${command("schedules add nightly --task hello --cron '0 2 * * *'")}`);
+    return;
+  }
+  const span = `${told.from.toISOString()} to ${told.to.toISOString()}`;
+  out.line(
+    `${counted(told.runs, 'run')} of ${counted(told.schedules - told.idle - told.unreadable, 'schedule')}, ${span}`,
+  );
+  if (told.isShortened) out.line(out.paint('yellow', 'There are so many that the time was shortened.'));
+  if (told.idle > 0) out.line(`${counted(told.idle, 'schedule')} without a run in this time.`);
+  if (told.unreadable > 0) {
+    out.line(
+      out.paint(
+        'yellow',
+        `${counted(told.unreadable, 'schedule')} left out: their rule cannot be read here.`,
+      ),
+    );
+  }
+  if (told.withoutHistory > 0) {
+    out.sentence(
+      `${counted(told.withoutHistory, 'schedule')} without history: a run is taken to last ${formatDuration(told.takesMs)} (--takes).`,
+    );
+  }
+  if (told.runs === 0) return;
+  out.line();
+  printCurve(out, load, told.to);
+  out.line(`Peak      ${counted(load.peak, 'run')} at a time, at ${(load.peakAt as Date).toISOString()}`);
+  out.line(
+    `Workers   ${load.workersNeeded} for starts at most ${formatDuration(told.latenessMs)} late; ${hours(told.workMs)} of work in all`,
+  );
+  if (withWorkers !== null) {
+    const late =
+      withWorkers.late === 0
+        ? 'none starts late'
+        : `${counted(withWorkers.late, 'run')} of ${told.runs.toLocaleString('en')} start late, the last by ${rounded(withWorkers.waitMsMax)}`;
+    out.line(`With ${String(withWorkers.workers).padEnd(5)}${late}`);
+  }
+  printCollisions(out, told);
+  printOverlaps(out, told);
+  printClockChanges(out, told);
+  if (jitter === null) return;
+  out.line();
+  out.line(out.paint('bold', 'Spread by jitter'));
+  const [first] = jitter.schedules;
+  out.sentence(
+    `${counted(jitter.count, 'schedule')} that begin together, spread by up to ${formatDuration(Math.max(...jitter.schedules.map(({ jitterMs }) => jitterMs)))}: the peak falls from ${load.peak} to ${jitter.load.peak}, and ${counted(jitter.load.workersNeeded, 'worker')} instead of ${load.workersNeeded} will do.`,
+  );
+  printCurve(out, jitter.load, told.to);
+  if (first !== undefined) {
+    out.line(`For example: ${oneLine(first.name)} with jitter ${formatDuration(first.jitterMs)}.`);
+  }
+}
+
+const bars = ' ▁▂▃▄▅▆▇█';
+
+/** The load as one line of bars, as wide as there is room. */
+function printCurve(out: Shell['out'], { steps, peak }: ForecastLoad, to: Date): void {
+  const width = Math.max(10, Math.min(96, out.columns() - 2, steps.length));
+  const cells = Array.from({ length: width }, (_, i) => {
+    const part = steps.slice(
+      Math.floor((i * steps.length) / width),
+      Math.max(Math.floor(((i + 1) * steps.length) / width), Math.floor((i * steps.length) / width) + 1),
+    );
+    const most = Math.max(0, ...part.map((step) => step.peak));
+    // Whatever is not nothing is seen.
+    return bars[most === 0 ? 0 : Math.max(1, Math.round((most / peak) * (bars.length - 1)))] as string;
+  });
+  out.line(out.paint('cyan', cells.join('')));
+  const from = (steps[0] as ForecastLoad['steps'][number]).at.toISOString().slice(11, 16);
+  const end = to.toISOString().slice(11, 16);
+  out.line(out.paint('dim', `${from}${' '.repeat(Math.max(1, width - 10))}${end}  UTC`));
+}
+
+function printCollisions(out: Shell['out'], { collisions }: Forecast): void {
+  if (collisions.length === 0) return;
+  out.line();
+  out.line(out.paint('bold', 'Most at once'));
+  printTable(
+    out,
+    [{ title: 'AT' }, { title: 'RUNS', align: 'right' }, { title: 'AMONG THEM', widthMin: 20 }],
+    collisions
+      .slice(0, 5)
+      .map(({ at, runs, names }) => [at.toISOString(), String(runs), oneLine(names.join(', '))]),
+  );
+}
+
+function printOverlaps(out: Shell['out'], { overlaps }: Forecast): void {
+  if (overlaps.length === 0) return;
+  out.line();
+  out.line(out.paint('bold', 'Runs longer than their interval'));
+  printTable(
+    out,
+    [
+      { title: 'SCHEDULE', widthMin: 12 },
+      { title: 'USUALLY', align: 'right' },
+      { title: 'RUNS', align: 'right' },
+      { title: 'LEFT OUT', align: 'right' },
+    ],
+    overlaps
+      .slice(0, 10)
+      .map(({ name, usualMs, runs, leftOut }) => [
+        oneLine(name),
+        rounded(usualMs),
+        String(runs),
+        String(leftOut),
+      ]),
+  );
+}
+
+function printClockChanges(out: Shell['out'], { clockChanges }: Forecast): void {
+  if (clockChanges.length === 0) return;
+  out.line();
+  out.line(out.paint('bold', 'Changes of the clock within a year'));
+  printTable(
+    out,
+    [
+      { title: 'DAY' },
+      { title: 'TIME' },
+      { title: 'ZONE' },
+      { title: '' },
+      { title: 'SCHEDULES', widthMin: 12 },
+    ],
+    clockChanges
+      .slice(0, 10)
+      .map(({ date, time, timezone, kind, names, schedules }) => [
+        date,
+        time,
+        timezone,
+        kind === 'gap' ? 'does not exist' : 'comes twice',
+        oneLine(
+          `${names.join(', ')}${schedules > names.length ? ` and ${schedules - names.length} more` : ''}`,
+        ),
+      ]),
+  );
+}
+
+function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** A duration by two units at most: nobody reads milliseconds of an hour. */
+function rounded(ms: number): string {
+  const grainMs = ms < 1_000 ? 1 : ms < 60_000 ? 100 : ms < 3_600_000 ? 1_000 : 60_000;
+  return formatDuration(Math.round(ms / grainMs) * grainMs);
+}
+
+function hours(ms: number): string {
+  return ms < 3_600_000 ? formatDuration(ms) : `${(ms / 3_600_000).toFixed(1)} hours`;
+}
