@@ -10,6 +10,7 @@ test('what is public is what is listed here: a new name is a decision', () => {
     'Duly',
     'DulyError',
     'builtInPrefix',
+    'capacity',
     'defaultStore',
     'durationMsMax',
     'errorCodes',
