@@ -92,10 +92,11 @@ function apply(pass: Pass, request: EditRequest, isSameRule: boolean, undue: Und
   }
   // Another `startAt`, or none, is the same rate: without one it counts from when it was made.
   if (!hasSameWrittenRule(input.spec, request.spec)) state.anchorAt = now;
+  const freeAt = isDecided(pass, now) ? now + 1 : now;
   state.cursorAt = now;
   if (state.pause !== null) state.pause = { ...state.pause, at: now };
   const rule = request.ruleFor(state.anchorAt);
-  changeRule(pass, rule, request.spec.policies.startAt);
+  changeRule(pass, rule, request.spec.policies.startAt, freeAt);
   keepUndue(pass, undue, rule);
 }
 
@@ -115,7 +116,13 @@ function keepBefore({ state, input }: Pass): void {
   if (startAt !== null) state.cursorAt = Math.max(state.cursorAt, Math.min(input.now, startAt - 1));
 }
 
-function changeRule(pass: Pass, rule: PlanRule, startAt: number | null): void {
+/** Whether an instant is a slot that has its decision: a fixed delay that begins then must not name it once more. */
+function isDecided({ state }: Pass, at: number): boolean {
+  // The cursor begins at the making, which is a slot only of a fixed delay.
+  return state.cursorAt === at && (at > state.bornAt || state.lastFired?.slotAt === at);
+}
+
+function changeRule(pass: Pass, rule: PlanRule, startAt: number | null, freeAt: number): void {
   const { state, input } = pass;
   const { now } = input;
   if (rule.kind === 'calendar') {
@@ -135,7 +142,7 @@ function changeRule(pass: Pass, rule: PlanRule, startAt: number | null): void {
     // Shorter than what has passed: due now, and not late.
     state.nextSlotAt = Math.max(state.nextSlotAt ?? now, now);
   } else {
-    state.nextSlotAt = Math.max(startAt ?? now, now);
+    state.nextSlotAt = Math.max(startAt ?? freeAt, freeAt);
   }
 }
 

@@ -77,6 +77,8 @@ export class PlanModel {
   pausedUntilAt: number | null = null;
   pausesOver: { fromAt: number; toAt: number; cause: Cause }[] = [];
   leftOverAsOf: number | null = null;
+  /** The last slot that has a decision. */
+  writtenAt: number | null = null;
   leftOverCause: Cause = 'late';
   ownInputs = new Set<string>();
   over = false;
@@ -285,7 +287,11 @@ export class PlanModel {
         } else if (before.kind === 'delay' && this.delayFromAt !== null) {
           this.countDelayFrom(this.delayFromAt, next.rule);
           this.delaySlotAt = Math.max(this.delaySlotAt ?? now, now);
-        } else this.delaySlotAt = Math.max(next.policies.startAt ?? now, now);
+        } else {
+          // No instant is a slot twice.
+          const freeAt = this.writtenAt === now ? now + 1 : now;
+          this.delaySlotAt = Math.max(next.policies.startAt ?? freeAt, freeAt);
+        }
       }
     }
     if (this.come !== null) {
@@ -474,6 +480,7 @@ export class PlanModel {
   write(slotAt: number, decision: string, reason: string | null, runId: string | null = null): ModelSlot {
     const slot = { slotAt, decision, reason, runId };
     this.step.slots.push(slot);
+    this.writtenAt = slotAt;
     return slot;
   }
 

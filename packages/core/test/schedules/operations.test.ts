@@ -426,3 +426,22 @@ test('a slot that comes in a pause and falls due after it is the next run', asyn
 function later(at: Date | null, minutes: number): Date {
   return new Date((at?.getTime() ?? Number.NaN) + minutes * 60_000);
 }
+
+test('an edit to a fixed delay in the instant of a decided slot does not name that slot once more', async (t) => {
+  const { t: duly, every, told, ledger } = scene(t);
+  await every('0 * * * *');
+  await duly.advance('1h');
+  await duly.schedules.edit('nightly', { delay: '10m' });
+  await duly.advance('25m');
+  assert.deepEqual(
+    told.map(({ slot }) => slot?.slice(11)),
+    ['11:00:00.000Z', '11:00:00.001Z', '11:10:00.001Z', '11:20:00.001Z'],
+  );
+  assert.equal((await ledger()).length, 4);
+  // One that was only made in this instant has no decided slot, and begins at once.
+  await duly.schedules.delete('nightly');
+  await every('0 * * * *', { maxRuns: 1 });
+  await duly.schedules.edit('nightly', { delay: '10m' });
+  await duly.runDue();
+  assert.equal(told.at(-1)?.slot, '2027-01-15T11:25:00.000Z');
+});
