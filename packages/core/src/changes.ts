@@ -1,3 +1,4 @@
+import { type Duration, parseDuration } from './duration.ts';
 import type { Change } from './engine.ts';
 import type { Feed, FeedFollower, FeedPage } from './feed.ts';
 import { type OptionNames, readOptions, readWholeNumber, refuseOption } from './option-reader.ts';
@@ -22,16 +23,22 @@ export interface ChangesOptions {
   after?: number;
   /** Ends the iteration when aborted. */
   signal?: AbortSignal;
+  /**
+   * How late a change of another process may be told while nothing else happens: the longer, the less often a quiet store is asked. A function is asked before each
+   * wait. Changes of this process, and new jobs, are told at once all the same. Default 200 ms.
+   */
+  idle?: Duration | (() => Duration);
 }
 
-const changesNames: OptionNames<ChangesOptions> = { after: true, signal: true };
+const changesNames: OptionNames<ChangesOptions> = { after: true, signal: true, idle: true };
 
 /** Follows a feed as an iterator of pages. */
 export function readChanges(
   given: ChangesOptions | undefined,
   feed: () => Promise<Feed>,
 ): AsyncIterableIterator<ChangesPage> {
-  const { after, signal } = readOptions(given, 'changes()', changesNames);
+  const { after, signal, idle } = readOptions(given, 'changes()', changesNames);
+  const idleMs = readIdle(idle);
   const from = after === undefined ? null : readWholeNumber(after, 'after', 0, Number.MAX_SAFE_INTEGER);
   if (signal !== undefined && !(signal instanceof AbortSignal))
     refuseOption('signal', signal, 'to be an AbortSignal');
@@ -52,7 +59,7 @@ export function readChanges(
   return {
     async next() {
       if (isEnded) return ended;
-      following ??= feed().then((opened) => opened.follow(from));
+      following ??= feed().then((opened) => opened.follow(from, idleMs));
       try {
         const page = await (await following).next();
         if (page !== null) return { done: false, value: toPage(page) };
@@ -71,6 +78,13 @@ export function readChanges(
       return this;
     },
   };
+}
+
+function readIdle(idle: ChangesOptions['idle']): (() => number) | undefined {
+  if (idle === undefined) return undefined;
+  if (typeof idle === 'function') return () => parseDuration(idle(), 'idle');
+  const ms = parseDuration(idle, 'idle');
+  return () => ms;
 }
 
 function toPage({ changes, position, gap }: FeedPage): ChangesPage {

@@ -52,6 +52,7 @@ import {
 } from './options.ts';
 import { createParts, type Parts } from './parts.ts';
 import { createPauses, type Pause, type PauseOptions, type Pauses, type PauseTarget } from './pauses.ts';
+import { listQueues, type QueueList } from './queue-list.ts';
 import { createRecords, type Records } from './records.ts';
 import { createRemoteWorkers, type RemoteWorkers } from './remote/remote-workers.ts';
 import type { ScheduleReference } from './schedule-options.ts';
@@ -414,6 +415,11 @@ export class Duly {
   /** How many jobs are in each status, what waits in which queue, and who is busy with what, at an instant of the store. */
   counts(): Promise<Counts> {
     return readCounts(this.#engine);
+  }
+
+  /** The queues that are known, what is ready in each, and which pause holds it. */
+  async queues(): Promise<QueueList> {
+    return listQueues(...(await Promise.all([this.counts(), this.nodes(), this.pauses()])));
   }
 
   /** What became of the jobs that ended since an instant, by type, with the usual durations. */

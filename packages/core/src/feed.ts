@@ -14,8 +14,8 @@ export interface FeedFollower {
 
 /** The store's feed of changes, for any number of followers with one tail: they cost the store what one costs. */
 export interface Feed {
-  /** `after` null: from when its first page is there on. */
-  follow(after: number | null): FeedFollower;
+  /** `after` null: from when its first page is there on. `idleMs`: how late it may hear of changes elsewhere while nothing else happens. */
+  follow(after: number | null, idleMs?: () => number): FeedFollower;
   /** Something has just changed in this process: looks soon instead of at the end of its wait. */
   nudge(): void;
   /** Ends all followers with this error; null: without one. */
@@ -24,8 +24,9 @@ export interface Feed {
 
 // Reads are at least this far apart: a store in which much happens is read in pages and not change by change.
 const gapMsMin = 20;
-// While nothing changes the tail looks ever later: an end in a quiet store is seen within a fifth of a second, for five small reads a second.
-const gapMsMax = 200;
+// While nothing changes the tail looks ever later: an end in a quiet store is seen within a fifth of a second, for five small reads a second. Whoever
+// can wait for longer says so; the least patient decides.
+const idleMsDefault = 200;
 const failureWaitMs = 250;
 const pageSize = 1_000;
 /** Changes that wait for one follower. Beyond it they are left in the store, where it reads them when it comes to it. */
@@ -41,6 +42,7 @@ class Follower implements FeedFollower {
   readonly #feed: TailedFeed;
   /** Everything up to here is in its pages; null: not known yet. */
   position: number | null;
+  readonly idleMs: () => number;
   /** Gets what the tail reads. Otherwise it reads what it has not seen from the store, when it is asked for. */
   isLive = false;
   #pages: FeedPage[] = [];
@@ -49,9 +51,10 @@ class Follower implements FeedFollower {
   #waiting: PromiseWithResolvers<FeedPage | null> | null = null;
   #end: { error: unknown } | null = null;
 
-  constructor(feed: TailedFeed, after: number | null) {
+  constructor(feed: TailedFeed, after: number | null, idleMs: () => number) {
     this.#feed = feed;
     this.position = after;
+    this.idleMs = idleMs;
   }
 
   /** Whether it should be read for now. */
@@ -128,8 +131,8 @@ class TailedFeed implements Feed {
     this.#clock = clock;
   }
 
-  follow(after: number | null): Follower {
-    const follower = new Follower(this, after);
+  follow(after: number | null, idleMs: () => number = () => idleMsDefault): Follower {
+    const follower = new Follower(this, after, idleMs);
     if (this.#end !== null) follower.end(this.#end.error);
     else this.#followers.add(follower);
     return follower;
@@ -210,8 +213,15 @@ class TailedFeed implements Feed {
     for (const follower of this.#followers) if (follower.isLive) follower.give(page);
     if (served || page.changes.length >= pageSize) return;
     const isQuiet = page.changes.length === 0 && !this.#isNudged;
-    this.#gapMs = isQuiet ? Math.min(this.#gapMs * 1.5, gapMsMax) : gapMsMin;
+    this.#gapMs = isQuiet ? Math.min(this.#gapMs * 1.5, this.#idleMs()) : gapMsMin;
     await this.#wait(Math.max(0, this.#readElapsed + this.#gapMs - this.#clock.elapsed()));
+  }
+
+  /** As long as the least patient of all who follow can wait. */
+  #idleMs(): number {
+    let least = Number.POSITIVE_INFINITY;
+    for (const follower of this.#followers) least = Math.min(least, follower.idleMs());
+    return Math.max(gapMsMin, least);
   }
 
   /** Those that came without a place begin where the tail is: at this moment, or a little before. */

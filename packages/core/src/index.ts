@@ -92,6 +92,7 @@ export {
   type StopOptions,
 } from './options.ts';
 export type { Pause, PauseOptions, PauseTarget } from './pauses.ts';
+export { pauseOf, type QueueLane, type QueueList, type QueueView } from './queue-list.ts';
 export type { Random } from './random.ts';
 export type { PutRecordOptions, Records, StoredRecord } from './records.ts';
 export type { RemoteError, RemoteOutcome } from './remote/remote-outcome.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ChangesInput, Engine } from '../src/engine.ts';
+import type { ChangesInput, Engine, Hint } from '../src/engine.ts';
 import { openEngine } from '../src/engines/open.ts';
 import { dulyError } from '../src/errors.ts';
 import { bufferedMax, createFeed, type FeedFollower, type FeedPage } from '../src/feed.ts';
@@ -241,4 +241,40 @@ test('a store that is closed ends its followers with the error, and a closed fee
   await assert.rejects(feed.follow(null).next(), { code: 'store_closed' });
   feed.close(null);
   assert.equal(await feed.follow(null).next(), null);
+});
+
+test('a quiet store is asked as often as the least patient follower wants, and hints cut every wait short', async (t) => {
+  let hint: (hint: Hint) => void = () => {};
+  const { clock, feed, reads, make } = await setup(t, {
+    wakeups(listener) {
+      hint = listener;
+      return () => {};
+    },
+  });
+  let idleMs = 5_000;
+  const patient = feed.follow(null, () => idleMs);
+  await patient.next();
+  const seen = collect(patient);
+  const readsOf = async (ms: number): Promise<number> => {
+    const before = reads.length;
+    await clock.advance(ms);
+    return reads.length - before;
+  };
+  await clock.advance(60_000);
+  assert.equal(await readsOf(50_000), 10);
+  const [id] = await make();
+  hint('jobs');
+  await clock.advance(30);
+  assert.deepEqual(seen.ids(), [id]);
+  idleMs = 1_000;
+  await clock.advance(60_000);
+  assert.equal(await readsOf(50_000), 50);
+  const eager = feed.follow(null);
+  await eager.next();
+  const heard = collect(eager);
+  await clock.advance(10_000);
+  assert.equal(await readsOf(10_000), 50);
+  eager.close();
+  patient.close();
+  await Promise.all([seen.done, heard.done]);
 });

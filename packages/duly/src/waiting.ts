@@ -1,4 +1,4 @@
-import type { Duly, Job, NodeView, Pause } from '@duly/core';
+import { type Duly, type Job, type NodeView, type Pause, pauseOf } from '@duly/core';
 import { oneLine } from './output/terminal.ts';
 
 /** What a list has to know to tell what its PENDING jobs wait for: read once, not for each job. */
@@ -16,11 +16,8 @@ export async function surroundingsOf(duly: Duly, jobs: readonly Job[]): Promise<
 
 /** What a PENDING job waits for, in a few words. `why` tells it in full. */
 export function waitText({ type, queue, version }: Job, { nodes, pauses }: Surroundings): string {
-  const pause = pauses.find(
-    ({ scope, name }) =>
-      scope === 'all' || (scope === 'queue' && name === queue) || (scope === 'task' && name === type),
-  );
-  if (pause !== undefined) {
+  const pause = pauseOf(pauses, { queue, type });
+  if (pause !== null) {
     const what = { all: 'everything', queue: `queue ${queue}`, task: 'its task' }[pause.scope];
     return `${oneLine(what)} is paused`;
   }

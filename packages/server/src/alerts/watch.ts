@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type Clock, type Duly, isDulyError, type Leadership, type Logger, type Task } from '@duly/core';
+import { type Clock, type Duly, isDulyError, type Logger, type Task } from '@duly/core';
+import { createLeading } from '../leading.ts';
 import type { AlertRule } from './alert-rule.ts';
 import { type AlertNotice, type AlertState, nextState } from './alert-state.ts';
 import type { AlertStore } from './alert-store.ts';
@@ -37,36 +38,17 @@ const leaderTtl = '15s';
  */
 export function createAlertWatch(parts: AlertWatchParts): AlertWatch {
   const { duly, clock, logger, store, everyMs } = parts;
-  const stopped = new AbortController();
-  let leadership: Leadership | null = null;
-  let terms: Promise<void> = Promise.resolve();
-
-  async function lead(signal: AbortSignal): Promise<void> {
-    const until = AbortSignal.any([signal, stopped.signal]);
-    while (!until.aborted) {
-      try {
-        await lookOnce(parts);
-      } catch (error) {
-        if (until.aborted || isDulyError(error, 'stopped')) return;
-        logger.warn({ error }, 'Looking at the alert rules failed; it is tried again.');
-      }
-      await clock.sleep(everyMs, until);
-    }
-  }
-
+  const leading = createLeading({
+    ...{ duly, clock, name: 'duly:alerts', ttl: leaderTtl, pauseMs: everyMs },
+    turn: () => lookOnce(parts),
+    onFailure: (error) => logger.warn({ error }, 'Looking at the alert rules failed; it is tried again.'),
+  });
   return {
     async start() {
       await store.ensureDefaults();
-      leadership = duly.leader('duly:alerts', { ttl: leaderTtl });
-      leadership.on('elected', ({ signal }) => {
-        terms = terms.then(() => lead(signal));
-      });
+      leading.start();
     },
-    async stop() {
-      stopped.abort();
-      await terms;
-      await leadership?.resign().catch(() => {});
-    },
+    stop: () => leading.stop(),
     look: () => lookOnce(parts),
   };
 }

@@ -1,4 +1,4 @@
-import { type Count, DulyError, type Pause, type PauseTarget, toSnakeCase } from '@duly/core';
+import { DulyError, type Pause, type PauseTarget, type QueueLane, toSnakeCase } from '@duly/core';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
@@ -75,25 +75,13 @@ export function queueRoutes({ duly }: ServerContext): OpenAPIHono<ServerEnv> {
   const routes = newRoutes();
 
   routes.openapi(list, async (c) => {
-    const [{ status, lanes }, nodes, inForce] = await Promise.all([
-      duly.counts(),
-      duly.nodes(),
-      duly.pauses(),
-    ]);
-    const names = new Set([
-      ...lanes.map((lane) => lane.queue),
-      ...nodes.flatMap((node) => node.queues ?? []),
-      ...inForce.flatMap(({ scope, name }) => (scope === 'queue' ? [name as string] : [])),
-    ]);
-    const data = [...names].sort().map((queue) => {
-      const found = pauseOf(inForce, queue);
-      return {
-        queue,
-        paused: found !== null,
-        pause: found === null ? null : pauseJson(found),
-        lanes: lanes.filter((lane) => lane.queue === queue).map(laneJson),
-      };
-    });
+    const { queues, status } = await duly.queues();
+    const data = queues.map(({ queue, pause: found, lanes }) => ({
+      queue,
+      paused: found !== null,
+      pause: found === null ? null : pauseJson(found),
+      lanes: lanes.map(laneJson),
+    }));
     return c.json({ ...listJson(data), status }, 200);
   });
 
@@ -134,17 +122,12 @@ function targetOf({ queue, task, all }: z.infer<z.ZodObject<typeof pauseTargetFi
   });
 }
 
-function pauseOf(pauses: readonly Pause[], queue: string): Pause | null {
-  return pauses.find(({ scope, name }) => scope === 'all' || (scope === 'queue' && name === queue)) ?? null;
-}
-
-function laneJson(lane: { type: string; version: number; ready: Count; oldestDueAt: number | null }) {
-  const { type, version, ready, oldestDueAt } = lane;
+function laneJson({ type, version, ready, oldestDueAt }: QueueLane) {
   return {
     type,
     version,
     ready,
-    oldest_due_at: oldestDueAt === null ? null : new Date(oldestDueAt).toISOString(),
+    oldest_due_at: oldestDueAt === null ? null : oldestDueAt.toISOString(),
   };
 }
 

@@ -5,12 +5,12 @@ import {
   isDulyError,
   isTerminal,
   type Job,
-  type Leadership,
   type Logger,
   type Task,
   type Timer,
   terminalStatuses,
 } from '@duly/core';
+import { createLeading } from '../leading.ts';
 import type { RedactOptions } from '../options.ts';
 import { type DeliveryInput, deliveryOf } from './delivery-task.ts';
 import type { Endpoints } from './endpoints.ts';
@@ -47,8 +47,12 @@ const cursorKey = 'webhooks';
 const saveMs = 10_000;
 // Longer than a feed is kept, so that a place from before a long crash makes nothing twice.
 const keyHeldFor = '7 days';
-// How long nobody delivers after a server died.
-const leaderTtl = '5s';
+// How long nobody delivers after a server died. It is renewed three times as often, by every server that idles.
+const leaderTtl = '15s';
+// How late an end that only another process knows of may be told while nothing else happens; what happens in this process, and whatever comes with a hint, is seen at
+// once. Nobody waits for it while there is nobody to tell.
+const lateMs = 1_000;
+const lateMsUnwanted = 5_000;
 const failurePauseMs = 1_000;
 const jobsPerRead = 500;
 
@@ -58,40 +62,23 @@ const jobsPerRead = 500;
  */
 export function createFollower(parts: FollowerParts): Follower {
   const { duly, clock, logger } = parts;
-  const stopped = new AbortController();
-  let leadership: Leadership | null = null;
-  let terms: Promise<void> = Promise.resolve();
-
-  /** Follows until the term ends. Trouble with the store is waited out; the place is read anew each time. */
-  async function lead(signal: AbortSignal): Promise<void> {
-    const until = AbortSignal.any([signal, stopped.signal]);
-    while (!until.aborted) {
-      try {
-        await followOnce(parts, until);
-      } catch (error) {
-        if (until.aborted || isDulyError(error, 'stopped')) return;
-        if (!isDulyError(error, 'records_conflict')) {
-          logger.warn({ error }, 'Following the changes for webhooks failed; it is tried again.');
-        }
-        await clock.sleep(failurePauseMs, until);
-      }
-    }
-  }
-
+  const leading = createLeading({
+    ...{ duly, clock, name: 'duly:webhooks', ttl: leaderTtl, pauseMs: failurePauseMs },
+    // Trouble with the store is waited out; the place is read anew each time.
+    turn: (until) => followOnce(parts, until),
+    onFailure(error) {
+      // Somebody else leads by now, and writes the place.
+      if (isDulyError(error, 'records_conflict')) return;
+      logger.warn({ error }, 'Following the changes for webhooks failed; it is tried again.');
+    },
+  });
   return {
     async start() {
       // The place is there before anybody is told that the server runs, so that what happens next is owed.
       await placeOf(duly);
-      leadership = duly.leader('duly:webhooks', { ttl: leaderTtl });
-      leadership.on('elected', ({ signal }) => {
-        terms = terms.then(() => lead(signal));
-      });
+      leading.start();
     },
-    async stop() {
-      stopped.abort();
-      await terms;
-      await leadership?.resign().catch(() => {});
-    },
+    stop: () => leading.stop(),
   };
 }
 
@@ -130,10 +117,12 @@ async function followOnce(parts: FollowerParts, signal: AbortSignal): Promise<vo
   };
   const failed = new AbortController();
   const until = AbortSignal.any([signal, failed.signal]);
+  const idle = idleOf(parts);
   try {
-    for await (const page of duly.changes({ after: cursor.position, signal: until })) {
+    for await (const page of duly.changes({ after: cursor.position, signal: until, idle: idle.ms })) {
       if (page.gap) await tellSince(parts, cursor.at, until);
       else await tellPage(parts, page);
+      idle.changed();
       cursor = { position: page.position, at: page.changes.at(-1)?.at.getTime() ?? cursor.at };
       timer ??= clock.after(saveMs, () => void save().catch((error: unknown) => failed.abort(error)), {
         unref: true,
@@ -143,6 +132,38 @@ async function followOnce(parts: FollowerParts, signal: AbortSignal): Promise<vo
   } finally {
     await save().catch(() => {});
   }
+}
+
+/** How late ends may be seen while nothing else happens, by whether there is anybody to tell. That is looked at once the changes rest. */
+function idleOf({ endpoints }: FollowerParts): { ms(): number; changed(): void } {
+  let isWanted: boolean | null = null;
+  let isReading = false;
+  let changeCount = 0;
+  const read = async (): Promise<void> => {
+    const before = changeCount;
+    const [all, hasCallbacks] = await Promise.all([endpoints.list(), endpoints.hasCallbacks()]);
+    // A job that came meanwhile may be the first with an address of its own.
+    if (before === changeCount) isWanted = hasCallbacks || all.some(({ isEnabled }) => isEnabled);
+  };
+  return {
+    ms() {
+      if (isWanted !== null) return isWanted ? lateMs : lateMsUnwanted;
+      if (!isReading) {
+        isReading = true;
+        // What cannot be read now is asked for again before the next wait.
+        void read()
+          .catch(() => {})
+          .finally(() => {
+            isReading = false;
+          });
+      }
+      return lateMs;
+    },
+    changed() {
+      changeCount++;
+      isWanted = null;
+    },
+  };
 }
 
 /** Makes the deliveries of one page of changes. */
