@@ -352,8 +352,12 @@ function play(
       return model.resume(told);
     case 'skip-next':
       return model.skipNext(told);
-    case 'trigger':
-      return model.trigger(told, event.jobs[0]?.slot?.allow === true);
+    case 'trigger': {
+      // One that was merged made no job; with an input of its own it would have.
+      const [run] = event.jobs;
+      const hasOwnInput = run !== undefined && run.input !== life.spec.job.input;
+      return model.trigger(told, run?.slot?.allow === true, hasOwnInput);
+    }
     case 'backfill':
       return backfill(model, event, told);
     case 'disable':
