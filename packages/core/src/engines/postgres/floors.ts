@@ -9,17 +9,20 @@ export interface Lane {
   rank: number;
 }
 
-/** What a claim found out about the lanes; the store tells it when a look took long, and whenever it was asked with floors. */
+/** What a claim found out about the lanes; the store tells it when a look was long, and whenever it was asked with floors. */
 export interface Looked {
   /** Whether it looked from the bottom. */
   isFull: boolean;
-  tookMs: number;
+  /** Pages of jobs that it read to find out. */
+  pages: number;
   isAllPromoted: boolean;
   lanes: Lane[];
 }
 
 // Whoever looks up from where nothing has been for so long meets all that was made meanwhile, also by transactions that took a moment.
 const slackMs = 1_000;
+// What a page costs, about. By the count and not by the clock, which on a busy machine tells who else was running.
+const pageMs = 0.01;
 // A look from the bottom may take a tenth of the time while there is work, and a quarter while there seems to be none.
 const busyFactor = 10;
 const idleFactor = 4;
@@ -81,7 +84,7 @@ export class Floors {
       if (rank !== undefined) lane.rank = rank;
       else if (task !== undefined && lane.version <= task.version) lane.rank = now - slackMs;
     }
-    if (looked.isFull) this.#full = { elapsed: this.#clock.elapsed(), tookMs: looked.tookMs };
+    if (looked.isFull) this.#full = { elapsed: this.#clock.elapsed(), tookMs: looked.pages * pageMs };
     this.#dueAt = looked.isAllPromoted ? now - slackMs : null;
   }
 

@@ -1515,11 +1515,17 @@ BEGIN
     ORDER BY j.due_at, j.seq LIMIT 1) n);
 END $$;
 
+-- How many pages of live jobs this transaction has read so far, counted and not timed: on a busy machine the clock tells who else was running.
+CREATE FUNCTION duly.pages_read_1() RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass);
+END $$;
+
 -- Takes ready jobs by rank for one worker: first ends what is past its start deadline and promotes what is due.
 -- \`next_at\`: when the next job of these tasks falls due, or a pause ends.
 --
--- While somebody's transaction is old, what is long gone stays in the indexes, below the living. A look from the bottom then takes longer and
--- longer, and says so: \`looked\` tells how long, and in which lanes the lowest living rank stands where. Whoever is told may ask with
+-- While somebody's transaction is old, what is long gone stays in the indexes, below the living. A look from the bottom then reads more and
+-- more pages, and says so: \`looked\` tells how many, and in which lanes the lowest living rank stands where. Whoever is told may ask with
 -- \`floors\` the next time: only in these lanes, and not below. What is below a floor all the same is found by the next look from the bottom.
 CREATE FUNCTION duly.claim_1(
   p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint, OUT next_at bigint, OUT looked json)
@@ -1545,8 +1551,7 @@ DECLARE
   v_rows tid[];
   v_floor jsonb := p_claim -> 'floors';
   v_from bigint := coalesce((v_floor ->> 'dueAt')::bigint, -9223372036854775808);
-  v_since timestamptz;
-  v_ms double precision;
+  v_read bigint := duly.pages_read_1();
 BEGIN
   claimed := '[]';
   more := false;
@@ -1571,9 +1576,8 @@ BEGIN
   END IF;
   IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places_1(p_now); END IF;
   SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
-  v_since := clock_timestamp();
   next_at := duly.next_due_1(v_types, v_from);
-  v_ms := extract(epoch FROM clock_timestamp() - v_since) * 1000;
+  v_read := duly.pages_read_1() - v_read;
   IF next_at <= p_now THEN
     -- Some more than it takes, so that the most urgent of them is among what it sees.
     v_all_promoted := (duly.promote_1(p_now, v_types, greatest(1000, v_limit), v_from)).is_all;
@@ -1635,7 +1639,7 @@ BEGIN
     END IF;
   END IF;
 
-  v_since := clock_timestamp();
+  v_read := v_read - duly.pages_read_1();
   IF v_floor IS NULL THEN
     -- The lanes, by a loose scan: each step is one seek, however many jobs a lane holds. Each with its lowest rank: what is dead below it and
     -- cannot be removed yet is stepped over once.
@@ -1665,9 +1669,9 @@ BEGIN
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.rank
       ORDER BY j.rank LIMIT 1) f;
   END IF;
-  v_ms := v_ms + extract(epoch FROM clock_timestamp() - v_since) * 1000;
-  IF v_floor IS NOT NULL OR v_ms > 3 THEN
-    looked := json_build_object('isFull', v_floor IS NULL, 'tookMs', v_ms, 'isAllPromoted', v_all_promoted, 'lanes', (
+  v_read := v_read + duly.pages_read_1();
+  IF v_floor IS NOT NULL OR v_read > 300 THEN
+    looked := json_build_object('isFull', v_floor IS NULL, 'pages', v_read, 'isAllPromoted', v_all_promoted, 'lanes', (
       SELECT coalesce(json_agg(json_build_object('type', l.type, 'version', l.version, 'queue', l.queue, 'rank', l.rank)), '[]')
       FROM unnest(v_types, v_versions, v_lanes, v_floors) AS l (type, version, queue, rank)));
   END IF;
@@ -2185,8 +2189,7 @@ DECLARE
   v_status text;
   v_claimed json := '[]';
   v_fence bigint;
-  v_since timestamptz := clock_timestamp();
-  v_ms double precision;
+  v_read bigint := duly.pages_read_1();
   v_claim record;
 BEGIN
   SELECT * INTO s FROM jsonb_to_record(p_shared) AS s (
@@ -2197,7 +2200,7 @@ BEGIN
   v_status := CASE WHEN v_due <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END;
   IF v_due <= v_now THEN v_rank := v_due + s."rankOffsetMs"; END IF;
   IF p_claim IS NOT NULL AND cardinality(p_ids) = 1 AND v_due <= v_now AND duly.takes_alone_1(v_now, p_claim, s.type, s.version, s.queue) THEN
-    v_ms := extract(epoch FROM clock_timestamp() - v_since) * 1000;
+    v_read := duly.pages_read_1() - v_read;
     v_fence := nextval('duly.fence');
     WITH made AS (
       INSERT INTO duly.jobs (
@@ -2213,8 +2216,8 @@ BEGIN
       (v_now, 1, json_build_array(p_ids, s.type, 'PENDING', 'made', 0)::text),
       (v_now, 1, json_build_array(p_ids, s.type, 'RUNNING', 'claimed', 0)::text);
     -- See claim_1: nothing lives in any lane.
-    RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'looked', CASE WHEN p_claim -> 'floors' IS NOT NULL OR v_ms > 3 THEN
-      json_build_object('isFull', p_claim -> 'floors' IS NULL, 'tookMs', v_ms, 'isAllPromoted', true, 'lanes', '[]'::json) END,
+    RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'looked', CASE WHEN p_claim -> 'floors' IS NOT NULL OR v_read > 300 THEN
+      json_build_object('isFull', p_claim -> 'floors' IS NULL, 'pages', v_read, 'isAllPromoted', true, 'lanes', '[]'::json) END,
       'claimed', json_build_object(
       'columns', json_build_array(p_ids, json_build_array(v_fence), json_build_array(coalesce(p_inputs[1], s.input)), json_build_array(v_now),
         json_build_array(v_due), CASE WHEN s.tenant IS NOT NULL THEN json_build_array(s.tenant) END,

@@ -11,19 +11,19 @@ import { ask, open } from './setup.ts';
 
 const hourMs = 3_600_000;
 const noonAt = Date.UTC(2027, 0, 15, 12);
-const looked = (tookMs: number) => ({ isFull: true, tookMs, isAllPromoted: true, lanes: [] });
+const looked = (tookMs: number) => ({ isFull: true, pages: tookMs * 100, isAllPromoted: true, lanes: [] });
 
 describe('floors', () => {
   const tasks = [{ type: 'mail', version: 2, limit: 5 }];
   const lane = { type: 'mail', version: 2, queue: 'default' };
   const floorsOf = (sent: object) => (sent as { floors?: { lanes: object[]; dueAt: number } }).floors ?? null;
 
-  it('begin when a look took long, follow what lives, and end with the next look from the bottom', async () => {
+  it('begin when a look was long, follow what lives, and end with the next look from the bottom', async () => {
     const clock = createManualClock();
     const floors = new Floors(clock);
     const claim = claimRequest({ tasks });
     floors.meet(lane);
-    assert.equal(floorsOf(floors.sent(claim)), null, 'nothing took long yet');
+    assert.equal(floorsOf(floors.sent(claim)), null, 'no look was long yet');
     floors.learn(claim, noonAt, {
       ...looked(20),
       lanes: [{ ...lane, queue: 'slow', rank: noonAt - hourMs }],
@@ -48,7 +48,7 @@ describe('floors', () => {
     assert.equal(floorsOf(floors.sent(claim)), null, 'ten times what it cost is over');
     floors.learn(claim, noonAt + 201, null);
     await clock.advance(1);
-    assert.equal(floorsOf(floors.sent(claim)), null, 'the look was quick');
+    assert.equal(floorsOf(floors.sent(claim)), null, 'the look was short');
     assert.equal(floors.waitMs(), 0);
   });
 

@@ -458,8 +458,7 @@ DECLARE
   v_status text;
   v_claimed json := '[]';
   v_fence bigint;
-  v_since timestamptz := clock_timestamp();
-  v_ms double precision;
+  v_read bigint := duly.pages_read_1();
   v_claim record;
 BEGIN
   SELECT * INTO s FROM jsonb_to_record(p_shared) AS s (
@@ -470,7 +469,7 @@ BEGIN
   v_status := CASE WHEN v_due <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END;
   IF v_due <= v_now THEN v_rank := v_due + s."rankOffsetMs"; END IF;
   IF p_claim IS NOT NULL AND cardinality(p_ids) = 1 AND v_due <= v_now AND duly.takes_alone_1(v_now, p_claim, s.type, s.version, s.queue) THEN
-    v_ms := extract(epoch FROM clock_timestamp() - v_since) * 1000;
+    v_read := duly.pages_read_1() - v_read;
     v_fence := nextval('duly.fence');
     WITH made AS (
       INSERT INTO duly.jobs (
@@ -486,8 +485,8 @@ BEGIN
       (v_now, 1, json_build_array(p_ids, s.type, 'PENDING', 'made', 0)::text),
       (v_now, 1, json_build_array(p_ids, s.type, 'RUNNING', 'claimed', 0)::text);
     -- See claim_1: nothing lives in any lane.
-    RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'looked', CASE WHEN p_claim -> 'floors' IS NOT NULL OR v_ms > 3 THEN
-      json_build_object('isFull', p_claim -> 'floors' IS NULL, 'tookMs', v_ms, 'isAllPromoted', true, 'lanes', '[]'::json) END,
+    RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'looked', CASE WHEN p_claim -> 'floors' IS NOT NULL OR v_read > 300 THEN
+      json_build_object('isFull', p_claim -> 'floors' IS NULL, 'pages', v_read, 'isAllPromoted', true, 'lanes', '[]'::json) END,
       'claimed', json_build_object(
       'columns', json_build_array(p_ids, json_build_array(v_fence), json_build_array(coalesce(p_inputs[1], s.input)), json_build_array(v_now),
         json_build_array(v_due), CASE WHEN s.tenant IS NOT NULL THEN json_build_array(s.tenant) END,
