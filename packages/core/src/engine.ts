@@ -909,6 +909,7 @@ export interface Outcomes {
 /** The answer to `stats`. */
 export interface StatsReply extends Reply {
   /** Of the newest 100,000 that ended. */
+  /** The one of which a job ended last is first; of those that ended in the same instant, by name. */
   types: (Outcomes & { type: string })[];
   /** Of the newest 200 of each, in the order asked. */
   schedules: (Outcomes & { scheduleId: string })[];

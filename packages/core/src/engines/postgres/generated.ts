@@ -120,7 +120,7 @@ FROM (
   SELECT type, status, finished_at - claimed_at AS duration, lateness_ms AS wait, finished_at, seq
   FROM duly.over_1 WHERE finished_at >= $1::bigint AND ($2::jsonb IS NULL OR type = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb))))
   ORDER BY finished_at DESC, seq DESC LIMIT 100000) o
-GROUP BY type ORDER BY max(ARRAY[finished_at, seq]) DESC`,
+GROUP BY type ORDER BY max(finished_at) DESC, type`,
     outcomesOfSchedules: `SELECT s.id AS "scheduleId", o.*
 FROM jsonb_array_elements_text($2::jsonb) WITH ORDINALITY AS s (id, place)
 CROSS JOIN LATERAL (

@@ -30,7 +30,7 @@ export function stats(work: Work, { sinceAt, types, scheduleIds = [] }: StatsInp
     list.push([status, duration, wait, finishedAt]);
   }
   return {
-    types: [...byType].map(([type, list]) => ({ type, ...outcomesOf(list) })),
+    types: [...byType].sort(byNewest).map(([type, list]) => ({ type, ...outcomesOf(list) })),
     schedules: scheduleIds.map((scheduleId) => ({
       scheduleId,
       ...outcomesOf(
@@ -38,6 +38,12 @@ export function stats(work: Work, { sinceAt, types, scheduleIds = [] }: StatsInp
       ),
     })),
   };
+}
+
+/** The type of which a job ended last is first; of those that ended in the same instant, by name. */
+function byNewest([a, listA]: [string, Ended[]], [b, listB]: [string, Ended[]]): number {
+  const endedAt = (list: Ended[]) => (list[0] as Ended)[3];
+  return endedAt(listB) - endedAt(listA) || (a < b ? -1 : 1);
 }
 
 /** Of rows that are ordered by their end, the newest first. */
