@@ -3,6 +3,7 @@ import type {
   Engine,
   EngineInfo,
   EngineVerb,
+  ExchangeInput,
   Followed,
   Hint,
   MigrateInput,
@@ -102,10 +103,7 @@ const writers = {
 const clockLookMs = 5_000;
 
 // A node that is idle asks again and again, and the answer is nothing: told by one look, without taking the lock from those who write.
-const glances: Partial<Record<string, unknown>> = {
-  exchange: glanceExchange,
-  claimSchedules: glanceSchedules,
-};
+const glances: Partial<Record<string, unknown>> = { claimSchedules: glanceSchedules };
 
 /** Opens the engine in this thread: every call blocks it for the time of a transaction. */
 export async function openSqliteEngine(options: SqliteEngineOptions): Promise<Engine> {
@@ -136,7 +134,13 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
   const tell = (hint: Hint) => {
     for (const listener of [...listeners]) listener(hint);
   };
-  const bell = path === ':memory:' || opened.exclusive ? null : tryBell(`${path}-bell`, tell, warnings);
+  /** Another process has jobs for us, as it says: the next exchange need not look first. */
+  let isJobsHeard = false;
+  const hear = (hint: Hint) => {
+    if (hint === 'jobs') isJobsHeard = true;
+    tell(hint);
+  };
+  const bell = path === ':memory:' || opened.exclusive ? null : tryBell(`${path}-bell`, hear, warnings);
   let isClosed = false;
 
   const info: EngineInfo = {
@@ -250,11 +254,20 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
       return connection.read(input, (work) => (verb as (work: Work, input: Stamp) => object)(work, input));
     };
   }
+  function lookFirst(work: Work, input: ExchangeInput): object | null {
+    if (isJobsHeard) {
+      isJobsHeard = false;
+      return null;
+    }
+    return glanceExchange(work, input);
+  }
   const looks: Partial<Record<string, (input: never) => boolean>> = { nodes: isLook, records: isReading };
   for (const [name, verb] of Object.entries(writers)) {
     const isOnlyLooking = looks[name] as ((input: Stamp) => boolean) | undefined;
     const run = verb as (work: Work, input: Stamp) => object;
-    const glance = glances[name] as ((work: Work, input: Stamp) => object | null) | undefined;
+    const glance = (name === 'exchange' ? lookFirst : glances[name]) as
+      | ((work: Work, input: Stamp) => object | null)
+      | undefined;
     engine[name] = async (input: Stamp) => {
       requireOpen();
       if (isOnlyLooking?.(input) === true) return connection.read(input, (work) => run(work, input));

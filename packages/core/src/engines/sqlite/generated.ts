@@ -40,7 +40,7 @@ FROM finished WHERE id = :id`,
 WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version > ? AND version <= ? ORDER BY version, queue LIMIT 1`,
     nextQueue: `SELECT queue FROM jobs INDEXED BY jobs_ready
 WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue > ? ORDER BY queue LIMIT 1`,
-    anySuspect: `SELECT 1 FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL AND solo > 0 LIMIT 1`,
+    highestSolo: `SELECT max(solo) FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL`,
     heads: `SELECT seq, rank FROM jobs INDEXED BY jobs_ready
 WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue = ? ORDER BY rank, seq LIMIT ? + 0`,
     take: `UPDATE jobs SET
@@ -65,11 +65,13 @@ FROM json_each(?) AS list CROSS JOIN jobs ON jobs.seq = list.value`,
 FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND token = ? ORDER BY fence`,
     pauses: `SELECT key, value FROM records WHERE kind = 'pause'`,
     soloSince: `SELECT min(due_at) AS at FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL AND solo = 2 AND type = ?`,
-    glance: `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL) OR EXISTS (SELECT 1 FROM records WHERE kind = 'pause'),
+    prospect: `SELECT (SELECT max(solo) FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL),
+  EXISTS (SELECT 1 FROM records WHERE kind = 'pause'),
   (SELECT min(expire_at) FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL),
   (SELECT min((SELECT min(due_at) FROM jobs INDEXED BY jobs_waiting
     WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND jobs.type = list.value)) FROM json_each(?) AS list)`,
-    glanceOne: `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL) OR EXISTS (SELECT 1 FROM records WHERE kind = 'pause'),
+    prospectOfOne: `SELECT (SELECT max(solo) FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL),
+  EXISTS (SELECT 1 FROM records WHERE kind = 'pause'),
   (SELECT min(expire_at) FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL),
   (SELECT min(due_at) FROM jobs INDEXED BY jobs_waiting
     WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type = ?)`,

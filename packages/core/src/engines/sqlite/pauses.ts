@@ -10,7 +10,8 @@ export interface Pauses {
 }
 
 const none: ReadonlySet<string> = new Set();
-const noPauses: Pauses = { all: false, queues: none, tasks: none, nextEndAt: null };
+/** Nothing is paused, as it nearly always is. */
+export const noPauses: Pauses = { all: false, queues: none, tasks: none, nextEndAt: null };
 
 /** Reads the stored pauses, as key and value, at an instant. */
 export function pausesAt(now: number, rows: [key: string, value: string][]): Pauses {

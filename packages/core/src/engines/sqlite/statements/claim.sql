@@ -11,8 +11,8 @@ SELECT queue FROM jobs INDEXED BY jobs_ready
 WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue > ? ORDER BY queue LIMIT 1
 
 -- Whether any job was lost before and waits: as good as never, and then nobody asks lane by lane.
--- name: anySuspect
-SELECT 1 FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL AND solo > 0 LIMIT 1
+-- name: highestSolo
+SELECT max(solo) FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL
 
 -- name: heads
 SELECT seq, rank FROM jobs INDEXED BY jobs_ready
@@ -55,17 +55,19 @@ SELECT key, value FROM records WHERE kind = 'pause'
 -- name: soloSince
 SELECT min(due_at) AS at FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL AND solo = 2 AND type = ?
 
--- Whether a claim for these types would find anything to do at all, and when one of their jobs falls due. One look without a
--- transaction: a node that is idle never takes the write lock.
--- name: glance
-SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL) OR EXISTS (SELECT 1 FROM records WHERE kind = 'pause'),
+-- What a claim for these types has to do at all: the highest level that is ready, whether there is a pause, the next start deadline, and when
+-- one of their jobs falls due. One look without a transaction: a node that is idle never takes the write lock.
+-- name: prospect
+SELECT (SELECT max(solo) FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL),
+  EXISTS (SELECT 1 FROM records WHERE kind = 'pause'),
   (SELECT min(expire_at) FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL),
   (SELECT min((SELECT min(due_at) FROM jobs INDEXED BY jobs_waiting
     WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND jobs.type = list.value)) FROM json_each(?) AS list)
 
 -- The same for one type: a list of one is dearer than the look itself.
--- name: glanceOne
-SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL) OR EXISTS (SELECT 1 FROM records WHERE kind = 'pause'),
+-- name: prospectOfOne
+SELECT (SELECT max(solo) FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL),
+  EXISTS (SELECT 1 FROM records WHERE kind = 'pause'),
   (SELECT min(expire_at) FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL),
   (SELECT min(due_at) FROM jobs INDEXED BY jobs_waiting
     WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type = ?)

@@ -1,6 +1,7 @@
 import type { ClaimedJob, ClaimRequest, JobSlot, Origin } from '../../../engine.ts';
 import { statements } from '../generated.ts';
 import { expireOverdue, promote } from '../life.ts';
+import { noPauses } from '../pauses.ts';
 import type { Work } from '../work.ts';
 
 /** The columns of a job under lease, in the order of the statements that read one. */
@@ -84,44 +85,71 @@ export const aloneInProcess = 2;
 // A claim first promotes due jobs: some more than it takes, so that the most urgent of them is among what it sees.
 const promoteMin = 1000;
 
-/** What a claim would find that finds nothing; null: it has to be made. */
-export function glanceClaim(
-  work: Work,
-  { tasks }: ClaimRequest,
-): (ClaimResult & { nextDueAt: number | null }) | null {
+/** What a claim has to do, by one look. */
+export interface Prospect {
+  /** The highest level of what is ready, of any type; null: nothing is. */
+  solo: number | null;
+  /** Whether there is a pause, over or not. */
+  isPaused: boolean;
+  /** Whether the start deadline of some job has passed. */
+  isOverdue: boolean;
+  /** Whether one of these types waits for an instant that has come. */
+  isDue: boolean;
+  /** When the next job of these types falls due, or fell. */
+  dueAt: number | null;
+}
+
+/** Looks what there is for a claim of these tasks. */
+export function prospectOf(work: Work, tasks: ClaimRequest['tasks']): Prospect {
   const [only] = tasks;
   const isOne = only !== undefined && tasks.length === 1;
-  const [isAny, deadline, dueAt] = work.tuple<[0 | 1, number | null, number | null]>(
-    isOne ? statements.claim.glanceOne : statements.claim.glance,
+  const [solo, paused, deadlineAt, dueAt] = work.tuple<
+    [solo: number | null, paused: 0 | 1, deadlineAt: number | null, dueAt: number | null]
+  >(
+    isOne ? statements.claim.prospectOfOne : statements.claim.prospect,
     isOne ? only.type : JSON.stringify(tasks.map(({ type }) => type)),
-  ) as [0 | 1, number | null, number | null];
-  if (isAny === 1) return null;
-  if ((deadline !== null && deadline < work.now) || (dueAt !== null && dueAt <= work.now)) return null;
-  return { claimed: [], more: false, soloSinceAt: null, nextDueAt: dueAt };
+  ) as [number | null, 0 | 1, number | null, number | null];
+  return {
+    solo,
+    isPaused: paused === 1,
+    isOverdue: deadlineAt !== null && deadlineAt < work.now,
+    isDue: dueAt !== null && dueAt <= work.now,
+    dueAt,
+  };
+}
+
+/** Whether only what is ready counts: nothing is paused, overdue or due. */
+export function isPlainly({ isPaused, isOverdue, isDue }: Prospect): boolean {
+  return !isPaused && !isOverdue && !isDue;
+}
+
+/** What a claim finds that finds nothing; null: it has to be made. */
+export function nothingOf(prospect: Prospect): (ClaimResult & { nextDueAt: number | null }) | null {
+  if (prospect.solo !== null || !isPlainly(prospect)) return null;
+  return { claimed: [], more: false, soloSinceAt: null, nextDueAt: prospect.dueAt };
 }
 
 /** Takes ready jobs by rank for one worker. */
-export function claimReady(work: Work, claim: ClaimRequest, repeat: boolean): ClaimResult {
+export function claimReady(
+  work: Work,
+  claim: ClaimRequest,
+  prospect: Prospect,
+  repeat: boolean,
+): ClaimResult {
   if (repeat) {
     const before = work.tuples<LeasedRow>(statements.claim.byToken, claim.token);
     if (before.length > 0) {
       return { claimed: before.map((row) => toClaimedJob(work, row)), more: true, soloSinceAt: null };
     }
   }
-  expireOverdue(work, promoteMin);
-  const promoteLimit = Math.max(promoteMin, claim.limit);
-  const promoted = promote(
-    work,
-    claim.tasks.map(({ type }) => type),
-    promoteLimit,
-  );
-  const pauses = work.pauses();
+  const isAllPromoted = makeDueReady(work, claim, prospect);
+  const pauses = prospect.isPaused ? work.pauses() : noPauses;
   if (pauses.all) return { claimed: [], more: false, soloSinceAt: null };
   const tasks = claim.tasks.filter((task) => task.limit > 0 && !pauses.tasks.has(task.type));
   const isOpen = (queue: string) =>
     !pauses.queues.has(queue) && (claim.queues === null || claim.queues.includes(queue));
 
-  const hasSuspects = work.tuple(statements.claim.anySuspect) !== undefined;
+  const hasSuspects = ((isPlainly(prospect) ? prospect.solo : highestSolo(work)) ?? ordinary) > ordinary;
   const solo = hasSuspects ? findSolo(work, { claim, tasks, isOpen }) : noSolo;
   if (solo.taken !== null)
     return { claimed: [take(work, claim, solo.taken, work.fences(1))], more: true, soloSinceAt: null };
@@ -143,8 +171,21 @@ export function claimReady(work: Work, claim: ClaimRequest, repeat: boolean): Cl
     };
   }
   const claimed = takeAll(work, claim, found.heads);
-  const more = found.more || suspect !== undefined || !promoted.isAll;
+  const more = found.more || suspect !== undefined || !isAllPromoted;
   return { claimed, more, soloSinceAt: solo.sinceAt };
+}
+
+/** Ends what is overdue and promotes what is due, where there is any; tells whether that was all. */
+function makeDueReady(work: Work, claim: ClaimRequest, { isOverdue, isDue }: Prospect): boolean {
+  if (isOverdue) expireOverdue(work, promoteMin);
+  // What an end sets free may be due.
+  if (!isOverdue && !isDue) return true;
+  const types = claim.tasks.map(({ type }) => type);
+  return promote(work, types, Math.max(promoteMin, claim.limit)).isAll;
+}
+
+function highestSolo(work: Work): number | null {
+  return (work.tuple<[number | null]>(statements.claim.highestSolo) as [number | null])[0];
 }
 
 const noSolo = { taken: null, sinceAt: null } as const;

@@ -19,7 +19,7 @@ import {
 } from '../life.ts';
 import { attemptsOf, type JobRow } from '../rows.ts';
 import type { Work } from '../work.ts';
-import { aloneInProcess, byItself, claimReady, glanceClaim, ordinary } from './claim.ts';
+import { aloneInProcess, byItself, claimReady, isPlainly, nothingOf, ordinary, prospectOf } from './claim.ts';
 import { dueAtOf } from './job-spec.ts';
 import { appendLogs } from './report.ts';
 
@@ -29,9 +29,13 @@ export function exchange(work: Work, input: ExchangeInput): Omit<ExchangeReply, 
   const settled = settleAll(work, input.settle, repeat);
   const { claim } = input;
   if (claim === null) return { settled, claimed: [], more: false, soloSinceAt: null, nextDueAt: null };
-  const nothing = repeat ? null : glanceClaim(work, claim);
+  const prospect = prospectOf(work, claim.tasks);
+  const nothing = repeat ? null : nothingOf(prospect);
   if (nothing !== null) return { settled, ...nothing };
-  return { settled, ...claimReady(work, claim, repeat), nextDueAt: nextDueAt(work, claim.tasks) };
+  const found = claimReady(work, claim, prospect, repeat);
+  // What is taken was ready: what waits for its time has not changed.
+  const nextAt = isPlainly(prospect) ? prospect.dueAt : nextDueAt(work, claim.tasks);
+  return { settled, ...found, nextDueAt: nextAt };
 }
 
 /** The answer to a claim that would find nothing, without a transaction; null: it has to be made. */
@@ -40,7 +44,7 @@ export function glanceExchange(
   { settle: ended, claim, repeat }: ExchangeInput,
 ): Omit<ExchangeReply, 'now'> | null {
   if (ended.length > 0 || claim === null || repeat === true) return null;
-  const nothing = glanceClaim(work, claim);
+  const nothing = nothingOf(prospectOf(work, claim.tasks));
   return nothing && { settled: [], ...nothing };
 }
 
