@@ -26,9 +26,24 @@ export function parseInstant(value: Date | number | string, field = 'at'): numbe
   return Math.ceil(instantAt) + 0;
 }
 
+const dayMs = 86_400_000;
+const twoDigits = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));
+let lastDayAt = Number.NaN;
+let lastDay = '';
+
 /** ISO 8601 in UTC with milliseconds: `2027-01-15T10:00:00.000Z`. */
 export function formatInstant(instantAt: number): string {
-  return new Date(instantAt).toISOString();
+  // Every fired slot is written so, one after the other on the same day: a tenth of what a Date takes.
+  const inDayMs = instantAt % dayMs;
+  if (!(inDayMs >= 0) || inDayMs % 1_000 !== 0) return new Date(instantAt).toISOString();
+  if (instantAt - inDayMs !== lastDayAt) {
+    const text = new Date(instantAt).toISOString();
+    lastDayAt = instantAt - inDayMs;
+    lastDay = text.slice(0, text.indexOf('T') + 1);
+  }
+  const seconds = inDayMs / 1_000;
+  const minutes = Math.floor(seconds / 60);
+  return `${lastDay}${twoDigits[Math.floor(minutes / 60)]}:${twoDigits[minutes % 60]}:${twoDigits[seconds % 60]}.000Z`;
 }
 
 function readText(value: string, field: string): number {

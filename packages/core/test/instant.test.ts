@@ -126,3 +126,15 @@ test('a date is accepted exactly when the calendar has it', () => {
     ),
   );
 });
+
+test('an instant is written as a Date writes it, whole seconds and others, from day to day and back', () => {
+  const at = fc.oneof(
+    fc.integer({ min: 0, max: instantAtMax }),
+    fc.integer({ min: 0, max: Math.floor(instantAtMax / 1_000) }).map((seconds) => seconds * 1_000),
+    fc.constantFrom(0, 86_399_000, 86_399_999, 86_400_000, instantAtMax, -1, -1_000, -86_400_000),
+  );
+  fc.assert(fc.property(at, (one) => assert.equal(formatInstant(one), new Date(one).toISOString())));
+  for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY]) {
+    assert.throws(() => formatInstant(wrong), RangeError);
+  }
+});

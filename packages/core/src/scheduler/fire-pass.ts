@@ -43,6 +43,9 @@ export interface FirePassOptions {
   onError(error: unknown, schedule: ClaimedSchedule): void;
 }
 
+/** Whether a claim tells of all unfinished runs of a schedule. */
+const hasAllRuns = ({ active, activeCount }: ClaimedSchedule): boolean => activeCount <= active.length;
+
 /**
  * Makes the pass that decides due schedules: takes some under a short lease, plans, and writes slots, jobs and cursor in one step each. A
  * node that dies in between has written nothing, and its lease ends; one that was too slow is told `conflict` and has written nothing
@@ -55,7 +58,6 @@ export function createFirePass(options: FirePassOptions): () => Promise<number> 
 
   /** A claim tells of the ten oldest unfinished runs; where a policy must know of more, they are read. */
   async function withRuns(schedule: ClaimedSchedule): Promise<ClaimedSchedule | null> {
-    if (schedule.activeCount <= schedule.active.length) return schedule;
     try {
       const { overlap } = parsed.parse(schedule).spec.policies;
       return { ...schedule, ...(await seenRuns(engine, schedule, overlap)) };
@@ -91,7 +93,7 @@ export function createFirePass(options: FirePassOptions): () => Promise<number> 
     }
   }
 
-  async function groupOf({ schedule, spec, plan: decided }: Decided): Promise<FireGroup> {
+  function groupOf({ schedule, spec, plan: decided }: Decided): FireGroup {
     const state = serialiseState(decided.state);
     parsed.wrote(schedule.id, decided.state, state);
     return {
@@ -104,13 +106,21 @@ export function createFirePass(options: FirePassOptions): () => Promise<number> 
       slots: decided.slots,
       jobs: decided.runs.map((run) => toJob(schedule, spec.job, run)),
       cancel: decided.cancel,
-      tell: decided.tell.length === 0 ? [] : await toldDetails(engine, decided.tell),
+      tell: [],
     };
+  }
+
+  /** What a plan comes to for the store. A promise only where runs that wait are to be told something, which is seldom. */
+  async function tellingGroup(one: Decided): Promise<FireGroup> {
+    return { ...groupOf(one), tell: await toldDetails(engine, one.plan.tell) };
   }
 
   /** Writes what was decided; answers when the earliest of these schedules is due again. */
   async function fire(all: Decided[]): Promise<number | null> {
-    const groups = await Promise.all(all.map(groupOf));
+    const isTelling = all.some(({ plan: { tell } }) => tell.length > 0);
+    const groups = isTelling
+      ? await Promise.all(all.map((one) => (one.plan.tell.length > 0 ? tellingGroup(one) : groupOf(one))))
+      : all.map(groupOf);
     let nextAt: number | null = null;
     for (const [i, result] of (await fireAll(groups, all)).entries()) {
       const one = all[i] as Decided;
@@ -159,7 +169,12 @@ export function createFirePass(options: FirePassOptions): () => Promise<number> 
       ids: null,
     });
     const repliedElapsed = clock.elapsed();
-    const schedules = (await Promise.all(reply.schedules.map(withRuns))).filter((one) => one !== null);
+    const isWhole = reply.schedules.every(hasAllRuns);
+    const schedules = isWhole
+      ? reply.schedules
+      : (await Promise.all(reply.schedules.map((one) => (hasAllRuns(one) ? one : withRuns(one))))).filter(
+          (one) => one !== null,
+        );
     const decided = schedules.map((one) => decide(one, reply.now)).filter((one) => one !== null);
     const nextAt = decided.length === 0 ? null : await fire(decided);
     if (reply.more) return 0;

@@ -1,9 +1,11 @@
 import type { Clock } from '../../clock.ts';
 import type {
+  ClaimSchedulesInput,
   Engine,
   EngineInfo,
   EngineVerb,
   ExchangeInput,
+  FireInput,
   Followed,
   Hint,
   MigrateInput,
@@ -101,9 +103,6 @@ const writers = {
 
 /** How soon a clock that disagrees is looked at again: twice while a step has to prove stable. */
 const clockLookMs = 5_000;
-
-// A node that is idle asks again and again, and the answer is nothing: told by one look, without taking the lock from those who write.
-const glances: Partial<Record<string, unknown>> = { claimSchedules: glanceSchedules };
 
 /** Opens the engine in this thread: every call blocks it for the time of a transaction. */
 export async function openSqliteEngine(options: SqliteEngineOptions): Promise<Engine> {
@@ -254,23 +253,34 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
       return connection.read(input, (work) => (verb as (work: Work, input: Stamp) => object)(work, input));
     };
   }
-  function lookFirst(work: Work, input: ExchangeInput): object | null {
-    if (isJobsHeard) {
+  /** When the first of the schedules that were fired here is due again; nobody has come for it yet. */
+  let firedDueAt = Number.POSITIVE_INFINITY;
+  // A node that is idle asks again and again, and the answer is nothing: told by one look, without taking the lock from those who write.
+  // Where it will surely find something it does not look first.
+  const glances: Partial<Record<string, (work: Work, input: never) => object | null>> = {
+    exchange(work, input: ExchangeInput) {
+      const isHeard = isJobsHeard;
       isJobsHeard = false;
-      return null;
-    }
-    return glanceExchange(work, input);
-  }
+      return isHeard ? null : glanceExchange(work, input);
+    },
+    claimSchedules(work, input: ClaimSchedulesInput) {
+      const isDue = work.now >= firedDueAt;
+      if (isDue) firedDueAt = Number.POSITIVE_INFINITY;
+      return isDue ? null : glanceSchedules(work, input);
+    },
+  };
+  const noteFired = ({ groups }: FireInput): void => {
+    for (const { dueAt } of groups) if (dueAt !== null && dueAt < firedDueAt) firedDueAt = dueAt;
+  };
   const looks: Partial<Record<string, (input: never) => boolean>> = { nodes: isLook, records: isReading };
   for (const [name, verb] of Object.entries(writers)) {
     const isOnlyLooking = looks[name] as ((input: Stamp) => boolean) | undefined;
     const run = verb as (work: Work, input: Stamp) => object;
-    const glance = (name === 'exchange' ? lookFirst : glances[name]) as
-      | ((work: Work, input: Stamp) => object | null)
-      | undefined;
+    const glance = glances[name] as ((work: Work, input: Stamp) => object | null) | undefined;
     engine[name] = async (input: Stamp) => {
       requireOpen();
       if (isOnlyLooking?.(input) === true) return connection.read(input, (work) => run(work, input));
+      if (name === 'fire') noteFired(input as FireInput);
       const nothing = glance === undefined ? null : connection.glance(input, (work) => glance(work, input));
       return nothing ?? write(input, (work) => run(work, input));
     };

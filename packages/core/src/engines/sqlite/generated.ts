@@ -308,10 +308,10 @@ FROM schedules INDEXED BY schedules_token JOIN specs USING (seq) WHERE token IS 
     lease: `UPDATE schedules SET fence = ?, lease_until = ?, token = ?, node = ?
 WHERE id = ? AND (lease_until IS NULL OR lease_until <= ?)
 RETURNING id, app, tenant, name, generation, version, (SELECT spec FROM specs WHERE specs.seq = schedules.seq), state, due_at, waits_for, created_at, updated_at, fence`,
-    nextDue: `SELECT min(due_at) AS at FROM schedules INDEXED BY schedules_due
-WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= ?)`,
-    nextLeaseEnd: `SELECT min(lease_until) AS at FROM schedules INDEXED BY schedules_token
-WHERE token IS NOT NULL AND token <> ? AND lease_until > ? AND due_at IS NOT NULL`,
+    nextDue: `SELECT (SELECT min(due_at) FROM schedules INDEXED BY schedules_due
+    WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= ?1)),
+  (SELECT min(lease_until) FROM schedules INDEXED BY schedules_token
+    WHERE token IS NOT NULL AND token <> ?2 AND lease_until > ?1 AND due_at IS NOT NULL)`,
     held: `SELECT seq, generation FROM schedules WHERE id = ? AND version = ? AND fence = ?`,
     fire: `UPDATE schedules SET state = ?, due_at = ?, waits_for = ?, version = version + 1, updated_at = ?,
   lease_until = NULL, token = NULL, node = NULL

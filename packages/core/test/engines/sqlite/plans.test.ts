@@ -30,6 +30,7 @@ const scans: Record<string, string> = {
   'node.list': 'a row per process',
   'stats.ended': 'counts a range of the index, up to its limit',
   'stats.endedOfSchedule': 'counts a range of the index, up to its limit',
+  'schedule.nextDue': 'reads the ends of two indexes',
 };
 
 const database = new DatabaseSync(':memory:');

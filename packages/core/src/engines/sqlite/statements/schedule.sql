@@ -52,14 +52,13 @@ UPDATE schedules SET fence = ?, lease_until = ?, token = ?, node = ?
 WHERE id = ? AND (lease_until IS NULL OR lease_until <= ?)
 RETURNING id, app, tenant, name, generation, version, (SELECT spec FROM specs WHERE specs.seq = schedules.seq), state, due_at, waits_for, created_at, updated_at, fence
 
+-- When the next one that is free falls due, and when the next lease of another claim ends. Leased ones are few: those that a node decides at
+-- this moment, and those of a node that died.
 -- name: nextDue
-SELECT min(due_at) AS at FROM schedules INDEXED BY schedules_due
-WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= ?)
-
--- Leased ones are few: those that a node decides at this moment, and those of a node that died.
--- name: nextLeaseEnd
-SELECT min(lease_until) AS at FROM schedules INDEXED BY schedules_token
-WHERE token IS NOT NULL AND token <> ? AND lease_until > ? AND due_at IS NOT NULL
+SELECT (SELECT min(due_at) FROM schedules INDEXED BY schedules_due
+    WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= ?1)),
+  (SELECT min(lease_until) FROM schedules INDEXED BY schedules_token
+    WHERE token IS NOT NULL AND token <> ?2 AND lease_until > ?1 AND due_at IS NOT NULL)
 
 -- name: held
 SELECT seq, generation FROM schedules WHERE id = ? AND version = ? AND fence = ?

@@ -240,10 +240,11 @@ function leaseNamed(work: Work, { ids, leaseMs, token, node, limit }: ClaimSched
 /** Also when another claim's lease ends: whoever holds it may be dead, and then somebody else must decide. */
 function nextDueAt(work: Work, token: string): number | null {
   const { now, steady } = work;
-  const [free] = work.tuple<[number | null]>(statements.schedule.nextDue, steady) as [number | null];
-  const [leased] = work.tuple<[number | null]>(statements.schedule.nextLeaseEnd, token, steady) as [
-    number | null,
-  ];
+  const [free, leased] = work.tuple<[free: number | null, leased: number | null]>(
+    statements.schedule.nextDue,
+    steady,
+    token,
+  ) as [number | null, number | null];
   if (leased === null) return free;
   return Math.min(free ?? Number.POSITIVE_INFINITY, now + (leased - steady));
 }
