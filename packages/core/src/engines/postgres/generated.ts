@@ -2864,6 +2864,7 @@ ALTER FUNCTION duly.apply_schedules_1 SET enable_mergejoin = off;` },
 CREATE FUNCTION duly.acquire_1(p_now bigint, p_name text, p_token text, p_holder text, p_ttl_ms bigint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
+  v_made bigint;
   v_lock duly.locks;
 BEGIN
   LOOP
@@ -2882,7 +2883,14 @@ BEGIN
     END IF;
     INSERT INTO duly.locks (name, fence, until_at, token, holder) VALUES (p_name, nextval('duly.fence'), v_now + p_ttl_ms, p_token, p_holder)
     ON CONFLICT (name) DO NOTHING RETURNING * INTO v_lock;
-    EXIT WHEN FOUND;
+    CONTINUE WHEN NOT FOUND;
+    -- Somebody who was making it may have been waited for, until it was made and given back.
+    v_made := duly.after_lock_1(duly.now_1(p_now));
+    IF v_made > v_now THEN
+      v_now := v_made;
+      UPDATE duly.locks SET until_at = v_now + p_ttl_ms WHERE name = p_name RETURNING * INTO v_lock;
+    END IF;
+    EXIT;
   END LOOP;
   RETURN json_build_object('now', v_now, 'acquired', true, 'fence', v_lock.fence, 'untilAt', v_lock.until_at)::text;
 END $$;

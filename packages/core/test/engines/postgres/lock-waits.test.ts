@@ -152,3 +152,22 @@ it('a lock that was waited for is held from when it was free, not from when it w
   assert.equal(untilAt, now + 60_000);
   await engine.close();
 });
+
+it('a lock that was waited for while somebody made it and gave it back is held from then on', async (t) => {
+  const { schema, engine, stranger } = await setup(t);
+  await stranger.query('BEGIN');
+  await stranger.query(`SELECT ${schema}.acquire_1(NULL, 'once', 'theirs', '{}', 60000)`);
+  const { now: _, ...request } = lockRequest('once', { ttlMs: 60_000 });
+  const acquiring = engine.acquire(request);
+  await untilWaiting(1, stranger);
+  await stranger.query(`DELETE FROM ${schema}.locks WHERE name = 'once'`);
+  await stranger.query('SELECT pg_sleep(0.02)');
+  const { rows } = await stranger.query(
+    'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now',
+  );
+  await stranger.query('COMMIT');
+  const lock = await acquiring;
+  assert.equal(lock.acquired, true);
+  assert.ok(lock.now >= rows[0].now, `given at ${lock.now}, free from ${rows[0].now} on`);
+  assert.equal(lock.untilAt, lock.now + 60_000);
+});
