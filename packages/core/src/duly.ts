@@ -40,7 +40,7 @@ import {
 } from './jobs.ts';
 import { nodeSilentMs } from './maintenance/beat-node.ts';
 import { createNode, type DulyNode } from './node.ts';
-import { type OptionNames, readName, readOptions } from './option-reader.ts';
+import { type OptionNames, readName, readOptions, readWord } from './option-reader.ts';
 import {
   type DulyOptions,
   type ResolvedOptions,
@@ -91,9 +91,12 @@ import { isIsolateThread } from './worker/isolate.ts';
 export interface HealthCallOptions {
   /** How long the store may take for each answer. Default 5 s. */
   patience?: Duration;
+  /** `store`: only whether the store answers and confirms a write, without a look at the work. Default `all`. */
+  scope?: 'all' | 'store';
 }
 
-const healthNames: OptionNames<HealthCallOptions> = { patience: true };
+const healthNames: OptionNames<HealthCallOptions> = { patience: true, scope: true };
+const healthScopes = ['all', 'store'] as const;
 const healthPatienceMs = 5_000;
 /** What the test kit moves by hand: the node (null before `start`) and the jobs that are waited for. Not public. */
 export let insideOf: (duly: Duly) => { node: DulyNode | null; jobs: Jobs };
@@ -448,11 +451,12 @@ export class Duly {
    * are decided in time. Never throws; each question is given up after `patience` (default 5 s).
    */
   health(options?: HealthCallOptions): Promise<Health> {
-    const { patience = healthPatienceMs } = readOptions(options, 'health()', healthNames);
+    const { patience = healthPatienceMs, scope = 'all' } = readOptions(options, 'health()', healthNames);
+    readWord(scope, 'scope', healthScopes);
     const { clock } = this.#options;
     const actor = this.#actor();
     const patienceMs = parseDuration(patience, 'patience');
-    return readHealth({ open: this.#engine, clock, actor, ids: this.#ids, patienceMs });
+    return readHealth({ open: this.#engine, clock, actor, ids: this.#ids, patienceMs, scope });
   }
 
   /** The live nodes of the store. */

@@ -18,6 +18,7 @@ async function setup(t: { after(fn: () => Promise<void>): void }) {
     ids: createIds({ clock, random: seededRandom(1) }),
     actor: 'test',
     patienceMs: 5_000,
+    scope: 'all' as const,
   };
   const look = (through: Engine = engine) => readHealth({ ...options, open: async () => through });
   const check = async (name: HealthCheck['name'], through?: Engine) => {

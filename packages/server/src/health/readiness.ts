@@ -6,28 +6,36 @@ export interface Readiness {
   ready: boolean;
   /** What is wrong, in words; empty: nothing. */
   reasons: string[];
-  /** How long the store took to answer; null: it did not. */
+  /** How long the store took to answer and to confirm a write; null: it did not. */
   storeMs: number | null;
   /** The nodes of this process: how long ago each told the store that it lives. */
   nodes: { id: string; beatAgeMs: number; notReady: string | null }[];
 }
 
-/** So long the store may take to answer. */
+/** So long the store may take to answer, and to confirm a write. */
 export const storePatienceMs = 2_000;
 // Nodes beat every 5 s or so; three that are missing mean that the loop stands still or its writes do not arrive.
 const beatAgeMsMax = 20_000;
 
-/** Looks: asks the store, and whether the loops of this process move. Answers in time, also when the store does not. */
+/**
+ * Looks: has the store confirm a write, and asks whether the loops of this process move. That it can be read says little: while a synchronous
+ * standby is away, or a disk is full, everything can be read and nothing is kept. Answers in time, also when the store does not.
+ */
 export async function readReadiness({ duly, clock }: { duly: Duly; clock: Clock }): Promise<Readiness> {
   const sinceElapsed = clock.elapsed();
   const over = new AbortController();
   const late = clock.sleep(storePatienceMs, over.signal).then(() => null);
   try {
-    const answer = await Promise.race([Promise.all([duly.counts(), duly.nodes()]), late]);
+    // A little less than the whole, so that who asks hears which question had no answer.
+    const patience = storePatienceMs - 200;
+    const asked = Promise.all([duly.health({ scope: 'store', patience }), duly.counts(), duly.nodes()]);
+    const answer = await Promise.race([asked, late]);
     if (answer === null) {
       return unready(`The store has not answered for ${formatDuration(storePatienceMs)}.`);
     }
-    const [{ now }, all] = answer;
+    const [{ checks }, { now }, all] = answer;
+    const failing = checks.find(({ state }) => state === 'failing');
+    if (failing !== undefined) return unready(failing.message);
     const nodes = all
       .filter(({ pid, host }) => pid === process.pid && host === hostname())
       .map(({ id, beatAt, notReady, drainRequestedAt }) => ({

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { freshSchema, inSchema, testPostgresUrl } from '../../../../test/servers/postgres.ts';
+import pg from 'pg';
+import { freshSchema, inSchema, startPostgres, testPostgresUrl } from '../../../../test/servers/postgres.ts';
 import { startTcpProxy, throughPort } from '../../../../test/servers/tcp-proxy.ts';
 import { startServer } from '../fixture.ts';
 
@@ -51,4 +52,26 @@ test('while the store stands still readyz says so in time, and is ready again af
   let again = await ask('/readyz');
   while (again.status !== 200) again = await ask('/readyz');
   assert.equal(again.json.status, 'ready');
+});
+
+test('a store that can be read and confirms no writes is not ready', { timeout: 60_000 }, async (t) => {
+  const postgres = await startPostgres({ durable: true });
+  t.after(() => postgres.stop());
+  const { ask } = await startServer(t, { store: inSchema(postgres.url, freshSchema()) });
+  assert.equal((await ask('/readyz')).status, 200);
+  const waitFor = async (standby: string): Promise<void> => {
+    const client = new pg.Client({ connectionString: postgres.url });
+    await client.connect();
+    await client.query(`ALTER SYSTEM SET synchronous_standby_names = '${standby}'`);
+    await client.query('SELECT pg_reload_conf()');
+    await client.end();
+  };
+  await waitFor('one_that_is_away');
+  let answer = await ask('/readyz');
+  // The server hears of its new settings a moment later.
+  while (answer.status === 200) answer = await ask('/readyz');
+  assert.equal(answer.status, 503);
+  assert.match(answer.json.reasons[0], /confirms no writes/);
+  await waitFor('');
+  while (answer.status !== 200) answer = await ask('/readyz');
 });
