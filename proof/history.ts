@@ -336,6 +336,18 @@ export interface NodeChanged extends Stamped {
   where?: string;
 }
 
+/** A process was asked how it is, as whoever restarts or pages asks it; `at` is when it had answered. */
+export interface HealthTold extends Stamped {
+  kind: 'health';
+  /** `health`: what `duly.health()` and `duly doctor` say; `readyz`: what the server's readiness says. */
+  of: 'health' | 'readyz';
+  askedAt: number;
+  /** Whether it said that the store cannot be used or that promises are not kept. */
+  isBad: boolean;
+  /** What it said was wrong. */
+  reasons: string[];
+}
+
 /** Something was wrong with the world; `node` is `*` when it was wrong for all. */
 export interface Fault extends Stamped {
   kind: 'fault';
@@ -371,6 +383,7 @@ export type HistoryEvent =
   | Applied
   | Locked
   | NodeChanged
+  | HealthTold
   | Fault;
 
 /** A ledger row as read. */
@@ -528,6 +541,7 @@ export function subjectsOf(event: HistoryEvent): string[] {
     case 'transacted':
       return [`tx:${event.tx}`, ...event.ids];
     case 'node':
+    case 'health':
     case 'fault':
       return [];
     default:

@@ -22,6 +22,7 @@ import type { FaultKind, World } from './faults/fault.ts';
 import { processFaults } from './faults/process-faults.ts';
 import { createFleet, type Fleet, type FleetProcess } from './fleet.ts';
 import type { Ground, GroundOptions } from './ground.ts';
+import { toldDuring } from './health-tells-truth.ts';
 import { openHistoryFile, readHistoryFiles } from './history-file.ts';
 import { recoveries } from './moves-again.ts';
 import { makeOwnTables, openOwn } from './own.ts';
@@ -37,6 +38,10 @@ export interface ChaosOptions {
   ground(options: GroundOptions): Ground | Promise<Ground>;
   /** Told what happens, for people. */
   say?(line: string): void;
+  /** Only faults of these names; default all. */
+  only?: RegExp;
+  /** Does something to the store before anything is asked of it. */
+  prepare?(store: string): Promise<void>;
 }
 
 /** What came of a run. */
@@ -65,6 +70,8 @@ export interface ChaosReport {
   lists: { count: number; withLost: number };
   /** After what, and how long until an attempt was settled again. */
   recoveries: { after: string; tookMs: number }[];
+  /** Answers of health and readiness that were asked for and given while no write could be confirmed. */
+  healthDuringOutages: Record<string, number>;
   violations: Violation[];
   /** Where everything lies; null: nothing was wrong, and it was removed. */
   folder: string | null;
@@ -118,12 +125,14 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     waitsFor() {},
   };
   const nodeCount = 3 + Math.floor(random.next() * 3);
-  const kinds = [...processFaults(ground), ...ground.faults];
+  const { only = /./ } = options;
+  const kinds = [...processFaults(ground), ...ground.faults].filter(({ name }) => only.test(name));
   const faults: ChaosReport['faults'] = new Map(kinds.map(({ name }) => [name, { made: 0, struck: 0 }]));
   let isKept = true;
   try {
     await fleet.start('node');
     await makeOwnTables(ground.store());
+    await options.prepare?.(ground.store());
     await Promise.all(Array.from({ length: nodeCount - 1 }, () => fleet.start('node')));
     await fleet.start('client');
     await makeFaults(world, { kinds, untilElapsed: sinceElapsed + options.minutes * 60_000, faults, say });
@@ -165,6 +174,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       recoveries: recoveries(evidence).flatMap(({ fault, tookMs }) =>
         tookMs === null ? [] : [{ after: fault.detail ?? '', tookMs }],
       ),
+      healthDuringOutages: count(toldDuring(evidence.events).map(({ told }) => told.of)),
       violations,
       folder: isKept ? folder : null,
       excerpt: excerptOf(evidence, violations),
@@ -371,15 +381,16 @@ async function readOwnRows(store: string): Promise<OwnRows> {
   return rows;
 }
 
+function count(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}
+
 type Summary = ('jobs' | 'calls' | 'slots' | 'lostAttempts') | ('lists' | 'transactions' | 'decisions');
 
 function summarise(evidence: Evidence): Pick<ChaosReport, Summary> {
   const { events, final } = evidence;
-  const count = (names: readonly string[]): Record<string, number> => {
-    const counts: Record<string, number> = {};
-    for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
-    return counts;
-  };
   const answered = count(events.flatMap((event) => (event.kind === 'answered' ? [event.outcome] : [])));
   const { acknowledged = 0, refused = 0, unknown = 0 } = answered;
   const askedCount = events.filter(({ kind }) => kind === 'asked').length;

@@ -12,6 +12,7 @@ import { seededRandom } from '../../packages/core/src/random.ts';
 import type { Transacted } from '../history.ts';
 import { eventsOfCall } from '../recorder.ts';
 import { type ClientCommand, notNowCode, type ProcessNews, type ProcessOptions } from './commands.ts';
+import { watchHealth } from './health-watch.ts';
 import { openHistoryFile } from './history-file.ts';
 import { type OwnConnection, openOwn } from './own.ts';
 import { watchStoreSeam } from './store-seam.ts';
@@ -266,6 +267,7 @@ try {
   process.exit(notNowCode);
 }
 process.send?.({ kind: 'ready', node } satisfies ProcessNews);
+const watch = watchHealth({ duly, hasNodes: false, write: history.write, now: time.now, node: () => node });
 /** Calls on their way; a store that does not answer is not asked more and more. */
 const flying = new Set<Promise<void>>();
 while (!isOver) {
@@ -274,6 +276,7 @@ while (!isOver) {
   if (flying.size >= 20) await Promise.race(flying);
   await systemClock.sleep(5 + upTo(40));
 }
+watch.stop();
 await Promise.all(flying);
 await duly.stop();
 process.send?.({ kind: 'finished' } satisfies ProcessNews);

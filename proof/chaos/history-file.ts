@@ -13,9 +13,16 @@ const ending = '.history.jsonl';
 /** Opens the history of a process, in a folder that the fault of a full disk does not reach. */
 export function openHistoryFile(folder: string, name: string): HistoryFile {
   const file = openSync(join(folder, `${name}${ending}`), 'a');
+  let isClosed = false;
   return {
-    write: (event) => void writeSync(file, `${JSON.stringify(event)}\n`),
-    close: () => closeSync(file),
+    write(event) {
+      // Whoever ends after the history was read is no part of it.
+      if (!isClosed) writeSync(file, `${JSON.stringify(event)}\n`);
+    },
+    close() {
+      isClosed = true;
+      closeSync(file);
+    },
   };
 }
 

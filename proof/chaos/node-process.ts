@@ -3,6 +3,7 @@ import { Duly } from '../../packages/core/src/index.ts';
 import { isStoreTrouble } from '../../packages/core/src/pipe.ts';
 import { eventsOfCall } from '../recorder.ts';
 import { type NodeCommand, notNowCode, type ProcessNews, type ProcessOptions } from './commands.ts';
+import { watchHealth } from './health-watch.ts';
 import { openHistoryFile } from './history-file.ts';
 import type { KillPoint } from './kill-points.ts';
 import { watchStoreSeam } from './store-seam.ts';
@@ -125,3 +126,5 @@ try {
   process.exit(notNowCode);
 }
 process.send?.({ kind: 'ready', node } satisfies ProcessNews);
+// Nobody else may listen for SIGTERM here, or the process would not end by it: what is noted after its end does no harm.
+watchHealth({ duly, hasNodes: true, write: history.write, now: time.now, node: () => node });

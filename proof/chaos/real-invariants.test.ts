@@ -8,10 +8,12 @@ import { neverEarly } from '../checker/never-early.ts';
 import { oneLease } from '../checker/one-lease.ts';
 import { oneOutcome } from '../checker/one-outcome.ts';
 import type { Evidence, HistoryEvent, LedgerRow } from '../history.ts';
+import { healthTellsTruth, noWrites } from './health-tells-truth.ts';
 import { healed, movesAgain } from './moves-again.ts';
 import {
   everySlotDecided,
   lossesHaveCauses,
+  nothingIsADefect,
   refusalsAreClear,
   resultsAreTheHolders,
   serialInTurn,
@@ -279,4 +281,55 @@ test('two leases of a serial key at once are found; when an outcome that was sen
   const ended = (ms: number) => ({ jobs: [job({ attempts: [attempt({ fence: 1, endedAt: at(ms) })] })] });
   assert.equal(breaks(limitsHold, events, ended(300)).length, 1);
   assert.deepEqual(breaks(limitsHold, events, ended(100)), []);
+});
+
+test('a call that fails of a defect is found', () => {
+  const failed = (detail: string): HistoryEvent => ({
+    ...{ kind: 'fault', at: at(1), node: 'node_a', fault: 'call-failed', detail },
+  });
+  assert.equal(breaks(nothingIsADefect, [failed('fire: internal node_a')], {}).length, 1);
+  assert.deepEqual(breaks(nothingIsADefect, [failed('fire: store_unavailable node_a')], {}), []);
+});
+
+test('who says that all is well while no write is confirmed, or goes on to complain when it is again, is found', () => {
+  const outage: HistoryEvent = {
+    ...{ kind: 'fault', at: at(1_000), node: '*', fault: noWrites, untilAt: at(6_000) },
+  };
+  const told = (of: 'health' | 'readyz', from: number, to: number, reasons: string[] = []): HistoryEvent => ({
+    ...{
+      kind: 'health',
+      at: at(to),
+      node: 'node_a',
+      of,
+      askedAt: at(from),
+      isBad: reasons.length > 0,
+      reasons,
+    },
+  });
+  const truth = (...events: HistoryEvent[]) => breaks(healthTellsTruth, [outage, ...events], {});
+  for (const source of ['health', 'readyz'] as const) {
+    assert.match(truth(told(source, 1_100, 3_000)).join(), /said .* that all is well/);
+    assert.deepEqual(truth(told(source, 1_100, 3_000, ['writes'])), []);
+    // Asked before it, or answered after it, it may be either.
+    assert.deepEqual(truth(told(source, 900, 3_000), told(source, 5_000, 6_100)), []);
+    const before = told(source, 100, 200);
+    const complains = [told(source, 7_000, 9_000, ['store']), told(source, 20_000, 22_000, ['writes'])];
+    assert.match(
+      truth(before, ...complains, told(source, 31_500, 32_000)).join(),
+      /is not well, though it was/,
+    );
+    assert.deepEqual(
+      truth(before, ...complains, told(source, 30_000, 30_900), told(source, 31_500, 32_000)),
+      [],
+    );
+    // It was harmed again, or was not there to be asked.
+    const again: HistoryEvent = { ...outage, at: at(7_500), untilAt: at(8_000) };
+    assert.deepEqual(truth(before, ...complains, again, told(source, 31_500, 31_600)), []);
+    assert.deepEqual(truth(before, ...complains), []);
+  }
+  // Of another process it says nothing.
+  assert.deepEqual(
+    breaks(healthTellsTruth, [{ ...outage, node: 'node_b' }, told('health', 1_100, 3_000)], {}),
+    [],
+  );
 });

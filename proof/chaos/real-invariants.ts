@@ -4,6 +4,7 @@ import { scheduleLeaseMs } from '../../packages/core/src/scheduler/fire-pass.ts'
 import { show } from '../checker/facts.ts';
 import type { Invariant } from '../checker/index.ts';
 import type { Answered, Evidence } from '../history.ts';
+import { healthTellsTruth } from './health-tells-truth.ts';
 import { movesAgain } from './moves-again.ts';
 import { secondlySchedules } from './tasks.ts';
 
@@ -186,6 +187,22 @@ function plannedAt(events: Evidence['events'], id: string, createdAt: number): n
   return read?.at ?? createdAt;
 }
 
+/** Whatever is done to a process, its store must not tell it that Duly has a defect. */
+export const nothingIsADefect: Invariant = {
+  name: 'nothing-is-a-defect',
+  promise: 'No call to the store fails with "internal".',
+  check: ({ events }) =>
+    events
+      .filter(
+        (event) =>
+          event.kind === 'fault' && event.fault === 'call-failed' && /: internal\b/.test(event.detail ?? ''),
+      )
+      .map(({ node, at, ...event }) => ({
+        subjects: [],
+        message: `A call of ${node} failed at ${show(at)}: ${'detail' in event ? event.detail : ''}.`,
+      })),
+};
+
 /** What a chaos run holds beside the invariants of every history. */
 export const realInvariants: readonly Invariant[] = [
   refusalsAreClear,
@@ -194,4 +211,6 @@ export const realInvariants: readonly Invariant[] = [
   lossesHaveCauses,
   everySlotDecided,
   movesAgain,
+  healthTellsTruth,
+  nothingIsADefect,
 ];

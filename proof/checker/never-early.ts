@@ -6,7 +6,7 @@ export const neverEarly: Invariant = {
   name: 'never-early',
   promise:
     'Nothing starts before its time: no attempt before its due instant, no slot decided before it has come.',
-  check({ events, isComplete, unorderedMs = 0 }, { leases, made, accepted, touched }) {
+  check({ events, isComplete }, { leases, made, accepted, touched }) {
     const problems: ReturnType<Invariant['check']> = [];
     for (const [id, all] of leases) {
       const changes = touched.get(id) ?? [];
@@ -28,7 +28,7 @@ export const neverEarly: Invariant = {
         if (before?.repeat && !isComplete) continue;
         const promise = made.get(id);
         // Noted only after it was given: the answer to its making was lost, and who asked again was told when it is due by now.
-        const isLate = !isComplete && promise !== undefined && promise.madeAt > lease.at + unorderedMs;
+        const isLate = !isComplete && promise !== undefined && promise.madeAt > lease.at;
         const dueAt = before === undefined ? (isLate ? null : promise?.dueAt) : before.dueAt;
         if (dueAt !== undefined && dueAt !== null) early(dueAt, 'the instant it was promised for');
       }

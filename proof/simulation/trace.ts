@@ -79,6 +79,8 @@ function words(event: HistoryEvent): string {
       return `${event.verb} ${event.name}, fence ${event.fence}: ${event.result}`;
     case 'node':
       return `${event.state}${event.where === undefined ? '' : ` ${event.where}`}`;
+    case 'health':
+      return `says (${event.of}) ${event.isBad ? `that it is not well: ${event.reasons.join(' ')}` : 'that it is well'}`;
     case 'fault':
       return `! ${event.fault}${event.detail === undefined ? '' : ` (${event.detail})`}${event.untilAt === undefined ? '' : ` until ${at(event.untilAt)}`}`;
   }

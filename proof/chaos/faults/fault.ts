@@ -3,6 +3,7 @@ import type { Clock } from '../../../packages/core/src/clock.ts';
 import type { Random } from '../../../packages/core/src/random.ts';
 import type { HistoryEvent } from '../../history.ts';
 import type { Fleet, FleetProcess } from '../fleet.ts';
+import { noWrites } from '../health-tells-truth.ts';
 
 /** What a fault may touch. */
 export interface World {
@@ -70,6 +71,14 @@ export async function withClient(
 ): Promise<boolean> {
   const one = [...world.fleet.processes].find(({ role, isReady }) => role === 'client' && isReady);
   return one === undefined ? false : harm(one);
+}
+
+/**
+ * Writes down that nobody, or one process, could have a write confirmed from then until now. Called when the harm was done and before it is
+ * undone, so that whoever says meanwhile that all is well is wrong.
+ */
+export function tellNoWrites(world: World, node: string, fromAt: number): void {
+  world.write({ kind: 'fault', at: fromAt, node, fault: noWrites, untilAt: world.now() });
 }
 
 /** Writes down that something was wrong for all, from then until now. */

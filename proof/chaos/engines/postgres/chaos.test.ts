@@ -18,4 +18,9 @@ test('real processes on a real PostgreSQL: killed, stopped, cut off, led to a ne
   // A call whose answer was lost: some were told so, and some went through by themselves.
   assert.ok([...report.failures.keys()].includes('enqueue: store_unavailable'), text);
   assert.ok(report.recoveries.length > 2, text);
+  // They were asked while nothing could be kept, and did not say that all is well.
+  assert.ok(
+    (report.healthDuringOutages.health ?? 0) > 0 && (report.healthDuringOutages.readyz ?? 0) > 0,
+    text,
+  );
 });

@@ -64,7 +64,7 @@ export async function startCluster({ isSynchronous, hasPooler }: ClusterOptions)
     const client = new pg.Client({
       connectionString: server.url,
       application_name: 'chaos',
-      connectionTimeoutMillis: 5_000,
+      connectionTimeoutMillis: 30_000,
       // Longer than a promotion may take.
       query_timeout: 40_000,
     });

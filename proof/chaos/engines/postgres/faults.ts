@@ -1,5 +1,5 @@
 /** What can be done to a server and to the way there. */
-import { type FaultKind, pick, type World, withClient, withNode } from '../../faults/fault.ts';
+import { type FaultKind, pick, tellNoWrites, type World, withClient, withNode } from '../../faults/fault.ts';
 import type { FleetProcess } from '../../fleet.ts';
 import { healed } from '../../moves-again.ts';
 import type { Cluster } from './cluster.ts';
@@ -49,7 +49,9 @@ async function crash(world: World, cluster: Cluster): Promise<boolean> {
   const primary = cluster.primary();
   world.waitsFor('the primary to stop and to start again');
   await primary.halt('immediate');
+  const goneAt = world.now();
   await world.clock.sleep(500 + world.random.next() * 3_000);
+  tellNoWrites(world, '*', goneAt);
   await primary.restart();
   // Nothing is confirmed until the standby is back.
   world.waitsFor('the standby to follow its primary');
@@ -64,7 +66,9 @@ async function loseStandby(world: World, cluster: Cluster): Promise<boolean> {
   const standby = cluster.standby();
   world.waitsFor('the standby to stop and to start again');
   await standby.halt('immediate');
+  const goneAt = world.now();
   await world.clock.sleep(3_000 + world.random.next() * 3_000);
+  tellNoWrites(world, '*', goneAt);
   await standby.restart();
   world.waitsFor('the standby to follow its primary');
   await cluster.inStep();
@@ -98,7 +102,10 @@ async function failOver(world: World, cluster: Cluster, how: 'silent' | 'split')
   const thenMs = how === 'silent' ? recoverMs : reconnectMs;
   tellAll(world, 'failover', fromAt, `${how}, from port ${old.port} to ${cluster.primary().port}`, thenMs);
   if (left !== undefined) {
+    // The standby that the old one waits for is a primary now.
+    const promotedAt = world.now();
     await clock.sleep(5_000);
+    tellNoWrites(world, left.node, promotedAt);
     seatOf(left).way.lead(cluster.port);
     seatOf(left).way.cut();
     tellOf(world, left, 'old-primary', fromAt, 'it still reached the old one');
@@ -121,10 +128,12 @@ async function losePackets(
   const before = one.failedCount;
   if (wire === null) way.freeze();
   else wire.lose(what);
+  const lostAt = world.now();
   const isThere = () => world.fleet.processes.has(one);
   const tookMs = () => clock.elapsed() - sinceElapsed;
   while (isThere() && one.failedCount === before && tookMs() < noticeMsMax + 1_000) await clock.sleep(50);
   const noticedMs = tookMs();
+  tellNoWrites(world, one.node, lostAt);
   if (wire === null) way.thaw();
   else wire.mend();
   const fault = what === 'both ways' ? 'cut-off' : 'answers-lost';
