@@ -60,6 +60,8 @@ export {
 export type { DedupeOptions, JobOptions } from './job-options.ts';
 export type {
   ActionOptions,
+  ActionPage,
+  ActionPageOptions,
   ActionResult,
   CountOptions,
   DeadLetters,

@@ -5,7 +5,7 @@ import { type JobStatus, jobStatuses } from './job.ts';
 import { type Job, toJob } from './job-view.ts';
 import { countCap, readNote } from './jobs.ts';
 import { nearest } from './nearest.ts';
-import { type OptionNames, readOptions, readWholeNumber, shown } from './option-reader.ts';
+import { type OptionNames, readOptions, readWholeNumber, readWord, shown } from './option-reader.ts';
 
 /** Which jobs. Every field given must match; a list matches any of its values. */
 export interface JobsFilter {
@@ -56,6 +56,23 @@ export interface ActionOptions {
   dryRun?: boolean;
 }
 
+/** How to act on a part of the jobs that match. */
+export interface ActionPageOptions extends ActionOptions {
+  /** How many at most, 1 to 10,000; default 500. */
+  limit?: number;
+  /** `nextCursor` of the part before. */
+  cursor?: string | null;
+}
+
+/** What an action on a part of them came to. */
+export interface ActionPage extends ActionResult {
+  /** Where the next part begins; null: that was all. */
+  nextCursor: string | null;
+}
+
+/** What can be done to all jobs that match. */
+export type JobAction = ChangeInput['action'];
+
 /** What an action on many jobs came to. */
 export interface ActionResult {
   changed: number;
@@ -88,11 +105,14 @@ const filterNames: OptionNames<JobsFilter> = {
 const countNames: OptionNames<CountOptions> = { cap: true };
 const pageNames: OptionNames<PageOptions> = { limit: true, cursor: true };
 const actionNames: OptionNames<ActionOptions> = { note: true, dryRun: true };
+const actionPageNames: OptionNames<ActionPageOptions> = { ...actionNames, limit: true, cursor: true };
+const jobActions: readonly JobAction[] = ['cancel', 'terminate', 'replay', 'discard', 'delete'];
 
 const pageSizeDefault = 100;
 const pageSizeMax = 1_000;
 // One transaction per page: large enough to be quick, small enough that nobody waits long for it.
 const actionPageSize = 500;
+const actionPageSizeMax = 10_000;
 // A page of a filter that matches little looks at half a million jobs at most.
 const pageLooksMax = 25;
 // Twice as many as a full count needs; more mean that matches lie far apart.
@@ -211,11 +231,36 @@ export class JobQuery implements AsyncIterable<Job> {
     return this.#act('delete', options);
   }
 
-  async #act(action: ChangeInput['action'], given: ActionOptions | undefined): Promise<ActionResult> {
-    const { note, dryRun = false } = readOptions(given, `${action}()`, actionNames);
+  /** Does one of these to a part of all that match, so that a caller may stop in between, or show how far it is. */
+  async actPage(action: JobAction, options?: ActionPageOptions): Promise<ActionPage> {
+    const given = readOptions(options, 'actPage()', actionPageNames);
+    const verb = readWord(action, 'action', jobActions);
+    const limit =
+      given.limit === undefined
+        ? actionPageSize
+        : readWholeNumber(given.limit, 'limit', 1, actionPageSizeMax);
+    return this.#change(verb, given, { cursor: readCursor(given.cursor ?? null), limit });
+  }
+
+  async #act(action: JobAction, given: ActionOptions | undefined): Promise<ActionResult> {
+    const options = readOptions(given, `${action}()`, actionNames);
+    const { changed, refused } = await this.#change(action, options, {
+      cursor: null,
+      limit: Number.POSITIVE_INFINITY,
+    });
+    return { changed, refused };
+  }
+
+  /** Acts on so many, page by page. */
+  async #change(
+    action: JobAction,
+    { note, dryRun = false }: ActionOptions,
+    { cursor: from, limit }: { cursor: string | null; limit: number },
+  ): Promise<ActionPage> {
     const engine = await this.#engine();
     const result: ActionResult = { changed: 0, refused: 0 };
-    let cursor: string | null = null;
+    let cursor = from;
+    let left = limit;
     do {
       const page: { changed: number; refused: number; nextCursor: string | null } = await engine.change({
         actor: this.#actor,
@@ -223,14 +268,15 @@ export class JobQuery implements AsyncIterable<Job> {
         action,
         note: readNote(note),
         cursor,
-        limit: actionPageSize,
+        limit: Math.min(actionPageSize, left),
         dryRun,
       });
       result.changed += page.changed;
       result.refused += page.refused;
+      left -= page.changed + page.refused;
       cursor = page.nextCursor;
-    } while (cursor !== null);
-    return result;
+    } while (cursor !== null && left > 0);
+    return { ...result, nextCursor: cursor };
   }
 }
 

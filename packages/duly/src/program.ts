@@ -66,6 +66,7 @@ function addNodes(program: Command, action: ActionOf): void {
       'names by which the server is reached (several: commas, or repeat it)',
       collect,
     )
+    .option('--trust-proxy', 'a proxy stands before the server, and its X-Forwarded-Proto is true')
     .option(
       '--allow-targets <hosts>',
       'hosts and ranges beyond the public internet that jobs, webhooks and alerts may call',

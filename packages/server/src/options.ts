@@ -22,6 +22,11 @@ export interface ServerOptions {
    * of it checks the name.
    */
   hosts?: readonly string[] | 'any';
+  /**
+   * Whether a proxy stands before it that says by `X-Forwarded-Proto` how the browser came, and lets nobody else say so. Then cookies of browsers that came by HTTPS go
+   * back by HTTPS only. Default false.
+   */
+  trustProxy?: boolean;
   /** The largest body it takes, in bytes. Default 1 MiB. */
   bodyBytesMax?: number;
   /** What is not shown of jobs to anybody. */
@@ -54,6 +59,7 @@ export interface ServerOptions {
 export interface ResolvedServerOptions {
   readonly basePath: string;
   readonly hosts: ReadonlySet<string> | 'any';
+  readonly trustProxy: boolean;
   readonly bodyBytesMax: number;
   readonly redact: Required<RedactOptions>;
   readonly authorize: NonNullable<ServerOptions['authorize']> | null;
@@ -76,6 +82,7 @@ export function resolveServerOptions(options: ServerOptions): ResolvedServerOpti
   return Object.freeze({
     basePath: basePath.replace(/\/+$/, ''),
     hosts: hosts === 'any' ? 'any' : new Set(hosts.map((host) => host.toLowerCase())),
+    trustProxy: options.trustProxy ?? false,
     bodyBytesMax,
     redact: { input: redact.input ?? [], result: redact.result ?? [], metadata: redact.metadata ?? [] },
     authorize: authorize ?? null,

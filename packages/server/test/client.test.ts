@@ -25,6 +25,15 @@ test('the typed client makes, reads, lists and follows errors by their codes', a
     ids.add(one.id);
   }
   assert.equal(ids.size, 5);
+  const toAda = await client.call('GET /api/jobs', { query: { type: 'mail', 'input.to': 'ada' } });
+  assert.deepEqual(
+    toAda.data.map(({ id }) => id),
+    [made.id],
+  );
+  // @ts-expect-error: a filter that the route does not know
+  await assert.rejects(client.call('GET /api/jobs', { query: { 'inptu.to': 'ada' } }), {
+    code: 'request_invalid',
+  });
   const schedule = await client.call('POST /api/schedules', {
     body: { type: 'mail', name: 'a/b ü', cron: '0 0 * * *' },
   });

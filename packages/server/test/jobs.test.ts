@@ -201,3 +201,28 @@ test('what is not to be seen is redacted by path, in lists too', async (t) => {
   assert.deepEqual(json.input, shown);
   assert.deepEqual((await ask('/api/jobs')).json.data[0].input, shown);
 });
+
+test('a bulk action goes in parts if it is asked to, each with where the next begins', async (t) => {
+  const { ask, duly } = await startServer(t);
+  await duly.taskNamed('many').nowMany(Array.from({ length: 7 }, (_, n) => ({ n })));
+  const act = (body: object) =>
+    ask('/api/jobs/bulk', { body: { action: 'cancel', filter: { type: 'many' }, ...body } });
+  const dry = await act({ limit: 5, dry_run: true });
+  assert.deepEqual([dry.json.changed, typeof dry.json.next_cursor], [5, 'string']);
+  const parts: number[] = [];
+  for (let cursor: string | null = null; ; ) {
+    const { json } = await act({ limit: 3, ...(cursor === null ? {} : { cursor }) });
+    parts.push(json.changed);
+    cursor = json.next_cursor;
+    if (cursor === null) break;
+  }
+  assert.equal(
+    parts.reduce((sum, one) => sum + one, 0),
+    7,
+  );
+  assert.ok(parts.every((one) => one <= 3));
+  assert.equal((await duly.jobs({ task: 'many', status: 'CANCELLED' }).count()).count, 7);
+  for (const wrong of [{ limit: 0 }, { limit: 10_001 }, { cursor: 'x' }]) {
+    assert.equal((await act(wrong)).status, 400, JSON.stringify(wrong));
+  }
+});

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startServer } from './fixture.ts';
+import { type Fixture, startServer } from './fixture.ts';
 
 test('a key is made, works, is listed without its secret, and is revoked at once', async (t) => {
   const { ask, adminKey } = await startServer(t);
@@ -106,4 +106,20 @@ test('sessions that are over are cleared away by those who sign in', async (t) =
   await ask('/api/session', { method: 'POST' });
   const left = await duly.records.list('session');
   assert.equal(left.length, 1);
+});
+
+test('behind a proxy that is trusted, the cookie of a browser that came by HTTPS goes back by HTTPS only', async (t) => {
+  const isSecure = async ({ ask, adminKey }: Fixture, proto?: string): Promise<boolean> => {
+    const headers: Record<string, string> = proto === undefined ? {} : { 'X-Forwarded-Proto': proto };
+    const answer = await ask(`/signin?key=${adminKey}`, { key: null, headers });
+    assert.equal(answer.status, 303);
+    return /;\s*secure/i.test(answer.headers.get('set-cookie') as string);
+  };
+  const direct = await startServer(t);
+  assert.equal(await isSecure(direct, 'https'), false, 'anybody could say so');
+  const behind = await startServer(t, { server: { trustProxy: true } });
+  assert.equal(await isSecure(behind), false);
+  assert.equal(await isSecure(behind, 'http'), false);
+  assert.equal(await isSecure(behind, 'https'), true);
+  assert.equal(await isSecure(behind, 'http, HTTPS'), true, 'the nearest proxy speaks last');
 });

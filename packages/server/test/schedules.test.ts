@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Schedule } from '@duly/core';
 import { startServer } from './fixture.ts';
 
 test('a schedule is made, shown, edited at once, and deleted; its ledger stays', async (t) => {
@@ -186,4 +187,39 @@ test('a declared set is compared and applied; an override survives the next depl
   assert.equal((await ask('/api/schedules/weekly')).json.status, 'disabled');
   const reverted = await ask('/api/schedules/nightly/revert', { method: 'POST' });
   assert.deepEqual([reverted.json.cron, reverted.json.drift], ['0 0 * * *', null]);
+});
+
+test('an edit gives a schedule another target of its kind, what fills it, and another address to tell', async (t) => {
+  const { ask, duly } = await startServer(t, { server: { allowTargets: ['127.0.0.1'] } });
+  const http = { url: 'http://127.0.0.1:9/{{input.path}}', headers: { 'x-secret': 's' } };
+  const body = {
+    name: 'ping',
+    cron: '0 0 1 1 *',
+    target: { http },
+    input: { path: 'a' },
+    metadata: { own: 1 },
+  };
+  assert.equal((await ask('/api/schedules', { body })).status, 201);
+  const edit = (changes: object) => ask('/api/schedules/ping', { method: 'PATCH', body: changes });
+  const kept = async () => (await duly.schedules.get('ping')) as Schedule;
+
+  const moved = { url: 'http://127.0.0.1:10/', method: 'PUT' };
+  assert.equal((await edit({ target: { http: moved } })).status, 200);
+  assert.deepEqual((await kept()).input, { http: moved, input: { path: 'a' } });
+  assert.equal((await edit({ input: { path: 'b', http } })).status, 200);
+  assert.deepEqual((await kept()).input, { http: moved, input: { path: 'b', http } });
+  for (const target of [{ http: { url: 'http://169.254.169.254/' } }, { command: { argv: ['true'] } }]) {
+    assert.ok((await edit({ target })).status >= 400, JSON.stringify(target));
+  }
+  assert.equal((await ask('/api/schedules', { body: { type: 'work', cron: '0 0 1 1 *' } })).status, 201);
+  const other = await ask('/api/schedules/work', { method: 'PATCH', body: { target: { http: moved } } });
+  assert.deepEqual([other.status, other.json.code], [400, 'request_invalid']);
+
+  const told = 'http://127.0.0.1:9/told';
+  assert.equal((await edit({ callback_url: told })).status, 200);
+  assert.deepEqual((await kept()).metadata, { own: 1, callback_url: told });
+  assert.equal((await edit({ callback_url: 'http://10.0.0.1/' })).status, 422);
+  assert.equal((await edit({ metadata: { own: 2, callback_url: 'http://10.0.0.1/' } })).status, 422);
+  assert.equal((await edit({ callback_url: null })).status, 200);
+  assert.deepEqual((await kept()).metadata, { own: 1 });
 });

@@ -27,6 +27,7 @@ export interface UpOptions extends NodeCommandOptions {
   port?: string;
   allowHost?: string[];
   allowTargets?: string[];
+  trustProxy?: boolean;
   allowCommands?: boolean;
 }
 
@@ -87,6 +88,7 @@ function readServing(options: UpOptions): ServeOptions | null {
     host: options.host ?? '127.0.0.1',
     port: port ?? null,
     allowHosts: readList(options.allowHost, '--allow-host') ?? [],
+    trustProxy: options.trustProxy === true,
     allowTargets: readList(options.allowTargets, '--allow-targets') ?? [],
     allowCommands: options.allowCommands === true,
   };

@@ -9,6 +9,7 @@ export interface ServeOptions {
   /** null: 4600, or a free one near it. */
   port: number | null;
   allowHosts: readonly string[];
+  trustProxy: boolean;
   allowTargets: readonly string[];
   allowCommands: boolean;
 }
@@ -37,6 +38,7 @@ export async function serve(duly: Duly, options: ServeOptions): Promise<Served> 
   const server = createServer({
     duly,
     hosts: options.allowHosts,
+    trustProxy: options.trustProxy,
     allowTargets: options.allowTargets,
     allowCommands: options.allowCommands,
     ...readSmtp(process.env),

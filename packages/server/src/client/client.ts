@@ -14,13 +14,18 @@ export interface ClientOptions {
 
 /** What one call takes beside the name of its route. */
 export type CallOptions<Name extends keyof Operations> = Given<'path', Operations[Name]['path']> &
-  Given<'query', Operations[Name]['query']> &
+  Given<'query', QueryOf<Name>> &
   GivenBody<Operations[Name]['body']> & {
     signal?: AbortSignal;
     headers?: Record<string, string>;
     /** Done once, however often it is sent within 24 hours. */
     idempotencyKey?: string;
   };
+
+/** Lists of jobs also filter on any path of the input: `{ 'input.user.id': 42 }`. */
+type QueryOf<Name extends keyof Operations> = Name extends 'GET /api/jobs' | 'GET /api/dead'
+  ? Operations[Name]['query'] & { [path: `input.${string}`]: string | number | boolean | undefined }
+  : Operations[Name]['query'];
 
 type Given<Field extends string, Value> = keyof Value extends never
   ? { [Name in Field]?: never }

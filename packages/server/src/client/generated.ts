@@ -393,6 +393,10 @@ export type JobBulk = {
   dry_run?: boolean;
   /** Why; kept in the audit. */
   note?: string;
+  /** Act on so many at most, and answer where to go on. Left out: on all of them, however long that takes. */
+  limit?: number;
+  /** `next_cursor` of the answer before. */
+  cursor?: string;
 };
 
 export type JobBulkResult = {
@@ -400,6 +404,8 @@ export type JobBulkResult = {
   /** They match, and their status does not allow it. */
   refused: number;
   dry_run: boolean;
+  /** With `limit`: where to go on; null: that was all. */
+  next_cursor?: string | null;
 };
 
 export type JobChange = {
@@ -1032,6 +1038,9 @@ export type ScheduleChanges = {
   serial?: string | null;
   /** What a person should know about it. */
   note?: string | null;
+  target?: Target & unknown;
+  /** Told of the end of each run; null: nobody is. */
+  callback_url?: string | null;
   /** Why; kept in the audit. */
   edit_note?: string;
 };

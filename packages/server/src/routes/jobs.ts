@@ -213,7 +213,7 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   routes.openapi(bulk, async (c) => {
-    const { action, filter, dry_run: dryRun = false, note } = c.req.valid('json');
+    const { action, filter, dry_run: dryRun = false, note, limit: size, cursor: from } = c.req.valid('json');
     if (Object.keys(filter).length === 0) {
       throw new DulyError('request_invalid', {
         message: 'Expected "filter" to name at least one field: without any, every job would match.',
@@ -222,8 +222,16 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     }
     const jobs = duly.jobs(await filterOfBody(context, c.get('caller'), filter));
     const verb = action === 'retry' ? 'replay' : action;
-    const result = await jobs[verb]({ dryRun, ...(note === undefined ? {} : { note }) });
-    return c.json({ ...result, dry_run: dryRun }, 200);
+    const how = { dryRun, ...(note === undefined ? {} : { note }) };
+    if (size === undefined && from === undefined) {
+      return c.json({ ...(await jobs[verb](how)), dry_run: dryRun }, 200);
+    }
+    const { nextCursor, ...result } = await jobs.actPage(verb, {
+      ...how,
+      ...(size === undefined ? {} : { limit: size }),
+      ...(from === undefined ? {} : { cursor: from }),
+    });
+    return c.json({ ...result, dry_run: dryRun, next_cursor: nextCursor }, 200);
   });
 
   routes.openapi(read, async (c) => {

@@ -360,10 +360,12 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   routes.openapi(edit, async (c) => {
-    const { id } = await findSchedule(context, c.var.caller, c.req.valid('param').id);
-    const { edit_note: editNote, ...changes } = c.req.valid('json');
+    const schedule = await findSchedule(context, c.var.caller, c.req.valid('param').id);
+    const { id } = schedule;
+    const { edit_note: editNote, ...given } = c.req.valid('json');
+    const changes = await changesOf(context, c.var.caller, schedule, given);
     const how = editNote === undefined ? {} : { note: editNote as string };
-    return c.json(present(await schedules.edit({ id }, changesOf(changes), how)), 200);
+    return c.json(present(await schedules.edit({ id }, changes, how)), 200);
   });
 
   routes.openapi(remove, async (c) => {

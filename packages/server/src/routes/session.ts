@@ -63,7 +63,7 @@ export function sessionRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
       sameSite: 'Strict',
       path: options.basePath || '/',
       expires: new Date(expiresAt),
-      secure: new URL(c.req.url).protocol === 'https:',
+      secure: isByHttps(c, options.trustProxy),
     });
   }
 
@@ -104,6 +104,12 @@ export function sessionRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   return routes;
+}
+
+/** Whether the browser came by HTTPS: to this server, or to the proxy before it, whose last word is the nearest one's. */
+function isByHttps(c: Context, trustProxy: boolean): boolean {
+  const told = trustProxy ? c.req.header('x-forwarded-proto')?.split(',').at(-1)?.trim() : undefined;
+  return (told ?? new URL(c.req.url).protocol.slice(0, -1)).toLowerCase() === 'https';
 }
 
 function sessionOf({

@@ -1,12 +1,21 @@
-import { DulyError, type RuleInput, type ScheduleChanges, type ScheduleDefinition } from '@duly/core';
+import {
+  builtInPrefix,
+  DulyError,
+  type RuleInput,
+  type Schedule,
+  type ScheduleChanges,
+  type ScheduleDefinition,
+} from '@duly/core';
 import type { z } from '@hono/zod-openapi';
 import type { Caller } from '../auth/caller.ts';
 import { tenantFor } from '../auth/tenant.ts';
 import type { ServerContext } from '../context.ts';
 import { toRetry } from '../jobs/new-job.ts';
 import type { newScheduleSchema, rulePreviewBody, scheduleChangesSchema } from '../schemas/schedule.ts';
+import type { Target } from '../schemas/targets.ts';
 import { workOf } from '../targets/work.ts';
 import { withCallback } from '../webhooks/callback.ts';
+import { callbackField } from '../webhooks/matching.ts';
 
 /** The library's definition of what a caller sent; the schedule of a tenant's key is its tenant's. */
 export async function definitionOf(
@@ -32,9 +41,48 @@ export async function definitionOf(
   };
 }
 
-/** The library's changes of what a caller sent. */
-export function changesOf(given: Omit<z.infer<typeof scheduleChangesSchema>, 'edit_note'>): ScheduleChanges {
-  return camelFields(given) as ScheduleChanges;
+/** The library's changes of what a caller sent for this schedule. */
+export async function changesOf(
+  context: ServerContext,
+  caller: Caller,
+  schedule: Schedule,
+  given: Omit<z.infer<typeof scheduleChangesSchema>, 'edit_note'>,
+): Promise<ScheduleChanges> {
+  const { target, callback_url: callbackUrl, ...rest } = given;
+  const changes = camelFields(rest) as ScheduleChanges;
+  const { input } = changes;
+  if (target !== undefined) changes.input = targetInput(context, caller, schedule, { target, input });
+  else if (input !== undefined && schedule.task.startsWith(builtInPrefix)) {
+    // What the target's templates are filled from; the target itself is not for writing in by the back door.
+    changes.input = { ...(schedule.input as object), input };
+  }
+  if (callbackUrl !== undefined) {
+    const { [callbackField]: _, ...metadata } = (changes.metadata ?? schedule.metadata) as Record<
+      string,
+      unknown
+    >;
+    changes.metadata = callbackUrl === null ? metadata : await withCallback(context, metadata, callbackUrl);
+  } else if (changes.metadata !== undefined && changes.metadata !== null) {
+    changes.metadata = await withCallback(context, changes.metadata as Record<string, unknown>, undefined);
+  }
+  return changes;
+}
+
+function targetInput(
+  context: ServerContext,
+  caller: Caller,
+  schedule: Schedule,
+  { target, input }: { target: Target; input?: unknown },
+): unknown {
+  const kept = (schedule.input ?? {}) as { input?: unknown };
+  const given = input === undefined ? kept.input : input;
+  const work = workOf(context, caller, { target, ...(given === undefined ? {} : { input: given }) });
+  if (work.type === schedule.task) return work.input;
+  const message = 'A target takes the place of one of its kind; make another schedule for another kind.';
+  throw new DulyError('request_invalid', {
+    message,
+    details: { issues: [{ in: 'body', path: 'target', message }] },
+  });
 }
 
 /** The library's rule of what a caller sent. */

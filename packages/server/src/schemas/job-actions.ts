@@ -49,6 +49,11 @@ export const bulkBody = z
     filter: jobFilterSchema,
     dry_run: z.boolean().optional().openapi({ description: 'Only count.' }),
     note: note.optional(),
+    limit: z.int().min(1).max(10_000).optional().openapi({
+      description:
+        'Act on so many at most, and answer where to go on. Left out: on all of them, however long that takes.',
+    }),
+    cursor: z.string().max(2_000).optional().openapi({ description: '`next_cursor` of the answer before.' }),
   })
   .openapi('JobBulk');
 
@@ -58,6 +63,11 @@ export const bulkResultSchema = z
     changed: z.int(),
     refused: z.int().openapi({ description: 'They match, and their status does not allow it.' }),
     dry_run: z.boolean(),
+    next_cursor: z
+      .string()
+      .nullable()
+      .optional()
+      .openapi({ description: 'With `limit`: where to go on; null: that was all.' }),
   })
   .openapi('JobBulkResult');
 

@@ -97,6 +97,15 @@ export const scheduleChangesSchema = z
     ...nullable(ruleFields),
     ...nullable(policyFields),
     ...nullable(jobFields),
+    target: target
+      .optional()
+      .openapi({ description: 'Of the kind that it has: an HTTP request stays one, a command too.' }),
+    callback_url: z
+      .string()
+      .max(2_048)
+      .nullable()
+      .optional()
+      .openapi({ description: 'Told of the end of each run; null: nobody is.' }),
     edit_note: note.optional(),
   })
   .openapi('ScheduleChanges');

@@ -263,3 +263,14 @@ test('what ended while no server was there is told by the next one, once, howeve
   const deliveries = await servers[0].duly.jobs({ task: 'duly:webhook' }).page();
   assert.equal(deliveries.jobs.length, 3);
 });
+
+test('two servers that need the first secret at the same moment sign with the same one', async (t) => {
+  const one = await startServer(t);
+  const other = await startServer(t, { store: one.store });
+  const ofBoth = await Promise.all(
+    [one, other, one, other].map(({ ask, adminKey }) => ask('/api/webhooks/secrets', { key: adminKey })),
+  );
+  const [first, ...rest] = ofBoth.map(({ status, text }) => [status, text]);
+  assert.equal(first?.[0], 200);
+  for (const same of rest) assert.deepEqual(same, first);
+});
