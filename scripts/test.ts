@@ -28,7 +28,9 @@ async function startShared(): Promise<PostgresServer | null> {
 
 const files = process.argv.slice(2);
 const patterns =
-  files.length > 0 ? files : ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'proof/**/*.test.ts'];
+  files.length > 0
+    ? files
+    : ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'proof/**/*.test.ts', 'examples/**/*.test.ts'];
 const checked = files.length > 0 ? 0 : await run([join(root, 'scripts/check.ts')]);
 
 // The tests run even if a check failed: one run shows everything, and the runner's summary comes last.
