@@ -10,6 +10,7 @@ import { createServer, listen } from '@duly/server';
 import { chromium } from 'playwright-core';
 import { buildDashboard } from '../../scripts/build-dashboard.ts';
 import { chromiumProgram } from '../../test/servers/chromium.ts';
+import { fillHistory } from './test/browser/long-history.ts';
 
 const steps = ['Fetching', 'Transcoding 1080p', 'Transcoding 720p', 'Uploading'];
 const chosen = process.argv.slice(2);
@@ -57,12 +58,25 @@ async function fill(duly: Duly): Promise<void> {
   for (let invoice = 1_000; invoice < 1_003; invoice++) await pdf.now({ invoice });
   for (let n = 789; n < 794; n++) await video.now(`s3://uploads/video_${n}.mp4`);
   await mail.in('2 h', { user: 7 });
+  const step = duly.task({ name: 'release_step', run: () => wait(50) });
+  const release = duly.task({
+    name: 'release',
+    run: async ({ signal }) => {
+      for (const name of ['build', 'sign', 'upload', 'announce']) await step.now({ name }, { key: name });
+      await wait(200_000, undefined, { signal }).catch(() => {});
+    },
+  });
+  await release.now({ version: '2.4.0' });
+  await duly.locks.acquire('nightly-import', { ttl: '5m' });
+  duly.leader('billing-cycle');
   await wait(20_000);
 }
 
 buildDashboard();
 mkdirSync(pictures, { recursive: true });
-const duly = new Duly({ store: `sqlite:${join(folder, 'duly.db')}`, app: 'studio', logger: false });
+const store = `sqlite:${join(folder, 'duly.db')}`;
+await fillHistory(store, { count: 4_000, untilAt: Date.now(), spanMs: 3_600_000 });
+const duly = new Duly({ store, app: 'studio', logger: false });
 await fill(duly);
 const server = createServer({ duly });
 const listening = await listen(server, { port: 0 });
@@ -74,6 +88,7 @@ const { key } = await server.keys.make({
 });
 const [running] = (await duly.jobs({ status: 'RUNNING' }).page({ limit: 1 })).jobs;
 const [failed] = (await duly.dead.list().page({ limit: 1 })).jobs;
+const [flow] = (await duly.jobs({ task: 'release' }).page({ limit: 1 })).jobs;
 const addresses: Record<string, string> = {
   overview: '',
   jobs: 'jobs',
@@ -81,6 +96,10 @@ const addresses: Record<string, string> = {
   failed: `jobs/${failed?.id}`,
   schedules: 'schedules',
   schedule: 'schedules/health-checks',
+  tasks: 'tasks',
+  task: 'tasks/send_mail',
+  flow: `jobs/${flow?.id}`,
+  locks: 'locks',
   day: 'day',
   queues: 'queues',
   workers: 'workers',

@@ -45,6 +45,18 @@ const routes = root.addChildren([
     lazyRouteComponent(() => import('./pages/schedule.tsx'), 'SchedulePage'),
   ),
   page(
+    '/tasks',
+    lazyRouteComponent(() => import('./pages/tasks.tsx'), 'TasksPage'),
+  ),
+  page(
+    '/tasks/$type',
+    lazyRouteComponent(() => import('./pages/task.tsx'), 'TaskPage'),
+  ),
+  page(
+    '/locks',
+    lazyRouteComponent(() => import('./pages/locks.tsx'), 'LocksPage'),
+  ),
+  page(
     '/queues',
     lazyRouteComponent(() => import('./pages/queues.tsx'), 'QueuesPage'),
   ),

@@ -1,11 +1,5 @@
 import type { AttemptJson, JobJson } from '@duly/core';
-import {
-  type QueryClient,
-  useInfiniteQuery,
-  useMutation,
-  useQuery,
-  useQueryClient,
-} from '@tanstack/react-query';
+import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Count, Page } from './page.ts';
 import { get, post, type Query } from './request.ts';
 
@@ -25,20 +19,27 @@ export interface Why {
   sentence: string;
 }
 
-/** Newest first, page after page. */
-export function useJobs(query: Query, { isHeld = false } = {}) {
-  return useInfiniteQuery({
-    queryKey: ['jobs', query],
-    queryFn: ({ pageParam, signal }) =>
-      get<Page<Job> & { total?: Count }>(
-        'api/jobs',
-        { ...query, limit: 100, cursor: pageParam, count: pageParam === null ? 'true' : null },
-        signal,
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => (page.has_more ? page.next_cursor : undefined),
+/** The newest jobs that match, read again with every change. */
+export function useNewestJobs(query: Query, { isHeld = false, limit = 100 } = {}) {
+  return useQuery({
+    queryKey: ['jobs', query, limit],
+    queryFn: ({ signal }) =>
+      get<Page<Job> & { total?: Count }>('api/jobs', { ...query, limit, count: 'true' }, signal),
     enabled: !isHeld,
     placeholderData: (before) => before,
+  });
+}
+
+/** A page of those that were made before the ones at a cursor. */
+export function readOlderJobs(query: Query, cursor: string): Promise<Page<Job>> {
+  return get<Page<Job>>('api/jobs', { ...query, limit: 200, cursor });
+}
+
+/** The jobs that were made inside this one. */
+export function useChildren(id: string) {
+  return useQuery({
+    queryKey: ['jobs', 'children', id],
+    queryFn: ({ signal }) => get<Page<Job>>('api/jobs', { parent: id, limit: 50 }, signal),
   });
 }
 

@@ -106,27 +106,6 @@ export function useSend<Answer = unknown>(method: 'POST' | 'PUT' | 'PATCH' | 'DE
   });
 }
 
-/** What became of the jobs of a task lately. */
-export interface TypeStats {
-  type: string;
-  completed: number;
-  failed: number;
-  cancelled: number;
-  expired: number;
-  duration_ms_p50: number | null;
-  duration_ms_p95: number | null;
-  wait_ms_p50: number | null;
-  wait_ms_p95: number | null;
-}
-
-/** The tasks of which a job ended since then. */
-export function useStats(since: string) {
-  return useQuery({
-    queryKey: ['stats', since],
-    queryFn: ({ signal }) => get<Page<TypeStats>>('api/stats', { since }, signal),
-  });
-}
-
 /** An alert that fires. */
 export interface Alert {
   rule: string;
@@ -180,5 +159,24 @@ export function useAlertChannels() {
   return useQuery({
     queryKey: ['alerts', 'channels'],
     queryFn: ({ signal }) => get<Page<AlertChannel>>('api/alerts/channels', {}, signal),
+  });
+}
+
+/** A lock that is held now. */
+export interface HeldLock {
+  kind: 'lock' | 'leader' | 'once';
+  name: string;
+  holder: { host: string; pid: number; node: string };
+  fence: number;
+  until: string;
+}
+
+/** Who holds which locks. */
+export function useLocks(query: Query) {
+  return useQuery({
+    queryKey: ['locks', query],
+    queryFn: ({ signal }) => get<Page<HeldLock>>('api/locks', { limit: 500, ...query }, signal),
+    refetchInterval: 5_000,
+    placeholderData: (before) => before,
   });
 }

@@ -32,7 +32,10 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     const refresh = () => {
       timer.current ??= setTimeout(() => {
         timer.current = undefined;
-        void queries.invalidateQueries({ refetchType: 'active' });
+        void queries.invalidateQueries({
+          refetchType: 'active',
+          predicate: ({ meta }) => meta?.['pace'] !== 'own',
+        });
       }, refreshEveryMs);
     };
     source.onopen = () => {

@@ -95,7 +95,12 @@ function Group({ group }: { group: ErrorGroup<Job> }) {
               {JSON.stringify(job.input)}
             </span>
             <Time at={job.completed_at} className="text-xs text-ink-faint" />
-            {may && group.jobs.length > 1 && <Act verb="replay" ids={[job.id]} label="Replay" />}
+            {may && group.jobs.length > 1 && (
+              <span className="flex gap-2">
+                <Act verb="replay" ids={[job.id]} label="Replay" />
+                <Act verb="discard" ids={[job.id]} label="Discard" />
+              </span>
+            )}
           </li>
         ))}
       </ul>

@@ -12,6 +12,7 @@ import { type Status, StatusBadge } from '../ui/status.tsx';
 import { useToasts } from '../ui/toast.tsx';
 import { Attempts } from './job/attempts.tsx';
 import { ErrorView } from './job/error-view.tsx';
+import { Flow } from './job/flow.tsx';
 import { LogLines } from './job/log-lines.tsx';
 import { RunAgain } from './job/run-again.tsx';
 
@@ -79,6 +80,7 @@ function JobView({ job }: { job: Job }) {
               <JsonView value={job.result} />
             </Panel>
           )}
+          <Flow job={job} />
           <Attempts job={job} />
           <LogLines id={job.id} />
         </div>
@@ -150,11 +152,6 @@ function Facts({ job }: { job: Job }) {
             <JobLink id={job.copy_of} />
           </Fact>
         )}
-        <Fact name="Children">
-          <Link to="/jobs" search={{ q: `parent:${job.id}` }} className="text-accent hover:underline">
-            Show
-          </Link>
-        </Fact>
       </dl>
     </Panel>
   );

@@ -1,7 +1,8 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
-import { useJobs } from '../api/jobs.ts';
+import { ArrowUp } from 'lucide-react';
+import { useMemo, useState, useSyncExternalStore } from 'react';
 import { countText } from '../api/page.ts';
+import { useStats } from '../api/stats.ts';
 import { useLive } from '../live/live.tsx';
 import { readJobSearch } from '../search/job-search.ts';
 import { useMay } from '../shell/caller.tsx';
@@ -11,6 +12,7 @@ import { FilteredAway, Loading, NothingYet, Trouble } from '../ui/states.tsx';
 import { BulkActions } from './jobs/bulk-actions.tsx';
 import { JobSearchBar } from './jobs/job-search-bar.tsx';
 import { JobTable } from './jobs/job-table.tsx';
+import { useLiveRows } from './jobs/live-rows.ts';
 import { NewJob } from './jobs/new-job.tsx';
 
 /** All jobs, newest first, as the search in the address says. */
@@ -21,14 +23,18 @@ export function JobsPage() {
   const may = useMay('run');
   const [isMaking, setMaking] = useState(false);
   const { query, problems } = useMemo(() => readJobSearch(q), [q]);
-  // Rows do not move under a pointer, nor while the reader holds the page.
+  // Rows do not move under a pointer, nor while the reader holds the page or has scrolled into it.
   const [isPointed, setPointed] = useState(false);
-  const jobs = useJobs(query, { isHeld: problems.length > 0 });
+  const isScrolled = useIsScrolled();
+  const jobs = useLiveRows(query, {
+    isHeld: isPointed || isScrolled || live.state === 'paused',
+    isBroken: problems.length > 0,
+  });
+  const { rows, total, newCount } = jobs;
+  const stats = useStats('24h');
+  const usual = useMemo(() => new Map(stats.data?.data.map((one) => [one.type, one])), [stats.data]);
   const search = (text: string) =>
     void navigate({ to: '.', search: text === '' ? {} : { q: text } } as never);
-  const found = useMemo(() => jobs.data?.pages.flatMap(({ data }) => data), [jobs.data]);
-  const rows = useHeld(found, (isPointed || live.state === 'paused') && !jobs.isPlaceholderData, q);
-  const total = jobs.data?.pages[0]?.total;
 
   return (
     <>
@@ -52,15 +58,30 @@ export function JobsPage() {
       />
       {isMaking && <NewJob onClose={() => setMaking(false)} />}
       <JobSearchBar text={q} problems={problems} onSearch={search} />
+      {newCount > 0 && (
+        <div className="sticky top-2 z-20 flex h-0 justify-center">
+          <button
+            type="button"
+            onClick={() => {
+              jobs.showNew();
+              scrollTo({ top: 0 });
+            }}
+            className="mt-1 inline-flex h-7 items-center gap-1 rounded-full border border-accent/40 bg-accent-soft px-3 text-xs font-medium text-accent shadow-sm"
+          >
+            <ArrowUp aria-hidden className="size-3.5" />
+            {newCount >= 100 ? '100+' : newCount} new
+          </button>
+        </div>
+      )}
       <div
         className="mt-3 rounded-lg border border-line bg-surface"
         onPointerEnter={() => setPointed(true)}
         onPointerLeave={() => setPointed(false)}
       >
-        {jobs.isPending && problems.length === 0 ? (
+        {jobs.error !== null && rows === undefined ? (
+          <Trouble error={jobs.error} onRetry={jobs.retry} />
+        ) : problems.length === 0 && (rows === undefined || (rows.length === 0 && jobs.hasMore)) ? (
           <Loading />
-        ) : jobs.isError && rows === undefined ? (
-          <Trouble error={jobs.error} onRetry={() => void jobs.refetch()} />
         ) : rows === undefined || rows.length === 0 ? (
           q === '' ? (
             <NothingYet
@@ -71,21 +92,20 @@ export function JobsPage() {
             <FilteredAway what="jobs" onClear={() => search('')} />
           )
         ) : (
-          <JobTable
-            rows={rows}
-            hasMore={jobs.hasNextPage}
-            onMore={() => !jobs.isFetchingNextPage && void jobs.fetchNextPage()}
-          />
+          <JobTable rows={rows} usual={usual} hasMore={jobs.hasMore} onMore={jobs.readMore} />
         )}
       </div>
     </>
   );
 }
 
-/** The rows as they were when the hold began; more of them may be added at the end. */
-function useHeld<Row>(rows: Row[] | undefined, isHeld: boolean, search: string): Row[] | undefined {
-  const [kept, setKept] = useState<{ rows: Row[] | undefined; search: string }>({ rows, search });
-  const mayMove = !isHeld || kept.search !== search || (rows?.length ?? 0) > (kept.rows?.length ?? 0);
-  if (mayMove && (kept.rows !== rows || kept.search !== search)) setKept({ rows, search });
-  return mayMove ? rows : kept.rows;
+/** Whether the reader has left the top of the page. */
+function useIsScrolled(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      addEventListener('scroll', listener, { passive: true });
+      return () => removeEventListener('scroll', listener);
+    },
+    () => scrollY > 120,
+  );
 }

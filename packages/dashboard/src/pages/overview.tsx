@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useQueues } from '../api/operations.ts';
 import { countText } from '../api/page.ts';
+import { OverTime } from '../charts/over-time.tsx';
 import { PageHead } from '../ui/panel.tsx';
 import { Loading, Trouble } from '../ui/states.tsx';
 import { looks, statuses } from '../ui/status.tsx';
@@ -41,6 +42,7 @@ export function OverviewPage() {
           );
         })}
       </ul>
+      <OverTime />
       <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
         <RunningNow />
         <DueNext />

@@ -1,5 +1,6 @@
 import { useParams } from '@tanstack/react-router';
 import { type Schedule, useComing, useSchedule, useScheduleAction } from '../api/schedules.ts';
+import { failureShare, shareText, useScheduleStats } from '../api/stats.ts';
 import { useMay } from '../shell/caller.tsx';
 import { duration, fullInstant } from '../time/format.ts';
 import { Instant, Time } from '../time/time.tsx';
@@ -11,6 +12,7 @@ import { Loading, Trouble } from '../ui/states.tsx';
 import { StatusBadge } from '../ui/status.tsx';
 import { useToasts } from '../ui/toast.tsx';
 import { Ledger } from './schedule/ledger.tsx';
+import { LedgerCalendar } from './schedule/ledger-calendar.tsx';
 import { ScheduleActions } from './schedule/schedule-actions.tsx';
 
 /** Everything about one schedule. */
@@ -47,6 +49,8 @@ function ScheduleView({ schedule }: { schedule: Schedule }) {
       {schedule.drift !== null && <Drift schedule={schedule} drift={schedule.drift} />}
       <div className="grid grid-cols-1 gap-4 lg:grid-cols-[2fr_1fr]">
         <div className="min-w-0 space-y-4">
+          <Figures schedule={schedule} />
+          <LedgerCalendar schedule={schedule} />
           <Ledger schedule={schedule} />
           <Panel title="Input">
             <JsonView value={schedule.input} />
@@ -86,6 +90,28 @@ function ScheduleView({ schedule }: { schedule: Schedule }) {
         </div>
       </div>
     </>
+  );
+}
+
+/** How its last runs did. */
+function Figures({ schedule }: { schedule: Schedule }) {
+  const stats = useScheduleStats(schedule.id);
+  const one = stats.data?.data[0];
+  if (one === undefined) return null;
+  const ms = (value: number | null) => (value === null ? '–' : duration(value));
+  const count = one.completed + one.failed + one.cancelled + one.expired;
+  return (
+    <Panel title={count === 1 ? 'The last run' : `The last ${count} runs`}>
+      <dl className="grid grid-cols-2 gap-x-4 gap-y-3 px-4 py-3 sm:grid-cols-5">
+        <Fact name="Took, p50">{ms(one.duration_ms_p50)}</Fact>
+        <Fact name="Took, p95">{ms(one.duration_ms_p95)}</Fact>
+        <Fact name="Failure rate">{shareText(failureShare(one))}</Fact>
+        <Fact name="Late, p95">{ms(one.wait_ms_p95)}</Fact>
+        <Fact name="Last success">
+          <Time at={one.last_completed_at} />
+        </Fact>
+      </dl>
+    </Panel>
   );
 }
 

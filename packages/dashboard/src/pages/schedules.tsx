@@ -2,6 +2,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { CircleAlert, Flag, PauseCircle } from 'lucide-react';
 import { useState } from 'react';
 import { type Schedule, useSchedules, useSlots } from '../api/schedules.ts';
+import { failureShare, type ScheduleStats, shareText, useScheduleStats } from '../api/stats.ts';
 import { SlotStrip } from '../charts/slot-strip.tsx';
 import { useMay } from '../shell/caller.tsx';
 import { duration } from '../time/format.ts';
@@ -21,6 +22,8 @@ export function SchedulesPage() {
   const may = useMay('operate');
   const [isMaking, setMaking] = useState(false);
   const schedules = useSchedules();
+  const figures = useScheduleStats();
+  const stats = new Map(figures.data?.data.map((one) => [one.schedule_id, one]));
   const search = (text: string) =>
     void navigate({ to: '/schedules', search: text === '' ? {} : { q: text }, replace: true });
   const wanted = q.toLowerCase();
@@ -64,9 +67,12 @@ export function SchedulesPage() {
             <FilteredAway what="schedules" onClear={() => search('')} />
           )
         ) : (
-          <Table label="Schedules" head={['Schedule', 'Rule', 'Last slots', 'Last run', 'Next run']}>
+          <Table
+            label="Schedules"
+            head={['Schedule', 'Rule', 'Last slots', 'Last run', 'Took p50 · p95', 'Failed', 'Next run']}
+          >
             {rows.map((schedule) => (
-              <ScheduleRow key={schedule.id} schedule={schedule} />
+              <ScheduleRow key={schedule.id} schedule={schedule} stats={stats.get(schedule.id)} />
             ))}
           </Table>
         )}
@@ -76,7 +82,7 @@ export function SchedulesPage() {
   );
 }
 
-function ScheduleRow({ schedule }: { schedule: Schedule }) {
+function ScheduleRow({ schedule, stats }: { schedule: Schedule; stats: ScheduleStats | undefined }) {
   const slots = useSlots(schedule.id);
   const { last_run: last } = schedule;
   return (
@@ -113,6 +119,21 @@ function ScheduleRow({ schedule }: { schedule: Schedule }) {
             </p>
           </>
         )}
+      </Cell>
+      <Cell className="tabular whitespace-nowrap">
+        {stats?.duration_ms_p50 == null
+          ? '–'
+          : `${duration(stats.duration_ms_p50)} · ${duration(stats.duration_ms_p95 ?? 0)}`}
+      </Cell>
+      <Cell className={`tabular whitespace-nowrap ${(stats?.failed ?? 0) > 0 ? 'text-bad' : ''}`}>
+        {stats === undefined ? '–' : shareText(failureShare(stats))}
+        <span className="block text-xs text-ink-faint">
+          {stats?.last_completed_at != null && (
+            <>
+              success <Time at={stats.last_completed_at} />
+            </>
+          )}
+        </span>
       </Cell>
       <Cell className="whitespace-nowrap">
         <Time at={schedule.next_run_at} />

@@ -190,7 +190,10 @@ test('under a path of its own everything is found there', async (t) => {
   assert.deepEqual(complaints, []);
 });
 
-const pages = ['', 'jobs', 'schedules', 'day', 'queues', 'workers', 'dead', 'alerts', 'keys', 'audit'];
+const pages = [
+  ...['', 'jobs', 'schedules', 'day', 'tasks', 'tasks/noop', 'queues'],
+  ...['workers', 'dead', 'locks', 'alerts', 'keys', 'audit'],
+];
 for (const theme of ['light', 'dark'] as const) {
   test(`axe finds nothing serious on any page, ${theme}`, async (t) => {
     const { page, duly, open } = await openDashboard(t, { tasks: [noop], browser: { colorScheme: theme } });
@@ -202,6 +205,8 @@ for (const theme of ['light', 'dark'] as const) {
     });
     const job = await duly.taskNamed('noop').now({ user: 42 });
     await job.result();
+    await duly.locks.acquire('import', { ttl: '5m' });
+    await (await duly.schedules.trigger('nightly')).job?.result();
     for (const path of [...pages, `jobs/${job.id}`, 'schedules/nightly']) {
       await open(path);
       await page.getByRole('heading', { level: 1 }).waitFor();

@@ -15,6 +15,8 @@ export interface DashboardOptions {
   scope?: Scope;
   browser?: BrowserContextOptions;
   basePath?: string;
+  /** The store; left out, one of its own. */
+  store?: string;
 }
 
 /** A dashboard that a test looks at. */
@@ -49,11 +51,18 @@ export async function closeBrowser(): Promise<void> {
   await (await shared)?.close();
 }
 
+let newStore = (folder: string): string => `sqlite:${join(folder, 'duly.db')}`;
+
+/** From now on tests get their stores here: the same tests, on another engine. */
+export function takeStoresFrom(stores: () => string): void {
+  newStore = stores;
+}
+
 /** Starts everything and signs in. */
 export async function openDashboard(t: TestContext, options: DashboardOptions = {}): Promise<Dashboard> {
   const { tasks = [], scope = 'admin', basePath = '' } = options;
   const folder = mkdtempSync(join(tmpdir(), 'duly-dashboard-'));
-  const store = `sqlite:${join(folder, 'duly.db')}`;
+  const store = options.store ?? newStore(folder);
   const duly = new Duly({ store, app: 'dashboard-test' });
   for (const task of tasks) duly.task(task);
   if (tasks.length > 0) await duly.start();
@@ -65,7 +74,8 @@ export async function openDashboard(t: TestContext, options: DashboardOptions = 
   const browser = await browserOf(t);
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options.browser });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  // Far beyond what any of it takes: the machine may be very busy.
+  page.setDefaultTimeout(60_000);
   const complaints: string[] = [];
   page.on('console', (message) => {
     if (message.type() === 'error') complaints.push(message.text());

@@ -35,8 +35,9 @@ function expressions(
   { count, untilAt, spanMs }: HistoryOptions,
   sql: { id: string; turn: (list: readonly string[]) => string },
 ): Record<string, string> {
-  const finished = `${untilAt - spanMs} + (${spanMs}.0 * n / ${count})`;
-  const finishedAt = `CAST(${finished} AS bigint)`;
+  // Busier at some times than at others.
+  const part = `(1.0 * n / ${count})`;
+  const finishedAt = `CAST(${untilAt - spanMs} + ${spanMs} * (${part} + 0.03 * sin(18.85 * ${part})) AS bigint)`;
   const tookMs = '(20 + (n % 97) * (1 + n % 13))';
   const waitedMs = '((n * 7919) % 251)';
   return {
@@ -44,7 +45,7 @@ function expressions(
     seq: 'n + 10',
     type: sql.turn(types),
     // Every hundredth ended otherwise.
-    status: `CASE WHEN n % 100 = 7 THEN 'CANCELLED' WHEN n % 400 = 9 THEN 'EXPIRED' ELSE 'COMPLETED' END`,
+    status: `CASE WHEN n % 100 = 7 THEN 'CANCELLED' WHEN n % 400 = 9 THEN 'EXPIRED' WHEN n % 50 = 3 AND n / 300 % 3 = 1 THEN 'FAILED' ELSE 'COMPLETED' END`,
     created_at: `${finishedAt} - ${tookMs} - ${waitedMs}`,
     due_at: `${finishedAt} - ${tookMs} - ${waitedMs}`,
     started_at: `${finishedAt} - ${tookMs}`,

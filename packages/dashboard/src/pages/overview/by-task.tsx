@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { useStats } from '../../api/operations.ts';
+import { useStats } from '../../api/stats.ts';
 import { duration } from '../../time/format.ts';
 import { Panel } from '../../ui/panel.tsx';
 import { Cell, Table } from '../../ui/table.tsx';
@@ -11,7 +11,14 @@ export function ByTask() {
     (a, b) => b.completed + b.failed - (a.completed + a.failed),
   );
   return (
-    <Panel title="The last hour, by task">
+    <Panel
+      title="The last hour, by task"
+      actions={
+        <Link to="/tasks" className="text-xs text-accent hover:underline">
+          All tasks
+        </Link>
+      }
+    >
       {rows.length === 0 ? (
         <p className="px-4 py-6 text-center text-sm text-ink-faint">No job ended in the last hour.</p>
       ) : (
@@ -25,7 +32,7 @@ export function ByTask() {
             return (
               <tr key={row.type}>
                 <Cell>
-                  <Link to="/jobs" search={{ q: `type:${row.type}` }} className="font-medium hover:underline">
+                  <Link to="/tasks/$type" params={{ type: row.type }} className="font-medium hover:underline">
                     {row.type}
                   </Link>
                 </Cell>

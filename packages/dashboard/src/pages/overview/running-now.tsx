@@ -1,13 +1,13 @@
 import { Link } from '@tanstack/react-router';
-import { useJobs } from '../../api/jobs.ts';
+import { useNewestJobs } from '../../api/jobs.ts';
 import { Took } from '../../time/time.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
 
 /** What runs at this moment, with bars that move. */
 export function RunningNow() {
-  const jobs = useJobs({ status: 'RUNNING' });
-  const rows = jobs.data?.pages[0]?.data.slice(0, 8) ?? [];
+  const jobs = useNewestJobs({ status: 'RUNNING' }, { limit: 8 });
+  const rows = jobs.data?.data ?? [];
   return (
     <Panel title="Running now">
       {rows.length === 0 ? (

@@ -1,0 +1,89 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Page } from './page.ts';
+import { get, type Query } from './request.ts';
+
+/** How some jobs ended, and how long they usually take. */
+export interface Outcomes {
+  completed: number;
+  failed: number;
+  cancelled: number;
+  expired: number;
+  duration_ms_p50: number | null;
+  duration_ms_p95: number | null;
+  wait_ms_p50: number | null;
+  wait_ms_p95: number | null;
+}
+
+/** What became of the jobs of a task lately. */
+export interface TypeStats extends Outcomes {
+  type: string;
+  last_completed_at: string | null;
+}
+
+/** What became of the last runs of a schedule. */
+export interface ScheduleStats extends Outcomes {
+  schedule_id: string;
+  last_completed_at: string | null;
+}
+
+/** What ended in one step of time. */
+export interface TrendStep extends Outcomes {
+  from: string;
+  wait_ms_p99: number | null;
+  lateness_ms_p50: number | null;
+  lateness_ms_p95: number | null;
+  lateness_ms_p99: number | null;
+  sampled: boolean;
+}
+
+/** A stretch of time in steps, oldest first. */
+export interface Trend {
+  now: string;
+  step_ms: number;
+  data: TrendStep[];
+}
+
+/** Figures over many jobs are read at their own pace and not with every change. */
+const pace = { meta: { pace: 'own' }, refetchInterval: 10_000 } as const;
+
+/** The tasks of which a job ended since then. */
+export function useStats(since: string) {
+  return useQuery({
+    queryKey: ['stats', since],
+    queryFn: ({ signal }) => get<Page<TypeStats>>('api/stats', { since }, signal),
+    placeholderData: (before) => before,
+    ...pace,
+  });
+}
+
+/** What became of the last runs, of one schedule or of all. */
+export function useScheduleStats(schedule?: string) {
+  return useQuery({
+    queryKey: ['stats', 'schedules', schedule],
+    queryFn: ({ signal }) => get<Page<ScheduleStats>>('api/stats/schedules', { schedule }, signal),
+    ...pace,
+  });
+}
+
+/** What ended over time. */
+export function useTrend(query: Query) {
+  return useQuery({
+    queryKey: ['stats', 'trend', query],
+    queryFn: ({ signal }) => get<Trend>('api/stats/trend', query, signal),
+    placeholderData: (before) => before,
+    ...pace,
+  });
+}
+
+/** How many of those that ran failed, 0 to 1; null: none ran. */
+export function failureShare({ completed, failed }: Pick<Outcomes, 'completed' | 'failed'>): number | null {
+  const ended = completed + failed;
+  return ended === 0 ? null : failed / ended;
+}
+
+/** `0 %`, `0.4 %`, `12 %`. */
+export function shareText(share: number | null): string {
+  if (share === null) return '–';
+  const percent = share * 100;
+  return `${percent === 0 || percent >= 10 ? Math.round(percent) : percent.toFixed(1)} %`;
+}

@@ -1,0 +1,154 @@
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { failureShare, type TrendStep, useTrend } from '../api/stats.ts';
+import { duration } from '../time/format.ts';
+import { Panel } from '../ui/panel.tsx';
+import { Trouble } from '../ui/states.tsx';
+import { TimeChart } from './time-chart.tsx';
+
+const ranges = { '1h': '1 hour', '6h': '6 hours', '24h': '24 hours', '7d': '7 days' } as const;
+type Range = keyof typeof ranges;
+
+/** Throughput, failure rate, wait and lateness over a stretch of time, which stands in the address. */
+export function OverTime({ type, schedule }: { type?: string; schedule?: string }) {
+  const { range: given } = useSearch({ strict: false }) as { range?: string };
+  const navigate = useNavigate();
+  const range: Range = given !== undefined && given in ranges ? (given as Range) : '1h';
+  const trend = useTrend({ since: range, type, schedule });
+  const choose = (next: Range) =>
+    void navigate({
+      to: '.',
+      search: (before: Record<string, string>) => ({ ...before, range: next }),
+      replace: true,
+    } as never);
+  return (
+    <Panel
+      title="Over time"
+      className="mb-4"
+      actions={
+        <fieldset className="flex rounded-md border border-line p-0.5">
+          <legend className="sr-only">How far back</legend>
+          {Object.entries(ranges).map(([key, name]) => (
+            <button
+              key={key}
+              type="button"
+              aria-pressed={key === range}
+              onClick={() => choose(key as Range)}
+              className={`rounded px-2 py-0.5 text-xs ${key === range ? 'bg-accent-soft font-medium text-accent' : 'text-ink-soft hover:bg-raised'}`}
+            >
+              {name}
+            </button>
+          ))}
+        </fieldset>
+      }
+    >
+      {trend.isError && trend.data === undefined ? (
+        <Trouble error={trend.error} onRetry={() => void trend.refetch()} />
+      ) : (
+        <Charts
+          steps={trend.data?.data ?? []}
+          stepMs={trend.data?.step_ms ?? 60_000}
+          isBySchedule={schedule !== undefined}
+        />
+      )}
+    </Panel>
+  );
+}
+
+const p50 = { name: 'p50', colour: 'good' } as const;
+const p95 = { name: 'p95', colour: 'run', dash: [6, 4] } as const;
+const p99 = { name: 'p99', colour: 'bad', dash: [2, 3] } as const;
+const count = (value: number): string =>
+  value >= 10_000 ? `${(value / 1_000).toFixed(value >= 100_000 ? 0 : 1)} k` : String(Math.round(value));
+
+function Charts({
+  steps,
+  stepMs,
+  isBySchedule,
+}: {
+  steps: readonly TrendStep[];
+  stepMs: number;
+  isBySchedule: boolean;
+}) {
+  const shared = useMemo(
+    () => ({
+      times: steps.map(({ from }) => Date.parse(from)),
+      sampled: steps.map(({ sampled }) => sampled),
+      stepMs,
+    }),
+    [steps, stepMs],
+  );
+  const of = (read: (step: TrendStep) => number | null) => steps.map(read);
+  return (
+    <div className="grid grid-cols-1 gap-x-6 gap-y-4 px-4 py-3 md:grid-cols-2">
+      <TimeChart
+        {...shared}
+        title={`Ended per ${stepName(stepMs)}`}
+        kind="bars"
+        whole
+        text={count}
+        series={[
+          { name: 'failed', colour: 'bad', values: of(({ failed }) => failed) },
+          {
+            name: 'cancelled or expired',
+            colour: 'wait',
+            values: of(({ cancelled, expired }) => cancelled + expired),
+          },
+          { name: 'completed', colour: 'good', values: of(({ completed }) => completed) },
+        ]}
+      />
+      <TimeChart
+        {...shared}
+        title="Failure rate"
+        kind="lines"
+        text={(value) => `${Math.round(value * 10) / 10} %`}
+        series={[
+          {
+            name: 'failed of those that ran',
+            colour: 'bad',
+            values: of((step) => {
+              const share = failureShare(step);
+              return share === null ? null : share * 100;
+            }),
+          },
+        ]}
+      />
+      <TimeChart
+        {...shared}
+        title={isBySchedule ? 'Duration' : 'Wait, from due to start'}
+        kind="lines"
+        text={duration}
+        series={
+          isBySchedule
+            ? [
+                { ...p50, values: of((step) => step.duration_ms_p50) },
+                { ...p95, values: of((step) => step.duration_ms_p95) },
+              ]
+            : [
+                { ...p50, values: of((step) => step.wait_ms_p50) },
+                { ...p95, values: of((step) => step.wait_ms_p95) },
+                { ...p99, values: of((step) => step.wait_ms_p99) },
+              ]
+        }
+      />
+      <TimeChart
+        {...shared}
+        title="Lateness of schedules"
+        kind="lines"
+        text={duration}
+        series={[
+          { ...p50, values: of((step) => step.lateness_ms_p50) },
+          { ...p95, values: of((step) => step.lateness_ms_p95) },
+          { ...p99, values: of((step) => step.lateness_ms_p99) },
+        ]}
+      />
+    </div>
+  );
+}
+
+function stepName(stepMs: number): string {
+  const text = duration(stepMs);
+  const [amount, unit] = text.split(' ');
+  const name = unit === 'min' ? 'minute' : unit === 'h' ? 'hour' : unit === 's' ? 'second' : 'day';
+  return amount === '1' || amount === '1.0' ? name : text;
+}

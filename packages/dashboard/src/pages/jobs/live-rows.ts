@@ -1,0 +1,77 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { type Job, readOlderJobs, useNewestJobs } from '../../api/jobs.ts';
+import type { Query } from '../../api/request.ts';
+import { heldRows, newCountOf } from './held-rows.ts';
+
+interface Shown {
+  /** Which search these are of. */
+  key: string;
+  rows: Job[];
+  /** Where older ones go on; null: there are none. */
+  cursor: string | null;
+}
+
+/**
+ * The jobs of a search, newest first, that change while one looks. Held, the rows stay where they are and only their contents change; what is new
+ * is counted until `showNew`. Older ones are read when they are asked for and not again.
+ */
+export function useLiveRows(query: Query, { isHeld, isBroken }: { isHeld: boolean; isBroken: boolean }) {
+  const newest = useNewestJobs(query, { isHeld: isBroken });
+  const key = JSON.stringify(query);
+  const [shown, setShown] = useState<Shown | null>(null);
+  const [isMore, setMore] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const isCurrent = !newest.isPlaceholderData && newest.data !== undefined;
+  const fresh = isCurrent ? newest.data : undefined;
+
+  const show = useCallback(() => {
+    if (fresh !== undefined)
+      setShown({ key, rows: fresh.data, cursor: fresh.has_more ? fresh.next_cursor : null });
+  }, [fresh, key]);
+  const current = shown?.key === key ? shown : null;
+  const mustHold = isHeld && current !== null;
+  useEffect(() => {
+    if (!mustHold) show();
+  }, [mustHold, show]);
+
+  const asked = useRef<string | null>(null);
+  const readMore = useCallback(() => {
+    const cursor = current?.cursor ?? null;
+    const mark = `${key} ${cursor}`;
+    if (cursor === null || asked.current === mark) return;
+    asked.current = mark;
+    setMore(true);
+    readOlderJobs(query, cursor)
+      .then((page) =>
+        setShown((before) =>
+          before?.key === key && before.cursor === cursor
+            ? { key, rows: [...before.rows, ...page.data], cursor: page.has_more ? page.next_cursor : null }
+            : before,
+        ),
+      )
+      .catch(setError)
+      .finally(() => {
+        asked.current = null;
+        setMore(false);
+      });
+  }, [current?.cursor, key, query]);
+  // A search that finds little gives short pages, or empty ones, while there is more.
+  const isShort = current !== null && current.rows.length < 20 && current.cursor !== null;
+  useEffect(() => {
+    if (isShort) readMore();
+  }, [isShort, readMore]);
+
+  const rows =
+    current === null ? undefined : mustHold ? heldRows(current.rows, fresh?.data ?? []) : current.rows;
+  return {
+    rows,
+    newCount: current === null || fresh === undefined ? 0 : newCountOf(current.rows, fresh.data),
+    total: newest.data?.total,
+    hasMore: current !== null && current.cursor !== null,
+    isReadingMore: isMore,
+    readMore,
+    showNew: show,
+    error: newest.error ?? error,
+    retry: () => void newest.refetch(),
+  };
+}

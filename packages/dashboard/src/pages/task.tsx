@@ -1,0 +1,49 @@
+import { Link, useParams } from '@tanstack/react-router';
+import { failureShare, shareText, useStats } from '../api/stats.ts';
+import { OverTime } from '../charts/over-time.tsx';
+import { duration } from '../time/format.ts';
+import { Time } from '../time/time.tsx';
+import { Fact, PageHead, Panel } from '../ui/panel.tsx';
+
+/** How the jobs of one task do. */
+export function TaskPage() {
+  const { type } = useParams({ strict: false }) as { type: string };
+  const stats = useStats('7d');
+  const one = stats.data?.data.find((other) => other.type === type);
+  const ms = (value: number | null | undefined) => (value == null ? '–' : duration(value));
+  const jobs = (q: string, text: string) => (
+    <Link to="/jobs" search={{ q }} className="text-sm text-accent hover:underline">
+      {text}
+    </Link>
+  );
+  return (
+    <>
+      <PageHead
+        title={type}
+        about="A task: what its jobs do is in the code that defines it."
+        actions={
+          <span className="flex flex-wrap gap-4">
+            {jobs(`type:${type}`, 'All its jobs')}
+            {jobs(`type:${type} status:running`, 'Running')}
+            {jobs(`type:${type} status:failed`, 'Failed')}
+          </span>
+        }
+      />
+      <Panel title="The last 7 days" className="mb-4">
+        <dl className="grid grid-cols-2 gap-x-4 gap-y-3 px-4 py-3 sm:grid-cols-4 lg:grid-cols-8">
+          <Fact name="Completed">{(one?.completed ?? 0).toLocaleString('en')}</Fact>
+          <Fact name="Failed">{(one?.failed ?? 0).toLocaleString('en')}</Fact>
+          <Fact name="Failure rate">{shareText(one === undefined ? null : failureShare(one))}</Fact>
+          <Fact name="Took, p50">{ms(one?.duration_ms_p50)}</Fact>
+          <Fact name="Took, p95">{ms(one?.duration_ms_p95)}</Fact>
+          <Fact name="Waited, p50">{ms(one?.wait_ms_p50)}</Fact>
+          <Fact name="Waited, p95">{ms(one?.wait_ms_p95)}</Fact>
+          <Fact name="Last success">
+            <Time at={one?.last_completed_at} />
+          </Fact>
+        </dl>
+      </Panel>
+      <OverTime type={type} />
+    </>
+  );
+}

@@ -1,0 +1,202 @@
+/** Everything that can be done through the pages, each with its effect as the API tells it. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { closeBrowser, gate, openDashboard } from './fixture.ts';
+
+after(closeBrowser);
+
+const noop = { name: 'noop', run: () => null };
+const failing = {
+  name: 'failing',
+  retry: { attempts: 1 },
+  run: () => {
+    throw new Error('no luck');
+  },
+};
+
+test('a job is cancelled, retried, run again, and run with another input', async (t) => {
+  const { page, duly, api, open } = await openDashboard(t, { tasks: [noop] });
+  const later = await duly.taskNamed('noop').in('1h', { user: 1 });
+  await open(`jobs/${later.id}`);
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+  await page.getByText('It is cancelled.').waitFor();
+  assert.equal((await api(`jobs/${later.id}`)).status, 'CANCELLED');
+  await page.getByRole('button', { name: 'Retry', exact: true }).click();
+  await page.getByText('Completed', { exact: true }).first().waitFor();
+  assert.equal((await api(`jobs/${later.id}`)).status, 'COMPLETED');
+  await page.getByRole('button', { name: 'Run again' }).click();
+  await page.waitForURL((url) => url.pathname.startsWith('/jobs/job_') && !url.pathname.endsWith(later.id));
+  const again = page.url().split('/').at(-1) as string;
+  assert.equal((await api(`jobs/${again}`)).copy_of, later.id);
+  await page.getByRole('button', { name: 'Edit and run' }).click();
+  await page.getByRole('dialog').getByRole('textbox').fill('{ "user": 2 }');
+  await page.getByRole('dialog').getByRole('button', { name: 'Run', exact: true }).click();
+  await page.waitForURL((url) => !url.pathname.endsWith(again));
+  const edited = page.url().split('/').at(-1) as string;
+  assert.deepEqual((await api(`jobs/${edited}`)).input, { user: 2 });
+});
+
+test('a running job is asked to stop', async (t) => {
+  const started = gate();
+  const { page, duly, api, open } = await openDashboard(t, {
+    tasks: [
+      {
+        name: 'long',
+        run: ({ signal }: { signal: AbortSignal }) => {
+          started.open();
+          return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+        },
+      },
+    ],
+  });
+  const job = await duly.taskNamed('long').now(null);
+  await started.opened;
+  await open(`jobs/${job.id}`);
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+  await page.getByText('Cancelled', { exact: true }).first().waitFor();
+  assert.equal((await api(`jobs/${job.id}`)).status, 'CANCELLED');
+});
+
+test('a job shows who made it and what it made', async (t) => {
+  const { page, duly, open } = await openDashboard(t, { tasks: [noop] });
+  const parent = duly.task({
+    name: 'parent',
+    run: async () => {
+      for (const key of ['one', 'two']) await duly.taskNamed('noop').now({ key }, { key });
+    },
+  });
+  const job = await parent.now(null);
+  await job.result();
+  await open(`jobs/${job.id}`);
+  await page.getByText('2 of 2 children ended').waitFor();
+  await page.getByRole('link', { name: 'noop' }).first().click();
+  await page.getByText('noop, this one').waitFor();
+  await page.getByRole('link', { name: 'parent', exact: true }).waitFor();
+});
+
+test('dead letters are replayed singly, discarded singly, by group and all together', async (t) => {
+  const { page, duly, api, open } = await openDashboard(t, { tasks: [failing] });
+  const fail = async (count: number) => {
+    const jobs = await Promise.all(
+      Array.from({ length: count }, (_, n) => duly.taskNamed('failing').now({ n })),
+    );
+    for (const job of jobs) await job.result().catch(() => null);
+    return jobs.map(({ id }) => id);
+  };
+  const deadIds = async (): Promise<string[]> => (await api('dead')).data.map(({ id }: { id: string }) => id);
+  const ids = await fail(3);
+  await open('dead');
+  const row = (id: string) => page.getByRole('listitem').filter({ hasText: id });
+  await row(ids[0] as string)
+    .getByRole('button', { name: 'Replay' })
+    .click();
+  await page.getByText('1 waiting to run again.').waitFor();
+  // It fails again: the same job, with an attempt more.
+  let seen = await api(`jobs/${ids[0]}`);
+  while (seen.attempts < 2 || seen.status !== 'FAILED') seen = await api(`jobs/${ids[0]}?wait=5`);
+  await row(ids[1] as string)
+    .getByRole('button', { name: 'Discard' })
+    .click();
+  await row(ids[1] as string).waitFor({ state: 'detached' });
+  assert.ok(!(await deadIds()).includes(ids[1] as string));
+  assert.equal((await api(`jobs/${ids[1]}`)).status, 'FAILED');
+  await page.getByRole('button', { name: 'Discard all' }).click();
+  await page.getByRole('dialog').getByRole('textbox').fill('discard');
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard all' }).click();
+  await page.getByText('Nothing is dead.').waitFor();
+  assert.deepEqual(await deadIds(), []);
+});
+
+test('a schedule is edited, its next slot skipped, and past slots are made up for after a look', async (t) => {
+  const { page, duly, api, open } = await openDashboard(t, { tasks: [noop] });
+  await duly.schedules.put({ task: 'noop', name: 'hourly', cron: '0 * * * *' });
+  await open('schedules/hourly');
+  await page.getByRole('button', { name: 'Skip next' }).click();
+  await page.getByText(/Skips /).waitFor();
+  assert.equal((await api('schedules/hourly')).skips.length, 1);
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await page.getByRole('textbox', { name: 'cron' }).fill('30 4 * * *');
+  await page.getByText(/At 04:30 every day/).waitFor();
+  await page.getByRole('button', { name: 'Change it' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  assert.match((await api('schedules/hourly')).words, /At 04:30 every day/);
+  await page.getByRole('button', { name: 'Backfill' }).click();
+  const day = (daysAgo: number) => new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, 16);
+  await page.getByLabel('From').fill(day(3));
+  await page.getByRole('button', { name: 'Show what it would make' }).click();
+  assert.equal((await api('jobs')).data.length, 0, 'a look makes nothing');
+  await page.getByRole('button', { name: /Make 3 runs/ }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  const { data } = await api('jobs');
+  assert.deepEqual([...new Set(data.map(({ origin }: { origin: string }) => origin))], ['backfill']);
+  assert.equal(data.length, 3);
+});
+
+test('a queue is paused with a note and resumed, a worker drained', async (t) => {
+  const { page, duly, api, open } = await openDashboard(t, { tasks: [noop] });
+  await duly.taskNamed('handled_elsewhere').now(null);
+  await open('queues');
+  await page.getByRole('button', { name: 'Pause', exact: true }).first().click();
+  await page.getByLabel('Why').fill('maintenance of the mail server');
+  await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+  await page.getByText('maintenance of the mail server').waitFor();
+  assert.equal((await api('pauses')).data.length, 1);
+  await page.getByRole('button', { name: 'Resume' }).click();
+  await page.getByText('maintenance of the mail server').waitFor({ state: 'detached' });
+  assert.equal((await api('pauses')).data.length, 0);
+  await open('workers');
+  await page.getByRole('button', { name: 'Drain' }).click();
+  await page.getByText('draining').waitFor();
+  assert.notEqual((await api('workers')).data[0].drain_requested_at, null);
+});
+
+test('a key is made, shown once and revoked, and the audit knows', async (t) => {
+  const { page, api, open } = await openDashboard(t);
+  await open('keys');
+  const before = (await api('keys')).data.length;
+  await page.getByRole('button', { name: 'Make a key' }).click();
+  await page.getByLabel('What it is for').fill('nightly deploys');
+  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByText('It is shown this once.').waitFor();
+  await page.getByRole('button', { name: 'I have it' }).click();
+  assert.equal((await api('keys')).data.length, before + 1);
+  await page
+    .getByRole('row')
+    .filter({ hasText: 'nightly deploys' })
+    .getByRole('button', { name: 'Revoke' })
+    .click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+  await page.getByRole('row').filter({ hasText: 'nightly deploys' }).waitFor({ state: 'detached' });
+  assert.equal((await api('keys')).data.length, before);
+  await open('audit');
+  await page.getByRole('row').filter({ hasText: 'key' }).first().waitFor();
+});
+
+test('an alert rule is switched off and on, and a channel is added', async (t) => {
+  const { page, api, open } = await openDashboard(t);
+  await open('alerts');
+  const offCount = async (): Promise<number> =>
+    (await api('alerts/rules')).data.filter(({ enabled }: { enabled: boolean }) => !enabled).length;
+  const before = await offCount();
+  await page.getByRole('button', { name: 'Switch off' }).first().click();
+  await page.getByRole('button', { name: 'Switch on' }).first().waitFor();
+  assert.equal(await offCount(), before + 1);
+  await page.getByRole('button', { name: 'Switch on' }).first().click();
+  await page.getByRole('button', { name: 'Switch on' }).first().waitFor({ state: 'detached' });
+  assert.equal(await offCount(), before);
+  await page.getByRole('button', { name: 'Add a channel' }).click();
+  await page.getByLabel('Kind').selectOption('slack');
+  await page.getByLabel('Address').fill('https://hooks.slack.example/services/x');
+  await page.getByRole('button', { name: 'Add it' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  assert.equal((await api('alerts/channels')).data.length, 1);
+});
+
+test('locks show who holds them', async (t) => {
+  const { page, duly, open } = await openDashboard(t);
+  await duly.locks.acquire('nightly-import', { ttl: '5m' });
+  await open('locks');
+  await page.getByRole('row').filter({ hasText: 'nightly-import' }).filter({ hasText: 'lock' }).waitFor();
+  await page.getByLabel('Search locks').fill('other');
+  await page.getByText('The filter hides all locks.').waitFor();
+});
