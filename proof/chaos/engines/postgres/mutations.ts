@@ -30,9 +30,9 @@ export const mutations: readonly Mutation[] = [
     caughtBy: ['one-outcome', 'results-are-the-holders'],
   },
   {
-    name: 'leases are reaped two seconds early',
+    name: 'leases are reaped 2.9 s early',
     changes: [
-      ['FROM duly.leases WHERE until_at <= v_now ', 'FROM duly.leases WHERE until_at <= v_now + 2000 '],
+      ['FROM duly.leases WHERE until_at <= v_now ', 'FROM duly.leases WHERE until_at <= v_now + 2900 '],
     ],
     faults: /at random|blocked/,
     caughtBy: ['one-lease', 'no-false-reclaim', 'losses-have-causes'],
