@@ -5,11 +5,12 @@ import {
   type JobHandle,
   type PauseTarget,
   systemClock,
+  type Task,
 } from '../../packages/core/src/index.ts';
 import { pauseKey } from '../../packages/core/src/pauses.ts';
 import { isStoreTrouble, isUnknownOutcome } from '../../packages/core/src/pipe.ts';
 import { seededRandom } from '../../packages/core/src/random.ts';
-import type { Transacted } from '../history.ts';
+import type { Asked, Transacted } from '../history.ts';
 import { eventsOfCall } from '../recorder.ts';
 import { type ClientCommand, notNowCode, type ProcessNews, type ProcessOptions } from './commands.ts';
 import { watchHealth } from './health-watch.ts';
@@ -17,7 +18,7 @@ import { openHistoryFile } from './history-file.ts';
 import { type OwnConnection, openOwn } from './own.ts';
 import { watchStoreSeam } from './store-seam.ts';
 import { createStoreTime } from './store-time.ts';
-import { defineChaosTasks } from './tasks.ts';
+import { type ChaosInput, defineChaosTasks } from './tasks.ts';
 
 const options = JSON.parse(process.argv[2] as string) as ProcessOptions;
 const node = options.name;
@@ -68,9 +69,11 @@ async function call(
   what: string,
   subject: string | null,
   make: () => Promise<JobHandle | null>,
-): Promise<void> {
+  wants?: Asked['wants'],
+): Promise<JobHandle | null> {
   const number = ++lastCall;
-  history.write({ kind: 'asked', at: time.now(), node, call: number, what, subject });
+  const wanted = wants === undefined ? {} : { wants };
+  history.write({ kind: 'asked', at: time.now(), node, call: number, what, subject, ...wanted });
   try {
     const job = await make();
     if (job !== null && !job.deduped) known.push(job);
@@ -83,8 +86,10 @@ async function call(
       what,
       outcome: 'acknowledged',
       subject: job?.id ?? subject,
-      ...(job?.dueAt ? { dueAt: job.dueAt.getTime() } : {}),
+      // What was folded was promised before.
+      ...(job?.dueAt && !job.deduped ? { dueAt: job.dueAt.getTime() } : {}),
     });
+    return job;
   } catch (error) {
     history.write({
       kind: 'answered',
@@ -96,54 +101,82 @@ async function call(
       subject,
       code: isDulyError(error) ? error.code : `without a code: ${String(error)}`,
     });
+    return null;
   }
 }
 
+/** Makes a job: now, or at an instant, or after a delay. Its input names the call, so that nobody's is taken for another's. */
+function promise(
+  task: Task,
+  input: ChaosInput,
+  { at, inMs, ...more }: { at?: number; inMs?: number; serial?: string; dedupe?: { key: string } } = {},
+): Promise<JobHandle | null> {
+  const number = lastCall + 1;
+  const given = { ...input, call: number };
+  const options = { metadata: { call: number }, ...more };
+  const what = at !== undefined ? 'at' : inMs !== undefined ? 'in' : 'now';
+  const make = (): Promise<JobHandle> => {
+    if (at !== undefined) return task.at(at, given, options);
+    return inMs !== undefined ? task.in(inMs, given, options) : task.now(given, options);
+  };
+  const wants = { input: JSON.stringify(given), inMs: inMs ?? null, dueAt: at ?? null };
+  return call(what, null, make, wants);
+}
+
 /** One promise, or one change of a promise, as chance has it. The number of the call is kept with the job. */
-function next(): Promise<void> {
-  const marked = { metadata: { call: lastCall + 1 } };
+function next(): Promise<unknown> {
   const forMs = 20 + upTo(120);
-  switch (upTo(18)) {
+  switch (upTo(19)) {
     case 10:
       return transact();
     case 11:
-      return call('now', null, () => tasks.charge.now({ forMs: upTo(400), throwCount: upTo(2) }, marked));
+      return promise(tasks.charge, { forMs: upTo(400), throwCount: upTo(2) });
     case 12:
       return value();
     case 13:
       return once();
     case 14:
       return upTo(10) === 0 ? pause() : Promise.resolve();
+    case 15:
+      return upTo(10) === 0 ? toldToStop() : Promise.resolve();
     case 0:
     case 1:
-      return call('now', null, () => tasks.slow.now({ forMs: 300 + upTo(1_200) }, marked));
+      return promise(tasks.slow, { forMs: 300 + upTo(1_200) });
     case 2:
-      return call('now', null, () => tasks.flaky.now({ forMs, throwCount: 1 + upTo(4) }, marked));
+      return promise(tasks.flaky, { forMs, throwCount: 1 + upTo(4) });
     case 3:
-      return call('now', null, () => tasks.fragile.now({ forMs }, marked));
+      return promise(tasks.fragile, { forMs });
     case 4:
-      return call('now', null, () =>
-        tasks.serial.now({ forMs: 30 }, { ...marked, serial: `key-${upTo(3)}` }),
-      );
+      return promise(tasks.serial, { forMs: 30 }, { serial: `key-${upTo(3)}` });
     case 5:
-      return call('at', null, () =>
-        tasks.quick.at(Math.round(time.now()) + upTo(2_000), { forMs: 0 }, marked),
-      );
+      return promise(tasks.quick, { forMs: 0 }, { at: Math.round(time.now()) + upTo(2_000) });
     case 6:
     case 7:
-      return call('in', null, () => tasks.quick.in(upTo(2_500), { forMs: 0 }, marked));
+      return promise(tasks.quick, { forMs: 0 }, { inMs: upTo(2_500) });
     case 8: {
       const job = known[upTo(known.length)];
       if (job === undefined) return Promise.resolve();
       return call('cancel', job.id, () => job.cancel().then(() => null));
     }
-    case 9: {
-      const key = `key-${upTo(5)}`;
-      return call('now', null, () => tasks.quick.now({ forMs: 5 }, { ...marked, dedupe: { key } }));
-    }
+    case 9:
+      return promise(tasks.quick, { forMs: 5 }, { dedupe: { key: `key-${upTo(5)}` } });
     default:
-      return call('now', null, () => tasks.quick.now({ forMs: 0 }, marked));
+      return promise(tasks.quick, { forMs: 0 });
   }
+}
+
+// Longer than anybody waits for a signal.
+const longMs = 20_000;
+
+/** Jobs whose handlers would take long: one that may not, and one that is asked to cancel once it runs. */
+async function toldToStop(): Promise<void> {
+  if (upTo(2) === 0) {
+    await promise(tasks.hurried, { forMs: longMs });
+    return;
+  }
+  const job = await promise(tasks.patient, { forMs: longMs });
+  await systemClock.sleep(500 + upTo(1_000));
+  if (job !== null) await call('cancel', job.id, () => job.cancel().then(() => null));
 }
 
 /** Makes jobs in a transaction of the program's own, which is committed, rolled back, or ends with the process. */
@@ -244,11 +277,7 @@ async function pause(): Promise<void> {
 /** Many at once that end together: what is claimed and settled in lists is written by other statements than single jobs. */
 async function burst(): Promise<void> {
   const steadyMs = upTo(4) * 150;
-  const calls = Array.from({ length: 20 + upTo(20) }, () => {
-    const marked = { metadata: { call: lastCall + 1 } };
-    return call('now', null, () => tasks.quick.now({ steadyMs }, marked));
-  });
-  await Promise.all(calls);
+  await Promise.all(Array.from({ length: 20 + upTo(20) }, () => promise(tasks.quick, { steadyMs })));
 }
 
 process.on('SIGXFSZ', () => {});
@@ -269,9 +298,9 @@ try {
 process.send?.({ kind: 'ready', node } satisfies ProcessNews);
 const watch = watchHealth({ duly, hasNodes: false, write: history.write, now: time.now, node: () => node });
 /** Calls on their way; a store that does not answer is not asked more and more. */
-const flying = new Set<Promise<void>>();
+const flying = new Set<Promise<unknown>>();
 while (!isOver) {
-  const one = (upTo(burstEvery) === 0 ? burst() : next()).finally(() => flying.delete(one));
+  const one: Promise<unknown> = (upTo(burstEvery) === 0 ? burst() : next()).finally(() => flying.delete(one));
   flying.add(one);
   if (flying.size >= 20) await Promise.race(flying);
   await systemClock.sleep(5 + upTo(40));

@@ -1,6 +1,7 @@
 // One node of a chaos run: all roles, its history at the seam of its store, and a way to be taken down at a named point.
 import { Duly } from '../../packages/core/src/index.ts';
 import { isStoreTrouble } from '../../packages/core/src/pipe.ts';
+import { recorded } from '../handler-notes.ts';
 import { eventsOfCall } from '../recorder.ts';
 import { type NodeCommand, notNowCode, type ProcessNews, type ProcessOptions } from './commands.ts';
 import { watchHealth } from './health-watch.ts';
@@ -83,23 +84,17 @@ defineChaosTasks(duly, {
   declares: true,
   store: options.store,
   listener: {
-    began({ job, attempt, fence, slot }) {
-      const slotAt = slot?.at.getTime() ?? null;
-      history.write({
-        kind: 'began',
-        at: time.now(),
-        node,
-        id: job.id,
-        type: job.type,
-        attempt,
-        fence,
-        slotAt,
-      });
-    },
-    ended({ job, attempt, fence }, how) {
-      history.write({ kind: 'ended', at: time.now(), node, id: job.id, attempt, fence, how });
-      pass('after handler');
-    },
+    recorded: (run) =>
+      recorded(
+        // Its name is known from its first beat on.
+        () => ({
+          name: node,
+          storeAt: time.now,
+          write: history.write,
+          onEnded: () => pass('after handler'),
+        }),
+        run,
+      ),
     passed: (point) => pass(point),
   },
 });

@@ -40,6 +40,8 @@ const allowedCodes = new Set([
   'store_full',
   'store_busy',
   'store_unavailable',
+  // The client's own transaction was open for longer than a call waits.
+  'store_locked_by_user_transaction',
   'job_not_found',
   'job_not_changeable',
 ]);

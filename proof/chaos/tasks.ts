@@ -1,6 +1,7 @@
 /** The tasks of a chaos run, the same in every process: nodes run them, clients make their jobs. */
 import type { Duly, Expiring, Task, TaskContext } from '../../packages/core/src/index.ts';
 import { systemClock } from '../../packages/core/src/index.ts';
+import { completesApart } from '../handler-notes.ts';
 import { type OwnConnection, openOwn } from './own.ts';
 
 /** What a job of the run is told. */
@@ -15,9 +16,10 @@ export interface ChaosInput {
 
 /** What a handler tells about itself. */
 export interface HandlerListener {
-  began(context: TaskContext<unknown>): void;
-  /** Called when its work is done, before it returns or throws. */
-  ended(context: TaskContext<unknown>, how: 'returned' | 'threw'): void;
+  /** The handler, with what it does noted. */
+  recorded(
+    run: (context: TaskContext<unknown>) => Promise<unknown>,
+  ): (context: TaskContext<unknown>) => Promise<unknown>;
   /** It has completed its job in a transaction of its own and is about to commit; or it has committed. */
   passed(point: 'before commit' | 'after commit'): void;
 }
@@ -31,6 +33,10 @@ export interface ChaosTasks {
   fragile: Task;
   /** One at a time for each key. */
   serial: Task;
+  /** Would take long, and is told to stop. */
+  patient: Task;
+  /** Takes longer than it may. */
+  hurried: Task;
   /** Writes a row of its own in the transaction that completes it. */
   charge: Task;
   /** Values that end by themselves. */
@@ -52,31 +58,24 @@ export function defineChaosTasks(
 ): ChaosTasks {
   const { listener, declares, store } = options;
 
-  async function run(context: TaskContext<unknown>): Promise<{ fence: number }> {
-    listener?.began(context);
-    let how: 'returned' | 'threw' = 'threw';
-    try {
-      const { forMs = 0, steadyMs = 0, throwCount = 0 } = (context.input ?? {}) as ChaosInput;
-      if (steadyMs > 0) await systemClock.sleep(steadyMs);
-      if (forMs > 0) {
-        await systemClock.sleep(forMs / 2, context.signal);
-        // One whose lease is gone is told so here, and ends.
-        await context.progress(50, 'halfway');
-        await systemClock.sleep(forMs / 2, context.signal);
-      }
-      if (context.attempt <= throwCount)
-        throw new Error(`Attempt ${context.attempt} throws, as it was told to.`);
-      how = 'returned';
-      return { fence: context.fence };
-    } finally {
-      listener?.ended(context, how);
+  const noted: HandlerListener['recorded'] = (run) => listener?.recorded(run) ?? run;
+
+  const run = noted(async (context) => {
+    const { forMs = 0, steadyMs = 0, throwCount = 0 } = (context.input ?? {}) as ChaosInput;
+    if (steadyMs > 0) await systemClock.sleep(steadyMs);
+    if (forMs > 0) {
+      await systemClock.sleep(forMs / 2, context.signal);
+      // One whose lease is gone is told so here, and ends.
+      await context.progress(50, 'halfway');
+      await systemClock.sleep(forMs / 2, context.signal);
     }
-  }
+    if (context.attempt <= throwCount)
+      throw new Error(`Attempt ${context.attempt} throws, as it was told to.`);
+    return { fence: context.fence };
+  });
 
   /** Does not look at its signal: what it commits too late must fail by itself. */
-  async function charge(context: TaskContext<unknown>): Promise<void> {
-    listener?.began(context);
-    let how: 'returned' | 'threw' = 'threw';
+  const charge = noted(async (context) => {
     const { forMs = 0, throwCount = 0 } = (context.input ?? {}) as ChaosInput;
     let own: OwnConnection | null = null;
     try {
@@ -84,6 +83,7 @@ export function defineChaosTasks(
       own = await openOwn(store);
       await own.begin();
       await own.effect(context.job.id, context.fence);
+      completesApart(context);
       // Even one that hears of nothing must not leave its row behind.
       await context.completeIn(own.tx, { fence: context.fence }).catch(() => {});
       listener?.passed('before commit');
@@ -91,13 +91,11 @@ export function defineChaosTasks(
       if (context.attempt <= throwCount) await own.rollBack();
       else await own.commit();
       listener?.passed('after commit');
-      how = 'returned';
     } finally {
       // Not committed by now: it is rolled back with its connection.
       own?.close();
-      listener?.ended(context, how);
     }
-  }
+  });
 
   const every = { anchor: 'epoch', input: { forMs: 30 } } as const;
   if (declares) {
@@ -121,6 +119,8 @@ export function defineChaosTasks(
     flaky: duly.task({ name: 'flaky', retry, run }),
     fragile: duly.task({ name: 'fragile', delivery: 'at-most-once', run }),
     serial: duly.task({ name: 'serial', retry, run }),
+    patient: duly.task({ name: 'patient', retry, run }),
+    hurried: duly.task({ name: 'hurried', retry: 1, timeout: '1s', grace: '1s', run }),
     charge: duly.task({ name: 'charge', retry: { ...retry, attempts: 10 }, run: charge }),
     values: duly.expiring<number>('chaos', { cleanup: run }),
   };

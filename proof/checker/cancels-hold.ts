@@ -6,8 +6,8 @@ interface Ended {
   id: string;
   at: number;
   by: string;
-  /** `unstarted`: only if nobody had it yet. */
-  mode: 'ask' | 'terminate' | 'unstarted';
+  /** `asked`: it ran and was asked; `ask`: if it runs; `terminate`: whatever it does; `unstarted`: only if nobody had it yet. */
+  mode: 'ask' | 'asked' | 'terminate' | 'unstarted';
 }
 
 /** See `promise`. */
@@ -44,7 +44,7 @@ export const cancelsHold: Invariant = {
         fail(`was given to ${again.node} at ${show(again.at)}`);
         continue;
       }
-      if (mode === 'terminate' || !isRunning) {
+      if (mode === 'terminate' || (mode !== 'asked' && !isRunning)) {
         const isDone =
           job.status === 'CANCELLED' && job.finishedAt !== null && job.finishedAt <= at + unorderedMs;
         if (!isDone) fail(`is ${job.status} since ${show(job.finishedAt)}`);
@@ -61,7 +61,7 @@ function endsOf({ events, isComplete }: Evidence, { made }: Facts): Ended[] {
   for (const event of events) {
     const { at, node } = event;
     if (event.kind === 'changed' && (event.verb === 'cancel' || event.verb === 'terminate')) {
-      const mode = event.verb === 'cancel' ? 'ask' : 'terminate';
+      const mode = event.result === 'asked' ? 'asked' : 'terminate';
       if (event.result === 'asked' || event.result === 'changed')
         ends.push({ id: event.id, at, by: node, mode });
     }

@@ -169,6 +169,14 @@ export function isTroubled(facts: Facts, node: string, fromAt: number, toAt: num
   return isFaulty || !isAwake(facts, node, fromAt, toAt);
 }
 
+/** Whether the main thread of a node was kept from turning within a span. */
+export function isBlocked({ faults }: Facts, node: string, fromAt: number, toAt: number): boolean {
+  return faults.some(
+    ({ fault, detail, at, untilAt }) =>
+      fault === 'blocked' && detail === node && at <= toAt && (untilAt ?? at) >= fromAt,
+  );
+}
+
 /** Whether a node was up and moving through all of a span. */
 export function isAwake(facts: Facts, node: string, fromAt: number, toAt: number): boolean {
   let isUp = false;

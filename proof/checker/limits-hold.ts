@@ -1,5 +1,5 @@
 import { isTerminal } from '../../packages/core/src/job.ts';
-import type { HistoryEvent } from '../history.ts';
+import type { FinalState, HistoryEvent } from '../history.ts';
 import { type Facts, type Lease, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
@@ -8,10 +8,10 @@ export const limitsHold: Invariant = {
   name: 'limits-hold',
   promise:
     'Leases never exceed a limit: one at a time for a serial key, in due order, or a lock, and no node runs more than it may.',
-  check({ events, isComplete }, facts) {
+  check({ events, final, isComplete, unorderedMs = 0 }, facts) {
     return [
       ...checkSerial(facts),
-      ...(isComplete ? checkLine(facts) : []),
+      ...(unorderedMs === 0 ? checkLine(facts, isComplete ? null : final) : []),
       ...checkLocks(events),
       ...checkConcurrency(events),
     ];
@@ -54,7 +54,12 @@ function checkSerial({ leases, made, touched }: Facts): ReturnType<Invariant['ch
 }
 
 /** Of two jobs that stood in line for a serial key when its holder ended, the one that was due first comes first. */
-function checkLine({ leases, made, touched, accepted }: Facts): ReturnType<Invariant['check']> {
+function checkLine(
+  { leases, made, touched, accepted }: Facts,
+  /** Tells of first starts that nobody noted; null: all were. */
+  final: FinalState | null,
+): ReturnType<Invariant['check']> {
+  const starts = final && new Map(final.jobs.map(({ id, startedAt }) => [id, startedAt]));
   const problems: ReturnType<Invariant['check']> = [];
   const lines = new Map<string, { id: string; dueAt: number; madeAt: number; firstAt: number }[]>();
   const ends = new Map<string, number[]>();
@@ -67,7 +72,7 @@ function checkLine({ leases, made, touched, accepted }: Facts): ReturnType<Invar
     }
     // Whatever else it may wait for, or was done to it, is left out.
     if (job.slot !== null || job.dedupe !== null || job.startDeadlineMs !== null || touched.has(id)) continue;
-    const firstAt = leases.get(id)?.[0]?.at ?? Number.POSITIVE_INFINITY;
+    const firstAt = (starts === null ? leases.get(id)?.[0]?.at : starts.get(id)) ?? Number.POSITIVE_INFINITY;
     lines.set(where, [...(lines.get(where) ?? []), { id, dueAt, madeAt, firstAt }]);
   }
   for (const [where, line] of lines) {

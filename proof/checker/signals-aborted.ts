@@ -1,9 +1,9 @@
 import type { Began } from '../history.ts';
-import { type Facts, isTroubled, show } from './facts.ts';
+import { type Facts, isBlocked, isTroubled, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
-// A beat, which is a sixth of the lease, and the way there and back.
-const boundMs = 4_000;
+// A beat, which is a sixth of the lease, and the way there and back. Real machines are busy.
+const boundMsOf = { simulated: 4_000, real: 10_000 };
 // What went wrong shortly before may still be on its way.
 const recoverMs = 5_000;
 
@@ -19,8 +19,7 @@ export const signalsAborted: Invariant = {
     'The signal of a handler is aborted soon after its lease was lost, its job was asked to cancel or its time was up.',
   check({ events, isComplete }, facts) {
     const problems: ReturnType<Invariant['check']> = [];
-    // Real processes do not note their signals.
-    if (!isComplete) return problems;
+    const boundMs = isComplete ? boundMsOf.simulated : boundMsOf.real;
     const began: Began[] = [];
     const overAt = new Map<string, number>();
     const apart = new Set<string>();
@@ -38,6 +37,9 @@ export const signalsAborted: Invariant = {
       } else if (event.kind === 'renewed' && event.state !== 'kept') {
         const what = event.state === 'lost' ? 'its lease was lost' : 'it was told of a cancel';
         tell(reasons, `${event.id}/${event.fence}`, { at: event.at, what });
+      } else if (event.kind === 'reaped') {
+        // Whoever held it before hears of it with its next beat.
+        tell(asked, event.id, { at: event.at, what: 'its lease was taken over' });
       } else if (event.kind === 'changed' && event.verb === 'cancel' && event.result === 'asked')
         tell(asked, event.id, { at: event.at, what: 'its job was asked to cancel' });
       else if (event.kind === 'changed' && event.verb === 'terminate' && event.result === 'changed')
@@ -53,7 +55,7 @@ export const signalsAborted: Invariant = {
         ...(asked.get(id) ?? []).filter((one) => one.at > at),
         ...(timeoutMs === null ? [] : [{ at: at + timeoutMs, what: 'its time was up' }]),
       ];
-      const late = all.find((reason) => isLate(facts, node, reason, overAt.get(key)));
+      const late = all.find((reason) => isLate(facts, node, reason, overAt.get(key), boundMs));
       if (late === undefined) continue;
       problems.push({
         subjects: [id],
@@ -65,7 +67,14 @@ export const signalsAborted: Invariant = {
 };
 
 /** Whether a handler should have been told by then; `overAt`: when it was told, or was over. */
-function isLate(facts: Facts, node: string, { at }: Reason, overAt: number | undefined): boolean {
+function isLate(
+  facts: Facts,
+  node: string,
+  { at }: Reason,
+  overAt: number | undefined,
+  boundMs: number,
+): boolean {
   if (overAt !== undefined && overAt <= at + boundMs) return false;
+  if (isBlocked(facts, node, at - recoverMs, at + boundMs)) return false;
   return !isTroubled(facts, node, at - recoverMs, at + boundMs);
 }

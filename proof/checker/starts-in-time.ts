@@ -1,5 +1,5 @@
 import type { Evidence, HistoryEvent } from '../history.ts';
-import { type Facts, isTroubled, type Lease, show } from './facts.ts';
+import { type Facts, isBlocked, isTroubled, type Lease, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
 // A node that is told of nothing looks by itself at latest when the next job falls due; the rest is for the ways. Real machines are busy.
@@ -122,11 +122,4 @@ function isSuspectIn(all: readonly Lease[], fromAt: number, toAt: number): boole
   if (reaped === undefined || reaped.at > toAt) return false;
   const last = all.at(-1) as Lease;
   return (last.settledAt ?? Number.POSITIVE_INFINITY) >= fromAt;
-}
-
-function isBlocked({ faults }: Facts, node: string, fromAt: number, toAt: number): boolean {
-  return faults.some(
-    ({ fault, detail, at, untilAt }) =>
-      fault === 'blocked' && detail === node && at <= toAt && (untilAt ?? at) >= fromAt,
-  );
 }

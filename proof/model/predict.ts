@@ -12,6 +12,8 @@ import { Runs } from './runs.ts';
 /** The lease of a schedule that is being decided, by SEMANTICS §3. */
 const scheduleLeaseMs = 3_000;
 const budget = 1_000;
+// The store tells of so many unfinished runs, the oldest, and how many there are.
+const activeMax = 10;
 
 /** One accepted write of a schedule, as it was and as it should have been. */
 export interface PredictedWrite {
@@ -194,7 +196,7 @@ function* tellings(
       const seen = runs.seenAt(scheduleId, point, plannedAt, isLate);
       yield {
         now: plannedAt,
-        active: seen.active,
+        active: seen.active.slice(0, activeMax),
         activeCount: seen.active.length,
         waited: life.waitsFor === null ? null : seen.endOf(life.waitsFor),
         limits: { leaseMs: scheduleLeaseMs, catchUpBudget: budget },
@@ -316,7 +318,7 @@ function* replay(
         let used = 0;
         const step = play(copy, event, {
           now: plannedAt,
-          active: seen.active,
+          active: seen.active.slice(0, activeMax),
           activeCount: seen.active.length,
           waited: copy.waitsFor === null ? null : ended.endOf(copy.waitsFor),
           limits: { leaseMs: scheduleLeaseMs, catchUpBudget: budget },
@@ -488,6 +490,8 @@ function toldDifference(event: Fired | Applied, step: ModelStep): string | null 
     const { isCatchUp, previousSlotAt, nextSlotAt, covers } = details;
     const made = { dueAt, gates, allow: slot.allow, isCatchUp, previousSlotAt, nextSlotAt, covers };
     for (const [name, value] of Object.entries(made)) {
+      // Which are the oldest of many nobody knows where some were not noted.
+      if (name === 'gates' && gates.length >= activeMax && gates.length === run.gates.length) continue;
       const predicted = JSON.stringify(run[name as keyof typeof made]);
       if (JSON.stringify(value) === predicted) continue;
       return `made ${run.id} with ${name} ${JSON.stringify(value)}, predicted ${predicted}`;

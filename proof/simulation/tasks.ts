@@ -4,7 +4,7 @@ import type { Expiring } from '../../packages/core/src/coordination/expiring.ts'
 import type { Duly } from '../../packages/core/src/duly.ts';
 import type { EveryDefinition } from '../../packages/core/src/schedule/definition.ts';
 import type { TaskContext } from '../../packages/core/src/task.ts';
-import { controlOf } from '../../packages/core/src/worker/control.ts';
+import { completesApart, recorded } from '../handler-notes.ts';
 import type { WriteEvent } from '../history.ts';
 import type { UserTransaction } from './user-transactions.ts';
 
@@ -59,9 +59,6 @@ export interface TaskSetting {
 
 class Refusal extends Error {}
 
-/** Attempts whose outcome is that of a transaction of their own. */
-const completedApart = new WeakSet<TaskContext<unknown>>();
-
 /** Defines the tasks on one node. */
 export function defineTasks(duly: Duly, setting: TaskSetting): void {
   const { clock } = setting;
@@ -79,7 +76,10 @@ export function defineTasks(duly: Duly, setting: TaskSetting): void {
       grace: '2s',
       ...(every === undefined ? {} : { every }),
       ...options,
-      run: recorded(setting, async (context) => run(context, context.input as TaskInput)),
+      run: recorded(
+        () => setting,
+        async (context) => run(context, context.input as TaskInput),
+      ),
     });
   };
 
@@ -172,7 +172,7 @@ export function defineTasks(duly: Duly, setting: TaskSetting): void {
     await clock.sleep(ms / 2);
     const transaction = await setting.begin();
     if (transaction === null) return;
-    completedApart.add(context);
+    completesApart(context);
     const { db } = transaction;
     db.prepare('INSERT INTO effects VALUES (?, ?)').run(context.job.id, context.fence);
     try {
@@ -184,7 +184,12 @@ export function defineTasks(duly: Duly, setting: TaskSetting): void {
     }
     await clock.sleep(ms / 8);
   });
-  duly.expiring(valuesName, { cleanup: recorded(setting, async () => null) });
+  duly.expiring(valuesName, {
+    cleanup: recorded(
+      () => setting,
+      async () => null,
+    ),
+  });
 }
 
 /** Values that end by themselves, the same on every node. */
@@ -193,56 +198,3 @@ export function valuesOf(duly: Duly): Expiring<number> {
 }
 
 const valuesName = 'v';
-
-/** The handler, with its beginning and end in the history. */
-function recorded(
-  { name, storeAt, write }: TaskSetting,
-  run: (context: TaskContext<unknown>) => Promise<unknown>,
-): (context: TaskContext<unknown>) => Promise<unknown> {
-  return async (context) => {
-    const { job, attempt, fence, slot } = context;
-    const base = { node: name, id: job.id, attempt, fence };
-    const slotAt = slot === null ? null : slot.at.getTime();
-    write({ kind: 'began', at: storeAt(), ...base, type: job.type, slotAt });
-    let how = 'returned';
-    let hasEnded = false;
-    context.signal.addEventListener('abort', () => {
-      const reason = String(reasonOf(context.signal));
-      if (!hasEnded) write({ kind: 'aborted', at: storeAt(), node: name, id: job.id, fence, reason });
-    });
-    let value: string | null = null;
-    let again: { againMs?: number } = {};
-    try {
-      const result = await run(context);
-      value = JSON.stringify(result) ?? null;
-      if (completedApart.has(context)) how = 'completed-apart';
-      return result;
-    } catch (error) {
-      how = howOf(error);
-      again = againOf(error);
-      throw error;
-    } finally {
-      hasEnded = true;
-      const aborted = reasonOf(context.signal);
-      write({ kind: 'ended', at: storeAt(), ...base, how, value, aborted, ...again });
-    }
-  };
-}
-
-/** What a handler that threw asked for by it, or the name of what it threw. */
-function howOf(thrown: unknown): string {
-  const control = controlOf(thrown);
-  if (control !== null) return control.kind === 'snooze' ? 'snoozed' : 'retry-asked';
-  return thrown instanceof Error ? thrown.name : 'threw';
-}
-
-/** When a handler that asked for it is to come again. */
-function againOf(thrown: unknown): { againMs?: number } {
-  const control = controlOf(thrown);
-  return control !== null && 'inMs' in control.due ? { againMs: control.due.inMs } : {};
-}
-
-/** Why a signal was aborted; null: it is not. */
-function reasonOf(signal: AbortSignal): string | null {
-  return signal.aborted ? String((signal.reason as { code?: unknown }).code) : null;
-}

@@ -136,18 +136,44 @@ function withoutSomeNotes(evidence: Evidence): Evidence {
 }
 
 const decisions = invariants.filter(({ name }) => name === 'decisions-predicted');
+/** What also holds of real processes, whose history is not complete; each with a defect that shows it. */
+const shownBy: Record<string, string> = {
+  'jobs-as-asked': 'the answers of calls that travel together are mixed up',
+  'outcome-follows': 'a handler that threw completes its job',
+  'signals-aborted': 'a timeout is forgotten',
+  'limits-hold': 'a serial key is forgotten',
+  'gates-hold': 'a follow-up does not wait for the holder that runs',
+  'cancels-hold': 'a job that was asked to cancel comes back',
+  'deadlines-hold': 'a start deadline does not hold',
+  'comes-again': 'a snooze is cut short',
+  'once-recorded': 'a step of a job is done again though it was recorded',
+};
+const partly = invariants.filter(({ name }) => name in shownBy || name === 'decisions-predicted');
 
 test('decisions that nobody noted are told by the model and the ledger, and those after them are predicted', async () => {
   let [notedCount, predictedCount] = [0, 0];
   for (let seed = 2; seed <= 60; seed++) {
     const evidence = withoutSomeNotes((await playSeed(seed)).evidence);
-    assert.deepEqual(check(evidence, decisions), [], `seed ${seed}`);
+    assert.deepEqual(check(evidence, partly), [], `seed ${seed}`);
     const isFired = (event: HistoryEvent) => event.kind === 'fired' && event.result === 'fired';
     notedCount += evidence.events.filter(isFired).length;
     predictedCount += predict(evidence).writes.filter(({ event }) => isFired(event)).length;
   }
   assert.ok(predictedCount > 0.95 * notedCount, `${predictedCount} of ${notedCount}`);
 });
+
+for (const [name, defect] of Object.entries(shownBy)) {
+  test(`${name} sees a seeded defect in a history that is not complete`, async () => {
+    const mutation = mutations.find((one) => one.name === defect);
+    const held = invariants.filter((one) => one.name === name);
+    let isCaught = false;
+    for (let seed = 1; seed <= mutationSeedsMax && !isCaught; seed++) {
+      const { evidence } = await playSeed(seed, mutation);
+      isCaught = check(withoutSomeNotes(evidence), held).length > 0;
+    }
+    assert.ok(isCaught);
+  });
+}
 
 for (const mutation of mutations.filter((one) => one.caughtBy.includes('decisions-predicted'))) {
   test(`a seeded defect is caught in a history that is not complete: ${mutation.name}`, async () => {
