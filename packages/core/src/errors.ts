@@ -23,6 +23,7 @@ export const errorCodes = {
   backfill_too_large: 'A backfill would make too many jobs at once.',
   config_invalid: 'The configuration cannot be used.',
   config_not_found: 'The configuration file does not exist.',
+  file_exists: 'A file that should be written is there already.',
   usage: 'The command was called wrongly.',
 
   // Rules of schedules

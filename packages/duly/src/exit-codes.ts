@@ -39,6 +39,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   node_not_found: exitCodes.notFound,
   schedule_not_found: exitCodes.notFound,
   job_not_changeable: exitCodes.refused,
+  file_exists: exitCodes.refused,
   engine_not_yet: exitCodes.store,
   schema_too_new: exitCodes.store,
   driver_missing: exitCodes.store,

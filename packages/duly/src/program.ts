@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { type ActionOf, collect, leaf, noun, withOutput, withStore } from './leaf.ts';
+import { type ActionOf, collect, leaf, noun, storelessLeaf, withOutput, withStore } from './leaf.ts';
 import { addCron, addForecast, addSchedules } from './schedule-program.ts';
 import { readVersion } from './version.ts';
 
@@ -50,6 +50,9 @@ Examples:
 `;
 
 function addNodes(program: Command, action: ActionOf): void {
+  storelessLeaf(program, 'init', 'write a config, a first task and its test')
+    .argument('[folder]', 'where (default: here)')
+    .action(action(async () => (await import('./commands/init.ts')).init));
   leaf(
     program,
     'up',
@@ -74,6 +77,7 @@ function addNodes(program: Command, action: ActionOf): void {
     )
     .option('--allow-commands', 'let jobs run programs on this machine')
     .option('--no-server', 'no server: neither the API nor the dashboard')
+    .option('--no-reload', 'do not load tasks anew when their files change')
     .action(action(async () => (await import('./commands/up.ts')).up));
   leaf(program, 'worker', 'start a node that runs your tasks')
     .option('--roles <names>', 'some of scheduler,worker,maintenance (default all)', collect)

@@ -5,9 +5,12 @@ import { createNodeDuly, type NodeDuly } from '../node/node-duly.ts';
 import { runNode } from '../node/run-node.ts';
 import { type Served, type ServeOptions, serve } from '../node/serve.ts';
 import { sharingProblem } from '../node/sharing.ts';
+import { printError } from '../output/errors.ts';
 import { oneLine, wrap } from '../output/terminal.ts';
+import { beginGeneration, followModules } from '../project/followed-modules.ts';
+import { watchProject } from '../project/watch-project.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
-import { commandFor, shellWord } from '../store.ts';
+import { commandFor, isSameStore, shellWord } from '../store.ts';
 import { readCount, readList, usageError } from '../usage.ts';
 import { readVersion } from '../version.ts';
 
@@ -29,6 +32,8 @@ export interface UpOptions extends NodeCommandOptions {
   allowTargets?: string[];
   trustProxy?: boolean;
   allowCommands?: boolean;
+  /** false: `--no-reload`. */
+  reload?: boolean;
 }
 
 /** `duly up`: all roles and the server on one store, with a live line for each job. */
@@ -38,33 +43,90 @@ export async function up(shell: Shell, options: UpOptions): Promise<number> {
   // Whoever serves also delivers webhooks and alerts, whichever queues it was told to take from.
   if (serving !== null && start.queues !== undefined) start.queues = [...start.queues, 'duly:internal'];
   let served: Served | null = null;
+  let watching: { close(): void } | null = null;
   const allowCommands = options.allowCommands === true;
   // Whoever wants commands to be run has jobs of their own, with or without tasks in code: a demo would be in the way.
   const demo = options.demo ? 'always' : allowCommands ? 'never' : 'if-empty';
-  const node = await createNodeDuly(shell, { ...options, demo, withoutTasks: allowCommands, allowCommands });
+  const reloads = options.reload !== false && demo !== 'always';
+  if (reloads) followModules();
+  const load = (): Promise<NodeDuly> =>
+    createNodeDuly(shell, { ...options, demo, withoutTasks: allowCommands, allowCommands });
+  const node = await load();
   return runNode(node.duly, shell, {
     start,
     quiet: options.quiet === true,
-    close: async () => served?.close(),
-    async onStarted({ node: id, lines }) {
+    close: async () => {
+      watching?.close();
+      await served?.close();
+    },
+    async onStarted({ node: id, lines, goOnWith }) {
       await greet(shell, node, id, lines);
+      const made = node.isDemo ? await makeDemoJobs(node.duly) : null;
       if (serving !== null) {
         const tasks = ownTasks(node.duly);
         served = await serve(node.duly, serving);
         lines.serving({ url: served.url, key: served.firstKey });
         if (!shell.json) for (const line of servingText(shell, served, node, tasks)) lines.print(line);
       }
-      // The schedule may have made a job already, if this is a full minute.
-      const made =
-        node.isDemo && (await node.duly.jobs({ task: demoJobs.map(({ task }) => task) }).first()) === null
-          ? await makeDemoJobs(node.duly)
-          : null;
-      if (shell.json) return;
       const problem = sharingProblem(node.store, await node.duly.open());
+      if (reloads) {
+        watching = watchForChanges({
+          config: options.config,
+          async reload() {
+            if (problem !== null) {
+              lines.print(
+                'Files have changed. Start it again to use them: no second node can open this store.',
+              );
+              return;
+            }
+            beginGeneration();
+            const next = await load();
+            if (!isSameStore(next.store, node.store)) {
+              await next.duly.stop();
+              lines.print('The config names another store now. Start it again to use it.');
+              return;
+            }
+            await goOnWith(next.duly);
+            if (serving !== null && served !== null) {
+              const { port } = served;
+              await served.close();
+              served = await serve(next.duly, { ...serving, port });
+            }
+            const tasks = ownTasks(next.duly).map(oneLine).join(', ');
+            lines.print(`Reloaded: ${tasks} (${next.source}). What ran before may finish.`);
+          },
+          onError(error) {
+            printError(shell.err, error, shell.json);
+            lines.print('Not reloaded: it goes on with the tasks it had.');
+          },
+        });
+      }
+      if (shell.json) return;
       const text =
         problem === null ? suggestions(shell, node, made) : [...wrap(problem, shell.out.columns() - 1), ''];
       for (const line of text) lines.print(line);
     },
+  });
+}
+
+/** Reloads when files have changed, one change after the other. */
+function watchForChanges(options: {
+  config: string | undefined;
+  reload(): Promise<void>;
+  onError(error: unknown): void;
+}): { close(): void } {
+  let done = Promise.resolve();
+  let isWaiting = false;
+  return watchProject(options.config, () => {
+    // One that waits its turn will see this change too.
+    if (isWaiting) return;
+    isWaiting = true;
+    done = done
+      .then(() => {
+        isWaiting = false;
+        return options.reload();
+      })
+      .catch(options.onError);
   });
 }
 
@@ -173,8 +235,12 @@ async function unhandled(duly: Duly, nodes: readonly NodeView[]): Promise<string
   );
 }
 
-/** The ids of the jobs it made, by task. */
-async function makeDemoJobs(duly: Duly): Promise<Map<string, string>> {
+/**
+ * Makes the jobs of the demo in a store that has none of them, before the server is loaded: the first of them runs while it is. The ids, by task; null: they are there
+ * already. The schedule may have made a job by now, if this is a full minute.
+ */
+async function makeDemoJobs(duly: Duly): Promise<Map<string, string> | null> {
+  if ((await duly.jobs({ task: demoJobs.map(({ task }) => task) }).first()) !== null) return null;
   const ids = new Map<string, string>();
   for (const { task, input } of demoJobs) {
     const job = await duly.tasks.get(task)?.now(input);

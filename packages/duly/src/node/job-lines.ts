@@ -42,6 +42,8 @@ export interface JobLines {
   serving(facts: ServingFacts): void;
   /** Lets lines about jobs through; until then they are kept, so that the greeting stands in one piece. */
   begin(): void;
+  /** Shows what another node of this process does, too. */
+  follow(duly: Duly): void;
   close(): void;
 }
 
@@ -64,7 +66,7 @@ const windowMs = 1_000;
 const lookupCountMax = 10;
 
 /** Prints a line when a job starts, moves on and ends; on a terminal what runs stands at the bottom as bars. */
-export function createJobLines(duly: Duly, out: Terminal): JobLines {
+export function createJobLines(first: Duly, out: Terminal): JobLines {
   const area = createLiveArea(out);
   const running = new Map<string, Running>();
   const throttle = createThrottle(area, out);
@@ -97,54 +99,57 @@ export function createJobLines(duly: Duly, out: Terminal): JobLines {
     tick = systemClock.after(windowMs, beat, { unref: true });
   }
 
-  const offs = [
-    duly.on('job.started', (notice) => {
-      running.set(notice.id, {
-        notice,
-        startedElapsed: systemClock.elapsed(),
-        progress: null,
-        printedStep: '',
-      });
-      if (!out.isTerminal)
-        say('▸', 'cyan', notice, `started${notice.attempt > 1 ? ` (attempt ${notice.attempt})` : ''}`);
-      redraw();
-    }),
-    duly.on('job.progress', ({ progress, ...notice }) => {
-      const entry = running.get(notice.id);
-      if (entry === undefined) return;
-      entry.progress = progress;
-      const step = stepText(progress);
-      if (!out.isTerminal && step !== entry.printedStep) {
-        say('▸', 'cyan', notice, `${Math.floor(progress.percent)}% ${step}`);
-        entry.printedStep = step;
-      }
-      redraw();
-    }),
-    duly.on('job.settled', (event) => {
-      const entry = running.get(event.id);
-      running.delete(event.id);
-      redraw();
-      const tookMs = entry === undefined ? null : systemClock.elapsed() - entry.startedElapsed;
-      if (event.status === 'COMPLETED') say('✓', 'green', event, `completed${took(tookMs)}`);
-      else void tellEnd(event, tookMs);
-    }),
-    duly.on('job.lost', (notice) => {
-      running.delete(notice.id);
-      redraw();
-      say(
-        '!',
-        'red',
-        notice,
-        'lost its lease: another node may run it now, and what this attempt does no longer counts',
-      );
-    }),
-    duly.on('job.reaped', ({ status, ...notice }) =>
-      say('!', 'yellow', notice, `was taken over from a node that is gone: ${status}`),
-    ),
-  ];
+  const offs: (() => void)[] = [];
+  function follow(duly: Duly): void {
+    offs.push(
+      duly.on('job.started', (notice) => {
+        running.set(notice.id, {
+          notice,
+          startedElapsed: systemClock.elapsed(),
+          progress: null,
+          printedStep: '',
+        });
+        if (!out.isTerminal)
+          say('▸', 'cyan', notice, `started${notice.attempt > 1 ? ` (attempt ${notice.attempt})` : ''}`);
+        redraw();
+      }),
+      duly.on('job.progress', ({ progress, ...notice }) => {
+        const entry = running.get(notice.id);
+        if (entry === undefined) return;
+        entry.progress = progress;
+        const step = stepText(progress);
+        if (!out.isTerminal && step !== entry.printedStep) {
+          say('▸', 'cyan', notice, `${Math.floor(progress.percent)}% ${step}`);
+          entry.printedStep = step;
+        }
+        redraw();
+      }),
+      duly.on('job.settled', (event) => {
+        const entry = running.get(event.id);
+        running.delete(event.id);
+        redraw();
+        const tookMs = entry === undefined ? null : systemClock.elapsed() - entry.startedElapsed;
+        if (event.status === 'COMPLETED') say('✓', 'green', event, `completed${took(tookMs)}`);
+        else void tellEnd(duly, event, tookMs);
+      }),
+      duly.on('job.lost', (notice) => {
+        running.delete(notice.id);
+        redraw();
+        say(
+          '!',
+          'red',
+          notice,
+          'lost its lease: another node may run it now, and what this attempt does no longer counts',
+        );
+      }),
+      duly.on('job.reaped', ({ status, ...notice }) =>
+        say('!', 'yellow', notice, `was taken over from a node that is gone: ${status}`),
+      ),
+    );
+  }
 
   /** Reads the job for what the event does not tell; a node in a hurry does without. */
-  async function tellEnd(event: DulyEvents['job.settled'], tookMs: number | null): Promise<void> {
+  async function tellEnd(duly: Duly, event: DulyEvents['job.settled'], tookMs: number | null): Promise<void> {
     let job: Job | null = null;
     if (lookups < lookupCountMax) {
       lookups++;
@@ -157,7 +162,9 @@ export function createJobLines(duly: Duly, out: Terminal): JobLines {
     say(...endOf(event, job, tookMs));
   }
 
+  follow(first);
   return {
+    follow,
     print: (line) => area.print(line),
     write: (text) => area.write(text),
     started() {},

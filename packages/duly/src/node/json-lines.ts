@@ -13,15 +13,20 @@ const eventNames = [
 ] as const satisfies (keyof DulyEvents)[];
 
 /** Prints what a node does as one JSON object on each line. */
-export function createJsonLines(duly: Duly, out: Terminal): JobLines {
+export function createJsonLines(first: Duly, out: Terminal): JobLines {
   const write = (event: string, fields: object): void =>
     printJson(
       out,
       { event, at: new Date(systemClock.now()).toISOString(), ...(toSnakeCase(fields) as object) },
       { indent: 0 },
     );
-  const offs = eventNames.map((name) => duly.on(name, (fields: object) => write(name, fields)));
+  const offs: (() => void)[] = [];
+  const follow = (duly: Duly): void => {
+    offs.push(...eventNames.map((name) => duly.on(name, (fields: object) => write(name, fields))));
+  };
+  follow(first);
   return {
+    follow,
     print: (message) => write('message', { message }),
     write() {},
     started: (facts) => write('started', facts),

@@ -9,7 +9,12 @@ export interface RunNodeOptions {
   start: StartOptions;
   quiet: boolean;
   /** Called when it runs, to greet. */
-  onStarted(facts: { node: string; lines: JobLines }): Promise<void>;
+  onStarted(facts: {
+    node: string;
+    lines: JobLines;
+    /** Goes on with another Duly: it is started, then the one before drains. If it cannot start, all stays as it is. */
+    goOnWith(next: Duly): Promise<void>;
+  }): Promise<void>;
   /** Called when it begins to stop, perhaps twice: ends what stands on the Duly. */
   close?(): Promise<void>;
 }
@@ -24,19 +29,23 @@ const releaseMs = 1_500;
 const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 /** Starts a node, shows what it does, and ends with it: on a signal after a drain, on a second one at once. */
-export async function runNode(duly: Duly, shell: Shell, options: RunNodeOptions): Promise<number> {
+export async function runNode(first: Duly, shell: Shell, options: RunNodeOptions): Promise<number> {
   const { out, json } = shell;
-  const lines = json ? createJsonLines(duly, out) : createJobLines(duly, out);
+  const lines = json ? createJsonLines(first, out) : createJobLines(first, out);
   const restore = out.isTerminal && !json && !options.quiet ? printAbove(lines) : () => {};
   if (options.quiet) lines.close();
 
-  const running = countRunning(duly);
+  let duly = first;
+  /** Those that went before and still drain. */
+  const leaving = new Map<Duly, Promise<void>>();
+  const running = countRunning();
+  running.follow(duly);
   const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<void>();
   let askedElapsed: number | null = null;
   const stop = (): void => {
     askedElapsed ??= systemClock.elapsed();
     // Both at once: no more jobs are taken from this moment on, however long those who are connected take to leave.
-    Promise.all([options.close?.(), duly.stop()]).then(() => end(), fail);
+    Promise.all([options.close?.(), duly.stop(), ...leaving.values()]).then(() => end(), fail);
   };
   /** The exit code, once a second signal came. */
   let hurriedCode: number | null = null;
@@ -55,7 +64,7 @@ export async function runNode(duly: Duly, shell: Shell, options: RunNodeOptions)
     lines.print('Giving back what runs. Once more to leave it as it is.');
     // What is given back is taken up by others at once; what is not, when its lease ends.
     systemClock.after(releaseMs, () => leave(hurriedCode as number));
-    duly.stop({ drain: 0 }).then(end, fail);
+    Promise.all([duly, ...leaving.keys()].map((one) => one.stop({ drain: 0 }))).then(() => end(), fail);
   };
   // Not by itself: a handler that was given up may keep the process alive.
   const leave = (exitCode: number): never => {
@@ -72,13 +81,37 @@ export async function runNode(duly: Duly, shell: Shell, options: RunNodeOptions)
   // Nobody reads any more (`duly up | head`, a closed terminal). Jobs that run are not to die of it.
   process.stdout.removeAllListeners('error').on('error', stop);
   // Somebody asked this node to drain from elsewhere; with nothing left to do here the process ends too.
-  const offDrained = duly.on('drained', stop);
+  let offDrained = duly.on('drained', stop);
+
+  const goOnWith = async (next: Duly): Promise<void> => {
+    if (askedElapsed !== null) return;
+    try {
+      await next.start(options.start);
+    } catch (error) {
+      await next.stop();
+      throw error;
+    }
+    const before = duly;
+    duly = next;
+    if (!options.quiet) lines.follow(next);
+    running.follow(next);
+    offDrained();
+    offDrained = next.on('drained', stop);
+    // Asked to stop while the next one started: it has not heard of it.
+    if (askedElapsed !== null) stop();
+    leaving.set(
+      before,
+      before.stop().finally(() => leaving.delete(before)),
+    );
+    // Whoever stops waits for it; until then nobody may listen.
+    leaving.get(before)?.catch(() => {});
+  };
 
   try {
     const started = duly.next('started');
     await duly.start(options.start);
     const { node } = await started;
-    await options.onStarted({ node, lines });
+    await options.onStarted({ node, lines, goOnWith });
     lines.begin();
     await ended;
     if (hurriedCode !== null) leave(hurriedCode);
@@ -91,7 +124,7 @@ export async function runNode(duly: Duly, shell: Shell, options: RunNodeOptions)
     lines.close();
     for (const signal of Object.keys(signals)) process.off(signal, onSignal);
     await options.close?.();
-    await duly.stop();
+    await Promise.all([duly.stop(), ...leaving.values()]);
   }
 }
 
@@ -106,15 +139,18 @@ function printAbove(lines: JobLines): () => void {
 }
 
 /** Counts the attempts that run here. */
-function countRunning(duly: Duly): { count(): number; close(): void } {
+function countRunning(): { count(): number; follow(duly: Duly): void; close(): void } {
   const ids = new Set<string>();
-  const offs = [
-    duly.on('job.started', ({ id }) => void ids.add(id)),
-    duly.on('job.settled', ({ id }) => void ids.delete(id)),
-    duly.on('job.lost', ({ id }) => void ids.delete(id)),
-  ];
+  const offs: (() => void)[] = [];
   return {
     count: () => ids.size,
+    follow(duly) {
+      offs.push(
+        duly.on('job.started', ({ id }) => void ids.add(id)),
+        duly.on('job.settled', ({ id }) => void ids.delete(id)),
+        duly.on('job.lost', ({ id }) => void ids.delete(id)),
+      );
+    },
     close() {
       for (const off of offs) off();
     },

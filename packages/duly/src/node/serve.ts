@@ -17,6 +17,7 @@ export interface ServeOptions {
 /** The server of a node. */
 export interface Served {
   url: string;
+  port: number;
   /** The port that was wanted and taken; null: it listens where it should. */
   movedFrom: number | null;
   /** The key that was made because there was none; null: there was one. It is never shown again. */
@@ -60,7 +61,13 @@ export async function serve(duly: Duly, options: ServeOptions): Promise<Served> 
   const firstKey = (await server.keys.any())
     ? null
     : (await server.keys.make({ scope: 'admin', note: 'made by the first start', by: terminalActor() })).key;
-  return { url, firstKey, close, movedFrom: port === null && taken !== defaultPort ? defaultPort : null };
+  return {
+    url,
+    port: taken,
+    firstKey,
+    close,
+    movedFrom: port === null && taken !== defaultPort ? defaultPort : null,
+  };
 }
 
 /** How alerts are mailed. From the environment: the address of a mail server holds a password, and other users of the machine see command lines. */

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { DulyError, isDulyError } from '@duly/core';
 import { sentenceOf, thrownText } from '../output/errors.ts';
 import { redirectStdout } from '../output/redirect.ts';
+import { moduleAddress } from './followed-modules.ts';
 
 const configNames = ['duly.config.ts', 'duly.config.js', 'duly.config.mjs'];
 const tasksFolder = 'tasks';
@@ -58,7 +58,7 @@ function isModule(name: string): boolean {
 export async function importModule(path: string): Promise<Record<string, unknown>> {
   const restore = redirectStdout();
   try {
-    return (await import(pathToFileURL(path).href)) as Record<string, unknown>;
+    return (await import(moduleAddress(path))) as Record<string, unknown>;
   } catch (cause) {
     const [reason = ''] = thrownText(cause).split('\n', 1);
     throw new DulyError('config_invalid', {

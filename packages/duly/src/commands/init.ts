@@ -1,0 +1,67 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename, dirname, join, resolve } from 'node:path';
+import { DulyError } from '@duly/core';
+import { templates } from '../init/templates.ts';
+import { invocation } from '../invocation.ts';
+import { printJson } from '../output/json.ts';
+import type { Shell } from '../shell.ts';
+import { shellWord } from '../store.ts';
+import { readVersion } from '../version.ts';
+
+/** `duly init`: a config, a first task and its test. Writes all of it or nothing, and never over something. */
+export async function init({ out, json }: Shell, _options: object, folder = '.'): Promise<number> {
+  const root = resolve(folder);
+  const files = Object.entries(templates({ app: appName(root), version: readVersion() }))
+    // A project that has one keeps it.
+    .filter(([name]) => name !== 'package.json' || !existsSync(join(root, name)));
+  const found = files.map(([name]) => name).filter((name) => existsSync(join(root, name)));
+  if (found.length > 0) {
+    throw new DulyError('file_exists', {
+      message: `Nothing was written: ${found.map((name) => `"${name}"`).join(' and ')} ${found.length === 1 ? 'is' : 'are'} there already.`,
+      hint: `Name another folder: ${invocation()} init <folder>`,
+      details: { folder: root, files: found },
+    });
+  }
+  for (const [name, text] of files) {
+    const path = join(root, name);
+    mkdirSync(dirname(path), { recursive: true });
+    // Somebody may have written it since.
+    writeFileSync(path, text, { flag: 'wx' });
+  }
+  const names = files.map(([name]) => name);
+  const next = [
+    ...(folder === '.' ? [] : [`cd ${shellWord(folder)}`]),
+    ...(hasDuly(root) ? [] : ['npm install']),
+    `${invocation()} up`,
+    `${invocation()} run hello Ada --watch`,
+    'node --test',
+  ];
+  if (json) printJson(out, { folder: root, files: names, next });
+  else {
+    for (const name of names) out.line(`${out.paint('green', '+')} ${name}`);
+    out.line();
+    out.line('Next:');
+    for (const words of next) out.line(`  ${out.paint('cyan', words)}`);
+  }
+  return 0;
+}
+
+/** A name for the app that the folder suggests. */
+function appName(root: string): string {
+  const name = basename(root)
+    .toLowerCase()
+    .replace(/[^a-z0-9-]+/g, '-')
+    .replace(/^-+|-+$/g, '');
+  return name === '' ? 'app' : name;
+}
+
+/** Whether the test would find Duly. */
+function hasDuly(root: string): boolean {
+  try {
+    createRequire(join(root, 'package.json')).resolve('duly/package.json');
+    return true;
+  } catch {
+    return false;
+  }
+}

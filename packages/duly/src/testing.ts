@@ -1,0 +1,2 @@
+/** A Duly on virtual time for tests, through the front door. */
+export * from '@duly/core/testing';

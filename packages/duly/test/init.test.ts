@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { makeFolder } from './command.ts';
+
+test('init writes a config, a task and a test that passes, and tells what to do next', async (t) => {
+  const folder = makeFolder(t);
+  const made = await folder.duly('init');
+  assert.equal(made.code, 0, made.err);
+  for (const name of ['duly.config.ts', 'tasks/hello.ts', 'tasks/hello.test.ts', 'package.json'])
+    assert.match(made.out, new RegExp(`^\\+ ${name}$`, 'm'));
+  assert.match(made.out, /^ {2}npm install$/m);
+  assert.match(made.out, /^ {2}.* up$/m);
+  assert.match(made.out, /^ {2}node --test$/m);
+
+  // Types are all that the config and the task import, so they run before anything is installed.
+  const up = folder.start('up');
+  await up.line(/tasks {2}hello \(duly\.config\.ts and tasks\/\)/);
+  assert.match((await folder.duly('run', 'hello', 'Ada', '--watch')).out, /result: "Hello Ada!"/);
+  up.signal('SIGTERM');
+  await up.ended;
+
+  folder.linkPackage();
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const tested = spawnSync(process.execPath, ['--test'], { cwd: folder.path, env, encoding: 'utf8' });
+  assert.equal(tested.status, 0, tested.stdout + tested.stderr);
+  assert.match(tested.stdout, /pass 2\n/);
+});
+
+test('init writes over nothing, and keeps a package.json that is there', async (t) => {
+  const folder = makeFolder(t);
+  folder.write({ 'tasks/hello.ts': 'mine', 'package.json': '{"name":"mine"}' });
+  const refused = await folder.duly('init');
+  assert.equal(refused.code, 4);
+  assert.match(
+    refused.err,
+    /^error\[file_exists\]: Nothing was written: "tasks\/hello\.ts" is there already\./,
+  );
+  assert.equal(readFileSync(join(folder.path, 'tasks/hello.ts'), 'utf8'), 'mine');
+  const other = await folder.json('init', 'new-app');
+  assert.deepEqual(other.files, ['duly.config.ts', 'tasks/hello.ts', 'tasks/hello.test.ts', 'package.json']);
+  assert.equal(other.next[0], 'cd new-app');
+  assert.match(readFileSync(join(folder.path, 'new-app/duly.config.ts'), 'utf8'), /app: 'new-app'/);
+  assert.equal(readFileSync(join(folder.path, 'package.json'), 'utf8'), '{"name":"mine"}');
+});
