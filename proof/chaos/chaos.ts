@@ -18,6 +18,7 @@ import {
 } from '../history.ts';
 import { predict } from '../model/predict.ts';
 import { describe } from '../simulation/trace.ts';
+import { startYardstick } from '../soak/yardstick.ts';
 import type { FaultKind, World } from './faults/fault.ts';
 import { processFaults } from './faults/process-faults.ts';
 import { createFleet, type Fleet, type FleetProcess } from './fleet.ts';
@@ -94,7 +95,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const { leaseMs } = ground;
   const time = createStoreTime();
   const history = openHistoryFile(histories, 'run');
-  const stalls = watchStalls(leaseMs / 3, (fromAt, untilAt) =>
+  const stalls = watchStalls(leaseMs / 3, folder, (fromAt, untilAt) =>
     history.write({ kind: 'fault', at: fromAt, node: '*', fault: 'machine-stalled', untilAt }),
   );
   let isOver = false;
@@ -141,7 +142,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     isOver = true;
     const engine = await openEngine(`${ground.store()}&inline=1`);
     const { stoppedAt, problems } = await close(fleet, engine, say);
-    stalls.stop();
+    await stalls.stop();
     history.close();
     const evidence: Evidence = {
       events: readHistoryFiles(histories),
@@ -188,7 +189,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     );
   } finally {
     isOver = true;
-    stalls.stop();
+    await stalls.stop();
     await fleet.killAll();
     // One that was about to be started again may be there only now.
     await Promise.all(reviving);
@@ -354,15 +355,27 @@ function liveCount({ status }: CountsReply): number {
     .reduce((sum, [, { count }]) => sum + count, 0);
 }
 
-/** Tells of moments when this process, which has nothing to do, was not given the machine: then others may not have been either. */
-function watchStalls(tellMs: number, tell: (fromAt: number, untilAt: number) => void): { stop(): void } {
+/**
+ * Tells of moments when this process, which has nothing to do, was not given the machine or could not flush a page to the disk: then others could
+ * not, either. A lease that was renewed in time and confirmed too late is lost by the disk.
+ */
+function watchStalls(
+  tellMs: number,
+  folder: string,
+  tell: (fromAt: number, untilAt: number) => void,
+): { stop(): Promise<void> } {
   const everyMs = 100;
+  const yardstick = startYardstick(join(folder, 'yardstick'));
   let isOver = false;
+  let stopping: Promise<void> | null = null;
   let lastElapsed = systemClock.elapsed();
   const look = () => {
     if (isOver) return;
     const gapMs = systemClock.elapsed() - lastElapsed - everyMs;
     if (gapMs > tellMs) tell(systemClock.now() - gapMs, systemClock.now());
+    const flushMs = yardstick.takeSlowestMs();
+    // A commit is flushed by two servers, one after the other.
+    if (flushMs > tellMs / 2) tell(systemClock.now() - flushMs - 2 * everyMs, systemClock.now() + flushMs);
     lastElapsed = systemClock.elapsed();
     systemClock.after(everyMs, look, { unref: true });
   };
@@ -370,6 +383,8 @@ function watchStalls(tellMs: number, tell: (fromAt: number, untilAt: number) => 
   return {
     stop() {
       isOver = true;
+      stopping ??= yardstick.stop();
+      return stopping;
     },
   };
 }
