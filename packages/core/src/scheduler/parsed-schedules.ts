@@ -1,4 +1,4 @@
-import type { JsonText, ScheduleRecord } from '../engine.ts';
+import type { JobPolicy, JsonText, ScheduleRecord } from '../engine.ts';
 import type { PlanRule } from '../schedule/plan-rule.ts';
 import { resolveStoredRule, type StoredRule } from '../schedule/plan-rule-of.ts';
 import type { Rule } from '../schedule/rule.ts';
@@ -41,6 +41,7 @@ const ruleCountMax = 5_000;
 export function createParsedSchedules(): ParsedSchedules {
   const remembered = new Map<string, Remembered>();
   const rules = new Map<string, StoredRule>();
+  const policies = new Map<string, JobPolicy>();
 
   /** The same rule under the same policies is resolved once, whichever schedules it belongs to. */
   function ruleOf({ rule, policies }: ScheduleSpec, anchorAt: number): StoredRule {
@@ -55,8 +56,17 @@ export function createParsedSchedules(): ParsedSchedules {
     return resolved;
   }
 
+  /** Schedules of one task have one policy: as one object it travels once for all jobs that are made together. */
+  function withSharedPolicy(spec: ScheduleSpec): ScheduleSpec {
+    const key = JSON.stringify(spec.job.policy);
+    const policy = policies.get(key) ?? spec.job.policy;
+    if (policies.size >= ruleCountMax) policies.clear();
+    policies.set(key, policy);
+    return { ...spec, job: { ...spec.job, policy } };
+  }
+
   function read(text: JsonText, state: ScheduleState, stateText: JsonText): Remembered {
-    const spec = parseSpec(text);
+    const spec = withSharedPolicy(parseSpec(text));
     const { anchorAt } = state;
     const { rule, planRule } = ruleOf(spec, anchorAt);
     return { text, anchorAt, state, stateText, spec, rule, planRule, ownRule: planRule };

@@ -1,7 +1,10 @@
-import type { JobSpec, JsonText, ScheduleRecord } from '../engine.ts';
+import type { Gate, JobSpec, JsonText, ScheduleRecord } from '../engine.ts';
 import { rankOffsetMs } from '../rank.ts';
 import type { PlannedRun } from '../schedule/plan-types.ts';
 import type { ScheduleJob } from '../schedule/schedule-spec.ts';
+
+// One list for all: many jobs in one message carry it once.
+const noGates: Gate[] = [];
 
 /**
  * The job of a planned run. Everything about the task comes from what is stored with the schedule, so a node that does not have
@@ -28,7 +31,7 @@ export function toJob(
     startDeadlineMs: run.startDeadlineMs,
     dedupe: null,
     serial: job.serial ?? run.line,
-    gates: run.gates.map((ref) => ({ kind: 'overlap', ref })),
+    gates: run.gates.length === 0 ? noGates : run.gates.map((ref) => ({ kind: 'overlap', ref })),
     parent: null,
     origin: run.origin,
     slot: {

@@ -5,15 +5,21 @@
 
 import type {
   ClaimedJob,
+  ClaimedSchedule,
+  ClaimSchedulesReply,
   EngineVerb,
   EnqueuedItem,
   EnqueueInput,
   EnqueueReply,
   ExchangeInput,
   ExchangeReply,
+  FireGroup,
+  FireInput,
+  FireReply,
   GroupReply,
   JobSpec,
   Settlement,
+  SlotRow,
 } from '../engine.ts';
 
 /** A list of objects of one shape, by columns. */
@@ -21,7 +27,8 @@ export interface Packed {
   count: number;
   /** One of them; the fields that have columns are null in it. */
   shared: Record<string, unknown>;
-  columns: Record<string, unknown[]>;
+  /** A field that is an object of one shape in all of them (a slot, a due time) is packed itself. */
+  columns: Record<string, unknown[] | Packed>;
 }
 
 /** So few are not worth it. */
@@ -33,15 +40,20 @@ export function packList<Item extends object>(list: readonly Item[]): Packed | r
   const shared: Record<string, unknown> = { ...(list[0] as Record<string, unknown>) };
   const keys = Object.keys(shared);
   if (!list.every((item) => hasFields(item, keys))) return list;
-  const columns: Record<string, unknown[]> = {};
+  const columns: Packed['columns'] = {};
   for (const key of keys) {
     const first = shared[key];
     const field = key as keyof Item;
     if (list.every((item) => item[field] === first)) continue;
-    columns[key] = list.map((item) => item[field]);
+    const column: unknown[] = list.map((item) => item[field]);
+    columns[key] = column.every(isPlainObject) ? (packList(column) as Packed | object[]) : column;
     shared[key] = null;
   }
   return { count: list.length, shared, columns };
+}
+
+function isPlainObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function hasFields(item: object, keys: readonly string[]): boolean {
@@ -57,10 +69,13 @@ export function unpackList<Item extends object>(packed: Packed | readonly Item[]
   if (!('columns' in packed)) return packed as Item[];
   const { count, shared, columns } = packed;
   const keys = Object.keys(columns);
+  const values = Object.values(columns).map((column) =>
+    Array.isArray(column) ? column : unpackList<object>(column),
+  );
   const list: Item[] = [];
   for (let i = 0; i < count; i++) {
     const item = { ...shared };
-    for (const key of keys) item[key] = (columns[key] as unknown[])[i];
+    for (let k = 0; k < keys.length; k++) item[keys[k] as string] = (values[k] as unknown[])[i];
     list.push(item as Item);
   }
   return list;
@@ -98,7 +113,22 @@ export function packInput(verb: EngineVerb, input: unknown): unknown {
     const { groups, ...rest } = input as EnqueueInput;
     return { ...rest, groups: packGroups(groups.map(({ jobs }) => jobs)) };
   }
+  if (verb === 'fire') {
+    const { groups, ...rest } = input as FireInput;
+    const packed: PackedFire = {
+      groups: packList(groups.map(({ jobs: _jobs, slots: _slots, ...group }) => group)),
+      jobs: packGroups(groups.map(({ jobs }) => jobs)),
+      slots: packGroups(groups.map(({ slots }) => slots)),
+    };
+    return { ...rest, packed };
+  }
   return input;
+}
+
+interface PackedFire {
+  groups: Packed | readonly object[];
+  jobs: PackedGroups;
+  slots: PackedGroups;
 }
 
 /** What `packInput` was given. */
@@ -110,6 +140,17 @@ export function unpackInput(verb: EngineVerb, input: unknown): unknown {
   if (verb === 'enqueue') {
     const { groups, ...rest } = input as { groups: PackedGroups };
     return { ...rest, groups: unpackGroups<JobSpec>(groups).map((jobs) => ({ jobs })) } as EnqueueInput;
+  }
+  if (verb === 'fire') {
+    const { packed, ...rest } = input as { packed: PackedFire };
+    const jobs = unpackGroups<JobSpec>(packed.jobs).values();
+    const slots = unpackGroups<SlotRow>(packed.slots).values();
+    const groups = unpackList(packed.groups as Packed | readonly FireGroup[]).map((group) => ({
+      ...group,
+      slots: slots.next().value as SlotRow[],
+      jobs: jobs.next().value as JobSpec[],
+    }));
+    return { ...rest, groups } as object as FireInput;
   }
   return input;
 }
@@ -127,6 +168,10 @@ export function packReply(verb: EngineVerb, reply: object): object {
     const items = packGroups(groups.map((group) => (group.ok ? group.items : [])));
     const refused = groups.map((group, place) => ({ place, group })).filter(({ group }) => !group.ok);
     return { ...rest, groups: items, refused, claimed: packList(claimed) };
+  }
+  if (verb === 'fire') return { ...reply, claimed: packList((reply as FireReply).claimed) };
+  if (verb === 'claimSchedules') {
+    return { ...reply, schedules: packList((reply as ClaimSchedulesReply).schedules) };
   }
   return reply;
 }
@@ -155,6 +200,12 @@ export function unpackReply(verb: EngineVerb, reply: object): object {
     }));
     for (const { place, group } of refused) answered[place] = group;
     return { ...rest, groups: answered, claimed: unpackList<ClaimedJob>(claimed) } as EnqueueReply;
+  }
+  if (verb === 'fire') {
+    return { ...reply, claimed: unpackList<ClaimedJob>((reply as { claimed: Packed }).claimed) };
+  }
+  if (verb === 'claimSchedules') {
+    return { ...reply, schedules: unpackList<ClaimedSchedule>((reply as { schedules: Packed }).schedules) };
   }
   return reply;
 }

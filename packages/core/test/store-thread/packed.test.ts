@@ -38,6 +38,17 @@ test('what all of a list have in common travels once', () => {
   assert.deepEqual(packed.shared, { id: null, type: 'mail', policy, input: '{}' });
 });
 
+test('a field that is an object of one shape in all of them is packed too', () => {
+  const list = Array.from({ length: 50 }, (_, n) => ({ id: n, slot: { schedule: 'nightly', slotAt: n } }));
+  const packed = packList(list);
+  assert.ok('columns' in packed);
+  assert.deepEqual((packed.columns['slot'] as { shared: object }).shared, {
+    schedule: 'nightly',
+    slotAt: null,
+  });
+  assert.deepEqual(unpackList(travel(packed)), list);
+});
+
 test('objects that have not all the same fields travel as they are', () => {
   const list = [{ a: 1 }, { a: 2, b: 3 }, { a: 4 }, { b: 5 }, { a: 6 }];
   assert.equal(packList(list), list);
@@ -55,6 +66,18 @@ test('what verbs are asked and answer comes out as it went in', () => {
       assert.deepEqual(unpackInput('exchange', travel(packInput('exchange', exchange))), exchange);
       const enqueue = { groups: many, claim: { limit: 3 } };
       assert.deepEqual(unpackInput('enqueue', travel(packInput('enqueue', enqueue))), enqueue);
+      const fire = {
+        node: 'n',
+        groups: many.map(({ jobs }, i) => ({
+          scheduleId: `s${i}`,
+          state: '{}',
+          slots: list,
+          jobs,
+          cancel: [],
+        })),
+        claim: { limit: 3 },
+      };
+      assert.deepEqual(unpackInput('fire', travel(packInput('fire', fire))), fire);
       assert.deepEqual(unpackInput('get', travel(packInput('get', { other }))), { other });
     }),
   );
@@ -72,6 +95,13 @@ test('what verbs are asked and answer comes out as it went in', () => {
       assert.deepEqual(unpackReply('exchange', travel(packReply('exchange', exchange))), exchange);
       const enqueue = { now: 1, groups: many, claimed };
       assert.deepEqual(unpackReply('enqueue', travel(packReply('enqueue', enqueue))), enqueue);
+      const fire = { now: 1, groups: ['fired'], claimed };
+      assert.deepEqual(unpackReply('fire', travel(packReply('fire', fire))), fire);
+      const schedules = { now: 1, schedules: claimed, nextDueAt: null, more: false };
+      assert.deepEqual(
+        unpackReply('claimSchedules', travel(packReply('claimSchedules', schedules))),
+        schedules,
+      );
       assert.deepEqual(unpackReply('get', travel(packReply('get', { now: 1 }))), { now: 1 });
     }),
   );

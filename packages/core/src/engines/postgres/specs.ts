@@ -1,4 +1,4 @@
-import type { Due, JobSpec } from '../../engine.ts';
+import type { Due, JobPolicy, JobSpec } from '../../engine.ts';
 import { dulyError } from '../../errors.ts';
 
 /** A job spec as functions of the schema read it: flat, and what is JSON itself as a text. */
@@ -12,6 +12,18 @@ export function checkedDue(due: Due): Due {
     message: `Expected a due time in whole milliseconds, got ${given}.`,
     hint: 'Round instants and durations before they are handed to the store.',
   });
+}
+
+const policyTexts = new WeakMap<JobPolicy, string>();
+
+/** Jobs that are made together share a policy as a rule, and it is written once. */
+function policyText(policy: JobPolicy): string {
+  let text = policyTexts.get(policy);
+  if (text === undefined) {
+    text = JSON.stringify(policy);
+    policyTexts.set(policy, text);
+  }
+  return text;
 }
 
 /** Writes a spec for the store. */
@@ -30,7 +42,7 @@ export function writtenSpec(spec: JobSpec): WrittenSpec {
     maxAttempts: policy.maxAttempts,
     retentionMs: policy.retentionMs,
     deadRetentionMs: policy.deadRetentionMs,
-    policy: JSON.stringify(policy),
+    policy: policyText(policy),
     origin: spec.origin,
     copyOf: spec.copyOf,
     metadata: spec.metadata,
