@@ -25,6 +25,7 @@ export const errorCodes = {
   config_not_found: 'The configuration file does not exist.',
   file_exists: 'A file that should be written is there already.',
   usage: 'The command was called wrongly.',
+  crontab_unreadable: 'A crontab, a manifest or a log of cron could not be read.',
 
   // Rules of schedules
   invalid_cron: 'A cron expression could not be read, or can never fire.',

@@ -24,6 +24,7 @@ export const outcomeExitCodes: Record<TerminalStatus, number> = {
 
 const byCode: Partial<Record<ErrorCode, number>> = {
   usage: exitCodes.usage,
+  crontab_unreadable: exitCodes.usage,
   metadata_invalid: exitCodes.usage,
   duplicate_task: exitCodes.usage,
   unknown_store: exitCodes.usage,

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { addImport } from './import-program.ts';
 import { type ActionOf, collect, leaf, noun, storelessLeaf, withOutput, withStore } from './leaf.ts';
 import { addCron, addForecast, addSchedules } from './schedule-program.ts';
 import { readVersion } from './version.ts';
@@ -24,6 +25,7 @@ export function buildProgram(action: ActionOf): Command {
   addSchedules(program, action);
   addCron(program, action);
   addForecast(program, action);
+  addImport(program, action);
   program.commandsGroup('The store:');
   addStore(program, action);
   program.addHelpCommand(

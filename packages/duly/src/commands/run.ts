@@ -130,7 +130,8 @@ export function readInput(shell: Shell, text: string | undefined): unknown {
 // Far above what a job may hold, with all blanks of indented JSON; whoever pipes in a disk image hears of it soon.
 const stdinBytesMax = 16 * 1024 * 1024;
 
-async function readStdin(): Promise<string> {
+/** Reads all of stdin. */
+export async function readStdin(): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of process.stdin as AsyncIterable<Buffer>) {

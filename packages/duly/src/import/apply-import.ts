@@ -1,0 +1,42 @@
+import type { Duly, Schedule, ScheduleDefinition } from '@duly/core';
+import { shadowTaskName } from './shadow-task.ts';
+
+/** How imported schedules begin. */
+export type ImportMode = 'paused' | 'shadow' | 'live';
+
+/** What became of one of them. */
+export interface Imported {
+  schedule: Schedule;
+  result: 'created' | 'edited' | 'unchanged';
+}
+
+/** The note of a pause that an import made, and that an import may end. */
+export const importPauseNote = 'imported paused';
+
+/**
+ * Stores a schedule. A new one that begins paused is stored as a shadow first, which runs nothing: between storing and pausing a slot may come. `live` and `shadow` end the pause of an import, and no
+ * other.
+ */
+export async function importSchedule(
+  duly: Duly,
+  definition: ScheduleDefinition & { name: string },
+  mode: ImportMode,
+): Promise<Imported> {
+  const tenant = definition.tenant ?? null;
+  const before = (await duly.schedules.list({ name: definition.name, tenant })).schedules.find(
+    ({ app }) => app === null,
+  );
+  const shadow = { ...definition, task: shadowTaskName };
+  if (mode === 'paused' && before === undefined) {
+    const { id } = await duly.schedules.put(shadow);
+    await duly.schedules.pause({ id }, { note: importPauseNote });
+  }
+  let schedule = await duly.schedules.put(mode === 'shadow' ? shadow : definition);
+  if (mode === 'paused' && schedule.paused === null) {
+    schedule = await duly.schedules.pause({ id: schedule.id }, { note: importPauseNote });
+  } else if (mode !== 'paused' && schedule.paused?.note === importPauseNote) {
+    schedule = await duly.schedules.resume({ id: schedule.id });
+  }
+  const isSame = before !== undefined && before.updatedAt.getTime() === schedule.updatedAt.getTime();
+  return { schedule, result: before === undefined ? 'created' : isSame ? 'unchanged' : 'edited' };
+}
