@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { hostname } from 'node:os';
+import { builtInPrefix } from './built-in.ts';
 import { type ChangesOptions, type ChangesPage, readChanges } from './changes.ts';
 import { systemClock } from './clock.ts';
 import type { Expiring } from './coordination/expiring.ts';
@@ -81,6 +82,7 @@ import {
 import type { ResolvedTask, Task, TaskInput, TaskOptions } from './task.ts';
 import { type Declared, TaskBook } from './task-book.ts';
 import { createTask } from './task-calls.ts';
+import { keepTaskForms } from './task-forms.ts';
 import { callerFileOf, resolveTask } from './task-options.ts';
 import { stayAtStart } from './task-registry.ts';
 import type { Why } from './why.ts';
@@ -668,6 +670,14 @@ export class Duly {
         isStopping: () => this.#stopping !== null,
         stop: (options) => this.stop(options),
         onError: (error) => this.#options.logger.error({ error }, 'Duly could not stop.'),
+      });
+    }
+    // On virtual time nobody fills in forms.
+    if (start.roles.includes('worker') && !this.#virtual) {
+      const own = [...this.#book.resolved.values()].filter(({ name }) => !name.startsWith(builtInPrefix));
+      keepTaskForms(this.records, own).catch((error: unknown) => {
+        if (this.#stopping === null)
+          this.#events.emit('error', { error, doing: 'telling what inputs look like' });
       });
     }
     this.#events.emit('started', { node: node.id });

@@ -195,5 +195,6 @@ export type {
   TaskInput,
   TaskOptions,
 } from './task.ts';
+export { type TaskForm, taskFormKind } from './task-forms.ts';
 export type { TracedAttempt, TracedEnqueue, Tracing } from './tracing.ts';
 export type { WaitingFor, Why, WorkerProblem } from './why.ts';

@@ -23,10 +23,21 @@ export interface Why {
 export function useNewestJobs(query: Query, { isHeld = false, limit = 100 } = {}) {
   return useQuery({
     queryKey: ['jobs', query, limit],
-    queryFn: ({ signal }) =>
-      get<Page<Job> & { total?: Count }>('api/jobs', { ...query, limit, count: 'true' }, signal),
+    queryFn: ({ signal }) => get<Page<Job>>('api/jobs', { ...query, limit }, signal),
     enabled: !isHeld,
     placeholderData: (before) => before,
+  });
+}
+
+/** How many match. Counting takes longer than reading the first of them, so it is asked for by itself and less often. */
+export function useJobTotal(query: Query, { isHeld = false } = {}) {
+  return useQuery({
+    queryKey: ['jobs', 'total', query],
+    queryFn: ({ signal }) =>
+      get<Page<Job> & { total: Count }>('api/jobs', { ...query, limit: 1, count: 'true' }, signal),
+    enabled: !isHeld,
+    meta: { pace: 'own' },
+    refetchInterval: 5_000,
   });
 }
 

@@ -180,3 +180,17 @@ export function useLocks(query: Query) {
     placeholderData: (before) => before,
   });
 }
+
+/** A task that a worker handles, or has told of. */
+export interface Task {
+  type: string;
+  workers: number;
+  version: number | null;
+  /** JSON Schema of its input; null: it is not known. */
+  input_schema: Record<string, unknown> | null;
+}
+
+/** All tasks by name. */
+export function useTasks() {
+  return useQuery({ queryKey: ['tasks'], queryFn: ({ signal }) => get<Page<Task>>('api/tasks', {}, signal) });
+}

@@ -1,6 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ArrowUp } from 'lucide-react';
 import { useMemo, useState, useSyncExternalStore } from 'react';
+import { useJobTotal } from '../api/jobs.ts';
 import { countText } from '../api/page.ts';
 import { useStats } from '../api/stats.ts';
 import { useLive } from '../live/live.tsx';
@@ -30,7 +31,8 @@ export function JobsPage() {
     isHeld: isPointed || isScrolled || live.state === 'paused',
     isBroken: problems.length > 0,
   });
-  const { rows, total, newCount } = jobs;
+  const { rows, newCount } = jobs;
+  const total = useJobTotal(query, { isHeld: problems.length > 0 }).data?.total;
   const stats = useStats('24h');
   const usual = useMemo(() => new Map(stats.data?.data.map((one) => [one.type, one])), [stats.data]);
   const search = (text: string) =>

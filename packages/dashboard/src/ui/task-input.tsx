@@ -1,16 +1,14 @@
 import { useId } from 'react';
-import { useWorkers } from '../api/operations.ts';
+import { useTasks } from '../api/operations.ts';
 import { Field, TextInput } from './field.tsx';
 
 /** The name of a task: one that a worker handles, or any other, which then waits for a worker. */
 export function TaskInput({ value, onChange }: { value: string; onChange: (type: string) => void }) {
   const list = useId();
-  const workers = useWorkers();
-  // Duly's own tasks are made by Duly.
-  const types = [...new Set(workers.data?.data.flatMap(({ tasks }) => tasks.map(({ type }) => type)))]
-    .filter((type) => !type.startsWith('duly:'))
-    .sort();
-  const isUnknown = value !== '' && workers.data !== undefined && !types.includes(value);
+  const tasks = useTasks();
+  const types = tasks.data?.data.map(({ type }) => type) ?? [];
+  const handled = tasks.data?.data.find(({ type }) => type === value)?.workers ?? 0;
+  const isUnknown = value !== '' && tasks.data !== undefined && handled === 0;
   return (
     <Field
       name="Task"

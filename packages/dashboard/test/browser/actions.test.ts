@@ -1,6 +1,7 @@
 /** Everything that can be done through the pages, each with its effect as the API tells it. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { z } from 'zod';
 import { closeBrowser, gate, openDashboard } from './fixture.ts';
 
 after(closeBrowser);
@@ -34,6 +35,39 @@ test('a job is cancelled, retried, run again, and run with another input', async
   await page.waitForURL((url) => !url.pathname.endsWith(again));
   const edited = page.url().split('/').at(-1) as string;
   assert.deepEqual((await api(`jobs/${edited}`)).input, { user: 2 });
+});
+
+test('a job is made by a form from the schema of its task, at once and by a rule', async (t) => {
+  const input = z.object({ to: z.string(), copies: z.int().default(1), kind: z.enum(['plain', 'rich']) });
+  const { page, api, open } = await openDashboard(t, {
+    tasks: [{ name: 'send_mail', input, run: () => null }],
+  });
+  await open('jobs');
+  const fill = async () => {
+    await page.getByRole('button', { name: 'New job' }).click();
+    await page.getByRole('combobox', { name: 'Task' }).fill('send_mail');
+    await page.getByLabel('to', { exact: true }).fill('ann@example.com');
+    await page.getByLabel('kind').selectOption('rich');
+  };
+  await fill();
+  await page.getByLabel('copies (optional)').fill('many');
+  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByText('copies is not a number.').waitFor();
+  await page.getByLabel('copies (optional)').fill('3');
+  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.waitForURL(/\/jobs\/job_/);
+  await page.getByText('Completed', { exact: true }).first().waitFor();
+  const id = page.url().split('/').at(-1) as string;
+  assert.deepEqual((await api(`jobs/${id}`)).input, { to: 'ann@example.com', copies: 3, kind: 'rich' });
+  await open('jobs');
+  await fill();
+  await page.getByLabel('When').selectOption('every');
+  await page.getByLabel('Rule, as cron').fill('30 2 * * *');
+  await page.getByText(/At 02:30 every day/).waitFor();
+  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('heading', { name: 'send_mail', level: 1 }).waitFor();
+  const schedule = await api('schedules/send_mail');
+  assert.deepEqual(schedule.input, { to: 'ann@example.com', copies: 1, kind: 'rich' });
 });
 
 test('a running job is asked to stop', async (t) => {

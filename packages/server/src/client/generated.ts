@@ -1127,6 +1127,16 @@ export type Target = {
   command: CommandTarget;
 };
 
+export type Task = {
+  type: string;
+  /** How many live workers handle it. */
+  workers: number;
+  /** The newest that a worker handles or has told of. */
+  version: number | null;
+  /** What its input looks like, as JSON Schema (draft 2020-12), where the schema of the task can say it. */
+  input_schema: Record<string, unknown> | null;
+};
+
 export type Trend = {
   now: string;
   step_ms: number;
@@ -2134,6 +2144,17 @@ export interface Operations {
     query: { since?: string | readonly string[]; step?: string | readonly string[]; type?: string | readonly string[]; schedule?: string | readonly string[] };
     body: never;
     answer: Trend;
+  };
+  /** The tasks that workers handle or have told of, with what their inputs look like */
+  'GET /api/tasks': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: {
+      data: Task[];
+      has_more: boolean;
+      next_cursor: string | null;
+    };
   };
   /** Keep a value until its time */
   'PUT /api/values/{name}/{key}': {

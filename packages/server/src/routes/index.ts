@@ -17,6 +17,7 @@ import { scheduleRoutes } from './schedules.ts';
 import { sessionRoutes } from './session.ts';
 import { socketRoutes } from './socket.ts';
 import { statsRoutes } from './stats.ts';
+import { taskRoutes } from './tasks.ts';
 import { valueRoutes } from './values.ts';
 import { webhookRoutes } from './webhooks.ts';
 import { workerRoutes } from './worker.ts';
@@ -41,6 +42,7 @@ export const allRoutes: readonly ((context: ServerContext) => OpenAPIHono<Server
   sessionRoutes,
   socketRoutes,
   statsRoutes,
+  taskRoutes,
   valueRoutes,
   webhookRoutes,
   workerListRoutes,

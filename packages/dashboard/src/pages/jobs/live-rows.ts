@@ -66,7 +66,6 @@ export function useLiveRows(query: Query, { isHeld, isBroken }: { isHeld: boolea
   return {
     rows,
     newCount: current === null || fresh === undefined ? 0 : newCountOf(current.rows, fresh.data),
-    total: newest.data?.total,
     hasMore: current !== null && current.cursor !== null,
     isReadingMore: isMore,
     readMore,

@@ -1,38 +1,60 @@
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import type { Job } from '../../api/jobs.ts';
 import { readJsonText } from '../../api/json-text.ts';
-import { useSend } from '../../api/operations.ts';
+import { useSend, useTasks } from '../../api/operations.ts';
+import { useMay } from '../../shell/caller.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, Select, TextArea, TextInput } from '../../ui/field.tsx';
+import { inputOfFields, schemaFields } from '../../ui/schema-fields.ts';
+import { SchemaForm } from '../../ui/schema-form.tsx';
 import { TaskInput } from '../../ui/task-input.tsx';
 import { useToasts } from '../../ui/toast.tsx';
+import { RulePreview } from '../schedules/rule-preview.tsx';
 
-type When = 'now' | 'in' | 'at';
+type When = 'now' | 'in' | 'at' | 'every';
 
-/** A job from the dashboard: which task, with what, when. Rules that repeat are made among the schedules. */
+const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** A job, or a rule that makes jobs: which task, with what input (a form, where the task says what it takes), when. */
 export function NewJob({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate();
   const send = useSend<Job>();
+  const mayRule = useMay('operate');
   const toasts = useToasts();
+  const tasks = useTasks();
   const [type, setType] = useState('');
   const [input, setInput] = useState('null');
+  const [texts, setTexts] = useState<Record<string, string>>({});
+  const [isJson, setJson] = useState(false);
   const [when, setWhen] = useState<When>('now');
   const [delay, setDelay] = useState('15m');
   const [at, setAt] = useState('');
-  const [problem, setProblem] = useState<string | null>(null);
+  const [cron, setCron] = useState('0 8 * * *');
+  const [problem, setProblem] = useState<{ name: string; problem: string } | null>(null);
+  const schema = tasks.data?.data.find((task) => task.type === type)?.input_schema;
+  const fields = useMemo(() => schemaFields(schema), [schema]);
+  const isForm = fields !== null && !isJson;
 
   const make = () => {
-    const read = readJsonText(input);
-    if ('problem' in read) return setProblem(read.problem);
-    const due = when === 'in' ? { delay } : when === 'at' ? { run_at: new Date(at).toISOString() } : {};
+    const read = isForm ? inputOfFields(fields, texts) : readJsonText(input);
+    if ('problem' in read) return setProblem({ name: '', ...read });
+    const due =
+      when === 'in'
+        ? { delay }
+        : when === 'at'
+          ? { run_at: new Date(at).toISOString() }
+          : when === 'every'
+            ? { cron, timezone: here }
+            : {};
+    const isRule = when === 'every';
     send.mutate(
-      { path: 'api/jobs', body: { type, input: read.value, ...due } },
+      { path: isRule ? 'api/schedules' : 'api/jobs', body: { type, input: read.value, ...due } },
       {
         onSuccess: ({ id }) => {
           onClose();
-          void navigate({ to: '/jobs/$id', params: { id } });
+          void navigate({ to: isRule ? '/schedules/$id' : '/jobs/$id', params: { id } });
         },
         onError: toasts.complain,
       },
@@ -56,23 +78,49 @@ export function NewJob({ onClose }: { onClose: () => void }) {
     >
       <div className="space-y-3">
         <TaskInput value={type} onChange={setType} />
-        <Field name="Input, as JSON" problem={problem}>
-          <TextArea
-            rows={5}
-            value={input}
-            spellCheck={false}
-            onChange={(event) => {
+        {isForm ? (
+          <SchemaForm
+            fields={fields}
+            texts={texts}
+            problem={problem}
+            onChange={(next) => {
               setProblem(null);
-              setInput(event.target.value);
+              setTexts(next);
             }}
           />
-        </Field>
+        ) : (
+          <Field name="Input, as JSON" problem={problem?.problem ?? null}>
+            <TextArea
+              rows={5}
+              value={input}
+              spellCheck={false}
+              onChange={(event) => {
+                setProblem(null);
+                setInput(event.target.value);
+              }}
+            />
+          </Field>
+        )}
+        {fields !== null && (
+          <Button
+            kind="quiet"
+            onClick={() => {
+              const read = inputOfFields(fields, texts);
+              if (!isJson && 'value' in read) setInput(JSON.stringify(read.value, null, 2));
+              setProblem(null);
+              setJson(!isJson);
+            }}
+          >
+            {isJson ? 'As a form' : 'As JSON'}
+          </Button>
+        )}
         <div className="grid grid-cols-2 gap-3">
           <Field name="When">
             <Select value={when} onChange={(event) => setWhen(event.target.value as When)}>
               <option value="now">as soon as possible</option>
               <option value="in">after a delay</option>
               <option value="at">at a time</option>
+              {mayRule && <option value="every">again and again</option>}
             </Select>
           </Field>
           {when === 'in' && (
@@ -85,7 +133,22 @@ export function NewJob({ onClose }: { onClose: () => void }) {
               <TextInput type="datetime-local" value={at} onChange={(event) => setAt(event.target.value)} />
             </Field>
           )}
+          {when === 'every' && (
+            <Field name="Rule, as cron" hint={`In ${here}.`}>
+              <TextInput
+                value={cron}
+                className="font-mono"
+                onChange={(event) => setCron(event.target.value)}
+              />
+            </Field>
+          )}
         </div>
+        {when === 'every' && (
+          <RulePreview
+            rule={cron.trim() === '' ? null : { cron: cron.trim(), timezone: here }}
+            timezone={here}
+          />
+        )}
       </div>
     </Dialog>
   );

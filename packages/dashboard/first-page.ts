@@ -1,0 +1,75 @@
+// `npm run first-page`: how long the first page takes with a million jobs in the store, in a real browser on loopback.
+// `--engine postgres` measures on a private PostgreSQL, `--jobs 100000` with fewer. Each page is opened anew, with an empty cache, several times.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Duly, quietLogger } from '@duly/core';
+import { createServer, listen } from '@duly/server';
+import { chromium } from 'playwright-core';
+import { buildDashboard } from '../../scripts/build-dashboard.ts';
+import { chromiumProgram } from '../../test/servers/chromium.ts';
+import { startPostgres } from '../../test/servers/postgres.ts';
+import { fillHistory } from './test/browser/long-history.ts';
+
+const { values } = parseArgs({
+  options: {
+    engine: { type: 'string', default: 'sqlite' },
+    jobs: { type: 'string', default: '1000000' },
+    rounds: { type: 'string', default: '5' },
+  },
+});
+const count = Number(values.jobs);
+const folder = mkdtempSync(join(tmpdir(), 'duly-first-page-'));
+const postgres = values.engine === 'postgres' ? await startPostgres() : null;
+const store = postgres?.url ?? `sqlite:${join(folder, 'duly.db')}`;
+
+buildDashboard();
+console.log(`Writing ${count.toLocaleString('en')} finished jobs into ${values.engine} …`);
+await fillHistory(store, { count, untilAt: Date.now(), spanMs: 86_400_000 });
+const duly = new Duly({ store, app: 'first-page', logger: quietLogger });
+duly.task({ name: 'send_mail', run: () => null });
+await duly.start();
+const server = createServer({ duly });
+const listening = await listen(server, { port: 0 });
+const { key } = await server.keys.make({ scope: 'admin', tenant: null, by: 'first-page' });
+const browser = await chromium.launch({ executablePath: chromiumProgram(), args: ['--no-sandbox'] });
+
+/** What must be seen for a page to be usable, and what comes a moment later. */
+const looks = [
+  { name: 'overview: counts by status', path: '', seen: 'ul >> text=Completed' },
+  { name: 'overview: charts of the last hour', path: '', seen: 'figure canvas' },
+  {
+    name: 'overview: charts of 24 hours',
+    path: '?range=24h',
+    seen: 'figure[aria-label="Ended per 30 min"] canvas',
+  },
+  { name: 'jobs: first rows', path: 'jobs', seen: 'ol[aria-label="Jobs"] li' },
+  { name: 'jobs: one task', path: 'jobs?q=type%3Asend_mail', seen: 'ol[aria-label="Jobs"] li' },
+  { name: 'tasks', path: 'tasks', seen: 'td >> text=send_mail' },
+];
+const rows: Record<string, string | number>[] = [];
+for (const { name, path, seen } of looks) {
+  const took: number[] = [];
+  for (let round = 0; round < Number(values.rounds); round++) {
+    const context = await browser.newContext({ viewport: { width: 1_280, height: 900 } });
+    const page = await context.newPage();
+    // Signed in on a page that asks the store for nothing.
+    await page.goto(`${listening.url}/signin?key=${key}`, { waitUntil: 'commit' });
+    const beganAt = performance.now();
+    await page.goto(`${listening.url}/${path}`, { waitUntil: 'commit' });
+    await page.locator(seen).first().waitFor();
+    took.push(performance.now() - beganAt);
+    await context.close();
+  }
+  took.sort((a, b) => a - b);
+  const middle = took[Math.floor(took.length / 2)] as number;
+  rows.push({ page: name, 'median ms': Math.round(middle), 'best ms': Math.round(took[0] as number) });
+}
+console.table(rows);
+await browser.close();
+await listening.close();
+await duly.stop({ drain: 0 });
+await postgres?.stop();
+rmSync(folder, { recursive: true, force: true });
