@@ -89,7 +89,10 @@ test('another type of body is refused with 415, also where no body is needed', a
       .status,
     415,
   );
+  const empty = { method: 'POST', headers: { 'Content-Type': 'application/json' } };
+  assert.equal((await ask(`/api/jobs/${json.id}/cancel`, empty)).status, 200, 'a type, and no body');
   assert.equal((await ask(`/api/jobs/${json.id}/cancel`, { method: 'POST' })).status, 200);
+  assert.equal((await ask('/api/jobs', empty)).status, 400);
 });
 
 test('unknown fields are refused by name', async (t) => {

@@ -6,9 +6,9 @@ import { createRequire } from 'node:module';
 import { after, type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
+import { installBeside } from '../../../../test/install-beside.ts';
 import { freshSchema, inSchema, testPostgresUrl } from '../../../../test/servers/postgres.ts';
 import { Duly } from '../../src/duly.ts';
-import { installLibraries } from './libraries/install.ts';
 
 const url = await testPostgresUrl();
 const pool = new pg.Pool({ connectionString: url, max: 4 });
@@ -108,7 +108,7 @@ function prismaClientOf(runtime: Library) {
   });
 }
 
-const missing = installLibraries();
+const missing = installBeside(new URL('./libraries/', import.meta.url));
 
 for (const [name, { needs, begin }] of Object.entries(libraries)) {
   const skip = missing !== null && missing;

@@ -18,7 +18,8 @@ export const readBody: MiddlewareHandler<ServerEnv> = async (c, next) => {
       refuseOtherTypes(c.req.header('content-type'));
       c.req.bodyCache.json = Promise.resolve(parseBody(text));
     }
-    c.req.bodyCache.text = Promise.resolve(text) as never;
+    // Clients name the type out of habit, also where they send nothing.
+    c.req.bodyCache.text = Promise.resolve(text === '' ? '{}' : text) as never;
   }
   await next();
 };

@@ -1,0 +1,157 @@
+// The server inside real frameworks, mounted as docs/guides/server.md says. They are not among the repository's own packages but installed into the folder beside, where
+// the npm registry can be reached.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { Duly } from '@duly/core';
+import { getRequestListener } from '@hono/node-server';
+import { installBeside } from '../../../../test/install-beside.ts';
+import { createServer, type DulyServer } from '../../src/index.ts';
+import { makeFolder } from '../fixture.ts';
+
+// Each framework has types of its own, and none of them is installed where types are checked.
+// biome-ignore lint/suspicious/noExplicitAny: see above
+type Framework = any;
+
+const folder = new URL('./frameworks/', import.meta.url);
+const require = createRequire(new URL('package.json', folder));
+
+async function load(name: string): Promise<Framework> {
+  const found = (await import(pathToFileURL(require.resolve(name)).href)) as Framework;
+  return found.default ?? found;
+}
+
+interface Mounted {
+  url: string;
+  key: string;
+}
+
+async function makeServer(t: TestContext): Promise<{ server: DulyServer; key: string }> {
+  const duly = new Duly({ store: 'sqlite::memory:', logger: false });
+  const server = createServer({ duly, basePath: '/duly' });
+  await server.start();
+  t.after(async () => {
+    await server.stop();
+    await duly.stop({ drain: 0 });
+  });
+  return { server, key: (await server.keys.make({ scope: 'admin', by: 'test' })).key };
+}
+
+async function listening(t: TestContext, http: Server): Promise<string> {
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    http.closeAllConnections();
+    http.close();
+  });
+  return `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+}
+
+const mounts: Record<string, (t: TestContext) => Promise<Mounted>> = {
+  async Express(t) {
+    const express = await load('express');
+    const { server, key } = await makeServer(t);
+    const listener = getRequestListener(server.fetch);
+    const app = express();
+    app.use((request: Framework, response: Framework, next: () => void) =>
+      request.url.startsWith('/duly') ? listener(request, response) : next(),
+    );
+    app.use(express.json());
+    app.get('/', (_: Framework, response: Framework) => response.send('theirs'));
+    return { url: await listening(t, createHttpServer(app as RequestListener)), key };
+  },
+
+  async 'Express, by app.use with a path'(t) {
+    const express = await load('express');
+    const { server, key } = await makeServer(t);
+    const app = express();
+    // It takes the path off the address; both kinds are understood.
+    app.use('/duly', getRequestListener(server.fetch));
+    app.get('/', (_: Framework, response: Framework) => response.send('theirs'));
+    return { url: await listening(t, createHttpServer(app as RequestListener)), key };
+  },
+
+  async Fastify(t) {
+    const fastify = (await load('fastify'))();
+    const { server, key } = await makeServer(t);
+    const listener = getRequestListener(server.fetch);
+    fastify.get('/', (_: Framework, reply: Framework) => reply.send('theirs'));
+    fastify.register(async (scope: Framework) => {
+      scope.removeAllContentTypeParsers();
+      scope.addContentTypeParser('*', (_: unknown, __: unknown, done: (error: null) => void) => done(null));
+      scope.all('/duly/*', (request: Framework, reply: Framework) => {
+        reply.hijack();
+        listener(request.raw, reply.raw);
+      });
+    });
+    const url = await fastify.listen({ port: 0, host: '127.0.0.1' });
+    t.after(() => {
+      fastify.server.closeAllConnections();
+      return fastify.close();
+    });
+    return { url, key };
+  },
+
+  async Bun(t) {
+    const { platform, arch } = process;
+    const bun = require.resolve(`@oven/bun-${platform}-${arch === 'arm64' ? 'aarch64' : arch}/bin/bun`);
+    const store = `sqlite:${makeFolder(t)}/duly.db`;
+    const program = fileURLToPath(new URL('./bun-server.ts', import.meta.url));
+    const child = spawn(bun, [program, store], { stdio: ['pipe', 'pipe', 'inherit'] });
+    t.after(async () => {
+      const isOver = once(child, 'exit');
+      child.stdin.end();
+      await isOver;
+    });
+    const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+    return JSON.parse(line) as Mounted;
+  },
+};
+
+const missing = installBeside(folder);
+
+for (const [name, mount] of Object.entries(mounts)) {
+  test(`mounted in ${name}: jobs are made, shown and followed, and guards hold`, {
+    skip: missing ?? false,
+  }, async (t) => {
+    const { url, key } = await mount(t);
+    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+    const post = (body: string, more: Record<string, string> = {}) =>
+      fetch(`${url}/duly/api/jobs`, { method: 'POST', headers: { ...headers, ...more }, body });
+    if (name !== 'Bun') assert.match(await (await fetch(url)).text(), /theirs/);
+    const made = await post('{"type":"x","input":{"text":"ä"},"delay":"1h"}');
+    assert.equal(made.status, 201);
+    const location = made.headers.get('location') as string;
+    assert.match(location, /^\/duly\/api\/jobs\/job_/);
+    const shown = await fetch(`${url}${location}`, { headers });
+    const job = (await shown.json()) as { status: string; input: { text: string } };
+    assert.deepEqual([shown.status, job.status, job.input.text], [200, 'SCHEDULED', 'ä']);
+    const etag = shown.headers.get('etag') as string;
+    const same = await fetch(`${url}${location}`, { headers: { ...headers, 'If-None-Match': etag } });
+    assert.equal(same.status, 304);
+    assert.equal((await fetch(`${url}/duly/api/jobs`)).status, 401);
+    assert.equal((await post('{')).status, 400);
+    assert.equal((await post('{"type":"x"}', { 'Content-Type': 'text/plain' })).status, 415);
+    assert.equal((await post(`{"type":"x","input":"${'a'.repeat(1024 * 1024)}"}`)).status, 413);
+    assert.equal((await post('{"type":"x"}', { Origin: 'https://evil.example' })).status, 403);
+
+    const leave = new AbortController();
+    const stream = await fetch(`${url}${location}/events`, { headers, signal: leave.signal });
+    assert.equal(stream.status, 200);
+    const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
+    const cancelled = await fetch(`${url}${location}/cancel`, { method: 'POST', headers });
+    assert.equal(cancelled.status, 200);
+    let text = '';
+    while (!text.includes('CANCELLED')) {
+      const { value, done } = await reader.read();
+      assert.ok(!done, `the stream ended: ${text}`);
+      text += Buffer.from(value).toString();
+    }
+    leave.abort();
+  });
+}
