@@ -10,11 +10,11 @@ const ranges = { '1h': '1 hour', '6h': '6 hours', '24h': '24 hours', '7d': '7 da
 type Range = keyof typeof ranges;
 
 /** Throughput, failure rate, wait and lateness over a stretch of time, which stands in the address. */
-export function OverTime({ type, schedule }: { type?: string; schedule?: string }) {
+export function OverTime({ type }: { type?: string }) {
   const { range: given } = useSearch({ strict: false }) as { range?: string };
   const navigate = useNavigate();
   const range: Range = given !== undefined && given in ranges ? (given as Range) : '1h';
-  const trend = useTrend({ since: range, type, schedule });
+  const trend = useTrend({ since: range, type });
   const choose = (next: Range) =>
     void navigate({
       to: '.',
@@ -48,7 +48,7 @@ export function OverTime({ type, schedule }: { type?: string; schedule?: string 
         <Charts
           steps={trend.data?.data ?? []}
           stepMs={trend.data?.step_ms ?? 60_000}
-          isBySchedule={schedule !== undefined}
+          isOfTask={type !== undefined}
         />
       )}
     </Panel>
@@ -64,11 +64,11 @@ const count = (value: number): string =>
 function Charts({
   steps,
   stepMs,
-  isBySchedule,
+  isOfTask,
 }: {
   steps: readonly TrendStep[];
   stepMs: number;
-  isBySchedule: boolean;
+  isOfTask: boolean;
 }) {
   const shared = useMemo(
     () => ({
@@ -115,33 +115,39 @@ function Charts({
       />
       <TimeChart
         {...shared}
-        title={isBySchedule ? 'Duration' : 'Wait, from due to start'}
-        kind="lines"
-        text={duration}
-        series={
-          isBySchedule
-            ? [
-                { ...p50, values: of((step) => step.duration_ms_p50) },
-                { ...p95, values: of((step) => step.duration_ms_p95) },
-              ]
-            : [
-                { ...p50, values: of((step) => step.wait_ms_p50) },
-                { ...p95, values: of((step) => step.wait_ms_p95) },
-                { ...p99, values: of((step) => step.wait_ms_p99) },
-              ]
-        }
-      />
-      <TimeChart
-        {...shared}
-        title="Lateness of schedules"
+        title="Wait, from due to start"
         kind="lines"
         text={duration}
         series={[
-          { ...p50, values: of((step) => step.lateness_ms_p50) },
-          { ...p95, values: of((step) => step.lateness_ms_p95) },
-          { ...p99, values: of((step) => step.lateness_ms_p99) },
+          { ...p50, values: of((step) => step.wait_ms_p50) },
+          { ...p95, values: of((step) => step.wait_ms_p95) },
+          { ...p99, values: of((step) => step.wait_ms_p99) },
         ]}
       />
+      {isOfTask ? (
+        <TimeChart
+          {...shared}
+          title="Duration"
+          kind="lines"
+          text={duration}
+          series={[
+            { ...p50, values: of((step) => step.duration_ms_p50) },
+            { ...p95, values: of((step) => step.duration_ms_p95) },
+          ]}
+        />
+      ) : (
+        <TimeChart
+          {...shared}
+          title="Lateness of schedules"
+          kind="lines"
+          text={duration}
+          series={[
+            { ...p50, values: of((step) => step.lateness_ms_p50) },
+            { ...p95, values: of((step) => step.lateness_ms_p95) },
+            { ...p99, values: of((step) => step.lateness_ms_p99) },
+          ]}
+        />
+      )}
     </div>
   );
 }

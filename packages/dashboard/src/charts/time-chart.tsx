@@ -46,10 +46,17 @@ export function TimeChart(props: TimeChartProps) {
   const [isTable, setTable] = useState(false);
   const tipId = useId();
   const theme = useThemeMark();
-  const isEmpty = series.every(({ values }) => values.every((value) => value === null));
+  const isEmpty = isEmptyOf(series);
   const data = useMemo(() => dataOf(props), [props]);
   // Everything but the values: the chart is made anew only when one of these changes.
-  const shape = JSON.stringify([theme, zone, props.kind, props.whole, series.map(({ name }) => name)]);
+  const shape = JSON.stringify([
+    theme,
+    zone,
+    props.kind,
+    props.whole,
+    isEmpty,
+    series.map(({ name }) => name),
+  ]);
   const latest = useRef(props);
   latest.current = props;
 
@@ -206,6 +213,10 @@ export function TimeChart(props: TimeChartProps) {
 
 const axisWidth = 56;
 
+function isEmptyOf(series: readonly Series[]): boolean {
+  return series.every(({ values }) => values.every((value) => value === null));
+}
+
 /** Bars are stacked by adding up: the first layer stands at the bottom and is drawn last. */
 function dataOf({ times, series, kind }: TimeChartProps): uPlot.AlignedData {
   const seconds = times.map((time) => time / 1_000);
@@ -267,7 +278,8 @@ function optionsOf(
         ...(whole
           ? { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6, 1e7] }
           : {}),
-        values: (_u, splits) => splits.map(text),
+        // Without a value nothing is measured.
+        values: (_u, splits) => splits.map((value) => (isEmptyOf(series) ? '' : text(value))),
       },
     ],
     series: [

@@ -128,11 +128,7 @@ function Facts({ job }: { job: Job }) {
         {job.node !== null && <Fact name="Worker">{job.node}</Fact>}
         {job.schedule !== null && (
           <Fact name="Schedule">
-            <Link
-              to="/jobs"
-              search={{ q: `schedule:${job.schedule}` }}
-              className="text-accent hover:underline"
-            >
+            <Link to="/schedules/$id" params={{ id: job.schedule }} className="text-accent hover:underline">
               {job.schedule}
             </Link>
           </Fact>

@@ -75,7 +75,7 @@ export function JobTable({
 
 function JobRow({ job, usual }: { job: Job; usual: TypeStats | undefined }) {
   return (
-    <div className={`${columns} relative h-11 border-b border-line hover:bg-raised`}>
+    <div className={`${columns} relative h-full border-b border-line hover:bg-raised`}>
       <span>
         <StatusBadge status={job.status as Status} />
       </span>
@@ -83,7 +83,7 @@ function JobRow({ job, usual }: { job: Job; usual: TypeStats | undefined }) {
         <Link
           to="/jobs/$id"
           params={{ id: job.id }}
-          className="block truncate font-medium after:absolute after:inset-0"
+          className="block truncate text-sm font-medium after:absolute after:inset-0"
         >
           {job.type}
         </Link>

@@ -138,7 +138,7 @@ function Hours({ dates, cells, most }: { dates: string[]; cells: Map<string, Cal
       </div>
       {dates.map((date) => (
         <div key={date} className="flex items-center gap-1">
-          <span className="tabular w-19 text-xs text-ink-faint">{date}</span>
+          <span className="tabular w-19 shrink-0 text-xs whitespace-nowrap text-ink-faint">{date}</span>
           <ol className="flex gap-1">
             {Array.from({ length: 24 }, (_, hour) => {
               const name = `${date} ${String(hour).padStart(2, '0')}:00`;
