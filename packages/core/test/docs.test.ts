@@ -10,11 +10,11 @@ import { resolveOptions, resolveStart, resolveStop } from '../src/options.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
-const pages = ['jobs', 'schedules', 'coordination', 'testing', 'server'];
+const pages = ['README', 'jobs', 'schedules', 'coordination', 'testing', 'server'];
 
 /** The `ts` blocks of a page as one program: a page tells one story, and its blocks share their names. */
 function programOf(page: string): string {
-  const text = readFileSync(join(root, `docs/guides/${page}.md`), 'utf8');
+  const text = readFileSync(join(root, page === 'README' ? 'README.md' : `docs/guides/${page}.md`), 'utf8');
   return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code).join('\n');
 }
 
@@ -28,7 +28,7 @@ function createProject(t: { after(fn: () => void): void }): string {
   return folder;
 }
 
-test('the programs of the guides compile', async (t) => {
+test('the programs of the guides and of the README compile', async (t) => {
   const folder = createProject(t);
   const config = {
     extends: join(root, 'tsconfig.base.json'),
@@ -47,7 +47,7 @@ test('the programs of the guides compile', async (t) => {
 });
 
 for (const page of pages) {
-  test(`the program of the guide "${page}" runs to its end`, async (t) => {
+  test(`the program of the page "${page}" runs to its end`, async (t) => {
     const folder = createProject(t);
     const { stderr } = await run(process.execPath, [`${page}.ts`], { cwd: folder, timeout: 60_000 });
     assert.equal(stderr, '');
