@@ -42,6 +42,18 @@ test('the charts of the overview can be read as a table and by the arrow keys, a
   assert.deepEqual(complaints, []);
 });
 
+test('an alert that fires stands on the overview', async (t) => {
+  const { page, duly, open, stopServer, startServer } = await openDashboard(t, { tasks: [failing] });
+  await (await duly.taskNamed('failing').now(null)).result().catch(() => null);
+  // A server looks at its rules when it starts, and from time to time.
+  await stopServer();
+  await startServer();
+  await open('');
+  const alert = page.getByRole('status').filter({ hasText: /dead letter/ });
+  await alert.getByRole('link', { name: 'Alerts' }).click();
+  await page.getByRole('heading', { name: 'Alerts', level: 1 }).waitFor();
+});
+
 test('tasks show how their jobs end and how long they take', async (t) => {
   const { page, duly, open } = await openDashboard(t, { tasks: [noop, failing] });
   for (const name of ['noop', 'failing'])

@@ -1,16 +1,38 @@
-import { TriangleAlert } from 'lucide-react';
-import { type Queue, useWorkers } from '../../api/operations.ts';
+import { Link } from '@tanstack/react-router';
+import { BellRing, TriangleAlert } from 'lucide-react';
+import { type Queue, useAlerts, useWorkers } from '../../api/operations.ts';
 import { countText } from '../../api/page.ts';
-import { useNow } from '../../time/time.tsx';
+import { Time, useNow } from '../../time/time.tsx';
 
 /** Long enough for a worker that is just being started. */
 const patienceMs = 10_000;
+
+/** The alerts that fire, with the way to their rules. */
+function Firing() {
+  const alerts = useAlerts();
+  return (alerts.data?.data ?? [])
+    .filter(({ muted }) => !muted)
+    .map(({ rule, subject, message, fired_at }) => (
+      <p
+        key={`${rule}/${subject}`}
+        role="status"
+        className="mb-2 flex items-start gap-2 rounded-lg border border-bad/40 bg-bad-soft px-3 py-2 text-sm text-bad"
+      >
+        <BellRing aria-hidden className="mt-0.5 size-4 shrink-0" />
+        <span className="min-w-0 flex-1">{message}</span>
+        <Time at={fired_at} className="shrink-0 text-xs" />
+        <Link to="/alerts" className="shrink-0 text-xs underline">
+          Alerts
+        </Link>
+      </p>
+    ));
+}
 
 /** Only what a person can do something about. */
 export function Warnings({ queues }: { queues: readonly Queue[] }) {
   const workers = useWorkers();
   const now = useNow();
-  if (workers.data === undefined) return null;
+  if (workers.data === undefined) return <Firing />;
   const handled = new Set(
     workers.data.data.filter(({ silent }) => !silent).flatMap(({ tasks }) => tasks.map(({ type }) => type)),
   );
@@ -29,14 +51,19 @@ export function Warnings({ queues }: { queues: readonly Queue[] }) {
     if (not_ready !== null && roles.includes('worker'))
       warnings.push(`The worker on ${host} (pid ${pid}) takes no work: ${not_ready}`);
   }
-  return warnings.map((text) => (
-    <p
-      key={text}
-      role="status"
-      className="mb-2 flex items-start gap-2 rounded-lg border border-warn/40 bg-warn-soft px-3 py-2 text-sm text-warn"
-    >
-      <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0" />
-      {text}
-    </p>
-  ));
+  return (
+    <>
+      <Firing />
+      {warnings.map((text) => (
+        <p
+          key={text}
+          role="status"
+          className="mb-2 flex items-start gap-2 rounded-lg border border-warn/40 bg-warn-soft px-3 py-2 text-sm text-warn"
+        >
+          <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0" />
+          {text}
+        </p>
+      ))}
+    </>
+  );
 }
