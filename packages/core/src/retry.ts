@@ -196,3 +196,17 @@ function refuse(field: string, value: unknown, expected: string): never {
     details: { field },
   });
 }
+
+/** A stored policy as it is written, without what every task begins with; null: it is nothing else. A function of the user's own cannot be written. */
+export function writtenRetry(stored: StoredRetry): RetryPolicy | null {
+  const { attempts, backoff, delayMs, factor, maxDelayMs, jitter } = stored;
+  const written: RetryPolicy = {
+    ...(attempts === defaultRetry.attempts ? {} : { attempts }),
+    ...(backoff === defaultRetry.backoff || backoff === 'custom' ? {} : { backoff }),
+    ...(delayMs === defaultRetry.delayMs ? {} : { delay: delayMs }),
+    ...(factor === defaultRetry.factor ? {} : { factor }),
+    ...(maxDelayMs === Math.max(defaultRetry.maxDelayMs, delayMs) ? {} : { maxDelay: maxDelayMs }),
+    ...(jitter === defaultRetry.jitter ? {} : { jitter }),
+  };
+  return Object.keys(written).length === 0 ? null : written;
+}

@@ -2,6 +2,7 @@ import type { FoldedSlots, JobRecord, Origin, ScheduleRecord } from './engine.ts
 import type { ErrorCode } from './errors.ts';
 import type { JobStatus } from './job.ts';
 import { fromJson } from './json.ts';
+import { type StoredRetry, writtenRetry } from './retry.ts';
 import { nextComing } from './schedule/coming-slot.ts';
 import type { Decision } from './schedule/decision.ts';
 import { baseOf } from './schedule/declared.ts';
@@ -14,6 +15,7 @@ import type { Rule, RuleKind, RuleSpec } from './schedule/rule.ts';
 import { type Pause, standingPause } from './schedule/schedule-state.ts';
 import type { ReadableSchedule } from './schedule-unreadable.ts';
 import type { ParsedSchedule } from './scheduler/parsed-schedules.ts';
+import { taskDefaults } from './task-options.ts';
 
 /** `disabled`: its app no longer declares it. `ended`: nothing more will fire. `deleted`: it is no more, and its ledger is kept. */
 export type ScheduleStatus = 'active' | 'paused' | 'disabled' | 'ended' | 'deleted';
@@ -300,6 +302,11 @@ function definitionOf({ name, tenant }: ScheduleRecord, { spec }: ParsedSchedule
   if (job.priority !== 0) definition.priority = job.priority;
   if (job.metadata !== null) definition.metadata = fromJson(job.metadata, 'metadata');
   if (job.serial !== null) definition.serial = job.serial;
+  const { timeoutMs, delivery, retry } = job.policy;
+  if (timeoutMs !== taskDefaults.timeoutMs) definition.timeout = timeoutMs ?? 'none';
+  if (delivery !== 'at-least-once') definition.delivery = delivery;
+  const own = writtenRetry(retry as StoredRetry);
+  if (own !== null) definition.retry = own;
   if (note !== null) definition.note = note;
   return definition as unknown as ScheduleDefinition;
 }

@@ -44,6 +44,9 @@ export function addImport(program: Command, action: ActionOf): void {
     )
     .option('--skip-unreadable', 'import the other manifests')
     .action(action(async () => (await import('./commands/import-kubernetes.ts')).importKubernetes));
+  withMode(leaf(parent, 'json', 'the schedules that "schedules export" wrote'))
+    .argument('<file>', 'a file, or "-" for stdin')
+    .action(action(async () => (await import('./commands/import-json.ts')).importJson));
   leaf(parent, 'compare', 'what schedules imported as a shadow would have done, and what cron did')
     .argument('[schedules...]', 'only these')
     .requiredOption('--history <log>', 'the log of cron: /var/log/syslog, or "-" for stdin')

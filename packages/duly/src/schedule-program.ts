@@ -35,9 +35,12 @@ function addReading(schedules: Command, action: ActionOf): void {
     .option('--after <instant>', 'slots after this instant, or wall time in its zone (default now)')
     .option('--count <count>', 'how many, 1 to 10000 (default 10)')
     .action(action(async () => (await import('./commands/schedules-preview.ts')).schedulesPreview));
-  leaf(schedules, 'export', 'schedules as JSON, or as the lines of a crontab')
+  leaf(schedules, 'export', 'schedules as JSON, as the lines of a crontab, or as CronJobs of Kubernetes')
     .argument('[schedules...]', 'only these')
+    .option('--json', 'as JSON, whole (default); "import json" reads it')
     .option('--crontab', 'as lines of a crontab; what no crontab can say becomes a comment')
+    .option('--kubernetes', 'as CronJob manifests; what no CronJob can say becomes a comment')
+    .option('--image <image>', 'with --kubernetes: the image that has what they run')
     .action(action(async () => (await import('./commands/schedules-export.ts')).schedulesExport));
 }
 

@@ -424,7 +424,10 @@ test('export says what makes the same schedules, as JSON or as a crontab', async
   assert.deepEqual(data[1].input, { off: '50%' });
   assert.equal(data[2].overlap, 'allow');
   const { out } = await folder.duly('schedules', 'export', 'monday', 'often', 'last', '--crontab');
-  assert.match(out, /^CRON_TZ=Europe\/Rome\n# monday: .*\n0 8 \* \* MON duly run mail '\{"off":"50\\%"\}'$/m);
+  assert.match(
+    out,
+    /^CRON_TZ=Europe\/Rome\n# monday: .*\n# duly: .*\n0 8 \* \* MON duly run mail '\{"off":"50\\%"\}'$/m,
+  );
   assert.match(out, /^# often: Every 10 minutes.* \(a crontab has no rate\)$/m);
   assert.match(out, /^# last: .* \(a crontab has no L, W, # and \?\)$/m);
   // What a line of a crontab would not keep is no line.
@@ -436,9 +439,16 @@ test('export says what makes the same schedules, as JSON or as a crontab', async
   const lines = (await folder.duly('schedules', 'export', '--crontab')).out.split('\n');
   const linesOf = (name: string): string[] => lines.filter((line) => line.startsWith(`# ${name}: `));
   assert.match(linesOf('bounded').join(), /\(a crontab has no startAt, endAt, maxRuns\)$/);
-  assert.match(linesOf('lane').join(), /\(a crontab has no tenant, queue\)$/);
+  assert.match(
+    lines.join('\n'),
+    /^# lane: .*\n# duly: .*\n0 8 \* \* \* duly run mail --queue slow --tenant acme$/m,
+  );
   assert.match(linesOf('twice').join(), /\(a crontab has no dst\)$/);
-  assert.equal(lines.filter((line) => line.startsWith('0 8 * * * ')).length, 1, 'only "begun" is a line');
+  assert.equal(
+    lines.filter((line) => line.startsWith('0 8 * * * ')).length,
+    2,
+    'only "begun" and "lane" are lines',
+  );
 });
 
 test('errors name options as they are typed', async (t) => {

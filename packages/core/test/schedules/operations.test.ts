@@ -312,7 +312,14 @@ test('what a schedule is can be put again: its definition makes the same one', a
       priority: 2,
       note: 'hello',
       metadata: { a: 1 },
+      retry: { attempts: 5, backoff: 'fixed', delay: '10s', maxDelay: '6m' },
+      timeout: 'none',
     },
+  );
+  const { retry, timeout } = made.definition;
+  assert.deepEqual(
+    [retry, timeout],
+    [{ attempts: 5, backoff: 'fixed', delay: 10_000, maxDelay: 360_000 }, 'none'],
   );
   const again = await duly.schedules.put(JSON.parse(JSON.stringify(made.definition)));
   assert.deepEqual(again.updatedAt, made.updatedAt);

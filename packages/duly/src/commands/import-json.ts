@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { DulyError, type ScheduleDefinition } from '@duly/core';
+import { withClient } from '../client.ts';
+import { type Imported, importSchedule } from '../import/apply-import.ts';
+import { printJson } from '../output/json.ts';
+import { oneLine } from '../output/terminal.ts';
+import type { Shell } from '../shell.ts';
+import { type ImportModeOptions, readMode } from './import-crontab.ts';
+import { readStdin } from './run.ts';
+
+interface Given {
+  definition: ScheduleDefinition & { name: string };
+  paused: boolean;
+}
+
+/** `duly import json`: the schedules that `duly schedules export` wrote, in another store. */
+export async function importJson(shell: Shell, options: ImportModeOptions, file: string): Promise<undefined> {
+  const mode = readMode(options);
+  const given = readExport(file, file === '-' ? await readStdin() : readText(file));
+  if (mode === null) {
+    if (shell.json) printJson(shell.out, { mode, schedules: given });
+    else {
+      for (const { definition, paused } of given) {
+        const { name, task, cron, rate, delay, rrule } = definition;
+        const rule = cron ?? rrule ?? (rate === undefined ? `delay ${delay}` : `rate ${rate}`);
+        shell.out.line(
+          `${oneLine(name)}  ${oneLine(task)}  ${oneLine(String(rule))}${paused ? '  paused' : ''}`,
+        );
+      }
+      shell.out.line('Nothing is stored yet. To go on, the same with --shadow, --paused or --live.');
+    }
+    return;
+  }
+  await withClient(
+    shell,
+    options,
+    async ({ duly }) => {
+      const imported: Imported[] = [];
+      for (const { definition, paused } of given) {
+        imported.push(await importSchedule(duly, definition, paused ? 'paused' : mode));
+      }
+      const told = imported.map(({ schedule: { id, name }, result }) => ({ id, name, result }));
+      if (shell.json) printJson(shell.out, { mode, schedules: told });
+      else for (const { id, name, result } of told) shell.out.line(`${oneLine(name)}  ${result}  ${id}`);
+    },
+    { makes: true },
+  );
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new DulyError('crontab_unreadable', {
+      message: `"${path}" cannot be read: ${(cause as Error).message}.`,
+      details: { path },
+      cause,
+    });
+  }
+}
+
+function readExport(file: string, text: string): Given[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (cause) {
+    throw unreadable(file, 'it is no JSON', cause);
+  }
+  const data = Array.isArray(parsed) ? parsed : (parsed as { data?: unknown } | null)?.data;
+  if (!Array.isArray(data)) throw unreadable(file, 'it is no list of schedules');
+  return data.map((one: unknown) => {
+    const { type, name, paused, app: _app, ...rest } = (one ?? {}) as Record<string, unknown>;
+    if (typeof type !== 'string' || typeof name !== 'string')
+      throw unreadable(file, 'a schedule has no "name" or no "type"');
+    const fields = Object.entries(rest).map(([field, value]) => [
+      field.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase()),
+      value,
+    ]);
+    return { definition: { task: type, name, ...Object.fromEntries(fields) }, paused: paused === true };
+  });
+}
+
+function unreadable(file: string, why: string, cause?: unknown): DulyError {
+  return new DulyError('crontab_unreadable', {
+    message: `"${file}" cannot be imported: ${why}.`,
+    hint: 'It is what "duly schedules export" prints.',
+    details: { file },
+    cause,
+  });
+}
