@@ -1,5 +1,6 @@
 import type { EngineCall } from './door.ts';
 import type { ClaimedJob, ClaimedSchedule, EngineInfo, JobError, Progress, SettleReason } from './engine.ts';
+import type { DulyError } from './errors.ts';
 import type { JobStatus } from './job.ts';
 
 /** A job as events name it. */
@@ -64,6 +65,8 @@ export interface DulyEvents {
   call: EngineCall;
   /** Something failed that no caller is there to hear of; it is tried again. */
   error: { error: unknown; doing: string };
+  /** The store was moved to another address while this node ran on it. The node stops: nothing is done here any more. */
+  moved: { error: DulyError; to: string };
   /** The Duly is at its end. */
   stopped: Record<never, never>;
 }

@@ -22,7 +22,7 @@ import type { Engine, EngineInfo, EngineVerb } from './engine.ts';
 import { defaultSchema } from './engines/address.ts';
 import { openStore, type Store } from './engines/open.ts';
 import { placeOfPool } from './engines/pool.ts';
-import { dulyError } from './errors.ts';
+import { type DulyError, dulyError, isDulyError } from './errors.ts';
 import { createEvents, type EventListener } from './events.ts';
 import { type Forecast, type ForecastOptions, readForecast } from './forecast/forecast.ts';
 import { type Health, readHealth } from './health.ts';
@@ -220,9 +220,10 @@ export class Duly {
     this.records = createRecords({ engine, actor });
     this.#events.on('job.settled', ({ id }) => this.#jobs.noticed(id));
     this.#events.on('job.reaped', ({ id }) => this.#jobs.noticed(id));
-    this.#events.on('error', ({ error, doing }) =>
-      this.#options.logger.warn({ error, doing }, `Duly failed at ${doing} and tries again.`),
-    );
+    this.#events.on('error', ({ error, doing }) => {
+      if (isDulyError(error, 'store_moved')) this.#leave(error);
+      else this.#options.logger.warn({ error, doing }, `Duly failed at ${doing} and tries again.`);
+    });
   }
 
   // ----------------------------------------------------------------------------------------- tasks, jobs
@@ -681,6 +682,14 @@ export class Duly {
       });
     }
     this.#events.emit('started', { node: node.id });
+  }
+
+  /** The store is elsewhere: what runs here counts no more, and nothing can be given back. */
+  #leave(error: DulyError): void {
+    if (this.#node === null || this.#stopping !== null) return;
+    this.#options.logger.error({ error }, 'The store was moved, so this node stops.');
+    this.#events.emit('moved', { error, to: String(error.details.other) });
+    void this.stop({ drain: 0 }).catch(() => {});
   }
 
   async #stop(drainMs: number): Promise<void> {

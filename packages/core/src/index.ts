@@ -81,6 +81,7 @@ export type {
   WaitOptions,
 } from './jobs.ts';
 export { type Logger, quietLogger } from './logger.ts';
+export { abandonMove, type Moved, type MoveOptions, moveStore } from './move.ts';
 export { nearest } from './nearest.ts';
 export { type OpenTelemetryApi, openTelemetry } from './opentelemetry.ts';
 export {

@@ -9,6 +9,7 @@ test('what is public is what is listed here: a new name is a decision', () => {
   assert.deepEqual(Object.keys(library).sort(), [
     'Duly',
     'DulyError',
+    'abandonMove',
     'builtInPrefix',
     'capacity',
     'defaultStore',
@@ -23,6 +24,7 @@ test('what is public is what is listed here: a new name is a decision', () => {
     'jobStatuses',
     'jobTransitions',
     'localText',
+    'moveStore',
     'nearest',
     'openEngine',
     'openStore',

@@ -42,6 +42,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   job_not_changeable: exitCodes.refused,
   file_exists: exitCodes.refused,
   engine_not_yet: exitCodes.store,
+  move_incomplete: exitCodes.store,
   schema_too_new: exitCodes.store,
   driver_missing: exitCodes.store,
 };

@@ -284,6 +284,13 @@ function addStore(program: Command, action: ActionOf): void {
   const migrate = leaf(program, 'migrate', 'make the store, or bring its schema up to this version').action(
     action(async () => (await import('./commands/migrate.ts')).migrate),
   );
+  storelessLeaf(program, 'move', 'move everything to another store; nodes on the old one stop')
+    .requiredOption('--from <url>', 'the store as it is')
+    .requiredOption('--to <url>', 'an empty one; or the one that a move, which was interrupted, went to')
+    .option('--dry-run', 'only tell what would be moved')
+    .option('--abandon', 'give up a move that has not ended: the old store takes calls again')
+    .option('--yes', 'do not ask; needed where nobody can answer')
+    .action(action(async () => (await import('./commands/move.ts')).move));
   leaf(migrate, 'status', 'tell where the schema stands and what is missing, and change nothing').action(
     action(async () => (await import('./commands/migrate-status.ts')).migrateStatus),
   );

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../clock.ts';
 import type { ClaimedJob, ClaimRequest, Engine, ExchangeReply, Settlement } from '../engine.ts';
+import { isDulyError } from '../errors.ts';
 import { createEvents, type Events } from '../events.ts';
 import { createIds } from '../ids.ts';
 import { mustRunAlone } from '../job.ts';
@@ -126,7 +127,11 @@ export function createWorker(options: WorkerOptions): Worker {
       clock,
       random,
       pass,
-      onError: (error) => events.emit('error', { error, doing: 'exchanging outcomes for work' }),
+      onError(error) {
+        if (isDulyError(error, 'store_moved')) isStoreGone = true;
+        events.emit('error', { error, doing: 'exchanging outcomes for work' });
+        if (isStoreGone) changed();
+      },
       // Every wait that a pass answers is bounded by `maxSleepMs` already; on virtual time that is no bound at all.
       maxWaitMs: Number.POSITIVE_INFINITY,
     });
@@ -159,6 +164,8 @@ export function createWorker(options: WorkerOptions): Worker {
   let soloSinceElapsed: number | null = null;
   let draining: Promise<void> | null = null;
   let isHurried = false;
+  /** The store was moved: nothing can be handed in any more. */
+  let isStoreGone = false;
   let stopHints: (() => void) | null = null;
   const watchers = new Set<() => void>();
   /** Aborted when the end no longer waits for the store. */
@@ -529,7 +536,7 @@ export function createWorker(options: WorkerOptions): Worker {
       finishing === 0 &&
       reserved === 0 &&
       [main, second].every(({ sent, unanswered }) => sent === null && unanswered === null);
-    if (!(await until(isHandedIn, flushMs))) {
+    if (!(await until(() => isHandedIn() || isStoreGone, flushMs)) && !isStoreGone) {
       const error = new Error(
         `${outbox.length} outcomes could not be handed in; their leases end by themselves.`,
       );

@@ -82,6 +82,7 @@ export async function runNode(first: Duly, shell: Shell, options: RunNodeOptions
   process.stdout.removeAllListeners('error').on('error', stop);
   // Somebody asked this node to drain from elsewhere; with nothing left to do here the process ends too.
   let offDrained = duly.on('drained', stop);
+  let offMoved = duly.on('moved', ({ error }) => fail(error));
 
   const goOnWith = async (next: Duly): Promise<void> => {
     if (askedElapsed !== null) return;
@@ -97,6 +98,8 @@ export async function runNode(first: Duly, shell: Shell, options: RunNodeOptions
     running.follow(next);
     offDrained();
     offDrained = next.on('drained', stop);
+    offMoved();
+    offMoved = next.on('moved', ({ error }) => fail(error));
     // Asked to stop while the next one started: it has not heard of it.
     if (askedElapsed !== null) stop();
     leaving.set(
@@ -119,6 +122,7 @@ export async function runNode(first: Duly, shell: Shell, options: RunNodeOptions
     return 0;
   } finally {
     offDrained();
+    offMoved();
     running.close();
     restore();
     lines.close();

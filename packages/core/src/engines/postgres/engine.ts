@@ -10,6 +10,7 @@ import { exchange } from './verbs/exchange.ts';
 import { heartbeat, reap } from './verbs/lease.ts';
 import { auditRows, changes, counts, get, holder, list } from './verbs/list.ts';
 import { acquire, heldLocks, release, renew } from './verbs/locks.ts';
+import { exportRows, importRows, moving } from './verbs/moving.ts';
 import { nodes } from './verbs/nodes.ts';
 import { prune } from './verbs/prune.ts';
 import { records } from './verbs/records.ts';
@@ -54,6 +55,9 @@ const verbs = {
   nodes,
   records,
   prune,
+  moving,
+  exportRows,
+  importRows,
 } satisfies {
   [Verb in Exclude<EngineVerb, 'migrate'>]: (work: Work, input: never) => ReturnType<Engine[Verb]>;
 };

@@ -203,6 +203,15 @@ export const migrations: readonly { number: number; name: string; sql: string }[
 -- Small facts of the store: schema version, the lowest code it serves, what was pruned.
 CREATE TABLE duly.meta (key text COLLATE "C" PRIMARY KEY, value bigint NOT NULL);
 
+-- That the store was moved away, or is being moved here: at most one row. While it is fenced the names of all tables but this one and meta
+-- begin with moved_, so that whoever comes with an ordinary statement finds nothing.
+CREATE TABLE duly.moves (
+  role   text NOT NULL,
+  move   text NOT NULL,
+  place  text NOT NULL,
+  at     bigint NOT NULL
+);
+
 -- One counter for the whole store. Gaps are fine; CACHE 1, or two sessions could give numbers out of order.
 CREATE SEQUENCE duly.fence AS bigint MINVALUE 1 CACHE 1;
 

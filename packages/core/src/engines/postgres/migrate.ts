@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import { type DulyError, dulyError } from '../../errors.ts';
+import { fencedPrefix } from '../move-parts.ts';
 import { migrations, statements } from './generated.ts';
 import { daysAhead } from './verbs/prune.ts';
 import { type Database, inSchema } from './work.ts';
@@ -39,9 +40,10 @@ export interface SchemaState {
 /** Reads where the store stands. Refuses a schema that holds something else. */
 export async function readSchema({ database, schema, place }: SchemaTarget): Promise<SchemaState> {
   const [found] = await database.query<{ meta: boolean; jobs: boolean; others: boolean }>(
-    `SELECT to_regclass($1) IS NOT NULL AS meta, to_regclass($2) IS NOT NULL AS jobs,
+    `SELECT to_regclass($1) IS NOT NULL AS meta, coalesce(to_regclass($2), to_regclass($4)) IS NOT NULL AS jobs,
        EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $3 AND c.relkind IN ('r', 'p', 'v', 'm')) AS others`,
-    [`"${schema}".meta`, `"${schema}".jobs`, schema],
+    // While it is fenced its tables have other names.
+    [`"${schema}".meta`, `"${schema}".jobs`, schema, `"${schema}".${fencedPrefix}jobs`],
   );
   if (found?.meta === true && found.jobs) {
     const rows = await database.query<{ key: string; value: number }>(

@@ -1,5 +1,6 @@
-import type { GroupReply, Hint, Reply } from '../../engine.ts';
+import type { GroupReply, Hint, MoveMark, Reply } from '../../engine.ts';
 import { type DulyError, dulyError, type ErrorCode, isDulyError, toPlainError } from '../../errors.ts';
+import { movedError } from '../move-parts.ts';
 import { createPolicies } from '../policies.ts';
 import type { Floors } from './floors.ts';
 
@@ -70,12 +71,43 @@ export class Work {
       text = inSchema(sql, this.#schema);
       this.#texts.set(sql, text);
     }
-    return this.#database.query<Row>(text, values);
+    return this.#asked<Row>(text, values);
+  }
+
+  async #asked<Row extends object>(text: string, values: readonly Value[]): Promise<Row[]> {
+    try {
+      return await this.#database.query<Row>(text, values);
+    } catch (error) {
+      // A table that is not there was renamed when the store was fenced. A transaction of the user's has failed by now and tells no more.
+      if (!unknownNames.has(sqlStateBehind(error) ?? '') || this.where === 'within') throw error;
+      const mark = await this.mark();
+      throw mark === null ? error : movedError(mark, String((error as DulyError).details.place ?? ''));
+    }
+  }
+
+  /** What the store says of a move; null: it was never moved. */
+  async mark(): Promise<MoveMark | null> {
+    const [row] = await this.#database.query<MoveMark>(
+      inSchema('SELECT role, move, place, at FROM duly.moves', this.#schema),
+    );
+    return row ?? null;
+  }
+
+  /** Several statements of this schema, all or nothing. */
+  transaction<Result>(
+    fn: (
+      rows: <Row extends object>(sql: string, values?: readonly Value[]) => Promise<Row[]>,
+      allow: (ms: number) => Promise<void>,
+    ) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#database.transaction((database, allow) =>
+      fn((sql, values = []) => database.query(inSchema(sql, this.#schema), values), allow),
+    );
   }
 
   /** The rows of a statement that was put together for this one call. */
   rowsOnce<Row extends object>(sql: string, values: readonly Value[]): Promise<Row[]> {
-    return this.#database.query<Row>(inSchema(sql, this.#schema), values);
+    return this.#asked<Row>(inSchema(sql, this.#schema), values);
   }
 
   /** Calls a function of the schema: one round trip, one transaction. Its hints are told before this answers. */
@@ -93,6 +125,9 @@ export class Work {
     return reply;
   }
 }
+
+// SQLSTATEs of a table, and of a type of its rows, that are not there.
+const unknownNames = new Set(['42P01', '42704']);
 
 /** The SQLSTATE of an id that is there already, where many jobs were to be made at once: nothing of the call was done. */
 export const uniqueViolation = '23505';

@@ -24,6 +24,7 @@ import { exchange, glanceExchange } from './verbs/exchange.ts';
 import { glanceReap, heartbeat, reap } from './verbs/lease.ts';
 import { auditRows, changes, counts, get, holder, list } from './verbs/list.ts';
 import { acquire, heldLocks, release, renew } from './verbs/locks.ts';
+import { exportRows, importRows, isLookAtMove, moving } from './verbs/moving.ts';
 import { isLook, nodes } from './verbs/nodes.ts';
 import { prune } from './verbs/prune.ts';
 import { isReading, records } from './verbs/records.ts';
@@ -77,6 +78,7 @@ const readers = {
   slots,
   heldLocks,
   getExpiring,
+  exportRows,
 };
 
 const writers = {
@@ -99,6 +101,8 @@ const writers = {
   nodes,
   records,
   prune,
+  moving,
+  importRows,
 };
 
 /** How soon a clock that disagrees is looked at again: twice while a step has to prove stable. */
@@ -272,7 +276,11 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
   const noteFired = ({ groups }: FireInput): void => {
     for (const { dueAt } of groups) if (dueAt !== null && dueAt < firedDueAt) firedDueAt = dueAt;
   };
-  const looks: Partial<Record<string, (input: never) => boolean>> = { nodes: isLook, records: isReading };
+  const looks: Partial<Record<string, (input: never) => boolean>> = {
+    nodes: isLook,
+    records: isReading,
+    moving: isLookAtMove,
+  };
   for (const [name, verb] of Object.entries(writers)) {
     const isOnlyLooking = looks[name] as ((input: Stamp) => boolean) | undefined;
     const run = verb as (work: Work, input: Stamp) => object;

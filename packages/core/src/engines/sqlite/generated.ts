@@ -30,7 +30,7 @@ FROM finished WHERE id = :id`,
   changes: {
     append: `INSERT INTO changes (at, entries) VALUES (?, ?)`,
     after: `SELECT position, at, entries FROM changes WHERE position >= ? ORDER BY position LIMIT ? + 0`,
-    lastEver: `SELECT coalesce(max(seq), 0) AS position FROM sqlite_sequence WHERE name = 'changes'`,
+    lastEver: `SELECT coalesce(max(seq), 0) AS position FROM sqlite_sequence WHERE name = 'changes' AND (SELECT 1 FROM changes WHERE position = 0) IS NULL`,
     first: `SELECT coalesce(min(position), 0) AS position FROM changes`,
     prune: `DELETE FROM changes WHERE position <= (
   SELECT max(position) FROM (SELECT position, at FROM changes ORDER BY position LIMIT :limit + 0) WHERE at < :before)`,
@@ -396,6 +396,15 @@ export const migrations: readonly { number: number; name: string; sql: string }[
   { number: 1, name: 'initial', sql: `-- Small facts of the store: schema version, the lowest code it serves, the fence counter.
 CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 INSERT INTO meta (key, value) VALUES ('fence', 0);
+
+-- That the store was moved away, or is being moved here: at most one row. While it is fenced the names of all tables but this one, meta and
+-- the clock's begin with moved_, so that whoever comes with an ordinary statement finds nothing.
+CREATE TABLE moves (
+  role   TEXT NOT NULL,
+  move   TEXT NOT NULL,
+  place  TEXT NOT NULL,
+  at     INTEGER NOT NULL
+);
 
 -- One row per boot of the machine: wall time = offset_ms + the machine's monotonic clock.
 -- steady_ms is the offset that leases use; it never changes within a boot.

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dulyError } from '../../errors.ts';
+import { fencedPrefix } from '../move-parts.ts';
 import { openForReading, type SqliteDatabase } from './database.ts';
 import { migrations, statements } from './generated.ts';
 
@@ -24,7 +25,11 @@ export function readSchema(db: SqliteDatabase, path: string): SchemaState {
   }[];
   if (tables.length === 0) return { version: 0, lowestCode: 0 };
   const hasColumn = db.prepare('SELECT 1 FROM pragma_table_info(?) WHERE name = ?');
-  if (hasColumn.get('meta', 'value') === undefined || hasColumn.get('jobs', 'rank_offset') === undefined) {
+  // While it is fenced its tables have other names.
+  const hasJobs = ['jobs', `${fencedPrefix}jobs`].some(
+    (table) => hasColumn.get(table, 'rank_offset') !== undefined,
+  );
+  if (hasColumn.get('meta', 'value') === undefined || !hasJobs) {
     throw dulyError('store_not_a_database', {
       message: `The file "${path}" is an SQLite database, but not one of Duly: it holds other tables.`,
       hint: 'Name a file of its own for Duly.',

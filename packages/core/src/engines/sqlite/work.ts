@@ -1,5 +1,6 @@
-import type { Hint, JobPolicy, Stamp } from '../../engine.ts';
+import type { Hint, JobPolicy, MoveMark, Stamp } from '../../engine.ts';
 import type { JobStatus } from '../../job.ts';
+import { movedError } from '../move-parts.ts';
 import { createPolicies } from '../policies.ts';
 import type { SqliteDatabase, SqliteStatement } from './database.ts';
 import { storeError } from './database.ts';
@@ -116,6 +117,16 @@ export class Work {
     return last + 1;
   }
 
+  /** What the store says of a move; null: it was never moved. */
+  mark(): MoveMark | null {
+    return this.#connection.mark();
+  }
+
+  /** Runs statements that are not worth keeping. */
+  exec(sql: string): void {
+    this.#connection.db.exec(sql);
+  }
+
   /** Notes a change for the feed. */
   changed(...entry: ChangeEntry): void {
     this.#changes.push(entry);
@@ -204,7 +215,7 @@ export class Connection {
       return { reply, hints: work.hints };
     } catch (error) {
       if (this.db.isTransaction) this.db.exec('ROLLBACK TO duly_call; RELEASE duly_call');
-      throw storeError(error, this.path);
+      throw this.#failure(error);
     }
   }
 
@@ -223,7 +234,7 @@ export class Connection {
       const result = verb(work);
       return result && Object.assign(result, { now: work.now });
     } catch (error) {
-      throw storeError(error, this.path);
+      throw this.#failure(error);
     }
   }
 
@@ -254,8 +265,23 @@ export class Connection {
     } catch (error) {
       // A full disk may have ended the transaction already.
       if (this.db.isTransaction) this.db.exec('ROLLBACK');
-      throw storeError(error, this.path);
+      throw this.#failure(error);
     }
+  }
+
+  /** Why a call failed. A table that is not there was renamed when the store was fenced. */
+  #failure(error: unknown): unknown {
+    if (error instanceof Error && error.message.startsWith('no such table: ')) {
+      const mark = this.mark();
+      if (mark !== null) return movedError(mark, this.path);
+    }
+    return storeError(error, this.path);
+  }
+
+  /** What the store says of a move; null: it was never moved. */
+  mark(): MoveMark | null {
+    const row = this.statement('SELECT role, move, place, at FROM moves').get();
+    return row === undefined ? null : ({ ...row } as unknown as MoveMark);
   }
 
   #instant({ now }: Stamp): StoreInstant {

@@ -11,6 +11,7 @@ import { gateTests } from './gates.ts';
 import { heartbeatTests } from './heartbeat.ts';
 import { livingTests } from './living.ts';
 import { lockTests } from './locks.ts';
+import { movingTests } from './moving.ts';
 import { nodeTests } from './nodes.ts';
 import { pauseTests } from './pauses.ts';
 import { pruneTests } from './prune.ts';
@@ -61,6 +62,7 @@ const chapters: Chapter[] = [
   { title: 'records', define: recordTests },
   { title: 'prune', define: pruneTests },
   { title: 'living', define: livingTests },
+  { title: 'moving', define: movingTests },
   { title: 'within', define: withinTests, needsTransactions: true },
   { title: 'races', define: raceTests },
   { title: 'random', define: randomTests },

@@ -2,6 +2,15 @@
 CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 INSERT INTO meta (key, value) VALUES ('fence', 0);
 
+-- That the store was moved away, or is being moved here: at most one row. While it is fenced the names of all tables but this one, meta and
+-- the clock's begin with moved_, so that whoever comes with an ordinary statement finds nothing.
+CREATE TABLE moves (
+  role   TEXT NOT NULL,
+  move   TEXT NOT NULL,
+  place  TEXT NOT NULL,
+  at     INTEGER NOT NULL
+);
+
 -- One row per boot of the machine: wall time = offset_ms + the machine's monotonic clock.
 -- steady_ms is the offset that leases use; it never changes within a boot.
 -- After a step backwards now runs at half speed from (floor_mono, floor_at) until the wall clock has caught up.

@@ -4,9 +4,9 @@ INSERT INTO changes (at, entries) VALUES (?, ?)
 -- name: after
 SELECT position, at, entries FROM changes WHERE position >= ? ORDER BY position LIMIT ? + 0
 
--- The highest number ever given: the table may be empty after a prune.
+-- The highest number ever given: the table may be empty after a prune. It is named all the same, so that a fenced store refuses.
 -- name: lastEver
-SELECT coalesce(max(seq), 0) AS position FROM sqlite_sequence WHERE name = 'changes'
+SELECT coalesce(max(seq), 0) AS position FROM sqlite_sequence WHERE name = 'changes' AND (SELECT 1 FROM changes WHERE position = 0) IS NULL
 
 -- name: first
 SELECT coalesce(min(position), 0) AS position FROM changes

@@ -160,6 +160,17 @@ export function counts(work: Work, { cap }: CountsInput): Omit<CountsReply, 'now
 const placesPerRow = 2 ** 20;
 const lastPlace = placesPerRow - 1;
 
+/** The last position of a row of the feed. */
+export function positionOfRow(row: number): number {
+  return row * placesPerRow + lastPlace;
+}
+
+/** The row of the feed after which all positions are greater than this one. */
+export function rowOfPosition(position: number): number {
+  const row = Math.floor(position / placesPerRow);
+  return position % placesPerRow === lastPlace ? row : row + 1;
+}
+
 /** See the contract. */
 export function changes(work: Work, { after, limit }: ChangesInput): Omit<ChangesReply, 'now'> {
   const lastRow = work.get<{ position: number }>(statements.changes.lastEver)?.position ?? 0;
