@@ -1,4 +1,4 @@
-// `npm run screenshots`: every page of the dashboard in both themes, wide and narrow, over a store with something in it.
+// `npm run screenshots`: every page of the dashboard in both themes at three widths, over a store with something in it.
 // `npm run screenshots -- overview jobs` makes only those. The pictures come into packages/dashboard/screenshots.
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -110,7 +110,7 @@ const addresses: Record<string, string> = {
 };
 const browser = await chromium.launch({ executablePath: chromiumProgram(), args: ['--no-sandbox'] });
 for (const theme of ['light', 'dark'] as const) {
-  for (const width of [1_280, 390]) {
+  for (const width of [1_280, 768, 390]) {
     const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme: theme });
     const page = await context.newPage();
     await page.goto(`${listening.url}/signin?key=${key}`);

@@ -250,7 +250,7 @@ function optionsOf(
     width,
     height,
     legend: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 20, 0, 0],
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), zone),
     cursor: { y: false, points: { show: kind === 'lines' }, drag: { x: false, y: false } },
     scales: {

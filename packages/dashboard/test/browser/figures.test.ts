@@ -42,6 +42,17 @@ test('the charts of the overview can be read as a table and by the arrow keys, a
   assert.deepEqual(complaints, []);
 });
 
+test('every run of the coming hour stands on the line of what is due next', async (t) => {
+  const { page, duly, open } = await openDashboard(t, { tasks: [noop] });
+  await duly.schedules.put({ task: 'noop', name: 'often', cron: '*/5 * * * *' });
+  await open('');
+  const panel = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Due next' }) });
+  const marks = panel.locator('[title^="often, "]');
+  await marks.nth(10).waitFor({ state: 'attached' });
+  const count = await marks.count();
+  assert.ok(count >= 11 && count <= 13, `${count} marks`);
+});
+
 test('an alert that fires stands on the overview', async (t) => {
   const { page, duly, open, stopServer, startServer } = await openDashboard(t, { tasks: [failing] });
   await (await duly.taskNamed('failing').now(null)).result().catch(() => null);

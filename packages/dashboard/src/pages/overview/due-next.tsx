@@ -1,11 +1,14 @@
 import { Link } from '@tanstack/react-router';
-import { useSchedules } from '../../api/schedules.ts';
+import { useDay, useSchedules } from '../../api/schedules.ts';
 import { clockTime } from '../../time/format.ts';
 import { Time, useNow } from '../../time/time.tsx';
 import { useZone } from '../../time/zone.tsx';
 import { Panel } from '../../ui/panel.tsx';
 
 const hourMs = 3_600_000;
+const minuteMs = 60_000;
+/** More marks than this are a bar. */
+const markCountMax = 400;
 
 /** The coming hour on a line, and the next runs by name. */
 export function DueNext() {
@@ -16,7 +19,19 @@ export function DueNext() {
     .filter(({ next_run_at, paused }) => next_run_at !== null && paused === null)
     .map((one) => ({ ...one, at: Date.parse(one.next_run_at as string) }))
     .sort((a, b) => a.at - b.at);
-  const soon = rows.filter(({ at }) => at <= now + hourMs);
+  // Every slot of the coming hour, read anew each minute.
+  const fromAt = Math.floor(now / minuteMs) * minuteMs;
+  const day = useDay(fromAt, fromAt + hourMs + minuteMs);
+  const soon = (day.data?.data ?? [])
+    .filter(({ paused }) => !paused)
+    .flatMap(({ id, name: title, slots }) =>
+      slots
+        .filter(({ status }) => status === 'coming')
+        .map(({ slot }) => ({ id: `${id} ${slot}`, name: title, at: Date.parse(slot) })),
+    )
+    .filter(({ at }) => at >= now && at <= now + hourMs)
+    .sort((a, b) => a.at - b.at)
+    .slice(0, markCountMax);
   return (
     <Panel title="Due next">
       <div className="px-4 pt-3 pb-1" aria-hidden>
@@ -25,7 +40,7 @@ export function DueNext() {
             <span
               key={id}
               title={`${title}, ${clockTime(at, name)}`}
-              className="absolute inset-y-1 w-1 rounded-sm bg-accent"
+              className="absolute inset-y-1 w-0.5 rounded-sm bg-accent"
               style={{ left: `${Math.max(0, Math.min(99, ((at - now) / hourMs) * 100))}%` }}
             />
           ))}
