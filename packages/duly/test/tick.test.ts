@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { freshSchema, inSchema, testPostgresUrl } from '../../../test/servers/postgres.ts';
 import { makeFolder } from './command.ts';
 
 const tasks = {
@@ -65,4 +66,16 @@ test('a tick runs commands only where it may', async (t) => {
   assert.equal((await folder.json('tick', '--for', '10s', '--allow-commands')).completed, 1);
   assert.equal(readFileSync(join(folder.path, 'said'), 'utf8'), 'hello');
   assert.match((await folder.duly('jobs', 'logs', id.trim())).out, /\{\{end\}\}/);
+});
+
+test('on PostgreSQL too: an imported line runs in a tick', async (t) => {
+  const folder = makeFolder(t);
+  folder.env.DULY_STORE = inSchema(await testPostgresUrl(), freshSchema());
+  folder.write({ tab: '0 2 * * * echo "hi from $DULY_SCHEDULE"\n' });
+  await folder.duly('import', 'crontab', 'tab', '--live');
+  const { job } = await folder.json('schedules', 'trigger', 'echo');
+  const { completed, next_due_at } = await folder.json('tick', '--for', '5s', '--allow-commands');
+  assert.equal(completed, 1);
+  assert.match(next_due_at, /T\d\d:00:00\.000Z$/);
+  assert.equal((await folder.json('jobs', 'show', job.id)).result.exit_code, 0);
 });

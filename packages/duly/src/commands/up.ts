@@ -1,5 +1,6 @@
 import { builtInPrefix, type Duly, type NodeView, type StartOptions, withoutPassword } from '@duly/core';
 import { demoJobs } from '../demo/tasks.ts';
+import { commandTaskName } from '../import/shell-command.ts';
 import type { JobLines } from '../node/job-lines.ts';
 import { createNodeDuly, type NodeDuly } from '../node/node-duly.ts';
 import { runNode } from '../node/run-node.ts';
@@ -202,13 +203,14 @@ export async function greet(
   lines.started({ node: id, store: shownStore, tasks, roles, queues, concurrency });
   if (json) return;
   const isWorker = roles.includes('worker');
+  const shown = duly.tasks.has(commandTaskName) ? [...tasks, 'commands'] : tasks;
   const facts: [string, string][] = [
     ['store', shownStore],
     ['node', id],
     ['roles', roles.join(', ')],
     ...(isWorker
       ? ([
-          ['tasks', `${tasks.map(oneLine).join(', ') || 'none'}${source === '' ? '' : ` (${source})`}`],
+          ['tasks', `${shown.map(oneLine).join(', ') || 'none'}${source === '' ? '' : ` (${source})`}`],
           ['queues', queues === null ? 'all' : oneLine(queues.join(', '))],
           ['runs', `${concurrency} at a time`],
         ] as [string, string][])

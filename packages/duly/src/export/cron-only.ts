@@ -27,7 +27,9 @@ export function unsayable(
 
 /** What of a schedule's definition is no rule: what an import needs beside cron and zone to make the same. */
 export function annotationOf({ definition }: Schedule): Record<string, unknown> & { name: string } {
-  const { cron: _cron, timezone: _timezone, ...rest } = definition;
+  const { cron: _cron, timezone: _timezone, dst, ...others } = definition;
+  const isUsual = (dst?.gap ?? 'next') === 'next' && (dst?.repeat ?? 'first') === 'first';
+  const rest = isUsual ? others : { ...others, dst };
   return JSON.parse(JSON.stringify(rest)) as Record<string, unknown> & { name: string };
 }
 

@@ -1,8 +1,7 @@
 import type { Schedule } from '@duly/core';
-import { commandTaskName } from '../import/crontab-plan.ts';
 import { dulyRunOf } from '../import/duly-run.ts';
 import { shadowTaskName } from '../import/shadow-task.ts';
-import { argvOf, type CommandInput, cronShell, lineOf } from '../import/shell-command.ts';
+import { argvOf, type CommandInput, commandTaskName, cronShell, lineOf } from '../import/shell-command.ts';
 import { oneLine } from '../output/terminal.ts';
 import { annotationOf, quoteWord, unsayable } from './cron-only.ts';
 

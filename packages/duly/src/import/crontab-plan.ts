@@ -10,10 +10,7 @@ import { type CrontabEntry, parseCrontab } from './crontab-parse.ts';
 import { readWhen } from './crontab-when.ts';
 import { dulyRunOf } from './duly-run.ts';
 import { nameOfCommand } from './schedule-name.ts';
-import { argvOf, type CommandInput, cronShell, type UserSwitch } from './shell-command.ts';
-
-/** The task that runs commands; the server's, named here so that a plan does not load the server. */
-export const commandTaskName = 'duly:command';
+import { argvOf, type CommandInput, commandTaskName, cronShell, type UserSwitch } from './shell-command.ts';
 
 /** One crontab. */
 export interface CrontabSource {

@@ -1,7 +1,6 @@
 import { DulyError, explain, isDulyError, resolveRule, type ScheduleDefinition } from '@duly/core';
 import { isAlias, parseAllDocuments } from 'yaml';
-import { commandTaskName } from './crontab-plan.ts';
-import type { CommandInput } from './shell-command.ts';
+import { type CommandInput, commandTaskName } from './shell-command.ts';
 
 /** Under this annotation an export of ours keeps what a manifest cannot say. */
 export const definitionAnnotation = 'duly/definition';
