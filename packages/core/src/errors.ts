@@ -24,6 +24,9 @@ export const errorCodes = {
   config_invalid: 'The configuration cannot be used.',
   config_not_found: 'The configuration file does not exist.',
   file_exists: 'A file that should be written is there already.',
+  profile_not_found: 'There is no profile of this name.',
+  store_needed: 'A server cannot do what only the store itself can.',
+  server_unavailable: 'The server cannot be reached.',
   usage: 'The command was called wrongly.',
   crontab_unreadable: 'A crontab, a manifest or a log of cron could not be read.',
 

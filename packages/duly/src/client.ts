@@ -1,6 +1,9 @@
 import { hostname, userInfo } from 'node:os';
 import { Duly, defaultStore } from '@duly/core';
+import { invocation } from './invocation.ts';
 import { loadProject } from './project/load.ts';
+import type { RemoteServer } from './remote/remote-duly.ts';
+import { givenServer } from './remote/server.ts';
 import type { CommonOptions, Shell } from './shell.ts';
 import {
   commandFor,
@@ -41,6 +44,8 @@ export async function withClient<Value>(
   use: (client: Client) => Promise<Value>,
   { makes = false }: { makes?: boolean } = {},
 ): Promise<Value> {
+  const server = givenServer(options);
+  if (server !== null) return withServer(shell, server, use);
   const given = givenStore(options.store);
   const project =
     given === undefined || options.config !== undefined
@@ -53,6 +58,23 @@ export async function withClient<Value>(
   } else refuseMissing(store);
   const own = given === undefined ? (project?.duly ?? null) : null;
   return useDuly(own ?? clientDuly(shell, makes ? store : existing(store)), store, use);
+}
+
+/** Does something with a server. */
+export async function withServer<Value>(
+  shell: Shell,
+  server: RemoteServer,
+  use: (client: Client) => Promise<Value>,
+): Promise<Value> {
+  const { createRemoteDuly } = await import('./remote/remote-duly.ts');
+  const command = (words: string): string => `${invocation()} ${words} --server ${server.url}`;
+  let page: string | null = null;
+  const duly = createRemoteDuly(server, (changed) => {
+    page = changed;
+  });
+  const value = await use({ duly, store: server.url, command });
+  if (page !== null && !shell.json) shell.err.line(`Dashboard: ${server.url}${page}`);
+  return value;
 }
 
 /** A Duly that makes and looks, and runs nothing. */

@@ -43,6 +43,9 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   file_exists: exitCodes.refused,
   engine_not_yet: exitCodes.store,
   move_incomplete: exitCodes.store,
+  store_needed: exitCodes.usage,
+  server_unavailable: exitCodes.store,
+  profile_not_found: exitCodes.notFound,
   schema_too_new: exitCodes.store,
   driver_missing: exitCodes.store,
 };

@@ -7,8 +7,12 @@ export type ActionOf = (load: () => Promise<CommandRun>) => (...call: unknown[])
 
 /** A command that does something: `duly jobs ls`. It has the options that every one of them has. */
 export function leaf(parent: Command, name: string, description: string): Command {
-  return withStore(storelessLeaf(parent, name, description));
+  const made = withStore(storelessLeaf(parent, name, description));
+  return atTheStore.has(name) ? made : withServer(made);
 }
+
+// These are nodes themselves, or look at the store itself: no server can do it for them.
+const atTheStore = new Set(['up', 'worker', 'tick', 'exec', 'doctor', 'migrate', 'status']);
 
 /** The same for one that needs no store. */
 export function storelessLeaf(parent: Command, name: string, description: string): Command {
@@ -17,7 +21,7 @@ export function storelessLeaf(parent: Command, name: string, description: string
 
 /** A command that only holds others: `duly jobs`. It takes their common options too. */
 export function noun(parent: Command, name: string, description: string): Command {
-  return withStore(withOutput(parent.command(name))).description(description);
+  return withServer(withStore(withOutput(parent.command(name)))).description(description);
 }
 
 /** Gives a command `-o`, and lets it name itself in what is refused. */
@@ -30,7 +34,9 @@ export function withOutput(command: Command): Command {
     })
     .enablePositionalOptions()
     .addOption(
-      new Option('-o, --output <format>', 'table (default) or json').argParser(wordOf('table', 'json')),
+      new Option('-o, --output <format>', 'table (default), json or jsonl').argParser(
+        wordOf('table', 'json', 'jsonl'),
+      ),
     );
 }
 
@@ -55,6 +61,14 @@ export function withStore(command: Command): Command {
   return command
     .option('--store <url>', 'the store (default: $DULY_STORE, then the config, then sqlite:./duly.db)')
     .option('--config <file>', 'the config (default: duly.config.ts, .js or .mjs in this folder)');
+}
+
+/** Gives a command the options that name a server. */
+function withServer(command: Command): Command {
+  return command
+    .option('--server <url>', 'a server instead of a store (default: $DULY_SERVER, then the profile in use)')
+    .option('--server-key <key>', 'the key for it (default: $DULY_KEY, then that of the profile)')
+    .option('--profile <name>', 'a server and its key, as kept with "duly profiles add"');
 }
 
 /** The options of a command together with those that stood before its name; its own go first. */

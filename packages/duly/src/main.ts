@@ -1,5 +1,6 @@
 import { type Command, CommanderError } from 'commander';
 import { optionsOf } from './leaf.ts';
+import { printJsonAsLines } from './output/json.ts';
 import { redirectStdout } from './output/redirect.ts';
 import { createTerminal } from './output/terminal.ts';
 import { buildProgram } from './program.ts';
@@ -10,7 +11,9 @@ export async function main(argv: readonly string[]): Promise<number> {
   const out = createTerminal(process.stdout);
   // A node prints what goes to stderr above its bars.
   const err = createTerminal(process.stderr, { isRedirectable: true });
-  const json = asksForJson(argv);
+  const asked = jsonAskedFor(argv);
+  const json = asked !== null;
+  if (asked === 'jsonl') printJsonAsLines();
   let exitCode = 0;
 
   // A reader that has seen enough (`duly jobs ls | head`) is not an error.
@@ -50,15 +53,16 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Whether errors are to be JSON, found out without the parser, which may be what fails. */
-function asksForJson(argv: readonly string[]): boolean {
+/** How a program wants to read it, errors too, found out without the parser, which may be what fails; null: a person reads it. */
+function jsonAskedFor(argv: readonly string[]): 'json' | 'jsonl' | null {
   const end = argv.indexOf('--');
   const options = end === -1 ? argv : argv.slice(0, end);
-  return options.some(
-    (arg, i) =>
-      arg === '-ojson' ||
-      arg === '-o=json' ||
-      arg === '--output=json' ||
-      ((arg === '-o' || arg === '--output') && options[i + 1] === 'json'),
-  );
+  let asked: 'json' | 'jsonl' | null = null;
+  for (const [i, arg] of options.entries()) {
+    const text =
+      /^(?:-o=?|--output=)(.+)$/.exec(arg)?.[1] ??
+      (/^(?:-o|--output)$/.test(arg) ? options[i + 1] : undefined);
+    if (text === 'json' || text === 'jsonl') asked = text;
+  }
+  return asked;
 }

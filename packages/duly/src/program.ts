@@ -263,7 +263,30 @@ function addKeys(program: Command, action: ActionOf): void {
     .action(action(async () => (await import('./commands/keys.ts')).keysRevoke));
 }
 
+function addProfiles(program: Command, action: ActionOf): void {
+  const profiles = storelessLeaf(program, 'profiles', 'servers and their keys, by short names');
+  storelessLeaf(profiles, 'ls', 'list them, without their keys')
+    .alias('list')
+    .action(action(async () => (await import('./commands/profiles.ts')).profilesLs));
+  storelessLeaf(profiles, 'add', 'keep a server and its key under a name, for this user only')
+    .argument('<name>')
+    .argument('<url>', 'like https://duly.example.com')
+    .option('--server-key <key>', 'its key; "-" reads it from stdin (default: $DULY_KEY)')
+    .action(action(async () => (await import('./commands/profiles.ts')).profilesAdd));
+  storelessLeaf(
+    profiles,
+    'use',
+    'give commands to this server unless they name another; without a name to none',
+  )
+    .argument('[name]')
+    .action(action(async () => (await import('./commands/profiles.ts')).profilesUse));
+  storelessLeaf(profiles, 'rm', 'forget one')
+    .argument('<name>')
+    .action(action(async () => (await import('./commands/profiles.ts')).profilesRm));
+}
+
 function addStore(program: Command, action: ActionOf): void {
+  addProfiles(program, action);
   leaf(program, 'queues', 'what is ready in which queue, and how many jobs are in each status').action(
     action(async () => (await import('./commands/queues.ts')).queues),
   );

@@ -4,8 +4,12 @@ import type { Terminal } from './output/terminal.ts';
 /** Options that every command has. */
 export interface CommonOptions {
   store?: string;
+  /** A server instead of a store, its key, and both by a name. */
+  server?: string | boolean;
+  serverKey?: string;
+  profile?: string;
   config?: string;
-  output?: 'table' | 'json';
+  output?: 'table' | 'json' | 'jsonl';
 }
 
 /** What a command prints to. */

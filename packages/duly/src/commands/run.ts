@@ -8,11 +8,12 @@ import {
   type Task,
   toJobJson,
 } from '@duly/core';
-import { type Client, clientDuly, useDuly } from '../client.ts';
+import { type Client, clientDuly, useDuly, withServer } from '../client.ts';
 import { demoApp, demoTasks } from '../demo/tasks.ts';
 import { sentenceOf } from '../output/errors.ts';
 import { printJson } from '../output/json.ts';
 import { defineTasks, loadProject, type Project } from '../project/load.ts';
+import { givenServer } from '../remote/server.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 import { givenStore, isNew, isSameStore, refuseMemory, refuseUnmakable } from '../store.ts';
 import {
@@ -51,6 +52,14 @@ export async function run(
   const due = readDue(options);
   const jobOptions = readJobOptions(options);
   const input = inputText === '-' ? readPiped(shell, await readStdin()) : readInput(shell, inputText);
+  const server = givenServer(options);
+  if (server !== null) {
+    return withServer(shell, server, async (client) => {
+      const job = await makeRemotely(client, name, input, due, jobOptions);
+      if (!shell.json || !options.watch) await printMade(shell, client, name, job, options);
+      return options.watch ? watchJob(client, job.id, shell) : undefined;
+    });
+  }
   const project = await tryProject(shell, options);
   const given = givenStore(options.store);
   const store = given ?? project?.duly?.store ?? project?.options.store ?? defaultStore;
@@ -69,6 +78,18 @@ export async function run(
     warnUnhandled(shell, client, name, nodes);
     return options.watch ? watchJob(client, job.id, shell) : undefined;
   });
+}
+
+/** A server makes the job; it knows the tasks of live nodes and their defaults. */
+function makeRemotely(
+  { duly }: Client,
+  name: string,
+  input: unknown,
+  due: Due,
+  options: JobOptions,
+): Promise<JobHandle> {
+  const task = duly.task({ name, run: () => undefined }) as Task;
+  return make(task, input, due, options);
 }
 
 /** Tasks that cannot be loaded are no reason to refuse a job: it is for others to run. */

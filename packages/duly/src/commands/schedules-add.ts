@@ -12,6 +12,7 @@ import { type Client, clientDuly, useDuly } from '../client.ts';
 import { printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
 import { relative } from '../output/times.ts';
+import { refuseServer } from '../remote/server.ts';
 import { type RuleOptions, readRule } from '../rule-options.ts';
 import { ruleOf, withScheduleHints, withTypedOptions } from '../schedule-client.ts';
 import { asIfNoTime } from '../schedule-slots.ts';
@@ -54,6 +55,7 @@ export async function schedulesAdd(
   options: SchedulesAddOptions,
   name: string,
 ): Promise<undefined> {
+  refuseServer(options);
   const definition = readDefinition(shell, options, name);
   await withTypedOptions(() => refuseWrong(definition));
   const project = await tryProject(shell, options);

@@ -14,6 +14,7 @@ import { exitCodes } from '../exit-codes.ts';
 import { listJson, printJson } from '../output/json.ts';
 import { harmless, type Style } from '../output/terminal.ts';
 import { defineTasks, loadProject, type Project } from '../project/load.ts';
+import { refuseServer } from '../remote/server.ts';
 import { withScheduleHints } from '../schedule-client.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 import {
@@ -75,6 +76,7 @@ async function withDeclared<Value>(
       hint: 'Go to the folder of your project, or name its config with --config.',
     });
   }
+  refuseServer(options);
   const given = givenStore(options.store);
   if (project.duly !== null && given !== undefined && !isSameStore(given, project.duly.store)) {
     throw new DulyError('config_invalid', {

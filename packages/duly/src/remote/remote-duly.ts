@@ -1,0 +1,270 @@
+import {
+  type Duly,
+  DulyError,
+  type ErrorCode,
+  type Job,
+  type JobOptions,
+  type JobsFilter,
+  type PauseTarget,
+} from '@duly/core';
+import { ApiError, createClient, type Client as HttpClient } from '@duly/server/client';
+import { fromJson, jobFromJson, scheduleFromJson } from './from-json.ts';
+import { storeNeeded } from './server.ts';
+
+/** Where a server is, and the key for it. */
+export interface RemoteServer {
+  url: string;
+  key: string | undefined;
+}
+
+/**
+ * What commands ask a Duly for, asked of a server over HTTP. What only the store itself can answer is refused with `store_needed`.
+ */
+export function createRemoteDuly(server: RemoteServer, onChange: (page: string) => void = () => {}): Duly {
+  const http = createClient({ url: server.url, ...(server.key === undefined ? {} : { key: server.key }) });
+  const call = (async (...given: Parameters<HttpClient['call']>) => {
+    try {
+      const answer = await http.call(...given);
+      if (given[0].startsWith('POST ')) onChange(pageOf(given[0], given[1] as never, answer));
+      return answer;
+    } catch (error) {
+      throw asDulyError(error, server.url);
+    }
+  }) as HttpClient['call'];
+  const data = async (name: string, options: object = {}): Promise<unknown[]> =>
+    ((await call(name as never, options as never)) as { data: unknown[] }).data;
+
+  const jobs = (filter: JobsFilter) => {
+    const page = async ({ limit, cursor = null }: { limit: number; cursor?: string | null }) => {
+      const query = { ...queryOf(filter), limit, ...(cursor === null ? {} : { cursor }) };
+      const found = await call('GET /api/jobs', { query: query as never });
+      return { jobs: found.data.map((one) => jobFromJson(one as never)), nextCursor: found.next_cursor };
+    };
+    return { page, first: async () => (await page({ limit: 1 })).jobs[0] ?? null };
+  };
+
+  const idOf = async (reference: {
+    id?: string;
+    task?: string;
+    key?: string;
+    tenant?: string;
+  }): Promise<string> => {
+    if (reference.id !== undefined) return reference.id;
+    const { task: type, key, tenant } = reference;
+    const query = { type, key, ...(tenant === undefined ? {} : { tenant }) } as never;
+    return (await call('GET /api/jobs/latest', { query })).id;
+  };
+  const job = (id: string) => ({
+    id,
+    async get(): Promise<Job> {
+      const [found, attempts] = await Promise.all([
+        call('GET /api/jobs/{id}', { path: { id } }),
+        data('GET /api/jobs/{id}/attempts', { path: { id } }),
+      ]);
+      return jobFromJson(
+        found as never,
+        attempts.map((one) => fromJson(one)),
+      );
+    },
+    async logs() {
+      const lines: unknown[] = [];
+      try {
+        for await (const line of http.each('GET /api/jobs/{id}/logs', { path: { id } }))
+          lines.push(fromJson(line));
+      } catch (error) {
+        throw asDulyError(error, server.url);
+      }
+      return lines;
+    },
+  });
+
+  const schedule = (reference: unknown): { path: { id: string } } => {
+    const { id = reference } = Object(reference) as { id?: unknown };
+    return { path: { id: String(id) } };
+  };
+  const noted = (options: { note?: string; until?: unknown } = {}): { body: never } => ({
+    body: {
+      ...(options.note === undefined ? {} : { note: options.note }),
+      ...(options.until === undefined ? {} : { until: new Date(options.until as number).toISOString() }),
+    } as never,
+  });
+  const schedules = refusing('schedules', {
+    async list(filter: Record<string, unknown> = {}) {
+      const { task, cursor, ...rest } = filter;
+      const query = {
+        ...rest,
+        ...(task === undefined ? {} : { type: task }),
+        ...(cursor == null ? {} : { cursor }),
+      };
+      const page = await call('GET /api/schedules', { query: query as never });
+      return {
+        schedules: page.data.map((one) => scheduleFromJson(one as never)),
+        nextCursor: page.next_cursor,
+      };
+    },
+    async get(id: unknown, { deleted = false } = {}) {
+      const query = deleted ? { deleted: 'true' as const } : {};
+      return scheduleFromJson((await call('GET /api/schedules/{id}', { ...schedule(id), query })) as never);
+    },
+    async pause(id: unknown, options: { note?: string; until?: number }) {
+      return scheduleFromJson(
+        (await call('POST /api/schedules/{id}/pause', { ...schedule(id), ...noted(options) })) as never,
+      );
+    },
+    async resume(id: unknown, options: { note?: string }) {
+      return scheduleFromJson(
+        (await call('POST /api/schedules/{id}/resume', { ...schedule(id), ...noted(options) })) as never,
+      );
+    },
+    async trigger(id: unknown, options: { allow?: boolean; input?: unknown; note?: string }) {
+      const made = await call('POST /api/schedules/{id}/trigger', {
+        ...schedule(id),
+        body: options as never,
+      });
+      return { ...made, job: made.job === null ? null : job((made.job as { id: string }).id) };
+    },
+    async skipNext(id: unknown, options: { note?: string }) {
+      const skipped = await call('POST /api/schedules/{id}/skip-next', {
+        ...schedule(id),
+        ...noted(options),
+      });
+      const slot = skipped.slot === null ? null : new Date(skipped.slot);
+      return { slot, schedule: scheduleFromJson(skipped.schedule as never) };
+    },
+    slots: async (reference: { id: string }, { limit }: { limit: number }) =>
+      (await data('GET /api/schedules/{id}/slots', { ...schedule(reference.id), query: { limit } })).map(
+        (one) => fromJson(one),
+      ),
+    async delete(id: unknown) {
+      await call('DELETE /api/schedules/{id}', schedule(id) as never);
+    },
+  });
+
+  const remote = refusing('duly', {
+    jobs,
+    job,
+    schedules,
+    dead: { list: (filter: JobsFilter) => jobs({ ...filter, dead: true } as JobsFilter) },
+    async cancel(
+      reference: { id?: string },
+      { note, terminate }: { note?: string; terminate?: boolean } = {},
+    ) {
+      const body = { ...(note === undefined ? {} : { note }), ...(terminate ? { terminate } : {}) };
+      return fromJson(
+        await call('POST /api/jobs/{id}/cancel', { path: { id: await idOf(reference) }, body }),
+      );
+    },
+    async replay(id: string, options: { note?: string } = {}) {
+      return fromJson(await call('POST /api/jobs/{id}/retry', { path: { id }, ...noted(options) }));
+    },
+    async reschedule(reference: { id?: string }, due: { in?: number; at?: number }) {
+      const body =
+        due.at === undefined ? { delay: due.in as number } : { run_at: new Date(due.at).toISOString() };
+      return fromJson(
+        await call('POST /api/jobs/{id}/reschedule', { path: { id: await idOf(reference) }, body }),
+      );
+    },
+    async why(id: string, slot?: string) {
+      if (slot === undefined) return fromJson(await call('GET /api/jobs/{id}/why', { path: { id } }));
+      return fromJson(await call('GET /api/schedules/{id}/why', { path: { id }, query: { slot } }));
+    },
+    // Who did what is for admins; whoever may only read sees the rest.
+    audit: async ({ subject, limit }: { subject?: string; limit: number }) =>
+      (await data('GET /api/audit', { query: { subject, limit } }).catch(() => [])).map((one) =>
+        fromJson(one),
+      ),
+    nodes: async () => (await data('GET /api/workers')).map((one) => fromJson(one)),
+    pauses: async () => (await data('GET /api/pauses')).map((one) => fromJson(one)),
+    async pause(target: PauseTarget, options: { note?: string; until?: number } = {}) {
+      const { body } = noted(options) as { body: object };
+      return fromJson(await call('POST /api/pauses', { body: { ...target, ...body } as never }));
+    },
+    async resume(target: PauseTarget) {
+      return (await call('POST /api/pauses/resume', { body: target as never })).resumed;
+    },
+    task({ name }: { name: string }) {
+      const make = async (input: unknown, due: object, options: JobOptions = {}) => {
+        const { dedupe, ...rest } = options as JobOptions & { dedupe?: { key: string } };
+        const key = dedupe === undefined ? {} : { key: dedupe.key };
+        const body = { type: name, ...(input === undefined ? {} : { input }), ...due, ...rest, ...key };
+        const made = await call('POST /api/jobs', { body: body as never });
+        const view = jobFromJson(made as never);
+        const { deduped = false } = made as { deduped?: boolean };
+        return { ...job(view.id), status: view.status, dueAt: view.dueAt, deduped };
+      };
+      return {
+        now: (input: unknown, options?: JobOptions) => make(input, {}, options),
+        in: (delay: number, input: unknown, options?: JobOptions) => make(input, { delay }, options),
+        at: (at: number, input: unknown, options?: JobOptions) =>
+          make(input, { run_at: new Date(at).toISOString() }, options),
+      };
+    },
+    async queues() {
+      const { data: list, status } = (await call('GET /api/queues')) as never as {
+        data: object[];
+        status: object;
+      };
+      return { queues: list.map((one) => fromJson(one)), status };
+    },
+    locks: {
+      async list(query: Record<string, unknown>) {
+        const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value != null));
+        const page = await call('GET /api/locks', { query: given as never });
+        return { locks: page.data.map((one) => fromJson(one)), nextCursor: page.next_cursor };
+      },
+    },
+    async stop() {},
+  });
+  return remote as unknown as Duly;
+}
+
+const filterNames: Record<string, string> = { task: 'type' };
+
+function queryOf(filter: JobsFilter): Record<string, unknown> {
+  const query: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(filter)) {
+    if (name === 'input')
+      for (const [path, one] of Object.entries(value as object)) query[`input.${path}`] = one;
+    else {
+      const list = [value].flat().map((one) => (one instanceof Date ? one.toISOString() : one));
+      const text =
+        name === 'since' && typeof value === 'number' ? new Date(value).toISOString() : list.join(',');
+      query[filterNames[name] ?? name] = text;
+    }
+  }
+  return query;
+}
+
+/** The page of the dashboard that shows what was changed. */
+function pageOf(name: string, options: { path?: { id?: string } } | undefined, answer: unknown): string {
+  const { id = (answer as { id?: string } | null)?.id ?? '' } = options?.path ?? {};
+  if (name.startsWith('POST /api/jobs')) return `/jobs/${encodeURIComponent(id)}`;
+  if (name.startsWith('POST /api/schedules')) return `/schedules/${encodeURIComponent(id)}`;
+  return '/queues';
+}
+
+/** What is not among the methods needs the store itself. */
+function refusing<Methods extends object>(what: string, methods: Methods): Methods {
+  return new Proxy(methods, {
+    get(target, name, receiver) {
+      // A promise is recognised by its `then`.
+      if (name in target || typeof name === 'symbol' || name === 'then')
+        return Reflect.get(target, name, receiver);
+      throw storeNeeded(`${what}.${name}`);
+    },
+  });
+}
+
+function asDulyError(error: unknown, url: string): unknown {
+  if (error instanceof ApiError) {
+    const { code, message, hint, details } = error;
+    return new DulyError(code as ErrorCode, { message, ...(hint === undefined ? {} : { hint }), details });
+  }
+  if (!(error instanceof TypeError)) return error;
+  return new DulyError('server_unavailable', {
+    message: `The server at "${url}" cannot be reached.`,
+    hint: 'Check the address, and that it runs: duly up',
+    details: { url },
+    cause: error,
+  });
+}

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { makeFolder, quickTasks } from './command.ts';
+
+test('commands say the same of a server as of its store', async (t) => {
+  const folder = makeFolder(t);
+  folder.write(quickTasks);
+  folder.write({
+    'tasks/more.mjs': `export default { name: 'nightly', every: { cron: '0 2 * * *', timezone: 'Europe/Rome', name: 'nightly' }, run: () => 1 };`,
+  });
+  const up = folder.start('up', '--port', '0');
+  const address = new URL((await up.line(/^Dashboard: /)).replace('Dashboard: ', ''));
+  await up.line(/schedules ls/);
+  const key = address.searchParams.get('key') as string;
+  const there = ['--server', address.origin];
+  folder.env.DULY_KEY = key;
+
+  const made = await folder.json('run', 'hello', 'Ada', ...there);
+  assert.equal(made.type, 'hello');
+  const watched = await folder.duly('watch', made.id, ...there);
+  assert.equal(watched.code, 0, watched.err);
+  assert.match(watched.out, /result: "Hello Ada"/);
+  const failed = await folder.json('run', 'failing', '--metadata', 'who=me', ...there);
+  assert.equal((await folder.duly('watch', failed.id, ...there)).code, 10);
+  const later = await folder.json('run', 'hello', 'Eve', '--in', '1h', '--key', 'eve', ...there);
+  assert.equal(later.status, 'SCHEDULED');
+  assert.equal(
+    (await folder.json('run', 'hello', 'Eve', '--in', '1h', '--key', 'eve', ...there)).deduped,
+    true,
+  );
+  await folder.duly('pause', 'queue', 'mail', '--note', 'new server', ...there);
+
+  // Both look at the same; what differs is only when they looked.
+  for (const words of [
+    ['jobs', 'ls'],
+    ['jobs', 'ls', '--status', 'failed', '--type', 'failing,hello'],
+    ['jobs', 'show', made.id],
+    ['jobs', 'show', failed.id],
+    ['dead', 'ls'],
+    ['why', made.id],
+    ['why', failed.id],
+    ['queues'],
+    ['pause', 'ls'],
+    ['schedules', 'ls'],
+  ]) {
+    const [local, remote] = [await folder.json(...words), await folder.json(...words, ...there)];
+    assert.deepEqual(plain(remote), plain(local), words.join(' '));
+    const shown = await folder.duly(...words, ...there);
+    assert.equal(shown.code, 0, shown.err);
+    assert.notEqual(shown.out, '');
+  }
+  const lines = (await folder.duly('jobs', 'ls', '-o', 'jsonl', ...there)).out.trim().split('\n');
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line).id),
+    [later.id, failed.id, made.id],
+  );
+  assert.equal((await folder.json('workers', ...there)).data.length, 1);
+  assert.match((await folder.duly('workers', ...there)).out, /hello/);
+  assert.match((await folder.duly('jobs', 'logs', made.id, ...there)).out, /Greeting Ada/);
+
+  assert.equal((await folder.json('jobs', 'cancel', later.id, ...there)).result, 'changed');
+  assert.equal((await folder.json('jobs', 'retry', later.id, ...there)).result, 'changed');
+  assert.deepEqual(await folder.json('resume', 'queue', 'mail', ...there), { resumed: true });
+  assert.equal((await folder.json('schedules', 'pause', 'nightly', ...there)).status, 'paused');
+  assert.equal((await folder.json('schedules', 'resume', 'nightly', ...there)).status, 'active');
+
+  const triggered = await folder.duly('schedules', 'trigger', 'nightly', ...there);
+  assert.match(triggered.out, /^job_/);
+  assert.match(triggered.err, new RegExp(`^Dashboard: ${address.origin}/schedules/nightly$`, 'm'));
+  assert.equal((await folder.json('schedules', 'skip-next', 'nightly', ...there)).skips.length, 1);
+  assert.equal((await folder.json('schedules', 'show', 'nightly', ...there)).name, 'nightly');
+
+  const missing = await folder.duly('jobs', 'show', 'job_nothing', ...there);
+  assert.equal(missing.code, 3);
+  assert.match(missing.err, /error\[job_not_found\]/);
+  const needed = await folder.duly('schedules', 'apply', '--yes', ...there);
+  assert.match(needed.err, /error\[store_needed\]: This command cannot be given to a server/);
+  assert.equal(needed.code, 2);
+  folder.env.DULY_KEY = 'duly_wrong';
+  const refused = await folder.duly('jobs', 'ls', ...there);
+  assert.notEqual(refused.code, 0);
+  assert.match(refused.err, /^error\[unauthenticated\]/);
+  up.signal('SIGTERM');
+  await up.ended;
+  assert.match((await folder.duly('jobs', 'ls', ...there)).err, /^error\[server_unavailable\]/);
+});
+
+test('profiles are kept for this user only, and used when nothing else is named', async (t) => {
+  const folder = makeFolder(t);
+  folder.write(quickTasks);
+  folder.env.XDG_CONFIG_HOME = join(folder.path, 'config');
+  const up = folder.start('up', '--port', '0');
+  const address = new URL((await up.line(/^Dashboard: /)).replace('Dashboard: ', ''));
+  await up.line(/schedules ls/);
+  const key = address.searchParams.get('key') as string;
+  const added = await folder.dulyWithInput(
+    `${key}\n`,
+    'profiles',
+    'add',
+    'prod',
+    address.origin,
+    '--server-key',
+    '-',
+  );
+  assert.equal(added.code, 0, added.err);
+  assert.equal(statSync(join(folder.path, 'config/duly/profiles.json')).mode & 0o777, 0o600);
+  const listed = await folder.duly('profiles', 'ls');
+  assert.match(listed.out, /prod +http:\/\/127\.0\.0\.1/);
+  assert.ok(!listed.out.includes(key));
+  const made = await folder.json('run', 'hello', 'Ada', '--profile', 'prod');
+  await folder.duly('profiles', 'use', 'prod');
+  assert.equal((await folder.json('jobs', 'ls')).data[0].id, made.id);
+  assert.match(
+    (await folder.duly('jobs', 'ls', '--profile', 'prd')).err,
+    /error\[profile_not_found\].*\n.*Did you mean "prod"/,
+  );
+  const both = await folder.duly('jobs', 'ls', '--profile', 'prod', '--store', 'sqlite:./duly.db');
+  assert.equal(both.code, 2);
+  await folder.duly('profiles', 'rm', 'prod');
+  assert.deepEqual((await folder.json('profiles', 'ls')).data, []);
+  up.signal('SIGTERM');
+  await up.ended;
+});
+
+/** Without what changes from one look to the next. */
+function plain(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value, (name, one) =>
+      /^(as_of_at|beat_at|now|stack|expected_start_at)$/.test(name) ? undefined : one,
+    ),
+  );
+}
