@@ -10,7 +10,25 @@ import { resolveOptions, resolveStart, resolveStop } from '../src/options.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
-const pages = ['README', 'jobs', 'schedules', 'coordination', 'testing', 'server'];
+const pages = [
+  'README',
+  'jobs',
+  'schedules',
+  'coordination',
+  'testing',
+  'server',
+  'choosing',
+  'missed-and-overlapping',
+  'time-zones',
+  'idempotency',
+  'progress',
+  'many-machines',
+  'operating',
+  'security',
+  'from-bullmq',
+  'from-pg-boss',
+  'from-celery',
+];
 
 /** The `ts` blocks of a page as one program: a page tells one story, and its blocks share their names. */
 function programOf(page: string): string {
