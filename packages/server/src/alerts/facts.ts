@@ -1,7 +1,7 @@
 import type { Duly, Schedule } from '@duly/core';
 import type { AlertCondition, AlertRule } from './alert-rule.ts';
 import type { AlertFacts, ScheduleFact } from './evaluate.ts';
-import { deadlineSlotAt, isSettledBy, type LastSuccess, overdueOf } from './overdue.ts';
+import { deadlineSlotAt, isSettledBy, type LastSuccess, overdueOf, promisedSlotAt } from './overdue.ts';
 
 /** Reads what rules look at; remembers what is dear to read and seldom changes. */
 export interface FactReader {
@@ -13,6 +13,8 @@ export interface FactReader {
 const runningMax = 2_000;
 const deadMax = 100;
 const typesMax = 50;
+// Slots with one fate are one line, so this goes back far enough to find one that was promised.
+const ledgerMax = 50;
 const dayMs = 86_400_000;
 // A hundred thousand schedules are not read with every look. What was just made has no deadline in the past yet.
 const scheduleListMs = 60_000;
@@ -130,8 +132,16 @@ async function scheduleFact(duly: Duly, schedule: Schedule, now: number): Promis
   };
 }
 
-async function overdueNow(duly: Duly, schedule: Schedule, now: number): Promise<ScheduleFact['overdue']> {
-  const slotAt = deadlineSlotAt(schedule, now);
+/** What is overdue of a schedule now; null: nothing. */
+export async function overdueNow(
+  duly: Duly,
+  schedule: Schedule,
+  now: number,
+): Promise<ScheduleFact['overdue']> {
+  const foundAt = deadlineSlotAt(schedule, now);
+  if (foundAt === null || isSettledBy(schedule, foundAt) === true) return null;
+  const ledger = await duly.schedules.slots(schedule.id, { to: now, limit: ledgerMax });
+  const slotAt = promisedSlotAt(schedule, foundAt, ledger, now);
   if (slotAt === null || isSettledBy(schedule, slotAt) === true) return null;
   return overdueOf(schedule, slotAt, await lastSuccess(duly, schedule.id));
 }

@@ -1,4 +1,4 @@
-import { resolveRule, type Schedule } from '@duly/core';
+import { type LedgerSlot, resolveRule, type Schedule } from '@duly/core';
 import type { ScheduleFact } from './evaluate.ts';
 
 /** A run of a schedule that succeeded. */
@@ -7,17 +7,19 @@ export interface LastSuccess {
   finishedAt: number;
 }
 
+// The deadline counts from the due instant, which lies up to the jitter behind the slot.
+function latestDueAt({ finishDeadlineMs, jitterMs }: Schedule['policies'], now: number): number {
+  return now - (finishDeadlineMs ?? 0) - jitterMs;
+}
+
 /**
  * The newest slot of a schedule that should have succeeded by now: due so long ago that its `finishDeadline` is over. From the rule itself, so
  * that it is found also when no scheduler was there to make a run. null: there is none, it is paused, or it has no deadline.
  */
 export function deadlineSlotAt(schedule: Schedule, now: number): number | null {
   const { policies, status, createdAt, lastRun, unreadable } = schedule;
-  const { finishDeadlineMs, jitterMs } = policies;
-  if (finishDeadlineMs === null || status === 'paused' || status === 'disabled' || status === 'deleted')
-    return null;
-  // The deadline counts from the due instant, which lies up to the jitter behind the slot.
-  const latestAt = now - finishDeadlineMs - jitterMs;
+  if (policies.finishDeadlineMs === null || ['paused', 'disabled', 'deleted'].includes(status)) return null;
+  const latestAt = latestDueAt(policies, now);
   const isDue = (at: number | undefined): boolean => at !== undefined && at <= latestAt;
   const lastSlotAt = lastRun?.slot.getTime();
   // What comes next depends on runs (a delay), cannot be known here, or is nothing: the last one that fired is what there is.
@@ -33,6 +35,47 @@ export function deadlineSlotAt(schedule: Schedule, now: number): number | null {
   if ((startAt !== null && slotAt < startAt.getTime()) || (endAt !== null && slotAt > endAt.getTime()))
     return null;
   return slotAt;
+}
+
+// Slots that nobody is owed: a person or the rule itself took them away, or the schedule was not to run then.
+const waivedReasons: ReadonlySet<string | null> = new Set([
+  'end at',
+  'max runs',
+  'exclude',
+  'skip next',
+  'paused',
+  'paused, not the latest',
+  'edited',
+  'edited, not the latest',
+]);
+
+/**
+ * What `deadlineSlotAt` found, held against the ledger (newest first): the rule as it stands names instants from before it was edited, in which a
+ * pause held, or which were skipped by hand, and none of them was promised. null: nothing that was promised is past its deadline.
+ */
+export function promisedSlotAt(
+  schedule: Schedule,
+  foundAt: number,
+  ledger: readonly LedgerSlot[],
+  now: number,
+): number | null {
+  // What a fixed delay has done, or an unreadable rule, was taken from its runs.
+  if (schedule.kind === 'delay' || schedule.unreadable !== null || schedule.status === 'ended')
+    return foundAt;
+  const latestAt = latestDueAt(schedule.policies, now);
+  for (const line of ledger) {
+    if (line.generation !== schedule.generation || line.status === 'folded') return null;
+    const firstAt = line.slot.getTime();
+    if (firstAt > latestAt || line.status === 'pending' || line.status === 'held' || line.status === 'none')
+      continue;
+    if (waivedReasons.has(line.reason)) continue;
+    // A slot that a pause held is due when the pause ends.
+    if (line.reason === 'after pause' && line.decidedAt !== null && line.decidedAt.getTime() > latestAt)
+      continue;
+    const lastAt = line.to.getTime();
+    return lastAt <= latestAt ? lastAt : Math.max(firstAt, Math.min(foundAt, lastAt));
+  }
+  return null;
 }
 
 /** Whether the last run alone says that the slot, or a later one, succeeded; null: it does not say. */
