@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import { test } from 'node:test';
 import { type Fixture, startServer } from './fixture.ts';
 
@@ -44,6 +46,46 @@ test('a body that is too large is refused, whether it says so or not', async (t)
   if (response !== null) assert.equal(response.status, 413);
   // What was sent is what fits into the buffers on the way; the stream itself never ends.
   assert.ok(sent < 64_000_000, `${sent} bytes were sent`);
+});
+
+test('who listens only after it has said everything hears that it was too much', async (t) => {
+  const { listening, adminKey } = await startServer(t);
+  for (const path of ['/api/jobs', '/api/worker/settle']) {
+    const socket = connect(listening.port, listening.host);
+    t.after(() => socket.destroy());
+    socket.pause();
+    const body = 'a'.repeat(4 * 1024 * 1024);
+    const head = [
+      `POST ${path} HTTP/1.1`,
+      `Host: ${listening.host}`,
+      `Authorization: Bearer ${adminKey}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+      'Connection: close',
+    ];
+    await new Promise<void>((resolve, reject) => {
+      socket.once('error', reject);
+      socket.write(`${head.join('\r\n')}\r\n\r\n${body}`, (error) => (error ? reject(error) : resolve()));
+    });
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (text) => {
+      answer += text;
+    });
+    const ended = once(socket, 'end');
+    socket.resume();
+    await ended;
+    assert.match(answer, /^HTTP\/1.1 413 [\s\S]*body_too_large/, path);
+  }
+});
+
+test('a body that is not UTF-8 is refused, instead of being kept with its letters replaced', async (t) => {
+  const { ask } = await startServer(t);
+  const headers = { 'Content-Type': 'application/json' };
+  for (const path of ['/api/jobs', '/api/jobs?']) {
+    const raw = Uint8Array.from(Buffer.from('{"type":"x","input":"caf\u00e9"}', 'latin1'));
+    const { status, json } = await ask(path, { raw, headers });
+    assert.deepEqual([status, json.code], [400, 'body_invalid'], path);
+  }
 });
 
 test('one mebibyte is the limit unless told otherwise', async (t) => {

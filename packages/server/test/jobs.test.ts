@@ -193,6 +193,24 @@ test('jobs are cancelled, moved, and acted on by filter, dry first', async (t) =
   assert.equal((await ask('/api/jobs/bulk', { body: { action: 'cancel', filter: {} } })).status, 400);
 });
 
+test('a filter that says nothing, or would be lost on the way, is refused', async (t) => {
+  const { ask } = await startServer(t);
+  await ask('/api/jobs', { body: { type: 'mail', input: { user: 1 } } });
+  for (const path of ['input.__proto__=1', 'input.user.__proto__=1']) {
+    const { status, json } = await ask(`/api/jobs?${path}`);
+    assert.deepEqual([status, json.code], [400, 'request_invalid'], path);
+  }
+  assert.equal((await ask('/api/jobs?input.constructor=1')).json.data.length, 0);
+  const act = { filter: { input: {} }, dry_run: true };
+  for (const [path, body] of [
+    ['/api/jobs/bulk', { ...act, action: 'cancel' }],
+    ['/api/dead/discard', act],
+  ] as const) {
+    const { status, json } = await ask(path, { body });
+    assert.deepEqual([status, json.details.issues[0].path], [400, 'filter.input'], path);
+  }
+});
+
 test('what is not to be seen is redacted by path, in lists too', async (t) => {
   const { ask } = await startServer(t, { server: { redact: { input: ['card.number', 'list.*.token'] } } });
   const input = { card: { number: '4111', name: 'Ada' }, list: [{ token: 't', n: 1 }] };

@@ -62,6 +62,15 @@ test('what is wrong with a value is refused', async (t) => {
   ]) {
     assert.equal((await ask(path, { method: 'PUT', body })).status, 400, JSON.stringify(body));
   }
+  // The refusal names the field of the request, not of the library underneath.
+  for (const [field, end] of [
+    ['ttl', { ttl: '-1s' }],
+    ['expires_at', { expires_at: '2030-02-30T00:00:00Z' }],
+  ] as const) {
+    const { status, json } = await ask(path, { method: 'PUT', body: { value: 1, ...end } });
+    assert.equal(status, 400);
+    assert.ok(json.detail.includes(`"${field}"`), json.detail);
+  }
   const body = { value: 1, ttl: '1m' };
   assert.equal((await ask(path, { method: 'PUT', body: { value: null, ttl: '1m' } })).status, 200);
   assert.equal((await ask(path, { method: 'PUT', key: await key('read'), body })).status, 403);

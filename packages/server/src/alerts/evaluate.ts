@@ -148,7 +148,7 @@ function waiting(facts: AlertFacts, afterMs: number, isAsked: IsAsked): Finding[
   return byKey(late, (lane) => lane.queue).map(([queue, lanes]) => {
     const oldestAt = Math.min(...lanes.map((lane) => lane.oldestDueAt as number));
     const count = lanes.reduce((sum, lane) => sum + lane.readyCount, 0);
-    const message = `The oldest job of queue "${queue}" has waited for ${brief(now - oldestAt)} (more than ${formatDuration(afterMs)} is too long); ${plural(count, 'job')} wait.`;
+    const message = `The oldest job of queue "${queue}" has waited for ${brief(now - oldestAt)} (more than ${formatDuration(afterMs)} is too long); ${plural(count, 'job')} ${count === 1 ? 'waits' : 'wait'}.`;
     return { subject: `queue:${queue}`, message };
   });
 }
@@ -169,7 +169,7 @@ function noWorker(facts: AlertFacts, afterMs: number, isAsked: IsAsked): Finding
   );
   return byKey(untaken, (lane) => lane.type).map(([type, ones]) => {
     const count = ones.reduce((sum, lane) => sum + lane.readyCount, 0);
-    const message = `No live worker takes jobs of type "${type}"; ${plural(count, 'job')} wait.`;
+    const message = `No live worker takes jobs of type "${type}"; ${plural(count, 'job')} ${count === 1 ? 'waits' : 'wait'}.`;
     return { subject: `type:${type}`, message };
   });
 }

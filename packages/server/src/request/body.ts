@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { DulyError } from '@duly/core';
 import type { Context, MiddlewareHandler } from 'hono';
@@ -5,6 +6,9 @@ import type { ServerEnv } from '../context.ts';
 
 // Far beyond what programs write, and far below what makes a walk through it costly.
 const depthMax = 64;
+// What is too large is read to its end and dropped: a client that says `Connection: close` and only listens once it has said everything would
+// find a closed connection instead of the answer. Beyond this it may.
+const dropBytesMax = 16 * 1024 * 1024;
 
 /** Under this name the node adapter hands over the request whose body nobody else reads. */
 export const directBody: unique symbol = Symbol('body');
@@ -35,7 +39,7 @@ export function refuseOtherTypes(type: string | undefined): void {
 
 async function readText(c: Context, maxBytes: number): Promise<string> {
   const stated = Number(c.req.header('content-length') ?? 0);
-  if (stated > maxBytes) throw tooLarge(maxBytes);
+  if (stated > maxBytes + dropBytesMax) throw tooLarge(maxBytes);
   const incoming = (c.env as { [directBody]?: IncomingMessage } | undefined)?.[directBody];
   if (incoming !== undefined) return readIncoming(incoming, maxBytes);
   const { body } = c.req.raw;
@@ -45,10 +49,18 @@ async function readText(c: Context, maxBytes: number): Promise<string> {
   for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength;
     // Not what was stated but what came: a length may be left out, or be a lie.
-    if (bytes > maxBytes) throw tooLarge(maxBytes);
-    chunks.push(chunk);
+    if (bytes > maxBytes + dropBytesMax) throw tooLarge(maxBytes);
+    if (bytes <= maxBytes) chunks.push(chunk);
+    else chunks.length = 0;
   }
-  return Buffer.concat(chunks).toString('utf8');
+  if (bytes > maxBytes) throw tooLarge(maxBytes);
+  return textOf(Buffer.concat(chunks));
+}
+
+/** JSON is UTF-8; anything else would be kept with its letters replaced. */
+function textOf(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  throw new DulyError('body_invalid', { message: 'The body is not UTF-8.', hint: 'Send JSON in UTF-8.' });
 }
 
 /** Reads the body of a request of Node's own server, of at most so many bytes. */
@@ -62,11 +74,17 @@ export function readIncoming(incoming: IncomingMessage, maxBytes: number): Promi
     const take = (chunk: Buffer): void => {
       bytes += chunk.length;
       if (bytes <= maxBytes) chunks.push(chunk);
+      else if (bytes <= maxBytes + dropBytesMax) chunks.length = 0;
       else fail(tooLarge(maxBytes));
     };
     const end = (): void => {
       stop();
-      resolve(chunks.length === 1 ? String(chunks[0]) : Buffer.concat(chunks).toString());
+      try {
+        if (bytes > maxBytes) throw tooLarge(maxBytes);
+        resolve(textOf(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+      } catch (error) {
+        reject(error);
+      }
     };
     const fail = (error: Error): void => {
       stop();

@@ -1,4 +1,4 @@
-import { DulyError } from '@duly/core';
+import { DulyError, parseDuration, parseInstant } from '@duly/core';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
@@ -132,7 +132,10 @@ function expiryOf({
   ttl?: string | number | undefined;
   expires_at?: string | undefined;
 }) {
-  return expires_at === undefined ? { for: ttl as string | number } : { at: expires_at };
+  // Read here, so that a refusal calls the field as the caller does.
+  return expires_at === undefined
+    ? { for: parseDuration(ttl as string | number, 'ttl', { minMs: 1 }) }
+    : { at: parseInstant(expires_at, 'expires_at') };
 }
 
 function notFound(name: string, key: string): DulyError {

@@ -49,6 +49,9 @@ export const jobListQuery = z
       if (Object.hasOwn(fields, field)) continue;
       if (!inputPath.test(field)) {
         check.addIssue({ code: 'unrecognized_keys', keys: [field], input: query });
+      } else if (field.split('.').includes('__proto__')) {
+        // Left to pass it would be lost on the way, and a filter that is lost matches everything.
+        check.addIssue({ code: 'custom', path: [field], message: 'names "__proto__", which no input has' });
       } else if (Array.isArray(value)) {
         check.addIssue({ code: 'custom', path: [field], message: 'is there twice' });
       }
@@ -73,7 +76,8 @@ export const jobFilterSchema = z
     dead: z.boolean().optional(),
     input: z
       .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+      .refine((paths) => Object.keys(paths).length > 0, 'names no path: every job would match')
       .optional()
-      .openapi({ description: 'Values at paths of the input: { "user.id": 42 }.' }),
+      .openapi({ minProperties: 1, description: 'Values at paths of the input: { "user.id": 42 }.' }),
   })
   .openapi('JobFilter');
