@@ -49,9 +49,11 @@ export function filterFor(caller: Caller, given: z.infer<typeof eventFilterSchem
   return { ...Object.fromEntries(fields), ...(tenant === null ? {} : { tenant }) };
 }
 
-/** The place that `Last-Event-ID` names in the stream of changes; null: from now on. */
+/**
+ * The place that `Last-Event-ID` names in the stream of changes; null: from now on. What names none was given by another stream or came to harm on the way,
+ * and its reader has missed something: it is taken for a place that no store has, which is told as a gap.
+ */
 export function readPlace(text: string | undefined): number | null {
-  return text !== undefined && /^\d{1,16}$/.test(text) && Number(text) <= Number.MAX_SAFE_INTEGER
-    ? Number(text)
-    : null;
+  if (text === undefined || text === '') return null;
+  return /^\d{1,16}$/.test(text) ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : Number.MAX_SAFE_INTEGER;
 }

@@ -213,12 +213,15 @@ test('SSE of all jobs: every change that matches, in order, and after a restart 
   );
 });
 
-test('SSE of all jobs: a place of another store, or past its retention, is a gap', async (t) => {
+test('SSE of all jobs: a place of another store, past its retention, or that is none, is a gap', async (t) => {
   const { url, adminKey, make } = await setup(t);
-  const stream = await openSse(t, `${url}/api/events?event=made`, { key: adminKey, after: String(2 ** 50) });
-  assert.equal((await stream.next())?.event, 'gap');
-  const id = await make();
-  assert.equal((await stream.next())?.data.id, id);
+  for (const after of [String(2 ** 50), '9'.repeat(16), '9'.repeat(30), '-1', 'Zk3.1.end']) {
+    const stream = await openSse(t, `${url}/api/events?event=made`, { key: adminKey, after });
+    assert.equal((await stream.next())?.event, 'gap', after);
+    const id = await make();
+    assert.equal((await stream.next())?.data.id, id);
+    await stream.close();
+  }
 });
 
 test('a tenant is told of its own jobs only, by every way', async (t) => {
