@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -25,6 +25,7 @@ const pages = [
   'many-machines',
   'operating',
   'security',
+  'observability',
   'from-bullmq',
   'from-pg-boss',
   'from-celery',
@@ -46,8 +47,7 @@ function createProject(t: { after(fn: () => void): void }): string {
   return folder;
 }
 
-test('the programs of the guides and of the README compile', async (t) => {
-  const folder = createProject(t);
+async function compile(folder: string, files: string[]): Promise<void> {
   const config = {
     extends: join(root, 'tsconfig.base.json'),
     compilerOptions: {
@@ -55,12 +55,19 @@ test('the programs of the guides and of the README compile', async (t) => {
       preserveSymlinks: false,
       typeRoots: [join(root, 'node_modules/@types')],
     },
-    files: pages.map((page) => `${page}.ts`),
+    files,
   };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
   await run(process.execPath, [tsc, '-p', folder]).catch((error: { stdout: string }) =>
     assert.fail(error.stdout),
+  );
+}
+
+test('the programs of the guides and of the README compile', async (t) => {
+  await compile(
+    createProject(t),
+    pages.map((page) => `${page}.ts`),
   );
 });
 
@@ -71,6 +78,64 @@ for (const page of pages) {
     assert.equal(stderr, '');
   });
 }
+
+/**
+ * Pages whose blocks stand in a program of the reader's, each block by itself: what that program has is declared here, and
+ * the blocks are compiled with it. They need a server, threads or tables of the reader's, so they are not run.
+ */
+const fragments: Record<string, string> = {
+  workers: `
+    import { Duly } from '@duly/core';
+    declare const duly: Duly;
+    declare function renderInAThread(): Promise<void>;`,
+  'durations-and-instants': `
+    import type { Task } from '@duly/core';
+    declare const chart: Task<unknown, unknown>;
+    declare const input: { train: string };
+    declare const departure: Date;`,
+  transactions: `
+    import { DatabaseSync } from 'node:sqlite';
+    import { Duly, type Task } from '@duly/core';
+    import type { Pool } from 'pg';
+    import { z } from 'zod';
+    declare const duly: Duly;
+    declare const pool: Pool;
+    declare const order: { id: number };
+    declare const sendReceipt: Task<{ order: number }, unknown>;
+    void [DatabaseSync, z];`,
+  postgres: `
+    import { Duly } from '@duly/core';`,
+};
+
+test('the blocks of guides that stand in a program of the reader compile', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'duly-docs-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  const files: string[] = [];
+  for (const [page, declared] of Object.entries(fragments)) {
+    const text = readFileSync(join(root, `docs/guides/${page}.md`), 'utf8');
+    const blocks = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code as string);
+    assert.ok(blocks.length > 0, page);
+    for (const [index, block] of blocks.entries()) {
+      const name = `${page}-${index}.ts`;
+      // What a block declares itself goes before what was declared for it.
+      writeFileSync(join(folder, name), `${declared}\n{\n${block}\n}\nexport {};\n`);
+      files.push(name);
+    }
+  }
+  await compile(folder, files);
+});
+
+test('no guide shows code that is not compiled', () => {
+  const shown = readdirSync(join(root, 'docs/guides'))
+    .map((file) => file.replace(/\.md$/, ''))
+    .filter((page) => programOf(page) !== '');
+  assert.deepEqual(
+    shown.filter((page) => !pages.includes(page) && !(page in fragments)),
+    [],
+  );
+});
 
 /** The names that a refusal lists. */
 async function namesOf(call: (wrong: never) => unknown): Promise<string[]> {
