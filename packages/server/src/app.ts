@@ -5,6 +5,7 @@ import { routePath } from 'hono/route';
 import type { ServerContext, ServerEnv } from './context.ts';
 import { createDashboard } from './dashboard/dashboard.ts';
 import { answerProblem } from './problem.ts';
+import { refuseNul } from './request/address.ts';
 import { refuseCrossSite } from './request/cross-site.ts';
 import { checkHost } from './request/host.ts';
 import { allRoutes } from './routes/index.ts';
@@ -23,7 +24,7 @@ export function createApp(context: ServerContext): OpenAPIHono<ServerEnv> {
     await next();
   });
   app.use('*', measure(context));
-  app.use('*', checkHost, refuseCrossSite);
+  app.use('*', checkHost, refuseCrossSite, refuseNul);
   app.onError((error, c) => answerProblem(error, c));
   const dashboard = createDashboard(context.options);
   app.notFound(async (c) => {

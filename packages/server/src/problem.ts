@@ -75,12 +75,15 @@ export function statusOf(code: ErrorCode): ContentfulStatusCode {
   return statuses[code] ?? 400;
 }
 
-/** Turns an error into a problem; one that is none of Duly's is `internal`, and tells nothing of itself. */
+/** Turns an error into a problem; one that is none of Duly's is `internal`, and tells nothing of itself, and neither does one of the store. */
 export function toProblem(error: unknown): Problem {
   const known = isDulyError(error) ? error : fromHttpException(error);
   if (known === null) {
     return problem('internal', 'The server failed at this request.', 'Its log says why.', {});
   }
+  // Whoever asks, even without a key: where the store is, and what it was asked, is for the log.
+  if (known.code === 'internal' || (known.code.startsWith('store_') && statusOf(known.code) >= 500))
+    return problem(known.code, 'The server failed at this request.', 'Its log says why.', {});
   return inSnakeCase(problem(known.code, known.message, known.hint, known.details));
 }
 

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
+import { DulyError } from '@duly/core';
+import { toProblem } from '../src/problem.ts';
 import { type Fixture, startServer } from './fixture.ts';
 
 /** Sends with headers that `fetch` would not let through. */
@@ -200,6 +202,15 @@ test('what is not there is 404 as a problem, and a failure tells nothing of itse
   const stopped = await ask('/api/jobs');
   assert.equal(stopped.status, 503);
   assert.equal(stopped.headers.get('retry-after'), '1');
+});
+
+test('a failure of the store tells nobody where the store is', () => {
+  for (const code of ['internal', 'store_unavailable', 'store_denied', 'store_corrupt'] as const) {
+    const message = 'PostgreSQL at postgres://10.0.0.5:5432/duly refused: SELECT 1';
+    const shown = toProblem(new DulyError(code, { message, hint: message, details: { store: message } }));
+    assert.equal(shown.code, code);
+    assert.ok(!JSON.stringify(shown).includes('postgres://'), code);
+  }
 });
 
 test('an id of another tenant cannot be told from one that never was', async (t) => {

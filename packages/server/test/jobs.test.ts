@@ -211,6 +211,29 @@ test('a filter that says nothing, or would be lost on the way, is refused', asyn
   }
 });
 
+test('NUL characters, which not every store can be asked for, are refused in addresses and names', async (t) => {
+  const { ask } = await startServer(t);
+  for (const path of [
+    '/api/jobs/job_%00',
+    '/api/jobs?queue=%00',
+    '/api/jobs?input.a%00b=1',
+    '/api/jobs/latest?type=%00',
+    '/api/dead?error=%00',
+  ]) {
+    const { status, json } = await ask(path);
+    assert.deepEqual([status, json.code], [400, 'request_invalid'], path);
+  }
+  for (const [path, body] of [
+    ['/api/worker/heartbeat', { leases: [{ id: '\0', fence: 1 }] }],
+    ['/api/jobs/bulk', { action: 'cancel', filter: { ids: ['\0'] } }],
+    ['/api/jobs/bulk', { action: 'cancel', filter: { error: '\0' } }],
+    ['/api/keys', { scope: 'read', tenant: '\0' }],
+  ] as const) {
+    const { status, json } = await ask(path, { body });
+    assert.deepEqual([status, json.code], [400, 'request_invalid'], path);
+  }
+});
+
 test('what is not to be seen is redacted by path, in lists too', async (t) => {
   const { ask } = await startServer(t, { server: { redact: { input: ['card.number', 'list.*.token'] } } });
   const input = { card: { number: '4111', name: 'Ada' }, list: [{ token: 't', n: 1 }] };

@@ -33,7 +33,11 @@ export const duration = z
   .openapi({ description: 'Milliseconds, or a text like "15m", "3 days", "PT15M".', example: '15m' });
 
 /** A name: of a task, a queue, a tenant, a key. */
-export const name = z.string().min(1).max(200);
+export const name = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((text) => !text.includes('\0'), 'holds a NUL character');
 
 /** Why something is done; kept in the audit. */
 export const note = z.string().max(1_000).openapi({ description: 'Why; kept in the audit.' });

@@ -72,7 +72,11 @@ export const jobFilterSchema = z
     schedule: name.optional(),
     since: moment,
     before: moment,
-    error: z.string().max(200).optional(),
+    error: z
+      .string()
+      .max(200)
+      .refine((text) => !text.includes('\0'), 'holds a NUL character')
+      .optional(),
     dead: z.boolean().optional(),
     input: z
       .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))

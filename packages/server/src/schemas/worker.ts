@@ -5,7 +5,7 @@ import { jobStatus } from './job.ts';
 
 const leasesMax = 1_000;
 const fence = z.int().min(0).openapi({ description: 'The fence that the claim gave.' });
-const lease = { id: z.string().min(1).max(200), fence };
+const lease = { id: name, fence };
 
 /** Asks for work. */
 export const claimBody = z
