@@ -194,7 +194,16 @@ export interface Changed extends Stamped {
   /** Of a fold: the key under which the call was folded; null: it was a child that was there already. */
   key?: { type: string; tenant: string | null; key: string } | null;
   /** Of a fold: what came with the call, whether the holder takes it over, and when it is due now. */
-  folded?: { input: string; wantedAt: number; replaces: boolean; dueAt: number };
+  folded?: {
+    /** The job that the call would have made. */
+    call: string;
+    input: string;
+    wantedAt: number;
+    replaces: boolean;
+    dueAt: number;
+    /** The sender did not know whether an earlier, equal one had arrived. */
+    repeat?: boolean;
+  };
 }
 
 /** A running attempt's progress or log lines were answered. */

@@ -81,6 +81,7 @@ function told(node: string): Told {
           // Folded into the holder of its key, which may have been moved by it.
           if (!deduped) continue;
           const {
+            id: call,
             type,
             tenant,
             dedupe,
@@ -98,10 +99,12 @@ function told(node: string): Told {
             status,
             key,
             folded: {
+              call,
               input: given,
               wantedAt: dueOf({ due }, reply.now),
               replaces: dedupe !== null && dedupe.mode !== 'drop',
               dueAt,
+              ...(input.repeat === true ? { repeat: true } : {}),
             },
           });
         }

@@ -126,7 +126,12 @@ function promise(
 /** One promise, or one change of a promise, as chance has it. The number of the call is kept with the job. */
 function next(): Promise<unknown> {
   const forMs = 20 + upTo(120);
-  switch (upTo(19)) {
+  switch (upTo(21)) {
+    case 16:
+      // In line behind the others of its key: some start in time and some do not.
+      return promise(tasks.hasty, { forMs: 150 + upTo(250) }, { serial: 'hasty', inMs: upTo(600) });
+    case 17:
+      return promise(tasks.journal, { forMs: 40 + upTo(400), throwCount: upTo(3) });
     case 10:
       return transact();
     case 11:

@@ -61,8 +61,8 @@ export interface FleetOptions {
 }
 
 const failedCountMax = 3;
-// A store that cannot be reached is told of within 20 s; whoever has said nothing after three times that stands still.
-const readyMsMax = 60_000;
+// A store that cannot be reached is told of within 20 s; a machine that has much else to do needs a minute or two to load a process.
+const readyMsMax = 240_000;
 
 /** Makes a fleet without processes. */
 export function createFleet(options: FleetOptions): Fleet {

@@ -96,6 +96,7 @@ defineChaosTasks(duly, {
         run,
       ),
     passed: (point) => pass(point),
+    stepped: (step) => history.write({ kind: 'once', at: time.now(), node, ...step }),
   },
 });
 

@@ -22,6 +22,8 @@ export interface HandlerListener {
   ): (context: TaskContext<unknown>) => Promise<unknown>;
   /** It has completed its job in a transaction of its own and is about to commit; or it has committed. */
   passed(point: 'before commit' | 'after commit'): void;
+  /** A step of a job was entered, or its result was given. */
+  stepped(step: { scope: string; key: string; state: 'ran' | 'given'; value: string }): void;
 }
 
 /** The tasks by what they are for. */
@@ -39,6 +41,10 @@ export interface ChaosTasks {
   hurried: Task;
   /** Writes a row of its own in the transaction that completes it. */
   charge: Task;
+  /** One at a time, and each only if it can start soon. */
+  hasty: Task;
+  /** In steps, each of which is done once; attempts of it fail between them. */
+  journal: Task;
   /** Values that end by themselves. */
   values: Expiring<number>;
 }
@@ -97,6 +103,27 @@ export function defineChaosTasks(
     }
   });
 
+  /** Two steps that are done once, whatever becomes of its attempts: the first is asked for twice at a time. */
+  const journal = noted(async (context) => {
+    const { forMs = 0, throwCount = 0 } = (context.input ?? {}) as ChaosInput;
+    const step = async (key: string): Promise<void> => {
+      const note = (state: 'ran' | 'given', value: number) =>
+        listener?.stepped({ scope: `job:${context.job.id}`, key, state, value: JSON.stringify(value) });
+      const value = await context.once(key, async () => {
+        note('ran', context.fence);
+        await systemClock.sleep(forMs / 4, context.signal);
+        return context.fence;
+      });
+      note('given', value);
+    };
+    await Promise.all([step('first'), step('first')]);
+    await systemClock.sleep(forMs / 2, context.signal);
+    if (context.attempt <= throwCount)
+      throw new Error(`Attempt ${context.attempt} throws, as it was told to.`);
+    await step('second');
+    return { fence: context.fence };
+  });
+
   const every = { anchor: 'epoch', input: { forMs: 30 } } as const;
   if (declares) {
     duly.task({ name: 'tick', every: { ...every, rate: '1s', overlap: 'allow' }, run });
@@ -111,6 +138,10 @@ export function defineChaosTasks(
       every: { ...every, rate: '1s', overlap: 'bufferOne', input: { forMs: 1_100 } },
       run,
     });
+    // Each takes longer than the next one waits: the policy ends it.
+    const ending = { ...every, rate: '2s', input: { forMs: 2_600 } } as const;
+    duly.task({ name: 'tick-cancel', grace: '1s', every: { ...ending, overlap: 'cancelOther' }, run });
+    duly.task({ name: 'tick-terminate', grace: '1s', every: { ...ending, overlap: 'terminateOther' }, run });
     duly.task({ name: 'tick-after', every: { delay: '1s', input: { forMs: 20 } }, run });
   }
   return {
@@ -122,6 +153,8 @@ export function defineChaosTasks(
     patient: duly.task({ name: 'patient', retry, run }),
     hurried: duly.task({ name: 'hurried', retry: 1, timeout: '1s', grace: '1s', run }),
     charge: duly.task({ name: 'charge', retry: { ...retry, attempts: 10 }, run: charge }),
+    hasty: duly.task({ name: 'hasty', retry, startDeadline: '600ms', run }),
+    journal: duly.task({ name: 'journal', retry, run: journal }),
     values: duly.expiring<number>('chaos', { cleanup: run }),
   };
 }

@@ -9,7 +9,7 @@ export const deadlinesHold: Invariant = {
   name: 'deadlines-hold',
   promise:
     'No job starts for the first time after its start deadline; then it is EXPIRED, and only then, and only if it never started.',
-  check({ final, isSettled, unorderedMs = 0 }, { made, leases, touched }) {
+  check({ final, isComplete, isSettled, unorderedMs = 0 }, { made, leases, touched }) {
     const problems: ReturnType<Invariant['check']> = [];
     for (const job of final.jobs) {
       const { id, status, expireAt, finishedAt, startedAt } = job;
@@ -20,8 +20,10 @@ export const deadlinesHold: Invariant = {
       // Moved, replaced or brought back it has another deadline.
       if (asked !== undefined && asked.startDeadlineMs !== null && !touched.has(id)) {
         const untilAt = asked.dueAt + asked.startDeadlineMs;
-        if (first !== undefined && first.at > untilAt + unorderedMs)
-          fail(`might start until ${show(untilAt)} and was given to ${first.node} at ${show(first.at)}`);
+        // Whoever was given it first may have been killed before it noted that; the job itself tells when it was.
+        const firstAt = isComplete ? (first?.at ?? null) : startedAt;
+        if (firstAt !== null && firstAt > untilAt + unorderedMs)
+          fail(`might start until ${show(untilAt)} and was first given to somebody at ${show(firstAt)}`);
       }
       if (status === 'EXPIRED') {
         if (expireAt === null) fail('is EXPIRED and has no start deadline');

@@ -34,6 +34,8 @@ export interface Facts {
   deleted: Set<string>;
   /** Acts of people on a job that may change its due instant or bring it back. */
   touched: Map<string, Extract<HistoryEvent, { kind: 'changed' }>[]>;
+  /** Folds of a call that was sent again after an unknown outcome, and that had been folded then, or may have been. */
+  echoes: Set<HistoryEvent>;
   faults: Fault[];
   nodes: NodeChanged[];
 }
@@ -45,6 +47,8 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
   const settled: Facts['settled'] = new Map();
   const accepted: Facts['accepted'] = new Map();
   const touched: Facts['touched'] = new Map();
+  const echoes: Facts['echoes'] = new Set();
+  const foldedCalls = new Set<string>();
   const byFence = new Map<string, Lease>();
   const faults: Fault[] = [];
   const nodes: NodeChanged[] = [];
@@ -112,6 +116,11 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
         break;
       }
       case 'changed':
+        if (event.folded !== undefined) {
+          const { call, repeat = false } = event.folded;
+          if (repeat && (!isComplete || foldedCalls.has(call))) echoes.add(event);
+          foldedCalls.add(call);
+        }
         touched.set(event.id, [...(touched.get(event.id) ?? []), event]);
         break;
       case 'valued': {
@@ -155,7 +164,7 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
       .filter(({ action }) => action === 'delete' || action === 'discard')
       .flatMap(({ subject }) => (subject.startsWith('job:') ? [subject.slice('job:'.length)] : [])),
   );
-  return { made, leases, settled, accepted, deleted, touched, faults, nodes };
+  return { made, leases, settled, accepted, deleted, touched, echoes, faults, nodes };
 }
 
 /** Whether anything was wrong with the store, or with this node or its way there, within a span of the store's time. */

@@ -35,7 +35,7 @@ export const gatesHold: Invariant = {
       }
     }
     for (const event of evidence.events) {
-      if (event.kind !== 'changed' || event.folded?.replaces !== true) continue;
+      if (event.kind !== 'changed' || event.folded?.replaces !== true || facts.echoes.has(event)) continue;
       const started = (facts.leases.get(event.id) ?? []).find(
         (lease) => lease.at + unorderedMs < event.at && !isGivenBack(facts, lease, began),
       );

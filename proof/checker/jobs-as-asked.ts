@@ -50,9 +50,10 @@ export const jobsAsAsked: Invariant = {
         }
       } else if (event.kind === 'changed' && event.folded !== undefined) {
         const { input, replaces, wantedAt, dueAt } = event.folded;
-        if (replaces) inputs.set(event.id, input);
+        const isEcho = facts.echoes.has(event);
+        if (replaces && !isEcho) inputs.set(event.id, input);
         give(event.id, input);
-        if (replaces && wantedAt !== dueAt) {
+        if (replaces && !isEcho && wantedAt !== dueAt) {
           problems.push({
             subjects: [event.id],
             message: `A call of ${event.node} at ${show(event.at)} wanted job ${event.id} at ${show(wantedAt)}, and it is due at ${show(dueAt)}.`,

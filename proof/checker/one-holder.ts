@@ -17,7 +17,7 @@ export interface Held extends MadeJob {
 export const oneHolder: Invariant = {
   name: 'one-holder',
   promise:
-    'A dedupe key has one holder (and one follow-up behind a started one) at a time, and a call that is folded is answered with it; a key of a handler has one child.',
+    'A dedupe key has one holder (and one follow-up behind a started one) at a time, and a call that is folded is answered with it and makes no job; a key of a handler has one child.',
   check(evidence, facts) {
     const problems: ReturnType<Invariant['check']> = [];
     const { unorderedMs = 0 } = evidence;
@@ -42,6 +42,14 @@ export const oneHolder: Invariant = {
     for (const event of evidence.events) {
       if (event.kind !== 'changed' || event.verb !== 'fold' || event.key == null) continue;
       const key = nameOf(event.key);
+      const { call, replaces } = event.folded ?? {};
+      if (call !== undefined && replaces && facts.made.has(call)) {
+        problems.push({
+          subjects: [event.id, call],
+          message: `Key ${key}: a call of ${event.node} was taken over by job ${event.id} at ${show(event.at)}, and job ${call} was made for it as well.`,
+        });
+      }
+      if (facts.echoes.has(event)) continue;
       const holder = (holders.get(key) ?? []).find(({ id }) => id === event.id);
       // Whoever made it may have been killed before it noted that.
       if (holder === undefined && !evidence.isComplete) continue;

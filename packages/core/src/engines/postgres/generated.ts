@@ -1226,7 +1226,8 @@ BEGIN
   RETURN duly.item_1(v_id, v_status, v_due, false);
 END $$;
 
--- Gives an unstarted job what a later call under the same key wants. Its serial place, gates and parent stay.
+-- Gives an unstarted job what a later call under the same key wants, and remembers by whom that call was taken over. Its serial place,
+-- gates and parent stay.
 CREATE FUNCTION duly.replace_job_1(p_now bigint, p_job duly.jobs, p_spec jsonb) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_due bigint := duly.due_of_1(p_now, p_spec);
@@ -1244,12 +1245,15 @@ BEGIN
     expire_at = p_job.due_at + (p_spec ->> 'startDeadlineMs')::bigint, updated_at = p_now
   WHERE id = p_job.id;
   v_job.rank_offset := (p_spec ->> 'rankOffsetMs')::bigint;
+  -- A call whose answer was lost is sent again within seconds; a process that stands still meanwhile has ten minutes.
+  INSERT INTO duly.journal AS j (scope, key, value, until_at) VALUES ('fold', p_spec ->> 'id', p_job.id, p_now + 600000)
+  ON CONFLICT (scope, key) DO UPDATE SET value = excluded.value, until_at = excluded.until_at;
   RETURN duly.item_1(p_job.id, duly.move_due_1(p_now, v_job, v_due, 'replaced'), v_due, true);
 END $$;
 
 -- A job with a dedupe key: takes the key, or finds its holder. Only who takes or changes something locks the key's row, so that a
 -- call that is dropped neither waits for anyone nor makes anyone wait.
-CREATE FUNCTION duly.make_deduped_1(p_now bigint, p_spec jsonb) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.make_deduped_1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_spec ->> 'id';
   v_type text := p_spec ->> 'type';
@@ -1261,11 +1265,14 @@ DECLARE
   v_brief record;
   v_live duly.jobs;
   v_item json;
+  v_taken boolean := false;
+  v_took_over text;
 BEGIN
   LOOP
     INSERT INTO duly.dedupes (type, tenant, key, job_id, until_at, created_at)
     VALUES (v_type, v_tenant, v_key, v_id, v_until, p_now) ON CONFLICT DO NOTHING;
-    IF FOUND THEN RETURN duly.insert_job_1(p_now, p_spec, NULL); END IF;
+    v_taken := FOUND;
+    EXIT WHEN v_taken;
     SELECT * INTO v_held FROM duly.dedupes WHERE type = v_type AND tenant = v_tenant AND key = v_key;
     CONTINUE WHEN NOT FOUND;
     IF v_mode <> 'drop' OR v_held.job_id = '' OR v_held.until_at <= p_now THEN
@@ -1274,6 +1281,18 @@ BEGIN
     END IF;
     EXIT;
   END LOOP;
+  IF p_repeat AND v_mode <> 'drop' THEN
+    -- The job that took this call over may have started meanwhile, or be over. Read once the key is held: until then an earlier send may
+    -- still be on its way.
+    SELECT value INTO v_took_over FROM duly.journal WHERE scope = 'fold' AND key = v_id;
+    IF FOUND THEN
+      IF v_taken THEN DELETE FROM duly.dedupes WHERE type = v_type AND tenant = v_tenant AND key = v_key; END IF;
+      PERFORM duly.confirm_1();
+      v_brief := duly.find_brief_1(v_took_over);
+      RETURN duly.item_1(v_took_over, coalesce(v_brief.status, 'COMPLETED'), coalesce(v_brief.due_at, p_now), true);
+    END IF;
+  END IF;
+  IF v_taken THEN RETURN duly.insert_job_1(p_now, p_spec, NULL); END IF;
   -- Once its holder's time is over, the follow-up behind that one holds the key.
   IF v_held.until_at <= p_now AND v_held.follow_id IS NOT NULL THEN
     v_held.job_id := v_held.follow_id;
@@ -1340,7 +1359,7 @@ BEGIN
       RETURN duly.item_1(v_child, v_brief.status, v_brief.due_at, v_child <> v_id);
     END IF;
   END IF;
-  IF jsonb_typeof(p_spec -> 'dedupe') = 'object' THEN v_item := duly.make_deduped_1(p_now, p_spec);
+  IF jsonb_typeof(p_spec -> 'dedupe') = 'object' THEN v_item := duly.make_deduped_1(p_now, p_spec, p_repeat);
   ELSE v_item := duly.insert_job_1(p_now, p_spec, NULL);
   END IF;
   -- Another job keeps the promise, so no child was made.
@@ -1550,6 +1569,8 @@ DECLARE
   v_closed text[];
   v_pause_end bigint;
   v_all_promoted boolean := true;
+  v_all_expired boolean := true;
+  v_overdue boolean := false;
   v_suspects boolean;
   v_row tid;
   v_rank bigint;
@@ -1581,7 +1602,9 @@ BEGIN
   END IF;
   -- Looks that cost little stand before calls that do more.
   IF EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now) THEN
-    PERFORM duly.expire_overdue_1(p_now, 1000);
+    v_all_expired := duly.expire_overdue_1(p_now, 1000) < 1000;
+    -- More than it ends, or such as others hold just now: it passes over them.
+    v_overdue := EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now);
   END IF;
   IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places_1(p_now); END IF;
   SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
@@ -1697,6 +1720,7 @@ BEGIN
       SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
         AND j.rank >= v_floors[1]
+        AND (NOT v_overdue OR j.expire_at IS NULL OR j.started_at IS NOT NULL OR j.expire_at >= p_now)
       ORDER BY j.rank, j.seq LIMIT least(v_limits[1], v_limit) FOR UPDATE SKIP LOCKED) t;
     IF v_rows IS NOT NULL THEN
       claimed := duly.take_1(p_now, p_claim, v_rows, v_types[1]);
@@ -1725,10 +1749,11 @@ BEGIN
     FROM share s CROSS JOIN LATERAL (
       SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = s.type AND j.version = s.version AND j.queue = s.queue AND j.rank >= s.floor
+        AND (NOT v_overdue OR j.expire_at IS NULL OR j.started_at IS NOT NULL OR j.expire_at >= p_now)
       ORDER BY j.rank, j.seq LIMIT s.n FOR UPDATE SKIP LOCKED) t;
     IF v_rows IS NOT NULL THEN claimed := duly.take_1(p_now, p_claim, v_rows, NULL); END IF;
   END IF;
-  more := more OR v_row IS NOT NULL OR NOT v_all_promoted;
+  more := more OR v_row IS NOT NULL OR NOT v_all_promoted OR NOT v_all_expired;
 END $$;
 
 -- Whether these jobs are all among those that a claim was given.

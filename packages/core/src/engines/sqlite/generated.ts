@@ -43,6 +43,10 @@ WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue > ? O
     highestSolo: `SELECT max(solo) FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL`,
     heads: `SELECT seq, rank FROM jobs INDEXED BY jobs_ready
 WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue = ? ORDER BY rank, seq LIMIT ? + 0`,
+    headsInTime: `SELECT seq, rank FROM jobs INDEXED BY jobs_ready
+WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue = ?
+  AND (expire_at IS NULL OR started_at IS NOT NULL OR expire_at >= ?)
+ORDER BY rank, seq LIMIT ? + 0`,
     take: `UPDATE jobs SET
   status = 'RUNNING', rank = NULL, fence = ?, lease_until = ?, token = ?, node = ?,
   claimed_at = ?, updated_at = ?, begun_at = NULL, attempt = attempt + 1,

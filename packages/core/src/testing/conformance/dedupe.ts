@@ -12,6 +12,7 @@ import {
   t0,
 } from './builders.ts';
 import {
+  accepted,
   cancel,
   claim,
   claimOne,
@@ -183,6 +184,37 @@ export function dedupeTests(test: DefineTest): void {
     assert.deepEqual(await claim(engine), []);
     await make(engine, { dedupe: key, due: { at: t0 } });
     assert.equal((await claimOne(engine)).id, id);
+  });
+
+  test('a call that was folded and is sent again makes nothing, whatever its holder did meanwhile', async ({
+    engine,
+  }) => {
+    for (const mode of ['replace', 'extend'] as const) {
+      const key = dedupe(`again-${mode}`, { mode });
+      const spec = jobSpec({ dedupe: key, input: '"new"' });
+      const again = async () => {
+        const reply = await engine.enqueue({ now: t0 + 2, repeat: true, groups: [{ jobs: [spec] }] });
+        const { id, status, deduped } = only(accepted(only(reply.groups)));
+        return { id, status, deduped };
+      };
+      const { id } = await make(engine, { dedupe: key, input: '"old"' });
+      const folded = only(await makeAll(engine, [spec], t0 + 1));
+      assert.deepEqual([folded.id, folded.deduped], [id, true]);
+      const later = jobSpec({ dedupe: key, input: '"newest"' });
+      await makeAll(engine, [later], t0 + 1);
+      assert.deepEqual(await again(), { id, status: 'PENDING', deduped: true });
+      assert.equal((await read(engine, id)).input, '"newest"', 'a later call is not undone');
+
+      const lease = await claimOne(engine, { token: `${mode}-1` }, t0 + 1);
+      assert.deepEqual(await again(), { id, status: 'RUNNING', deduped: true });
+      await finish(engine, lease, 'COMPLETED', {}, t0 + 2);
+      assert.deepEqual(await again(), { id, status: 'COMPLETED', deduped: true });
+      assert.equal(only((await engine.get({ now: t0 + 2, ids: [spec.id] })).jobs), null, 'nothing was made');
+
+      const next = await make(engine, { dedupe: key }, t0 + 3);
+      assert.equal(next.deduped, false, 'the key is free');
+      await cancel(engine, { id: next.id });
+    }
   });
 
   test('the start deadline of a replaced holder counts from its new due time', async ({ engine }) => {

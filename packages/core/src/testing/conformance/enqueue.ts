@@ -15,6 +15,7 @@ import {
   accepted,
   claim,
   claimOne,
+  claimReply,
   finish,
   itemAt,
   make,
@@ -397,6 +398,46 @@ export function enqueueTests(test: DefineTest): void {
     assert.equal(job.status, 'EXPIRED');
     assert.ok(job.finishedAt !== null && job.finishedAt <= late);
     assert.equal(job.dead, false, 'nobody failed it');
+  });
+
+  test('none of very many overdue jobs is claimed, and what stands behind them is', async ({ engine }) => {
+    // More than a claim cares to end at once.
+    const overdue = Array.from({ length: 2_100 }, (_, n) =>
+      jobSpec({ type: n % 2 === 0 ? 'even' : 'odd', startDeadlineMs: second }),
+    );
+    const behind = [jobSpec({ type: 'even' }), jobSpec({ type: 'odd', startDeadlineMs: hour })];
+    await engine.enqueue({ now: t0, groups: [{ jobs: overdue }] });
+    await engine.enqueue({ now: t0 + second, groups: [{ jobs: behind }] });
+    const late = t0 + minute;
+    const tasks = ['even', 'odd'].map((type) => ({ type, version: 1, limit: 5 }));
+    const reply = await claimReply(engine, { tasks, limit: 10 }, late);
+    const isOverdue = new Set(overdue.map(({ id }) => id));
+    assert.deepEqual(
+      reply.claimed.filter(({ id }) => isOverdue.has(id)),
+      [],
+    );
+    assert.equal(reply.more, true, 'there is more to do');
+    const claimed = [...reply.claimed];
+    for (let more: boolean = reply.more, n = 0; more && n < 10; n++) {
+      const next = await claimReply(engine, { tasks, limit: 10, token: `again-${n}` }, late);
+      claimed.push(...next.claimed);
+      more = next.more;
+    }
+    assert.deepEqual(claimed.map(({ id }) => id).sort(), behind.map(({ id }) => id).sort());
+    assert.equal(await statusOf(engine, overdue.at(-1)?.id as string), 'EXPIRED');
+    // One kind alone is looked for in another way.
+    const alone = Array.from({ length: 2_100 }, () => jobSpec({ type: 'alone', startDeadlineMs: second }));
+    await engine.enqueue({ now: late, groups: [{ jobs: alone }] });
+    const { id } = await make(engine, { type: 'alone' }, late + second);
+    const only = await claimReply(
+      engine,
+      { tasks: [{ type: 'alone', version: 1, limit: 5 }], token: 'alone' },
+      late + minute,
+    );
+    assert.deepEqual(
+      only.claimed.map((job) => job.id),
+      [id],
+    );
   });
 
   test('a job that is claimed before its start deadline may run past it and start again', async ({

@@ -128,7 +128,8 @@ BEGIN
   RETURN duly.item_1(v_id, v_status, v_due, false);
 END $$;
 
--- Gives an unstarted job what a later call under the same key wants. Its serial place, gates and parent stay.
+-- Gives an unstarted job what a later call under the same key wants, and remembers by whom that call was taken over. Its serial place,
+-- gates and parent stay.
 CREATE FUNCTION duly.replace_job_1(p_now bigint, p_job duly.jobs, p_spec jsonb) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_due bigint := duly.due_of_1(p_now, p_spec);
@@ -146,12 +147,15 @@ BEGIN
     expire_at = p_job.due_at + (p_spec ->> 'startDeadlineMs')::bigint, updated_at = p_now
   WHERE id = p_job.id;
   v_job.rank_offset := (p_spec ->> 'rankOffsetMs')::bigint;
+  -- A call whose answer was lost is sent again within seconds; a process that stands still meanwhile has ten minutes.
+  INSERT INTO duly.journal AS j (scope, key, value, until_at) VALUES ('fold', p_spec ->> 'id', p_job.id, p_now + 600000)
+  ON CONFLICT (scope, key) DO UPDATE SET value = excluded.value, until_at = excluded.until_at;
   RETURN duly.item_1(p_job.id, duly.move_due_1(p_now, v_job, v_due, 'replaced'), v_due, true);
 END $$;
 
 -- A job with a dedupe key: takes the key, or finds its holder. Only who takes or changes something locks the key's row, so that a
 -- call that is dropped neither waits for anyone nor makes anyone wait.
-CREATE FUNCTION duly.make_deduped_1(p_now bigint, p_spec jsonb) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.make_deduped_1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_spec ->> 'id';
   v_type text := p_spec ->> 'type';
@@ -163,11 +167,14 @@ DECLARE
   v_brief record;
   v_live duly.jobs;
   v_item json;
+  v_taken boolean := false;
+  v_took_over text;
 BEGIN
   LOOP
     INSERT INTO duly.dedupes (type, tenant, key, job_id, until_at, created_at)
     VALUES (v_type, v_tenant, v_key, v_id, v_until, p_now) ON CONFLICT DO NOTHING;
-    IF FOUND THEN RETURN duly.insert_job_1(p_now, p_spec, NULL); END IF;
+    v_taken := FOUND;
+    EXIT WHEN v_taken;
     SELECT * INTO v_held FROM duly.dedupes WHERE type = v_type AND tenant = v_tenant AND key = v_key;
     CONTINUE WHEN NOT FOUND;
     IF v_mode <> 'drop' OR v_held.job_id = '' OR v_held.until_at <= p_now THEN
@@ -176,6 +183,18 @@ BEGIN
     END IF;
     EXIT;
   END LOOP;
+  IF p_repeat AND v_mode <> 'drop' THEN
+    -- The job that took this call over may have started meanwhile, or be over. Read once the key is held: until then an earlier send may
+    -- still be on its way.
+    SELECT value INTO v_took_over FROM duly.journal WHERE scope = 'fold' AND key = v_id;
+    IF FOUND THEN
+      IF v_taken THEN DELETE FROM duly.dedupes WHERE type = v_type AND tenant = v_tenant AND key = v_key; END IF;
+      PERFORM duly.confirm_1();
+      v_brief := duly.find_brief_1(v_took_over);
+      RETURN duly.item_1(v_took_over, coalesce(v_brief.status, 'COMPLETED'), coalesce(v_brief.due_at, p_now), true);
+    END IF;
+  END IF;
+  IF v_taken THEN RETURN duly.insert_job_1(p_now, p_spec, NULL); END IF;
   -- Once its holder's time is over, the follow-up behind that one holds the key.
   IF v_held.until_at <= p_now AND v_held.follow_id IS NOT NULL THEN
     v_held.job_id := v_held.follow_id;
@@ -242,7 +261,7 @@ BEGIN
       RETURN duly.item_1(v_child, v_brief.status, v_brief.due_at, v_child <> v_id);
     END IF;
   END IF;
-  IF jsonb_typeof(p_spec -> 'dedupe') = 'object' THEN v_item := duly.make_deduped_1(p_now, p_spec);
+  IF jsonb_typeof(p_spec -> 'dedupe') = 'object' THEN v_item := duly.make_deduped_1(p_now, p_spec, p_repeat);
   ELSE v_item := duly.insert_job_1(p_now, p_spec, NULL);
   END IF;
   -- Another job keeps the promise, so no child was made.

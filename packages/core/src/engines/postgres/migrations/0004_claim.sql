@@ -112,6 +112,8 @@ DECLARE
   v_closed text[];
   v_pause_end bigint;
   v_all_promoted boolean := true;
+  v_all_expired boolean := true;
+  v_overdue boolean := false;
   v_suspects boolean;
   v_row tid;
   v_rank bigint;
@@ -143,7 +145,9 @@ BEGIN
   END IF;
   -- Looks that cost little stand before calls that do more.
   IF EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now) THEN
-    PERFORM duly.expire_overdue_1(p_now, 1000);
+    v_all_expired := duly.expire_overdue_1(p_now, 1000) < 1000;
+    -- More than it ends, or such as others hold just now: it passes over them.
+    v_overdue := EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now);
   END IF;
   IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places_1(p_now); END IF;
   SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
@@ -259,6 +263,7 @@ BEGIN
       SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
         AND j.rank >= v_floors[1]
+        AND (NOT v_overdue OR j.expire_at IS NULL OR j.started_at IS NOT NULL OR j.expire_at >= p_now)
       ORDER BY j.rank, j.seq LIMIT least(v_limits[1], v_limit) FOR UPDATE SKIP LOCKED) t;
     IF v_rows IS NOT NULL THEN
       claimed := duly.take_1(p_now, p_claim, v_rows, v_types[1]);
@@ -287,10 +292,11 @@ BEGIN
     FROM share s CROSS JOIN LATERAL (
       SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = s.type AND j.version = s.version AND j.queue = s.queue AND j.rank >= s.floor
+        AND (NOT v_overdue OR j.expire_at IS NULL OR j.started_at IS NOT NULL OR j.expire_at >= p_now)
       ORDER BY j.rank, j.seq LIMIT s.n FOR UPDATE SKIP LOCKED) t;
     IF v_rows IS NOT NULL THEN claimed := duly.take_1(p_now, p_claim, v_rows, NULL); END IF;
   END IF;
-  more := more OR v_row IS NOT NULL OR NOT v_all_promoted;
+  more := more OR v_row IS NOT NULL OR NOT v_all_promoted OR NOT v_all_expired;
 END $$;
 
 -- Whether these jobs are all among those that a claim was given.

@@ -18,6 +18,13 @@ SELECT max(solo) FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL
 SELECT seq, rank FROM jobs INDEXED BY jobs_ready
 WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue = ? ORDER BY rank, seq LIMIT ? + 0
 
+-- The same without those whose start deadline has passed: for when there are more of them than a claim ends.
+-- name: headsInTime
+SELECT seq, rank FROM jobs INDEXED BY jobs_ready
+WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue = ?
+  AND (expire_at IS NULL OR started_at IS NOT NULL OR expire_at >= ?)
+ORDER BY rank, seq LIMIT ? + 0
+
 -- name: take
 UPDATE jobs SET
   status = 'RUNNING', rank = NULL, fence = ?, lease_until = ?, token = ?, node = ?,

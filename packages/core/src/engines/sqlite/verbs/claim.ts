@@ -84,6 +84,8 @@ export const aloneInProcess = 2;
 
 // A claim first promotes due jobs: some more than it takes, so that the most urgent of them is among what it sees.
 const promoteMin = 1000;
+// So many a claim ends whose start deadline has passed; it passes over the others.
+const expireMax = 1000;
 
 /** What a claim has to do, by one look. */
 export interface Prospect {
@@ -142,7 +144,7 @@ export function claimReady(
       return { claimed: before.map((row) => toClaimedJob(work, row)), more: true, soloSinceAt: null };
     }
   }
-  const isAllPromoted = makeDueReady(work, claim, prospect);
+  const { isAllPromoted, isAllExpired } = makeDueReady(work, claim, prospect);
   const pauses = prospect.isPaused ? work.pauses() : noPauses;
   if (pauses.all) return { claimed: [], more: false, soloSinceAt: null };
   const tasks = claim.tasks.filter((task) => task.limit > 0 && !pauses.tasks.has(task.type));
@@ -158,9 +160,10 @@ export function claimReady(
   if (claim.limit <= 0) return { claimed: [], more: false, soloSinceAt: solo.sinceAt };
 
   const limits = limitsOf(tasks);
-  const found = mergeHeads(work, ordinary, findLanes(work, ordinary, tasks, isOpen), claim.limit, limits);
+  const lanes = findLanes(work, ordinary, tasks, isOpen);
+  const found = mergeHeads(work, { level: ordinary, lanes, limit: claim.limit, limits, isAllExpired });
   const suspect = hasSuspects
-    ? mergeHeads(work, byItself, findLanes(work, byItself, tasks, isOpen), 1, limits).heads[0]
+    ? headOf(work, byItself, findLanes(work, byItself, tasks, isOpen), limits)
     : undefined;
   // One that was lost before is claimed by itself, in its turn: when it stands at the head.
   if (suspect !== undefined && (found.heads[0] === undefined || suspect.rank <= found.heads[0].rank)) {
@@ -171,17 +174,22 @@ export function claimReady(
     };
   }
   const claimed = takeAll(work, claim, found.heads);
-  const more = found.more || suspect !== undefined || !isAllPromoted;
+  const more = found.more || suspect !== undefined || !isAllPromoted || !isAllExpired;
   return { claimed, more, soloSinceAt: solo.sinceAt };
 }
 
 /** Ends what is overdue and promotes what is due, where there is any; tells whether that was all. */
-function makeDueReady(work: Work, claim: ClaimRequest, { isOverdue, isDue }: Prospect): boolean {
-  if (isOverdue) expireOverdue(work, promoteMin);
+function makeDueReady(
+  work: Work,
+  claim: ClaimRequest,
+  { isOverdue, isDue }: Prospect,
+): { isAllPromoted: boolean; isAllExpired: boolean } {
+  const isAllExpired = !isOverdue || expireOverdue(work, expireMax) < expireMax;
   // What an end sets free may be due.
-  if (!isOverdue && !isDue) return true;
+  if (!isOverdue && !isDue) return { isAllPromoted: true, isAllExpired };
   const types = claim.tasks.map(({ type }) => type);
-  return promote(work, types, Math.max(promoteMin, claim.limit)).isAll;
+  const { isAll } = promote(work, types, Math.max(promoteMin, claim.limit));
+  return { isAllPromoted: isAll, isAllExpired };
 }
 
 function highestSolo(work: Work): number | null {
@@ -270,26 +278,36 @@ interface Head {
   type: string;
 }
 
-/** The first `limit` jobs of all lanes by rank, at most so many of each task. */
+/** The first of these lanes by rank. Of those that were lost before: they have started, and no start deadline binds them. */
+function headOf(work: Work, level: number, lanes: Lane[], limits: Map<string, number>): Head | undefined {
+  return mergeHeads(work, { level, lanes, limit: 1, limits, isAllExpired: true }).heads[0];
+}
+
+/** The first `limit` jobs of all lanes by rank, at most so many of each task; while not all that is overdue has ended, none of that. */
 function mergeHeads(
   work: Work,
-  level: number,
-  lanes: Lane[],
-  limit: number,
-  limits: Map<string, number>,
+  options: {
+    level: number;
+    lanes: Lane[];
+    limit: number;
+    limits: Map<string, number>;
+    isAllExpired: boolean;
+  },
 ): { heads: Head[]; more: boolean } {
+  const { level, lanes, limit, limits, isAllExpired } = options;
   const all: Head[] = [];
   for (const { type, version, queue } of lanes) {
     const laneLimit = Math.min(limit, limits.get(type) as number);
+    const lane = [level, type, version, queue] as const;
     // One more than wanted tells whether there is more.
-    const rows = work.tuples<[seq: number, rank: number]>(
-      statements.claim.heads,
-      level,
-      type,
-      version,
-      queue,
-      laneLimit + 1,
-    );
+    const rows = isAllExpired
+      ? work.tuples<[seq: number, rank: number]>(statements.claim.heads, ...lane, laneLimit + 1)
+      : work.tuples<[seq: number, rank: number]>(
+          statements.claim.headsInTime,
+          ...lane,
+          work.now,
+          laneLimit + 1,
+        );
     for (const [seq, rank] of rows) all.push({ seq, rank, type });
   }
   if (lanes.length > 1) all.sort((a, b) => a.rank - b.rank || a.seq - b.seq);
@@ -320,7 +338,7 @@ function findSolo(
   const lanes = findLanes(work, aloneInProcess, tasks, isOpen);
   if (lanes.length === 0) return { taken: null, sinceAt: null };
   if (claim.idle && claim.limit > 0) {
-    const head = mergeHeads(work, aloneInProcess, lanes, 1, limitsOf(tasks)).heads[0];
+    const head = headOf(work, aloneInProcess, lanes, limitsOf(tasks));
     if (head !== undefined) return { taken: head.seq, sinceAt: null };
   }
   const since = lanes.map(

@@ -70,7 +70,7 @@ export function makeJob(work: Work, spec: JobSpec, repeat: boolean): EnqueuedIte
     const child = work.get<{ job_id: string }>(statements.job.child, spec.parent.id, spec.parent.key);
     if (child !== undefined) return childItem(work, spec, child.job_id);
   }
-  if (spec.dedupe !== null) return makeDeduped(work, spec);
+  if (spec.dedupe !== null) return makeDeduped(work, spec, repeat);
   return insertJob(work, spec, []);
 }
 
@@ -88,8 +88,16 @@ function findBrief(work: Work, id: string): Omit<EnqueuedItem, 'deduped'> | unde
   return row && { id, status: row.status, dueAt: row.due_at };
 }
 
-function makeDeduped(work: Work, spec: JobSpec): EnqueuedItem {
+function makeDeduped(work: Work, spec: JobSpec, repeat: boolean): EnqueuedItem {
   const dedupe = spec.dedupe as NonNullable<JobSpec['dedupe']>;
+  // The job that took this call over may have started meanwhile, or be over.
+  const tookOver = repeat
+    ? work.tuple<[string]>(statements.value.remembered, 'fold', spec.id)?.[0]
+    : undefined;
+  if (tookOver !== undefined) {
+    const known = findBrief(work, tookOver);
+    return { ...(known ?? { id: tookOver, status: 'COMPLETED', dueAt: work.now }), deduped: true };
+  }
   const at = [spec.type, spec.tenant ?? '', dedupe.key] as const;
   const until = dedupe.forMs === null ? null : work.now + dedupe.forMs;
   const held = heldNow(work.get<KeyRow>(statements.dedupe.holder, ...at), work.now);
@@ -123,7 +131,10 @@ function makeDeduped(work: Work, spec: JobSpec): EnqueuedItem {
   return item;
 }
 
-/** Gives an unstarted job what a later call under the same key wants. */
+// A call whose answer was lost is sent again within seconds; a process that stands still meanwhile has this long.
+const foldKeptMs = 600_000;
+
+/** Gives an unstarted job what a later call under the same key wants, and remembers by whom that call was taken over. */
 function replaceJob(work: Work, row: LifeRow, spec: JobSpec): EnqueuedItem {
   const dedupe = spec.dedupe as NonNullable<JobSpec['dedupe']>;
   const wanted = dueAtOf(work, spec.due);
@@ -145,6 +156,7 @@ function replaceJob(work: Work, row: LifeRow, spec: JobSpec): EnqueuedItem {
     now: work.now,
   });
   const status = moveDue(work, { ...row, rank_offset: spec.rankOffsetMs }, dueAt, 'replaced');
+  work.run(statements.value.remember, 'fold', spec.id, row.id, work.now + foldKeptMs);
   return { id: row.id, status, dueAt, deduped: true };
 }
 
