@@ -1,6 +1,26 @@
-import type { Ended, Settled } from '../history.ts';
-import { show } from './facts.ts';
+import type { SettleReason } from '../../packages/core/src/engine.ts';
+import type { JobStatus } from '../../packages/core/src/job.ts';
+import type { Ended, Evidence, Settled } from '../history.ts';
+import { type Facts, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
+
+/** What an outcome with a reason may make of its job, and whether it spends an attempt; null: either. */
+const meaning: Partial<Record<SettleReason, { to: JobStatus[]; spends: boolean | null }>> = {
+  returned: { to: ['COMPLETED'], spends: true },
+  threw: { to: ['RETRYING', 'FAILED'], spends: true },
+  timeout: { to: ['RETRYING', 'FAILED'], spends: true },
+  'retry-asked': { to: ['RETRYING', 'FAILED'], spends: true },
+  snoozed: { to: ['SCHEDULED'], spends: false },
+  cancelled: { to: ['CANCELLED'], spends: false },
+  lost: { to: ['RETRYING', 'FAILED'], spends: false },
+  // FAILED and spent: at most once, and its handler was entered.
+  released: { to: ['PENDING', 'FAILED'], spends: null },
+  'input-refused': { to: ['FAILED'], spends: true },
+  'result-refused': { to: ['FAILED'], spends: true },
+};
+
+// The third loss after a written beginning ends a job.
+const begunLossesMax = 3;
 
 // What was decided by somebody else than the handler, after its signal was aborted.
 const decidedForIt: readonly string[] = ['timeout', 'cancelled', 'released'];
@@ -9,8 +29,10 @@ const decidedForIt: readonly string[] = ['timeout', 'cancelled', 'released'];
 export const outcomeFollows: Invariant = {
   name: 'outcome-follows',
   promise:
-    'The outcome of an attempt is what its handler did, and the result that is kept is what it returned.',
-  check({ events, final, isComplete }, { accepted }) {
+    'The outcome of an attempt is what its handler did, spends and makes of the job what such an outcome does, and the result that is kept is what it returned; a lost attempt is judged by what was written and asked.',
+  check(evidence, facts) {
+    const { events, final, isComplete } = evidence;
+    const { accepted } = facts;
     const problems: ReturnType<Invariant['check']> = [];
     const attempts = new Map<string, { ended: Ended | null }>();
     const open = new Set<string>();
@@ -26,6 +48,16 @@ export const outcomeFollows: Invariant = {
         // The instants of real processes are estimates, and do not tell which of the two came first.
         running.add(event);
     }
+    for (const { id, fence, at, node, to, reason, spends } of [...accepted.values()].flat()) {
+      const means = meaning[reason];
+      const isMeant = means === undefined || (means.to.includes(to) && (means.spends ?? spends) === spends);
+      if (isMeant) continue;
+      problems.push({
+        subjects: [id],
+        message: `Job ${id} was settled ${to} (${reason}) by ${node} at ${show(at)} under fence ${fence}, which ${spends ? 'spent an' : 'spent no'} attempt.`,
+      });
+    }
+    problems.push(...lossProblems(evidence, facts));
     for (const [id, outcomes] of accepted) {
       for (const outcome of outcomes) {
         const attempt = attempts.get(`${id}/${outcome.fence}`);
@@ -68,4 +100,43 @@ function differenceOf({ to, reason, value }: Settled, ended: Ended | null): stri
   }
   const expected = how === 'snoozed' || how === 'retry-asked' ? how : 'threw';
   return reason === expected ? null : `though its handler ended with ${how}`;
+}
+
+/** Losses that were judged otherwise than the rule has it: by who had asked to cancel, what may start once, and what was begun. */
+function lossProblems({ final, unorderedMs = 0 }: Evidence, facts: Facts): ReturnType<Invariant['check']> {
+  const problems: ReturnType<Invariant['check']> = [];
+  const jobs = new Map(final.jobs.map((job) => [job.id, job]));
+  for (const [id, leases] of facts.leases) {
+    const job = jobs.get(id);
+    // Brought back, it has forgotten who asked to cancel it.
+    if (job === undefined || facts.touched.get(id)?.some(({ verb }) => verb === 'replay')) continue;
+    for (const lease of leases) {
+      if (lease.how !== 'reaped') continue;
+      const outcome = facts.accepted.get(id)?.find(({ fence }) => fence === lease.fence);
+      if (outcome === undefined) continue;
+      const askedAt = job.cancelRequestedAt;
+      // Asked between the reaper's look and its word, it is cancelled by the store.
+      if (askedAt !== null && askedAt >= lease.at - unorderedMs) continue;
+      const expected = lossOf(lease.isBegun, job, askedAt !== null);
+      if (expected.some(({ to, reason }) => to === outcome.to && reason === outcome.reason)) continue;
+      problems.push({
+        subjects: [id],
+        message: `Job ${id} was lost ${lease.isBegun ? 'after' : 'without'} a written beginning and settled ${outcome.to} (${outcome.reason}) by ${outcome.node} at ${show(outcome.at)}; expected ${expected.map(({ to, reason }) => `${to} (${reason})`).join(' or ')}.`,
+      });
+    }
+  }
+  return problems;
+}
+
+/** What may become of a job whose lease was lost. How often it was lost before `attempts-counted` tells. */
+function lossOf(
+  isBegun: boolean,
+  { policy, begunLosses }: Evidence['final']['jobs'][number],
+  isAsked: boolean,
+): Pick<Settled, 'to' | 'reason'>[] {
+  if (isAsked) return [{ to: 'CANCELLED', reason: 'cancelled' }];
+  if (policy.delivery === 'at-most-once')
+    return [isBegun ? { to: 'FAILED', reason: 'lost' } : { to: 'PENDING', reason: 'released' }];
+  const again = { to: 'RETRYING', reason: 'lost' } as const;
+  return isBegun && begunLosses >= begunLossesMax ? [again, { to: 'FAILED', reason: 'lost' }] : [again];
 }

@@ -805,6 +805,45 @@ export const mutations: readonly Mutation[] = [
     }),
   },
   {
+    name: 'a call that was folded makes a job when it is sent again',
+    caughtBy: ['one-holder'],
+    mutate: withSql(['value', 'remembered'], (sql) => `${sql} AND scope <> 'fold'`),
+  },
+  {
+    name: 'a snooze spends an attempt',
+    caughtBy: ['outcome-follows'],
+    mutateNode: onSettle((one) => (one.reason === 'snoozed' ? { ...one, spends: true } : one)),
+  },
+  {
+    name: 'a cancelled job is FAILED',
+    caughtBy: ['outcome-follows'],
+    mutateNode: onSettle((one) => (one.reason === 'cancelled' ? { ...one, to: 'FAILED' } : one)),
+  },
+  {
+    name: 'a job that was to be cancelled comes again when it is lost without a written beginning',
+    caughtBy: ['cancels-hold', 'outcome-follows'],
+    mutateNode: (engine) => ({
+      ...engine,
+      async reap(input) {
+        const reply = await engine.reap(input);
+        const jobs = reply.jobs.map((job) => (job.begun ? job : { ...job, cancelRequestedAt: null }));
+        return { ...reply, jobs };
+      },
+    }),
+  },
+  {
+    name: 'a job that may start once and has not begun is given up when it is lost',
+    caughtBy: ['at-most-once', 'outcome-follows'],
+    mutateNode: (engine) => ({
+      ...engine,
+      async reap(input) {
+        const reply = await engine.reap(input);
+        const isOnce = (job: ClaimedJob): boolean => job.policy.delivery === 'at-most-once';
+        return { ...reply, jobs: reply.jobs.map((job) => (isOnce(job) ? { ...job, begun: true } : job)) };
+      },
+    }),
+  },
+  {
     name: 'the answers of calls that travel together are mixed up',
     caughtBy: ['jobs-as-asked'],
     mutateNode: (engine) => ({

@@ -84,6 +84,8 @@ const hour = 60 * minute;
 const fileEvery = 8;
 // A quarter of the worlds: lists are written by other statements than single jobs.
 const burstEvery = 4;
+// One in eight: what becomes of calls whose answers are lost.
+const lostCallsEvery = 8;
 const allRoles: readonly Role[] = ['scheduler', 'worker', 'maintenance'];
 
 /** Draws the world of a seed. */
@@ -150,7 +152,8 @@ export function drawScript(seed: number): Script {
     steps,
     hasFile,
   };
-  return seed % burstEvery === 0 ? withBursts(script, dice) : script;
+  if (seed % burstEvery === 0) return withBursts(script, dice);
+  return seed % lostCallsEvery === 3 ? withLostCalls(script, dice) : script;
 }
 
 function withoutTask({ task: _task, ...rest }: ScheduleDefinition): Omit<ScheduleDefinition, 'task'> {
@@ -197,6 +200,35 @@ function drawFollowers(dice: Dice, lastsMs: number): Step[] {
     dedupeForMs: dice.chance(0.2) ? dice.between(5, 20) * second : null,
     count: 1,
   }));
+}
+
+/** Calls that replace a job just before it starts, while answers are lost: sent again they find it running, or over. */
+function withLostCalls(script: Script, dice: Dice): Script {
+  const steps = Array.from({ length: 3 }, (): Step[] => {
+    const atMs = dice.below(script.lastsMs);
+    const make = {
+      ...(drawMake(dice) as Extract<Act, { do: 'make' }>),
+      task: dice.one(['quick', 'steady'] as const),
+      ms: 2_000,
+      serial: null,
+      dedupe: dice.one(['replace', 'extend'] as const),
+      dedupeForMs: null,
+      queue: null,
+      count: 1,
+    };
+    const weather = { replyLost: 0.5, slow: 0, crash: 0, hintLost: 0 };
+    return [
+      { atMs, by: dice.below(1_000), ...make, delayMs: 400 },
+      { atMs: atMs + 100, by: 0, do: 'weather', forMs: 500, weather },
+      ...Array.from({ length: 3 }, () => ({
+        atMs: atMs + 150 + dice.below(200),
+        by: dice.below(1_000),
+        ...make,
+        delayMs: dice.one([null, 100]),
+      })),
+    ];
+  }).flat();
+  return { ...script, steps: [...script.steps, ...steps].sort((one, other) => one.atMs - other.atMs) };
 }
 
 /** Calls of one process within milliseconds: those that come while one is on its way travel together in the next. */
