@@ -1,8 +1,10 @@
 import { examineStore, type Health, type SettingState, type StoreExamination, toSnakeCase } from '@duly/core';
+import { type Advice, type AdviceOptions, adviceOn } from '../advice.ts';
 import { withClient } from '../client.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { printJson } from '../output/json.ts';
 import { harmless, type Style } from '../output/terminal.ts';
+import { loadProject } from '../project/load.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 
 const marks: Record<SettingState, { text: string; style: Style }> = {
@@ -23,22 +25,31 @@ export function doctor(
     // Who does not answer the one question would keep the other waiting too.
     const isThere = health.checks.every(({ name, state }) => name !== 'store' || state === 'ok');
     const examined = isThere ? await examineStore(store) : null;
-    if (shell.json) printJson(shell.out, toSnakeCase({ ...health, settings: examined?.checks ?? null }));
-    else {
+    const advice = isThere ? await adviceOn(duly, { tasks: await tasksHere(options) }) : null;
+    if (shell.json) {
+      printJson(shell.out, toSnakeCase({ ...health, settings: examined?.checks ?? null, advice }));
+    } else {
       // What the examination tells one by one.
       print(
         shell,
         health.checks.filter(({ name }) => examined === null || name !== 'settings'),
       );
       if (examined !== null) print(shell, examined.checks);
+      if (advice !== null && advice.length > 0) print(shell, advice);
     }
     return exitCode(health, examined);
   });
 }
 
+/** The tasks of this folder, if there are any and they can be loaded. */
+async function tasksHere({ config }: CommonOptions): Promise<AdviceOptions['tasks']> {
+  const project = await loadProject({ config, withTasks: true }).catch(() => null);
+  return project?.tasks.map(({ definition }) => definition) ?? [];
+}
+
 function print(
   { out }: Shell,
-  checks: (Health['checks'][number] | StoreExamination['checks'][number])[],
+  checks: (Health['checks'][number] | StoreExamination['checks'][number] | Advice)[],
 ): void {
   const width = Math.max(...checks.map(({ name }) => name.length));
   for (const { name, state, message, hint } of checks) {

@@ -8,6 +8,7 @@ import {
   systemClock,
   toScheduleJson,
 } from '@duly/core';
+import { adviceOn } from '../advice.ts';
 import { type Client, clientDuly, useDuly } from '../client.ts';
 import { printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
@@ -80,6 +81,9 @@ export async function schedulesAdd(
       await printPut(shell, duly, schedule, before);
       warnDeclared(shell, before, schedule);
       warnIdle(shell, client, definition.task, { nodes, defined });
+      const tasks = project?.tasks.map((found) => found.definition) ?? [];
+      for (const { message, hint } of await adviceOn(duly, { tasks, only: schedule }))
+        shell.warn(`${message} ${hint}`);
     }),
   );
 }

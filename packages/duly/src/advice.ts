@@ -1,0 +1,117 @@
+import { type Duly, formatDuration, type Schedule } from '@duly/core';
+import { oneLine } from './output/terminal.ts';
+import type { TaskDefinition } from './project/define.ts';
+
+/** Something that works and that a person should think about, with what to do. */
+export interface Advice {
+  name: 'timeout' | 'overlap' | 'clock_change' | 'polling' | 'herd' | 'handler';
+  state: 'warning';
+  message: string;
+  hint: string;
+}
+
+/** What is looked at. */
+export interface AdviceOptions {
+  /** The tasks whose code is here. */
+  tasks: readonly Pick<TaskDefinition, 'name' | 'timeout'>[];
+  /** Only what concerns this schedule. */
+  only?: Schedule;
+}
+
+// So many runs of different schedules in one second are worth spreading.
+const herdCount = 10;
+const minuteMs = 60_000;
+// More than these are counted and not named.
+const namedMax = 3;
+const schedulesMax = 1_000;
+
+/** Looks at the schedules of a store, played forward for a day, and at the tasks that are here. */
+export async function adviceOn(duly: Duly, { tasks, only }: AdviceOptions): Promise<Advice[]> {
+  const schedules =
+    only === undefined ? (await duly.schedules.list({ limit: schedulesMax })).schedules : [only];
+  const active = schedules.filter(({ status }) => status === 'active');
+  const forecast = active.length === 0 ? null : await duly.forecast({ hours: 24 });
+  const isMeant = (names: readonly string[]): boolean => only === undefined || names.includes(only.name);
+  const found: Advice[] = [];
+  const add = (name: Advice['name'], message: string, hint: string): void => {
+    found.push({ name, state: 'warning', message, hint });
+  };
+
+  const used = new Set(active.map(({ task }) => task));
+  for (const { name, timeout } of tasks) {
+    if (timeout !== 'none' || (only !== undefined && !used.has(name))) continue;
+    add(
+      'timeout',
+      `The task "${oneLine(name)}" has no timeout: one run that hangs keeps its place for ever.`,
+      "Give it one that no good run needs: timeout: '15m'.",
+    );
+  }
+  for (const { name, leftOut, runs, usualMs } of forecast?.overlaps ?? []) {
+    if (!isMeant([name])) continue;
+    add(
+      'overlap',
+      `"${oneLine(name)}" runs longer than its interval: usually ${formatDuration(usualMs)}, so that of ${leftOut + runs} slots of a day ${leftOut} make no run.`,
+      'Give it a longer interval, or say what is to happen then: --overlap buffer-one, or allow.',
+    );
+  }
+  for (const { kind, timezone, names, schedules: count, date, time } of forecast?.clockChanges ?? []) {
+    if (!isMeant(names)) continue;
+    add(
+      'clock_change',
+      `${listed(only === undefined ? names : [only.name], only === undefined ? count : 1)}: ${time} ${kind === 'gap' ? 'does not exist' : 'comes twice'} on ${date} in ${timezone}.`,
+      kind === 'gap'
+        ? 'It runs once, at the first instant after the gap. Another time of day, or --dst-gap skip, if that is not what is meant.'
+        : 'It runs the first time. Another time of day, or --dst-repeat last or both, if that is not what is meant.',
+    );
+  }
+  const [herd] = (forecast?.collisions ?? []).filter(
+    ({ runs, names }) => runs >= herdCount && isMeant(names),
+  );
+  if (herd !== undefined) {
+    add(
+      'herd',
+      `${herd.runs} runs of different schedules begin in the same second, at ${herd.at.toISOString()}.`,
+      `Spread them with jitter: ${forecast?.jitter == null ? '--jitter 5m' : `--jitter ${formatDuration(forecast.jitter.schedules[0]?.jitterMs ?? 5 * minuteMs)}`}. The whole picture: duly forecast`,
+    );
+  }
+  const polling = active.filter((schedule) => intervalOf(schedule) < minuteMs);
+  if (polling.length > 0) {
+    add(
+      'polling',
+      `${listed(
+        polling.map(({ name }) => name),
+        polling.length,
+      )} ${polling.length === 1 ? 'runs' : 'run'} more often than once a minute.`,
+      'If it asks whether something has happened, let whoever makes it happen make a job (now, in, at) instead.',
+    );
+  }
+  const handled = new Set((await duly.nodes()).flatMap((node) => node.tasks.map(({ type }) => type)));
+  const unhandled = active.filter(({ task }) => !handled.has(task));
+  if (only === undefined && unhandled.length > 0) {
+    add(
+      'handler',
+      `No live node handles the task of ${listed(
+        unhandled.map(({ name }) => name),
+        unhandled.length,
+      )}.`,
+      'Start a node that has its code: duly worker. Or pause or delete the schedule.',
+    );
+  }
+  return found;
+}
+
+/** How far apart its next two slots are; endless where that is not known. */
+function intervalOf({ rule }: Schedule): number {
+  const { rate, delay, cron } = rule as { rate?: number; delay?: number; cron?: string };
+  if (typeof rate === 'number' || typeof delay === 'number') return (rate ?? delay) as number;
+  const fields = typeof cron === 'string' ? cron.trim().split(/\s+/) : [];
+  // Seconds stand first where there are six fields and no year, or seven; more than one of them is more often than once a minute.
+  const hasSeconds = fields.length === 7 || (fields.length === 6 && !/^\d{4}/.test(fields[5] as string));
+  return hasSeconds && !/^\d+$/.test(fields[0] as string) ? 0 : Number.POSITIVE_INFINITY;
+}
+
+function listed(names: readonly string[], count: number): string {
+  const shown = names.slice(0, namedMax).map((name) => `"${oneLine(name)}"`);
+  const rest = count - shown.length;
+  return rest > 0 ? `${shown.join(', ')} and ${rest} more` : shown.join(', ');
+}
