@@ -286,6 +286,9 @@ function addProfiles(program: Command, action: ActionOf): void {
 }
 
 function addStore(program: Command, action: ActionOf): void {
+  storelessLeaf(program, 'completion', 'print a script that completes commands and options')
+    .argument('<shell>', 'bash, zsh or fish')
+    .action(action(async () => (await import('./commands/completion.ts')).completion));
   addProfiles(program, action);
   leaf(program, 'queues', 'what is ready in which queue, and how many jobs are in each status').action(
     action(async () => (await import('./commands/queues.ts')).queues),
