@@ -286,6 +286,9 @@ function addProfiles(program: Command, action: ActionOf): void {
 }
 
 function addStore(program: Command, action: ActionOf): void {
+  leaf(program, 'top', 'queues, workers and running jobs, live; off a terminal once')
+    .option('--every <duration>', 'how often it looks (default 1s)')
+    .action(action(async () => (await import('./commands/top.ts')).top));
   storelessLeaf(program, 'completion', 'print a script that completes commands and options')
     .argument('<shell>', 'bash, zsh or fish')
     .action(action(async () => (await import('./commands/completion.ts')).completion));
