@@ -1,4 +1,4 @@
-/** The page: a bar that moves by server-sent events of the job, and the download when it is done. */
+/** The page: takes the name of a file, and shows a bar that moves by server-sent events of its job. */
 export const page = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
