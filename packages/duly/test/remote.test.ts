@@ -72,6 +72,22 @@ test('commands say the same of a server as of its store', async (t) => {
   assert.equal((await folder.json('schedules', 'skip-next', 'nightly', ...there)).skips.length, 1);
   assert.equal((await folder.json('schedules', 'show', 'nightly', ...there)).name, 'nightly');
 
+  const secret = await folder.json(
+    'keys',
+    'add',
+    '--scope',
+    'read',
+    '--note',
+    'for a test',
+    '--for',
+    '1h',
+    ...there,
+  );
+  assert.match(secret.key, /^duly_/);
+  assert.deepEqual(await folder.json('keys', 'ls', ...there), await folder.json('keys', 'ls'));
+  assert.equal((await folder.duly('keys', 'revoke', secret.id, ...there)).code, 0);
+  assert.equal((await folder.json('keys', 'ls')).data.length, 1);
+
   const missing = await folder.duly('jobs', 'show', 'job_nothing', ...there);
   assert.equal(missing.code, 3);
   assert.match(missing.err, /error\[job_not_found\]/);

@@ -1,5 +1,5 @@
-import { systemClock } from '@duly/core';
-import { createKeys, type KeyInfo, keyScopes } from '@duly/server/keys';
+import { type Duly, systemClock } from '@duly/core';
+import { createKeys, type KeyInfo, type Keys, keyScopes } from '@duly/server/keys';
 import { terminalActor, withClient } from '../client.ts';
 import { listJson, printJson } from '../output/json.ts';
 import { printTable } from '../output/table.ts';
@@ -19,7 +19,7 @@ export interface KeysAddOptions extends CommonOptions {
 /** `duly keys ls`. */
 export async function keysLs(shell: Shell, options: CommonOptions): Promise<undefined> {
   await withClient(shell, options, async ({ duly, command }) => {
-    const list = await createKeys({ duly, clock: systemClock }).list();
+    const list = await keysOf(duly).list();
     if (shell.json) {
       printJson(shell.out, listJson(list.map(keyJson)));
       return;
@@ -65,7 +65,7 @@ export async function keysAdd(shell: Shell, options: KeysAddOptions): Promise<un
     shell,
     options,
     async ({ duly }) => {
-      const keys = createKeys({ duly, clock: systemClock });
+      const keys = keysOf(duly);
       const { key, ...made } = await keys.make({
         scope: known,
         tenant,
@@ -86,11 +86,17 @@ export async function keysAdd(shell: Shell, options: KeysAddOptions): Promise<un
 /** `duly keys revoke`. */
 export async function keysRevoke(shell: Shell, options: CommonOptions, ids: string[]): Promise<undefined> {
   await withClient(shell, options, async ({ duly }) => {
-    const keys = createKeys({ duly, clock: systemClock });
+    const keys = keysOf(duly);
     for (const id of ids) await keys.revoke(idOf(id));
     if (shell.json) printJson(shell.out, listJson(ids.map((id) => ({ id: idOf(id), revoked: true }))));
     else shell.err.line('Revoked; a server that runs takes it for up to 5 s more.');
   });
+}
+
+/** The keys of the store, or those of the server that it is asked through. */
+function keysOf(duly: Duly): Pick<Keys, 'list' | 'make' | 'revoke'> {
+  if ('remoteKeys' in duly) return duly.remoteKeys as Keys;
+  return createKeys({ duly, clock: systemClock });
 }
 
 /** Whoever gives the whole key means its id. */

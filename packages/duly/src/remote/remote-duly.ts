@@ -140,11 +140,41 @@ export function createRemoteDuly(server: RemoteServer, onChange: (page: string) 
     },
   });
 
+  const actOnDead = async (
+    name: 'POST /api/dead/replay' | 'POST /api/dead/discard',
+    filter: JobsFilter,
+    { note, dryRun }: DeadOptions = {},
+  ) => {
+    const { task: type, ...rest } = filter as Record<string, unknown>;
+    const asked = { ...rest, ...(type === undefined ? {} : { type }) };
+    const which = Object.keys(asked).length === 0 ? { all: true } : { filter: asked };
+    const body = { ...which, ...(note === undefined ? {} : { note }), ...(dryRun ? { dry_run: true } : {}) };
+    return fromJson(await call(name, { body: body as never }));
+  };
+
   const remote = refusing('duly', {
     jobs,
     job,
     schedules,
-    dead: { list: (filter: JobsFilter) => jobs({ ...filter, dead: true } as JobsFilter) },
+    /** Read by the commands of keys alone: a Duly knows nothing of them. */
+    remoteKeys: {
+      list: async () => (await data('GET /api/keys')).map((one) => keyFromJson(one as KeyJson)),
+      async make({ scope, tenant, note, expiresAt }: MadeKeyOptions) {
+        const body = {
+          ...{ scope, tenant },
+          ...(note === null ? {} : { note }),
+          ...(expiresAt === null ? {} : { expires_at: new Date(expiresAt).toISOString() }),
+        };
+        const made = await call('POST /api/keys', { body: body as never });
+        return { ...keyFromJson(made as KeyJson), key: made.key };
+      },
+      revoke: (id: string) => call('DELETE /api/keys/{id}', { path: { id } }),
+    },
+    dead: refusing('dead', {
+      list: (filter: JobsFilter) => jobs({ ...filter, dead: true } as JobsFilter),
+      replay: (filter: JobsFilter, how: DeadOptions) => actOnDead('POST /api/dead/replay', filter, how),
+      discard: (filter: JobsFilter, how: DeadOptions) => actOnDead('POST /api/dead/discard', filter, how),
+    }),
     async cancel(
       reference: { id?: string },
       { note, terminate }: { note?: string; terminate?: boolean } = {},
@@ -206,16 +236,42 @@ export function createRemoteDuly(server: RemoteServer, onChange: (page: string) 
       };
       return { queues: list.map((one) => fromJson(one)), status };
     },
-    locks: {
+    locks: refusing('locks', {
       async list(query: Record<string, unknown>) {
         const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value != null));
         const page = await call('GET /api/locks', { query: given as never });
         return { locks: page.data.map((one) => fromJson(one)), nextCursor: page.next_cursor };
       },
-    },
+    }),
     async stop() {},
   });
   return remote as unknown as Duly;
+}
+
+interface DeadOptions {
+  note?: string;
+  dryRun?: boolean;
+}
+
+interface KeyJson {
+  created_at: string;
+  expires_at: string | null;
+}
+
+interface MadeKeyOptions {
+  scope: string;
+  tenant: string | null;
+  note: string | null;
+  expiresAt: number | null;
+}
+
+/** A key as `@duly/server/keys` tells it: instants as numbers. */
+function keyFromJson(json: KeyJson): object {
+  return {
+    ...fromJson<object>(json),
+    createdAt: Date.parse(json.created_at),
+    expiresAt: json.expires_at === null ? null : Date.parse(json.expires_at),
+  };
 }
 
 const filterNames: Record<string, string> = { task: 'type' };
@@ -239,6 +295,8 @@ function queryOf(filter: JobsFilter): Record<string, unknown> {
 function pageOf(name: string, options: { path?: { id?: string } } | undefined, answer: unknown): string {
   const { id = (answer as { id?: string } | null)?.id ?? '' } = options?.path ?? {};
   if (name.startsWith('POST /api/jobs')) return `/jobs/${encodeURIComponent(id)}`;
+  if (name.startsWith('POST /api/dead')) return '/dead';
+  if (name === 'POST /api/keys') return '/keys';
   if (name.startsWith('POST /api/schedules')) return `/schedules/${encodeURIComponent(id)}`;
   return '/queues';
 }
