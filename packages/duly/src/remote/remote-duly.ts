@@ -243,6 +243,7 @@ export function createRemoteDuly(server: RemoteServer, onChange: (page: string) 
         return { locks: page.data.map((one) => fromJson(one)), nextCursor: page.next_cursor };
       },
     }),
+    forecast: async (asked: object) => fromJson(await call('GET /api/forecast', { query: asked as never })),
     async stop() {},
   });
   return remote as unknown as Duly;
