@@ -48,10 +48,18 @@ export function createFreshStores(address: string = url): FreshStores {
     return engine;
   }
 
+  /** One that can be used again, emptied. One that was fenced for a move has other names for its tables, and is removed. */
+  async function takeLeft(): Promise<NewSchema | undefined> {
+    for (let used = left.pop(); used !== undefined; used = left.pop()) {
+      if (await empty(admin, used)) return used;
+      await admin.query(`DROP SCHEMA ${used.name} CASCADE`);
+    }
+    return undefined;
+  }
+
   return {
     async open() {
-      const used = left.pop();
-      if (used !== undefined) await empty(admin, used);
+      const used = await takeLeft();
       const engine = await openOn(used ?? { name: freshSchema(), tables: [], rows: new Map() });
       const schema = schemas.get(engine) as NewSchema;
       if (used === undefined) await remember(admin, schema);
@@ -100,8 +108,11 @@ async function remember(admin: pg.Pool, schema: NewSchema): Promise<void> {
   }
 }
 
-async function empty(admin: pg.Pool, { name, tables, rows }: NewSchema): Promise<void> {
-  const made = (await tablesOf(admin, name)).filter((table) => !tables.includes(table));
+/** Makes it as it was when it was new; false: its tables are not there. */
+async function empty(admin: pg.Pool, { name, tables, rows }: NewSchema): Promise<boolean> {
+  const found = await tablesOf(admin, name);
+  if (!tables.every((table) => found.includes(table))) return false;
+  const made = found.filter((table) => !tables.includes(table));
   const client = await admin.connect();
   try {
     await client.query('BEGIN');
@@ -123,6 +134,7 @@ async function empty(admin: pg.Pool, { name, tables, rows }: NewSchema): Promise
   } finally {
     client.release();
   }
+  return true;
 }
 
 async function skipTaken(client: pg.PoolClient, name: string, table: string, json: string): Promise<void> {
