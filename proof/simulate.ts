@@ -44,7 +44,7 @@ async function playMutations(): Promise<boolean> {
     isEveryCaught &&= caught !== null;
     const by = caught === null ? 'nobody' : caught.by.map((name) => `\`${name}\``).join(', ');
     console.log(
-      `| ${mutation.name} | ${by} | ${caught === null ? `more than ${mutationSeedsMax}` : caught.seedCount} |`,
+      `| ${mutation.name} | ${by} | ${caught === null ? `more than ${mutationSeedsMax}` : caught.seed} |`,
     );
   }
   return isEveryCaught;

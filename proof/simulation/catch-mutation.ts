@@ -4,12 +4,27 @@ import { playSeed } from './seeds.ts';
 /** A defect that is not caught in so many worlds is not caught. */
 export const mutationSeedsMax = 400;
 
-/** How many seeds, from 1 on, until one of the invariants that must see a defect sees it, and which of them; null: none does. */
-export async function catchMutation(mutation: Mutation): Promise<{ seedCount: number; by: string[] } | null> {
-  for (let seed = 1; seed <= mutationSeedsMax; seed++) {
+/** The seed that sees a defect, and which of the invariants that must see it do. */
+export interface Caught {
+  seed: number;
+  by: string[];
+}
+
+/** The seeds of a search, from 1 on; before them the one that is known to see it, which makes the search short. */
+export function* seedsFor(knownSeed: number | null): Generator<number> {
+  if (knownSeed !== null) yield knownSeed;
+  for (let seed = 1; seed <= mutationSeedsMax; seed++) yield seed;
+}
+
+/** Looks for a world in which a defect is seen; null: there is none among so many. */
+export async function catchMutation(
+  mutation: Mutation,
+  knownSeed: number | null = null,
+): Promise<Caught | null> {
+  for (const seed of seedsFor(knownSeed)) {
     const { violations } = await playSeed(seed, mutation);
     const by = mutation.caughtBy.filter((name) => violations.some(({ invariant }) => invariant === name));
-    if (by.length > 0) return { seedCount: seed, by };
+    if (by.length > 0) return { seed, by };
   }
   return null;
 }
