@@ -291,7 +291,7 @@ function addStore(program: Command, action: ActionOf): void {
     .action(action(async () => (await import('./commands/top.ts')).top));
   storelessLeaf(program, 'completion', 'print a script that completes commands and options')
     .argument('<shell>', 'bash, zsh or fish')
-    .action(action(async () => (await import('./commands/completion.ts')).completion));
+    .action(action(async () => (await import('./commands/completion.ts')).completionOf(program)));
   addProfiles(program, action);
   leaf(program, 'queues', 'what is ready in which queue, and how many jobs are in each status').action(
     action(async () => (await import('./commands/queues.ts')).queues),

@@ -1,18 +1,19 @@
 import type { Command } from 'commander';
-import { buildProgram } from '../program.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
+import type { CommandRun, CommonOptions, Shell } from '../shell.ts';
 import { didYouMean, usageError } from '../usage.ts';
 
 const shells = ['bash', 'zsh', 'fish'] as const;
 
 /** `duly completion`: a script for a shell, made of the tree of commands. */
-export async function completion({ out }: Shell, _options: CommonOptions, name: string): Promise<undefined> {
-  const shell = shells.find((one) => one === name);
-  if (shell === undefined) {
-    throw usageError(`Expected bash, zsh or fish, got "${name.slice(0, 40)}".${didYouMean(name, shells)}`);
-  }
-  const words = wordsOf(buildProgram(() => async () => {}));
-  out.write({ bash, zsh, fish }[shell](words));
+export function completionOf(program: Command): CommandRun {
+  return async ({ out }: Shell, _options: CommonOptions, name: string) => {
+    const shell = shells.find((one) => one === name);
+    if (shell === undefined) {
+      throw usageError(`Expected bash, zsh or fish, got "${name.slice(0, 40)}".${didYouMean(name, shells)}`);
+    }
+    out.write({ bash, zsh, fish }[shell](wordsOf(program)));
+    return undefined;
+  };
 }
 
 /** What may follow a command, by its words: `''` is `duly` itself. */
