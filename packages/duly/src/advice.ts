@@ -1,6 +1,7 @@
-import { type Duly, formatDuration, type Schedule } from '@duly/core';
+import { type Duly, formatDuration, type Schedule, systemClock } from '@duly/core';
 import { oneLine } from './output/terminal.ts';
 import type { TaskDefinition } from './project/define.ts';
+import { ruleOf } from './schedule-client.ts';
 
 /** Something that works and that a person should think about, with what to do. */
 export interface Advice {
@@ -24,6 +25,8 @@ const minuteMs = 60_000;
 // More than these are counted and not named.
 const namedMax = 3;
 const schedulesMax = 1_000;
+// Enough for what comes in bursts, as a cron with a list of seconds.
+const lookedAtMax = 10;
 
 /** Looks at the schedules of a store, played forward for a day, and at the tasks that are here. */
 export async function adviceOn(duly: Duly, { tasks, only }: AdviceOptions): Promise<Advice[]> {
@@ -60,8 +63,8 @@ export async function adviceOn(duly: Duly, { tasks, only }: AdviceOptions): Prom
       'clock_change',
       `${listed(only === undefined ? names : [only.name], only === undefined ? count : 1)}: ${time} ${kind === 'gap' ? 'does not exist' : 'comes twice'} on ${date} in ${timezone}.`,
       kind === 'gap'
-        ? 'It runs once, at the first instant after the gap. Another time of day, or --dst-gap skip, if that is not what is meant.'
-        : 'It runs the first time. Another time of day, or --dst-repeat last or both, if that is not what is meant.',
+        ? 'By default it runs once, at the first instant after the gap. Another time of day, or --dst-gap skip, if that is not what is meant.'
+        : 'By default it runs the first time. Another time of day, or --dst-repeat last or both, if that is not what is meant.',
     );
   }
   const [herd] = (forecast?.collisions ?? []).filter(
@@ -100,14 +103,17 @@ export async function adviceOn(duly: Duly, { tasks, only }: AdviceOptions): Prom
   return found;
 }
 
-/** How far apart its next two slots are; endless where that is not known. */
-function intervalOf({ rule }: Schedule): number {
-  const { rate, delay, cron } = rule as { rate?: number; delay?: number; cron?: string };
-  if (typeof rate === 'number' || typeof delay === 'number') return (rate ?? delay) as number;
-  const fields = typeof cron === 'string' ? cron.trim().split(/\s+/) : [];
-  // Seconds stand first where there are six fields and no year, or seven; more than one of them is more often than once a minute.
-  const hasSeconds = fields.length === 7 || (fields.length === 6 && !/^\d{4}/.test(fields[5] as string));
-  return hasSeconds && !/^\d+$/.test(fields[0] as string) ? 0 : Number.POSITIVE_INFINITY;
+/** The shortest way between its next slots; endless where there are none. */
+function intervalOf(schedule: Schedule): number {
+  const rule = ruleOf(schedule);
+  let shortestMs = Number.POSITIVE_INFINITY;
+  let slotAt = rule.next(systemClock.now());
+  for (let i = 0; i < lookedAtMax && slotAt !== null; i++) {
+    const nextAt = rule.next(slotAt);
+    if (nextAt !== null) shortestMs = Math.min(shortestMs, nextAt - slotAt);
+    slotAt = nextAt;
+  }
+  return shortestMs;
 }
 
 function listed(names: readonly string[], count: number): string {

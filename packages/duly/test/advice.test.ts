@@ -22,7 +22,7 @@ test('doctor and schedules add warn, with what to do, about what works and shoul
   );
   assert.match(
     gap.err,
-    /warning: "gap": 02:30 does not exist on \d{4}-03-\d\d in Europe\/Rome\. It runs once/,
+    /warning: "gap": 02:30 does not exist on \d{4}-03-\d\d in Europe\/Rome\. By default it runs once/,
   );
   assert.match(gap.err, /warning: "gap": 02:30 comes twice on \d{4}-10-\d\d/);
   assert.doesNotMatch(gap.err, /timeout|more often/);

@@ -22,6 +22,8 @@ export const moveParts = [
   'audit',
 ] as const satisfies readonly MovePart[];
 
+/** A node that was heard of so lately is counted as one that works on the store: one beat, and half of one for a slow store. */
+export const liveNodeMs = 15_000;
 /** What stands before the names of a store's tables while it is fenced. Whoever does not know of it finds no table. */
 export const fencedPrefix = 'moved_';
 

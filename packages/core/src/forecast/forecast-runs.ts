@@ -40,11 +40,6 @@ export class ForecastRuns {
     this.#durationMs[run] = Math.max(0, at - this.dueAt(run));
   }
 
-  /** Makes a run wait: it begins later than it was due. */
-  moveTo(run: number, at: number): void {
-    this.#dueAt[run] = at;
-  }
-
   #grow(): void {
     const size = this.#dueAt.length * 2;
     const [dueAt, durationMs, schedule] = [

@@ -38,6 +38,14 @@ function wordsOf(command: Command, path = ''): Words[] {
 const all = ({ commands, options }: Words): string =>
   [...commands, ...options].map(({ name }) => name).join(' ');
 
+/** The commands as a pattern of `case`. */
+function patternOf(words: Words[]): string {
+  return words
+    .filter(({ path }) => path !== '')
+    .map(({ path }) => `'${path}'`)
+    .join('|');
+}
+
 function bash(words: Words[]): string {
   return `# bash completion of duly. In ~/.bashrc: source <(duly completion bash)
 _duly() {
@@ -46,10 +54,7 @@ _duly() {
     [[ $word == -* ]] && continue
     next="\${path:+$path }$word"
     case "$next" in
-      ${words
-        .filter(({ path }) => path !== '')
-        .map(({ path }) => `'${path}'`)
-        .join('|')}) path="$next" ;;
+      ${patternOf(words)}) path="$next" ;;
     esac
   done
   local words=""
@@ -71,19 +76,17 @@ function zsh(words: Words[]): string {
   return `#compdef duly
 # zsh completion of duly. In ~/.zshrc, after compinit: source <(duly completion zsh)
 _duly() {
-  local path="" word next
+  # Not "path": zsh keeps the folders of programs in it.
+  local line="" word next
   for word in "\${(@)words[2,CURRENT-1]}"; do
     [[ $word == -* ]] && continue
-    next="\${path:+$path }$word"
+    next="\${line:+$line }$word"
     case "$next" in
-      ${words
-        .filter(({ path }) => path !== '')
-        .map(({ path }) => `'${path}'`)
-        .join('|')}) path="$next" ;;
+      ${patternOf(words)}) line="$next" ;;
     esac
   done
   local -a found
-  case "$path" in
+  case "$line" in
 ${words.map((one) => `    '${one.path}') found=(${list(one)}) ;;`).join('\n')}
   esac
   _describe 'duly' found || _files

@@ -17,6 +17,7 @@ import {
   fencedPrefix,
   isMarkOf,
   liveColumns,
+  liveNodeMs,
   moveParts,
   notEmpty,
   overColumns,
@@ -31,7 +32,6 @@ import { keepable, type Value, type Work } from '../work.ts';
 
 // These keep their names: the fence itself and the schema's version.
 const unfenced = ['moves', 'meta'];
-const liveNodeMs = 15_000;
 // The tables are locked one after the other, and each waits for whoever works on it.
 const fenceMs = 60_000;
 

@@ -14,6 +14,7 @@ import {
   fencedPrefix,
   isMarkOf,
   liveColumns,
+  liveNodeMs,
   moveParts,
   notEmpty,
   overColumns,
@@ -28,7 +29,6 @@ import { positionOfRow, rowOfPosition } from './list.ts';
 
 // These keep their names: the fence itself, the schema's version, and the clock by which every call is dated.
 const unfenced = ['moves', 'meta', 'clocks', 'clock_steps'];
-const liveNodeMs = 15_000;
 
 /** How a part lies in this store. `#` in front of a table's name stands for its prefix. */
 interface PartTables {
