@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { hostname } from 'node:os';
 import { builtInPrefix } from './built-in.ts';
+import { notingCallbacks } from './callbacks.ts';
 import { type ChangesOptions, type ChangesPage, readChanges } from './changes.ts';
 import { systemClock } from './clock.ts';
 import type { Expiring } from './coordination/expiring.ts';
@@ -601,7 +602,8 @@ export class Duly {
       onCall: (call) => this.#events.emit('call', call),
     });
     this.#store = store;
-    const parts = createParts(door, { clock, random });
+    const engine = notingCallbacks(door.engine, () => this.#actor());
+    const parts = createParts({ ...door, engine }, { clock, random });
     this.#parts = parts;
     this.#nudgeFeed(parts);
     const info = store.engine.info();

@@ -1247,6 +1247,11 @@ export interface SettleWithinInput extends Stamp {
 export interface Within extends Pick<Engine, 'enqueue' | 'applySchedules' | 'schedules' | 'get' | 'list'> {
   /** Settles one attempt. If its lease is no longer the caller's, the transaction fails too, and `lease_lost` is thrown. */
   settle(input: SettleWithinInput): Promise<Reply>;
+  /**
+   * As of the engine. Present only where nobody else can write while the transaction is open (SQLite); elsewhere a record that many write
+   * must not be held until somebody commits.
+   */
+  records?: Engine['records'];
 }
 
 /** What is to be told once a user's transaction is over. */

@@ -1,4 +1,5 @@
 export { builtInPrefix } from './built-in.ts';
+export { callbackField, callbacksRecord } from './callbacks.ts';
 export type { ChangesOptions, ChangesPage, FeedChange } from './changes.ts';
 export { type Clock, systemClock, type Timer } from './clock.ts';
 export type { ExpiredValue, Expiring, Expiry } from './coordination/expiring.ts';

@@ -11,6 +11,8 @@ test('what is public is what is listed here: a new name is a decision', () => {
     'DulyError',
     'abandonMove',
     'builtInPrefix',
+    'callbackField',
+    'callbacksRecord',
     'capacity',
     'defaultStore',
     'durationMsMax',

@@ -67,6 +67,11 @@ export function useStores(stores: (t: TestContext) => string): void {
   newStore = stores;
 }
 
+/** A store of its own for a test that starts more than one server on it. */
+export function makeStore(t: TestContext): string {
+  return newStore(t);
+}
+
 /** Starts it. */
 export async function startServer(t: TestContext, options: FixtureOptions = {}): Promise<Fixture> {
   const store = options.store ?? newStore(t);

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import pg from 'pg';
 import { freshSchema, inSchema, testPostgresUrl } from '../../../../test/servers/postgres.ts';
+import { callbacksRecord } from '../../src/callbacks.ts';
 import { Duly } from '../../src/duly.ts';
 import type { Followed } from '../../src/engine.ts';
 import { createPostgresWithin } from '../../src/engines/postgres/within.ts';
@@ -41,6 +42,18 @@ async function setup(t: { after(fn: () => Promise<void>): void }, options: objec
 }
 
 const ids = async (duly: Duly): Promise<string[]> => (await duly.jobs().page()).jobs.map(({ id }) => id);
+
+test('a note that jobs have a callback_url is held by nobody until a commit', async (t) => {
+  const { duly, client } = await setup(t);
+  const hello = duly.task({ name: 'hello', run: () => null });
+  const metadata = { callback_url: 'https://example.com/' };
+  await client.query('BEGIN');
+  await hello.now('Ada', { tx: client, metadata });
+  assert.notEqual(await duly.records.get(callbacksRecord.kind, callbacksRecord.key), null);
+  await hello.now('Bob', { metadata });
+  await client.query('ROLLBACK');
+  assert.equal((await ids(duly)).length, 1);
+});
 
 test('a job made in a transaction is there after the commit, and not before', async (t) => {
   const { duly, client } = await setup(t);

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
+import { callbacksRecord } from '../../src/callbacks.ts';
 import { Duly } from '../../src/duly.ts';
 import { createSqliteWithin } from '../../src/engines/sqlite/within.ts';
 import type { DulyError } from '../../src/errors.ts';
@@ -44,6 +45,19 @@ test('a job made in a transaction is there with its rows after the commit, and n
     assert.equal((await duly.schedules.list()).schedules.length, orderCount(db), end);
   }
   assert.equal(orderCount(db), 1);
+});
+
+test('the first job with a callback_url notes that there are such, with its transaction', async (t) => {
+  const { duly, db } = await setup(t);
+  const hello = duly.task({ name: 'hello', run: () => null });
+  const isNoted = async () => (await duly.records.get(callbacksRecord.kind, callbacksRecord.key)) !== null;
+  const metadata = { callback_url: 'https://example.com/' };
+  for (const end of ['ROLLBACK', 'COMMIT']) {
+    db.exec('BEGIN IMMEDIATE');
+    await hello.now('o1', { tx: db, metadata });
+    db.exec(end);
+    assert.equal(await isNoted(), end === 'COMMIT', end);
+  }
 });
 
 test('a started worker runs the job after the commit', async (t) => {

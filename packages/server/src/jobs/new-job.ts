@@ -19,7 +19,7 @@ export async function makeJob(
 ): Promise<JobHandle> {
   const { type, input } = workOf(context, caller, given);
   const task = context.duly.taskNamed(type);
-  const metadata = await withCallback(context, given.metadata, given.callback_url);
+  const metadata = withCallback(context, given.metadata, given.callback_url);
   const options = {
     ...readOptions(caller, metadata === undefined ? given : { ...given, metadata }),
     ...(id === null ? {} : { id }),

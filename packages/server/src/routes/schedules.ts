@@ -311,7 +311,7 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   routes.openapi(put, async (c) => {
-    const definition = await definitionOf(context, c.var.caller, c.req.valid('json'));
+    const definition = definitionOf(context, c.var.caller, c.req.valid('json'));
     const identity = {
       name: definition.name ?? definition.task,
       tenant: definition.tenant ?? null,
@@ -344,12 +344,12 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   routes.openapi(diff, async (c) => {
-    const { set, options: how } = await declaredOf(context, c.var.caller, c.req.valid('json'));
+    const { set, options: how } = declaredOf(context, c.var.caller, c.req.valid('json'));
     return c.json(listJson((await schedules.diff(set, how)).map(diffJson)), 200);
   });
 
   routes.openapi(apply, async (c) => {
-    const { set, options: how } = await declaredOf(context, c.var.caller, c.req.valid('json'));
+    const { set, options: how } = declaredOf(context, c.var.caller, c.req.valid('json'));
     return c.json(listJson((await schedules.apply(set, how)).map(diffJson)), 200);
   });
 
@@ -363,7 +363,7 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     const schedule = await findSchedule(context, c.var.caller, c.req.valid('param').id);
     const { id } = schedule;
     const { edit_note: editNote, ...given } = c.req.valid('json');
-    const changes = await changesOf(context, c.var.caller, schedule, given);
+    const changes = changesOf(context, c.var.caller, schedule, given);
     const how = editNote === undefined ? {} : { note: editNote as string };
     return c.json(present(await schedules.edit({ id }, changes, how)), 200);
   });
@@ -456,13 +456,13 @@ function cursorOf(lines: readonly LedgerSlot[], size: number): string | null {
   return last === undefined || lines.length < size ? null : last.slot.toISOString();
 }
 
-async function declaredOf(
+function declaredOf(
   context: ServerContext,
   caller: Parameters<typeof definitionOf>[1],
   { app, release, prune, schedules }: z.infer<typeof declaredSetSchema>,
 ) {
   return {
-    set: await Promise.all(schedules.map((schedule) => definitionOf(context, caller, schedule))),
+    set: schedules.map((schedule) => definitionOf(context, caller, schedule)),
     options: {
       app,
       ...(release === undefined ? {} : { release }),

@@ -1,5 +1,6 @@
 import {
   builtInPrefix,
+  callbackField,
   DulyError,
   type RuleInput,
   type Schedule,
@@ -15,14 +16,13 @@ import type { newScheduleSchema, rulePreviewBody, scheduleChangesSchema } from '
 import type { Target } from '../schemas/targets.ts';
 import { workOf } from '../targets/work.ts';
 import { withCallback } from '../webhooks/callback.ts';
-import { callbackField } from '../webhooks/matching.ts';
 
 /** The library's definition of what a caller sent; the schedule of a tenant's key is its tenant's. */
-export async function definitionOf(
+export function definitionOf(
   context: ServerContext,
   caller: Caller,
   given: z.infer<typeof newScheduleSchema>,
-): Promise<ScheduleDefinition> {
+): ScheduleDefinition {
   const { type, target, input, callback_url: callbackUrl, tenant, retry, ...rest } = given;
   if (target !== undefined && rest.name === undefined) {
     const message = 'A schedule with a "target" needs a "name".';
@@ -32,7 +32,7 @@ export async function definitionOf(
     });
   }
   const work = workOf(context, caller, { type, target, input });
-  const metadata = await withCallback(context, given.metadata, callbackUrl);
+  const metadata = withCallback(context, given.metadata, callbackUrl);
   return {
     ...(camelFields({ ...rest, input: work.input, metadata }) as Omit<ScheduleDefinition, 'task'>),
     task: work.type,
@@ -42,12 +42,12 @@ export async function definitionOf(
 }
 
 /** The library's changes of what a caller sent for this schedule. */
-export async function changesOf(
+export function changesOf(
   context: ServerContext,
   caller: Caller,
   schedule: Schedule,
   given: Omit<z.infer<typeof scheduleChangesSchema>, 'edit_note'>,
-): Promise<ScheduleChanges> {
+): ScheduleChanges {
   const { target, callback_url: callbackUrl, ...rest } = given;
   const changes = camelFields(rest) as ScheduleChanges;
   const { input } = changes;
@@ -61,9 +61,9 @@ export async function changesOf(
       string,
       unknown
     >;
-    changes.metadata = callbackUrl === null ? metadata : await withCallback(context, metadata, callbackUrl);
+    changes.metadata = callbackUrl === null ? metadata : withCallback(context, metadata, callbackUrl);
   } else if (changes.metadata !== undefined && changes.metadata !== null) {
-    changes.metadata = await withCallback(context, changes.metadata as Record<string, unknown>, undefined);
+    changes.metadata = withCallback(context, changes.metadata as Record<string, unknown>, undefined);
   }
   return changes;
 }

@@ -1,19 +1,18 @@
+import { callbackField } from '@duly/core';
 import type { ServerContext } from '../context.ts';
 import { checkTargetUrl } from '../outgoing/target-url.ts';
-import { callbackField } from './matching.ts';
 
 /**
  * The metadata of a job, or of a schedule for its jobs, with the address that is told of its end. Refuses an address that cannot be called. A
  * `callback_url` that stands in the metadata itself means the same.
  */
-export async function withCallback(
+export function withCallback(
   { builtIn }: Pick<ServerContext, 'builtIn'>,
   metadata: Record<string, unknown> | undefined,
   callbackUrl: string | undefined,
-): Promise<Record<string, unknown> | undefined> {
+): Record<string, unknown> | undefined {
   const url = callbackUrl ?? metadata?.[callbackField];
   if (typeof url !== 'string') return metadata;
   checkTargetUrl(url, builtIn.allowed);
-  await builtIn.endpoints.expectCallbacks();
   return { ...metadata, [callbackField]: url };
 }

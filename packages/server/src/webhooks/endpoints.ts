@@ -1,5 +1,6 @@
 import {
   type Clock,
+  callbacksRecord,
   type Duly,
   DulyError,
   isDulyError,
@@ -41,23 +42,17 @@ export interface Endpoints {
   /** Changes it, whatever somebody else changed meanwhile. Throws `webhook_not_found`. */
   change(id: string, change: (value: EndpointValue) => EndpointValue): Promise<Endpoint>;
   delete(id: string): Promise<void>;
-  /** Notes that jobs have addresses of their own to tell; from then on every end is looked at. */
-  expectCallbacks(): Promise<void>;
   /** Whether jobs have addresses of their own to tell. */
   hasCallbacks(): Promise<boolean>;
 }
 
 const endpointKind = 'webhook';
-const settingKind = 'webhook-setting';
-const callbacksKey = 'callbacks';
 const pageSize = 500;
 const idPrefix = 'wh_';
 const idLength = 12;
 
 /** Makes them over a Duly's records. */
 export function createEndpoints({ duly }: { duly: Duly; clock: Clock }): Endpoints {
-  let callbacks: Promise<void> | null = null;
-
   const endpoints: Endpoints = {
     async list() {
       const found: Endpoint[] = [];
@@ -99,17 +94,7 @@ export function createEndpoints({ duly }: { duly: Duly; clock: Clock }): Endpoin
       if (!(await duly.records.delete(endpointKind, id))) throw notFound(id);
     },
 
-    expectCallbacks() {
-      callbacks ??= (async () => {
-        if (!(await endpoints.hasCallbacks())) await duly.records.put(settingKind, callbacksKey, true);
-      })();
-      callbacks.catch(() => {
-        callbacks = null;
-      });
-      return callbacks;
-    },
-
-    hasCallbacks: async () => (await duly.records.get(settingKind, callbacksKey)) !== null,
+    hasCallbacks: async () => (await duly.records.get(callbacksRecord.kind, callbacksRecord.key)) !== null,
   };
 
   async function read(id: string): Promise<StoredRecord<EndpointValue>> {

@@ -1,8 +1,5 @@
-import { builtInPrefix, isTerminal, type Job, type TerminalStatus } from '@duly/core';
+import { builtInPrefix, callbackField, isTerminal, type Job, type TerminalStatus } from '@duly/core';
 import type { Endpoint } from './endpoints.ts';
-
-/** The field of a job's metadata that names the address to be told of its end. */
-export const callbackField = 'callback_url';
 
 /** Somebody who is to be told of the end of a job. */
 export type Receiver = { endpoint: string } | { url: string };

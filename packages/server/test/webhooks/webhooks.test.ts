@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Duly } from '@duly/core';
 import { Webhook } from 'standardwebhooks';
 import { createServer, listen } from '../../src/index.ts';
-import { type FixtureOptions, makeFolder, startServer } from '../fixture.ts';
+import { type FixtureOptions, makeStore, startServer } from '../fixture.ts';
 import { type Received, startReceiver } from '../receiver.ts';
 
 const tasks = [
@@ -233,7 +232,7 @@ test('nobody makes a delivery by hand', async (t) => {
 });
 
 test('what ended while no server was there is told by the next one, once, however many there are', async (t) => {
-  const store = `sqlite:${join(makeFolder(t), 'duly.db')}`;
+  const store = makeStore(t);
   const hook = await startReceiver(t);
   const open = async () => {
     const duly = new Duly({ store, logger: false });
@@ -244,7 +243,6 @@ test('what ended while no server was there is told by the next one, once, howeve
   };
   // The first server notes the place from which ends are owed, and goes.
   const first = await open();
-  await first.duly.records.put('webhook-setting', 'callbacks', true);
   await first.close();
   const worker = new Duly({ store, logger: false });
   const [render] = tasks.map((task) => worker.task(task));
@@ -262,6 +260,25 @@ test('what ended while no server was there is told by the next one, once, howeve
   assert.deepEqual(hook.received.map(({ path }) => path).sort(), ['/1', '/2', '/3']);
   const deliveries = await servers[0].duly.jobs({ task: 'duly:webhook' }).page();
   assert.equal(deliveries.jobs.length, 3);
+});
+
+test('a callback_url in the metadata that a program gives is told too, also by a schedule, before any request named one', async (t) => {
+  const { store, duly } = await setup(t);
+  const hook = await startReceiver(t);
+  const program = new Duly({ store, logger: false });
+  t.after(() => program.stop());
+  const told = (path: string) => ({ metadata: { callback_url: `${hook.url}${path}` } });
+  await program.taskNamed('render').now('a.mp4', told('/job'));
+  await hook.nth(1);
+  await duly.schedules.put({ task: 'render', name: 'often', delay: '1h', ...told('/schedule') });
+  await hook.nth(2);
+  assert.deepEqual(
+    hook.received.map(({ path, json }) => [path, json.status, json.origin]),
+    [
+      ['/job', 'COMPLETED', 'event'],
+      ['/schedule', 'COMPLETED', 'schedule'],
+    ],
+  );
 });
 
 test('two servers that need the first secret at the same moment sign with the same one', async (t) => {

@@ -8,6 +8,7 @@ import { openStoreClock, readBootId } from './store-clock.ts';
 import { enqueue } from './verbs/enqueue.ts';
 import { exchange } from './verbs/exchange.ts';
 import { get, list } from './verbs/list.ts';
+import { records } from './verbs/records.ts';
 import { applySchedules, schedules } from './verbs/schedules.ts';
 import { Connection, type Work } from './work.ts';
 
@@ -103,6 +104,7 @@ class UserConnection {
       schedules: async (input) => this.#run(input, (work) => schedules(work, input)),
       get: async (input) => this.#run(input, (work) => get(work, input)),
       list: async (input) => this.#run(input, (work) => list(work, input)),
+      records: async (input) => this.#run(input, (work) => records(work, input)),
       settle: async (input) => {
         const { now, settled } = this.#run(input, (work) =>
           exchange(work, { settle: [input.settlement], claim: null }),
