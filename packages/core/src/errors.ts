@@ -123,6 +123,7 @@ export const errorCodes = {
   cross_site: 'A page of another site asked for a change.',
   host_unknown: 'The request names a host that is not known to be this server.',
   route_not_found: 'There is nothing at this address.',
+  method_not_allowed: 'What is at this address does not take this method.',
   request_invalid: 'A request does not have the form that its route takes.',
   body_too_large: 'The body of a request is larger than allowed.',
   body_invalid: 'The body of a request is no JSON that can be taken.',

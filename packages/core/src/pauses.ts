@@ -1,14 +1,16 @@
+import { parseDuration } from './duration.ts';
 import type { Actor, Engine, PauseValue, SettingRecord } from './engine.ts';
-import { dulyError, fromPlainError } from './errors.ts';
+import { dulyError, fromPlainError, isDulyError } from './errors.ts';
 import { parseInstant } from './instant.ts';
 import { type OptionNames, readFlag, readName, readOptions, refuseOption, shown } from './option-reader.ts';
+import { readMoment } from './schedule/moment.ts';
 
 /** What to pause: one queue, one task, or everything. */
 export type PauseTarget = { queue: string } | { task: string } | { all: true };
 
 /** How to pause. */
 export interface PauseOptions {
-  /** When it ends by itself; left out, it is ended by `resume`. */
+  /** When it ends by itself: an instant, or so long from the store's now (`'2h'`). Left out, it is ended by `resume`. */
   until?: Date | number | string;
   /** Why, for whoever asks `why`. */
   note?: string;
@@ -89,9 +91,9 @@ export function createPauses(engine: Pick<Engine, 'records'>, actor: Actor): Pau
       if (note !== undefined && (typeof note !== 'string' || note.length > noteLengthMax)) {
         refuseOption('note', note, `to be a text of at most ${noteLengthMax} characters`);
       }
-      const untilAt = until === undefined ? null : parseInstant(until, 'until');
       // Read first for the store's instant: the caller's own clock must not date the pause.
       const { now } = await records([{ op: 'get', kind: pauseKind, key }]);
+      const untilAt = until === undefined ? null : readUntil(until, now);
       if (untilAt !== null && untilAt <= now) {
         refuseOption('until', new Date(untilAt).toISOString(), 'to be in the future');
       }
@@ -132,6 +134,25 @@ export function createPauses(engine: Pick<Engine, 'records'>, actor: Actor): Pau
       }
     },
   };
+}
+
+/**
+ * Reads when a pause ends: so long from now (`2h`), or an instant, as `readMoment` where a zone is given. Throws `invalid_instant`.
+ */
+export function readUntil(
+  until: Date | number | string,
+  now: number,
+  timezone: string | null = null,
+): number {
+  if (typeof until === 'string') {
+    try {
+      return now + parseDuration(until, 'until');
+    } catch (error) {
+      // Then it is meant as an instant, and refused as one.
+      if (!isDulyError(error, 'invalid_duration')) throw error;
+    }
+  }
+  return timezone === null ? parseInstant(until, 'until') : readMoment(until, 'until', timezone);
 }
 
 function split(key: string): [Pause['scope'], string | null] | [null, null] {

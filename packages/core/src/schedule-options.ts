@@ -36,7 +36,7 @@ export interface SchedulePage {
 /** How to pause a schedule. */
 export interface SchedulePauseOptions {
   note?: string;
-  /** When it ends by itself; left out, it is ended by `resume`. */
+  /** When it ends by itself: an instant, or so long from the store's now (`'2h'`). Left out, it is ended by `resume`. */
   until?: Date | number | string;
 }
 

@@ -6,6 +6,7 @@ import type { JobHandle } from './job-handle.ts';
 import { readNote } from './jobs.ts';
 import { toJson } from './json.ts';
 import { readFlag, readName, readOptions, readWholeNumber, readWord, refuseOption } from './option-reader.ts';
+import { readUntil } from './pauses.ts';
 import { calendarSlots, previewDelay } from './schedule/coming-slot.ts';
 import { baseOf, declaredPart, specOf } from './schedule/declared.ts';
 import {
@@ -318,7 +319,7 @@ export class Schedules {
     return this.#change(
       reference,
       ({ input, parsed }) => {
-        const untilAt = until === undefined ? null : readMoment(until, 'until', parsed.rule.timezone);
+        const untilAt = until === undefined ? null : readUntil(until, input.now, parsed.rule.timezone);
         const request = { note, untilAt, by: this.#parts.actor() };
         const plan = parsed.unreadable === null ? planPause(input, request) : planPauseUnread(input, request);
         return { action: 'pause', plan, note, result: null };

@@ -6,6 +6,7 @@ import type { ServerContext, ServerEnv } from './context.ts';
 import { createDashboard } from './dashboard/dashboard.ts';
 import { answerProblem } from './problem.ts';
 import { refuseNul } from './request/address.ts';
+import { type AllowedMethods, createAllowedMethods, methodNotAllowed } from './request/allowed-methods.ts';
 import { refuseCrossSite } from './request/cross-site.ts';
 import { checkHost } from './request/host.ts';
 import { allRoutes } from './routes/index.ts';
@@ -27,11 +28,19 @@ export function createApp(context: ServerContext): OpenAPIHono<ServerEnv> {
   app.use('*', checkHost, refuseCrossSite, refuseNul);
   app.onError((error, c) => answerProblem(error, c));
   const dashboard = createDashboard(context.options);
+  let allowedMethods: AllowedMethods | null = null;
   app.notFound(async (c) => {
     const page = await dashboard.answer(c);
     if (page !== null) return page;
+    const { method, path } = c.req;
+    allowedMethods ??= createAllowedMethods(app.routes);
+    const allow = allowedMethods(path);
+    if (allow.length > 0) {
+      c.header('Allow', allow.join(', '));
+      return answerProblem(methodNotAllowed(method, path, allow), c);
+    }
     const missing = new DulyError('route_not_found', {
-      message: `There is nothing at ${c.req.method} ${c.req.path.slice(0, 200)}.`,
+      message: `There is nothing at ${path.slice(0, 200)}.`,
       hint: 'GET /openapi.json lists what there is.',
     });
     return answerProblem(missing, c);

@@ -32,6 +32,7 @@ const statuses: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   store_denied: 500,
   host_unknown: 421,
   route_not_found: 404,
+  method_not_allowed: 405,
   job_not_found: 404,
   schedule_not_found: 404,
   node_not_found: 404,

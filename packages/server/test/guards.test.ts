@@ -204,6 +204,29 @@ test('what is not there is 404 as a problem, and a failure tells nothing of itse
   assert.equal(stopped.headers.get('retry-after'), '1');
 });
 
+test('a method that is not taken is 405 and told which are', async (t) => {
+  const { ask } = await startServer(t);
+  const cases: [method: string, path: string, allow: string][] = [
+    ['DELETE', '/api/jobs', 'GET, HEAD, POST'],
+    ['PUT', '/api/jobs/job_x', 'GET, HEAD'],
+    ['GET', '/api/jobs/job_x/cancel', 'POST'],
+    ['OPTIONS', '/api/schedules/nightly', 'DELETE, GET, HEAD, PATCH'],
+    ['POST', '/api/values/a/b', 'DELETE, GET, HEAD, PATCH, PUT'],
+    ['POST', '/livez', 'GET, HEAD'],
+    ['PATCH', '/metrics', 'GET, HEAD'],
+  ];
+  for (const [method, path, allow] of cases) {
+    const { status, headers, json } = await ask(path, { method });
+    assert.deepEqual(
+      [status, json.code, headers.get('allow'), json.details.allow.join(', ')],
+      [405, 'method_not_allowed', allow, allow],
+      `${method} ${path}`,
+    );
+  }
+  assert.equal((await ask('/api/jobs/job_x/nothing', { method: 'POST' })).status, 404);
+  assert.equal((await ask('/api/values/a/b/c', { method: 'POST' })).status, 404);
+});
+
 test('a failure of the store tells nobody where the store is', () => {
   for (const code of ['internal', 'store_unavailable', 'store_denied', 'store_corrupt'] as const) {
     const message = 'PostgreSQL at postgres://10.0.0.5:5432/duly refused: SELECT 1';

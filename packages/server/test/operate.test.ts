@@ -30,6 +30,10 @@ test('queues: what is ready, paused and resumed', async (t) => {
     ],
   );
   assert.deepEqual((await ask('/api/pauses/resume', { body: { all: true } })).json, { resumed: true });
+  const { json: brief } = await ask('/api/pauses', { body: { queue: 'x', until: '2h' } });
+  assert.equal(Date.parse(brief.until_at) - Date.parse(brief.since_at), 2 * 3_600_000);
+  const odd = await ask('/api/pauses', { body: { queue: 'x', until: 'two hours' } });
+  assert.deepEqual([odd.status, odd.json.code], [400, 'invalid_instant']);
   assert.equal((await ask('/api/pauses', { body: { all: true, queue: 'x' } })).status, 400);
   assert.equal((await ask('/api/pauses', { body: { note: 'x' } })).status, 400);
 });

@@ -97,6 +97,8 @@ test('pause with note and until, resume, skip-next, trigger, backfill, preview, 
   assert.deepEqual([triggered.status, triggered.json.result], [201, 'made'], triggered.text);
   assert.deepEqual([triggered.json.job.origin, triggered.json.job.input], ['trigger', { now: true }]);
   await duly.job(triggered.json.job.id).wait();
+  const brief = (await of('pause', { until: '90m' })).json.paused;
+  assert.ok(Math.abs(Date.parse(brief.until_at) - Date.now() - 90 * 60_000) < 60_000, brief.until_at);
   assert.equal((await of('resume')).json.paused, null);
 
   const next = (await ask('/api/schedules/report')).json.next_slot;

@@ -73,6 +73,15 @@ test('every route that is served is documented', async (t) => {
   assert.ok(documented.size > 30);
 });
 
+test('every operation has a name of its own, as generated clients want it', async (t) => {
+  const { json } = await (await startServer(t)).ask('/openapi.json');
+  const names = Object.values(json.paths as Record<string, Record<string, { operationId?: string }>>).flatMap(
+    (methods) => Object.values(methods).map(({ operationId }) => operationId ?? 'none'),
+  );
+  for (const name of names) assert.match(name, /^[a-z]+(?:[A-Z][a-z]+)*$/);
+  assert.equal(new Set(names).size, names.length);
+});
+
 test('no key and a wrong key: 401 everywhere but where no key is needed', async (t) => {
   const fixture = await startServer(t);
   const samples = await makeSamples(fixture);

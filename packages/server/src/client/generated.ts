@@ -1829,7 +1829,7 @@ export interface Operations {
     body: {
       /** Why; kept in the audit. */
       note?: string;
-      /** When it ends by itself. */
+      /** When it ends by itself: an instant, or after so long (`2h`). */
       until?: string;
     } | undefined;
     answer: Pause;
@@ -1864,7 +1864,7 @@ export interface Operations {
       all?: true;
       /** Why; kept in the audit. */
       note?: string;
-      /** When it ends by itself. */
+      /** When it ends by itself: an instant, or after so long (`2h`). */
       until?: string;
     };
     answer: Pause;
@@ -1986,6 +1986,7 @@ export interface Operations {
     body: {
       /** Why; kept in the audit. */
       note?: string;
+      /** When it ends by itself: an instant, a wall time or date in the schedule's zone, or after so long (`2h`). */
       until?: string;
     } | undefined;
     answer: Schedule;

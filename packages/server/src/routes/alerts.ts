@@ -31,6 +31,7 @@ const nothing = { 204: { description: 'It is done.' } };
 const list = createRoute({
   method: 'get',
   path: '/api/alerts',
+  operationId: 'listAlerts',
   tags,
   summary: 'What fires now',
   ...looks,
@@ -39,6 +40,7 @@ const list = createRoute({
 const listRules = createRoute({
   method: 'get',
   path: '/api/alerts/rules',
+  operationId: 'listAlertRules',
   tags,
   summary: 'List alert rules',
   ...looks,
@@ -47,6 +49,7 @@ const listRules = createRoute({
 const makeRule = createRoute({
   method: 'post',
   path: '/api/alerts/rules',
+  operationId: 'createAlertRule',
   tags,
   summary: 'Make an alert rule',
   ...decides,
@@ -56,6 +59,7 @@ const makeRule = createRoute({
 const changeRule = createRoute({
   method: 'patch',
   path: '/api/alerts/rules/{id}',
+  operationId: 'updateAlertRule',
   tags,
   summary: 'Change an alert rule',
   ...decides,
@@ -65,6 +69,7 @@ const changeRule = createRoute({
 const deleteRule = createRoute({
   method: 'delete',
   path: '/api/alerts/rules/{id}',
+  operationId: 'deleteAlertRule',
   tags,
   summary: 'Delete an alert rule',
   ...decides,
@@ -74,6 +79,7 @@ const deleteRule = createRoute({
 const listChannels = createRoute({
   method: 'get',
   path: '/api/alerts/channels',
+  operationId: 'listAlertChannels',
   tags,
   summary: 'List where alerts are told',
   ...decides,
@@ -82,6 +88,7 @@ const listChannels = createRoute({
 const makeChannel = createRoute({
   method: 'post',
   path: '/api/alerts/channels',
+  operationId: 'createAlertChannel',
   tags,
   summary: 'Tell alerts to somebody',
   ...decides,
@@ -91,6 +98,7 @@ const makeChannel = createRoute({
 const testChannel = createRoute({
   method: 'post',
   path: '/api/alerts/channels/{id}/test',
+  operationId: 'testAlertChannel',
   tags,
   summary: 'Send a test through a channel',
   ...decides,
@@ -100,6 +108,7 @@ const testChannel = createRoute({
 const deleteChannel = createRoute({
   method: 'delete',
   path: '/api/alerts/channels/{id}',
+  operationId: 'deleteAlertChannel',
   tags,
   summary: 'Delete a channel',
   ...decides,
@@ -109,6 +118,7 @@ const deleteChannel = createRoute({
 const listWindows = createRoute({
   method: 'get',
   path: '/api/alerts/windows',
+  operationId: 'listMaintenanceWindows',
   tags,
   summary: 'List maintenance windows, in which nobody is told',
   ...looks,
@@ -117,6 +127,7 @@ const listWindows = createRoute({
 const makeWindow = createRoute({
   method: 'post',
   path: '/api/alerts/windows',
+  operationId: 'createMaintenanceWindow',
   tags,
   summary: 'Make a maintenance window: once, or by the calendar',
   ...decides,
@@ -126,6 +137,7 @@ const makeWindow = createRoute({
 const deleteWindow = createRoute({
   method: 'delete',
   path: '/api/alerts/windows/{id}',
+  operationId: 'deleteMaintenanceWindow',
   tags,
   summary: 'Delete a maintenance window',
   ...decides,

@@ -11,6 +11,7 @@ import { newRoutes } from './new-routes.ts';
 const list = createRoute({
   method: 'get',
   path: '/api/audit',
+  operationId: 'listAudit',
   tags: ['audit'],
   summary: 'Who did what to promises already made, newest first',
   ...secured('operate', { tenant: 'refused' }),

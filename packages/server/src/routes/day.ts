@@ -43,6 +43,7 @@ const daySchema = z
 const read = createRoute({
   method: 'get',
   path: '/api/day',
+  operationId: 'getDay',
   tags: ['schedules'],
   summary: 'The slots of all schedules in a stretch of time: what became of them, and what is to come',
   ...secured('read'),

@@ -17,6 +17,7 @@ const tags = ['dead letters'];
 const list = createRoute({
   method: 'get',
   path: '/api/dead',
+  operationId: 'listDead',
   tags,
   summary: 'List dead letters: FAILED jobs that wait for a person, newest first',
   ...secured('read'),
@@ -40,6 +41,7 @@ const act = (verb: 'replay' | 'discard', summary: string) =>
   createRoute({
     method: 'post',
     path: `/api/dead/${verb}`,
+    operationId: `${verb}Dead`,
     tags,
     summary,
     ...secured('operate'),

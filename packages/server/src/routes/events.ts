@@ -10,6 +10,7 @@ import { newRoutes } from './new-routes.ts';
 const read = createRoute({
   method: 'get',
   path: '/api/events',
+  operationId: 'streamEvents',
   tags: ['following'],
   summary: 'Follow the changes of all jobs that match',
   description:

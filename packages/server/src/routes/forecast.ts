@@ -84,6 +84,7 @@ const wholeNumber = (max: number) =>
 const read = createRoute({
   method: 'get',
   path: '/api/forecast',
+  operationId: 'getForecast',
   tags: ['schedules'],
   summary:
     'Every schedule played forward, with durations drawn from history: load, workers needed, collisions',

@@ -24,6 +24,7 @@ const readinessSchema = z
 const livez = createRoute({
   method: 'get',
   path: '/livez',
+  operationId: 'getLiveness',
   tags: ['health'],
   summary: 'Whether the process answers; needs no key',
   responses: { 200: json(z.strictObject({ status: z.literal('ok') }), 'It does.') },
@@ -45,6 +46,7 @@ const guarded = secured('read', { tenant: 'refused' });
 const readyz = createRoute({
   method: 'get',
   path: '/readyz',
+  operationId: 'getReadiness',
   tags: ['health'],
   summary: 'Whether the store answers and the loops of this process move',
   ...guarded,

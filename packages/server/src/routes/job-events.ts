@@ -12,6 +12,7 @@ import { newRoutes } from './new-routes.ts';
 const read = createRoute({
   method: 'get',
   path: '/api/jobs/{id}/events',
+  operationId: 'streamJobEvents',
   tags: ['following'],
   summary: 'Follow one job',
   description:

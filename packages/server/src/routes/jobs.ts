@@ -32,6 +32,7 @@ const tags = ['jobs'];
 const create = createRoute({
   method: 'post',
   path: '/api/jobs',
+  operationId: 'createJob',
   tags,
   summary: 'Make a job',
   ...secured('run'),
@@ -46,6 +47,7 @@ const create = createRoute({
 const list = createRoute({
   method: 'get',
   path: '/api/jobs',
+  operationId: 'listJobs',
   tags,
   summary: 'List jobs, newest first',
   description:
@@ -61,6 +63,7 @@ const list = createRoute({
 const latest = createRoute({
   method: 'get',
   path: '/api/jobs/latest',
+  operationId: 'getLatestJob',
   tags,
   summary: 'The latest job of a task, a tenant, a key',
   description: 'With `status=COMPLETED`: the latest that has a result.',
@@ -79,6 +82,7 @@ const latest = createRoute({
 const bulk = createRoute({
   method: 'post',
   path: '/api/jobs/bulk',
+  operationId: 'changeJobs',
   tags,
   summary: 'Act on all jobs that match',
   ...secured('operate'),
@@ -89,6 +93,7 @@ const bulk = createRoute({
 const read = createRoute({
   method: 'get',
   path: '/api/jobs/{id}',
+  operationId: 'getJob',
   tags,
   summary: 'Show a job, or wait for it to change',
   ...secured('read'),
@@ -103,6 +108,7 @@ const read = createRoute({
 const cancel = createRoute({
   method: 'post',
   path: '/api/jobs/{id}/cancel',
+  operationId: 'cancelJob',
   tags,
   summary: 'Cancel a job; a running one is asked',
   ...secured('run'),
@@ -117,6 +123,7 @@ const cancel = createRoute({
 const retry = createRoute({
   method: 'post',
   path: '/api/jobs/{id}/retry',
+  operationId: 'retryJob',
   tags,
   summary: 'Bring a FAILED, CANCELLED or EXPIRED job back',
   ...secured('operate'),
@@ -127,6 +134,7 @@ const retry = createRoute({
 const runAgain = createRoute({
   method: 'post',
   path: '/api/jobs/{id}/run-again',
+  operationId: 'runJobAgain',
   tags,
   summary: 'Make a new job like this one, due now',
   ...secured('run'),
@@ -137,6 +145,7 @@ const runAgain = createRoute({
 const reschedule = createRoute({
   method: 'post',
   path: '/api/jobs/{id}/reschedule',
+  operationId: 'rescheduleJob',
   tags,
   summary: 'Move a waiting job to another instant',
   ...secured('operate'),
@@ -147,6 +156,7 @@ const reschedule = createRoute({
 const logs = createRoute({
   method: 'get',
   path: '/api/jobs/{id}/logs',
+  operationId: 'listJobLogs',
   tags,
   summary: 'The lines that its handler logged, oldest first',
   ...secured('read'),
@@ -157,6 +167,7 @@ const logs = createRoute({
 const attempts = createRoute({
   method: 'get',
   path: '/api/jobs/{id}/attempts',
+  operationId: 'listJobAttempts',
   tags,
   summary: 'Its last attempts, oldest first',
   ...secured('read'),
@@ -167,6 +178,7 @@ const attempts = createRoute({
 const why = createRoute({
   method: 'get',
   path: '/api/jobs/{id}/why',
+  operationId: 'explainJob',
   tags,
   summary: 'What became of it, or what it waits for',
   ...secured('read'),

@@ -14,6 +14,7 @@ const admin = secured('admin', { tenant: 'refused' });
 const list = createRoute({
   method: 'get',
   path: '/api/keys',
+  operationId: 'listKeys',
   tags,
   summary: 'List keys',
   ...admin,
@@ -23,6 +24,7 @@ const list = createRoute({
 const create = createRoute({
   method: 'post',
   path: '/api/keys',
+  operationId: 'createKey',
   tags,
   summary: 'Make a key',
   ...admin,
@@ -33,6 +35,7 @@ const create = createRoute({
 const revoke = createRoute({
   method: 'delete',
   path: '/api/keys/{id}',
+  operationId: 'revokeKey',
   tags,
   summary: 'Revoke a key',
   description:

@@ -48,6 +48,7 @@ const lockSchema = z
 const list = createRoute({
   method: 'get',
   path: '/api/locks',
+  operationId: 'listLocks',
   tags,
   summary: 'Who holds which locks now, by kind and name',
   ...secured('read', { tenant: 'refused' }),
@@ -65,6 +66,7 @@ const list = createRoute({
 const acquire = createRoute({
   method: 'post',
   path: '/api/locks/{name}/acquire',
+  operationId: 'acquireLock',
   tags,
   summary: 'Take a lock if it is free',
   description:
@@ -106,6 +108,7 @@ const acquire = createRoute({
 const renew = createRoute({
   method: 'post',
   path: '/api/locks/{name}/renew',
+  operationId: 'renewLock',
   tags,
   summary: 'Hold a lock for longer',
   ...run,
@@ -122,6 +125,7 @@ const renew = createRoute({
 const release = createRoute({
   method: 'post',
   path: '/api/locks/{name}/release',
+  operationId: 'releaseLock',
   tags,
   summary: 'Give a lock back',
   ...run,

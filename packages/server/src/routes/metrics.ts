@@ -7,6 +7,7 @@ import { newRoutes } from './new-routes.ts';
 const metrics = createRoute({
   method: 'get',
   path: '/metrics',
+  operationId: 'getMetrics',
   tags: ['health'],
   summary: 'Metrics in the format of Prometheus',
   ...secured('read', { tenant: 'refused' }),

@@ -7,6 +7,7 @@ import { problems } from '../schemas/problem.ts';
 const route = createRoute({
   method: 'get',
   path: '/openapi.json',
+  operationId: 'getOpenApi',
   tags: ['openapi'],
   summary: 'This document',
   ...secured('read'),

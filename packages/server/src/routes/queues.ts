@@ -15,6 +15,7 @@ const path = z.object({ name: z.string().min(1).max(200) });
 const list = createRoute({
   method: 'get',
   path: '/api/queues',
+  operationId: 'listQueues',
   tags,
   summary: 'What is ready in which queue, and how many jobs are in each status',
   ...read,
@@ -24,6 +25,7 @@ const list = createRoute({
 const pauseQueue = createRoute({
   method: 'post',
   path: '/api/queues/{name}/pause',
+  operationId: 'pauseQueue',
   tags,
   summary: 'Stop starting jobs of a queue; they are still accepted',
   ...operate,
@@ -34,6 +36,7 @@ const pauseQueue = createRoute({
 const resumeQueue = createRoute({
   method: 'post',
   path: '/api/queues/{name}/resume',
+  operationId: 'resumeQueue',
   tags,
   summary: 'End the pause of a queue',
   ...operate,
@@ -44,6 +47,7 @@ const resumeQueue = createRoute({
 const pauses = createRoute({
   method: 'get',
   path: '/api/pauses',
+  operationId: 'listPauses',
   tags,
   summary: 'The pauses in force',
   ...read,
@@ -53,6 +57,7 @@ const pauses = createRoute({
 const pause = createRoute({
   method: 'post',
   path: '/api/pauses',
+  operationId: 'pause',
   tags,
   summary: 'Stop starting jobs of a queue, of a task, or at all',
   ...operate,
@@ -63,6 +68,7 @@ const pause = createRoute({
 const resume = createRoute({
   method: 'post',
   path: '/api/pauses/resume',
+  operationId: 'resume',
   tags,
   summary: 'End a pause',
   ...operate,

@@ -49,6 +49,7 @@ const one = { 200: json(scheduleSchema, 'The schedule.'), ...problems };
 const list = createRoute({
   method: 'get',
   path: '/api/schedules',
+  operationId: 'listSchedules',
   tags,
   summary: 'List schedules by name',
   ...secured('read'),
@@ -69,6 +70,7 @@ const list = createRoute({
 const put = createRoute({
   method: 'post',
   path: '/api/schedules',
+  operationId: 'putSchedule',
   tags,
   summary: 'Make a schedule, or edit the one of this name to be so',
   ...secured('operate'),
@@ -83,6 +85,7 @@ const put = createRoute({
 const previewUnkept = createRoute({
   method: 'post',
   path: '/api/schedules/preview',
+  operationId: 'previewRule',
   tags,
   summary: 'A rule in words and its next slots, before it is kept',
   ...secured('read'),
@@ -93,6 +96,7 @@ const previewUnkept = createRoute({
 const diff = createRoute({
   method: 'post',
   path: '/api/schedules/diff',
+  operationId: 'diffSchedules',
   tags,
   summary: 'What applying a declared set would do',
   ...secured('operate', { tenant: 'refused' }),
@@ -103,6 +107,7 @@ const diff = createRoute({
 const apply = createRoute({
   method: 'post',
   path: '/api/schedules/apply',
+  operationId: 'applySchedules',
   tags,
   summary: 'Make the stored schedules of an app what is declared',
   ...secured('operate', { tenant: 'refused' }),
@@ -113,6 +118,7 @@ const apply = createRoute({
 const read = createRoute({
   method: 'get',
   path: '/api/schedules/{id}',
+  operationId: 'getSchedule',
   tags,
   summary: 'Show a schedule',
   ...secured('read'),
@@ -126,6 +132,7 @@ const read = createRoute({
 const edit = createRoute({
   method: 'patch',
   path: '/api/schedules/{id}',
+  operationId: 'updateSchedule',
   tags,
   summary: 'Change some fields; null takes one back to its default',
   description:
@@ -138,6 +145,7 @@ const edit = createRoute({
 const remove = createRoute({
   method: 'delete',
   path: '/api/schedules/{id}',
+  operationId: 'deleteSchedule',
   tags,
   summary: 'Delete it: unstarted jobs are cancelled, running ones finish, the ledger stays',
   ...secured('operate'),
@@ -148,12 +156,22 @@ const remove = createRoute({
 const pause = createRoute({
   method: 'post',
   path: '/api/schedules/{id}/pause',
+  operationId: 'pauseSchedule',
   tags,
   summary: 'Stop decisions; jobs already made go on',
   ...secured('operate'),
   request: {
     params: path,
-    ...body(z.strictObject({ note: note.optional(), until: moment.optional() }), { required: false }),
+    ...body(
+      z.strictObject({
+        note: note.optional(),
+        until: z.string().max(100).optional().openapi({
+          description:
+            "When it ends by itself: an instant, a wall time or date in the schedule's zone, or after so long (`2h`).",
+        }),
+      }),
+      { required: false },
+    ),
   },
   responses: one,
 });
@@ -161,6 +179,7 @@ const pause = createRoute({
 const resume = createRoute({
   method: 'post',
   path: '/api/schedules/{id}/resume',
+  operationId: 'resumeSchedule',
   tags,
   summary: 'Go on, and decide what fell in the pause',
   ...secured('operate'),
@@ -171,6 +190,7 @@ const resume = createRoute({
 const revert = createRoute({
   method: 'post',
   path: '/api/schedules/{id}/revert',
+  operationId: 'revertSchedule',
   tags,
   summary: 'Take an override back: what the code declares rules again',
   ...secured('operate'),
@@ -181,6 +201,7 @@ const revert = createRoute({
 const trigger = createRoute({
   method: 'post',
   path: '/api/schedules/{id}/trigger',
+  operationId: 'triggerSchedule',
   tags,
   summary: 'One run now; also while paused',
   ...secured('run'),
@@ -204,6 +225,7 @@ const trigger = createRoute({
 const skipNext = createRoute({
   method: 'post',
   path: '/api/schedules/{id}/skip-next',
+  operationId: 'skipNextSlot',
   tags,
   summary: 'Name the next slot to be skipped',
   ...secured('operate'),
@@ -220,6 +242,7 @@ const skipNext = createRoute({
 const backfill = createRoute({
   method: 'post',
   path: '/api/schedules/{id}/backfill',
+  operationId: 'backfillSchedule',
   tags,
   summary: 'Make runs for slots of the past that have no COMPLETED one',
   ...secured('operate'),
@@ -244,6 +267,7 @@ const backfill = createRoute({
 const preview = createRoute({
   method: 'get',
   path: '/api/schedules/{id}/preview',
+  operationId: 'previewSchedule',
   tags,
   summary: 'The next slots that should fire',
   ...secured('read'),
@@ -260,6 +284,7 @@ const preview = createRoute({
 const slots = createRoute({
   method: 'get',
   path: '/api/schedules/{id}/slots',
+  operationId: 'listSlots',
   tags,
   summary: 'The ledger by range, newest first; kept when the schedule is deleted',
   ...secured('read'),
@@ -273,6 +298,7 @@ const slots = createRoute({
 const why = createRoute({
   method: 'get',
   path: '/api/schedules/{id}/why',
+  operationId: 'explainSlot',
   tags,
   summary: 'What became of a slot and why, or what is to become of it',
   ...secured('read'),

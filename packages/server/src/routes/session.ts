@@ -15,6 +15,7 @@ const tags = ['session'];
 const who = createRoute({
   method: 'get',
   path: '/api/session',
+  operationId: 'getSession',
   tags,
   summary: 'Who the server takes the caller for',
   ...secured('read'),
@@ -24,6 +25,7 @@ const who = createRoute({
 const signIn = createRoute({
   method: 'post',
   path: '/api/session',
+  operationId: 'signIn',
   tags,
   summary: 'Sign a browser in: the key goes in the Authorization header, a cookie comes back',
   ...secured('read'),
@@ -33,6 +35,7 @@ const signIn = createRoute({
 const signOut = createRoute({
   method: 'delete',
   path: '/api/session',
+  operationId: 'signOut',
   tags,
   summary: 'Sign a browser out',
   ...secured('read'),
@@ -42,6 +45,7 @@ const signOut = createRoute({
 const byAddress = createRoute({
   method: 'get',
   path: '/signin',
+  operationId: 'signInByAddress',
   tags,
   summary: 'Sign a browser in by an address that carries a key; needs no other',
   request: { query: z.strictObject({ key: z.string().max(200) }) },

@@ -10,6 +10,7 @@ import { newRoutes } from './new-routes.ts';
 const open = createRoute({
   method: 'get',
   path: '/api/ws',
+  operationId: 'openSocket',
   tags: ['following'],
   summary: 'Follow jobs over a WebSocket',
   description:

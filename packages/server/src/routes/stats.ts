@@ -25,6 +25,7 @@ const usualSteps = [
 const byType = createRoute({
   method: 'get',
   path: '/api/stats',
+  operationId: 'getStats',
   tags: ['stats'],
   summary: 'What became of the jobs that ended lately, by task, with the usual durations',
   ...secured('read', { tenant: 'refused' }),
@@ -39,6 +40,7 @@ const byType = createRoute({
 const bySchedule = createRoute({
   method: 'get',
   path: '/api/stats/schedules',
+  operationId: 'listScheduleStats',
   tags: ['stats'],
   summary: 'What became of the last runs of schedules, with the usual durations and the last success',
   ...secured('read', { tenant: 'refused' }),
@@ -59,6 +61,7 @@ const bySchedule = createRoute({
 const overTime = createRoute({
   method: 'get',
   path: '/api/stats/trend',
+  operationId: 'getTrend',
   tags: ['stats'],
   summary: 'What ended over time: throughput by outcome, and percentiles of wait, lateness and duration',
   ...secured('read', { tenant: 'refused' }),

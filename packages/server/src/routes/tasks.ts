@@ -21,6 +21,7 @@ const taskSchema = z
 const list = createRoute({
   method: 'get',
   path: '/api/tasks',
+  operationId: 'listTasks',
   tags: ['workers'],
   summary: 'The tasks that workers handle or have told of, with what their inputs look like',
   ...secured('read', { tenant: 'refused' }),

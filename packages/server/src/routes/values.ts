@@ -36,6 +36,7 @@ const valueSchema = z
 const put = createRoute({
   method: 'put',
   path: '/api/values/{name}/{key}',
+  operationId: 'putValue',
   tags,
   summary: 'Keep a value until its time',
   ...secured('run', { tenant }),
@@ -54,6 +55,7 @@ const put = createRoute({
 const read = createRoute({
   method: 'get',
   path: '/api/values/{name}/{key}',
+  operationId: 'getValue',
   tags,
   summary: 'Show a value and the time that remains',
   ...secured('read', { tenant }),
@@ -64,6 +66,7 @@ const read = createRoute({
 const extend = createRoute({
   method: 'patch',
   path: '/api/values/{name}/{key}',
+  operationId: 'extendValue',
   tags,
   summary: 'Move the end of a value',
   ...secured('run', { tenant }),
@@ -77,6 +80,7 @@ const extend = createRoute({
 const remove = createRoute({
   method: 'delete',
   path: '/api/values/{name}/{key}',
+  operationId: 'deleteValue',
   tags,
   summary: 'Remove a value before its time',
   ...secured('run', { tenant }),

@@ -27,6 +27,7 @@ const nothing = { 204: { description: 'It is done.' } };
 const list = createRoute({
   method: 'get',
   path: '/api/webhooks',
+  operationId: 'listWebhooks',
   tags,
   summary: 'List webhooks',
   ...secured('admin'),
@@ -36,6 +37,7 @@ const list = createRoute({
 const create = createRoute({
   method: 'post',
   path: '/api/webhooks',
+  operationId: 'createWebhook',
   tags,
   summary: 'Make a webhook: an address that is told of the ends of jobs',
   ...secured('admin'),
@@ -46,6 +48,7 @@ const create = createRoute({
 const readSecrets = createRoute({
   method: 'get',
   path: '/api/webhooks/secrets',
+  operationId: 'getSigningSecrets',
   tags,
   summary: 'Show the secrets that sign calls to the addresses of single jobs',
   ...secured('admin'),
@@ -58,6 +61,7 @@ const readSecrets = createRoute({
 const rotateSecrets = createRoute({
   method: 'post',
   path: '/api/webhooks/secrets/rotate',
+  operationId: 'rotateSigningSecrets',
   tags,
   summary: 'Sign calls to the addresses of single jobs with a new secret',
   ...secured('admin'),
@@ -68,6 +72,7 @@ const rotateSecrets = createRoute({
 const read = createRoute({
   method: 'get',
   path: '/api/webhooks/{id}',
+  operationId: 'getWebhook',
   tags,
   summary: 'Show a webhook',
   ...secured('admin'),
@@ -78,6 +83,7 @@ const read = createRoute({
 const change = createRoute({
   method: 'patch',
   path: '/api/webhooks/{id}',
+  operationId: 'updateWebhook',
   tags,
   summary: 'Change a webhook, or enable it again',
   ...secured('admin'),
@@ -88,6 +94,7 @@ const change = createRoute({
 const remove = createRoute({
   method: 'delete',
   path: '/api/webhooks/{id}',
+  operationId: 'deleteWebhook',
   tags,
   summary: 'Delete a webhook',
   ...secured('admin'),
@@ -98,6 +105,7 @@ const remove = createRoute({
 const secretsOfOne = createRoute({
   method: 'get',
   path: '/api/webhooks/{id}/secrets',
+  operationId: 'getWebhookSecrets',
   tags,
   summary: 'Show the secrets of a webhook',
   ...secured('admin'),
@@ -108,6 +116,7 @@ const secretsOfOne = createRoute({
 const rotate = createRoute({
   method: 'post',
   path: '/api/webhooks/{id}/rotate',
+  operationId: 'rotateWebhookSecrets',
   tags,
   summary: 'Sign with a new secret, and with the one before for a while',
   ...secured('admin'),

@@ -26,6 +26,7 @@ const run = secured('run', { tenant: 'refused' });
 const claim = createRoute({
   method: 'post',
   path: '/api/worker/claim',
+  operationId: 'claimJobs',
   tags,
   summary: 'Take jobs under lease, and wait for some',
   description:
@@ -38,6 +39,7 @@ const claim = createRoute({
 const heartbeat = createRoute({
   method: 'post',
   path: '/api/worker/heartbeat',
+  operationId: 'heartbeat',
   tags,
   summary: 'Renew leases, and hear which jobs are to stop',
   ...run,
@@ -48,6 +50,7 @@ const heartbeat = createRoute({
 const report = createRoute({
   method: 'post',
   path: '/api/worker/report',
+  operationId: 'reportProgress',
   tags,
   summary: 'Show progress and log lines of running jobs',
   ...run,
@@ -58,6 +61,7 @@ const report = createRoute({
 const settle = createRoute({
   method: 'post',
   path: '/api/worker/settle',
+  operationId: 'settleJobs',
   tags,
   summary: 'Hand in how jobs ended',
   description: 'Safe to repeat: an outcome that was recorded is `done` again.',

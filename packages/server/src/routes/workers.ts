@@ -14,6 +14,7 @@ const silentMs = 15_000;
 const list = createRoute({
   method: 'get',
   path: '/api/workers',
+  operationId: 'listWorkers',
   tags,
   summary: 'The live nodes, and what they run',
   ...secured('read', { tenant: 'refused' }),
@@ -23,6 +24,7 @@ const list = createRoute({
 const drain = createRoute({
   method: 'post',
   path: '/api/workers/{id}/drain',
+  operationId: 'drainWorker',
   tags,
   summary: 'Ask a node to take no more work',
   ...secured('operate', { tenant: 'refused' }),

@@ -52,7 +52,11 @@ export const pauseTargetFields = {
 /** How to pause. */
 export const pauseFields = {
   note: note.optional(),
-  until: z.string().max(100).optional().openapi({ description: 'When it ends by itself.' }),
+  until: z
+    .string()
+    .max(100)
+    .optional()
+    .openapi({ description: 'When it ends by itself: an instant, or after so long (`2h`).' }),
 };
 
 /** A live node. */
