@@ -18,7 +18,6 @@ import {
 } from '../history.ts';
 import { predict } from '../model/predict.ts';
 import { describe } from '../simulation/trace.ts';
-import { startYardstick } from '../soak/yardstick.ts';
 import type { FaultKind, World } from './faults/fault.ts';
 import { processFaults } from './faults/process-faults.ts';
 import { createFleet, type Fleet, type FleetProcess } from './fleet.ts';
@@ -28,6 +27,7 @@ import { openHistoryFile, readHistoryFiles } from './history-file.ts';
 import { recoveries } from './moves-again.ts';
 import { makeOwnTables, openOwn } from './own.ts';
 import { realInvariants } from './real-invariants.ts';
+import { watchStalls } from './stalls.ts';
 import { createStoreTime } from './store-time.ts';
 
 /** How to run. */
@@ -71,6 +71,8 @@ export interface ChaosReport {
   lists: { count: number; withLost: number };
   /** After what, and how long until an attempt was settled again. */
   recoveries: { after: string; tookMs: number }[];
+  /** How long the machine kept the run from going on; what was lost then is nobody's fault. */
+  stalledMs: number;
   /** Answers of health and readiness that were asked for and given while no write could be confirmed. */
   healthDuringOutages: Record<string, number>;
   violations: Violation[];
@@ -95,9 +97,6 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const { leaseMs } = ground;
   const time = createStoreTime();
   const history = openHistoryFile(histories, 'run');
-  const stalls = watchStalls(leaseMs / 3, folder, (fromAt, untilAt) =>
-    history.write({ kind: 'fault', at: fromAt, node: '*', fault: 'machine-stalled', untilAt }),
-  );
   let isOver = false;
   const reviving = new Set<Promise<void>>();
   const fleet = createFleet({
@@ -112,6 +111,18 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       if (isOver || fleet.failed.length > gaveUpCountMax) return;
       const revived = revive(fleet, one, random, () => isOver).finally(() => reviving.delete(revived));
       reviving.add(revived);
+    },
+  });
+  let stalledMs = 0;
+  let stalledUntilAt = 0;
+  const stalls = watchStalls({
+    leaseMs,
+    folder,
+    pids: () => [...fleet.processes].flatMap(({ child }) => child.pid ?? []),
+    tell(fromAt, untilAt) {
+      stalledMs += untilAt - Math.max(fromAt, stalledUntilAt);
+      stalledUntilAt = untilAt;
+      history.write({ kind: 'fault', at: fromAt, node: '*', fault: 'machine-stalled', untilAt });
     },
   });
   const duringFaults: Violation[] = [];
@@ -175,6 +186,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       recoveries: recoveries(evidence).flatMap(({ fault, tookMs }) =>
         tookMs === null ? [] : [{ after: fault.detail ?? '', tookMs }],
       ),
+      stalledMs,
       healthDuringOutages: count(toldDuring(evidence.events).map(({ told }) => told.of)),
       violations,
       folder: isKept ? folder : null,
@@ -353,40 +365,6 @@ function liveCount({ status }: CountsReply): number {
   return Object.entries(status)
     .filter(([name]) => !isTerminal(name as JobStatus))
     .reduce((sum, [, { count }]) => sum + count, 0);
-}
-
-/**
- * Tells of moments when this process, which has nothing to do, was not given the machine or could not flush a page to the disk: then others could
- * not, either. A lease that was renewed in time and confirmed too late is lost by the disk.
- */
-function watchStalls(
-  tellMs: number,
-  folder: string,
-  tell: (fromAt: number, untilAt: number) => void,
-): { stop(): Promise<void> } {
-  const everyMs = 100;
-  const yardstick = startYardstick(join(folder, 'yardstick'));
-  let isOver = false;
-  let stopping: Promise<void> | null = null;
-  let lastElapsed = systemClock.elapsed();
-  const look = () => {
-    if (isOver) return;
-    const gapMs = systemClock.elapsed() - lastElapsed - everyMs;
-    if (gapMs > tellMs) tell(systemClock.now() - gapMs, systemClock.now());
-    const flushMs = yardstick.takeSlowestMs();
-    // A commit is flushed by two servers, one after the other.
-    if (flushMs > tellMs / 2) tell(systemClock.now() - flushMs - 2 * everyMs, systemClock.now() + flushMs);
-    lastElapsed = systemClock.elapsed();
-    systemClock.after(everyMs, look, { unref: true });
-  };
-  look();
-  return {
-    stop() {
-      isOver = true;
-      stopping ??= yardstick.stop();
-      return stopping;
-    },
-  };
 }
 
 async function readOwnRows(store: string): Promise<OwnRows> {

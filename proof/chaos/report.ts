@@ -35,6 +35,7 @@ export function reportText(report: ChaosReport): string {
     ['attempts lost', `${report.lostAttempts}`],
     ['outcomes in lists', `${report.lists.count} lists, ${report.lists.withLost} with a lost one`],
     ...longest(report.recoveries),
+    ['the machine stood still', `${(report.stalledMs / 1_000).toFixed(1)} s`],
     ['answers of health during outages', pairs(report.healthDuringOutages)],
     ['violations', `${violations.length}`],
   ];

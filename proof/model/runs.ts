@@ -133,6 +133,11 @@ export class Runs {
       }
       turns.sort((one, other) => one.index - other.index || one.at - other.at);
     }
+    // The store tells of the oldest, in the order in which they were made; those made by one pass have rising ids.
+    for (const runs of this.#bySchedule.values()) {
+      const madeIndex = ({ turns: [made] }: Run): number => made?.index ?? 0;
+      runs.sort((one, other) => madeIndex(one) - madeIndex(other) || (one.job.id < other.job.id ? -1 : 1));
+    }
   }
 
   /** The points in a span of events at which a run of the schedule changed, and its ends: where a reader may have looked. */

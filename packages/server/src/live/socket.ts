@@ -26,6 +26,9 @@ const watchesMax = 100;
 const goingAway = 1001;
 const policyViolation = 1008;
 
+// One alone may be this process's own fault: after it stood still, the beat comes before the answer is read.
+const unansweredMax = 3;
+
 /** Serves the streams of one WebSocket until it is closed. */
 export function serveSocket(
   context: ServerContext,
@@ -33,7 +36,7 @@ export function serveSocket(
 ): void {
   const { live, clock, options, duly } = context;
   const streams = new Map<string, LiveStream>();
-  let isAlive = true;
+  let unansweredCount = 0;
   let timer: Timer;
 
   /** Resolves when the connection has taken it: the next event is made then, so a slow reader holds one of each watch. */
@@ -90,11 +93,11 @@ export function serveSocket(
   }
 
   async function beat(): Promise<void> {
-    if (!isAlive) {
+    if (unansweredCount >= unansweredMax) {
       socket.terminate();
       return;
     }
-    isAlive = false;
+    unansweredCount++;
     socket.ping();
     if (await mayWatch()) timer = clock.after(options.beatMs, () => void beat(), { unref: true });
     else socket.close(policyViolation, 'The key is not valid any more.');
@@ -109,7 +112,7 @@ export function serveSocket(
       );
   });
   socket.on('pong', () => {
-    isAlive = true;
+    unansweredCount = 0;
   });
   socket.on('close', () => {
     timer.cancel();

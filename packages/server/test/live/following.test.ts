@@ -350,7 +350,7 @@ test('WebSocket: refused without a key, for pages of other sites, and to who ask
 });
 
 test('a watcher whose key is revoked is let go, and one of whom nothing is told hears a beat', async (t) => {
-  const { url, server, make } = await setup(t, { beatMs: 20 });
+  const { url, server, make } = await setup(t, { beatMs: 100 });
   const { key, id: keyId } = await server.keys.make({ scope: 'read', by: 'test' });
   const id = await make({ delay: '1h' });
   const one = await openSse(t, `${url}/api/jobs/${id}/events`, { key });
