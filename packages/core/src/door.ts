@@ -25,6 +25,8 @@ export interface DoorOptions {
 /** The engine as the rest of Duly sees it, with a count of what went through. */
 export interface Door {
   readonly engine: Engine;
+  /** Counts and tells of a call that was made beside it, by the store for a worker that sleeps. */
+  tell(verb: EngineVerb, tookMs: number, error: unknown): void;
   /** Calls of each verb so far. */
   counts(): Record<EngineVerb, number>;
 }
@@ -78,6 +80,11 @@ export function createDoor({ engine, clock, rules, onCall }: DoorOptions): Door 
       },
       follow: (followed) => engine.follow?.(followed),
       close: () => engine.close(),
+    },
+    tell(verb, tookMs, error) {
+      counts[verb]++;
+      const code = error === null ? null : isDulyError(error) ? error.code : 'store_unavailable';
+      onCall({ verb, tookMs, ok: error === null, code });
     },
     counts: () => ({ ...counts }),
   };

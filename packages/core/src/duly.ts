@@ -643,6 +643,18 @@ export class Duly {
         if (this.#virtual) return createBeats({ engine: parts.engine, clock, random, ...beats });
         return (this.#store as Store).createBeats(beats);
       },
+      openStanding: ({ onGiven, onFailed }) =>
+        this.#store?.openStanding?.({
+          node: this.#nodeId,
+          onGiven(claim, reply, tookMs) {
+            parts.door.tell('exchange', tookMs, null);
+            onGiven(claim, reply, tookMs);
+          },
+          onFailed(claim, error, tookMs) {
+            parts.door.tell('exchange', tookMs, error);
+            onFailed(claim, error, tookMs);
+          },
+        }) ?? null,
     });
     if (start.roles.includes('scheduler')) {
       // Said before anything is compared: of two that start at the same moment, the one that declares less must know of the other.

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import type { Clock, Timer } from './clock.ts';
 import type { Random } from './random.ts';
 
 /** What a loop is made of. */
@@ -21,6 +21,8 @@ export interface Loop {
   start(): void;
   /** Cuts the present wait, or skips the one after the pass that runs now. */
   wake(): void;
+  /** Wakes it after this long, if it still waits then. */
+  wakeWithin(ms: number): void;
   /** Ends the loop; resolves when the pass that runs now is over. */
   stop(): Promise<void>;
 }
@@ -37,6 +39,7 @@ export function createLoop(options: LoopOptions): Loop {
   let stopped = false;
   let woken = false;
   let cutWait: (() => void) | null = null;
+  let alarm: Timer | null = null;
   let failures = 0;
 
   /** The next wait; a failed pass is repeated later and later. */
@@ -67,6 +70,7 @@ export function createLoop(options: LoopOptions): Loop {
   async function run(): Promise<void> {
     while (!stopped) {
       woken = false;
+      alarm?.cancel();
       const waitMs = await passOnce();
       // A hint does not cut the wait after a failure: a broken store must not be asked as fast as hints arrive.
       if (stopped || waitMs <= 0 || (woken && failures === 0)) continue;
@@ -74,16 +78,23 @@ export function createLoop(options: LoopOptions): Loop {
     }
   }
 
+  function wake(): void {
+    woken = true;
+    if (failures === 0) cutWait?.();
+  }
+
   return {
     start() {
       if (!stopped) running ??= run();
     },
-    wake() {
-      woken = true;
-      if (failures === 0) cutWait?.();
+    wake,
+    wakeWithin(ms) {
+      alarm?.cancel();
+      if (!stopped) alarm = clock.after(ms, wake);
     },
     async stop() {
       stopped = true;
+      alarm?.cancel();
       cutWait?.();
       await running;
     },

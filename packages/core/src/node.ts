@@ -14,6 +14,7 @@ import type { Taker } from './parts.ts';
 import { createFirePass } from './scheduler/fire-pass.ts';
 import type { ResolvedTask } from './task.ts';
 import type { BeatNews, Beats } from './worker/beats.ts';
+import type { Standing, StandingOptions } from './worker/standing.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 
 /** What a node is made of. */
@@ -27,6 +28,7 @@ export interface NodeOptions {
   /** Ids of the schedules that this process declares, as they are now. */
   declares(): string[];
   createBeats(onBeat: (news: BeatNews) => void, onError: (error: unknown) => void): Beats;
+  openStanding(handlers: Pick<StandingOptions, 'onGiven' | 'onFailed'>): Standing | null;
   events: Events<DulyEvents>;
   /** The store's instant now. */
   startedAt: number;
@@ -107,6 +109,7 @@ export function createNode(node: NodeOptions): DulyNode {
       concurrency: start.concurrency,
       queues: start.queues === null ? null : [...start.queues],
       leaseMs: options.leaseMs,
+      openStanding: node.openStanding,
       maxSleepMs: () => echo.maxSleepMs(),
     });
     forward(made, events);

@@ -26,6 +26,20 @@ test('each call is timed, counted and told of', async () => {
   await door.engine.close();
 });
 
+test('a call that the store made for a sleeping worker is counted and told of like any other', async () => {
+  const engine = await openEngine('sqlite::memory:');
+  const calls: EngineCall[] = [];
+  const door = createDoor({ engine, clock: systemClock, rules: false, onCall: (call) => calls.push(call) });
+  door.tell('exchange', 2, null);
+  door.tell('exchange', 3, dulyError('store_busy', { message: 'Busy.' }));
+  assert.equal(door.counts().exchange, 2);
+  assert.deepEqual(calls, [
+    { verb: 'exchange', tookMs: 2, ok: true, code: null },
+    { verb: 'exchange', tookMs: 3, ok: false, code: 'store_busy' },
+  ]);
+  await engine.close();
+});
+
 test('a clock that rules is told to the store, and a real one is not', async () => {
   const engine = await openEngine('sqlite::memory:');
   const clock = createManualClock(Date.parse('2100-01-01T00:00:00Z'));

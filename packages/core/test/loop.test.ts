@@ -39,6 +39,25 @@ test('wake cuts the wait', async () => {
   await loop.stop();
 });
 
+test('wakeWithin shortens the wait, and never makes it longer', async () => {
+  const { clock, loop, passes } = setup(() => 1_000);
+  loop.start();
+  await clock.advance(100);
+  loop.wakeWithin(5_000);
+  loop.wakeWithin(200);
+  await clock.advance(250);
+  assert.deepEqual(passes, [0, 300]);
+  loop.wakeWithin(2_000);
+  await clock.advance(1_000);
+  assert.deepEqual(passes, [0, 300, 1_300]);
+  await clock.advance(1_100);
+  assert.deepEqual(passes, [0, 300, 1_300, 2_300], 'not at 2,350: a pass in between has looked already');
+  loop.wakeWithin(10);
+  await loop.stop();
+  await clock.advance(5_000);
+  assert.equal(passes.length, 4);
+});
+
 test('wake during a pass skips the wait after it', async () => {
   const { clock, loop, passes } = setup((n) => {
     if (n === 1) loop.wake();

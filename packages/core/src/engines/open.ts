@@ -3,6 +3,7 @@ import type { Engine } from '../engine.ts';
 import { type Random, systemRandom } from '../random.ts';
 import { openThreadStore } from '../store-thread/thread-store.ts';
 import { type BeatNews, type Beats, createBeats } from '../worker/beats.ts';
+import type { Standing, StandingOptions } from '../worker/standing.ts';
 import { defaultPoolSize, defaultSchema, parseStoreAddress } from './address.ts';
 import type { PoolStore } from './pool.ts';
 
@@ -19,6 +20,8 @@ export interface StoreBeatsOptions {
 export interface Store {
   engine: Engine;
   createBeats(options: StoreBeatsOptions): Beats;
+  /** Lets claims of a worker stand; missing: a worker that hears of jobs asks for them by itself. */
+  openStanding?(options: StandingOptions): Standing;
   /** A call will follow at once, or so it seems. A thread that slept is awake by the time it comes. */
   expect?(): void;
 }

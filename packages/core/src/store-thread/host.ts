@@ -4,13 +4,14 @@
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../clock.ts';
-import type { ClaimedJob, ClaimRequest, Engine, Settlement } from '../engine.ts';
+import type { ClaimedJob, ClaimRequest, Engine, EngineVerb, ExchangeReply, Settlement } from '../engine.ts';
 import { openEngine } from '../engines/open.ts';
 import { toPlainError } from '../errors.ts';
 import { systemRandom } from '../random.ts';
 import { type Beats, createBeats, heldLeaseOf } from '../worker/beats.ts';
 import type { FromThread, ToThread } from './messages.ts';
 import { packReply, unpackInput } from './packed.ts';
+import { createStandingClaims, type StandingClaims } from './standing.ts';
 
 const port = parentPort as NonNullable<typeof parentPort>;
 const post = (message: FromThread) => port.postMessage(message);
@@ -30,8 +31,14 @@ function sinceTurnMs(): number {
   return 0;
 }
 
+let standing: StandingClaims;
+/** Whether the engine is being called this moment: a hint that it gives now is of what is not answered yet. */
+let isInside = false;
+let isHeardInside = false;
+
 try {
   const engine = await openEngine(url);
+  standing = openStanding(engine);
   port.on('message', (message: ToThread) => {
     void serve(engine, message);
   });
@@ -45,10 +52,11 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
     case 'call':
       await answer(message.id, async () => {
         const input = unpackInput(message.verb, message.input);
-        const reply = await (engine[message.verb] as (input: unknown) => Promise<object>)(input);
+        const reply = await call(engine, message.verb, input as LeaseCall);
         followLeases(input as LeaseCall, reply);
         return packReply(message.verb, reply);
       });
+      if (isHeardInside) hear();
       break;
     case 'soon':
       linger(engine);
@@ -57,7 +65,11 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
       await answer(message.id, () => engine.ring());
       break;
     case 'listen':
-      engine.wakeups((hint) => post({ kind: 'hint', hint }));
+      engine.wakeups((hint) => {
+        if (hint !== 'jobs') post({ kind: 'hint', hint, nodes: [] });
+        else if (isInside) isHeardInside = true;
+        else hear();
+      });
       break;
     case 'follow':
       engine.follow?.(message.followed);
@@ -86,7 +98,55 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
     case 'beats-begin':
       await begin(message);
       break;
+    case 'standing-open':
+      standing.open(message.node, message.given);
+      break;
+    case 'standing-close':
+      await answer(message.id, () => standing.close(message.node));
+      break;
   }
+}
+
+/** Calls a verb; a claim that goes with it takes the place of the one that stands. */
+async function call(engine: Engine, verb: EngineVerb, input: LeaseCall): Promise<object> {
+  const claim = input.claim ?? null;
+  if (claim !== null) standing.begin(claim);
+  let reply: object | null = null;
+  try {
+    isInside = true;
+    const answered = (engine[verb] as (input: unknown) => Promise<object>)(input);
+    isInside = false;
+    reply = await answered;
+    return reply;
+  } finally {
+    isInside = false;
+    if (claim !== null) standing.end(claim, verb === 'exchange' ? (reply as ExchangeReply | null) : null);
+  }
+}
+
+/** There may be jobs. A worker that sleeps is not asked first: its claim is here. */
+function hear(): void {
+  isHeardInside = false;
+  // Told before: the worker's thread wakes while the store is asked, and not after.
+  standing.use((nodes) => post({ kind: 'hint', hint: 'jobs', nodes }));
+}
+
+function openStanding(engine: Engine): StandingClaims {
+  return createStandingClaims({
+    engine,
+    clock: systemClock,
+    random: systemRandom,
+    onGiven({ reply, ...given }) {
+      followLeases({ claim: given.claim }, reply);
+      post({ kind: 'given', given: { ...given, reply: packReply('exchange', reply) as ExchangeReply } });
+    },
+    onFailed: (claim, error, tookMs) =>
+      post({ kind: 'not-given', claim, error: toPlainError(error), tookMs }),
+    onNotTaken(jobs) {
+      for (const one of beats.values()) one.drop(jobs);
+    },
+    onGivenBack: (settle, reply) => post({ kind: 'given-back', settle, reply }),
+  });
 }
 
 // As long as a call takes to be checked and written out, with caches that went cold, and twice that.

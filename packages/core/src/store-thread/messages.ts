@@ -1,6 +1,16 @@
-import type { Beat, EngineInfo, EngineVerb, Followed, Hint } from '../engine.ts';
+import type {
+  Beat,
+  ClaimRequest,
+  EngineInfo,
+  EngineVerb,
+  ExchangeReply,
+  Followed,
+  Hint,
+  Settlement,
+} from '../engine.ts';
 import type { PlainError } from '../errors.ts';
 import type { BeatNews, LeaseRef } from '../worker/beats.ts';
+import type { Given } from './standing.ts';
 
 /** What the main thread posts to the store's thread. */
 export type ToThread =
@@ -19,7 +29,10 @@ export type ToThread =
   | { kind: 'beats-drop'; beats: number; leases: LeaseRef[] }
   | { kind: 'beats-begin'; beats: number; id: number; lease: LeaseRef }
   | { kind: 'beats-check'; beats: number }
-  | { kind: 'beats-close'; beats: number };
+  | { kind: 'beats-close'; beats: number }
+  /** Claims of this node may stand. */
+  | { kind: 'standing-open'; node: string; given: Int32Array }
+  | { kind: 'standing-close'; id: number; node: string };
 
 /** What the store's thread posts to the main thread. */
 export type FromThread =
@@ -27,7 +40,12 @@ export type FromThread =
   | { kind: 'refused'; error: PlainError }
   | { kind: 'reply'; id: number; reply: unknown }
   | { kind: 'error'; id: number; error: PlainError }
-  | { kind: 'hint'; hint: Hint }
+  /** `nodes`: those whose standing claims are being used because of it. */
+  | { kind: 'hint'; hint: Hint; nodes: string[] }
+  | { kind: 'given'; given: Given }
+  /** Jobs that a standing claim was given and its worker had no time for. */
+  | { kind: 'given-back'; settle: Settlement[]; reply: ExchangeReply }
+  | { kind: 'not-given'; claim: ClaimRequest; error: PlainError; tookMs: number }
   | { kind: 'ping' }
   | { kind: 'beat'; beats: number; news: BeatNews }
   | { kind: 'begun'; id: number; state: Beat['state'] }

@@ -1,12 +1,25 @@
 import { Worker } from 'node:worker_threads';
 import { systemClock } from '../clock.ts';
-import { type Engine, type EngineInfo, engineVerbs, type Followed, type Hint } from '../engine.ts';
+import {
+  type Engine,
+  type EngineInfo,
+  type ExchangeReply,
+  engineVerbs,
+  type Followed,
+  type Hint,
+} from '../engine.ts';
 import type { Store, StoreBeatsOptions } from '../engines/open.ts';
 import { createWithin } from '../engines/within.ts';
 import { dulyError, fromPlainError } from '../errors.ts';
 import type { Beats } from '../worker/beats.ts';
+import type { Standing, StandingOptions } from '../worker/standing.ts';
 import type { FromThread, ToThread } from './messages.ts';
 import { packInput, unpackReply } from './packed.ts';
+import { type Given, nothingGiven } from './standing.ts';
+
+interface OpenStanding extends StandingOptions {
+  given: Int32Array;
+}
 
 interface Waiting {
   resolve(value: never): void;
@@ -27,7 +40,10 @@ export async function openThreadStore(url: string): Promise<Store> {
   const listeners = new Set<(hint: Hint) => void>();
   const waiting = new Map<number, Waiting>();
   const beats = new Map<number, StoreBeatsOptions>();
+  const standing = new Map<string, OpenStanding>();
   let lastId = 0;
+  /** Nodes whose claims are used for the hint that is being told. */
+  let usedFor: readonly string[] = [];
   let isListening = false;
   /** Whether the thread was told that a call is coming which has not come yet. */
   let isExpected = false;
@@ -72,6 +88,8 @@ export async function openThreadStore(url: string): Promise<Store> {
       for (const [which, { node, leaseMs, beatMs }] of beats) {
         post({ kind: 'beats-open', beats: which, node, leaseMs, beatMs });
       }
+      // What was given at the last moment, and was not told, ends with its leases.
+      for (const [node, { given }] of standing) post({ kind: 'standing-open', node, given });
       if (!isListening) return;
       post({ kind: 'listen' });
       // Whatever was told meanwhile nobody has heard.
@@ -96,8 +114,18 @@ export async function openThreadStore(url: string): Promise<Store> {
         settle(message.id, (one) => one.reject(fromPlainError(message.error)));
         break;
       case 'hint':
+        usedFor = message.nodes;
         tell(message.hint);
+        usedFor = [];
         break;
+      case 'given':
+        takeGiven(message.given);
+        break;
+      case 'not-given': {
+        const { claim, error, tookMs } = message;
+        standing.get(claim.node)?.onFailed(claim, fromPlainError(error), tookMs);
+        break;
+      }
       case 'ping':
         post({ kind: 'pong' });
         break;
@@ -188,7 +216,29 @@ export async function openThreadStore(url: string): Promise<Store> {
     };
   }
 
-  return { engine: engine as unknown as Engine, createBeats: openBeats, expect };
+  return { engine: engine as unknown as Engine, createBeats: openBeats, openStanding, expect };
+
+  function openStanding(options: StandingOptions): Standing {
+    const { node } = options;
+    const given = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    standing.set(node, { ...options, given });
+    post({ kind: 'standing-open', node, given });
+    return {
+      isUsed: () => usedFor.includes(node),
+      async close() {
+        await ask((id) => ({ kind: 'standing-close', id, node })).finally(() => standing.delete(node));
+      },
+    };
+  }
+
+  function takeGiven({ claim, number, reply: packed, tookMs }: Given): void {
+    const one = standing.get(claim.node);
+    if (one === undefined) return;
+    const reply = unpackReply('exchange', packed) as ExchangeReply;
+    const isTaken =
+      reply.claimed.length === 0 || Atomics.compareExchange(one.given, 0, number, nothingGiven) === number;
+    one.onGiven(claim, isTaken ? reply : null, tookMs);
+  }
 
   function expect(): void {
     // A thread with something to answer is awake, and one word for all calls of a burst is enough.

@@ -5,7 +5,7 @@ import { createEvents, type Events } from '../events.ts';
 import { createIds } from '../ids.ts';
 import { mustRunAlone } from '../job.ts';
 import { createLoop, type Loop } from '../loop.ts';
-import { isStoreTrouble } from '../pipe.ts';
+import { isStoreTrouble, isUnknownOutcome } from '../pipe.ts';
 import type { Random } from '../random.ts';
 import type { ResolvedTask } from '../task.ts';
 import { type Attempt, type AttemptHost, type Completion, startAttempt } from './attempt.ts';
@@ -15,6 +15,7 @@ import { createPace } from './pace.ts';
 import { createReporter, joinReports } from './reporter.ts';
 import { settlementOf } from './settle.ts';
 import { settleApart } from './settle-apart.ts';
+import type { Standing, StandingOptions } from './standing.ts';
 import { createTimeouts } from './timeouts.ts';
 import type { WorkerEvents } from './worker-events.ts';
 
@@ -34,6 +35,8 @@ export interface WorkerOptions {
   queues?: readonly string[] | null;
   /** Default 30 s. */
   leaseMs?: number;
+  /** Where its claim stands while it has nothing to do; left out, or null: it asks by itself. Called by `start`. */
+  openStanding?(handlers: Pick<StandingOptions, 'onGiven' | 'onFailed'>): Standing | null;
   /** How long the worker may sleep without a hint: 30 s while hints are proven, else 1 s. */
   maxSleepMs(): number;
 }
@@ -167,6 +170,7 @@ export function createWorker(options: WorkerOptions): Worker {
   /** The store was moved: nothing can be handed in any more. */
   let isStoreGone = false;
   let stopHints: (() => void) | null = null;
+  let standing: Standing | null = null;
   const watchers = new Set<() => void>();
   /** Aborted when the end no longer waits for the store. */
   const gaveUp = new AbortController();
@@ -337,6 +341,28 @@ export function createWorker(options: WorkerOptions): Worker {
       leaseMs,
       idle: isIdle,
     };
+  }
+
+  /** Takes what a claim that stood was given: its answer is that of an exchange that nobody had to begin. */
+  function given(claim: ClaimRequest, reply: ExchangeReply | null): void {
+    if (reply === null) {
+      loop.wake();
+      return;
+    }
+    reserved += claim.limit;
+    const waitMs = finish({ settle: [], claim, repeat: false }, reply);
+    if (waitMs <= 0) loop.wake();
+    // The loop sleeps by an older answer.
+    else if (reply.nextDueAt !== null) loop.wakeWithin(waitMs);
+  }
+
+  function notGiven(claim: ClaimRequest, error: Error): void {
+    events.emit('error', { error, doing: 'claiming what was just heard of' });
+    if (isUnknownOutcome(error)) {
+      reserved += claim.limit;
+      unknownOffers.push(claim);
+    }
+    loop.wake();
   }
 
   /** `isOld`: the leases were given to an earlier call whose answer did not arrive. */
@@ -520,6 +546,12 @@ export function createWorker(options: WorkerOptions): Worker {
   async function drainOnce(limitMs: number): Promise<void> {
     // After this call `draining` is set, and nothing is claimed any more.
     await null;
+    let isStanding = standing !== null;
+    const noLonger = () => {
+      isStanding = false;
+      changed();
+    };
+    standing?.close().then(noLonger, noLonger);
     giveBack(waiting.splice(0));
     waitTimer?.cancel();
     const undecided = (): Attempt[] => [...running.values()].filter((attempt) => !attempt.isZombie());
@@ -532,6 +564,7 @@ export function createWorker(options: WorkerOptions): Worker {
       }
     }
     const isHandedIn = (): boolean =>
+      !isStanding &&
       outbox.length === 0 &&
       finishing === 0 &&
       reserved === 0 &&
@@ -553,9 +586,10 @@ export function createWorker(options: WorkerOptions): Worker {
       if (draining !== null) return;
       stopHints ??= engine.wakeups((hint) => {
         // Deaf: it may sleep less long from now on.
-        if (hint === 'jobs' || hint === 'deaf') loop.wake();
+        if ((hint === 'jobs' && standing?.isUsed() !== true) || hint === 'deaf') loop.wake();
         if (hint === 'cancel') beats.check();
       });
+      standing ??= options.openStanding?.({ onGiven: given, onFailed: notGiven }) ?? null;
       loop.start();
       secondLoop?.start();
     },
