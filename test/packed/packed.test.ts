@@ -1,0 +1,165 @@
+// What would be published, installed as a stranger would: no workspace, no source, no driver.
+// The published packages are looked over by publint and attw, which are installed beside this file once (test/install-beside.ts).
+import assert from 'node:assert/strict';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, before, type TestContext, test } from 'node:test';
+import { root } from '../../scripts/source-text.ts';
+import { installBeside } from '../install-beside.ts';
+
+const packages = { core: '@duly/core', server: '@duly/server', duly: 'duly' };
+const folder = mkdtempSync(join(tmpdir(), 'duly-packed-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+// The Node of this test goes first: `npx duly` and npm would take the machine's own.
+const env = { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}` };
+
+function run(command: string, args: string[], cwd: string): string {
+  return execFileSync(command, args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+function tarballOf(name: keyof typeof packages): string {
+  const { version } = JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'));
+  return join(folder, `${packages[name].replace('@', '').replace('/', '-')}-${version}.tgz`);
+}
+
+/** A project of a stranger, with nothing in it. */
+function strangerFolder(name: string): string {
+  const path = join(folder, name);
+  mkdirSync(path);
+  writeFileSync(
+    join(path, 'package.json'),
+    JSON.stringify({ name: 'stranger', private: true, type: 'module' }),
+  );
+  return path;
+}
+
+before(() => {
+  run(process.execPath, [join(root, 'scripts/build.ts')], root);
+  const folders = Object.keys(packages).map((name) => join(root, 'packages', name, 'dist'));
+  run('npm', ['pack', '--silent', '--pack-destination', folder, ...folders], folder);
+});
+
+/** Runs a tool that is installed beside, and answers with what it printed; fails where it ends with another code than 0. */
+function lookedOver(t: TestContext, script: string, args: string[]): string | null {
+  const missing = installBeside(new URL('./', import.meta.url));
+  if (missing !== null) {
+    t.skip(missing);
+    return null;
+  }
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], {
+    cwd: import.meta.dirname,
+    env: { ...env, NO_COLOR: '1' },
+    encoding: 'utf8',
+  });
+  assert.equal(status, 0, `${stdout}\n${stderr}`);
+  return stdout;
+}
+
+for (const [name, published] of Object.entries(packages)) {
+  test(`publint finds nothing to say about ${published}`, (t) => {
+    const tarball = tarballOf(name as keyof typeof packages);
+    const said = lookedOver(t, 'node_modules/publint/src/cli.js', ['--strict', tarball]);
+    if (said !== null) assert.match(said, /All good!/);
+  });
+
+  // ES modules only: what needs require() is told so by Node itself.
+  test(`attw finds the types of ${published} from ES modules and bundlers`, (t) => {
+    const tarball = tarballOf(name as keyof typeof packages);
+    const said = lookedOver(t, 'node_modules/@arethetypeswrong/cli/dist/index.js', [
+      ...['--profile', 'esm-only', '--format', 'json'],
+      tarball,
+    ]);
+    if (said === null) return;
+    const { analysis } = JSON.parse(said);
+    assert.equal(analysis.packageName, published);
+    const problems = analysis.problems.filter(
+      ({ resolutionKind = '' }) => resolutionKind !== 'node10' && resolutionKind !== 'node16-cjs',
+    );
+    assert.deepEqual(problems, []);
+  });
+}
+
+const program = `
+import { Duly, readSchemaStatus } from '@duly/core';
+import { createTestDuly } from '@duly/core/testing';
+import { openSqliteEngine } from '@duly/core/sqlite';
+
+const duly = new Duly({ store: 'sqlite:./duly.db' });
+const hello = duly.task({ name: 'hello', run: ({ input }) => 'Hello ' + input });
+const loud = duly.task({ name: 'loud', isolate: true, run: ({ input }) => input.toUpperCase() });
+await duly.start();
+const results = [await (await hello.now('Ada')).result(), await (await loud.now('ada')).result()];
+await duly.stop();
+
+const t = createTestDuly();
+const later = t.task({ name: 'later', run: () => 'on virtual time' });
+await later.in('400 days', null);
+const ran = await t.advance('401 days');
+// No driver is installed here: whoever asks for PostgreSQL is told what to install.
+const { code, hint } = await readSchemaStatus('postgres://localhost/none').catch((error) => error);
+console.log(JSON.stringify({ driver: [code, hint], results, ran: ran.map(({ result }) => result), engine: typeof openSqliteEngine }));
+await t.stop();
+`;
+
+test('the packed library installs alone and runs: a thread for the store, a thread for an isolated task, virtual time', () => {
+  const stranger = strangerFolder('library');
+  run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarballOf('core')], stranger);
+  writeFileSync(join(stranger, 'program.js'), program);
+  const output = run(process.execPath, ['program.js'], stranger);
+  assert.deepEqual(JSON.parse(output), {
+    driver: ['driver_missing', 'Run: npm install pg'],
+    results: ['Hello Ada', 'ADA'],
+    ran: ['on virtual time'],
+    engine: 'function',
+  });
+});
+
+test('the packed command installs in an empty project: "npx duly up" runs a job, and "duly init" what it wrote', async (t) => {
+  const stranger = strangerFolder('command');
+  const tarballs = Object.keys(packages).map((name) => tarballOf(name as keyof typeof packages));
+  const patience = ['--fetch-retries=1', '--fetch-timeout=30000', '--fetch-retry-mintimeout=500'];
+  const install = spawnSync(
+    'npm',
+    ['install', '--prefer-offline', '--no-audit', '--no-fund', ...patience, ...tarballs],
+    { cwd: stranger, env, encoding: 'utf8' },
+  );
+  const unreachable = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENOTCACHED/.exec(install.stderr);
+  if (install.status !== 0 && unreachable !== null) {
+    t.skip(`its dependencies could not be installed from the npm registry (${unreachable[0]})`);
+    return;
+  }
+  assert.equal(install.status, 0, install.stderr);
+
+  const duly = (...args: string[]): string => run('npx', ['--no-install', 'duly', ...args], stranger);
+  const up = spawn(process.execPath, ['node_modules/duly/lib/bin.js', 'up', '--port', '0'], {
+    cwd: stranger,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(up, 'exit');
+  try {
+    const lines: string[] = [];
+    for await (const line of createInterface({ input: up.stdout })) {
+      lines.push(line);
+      if (/video_transcode completed/.test(line)) break;
+    }
+    assert.match(lines.join('\n'), /^Dashboard: http:\/\/127\.0\.0\.1:\d+\/signin\?key=duly_/m);
+    const { data } = JSON.parse(duly('jobs', 'ls', '--status', 'completed', '-o', 'json'));
+    assert.ok(data.some(({ type }: { type: string }) => type === 'video_transcode'));
+    const address = /^Dashboard: (.*)$/m.exec(lines.join('\n'))?.[1] as string;
+    const page = await fetch(address, { redirect: 'manual' });
+    assert.ok(page.status < 400, `the dashboard answers ${page.status}`);
+  } finally {
+    up.kill('SIGTERM');
+  }
+  assert.deepEqual(await ended, [0, null]);
+
+  duly('init');
+  // The test that it wrote, on virtual time.
+  run(process.execPath, ['--test'], stranger);
+});
