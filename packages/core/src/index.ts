@@ -10,6 +10,12 @@ export type { LockContext, LockOptions, LockResult } from './coordination/lock.t
 export type { LockListOptions, LockPage, LockView } from './coordination/lock-list.ts';
 export type { AcquiredLock, AcquireOptions, Locks } from './coordination/locks.ts';
 export type { OnceOptions } from './coordination/once.ts';
+export {
+  type DefinitionJson,
+  fromDefinitionJson,
+  toDeclaredTaskJson,
+  toDefinitionJson,
+} from './definition-json.ts';
 export type { EngineCall } from './door.ts';
 export { Duly, type HealthCallOptions } from './duly.ts';
 export type { DulyEvents, JobNotice, ScheduleNotice } from './duly-events.ts';
@@ -150,6 +156,8 @@ export type {
   ApplyOptions,
   BackfillOptions,
   BackfillResult,
+  DeclaredSet,
+  DeclaredTask,
   ScheduleDiff,
   SchedulePage,
   SchedulePauseOptions,

@@ -1,3 +1,4 @@
+import type { DefinitionJson } from './definition-json.ts';
 import type { Rule } from './schedule/rule.ts';
 import type { LedgerSlot, Schedule } from './schedule-view.ts';
 import { snakeName, toSnakeCase } from './snake-case.ts';
@@ -66,6 +67,8 @@ export interface ScheduleJson {
   note: string | null;
   created_at: Instant;
   updated_at: Instant;
+  /** What makes the same schedule; only where it was asked for. */
+  definition?: DefinitionJson;
 }
 
 /** Turns a schedule into the JSON that programs are shown: what it is, the rule in words, its next and its last run, and what is special about it. */

@@ -1,7 +1,9 @@
 /** What the calls of `duly.schedules` take and give. */
 import type { JobHandle } from './job-handle.ts';
 import type { OptionNames } from './option-reader.ts';
+import type { ScheduleDefinition } from './schedule/definition.ts';
 import type { Schedule, ScheduleStatus } from './schedule-view.ts';
+import type { TaskOptions } from './task.ts';
 
 /**
  * Names a schedule: by its name where only one has it, by its id, or by all that names it. `app: null` means one that is not declared;
@@ -125,6 +127,32 @@ export interface ApplyOptions {
   app?: string;
   /** The release of that app. Left out with another `app`: none, so that nothing is disabled. */
   release?: string;
+  /** What the code of that app says of its tasks, where it is not here. Needs the declarations themselves. */
+  tasks?: readonly DeclaredTask[];
+}
+
+/** What a task says of the jobs of its schedules, for whoever applies these without its code; what is left out has its default. */
+export type DeclaredTask = Pick<TaskOptions<undefined, unknown>, 'name' | DeclaredTaskField>;
+
+type DeclaredTaskField =
+  | 'version'
+  | 'queue'
+  | 'priority'
+  | 'retry'
+  | 'timeout'
+  | 'grace'
+  | 'delivery'
+  | 'startDeadline'
+  | 'retention'
+  | 'deadRetention';
+
+/** What one process declares, whole: what another needs to apply it. */
+export interface DeclaredSet {
+  app: string;
+  release: string | null;
+  schedules: ScheduleDefinition[];
+  /** The tasks of these schedules. */
+  tasks: DeclaredTask[];
 }
 
 /** The options of the filter of schedules. */
@@ -161,7 +189,7 @@ export const getNames = { deleted: true } as const;
 /** The options of what takes only a note. */
 export const noteNames = { note: true } as const;
 /** The options of `diff` and `apply`. */
-export const applyNames: OptionNames<ApplyOptions> = { prune: true, app: true, release: true };
+export const applyNames: OptionNames<ApplyOptions> = { prune: true, app: true, release: true, tasks: true };
 /** The statuses that schedules are listed by. */
 export const statuses: readonly NonNullable<SchedulesFilter['status']>[] = [
   'active',

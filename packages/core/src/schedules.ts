@@ -41,6 +41,7 @@ import {
   type BackfillOptions,
   type BackfillResult,
   backfillNames,
+  type DeclaredSet,
   filterNames,
   getNames,
   noteNames,
@@ -74,7 +75,7 @@ import { isSlotOf, readSlot } from './slot-asked.ts';
 import { readScheduleStats, type ScheduleStats, type ScheduleStatsOptions } from './stats.ts';
 import { isPromise, validateStoredInput } from './stored-input.ts';
 import type { ResolvedTask } from './task.ts';
-import { resolveTask } from './task-options.ts';
+import { declaredTaskOf, resolveTask } from './task-options.ts';
 
 /** What the schedules of one Duly stand on. */
 export interface SchedulesParts {
@@ -479,6 +480,20 @@ export class Schedules {
     return of.apply(drafts, prune);
   }
 
+  /** What the tasks of this process declare, checked, for another process to apply: no store is asked. */
+  async declared(): Promise<DeclaredSet> {
+    const { app, release, tasks } = this.#parts;
+    const schedules = this.#parts.declared();
+    await this.#drafts(schedules, app);
+    const used = new Set(schedules.map(({ task }) => task));
+    return {
+      app,
+      release,
+      schedules: [...schedules],
+      tasks: [...used].map((name) => declaredTaskOf(tasks.get(name) as ResolvedTask)),
+    };
+  }
+
   // --------------------------------------------------------------------------------------------- inside
 
   /** What is declared, of which app, and who compares it. */
@@ -487,28 +502,37 @@ export class Schedules {
     options: ApplyOptions | undefined,
     what: string,
   ): Promise<{ drafts: ScheduleDraft[]; of: DeclaredSchedules; prune: boolean }> {
-    const { prune = false, app, release } = readOptions(options, what, applyNames);
+    const { prune = false, app, release, tasks } = readOptions(options, what, applyNames);
     const isPruning = readFlag(prune, 'prune');
-    if (app === undefined && release === undefined) {
+    if (app === undefined && release === undefined && tasks === undefined) {
       return { drafts: await this.#drafts(declared, this.#parts.app), of: this.#declared, prune: isPruning };
     }
     if (declared === undefined) {
-      refuseOption(app === undefined ? 'release' : 'app', app ?? release, 'to be given with declarations');
+      const field = app !== undefined ? 'app' : release !== undefined ? 'release' : 'tasks';
+      refuseOption(field, app ?? release, 'to be given with declarations');
     }
+    if (tasks !== undefined && !Array.isArray(tasks)) refuseOption('tasks', tasks, 'to be a list of tasks');
+    const given = (tasks ?? []).map((task) => resolveTask({ ...task, run: () => {} }, () => null));
     const other = {
       ...this.#parts,
       app: app === undefined ? this.#parts.app : readName(app, 'app'),
       release: release === undefined ? null : readName(release, 'release'),
     };
     const of = new DeclaredSchedules(other, this.#parsed, this.#writes);
-    return { drafts: await this.#drafts(declared, other.app), of, prune: isPruning };
+    const drafts = await this.#drafts(declared, other.app, new Map(given.map((task) => [task.name, task])));
+    return { drafts, of, prune: isPruning };
   }
 
-  async #drafts(declared: readonly ScheduleDefinition[] | undefined, app: string): Promise<ScheduleDraft[]> {
+  async #drafts(
+    declared: readonly ScheduleDefinition[] | undefined,
+    app: string,
+    tasks: ReadonlyMap<string, ResolvedTask> = new Map(),
+  ): Promise<ScheduleDraft[]> {
     const drafts = new Map<string, ScheduleDraft>();
     for (const definition of declared ?? this.#parts.declared()) {
       const { task, rest } = splitTask(definition);
-      const draft = await this.#read(task, rest, app);
+      // What the declaring code says goes before what stands under the name here.
+      const draft = await this.#read(tasks.get(task) ?? task, rest, app);
       const id = scheduleIdOf(draft);
       if (drafts.has(id)) throw declaredTwice(draft);
       drafts.set(id, draft);

@@ -10,7 +10,8 @@ import {
   readWord,
   refuseOption,
 } from './option-reader.ts';
-import { resolveRetry } from './retry.ts';
+import { resolveRetry, writtenRetry } from './retry.ts';
+import type { DeclaredTask } from './schedule-options.ts';
 import { isStandardSchema, type StandardSchema } from './schema.ts';
 import type { ResolvedTask, TaskOptions } from './task.ts';
 
@@ -109,6 +110,25 @@ export function resolveTask(
     input: options.input ?? null,
     run: options.run as ResolvedTask['run'],
   });
+}
+
+/** What another process needs to know of a task to make jobs as its code would; a backoff of the code's own cannot be told. */
+export function declaredTaskOf(task: ResolvedTask): DeclaredTask {
+  const { name, version, queue, priority, delivery, timeoutMs, startDeadlineMs } = task;
+  const retry = writtenRetry(task.retry.toStored());
+  return {
+    name,
+    ...(version === taskDefaults.version ? {} : { version }),
+    ...(queue === taskDefaults.queue ? {} : { queue }),
+    ...(priority === taskDefaults.priority ? {} : { priority }),
+    ...(retry === null ? {} : { retry }),
+    ...(timeoutMs === taskDefaults.timeoutMs ? {} : { timeout: timeoutMs ?? 'none' }),
+    ...(task.graceMs === taskDefaults.graceMs ? {} : { grace: task.graceMs }),
+    ...(delivery === taskDefaults.delivery ? {} : { delivery }),
+    ...(startDeadlineMs === null ? {} : { startDeadline: startDeadlineMs }),
+    ...(task.retentionMs === taskDefaults.retentionMs ? {} : { retention: task.retentionMs }),
+    ...(task.deadRetentionMs === taskDefaults.deadRetentionMs ? {} : { deadRetention: task.deadRetentionMs }),
+  };
 }
 
 function resolveIsolate(

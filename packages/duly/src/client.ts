@@ -18,8 +18,10 @@ import {
 /** What a command works with. */
 export interface Client {
   duly: Duly;
-  /** The store's address. */
+  /** The store's address, or the server's. */
   store: string;
+  /** Whether a server is asked, and not a store. */
+  isServer: boolean;
   /** What a person is told to type to do something with this store, whole: `duly why job_… --store …`. */
   command(words: string): string;
 }
@@ -72,7 +74,7 @@ export async function withServer<Value>(
   const duly = createRemoteDuly(server, (changed) => {
     page = changed;
   });
-  const value = await use({ duly, store: server.url, command });
+  const value = await use({ duly, store: server.url, isServer: true, command });
   if (page !== null && !shell.json) shell.err.line(`Dashboard: ${server.url}${page}`);
   return value;
 }
@@ -95,7 +97,7 @@ export async function useDuly<Value>(
   use: (client: Client) => Promise<Value>,
 ): Promise<Value> {
   try {
-    return await use({ duly, store, command: (words) => commandFor(store, words) });
+    return await use({ duly, store, isServer: false, command: (words) => commandFor(store, words) });
   } finally {
     await duly.stop();
   }

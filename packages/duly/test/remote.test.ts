@@ -91,9 +91,6 @@ test('commands say the same of a server as of its store', async (t) => {
   const missing = await folder.duly('jobs', 'show', 'job_nothing', ...there);
   assert.equal(missing.code, 3);
   assert.match(missing.err, /error\[job_not_found\]/);
-  const needed = await folder.duly('schedules', 'apply', '--yes', ...there);
-  assert.match(needed.err, /error\[store_needed\]: This command cannot be given to a server/);
-  assert.equal(needed.code, 2);
   folder.env.DULY_KEY = 'duly_wrong';
   const refused = await folder.duly('jobs', 'ls', ...there);
   assert.notEqual(refused.code, 0);
@@ -101,6 +98,117 @@ test('commands say the same of a server as of its store', async (t) => {
   up.signal('SIGTERM');
   await up.ended;
   assert.match((await folder.duly('jobs', 'ls', ...there)).err, /^error\[server_unavailable\]/);
+});
+
+test('schedules are made, compared, applied and exported over a server as at its store', async (t) => {
+  const folder = makeFolder(t);
+  const tasks = (cron: string): string => `
+    export const nightly = {
+      name: 'nightly', version: 2, retry: { attempts: 5, maxDelay: '2m' }, timeout: '10m', grace: '5s', retention: '3 days', queue: 'night',
+      every: [{ cron: '${cron}', timezone: 'Europe/Rome', missed: 'all', input: { a: 1 }, exclude: ['2027-01-01'] },
+              { rate: '10m', name: 'often', startAt: '2027-01-01T00:00:00Z', note: 'as often as that' }],
+      run: () => 1,
+    };
+    export const plain = { name: 'plain', startDeadline: '1h', every: '@daily', run: () => 1 };`;
+  folder.write({
+    'duly.config.mjs': `export default { app: 'studio', release: '7' };`,
+    'tasks/declared.mjs': tasks('0 2 * * *'),
+  });
+  const up = folder.start('up', '--port', '0', '--no-reload');
+  const address = new URL((await up.line(/^Dashboard: /)).replace('Dashboard: ', ''));
+  await up.line(/schedules ls/);
+  folder.env.DULY_KEY = address.searchParams.get('key') as string;
+  const there = ['--server', address.origin];
+  const both = async (...words: string[]): Promise<void> => {
+    const [local, remote] = [await folder.json(...words), await folder.json(...words, ...there)];
+    assert.deepEqual(plain(remote), plain(local), words.join(' '));
+  };
+
+  // The node has applied what the code says; that the server, which is told of the tasks, sees the same says that nothing was lost on the way.
+  await both('schedules', 'diff');
+  const same = await folder.duly('schedules', 'diff', ...there);
+  assert.equal(same.out, 'Nothing to do: 3 as declared.\n');
+  assert.equal(same.err, '');
+  // As if the code were another: the node that runs is of the old one.
+  folder.write({ 'tasks/declared.mjs': tasks('30 2 * * *').replace("name: 'often'", "name: 'seldom'") });
+  const { data: plan } = await folder.json('schedules', 'diff', '--prune', ...there);
+  assert.deepEqual(plan.map(({ name, action }: { name: string; action: string }) => [name, action]).sort(), [
+    ['nightly', 'edit'],
+    ['often', 'remove'],
+    ['plain', 'none'],
+    ['seldom', 'add'],
+  ]);
+  assert.deepEqual(plan.find(({ name }: { name: string }) => name === 'nightly').fields, [
+    { field: 'cron', stored: '0 2 * * *', declared: '30 2 * * *' },
+  ]);
+  const unasked = await folder.duly('schedules', 'apply', '--prune', ...there);
+  assert.equal(unasked.code, 2, unasked.err);
+  const applied = await folder.duly('schedules', 'apply', '--prune', '--yes', ...there);
+  assert.equal(applied.code, 0, applied.err);
+  assert.match(applied.out, /^Done: /m);
+  assert.equal(applied.err, `Dashboard: ${address.origin}/schedules\n`);
+  assert.match((await folder.duly('schedules', 'diff')).out, /^Nothing to do/m);
+
+  const words = ['digest', '--task', 'plain', '--cron', '0 8 * * MON', '--timezone', 'Asia/Kolkata'];
+  const added = await folder.duly(
+    'schedules',
+    'add',
+    ...words,
+    '--input',
+    '{"b":[2]}',
+    '--jitter',
+    '5m',
+    ...there,
+  );
+  assert.equal(added.code, 0, added.err);
+  assert.match(added.out, /^Schedule "digest" is made \(sch_/);
+  assert.match(added.err, new RegExp(`^Dashboard: ${address.origin}/schedules/sch_`, 'm'));
+  assert.equal((await folder.json('schedules', 'add', ...words, ...there)).result, 'edited');
+  const wrong = await folder.duly(
+    'schedules',
+    'add',
+    'x',
+    '--task',
+    'plain',
+    '--cron',
+    '0 0 31 4 *',
+    ...there,
+  );
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.err, /^error\[invalid_cron\]/);
+
+  await both('schedules', 'preview', 'nightly', '--after', '2027-03-20', '--count', '12');
+  await both('schedules', 'backfill', 'digest', '--from', '2026-01-01', '--to', '2026-02-01', '--dry-run');
+  const filled = await folder.json(
+    'schedules',
+    'backfill',
+    'digest',
+    '--from',
+    '2026-01-01',
+    '--to',
+    '2026-01-20',
+    ...there,
+  );
+  assert.equal(filled.jobs.length, 3);
+  await both('schedules', 'export');
+  await both('schedules', 'export', 'digest', '--json');
+  for (const form of [['--crontab'], ['--kubernetes', '--image', 'example/app:1']]) {
+    const [local, remote] = [
+      await folder.duly('schedules', 'export', ...form),
+      await folder.duly('schedules', 'export', ...form, ...there),
+    ];
+    assert.equal(remote.code, 0, remote.err);
+    assert.equal(remote.out, local.out);
+  }
+  // What was exported makes the same again.
+  folder.write({
+    'exported.json': JSON.stringify(await folder.json('schedules', 'export', 'digest', ...there)),
+  });
+  await folder.duly('schedules', 'rm', 'digest', '--note', 'to make it again', ...there);
+  const again = await folder.json('import', 'json', 'exported.json', '--live', ...there);
+  assert.equal(again.schedules[0].result, 'created');
+  up.signal('SIGTERM');
+  await up.ended;
 });
 
 test('profiles are kept for this user only, and used when nothing else is named', async (t) => {

@@ -191,6 +191,32 @@ test('a declared set is compared and applied; an override survives the next depl
   assert.deepEqual([reverted.json.cron, reverted.json.drift], ['0 0 * * *', null]);
 });
 
+test('a schedule tells what makes the same, redacted as it is itself', async (t) => {
+  const { ask } = await startServer(t, { server: { redact: { input: ['secret'] } } });
+  const body = {
+    name: 'nightly',
+    type: 'report',
+    cron: '0 2 * * *',
+    timezone: 'Europe/Rome',
+    missed: 'all',
+    catch_up_window: '2h',
+    retry: { attempts: 5, max_delay: 120_000 },
+    start_at: '2027-01-01T00:00:00.000Z',
+    input: { a: 1, secret: 'x' },
+    metadata: { own: 1 },
+  };
+  const { json: made } = await ask('/api/schedules', { body });
+  assert.equal(made.definition, undefined);
+  const { json: whole } = await ask('/api/schedules/nightly?definition=true');
+  const { definition } = whole;
+  const { dst: _dst, ...told } = definition;
+  assert.deepEqual(told, { ...body, input: { a: 1, secret: '[redacted]' } });
+  const listed = (await ask('/api/schedules?definition=true')).json.data[0];
+  assert.deepEqual(listed.definition, definition);
+  const again = await ask('/api/schedules', { body: { ...definition, input: body.input } });
+  assert.deepEqual([again.status, again.json.updated_at], [200, made.updated_at], 'nothing is changed by it');
+});
+
 test('an edit gives a schedule another target of its kind, what fills it, and another address to tell', async (t) => {
   const { ask, duly } = await startServer(t, { server: { allowTargets: ['127.0.0.1'] } });
   const http = { url: 'http://127.0.0.1:9/{{input.path}}', headers: { 'x-secret': 's' } };

@@ -224,6 +224,54 @@ test('schedules of other apps and dynamic ones are never touched', async (t) => 
   assert.deepEqual(await statusesOf(studio), { mine: 'active', report: 'active' });
 });
 
+test('what one process declares is applied by another without its code, to the last option of its tasks', async (t) => {
+  const { open } = programs(t);
+  const coded = open({ release: '3' });
+  coded.task({
+    name: 'report',
+    version: 4,
+    queue: 'night',
+    priority: 7,
+    retry: { attempts: 9, backoff: 'linear', delay: '3s', maxDelay: '1m', jitter: 0.5 },
+    timeout: 'none',
+    grace: '1m',
+    startDeadline: '2h',
+    retention: '2 days',
+    deadRetention: '9 days',
+    every: [
+      { ...far, input: { a: 1 } },
+      { rate: '1h', name: 'hourly', startDeadline: '5m' },
+    ],
+    run: () => {},
+  });
+  coded.task({ name: 'bill', delivery: 'at-most-once', every: '0 6 1 * *', run: () => {} });
+  coded.task({ name: 'unscheduled', run: () => {} });
+  const { app, release, schedules, tasks } = await coded.schedules.declared();
+  assert.deepEqual([app, release, schedules.length, tasks.length], ['studio', '3', 3, 2]);
+
+  const other = open({ app: 'server' });
+  // Something else goes by the same name here.
+  other.task({ name: 'bill', version: 2, run: () => {} });
+  const how = { app, release: '3', tasks };
+  const made = await other.schedules.apply(JSON.parse(JSON.stringify(schedules)), how);
+  assert.deepEqual(new Set(made.map(({ action }) => action)), new Set(['add']));
+  assert.deepEqual(
+    (await coded.schedules.diff()).map(({ action, fields }) => [action, fields]),
+    [
+      ['none', []],
+      ['none', []],
+      ['none', []],
+    ],
+  );
+  const { tasks: _, ...without } = how;
+  const [first] = await other.schedules.diff(schedules, without);
+  assert.equal(first?.action, 'edit', 'without what is said of the tasks it is not the same');
+  await assert.rejects(other.schedules.apply(undefined, { tasks }), { code: 'invalid_option' });
+  await assert.rejects(other.schedules.apply(schedules, { ...how, tasks: 'report' as never }), {
+    code: 'invalid_option',
+  });
+});
+
 test("a person's override survives deploys, shows as drift, and is taken back by revert", async (t) => {
   const { start } = programs(t);
   const one = await start({ report: { cron: '0 6 * * *', missed: 'skip' } }, { release: '1', actor: 'ada' });

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { DulyError, type ScheduleDefinition } from '@duly/core';
+import { DulyError, fromDefinitionJson, type ScheduleDefinition } from '@duly/core';
 import { withClient } from '../client.ts';
 import { type Imported, importSchedule } from '../import/apply-import.ts';
 import { printJson } from '../output/json.ts';
@@ -72,11 +72,7 @@ function readExport(file: string, text: string): Given[] {
     const { type, name, paused, app: _app, ...rest } = (one ?? {}) as Record<string, unknown>;
     if (typeof type !== 'string' || typeof name !== 'string')
       throw unreadable(file, 'a schedule has no "name" or no "type"');
-    const fields = Object.entries(rest).map(([field, value]) => [
-      field.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase()),
-      value,
-    ]);
-    return { definition: { task: type, name, ...Object.fromEntries(fields) }, paused: paused === true };
+    return { definition: { ...fromDefinitionJson({ type, ...rest }), name }, paused: paused === true };
   });
 }
 

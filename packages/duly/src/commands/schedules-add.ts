@@ -9,11 +9,13 @@ import {
   toScheduleJson,
 } from '@duly/core';
 import { adviceOn } from '../advice.ts';
-import { type Client, clientDuly, useDuly } from '../client.ts';
+import { type Client, clientDuly, useDuly, withServer } from '../client.ts';
+import { invocation } from '../invocation.ts';
 import { printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
 import { relative } from '../output/times.ts';
-import { refuseServer } from '../remote/server.ts';
+import type { Project } from '../project/load.ts';
+import { givenServer } from '../remote/server.ts';
 import { type RuleOptions, readRule } from '../rule-options.ts';
 import { ruleOf, withScheduleHints, withTypedOptions } from '../schedule-client.ts';
 import { asIfNoTime } from '../schedule-slots.ts';
@@ -56,9 +58,16 @@ export async function schedulesAdd(
   options: SchedulesAddOptions,
   name: string,
 ): Promise<undefined> {
-  refuseServer(options);
   const definition = readDefinition(shell, options, name);
   await withTypedOptions(() => refuseWrong(definition));
+  const server = givenServer(options);
+  if (server !== null) {
+    // What is in this folder need not be what runs there.
+    await withServer(shell, server, (client) =>
+      withScheduleHints(client, () => put(shell, client, definition, { project: null, defined: [] })),
+    );
+    return;
+  }
   const project = await tryProject(shell, options);
   const store = givenStore(options.store) ?? project?.duly?.store ?? project?.options.store ?? defaultStore;
   refuseMemory(store);
@@ -72,20 +81,31 @@ export async function schedulesAdd(
   const own = project?.duly != null && isSameStore(project.duly.store, store) ? project.duly : null;
   await useDuly(own ?? clientDuly(shell, store), store, (client) =>
     withScheduleHints(client, async () => {
-      const { duly } = client;
-      const nodes = await duly.nodes();
+      const nodes = await client.duly.nodes();
       if (isMade) shell.warn(`There was no store at "${store}" yet; it was made.`);
-      taskFor(duly, definition.task, project, nodes);
-      const before = await sameName(duly, definition);
-      const schedule = await withTypedOptions(() => duly.schedules.put(definition));
-      await printPut(shell, duly, schedule, before);
-      warnDeclared(shell, before, schedule);
-      warnIdle(shell, client, definition.task, { nodes, defined });
-      const tasks = project?.tasks.map((found) => found.definition) ?? [];
-      for (const { message, hint } of await adviceOn(duly, { tasks, only: schedule }))
-        shell.warn(`${message} ${hint}`);
+      taskFor(client.duly, definition.task, project, nodes);
+      await put(shell, client, definition, { project, defined });
     }),
   );
+}
+
+/** Makes or changes it, and says what came of it and what a person should think about. */
+async function put(
+  shell: Shell,
+  client: Client,
+  definition: ScheduleDefinition,
+  { project, defined }: { project: Project | null; defined: readonly string[] },
+): Promise<void> {
+  const { duly } = client;
+  const nodes = await duly.nodes();
+  const before = await sameName(duly, definition);
+  const schedule = await withTypedOptions(() => duly.schedules.put(definition));
+  await printPut(shell, duly, schedule, before);
+  warnDeclared(shell, before, schedule);
+  warnIdle(shell, client, definition.task, { nodes, defined });
+  const tasks = project?.tasks.map((found) => found.definition) ?? [];
+  for (const { message, hint } of await adviceOn(duly, { tasks, only: schedule }))
+    shell.warn(`${message} ${hint}`);
 }
 
 /** Refuses what is wrong before a store is made for it: a Duly checks what its tasks declare without opening its store. */
@@ -188,13 +208,14 @@ function warnDeclared(shell: Shell, before: readonly Schedule[], { id, name }: S
 
 function warnIdle(
   shell: Shell,
-  { command }: Client,
+  { command, isServer }: Client,
   task: string,
   { nodes, defined }: { nodes: readonly NodeView[]; defined: readonly string[] },
 ): void {
   const hasScheduler = nodes.some(({ roles }) => roles.includes('scheduler'));
   if (!hasScheduler) {
-    shell.warn(`No scheduler runs on this store; slots wait for one. Start one: ${command('up')}`);
+    const start = isServer ? `${invocation()} worker --store <its store>` : command('up');
+    shell.warn(`No scheduler runs on this store; slots wait for one. Start one: ${start}`);
   }
   const types = new Set(
     nodes

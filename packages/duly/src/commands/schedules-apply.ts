@@ -1,20 +1,23 @@
 import {
+  type ApplyOptions,
+  type DeclaredSet,
   Duly,
   DulyError,
   defaultStore,
   explain,
   type RuleInput,
   type Schedule,
+  type ScheduleDefinition,
   type ScheduleDiff,
   snakeName,
 } from '@duly/core';
-import { terminalActor, useDuly } from '../client.ts';
+import { terminalActor, useDuly, withServer } from '../client.ts';
 import { confirm } from '../confirm.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { listJson, printJson } from '../output/json.ts';
 import { harmless, type Style } from '../output/terminal.ts';
 import { defineTasks, loadProject, type Project } from '../project/load.ts';
-import { refuseServer } from '../remote/server.ts';
+import { givenServer } from '../remote/server.ts';
 import { withScheduleHints } from '../schedule-client.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 import {
@@ -34,8 +37,8 @@ interface DeclaredOptions extends CommonOptions {
 
 /** `duly schedules diff`: what `apply` would do. */
 export async function schedulesDiff(shell: Shell, options: DeclaredOptions): Promise<undefined> {
-  await withDeclared(shell, options, { isMade: false }, async (duly, project) => {
-    const plan = await duly.schedules.diff(undefined, options.prune ? { prune: true } : {});
+  await withDeclared(shell, options, { isMade: false }, async ({ duly, project, set, how }) => {
+    const plan = await duly.schedules.diff(set, how);
     await printPlan(shell, duly, project, plan, 'plan');
   });
 }
@@ -45,9 +48,8 @@ export async function schedulesApply(
   shell: Shell,
   options: DeclaredOptions & { yes?: boolean },
 ): Promise<number | undefined> {
-  const prune = options.prune ? { prune: true } : {};
-  return withDeclared(shell, options, { isMade: true }, async (duly, project) => {
-    const plan = await duly.schedules.diff(undefined, prune);
+  return withDeclared(shell, options, { isMade: true }, async ({ duly, project, set, how }) => {
+    const plan = await duly.schedules.diff(set, how);
     const removed = plan.filter(({ action }) => action === 'remove');
     if (removed.length > 0 && !options.yes) {
       const names = removed.map(({ name }) => `"${harmless(name)}"`).join(', ');
@@ -57,17 +59,26 @@ export async function schedulesApply(
         return answer === 'interrupted' ? exitCodes.interrupted : exitCodes.failure;
       }
     }
-    await printPlan(shell, duly, project, await duly.schedules.apply(undefined, prune), 'done');
+    await printPlan(shell, duly, project, await duly.schedules.apply(set, how), 'done');
     return undefined;
   });
+}
+
+/** What is compared and applied, and by whom. */
+interface Declared {
+  duly: Duly;
+  project: Project;
+  /** Given to `diff` and `apply`; undefined: what the Duly's own tasks declare. */
+  set: readonly ScheduleDefinition[] | undefined;
+  how: ApplyOptions;
 }
 
 /** Makes a Duly of what this folder declares, strictly: what does not load could look like what is no longer declared. */
 async function withDeclared<Value>(
   shell: Shell,
-  options: CommonOptions,
+  options: DeclaredOptions,
   { isMade }: { isMade: boolean },
-  use: (duly: Duly, project: Project) => Promise<Value>,
+  use: (declared: Declared) => Promise<Value>,
 ): Promise<Value> {
   const project = await loadProject({ config: options.config, withTasks: true });
   if (project.config === null && !project.hasTaskFiles) {
@@ -76,7 +87,15 @@ async function withDeclared<Value>(
       hint: 'Go to the folder of your project, or name its config with --config.',
     });
   }
-  refuseServer(options);
+  const prune = options.prune ? { prune: true } : {};
+  const server = givenServer(options);
+  if (server !== null) {
+    const { app, release, schedules: set, tasks } = await declaredHere(project);
+    const how = { app, ...(release === null ? {} : { release }), tasks, ...prune };
+    return withServer(shell, server, (client) =>
+      withScheduleHints(client, () => use({ duly: client.duly, project, set, how })),
+    );
+  }
   const given = givenStore(options.store);
   if (project.duly !== null && given !== undefined && !isSameStore(given, project.duly.store)) {
     throw new DulyError('config_invalid', {
@@ -103,9 +122,20 @@ async function withDeclared<Value>(
   return useDuly(duly, store, (client) =>
     withScheduleHints(client, async () => {
       defineTasks(duly, project.tasks);
-      return use(duly, project);
+      return use({ duly, project, set: undefined, how: prune });
     }),
   );
+}
+
+/** What this folder declares, for a server to apply. No store is opened. */
+async function declaredHere(project: Project): Promise<DeclaredSet> {
+  const duly = project.duly ?? new Duly({ ...project.options, store: 'sqlite::memory:' });
+  try {
+    defineTasks(duly, project.tasks);
+    return await duly.schedules.declared();
+  } finally {
+    await duly.stop();
+  }
 }
 
 type Action = ScheduleDiff['action'];

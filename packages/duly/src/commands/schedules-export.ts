@@ -1,4 +1,4 @@
-import { type Duly, type Schedule, snakeName, systemClock } from '@duly/core';
+import { type Duly, type Schedule, systemClock, toDefinitionJson } from '@duly/core';
 import { listJson, printJson } from '../output/json.ts';
 import { withSchedules } from '../schedule-client.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
@@ -44,12 +44,8 @@ async function collect(duly: Duly, names: readonly string[]): Promise<Schedule[]
 
 /** What a schedule is made from, whether it is paused, and the app that declares it. */
 function toExport({ app, definition, paused }: Schedule): Record<string, unknown> {
-  const { task, name, ...rest } = definition;
-  const fields = Object.entries(rest).map(([field, value]) => [snakeName(field), value]);
   return {
-    name,
-    type: task,
-    ...Object.fromEntries(fields),
+    ...toDefinitionJson(definition),
     ...(paused === null ? {} : { paused: true }),
     ...(app === null ? {} : { app }),
   };

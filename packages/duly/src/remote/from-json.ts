@@ -1,4 +1,12 @@
-import type { Attempt, Job, JobJson, JobWait, Schedule, ScheduleJson } from '@duly/core';
+import {
+  type Attempt,
+  fromDefinitionJson,
+  type Job,
+  type JobJson,
+  type JobWait,
+  type Schedule,
+  type ScheduleJson,
+} from '@duly/core';
 
 // What users wrote themselves stays as they wrote it.
 const untouched = new Set(['input', 'metadata', 'result', 'error', 'details', 'fields']);
@@ -18,7 +26,7 @@ function revive(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const view: Record<string, unknown> = {};
   for (const [name, one] of Object.entries(value)) {
-    const camel = name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+    const camel = camelName(name);
     if (untouched.has(name)) view[camel] = one;
     else if (name === 'at') view.at = dateOf(one);
     else if (name.endsWith('_at')) {
@@ -29,6 +37,11 @@ function revive(value: unknown): unknown {
     else view[camel] = revive(one);
   }
   return view;
+}
+
+/** A name of the HTTP API as the library has it. */
+export function camelName(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 function dateOf(value: unknown): unknown {
@@ -63,5 +76,6 @@ export function scheduleFromJson(json: ScheduleJson): Schedule {
     task: json.type,
     rule: rule as unknown as Schedule['rule'],
     counts: { fired: json.fired_count, failuresInRow: json.failures_in_row },
+    ...(json.definition === undefined ? {} : { definition: fromDefinitionJson(json.definition) }),
   };
 }

@@ -8,7 +8,8 @@ import {
   type PauseTarget,
 } from '@duly/core';
 import { ApiError, createClient, type Client as HttpClient } from '@duly/server/client';
-import { fromJson, jobFromJson, scheduleFromJson } from './from-json.ts';
+import { fromJson, jobFromJson } from './from-json.ts';
+import { createRemoteSchedules, noted } from './remote-schedules.ts';
 import { storeNeeded } from './server.ts';
 
 /** Where a server is, and the key for it. */
@@ -25,7 +26,8 @@ export function createRemoteDuly(server: RemoteServer, onChange: (page: string) 
   const call = (async (...given: Parameters<HttpClient['call']>) => {
     try {
       const answer = await http.call(...given);
-      if (given[0].startsWith('POST ')) onChange(pageOf(given[0], given[1] as never, answer));
+      if (given[0].startsWith('POST ') && given[0] !== 'POST /api/schedules/diff')
+        onChange(pageOf(given[0], given[1] as never, answer));
       return answer;
     } catch (error) {
       throw asDulyError(error, server.url);
@@ -78,67 +80,7 @@ export function createRemoteDuly(server: RemoteServer, onChange: (page: string) 
     },
   });
 
-  const schedule = (reference: unknown): { path: { id: string } } => {
-    const { id = reference } = Object(reference) as { id?: unknown };
-    return { path: { id: String(id) } };
-  };
-  const noted = (options: { note?: string; until?: unknown } = {}): { body: never } => ({
-    body: {
-      ...(options.note === undefined ? {} : { note: options.note }),
-      ...(options.until === undefined ? {} : { until: new Date(options.until as number).toISOString() }),
-    } as never,
-  });
-  const schedules = refusing('schedules', {
-    async list(filter: Record<string, unknown> = {}) {
-      const { task, cursor, ...rest } = filter;
-      const query = {
-        ...rest,
-        ...(task === undefined ? {} : { type: task }),
-        ...(cursor == null ? {} : { cursor }),
-      };
-      const page = await call('GET /api/schedules', { query: query as never });
-      return {
-        schedules: page.data.map((one) => scheduleFromJson(one as never)),
-        nextCursor: page.next_cursor,
-      };
-    },
-    async get(id: unknown, { deleted = false } = {}) {
-      const query = deleted ? { deleted: 'true' as const } : {};
-      return scheduleFromJson((await call('GET /api/schedules/{id}', { ...schedule(id), query })) as never);
-    },
-    async pause(id: unknown, options: { note?: string; until?: number }) {
-      return scheduleFromJson(
-        (await call('POST /api/schedules/{id}/pause', { ...schedule(id), ...noted(options) })) as never,
-      );
-    },
-    async resume(id: unknown, options: { note?: string }) {
-      return scheduleFromJson(
-        (await call('POST /api/schedules/{id}/resume', { ...schedule(id), ...noted(options) })) as never,
-      );
-    },
-    async trigger(id: unknown, options: { allow?: boolean; input?: unknown; note?: string }) {
-      const made = await call('POST /api/schedules/{id}/trigger', {
-        ...schedule(id),
-        body: options as never,
-      });
-      return { ...made, job: made.job === null ? null : job((made.job as { id: string }).id) };
-    },
-    async skipNext(id: unknown, options: { note?: string }) {
-      const skipped = await call('POST /api/schedules/{id}/skip-next', {
-        ...schedule(id),
-        ...noted(options),
-      });
-      const slot = skipped.slot === null ? null : new Date(skipped.slot);
-      return { slot, schedule: scheduleFromJson(skipped.schedule as never) };
-    },
-    slots: async (reference: { id: string }, { limit }: { limit: number }) =>
-      (await data('GET /api/schedules/{id}/slots', { ...schedule(reference.id), query: { limit } })).map(
-        (one) => fromJson(one),
-      ),
-    async delete(id: unknown) {
-      await call('DELETE /api/schedules/{id}', schedule(id) as never);
-    },
-  });
+  const schedules = refusing('schedules', createRemoteSchedules({ call, data, job }));
 
   const actOnDead = async (
     name: 'POST /api/dead/replay' | 'POST /api/dead/discard',
@@ -298,6 +240,7 @@ function pageOf(name: string, options: { path?: { id?: string } } | undefined, a
   if (name.startsWith('POST /api/jobs')) return `/jobs/${encodeURIComponent(id)}`;
   if (name.startsWith('POST /api/dead')) return '/dead';
   if (name === 'POST /api/keys') return '/keys';
+  if (name === 'POST /api/schedules/apply') return '/schedules';
   if (name.startsWith('POST /api/schedules')) return `/schedules/${encodeURIComponent(id)}`;
   return '/queues';
 }

@@ -23,12 +23,6 @@ export function givenServer(options: CommonOptions): RemoteServer | null {
   return used === null ? null : ofProfile(used, options.serverKey);
 }
 
-/** Refuses to go to a store while a server is named: it would be another one than is meant. Throws `store_needed`. */
-export function refuseServer(options: CommonOptions): void {
-  const server = givenServer(options);
-  if (server !== null) throw storeNeeded(server.url);
-}
-
 /** Says that a server cannot do it. */
 export function storeNeeded(what: string): DulyError {
   return new DulyError('store_needed', {

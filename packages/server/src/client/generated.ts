@@ -229,7 +229,37 @@ export type DeclaredSchedules = {
   release?: string;
   /** Remove what is not declared. */
   prune?: boolean;
+  /** What the code says of the tasks of these schedules; the server need not have it. */
+  tasks?: DeclaredTask[];
   schedules: NewSchedule[];
+};
+
+export type DeclaredTask = {
+  type: string;
+  version?: number;
+  queue?: string;
+  priority?: number;
+  retry?: number | {
+    attempts?: number;
+    backoff?: "exponential" | "linear" | "fixed";
+    /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+    delay?: string | number;
+    factor?: number;
+    /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+    max_delay?: string | number;
+    jitter?: number;
+  };
+  /** A duration, or "none". */
+  timeout?: string | number;
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  grace?: string | number;
+  delivery?: "at-least-once" | "at-most-once";
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  start_deadline?: string | number;
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  retention?: string | number;
+  /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
+  dead_retention?: string | number;
 };
 
 export type Forecast = {
@@ -983,6 +1013,8 @@ export type Schedule = {
   note: string | null;
   created_at: string;
   updated_at: string;
+  /** What makes the same schedule, as it is sent; only with `definition=true`. */
+  definition?: Record<string, unknown>;
 };
 
 export type ScheduleChanges = {
@@ -1885,7 +1917,7 @@ export interface Operations {
   /** List schedules by name */
   'GET /api/schedules': {
     path: Record<never, never>;
-    query: { name?: string | readonly string[]; type?: string | readonly string[]; tenant?: string | readonly string[]; app?: string | readonly string[]; status?: "active" | "paused" | "disabled" | "ended" | readonly ("active" | "paused" | "disabled" | "ended")[]; limit?: number | readonly number[]; cursor?: string | readonly string[] };
+    query: { name?: string | readonly string[]; type?: string | readonly string[]; tenant?: string | readonly string[]; app?: string | readonly string[]; status?: "active" | "paused" | "disabled" | "ended" | readonly ("active" | "paused" | "disabled" | "ended")[]; definition?: "true" | "false" | readonly ("true" | "false")[]; limit?: number | readonly number[]; cursor?: string | readonly string[] };
     body: never;
     answer: {
       data: Schedule[];
@@ -1961,7 +1993,7 @@ export interface Operations {
   /** Show a schedule */
   'GET /api/schedules/{id}': {
     path: { id: string };
-    query: { deleted?: "true" | "false" | readonly ("true" | "false")[] };
+    query: { deleted?: "true" | "false" | readonly ("true" | "false")[]; definition?: "true" | "false" | readonly ("true" | "false")[] };
     body: never;
     answer: Schedule;
   };

@@ -10,6 +10,7 @@ import {
   type ScheduleDiff,
   snakeName,
   toComingSlotJson,
+  toDefinitionJson,
   toLedgerJson,
   toScheduleJson,
   toSnakeCase,
@@ -20,7 +21,7 @@ import { tenantFor } from '../auth/tenant.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
 import { presentJob, shownInput } from '../present.ts';
 import { redacted } from '../redact.ts';
-import { changesOf, definitionOf, ruleOf } from '../schedules/definition.ts';
+import { changesOf, declaredTaskOf, definitionOf, ruleOf } from '../schedules/definition.ts';
 import { findSchedule } from '../schedules/find.ts';
 import { body, cursor, json, limit, listJson, listOf, name, note } from '../schemas/answers.ts';
 import { noteBody } from '../schemas/job-actions.ts';
@@ -44,6 +45,10 @@ import { newRoutes } from './new-routes.ts';
 const tags = ['schedules'];
 const path = z.object({ id: z.string().min(1).max(200).openapi({ description: 'Its id, or its name.' }) });
 const moment = z.string().max(100);
+const withDefinition = z
+  .enum(['true', 'false'])
+  .optional()
+  .openapi({ description: 'Whether `definition` is told too: what makes the same schedule.' });
 const one = { 200: json(scheduleSchema, 'The schedule.'), ...problems };
 
 const list = createRoute({
@@ -60,6 +65,7 @@ const list = createRoute({
       tenant: name.optional(),
       app: name.optional(),
       status: z.enum(['active', 'paused', 'disabled', 'ended']).optional(),
+      definition: withDefinition,
       limit,
       cursor,
     }),
@@ -124,7 +130,7 @@ const read = createRoute({
   ...secured('read'),
   request: {
     params: path,
-    query: z.strictObject({ deleted: z.enum(['true', 'false']).optional() }),
+    query: z.strictObject({ deleted: z.enum(['true', 'false']).optional(), definition: withDefinition }),
   },
   responses: one,
 });
@@ -275,7 +281,7 @@ const preview = createRoute({
     params: path,
     query: z.strictObject({
       after: moment.optional(),
-      count: z.coerce.number().int().min(1).max(1_000).optional().openapi({ type: 'integer' }),
+      count: z.coerce.number().int().min(1).max(10_000).optional().openapi({ type: 'integer' }),
     }),
   },
   responses: { 200: json(listOf(comingSlotSchema), 'The slots.'), ...problems },
@@ -320,9 +326,18 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
       metadata: redacted(shown.metadata, metadata) as typeof shown.metadata,
     };
   };
+  const presentWhole = (schedule: Schedule): z.infer<typeof scheduleSchema> => {
+    const shown = present(schedule);
+    const definition = toDefinitionJson(schedule.definition);
+    // What is redacted in one place is so in the other.
+    for (const field of ['input', 'metadata'] as const)
+      if (Object.hasOwn(definition, field)) definition[field] = shown[field];
+    return { ...shown, definition };
+  };
 
   routes.openapi(list, async (c) => {
-    const { name: wanted, type, tenant, app, status, limit: size, cursor: from } = c.req.valid('query');
+    const query = c.req.valid('query');
+    const { name: wanted, type, tenant, app, status, limit: size, cursor: from } = query;
     const whose = c.var.caller.tenant === null ? tenant : tenantFor(c.var.caller, tenant);
     const page = await schedules.list({
       ...(wanted === undefined ? {} : { name: wanted }),
@@ -333,7 +348,8 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
       ...(size === undefined ? {} : { limit: size }),
       ...(from === undefined ? {} : { cursor: from }),
     });
-    return c.json(listJson(page.schedules.map(present), page.nextCursor), 200);
+    const shown = page.schedules.map(query.definition === 'true' ? presentWhole : present);
+    return c.json(listJson(shown, page.nextCursor), 200);
   });
 
   routes.openapi(put, async (c) => {
@@ -380,9 +396,10 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   routes.openapi(read, async (c) => {
-    const deleted = c.req.valid('query').deleted === 'true';
+    const query = c.req.valid('query');
+    const deleted = query.deleted === 'true';
     const found = await findSchedule(context, c.var.caller, c.req.valid('param').id, { deleted });
-    return c.json(present(found), 200);
+    return c.json(query.definition === 'true' ? presentWhole(found) : present(found), 200);
   });
 
   routes.openapi(edit, async (c) => {
@@ -485,12 +502,13 @@ function cursorOf(lines: readonly LedgerSlot[], size: number): string | null {
 function declaredOf(
   context: ServerContext,
   caller: Parameters<typeof definitionOf>[1],
-  { app, release, prune, schedules }: z.infer<typeof declaredSetSchema>,
+  { app, release, prune, tasks, schedules }: z.infer<typeof declaredSetSchema>,
 ) {
   return {
     set: schedules.map((schedule) => definitionOf(context, caller, schedule)),
     options: {
       app,
+      ...(tasks === undefined ? {} : { tasks: tasks.map(declaredTaskOf) }),
       ...(release === undefined ? {} : { release }),
       ...(prune === undefined ? {} : { prune }),
     },

@@ -1,6 +1,7 @@
 import {
   builtInPrefix,
   callbackField,
+  type DeclaredTask,
   DulyError,
   type RuleInput,
   type Schedule,
@@ -12,7 +13,12 @@ import type { Caller } from '../auth/caller.ts';
 import { tenantFor } from '../auth/tenant.ts';
 import type { ServerContext } from '../context.ts';
 import { toRetry } from '../jobs/new-job.ts';
-import type { newScheduleSchema, rulePreviewBody, scheduleChangesSchema } from '../schemas/schedule.ts';
+import type {
+  declaredSetSchema,
+  newScheduleSchema,
+  rulePreviewBody,
+  scheduleChangesSchema,
+} from '../schemas/schedule.ts';
 import type { Target } from '../schemas/targets.ts';
 import { workOf } from '../targets/work.ts';
 import { withCallback } from '../webhooks/callback.ts';
@@ -37,6 +43,19 @@ export function definitionOf(
     ...(camelFields({ ...rest, input: work.input, metadata }) as Omit<ScheduleDefinition, 'task'>),
     task: work.type,
     tenant: tenantFor(caller, tenant),
+    ...(retry === undefined ? {} : { retry: toRetry(retry) }),
+  };
+}
+
+/** What the code of another process says of a task, as the library takes it. */
+export function declaredTaskOf({
+  type,
+  retry,
+  ...rest
+}: NonNullable<z.infer<typeof declaredSetSchema>['tasks']>[number]): DeclaredTask {
+  return {
+    ...camelFields(rest),
+    name: type,
     ...(retry === undefined ? {} : { retry: toRetry(retry) }),
   };
 }

@@ -181,6 +181,10 @@ export const scheduleSchema = z
     note: z.string().nullable(),
     created_at: instant,
     updated_at: instant,
+    definition: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .openapi({ description: 'What makes the same schedule, as it is sent; only with `definition=true`.' }),
   })
   .openapi('Schedule');
 
@@ -277,6 +281,22 @@ export const scheduleDiffSchema = z
   })
   .openapi('ScheduleDiff');
 
+const declaredTaskSchema = z
+  .strictObject({
+    type: name,
+    version: z.int().min(1).optional(),
+    queue: name.optional(),
+    priority: z.int().optional(),
+    retry: retrySchema.optional(),
+    timeout: duration.optional().openapi({ description: 'A duration, or "none".' }),
+    grace: duration.optional(),
+    delivery: z.enum(['at-least-once', 'at-most-once']).optional(),
+    start_deadline: duration.optional(),
+    retention: duration.optional(),
+    dead_retention: duration.optional(),
+  })
+  .openapi('DeclaredTask');
+
 /** A declared set. */
 export const declaredSetSchema = z
   .strictObject({
@@ -285,6 +305,9 @@ export const declaredSetSchema = z
       description: 'Without it nothing is disabled: what is not declared is only shown as drift.',
     }),
     prune: z.boolean().optional().openapi({ description: 'Remove what is not declared.' }),
+    tasks: z.array(declaredTaskSchema).max(10_000).optional().openapi({
+      description: 'What the code says of the tasks of these schedules; the server need not have it.',
+    }),
     schedules: z.array(newScheduleSchema).max(10_000),
   })
   .openapi('DeclaredSchedules');
