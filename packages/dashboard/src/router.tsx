@@ -1,4 +1,11 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  parseSearchWith,
+  stringifySearchWith,
+} from '@tanstack/react-router';
 import { mount } from './api/place.ts';
 import { Root } from './shell/shell.tsx';
 import { NothingYet } from './ui/states.tsx';
@@ -81,6 +88,10 @@ const routes = root.addChildren([
     lazyRouteComponent(() => import('./pages/day.tsx'), 'DayPage'),
   ),
   page(
+    '/forecast',
+    lazyRouteComponent(() => import('./pages/forecast.tsx'), 'ForecastPage'),
+  ),
+  page(
     '/alerts',
     lazyRouteComponent(() => import('./pages/alerts.tsx'), 'AlertsPage'),
   ),
@@ -90,6 +101,9 @@ const routes = root.addChildren([
 export const router = createRouter({
   routeTree: routes,
   basepath: mount,
+  // As they were typed: `?hours=168`, and a search for "two words" keeps its quotes. The router would write and read them as JSON.
+  parseSearch: parseSearchWith((text) => text),
+  stringifySearch: stringifySearchWith(String),
   defaultPreload: 'intent',
   scrollRestoration: true,
 });

@@ -2,8 +2,11 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { failureShare, type TrendStep, useTrend } from '../api/stats.ts';
 import { duration } from '../time/format.ts';
+import { ChoiceBar } from '../ui/choice-bar.tsx';
 import { Panel } from '../ui/panel.tsx';
 import { Trouble } from '../ui/states.tsx';
+import { countText } from './count-text.ts';
+import { stepName } from './step-name.ts';
 import { TimeChart } from './time-chart.tsx';
 
 const ranges = { '1h': '1 hour', '6h': '6 hours', '24h': '24 hours', '7d': '7 days' } as const;
@@ -25,22 +28,7 @@ export function OverTime({ type }: { type?: string }) {
     <Panel
       title="Over time"
       className="mb-4"
-      actions={
-        <fieldset className="flex rounded-md border border-line p-0.5">
-          <legend className="sr-only">How far back</legend>
-          {Object.entries(ranges).map(([key, name]) => (
-            <button
-              key={key}
-              type="button"
-              aria-pressed={key === range}
-              onClick={() => choose(key as Range)}
-              className={`rounded px-2 py-0.5 text-xs ${key === range ? 'bg-accent-soft font-medium text-accent' : 'text-ink-soft hover:bg-raised'}`}
-            >
-              {name}
-            </button>
-          ))}
-        </fieldset>
-      }
+      actions={<ChoiceBar label="How far back" choices={ranges} chosen={range} onChoose={choose} />}
     >
       {trend.isError && trend.data === undefined ? (
         <Trouble error={trend.error} onRetry={() => void trend.refetch()} />
@@ -58,8 +46,6 @@ export function OverTime({ type }: { type?: string }) {
 const p50 = { name: 'p50', colour: 'good' } as const;
 const p95 = { name: 'p95', colour: 'run', dash: [6, 4] } as const;
 const p99 = { name: 'p99', colour: 'bad', dash: [2, 3] } as const;
-const count = (value: number): string =>
-  value >= 10_000 ? `${(value / 1_000).toFixed(value >= 100_000 ? 0 : 1)} k` : String(Math.round(value));
 
 function Charts({
   steps,
@@ -86,7 +72,7 @@ function Charts({
         title={`Ended per ${stepName(stepMs)}`}
         kind="bars"
         whole
-        text={count}
+        text={countText}
         series={[
           { name: 'failed', colour: 'bad', values: of(({ failed }) => failed) },
           {
@@ -150,11 +136,4 @@ function Charts({
       )}
     </div>
   );
-}
-
-function stepName(stepMs: number): string {
-  const text = duration(stepMs);
-  const [amount, unit] = text.split(' ');
-  const name = unit === 'min' ? 'minute' : unit === 'h' ? 'hour' : unit === 's' ? 'second' : 'day';
-  return amount === '1' || amount === '1.0' ? name : text;
 }

@@ -1,4 +1,4 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { focusManager, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useRef, useState } from 'react';
 import { placeOf } from '../api/place.ts';
 
@@ -27,6 +27,8 @@ export function LiveProvider({ children }: { children: ReactNode }) {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
 
   useEffect(() => {
+    // A page that is held is as one that nobody looks at: what is read again by the clock, or when the window comes back, waits too.
+    focusManager.setFocused(isPaused ? false : undefined);
     if (isPaused) return;
     const source = new EventSource(placeOf('api/events'), { withCredentials: true });
     const refresh = () => {

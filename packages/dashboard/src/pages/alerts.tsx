@@ -1,5 +1,12 @@
 import { useState } from 'react';
-import { type AlertRule, useAlertChannels, useAlertRules, useAlerts, useSend } from '../api/operations.ts';
+import {
+  type AlertChannel,
+  type AlertRule,
+  useAlertChannels,
+  useAlertRules,
+  useAlerts,
+  useSend,
+} from '../api/operations.ts';
 import { useMay } from '../shell/caller.tsx';
 import { duration } from '../time/format.ts';
 import { Time } from '../time/time.tsx';
@@ -125,17 +132,20 @@ function Channels() {
               <Cell>{channel.note ?? ''}</Cell>
               <Cell className="text-right">
                 {may && (
-                  <Button
-                    disabled={test.isPending}
-                    onClick={() =>
-                      test.mutate(
-                        { path: `api/alerts/channels/${encodeURIComponent(channel.id)}/test`, body: {} },
-                        { onSuccess: () => toasts.say('A test was sent.'), onError: toasts.complain },
-                      )
-                    }
-                  >
-                    Test
-                  </Button>
+                  <span className="inline-flex gap-2">
+                    <Button
+                      disabled={test.isPending}
+                      onClick={() =>
+                        test.mutate(
+                          { path: `api/alerts/channels/${encodeURIComponent(channel.id)}/test`, body: {} },
+                          { onSuccess: () => toasts.say('A test was sent.'), onError: toasts.complain },
+                        )
+                      }
+                    >
+                      Test
+                    </Button>
+                    <RemoveChannel channel={channel} />
+                  </span>
                 )}
               </Cell>
             </tr>
@@ -144,6 +154,44 @@ function Channels() {
       )}
       {isAdding && <AddChannel onClose={() => setAdding(false)} />}
     </Panel>
+  );
+}
+
+function RemoveChannel({ channel }: { channel: AlertChannel }) {
+  const send = useSend('DELETE');
+  const toasts = useToasts();
+  const [isAsked, setAsked] = useState(false);
+  return (
+    <>
+      <Button kind="danger" onClick={() => setAsked(true)}>
+        Remove
+      </Button>
+      {isAsked && (
+        <Dialog
+          open
+          onClose={() => setAsked(false)}
+          title="Remove this channel?"
+          actions={
+            <Button
+              kind="danger"
+              disabled={send.isPending}
+              onClick={() =>
+                send.mutate(
+                  { path: `api/alerts/channels/${encodeURIComponent(channel.id)}` },
+                  { onSuccess: () => setAsked(false), onError: toasts.complain },
+                )
+              }
+            >
+              Remove
+            </Button>
+          }
+        >
+          <p className="text-sm">
+            <span className="font-mono text-xs break-all">{channel.to}</span> is told of nothing from now on.
+          </p>
+        </Dialog>
+      )}
+    </>
   );
 }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { z } from 'zod';
+import { startReceiver } from '../../../server/test/receiver.ts';
 import { closeBrowser, gate, openDashboard } from './fixture.ts';
 
 after(closeBrowser);
@@ -109,18 +110,24 @@ test('a job shows who made it and what it made', async (t) => {
 });
 
 test('dead letters are replayed singly, discarded singly, by group and all together', async (t) => {
-  const { page, duly, api, open } = await openDashboard(t, { tasks: [failing] });
-  const fail = async (count: number) => {
-    const jobs = await Promise.all(
-      Array.from({ length: count }, (_, n) => duly.taskNamed('failing').now({ n })),
-    );
+  const otherwise = { ...failing, name: 'failing_otherwise' };
+  const { page, duly, api, open } = await openDashboard(t, { tasks: [failing, otherwise] });
+  const failAs = (task: string) => async (count: number) => {
+    const jobs = await Promise.all(Array.from({ length: count }, (_, n) => duly.taskNamed(task).now({ n })));
     for (const job of jobs) await job.result().catch(() => null);
     return jobs.map(({ id }) => id);
   };
+  const [fail, failOtherwise] = [failAs('failing'), failAs('failing_otherwise')];
+  const row = (id: string) => page.getByRole('listitem').filter({ hasText: id });
   const deadIds = async (): Promise<string[]> => (await api('dead')).data.map(({ id }: { id: string }) => id);
   const ids = await fail(3);
+  const others = await failOtherwise(2);
   await open('dead');
-  const row = (id: string) => page.getByRole('listitem').filter({ hasText: id });
+  // The smaller group goes as a whole, the other stays.
+  await page.getByRole('button', { name: 'Discard 2' }).click();
+  await page.getByText('2 off the list.').waitFor();
+  await row(others[0] as string).waitFor({ state: 'detached' });
+  assert.deepEqual(new Set(await deadIds()), new Set(ids));
   await row(ids[0] as string)
     .getByRole('button', { name: 'Replay' })
     .click();
@@ -206,8 +213,8 @@ test('a key is made, shown once and revoked, and the audit knows', async (t) => 
   await page.getByRole('row').filter({ hasText: 'key' }).first().waitFor();
 });
 
-test('an alert rule is switched off and on, and a channel is added', async (t) => {
-  const { page, api, open } = await openDashboard(t);
+test('an alert rule is switched off and on, and a channel is added, tried and removed', async (t) => {
+  const { page, api, open } = await openDashboard(t, { tasks: [noop], allowTargets: ['127.0.0.1/32'] });
   await open('alerts');
   const offCount = async (): Promise<number> =>
     (await api('alerts/rules')).data.filter(({ enabled }: { enabled: boolean }) => !enabled).length;
@@ -219,11 +226,100 @@ test('an alert rule is switched off and on, and a channel is added', async (t) =
   await page.getByRole('button', { name: 'Switch on' }).first().waitFor({ state: 'detached' });
   assert.equal(await offCount(), before);
   await page.getByRole('button', { name: 'Add a channel' }).click();
-  await page.getByLabel('Kind').selectOption('slack');
-  await page.getByLabel('Address').fill('https://hooks.slack.example/services/x');
+  await page.getByLabel('Kind').selectOption('webhook');
+  const hook = await startReceiver(t);
+  await page.getByLabel('Address').fill(hook.url);
   await page.getByRole('button', { name: 'Add it' }).click();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   assert.equal((await api('alerts/channels')).data.length, 1);
+  await page.getByRole('button', { name: 'Test', exact: true }).click();
+  assert.equal((await hook.nth(1)).json.type, 'alert.test');
+  await page.getByText('A test was sent.').waitFor();
+  await page.getByRole('button', { name: 'Remove', exact: true }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+  await page.getByText('Nobody is told yet.').waitFor();
+  assert.equal((await api('alerts/channels')).data.length, 0);
+});
+
+test('a declared schedule that was changed by hand says so, and goes back to the code', async (t) => {
+  const declared = { name: 'report', every: '0 2 * * *', run: () => null };
+  const { page, api, open } = await openDashboard(t, { tasks: [declared] });
+  await open('schedules/report');
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await page.getByRole('textbox', { name: 'cron' }).fill('15 3 * * *');
+  await page.getByText(/At 03:15 every day/).waitFor();
+  await page.getByRole('button', { name: 'Change it' }).click();
+  const drift = page.locator('section').filter({ hasText: 'Changed by hand' });
+  await drift.getByText('0 2 * * *').waitFor();
+  await drift.getByText('15 3 * * *').waitFor();
+  assert.equal((await api('schedules/report')).drift.kind, 'overridden');
+  await drift.getByRole('button', { name: 'Back to the code' }).click();
+  await drift.waitFor({ state: 'detached' });
+  const { drift: left, cron } = await api('schedules/report');
+  assert.deepEqual([left, cron], [null, '0 2 * * *']);
+});
+
+test('a schedule is deleted after its name was typed', async (t) => {
+  const { page, duly, api, open } = await openDashboard(t, { tasks: [noop] });
+  await duly.schedules.put({ task: 'noop', name: 'old-report', cron: '0 2 * * *' });
+  await open('schedules/old-report');
+  await page.getByRole('button', { name: 'Delete' }).click();
+  const dialog = page.getByRole('dialog');
+  assert.ok(await dialog.getByRole('button', { name: 'Delete' }).isDisabled());
+  await dialog.getByRole('textbox').fill('old-report');
+  await dialog.getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('No schedule yet.').waitFor();
+  assert.equal((await api('schedules')).data.length, 0);
+});
+
+test('all that a search finds is retried after a count', async (t) => {
+  let isBroken = true;
+  const task = {
+    ...failing,
+    run: () => {
+      if (isBroken) throw new Error('no luck');
+    },
+  };
+  const { page, duly, api, open } = await openDashboard(t, { tasks: [task, noop] });
+  const jobs = [];
+  for (let user = 0; user < 4; user++) jobs.push(await duly.taskNamed('failing').now({ user }));
+  for (const job of jobs) await job.result().catch(() => null);
+  await (await duly.taskNamed('noop').now(null)).result();
+  isBroken = false;
+  await open('jobs?q=status%3Afailed');
+  await page.getByRole('button', { name: 'Retry all found' }).click();
+  await page.getByRole('heading', { name: 'Retry 4 jobs?' }).waitFor();
+  assert.equal((await api('jobs?status=FAILED')).data.length, 4, 'a count changes nothing');
+  await page.getByRole('button', { name: 'Retry 4', exact: true }).click();
+  await page.getByText('4 jobs waiting to run again.').waitFor();
+  for (const job of jobs) await job.result();
+  assert.equal((await api('jobs?status=COMPLETED')).data.length, 5);
+});
+
+test('paused, the page stays as it is until the reader goes on', async (t) => {
+  const { page, duly, open } = await openDashboard(t);
+  await duly.taskNamed('early').in('1h', null);
+  await open('jobs');
+  const list = page.getByRole('list', { name: 'Jobs' });
+  await list.getByText('early').waitFor();
+  await page.getByRole('button', { name: /^Live/ }).click();
+  await page.getByRole('button', { name: /^Paused/ }).waitFor();
+  let asked = 0;
+  page.on('request', () => {
+    asked += 1;
+  });
+  await duly.taskNamed('late').in('1h', null);
+  // By the time that a page which lives shows it, this one would have, too.
+  const living = await page.context().newPage();
+  await living.goto(page.url());
+  await living.getByRole('list', { name: 'Jobs' }).getByText('late').waitFor();
+  await duly.taskNamed('later').in('1h', null);
+  await living.getByRole('list', { name: 'Jobs' }).getByText('later').waitFor();
+  await living.close();
+  assert.equal(asked, 0);
+  assert.equal(await list.getByText('late').count(), 0);
+  await page.getByRole('button', { name: /^Paused/ }).click();
+  await list.getByText('later').waitFor();
 });
 
 test('locks show who holds them', async (t) => {

@@ -9,7 +9,7 @@ const noop = { name: 'noop', run: () => null };
 test('a job is made in the dialog, its bar moves while it runs, and its end is seen', async (t) => {
   const half = gate();
   const end = gate();
-  const { page, api, complaints } = await openDashboard(t, {
+  const { page, api, open, complaints } = await openDashboard(t, {
     tasks: [
       {
         name: 'video_transcode',
@@ -24,6 +24,7 @@ test('a job is made in the dialog, its bar moves while it runs, and its end is s
       },
     ],
   });
+  await open('');
   await page.getByRole('link', { name: 'Jobs', exact: true }).click();
   await page.getByRole('button', { name: 'New job' }).click();
   await page.getByRole('combobox', { name: 'Task' }).fill('video_transcode');
@@ -162,7 +163,8 @@ test('what a key may not do is not shown', async (t) => {
 });
 
 test('keyboard: g j, /, ? and the palette', async (t) => {
-  const { page } = await openDashboard(t);
+  const { page, open } = await openDashboard(t);
+  await open('');
   await page.keyboard.press('g');
   await page.keyboard.press('j');
   await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor();
@@ -181,10 +183,11 @@ test('keyboard: g j, /, ? and the palette', async (t) => {
 });
 
 test('under a path of its own everything is found there', async (t) => {
-  const { page, url, open, complaints } = await openDashboard(t, { basePath: '/ops/duly' });
+  const { page, url, open, complaints, strangers } = await openDashboard(t, { basePath: '/ops/duly' });
   await open('queues');
   await page.getByRole('link', { name: 'Workers' }).click();
   await page.getByText('No worker is there.').waitFor();
   assert.equal(page.url(), `${url}/workers`);
   assert.deepEqual(complaints, []);
+  assert.deepEqual(strangers, []);
 });

@@ -53,6 +53,69 @@ test('every run of the coming hour stands on the line of what is due next', asyn
   assert.ok(count >= 11 && count <= 13, `${count} marks`);
 });
 
+test('the forecast shows load, workers, collisions, changes of the clocks and jitter, and is asked by its address', async (t) => {
+  const { page, duly, api, open, complaints } = await openDashboard(t, { tasks: [noop] });
+  // Twelve at once each night, in an hour that one zone skips in spring.
+  for (let tenant = 0; tenant < 12; tenant++) {
+    const name = `report-${tenant}`;
+    await duly.schedules.put({ task: 'noop', name, cron: '30 2 * * *', timezone: 'America/New_York' });
+  }
+  await open('forecast?hours=24&workers=3');
+  const panel = (name: string) =>
+    page.locator('section').filter({ has: page.getByRole('heading', { name, exact: true }) });
+  const told = await api('forecast?hours=24&workers=3');
+  const fact = (name: string) =>
+    page.locator('dl > div', { has: page.locator(`dt:text-is("${name}")`) }).locator('dd');
+  assert.equal(await fact('Runs').innerText(), String(told.runs));
+  assert.match(await fact('Most at a time').innerText(), new RegExp(`^${told.load.peak}\\b`));
+  assert.match(await fact('Workers needed').innerText(), new RegExp(`^${told.load.workers_needed}\\b`));
+  assert.equal(await fact('Late runs').innerText(), String(told.with_workers.late));
+  await page.getByRole('figure', { name: 'Runs at a time' }).locator('canvas').waitFor();
+  const collision = panel('Collisions').getByRole('row').filter({ hasText: 'report-0' });
+  await collision.getByRole('cell', { name: '12', exact: true }).waitFor();
+  await panel('Changes of the clocks, within a year').getByText('02:30 does not exist').waitFor();
+  const jitter = panel('Jitter that would spread the load');
+  await jitter.getByRole('row').filter({ hasText: 'report-7' }).getByText('15 min').waitFor();
+  await page.getByText('most, with jitter').waitFor();
+  await page.getByRole('button', { name: '7 days' }).click();
+  await page.waitForURL(/hours=168/);
+  await page.getByLabel('With so many workers').fill('12');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/workers=12/);
+  await page.reload();
+  const weekLong = await api('forecast?hours=168&workers=12');
+  await page.getByText(String(weekLong.runs), { exact: true }).first().waitFor();
+  assert.equal(await page.getByLabel('With so many workers').inputValue(), '12');
+  assert.deepEqual(complaints, []);
+});
+
+test('the day shows the change of the clocks, and the zone can be switched', async (t) => {
+  const { page, duly, open } = await openDashboard(t, {
+    tasks: [noop],
+    browser: { timezoneId: 'America/New_York' },
+  });
+  await duly.schedules.put({
+    task: 'noop',
+    name: 'nightly',
+    cron: '30 2 * * *',
+    timezone: 'America/New_York',
+  });
+  await open('day?date=2027-03-14');
+  await page.getByText('The clocks of America/New_York go forward by 1 h').waitFor();
+  const slot = page.getByRole('listitem').filter({ hasText: 'to come' });
+  // At the first instant after the gap.
+  await slot.and(page.locator('[title^="03:00:00"]')).waitFor();
+  await page
+    .getByRole('button', { name: /^Times are in America/ })
+    .or(page.getByTitle(/^Times are in America/))
+    .first()
+    .click();
+  await page.getByText('Sun 14 Mar, in UTC').waitFor();
+  await slot.and(page.locator('[title^="07:00:00"]')).waitFor();
+  await page.reload();
+  await page.getByText('Sun 14 Mar, in UTC').waitFor();
+});
+
 test('an alert that fires stands on the overview', async (t) => {
   const { page, duly, open, stopServer, startServer } = await openDashboard(t, { tasks: [failing] });
   await (await duly.taskNamed('failing').now(null)).result().catch(() => null);
@@ -79,8 +142,11 @@ test('tasks show how their jobs end and how long they take', async (t) => {
 });
 
 test('a schedule shows how its last runs did, and its ledger as a calendar', async (t) => {
-  const { page, duly, open } = await openDashboard(t, { tasks: [noop] });
+  const { page, duly, api, open } = await openDashboard(t, { tasks: [noop] });
   await duly.schedules.put({ task: 'noop', name: 'ticking', rate: '1s' });
+  // Figures are read every ten seconds: the first run is over before the page is opened.
+  let status = '';
+  while (status !== 'COMPLETED') status = (await api('schedules/ticking')).last_run?.status;
   await open('schedules/ticking');
   const panel = page
     .locator('section')

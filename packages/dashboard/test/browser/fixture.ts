@@ -15,6 +15,8 @@ export interface DashboardOptions {
   scope?: Scope;
   browser?: BrowserContextOptions;
   basePath?: string;
+  /** Private addresses that the server may send to. */
+  allowTargets?: readonly string[];
   /** The store; left out, one of its own. */
   store?: string;
 }
@@ -27,10 +29,12 @@ export interface Dashboard {
   /** Asks the API beside the page. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look at what is there
   api(path: string, init?: RequestInit): Promise<any>;
-  /** Opens an address of the dashboard. */
+  /** Goes to a page of the dashboard: the first time by loading it, then as a link would. */
   open(path: string): Promise<void>;
   /** What the page complained about so far. */
   complaints: string[];
+  /** Requests that went to another host than the server's. */
+  strangers: string[];
   /** Ends the server while the page is open. */
   stopServer(): Promise<void>;
   /** Starts it again at the same address. */
@@ -40,9 +44,8 @@ export interface Dashboard {
 let shared: Promise<Browser> | null = null;
 
 /** One browser for all tests of a file: starting one takes longer than most of them. */
-function browserOf(t: TestContext): Promise<Browser> {
-  shared ??= chromium.launch({ executablePath: chromiumProgram(), args: ['--no-sandbox'] });
-  void t;
+function theBrowser(): Promise<Browser> {
+  shared ??= chromium.launch({ executablePath: chromiumProgram(), args: ['--no-sandbox', '--disable-gpu'] });
   return shared;
 }
 
@@ -58,7 +61,7 @@ export function takeStoresFrom(stores: () => string): void {
   newStore = stores;
 }
 
-/** Starts everything and signs in. */
+/** Starts everything and signs in. No page is open yet. */
 export async function openDashboard(t: TestContext, options: DashboardOptions = {}): Promise<Dashboard> {
   const { tasks = [], scope = 'admin', basePath = '' } = options;
   const folder = mkdtempSync(join(tmpdir(), 'duly-dashboard-'));
@@ -66,12 +69,13 @@ export async function openDashboard(t: TestContext, options: DashboardOptions = 
   const duly = new Duly({ store, app: 'dashboard-test' });
   for (const task of tasks) duly.task(task);
   if (tasks.length > 0) await duly.start();
-  const server = createServer({ duly, basePath });
+  const { allowTargets = [] } = options;
+  const server = createServer({ duly, basePath, allowTargets });
   let listening: Listening = await listen(server, { port: 0, closeMs: 500 });
   const port = Number(new URL(listening.url).port);
   const { key } = await server.keys.make({ scope, tenant: null, by: 'test' });
   const { key: adminKey } = await server.keys.make({ scope: 'admin', tenant: null, by: 'test' });
-  const browser = await browserOf(t);
+  const browser = await theBrowser();
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options.browser });
   const page = await context.newPage();
   // Far beyond what any of it takes: the machine may be very busy.
@@ -87,21 +91,32 @@ export async function openDashboard(t: TestContext, options: DashboardOptions = 
     await duly.stop({ drain: 0 });
     rmSync(folder, { recursive: true, force: true });
   });
-  const url = `${new URL(listening.url).origin}${basePath}`;
-  await page.goto(`${url}/signin?key=${key}`);
-  await page.getByRole('heading', { level: 1 }).waitFor();
+  const { origin } = new URL(listening.url);
+  const url = `${origin}${basePath}`;
+  const strangers: string[] = [];
+  page.on('request', (request) => {
+    if (new URL(request.url()).origin !== origin) strangers.push(request.url());
+  });
+  // The cookie is the browser's as if it had opened the address, without the cost of a page.
+  await context.request.get(`${url}/signin?key=${key}`, { maxRedirects: 0 });
+  let isLoaded = false;
   return {
     duly,
     page,
     url,
     complaints,
+    strangers,
     async api(path, init = {}) {
       const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
       const response = await fetch(`${url}/api/${path}`, { ...init, headers });
       return response.json();
     },
     async open(path) {
-      await page.goto(`${url}/${path}`);
+      // The router hears of addresses that are pushed, whoever pushes them.
+      if (isLoaded) await page.evaluate((to) => history.pushState({}, '', to), `${url}/${path}`);
+      else await page.goto(`${url}/${path}`, { waitUntil: 'commit' });
+      isLoaded = true;
+      await page.getByRole('heading', { level: 1 }).waitFor();
     },
     stopServer: () => listening.close(),
     async startServer() {
