@@ -219,7 +219,7 @@ export function decideStatement({ schedule, slot, slotJob }: Samples): string {
     from,
   });
   return `WITH made AS (${jobs} RETURNING id), slotted AS (${slots}),
-    moved AS (UPDATE duly.schedules c SET state = ${literal(schedule.state)}, due_at = $5::bigint, version = c.version + 1, updated_at = $1::bigint,
-      fence = c.fence + 1 FROM ${from} WHERE c.id = s.schedule)
+    moved AS (UPDATE duly.schedules c SET state = ${literal(schedule.state)}, due_at = $5::bigint, version = c.version + 1, updated_at = $1::bigint
+      FROM ${from} WHERE c.id = s.schedule)
     ${feedOf('made', { status: 'PENDING', event: 'made' })}`;
 }

@@ -76,10 +76,13 @@ export const liveColumns = [...jobColumns, 'solo', 'rank'];
 /** The columns of a job that is over. */
 export const overColumns = [...jobColumns, 'finished_at', 'prune_at', 'result'];
 
-/** The columns of a schedule. Its lease stays behind: whoever decided it does so no more. */
+/**
+ * The columns of a schedule. Its lease stays behind, whoever decided it does so no more; and its last fence, because the counter goes
+ * along.
+ */
 export const scheduleColumns = [
   ...['seq', 'id', 'app', 'tenant', 'name', 'generation', 'version', 'spec', 'state', 'due_at', 'waits_for'],
-  ...['created_at', 'updated_at', 'fence'],
+  ...['created_at', 'updated_at'],
 ];
 
 /** What every verb says of a store that was moved, or that is not yet all there. */

@@ -18,7 +18,7 @@ export function textArray(items: readonly (string | null)[]): string {
   return `{${list}}`;
 }
 
-/** Whole numbers. */
-export function numberArray(items: readonly number[]): string {
-  return `{${items.join(',')}}`;
+/** Whole numbers; null stands for NULL. */
+export function numberArray(items: readonly (number | null)[]): string {
+  return `{${items.map((item) => item ?? 'NULL').join(',')}}`;
 }

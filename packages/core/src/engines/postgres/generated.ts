@@ -30,7 +30,9 @@ ORDER BY a.position DESC`,
     change: `SELECT duly.change_1($1::bigint, $2::jsonb, $3::text, $4::text, $5::text, $6::boolean) AS reply`,
     applySchedules: `SELECT duly.apply_schedules_1($1::bigint, $2::jsonb) AS reply`,
     claimSchedules: `SELECT duly.claim_schedules_1($1::bigint, $2::text, $3::text, $4::integer, $5::bigint, $6::jsonb) AS reply`,
-    fire: `SELECT duly.fire_1($1::bigint, $2::text, $3::jsonb, $4::jsonb, $5::jsonb, $6::text[]) AS reply`,
+    fire: `SELECT duly.fire_1($1::bigint, $2::text, $3::bigint, $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::integer[], $9::jsonb, $10::text[],
+  $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::bigint[], $16::text[], $17::text[], $18::jsonb, $19::bigint[], $20::jsonb,
+  $21::text[]) AS reply`,
     acquire: `SELECT duly.acquire_1($1::bigint, $2::text, $3::text, $4::text, $5::bigint) AS reply`,
     keepLocks: `SELECT duly.keep_locks_1($1::bigint, $2::jsonb, $3::bigint) AS reply`,
     putExpiring: `SELECT duly.put_expiring_1($1::bigint, $2::jsonb) AS reply`,
@@ -464,33 +466,45 @@ CREATE TABLE duly.logs (
   UNIQUE (job_id, attempt, line)
 );
 
+-- What every decision writes: narrow, and in few indexes, because each decision is a new version of the row and a new entry in all of them.
 CREATE TABLE duly.schedules (
-  id           text COLLATE "C" PRIMARY KEY,
+  id          text COLLATE "C" PRIMARY KEY,
   -- The order in which they were made: of those that are due at once the older one is decided first.
-  seq          bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
-  app          text COLLATE "C",
-  tenant       text COLLATE "C",
-  name         text COLLATE "C" NOT NULL,
-  generation   integer NOT NULL,
-  version      bigint NOT NULL,
-  spec         text NOT NULL,
-  state        text NOT NULL,
-  due_at       bigint,
-  waits_for    text COLLATE "C",
-  created_at   bigint NOT NULL,
-  updated_at   bigint NOT NULL,
-  fence        bigint NOT NULL DEFAULT 0,
-  lease_until  bigint,
-  token        text COLLATE "C",
-  node         text
+  seq         bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  generation  integer NOT NULL,
+  version     bigint NOT NULL,
+  state       text NOT NULL,
+  due_at      bigint,
+  waits_for   text COLLATE "C",
+  updated_at  bigint NOT NULL
 ) WITH (
   fillfactor = 70,
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0
 );
 CREATE INDEX schedules_due ON duly.schedules (due_at, seq) WHERE due_at IS NOT NULL;
-CREATE INDEX schedules_name ON duly.schedules (name, id);
-CREATE INDEX schedules_token ON duly.schedules (token) WHERE token IS NOT NULL;
 CREATE INDEX schedules_waits ON duly.schedules (waits_for) WHERE waits_for IS NOT NULL;
+
+-- The user's side of a schedule: written when it is made or edited, and twice as long as the rest.
+CREATE TABLE duly.specs (
+  id          text COLLATE "C" PRIMARY KEY,
+  app         text COLLATE "C",
+  tenant      text COLLATE "C",
+  name        text COLLATE "C" NOT NULL,
+  spec        text NOT NULL,
+  created_at  bigint NOT NULL
+);
+CREATE INDEX specs_name ON duly.specs (name, id);
+
+-- Schedules that are being decided: one row for a claim, however many it took. A lease holds while its schedule has the version it had then, so
+-- that who decides or edits one ends its lease without looking here. The row goes with the last decision, so there are about as many as nodes.
+CREATE TABLE duly.schedule_leases (
+  fence     bigint PRIMARY KEY,
+  token     text COLLATE "C" NOT NULL,
+  node      text NOT NULL,
+  until_at  bigint NOT NULL,
+  ids       text[] COLLATE "C" NOT NULL,
+  versions  bigint[] NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_cost_delay = 0);
 
 -- The last generation of every schedule id ever used, so that a new life never reuses an old slot's identity.
 CREATE TABLE duly.generations (id text COLLATE "C" PRIMARY KEY, generation integer NOT NULL);
@@ -2635,9 +2649,9 @@ BEGIN
   END LOOP;
 END $$;
 
-CREATE FUNCTION duly.schedule_audit_1(s duly.schedules) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.schedule_audit_1(s duly.schedules, p_spec text) RETURNS json LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN json_build_object('version', s.version, 'spec', s.spec::json, 'dueAt', s.due_at);
+  RETURN json_build_object('version', s.version, 'spec', p_spec::json, 'dueAt', s.due_at);
 END $$;
 
 CREATE FUNCTION duly.apply_schedule_1(p_now bigint, p_actor text, p_change jsonb) RETURNS json LANGUAGE plpgsql AS $$
@@ -2646,6 +2660,7 @@ DECLARE
   v_expect bigint := (p_change ->> 'expectVersion')::bigint;
   v_before duly.schedules;
   v_after duly.schedules;
+  v_spec duly.specs;
   v_generation integer;
   v_due bigint;
   v_one jsonb;
@@ -2659,6 +2674,7 @@ BEGIN
       'Someone changed it meanwhile. Read it again and repeat the change.',
       json_build_object('id', v_id, 'version', v_before.version));
   END IF;
+  IF v_before.id IS NOT NULL THEN SELECT * INTO v_spec FROM duly.specs WHERE id = v_id; END IF;
   IF p_change ->> 'op' = 'put' AND NOT duly.all_wait_1(p_change -> 'tell') THEN
     PERFORM duly.refuse_1('records_conflict',
       format('A run of schedule "%s" that was to be told what is merged into it no longer waits.', v_id),
@@ -2676,9 +2692,10 @@ BEGIN
       PERFORM duly.add_slot_1(p_now, v_id, v_before.generation, v_one);
     END LOOP;
     DELETE FROM duly.schedules WHERE id = v_id;
+    DELETE FROM duly.specs WHERE id = v_id;
     -- All of it: the ledger stays, and whoever reads it must know what it is the ledger of.
     PERFORM duly.audit_1(p_now, p_actor, p_change ->> 'action', 'schedule:' || v_id, json_build_object('version', v_before.version,
-      'spec', v_before.spec::json, 'dueAt', v_before.due_at, 'app', v_before.app, 'tenant', v_before.tenant, 'name', v_before.name,
+      'spec', v_spec.spec::json, 'dueAt', v_before.due_at, 'app', v_spec.app, 'tenant', v_spec.tenant, 'name', v_spec.name,
       'generation', v_before.generation, 'state', v_before.state::json), NULL, p_change ->> 'note');
     RETURN json_build_object('id', v_id, 'version', v_before.version, 'generation', v_before.generation);
   END IF;
@@ -2686,20 +2703,22 @@ BEGIN
   IF v_before.id IS NULL THEN
     INSERT INTO duly.generations AS g (id, generation) VALUES (v_id, 1)
     ON CONFLICT (id) DO UPDATE SET generation = g.generation + 1 RETURNING generation INTO v_generation;
-    INSERT INTO duly.schedules (id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at)
-    VALUES (v_id, p_change ->> 'app', p_change ->> 'tenant', p_change ->> 'name', v_generation, 1, p_change ->> 'spec',
-      p_change ->> 'state', v_due, p_change ->> 'waitsFor', p_now, p_now)
+    INSERT INTO duly.schedules (id, generation, version, state, due_at, waits_for, updated_at)
+    VALUES (v_id, v_generation, 1, p_change ->> 'state', v_due, p_change ->> 'waitsFor', p_now)
     ON CONFLICT (id) DO NOTHING;
     IF NOT FOUND THEN
       PERFORM duly.refuse_1('records_conflict', format('Schedule "%s" is there already.', v_id),
         'Someone made it meanwhile. Read it and repeat the change.', json_build_object('id', v_id));
     END IF;
+    INSERT INTO duly.specs (id, app, tenant, name, spec, created_at)
+    VALUES (v_id, p_change ->> 'app', p_change ->> 'tenant', p_change ->> 'name', p_change ->> 'spec', p_now);
   ELSE
     v_generation := v_before.generation;
     -- A new version ends the lease of whoever is deciding by the old one.
-    UPDATE duly.schedules SET app = p_change ->> 'app', tenant = p_change ->> 'tenant', name = p_change ->> 'name',
-      version = version + 1, spec = p_change ->> 'spec', state = p_change ->> 'state', due_at = v_due,
-      waits_for = p_change ->> 'waitsFor', updated_at = p_now, lease_until = NULL, token = NULL, node = NULL
+    UPDATE duly.schedules SET version = version + 1, state = p_change ->> 'state', due_at = v_due, waits_for = p_change ->> 'waitsFor',
+      updated_at = p_now
+    WHERE id = v_id;
+    UPDATE duly.specs SET app = p_change ->> 'app', tenant = p_change ->> 'tenant', name = p_change ->> 'name', spec = p_change ->> 'spec'
     WHERE id = v_id;
   END IF;
   PERFORM duly.end_others_1(p_now, p_change -> 'cancel', p_actor);
@@ -2710,7 +2729,8 @@ BEGIN
   PERFORM duly.tell_1(p_change -> 'tell');
   SELECT * INTO v_after FROM duly.schedules WHERE id = v_id;
   PERFORM duly.audit_1(p_now, p_actor, p_change ->> 'action', 'schedule:' || v_id,
-    CASE WHEN v_before.id IS NOT NULL THEN duly.schedule_audit_1(v_before) END, duly.schedule_audit_1(v_after), p_change ->> 'note');
+    CASE WHEN v_before.id IS NOT NULL THEN duly.schedule_audit_1(v_before, v_spec.spec) END,
+    duly.schedule_audit_1(v_after, p_change ->> 'spec'), p_change ->> 'note');
   RETURN json_build_object('id', v_id, 'version', v_after.version, 'generation', v_generation);
 END $$;
 
@@ -2744,67 +2764,152 @@ BEGIN
   RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_replies))::text;
 END $$;
 
-CREATE FUNCTION duly.schedule_json_1(s duly.schedules) RETURNS json LANGUAGE sql AS $$
-  SELECT json_build_object('id', s.id, 'app', s.app, 'tenant', s.tenant, 'name', s.name, 'generation', s.generation, 'version', s.version,
-    'spec', s.spec, 'state', s.state, 'dueAt', s.due_at, 'waitsFor', s.waits_for, 'createdAt', s.created_at, 'updatedAt', s.updated_at)
-$$;
-
 -- Leases due schedules, or those named, to one node. One fence for all that a claim takes: each of them had a smaller one before.
+--
+-- Nothing is written to the schedules themselves. Two claims cannot take the same one: each locks what it takes, passing over what others have
+-- locked, and then looks whether somebody's lease was committed in between. A lease that has ended is taken over only by who can lock its
+-- row: a decision that comes late locks it too, and either finds what is left of it or is waited for by nobody.
 CREATE FUNCTION duly.claim_schedules_1(p_now bigint, p_node text, p_token text, p_limit integer, p_lease_ms bigint, p_ids jsonb)
 RETURNS text LANGUAGE plpgsql
+-- The memory is for the list of what is leased, which is looked up for every schedule that is due.
+SET work_mem = '8MB'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
-  v_ids text[];
-  v_rows tid[];
   v_fence bigint;
-  v_schedules json;
+  v_ids text[];
+  v_versions bigint[];
+  -- Leases that are there, and those of them that have ended and are ours to take over.
+  v_seen bigint[];
+  v_any_over boolean;
+  v_over bigint[] := '{}';
+  v_new bigint[];
+  v_full boolean := false;
+  v_last_due bigint := -9223372036854775808;
+  v_last_seq bigint := 0;
+  v_columns json;
+  v_any_waits boolean;
+  v_runs json;
+  v_counts json;
+  v_waited json;
   v_next bigint;
   v_leased bigint;
 BEGIN
-  SELECT array_agg(id ORDER BY seq) INTO v_ids FROM duly.schedules WHERE token IS NOT NULL AND token = p_token;
+  SELECT array_agg(l.fence), bool_or(l.until_at <= v_now) INTO v_seen, v_any_over FROM duly.schedule_leases l;
+  IF v_seen IS NOT NULL THEN
+    -- A repeat: what is still held of what it was given.
+    SELECT l.fence, array_agg(s.id ORDER BY u.n) INTO v_fence, v_ids
+    FROM duly.schedule_leases l CROSS JOIN LATERAL unnest(l.ids, l.versions) WITH ORDINALITY AS u (id, version, n)
+    JOIN duly.schedules s ON s.id = u.id AND s.version = u.version
+    WHERE l.token = p_token GROUP BY l.fence ORDER BY l.fence DESC LIMIT 1;
+    v_full := coalesce(cardinality(v_ids), 0) >= p_limit;
+  END IF;
   IF v_ids IS NULL THEN
-    IF p_ids IS NULL THEN
-      SELECT array_agg(d.ctid), array_agg(d.id) INTO v_rows, v_ids FROM (
-        SELECT ctid, id FROM duly.schedules
-        WHERE due_at IS NOT NULL AND due_at <= v_now AND (lease_until IS NULL OR lease_until <= v_now)
-        ORDER BY due_at, seq LIMIT greatest(p_limit, 0) FOR UPDATE SKIP LOCKED) d;
-    ELSE
-      SELECT array_agg(d.ctid ORDER BY d.n), array_agg(d.id ORDER BY d.n) INTO v_rows, v_ids FROM (
-        SELECT s.ctid, s.id, i.n FROM jsonb_array_elements_text(p_ids) WITH ORDINALITY AS i (id, n) JOIN duly.schedules s ON s.id = i.id
-        WHERE i.n <= p_limit AND (s.lease_until IS NULL OR s.lease_until <= v_now) FOR UPDATE OF s) d;
+    IF v_any_over THEN
+      SELECT coalesce(array_agg(o.fence), '{}') INTO v_over FROM (
+        SELECT l.fence FROM duly.schedule_leases l WHERE l.until_at <= v_now FOR UPDATE SKIP LOCKED) o;
     END IF;
-    IF v_rows IS NOT NULL THEN
+    IF p_ids IS NULL THEN
+      SELECT array_agg(d.id), array_agg(d.version), count(*) >= p_limit INTO v_ids, v_versions, v_full FROM (
+        SELECT s.id, s.version FROM duly.schedules s
+        WHERE s.due_at IS NOT NULL AND s.due_at <= v_now AND (v_seen IS NULL OR (s.id, s.version) NOT IN (
+          SELECT u.id, u.version FROM duly.schedule_leases l CROSS JOIN LATERAL unnest(l.ids, l.versions) AS u (id, version)
+          WHERE NOT l.fence = ANY (v_over)))
+        ORDER BY s.due_at, s.seq LIMIT greatest(p_limit, 0) FOR UPDATE OF s SKIP LOCKED) d;
+    ELSE
+      SELECT array_agg(d.id ORDER BY d.n), array_agg(d.version ORDER BY d.n) INTO v_ids, v_versions FROM (
+        SELECT s.id, s.version, i.n FROM jsonb_array_elements_text(p_ids) WITH ORDINALITY AS i (id, n) JOIN duly.schedules s ON s.id = i.id
+        WHERE i.n <= p_limit AND (v_seen IS NULL OR (s.id, s.version) NOT IN (
+          SELECT u.id, u.version FROM duly.schedule_leases l CROSS JOIN LATERAL unnest(l.ids, l.versions) AS u (id, version)
+          WHERE NOT l.fence = ANY (v_over)))
+        FOR UPDATE OF s) d;
+    END IF;
+    IF v_ids IS NOT NULL THEN
+      -- Whoever was given one of these before we locked it has committed by now.
+      SELECT array_agg(l.fence) INTO v_new FROM duly.schedule_leases l WHERE NOT l.fence = ANY (coalesce(v_seen, '{}'));
+      IF v_new IS NOT NULL THEN
+        SELECT array_agg(t.id ORDER BY t.n), array_agg(t.version ORDER BY t.n) INTO v_ids, v_versions
+        FROM unnest(v_ids, v_versions) WITH ORDINALITY AS t (id, version, n)
+        WHERE (t.id, t.version) NOT IN (
+          SELECT u.id, u.version FROM duly.schedule_leases l CROSS JOIN LATERAL unnest(l.ids, l.versions) AS u (id, version)
+          WHERE l.fence = ANY (v_new));
+      END IF;
+    END IF;
+    IF v_over <> '{}' THEN PERFORM duly.leave_leases_1(v_over, coalesce(v_ids, '{}')); END IF;
+    IF v_ids IS NOT NULL THEN
       v_fence := nextval('duly.fence');
-      UPDATE duly.schedules SET fence = v_fence, lease_until = v_now + p_lease_ms, token = p_token, node = p_node WHERE ctid = ANY (v_rows);
+      INSERT INTO duly.schedule_leases (fence, token, node, until_at, ids, versions)
+      VALUES (v_fence, p_token, p_node, v_now + p_lease_ms, v_ids, v_versions);
     END IF;
   END IF;
-  SELECT json_agg(json_build_object('id', s.id, 'app', s.app, 'tenant', s.tenant, 'name', s.name, 'generation', s.generation,
-      'version', s.version, 'spec', s.spec, 'state', s.state, 'dueAt', s.due_at, 'waitsFor', s.waits_for, 'createdAt', s.created_at,
-      'updatedAt', s.updated_at, 'fence', s.fence,
-      'active', coalesce(a.runs, '[]'::json),
+  IF v_ids IS NOT NULL THEN
+    -- By columns, in the order in which verbs/schedules.ts reads them; one that is null is null for all. The joins keep the order.
+    SELECT json_build_array(json_agg(c.id), CASE WHEN count(c.app) > 0 THEN json_agg(c.app) END,
+        CASE WHEN count(c.tenant) > 0 THEN json_agg(c.tenant) END, json_agg(c.name), json_agg(c.generation), json_agg(c.version),
+        json_agg(c.spec), json_agg(c.state), json_agg(c.due_at), CASE WHEN count(c.waits_for) > 0 THEN json_agg(c.waits_for) END,
+        json_agg(c.created_at), json_agg(c.updated_at)), count(c.waits_for) > 0
+    INTO v_columns, v_any_waits FROM (
+      SELECT s.id, p.app, p.tenant, p.name, s.generation, s.version, p.spec, s.state, s.due_at, s.waits_for, p.created_at, s.updated_at
+      FROM unnest(v_ids) AS i (id) JOIN duly.schedules s ON s.id = i.id JOIN duly.specs p ON p.id = i.id) c;
+    SELECT json_agg(json_build_array(i.n - 1, r.id, r.status, r.slot_at, r.origin, r.due_at, r.cancel_requested_at) ORDER BY i.n, r.seq) INTO v_runs
+    FROM unnest(v_ids) WITH ORDINALITY AS i (id, n) CROSS JOIN LATERAL (
+      SELECT j.id, j.status, j.slot_at, j.origin, j.due_at, j.cancel_requested_at, j.seq FROM duly.jobs j
+      WHERE j.schedule_id IS NOT NULL AND j.schedule_id = i.id AND NOT j.slot_allow ORDER BY j.seq LIMIT 10) r;
+    IF v_runs IS NOT NULL THEN
       -- Fewer than the page holds are all there are.
-      'activeCount', CASE WHEN coalesce(a.n, 0) < 10 THEN coalesce(a.n, 0) ELSE (
-        SELECT count(*) FROM duly.jobs j WHERE j.schedule_id = s.id AND NOT j.slot_allow) END,
-      'waited', CASE WHEN s.waits_for IS NOT NULL THEN (
-        SELECT json_build_object('id', h.id, 'status', h.status, 'finishedAt', h.finished_at) FROM (
-          SELECT id, status, finished_at FROM duly.dead WHERE id = s.waits_for
-          UNION ALL SELECT id, status, finished_at FROM duly.finished WHERE id = s.waits_for) h ORDER BY h.finished_at DESC LIMIT 1) END
-    ) ORDER BY i.n) INTO v_schedules
-  FROM unnest(v_ids) WITH ORDINALITY AS i (id, n) JOIN duly.schedules s ON s.id = i.id
-  CROSS JOIN LATERAL (
-    SELECT json_agg(json_build_object('id', r.id, 'status', r.status, 'slotAt', r.slot_at, 'origin', r.origin, 'dueAt', r.due_at,
-      'cancelRequestedAt', r.cancel_requested_at) ORDER BY r.seq) AS runs, count(*) AS n
-    FROM (SELECT j.id, j.status, j.slot_at, j.origin, j.due_at, j.cancel_requested_at, j.seq FROM duly.jobs j
-      WHERE j.schedule_id = s.id AND NOT j.slot_allow ORDER BY j.seq LIMIT 10) r) a;
-  SELECT due_at INTO v_next FROM duly.schedules
-  WHERE due_at IS NOT NULL AND (lease_until IS NULL OR lease_until <= v_now) ORDER BY due_at, seq LIMIT 1;
-  -- Also when another claim's lease ends: whoever holds it may be dead, and then somebody else must decide. Leased ones are few.
-  SELECT min(lease_until) INTO v_leased FROM duly.schedules
-  WHERE token IS NOT NULL AND token <> p_token AND lease_until > v_now AND due_at IS NOT NULL;
-  RETURN json_build_object('now', v_now, 'schedules', coalesce(v_schedules, '[]'::json), 'nextDueAt', least(v_next, v_leased),
-    'more', p_ids IS NULL AND coalesce(cardinality(v_ids), 0) >= p_limit)::text;
+      SELECT json_agg(json_build_array(f.n, (
+          SELECT count(*) FROM duly.jobs j WHERE j.schedule_id IS NOT NULL AND j.schedule_id = v_ids[f.n + 1] AND NOT j.slot_allow)))
+      INTO v_counts FROM (
+        SELECT (r ->> 0)::integer AS n FROM json_array_elements(v_runs) r GROUP BY 1 HAVING count(*) >= 10) f;
+    END IF;
+    IF v_any_waits THEN
+      SELECT json_agg(json_build_array(i.n - 1, h.id, h.status, h.finished_at)) INTO v_waited
+      FROM unnest(v_ids) WITH ORDINALITY AS i (id, n) JOIN duly.schedules s ON s.id = i.id CROSS JOIN LATERAL (
+        SELECT o.id, o.status, o.finished_at FROM (
+          SELECT d.id, d.status, d.finished_at FROM duly.dead d WHERE d.id = s.waits_for
+          UNION ALL SELECT d.id, d.status, d.finished_at FROM duly.finished d WHERE d.id = s.waits_for) o
+        ORDER BY o.finished_at DESC LIMIT 1) h
+      WHERE s.waits_for IS NOT NULL;
+    END IF;
+  END IF;
+  IF v_full AND p_ids IS NULL AND v_versions IS NOT NULL THEN
+    -- All before the last one it took are taken, by this claim or by others.
+    SELECT s.due_at, s.seq INTO v_last_due, v_last_seq FROM duly.schedules s WHERE s.id = v_ids[cardinality(v_ids)];
+  END IF;
+  SELECT s.due_at INTO v_next FROM duly.schedules s
+  WHERE s.due_at IS NOT NULL AND (s.due_at, s.seq) > (v_last_due, v_last_seq)
+    AND ((v_seen IS NULL AND v_fence IS NULL) OR (s.id, s.version) NOT IN (
+      SELECT u.id, u.version FROM duly.schedule_leases l CROSS JOIN LATERAL unnest(l.ids, l.versions) AS u (id, version)
+      WHERE NOT l.fence = ANY (v_over)))
+  ORDER BY s.due_at, s.seq LIMIT 1;
+  IF v_seen IS NOT NULL THEN
+    -- Also when another claim's lease ends: whoever holds it may be dead, and then somebody else must decide.
+    SELECT min(l.until_at) INTO v_leased FROM duly.schedule_leases l
+    WHERE l.token <> p_token AND l.until_at > v_now AND EXISTS (
+      SELECT 1 FROM unnest(l.ids, l.versions) AS u (id, version) JOIN duly.schedules s ON s.id = u.id AND s.version = u.version
+      WHERE s.due_at IS NOT NULL);
+  END IF;
+  RETURN json_build_object('now', v_now, 'fence', v_fence, 'columns', v_columns, 'runs', v_runs, 'counts', v_counts, 'waited', v_waited,
+    'nextDueAt', least(v_next, v_leased), 'more', p_ids IS NULL AND v_full)::text;
+END $$;
+
+-- Ends the leases of these schedules under these fences, whose rows are locked, and what was decided or edited since.
+CREATE FUNCTION duly.leave_leases_1(p_fences bigint[], p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_fence bigint;
+  v_ids text[];
+  v_versions bigint[];
+BEGIN
+  FOREACH v_fence IN ARRAY p_fences LOOP
+    SELECT array_agg(s.id ORDER BY u.n), array_agg(s.version ORDER BY u.n) INTO v_ids, v_versions
+    FROM duly.schedule_leases l CROSS JOIN LATERAL unnest(l.ids, l.versions) WITH ORDINALITY AS u (id, version, n)
+    JOIN duly.schedules s ON s.id = u.id AND s.version = u.version
+    WHERE l.fence = v_fence AND u.id NOT IN (SELECT unnest(p_ids));
+    IF v_ids IS NULL THEN DELETE FROM duly.schedule_leases WHERE fence = v_fence;
+    ELSE UPDATE duly.schedule_leases SET ids = v_ids, versions = v_versions WHERE fence = v_fence;
+    END IF;
+  END LOOP;
 END $$;
 
 -- One schedule's decisions: compares and sets first, so that of a conflict nothing is written; what fails after that fails the whole call.
@@ -2818,17 +2923,20 @@ DECLARE
   v_generation integer;
   v_one jsonb;
 BEGIN
+  IF NOT EXISTS (SELECT 1 FROM duly.schedule_leases WHERE fence = v_fence AND v_id = ANY (ids)) THEN RETURN 'conflict'; END IF;
   IF jsonb_typeof(p_group -> 'tell') = 'array' AND NOT duly.all_wait_1(p_group -> 'tell') THEN
-    UPDATE duly.schedules SET lease_until = NULL, token = NULL, node = NULL WHERE id = v_id AND version = v_version AND fence = v_fence;
-    RETURN CASE WHEN FOUND THEN 'stale' ELSE 'conflict' END;
+    PERFORM 1 FROM duly.schedules WHERE id = v_id AND version = v_version;
+    IF NOT FOUND THEN RETURN 'conflict'; END IF;
+    PERFORM duly.leave_leases_1(ARRAY[v_fence], ARRAY[v_id]);
+    RETURN 'stale';
   END IF;
   -- One that ends below makes the schedule due by itself, as every end does.
   IF v_waits IS NOT NULL AND NOT jsonb_path_exists(p_group -> 'jobs', '$[*] ? (@.id == $id)', jsonb_build_object('id', v_waits)) THEN
     v_over := duly.is_over_1(v_waits);
   END IF;
   UPDATE duly.schedules SET state = p_group ->> 'state', due_at = CASE WHEN v_over THEN p_now ELSE (p_group ->> 'dueAt')::bigint END,
-    waits_for = v_waits, version = version + 1, updated_at = p_now, lease_until = NULL, token = NULL, node = NULL
-  WHERE id = v_id AND version = v_version AND fence = v_fence RETURNING generation INTO v_generation;
+    waits_for = v_waits, version = version + 1, updated_at = p_now
+  WHERE id = v_id AND version = v_version RETURNING generation INTO v_generation;
   IF NOT FOUND THEN RETURN 'conflict'; END IF;
   PERFORM duly.end_others_1(p_now, p_group -> 'cancel', p_node);
   FOR v_one IN SELECT * FROM jsonb_array_elements(p_group -> 'jobs') LOOP PERFORM duly.make_job_1(p_now, v_one, false); END LOOP;
@@ -2842,42 +2950,86 @@ BEGIN
   RETURN 'fired';
 END $$;
 
--- Decisions of many schedules that only make plain jobs, written together with one statement for each table. If one of them was changed
--- or taken meanwhile nothing is done (DU009), and the caller sends them one by one.
-CREATE FUNCTION duly.fire_together_1(p_now bigint, p_together jsonb) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE v_fired bigint;
+-- Decisions of many schedules that fire one slot each and make one plain job for it, written together with one statement for each table. If one
+-- of them was changed or taken meanwhile nothing is done (DU009), and the caller sends them one by one. All lists are in one order. What many
+-- have in common is a kind: \`p_kind\` counts from 1. \`p_tenants\` null: none has one.
+CREATE FUNCTION duly.fire_together_1(
+  p_now bigint, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_kind integer[], p_kinds jsonb,
+  p_jobs text[], p_job_dues bigint[], p_offsets bigint[], p_tenants text[], p_inputs text[], p_slot_ats bigint[], p_slots text[], p_details text[])
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_held text[];
+  v_moved text[];
 BEGIN
-  UPDATE duly.schedules s SET state = f.state, due_at = f."dueAt", waits_for = f."waitsFor", version = s.version + 1, updated_at = p_now,
-    lease_until = NULL, token = NULL, node = NULL
-  FROM jsonb_to_recordset(p_together -> 'fires') AS f (id text, version bigint, fence bigint, state text, "dueAt" bigint, "waitsFor" text)
-  WHERE s.id = f.id AND s.version = f.version AND s.fence = f.fence;
-  GET DIAGNOSTICS v_fired = ROW_COUNT;
-  IF v_fired < jsonb_array_length(p_together -> 'fires') THEN
+  SELECT ids INTO v_held FROM duly.schedule_leases WHERE fence = p_fence;
+  WITH moved AS (
+    UPDATE duly.schedules s SET state = f.state, due_at = f.due, waits_for = CASE WHEN k.waits THEN f.job END, version = s.version + 1,
+      updated_at = p_now
+    FROM unnest(p_ids, p_versions, p_states, p_dues, p_jobs, p_slot_ats, p_kind) AS f (id, version, state, due, job, slot_at, kind)
+    JOIN ROWS FROM (jsonb_to_recordset(p_kinds) AS (waits boolean, decision text, reason text, node text)) WITH ORDINALITY AS k (waits, decision, reason, node, n)
+      ON k.n = f.kind
+    WHERE s.id = f.id AND s.version = f.version
+    RETURNING s.id, s.generation, f.slot_at, f.job, k.decision, k.reason, k.node),
+  slotted AS (
+    INSERT INTO duly.slots (schedule_id, generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at)
+    SELECT id, generation, slot_at, slot_at, 1, decision, reason, node, job, p_now, p_now FROM moved)
+  SELECT array_agg(id) INTO v_moved FROM moved;
+  -- As a rule a claim is decided whole, in its order.
+  IF coalesce(cardinality(v_moved), 0) < cardinality(p_ids) OR (v_held IS DISTINCT FROM v_moved AND EXISTS (
+    SELECT unnest(v_moved) EXCEPT SELECT unnest(v_held))) THEN
     RAISE EXCEPTION USING ERRCODE = 'DU009', MESSAGE = 'A schedule was changed or taken meanwhile.';
   END IF;
-  IF jsonb_array_length(p_together -> 'jobs' -> 'columns' -> 'id') > 0 THEN PERFORM duly.make_plain_1(p_now, p_together -> 'jobs'); END IF;
-  INSERT INTO duly.slots (schedule_id, generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at)
-  SELECT s.id, c.generation, s."fromAt", s."toAt", s.count, s.decision, s.reason, s.node, s."jobId", p_now, p_now
-  FROM jsonb_to_recordset(p_together -> 'slots') AS s (
-    id text, "fromAt" bigint, "toAt" bigint, count bigint, decision text, reason text, node text, "jobId" text)
-  JOIN duly.schedules c ON c.id = s.id;
+  WITH made AS (
+    INSERT INTO duly.jobs (
+      id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at, max_attempts, origin,
+      schedule_id, slot, slot_at, slot_allow, slot_details, policy, retention_ms, dead_retention_ms, metadata, input)
+    SELECT j.id, k.type, k.version, k.queue, j.tenant, k.priority, CASE WHEN j.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END,
+      CASE WHEN j.due <= p_now THEN j.due + j.rank_offset END, j.rank_offset, j.due, j.due + k."startDeadlineMs", p_now, p_now, k."maxAttempts",
+      k.origin, j.schedule_id, j.slot, j.slot_at, k."slotAllow", j.details, k.policy, k."retentionMs", k."deadRetentionMs", k.metadata, j.input
+    FROM unnest(p_jobs, p_job_dues, p_offsets, p_tenants, p_inputs, p_ids, p_slot_ats, p_slots, p_details, p_kind)
+      AS j (id, due, rank_offset, tenant, input, schedule_id, slot_at, slot, details, kind)
+    JOIN ROWS FROM (jsonb_to_recordset(p_kinds) AS (
+      type text, version integer, queue text, priority integer, "startDeadlineMs" bigint, "maxAttempts" integer, origin text, "slotAllow" boolean,
+      policy text, "retentionMs" bigint, "deadRetentionMs" bigint, metadata text)) WITH ORDINALITY AS k (
+      type, version, queue, priority, "startDeadlineMs", "maxAttempts", origin, "slotAllow", policy, "retentionMs", "deadRetentionMs", metadata, n)
+      ON k.n = j.kind
+    RETURNING id, type, status)
+  INSERT INTO duly.changes (at, n, entries)
+  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
+  PERFORM duly.hint_1('j');
 END $$;
 
--- \`p_together\`: decisions that touch nothing but their own schedule and jobs; \`p_groups\`: the others, one by one.
-CREATE FUNCTION duly.fire_1(p_now bigint, p_node text, p_together jsonb, p_groups jsonb, p_claim jsonb, p_made text[])
+-- The lists from \`p_fence\` to \`p_details\` are those of fire_together_1, null for none; \`p_groups\`: the other decisions, one by one; \`p_fences\`: under
+-- which all of them were claimed.
+CREATE FUNCTION duly.fire_1(
+  p_now bigint, p_node text, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_kind integer[], p_kinds jsonb,
+  p_jobs text[], p_job_dues bigint[], p_offsets bigint[], p_tenants text[], p_inputs text[], p_slot_ats bigint[], p_slots text[], p_details text[],
+  p_groups jsonb, p_fences bigint[], p_claim jsonb, p_made text[])
 RETURNS text LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '2s' AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_group jsonb;
+  v_outcome text;
   v_outcomes text[] := '{}';
+  v_done integer := coalesce(cardinality(p_ids), 0);
   v_claimed json := '[]';
 BEGIN
-  IF p_together IS NOT NULL THEN PERFORM duly.fire_together_1(v_now, p_together); END IF;
+  -- Before anything else: who takes an ended lease over locks it too.
+  PERFORM 1 FROM duly.schedule_leases WHERE fence = ANY (p_fences) ORDER BY fence FOR UPDATE;
+  IF p_ids IS NOT NULL THEN
+    PERFORM duly.fire_together_1(v_now, p_fence, p_ids, p_versions, p_states, p_dues, p_kind, p_kinds, p_jobs, p_job_dues, p_offsets,
+      p_tenants, p_inputs, p_slot_ats, p_slots, p_details);
+  END IF;
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
-    v_outcomes := v_outcomes || duly.fire_group_1(v_now, p_node, v_group);
+    v_outcome := duly.fire_group_1(v_now, p_node, v_group);
+    v_outcomes := v_outcomes || v_outcome;
+    IF v_outcome = 'fired' THEN v_done := v_done + 1; END IF;
   END LOOP;
+  -- As a rule everything that was claimed together is decided together.
+  DELETE FROM duly.schedule_leases WHERE cardinality(p_fences) = 1 AND fence = p_fences[1] AND cardinality(ids) = v_done;
+  IF NOT FOUND THEN PERFORM duly.leave_leases_1(p_fences, '{}'); END IF;
   IF p_claim IS NOT NULL THEN
     v_claimed := (duly.claim_1(v_now, p_claim, false)).claimed;
     -- Who took all of it wakes nobody for it.

@@ -1,4 +1,4 @@
-import type { Due, JobPolicy, JobSpec } from '../../engine.ts';
+import type { Due, JobPolicy, JobSlot, JobSpec } from '../../engine.ts';
 import { dulyError } from '../../errors.ts';
 
 /** A job spec as functions of the schema read it: flat, and what is JSON itself as a text. */
@@ -49,12 +49,11 @@ export function writtenSpec(spec: JobSpec): WrittenSpec {
     input: spec.input,
   };
   if (slot !== null) {
-    const { details, ...rest } = slot;
     written.scheduleId = slot.scheduleId;
-    written.slot = JSON.stringify(rest);
+    written.slot = slotText(slot);
     written.slotAt = slot.slotAt;
     written.slotAllow = slot.allow === true;
-    written.slotDetails = details;
+    written.slotDetails = slot.details;
   }
   if (isPlain(spec)) return written;
   written.dedupe = spec.dedupe;
@@ -63,6 +62,11 @@ export function writtenSpec(spec: JobSpec): WrittenSpec {
   written.parentId = spec.parent?.id ?? null;
   written.parentKey = spec.parent?.key ?? null;
   return written;
+}
+
+/** A slot as its job keeps it: without the details, which may still change. */
+export function slotText({ details: _details, ...rest }: JobSlot): string {
+  return JSON.stringify(rest);
 }
 
 /** Whether making it touches no other job. */

@@ -335,6 +335,44 @@ function claimTests(test: DefineTest): void {
     assert.ok(next.fence > first.fence);
   });
 
+  test('of leases that have ended, what nobody took is still decided by who had it', async ({ engine }) => {
+    const puts = [schedulePut({ dueAt: t0 - 2 }), schedulePut({ dueAt: t0 - 1 }), schedulePut({ dueAt: t0 })];
+    await applySchedules(engine, puts);
+    const late = await engine.claimSchedules(scheduleClaim({ leaseMs: second }));
+    assert.equal(late.schedules.length, 3);
+    const next = await engine.claimSchedules(scheduleClaim({ now: t0 + second, limit: 1 }));
+    assert.deepEqual(
+      [next.schedules.map(({ id }) => id), next.nextDueAt, next.more],
+      [[itemAt(puts, 0).id], t0 - 1, true],
+    );
+    const groups = late.schedules.map((one) => fireGroup(one));
+    assert.deepEqual((await engine.fire({ now: t0 + second, node: 'node-a', groups })).groups, [
+      'conflict',
+      'fired',
+      'fired',
+    ]);
+    assert.equal(await fire(engine, fireGroup(only(next.schedules)), t0 + second), 'fired');
+    assert.deepEqual(await dueIds(engine, t0 + minute), [], 'and nothing is due any more');
+  });
+
+  test('an edit ends a lease, and the others of its claim stay', async ({ engine }) => {
+    const [edited, kept] = [schedulePut(), schedulePut()];
+    await applySchedules(engine, [edited, kept]);
+    const first = await engine.claimSchedules(scheduleClaim({ leaseMs: 3 * second }));
+    assert.equal(first.schedules.length, 2);
+    await applySchedules(engine, [{ ...edited, expectVersion: 1 }]);
+    assert.deepEqual(await dueIds(engine, t0 + 1), [edited.id]);
+    const groups = first.schedules.map((one) => fireGroup(one));
+    const { groups: outcomes } = await engine.fire({ now: t0 + 1, node: 'node-a', groups });
+    assert.deepEqual(
+      outcomes.map((outcome, i) => [itemAt(groups, i).scheduleId, outcome]).sort(),
+      [
+        [edited.id, 'conflict'],
+        [kept.id, 'fired'],
+      ].sort(),
+    );
+  });
+
   test('the end of a lease is named: whoever holds it may be dead', async ({ engine }) => {
     await applySchedules(engine, [schedulePut(), schedulePut({ dueAt: t0 + hour })]);
     const first = await engine.claimSchedules(scheduleClaim({ leaseMs: 3 * second }));

@@ -9,7 +9,9 @@ import {
   hour,
   jobError,
   jobPolicy,
+  jobSlot,
   jobSpec,
+  minute,
   scheduleClaim,
   schedulePut,
   second,
@@ -24,6 +26,7 @@ import {
   claimReply,
   feedAfter,
   feedPosition,
+  itemAt,
   make,
   makeAll,
   read,
@@ -88,6 +91,74 @@ export function togetherTests(test: DefineTest): void {
     assert.equal((await claim(engine)).length, 9);
     await engine.fire({ now: t0, node: 'n', groups });
     assert.equal((await claim(engine)).length, 0, 'a repeat is a conflict');
+  });
+
+  test('decisions that fire one slot each, written together, make the jobs that each would make alone', async ({
+    engine,
+  }) => {
+    await applySchedules(
+      engine,
+      Array.from({ length: 9 }, (_, i) => schedulePut({ dueAt: t0 - i })),
+    );
+    const { schedules } = await engine.claimSchedules(scheduleClaim());
+    const jobs = schedules.map(({ id }, i) =>
+      slotJob(id, t0 - 10 * i, {
+        type: i % 2 === 0 ? 'even' : 'odd',
+        tenant: i === 4 ? 'acme' : null,
+        input: JSON.stringify({ 'a "quote", a \\ and {}': i }),
+        due: { at: i === 5 ? t0 + hour : t0 - 10 * i },
+        rankOffsetMs: i === 6 ? -day : 0,
+        startDeadlineMs: i === 7 ? minute : null,
+        metadata: i === 3 ? '{"kept":true}' : null,
+        slot: jobSlot(id, t0 - 10 * i, { details: `{"date":"${i}"}`, ...(i === 2 ? { allow: true } : {}) }),
+      }),
+    );
+    const groups = schedules.map((one, i) => {
+      const job = itemAt(jobs, i);
+      return fireGroup(one, {
+        jobs: [job],
+        slots: [slotRow(t0 - 10 * i, { jobId: job.id })],
+        waitsFor: i === 8 ? job.id : null,
+      });
+    });
+    const reply = await engine.fire({ now: t0, node: 'node-a', groups });
+    assert.deepEqual(
+      reply.groups,
+      groups.map(() => 'fired'),
+    );
+    for (const [i, job] of jobs.entries()) {
+      const record = await read(engine, job.id);
+      assert.deepEqual(
+        [
+          record.type,
+          record.tenant,
+          record.input,
+          record.metadata,
+          record.slot,
+          record.status,
+          record.origin,
+        ],
+        [
+          job.type,
+          job.tenant,
+          job.input,
+          job.metadata,
+          job.slot,
+          i === 5 ? 'SCHEDULED' : 'PENDING',
+          'schedule',
+        ],
+      );
+      assert.deepEqual([record.dueAt, record.policy], ['at' in job.due ? job.due.at : 0, job.policy]);
+      const after = await readSchedule(engine, itemAt(schedules, i).id);
+      assert.deepEqual([after?.version, after?.waitsFor], [2, i === 8 ? job.id : null]);
+    }
+    assert.deepEqual((await engine.claimSchedules(scheduleClaim())).schedules, []);
+    const tasks = ['even', 'odd'].map((type) => ({ type, version: 1, limit: 100 }));
+    const { claimed } = await claimReply(engine, { tasks });
+    assert.deepEqual(
+      claimed.map(({ id }) => jobs.findIndex((job) => job.id === id)),
+      [6, 8, 7, 4, 3, 2, 1, 0],
+    );
   });
 
   test('jobs claimed together come by rank, each under a fence of its own that grows', async ({ engine }) => {

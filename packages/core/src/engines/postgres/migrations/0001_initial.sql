@@ -265,33 +265,45 @@ CREATE TABLE duly.logs (
   UNIQUE (job_id, attempt, line)
 );
 
+-- What every decision writes: narrow, and in few indexes, because each decision is a new version of the row and a new entry in all of them.
 CREATE TABLE duly.schedules (
-  id           text COLLATE "C" PRIMARY KEY,
+  id          text COLLATE "C" PRIMARY KEY,
   -- The order in which they were made: of those that are due at once the older one is decided first.
-  seq          bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
-  app          text COLLATE "C",
-  tenant       text COLLATE "C",
-  name         text COLLATE "C" NOT NULL,
-  generation   integer NOT NULL,
-  version      bigint NOT NULL,
-  spec         text NOT NULL,
-  state        text NOT NULL,
-  due_at       bigint,
-  waits_for    text COLLATE "C",
-  created_at   bigint NOT NULL,
-  updated_at   bigint NOT NULL,
-  fence        bigint NOT NULL DEFAULT 0,
-  lease_until  bigint,
-  token        text COLLATE "C",
-  node         text
+  seq         bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  generation  integer NOT NULL,
+  version     bigint NOT NULL,
+  state       text NOT NULL,
+  due_at      bigint,
+  waits_for   text COLLATE "C",
+  updated_at  bigint NOT NULL
 ) WITH (
   fillfactor = 70,
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0
 );
 CREATE INDEX schedules_due ON duly.schedules (due_at, seq) WHERE due_at IS NOT NULL;
-CREATE INDEX schedules_name ON duly.schedules (name, id);
-CREATE INDEX schedules_token ON duly.schedules (token) WHERE token IS NOT NULL;
 CREATE INDEX schedules_waits ON duly.schedules (waits_for) WHERE waits_for IS NOT NULL;
+
+-- The user's side of a schedule: written when it is made or edited, and twice as long as the rest.
+CREATE TABLE duly.specs (
+  id          text COLLATE "C" PRIMARY KEY,
+  app         text COLLATE "C",
+  tenant      text COLLATE "C",
+  name        text COLLATE "C" NOT NULL,
+  spec        text NOT NULL,
+  created_at  bigint NOT NULL
+);
+CREATE INDEX specs_name ON duly.specs (name, id);
+
+-- Schedules that are being decided: one row for a claim, however many it took. A lease holds while its schedule has the version it had then, so
+-- that who decides or edits one ends its lease without looking here. The row goes with the last decision, so there are about as many as nodes.
+CREATE TABLE duly.schedule_leases (
+  fence     bigint PRIMARY KEY,
+  token     text COLLATE "C" NOT NULL,
+  node      text NOT NULL,
+  until_at  bigint NOT NULL,
+  ids       text[] COLLATE "C" NOT NULL,
+  versions  bigint[] NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_cost_delay = 0);
 
 -- The last generation of every schedule id ever used, so that a new life never reuses an old slot's identity.
 CREATE TABLE duly.generations (id text COLLATE "C" PRIMARY KEY, generation integer NOT NULL);

@@ -46,7 +46,9 @@ SELECT duly.apply_schedules_1($1::bigint, $2::jsonb) AS reply
 SELECT duly.claim_schedules_1($1::bigint, $2::text, $3::text, $4::integer, $5::bigint, $6::jsonb) AS reply
 
 -- name: fire
-SELECT duly.fire_1($1::bigint, $2::text, $3::jsonb, $4::jsonb, $5::jsonb, $6::text[]) AS reply
+SELECT duly.fire_1($1::bigint, $2::text, $3::bigint, $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::integer[], $9::jsonb, $10::text[],
+  $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::bigint[], $16::text[], $17::text[], $18::jsonb, $19::bigint[], $20::jsonb,
+  $21::text[]) AS reply
 
 -- name: acquire
 SELECT duly.acquire_1($1::bigint, $2::text, $3::text, $4::text, $5::bigint) AS reply

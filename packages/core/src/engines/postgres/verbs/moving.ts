@@ -85,6 +85,9 @@ const over = (table: 'finished' | 'dead'): PartTables => ({
 // While a job runs its lease knows better.
 const ofLease = ['begun_at', 'percent', 'message', 'step', 'step_of'];
 
+// What a schedule has beside its id in the table of what its user wrote.
+const specColumns = ['app', 'tenant', 'name', 'spec', 'created_at'];
+
 const partTables: Record<MovePart, PartTables> = {
   ...(Object.fromEntries(
     Object.entries(plainParts).map(([part, { key, columns }]) => [
@@ -147,10 +150,18 @@ const partTables: Record<MovePart, PartTables> = {
     insert: ({ kind, ref, job }) => [['places', { kind, ref, job } as Columns]],
   },
   schedules: {
-    from: '#schedules',
-    select: scheduleColumns,
-    key: ['seq'],
-    insert: (row) => [['schedules', row]],
+    from: '#schedules s JOIN #specs p ON p.id = s.id',
+    select: scheduleColumns.map((column) => `${specColumns.includes(column) ? 'p' : 's'}.${column}`),
+    key: ['s.seq'],
+    insert(row) {
+      const isOfSpec = (name: string) => name === 'id' || specColumns.includes(name);
+      const pick = (wants: (name: string) => boolean): Columns =>
+        Object.fromEntries(Object.entries(row).filter(([name]) => wants(name)));
+      return [
+        ['schedules', pick((name) => !specColumns.includes(name))],
+        ['specs', pick(isOfSpec)],
+      ];
+    },
   },
   locks: {
     from: '#locks',

@@ -1,24 +1,30 @@
 import type {
+  ActiveRun,
   AppliedSchedule,
   ApplySchedulesInput,
   ApplySchedulesReply,
+  ClaimedSchedule,
   ClaimSchedulesInput,
   ClaimSchedulesReply,
   FireGroup,
   FireInput,
   FireReply,
   FoldedSlots,
+  JobSlot,
   JobSpec,
+  Origin,
   ScheduleRecord,
   SchedulesInput,
   SchedulesReply,
+  SlotRow,
   SlotsInput,
   SlotsReply,
 } from '../../../engine.ts';
-import { textArray } from '../arrays.ts';
+import type { JobStatus } from '../../../job.ts';
+import { numberArray, textArray } from '../arrays.ts';
 import { statements } from '../generated.ts';
 import { Bound } from '../job-where.ts';
-import { isPlain, plainColumns, type WrittenSpec, writtenSpec } from '../specs.ts';
+import { checkedDue, isPlain, slotText, writtenSpec } from '../specs.ts';
 import {
   type AnsweredGroup,
   eachGroup,
@@ -26,6 +32,7 @@ import {
   notTogether,
   sqlStateBehind,
   uniqueViolation,
+  type Value,
   type Work,
 } from '../work.ts';
 import { type LeasedColumns, type TakenAlike, toClaimedJobs } from './claim.ts';
@@ -50,90 +57,269 @@ export function applySchedules(work: Work, input: ApplySchedulesInput): Promise<
   );
 }
 
-/** See the contract. */
-export async function claimSchedules(work: Work, input: ClaimSchedulesInput): Promise<ClaimSchedulesReply> {
-  const { now, schedules, nextDueAt, more } = await work.call<ClaimSchedulesReply>(
-    statements.call.claimSchedules,
-    [
-      input.now ?? null,
-      input.node,
-      input.token,
-      input.limit,
-      input.leaseMs,
-      input.ids === null ? null : JSON.stringify(input.ids),
-    ],
-  );
-  return { now, schedules, nextDueAt, more };
+/** Schedules under lease as the store lists them, by columns; one that is null is null for all. */
+type ClaimedColumns = [
+  id: string[],
+  app: (string | null)[] | null,
+  tenant: (string | null)[] | null,
+  name: string[],
+  generation: number[],
+  version: number[],
+  spec: string[],
+  state: string[],
+  due_at: (number | null)[],
+  waits_for: (string | null)[] | null,
+  created_at: number[],
+  updated_at: number[],
+];
+
+/** Where the schedule stands in the columns, and one of its unfinished jobs. */
+type ListedRun = [
+  place: number,
+  id: string,
+  status: JobStatus,
+  slotAt: number | null,
+  origin: Origin,
+  dueAt: number,
+  cancelRequestedAt: number | null,
+];
+
+interface ClaimAnswer extends Omit<ClaimSchedulesReply, 'schedules'> {
+  fence: number | null;
+  columns: ClaimedColumns | null;
+  runs: ListedRun[] | null;
+  /** How many unfinished jobs those have of which not all are listed. */
+  counts: [place: number, count: number][] | null;
+  waited: [place: number, id: string, status: JobStatus, finishedAt: number][] | null;
 }
 
 /** See the contract. */
+export async function claimSchedules(work: Work, input: ClaimSchedulesInput): Promise<ClaimSchedulesReply> {
+  const answer = await work.call<ClaimAnswer>(statements.call.claimSchedules, [
+    input.now ?? null,
+    input.node,
+    input.token,
+    input.limit,
+    input.leaseMs,
+    input.ids === null ? null : JSON.stringify(input.ids),
+  ]);
+  const { now, nextDueAt, more } = answer;
+  return { now, schedules: toClaimedSchedules(answer), nextDueAt, more };
+}
+
+function toClaimedSchedules({ fence, columns, runs, counts, waited }: ClaimAnswer): ClaimedSchedule[] {
+  if (columns === null) return [];
+  const [
+    ids,
+    apps,
+    tenants,
+    names,
+    generations,
+    versions,
+    specs,
+    states,
+    dueAts,
+    waitsFors,
+    createdAts,
+    updatedAts,
+  ] = columns;
+  const schedules = ids.map(
+    (id, i): ClaimedSchedule => ({
+      id,
+      app: apps?.[i] ?? null,
+      tenant: tenants?.[i] ?? null,
+      name: names[i] as string,
+      generation: generations[i] as number,
+      version: versions[i] as number,
+      spec: specs[i] as string,
+      state: states[i] as string,
+      dueAt: dueAts[i] as number | null,
+      waitsFor: waitsFors?.[i] ?? null,
+      createdAt: createdAts[i] as number,
+      updatedAt: updatedAts[i] as number,
+      fence: fence as number,
+      active: noRuns,
+      activeCount: 0,
+      waited: null,
+    }),
+  );
+  const at = (place: number) => schedules[place] as ClaimedSchedule;
+  for (const [place, id, status, slotAt, origin, dueAt, cancelRequestedAt] of runs ?? []) {
+    const one = at(place);
+    one.active = [...one.active, { id, status, slotAt, origin, dueAt, cancelRequestedAt }];
+    one.activeCount = one.active.length;
+  }
+  for (const [place, count] of counts ?? []) at(place).activeCount = count;
+  for (const [place, id, status, finishedAt] of waited ?? []) at(place).waited = { id, status, finishedAt };
+  return schedules;
+}
+
+// One list for all: many schedules in one message carry it once.
+const noRuns: ActiveRun[] = [];
+
+/** See the contract. */
 export async function fire(work: Work, input: FireInput): Promise<FireReply> {
-  const isTogether = soleDecisions(input.groups);
-  if (isTogether.size < togetherMin) return send(work, input, new Set());
+  const together = firedTogether(input);
+  if (together.length < togetherMin) return send(work, input, []);
   try {
-    return await send(work, input, isTogether);
+    return await send(work, input, together);
   } catch (error) {
     // A schedule was taken meanwhile, or an id or a slot is there already, and nothing was done: one by one tells which.
     const state = sqlStateBehind(error);
     if (state !== notTogether && state !== uniqueViolation) throw error;
-    return send(work, input, new Set());
+    return send(work, input, []);
   }
 }
 
 /** So few are written one by one, in their order. */
 const togetherMin = 4;
+/** Each decision is compared with the kinds that there are. */
+const kindsMax = 50;
 
-/** Decisions that touch nothing but their own schedule and new, plain jobs, and lengthen no row of the ledger; each schedule once. */
-function soleDecisions(groups: FireGroup[]): Set<FireGroup> {
-  const seen = new Set<string>();
-  return new Set(
-    groups.filter((group) => {
-      const { scheduleId, jobs, slots, cancel, tell = [], waitsFor } = group;
-      if (seen.has(scheduleId)) return false;
-      seen.add(scheduleId);
-      const waitsForOwn = waitsFor === null || jobs.some(({ id }) => id === waitsFor);
-      return (
-        cancel.length === 0 &&
-        tell.length === 0 &&
-        waitsForOwn &&
-        jobs.every(isPlain) &&
-        slots.every(({ jobId }) => jobId !== null)
-      );
-    }),
-  );
+/** A decision that touches nothing but its own schedule, one slot and one new, plain job. */
+interface SoleDecision {
+  group: FireGroup;
+  job: JobSpec;
+  slot: SlotRow;
 }
 
-async function send(work: Work, input: FireInput, isTogether: ReadonlySet<FireGroup>): Promise<FireReply> {
-  const written = input.groups.map((group, i) => ({ group, i, jobs: group.jobs.map(writtenSpec) }));
-  const together = written.filter(({ group }) => isTogether.has(group));
-  const others = written.filter(({ group }) => !isTogether.has(group));
-  const isAllPlain = input.groups.every(({ jobs, cancel }) => cancel.length === 0 && jobs.every(isPlain));
-  const made = isAllPlain ? input.groups.flatMap(({ jobs }): JobSpec[] => jobs).map(({ id }) => id) : null;
+/** The decisions that can be written together: those of one claim, each schedule once. */
+function firedTogether({ groups }: FireInput): SoleDecision[] {
+  const fence = groups[0]?.fence;
+  const seen = new Set<string>();
+  const together: SoleDecision[] = [];
+  for (const group of groups) {
+    if (seen.has(group.scheduleId)) return [];
+    seen.add(group.scheduleId);
+    const { jobs, slots, cancel, tell, waitsFor } = group;
+    const [job] = jobs;
+    const [slot] = slots;
+    if (job === undefined || slot === undefined || jobs.length > 1 || slots.length > 1) continue;
+    const isSole =
+      group.fence === fence &&
+      cancel.length === 0 &&
+      (tell === undefined || tell.length === 0) &&
+      (waitsFor === null || waitsFor === job.id) &&
+      isPlain(job) &&
+      'at' in job.due &&
+      job.copyOf === null &&
+      job.slot?.scheduleId === group.scheduleId &&
+      job.slot.slotAt === slot.fromAt;
+    const isOneSlot = slot.jobId === job.id && slot.toAt === slot.fromAt && slot.count === 1;
+    if (isSole && isOneSlot) together.push({ group, job, slot });
+  }
+  return together;
+}
+
+async function send(work: Work, input: FireInput, together: SoleDecision[]): Promise<FireReply> {
+  const { groups, claim } = input;
+  const { lists, count } = writtenTogether(together);
+  const isTogether = new Set(together.slice(0, count).map(({ group }) => group));
+  const others = groups.map((group, i) => ({ group, i })).filter(({ group }) => !isTogether.has(group));
+  const isAllPlain = groups.every(({ jobs, cancel }) => cancel.length === 0 && jobs.every(isPlain));
+  const made = claim !== undefined && isAllPlain ? groups.flatMap(({ jobs }) => jobs) : null;
   const reply = await work.call<{
     groups: FireReply['groups'];
     claimed: LeasedColumns | TakenAlike;
   }>(statements.call.fire, [
     input.now ?? null,
     input.node,
-    together.length === 0 ? null : JSON.stringify(writtenTogether(together)),
-    JSON.stringify(others.map(({ group, jobs }) => ({ ...group, jobs }))),
-    input.claim === undefined ? null : JSON.stringify(input.claim),
-    made === null ? null : textArray(made),
+    ...lists,
+    JSON.stringify(others.map(({ group }) => ({ ...group, jobs: group.jobs.map(writtenSpec) }))),
+    numberArray([...new Set(groups.map(({ fence }) => fence))]),
+    claim === undefined ? null : JSON.stringify(claim),
+    made === null ? null : textArray(made.map(({ id }) => id)),
   ]);
-  const outcomes: FireReply['groups'] = input.groups.map(() => 'fired');
+  const outcomes: FireReply['groups'] = groups.map(() => 'fired');
   for (const [n, { i }] of others.entries()) outcomes[i] = reply.groups[n] as FireReply['groups'][number];
   return { now: reply.now, groups: outcomes, claimed: toClaimedJobs(work, reply.claimed) };
 }
 
-/** Decisions as one list for each table. */
-function writtenTogether(together: { group: FireGroup; jobs: WrittenSpec[] }[]): object {
+/** What decisions have in common; each list is in the order of the decisions. So many of them as there are kinds for. */
+function writtenTogether(all: SoleDecision[]): { lists: Value[]; count: number } {
+  const kinds = createKinds();
+  const kindOf: number[] = [];
+  for (const one of all) {
+    const kind = kinds.of(one);
+    if (kind === null) break;
+    kindOf.push(kind);
+  }
+  const count = kindOf.length;
+  const [first] = all;
+  if (count < togetherMin || first === undefined) return { lists: new Array(15).fill(null), count: 0 };
+  const some = count === all.length ? all : all.slice(0, count);
+  const slots = some.map(({ job }) => job.slot as JobSlot);
+  const hasTenants = some.some(({ job }) => job.tenant !== null);
+  const lists = [
+    first.group.fence,
+    textArray(some.map(({ group }) => group.scheduleId)),
+    numberArray(some.map(({ group }) => group.version)),
+    textArray(some.map(({ group }) => group.state)),
+    numberArray(some.map(({ group }) => group.dueAt)),
+    numberArray(kindOf),
+    JSON.stringify(kinds.all),
+    textArray(some.map(({ job }) => job.id)),
+    numberArray(some.map(({ job }) => (checkedDue(job.due) as { at: number }).at)),
+    numberArray(some.map(({ job }) => job.rankOffsetMs)),
+    hasTenants ? textArray(some.map(({ job }) => job.tenant)) : null,
+    textArray(some.map(({ job }) => job.input)),
+    numberArray(some.map(({ slot }) => slot.fromAt)),
+    textArray(slots.map(slotText)),
+    textArray(slots.map(({ details }) => details)),
+  ];
+  return { lists, count };
+}
+
+/** The kinds of decisions that travel together: what the jobs, and the ledger's rows, of one kind share. */
+function createKinds() {
+  const all: object[] = [];
+  const firsts: SoleDecision[] = [];
   return {
-    fires: together.map(({ group: { scheduleId: id, version, fence, state, dueAt, waitsFor } }) => ({
-      ...{ id, version, fence, state, dueAt, waitsFor },
-    })),
-    jobs: plainColumns(together.flatMap(({ jobs }) => jobs)),
-    slots: together.flatMap(({ group }) => group.slots.map((slot) => ({ id: group.scheduleId, ...slot }))),
+    all,
+    /** The number of its kind, from 1; null: there are too many. */
+    of(one: SoleDecision): number | null {
+      const known = firsts.findIndex((first) => isSameKind(first, one));
+      if (known >= 0) return known + 1;
+      if (all.length === kindsMax) return null;
+      const { group, job, slot } = one;
+      const {
+        id: _id,
+        input: _input,
+        tenant: _tenant,
+        slot: _slot,
+        slotDetails: _details,
+        ...shared
+      } = writtenSpec(job);
+      all.push({
+        ...shared,
+        waits: group.waitsFor !== null,
+        decision: slot.decision,
+        reason: slot.reason,
+        node: slot.node,
+      });
+      return firsts.push(one);
+    },
   };
+}
+
+function isSameKind({ group, job, slot }: SoleDecision, other: SoleDecision): boolean {
+  const { job: its } = other;
+  return (
+    job.type === its.type &&
+    // One object for all schedules of a task: to compare two would cost more than is won.
+    job.policy === its.policy &&
+    job.version === its.version &&
+    job.queue === its.queue &&
+    job.priority === its.priority &&
+    job.startDeadlineMs === its.startDeadlineMs &&
+    job.origin === its.origin &&
+    job.metadata === its.metadata &&
+    (job.slot?.allow === true) === (its.slot?.allow === true) &&
+    (group.waitsFor === null) === (other.group.waitsFor === null) &&
+    slot.decision === other.slot.decision &&
+    slot.reason === other.slot.reason &&
+    slot.node === other.slot.node
+  );
 }
 
 interface ScheduleRow {
@@ -178,18 +364,20 @@ export async function schedules(work: Work, input: SchedulesInput): Promise<Sche
     if (value === null) parts.push(`${column} IS NULL`);
     else if (value !== undefined) parts.push(`${column} = ${bound.add(value)}::text`);
   };
-  if (filter.ids !== undefined) parts.push(`id = ANY (${bound.list(filter.ids)})`);
-  addText('app', filter.app);
-  addText('tenant', filter.tenant);
-  addText('name', filter.name);
+  if (filter.ids !== undefined) parts.push(`p.id = ANY (${bound.list(filter.ids)})`);
+  addText('p.app', filter.app);
+  addText('p.tenant', filter.tenant);
+  addText('p.name', filter.name);
   if (cursor !== null) {
     const [name, id] = JSON.parse(cursor) as [string, string];
-    parts.push(`(name, id) > (${bound.add(name)}::text, ${bound.add(id)}::text)`);
+    parts.push(`(p.name, p.id) > (${bound.add(name)}::text, ${bound.add(id)}::text)`);
   }
   const where = parts.length === 0 ? 'TRUE' : parts.join(' AND ');
   const rows = await work.rowsOnce<{ at: number } & ScheduleRow>(
     `SELECT ${now} AS at, s.* FROM (SELECT 1) one LEFT JOIN LATERAL (
-       SELECT * FROM duly.schedules WHERE ${where} ORDER BY name, id LIMIT ${bound.add(limit + 1)}::bigint) s ON true ORDER BY s.name, s.id`,
+       SELECT p.id, p.app, p.tenant, p.name, c.generation, c.version, p.spec, c.state, c.due_at, c.waits_for, p.created_at, c.updated_at
+       FROM duly.specs p JOIN duly.schedules c ON c.id = p.id
+       WHERE ${where} ORDER BY p.name, p.id LIMIT ${bound.add(limit + 1)}::bigint) s ON true ORDER BY s.name, s.id`,
     bound.values,
   );
   const found = rows.filter(({ id }) => id !== null);
