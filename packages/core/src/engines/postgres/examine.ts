@@ -342,6 +342,7 @@ function schemaFindings(version: number, lowestCode: number, schema: string): Se
 
 interface TableFacts {
   isOwner: boolean;
+  mayCreate: boolean;
   unvacuumed: string[] | null;
   deadRows: number;
   tomorrow: boolean;
@@ -349,6 +350,7 @@ interface TableFacts {
 
 const tables = `SELECT
   (SELECT pg_has_role(c.relowner, 'USAGE') FROM pg_class c WHERE c.oid = to_regclass($1)) AS "isOwner",
+  (SELECT has_schema_privilege(c.relnamespace, 'CREATE') FROM pg_class c WHERE c.oid = to_regclass($1)) AS "mayCreate",
   (SELECT json_agg(c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = $2 AND 'autovacuum_enabled=false' = ANY (c.reloptions)) AS unvacuumed,
   (SELECT coalesce(sum(n_dead_tup), 0) FROM pg_stat_user_tables WHERE schemaname = $2 AND relname IN ('jobs', 'leases')) AS "deadRows",
@@ -378,6 +380,21 @@ async function tableFindings(
         'dead_rows',
         `${table.deadRows} dead rows lie in the tables of live jobs, and claims step over them.`,
         `Find what holds vacuum back (see "transactions"), then VACUUM "${schema}".jobs, "${schema}".leases`,
+      ),
+    );
+  }
+  if (!table.isOwner || !table.mayCreate) {
+    const lack = table.isOwner
+      ? `may not make tables in the schema "${schema}"`
+      : `does not own the tables of "${schema}"`;
+    findings.push(
+      found(
+        table.tomorrow ? 'note' : 'warning',
+        'history_role',
+        `This role ${lack}: where nodes with the role maintenance run under it, history has no days that are dropped whole, and its jobs are forgotten one by one.`,
+        table.isOwner
+          ? `GRANT CREATE ON SCHEMA "${schema}" TO <role>`
+          : `Run one node with the role maintenance as the owner of the tables, or ALTER TABLE … OWNER TO <role>.`,
       ),
     );
   }

@@ -129,7 +129,7 @@ async function runSteps(
     await inside.query(write, ['schema_version', schemaVersion]);
     await inside.query(write, ['lowest_code', lowestCode]);
     // From its first job on, history lies where it belongs, and need not be moved later.
-    await inside.query(inSchema(statements.call.keepDays, schema), [null, daysAhead]);
+    await inside.query(inSchema(statements.call.keepDays, schema), [null, daysAhead, 0]);
   }
   return { from: version, steps: steps.map((step) => step.name) };
 }

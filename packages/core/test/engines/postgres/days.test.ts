@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import pg from 'pg';
+import { inSchema } from '../../../../../test/servers/postgres.ts';
 import type { Engine } from '../../../src/engine.ts';
+import { examineStore } from '../../../src/engines/examine.ts';
 import { createPostgresEngine } from '../../../src/engines/postgres/engine.ts';
 import { keepDays } from '../../../src/engines/postgres/verbs/prune.ts';
 import { Work } from '../../../src/engines/postgres/work.ts';
@@ -126,6 +128,45 @@ describe('PostgreSQL, days of history', () => {
       await maker.end();
       await engine.close();
       await ask(`DROP SCHEMA IF EXISTS "${fresh}" CASCADE`);
+    }
+  });
+
+  it('a role that may make and drop no tables forgets what is over job by job', async () => {
+    const fresh = `${schema}_role`;
+    const role = `${schema}_guest`;
+    const owner = await open({ schema: fresh });
+    const engine = createPostgresEngine(owner);
+    await ask(`CREATE ROLE ${role} LOGIN PASSWORD 'guest'`);
+    const address = Object.assign(new URL(url), { username: role, password: 'guest' });
+    try {
+      await keepDays(new Work(owner.database, fresh, () => {}), noonAt);
+      const ids = [await finishOne(engine, 2 * dayMs), await finishOne(engine, 2 * dayMs)];
+      const kept = await finishOne(engine, 4 * dayMs);
+      await ask(`GRANT USAGE ON SCHEMA "${fresh}" TO ${role}; GRANT ALL ON ALL TABLES IN SCHEMA "${fresh}" TO ${role};
+        GRANT ALL ON ALL SEQUENCES IN SCHEMA "${fresh}" TO ${role}`);
+      const guest = await open({ schema: fresh, connection: address.href });
+      try {
+        const work = new Work(guest.database, fresh, () => {});
+        const pick = ({ jobs, more }: { jobs: number; more: boolean }) => [jobs, more];
+        assert.deepEqual(pick(await keepDays(work, noonAt + 3 * dayMs, 1)), [1, true]);
+        assert.deepEqual(pick(await keepDays(work, noonAt + 3 * dayMs, 2)), [1, false]);
+        const { jobs, prunedMadeAt } = await engine.get({ now: noonAt, ids: [...ids, kept] });
+        assert.deepEqual([jobs.map((job) => job?.id), prunedMadeAt], [[undefined, undefined, kept], noonAt]);
+        // By the server's clock, as a node does it.
+        const asked = { limit: 10, ledgerMs: dayMs, auditMs: dayMs, changesMs: dayMs };
+        assert.equal((await createPostgresEngine(guest).prune(asked)).more, false);
+        const { checks } = await examineStore(inSchema(address.href, fresh));
+        assert.match(
+          checks.find(({ name }) => name === 'history_role')?.message ?? '',
+          /does not own the tables/,
+        );
+      } finally {
+        await guest.close();
+      }
+    } finally {
+      await engine.close();
+      await ask(`DROP SCHEMA IF EXISTS "${fresh}" CASCADE`);
+      await ask(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
     }
   });
 

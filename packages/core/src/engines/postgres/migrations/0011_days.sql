@@ -7,7 +7,8 @@ $$;
 
 -- Makes the days that are to come, as many as asked, and drops those that are over; answers how many jobs went, about. Both need a lock
 -- on history for a moment: whoever cannot have it soon leaves it to the next call, and history waits in `finished_other` or a little longer.
-CREATE FUNCTION duly.keep_days_1(p_now bigint, p_ahead integer) RETURNS text LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
+-- Who may neither make nor drop tables here makes no days, and forgets so many jobs of days that are over one by one: `more` if that was not all.
+CREATE FUNCTION duly.keep_days_1(p_now bigint, p_ahead integer, p_limit integer DEFAULT 500) RETURNS text LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_today bigint := v_now / 86400000;
@@ -16,12 +17,17 @@ DECLARE
   v_made bigint;
   v_jobs bigint := 0;
   v_n bigint;
+  v_ids text[];
+  v_is_owner boolean;
+  v_may_create boolean;
 BEGIN
   -- One at a time.
-  IF NOT pg_try_advisory_xact_lock(hashtext('duly.days')) THEN RETURN json_build_object('now', v_now, 'jobs', 0)::text; END IF;
+  IF NOT pg_try_advisory_xact_lock(hashtext('duly.days')) THEN RETURN json_build_object('now', v_now, 'jobs', 0, 'more', false)::text; END IF;
+  SELECT pg_has_role(c.relowner, 'USAGE'), has_schema_privilege(c.relnamespace, 'CREATE') INTO v_is_owner, v_may_create
+  FROM pg_class c WHERE c.oid = 'duly.finished'::regclass;
   FOR v_day IN SELECT generate_series(v_today, v_today + p_ahead) LOOP
     v_name := duly.day_name_1(v_day);
-    CONTINUE WHEN to_regclass(format('duly.%I', v_name)) IS NOT NULL;
+    CONTINUE WHEN NOT (v_is_owner AND v_may_create) OR to_regclass(format('duly.%I', v_name)) IS NOT NULL;
     BEGIN
       EXECUTE format('CREATE TABLE duly.%I (LIKE duly.finished INCLUDING DEFAULTS)', v_name);
       -- What lies in `finished_other` of that day moves over first, or it would stand in the way.
@@ -33,6 +39,17 @@ BEGIN
       EXIT;
     END;
   END LOOP;
+  IF NOT v_is_owner THEN
+    EXECUTE format('WITH gone AS (
+        DELETE FROM duly.finished WHERE prune_at < %1$s AND id IN (SELECT id FROM duly.finished WHERE prune_at < %1$s LIMIT %2$s)
+        RETURNING id, created_at)
+      SELECT array_agg(id), max(created_at), count(*) FROM gone', v_today * 86400000, p_limit) INTO v_ids, v_made, v_jobs;
+    IF v_jobs > 0 THEN
+      PERFORM duly.note_pruned_1(v_made);
+      PERFORM duly.forget_1(v_ids);
+    END IF;
+    RETURN json_build_object('now', v_now, 'jobs', v_jobs, 'more', v_jobs >= p_limit)::text;
+  END IF;
   FOR v_name IN
     SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
     WHERE i.inhparent = 'duly.finished'::regclass AND c.relname ~ '^finished_[0-9]{8}$' AND c.relname < duly.day_name_1(v_today)
@@ -52,5 +69,5 @@ BEGIN
       EXIT;
     END;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'jobs', v_jobs)::text;
+  RETURN json_build_object('now', v_now, 'jobs', v_jobs, 'more', false)::text;
 END $$;

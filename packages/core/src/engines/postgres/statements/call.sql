@@ -75,4 +75,4 @@ SELECT duly.changes_1($1::bigint, $2::bigint, $3::integer) AS reply
 SELECT duly.prune_1($1::bigint, $2::integer, $3::bigint, $4::jsonb, $5::bigint, $6::bigint) AS reply
 
 -- name: keepDays
-SELECT duly.keep_days_1($1::bigint, $2::integer) AS reply
+SELECT duly.keep_days_1($1::bigint, $2::integer, $3::integer) AS reply
