@@ -154,8 +154,9 @@ export function createWorker(options: WorkerOptions): Worker {
   let helping = 0;
   /** Attempts that ended since the store last answered. */
   let endedCount = 0;
-  /** Places promised to claims that are on their way. */
+  /** Places promised to claims that are on their way; and those of them that travel with other calls. */
   let reserved = 0;
+  let offered = 0;
   let isPassSkipped = false;
   const outbox: Outgoing[] = [];
   /** Decided attempts whose last report is still on its way. */
@@ -316,8 +317,17 @@ export function createWorker(options: WorkerOptions): Worker {
     return Math.min(claimMax, places - waiting.length - reserved);
   }
 
-  function makeClaim(): ClaimRequest | null {
+  /**
+   * How many to take along with a call that makes jobs. As many as ended in the last moment may be taken twice: by this call, which knows of
+   * them, and by an exchange that went out before, as a rule in vain.
+   */
+  function offerLimit(): number {
     const limit = claimLimit();
+    if (draining !== null || isAloneRunning || zombieCount >= concurrency) return limit;
+    return Math.max(limit, Math.min(claimMax, pace.recentCount()) - waiting.length - offered);
+  }
+
+  function makeClaim(limit = claimLimit()): ClaimRequest | null {
     if (limit <= 0) return null;
     const isSoloOverdue = soloSinceElapsed !== null && clock.elapsed() - soloSinceElapsed > soloPatienceMs;
     // Handlers that were given up may never end; a job that waits to be alone does not wait for them for ever.
@@ -596,12 +606,14 @@ export function createWorker(options: WorkerOptions): Worker {
     wake: () => loop.wake(),
     onBeat,
     offer() {
-      const claim = makeClaim();
+      const claim = makeClaim(offerLimit());
       if (claim === null || claim.limit === 0) return null;
       reserved += claim.limit;
+      offered += claim.limit;
       return claim;
     },
     accept(offer, claimed) {
+      offered -= offer.limit;
       if (claimed === 'unknown') {
         unknownOffers.push(offer);
         loop.wake();

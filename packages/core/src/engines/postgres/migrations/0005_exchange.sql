@@ -419,14 +419,15 @@ END $$;
 -- A lone job that whoever makes it also takes, as with now() on a node that has nothing to do, is made as RUNNING: one row instead of two
 -- versions of it, and a fourth of the statements.
 
--- Whether a claim would be given just this job: nothing else is ready, due, overdue or paused.
-CREATE FUNCTION duly.takes_alone_1(p_now bigint, p_claim jsonb, p_type text, p_version integer, p_queue text) RETURNS boolean LANGUAGE plpgsql AS $$
+-- Whether a claim would be given just these new jobs, so many of one type: nothing else is ready, due, overdue or paused.
+CREATE FUNCTION duly.takes_just_1(p_now bigint, p_claim jsonb, p_type text, p_version integer, p_queue text, p_count integer)
+RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN (p_claim ->> 'limit')::integer > 0
+  RETURN (p_claim ->> 'limit')::integer >= p_count
     AND (jsonb_typeof(p_claim -> 'queues') <> 'array' OR p_claim -> 'queues' ? p_queue)
     AND EXISTS (
       SELECT 1 FROM jsonb_array_elements(p_claim -> 'tasks') t
-      WHERE t ->> 'type' = p_type AND (t ->> 'version')::integer >= p_version AND (t ->> 'limit')::integer > 0)
+      WHERE t ->> 'type' = p_type AND (t ->> 'version')::integer >= p_version AND (t ->> 'limit')::integer >= p_count)
     AND NOT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL AND solo > 0)
     AND CASE WHEN p_claim -> 'floors' IS NULL THEN NOT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL)
       ELSE NOT EXISTS (
@@ -468,7 +469,7 @@ BEGIN
   v_due := coalesce(s.at, v_now + s."inMs");
   v_status := CASE WHEN v_due <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END;
   IF v_due <= v_now THEN v_rank := v_due + s."rankOffsetMs"; END IF;
-  IF p_claim IS NOT NULL AND cardinality(p_ids) = 1 AND v_due <= v_now AND duly.takes_alone_1(v_now, p_claim, s.type, s.version, s.queue) THEN
+  IF p_claim IS NOT NULL AND cardinality(p_ids) = 1 AND v_due <= v_now AND duly.takes_just_1(v_now, p_claim, s.type, s.version, s.queue, 1) THEN
     v_read := duly.pages_read_1() - v_read;
     v_fence := nextval('duly.fence');
     WITH made AS (

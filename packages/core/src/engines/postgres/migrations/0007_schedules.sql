@@ -365,14 +365,18 @@ END $$;
 
 -- Decisions of many schedules that fire one slot each and make one plain job for it, written together with one statement for each table. If one
 -- of them was changed or taken meanwhile nothing is done (DU009), and the caller sends them one by one. All lists are in one order. What many
--- have in common is a kind: `p_kind` counts from 1. `p_tenants` null: none has one.
+-- have in common is a kind: `p_kind` counts from 1. `p_tenants` null: none has one. `p_claim`: of who would take them; answers what it was given,
+-- or null if that is to be found out by a claim. Jobs that whoever makes them takes at once are made as RUNNING: one version of the row instead
+-- of two, and no entry in the index of what is ready.
 CREATE FUNCTION duly.fire_together_1(
   p_now bigint, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_kind integer[], p_kinds jsonb,
-  p_jobs text[], p_job_dues bigint[], p_offsets bigint[], p_tenants text[], p_inputs text[], p_slot_ats bigint[], p_slots text[], p_details text[])
-RETURNS void LANGUAGE plpgsql AS $$
+  p_jobs text[], p_job_dues bigint[], p_offsets bigint[], p_tenants text[], p_inputs text[], p_slot_ats bigint[], p_slots text[], p_details text[], p_claim jsonb)
+RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_held text[];
   v_moved text[];
+  v_kind record;
+  v_columns json;
 BEGIN
   SELECT ids INTO v_held FROM duly.schedule_leases WHERE fence = p_fence;
   WITH moved AS (
@@ -392,6 +396,38 @@ BEGIN
     SELECT unnest(v_moved) EXCEPT SELECT unnest(v_held))) THEN
     RAISE EXCEPTION USING ERRCODE = 'DU009', MESSAGE = 'A schedule was changed or taken meanwhile.';
   END IF;
+  IF p_claim IS NOT NULL AND jsonb_array_length(p_kinds) = 1 THEN
+    SELECT * INTO v_kind FROM jsonb_to_record(p_kinds -> 0) AS k (
+      type text, version integer, queue text, priority integer, "startDeadlineMs" bigint, "maxAttempts" integer, origin text, "slotAllow" boolean,
+      policy text, "retentionMs" bigint, "deadRetentionMs" bigint, metadata text);
+    IF p_now >= ALL (p_job_dues) AND coalesce(p_now - v_kind."startDeadlineMs" <= ALL (p_job_dues), true)
+      AND duly.takes_just_1(p_now, p_claim, v_kind.type, v_kind.version, v_kind.queue, cardinality(p_ids)) THEN
+      WITH made AS (
+        INSERT INTO duly.jobs (
+          id, type, version, queue, tenant, priority, status, rank_offset, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
+          fence, node, claimed_at, attempt, max_attempts, origin, schedule_id, slot, slot_at, slot_allow, slot_details, policy, retention_ms,
+          dead_retention_ms, metadata, input)
+        SELECT j.id, v_kind.type, v_kind.version, v_kind.queue, j.tenant, v_kind.priority, 'RUNNING', j.rank_offset, j.due, j.due + v_kind."startDeadlineMs", p_now, p_now,
+          p_now, p_now - j.due, nextval('duly.fence'), p_claim ->> 'node', p_now, 1, v_kind."maxAttempts", v_kind.origin, j.schedule_id, j.slot, j.slot_at,
+          v_kind."slotAllow", j.details, v_kind.policy, v_kind."retentionMs", v_kind."deadRetentionMs", v_kind.metadata, j.input
+        FROM unnest(p_jobs, p_job_dues, p_offsets, p_tenants, p_inputs, p_ids, p_slot_ats, p_slots, p_details)
+          AS j (id, due, rank_offset, tenant, input, schedule_id, slot_at, slot, details)
+        RETURNING id, seq, fence, input, due_at, tenant, metadata, slot, slot_details),
+      leased AS (
+        INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at)
+        SELECT id, seq, fence, p_claim ->> 'node', p_claim ->> 'token', true, p_now + (p_claim ->> 'leaseMs')::bigint FROM made)
+      SELECT json_build_array(json_agg(id), json_agg(fence), json_agg(input), array_fill(p_now, ARRAY[cardinality(p_ids)]), json_agg(due_at),
+        CASE WHEN p_tenants IS NOT NULL THEN json_agg(tenant) END, CASE WHEN v_kind.metadata IS NOT NULL THEN json_agg(metadata) END,
+        json_agg(slot), json_agg(slot_details))
+      INTO v_columns FROM made;
+      INSERT INTO duly.changes (at, n, entries) VALUES
+        (p_now, cardinality(p_jobs), json_build_array(p_jobs, v_kind.type, 'PENDING', 'made', 0)::text),
+        (p_now, cardinality(p_jobs), json_build_array(p_jobs, v_kind.type, 'RUNNING', 'claimed', 0)::text);
+      RETURN json_build_object('columns', v_columns, 'claimedAt', p_now, 'type', v_kind.type, 'version', v_kind.version, 'queue', v_kind.queue,
+        'priority', v_kind.priority, 'policy', v_kind.policy, 'attempt', 1, 'spent', 0, 'maxAttempts', v_kind."maxAttempts", 'losses', 0, 'begunLosses', 0,
+        'origin', v_kind.origin);
+    END IF;
+  END IF;
   WITH made AS (
     INSERT INTO duly.jobs (
       id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at, max_attempts, origin,
@@ -410,6 +446,7 @@ BEGIN
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
   PERFORM duly.hint_1('j');
+  RETURN NULL;
 END $$;
 
 -- The lists from `p_fence` to `p_details` are those of fire_together_1, null for none; `p_groups`: the other decisions, one by one; `p_fences`: under
@@ -427,13 +464,13 @@ DECLARE
   v_outcome text;
   v_outcomes text[] := '{}';
   v_done integer := coalesce(cardinality(p_ids), 0);
-  v_claimed json := '[]';
+  v_claimed json;
 BEGIN
   -- Before anything else: who takes an ended lease over locks it too.
   PERFORM 1 FROM duly.schedule_leases WHERE fence = ANY (p_fences) ORDER BY fence FOR UPDATE;
   IF p_ids IS NOT NULL THEN
-    PERFORM duly.fire_together_1(v_now, p_fence, p_ids, p_versions, p_states, p_dues, p_kind, p_kinds, p_jobs, p_job_dues, p_offsets,
-      p_tenants, p_inputs, p_slot_ats, p_slots, p_details);
+    v_claimed := duly.fire_together_1(v_now, p_fence, p_ids, p_versions, p_states, p_dues, p_kind, p_kinds, p_jobs, p_job_dues, p_offsets,
+      p_tenants, p_inputs, p_slot_ats, p_slots, p_details, CASE WHEN p_groups = '[]' THEN p_claim END);
   END IF;
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_outcome := duly.fire_group_1(v_now, p_node, v_group);
@@ -443,12 +480,12 @@ BEGIN
   -- As a rule everything that was claimed together is decided together.
   DELETE FROM duly.schedule_leases WHERE cardinality(p_fences) = 1 AND fence = p_fences[1] AND cardinality(ids) = v_done;
   IF NOT FOUND THEN PERFORM duly.leave_leases_1(p_fences, '{}'); END IF;
-  IF p_claim IS NOT NULL THEN
+  IF p_claim IS NOT NULL AND v_claimed IS NULL THEN
     v_claimed := (duly.claim_1(v_now, p_claim, false)).claimed;
     -- Who took all of it wakes nobody for it.
     IF duly.took_all_1(v_claimed, p_made) THEN PERFORM duly.unhint_1('j'); END IF;
   END IF;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_outcomes), 'claimed', v_claimed)::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_outcomes), 'claimed', coalesce(v_claimed, '[]'::json))::text;
 END $$;
 
 -- Otherwise its first statement looks through all schedules for those it is given, so that each one costs more than the one before.
