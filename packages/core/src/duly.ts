@@ -86,6 +86,7 @@ import { createTask } from './task-calls.ts';
 import { keepTaskForms } from './task-forms.ts';
 import { callerFileOf, resolveTask } from './task-options.ts';
 import { stayAtStart } from './task-registry.ts';
+import { readUpcoming, type Upcoming, type UpcomingOptions } from './upcoming.ts';
 import type { Why } from './why.ts';
 import { createBeats } from './worker/beats.ts';
 import { isIsolateThread } from './worker/isolate.ts';
@@ -427,6 +428,11 @@ export class Duly {
   /** The queues that are known, what is ready in each, and which pause holds it. */
   async queues(): Promise<QueueList> {
     return listQueues(...(await Promise.all([this.counts(), this.nodes(), this.pauses()])));
+  }
+
+  /** The jobs that wait for their time and fall due next: how many in each step of time, and the earliest by themselves. */
+  upcoming(options?: UpcomingOptions): Promise<Upcoming> {
+    return readUpcoming(this.#engine, options);
   }
 
   /** What became of the jobs that ended since an instant, by type, with the usual durations. */

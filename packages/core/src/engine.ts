@@ -881,6 +881,29 @@ export interface CountsReply extends Reply {
   running: { node: string; type: string; count: number }[];
 }
 
+/** Looks at the jobs that wait for their time, SCHEDULED or RETRYING, and fall due within this time: after now, and before `withinMs` are over. */
+export interface UpcomingInput extends Stamp {
+  withinMs: number;
+  /** They are counted in steps of this length, the first of which begins now. */
+  stepMs: number;
+  /** So many are counted of each type; which, when there are more, is the store's choice. */
+  cap: number;
+  /** So many of the earliest are told by themselves. */
+  limit: number;
+  /** null: only those of no tenant. Left out: of all. */
+  tenant?: string | null;
+}
+
+/** The answer to `upcoming`. */
+export interface UpcomingReply extends Reply {
+  /** The steps in which some fall due, the earliest first. */
+  steps: { fromAt: number; count: number }[];
+  /** Whether there are more than were counted. */
+  capped: boolean;
+  /** The earliest due first, of one instant by id. */
+  jobs: JobRecord[];
+}
+
 /** Sums up finished jobs, by type and by schedule. */
 export interface StatsInput extends Stamp {
   sinceAt: number;
@@ -1322,6 +1345,8 @@ export interface Engine {
   logs(input: LogsInput): Promise<LogsReply>;
   /** Counts. */
   counts(input: CountsInput): Promise<CountsReply>;
+  /** Looks at what falls due next. */
+  upcoming(input: UpcomingInput): Promise<UpcomingReply>;
   /** Sums up. */
   stats(input: StatsInput): Promise<StatsReply>;
   /** Sums up in steps of time. */
@@ -1391,6 +1416,7 @@ export const engineVerbs = [
   'list',
   'logs',
   'counts',
+  'upcoming',
   'stats',
   'trend',
   'changes',

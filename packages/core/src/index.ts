@@ -207,4 +207,5 @@ export type {
 } from './task.ts';
 export { type TaskForm, taskFormKind } from './task-forms.ts';
 export type { TracedAttempt, TracedEnqueue, Tracing } from './tracing.ts';
+export type { Upcoming, UpcomingOptions } from './upcoming.ts';
 export type { WaitingFor, Why, WorkerProblem } from './why.ts';

@@ -26,6 +26,46 @@ test('a day has every slot of every schedule that is to come, and nothing of ano
   );
 });
 
+test('slots that lie too close to be told apart are one bar, with how many they are', async (t) => {
+  const { ask, duly } = await startServer(t, { tasks: [task] });
+  await duly.schedules.put({ task: 'work', name: 'busy', cron: '* * 3 * * *' });
+  const from = Math.ceil(Date.now() / (24 * hour)) * 24 * hour;
+  const query = `from=${new Date(from).toISOString()}&to=${new Date(from + 24 * hour).toISOString()}`;
+  const [busy] = (await ask(`/api/day?${query}`)).json.data;
+  assert.deepEqual(busy.slots, [
+    {
+      slot: new Date(from + 3 * hour).toISOString(),
+      to: new Date(from + 4 * hour - 1_000).toISOString(),
+      count: 3_600,
+      status: 'coming',
+    },
+  ]);
+  assert.equal(busy.capped, false);
+});
+
+test('what falls due next is counted by the minute, and each tenant sees its own', async (t) => {
+  const { ask, duly, key } = await startServer(t);
+  const later = (inMs: number, tenant?: string) =>
+    duly.taskNamed('later').in(inMs, null, tenant === undefined ? {} : { tenant });
+  const jobs = [await later(600_000), await later(90_000, 'acme'), await later(2 * hour)];
+  const { json } = await ask('/api/upcoming?limit=1');
+  assert.deepEqual([json.step_ms, json.capped, json.data.length], [60_000, false, 1]);
+  assert.equal(json.data[0].id, jobs[1]?.id);
+  assert.deepEqual(
+    json.steps.map(({ count }: { count: number }) => count),
+    [1, 1],
+  );
+  const far = await ask('/api/upcoming?within=3h');
+  assert.deepEqual(
+    far.json.data.map(({ id }: { id: string }) => id),
+    [jobs[1]?.id, jobs[0]?.id, jobs[2]?.id],
+  );
+  const own = await ask('/api/upcoming', { key: await key('read', 'acme') });
+  assert.deepEqual([own.json.steps.length, own.json.data[0].id], [1, jobs[1]?.id]);
+  const many = await ask('/api/upcoming?within=30d&step=1s');
+  assert.deepEqual([many.status, many.json.code], [400, 'invalid_option']);
+});
+
 test('a day that ends before it begins, or lasts for weeks, is refused', async (t) => {
   const { ask } = await startServer(t);
   for (const [from, to] of [

@@ -183,6 +183,7 @@ const quietVerbs = new Set<EngineVerb>([
   'list',
   'logs',
   'counts',
+  'upcoming',
   'stats',
   'trend',
   'changes',

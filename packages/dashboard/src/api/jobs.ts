@@ -46,6 +46,29 @@ export function readOlderJobs(query: Query, cursor: string): Promise<Page<Job>> 
   return get<Page<Job>>('api/jobs', { ...query, limit: 200, cursor });
 }
 
+/** The jobs that wait for their time. */
+export interface Upcoming {
+  from: string;
+  to: string;
+  step_ms: number;
+  steps: { from: string; count: number }[];
+  capped: boolean;
+  /** The earliest due first. */
+  data: Job[];
+}
+
+/** What falls due in the coming hour, by the minute, and the earliest of it. */
+export function useUpcoming(limit: number) {
+  return useQuery({
+    queryKey: ['jobs', 'upcoming', limit],
+    queryFn: ({ signal }) => get<Upcoming>('api/upcoming', { within: '1h', limit }, signal),
+    // Counting may look at many jobs, so it is not done with every change.
+    meta: { pace: 'own' },
+    refetchInterval: 5_000,
+    placeholderData: (before) => before,
+  });
+}
+
 /** The jobs that were made inside this one. */
 export function useChildren(id: string) {
   return useQuery({

@@ -50,15 +50,27 @@ test('the charts of the overview can be read as a table and by the arrow keys, a
   assert.deepEqual(complaints, []);
 });
 
-test('every run of the coming hour stands on the line of what is due next', async (t) => {
+test('every run and every job of the coming hour stands on the lines of what is due next', async (t) => {
   const { page, duly, open } = await openDashboard(t, { tasks: [noop] });
   await duly.schedules.put({ task: 'noop', name: 'often', cron: '*/5 * * * *' });
+  await duly.schedules.put({ task: 'noop', name: 'always', rate: '2s' });
+  const soon = await duly.taskNamed('reminder').in('90s', { user: 7 });
+  for (const user of [1, 2]) await duly.taskNamed('reminder').in('40m', { user });
+  await duly.taskNamed('reminder').in('2h', { user: 3 });
   await open('');
   const panel = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Due next' }) });
   const marks = panel.locator('[title^="often, "]');
   await marks.nth(10).waitFor({ state: 'attached' });
   const count = await marks.count();
   assert.ok(count >= 11 && count <= 13, `${count} marks`);
+  // What comes every two seconds is one bar over the whole hour, not the first ten minutes of it.
+  await panel.locator('[title^="always, "][title$=" slots"]').waitFor({ state: 'attached' });
+  assert.equal(await panel.locator('[title^="always, "]').count(), 1);
+  await panel.locator('[title^="1 job, "]').waitFor({ state: 'attached' });
+  await panel.locator('[title^="2 jobs, "]').waitFor({ state: 'attached' });
+  await panel.getByText('3 jobs wait for a time in the coming hour').waitFor();
+  await panel.getByRole('listitem').filter({ hasText: '{"user":7}' }).getByRole('link').click();
+  await page.waitForURL((url) => url.pathname.endsWith(soon.id));
 });
 
 test('the forecast shows load, workers, collisions, changes of the clocks and jitter, and is asked by its address', async (t) => {

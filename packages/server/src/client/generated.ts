@@ -1219,6 +1219,21 @@ export type TypeStats = {
   last_completed_at: string | null;
 };
 
+export type Upcoming = {
+  from: string;
+  to: string;
+  step_ms: number;
+  /** The steps in which some fall due. */
+  steps: {
+    from: string;
+    count: number;
+  }[];
+  /** There are more than were counted. */
+  capped: boolean;
+  /** The earliest due first. */
+  data: Job[];
+};
+
 export type Value = {
   name: string;
   key: string;
@@ -1650,6 +1665,13 @@ export interface Operations {
     query: { hours?: number | readonly number[]; workers?: number | readonly number[]; lateness?: string | number | readonly (string | number)[]; takes?: string | number | readonly (string | number)[]; tenant?: string | readonly string[] };
     body: never;
     answer: Forecast;
+  };
+  /** The jobs that wait for their time and fall due next: how many when, and the earliest */
+  'GET /api/upcoming': {
+    path: Record<never, never>;
+    query: { within?: string | number | readonly (string | number)[]; step?: string | number | readonly (string | number)[]; limit?: number | readonly number[]; tenant?: string | readonly string[] };
+    body: never;
+    answer: Upcoming;
   };
   /** Whether the process answers; needs no key */
   'GET /livez': {

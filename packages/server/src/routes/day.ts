@@ -10,6 +10,9 @@ import { newRoutes } from './new-routes.ts';
 /** A picture of more than this is no picture. */
 const scheduleCountMax = 200;
 const slotCountMax = 300;
+/** So many slots to come are looked at; closer together than this part of the picture they are one bar. */
+const comingCountMax = 5_000;
+const partOfPicture = 600;
 const rangeMsMax = 8 * 86_400_000;
 
 const daySlot = z.strictObject({
@@ -53,9 +56,33 @@ const read = createRoute({
   responses: { 200: json(daySchema, 'By schedule.'), ...problems },
 });
 
+/** Instants in order, those closer than `gapMs` to the one before put together. */
+function barsOf(instants: readonly number[], gapMs: number): { from: number; to: number; count: number }[] {
+  const bars: { from: number; to: number; count: number }[] = [];
+  for (const at of instants) {
+    const last = bars.at(-1);
+    if (last !== undefined && at - last.to < gapMs) {
+      last.to = at;
+      last.count += 1;
+    } else bars.push({ from: at, to: at, count: 1 });
+  }
+  return bars;
+}
+
 /** `/api/day`. */
 export function dayRoutes({ duly, clock }: ServerContext): OpenAPIHono<ServerEnv> {
   const { schedules } = duly;
+
+  /** The slots to come before `toAt`. Few at first: most schedules have few in any picture. */
+  async function comingOf(id: string, after: number, toAt: number) {
+    const slots: number[] = [];
+    for (let count = 50; slots.length < comingCountMax; count = 1_000) {
+      const page = await schedules.preview({ id }, { after: slots.at(-1) ?? after, count });
+      for (const slot of page) if (slot.getTime() < toAt) slots.push(slot.getTime());
+      if (page.length < count || (page.at(-1) as Date).getTime() >= toAt) return { slots, isWhole: true };
+    }
+    return { slots, isWhole: false };
+  }
 
   async function linesOf(schedule: Schedule, fromAt: number, toAt: number) {
     const { id, name, task: type, timezone, words, paused } = schedule;
@@ -66,22 +93,25 @@ export function dayRoutes({ duly, clock }: ServerContext): OpenAPIHono<ServerEnv
         : [];
     const mayCome = toAt > now && schedule.unreadable === null;
     const coming = mayCome
-      ? await schedules.preview({ id }, { after: Math.max(now, fromAt - 1), count: slotCountMax })
-      : [];
+      ? await comingOf(id, Math.max(now, fromAt - 1), toAt)
+      : { slots: [], isWhole: true };
     const known = past.map((line) => ({
       slot: line.slot.toISOString(),
       to: line.to.toISOString(),
       count: line.count,
       status: line.status as string,
     }));
-    const next = coming
-      .filter((slot) => slot.getTime() < toAt)
-      .map((slot) => ({ slot: slot.toISOString(), to: slot.toISOString(), count: 1, status: 'coming' }));
+    const next = barsOf(coming.slots, (toAt - fromAt) / partOfPicture).map(({ from, to, count }) => ({
+      slot: new Date(from).toISOString(),
+      to: new Date(to).toISOString(),
+      count,
+      status: 'coming',
+    }));
     return {
       ...{ id, name, type, timezone, words },
       paused: paused !== null,
       slots: [...known.reverse(), ...next].slice(0, slotCountMax),
-      capped: known.length + next.length > slotCountMax || known.length === slotCountMax,
+      capped: known.length + next.length > slotCountMax || known.length === slotCountMax || !coming.isWhole,
     };
   }
 

@@ -18,6 +18,7 @@ import { sessionRoutes } from './session.ts';
 import { socketRoutes } from './socket.ts';
 import { statsRoutes } from './stats.ts';
 import { taskRoutes } from './tasks.ts';
+import { upcomingRoutes } from './upcoming.ts';
 import { valueRoutes } from './values.ts';
 import { webhookRoutes } from './webhooks.ts';
 import { workerRoutes } from './worker.ts';
@@ -31,6 +32,7 @@ export const allRoutes: readonly ((context: ServerContext) => OpenAPIHono<Server
   deadRoutes,
   eventRoutes,
   forecastRoutes,
+  upcomingRoutes,
   healthRoutes,
   jobEventRoutes,
   jobRoutes,

@@ -17,6 +17,7 @@ import { records } from './verbs/records.ts';
 import { logs, report } from './verbs/report.ts';
 import { applySchedules, claimSchedules, fire, schedules, slots } from './verbs/schedules.ts';
 import { stats, trend } from './verbs/stats.ts';
+import { upcoming } from './verbs/upcoming.ts';
 import { getExpiring, putExpiring, remember } from './verbs/values.ts';
 import { createPostgresWithin } from './within.ts';
 import { Work } from './work.ts';
@@ -48,6 +49,7 @@ const verbs = {
   list,
   logs,
   counts,
+  upcoming,
   stats,
   trend,
   changes,

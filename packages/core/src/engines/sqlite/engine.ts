@@ -38,6 +38,7 @@ import {
   slots,
 } from './verbs/schedules.ts';
 import { stats, trend } from './verbs/stats.ts';
+import { upcoming } from './verbs/upcoming.ts';
 import { getExpiring, putExpiring, remember } from './verbs/values.ts';
 import { createWalSpace } from './wal-space.ts';
 import { createSqliteWithin } from './within.ts';
@@ -70,6 +71,7 @@ const readers = {
   list,
   logs,
   counts,
+  upcoming,
   stats,
   trend,
   changes,

@@ -379,6 +379,26 @@ FROM finished INDEXED BY finished_at WHERE finished_at >= ? AND finished_at < ? 
 FROM finished INDEXED BY finished_schedule
 WHERE schedule_id = ? AND finished_at >= ? AND finished_at < ? ORDER BY finished_at LIMIT ? + 0`,
   },
+  upcoming: {
+    types: `WITH RECURSIVE one(type) AS (
+  SELECT (SELECT type FROM jobs INDEXED BY jobs_waiting
+          WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') ORDER BY type LIMIT 1)
+  UNION ALL
+  SELECT (SELECT j.type FROM jobs j INDEXED BY jobs_waiting
+          WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type > one.type ORDER BY j.type LIMIT 1)
+  FROM one WHERE one.type IS NOT NULL)
+SELECT type FROM one WHERE type IS NOT NULL`,
+    steps: `SELECT CAST((due_at - :now) / :stepMs AS INTEGER) AS step, count(*) AS count
+FROM (SELECT due_at FROM jobs INDEXED BY jobs_waiting
+      WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type = :type AND due_at > :now AND due_at < :beforeAt
+        AND (:isAll OR tenant IS :tenant)
+      ORDER BY due_at LIMIT :cap + 1)
+GROUP BY 1`,
+    earliest: `SELECT * FROM jobs INDEXED BY jobs_waiting
+WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type = :type AND due_at > :now AND due_at < :beforeAt
+  AND (:isAll OR tenant IS :tenant)
+ORDER BY due_at, id LIMIT :limit + 0`,
+  },
   value: {
     read: `SELECT value, expires_at, cleanup_id FROM expirings WHERE name = ? AND key = ?`,
     put: `INSERT INTO expirings (name, key, value, expires_at, cleanup_id) VALUES (?, ?, ?, ?, ?)

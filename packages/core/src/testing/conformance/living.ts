@@ -81,6 +81,7 @@ export function livingTests(test: DefineTest): void {
       list: await engine.list({ now: t0, filter: {}, cursor: null, limit: 9 }),
       logs: await engine.logs({ now: t0, id: lease.id, after: 0, limit: 9 }),
       counts: await engine.counts({ now: t0, cap: 9 }),
+      upcoming: await engine.upcoming({ now: t0, withinMs: hour, stepMs: hour, cap: 9, limit: 9 }),
       stats: await engine.stats({ now: t0, sinceAt: 0, types: null }),
       trend: await engine.trend({
         ...{ now: t0, fromAt: t0 - hour, stepMs: hour, stepCount: 2, sampleCount: 9 },

@@ -238,6 +238,7 @@ function callsOf(engine: Engine): Record<string, () => Promise<unknown>> {
     acquire: () => engine.acquire(lockRequest('held')),
     heldLocks: () => engine.heldLocks({ now, prefix: '', after: null, limit: 1 }),
     get: () => engine.get({ now, ids: ['job_x'] }),
+    upcoming: () => engine.upcoming({ now, withinMs: minute, stepMs: second, cap: 9, limit: 1 }),
     counts: () => engine.counts({ now, cap: 10 }),
     changes: () => engine.changes({ now, after: null, limit: 1 }),
     audit: () => engine.audit({ now, subject: null, before: null, limit: 1 }),

@@ -473,6 +473,7 @@ class Pair {
     const now = this.#now;
     await this.#both('get', { now, ids: this.#specs.map(({ id }) => id) });
     await this.#both('counts', { now, cap: 1_000 });
+    await this.#both('upcoming', { now, withinMs: day, stepMs: minute, cap: 1_000, limit: 9 });
     await this.#both('list', { now, filter: {}, cursor: null, limit: 20 });
     await this.#both('holder', { now, type: this.#pick(types), tenant: null, key: this.#pick(keys) });
     await this.#both('stats', { now, sinceAt: t0, types: null, scheduleIds: this.#scheduleIds });
@@ -504,6 +505,7 @@ class Pair {
     const writes = ![
       'get',
       'counts',
+      'upcoming',
       'list',
       'holder',
       'stats',

@@ -66,7 +66,7 @@ async function makeOneOfEach(engine: Engine): Promise<Record<JobRecord['status']
   };
 }
 
-/** What `get`, `list`, `counts`, `stats` and `audit` promise. */
+/** What `get`, `list`, `upcoming`, `counts`, `stats` and `audit` promise. */
 export function readingTests(test: DefineTest): void {
   test('jobs are read by id, live and ended, in the order asked; unknown ones as null', async ({
     engine,
@@ -92,6 +92,7 @@ export function readingTests(test: DefineTest): void {
       await engine.get({ now, ids: [id] });
       await engine.list({ now, filter: {}, cursor: null, limit: 10 });
       await engine.counts({ now, cap: 10 });
+      await engine.upcoming({ now, withinMs: day, stepMs: hour, cap: 10, limit: 10 });
       await engine.stats({ now, sinceAt: 0, types: null });
     }
     assert.deepEqual(await read(engine, id), before);
@@ -207,6 +208,48 @@ export function readingTests(test: DefineTest): void {
     for (const [filter, expected] of cases) {
       assert.deepEqual(await list(engine, filter), expected, JSON.stringify(filter));
     }
+  });
+
+  test('what falls due next is counted in steps, and the earliest are told, whatever their type', async ({
+    engine,
+  }) => {
+    await makeOneOfEach(engine);
+    const later = (type: string, inMs: number, tenant: string | null = null) =>
+      make(engine, { type, due: { at: t0 + inMs }, tenant });
+    const [third, first, next, far] = [
+      await later('b', 3 * minute + 7),
+      await later('c', 10 * second, 'acme'),
+      await later('a', 70 * second, 'acme'),
+      await later('a', 3 * hour),
+    ];
+    const ask = { now: t0, withinMs: hour + 1, stepMs: minute, cap: 10, limit: 3 };
+    const all = await engine.upcoming(ask);
+    assert.deepEqual(
+      all.jobs.map(({ id }) => id),
+      [first.id, next.id, third.id],
+    );
+    // One that is retried in an hour, and one that is due then.
+    assert.deepEqual(all.steps, [
+      { fromAt: t0, count: 1 },
+      { fromAt: t0 + minute, count: 1 },
+      { fromAt: t0 + 3 * minute, count: 1 },
+      { fromAt: t0 + hour, count: 2 },
+    ]);
+    assert.equal(all.capped, false);
+    assert.deepEqual(
+      (await engine.upcoming({ ...ask, withinMs: hour })).steps.length,
+      3,
+      'the end is outside',
+    );
+    const acme = await engine.upcoming({ ...ask, tenant: 'acme' });
+    assert.deepEqual([acme.jobs.map(({ id }) => id), acme.steps.length], [[first.id, next.id], 2]);
+    const nobody = await engine.upcoming({ ...ask, withinMs: day, tenant: null, limit: 9 });
+    assert.equal(nobody.jobs.at(-1)?.id, far.id);
+    assert.equal(nobody.jobs.length, 4);
+    const few = await engine.upcoming({ ...ask, cap: 1, limit: 0 });
+    assert.deepEqual([few.capped, few.jobs], [true, []]);
+    // What is due is no longer to come.
+    assert.equal((await engine.upcoming({ ...ask, now: t0 + 10 * second })).jobs[0]?.id, next.id);
   });
 
   test('filters: made from and before an instant', async ({ engine }) => {

@@ -30,6 +30,9 @@ const scans: Record<string, string> = {
   'node.list': 'a row per process',
   'stats.ended': 'counts a range of the index, up to its limit',
   'stats.endedOfSchedule': 'counts a range of the index, up to its limit',
+  'upcoming.earliest': 'sorts what is due at the same instant',
+  'upcoming.steps': 'counts a range of the index, up to its cap',
+  'upcoming.types': 'reads the first entry of each type',
   'schedule.nextDue': 'reads the ends of two indexes',
 };
 

@@ -1,4 +1,6 @@
 import { Link } from '@tanstack/react-router';
+import { CalendarClock, Hourglass, RotateCw } from 'lucide-react';
+import { useUpcoming } from '../../api/jobs.ts';
 import { useDay, useSchedules } from '../../api/schedules.ts';
 import { clockTime } from '../../time/format.ts';
 import { Time, useNow } from '../../time/time.tsx';
@@ -9,67 +11,168 @@ const hourMs = 3_600_000;
 const minuteMs = 60_000;
 /** More marks than this are a bar. */
 const markCountMax = 400;
+const listedCount = 8;
 
-/** The coming hour on a line, and the next runs by name. */
+/** The coming hour on a line: the slots of schedules, and the jobs that wait for their time; and the next of both by name. */
 export function DueNext() {
-  const schedules = useSchedules();
+  const { name: zone } = useZone();
   const now = useNow();
-  const { name } = useZone();
-  const rows = (schedules.data?.data ?? [])
-    .filter(({ next_run_at, paused }) => next_run_at !== null && paused === null)
-    .map((one) => ({ ...one, at: Date.parse(one.next_run_at as string) }))
-    .sort((a, b) => a.at - b.at);
-  // Every slot of the coming hour, read anew each minute.
-  const fromAt = Math.floor(now / minuteMs) * minuteMs;
-  const day = useDay(fromAt, fromAt + hourMs + minuteMs);
-  const soon = (day.data?.data ?? [])
-    .filter(({ paused }) => !paused)
-    .flatMap(({ id, name: title, slots }) =>
-      slots
-        .filter(({ status }) => status === 'coming')
-        .map(({ slot }) => ({ id: `${id} ${slot}`, name: title, at: Date.parse(slot) })),
-    )
-    .filter(({ at }) => at >= now && at <= now + hourMs)
-    .sort((a, b) => a.at - b.at)
-    .slice(0, markCountMax);
   return (
-    <Panel title="Due next">
-      <div className="px-4 pt-3 pb-1" aria-hidden>
-        <div className="relative h-6 rounded bg-raised">
-          {soon.map(({ id, name: title, at }) => (
-            <span
-              key={id}
-              title={`${title}, ${clockTime(at, name)}`}
-              className="absolute inset-y-1 w-0.5 rounded-sm bg-accent"
-              style={{ left: `${Math.max(0, Math.min(99, ((at - now) / hourMs) * 100))}%` }}
-            />
-          ))}
-        </div>
-        <div className="tabular mt-1 flex justify-between text-xs text-ink-faint">
+    <Panel
+      title="Due next"
+      actions={
+        <Link to="/forecast" className="text-xs text-accent hover:underline">
+          Forecast
+        </Link>
+      }
+    >
+      <div className="space-y-1 px-4 pt-3 pb-1">
+        <SlotLine now={now} zone={zone} />
+        <JobLine now={now} zone={zone} />
+        <div aria-hidden className="tabular ml-20 flex justify-between text-xs text-ink-faint">
           {[0, 0.25, 0.5, 0.75, 1].map((part) => (
-            <span key={part}>{clockTime(now + part * hourMs, name, { seconds: false })}</span>
+            <span key={part}>{clockTime(now + part * hourMs, zone, { seconds: false })}</span>
           ))}
         </div>
       </div>
-      {rows.length === 0 ? (
-        <p className="px-4 pb-6 text-center text-sm text-ink-faint">No schedule has a next run.</p>
-      ) : (
-        <ul className="divide-y divide-line">
-          {rows.slice(0, 6).map((schedule) => (
-            <li key={schedule.id} className="flex items-baseline justify-between gap-3 px-4 py-2 text-sm">
-              <Link
-                to="/schedules/$id"
-                params={{ id: schedule.id }}
-                className="truncate font-medium hover:underline"
-              >
-                {schedule.name}
-              </Link>
-              <span className="truncate text-xs text-ink-faint">{schedule.words}</span>
-              <Time at={schedule.at} className="ml-auto shrink-0 text-xs text-ink-soft" />
-            </li>
-          ))}
-        </ul>
-      )}
+      <NextOnes now={now} />
     </Panel>
+  );
+}
+
+interface Mark {
+  id: string;
+  text: string;
+  at: number;
+  to: number;
+  /** 0 to 1: how high. */
+  share: number;
+}
+
+function Line({
+  name,
+  marks,
+  now,
+  className,
+}: {
+  name: string;
+  marks: readonly Mark[];
+  now: number;
+  className: string;
+}) {
+  const place = (at: number) => Math.max(0, Math.min(100, ((at - now) / hourMs) * 100));
+  return (
+    <div className="flex items-center gap-2">
+      <span className="w-18 shrink-0 text-xs text-ink-faint">{name}</span>
+      <div aria-hidden className="relative h-6 min-w-0 flex-1 overflow-hidden rounded bg-raised">
+        {marks.slice(0, markCountMax).map(({ id, text, at, to, share }) => (
+          <span
+            key={id}
+            title={text}
+            className={`absolute bottom-1 min-w-0.5 rounded-sm ${className}`}
+            style={{
+              left: `${place(at)}%`,
+              width: `${place(to) - place(at)}%`,
+              height: `${Math.max(0.25, share)}rem`,
+            }}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** Every slot of the coming hour, read anew each minute. */
+function SlotLine({ now, zone }: { now: number; zone: string }) {
+  const fromAt = Math.floor(now / minuteMs) * minuteMs;
+  const day = useDay(fromAt, fromAt + hourMs + minuteMs);
+  const marks = (day.data?.data ?? [])
+    .filter(({ paused }) => !paused)
+    .flatMap(({ id, name, slots }) =>
+      slots
+        .filter(({ status }) => status === 'coming')
+        .map(({ slot, to, count }) => {
+          const [at, toAt] = [Date.parse(slot), Date.parse(to)];
+          const many =
+            toAt > at ? ` to ${clockTime(toAt, zone)}, ${count?.toLocaleString('en') ?? 'many'} slots` : '';
+          return {
+            id: `${id} ${slot}`,
+            text: `${name}, ${clockTime(at, zone)}${many}`,
+            at,
+            to: toAt,
+            share: 1,
+          };
+        }),
+    )
+    .filter(({ at, to }) => to >= now && at <= now + hourMs)
+    .sort((a, b) => a.at - b.at);
+  return <Line name="Schedules" marks={marks} now={now} className="bg-accent" />;
+}
+
+/** The jobs of the coming hour by the minute: the more, the higher. */
+function JobLine({ now, zone }: { now: number; zone: string }) {
+  const upcoming = useUpcoming(listedCount).data;
+  const most = Math.max(1, ...(upcoming?.steps ?? []).map(({ count }) => count));
+  const marks = (upcoming?.steps ?? []).map(({ from, count }) => {
+    const at = Date.parse(from);
+    const text = `${count.toLocaleString('en')} ${count === 1 ? 'job' : 'jobs'}, ${clockTime(at, zone)}`;
+    // Next to each other they would run into one.
+    return { id: from, text, at, to: at + (upcoming?.step_ms ?? 0) * 0.8, share: count / most };
+  });
+  return <Line name="Jobs" marks={marks} now={now} className="bg-run" />;
+}
+
+/** The next runs of schedules and the next jobs, in the order in which they fall due. */
+function NextOnes({ now }: { now: number }) {
+  const schedules = useSchedules().data?.data ?? [];
+  const upcoming = useUpcoming(listedCount).data;
+  const rows = [
+    ...schedules
+      .filter(({ next_run_at, paused }) => next_run_at !== null && paused === null)
+      .map(({ id, name, words, next_run_at }) => ({
+        ...{ id, name, about: words, icon: CalendarClock },
+        at: Date.parse(next_run_at as string),
+        to: '/schedules/$id' as const,
+      })),
+    ...(upcoming?.data ?? []).map((job) => ({
+      ...{ id: job.id, name: job.type, to: '/jobs/$id' as const },
+      about: job.status === 'RETRYING' ? `attempt ${job.attempts + 1}` : JSON.stringify(job.input),
+      icon: job.status === 'RETRYING' ? RotateCw : Hourglass,
+      at: Date.parse(job.next_attempt_at ?? job.due_at),
+    })),
+  ]
+    .filter(({ at, to }) => to === '/schedules/$id' || at > now - minuteMs)
+    .sort((a, b) => a.at - b.at);
+  const total = (upcoming?.steps ?? []).reduce((sum, { count }) => sum + count, 0);
+  if (rows.length === 0)
+    return (
+      <p className="px-4 pb-6 text-center text-sm text-ink-faint">
+        No schedule has a next run, and no job waits.
+      </p>
+    );
+  return (
+    <>
+      <ul className="divide-y divide-line">
+        {rows.slice(0, listedCount).map(({ id, name, about, icon: Icon, to, at }) => (
+          <li key={id} className="flex items-center gap-2 px-4 py-2 text-sm">
+            <Icon aria-hidden className="size-4 shrink-0 text-ink-faint" />
+            <Link to={to} params={{ id }} className="shrink-0 font-medium hover:underline">
+              {name}
+            </Link>
+            <span className="min-w-0 truncate text-xs text-ink-faint">{about}</span>
+            <Time at={at} className="ml-auto shrink-0 text-xs text-ink-soft" />
+          </li>
+        ))}
+      </ul>
+      {total > 0 && (
+        <p className="border-t border-line px-4 py-2 text-xs text-ink-soft">
+          <Link to="/jobs" search={{ q: 'status:scheduled,retrying' }} className="hover:underline">
+            {total.toLocaleString('en')}
+            {upcoming?.capped === true && '+'} {total === 1 ? 'job waits' : 'jobs wait'} for a time in the
+            coming hour
+          </Link>
+        </p>
+      )}
+    </>
   );
 }
