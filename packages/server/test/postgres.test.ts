@@ -5,10 +5,15 @@ import { useStores } from './fixture.ts';
 const url = await testPostgresUrl();
 useStores(() => inSchema(url, freshSchema()));
 
+await import('./client.test.ts');
+await import('./day.test.ts');
+await import('./direct.test.ts');
 await import('./idempotency.test.ts');
 await import('./jobs.test.ts');
 await import('./keys.test.ts');
 await import('./operate.test.ts');
 await import('./schedules.test.ts');
 await import('./stats.test.ts');
+await import('./tasks.test.ts');
+await import('./values-and-locks.test.ts');
 await import('./walk.test.ts');

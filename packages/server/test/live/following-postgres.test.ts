@@ -3,15 +3,18 @@ import { type TestContext, test } from 'node:test';
 import { Duly } from '@duly/core';
 import { freshSchema, inSchema, testPostgresUrl } from '../../../../test/servers/postgres.ts';
 import { createServer, listen } from '../../src/index.ts';
-import { startServer } from '../fixture.ts';
+import { startServer, useStores } from '../fixture.ts';
 import { openSse, startGuide } from './guide.ts';
 
 const url = await testPostgresUrl();
+useStores(() => inSchema(url, freshSchema()));
+
+// Every way of following as on SQLite, and then what only many processes on one server make hard.
+await import('./following.test.ts');
 
 async function setup(t: TestContext) {
-  const store = inSchema(url, freshSchema());
-  const fixture = await startServer(t, { store });
-  const guide = await startGuide(t, store);
+  const fixture = await startServer(t);
+  const guide = await startGuide(t, fixture.store);
   const make = async (body: object = {}): Promise<string> =>
     (await fixture.ask('/api/jobs', { body: { type: 'guided', input: 1, ...body } })).json.id;
   return { ...fixture, ...guide, make };

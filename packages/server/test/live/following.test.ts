@@ -5,12 +5,12 @@ import { Duly } from '@duly/core';
 import { WebSocket } from 'ws';
 import { createServer, listen } from '../../src/index.ts';
 import { jobEtag } from '../../src/live/job-tag.ts';
-import { makeFolder, startServer } from '../fixture.ts';
+import { makeStore, startServer } from '../fixture.ts';
 import { openSse, startGuide } from './guide.ts';
 
 /** A server with a worker in another process. */
 async function setup(t: import('node:test').TestContext, server = {}) {
-  const store = `sqlite:${makeFolder(t)}/duly.db`;
+  const store = makeStore(t);
   const fixture = await startServer(t, { store, server });
   const guide = await startGuide(t, store);
   const make = async (body: object = {}): Promise<string> =>
