@@ -1,4 +1,4 @@
-// The server inside real frameworks, mounted as docs/guides/server.md says. They are not among the repository's own packages but installed into the folder beside, where
+// The server inside real frameworks, mounted as docs/guides/server.md says. They are not among the repository's own packages but installed into the folders beside, where
 // the npm registry can be reached.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -52,6 +52,30 @@ async function listening(t: TestContext, http: Server): Promise<string> {
   return `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
 }
 
+/** A process that tells on a line of its own where it serves, until its input ends. */
+async function childOf(t: TestContext, command: string, args: string[]): Promise<Mounted> {
+  const child = spawn(command, args, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, NODE_ENV: 'development', NEXT_TELEMETRY_DISABLED: '1' },
+  });
+  let told = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    told += text;
+  });
+  t.after(async () => {
+    if (child.exitCode !== null) return;
+    const isOver = once(child, 'exit');
+    child.stdin.end();
+    await isOver;
+  });
+  const lines = createInterface(child.stdout);
+  const line = await Promise.race([
+    once(lines, 'line').then(([one]) => one as string),
+    once(lines, 'close').then(() => assert.fail(`It ended before it served: ${told}`)),
+  ]);
+  return JSON.parse(line) as Mounted;
+}
+
 const mounts: Record<string, (t: TestContext) => Promise<Mounted>> = {
   async Express(t) {
     const express = await load('express');
@@ -102,22 +126,22 @@ const mounts: Record<string, (t: TestContext) => Promise<Mounted>> = {
     const bun = require.resolve(`@oven/bun-${platform}-${arch === 'arm64' ? 'aarch64' : arch}/bin/bun`);
     const store = `sqlite:${makeFolder(t)}/duly.db`;
     const program = fileURLToPath(new URL('./bun-server.ts', import.meta.url));
-    const child = spawn(bun, [program, store], { stdio: ['pipe', 'pipe', 'inherit'] });
-    t.after(async () => {
-      const isOver = once(child, 'exit');
-      child.stdin.end();
-      await isOver;
-    });
-    const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-    return JSON.parse(line) as Mounted;
+    return childOf(t, bun, [program, store]);
+  },
+
+  async 'Next.js'(t) {
+    const program = fileURLToPath(new URL('./next-server.ts', import.meta.url));
+    return childOf(t, process.execPath, ['--disable-warning=ExperimentalWarning', program]);
   },
 };
 
 const missing = installBeside(folder);
+// In a folder of its own: it is larger than all others together, and brings the application along that it serves.
+const missingNext = installBeside(new URL('./next/', import.meta.url));
 
 for (const [name, mount] of Object.entries(mounts)) {
   test(`mounted in ${name}: jobs are made, shown and followed, and guards hold`, {
-    skip: missing ?? false,
+    skip: (name === 'Next.js' ? missingNext : missing) ?? false,
   }, async (t) => {
     const { url, key } = await mount(t);
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
