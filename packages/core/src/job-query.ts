@@ -344,7 +344,7 @@ export function readFilter(given: JobsFilter | undefined): JobFilter {
       if (path === '' || (value !== null && !['string', 'number', 'boolean'].includes(typeof value))) {
         refuse(`input.${path.slice(0, 40)}`, value, 'to be a text, a number, true, false or null');
       }
-      return { path, value: JSON.stringify(value) };
+      return { path: readText(path, 'input'), value: JSON.stringify(value) };
     });
   }
   return result;
@@ -371,6 +371,10 @@ function readTexts(value: unknown, field: string): string[] {
 
 function readText(value: unknown, field: string): string {
   if (typeof value !== 'string' || value === '') refuse(field, value, 'to be a text');
+  // No job holds one, and not every store can even be asked.
+  if (value.includes('\0') || !value.isWellFormed()) {
+    refuse(field, value, 'to be a text without NUL characters and halves of surrogate pairs');
+  }
   return value;
 }
 

@@ -1,11 +1,20 @@
 import type { Clock } from './clock.ts';
 import { DeclaredSchedules } from './declared-schedules.ts';
 import type { Actor, AuditRow, Engine, JobRecord, ScheduleRecord, Within } from './engine.ts';
+import { dulyError } from './errors.ts';
 import type { Ids } from './ids.ts';
 import type { JobHandle } from './job-handle.ts';
 import { readNote } from './jobs.ts';
 import { toJson } from './json.ts';
-import { readFlag, readName, readOptions, readWholeNumber, readWord, refuseOption } from './option-reader.ts';
+import {
+  readFlag,
+  readName,
+  readOptions,
+  readWholeNumber,
+  readWord,
+  refuseOption,
+  shown,
+} from './option-reader.ts';
 import { readUntil } from './pauses.ts';
 import { calendarSlots, previewDelay } from './schedule/coming-slot.ts';
 import { baseOf, declaredPart, specOf } from './schedule/declared.ts';
@@ -129,7 +138,7 @@ export class Schedules {
     const wanted = readWholeNumber(limit, 'limit', 1, 1_000);
     const engine = await this.#parts.engine();
     const found: Schedule[] = [];
-    let nextCursor: string | null = cursor ?? null;
+    let nextCursor: string | null = cursor === undefined ? null : readCursor(cursor);
     do {
       // Task and status are not the store's to know: pages are read until enough of them match.
       const reply: Awaited<ReturnType<Engine['schedules']>> = await engine.schedules({
@@ -672,4 +681,21 @@ function splitTask(definition: ScheduleDefinition): { task: string; rest: EveryD
   }
   const { task, ...rest } = definition;
   return { task: readName(task, 'task'), rest };
+}
+
+/** A cursor is what the store gave: the name and the id of the last schedule of a page. */
+function readCursor(cursor: unknown): string {
+  try {
+    const parts = JSON.parse(String(cursor)) as unknown;
+    if (Array.isArray(parts) && parts.length === 2) {
+      for (const part of parts) readName(part, 'cursor');
+      return String(cursor);
+    }
+  } catch {
+    // Neither JSON nor names: refused below.
+  }
+  throw dulyError('invalid_cursor', {
+    message: `Expected a cursor that the list of schedules gave, got ${shown(cursor)}.`,
+    hint: 'Leave the cursor out to begin from the first.',
+  });
 }

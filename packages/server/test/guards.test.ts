@@ -148,6 +148,30 @@ test('unknown fields are refused by name', async (t) => {
   assert.equal(answer.json.type, 'urn:duly:error:request_invalid');
 });
 
+test('what is wrong is told by the name that the caller gave it, also inside one of several forms', async (t) => {
+  const { ask } = await startServer(t);
+  const http = { url: 'https://example.com/' };
+  const cases: [body: object, path: string][] = [
+    [{ target: { http: { ...http, method: 'CONNECT' } } }, 'target.http.method'],
+    [{ target: { http: { ...http, headers: { 'a\r\nb': 'c' } } } }, 'target.http.headers'],
+    [{ target: { http: { ...http, nope: 1 } } }, 'target.http.nope'],
+    [{ target: { command: { argv: [] } } }, 'target.command.argv'],
+    [{ target: { ftp: {} } }, 'target'],
+    [{ type: 'x', delay: {} }, 'delay'],
+  ];
+  for (const [body, path] of cases) {
+    const { status, json } = await ask('/api/jobs', { body });
+    assert.equal(status, 400, path);
+    assert.ok(json.details.issues[0].path.startsWith(path), `${json.details.issues[0].path} for ${path}`);
+  }
+  const early = await ask('/api/jobs', { body: { type: 'x', run_at: 'tomorrow' } });
+  assert.match(early.json.detail, /"run_at"/);
+  for (const path of ['/api/schedules', '/api/audit', '/api/jobs', '/api/dead', '/api/locks']) {
+    const { status, json } = await ask(`${path}?cursor=zzz`);
+    assert.deepEqual([status, json.code], [400, 'invalid_cursor'], path);
+  }
+});
+
 test('a host that is not known to be this server is refused; addresses and localhost are known', async (t) => {
   const fixture = await startServer(t, { server: { hosts: ['duly.example.com'] } });
   const { port } = fixture.listening;

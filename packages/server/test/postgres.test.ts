@@ -11,6 +11,7 @@ await import('./direct.test.ts');
 await import('./idempotency.test.ts');
 await import('./jobs.test.ts');
 await import('./keys.test.ts');
+await import('./odd-texts.test.ts');
 await import('./operate.test.ts');
 await import('./schedules.test.ts');
 await import('./stats.test.ts');

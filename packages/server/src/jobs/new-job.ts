@@ -1,4 +1,4 @@
-import { DulyError, type JobHandle, type JobOptions } from '@duly/core';
+import { DulyError, type JobHandle, type JobOptions, parseInstant } from '@duly/core';
 import type { z } from '@hono/zod-openapi';
 import type { Caller } from '../auth/caller.ts';
 import { tenantFor } from '../auth/tenant.ts';
@@ -31,7 +31,7 @@ export async function makeJob(
       details: { issues: [{ in: 'body', path: 'delay', message: 'is not for use with "run_at"' }] },
     });
   }
-  if (runAt !== undefined) return task.at(runAt, input, options);
+  if (runAt !== undefined) return task.at(parseInstant(runAt, 'run_at'), input, options);
   return delay === undefined ? task.now(input, options) : task.in(delay, input, options);
 }
 

@@ -59,6 +59,7 @@ export function serveSocket(
     });
   }
 
+  /** Opens a watch and answers once it is open; its events follow. */
   async function watch(message: Exclude<Message, { unwatch: string }>): Promise<void> {
     const { watch: named } = message;
     if (streams.has(named)) throw refused(`A watch named "${named}" is open already.`);
@@ -77,12 +78,23 @@ export function serveSocket(
       return;
     }
     streams.set(named, stream);
-    for (let event = await stream.next(); event !== null; event = await stream.next()) {
-      const kind = event.event ?? (event.data === null ? 'place' : 'job');
-      const data = event.data === null ? null : JSON.parse(event.data);
-      await send({ watch: named, event: kind, id: event.id, data });
+    tell(named, stream).catch((error: unknown) => sendError(named, error));
+  }
+
+  async function tell(named: string, stream: LiveStream): Promise<void> {
+    try {
+      for (let event = await stream.next(); event !== null; event = await stream.next()) {
+        const kind = event.event ?? (event.data === null ? 'place' : 'job');
+        const data = event.data === null ? null : JSON.parse(event.data);
+        await send({ watch: named, event: kind, id: event.id, data });
+      }
+    } finally {
+      if (streams.get(named) === stream) streams.delete(named);
     }
-    if (streams.get(named) === stream) streams.delete(named);
+  }
+
+  function sendError(named: string | null, error: unknown): Promise<void> {
+    return send({ watch: named, event: 'error', id: null, data: toProblem(error) });
   }
 
   async function take(text: string): Promise<void> {
@@ -103,13 +115,19 @@ export function serveSocket(
     else socket.close(policyViolation, 'The key is not valid any more.');
   }
 
+  let takenCount = 0;
   socket.on('message', (bytes, isBinary) => {
     const text = isBinary ? '' : String(bytes);
-    duly
+    // Nothing more is read until what was said is answered, and the answer on its way: whoever asks and does not listen would fill the memory.
+    takenCount++;
+    socket.pause();
+    void duly
       .as(caller.actor, () => take(text))
-      .catch((error: unknown) =>
-        send({ watch: watchOf(text), event: 'error', id: null, data: toProblem(error) }),
-      );
+      .catch((error: unknown) => sendError(watchOf(text), error))
+      .finally(() => {
+        takenCount--;
+        if (takenCount === 0) socket.resume();
+      });
   });
   socket.on('pong', () => {
     unansweredCount = 0;

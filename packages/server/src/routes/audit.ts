@@ -3,6 +3,7 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
 import { redacted } from '../redact.ts';
+import { readPosition } from '../request/position.ts';
 import { cursor, json, limit, listJson, listOf } from '../schemas/answers.ts';
 import { problems } from '../schemas/problem.ts';
 import { auditSchema } from '../schemas/queue.ts';
@@ -38,7 +39,7 @@ export function auditRoutes({ duly }: ServerContext): OpenAPIHono<ServerEnv> {
     const { subject, limit: size = 100, cursor: before } = c.req.valid('query');
     const rows = await duly.audit({
       ...(subject === undefined ? {} : { subject }),
-      ...(before === undefined ? {} : { before: Number(before) }),
+      ...(before === undefined ? {} : { before: readPosition(before) }),
       limit: size,
     });
     const last = rows.at(-1);

@@ -1,4 +1,12 @@
-import { DulyError, type Job, type JobChange, toAttemptJson, toSnakeCase, type Why } from '@duly/core';
+import {
+  DulyError,
+  type Job,
+  type JobChange,
+  parseInstant,
+  toAttemptJson,
+  toSnakeCase,
+  type Why,
+} from '@duly/core';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Caller } from '../auth/caller.ts';
 import { secured } from '../auth/secured.ts';
@@ -9,6 +17,7 @@ import { makeJob } from '../jobs/new-job.ts';
 import { jobEtag, matchesEtag } from '../live/job-tag.ts';
 import { changedJob, readWait, waitQuery } from '../live/long-poll.ts';
 import { presentJob, presentMade, seesStacks } from '../present.ts';
+import { readPosition } from '../request/position.ts';
 import { body, cursor, json, limit, listJson, listOf, name } from '../schemas/answers.ts';
 import { jobPath, jobSchema, madeJobSchema, newJobSchema } from '../schemas/job.ts';
 import {
@@ -287,14 +296,14 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     if ((at === undefined) === (delay === undefined)) {
       throw new DulyError('request_invalid', { message: 'Expected either "run_at" or "delay".' });
     }
-    const due = at === undefined ? { in: delay as string | number } : { at };
+    const due = at === undefined ? { in: delay as string | number } : { at: parseInstant(at, 'run_at') };
     return c.json(changeJson(await duly.reschedule({ id }, due)), 200);
   });
 
   routes.openapi(logs, async (c) => {
     const { id } = await find(c.get('caller'), c.req.valid('param').id);
     const { limit: wanted = 100, cursor: from } = c.req.valid('query');
-    const after = from === undefined ? 0 : readLogCursor(from);
+    const after = from === undefined ? 0 : readPosition(from);
     const lines = await duly.job(id).logs({ after, limit: wanted + 1 });
     const page = lines.slice(0, wanted).map((line) => ({ ...line, at: line.at.toISOString() }));
     return c.json(listJson(page, lines.length > wanted ? String(page.at(-1)?.n) : null), 200);
@@ -332,10 +341,4 @@ function withoutStack(error: ErrorJson): ErrorJson {
     ...rest,
     ...(cause === undefined ? {} : { cause: withoutStack(cause) as NonNullable<ErrorJson> }),
   };
-}
-
-function readLogCursor(text: string): number {
-  const after = Number(text);
-  if (Number.isSafeInteger(after) && after >= 0) return after;
-  throw new DulyError('invalid_cursor', { message: 'The cursor is not one of this list.' });
 }

@@ -2,6 +2,7 @@ import {
   explain,
   isDulyError,
   type LedgerSlot,
+  parseInstant,
   preview as previewRule,
   type Rule,
   readMoment,
@@ -21,6 +22,7 @@ import { tenantFor } from '../auth/tenant.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
 import { presentJob, shownInput } from '../present.ts';
 import { redacted } from '../redact.ts';
+import { invalidCursor } from '../request/position.ts';
 import { changesOf, declaredTaskOf, definitionOf, ruleOf } from '../schedules/definition.ts';
 import { findSchedule } from '../schedules/find.ts';
 import { body, cursor, json, limit, listJson, listOf, name, note } from '../schemas/answers.ts';
@@ -479,7 +481,11 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     const { cursor: before, limit: size = 100, from, to } = c.req.valid('query');
     const lines = await schedules.slots(
       { id },
-      { ...given({ from, to }), ...(before === undefined ? {} : { to: before }), limit: size },
+      {
+        ...given({ from, to }),
+        ...(before === undefined ? {} : { to: readSlotCursor(before) }),
+        limit: size,
+      },
     );
     return c.json(listJson(lines.map(toLedgerJson), cursorOf(lines, size)), 200);
   });
@@ -491,6 +497,14 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   return routes;
+}
+
+function readSlotCursor(cursor: string): number {
+  try {
+    return parseInstant(cursor, 'cursor');
+  } catch {
+    throw invalidCursor(cursor);
+  }
 }
 
 /** Older lines begin before the oldest slot of this page. */

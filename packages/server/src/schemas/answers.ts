@@ -32,15 +32,20 @@ export const duration = z
   .union([z.string().max(100), z.number()])
   .openapi({ description: 'Milliseconds, or a text like "15m", "3 days", "PT15M".', example: '15m' });
 
+/** A text that every store can keep as it is: without NUL characters, and without half of a surrogate pair. */
+export function text(lengthMax: number) {
+  return z
+    .string()
+    .max(lengthMax)
+    .refine((value) => !value.includes('\0'), 'holds a NUL character')
+    .refine((value) => value.isWellFormed(), 'holds half of a surrogate pair');
+}
+
 /** A name: of a task, a queue, a tenant, a key. */
-export const name = z
-  .string()
-  .min(1)
-  .max(200)
-  .refine((text) => !text.includes('\0'), 'holds a NUL character');
+export const name = text(200).min(1);
 
 /** Why something is done; kept in the audit. */
-export const note = z.string().max(1_000).openapi({ description: 'Why; kept in the audit.' });
+export const note = text(1_000).openapi({ description: 'Why; kept in the audit.' });
 
 /** How many of a list. */
 export const limit = z.coerce
