@@ -187,12 +187,12 @@ export async function createContestant({ url }: ContestantPlace): Promise<Contes
       await makeMany(count, bulkSize, (inputs) => task.inMany(yearMs, inputs));
     },
 
-    async makeSchedules(count, dueAt) {
+    async makeSchedules(count, dueAt, firstNumber = 0) {
       const at = new Date(dueAt);
       const cron = `${at.getUTCSeconds()} ${at.getUTCMinutes()} ${at.getUTCHours()} * * *`;
-      let n = 0;
+      let n = firstNumber;
       const one = async () => {
-        while (n < count) {
+        while (n < firstNumber + count) {
           const input = { n: n++ };
           await task.every(cron, input, { name: `bench-${input.n}` });
         }

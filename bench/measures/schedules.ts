@@ -18,7 +18,10 @@ export interface Burst {
 }
 
 const nodeCount = 2;
-const firstMsEach = 2;
+// How much longer making them may take than the first ones took.
+const firstSlack = 1.5;
+const probeCount = 300;
+const halfDayMs = 12 * 3_600_000;
 // A burst that has not come to its end by then never will.
 const burstMsMax = 120_000;
 
@@ -37,8 +40,8 @@ async function beforeBurst<Value>(
   play: (ready: Ready) => Promise<Value>,
   from?: ContestantPlace,
 ): Promise<Value> {
-  for (let msEach = firstMsEach; ; msEach *= 3) {
-    const played = await tryBurst(setup, count, play, { from, msEach });
+  for (let slack = firstSlack; ; slack *= 2) {
+    const played = await tryBurst(setup, count, play, { from, slack });
     if (played !== null) return played.value;
   }
 }
@@ -48,7 +51,7 @@ async function tryBurst<Value>(
   { room, duly, progress }: Setup,
   count: number,
   play: (ready: Ready) => Promise<Value>,
-  { from, msEach }: { from: ContestantPlace | undefined; msEach: number },
+  { from, slack }: { from: ContestantPlace | undefined; slack: number },
 ): Promise<{ value: Value } | null> {
   const place = from === undefined ? await room.createPlace() : await room.copyPlace(from);
   const nodes: Session[] = [];
@@ -57,7 +60,7 @@ async function tryBurst<Value>(
     for (let i = 0; i < nodeCount; i++) nodes.push(await openSession(duly, place));
     progress.step(`making ${count.toLocaleString('en-US')} schedules`);
     const maker = await openSession(duly, place);
-    const { dueAt, dueElapsed } = await makeSchedules(maker, count, msEach);
+    const { dueAt, dueElapsed } = await makeSchedules(maker, count, slack);
     await maker.close();
     if (elapsed() > dueElapsed - 2_000) return null;
     await Promise.all(nodes.map((node) => node.ask('awaitBurst')));
@@ -102,13 +105,18 @@ function playDeath(setup: Setup, count: number): Promise<number> {
   });
 }
 
-/** Makes them for an instant that leaves time to make them and to start the nodes, if one takes no longer than told. */
+/** Makes them for an instant that leaves time to make them and to start the nodes, as far as the first ones can tell. */
 async function makeSchedules(
   maker: Session,
   count: number,
-  msEach: number,
+  slack: number,
 ): Promise<Pick<Ready, 'dueAt' | 'dueElapsed'>> {
-  const leadMs = count * msEach + 3_000;
+  const since = elapsed();
+  const farAt = (await maker.ask('storeTime', since)) + halfDayMs;
+  // These stay out of the burst.
+  await maker.ask('makeSchedules', probeCount, farAt, count);
+  const msEach = (elapsed() - since) / probeCount;
+  const leadMs = count * msEach * slack + 3_000;
   const dueAt = Math.ceil(((await maker.ask('storeTime', elapsed())) + leadMs) / 1_000) * 1_000;
   await maker.ask('makeSchedules', count, dueAt);
   const now = elapsed();

@@ -198,6 +198,7 @@ export class Duly {
     this.schedules = new Schedules({
       engine,
       clock,
+      random,
       actor,
       app: this.#options.app,
       release: this.#options.release,

@@ -1,8 +1,21 @@
 /** How what is asked of a schedule becomes one write: read it, plan, compare and set, and again if someone was faster. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Actor, Engine, JsonText, ScheduleChange, ScheduleRecord, SlotRow } from './engine.ts';
+import type { Clock } from './clock.ts';
+import type {
+  Actor,
+  AppliedSchedule,
+  ApplySchedulesInput,
+  Engine,
+  GroupReply,
+  JsonText,
+  ScheduleChange,
+  ScheduleRecord,
+  SlotRow,
+} from './engine.ts';
 import { type DulyError, dulyError, fromPlainError, isDulyError } from './errors.ts';
 import type { Ids } from './ids.ts';
+import { createPipe, isStoreTrouble } from './pipe.ts';
+import type { Random } from './random.ts';
 import { specOf } from './schedule/declared.ts';
 import { isRefused, type ScheduleDraft } from './schedule/definition.ts';
 import { type ScheduleIdentity, scheduleIdOf } from './schedule/identity.ts';
@@ -47,7 +60,11 @@ export interface Wanted<Result> {
 
 /** What it is made of. */
 export interface ScheduleWritesOptions {
-  engine(): Promise<Pick<Engine, 'schedules' | 'applySchedules' | 'get' | 'list'>>;
+  engine(): Promise<
+    Pick<Engine, 'schedules' | 'applySchedules' | 'get' | 'list'> & Partial<Pick<Engine, 'info'>>
+  >;
+  clock: Clock;
+  random: Random;
   /** Who asks, at the moment of the call. */
   actor(): Actor;
   /** Named in the ledger for what is decided here. */
@@ -77,12 +94,25 @@ export interface ScheduleWrites {
   remove(id: string, note: string | null, isWanted?: (spec: ScheduleSpec) => boolean): Promise<boolean>;
 }
 
+type ChangeGroup = ApplySchedulesInput['groups'][number];
+type ChangeAnswer = GroupReply<AppliedSchedule> | { failed: unknown };
+
+// Some 20 ms of one transaction.
+const togetherMax = 200;
+
 // A conflict means that somebody else made progress, so this is reached only when something is wrong.
 const tryCountMax = 100;
 
 /** Makes it. */
 export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWrites {
-  const { actor, node, ids, parsed } = options;
+  const { actor, node, ids, parsed, clock, random } = options;
+  /** Changes that are asked for while one write is on its way travel together in the next: a thousand schedules are not a thousand commits. */
+  const together = createPipe<ChangeGroup, ChangeAnswer>({
+    clock,
+    random,
+    maxItems: togetherMax,
+    send: apply,
+  });
   const limits = { leaseMs: scheduleLeaseMs, catchUpBudget: catchUpPerSecond };
 
   async function read(id: string): Promise<{ record: ScheduleRecord | null; now: number }> {
@@ -116,14 +146,31 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
     return { record, parsed: one, now, input };
   }
 
+  /** Never rejects, so that nothing is repeated by itself: a trigger whose outcome is unknown must not be asked for twice. */
+  async function apply(groups: ChangeGroup[]): Promise<ChangeAnswer[]> {
+    const engine = await options.engine();
+    try {
+      return (await engine.applySchedules({ groups })).groups;
+    } catch (error) {
+      if (groups.length === 1 || isStoreTrouble(error)) return groups.map(() => ({ failed: error }));
+      // One that fails the whole call fails alone.
+      const answers: ChangeAnswer[] = [];
+      for (const group of groups) answers.push(...(await apply([group])));
+      return answers;
+    }
+  }
+
   async function write(change: ScheduleChange): Promise<boolean> {
     const engine = await options.engine();
-    const { groups } = await engine.applySchedules({ groups: [{ actor: actor(), changes: [change] }] });
-    const [group] = groups;
-    if (group === undefined) throw dulyError('internal', { message: 'The store answered without a group.' });
-    if (group.ok) return true;
-    if (group.error.code === 'records_conflict') return false;
-    throw fromPlainError(group.error);
+    const group = { actor: actor(), changes: [change] };
+    // A store with many writers is asked for each: together they would all wait for what one of them waits for.
+    const isTogether = engine.info !== undefined && engine.info().isParallel !== true;
+    const answer = isTogether ? await together.push(group) : (await apply([group]))[0];
+    if (answer === undefined) throw dulyError('internal', { message: 'The store answered without a group.' });
+    if ('failed' in answer) throw answer.failed;
+    if (answer.ok) return true;
+    if (answer.error.code === 'records_conflict') return false;
+    throw fromPlainError(answer.error);
   }
 
   async function put<Result>({ record, parsed: one }: Loaded, wanted: Wanted<Result>): Promise<boolean> {

@@ -16,6 +16,7 @@ import {
   shown,
 } from './option-reader.ts';
 import { readUntil } from './pauses.ts';
+import type { Random } from './random.ts';
 import { calendarSlots, previewDelay } from './schedule/coming-slot.ts';
 import { baseOf, declaredPart, specOf } from './schedule/declared.ts';
 import {
@@ -96,6 +97,7 @@ export interface SchedulesParts {
   release: string | null;
   node: string;
   ids: Ids;
+  random: Random;
   inputBytesMax: number;
   tasks: ReadonlyMap<string, ResolvedTask>;
   /** What the tasks of this process declare. */

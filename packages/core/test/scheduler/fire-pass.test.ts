@@ -24,6 +24,8 @@ async function setup(t: TestContext, definition: EveryDefinition) {
   const parsed = createParsedSchedules();
   await createScheduleWrites({
     engine: async () => engine,
+    clock,
+    random: seededRandom(7),
     actor: () => 'test',
     node: 'n',
     ids,

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { systemClock } from '../../src/clock.ts';
+import type { Engine } from '../../src/engine.ts';
+import { openEngine } from '../../src/engines/open.ts';
+import { dulyError, isDulyError } from '../../src/errors.ts';
+import { createIds } from '../../src/ids.ts';
+import { seededRandom } from '../../src/random.ts';
+import { readDraft } from '../../src/schedule/definition.ts';
+import { createScheduleWrites, type ScheduleWrites } from '../../src/schedule-writes.ts';
+import { createParsedSchedules } from '../../src/scheduler/parsed-schedules.ts';
+import { resolveTask } from '../../src/task-options.ts';
+
+/** Writes over a real store; `meddle` is asked before each call that changes schedules. */
+async function setup(t: TestContext, info: Partial<ReturnType<Engine['info']>> = {}) {
+  const engine = await openEngine('sqlite::memory:');
+  t.after(() => engine.close());
+  const sizes: number[] = [];
+  const state = { meddle: (_names: string[]): void => {} };
+  const clock = systemClock;
+  const random = seededRandom(3);
+  const writes = createScheduleWrites({
+    engine: async () => ({
+      ...engine,
+      info: () => ({ ...engine.info(), ...info }),
+      async applySchedules(input) {
+        sizes.push(input.groups.length);
+        state.meddle(
+          input.groups.flatMap(({ changes }) => changes.map((one) => ('name' in one ? one.name : one.id))),
+        );
+        return engine.applySchedules(input);
+      },
+    }),
+    actor: () => 'test',
+    node: 'n',
+    ids: createIds({ clock, random }),
+    parsed: createParsedSchedules(),
+    clock,
+    random,
+  });
+  const { schedules: all } = engine;
+  const names = async () =>
+    (await all({ filter: {}, cursor: null, limit: 1_000 })).schedules.map(({ name }) => name);
+  return { writes, sizes, state, names };
+}
+
+const task = resolveTask({ name: 'work', run: () => {} }, () => null);
+
+function make(writes: ScheduleWrites, name: string, cron = '0 3 * * *') {
+  const draft = readDraft({ cron, name }, { task, app: null, now: 0, inputBytesMax: 1_000 });
+  return writes.upsert(draft);
+}
+
+const many = Array.from({ length: 60 }, (_, n) => `many-${String(n).padStart(2, '0')}`);
+
+test('schedules that are made at the same time are written together', async (t) => {
+  const { writes, sizes, names } = await setup(t);
+  const made = await Promise.all(many.map((name) => make(writes, name)));
+  assert.deepEqual(new Set(made), new Set(['created']));
+  assert.deepEqual(await names(), many);
+  assert.ok(sizes.length < many.length / 4, `${sizes.length} writes for ${many.length} schedules`);
+});
+
+test('on a store with many writers each is written by itself', async (t) => {
+  const { writes, sizes } = await setup(t, { isParallel: true });
+  await Promise.all(many.map((name) => make(writes, name)));
+  assert.deepEqual(sizes, new Array(many.length).fill(1));
+});
+
+test('of one name that is made twice at the same time, one is made and the other finds it', async (t) => {
+  const { writes, names } = await setup(t);
+  const made = await Promise.all([...many, 'many-07'].map((name) => make(writes, name)));
+  assert.equal(made.filter((one) => one === 'created').length, many.length);
+  assert.equal(made.filter((one) => one === 'unchanged').length, 1);
+  assert.deepEqual(await names(), many);
+});
+
+test('a change that the store refuses fails alone, whatever travels with it', async (t) => {
+  const { writes, state, names } = await setup(t);
+  state.meddle = (asked) => {
+    if (asked.includes('many-13')) throw dulyError('store_corrupt', { message: 'Not this one.' });
+  };
+  const made = await Promise.allSettled(many.map((name) => make(writes, name)));
+  const refused = made.flatMap((one, n) => (one.status === 'rejected' ? [[many[n], one.reason]] : []));
+  assert.equal(refused.length, 1);
+  assert.equal(refused[0]?.[0], 'many-13');
+  assert.ok(isDulyError(refused[0]?.[1], 'store_corrupt'));
+  assert.deepEqual(
+    await names(),
+    many.filter((name) => name !== 'many-13'),
+  );
+});
+
+test('when the store is away nothing is asked for a second time by itself', async (t) => {
+  const { writes, sizes, state } = await setup(t);
+  state.meddle = () => {
+    throw dulyError('store_unavailable', { message: 'Away.' });
+  };
+  const made = await Promise.allSettled(many.map((name) => make(writes, name)));
+  assert.ok(made.every((one) => one.status === 'rejected' && isDulyError(one.reason, 'store_unavailable')));
+  const asked = sizes.reduce((sum, size) => sum + size, 0);
+  assert.equal(asked, many.length, 'a trigger whose outcome is unknown must not run twice');
+});
