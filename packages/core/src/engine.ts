@@ -1072,7 +1072,7 @@ export interface SettingRecord {
   updatedAt: number;
 }
 
-/** Reads and writes small settings with compare-and-set. A group is all or nothing. */
+/** Reads and writes small settings with compare-and-set. A group is all or nothing. Of kind `cursor` they say where a program stands, and leave no audit row. */
 export interface RecordsInput extends Stamp {
   groups: {
     actor: Actor;

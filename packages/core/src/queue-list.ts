@@ -1,6 +1,7 @@
 import type { Count } from './engine.ts';
 import type { Pause } from './pauses.ts';
 import type { Counts, NodeView } from './store-views.ts';
+import { taskDefaults } from './task-options.ts';
 
 /** What is ready of one type and version in a queue. */
 export interface QueueLane {
@@ -13,7 +14,7 @@ export interface QueueLane {
   pause: Pause | null;
 }
 
-/** A queue that is known: something is ready in it, a node takes from it by name, or it is paused. */
+/** A queue that is known: something is ready in it, a worker takes from it, or it is paused. Of workers that take from all it is `default` that is known. */
 export interface QueueView {
   queue: string;
   /** The pause of everything or of the queue; null: none. */
@@ -30,12 +31,12 @@ export interface QueueList {
 /** Puts the list together. */
 export function listQueues(
   { status, lanes }: Pick<Counts, 'status' | 'lanes'>,
-  nodes: readonly Pick<NodeView, 'queues'>[],
+  nodes: readonly Pick<NodeView, 'queues' | 'roles'>[],
   pauses: readonly Pause[],
 ): QueueList {
   const names = new Set([
     ...lanes.map(({ queue }) => queue),
-    ...nodes.flatMap(({ queues }) => queues ?? []),
+    ...nodes.flatMap(({ queues, roles }) => queues ?? (roles.includes('worker') ? [taskDefaults.queue] : [])),
     ...pauses.flatMap(({ scope, name }) => (scope === 'queue' && name !== null ? [name] : [])),
   ]);
   const queues = [...names].sort().map((queue) => ({

@@ -23,7 +23,8 @@ export interface PutRecordOptions {
 
 /**
  * Small settings by kind and key, kept in the store: keys, rules, endpoints of programs around Duly. Every write is recorded in the audit
- * under `record:<kind>/<key>`; of records of kind `secret` without what was written.
+ * under `record:<kind>/<key>`; of records of kind `secret` without what was written. Those of kind `cursor` are where a program stands: they
+ * change all the time, and are not in the audit.
  */
 export interface Records {
   /** The record; null: there is none. */

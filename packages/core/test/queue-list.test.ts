@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { listQueues } from '../src/queue-list.ts';
 import { createTestDuly } from '../src/testing/index.ts';
+
+test('of a worker that takes from all queues the ordinary one is known, so that it can be paused before anything waits', () => {
+  const nothing = { status: {} as never, lanes: [] };
+  const queuesOf = (roles: ('worker' | 'scheduler')[], queues: string[] | null) =>
+    listQueues(nothing, [{ roles, queues }], []).queues.map(({ queue }) => queue);
+  assert.deepEqual(queuesOf(['worker'], null), ['default']);
+  assert.deepEqual(queuesOf(['worker'], ['mail']), ['mail']);
+  assert.deepEqual(queuesOf(['scheduler'], null), []);
+});
 
 test('queues are known by what is ready, by who takes from them and by their pauses, each with the pause that holds it', async (t) => {
   const duly = createTestDuly();

@@ -72,6 +72,19 @@ export function useQueues() {
   });
 }
 
+/** The pauses in force. */
+export function usePauses() {
+  return useQuery({
+    queryKey: ['pauses'],
+    queryFn: ({ signal }) => get<Page<Pause>>('api/pauses', {}, signal),
+  });
+}
+
+/** What a pause holds, in words. */
+export function pauseName({ scope, name }: Pick<Pause, 'scope' | 'name'>): string {
+  return scope === 'all' ? 'everything' : `${scope} ${name}`;
+}
+
 /** All live nodes. */
 export function useWorkers() {
   return useQuery({

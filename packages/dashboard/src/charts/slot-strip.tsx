@@ -8,7 +8,7 @@ export function SlotStrip({ slots, timezone }: { slots: readonly LedgerSlot[]; t
   const { name } = useZone();
   const shown = [...slots].reverse();
   return (
-    <ol aria-label="The last slots, oldest first" className="flex h-6 items-end gap-0.5">
+    <ol aria-label="The last slots, oldest first" className="flex h-6 items-end gap-px">
       {shown.map((slot) => {
         const { word, className, barClassName } = slotLook(slot.status, slot.runs[0]?.status);
         const text = `${fullInstant(Date.parse(slot.slot), timezone)}${timezone === name ? '' : ` (${fullInstant(Date.parse(slot.slot), name)})`}: ${word}${slot.reason === null ? '' : `, ${slot.reason}`}${(slot.count ?? 1) > 1 ? `, ${slot.count} slots` : ''}`;
@@ -16,7 +16,7 @@ export function SlotStrip({ slots, timezone }: { slots: readonly LedgerSlot[]; t
           <li
             key={slot.slot}
             title={text}
-            className={`w-1.5 rounded-sm ${barClassName} ${className === 'text-good' ? 'h-full' : className === 'text-ink-faint' ? 'h-2' : 'h-4/5'}`}
+            className={`w-1 rounded-sm ${barClassName} ${className === 'text-good' ? 'h-full' : className === 'text-ink-faint' ? 'h-2' : 'h-4/5'}`}
           >
             <span className="sr-only">{text}</span>
           </li>

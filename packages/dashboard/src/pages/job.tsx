@@ -2,6 +2,7 @@ import { isTerminal } from '@duly/core/words';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { type Job, useJob, useJobAction, useWhy } from '../api/jobs.ts';
 import { useMay } from '../shell/caller.tsx';
+import { duration } from '../time/format.ts';
 import { Instant, Time, Took } from '../time/time.tsx';
 import { Button } from '../ui/button.tsx';
 import { JsonView } from '../ui/json-view.tsx';
@@ -109,7 +110,7 @@ function Facts({ job }: { job: Job }) {
         <Fact name="Took">
           <Took from={job.started_at} to={job.completed_at} />
         </Fact>
-        <Fact name="Late by">{job.lateness_ms === null ? '–' : `${job.lateness_ms} ms`}</Fact>
+        <Fact name="Late by">{job.lateness_ms === null ? '–' : duration(job.lateness_ms)}</Fact>
         <Fact name="Attempts">
           {job.attempts} of {job.max_attempts}
           {job.losses > 0 && `, ${job.losses} lost`}

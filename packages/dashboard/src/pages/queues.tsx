@@ -1,26 +1,31 @@
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
-import { type Queue, useQueues, useSend } from '../api/operations.ts';
+import { type Pause, pauseName, type Queue, usePauses, useQueues } from '../api/operations.ts';
 import { countText } from '../api/page.ts';
-import { useMay } from '../shell/caller.tsx';
 import { Time } from '../time/time.tsx';
-import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
-import { Field, TextInput } from '../ui/field.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
+import { PauseSwitch, type PauseTarget } from '../ui/pause-switch.tsx';
 import { Loading, NothingYet, Trouble } from '../ui/states.tsx';
 import { Cell, Table } from '../ui/table.tsx';
-import { useToasts } from '../ui/toast.tsx';
 
 /** The lanes that jobs wait in. */
 export function QueuesPage() {
   const queues = useQueues();
+  const paused = usePauses().data?.data ?? [];
   if (queues.isPending) return <Loading />;
   if (queues.data === undefined)
     return <Trouble error={queues.error} onRetry={() => void queues.refetch()} />;
   return (
     <>
-      <PageHead title="Queues" about="What is ready to run, and since when the oldest waits." />
+      <PageHead
+        title="Queues"
+        about="What is ready to run, and since when the oldest waits."
+        actions={
+          paused.some(({ scope }) => scope === 'all') ? undefined : (
+            <PauseSwitch target={{ all: true }} name="everything" pause={null} label="Pause everything" />
+          )
+        }
+      />
+      <Pauses pauses={paused} />
       <Panel>
         {queues.data.data.length === 0 ? (
           <NothingYet title="No queue is known yet." command="duly up --demo">
@@ -48,12 +53,7 @@ function QueueRows({ queue }: { queue: Queue }) {
             <Link to="/jobs" search={{ q: `queue:${queue.queue}` }} className="font-medium hover:underline">
               {queue.queue}
             </Link>
-            {queue.pause !== null && (
-              <p className="mt-0.5 text-xs text-warn">
-                Paused by {queue.pause.by} <Time at={queue.pause.since_at} />
-                {queue.pause.note !== null && `: ${queue.pause.note}`}
-              </p>
-            )}
+            {queue.pause !== null && <p className="mt-0.5 text-xs text-warn">paused</p>}
           </>
         )}
       </Cell>
@@ -62,59 +62,44 @@ function QueueRows({ queue }: { queue: Queue }) {
       <Cell>
         <Time at={lane?.oldest_due_at} />
       </Cell>
-      <Cell className="text-right">{at === 0 && <PauseSwitch queue={queue} />}</Cell>
+      <Cell className="text-right">
+        {at === 0 && !queue.paused && (
+          <PauseSwitch target={{ queue: queue.queue }} name={queue.queue} pause={null} />
+        )}
+      </Cell>
     </tr>
   ));
 }
 
-function PauseSwitch({ queue }: { queue: Queue }) {
-  const may = useMay('operate');
-  const send = useSend();
-  const toasts = useToasts();
-  const [note, setNote] = useState<string | null>(null);
-  if (!may) return null;
-  const path = `api/queues/${encodeURIComponent(queue.queue)}`;
-  if (queue.pause?.scope === 'queue') {
-    return (
-      <Button
-        disabled={send.isPending}
-        onClick={() => send.mutate({ path: `${path}/resume`, body: {} }, { onError: toasts.complain })}
-      >
-        Resume
-      </Button>
-    );
-  }
-  if (queue.paused) return null;
+/** Everything that is paused, who did it and why, with the way back. */
+function Pauses({ pauses }: { pauses: readonly Pause[] }) {
+  if (pauses.length === 0) return null;
   return (
-    <>
-      <Button onClick={() => setNote('')}>Pause</Button>
-      {note !== null && (
-        <Dialog
-          open
-          onClose={() => setNote(null)}
-          title={`Pause ${queue.queue}`}
-          actions={
-            <Button
-              kind="primary"
-              onClick={() =>
-                send.mutate(
-                  { path: `${path}/pause`, body: note === '' ? {} : { note } },
-                  { onSuccess: () => setNote(null), onError: toasts.complain },
-                )
-              }
-            >
-              Pause
-            </Button>
-          }
-        >
-          <p className="mb-3 text-sm text-ink-soft">
-            Jobs are still accepted; none of this queue starts until it is resumed. What runs goes on.
-          </p>
-          <Field name="Why" hint="Shown to everybody who asks why a job waits.">
-            <TextInput value={note} onChange={(event) => setNote(event.target.value)} maxLength={1_000} />
-          </Field>
-        </Dialog>
-      )}
-    </>
+    <Panel title="Paused" className="mb-4 border-warn/40">
+      <ul className="divide-y divide-line">
+        {pauses.map((pause) => {
+          const name = pauseName(pause);
+          const target =
+            pause.scope === 'all' ? ({ all: true } as const) : { [pause.scope]: pause.name as string };
+          return (
+            <li key={name} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2.5 text-sm">
+              <span className="font-medium text-warn first-letter:uppercase">{name}</span>
+              <span className="text-ink-soft">
+                by {pause.by} <Time at={pause.since_at} />
+                {pause.until_at !== null && (
+                  <>
+                    , ends <Time at={pause.until_at} />
+                  </>
+                )}
+              </span>
+              {pause.note !== null && <span>{pause.note}</span>}
+              <span className="ml-auto">
+                <PauseSwitch target={target as PauseTarget} name={name} pause={pause} />
+              </span>
+            </li>
+          );
+        })}
+      </ul>
+    </Panel>
   );
 }

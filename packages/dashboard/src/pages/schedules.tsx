@@ -97,7 +97,7 @@ function ScheduleRow({ schedule, stats }: { schedule: Schedule; stats: ScheduleS
         </p>
         <Signs schedule={schedule} />
       </Cell>
-      <Cell>
+      <Cell className="sm:min-w-44">
         <p>{schedule.words}</p>
         <p className="text-xs text-ink-faint">{schedule.timezone}</p>
       </Cell>

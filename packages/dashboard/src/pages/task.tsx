@@ -1,14 +1,18 @@
 import { Link, useParams } from '@tanstack/react-router';
+import { usePauses } from '../api/operations.ts';
 import { failureShare, shareText, useStats } from '../api/stats.ts';
 import { OverTime } from '../charts/over-time.tsx';
 import { duration } from '../time/format.ts';
 import { Time } from '../time/time.tsx';
 import { Fact, PageHead, Panel } from '../ui/panel.tsx';
+import { PauseSwitch } from '../ui/pause-switch.tsx';
 
 /** How the jobs of one task do. */
 export function TaskPage() {
   const { type } = useParams({ strict: false }) as { type: string };
   const stats = useStats('7d');
+  const pauses = usePauses().data?.data ?? [];
+  const pause = pauses.find(({ scope, name }) => scope === 'task' && name === type) ?? null;
   const one = stats.data?.data.find((other) => other.type === type);
   const ms = (value: number | null | undefined) => (value == null ? '–' : duration(value));
   const jobs = (q: string, text: string) => (
@@ -22,13 +26,20 @@ export function TaskPage() {
         title={type}
         about="A task: what its jobs do is in the code that defines it."
         actions={
-          <span className="flex flex-wrap gap-4">
+          <span className="flex flex-wrap items-center gap-4">
             {jobs(`type:${type}`, 'All its jobs')}
             {jobs(`type:${type} status:running`, 'Running')}
             {jobs(`type:${type} status:failed`, 'Failed')}
+            <PauseSwitch target={{ task: type }} name={type} pause={pause} />
           </span>
         }
       />
+      {pause !== null && (
+        <Panel className="mb-4 border-warn/40 px-4 py-3 text-sm">
+          <strong>Paused</strong> by {pause.by} <Time at={pause.since_at} />
+          {pause.note !== null && `: ${pause.note}`}
+        </Panel>
+      )}
       <Panel title="The last 7 days" className="mb-4">
         <dl className="grid grid-cols-2 gap-x-4 gap-y-3 px-4 py-3 sm:grid-cols-4 lg:grid-cols-8">
           <Fact name="Completed">{(one?.completed ?? 0).toLocaleString('en')}</Fact>

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** A small table. Wide ones scroll by themselves, so that the page never does. */
+/** A small table. Wide ones scroll by themselves, so that the page never does; on a phone each row stands as a list of its cells, with their names. */
 export function Table({
   head,
   children,
@@ -13,7 +13,15 @@ export function Table({
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a place that scrolls must be reachable by keyboard
     <section className="overflow-x-auto" aria-label={label} tabIndex={0}>
-      <table className="w-full text-sm">
+      <table
+        className="stacked w-full text-sm"
+        style={Object.fromEntries(
+          head.map((name, at) => [
+            `--head-${at + 1}`,
+            typeof name === 'string' ? JSON.stringify(name) : '""',
+          ]),
+        )}
+      >
         <thead>
           <tr className="border-b border-line text-left text-xs text-ink-faint">
             {head.map((name, at) => (
@@ -30,7 +38,11 @@ export function Table({
   );
 }
 
-/** A cell. */
+/** A cell. What is in it is one box, so that on a phone it stands beside the name of its column. */
 export function Cell({ children, className }: { children: ReactNode; className?: string }) {
-  return <td className={`px-4 py-2.5 align-top ${className ?? ''}`}>{children}</td>;
+  return (
+    <td className={`px-4 py-2.5 align-top max-sm:py-1 ${className ?? ''}`}>
+      <div>{children}</div>
+    </td>
+  );
 }

@@ -173,11 +173,11 @@ test('a schedule is edited, its next slot skipped, and past slots are made up fo
   assert.equal(data.length, 3);
 });
 
-test('a queue is paused with a note and resumed, a worker drained', async (t) => {
+test('a queue, a task and everything is paused with a note and resumed, a worker drained', async (t) => {
   const { page, duly, api, open } = await openDashboard(t, { tasks: [noop] });
   await duly.taskNamed('handled_elsewhere').now(null);
   await open('queues');
-  await page.getByRole('button', { name: 'Pause', exact: true }).first().click();
+  await page.getByRole('row').getByRole('button', { name: 'Pause', exact: true }).first().click();
   await page.getByLabel('Why').fill('maintenance of the mail server');
   await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
   await page.getByText('maintenance of the mail server').waitFor();
@@ -185,6 +185,34 @@ test('a queue is paused with a note and resumed, a worker drained', async (t) =>
   await page.getByRole('button', { name: 'Resume' }).click();
   await page.getByText('maintenance of the mail server').waitFor({ state: 'detached' });
   assert.equal((await api('pauses')).data.length, 0);
+  // Everything at once asks for a word, and stands on the overview for whoever wonders.
+  await page.getByRole('button', { name: 'Pause everything' }).click();
+  await page.getByLabel('Why').fill('the database is being moved');
+  const pause = page.getByRole('dialog').getByRole('button', { name: 'Pause' });
+  assert.ok(await pause.isDisabled());
+  await page.getByLabel('Type “pause” to go on').fill('pause');
+  await pause.click();
+  await page.getByRole('button', { name: 'Resume' }).waitFor();
+  assert.deepEqual(
+    (await api('pauses')).data.map(({ scope }: { scope: string }) => scope),
+    ['all'],
+  );
+  await open('');
+  const told = page.getByRole('status').filter({ hasText: 'the database is being moved' });
+  await told.getByRole('link', { name: 'Queues' }).click();
+  await page.getByRole('button', { name: 'Resume' }).click();
+  await page.getByRole('button', { name: 'Pause everything' }).waitFor();
+  assert.equal((await api('pauses')).data.length, 0);
+  await open('tasks/noop');
+  await page.getByRole('button', { name: 'Pause', exact: true }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+  await page.getByRole('button', { name: 'Resume' }).waitFor();
+  assert.deepEqual(
+    (await api('pauses')).data.map(({ scope, name }: { scope: string; name: string }) => [scope, name]),
+    [['task', 'noop']],
+  );
+  await page.getByRole('button', { name: 'Resume' }).click();
+  await page.getByRole('button', { name: 'Pause', exact: true }).waitFor();
   await open('workers');
   await page.getByRole('button', { name: 'Drain' }).click();
   await page.getByText('draining').waitFor();

@@ -108,6 +108,12 @@ export function recordTests(test: DefineTest): void {
     await run(engine, put('k', '{"v":2}'));
     await run(engine, get('k'));
     await run(engine, { op: 'delete', kind: 'alert', key: 'k' });
+    await run(engine, { op: 'put', kind: 'cursor', key: 'k', value: '7' });
+    assert.deepEqual(
+      await auditOf(engine, 'record:cursor/k'),
+      [],
+      'where a program stands is nobody’s decision',
+    );
     const rows = await auditOf(engine, 'record:alert/k');
     assert.deepEqual(
       rows.map(({ actor, before, after }) => [actor, before, after]),

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
-import { BellRing, TriangleAlert } from 'lucide-react';
-import { type Queue, useAlerts, useWorkers } from '../../api/operations.ts';
+import { BellRing, PauseCircle, TriangleAlert } from 'lucide-react';
+import { pauseName, type Queue, useAlerts, usePauses, useWorkers } from '../../api/operations.ts';
 import { countText } from '../../api/page.ts';
 import { Time, useNow } from '../../time/time.tsx';
 
@@ -28,11 +28,40 @@ function Firing() {
     ));
 }
 
+/** What somebody has paused: whoever wonders why nothing starts sees it first. */
+function Paused() {
+  const pauses = usePauses();
+  return (pauses.data?.data ?? []).map((pause) => (
+    <p
+      key={pauseName(pause)}
+      role="status"
+      className="mb-2 flex items-start gap-2 rounded-lg border border-warn/40 bg-warn-soft px-3 py-2 text-sm text-warn"
+    >
+      <PauseCircle aria-hidden className="mt-0.5 size-4 shrink-0" />
+      <span className="min-w-0 flex-1">
+        <span className="inline-block first-letter:uppercase">{pauseName(pause)}</span> is paused by{' '}
+        {pause.by}
+        {pause.note !== null && `: ${pause.note}`}
+      </span>
+      <Time at={pause.since_at} className="shrink-0 text-xs" />
+      <Link to="/queues" className="shrink-0 text-xs underline">
+        Queues
+      </Link>
+    </p>
+  ));
+}
+
 /** Only what a person can do something about. */
 export function Warnings({ queues }: { queues: readonly Queue[] }) {
   const workers = useWorkers();
   const now = useNow();
-  if (workers.data === undefined) return <Firing />;
+  if (workers.data === undefined)
+    return (
+      <>
+        <Firing />
+        <Paused />
+      </>
+    );
   const handled = new Set(
     workers.data.data.filter(({ silent }) => !silent).flatMap(({ tasks }) => tasks.map(({ type }) => type)),
   );
@@ -54,6 +83,7 @@ export function Warnings({ queues }: { queues: readonly Queue[] }) {
   return (
     <>
       <Firing />
+      <Paused />
       {warnings.map((text) => (
         <p
           key={text}

@@ -7,6 +7,7 @@ import { useMay } from '../../shell/caller.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
+import { PauseDialog } from '../../ui/pause-dialog.tsx';
 import { useToasts } from '../../ui/toast.tsx';
 import { RulePreview } from '../schedules/rule-preview.tsx';
 import { Backfill } from './backfill.tsx';
@@ -81,7 +82,7 @@ export function ScheduleActions({ schedule }: { schedule: Schedule }) {
           </Button>
         </>
       )}
-      {asked === 'pause' && <PauseDialog schedule={schedule} onClose={() => setAsked(null)} />}
+      {asked === 'pause' && <PauseSchedule schedule={schedule} onClose={() => setAsked(null)} />}
       {asked === 'edit' && <EditDialog schedule={schedule} onClose={() => setAsked(null)} />}
       {asked === 'delete' && <DeleteDialog schedule={schedule} onClose={() => setAsked(null)} />}
       {asked === 'backfill' && <Backfill schedule={schedule} onClose={() => setAsked(null)} />}
@@ -129,44 +130,17 @@ function DeleteDialog({ schedule, onClose }: { schedule: Schedule; onClose: () =
   );
 }
 
-function PauseDialog({ schedule, onClose }: { schedule: Schedule; onClose: () => void }) {
+function PauseSchedule({ schedule, onClose }: { schedule: Schedule; onClose: () => void }) {
   const pause = useScheduleAction(schedule.id, 'pause');
   const toasts = useToasts();
-  const [note, setNote] = useState('');
-  const [until, setUntil] = useState('');
   return (
-    <Dialog
-      open
-      onClose={onClose}
+    <PauseDialog
       title={`Pause ${schedule.name}`}
-      actions={
-        <Button
-          kind="primary"
-          disabled={pause.isPending}
-          onClick={() =>
-            pause.mutate(
-              {
-                ...(note === '' ? {} : { note }),
-                ...(until === '' ? {} : { until: new Date(until).toISOString() }),
-              },
-              { onSuccess: onClose, onError: toasts.complain },
-            )
-          }
-        >
-          Pause
-        </Button>
-      }
-    >
-      <div className="space-y-3">
-        <p className="text-sm text-ink-soft">Nothing is decided until it goes on. Jobs already made run.</p>
-        <Field name="Why" hint="Shown wherever somebody asks.">
-          <TextInput value={note} onChange={(event) => setNote(event.target.value)} maxLength={1_000} />
-        </Field>
-        <Field name="Until" hint="Left empty: until somebody resumes it. In your own time zone.">
-          <TextInput type="datetime-local" value={until} onChange={(event) => setUntil(event.target.value)} />
-        </Field>
-      </div>
-    </Dialog>
+      about="Nothing is decided until it goes on. Jobs already made run."
+      isPending={pause.isPending}
+      onPause={(words) => pause.mutate(words, { onSuccess: onClose, onError: toasts.complain })}
+      onClose={onClose}
+    />
   );
 }
 

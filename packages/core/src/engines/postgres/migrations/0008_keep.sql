@@ -222,7 +222,10 @@ BEGIN
   ELSE
     DELETE FROM duly.records WHERE kind = v_kind AND key = v_key;
   END IF;
-  PERFORM duly.audit_1(p_now, p_actor, p_op ->> 'op', 'record:' || v_kind || '/' || v_key, v_before.value::json, v_after.value::json, NULL);
+  -- Where a program stands changes all the time, and nobody decided it.
+  IF v_kind <> 'cursor' THEN
+    PERFORM duly.audit_1(p_now, p_actor, p_op ->> 'op', 'record:' || v_kind || '/' || v_key, v_before.value::json, v_after.value::json, NULL);
+  END IF;
   -- A resumed queue has work again.
   IF v_kind = 'pause' THEN PERFORM duly.hint_1('j'); END IF;
   RETURN CASE WHEN v_after.key IS NULL THEN '[]'::json ELSE json_build_array(duly.record_json_1(v_after)) END;

@@ -42,14 +42,17 @@ function operate(work: Work, actor: string, op: Operation): SettingRecord[] {
   if (op.op === 'put') work.run(statements.record.put, op.kind, op.key, op.value, work.now);
   else if (before !== undefined) work.run(statements.record.delete, op.kind, op.key);
   const after = readRecord(work, op);
-  audit(work, {
-    actor,
-    action: op.op,
-    subject: `record:${op.kind}/${op.key}`,
-    before: before === undefined ? null : (JSON.parse(before.value) as object),
-    after: after === undefined ? null : (JSON.parse(after.value) as object),
-    note: null,
-  });
+  // Where a program stands changes all the time, and nobody decided it.
+  if (op.kind !== 'cursor') {
+    audit(work, {
+      actor,
+      action: op.op,
+      subject: `record:${op.kind}/${op.key}`,
+      before: before === undefined ? null : (JSON.parse(before.value) as object),
+      after: after === undefined ? null : (JSON.parse(after.value) as object),
+      note: null,
+    });
+  }
   // A resumed queue has work again.
   if (op.kind === 'pause') work.hints.add('jobs');
   return after === undefined ? [] : [after];
