@@ -37,6 +37,20 @@ const rememberedCountMax = 20_000;
 // Ten thousand tenants have ten thousand schedules and, as a rule, a few dozen rules.
 const ruleCountMax = 5_000;
 
+/** Whether two values that were read from JSON say the same, with their fields in one order. */
+function isAlike(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  const names = Object.keys(one);
+  const others = Object.keys(other);
+  return (
+    names.length === others.length &&
+    names.every(
+      (name, i) => name === others[i] && isAlike(one[name as keyof object], other[name as keyof object]),
+    )
+  );
+}
+
 /** Makes the reader. */
 export function createParsedSchedules(): ParsedSchedules {
   const remembered = new Map<string, Remembered>();
@@ -56,17 +70,24 @@ export function createParsedSchedules(): ParsedSchedules {
     return resolved;
   }
 
+  let lastPolicy: JobPolicy | null = null;
+
   /** Schedules of one task have one policy: as one object it travels once for all jobs that are made together. */
-  function withSharedPolicy(spec: ScheduleSpec): ScheduleSpec {
-    const key = JSON.stringify(spec.job.policy);
-    const policy = policies.get(key) ?? spec.job.policy;
-    if (policies.size >= ruleCountMax) policies.clear();
-    policies.set(key, policy);
-    return { ...spec, job: { ...spec.job, policy } };
+  function sharePolicy(spec: ScheduleSpec): ScheduleSpec {
+    const { job } = spec;
+    // Schedules that fall due together are of one task as a rule.
+    if (lastPolicy === null || !isAlike(lastPolicy, job.policy)) {
+      const key = JSON.stringify(job.policy);
+      lastPolicy = policies.get(key) ?? job.policy;
+      if (policies.size >= ruleCountMax) policies.clear();
+      policies.set(key, lastPolicy);
+    }
+    job.policy = lastPolicy;
+    return spec;
   }
 
   function read(text: JsonText, state: ScheduleState, stateText: JsonText): Remembered {
-    const spec = withSharedPolicy(parseSpec(text));
+    const spec = sharePolicy(parseSpec(text));
     const { anchorAt } = state;
     const { rule, planRule } = ruleOf(spec, anchorAt);
     return { text, anchorAt, state, stateText, spec, rule, planRule, ownRule: planRule };
