@@ -35,8 +35,14 @@ export interface Listening {
 export const defaultPort = 4600;
 
 const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
-// So long a client may take to send the head of a request; slower ones only hold a socket.
-const headersTimeoutMs = 15_000;
+const patience = {
+  // So long a client may take to send the head of a request, and all of it; slower ones only hold a socket. Answers may take as long as they like.
+  headersTimeout: 15_000,
+  requestTimeout: 120_000,
+  connectionsCheckingInterval: 5_000,
+  // Longer than load balancers keep theirs (a minute): whoever lets go first may do so just while the other sends.
+  keepAliveTimeout: 65_000,
+};
 
 /**
  * Serves over HTTP with Node's own server. Refuses to listen beyond this machine while there is no key (`listen_refused`); a port that
@@ -54,7 +60,7 @@ export async function listen(server: DulyServer, options: ListenOptions = {}): P
   const application = getRequestListener(directly(server));
   const served = appOf.get(server);
   const direct = served === undefined ? null : createDirect(served.context);
-  const http = createHttpServer({ headersTimeout: headersTimeoutMs }, (incoming, outgoing) => {
+  const http = createHttpServer(patience, (incoming, outgoing) => {
     if (direct?.(incoming, outgoing) !== true) void application(incoming, outgoing);
   });
   await new Promise<void>((resolve, reject) => {

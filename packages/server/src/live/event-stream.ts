@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { ChangesPage, Clock, FeedChange } from '@duly/core';
 import { type EventFilter, type JobFacts, matchesFacts, mayMatch } from './event-filter.ts';
 import type { FactBook } from './job-facts.ts';
@@ -17,6 +18,24 @@ export interface ChangeJson extends JobFacts {
 }
 
 const troubleWaitMs = 250;
+// Those of a few pages, of about 300 bytes each.
+const keptTextsMax = 5_000;
+
+/** The text of a change, made once for all watchers who meet it. */
+export type ChangeTexts = (change: FeedChange, facts: JobFacts | null) => string;
+
+/** Makes the texts. Watchers who keep up meet a change within moments of each other. */
+export function createChangeTexts(): ChangeTexts {
+  const kept = new Map<number, string>();
+  return (change, facts) => {
+    const known = kept.get(change.position);
+    if (known !== undefined) return known;
+    const text = JSON.stringify(toChangeJson(change, facts));
+    if (kept.size >= keptTextsMax) kept.delete(kept.keys().next().value as number);
+    kept.set(change.position, text);
+    return text;
+  };
+}
 
 /**
  * The stream of all changes that match, each one, in order, without gaps: `change` for each, and `gap` where changes are missing that are
@@ -25,11 +44,14 @@ const troubleWaitMs = 250;
 export function openEventStream(options: {
   pages: AsyncIterableIterator<ChangesPage>;
   facts: FactBook;
+  texts: ChangeTexts;
   filter: EventFilter;
   clock: Clock;
 }): LiveStream {
-  const { pages, facts, filter, clock } = options;
+  const { pages, facts, texts, filter, clock } = options;
+  // Those that are told are left in it until all are: taking the first of a long list away costs as much as its length.
   let waiting: LiveEvent[] = [];
+  let toldCount = 0;
   let position: number | null = null;
   let isClosed = false;
 
@@ -41,8 +63,7 @@ export function openEventStream(options: {
     for (const change of possible) {
       const found = known?.get(change.id) ?? null;
       if (!matchesFacts(filter, found)) continue;
-      const data = JSON.stringify(toChangeJson(change, found));
-      events.push({ event: 'change', id: String(change.position), data });
+      events.push({ event: 'change', id: String(change.position), data: texts(change, found) });
     }
     return events;
   }
@@ -58,17 +79,26 @@ export function openEventStream(options: {
     }
   }
 
+  function take(): LiveEvent | null {
+    return waiting[toldCount] === undefined ? null : (waiting[toldCount++] as LiveEvent);
+  }
+
   return {
     // Everything before the events that wait is told, and all that wait are of the page that ends here.
-    place: () => (waiting.length === 0 && position !== null ? String(position) : null),
+    place: () => (toldCount === waiting.length && position !== null ? String(position) : null),
+    more: take,
     close() {
       isClosed = true;
       waiting = [];
       void pages.return?.();
     },
     async next() {
-      while (waiting.length === 0) {
+      for (;;) {
+        const event = take();
+        if (event !== null) return event;
         const isFirst = position === null;
+        // Between two pages others have their turn: with many watchers a burst would otherwise hold up every request until it is told to the last.
+        if (!isFirst) await setImmediate();
         const { done, value } = await pages.next();
         if (done === true || isClosed) return null;
         const events = await eventsOf(value);
@@ -77,8 +107,8 @@ export function openEventStream(options: {
         // Named at once: whoever is cut off before the first event goes on from here.
         if (isFirst) events.unshift({ event: null, id: String(startOf(value)), data: null });
         waiting = events;
+        toldCount = 0;
       }
-      return waiting.shift() as LiveEvent;
     },
   };
 }

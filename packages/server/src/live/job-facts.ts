@@ -12,45 +12,56 @@ const keptMax = 20_000;
 // Of the events of a job only these say that something was done to it that may have changed its queue.
 const renewing: ReadonlySet<string> = new Set(['made', 'replaced', 'changed', 'kept']);
 
+/** Facts that were asked for. */
+interface Asked {
+  read: Promise<JobFacts | null>;
+  /** What came of it; undefined: nothing yet. */
+  found: JobFacts | null | undefined;
+  /** Of the change because of which they were read. All watchers meet the same change, and it is read once. */
+  position: number;
+}
+
 /** Makes one. A job is read once for all watchers, together with the others of its page; jobs of many watchers are one question. */
 export function createFactBook(duly: Duly): FactBook {
-  const kept = new Map<string, Promise<JobFacts | null>>();
+  const kept = new Map<string, Asked>();
 
-  function factsOf({ id, event, position }: FeedChange): Promise<JobFacts | null> {
+  function askedOf({ id, event, position }: FeedChange): Asked {
     const known = kept.get(id);
-    if (known !== undefined && !(renewing.has(event) && !readAt(known, position))) return known;
-    const read = duly
-      .job(id)
-      .get()
-      .then(
-        ({ tenant, queue, schedule }): JobFacts => ({ tenant, queue, schedule }),
-        (error: unknown) => {
-          if (isDulyError(error, 'job_not_found') || isDulyError(error, 'job_expired_from_history'))
-            return null;
-          throw error;
-        },
-      );
-    places.set(read, position);
+    if (known !== undefined && !(renewing.has(event) && known.position < position)) return known;
+    const asked: Asked = { read: readFacts(duly, id), found: undefined, position };
     kept.delete(id);
     if (kept.size >= keptMax) kept.delete(kept.keys().next().value as string);
-    kept.set(id, read);
-    // What could not be read is asked for again the next time.
-    read.catch(() => kept.get(id) === read && kept.delete(id));
-    return read;
+    kept.set(id, asked);
+    asked.read.then(
+      (facts) => {
+        asked.found = facts;
+      },
+      // What could not be read is asked for again the next time.
+      () => kept.get(id) === asked && kept.delete(id),
+    );
+    return asked;
   }
-
-  const places = new WeakMap<Promise<JobFacts | null>, number>();
-  /** Whether it was read because of this change or a later one: all watchers meet the same change. */
-  const readAt = (read: Promise<JobFacts | null>, position: number): boolean =>
-    (places.get(read) ?? 0) >= position;
 
   return {
     async of(changes) {
-      const byId = new Map<string, Promise<JobFacts | null>>();
-      for (const change of changes) byId.set(change.id, factsOf(change));
-      const found = new Map<string, JobFacts | null>();
-      for (const [id, facts] of byId) found.set(id, await facts);
-      return found;
+      const byId = new Map<string, Asked>();
+      for (const change of changes) byId.set(change.id, askedOf(change));
+      // Waited for only where something is not known yet: every watcher comes by here with every page.
+      const unknown = [...byId.values()].filter(({ found }) => found === undefined);
+      if (unknown.length > 0) await Promise.all(unknown.map(({ read }) => read));
+      const facts = new Map<string, JobFacts | null>();
+      for (const [id, { found }] of byId) facts.set(id, found ?? null);
+      return facts;
     },
   };
+}
+
+async function readFacts(duly: Duly, id: string): Promise<JobFacts | null> {
+  try {
+    const { tenant, queue, schedule } = await duly.job(id).get();
+    return { tenant, queue, schedule };
+  } catch (error) {
+    if (isDulyError(error, 'job_not_found') || isDulyError(error, 'job_expired_from_history')) return null;
+    throw error;
+  }
 }

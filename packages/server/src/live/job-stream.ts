@@ -62,6 +62,10 @@ export function openJobStream(options: {
 
   return {
     place: () => null,
+    more() {
+      const kept = isEnded ? undefined : lines.shift();
+      return kept === undefined ? null : logEvent(kept);
+    },
     close() {
       isEnded = true;
       watch.close();

@@ -12,6 +12,8 @@ export interface LiveEvent {
 export interface LiveStream {
   /** The next one; null: there will be no more. */
   next(): Promise<LiveEvent | null>;
+  /** The next one if it is there already, so that a burst goes out in few pieces; null: ask `next`. */
+  more(): LiveEvent | null;
   /** The place reached so far, for a watcher that is told of nothing for long; null: the same as the last event's. */
   place(): string | null;
   close(): void;

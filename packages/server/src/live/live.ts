@@ -1,6 +1,6 @@
 import { type Clock, type Duly, DulyError, type Job, type JobJson } from '@duly/core';
 import type { EventFilter } from './event-filter.ts';
-import { openEventStream } from './event-stream.ts';
+import { createChangeTexts, openEventStream } from './event-stream.ts';
 import { createFactBook } from './job-facts.ts';
 import { createJobStates, type JobWatch } from './job-states.ts';
 import { type JobPlace, openJobStream } from './job-stream.ts';
@@ -34,6 +34,7 @@ export function createLive(options: { duly: Duly; clock: Clock; watchersMax: num
   const { duly, clock, watchersMax } = options;
   const states = createJobStates({ duly, clock });
   const facts = createFactBook(duly);
+  const texts = createChangeTexts();
   const streams = new Set<LiveStream>();
   let isClosed = false;
 
@@ -71,7 +72,7 @@ export function createLive(options: { duly: Duly; clock: Clock; watchersMax: num
     eventStream({ filter, after }) {
       admit();
       const pages = duly.changes(after === null ? {} : { after });
-      const stream = openEventStream({ pages, facts, filter, clock });
+      const stream = openEventStream({ pages, facts, texts, filter, clock });
       const tracked: LiveStream = {
         ...stream,
         close() {

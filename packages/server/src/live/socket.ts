@@ -146,7 +146,7 @@ export function dismissSocket(socket: WebSocket): void {
   socket.close(goingAway, 'The server is stopping.');
 }
 
-const closedStream: LiveStream = { next: async () => null, place: () => null, close() {} };
+const closedStream: LiveStream = { next: async () => null, more: () => null, place: () => null, close() {} };
 
 function readMessage(text: string): Message {
   let given: unknown;

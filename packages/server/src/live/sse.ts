@@ -22,9 +22,12 @@ export interface SseOptions {
   mayWatch(): Promise<boolean>;
 }
 
+// What is there already goes out together, up to about this many characters: each piece costs as much as a dozen small events.
+const pieceLengthMax = 64 * 1024;
+
 /**
- * Serves a stream as server-sent events. The next event is made when the last one has been taken by the connection, so a reader that is
- * slow holds one event and no more.
+ * Serves a stream as server-sent events. The next piece is made when the last one has been taken by the connection, so a reader that is
+ * slow holds one piece and no more.
  */
 export function sseResponse(stream: LiveStream, { clock, beatMs, mayWatch }: SseOptions): Response {
   const encoder = new TextEncoder();
@@ -72,8 +75,18 @@ export function sseResponse(stream: LiveStream, { clock, beatMs, mayWatch }: Sse
           return;
         }
         pending = null;
-        if (event !== null) controller.enqueue(encoder.encode(formatSse(event)));
-        if (event === null || event.event === 'end') {
+        let last = event;
+        if (event !== null) {
+          let text = formatSse(event);
+          while (text.length < pieceLengthMax && last?.event !== 'end') {
+            const more = stream.more();
+            if (more === null) break;
+            last = more;
+            text += formatSse(more);
+          }
+          controller.enqueue(encoder.encode(text));
+        }
+        if (last === null || last.event === 'end') {
           close();
           controller.close();
         }
