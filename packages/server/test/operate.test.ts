@@ -70,6 +70,49 @@ test('workers: what a node is and runs; one that is asked to drain takes no more
   await duly.stop();
 });
 
+test('dead letters are grouped by cause, and a group is replayed or discarded whole', async (t) => {
+  const failing = {
+    name: 'mail',
+    retry: { attempts: 1 },
+    run: ({ input }: { input: unknown }) => {
+      const { user, host } = input as { user: number; host?: string };
+      throw host === undefined ? new Error(`no user ${user}`) : new TypeError(`no host "${host}"`);
+    },
+  };
+  const { ask, duly, key } = await startServer(t, { tasks: [failing], start: true });
+  const fail = async (input: object, tenant?: string) => {
+    const job = await duly.taskNamed('mail').now(input, tenant === undefined ? {} : { tenant });
+    await job.result().catch(() => null);
+    return job.id;
+  };
+  for (const user of [1, 2, 3, 4]) await fail({ user });
+  const hostless = await fail({ user: 1, host: 'a' });
+  const others = await fail({ user: 5 }, 'acme');
+  const { json } = await ask('/api/dead/groups');
+  assert.deepEqual(json.looked_at, { count: 6, capped: false });
+  assert.deepEqual(
+    json.data.map(({ type, name, pattern, count, jobs }: Record<string, unknown> & { jobs: unknown[] }) => [
+      ...[type, name, pattern, count],
+      jobs.length,
+    ]),
+    [
+      ['mail', 'Error', 'no user <n>', 5, 3],
+      ['mail', 'TypeError', 'no host <…>', 1, 1],
+    ],
+  );
+  const group = { type: 'mail', name: 'Error', pattern: 'no user <n>' };
+  const tenant = await key('operate', 'acme');
+  assert.equal((await ask('/api/dead/groups', { key: tenant })).json.data[0].jobs[0].id, others);
+  const dry = await ask('/api/dead/discard', { key: tenant, body: { group, dry_run: true } });
+  assert.deepEqual(dry.json, { changed: 1, refused: 0, dry_run: true });
+  const { json: done } = await ask('/api/dead/discard', { body: { group } });
+  assert.deepEqual(done, { changed: 5, refused: 0, dry_run: false });
+  const left = (await ask('/api/dead')).json.data.map(({ id }: { id: string }) => id);
+  assert.deepEqual(left, [hostless]);
+  const both = await ask('/api/dead/replay', { body: { group, all: true } });
+  assert.deepEqual([both.status, both.json.code], [400, 'request_invalid']);
+});
+
 test('dead letters: listed, replayed by filter, discarded, dry first', async (t) => {
   const { ask, duly, key } = await startServer(t, {
     tasks: [

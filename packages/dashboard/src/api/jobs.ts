@@ -137,13 +137,40 @@ export function useBulk() {
   });
 }
 
-/** Dead letters, newest first. */
-export function useDead(query: Query) {
+/** What dead letters of one group have in common. */
+export interface ErrorCause {
+  type: string;
+  name: string;
+  pattern: string;
+}
+
+/** Dead letters that failed for the same cause. */
+export interface DeadGroup extends ErrorCause {
+  example: string;
+  count: number;
+  first_at: string | null;
+  last_at: string | null;
+  /** The newest few. */
+  jobs: Job[];
+}
+
+/** What is asked for when something is done to a group. */
+export function causeIn({ type, name, pattern }: ErrorCause): ErrorCause {
+  return { type, name, pattern };
+}
+
+/** A group by one text. */
+export function causeKey({ type, name, pattern }: ErrorCause): string {
+  return `${type}\n${name}\n${pattern}`;
+}
+
+/** Dead letters by cause, the largest group first. Thousands are looked at, so they are not read with every change. */
+export function useDeadGroups() {
   return useQuery({
-    queryKey: ['dead', query],
-    queryFn: ({ signal }) =>
-      get<Page<Job> & { total?: Count }>('api/dead', { ...query, limit: 500, count: 'true' }, signal),
-    placeholderData: (before) => before,
+    queryKey: ['dead', 'groups'],
+    queryFn: ({ signal }) => get<{ data: DeadGroup[]; looked_at: Count }>('api/dead/groups', {}, signal),
+    meta: { pace: 'own' },
+    refetchInterval: ({ state }) => ((state.data?.looked_at.count ?? 0) > 500 ? 15_000 : 2_000),
   });
 }
 
@@ -151,7 +178,7 @@ export function useDead(query: Query) {
 export function useDeadAction(verb: 'replay' | 'discard') {
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: (body: { filter?: unknown; all?: true; dry_run?: boolean }) =>
+    mutationFn: (body: { filter?: unknown; group?: ErrorCause; all?: true; dry_run?: boolean }) =>
       post<BulkResult>(`api/dead/${verb}`, body),
     onSuccess: () => queries.invalidateQueries(),
   });

@@ -1,8 +1,14 @@
 import { Link } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
-import { type Job, useDead, useDeadAction } from '../api/jobs.ts';
+import { useState } from 'react';
+import {
+  causeIn,
+  causeKey,
+  type DeadGroup,
+  type ErrorCause,
+  useDeadAction,
+  useDeadGroups,
+} from '../api/jobs.ts';
 import { countText } from '../api/page.ts';
-import { type ErrorGroup, groupByCause } from '../search/error-groups.ts';
 import { useMay } from '../shell/caller.tsx';
 import { Time } from '../time/time.tsx';
 import { Button } from '../ui/button.tsx';
@@ -14,24 +20,17 @@ import { useToasts } from '../ui/toast.tsx';
 
 /** What failed for good and waits for a person. */
 export function DeadPage() {
-  const dead = useDead({});
+  const dead = useDeadGroups();
   const may = useMay('operate');
-  const groups = useMemo(() => groupByCause(dead.data?.data ?? []), [dead.data]);
   if (dead.isPending) return <Loading />;
   if (dead.data === undefined) return <Trouble error={dead.error} onRetry={() => void dead.refetch()} />;
-  const { total } = dead.data;
+  const { data: groups, looked_at: total } = dead.data;
   return (
     <>
       <PageHead
         title="Dead letters"
-        about={
-          total === undefined
-            ? undefined
-            : `${countText(total)} wait for a person. They are kept apart from history.`
-        }
-        actions={
-          may && total !== undefined && total.count > 0 ? <AllActions count={countText(total)} /> : undefined
-        }
+        about={`${countText(total)} wait for a person. They are kept apart from history.${total.capped ? ` Grouped are the newest ${total.count.toLocaleString('en')}; what is done to a group is done to all of it.` : ''}`}
+        actions={may && total.count > 0 ? <AllActions count={countText(total)} /> : undefined}
       />
       {groups.length === 0 ? (
         <Panel>
@@ -42,7 +41,7 @@ export function DeadPage() {
       ) : (
         <div className="space-y-4">
           {groups.map((group) => (
-            <Group key={group.cause} group={group} />
+            <Group key={causeKey(group)} group={group} isAll={!total.capped} />
           ))}
         </div>
       )}
@@ -50,16 +49,15 @@ export function DeadPage() {
   );
 }
 
-function Group({ group }: { group: ErrorGroup<Job> }) {
+function Group({ group, isAll }: { group: DeadGroup; isAll: boolean }) {
   const may = useMay('operate');
-  const [isOpen, setOpen] = useState(false);
-  const shown = isOpen ? group.jobs : group.jobs.slice(0, 3);
-  const ids = group.jobs.map(({ id }) => id);
+  const { count } = group;
+  const text = `${count.toLocaleString('en')}${isAll ? '' : '+'}`;
   return (
     <Panel
       title={
         <>
-          {group.type} <span className="font-normal text-ink-soft">{group.jobs.length} ×</span>{' '}
+          {group.type} <span className="font-normal text-ink-soft">{text} ×</span>{' '}
           <span className="text-bad">{group.name}</span>
         </>
       }
@@ -68,21 +66,31 @@ function Group({ group }: { group: ErrorGroup<Job> }) {
           <>
             <Act
               verb="replay"
-              ids={ids}
-              label={group.jobs.length === 1 ? 'Replay' : `Replay ${group.jobs.length}`}
+              which={{ group: causeIn(group) }}
+              count={count}
+              label={count === 1 ? 'Replay' : `Replay ${text}`}
             />
             <Act
               verb="discard"
-              ids={ids}
-              label={group.jobs.length === 1 ? 'Discard' : `Discard ${group.jobs.length}`}
+              which={{ group: causeIn(group) }}
+              count={count}
+              label={count === 1 ? 'Discard' : `Discard ${text}`}
             />
           </>
         )
       }
     >
-      <p className="px-4 py-2.5 font-mono text-xs break-words text-ink-soft">{group.example}</p>
+      <p className="px-4 pt-2.5 font-mono text-xs break-words text-ink-soft">{group.example}</p>
+      <p className="px-4 pt-1 pb-2.5 text-xs text-ink-faint">
+        {count > 1 && (
+          <>
+            the first <Time at={group.first_at} />, the last{' '}
+          </>
+        )}
+        <Time at={group.last_at} />
+      </p>
       <ul className="divide-y divide-line border-t border-line">
-        {shown.map((job) => (
+        {group.jobs.map((job) => (
           <li key={job.id} className="flex flex-wrap items-center gap-3 px-4 py-2 text-sm">
             <Link
               to="/jobs/$id"
@@ -95,46 +103,80 @@ function Group({ group }: { group: ErrorGroup<Job> }) {
               {JSON.stringify(job.input)}
             </span>
             <Time at={job.completed_at} className="text-xs text-ink-faint" />
-            {may && group.jobs.length > 1 && (
+            {may && count > 1 && (
               <span className="flex gap-2">
-                <Act verb="replay" ids={[job.id]} label="Replay" />
-                <Act verb="discard" ids={[job.id]} label="Discard" />
+                <Act verb="replay" which={{ filter: { ids: [job.id] } }} count={1} label="Replay" />
+                <Act verb="discard" which={{ filter: { ids: [job.id] } }} count={1} label="Discard" />
               </span>
             )}
           </li>
         ))}
       </ul>
-      {group.jobs.length > 3 && (
-        <button
-          type="button"
-          onClick={() => setOpen(!isOpen)}
-          className="w-full border-t border-line px-4 py-2 text-left text-xs text-ink-soft hover:bg-raised"
+      {count > group.jobs.length && (
+        <Link
+          to="/jobs"
+          search={{ q: `dead:true type:${group.type}` }}
+          className="block border-t border-line px-4 py-2 text-xs text-ink-soft hover:bg-raised"
         >
-          {isOpen ? 'Show fewer' : `Show all ${group.jobs.length}`}
-        </button>
+          All dead letters of {group.type}
+        </Link>
       )}
     </Panel>
   );
 }
 
 const done = { replay: 'waiting to run again', discard: 'off the list' };
+/** More than so many are discarded only after a question. */
+const discardedUnaskedMax = 20;
 
-function Act({ verb, ids, label }: { verb: 'replay' | 'discard'; ids: string[]; label: string }) {
+function Act({
+  verb,
+  which,
+  count,
+  label,
+}: {
+  verb: 'replay' | 'discard';
+  which: { group: ErrorCause } | { filter: { ids: string[] } };
+  count: number;
+  label: string;
+}) {
   const action = useDeadAction(verb);
   const toasts = useToasts();
+  const [isAsked, setAsked] = useState(false);
+  const act = () =>
+    action.mutate(which, {
+      onSuccess: ({ changed }) => toasts.say(`${changed.toLocaleString('en')} ${done[verb]}.`),
+      onError: toasts.complain,
+      onSettled: () => setAsked(false),
+    });
+  const mustAsk = verb === 'discard' && count > discardedUnaskedMax;
   return (
-    <Button
-      kind={verb === 'discard' ? 'danger' : 'plain'}
-      disabled={action.isPending}
-      onClick={() =>
-        action.mutate(
-          { filter: { ids } },
-          { onSuccess: ({ changed }) => toasts.say(`${changed} ${done[verb]}.`), onError: toasts.complain },
-        )
-      }
-    >
-      {label}
-    </Button>
+    <>
+      <Button
+        kind={verb === 'discard' ? 'danger' : 'plain'}
+        disabled={action.isPending}
+        onClick={mustAsk ? () => setAsked(true) : act}
+      >
+        {label}
+      </Button>
+      {isAsked && (
+        <Dialog
+          open
+          onClose={() => setAsked(false)}
+          title={`${label}?`}
+          actions={
+            <>
+              <Button onClick={() => setAsked(false)}>Leave them</Button>
+              <Button kind="danger" disabled={action.isPending} onClick={act}>
+                {label}
+              </Button>
+            </>
+          }
+        >
+          <p className="text-sm">They stay in history for their retention, and nobody is reminded of them.</p>
+        </Dialog>
+      )}
+    </>
   );
 }
 

@@ -215,11 +215,38 @@ export type Day = {
 
 export type DeadAction = {
   filter?: JobFilter;
+  /** All of this group, instead of a filter: also those that were not looked at. */
+  group?: {
+    type: string;
+    /** The name of the error. */
+    name: string;
+    /** Its message, without what differs from one job to the next. */
+    pattern: string;
+  };
   /** All of them, instead of a filter. */
   all?: true;
   dry_run?: boolean;
   /** Why; kept in the audit. */
   note?: string;
+};
+
+export type DeadGroup = {
+  type: string;
+  /** The name of the error. */
+  name: string;
+  /** Its message, without what differs from one job to the next. */
+  pattern: string;
+  example: string;
+  count: number;
+  first_at: string | null;
+  last_at: string | null;
+  /** The newest, at most 3. */
+  jobs: Job[];
+};
+
+export type DeadGroups = {
+  data: DeadGroup[];
+  looked_at: Count & unknown;
 };
 
 export type DeclaredSchedules = {
@@ -1637,6 +1664,13 @@ export interface Operations {
       next_cursor: string | null;
       total?: Count;
     };
+  };
+  /** Dead letters by what they failed of, the largest group first */
+  'GET /api/dead/groups': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: never;
+    answer: DeadGroups;
   };
   /** Bring dead letters back */
   'POST /api/dead/replay': {

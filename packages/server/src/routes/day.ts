@@ -11,7 +11,7 @@ import { newRoutes } from './new-routes.ts';
 const scheduleCountMax = 200;
 const slotCountMax = 300;
 /** So many slots to come are looked at; closer together than this part of the picture they are one bar. */
-const comingCountMax = 5_000;
+const comingCountMax = 20_000;
 const partOfPicture = 600;
 const rangeMsMax = 8 * 86_400_000;
 
@@ -56,14 +56,21 @@ const read = createRoute({
   responses: { 200: json(daySchema, 'By schedule.'), ...problems },
 });
 
+interface Bar {
+  from: number;
+  to: number;
+  /** null: more than were counted. */
+  count: number | null;
+}
+
 /** Instants in order, those closer than `gapMs` to the one before put together. */
-function barsOf(instants: readonly number[], gapMs: number): { from: number; to: number; count: number }[] {
-  const bars: { from: number; to: number; count: number }[] = [];
+function barsOf(instants: readonly number[], gapMs: number): Bar[] {
+  const bars: Bar[] = [];
   for (const at of instants) {
     const last = bars.at(-1);
     if (last !== undefined && at - last.to < gapMs) {
       last.to = at;
-      last.count += 1;
+      last.count = (last.count ?? 0) + 1;
     } else bars.push({ from: at, to: at, count: 1 });
   }
   return bars;
@@ -76,7 +83,7 @@ export function dayRoutes({ duly, clock }: ServerContext): OpenAPIHono<ServerEnv
   /** The slots to come before `toAt`. Few at first: most schedules have few in any picture. */
   async function comingOf(id: string, after: number, toAt: number) {
     const slots: number[] = [];
-    for (let count = 50; slots.length < comingCountMax; count = 1_000) {
+    for (let count = 50; slots.length < comingCountMax; count = 2_000) {
       const page = await schedules.preview({ id }, { after: slots.at(-1) ?? after, count });
       for (const slot of page) if (slot.getTime() < toAt) slots.push(slot.getTime());
       if (page.length < count || (page.at(-1) as Date).getTime() >= toAt) return { slots, isWhole: true };
@@ -101,7 +108,11 @@ export function dayRoutes({ duly, clock }: ServerContext): OpenAPIHono<ServerEnv
       count: line.count,
       status: line.status as string,
     }));
-    const next = barsOf(coming.slots, (toAt - fromAt) / partOfPicture).map(({ from, to, count }) => ({
+    const bars = barsOf(coming.slots, (toAt - fromAt) / partOfPicture);
+    const last = bars.at(-1);
+    // So many that nobody looks at them all go on as they began.
+    if (last !== undefined && !coming.isWhole) Object.assign(last, { to: toAt - 1, count: null });
+    const next = bars.map(({ from, to, count }) => ({
       slot: new Date(from).toISOString(),
       to: new Date(to).toISOString(),
       count,

@@ -1,11 +1,13 @@
-import { DulyError } from '@duly/core';
+import { DulyError, type Job, type JobPage } from '@duly/core';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
+import type { Caller } from '../auth/caller.ts';
 import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
+import { type ErrorCause, groupByCause, isCausedBy } from '../jobs/error-groups.ts';
 import { filterOfBody, filterOfQuery } from '../jobs/job-filter.ts';
 import { presentJob } from '../present.ts';
-import { body, json, listJson, listOf, note } from '../schemas/answers.ts';
+import { body, instant, json, listJson, listOf, note } from '../schemas/answers.ts';
 import { jobSchema } from '../schemas/job.ts';
 import { bulkResultSchema, countSchema } from '../schemas/job-actions.ts';
 import { jobFilterSchema, jobListQuery } from '../schemas/job-filter.ts';
@@ -13,6 +15,13 @@ import { problems } from '../schemas/problem.ts';
 import { newRoutes } from './new-routes.ts';
 
 const tags = ['dead letters'];
+/** Of each group so many are shown. */
+const shownCount = 3;
+/** Some hundred milliseconds; who has more learns what to do from these. */
+const lookedAtMax = 5_000;
+const pageSize = 1_000;
+/** So many are acted on at once. */
+const actedOnMax = 500;
 
 const list = createRoute({
   method: 'get',
@@ -28,9 +37,55 @@ const list = createRoute({
   },
 });
 
+const causeFields = {
+  type: z.string().max(200),
+  name: z.string().max(1_000).openapi({ description: 'The name of the error.' }),
+  pattern: z
+    .string()
+    .max(1_000)
+    .openapi({ description: 'Its message, without what differs from one job to the next.' }),
+};
+
+const groupSchema = z
+  .strictObject({
+    ...causeFields,
+    example: z.string(),
+    count: z.int(),
+    first_at: instant.nullable(),
+    last_at: instant.nullable(),
+    jobs: z.array(jobSchema).openapi({ description: `The newest, at most ${shownCount}.` }),
+  })
+  .openapi('DeadGroup');
+
+const groups = createRoute({
+  method: 'get',
+  path: '/api/dead/groups',
+  operationId: 'listDeadGroups',
+  tags,
+  summary: 'Dead letters by what they failed of, the largest group first',
+  ...secured('read'),
+  responses: {
+    200: json(
+      z
+        .strictObject({
+          data: z.array(groupSchema),
+          looked_at: countSchema.openapi({
+            description: 'How many dead letters were looked at, the newest first; `capped`: there are more.',
+          }),
+        })
+        .openapi('DeadGroups'),
+      'The groups.',
+    ),
+    ...problems,
+  },
+});
+
 const actBody = z
   .strictObject({
     filter: jobFilterSchema.optional(),
+    group: z.strictObject(causeFields).optional().openapi({
+      description: 'All of this group, instead of a filter: also those that were not looked at.',
+    }),
     all: z.literal(true).optional().openapi({ description: 'All of them, instead of a filter.' }),
     dry_run: z.boolean().optional(),
     note: note.optional(),
@@ -69,16 +124,64 @@ export function deadRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     return c.json({ ...listJson(data, page.nextCursor), ...(total === undefined ? {} : { total }) }, 200);
   });
 
+  routes.openapi(groups, async (c) => {
+    const { caller } = c.var;
+    const letters = duly.dead.list(await filterOfBody(context, caller, {}));
+    const found: Job[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: JobPage = await letters.page({
+        limit: Math.min(pageSize, lookedAtMax - found.length),
+        cursor,
+      });
+      found.push(...page.jobs);
+      cursor = page.nextCursor;
+    } while (cursor !== null && found.length < lookedAtMax);
+    const data = groupByCause(found).map(({ jobs, ...cause }) => ({
+      ...cause,
+      count: jobs.length,
+      first_at: jobs.at(-1)?.finishedAt?.toISOString() ?? null,
+      last_at: jobs[0]?.finishedAt?.toISOString() ?? null,
+      jobs: jobs.slice(0, shownCount).map((job) => presentJob(context, caller, job)),
+    }));
+    return c.json({ data, looked_at: { count: found.length, capped: cursor !== null } }, 200);
+  });
+
+  /** Everything of a group, however much there is. */
+  async function doToGroup(
+    caller: Caller,
+    verb: 'replay' | 'discard',
+    group: ErrorCause,
+    options: { dryRun: boolean; note?: string },
+  ) {
+    const whose = await filterOfBody(context, caller, {});
+    const ids: string[] = [];
+    for await (const job of duly.dead.list({ ...whose, task: group.type })) {
+      if (isCausedBy(job, group)) ids.push(job.id);
+    }
+    const result = { changed: 0, refused: 0 };
+    for (let at = 0; at < ids.length; at += actedOnMax) {
+      const part = await duly.dead.list({ ...whose, ids: ids.slice(at, at + actedOnMax) })[verb](options);
+      result.changed += part.changed;
+      result.refused += part.refused;
+    }
+    return result;
+  }
+
   async function doTo(c: Context<ServerEnv>, verb: 'replay' | 'discard', given: z.infer<typeof actBody>) {
-    const { filter = {}, all, dry_run: dryRun = false, note: why } = given;
-    if ((Object.keys(filter).length === 0) === (all === undefined)) {
+    const { filter = {}, group, all, dry_run: dryRun = false, note: why } = given;
+    const options = { dryRun, ...(why === undefined ? {} : { note: why }) };
+    if (group !== undefined && all === undefined && Object.keys(filter).length === 0) {
+      return { ...(await doToGroup(c.var.caller, verb, group, options)), dry_run: dryRun };
+    }
+    if (group !== undefined || (Object.keys(filter).length === 0) === (all === undefined)) {
       throw new DulyError('request_invalid', {
-        message: 'Expected either "filter" with at least one field, or "all": true.',
-        details: { issues: [{ in: 'body', path: 'filter', message: 'is empty, or stands beside "all"' }] },
+        message: 'Expected one of "filter" with at least one field, "group", and "all": true.',
+        details: { issues: [{ in: 'body', path: 'filter', message: 'is empty, or stands beside another' }] },
       });
     }
     const { dead: _, ...which } = await filterOfBody(context, c.var.caller, filter);
-    const result = await duly.dead.list(which)[verb]({ dryRun, ...(why === undefined ? {} : { note: why }) });
+    const result = await duly.dead.list(which)[verb](options);
     return { ...result, dry_run: dryRun };
   }
 

@@ -1,7 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { useMemo } from 'react';
-import { useDead, useDeadAction } from '../../api/jobs.ts';
-import { groupByCause } from '../../search/error-groups.ts';
+import { causeIn, causeKey, useDeadAction, useDeadGroups } from '../../api/jobs.ts';
 import { useMay } from '../../shell/caller.tsx';
 import { Time } from '../../time/time.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -10,11 +8,11 @@ import { useToasts } from '../../ui/toast.tsx';
 
 /** What failed for good, by cause. */
 export function WentWrong() {
-  const dead = useDead({});
+  const dead = useDeadGroups();
   const may = useMay('operate');
   const replay = useDeadAction('replay');
   const toasts = useToasts();
-  const groups = useMemo(() => groupByCause(dead.data?.data ?? []), [dead.data]);
+  const groups = dead.data?.data ?? [];
   return (
     <Panel
       title="What went wrong"
@@ -31,9 +29,9 @@ export function WentWrong() {
       ) : (
         <ul className="divide-y divide-line">
           {groups.slice(0, 6).map((group) => (
-            <li key={group.cause} className="flex items-center gap-3 px-4 py-2.5">
+            <li key={causeKey(group)} className="flex items-center gap-3 px-4 py-2.5">
               <span className="tabular min-w-8 text-right text-lg font-semibold text-bad">
-                {group.jobs.length}
+                {group.count.toLocaleString('en')}
               </span>
               <div className="min-w-0 flex-1">
                 <p className="truncate text-sm font-medium">{group.type}</p>
@@ -41,13 +39,13 @@ export function WentWrong() {
                   {group.example}
                 </p>
               </div>
-              <Time at={group.jobs[0]?.completed_at} className="shrink-0 text-xs text-ink-faint" />
+              <Time at={group.last_at} className="shrink-0 text-xs text-ink-faint" />
               {may && (
                 <Button
                   disabled={replay.isPending}
                   onClick={() =>
                     replay.mutate(
-                      { filter: { ids: group.jobs.map(({ id }) => id) } },
+                      { group: causeIn(group) },
                       {
                         onSuccess: ({ changed }) => toasts.say(`${changed} waiting to run again.`),
                         onError: toasts.complain,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { causeOf, groupByCause } from '../src/search/error-groups.ts';
+import { groupByCause, patternOf } from '../src/jobs/error-groups.ts';
 
 test('messages that differ in ids, numbers, values and addresses have one cause', () => {
   const pairs: [string, string][] = [
@@ -12,8 +12,8 @@ test('messages that differ in ids, numbers, values and addresses have one cause'
       'order 7f9619ff-8b86-d011-b42d-00c04fc964fa is gone',
     ],
   ];
-  for (const [a, b] of pairs) assert.equal(causeOf(a), causeOf(b));
-  assert.notEqual(causeOf('no user'), causeOf('no order'));
+  for (const [a, b] of pairs) assert.equal(patternOf(a), patternOf(b));
+  assert.notEqual(patternOf('no user'), patternOf('no order'));
 });
 
 test('groups are by task and cause, the largest first', () => {
