@@ -109,16 +109,16 @@ function fish(words: Words[]): string {
   ]);
   return `# fish completion of duly: duly completion fish > ~/.config/fish/completions/duly.fish
 function __duly_at
-  set -l path
+  set -l line ""
   for word in (commandline -opc)[2..]
     string match -q -- '-*' $word; and continue
-    set -l next (string join ' ' $path $word)
+    set -l next (string trim -- "$line $word")
     contains -- $next ${words
       .filter(({ path }) => path !== '')
       .map(({ path }) => quoted(path))
-      .join(' ')}; and set path $path $word
+      .join(' ')}; and set line $next
   end
-  test (string join ' ' $path) = "$argv[1]"
+  test "$line" = "$argv[1]"
 end
 ${lines.join('\n')}
 `;
