@@ -2,6 +2,7 @@ import type { Measure } from '../rounds.ts';
 import { calendar } from './calendar.ts';
 import { drain } from './drain.ts';
 import { enqueue } from './enqueue.ts';
+import { forecast } from './forecast.ts';
 import { future } from './future.ts';
 import { idle } from './idle.ts';
 import { latency } from './latency.ts';
@@ -26,6 +27,7 @@ export const measures: readonly Measure[] = [
   idle,
   memory,
   calendar,
+  forecast,
   virtualYear,
   server,
 ];
