@@ -16,6 +16,10 @@ declare function same<A, B>(proof: Equal<A, B>): void;
 export async function types(): Promise<void> {
   const duly = new Duly({ store: 'sqlite::memory:', app: 'types' });
 
+  // Stopped at the end of the block.
+  await using brief = new Duly({ store: 'sqlite::memory:' });
+  same<typeof brief, Duly>(true);
+
   // @ts-expect-error an unknown option
   new Duly({ stroe: 'sqlite::memory:' });
   // @ts-expect-error an unknown role
