@@ -3,13 +3,15 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { basename, delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, type TestContext, test } from 'node:test';
 import { root } from '../../scripts/source-text.ts';
 import { installBeside } from '../install-beside.ts';
+import { freshSchema, inSchema, testPostgresUrl } from '../servers/postgres.ts';
+import { finalCommands, readCompose, readDockerfile, runUnder, type Service } from './image.ts';
 
 const packages = { core: '@duly/core', server: '@duly/server', duly: 'duly' };
 const folder = mkdtempSync(join(tmpdir(), 'duly-packed-'));
@@ -119,6 +121,17 @@ test('the packed library installs alone and runs: a thread for the store, a thre
   });
 });
 
+/** Skips where a registry was needed and could not be reached; fails where it did not succeed for another reason. */
+function isSkipped(t: TestContext, { status, stderr }: { status: number | null; stderr: string }): boolean {
+  const unreachable = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENOTCACHED/.exec(stderr);
+  if (status !== 0 && unreachable !== null) {
+    t.skip(`dependencies could not be installed from the npm registry (${unreachable[0]})`);
+    return true;
+  }
+  assert.equal(status, 0, stderr);
+  return false;
+}
+
 test('the packed command installs in an empty project: "npx duly up" runs a job, and "duly init" what it wrote', async (t) => {
   const stranger = strangerFolder('command');
   const tarballs = Object.keys(packages).map((name) => tarballOf(name as keyof typeof packages));
@@ -128,12 +141,7 @@ test('the packed command installs in an empty project: "npx duly up" runs a job,
     ['install', '--prefer-offline', '--no-audit', '--no-fund', ...patience, ...tarballs],
     { cwd: stranger, env, encoding: 'utf8' },
   );
-  const unreachable = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENOTCACHED/.exec(install.stderr);
-  if (install.status !== 0 && unreachable !== null) {
-    t.skip(`its dependencies could not be installed from the npm registry (${unreachable[0]})`);
-    return;
-  }
-  assert.equal(install.status, 0, install.stderr);
+  if (isSkipped(t, install)) return;
 
   const duly = (...args: string[]): string => run('npx', ['--no-install', 'duly', ...args], stranger);
   const up = spawn(process.execPath, ['node_modules/duly/lib/bin.js', 'up', '--port', '0'], {
@@ -162,4 +170,90 @@ test('the packed command installs in an empty project: "npx duly up" runs a job,
   duly('init');
   // The test that it wrote, on virtual time.
   run(process.execPath, ['--test'], stranger);
+});
+
+test('the Dockerfile and the compose file name what there is', () => {
+  const instructions = readDockerfile();
+  const scripts = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts;
+  for (const [, script] of instructions.flatMap(([, rest]) => [...rest.matchAll(/npm run (\S+)/g)]))
+    assert.ok(Object.hasOwn(scripts, script as string), script);
+  const { node } = JSON.parse(readFileSync(join(root, 'packages/duly/package.json'), 'utf8')).engines;
+  for (const [name, rest] of instructions)
+    if (name === 'FROM') assert.ok(Number(/^node:(\d+)/.exec(rest)?.[1]) > Number(/\d+/.exec(node)), rest);
+  const { services, volumes } = readCompose();
+  assert.deepEqual(Object.keys(services).sort(), ['postgres', 'server', 'worker']);
+  for (const { build, volumes: mounts = [], depends_on: needs = {} } of Object.values(services)) {
+    if (build !== undefined) assert.ok(existsSync(join(root, 'docker', build.context, build.dockerfile)));
+    for (const [from] of mounts.map((mount) => mount.split(':')) as [string][])
+      assert.ok(from.startsWith('./') ? existsSync(join(root, 'docker', from)) : from in volumes, from);
+    for (const name of Object.keys(needs)) assert.ok(name in services, name);
+  }
+  // Only the server is reached from outside, and only from this machine unless somebody says otherwise.
+  assert.deepEqual(
+    Object.values(services).flatMap(({ ports = [] }) => ports),
+    ['127.0.0.1:4600:4600'],
+  );
+});
+
+test('what the image holds runs as the compose file says, given nothing but the address of a store', async (t) => {
+  const image = join(folder, 'image');
+  mkdirSync(join(image, 'packed'), { recursive: true });
+  for (const name of Object.keys(packages)) {
+    const tarball = tarballOf(name as keyof typeof packages);
+    cpSync(tarball, join(image, 'packed', basename(tarball)));
+  }
+  try {
+    runUnder(image, finalCommands(), { ...env, npm_config_prefer_offline: 'true' });
+  } catch (error) {
+    const { status, stderr } = error as { status: number; stderr: Buffer };
+    if (isSkipped(t, { status, stderr: String(stderr) })) return;
+  }
+  cpSync(join(root, 'docker/tasks'), join(image, 'app/tasks'), { recursive: true });
+  const { services } = readCompose();
+  const store = inSchema(await testPostgresUrl(), freshSchema());
+  const start = (name: string) => {
+    const { command: given = '', environment = {} } = services[name] as Service;
+    // Not on every address and not on the usual port: this is not a container.
+    const command = given.replace('0.0.0.0', '127.0.0.1').replace('--port 4600', '--port 0');
+    assert.deepEqual(Object.keys(environment), ['DULY_STORE']);
+    const child = spawn(join(image, 'usr/local/bin/duly'), command.split(' '), {
+      cwd: join(image, 'app'),
+      env: { PATH: env.PATH, DULY_STORE: store },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    t.after(() => child.kill('SIGKILL'));
+    return { child, ended: once(child, 'exit'), lines: createInterface({ input: child.stdout }) };
+  };
+  const server = start('server');
+  let address: URL | null = null;
+  for await (const line of server.lines) {
+    if (!line.startsWith('Dashboard: ')) continue;
+    address = new URL(line.replace('Dashboard: ', ''));
+    break;
+  }
+  const { origin, port, searchParams } = address as URL;
+  const worker = start('worker');
+  const headers = {
+    Authorization: `Bearer ${searchParams.get('key')}`,
+    'Content-Type': 'application/json',
+  };
+  const body = JSON.stringify({ type: 'hello', input: 'Ada' });
+  const made = (await (await fetch(`${origin}/api/jobs`, { method: 'POST', headers, body })).json()) as {
+    id: string;
+  };
+  for await (const line of worker.lines) if (line.includes(`${made.id}  hello completed`)) break;
+  const job = (await (await fetch(`${origin}/api/jobs/${made.id}`, { headers })).json()) as {
+    result: string;
+  };
+  assert.equal(job.result, 'Hello Ada');
+  const [, program, ...args] = (services.server as Service).healthcheck.test;
+  run(
+    program as string,
+    args.map((arg) => arg.replace('4600', port)),
+    folder,
+  );
+  for (const { child, ended } of [worker, server]) {
+    child.kill('SIGTERM');
+    assert.deepEqual(await ended, [0, null]);
+  }
 });

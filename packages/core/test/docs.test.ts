@@ -24,6 +24,7 @@ const pages = [
   'progress',
   'many-machines',
   'operating',
+  'moving',
   'security',
   'observability',
   'from-bullmq',

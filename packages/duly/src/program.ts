@@ -79,6 +79,7 @@ function addNodes(program: Command, action: ActionOf): void {
     )
     .option('--allow-commands', 'let jobs run programs on this machine')
     .option('--no-server', 'no server: neither the API nor the dashboard')
+    .option('--no-tasks', 'without tasks, neither yours nor the demo: nodes elsewhere run them')
     .option('--no-reload', 'do not load tasks anew when their files change')
     .action(action(async () => (await import('./commands/up.ts')).up));
   leaf(program, 'worker', 'start a node that runs your tasks')

@@ -62,14 +62,26 @@ test('the port: one that was asked for and is taken is an error, the usual one m
   await Promise.all([first.ended, second.ended]);
 });
 
-test('beyond this machine only with a key; keys are made, listed and revoked', async (t) => {
+test('the first start makes a key before it listens, beyond this machine too, and takes it back where it cannot listen', async (t) => {
   const folder = makeFolder(t);
   folder.write(quickTasks);
-  const refused = await folder.duly('up', '--host', '0.0.0.0', '--port', '0');
-  assert.equal(refused.code, 1);
-  assert.match(refused.err, /Without a key the server listens to this machine only/);
-  assert.match(refused.err, /keys add --scope admin/);
+  const taken = await takePort(t);
+  const failed = await folder.duly('up', '--host', '127.0.0.1', '--port', String(taken));
+  assert.match(failed.err, /^error\[listen_failed\]/m);
+  assert.deepEqual((await folder.json('keys', 'ls')).data, [], 'a key that nobody has seen is none');
+  const up = folder.start('up', '--host', '0.0.0.0', '--port', '0', '-o', 'json');
+  const { url, key } = JSON.parse(await up.line(/"event":"serving"/));
+  assert.match(url, /^http:\/\/localhost:\d+$/);
+  const status = async (headers: Record<string, string>) =>
+    (await fetch(`${url.replace('localhost', '127.0.0.1')}/api/session`, { headers })).status;
+  assert.deepEqual([await status({}), await status({ Authorization: `Bearer ${key}` })], [401, 200]);
+  up.signal('SIGTERM');
+  await up.ended;
+});
 
+test('keys are made, listed and revoked', async (t) => {
+  const folder = makeFolder(t);
+  folder.write(quickTasks);
   const { out: text } = await folder.duly('keys', 'add', '--scope', 'admin', '--note', 'ours');
   assert.match(text, /^duly_[0-9a-z]{12}_[0-9a-z]{52}\n$/);
   const key = text.trim();
@@ -84,7 +96,7 @@ test('beyond this machine only with a key; keys are made, listed and revoked', a
   const up = folder.start('up', '--host', '0.0.0.0', '--port', '0', '-o', 'json');
   const serving = JSON.parse(await up.line(/"event":"serving"/));
   assert.equal(serving.key, null);
-  const url = serving.url.replace('0.0.0.0', '127.0.0.1');
+  const url = serving.url.replace('localhost', '127.0.0.1');
   const status = async (text: string) =>
     (await fetch(`${url}/api/session`, { headers: { Authorization: `Bearer ${text}` } })).status;
   assert.equal(await status(key), 200);
@@ -95,6 +107,23 @@ test('beyond this machine only with a key; keys are made, listed and revoked', a
   assert.match(missing.err, /No key has the id "nothing"/);
   up.signal('SIGTERM');
   await up.ended;
+});
+
+test('--no-tasks serves and decides, and leaves the jobs to nodes that have tasks', async (t) => {
+  const folder = makeFolder(t);
+  folder.write({ ...quickTasks, 'tasks/broken.mjs': 'throw new Error("not to be loaded");' });
+  const both = await folder.duly('up', '--no-tasks', '--demo');
+  assert.equal(both.code, 2);
+  const up = folder.start('up', '--no-tasks', '--port', '0');
+  assert.match(await up.line(/^ {2}tasks/), /none/);
+  await up.line(/^Dashboard: http/);
+  folder.write({ 'tasks/broken.mjs': 'export default { name: "other", run: () => 1 };' });
+  const made = await folder.json('run', 'hello', 'Ada');
+  const worker = folder.start('worker', '--roles', 'worker');
+  const watched = await folder.duly('watch', made.id);
+  assert.match(watched.out, /Hello Ada/);
+  for (const one of [worker, up]) one.signal('SIGTERM');
+  await Promise.all([worker.ended, up.ended]);
 });
 
 test('--no-server serves nothing', async (t) => {

@@ -44,6 +44,13 @@ const patience = {
   keepAliveTimeout: 65_000,
 };
 
+/** A host as an address to go to names it. */
+function hostInUrl(host: string): string {
+  // These stand for every address of the machine, and are none that a browser could go to.
+  if (host === '0.0.0.0' || host === '::') return 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
 /**
  * Serves over HTTP with Node's own server. Refuses to listen beyond this machine while there is no key (`listen_refused`); a port that
  * is taken is `listen_failed` with `details.taken`.
@@ -78,7 +85,7 @@ export async function listen(server: DulyServer, options: ListenOptions = {}): P
     http,
     host,
     port: taken,
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`,
+    url: `http://${hostInUrl(host)}:${taken}`,
     close() {
       closing ??= close(http, server, sockets, closeMs);
       return closing;

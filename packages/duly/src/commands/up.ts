@@ -33,6 +33,8 @@ export interface UpOptions extends NodeCommandOptions {
   allowTargets?: string[];
   trustProxy?: boolean;
   allowCommands?: boolean;
+  /** false: `--no-tasks`. */
+  tasks?: boolean;
   /** false: `--no-reload`. */
   reload?: boolean;
 }
@@ -47,11 +49,19 @@ export async function up(shell: Shell, options: UpOptions): Promise<number> {
   let watching: { close(): void } | null = null;
   const allowCommands = options.allowCommands === true;
   // Whoever wants commands to be run has jobs of their own, with or without tasks in code: a demo would be in the way.
-  const demo = options.demo ? 'always' : allowCommands ? 'never' : 'if-empty';
-  const reloads = options.reload !== false && demo !== 'always';
+  const hasTasks = options.tasks !== false;
+  if (!hasTasks && options.demo) throw usageError('Give --demo or --no-tasks, not both.');
+  const demo = options.demo ? 'always' : allowCommands || !hasTasks ? 'never' : 'if-empty';
+  const reloads = options.reload !== false && demo !== 'always' && hasTasks;
   if (reloads) followModules();
   const load = (): Promise<NodeDuly> =>
-    createNodeDuly(shell, { ...options, demo, withoutTasks: allowCommands, allowCommands });
+    createNodeDuly(shell, {
+      ...options,
+      demo,
+      withTasks: hasTasks,
+      withoutTasks: allowCommands || !hasTasks,
+      allowCommands,
+    });
   const node = await load();
   return runNode(node.duly, shell, {
     start,

@@ -21,6 +21,8 @@ export interface NodeDuly {
 export interface NodeDulyOptions extends CommonOptions {
   /** `always`: the demo tasks whatever there is. `if-empty`: if there is neither a config nor `tasks/`. */
   demo: 'always' | 'if-empty' | 'never';
+  /** Whether the modules of `tasks/` are loaded. Default true. */
+  withTasks?: boolean;
   /** Whether a node without tasks is of use: it does not play the worker. */
   withoutTasks?: boolean;
   /** Whether jobs may run programs here without a server around it. */
@@ -41,7 +43,9 @@ export async function createNodeDuly(shell: Shell, options: NodeDulyOptions): Pr
 async function createOwnDuly(shell: Shell, options: NodeDulyOptions): Promise<NodeDuly> {
   const given = givenStore(options.store);
   const project =
-    options.demo === 'always' ? null : await loadProject({ config: options.config, withTasks: true });
+    options.demo === 'always'
+      ? null
+      : await loadProject({ config: options.config, withTasks: options.withTasks !== false });
   // A folder tasks/ without a module is somebody's beginning: a demo in its store would be in the way.
   const isEmpty = project !== null && project.config === null && !project.hasTasksFolder;
   if (project === null || (isEmpty && options.demo === 'if-empty'))
@@ -57,7 +61,7 @@ async function createOwnDuly(shell: Shell, options: NodeDulyOptions): Promise<No
   const store = project.duly?.store ?? given ?? project.options.store ?? defaultStore;
   refuseUnmakable(store);
   const duly = dulyOf(project, { store, logger: loggerOf(shell), ...(await tracingOf()) });
-  defineTasks(duly, project.tasks);
+  if (options.withTasks !== false) defineTasks(duly, project.tasks);
   if (duly.tasks.size === 0 && !options.withoutTasks) throw noTasks(project, options.demo !== 'never');
   return { duly, store, isDemo: false, source: sourceOf(project) };
 }

@@ -31,8 +31,8 @@ const nearCount = 10;
 const closeMs = 1_000;
 
 /**
- * Serves the HTTP API and the dashboard of a Duly. The server is loaded here and not before, so that the node runs already while it is. Throws `listen_refused` and
- * `listen_failed`.
+ * Serves the HTTP API and the dashboard of a Duly, with a first key where there is none. The server is loaded here and not before, so that the node runs already while it is.
+ * Throws `listen_failed`.
  */
 export async function serve(duly: Duly, options: ServeOptions): Promise<Served> {
   const { createServer, defaultPort, listen } = await import('@duly/server');
@@ -47,6 +47,10 @@ export async function serve(duly: Duly, options: ServeOptions): Promise<Served> 
   const { host, port } = options;
   const near = Array.from({ length: nearCount }, (_, i) => defaultPort + i);
   const ports = port === null ? [...near, 0] : [port];
+  // Before anybody can ask: nothing listens beyond this machine without a key.
+  const first = (await server.keys.any())
+    ? null
+    : await server.keys.make({ scope: 'admin', note: 'made by the first start', by: terminalActor() });
   let listening: Listening | null = null;
   for (const [i, one] of ports.entries()) {
     try {
@@ -54,17 +58,17 @@ export async function serve(duly: Duly, options: ServeOptions): Promise<Served> 
       break;
     } catch (error) {
       const isTaken = isDulyError(error, 'listen_failed') && error.details.taken === true;
-      if (!isTaken || i === ports.length - 1) throw error;
+      if (isTaken && i < ports.length - 1) continue;
+      // Nobody will ever have seen it, and the next start would not make another.
+      if (first !== null) await server.keys.revoke(first.id);
+      throw error;
     }
   }
   const { url, port: taken, close } = listening as Listening;
-  const firstKey = (await server.keys.any())
-    ? null
-    : (await server.keys.make({ scope: 'admin', note: 'made by the first start', by: terminalActor() })).key;
   return {
     url,
     port: taken,
-    firstKey,
+    firstKey: first?.key ?? null,
     close,
     movedFrom: port === null && taken !== defaultPort ? defaultPort : null,
   };
