@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { z } from 'zod';
 import { currentJob } from '../../src/current-job.ts';
-import type { ClaimedJob, ExchangeInput, Settlement } from '../../src/engine.ts';
+import type { ClaimedJob, ClaimRequest, ExchangeInput, Settlement } from '../../src/engine.ts';
 import { dulyError } from '../../src/errors.ts';
 import { createReapPass } from '../../src/maintenance/reap.ts';
 import { seededRandom } from '../../src/random.ts';
@@ -913,6 +913,38 @@ test('free places are offered to an enqueue, and what it brings starts at once',
   assert.equal((await started).job.id, job.id);
   await store.clock.settle();
   assert.equal((await store.job(job.id)).status, 'COMPLETED');
+});
+
+test('as many as ended in the last moment are offered also while an exchange asks for the places', async (t) => {
+  const store = await setup(t);
+  const work = task('work', () => 'quick');
+  const gate = deferred<void>();
+  let isHeld = false;
+  const { worker } = store.start([work], {
+    engine: {
+      ...store.engine,
+      async exchange(input) {
+        if (isHeld) await gate.promise;
+        return store.engine.exchange(input);
+      },
+    },
+  });
+  const jobs = Array.from({ length: 60 }, () => store.spec(work, null));
+  await store.engine.enqueue({ groups: [{ jobs }] });
+  await store.clock.settle();
+  assert.equal((await store.engine.counts({ cap: 100 })).status.COMPLETED.count, 60);
+  isHeld = true;
+  worker.wake();
+  await store.clock.settle();
+  const offer = worker.offer();
+  assert.equal(offer?.limit, 60, 'which the exchange has been promised too');
+  assert.equal(worker.offer(), null, 'but to one call only');
+  worker.accept(offer as ClaimRequest, []);
+  await store.clock.advance(100);
+  assert.equal(worker.offer(), null, 'nothing ended in the last moment any more');
+  gate.resolve();
+  await store.clock.settle();
+  assert.equal(worker.offer()?.limit, 20, 'and the places are free again');
 });
 
 test('an offer whose answer was lost is asked for again: its jobs start at once, and once', async (t) => {

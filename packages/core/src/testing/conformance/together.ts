@@ -161,6 +161,68 @@ export function togetherTests(test: DefineTest): void {
     );
   });
 
+  test('jobs that are taken by the call that fires them run as any others', async ({ engine }) => {
+    const policy = jobPolicy();
+    const fireAll = async (limit: number, now: number, fields: Partial<JobSpec> = {}) => {
+      await applySchedules(
+        engine,
+        Array.from({ length: 6 }, () => schedulePut({ dueAt: now })),
+        now,
+      );
+      const { schedules } = await engine.claimSchedules(scheduleClaim({ now }));
+      const jobs = schedules.map(({ id }, i) =>
+        slotJob(id, now, { policy, input: `{"i":${i}}`, tenant: `tenant-${i}`, ...fields }),
+      );
+      const groups = schedules.map((one, i) => {
+        const job = itemAt(jobs, i);
+        return fireGroup(one, { jobs: [job], slots: [slotRow(now, { jobId: job.id })], dueAt: now + day });
+      });
+      const request = claimRequest({ limit });
+      return { jobs, request, reply: await engine.fire({ now, node: 'n', groups, claim: request }) };
+    };
+    const start = await feedPosition(engine);
+    const { jobs, request, reply } = await fireAll(20, t0);
+    const view = ({ id, input, tenant, slot, attempt, spent, dueAt, claimedAt, createdAt }: ClaimedJob) =>
+      [id, input, tenant, slot, attempt, spent, dueAt, claimedAt, createdAt] as const;
+    assert.deepEqual(
+      reply.claimed.map(view),
+      jobs.map(({ id, input, tenant, slot }) => [id, input, tenant, slot, 1, 0, t0, t0, t0]),
+    );
+    const fences = reply.claimed.map(({ fence }) => fence);
+    assert.deepEqual(
+      fences,
+      [...new Set(fences)].sort((one, other) => one - other),
+    );
+    const events = (await feedAfter(engine, start)).map(({ id, event }) => `${event} ${id}`);
+    assert.deepEqual(events.sort(), jobs.flatMap(({ id }) => [`claimed ${id}`, `made ${id}`]).sort());
+    const again = await engine.exchange({ now: t0, settle: [], claim: request, repeat: true });
+    assert.deepEqual(
+      again.claimed.map(({ id, fence }) => [id, fence]),
+      reply.claimed.map(({ id, fence }) => [id, fence]),
+    );
+    const settle = reply.claimed.map((lease) => settlement(lease, 'COMPLETED'));
+    const { settled } = await engine.exchange({ now: t0 + 1, settle, claim: null });
+    assert.deepEqual(
+      settled,
+      jobs.map(() => 'done'),
+    );
+
+    const few = await fireAll(4, t0 + second);
+    assert.deepEqual(
+      few.reply.claimed.map(({ id }) => id),
+      few.jobs.slice(0, 4).map(({ id }) => id),
+      'no more than were asked for',
+    );
+    const left = await fireAll(20, t0 + 2 * second);
+    assert.deepEqual(
+      left.reply.claimed.map(({ id }) => id),
+      [...few.jobs.slice(4), ...left.jobs].map(({ id }) => id),
+      'what was ready before comes first',
+    );
+    const late = await fireAll(20, t0 + minute, { due: { at: t0 }, startDeadlineMs: second });
+    assert.deepEqual(late.reply.claimed, [], 'past its start deadline nothing starts');
+  });
+
   test('jobs claimed together come by rank, each under a fence of its own that grows', async ({ engine }) => {
     const specs = Array.from({ length: manyCount }, (_, i) =>
       jobSpec({ due: { at: t0 - ((i * 7) % manyCount) * second }, input: JSON.stringify({ i }) }),
