@@ -85,7 +85,9 @@ function accept(result: SchemaResult<unknown>, task: string | undefined): unknow
     .map(({ path = [], message }) => ({ path: formatPath(path), message: message.slice(0, 500) }));
   const shown = issues
     .slice(0, shownIssueCount)
-    .map(({ path, message }) => (path === '' ? message : `"${path}": ${message}`));
+    // Ours ends the sentence.
+    .map(({ path, message }) => ({ path, said: message.replace(/\.$/, '') }))
+    .map(({ path, said }) => (path === '' ? said : `"${path}": ${said}`));
   const more = result.issues.length - shown.length;
   throw dulyError('invalid_input', {
     message: `The input${ofTask(task)} does not fit its schema: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`,

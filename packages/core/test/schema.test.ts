@@ -60,6 +60,13 @@ test('a value that does not fit is refused with the path of each issue, and the 
   );
 });
 
+test('a message that is a sentence ends once', () => {
+  const whole = z.string().refine(() => false, 'Expected a path.');
+  assert.throws(() => validateInput(whole, 'x'), {
+    message: 'The input does not fit its schema: Expected a path.',
+  });
+});
+
 test('paths given as objects are understood, and a flood of issues is cut', () => {
   const flood: StandardSchema = {
     '~standard': {

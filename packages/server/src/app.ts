@@ -23,6 +23,8 @@ export function createApp(context: ServerContext): OpenAPIHono<ServerEnv> {
     // What is shown depends on who asks.
     c.header('Cache-Control', 'no-store');
     await next();
+    // What is not sent is let go of: a stream would be open for ever, and be one watcher more each time.
+    if (c.req.method === 'HEAD') await c.res.body?.cancel();
   });
   app.use('*', measure(context));
   app.use('*', checkHost, refuseCrossSite, refuseNul);

@@ -73,6 +73,26 @@ test('every route that is served is documented', async (t) => {
   assert.ok(documented.size > 30);
 });
 
+test('the document holds together: what it refers to is in it, and every name in a path is told', async (t) => {
+  const { json } = await (await startServer(t)).ask('/openapi.json');
+  const references = new Set(JSON.stringify(json).match(/"\$ref":"[^"]+"/g));
+  assert.ok(references.size > 20);
+  for (const reference of references) {
+    const [, ...path] = (JSON.parse(`{${reference}}`) as { $ref: string }).$ref.split('/');
+    const found = path.reduce((within, part) => within?.[part], json);
+    assert.notEqual(found, undefined, reference);
+  }
+  type Parameter = { name: string; in: string; required?: boolean };
+  for (const [path, methods] of Object.entries(json.paths as Record<string, object>)) {
+    for (const [method, operation] of Object.entries(methods)) {
+      const { parameters = [] } = operation as { parameters?: Parameter[] };
+      const named = parameters.filter((one) => one.in === 'path' && one.required).map(({ name }) => name);
+      const wanted = [...path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name);
+      assert.deepEqual(named.sort(), wanted.sort(), `${method} ${path}`);
+    }
+  }
+});
+
 test('every operation has a name of its own, as generated clients want it', async (t) => {
   const { json } = await (await startServer(t)).ask('/openapi.json');
   const names = Object.values(json.paths as Record<string, Record<string, { operationId?: string }>>).flatMap(

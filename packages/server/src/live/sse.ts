@@ -20,6 +20,8 @@ export interface SseOptions {
   beatMs: number;
   /** Whether the watcher may still watch; asked about as often. Their key may have been revoked. */
   mayWatch(): Promise<boolean>;
+  /** Aborted when the watcher has gone; taken before anything is waited for. Of one who went while the stream was opened nobody takes the answer, nor cancels it. */
+  signal: AbortSignal;
 }
 
 // What is there already goes out together, up to about this many characters: each piece costs as much as a dozen small events.
@@ -29,7 +31,7 @@ const pieceLengthMax = 64 * 1024;
  * Serves a stream as server-sent events. The next piece is made when the last one has been taken by the connection, so a reader that is
  * slow holds one piece and no more.
  */
-export function sseResponse(stream: LiveStream, { clock, beatMs, mayWatch }: SseOptions): Response {
+export function sseResponse(stream: LiveStream, { clock, beatMs, mayWatch, signal }: SseOptions): Response {
   const encoder = new TextEncoder();
   let pending: Promise<LiveEvent | null> | null = null;
   let timer: Timer | null = null;
@@ -40,8 +42,12 @@ export function sseResponse(stream: LiveStream, { clock, beatMs, mayWatch }: Sse
     if (isClosed) return;
     isClosed = true;
     timer?.cancel();
+    signal.removeEventListener('abort', close);
     stream.close();
   }
+
+  signal.addEventListener('abort', close, { once: true });
+  if (signal.aborted) close();
 
   function beat(): Promise<'beat'> {
     return new Promise((resolve) => {

@@ -26,7 +26,7 @@ export function invalidRequest(target: string, error: z.ZodError): DulyError {
   const [first] = issues;
   const where = first === undefined || first.path === '' ? `The ${place}` : `"${first.path}" of the ${place}`;
   return new DulyError('request_invalid', {
-    message: `${where}: ${first?.message ?? 'does not fit'}.`,
+    message: `${where}: ${(first?.message ?? 'does not fit').replace(/\.$/, '')}.`,
     hint: hintOf(error),
     details: { issues },
   });

@@ -34,6 +34,7 @@ export function eventRoutes({ live, clock, options }: ServerContext): OpenAPIHon
       clock,
       beatMs: options.beatMs,
       mayWatch: async () => (await callerOf(c)) !== null,
+      signal: c.req.raw.signal,
     });
   });
   return routes;

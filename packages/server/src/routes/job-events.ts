@@ -43,6 +43,7 @@ export function jobEventRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   const routes = newRoutes();
   routes.openapi(read, async (c) => {
     const { caller } = c.var;
+    const { signal } = c.req.raw;
     const { logs = 'true', last_event_id } = c.req.valid('query');
     const stream = await live.jobStream({
       id: c.req.valid('param').id,
@@ -55,6 +56,7 @@ export function jobEventRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
       clock,
       beatMs: options.beatMs,
       mayWatch: async () => (await callerOf(c)) !== null,
+      signal,
     });
   });
   return routes;

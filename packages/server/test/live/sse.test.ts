@@ -16,6 +16,7 @@ async function piecesOf(stream: LiveStream): Promise<string[]> {
     clock: systemClock,
     beatMs: 60_000,
     mayWatch: async () => true,
+    signal: new AbortController().signal,
   });
   const pieces: string[] = [];
   for await (const piece of response.body as ReadableStream<Uint8Array>)

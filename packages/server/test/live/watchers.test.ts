@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { systemClock } from '@duly/core';
+import type { ServerContext } from '../../src/context.ts';
+import { appOf } from '../../src/server.ts';
 import { makeFolder, startServer } from '../fixture.ts';
 import { openSse, type SseReader, startGuide } from './guide.ts';
 
@@ -123,4 +125,32 @@ test('more watchers than the server takes are refused until one has gone', async
     await third.close();
   }
   assert.equal(status, 200);
+});
+
+test('who asks for the head of a stream only, or goes while it is opened, leaves no watcher behind', async (t) => {
+  const { server, duly, adminKey } = await startServer(t);
+  const { context } = appOf.get(server) as { context: ServerContext };
+  const { id } = await duly.taskNamed('work').in('1h', 1);
+  const headers = { Authorization: `Bearer ${adminKey}` };
+  for (const path of ['/api/events', `/api/jobs/${id}/events`]) {
+    const url = `http://localhost${path}`;
+    const head = await server.fetch(new Request(url, { method: 'HEAD', headers }));
+    assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'text/event-stream']);
+    assert.equal(context.live.count(), 0, `HEAD ${path}`);
+
+    const leaving = new AbortController();
+    const answering = server.fetch(new Request(url, { headers, signal: leaving.signal }));
+    leaving.abort();
+    // Nobody reads the answer, and nobody cancels it.
+    await answering;
+    assert.equal(context.live.count(), 0, `${path}, gone before it was open`);
+
+    const gone = new AbortController();
+    const { body } = await server.fetch(new Request(url, { headers, signal: gone.signal }));
+    const reader = (body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
+    assert.equal(context.live.count(), 1);
+    gone.abort();
+    assert.equal(context.live.count(), 0, `${path}, gone while it was read`);
+  }
 });
