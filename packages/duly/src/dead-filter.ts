@@ -4,11 +4,11 @@ import { readList } from './usage.ts';
 
 /** Which dead letters the options mean. */
 export function deadFilter(options: {
-  type?: string[];
+  task?: string[];
   error?: string;
   since?: string;
 }): Omit<JobsFilter, 'dead'> {
-  const task = readList(options.type, '--type');
+  const task = readList(options.task, '--task');
   return {
     ...(task === undefined ? {} : { task }),
     ...(options.error === undefined ? {} : { error: options.error }),

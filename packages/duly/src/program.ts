@@ -143,7 +143,7 @@ function addJobs(program: Command, action: ActionOf): void {
   leaf(jobs, 'ls', 'list jobs, newest first')
     .alias('list')
     .option('--status <statuses>', 'only in these statuses (several: commas, or repeat it)', collect)
-    .option('--type <names>', 'only of these tasks (several: commas, or repeat it)', collect)
+    .option('--task <names>', 'only of these tasks (several: commas, or repeat it)', collect)
     .option('--queue <names>', 'only in these queues (several: commas, or repeat it)', collect)
     .option('--tenant <name>', 'only of this tenant')
     .option('--key <key>', 'only with this dedupe key')
@@ -195,7 +195,7 @@ function addDead(program: Command, action: ActionOf): void {
   const dead = noun(program, 'dead', 'dead letters: FAILED jobs that wait for a person');
   leaf(dead, 'ls', 'list dead letters, newest first')
     .alias('list')
-    .option('--type <names>', 'only of these tasks (several: commas, or repeat it)', collect)
+    .option('--task <names>', 'only of these tasks (several: commas, or repeat it)', collect)
     .option('--error <text>', 'only with this text in the error')
     .option('--since <duration or instant>', 'only made since then')
     .option('--limit <count>', 'how many, 1 to 1000 (default 20)')
@@ -208,10 +208,10 @@ function addDead(program: Command, action: ActionOf): void {
     leaf(dead, verb, description)
       .argument('[ids...]')
       .option('--all', 'all of them')
-      .option('--type <names>', 'all of these tasks (several: commas, or repeat it)', collect)
+      .option('--task <names>', 'all of these tasks (several: commas, or repeat it)', collect)
       .option('--error <text>', 'all with this text in the error')
       .option('--dry-run', 'only count')
-      .option('--yes', 'do not ask; needed with --all, --type and --error where nobody can answer')
+      .option('--yes', 'do not ask; needed with --all, --task and --error where nobody can answer')
       .option('--note <text>', 'why; kept in the audit')
       .action(
         action(async () => {

@@ -6,7 +6,7 @@ import { sentenceOf } from './output/errors.ts';
 export function usageErrorOf(error: CommanderError & { usage?: string }): DulyError {
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
   const guess =
-    ruleGuess(first, error.usage) ?? /^\(Did you mean (?:one of )?(.*)\?\)$/.exec(rest.join(' ').trim())?.[1];
+    apiGuess(first, error.usage) ?? /^\(Did you mean (?:one of )?(.*)\?\)$/.exec(rest.join(' ').trim())?.[1];
   const message = first.replace(/'([^']*)'/g, '"$1"');
   return usageError(
     sentenceOf(message.charAt(0).toUpperCase() + message.slice(1)),
@@ -19,10 +19,11 @@ export function usageErrorOf(error: CommanderError & { usage?: string }): DulyEr
   );
 }
 
-/** What the library calls a rate is `--every` here; the parser would look for a word that is written alike. */
-function ruleGuess(message: string, usage = ''): string | undefined {
-  const takesRule = /^duly schedules (?:add|preview)\b/.test(usage);
-  return takesRule && message.includes("'--rate'") ? '--every' : undefined;
+/** What the library calls a rate is `--every` here, and the API's type of a job `--task`; the parser would look for a word that is written alike. */
+function apiGuess(message: string, usage = ''): string | undefined {
+  if (/^duly schedules (?:add|preview)\b/.test(usage) && message.includes("'--rate'")) return '--every';
+  const takesTask = /^duly (?:jobs (?:ls|cancel)|dead|schedules (?:ls|add))\b/.test(usage);
+  return takesTask && message.includes("'--type'") ? '--task' : undefined;
 }
 
 /** An error about how the command was called. */

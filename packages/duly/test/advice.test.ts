@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createTestDuly } from '@duly/core/testing';
+import { adviceOn } from '../src/advice.ts';
 import { makeFolder } from './command.ts';
 
 test('doctor and schedules add warn, with what to do, about what works and should be thought about', async (t) => {
@@ -41,4 +43,32 @@ test('doctor and schedules add warn, with what to do, about what works and shoul
   );
   assert.match(shown.out, /^warning +handler +No live node handles the task of "/m);
   assert.equal(last.code, 0);
+});
+
+test('a schedule whose runs take longer than its interval is told of, with what is lost and what to do', async (t) => {
+  const duly = createTestDuly();
+  t.after(() => duly.stop());
+  const slow = duly.task({
+    name: 'slow',
+    run: () => duly.clock.sleep(25 * 60_000, new AbortController().signal),
+  });
+  const quick = duly.task({
+    name: 'quick',
+    run: () => duly.clock.sleep(1_000, new AbortController().signal),
+  });
+  const late = await slow.every({ rate: '10m' }, null, { name: 'too-often' });
+  const good = await quick.every({ rate: '10m' }, null, { name: 'often-enough' });
+  await duly.advance('6h');
+  const found = (await adviceOn(duly, { tasks: [] })).filter(({ name }) => name === 'overlap');
+  assert.equal(found.length, 1);
+  assert.match(
+    found[0]?.message ?? '',
+    /^"too-often" runs longer than its interval: usually 25 min, so that of \d+ slots of a day \d+ make no run\.$/,
+  );
+  assert.match(found[0]?.hint ?? '', /longer interval.*--overlap buffer-one/);
+  // Whoever adds a schedule is told of this one only.
+  const names = async (only: typeof late) =>
+    (await adviceOn(duly, { tasks: [], only })).map(({ name }) => name);
+  assert.ok((await names(late)).includes('overlap'));
+  assert.ok(!(await names(good)).includes('overlap'));
 });

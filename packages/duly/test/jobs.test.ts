@@ -120,7 +120,7 @@ test('dead letters are listed, brought back and discarded', async (t) => {
   const [first, second] = data.map((job: { id: string }) => job.id);
 
   const table = await folder.duly('dead', 'ls', '--error', 'cannot work');
-  assert.match(table.out, /^ID .*TYPE .*STATUS .*DETAIL\n/);
+  assert.match(table.out, /^ID .*TASK .*STATUS .*DETAIL\n/);
   assert.match(table.out, new RegExp(`${first} +failing +FAILED .*TypeError: It cannot work\\.`));
 
   assert.deepEqual(await folder.json('dead', 'discard', first), { changed: 1, refused: 0, dry_run: false });
@@ -140,7 +140,7 @@ test('dead letters are listed, brought back and discarded', async (t) => {
   assert.match((await folder.duly('dead', 'replay', second)).out, /^1 dead letter brought back\.\n$/);
   assert.equal((await folder.json('jobs', 'show', second)).status, 'PENDING');
   assert.match(
-    (await folder.duly('dead', 'replay', '--type', 'failing', '--yes')).out,
+    (await folder.duly('dead', 'replay', '--task', 'failing', '--yes')).out,
     /^1 dead letter brought back/,
   );
   assert.deepEqual((await folder.json('dead', 'ls')).data, []);

@@ -35,7 +35,7 @@ test('commands say the same of a server as of its store', async (t) => {
   // Both look at the same; what differs is only when they looked.
   for (const words of [
     ['jobs', 'ls'],
-    ['jobs', 'ls', '--status', 'failed', '--type', 'failing,hello'],
+    ['jobs', 'ls', '--status', 'failed', '--task', 'failing,hello'],
     ['jobs', 'show', made.id],
     ['jobs', 'show', failed.id],
     ['dead', 'ls'],

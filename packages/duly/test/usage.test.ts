@@ -44,6 +44,11 @@ test('a typing mistake is answered with what was likely meant', async (t) => {
       ['schedules', 'add', 'a', '--task', 'a', '--rate', '1h'],
       /^error\[usage\]: Unknown option "--rate"\.\nhint: Did you mean "--every"\?\n$/,
     ],
+    // As JSON and the HTTP API call it.
+    [
+      ['jobs', 'ls', '--type', 'hello'],
+      /^error\[usage\]: Unknown option "--type"\.\nhint: Did you mean "--task"\?\n$/,
+    ],
     // What is not known is told before what is missing.
     [
       ['schedules', 'add', 'a', '--rate', '1h'],

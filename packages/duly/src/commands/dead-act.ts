@@ -10,7 +10,7 @@ import { usageError } from '../usage.ts';
 
 interface DeadActOptions extends CommonOptions {
   all?: boolean;
-  type?: string[];
+  task?: string[];
   error?: string;
   dryRun?: boolean;
   yes?: boolean;
@@ -36,11 +36,11 @@ async function act(verb: Verb, shell: Shell, options: DeadActOptions, ids: strin
   const isByFilter = options.all === true || Object.keys(filter).length > 0;
   if (ids.length === 0 && !isByFilter) {
     throw usageError(
-      'Name the dead letters by their ids, or say --all, --type or --error.',
+      'Name the dead letters by their ids, or say --all, --task or --error.',
       'Look first: duly dead ls',
     );
   }
-  if (ids.length > 0 && isByFilter) throw usageError('Give ids, or --all, --type or --error, not both.');
+  if (ids.length > 0 && isByFilter) throw usageError('Give ids, or --all, --task or --error, not both.');
   const mustAsk = isByFilter && !options.yes && !options.dryRun;
   const what = `To ${verb} dead letters without naming them`;
   if (mustAsk) requireAsking(shell, what);

@@ -5,7 +5,7 @@ import type { CommonOptions, Shell } from '../shell.ts';
 import { readLimit } from '../usage.ts';
 
 interface DeadLsOptions extends CommonOptions {
-  type?: string[];
+  task?: string[];
   error?: string;
   since?: string;
   limit?: string;

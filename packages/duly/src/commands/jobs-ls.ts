@@ -6,7 +6,7 @@ import { readLimit, readList, readPairs } from '../usage.ts';
 
 interface JobsLsOptions extends CommonOptions {
   status?: string[];
-  type?: string[];
+  task?: string[];
   queue?: string[];
   tenant?: string;
   key?: string;
@@ -30,7 +30,7 @@ export async function jobsLs(shell: Shell, options: JobsLsOptions): Promise<unde
 
 function readFilter(options: JobsLsOptions): JobsFilter {
   const status = readList(options.status, '--status') as JobStatus[] | undefined;
-  const task = readList(options.type, '--type');
+  const task = readList(options.task, '--task');
   const queue = readList(options.queue, '--queue');
   const input = readPairs(options.input ?? [], '--input') as NonNullable<JobsFilter['input']>;
   return {
