@@ -58,6 +58,10 @@ async function fill(duly: Duly): Promise<void> {
   for (let invoice = 1_000; invoice < 1_003; invoice++) await pdf.now({ invoice });
   for (let n = 789; n < 794; n++) await video.now(`s3://uploads/video_${n}.mp4`);
   await mail.in('2 h', { user: 7 });
+  for (let user = 1; user < 40; user++) await mail.in(user * user * 2_000 + 30_000, { user });
+  for (const name of ['invoices', 'backups', 'index-rebuild', 'sitemap', 'cache-warmup', 'exports']) {
+    await report.every('0 3 * * *', null, { name, timezone: 'Europe/Rome' });
+  }
   const step = duly.task({ name: 'release_step', run: () => wait(50) });
   const release = duly.task({
     name: 'release',
@@ -101,6 +105,7 @@ const addresses: Record<string, string> = {
   flow: `jobs/${flow?.id}`,
   locks: 'locks',
   day: 'day',
+  forecast: 'forecast?hours=24&workers=2',
   queues: 'queues',
   workers: 'workers',
   dead: 'dead',

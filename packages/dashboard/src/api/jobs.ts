@@ -8,6 +8,8 @@ export type Job = JobJson;
 
 /** A line that a handler wrote. */
 export interface LogLine {
+  /** Numbers all lines of the job. */
+  n: number;
   attempt: number;
   at: string;
   level: 'debug' | 'info' | 'warn' | 'error';
@@ -90,11 +92,24 @@ export function useAttempts(id: string) {
   });
 }
 
-/** What its handler wrote. */
+/** More lines than this are nothing to read in a page. */
+const lineCountMax = 5_000;
+
+/** What its handler wrote: the newest lines, of which only those that are new are read again. */
 export function useLogs(id: string) {
+  const queryKey = ['job', id, 'logs'];
   return useQuery({
-    queryKey: ['job', id, 'logs'],
-    queryFn: ({ signal }) => get<Page<LogLine>>(`api/jobs/${id}/logs`, { limit: 1_000 }, signal),
+    queryKey,
+    queryFn: async ({ client, signal }) => {
+      let lines = client.getQueryData<LogLine[]>(queryKey) ?? [];
+      let page: Page<LogLine>;
+      do {
+        const cursor = lines.at(-1)?.n;
+        page = await get<Page<LogLine>>(`api/jobs/${id}/logs`, { limit: 1_000, cursor }, signal);
+        if (page.data.length > 0) lines = [...lines, ...page.data].slice(-lineCountMax);
+      } while (page.has_more);
+      return lines;
+    },
   });
 }
 

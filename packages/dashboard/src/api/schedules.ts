@@ -103,6 +103,18 @@ export function useSlots(id: string, query: Query = {}) {
   });
 }
 
+/** Its last slots, for a strip: one of many on a page, so they are read at their own pace and once they are in sight. */
+export function useLastSlots(id: string, isSeen: boolean) {
+  return useQuery({
+    queryKey: ['schedule', id, 'strip'],
+    queryFn: ({ signal }) =>
+      get<Page<LedgerSlot>>(`api/schedules/${encodeURIComponent(id)}/slots`, { limit: 50 }, signal),
+    enabled: isSeen,
+    meta: { pace: 'own' },
+    refetchInterval: 5_000,
+  });
+}
+
 /** What comes next of a stored schedule. */
 export function useComing(id: string, count = 10) {
   return useQuery({

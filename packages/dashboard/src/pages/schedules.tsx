@@ -1,7 +1,7 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { CircleAlert, Flag, PauseCircle } from 'lucide-react';
-import { useState } from 'react';
-import { type Schedule, useSchedules, useSlots } from '../api/schedules.ts';
+import { type RefObject, useEffect, useRef, useState } from 'react';
+import { type Schedule, useLastSlots, useSchedules } from '../api/schedules.ts';
 import { failureShare, type ScheduleStats, shareText, useScheduleStats } from '../api/stats.ts';
 import { SlotStrip } from '../charts/slot-strip.tsx';
 import { useMay } from '../shell/caller.tsx';
@@ -76,6 +76,11 @@ export function SchedulesPage() {
             ))}
           </Table>
         )}
+        {schedules.data?.has_more === true && (
+          <p className="border-t border-line px-4 py-2 text-xs text-ink-faint">
+            The first {schedules.data.data.length} by name; a search looks at these only.
+          </p>
+        )}
       </Panel>
       {isMaking && <NewSchedule onClose={() => setMaking(false)} />}
     </>
@@ -83,10 +88,11 @@ export function SchedulesPage() {
 }
 
 function ScheduleRow({ schedule, stats }: { schedule: Schedule; stats: ScheduleStats | undefined }) {
-  const slots = useSlots(schedule.id);
+  const row = useRef<HTMLTableRowElement>(null);
+  const slots = useLastSlots(schedule.id, useSeen(row));
   const { last_run: last } = schedule;
   return (
-    <tr>
+    <tr ref={row}>
       <Cell>
         <Link to="/schedules/$id" params={{ id: schedule.id }} className="font-medium hover:underline">
           {schedule.name}
@@ -140,6 +146,20 @@ function ScheduleRow({ schedule, stats }: { schedule: Schedule; stats: ScheduleS
       </Cell>
     </tr>
   );
+}
+
+/** Whether it has come into sight. Of a hundred schedules a screen shows ten, and what the others did need not be read. */
+function useSeen(element: RefObject<Element | null>): boolean {
+  const [isSeen, setSeen] = useState(false);
+  useEffect(() => {
+    if (isSeen || element.current === null) return;
+    const watch = new IntersectionObserver((entries) => {
+      if (entries.some(({ isIntersecting }) => isIntersecting)) setSeen(true);
+    });
+    watch.observe(element.current);
+    return () => watch.disconnect();
+  }, [element, isSeen]);
+  return isSeen;
 }
 
 /** What a person should see at once: paused, flagged, changed by hand, unreadable. */

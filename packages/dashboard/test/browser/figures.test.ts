@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { closeBrowser, openDashboard } from './fixture.ts';
+import { closeBrowser, gate, openDashboard } from './fixture.ts';
 
 after(closeBrowser);
 
@@ -231,6 +231,26 @@ test('a long list is read as one scrolls, and few rows are in the page at once',
   });
   await list.getByText('{"n":0}', { exact: true }).waitFor();
   assert.ok((await list.getByRole('listitem').count()) < 80);
+});
+
+test('the newest line of a log is shown, and those that come later follow', async (t) => {
+  const more = gate();
+  const chatty = {
+    name: 'chatty',
+    run: async ({ log }: { log: (line: string) => void }) => {
+      for (let n = 1; n <= 300; n++) log(`line ${n}.`);
+      await more.opened;
+      log('and one more.');
+    },
+  };
+  const { page, duly, open } = await openDashboard(t, { tasks: [chatty] });
+  const job = await duly.taskNamed('chatty').now(null);
+  await open(`jobs/${job.id}`);
+  await page.getByText('line 300.').waitFor();
+  await page.getByRole('heading', { name: 'Log, 300 lines' }).waitFor();
+  more.open();
+  await page.getByText('and one more.').waitFor();
+  assert.equal(await page.getByRole('list', { name: 'Log lines' }).getByRole('listitem').count(), 301);
 });
 
 test('the first load is less than 250 KB of compressed script, all pages together', () => {

@@ -12,15 +12,22 @@ export function LogLines({ id }: { id: string }) {
   const { name } = useZone();
   const box = useRef<HTMLOListElement>(null);
   const isAtEnd = useRef(true);
-  const lines = logs.data?.data ?? [];
-  const count = lines.length;
+  const lines = logs.data ?? [];
+  const count = lines.at(-1)?.n ?? 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: goes to the end when there are more lines
   useEffect(() => {
     if (isAtEnd.current && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
   }, [count]);
   if (count === 0) return null;
   return (
-    <Panel title={`Log, ${count} ${count === 1 ? 'line' : 'lines'}`}>
+    <Panel
+      title={`Log, ${count.toLocaleString('en')} ${count === 1 ? 'line' : 'lines'}`}
+      actions={
+        count > lines.length && (
+          <span className="text-xs text-ink-faint">the newest {lines.length.toLocaleString('en')}</span>
+        )
+      }
+    >
       <ol
         ref={box}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a place that scrolls must be reachable by keyboard
@@ -31,9 +38,8 @@ export function LogLines({ id }: { id: string }) {
         }}
         className="max-h-96 overflow-auto px-4 py-2 font-mono text-xs leading-5"
       >
-        {lines.map((line, at) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: lines are only ever added at the end
-          <li key={at} className="flex gap-3">
+        {lines.map((line) => (
+          <li key={line.n} className="flex gap-3">
             <time dateTime={line.at} className="shrink-0 text-ink-faint">
               {clockTime(Date.parse(line.at), name)}
             </time>
