@@ -27,7 +27,7 @@ const keptHeaders = ['content-type', 'location', 'etag'];
  */
 export const idempotent: MiddlewareHandler<ServerEnv> = async (c, next) => {
   const key = c.req.header(keyHeader);
-  if (key === undefined || c.req.method === 'GET') return next();
+  if (key === undefined || c.req.method === 'GET' || c.req.method === 'HEAD') return next();
   if (key === '' || key.length > keyLengthMax) {
     throw new DulyError('request_invalid', {
       message: `Expected "Idempotency-Key" to have 1 to ${keyLengthMax} characters.`,

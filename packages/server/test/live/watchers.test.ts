@@ -134,7 +134,8 @@ test('who asks for the head of a stream only, or goes while it is opened, leaves
   const headers = { Authorization: `Bearer ${adminKey}` };
   for (const path of ['/api/events', `/api/jobs/${id}/events`]) {
     const url = `http://localhost${path}`;
-    const head = await server.fetch(new Request(url, { method: 'HEAD', headers }));
+    const asked = { ...headers, 'Idempotency-Key': path };
+    const head = await server.fetch(new Request(url, { method: 'HEAD', headers: asked }));
     assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'text/event-stream']);
     assert.equal(context.live.count(), 0, `HEAD ${path}`);
 
