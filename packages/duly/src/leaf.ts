@@ -12,7 +12,7 @@ export function leaf(parent: Command, name: string, description: string): Comman
 }
 
 // These are nodes themselves, or look at the store itself: no server can do it for them.
-const atTheStore = new Set(['up', 'worker', 'tick', 'exec', 'doctor', 'migrate', 'status']);
+const atTheStore = new Set(['up', 'worker', 'tick', 'exec', 'doctor', 'bench', 'migrate', 'status']);
 
 /** The same for one that needs no store. */
 export function storelessLeaf(parent: Command, name: string, description: string): Command {

@@ -311,6 +311,9 @@ function addStore(program: Command, action: ActionOf): void {
   leaf(program, 'doctor', 'whether promises are kept now; the exit code says so too')
     .option('--patience <duration>', 'how long the store may take for each answer (default 5s)')
     .action(action(async () => (await import('./commands/doctor.ts')).doctor));
+  leaf(program, 'bench', 'how fast jobs are made, started and run here, on a store beside the given one')
+    .option('--jobs <count>', 'how many, 100 to 1000000 (default 5000)')
+    .action(action(async () => (await import('./commands/bench.ts')).bench));
   const migrate = leaf(program, 'migrate', 'make the store, or bring its schema up to this version').action(
     action(async () => (await import('./commands/migrate.ts')).migrate),
   );
