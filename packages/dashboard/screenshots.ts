@@ -90,7 +90,7 @@ const { key } = await server.keys.make({
   note: 'screenshots',
   by: 'screenshots',
 });
-const [running] = (await duly.jobs({ status: 'RUNNING' }).page({ limit: 1 })).jobs;
+const [running] = (await duly.jobs({ status: 'RUNNING', task: 'video_transcode' }).page({ limit: 1 })).jobs;
 const [failed] = (await duly.dead.list().page({ limit: 1 })).jobs;
 const [flow] = (await duly.jobs({ task: 'release' }).page({ limit: 1 })).jobs;
 const addresses: Record<string, string> = {

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { get } from '../api/request.ts';
-import { allows, type Scope } from './pages.ts';
+import { allows, type PageLink, pageLinks, type Scope } from './pages.ts';
 
 /** Who looks at the dashboard, as the server sees it. */
 export interface Caller {
@@ -21,6 +22,12 @@ export function useSession() {
 /** The caller; undefined until the server has told. */
 export function useCaller(): Caller | undefined {
   return useSession().data;
+}
+
+/** The pages that the caller may see. */
+export function usePageLinks(): PageLink[] {
+  const scope = useCaller()?.scope ?? 'read';
+  return useMemo(() => pageLinks.filter((link) => allows(scope, link.scope)), [scope]);
 }
 
 /** Whether the caller may do this. What a key may not do is not shown. */

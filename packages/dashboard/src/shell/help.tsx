@@ -1,5 +1,5 @@
 import { Dialog } from '../ui/dialog.tsx';
-import { pageLinks } from './pages.ts';
+import { usePageLinks } from './caller.tsx';
 
 const general: readonly [string, string][] = [
   ['/', 'Search on this page'],
@@ -12,7 +12,8 @@ const general: readonly [string, string][] = [
 
 /** What the keyboard can do. */
 export function Help({ open, onClose }: { open: boolean; onClose: () => void }) {
-  const rows = [...general, ...pageLinks.map(({ letter, name }): [string, string] => [`g ${letter}`, name])];
+  const links = usePageLinks();
+  const rows = [...general, ...links.map(({ letter, name }): [string, string] => [`g ${letter}`, name])];
   return (
     <Dialog open={open} onClose={onClose} title="Keyboard">
       <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1.5">

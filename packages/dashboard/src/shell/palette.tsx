@@ -2,7 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { Search } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { Dialog } from '../ui/dialog.tsx';
-import { pageLinks } from './pages.ts';
+import { usePageLinks } from './caller.tsx';
 
 interface Entry {
   name: string;
@@ -13,6 +13,7 @@ interface Entry {
 /** ⌘K: every page by its name, and a job by its id or a search for anything else. */
 export function Palette({ open, onClose }: { open: boolean; onClose: () => void }) {
   const navigate = useNavigate();
+  const links = usePageLinks();
   const [text, setText] = useState('');
   const [chosen, setChosen] = useState(0);
   const entries = useMemo((): Entry[] => {
@@ -24,7 +25,7 @@ export function Palette({ open, onClose }: { open: boolean; onClose: () => void 
         setText('');
         void navigate({ to, search } as never);
       };
-    const pages = pageLinks
+    const pages = links
       .filter(({ name }) => name.toLowerCase().includes(asked.toLowerCase()))
       .map(({ to, name, letter }) => ({ name, hint: `g ${letter}`, go: go(to) }));
     if (asked === '') return pages;
@@ -34,7 +35,7 @@ export function Palette({ open, onClose }: { open: boolean; onClose: () => void 
       { name: `Jobs that match “${asked}”`, hint: 'search', go: go('/jobs', { q: asked }) },
       { name: `Schedules named “${asked}”`, hint: 'search', go: go('/schedules', { q: asked }) },
     ];
-  }, [text, navigate, onClose]);
+  }, [text, navigate, onClose, links]);
   return (
     <Dialog open={open} onClose={onClose} title="Go to …">
       <label className="flex items-center gap-2 rounded-md border border-line-strong px-2 focus-within:border-accent">

@@ -6,10 +6,9 @@ import { LiveProvider, useLive } from '../live/live.tsx';
 import { type Theme, useTheme } from '../theme/theme.tsx';
 import { useZone } from '../time/zone.tsx';
 import { IconButton } from '../ui/button.tsx';
-import { useCaller, useSession } from './caller.tsx';
+import { usePageLinks, useSession } from './caller.tsx';
 import { Help } from './help.tsx';
 import { type Shortcuts, useShortcuts } from './keyboard.ts';
-import { allows, pageLinks } from './pages.ts';
 import { Palette } from './palette.tsx';
 import { SignIn } from './sign-in.tsx';
 
@@ -31,6 +30,7 @@ export function Root() {
 /** What stands around every page: navigation, the live switch, zone and theme, keyboard. */
 function Shell() {
   const navigate = useNavigate();
+  const links = usePageLinks();
   const live = useLive();
   const { theme, setTheme } = useTheme();
   const { zone, name: zoneName, setZone } = useZone();
@@ -39,7 +39,7 @@ function Shell() {
   const [isMenuOpen, setMenuOpen] = useState(false);
 
   const shortcuts = useMemo((): Shortcuts => {
-    const pages = pageLinks.map(({ letter, to }) => [`g ${letter}`, () => void navigate({ to } as never)]);
+    const pages = links.map(({ letter, to }) => [`g ${letter}`, () => void navigate({ to } as never)]);
     return {
       ...Object.fromEntries(pages),
       'mod+k': () => setPaletteOpen(true),
@@ -49,7 +49,7 @@ function Shell() {
       t: () => setTheme(nextTheme[theme]),
       z: () => setZone(zone === 'utc' ? 'local' : 'utc'),
     };
-  }, [navigate, live, theme, setTheme, zone, setZone]);
+  }, [navigate, live, theme, setTheme, zone, setZone, links]);
   useShortcuts(shortcuts);
 
   const ThemeIcon = themeIcons[theme];
@@ -140,9 +140,7 @@ function Logo() {
 }
 
 function Navigation({ onNavigate }: { onNavigate: () => void }) {
-  const caller = useCaller();
-  const scope = caller?.scope ?? 'read';
-  const links = pageLinks.filter((link) => allows(scope, link.scope));
+  const links = usePageLinks();
   return (
     <ul className="flex-1 space-y-0.5 overflow-y-auto px-2 py-2">
       {links.map(({ to, name, icon: Icon }) => (

@@ -160,6 +160,10 @@ test('what a key may not do is not shown', async (t) => {
     assert.equal(await page.getByRole('button', { name, exact: true }).count(), 0, name);
   }
   assert.equal(await page.getByRole('link', { name: 'Keys' }).count(), 0);
+  await page.keyboard.press('Control+k');
+  const palette = page.getByRole('dialog');
+  await palette.getByRole('button', { name: /^Queues/ }).waitFor();
+  assert.equal(await palette.getByRole('button', { name: /^Keys/ }).count(), 0);
 });
 
 test('keyboard: g j, /, ? and the palette', async (t) => {

@@ -20,10 +20,14 @@ export function JitterAdvice({
         {jitter.count === 1 ? 'One schedule begins' : `${jitter.count.toLocaleString('en')} schedules begin`}{' '}
         together with others. With the jitter below the most at a time would be{' '}
         <strong>{jitter.load.peak.toLocaleString('en')}</strong> instead of{' '}
-        <strong>{load.peak.toLocaleString('en')}</strong>, and{' '}
-        <strong>{jitter.load.workers_needed.toLocaleString('en')}</strong> instead of{' '}
-        <strong>{load.workers_needed.toLocaleString('en')}</strong>{' '}
-        {load.workers_needed === 1 ? 'worker' : 'workers'} would be enough.
+        <strong>{load.peak.toLocaleString('en')}</strong>
+        {jitter.load.workers_needed < load.workers_needed && (
+          <>
+            , and <strong>{jitter.load.workers_needed.toLocaleString('en')}</strong> instead of{' '}
+            <strong>{load.workers_needed.toLocaleString('en')}</strong> workers would be enough
+          </>
+        )}
+        .
       </p>
       <div className="max-h-80 overflow-y-auto border-t border-line">
         <Table label="Jitter that would spread the load" head={['Schedule', 'Jitter']}>

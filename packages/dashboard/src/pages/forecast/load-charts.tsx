@@ -19,6 +19,7 @@ export function LoadCharts({ forecast }: { forecast: Forecast }) {
           {...shared}
           title="Runs at a time"
           kind="lines"
+          whole
           text={countText}
           series={[
             { name: 'most', colour: 'bad', values: load.steps.map(({ peak }) => peak) },

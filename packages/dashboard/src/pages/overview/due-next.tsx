@@ -47,6 +47,8 @@ interface Mark {
   to: number;
   /** 0 to 1: how high. */
   share: number;
+  /** Many behind one another: others are to be seen before it. */
+  isDense?: boolean;
 }
 
 function Line({
@@ -65,11 +67,11 @@ function Line({
     <div className="flex items-center gap-2">
       <span className="w-18 shrink-0 text-xs text-ink-faint">{name}</span>
       <div aria-hidden className="relative h-6 min-w-0 flex-1 overflow-hidden rounded bg-raised">
-        {marks.slice(0, markCountMax).map(({ id, text, at, to, share }) => (
+        {marks.slice(0, markCountMax).map(({ id, text, at, to, share, isDense }) => (
           <span
             key={id}
             title={text}
-            className={`absolute bottom-1 min-w-0.5 rounded-sm ${className}`}
+            className={`absolute bottom-1 min-w-0.5 rounded-sm ${className} ${isDense ? 'opacity-35' : ''}`}
             style={{
               left: `${place(at)}%`,
               width: `${place(to) - place(at)}%`,
@@ -101,6 +103,7 @@ function SlotLine({ now, zone }: { now: number; zone: string }) {
             at,
             to: toAt,
             share: 1,
+            isDense: toAt > at,
           };
         }),
     )
