@@ -1,4 +1,5 @@
 // The bare loop: prepared statements on node:sqlite in a thread, the same file settings and rows as Duly's, and nothing around them.
+import { createHash } from 'node:crypto';
 import { watch, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -323,6 +324,10 @@ const ask: BareAsk = {
 
 let burstCount = 0;
 
+// As long as a schedule's id without its prefix.
+const hashLength = 26;
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, hashLength);
+
 /** Decided schedules: the schedule's row moves on, the ledger has a row, the job exists. The schedules are made first, unmeasured. */
 function writeBurst(count: number): number {
   const { schedule, slot, slotJob } = samples;
@@ -353,7 +358,9 @@ function writeBurst(count: number): number {
     WHERE id = :schedule AND version = :version`,
   );
   const part = burstCount++;
-  const idOf = (n: number) => `${schedule.id}-${part}-${n}`;
+  // Scattered like the product's, which are hashes: in their order of making every index would be filled at its end.
+  const ids = Array.from({ length: count }, (_, n) => `sch_${hashOf(`${part} ${n}`)}`);
+  const idOf = (n: number) => ids[n] as string;
   begin.run();
   for (let n = 0; n < count; n++) addSchedule.run({ id: idOf(n) });
   commit.run();
