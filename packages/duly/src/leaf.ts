@@ -60,7 +60,7 @@ function unknownFirst(command: Command, error: CommanderError): CommanderError {
 export function withStore(command: Command): Command {
   return command
     .option('--store <url>', 'the store (default: $DULY_STORE, then the config, then sqlite:./duly.db)')
-    .option('--config <file>', 'the config (default: duly.config.ts, .js or .mjs in this folder)');
+    .option('--config <file>', 'the config (default: duly.config.ts, .mts, .js or .mjs in this folder)');
 }
 
 /** Gives a command the options that name a server. */

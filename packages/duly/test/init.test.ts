@@ -45,3 +45,19 @@ test('init writes over nothing, and keeps a package.json that is there', async (
   assert.match(readFileSync(join(folder.path, 'new-app/duly.config.ts'), 'utf8'), /app: 'new-app'/);
   assert.equal(readFileSync(join(folder.path, 'package.json'), 'utf8'), '{"name":"mine"}');
 });
+
+test('in a project whose package.json says commonjs, as npm init writes it, what init writes runs all the same', async (t) => {
+  const folder = makeFolder(t);
+  folder.write({ 'package.json': '{ "name": "stranger", "type": "commonjs" }' });
+  folder.linkPackage();
+  const { files } = await folder.json('init');
+  assert.deepEqual(files, ['duly.config.mts', 'tasks/hello.mts', 'tasks/hello.test.mts']);
+  const tested = spawnSync(process.execPath, ['--test'], { cwd: folder.path, encoding: 'utf8' });
+  assert.equal(tested.status, 0, tested.stdout);
+  const made = await folder.json('run', 'hello', 'Ada');
+  await folder.duly('tick', '--for', '1s');
+  assert.equal((await folder.json('jobs', 'show', made.id)).status, 'COMPLETED');
+  folder.write({ 'duly.config.ts': 'export default {};' });
+  const refused = await folder.duly('jobs', 'ls');
+  assert.match(refused.err, /hint: Its package\.json says "type": "commonjs"\. Write "module" there/);
+});

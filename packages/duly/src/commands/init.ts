@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DulyError } from '@duly/core';
@@ -13,6 +13,12 @@ import { readVersion } from '../version.ts';
 export async function init({ out, json }: Shell, _options: object, folder = '.'): Promise<number> {
   const root = resolve(folder);
   const files = Object.entries(templates({ app: appName(root), version: readVersion() }))
+    // Where package.json says that .ts is CommonJS, as npm init has it, a module has to say that it is one.
+    .map(([name, text]): [string, string] =>
+      isCommonJs(root) && name.endsWith('.ts')
+        ? [name.replace(/\.ts$/, '.mts'), text.replaceAll("'./hello.ts'", "'./hello.mts'")]
+        : [name, text],
+    )
     // A project that has one keeps it.
     .filter(([name]) => name !== 'package.json' || !existsSync(join(root, name)));
   const found = files.map(([name]) => name).filter((name) => existsSync(join(root, name)));
@@ -45,6 +51,17 @@ export async function init({ out, json }: Shell, _options: object, folder = '.')
     for (const words of next) out.line(`  ${out.paint('cyan', words)}`);
   }
   return 0;
+}
+
+/** Whether the nearest package.json says so; one that says nothing leaves it to what is in a file. */
+function isCommonJs(folder: string): boolean {
+  const path = join(folder, 'package.json');
+  if (!existsSync(path)) return dirname(folder) !== folder && isCommonJs(dirname(folder));
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')).type === 'commonjs';
+  } catch {
+    return false;
+  }
 }
 
 /** A name for the app that the folder suggests. */

@@ -5,7 +5,7 @@ import { sentenceOf, thrownText } from '../output/errors.ts';
 import { redirectStdout } from '../output/redirect.ts';
 import { moduleAddress } from './followed-modules.ts';
 
-const configNames = ['duly.config.ts', 'duly.config.js', 'duly.config.mjs'];
+const configNames = ['duly.config.ts', 'duly.config.mts', 'duly.config.js', 'duly.config.mjs'];
 const tasksFolder = 'tasks';
 
 /** What of a project was found on the disk. */
@@ -96,6 +96,10 @@ export function shown(path: string): string {
 
 /** Where in the user's own files an error came from, as far as its stack tells. */
 function placeOf(thrown: unknown): string {
+  // As npm init writes it: then Node takes what is named .ts or .js for CommonJS.
+  if (thrown instanceof SyntaxError && /'(?:export|import)'|import statement/.test(thrown.message)) {
+    return 'Its package.json says "type": "commonjs". Write "module" there, or let the name end in .mts or .mjs.';
+  }
   const line = (thrown instanceof Error ? (thrown.stack ?? '') : '')
     .split('\n')
     .find((one) => /(file:\/\/|\/|[A-Z]:\\).*:\d+/.test(one) && !one.includes('node:internal'));
