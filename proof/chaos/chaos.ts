@@ -11,6 +11,7 @@ import { check, invariants, type Violation } from '../checker/index.ts';
 import {
   type Evidence,
   type HistoryEvent,
+  mergeHistories,
   type OwnRows,
   readFinalState,
   serialiseHistory,
@@ -26,6 +27,7 @@ import { toldDuring } from './health-tells-truth.ts';
 import { openHistoryFile, readHistoryFiles } from './history-file.ts';
 import { recoveries } from './moves-again.ts';
 import { makeOwnTables, openOwn } from './own.ts';
+import { ownLocks } from './own-notes.ts';
 import { realInvariants } from './real-invariants.ts';
 import { watchStalls } from './stalls.ts';
 import { createStoreTime } from './store-time.ts';
@@ -155,8 +157,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const { stoppedAt, problems } = await close(fleet, engine, say);
     await stalls.stop();
     history.close();
+    const noted = readHistoryFiles(histories);
     const evidence: Evidence = {
-      events: readHistoryFiles(histories),
+      events: mergeHistories([noted, ownLocks(noted, leaseMs / 4)]),
       // Slots were decided until the schedulers were asked to end; jobs were done until now.
       final: { ...(await readFinalState(engine, [])), at: stoppedAt, own: await readOwnRows(ground.store()) },
       isComplete: false,

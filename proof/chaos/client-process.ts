@@ -16,6 +16,7 @@ import { type ClientCommand, notNowCode, type ProcessNews, type ProcessOptions }
 import { watchHealth } from './health-watch.ts';
 import { openHistoryFile } from './history-file.ts';
 import { type OwnConnection, openOwn } from './own.ts';
+import { ownNotes } from './own-notes.ts';
 import { watchStoreSeam } from './store-seam.ts';
 import { createStoreTime } from './store-time.ts';
 import { type ChaosInput, defineChaosTasks } from './tasks.ts';
@@ -190,7 +191,8 @@ async function transact(): Promise<void> {
   isTransacting = true;
   let own: OwnConnection | null = null;
   try {
-    own = await openOwn(options.store);
+    const notes = ownNotes({ name: node, node: () => node, now: time.now, write: history.write });
+    own = await openOwn(options.store, notes);
     await own.begin();
     await fillTransaction(own);
   } catch {

@@ -7,6 +7,7 @@ import { type NodeCommand, notNowCode, type ProcessNews, type ProcessOptions } f
 import { watchHealth } from './health-watch.ts';
 import { openHistoryFile } from './history-file.ts';
 import type { KillPoint } from './kill-points.ts';
+import { ownNotes } from './own-notes.ts';
 import { watchStoreSeam } from './store-seam.ts';
 import { createStoreTime } from './store-time.ts';
 import { defineChaosTasks } from './tasks.ts';
@@ -96,6 +97,7 @@ defineChaosTasks(duly, {
         run,
       ),
     passed: (point) => pass(point),
+    own: () => ownNotes({ name: options.name, node: () => node, now: time.now, write: history.write }),
     stepped: (step) => history.write({ kind: 'once', at: time.now(), node, ...step }),
   },
 });

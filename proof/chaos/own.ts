@@ -28,10 +28,37 @@ const tables = (prefix: string): string => `
 // On SQLite it blocks the thread meanwhile, as it does in every program that uses node:sqlite.
 const patienceMs = 500;
 
+/** Told when a transaction of the program's own is about to begin, when it has the store locked, and when it is over. */
+export type OwnListener = (state: 'open' | 'held' | 'over') => void;
+
 /** Connects to the store at an address. */
-export async function openOwn(store: string): Promise<OwnConnection> {
+export async function openOwn(store: string, listener: OwnListener = () => {}): Promise<OwnConnection> {
   const address = parseStoreAddress(store);
-  return address.kind === 'postgres' ? openOnServer(store, address.schema) : openOnFile(address.path);
+  if (address.kind === 'postgres') return openOnServer(store, address.schema);
+  return listenTo(openOnFile(address.path), listener);
+}
+
+/** Tells of a transaction before it can hold a lock, and of its end after it surely holds none. */
+function listenTo(own: OwnConnection, listener: OwnListener): OwnConnection {
+  let isOpen = false;
+  const over = (): void => {
+    if (isOpen) listener('over');
+    isOpen = false;
+  };
+  return {
+    ...own,
+    begin() {
+      isOpen = true;
+      listener('open');
+      return own.begin().then(() => listener('held'));
+    },
+    commit: () => own.commit().then(over),
+    rollBack: () => own.rollBack().then(over),
+    close() {
+      own.close();
+      over();
+    },
+  };
 }
 
 /** Makes the program's own tables, once the store is there. */

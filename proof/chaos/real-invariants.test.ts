@@ -5,11 +5,13 @@ import type { AttemptRecord, JobRecord, ScheduleRecord } from '../../packages/co
 import { check, type Invariant } from '../checker/index.ts';
 import { limitsHold } from '../checker/limits-hold.ts';
 import { neverEarly } from '../checker/never-early.ts';
-import { oneLease } from '../checker/one-lease.ts';
+import { noFalseReclaim, oneLease } from '../checker/one-lease.ts';
 import { oneOutcome } from '../checker/one-outcome.ts';
 import type { Evidence, HistoryEvent, LedgerRow } from '../history.ts';
+import { accusationsAreTrue } from './accusations-are-true.ts';
 import { healthTellsTruth, noWrites } from './health-tells-truth.ts';
 import { healed, movesAgain } from './moves-again.ts';
+import { ownLocks } from './own-notes.ts';
 import {
   everySlotDecided,
   lossesHaveCauses,
@@ -289,6 +291,66 @@ test('a call that fails of a defect is found', () => {
   });
   assert.equal(breaks(nothingIsADefect, [failed('fire: internal node_a')], {}).length, 1);
   assert.deepEqual(breaks(nothingIsADefect, [failed('fire: store_unavailable node_a')], {}), []);
+});
+
+test('who is told that its own transaction has the store locked, and has none open, is found', () => {
+  const own = (state: 'open' | 'held' | 'over', ms: number, process = 'node-1'): HistoryEvent => ({
+    ...{ kind: 'ownTransaction', at: at(ms), node: 'node_a', process, n: 1, state },
+  });
+  const failed = (ms: number): HistoryEvent => ({
+    ...{ kind: 'fault', at: at(ms), node: 'node-1', fault: 'call-failed' },
+    detail: 'exchange: store_locked_by_user_transaction node_a',
+  });
+  const problems = (...events: HistoryEvent[]) => breaks(accusationsAreTrue, events, {}).length;
+  assert.equal(problems(failed(5_000)), 1);
+  assert.equal(problems(own('open', 0), own('over', 3_000), failed(5_000)), 1);
+  assert.equal(problems(own('open', 0, 'node-2'), failed(5_000)), 1);
+  assert.equal(problems(own('open', 6_000), failed(5_000)), 1);
+  assert.equal(problems(own('open', 0), own('held', 1), failed(5_000)), 0);
+  assert.equal(problems(own('open', 0), own('held', 1), own('over', 4_000), failed(5_000)), 0);
+  const answered: HistoryEvent = {
+    ...{ kind: 'answered', at: at(5_000), node: 'node-1', call: 1, what: 'now', outcome: 'refused' },
+    ...{ subject: null, code: 'store_locked_by_user_transaction' },
+  };
+  assert.equal(problems(answered), 1);
+  assert.equal(problems(own('open', 0), answered), 0);
+});
+
+test('a transaction of a program that keeps all others from writing is told as a fault, for as long as it has the lock', () => {
+  const own = (state: 'open' | 'held' | 'over', ms: number): HistoryEvent => ({
+    ...{ kind: 'ownTransaction', at: at(ms), node: 'node_a', process: 'node-1', n: 1, state },
+  });
+  assert.deepEqual(ownLocks([own('open', 0), own('held', 900), own('over', 1_000)], 500), []);
+  assert.deepEqual(
+    ownLocks([own('open', 0), own('held', 100), own('over', 1_000)], 500).map((one) => [one.at, one.untilAt]),
+    [[at(100), at(1_000)]],
+  );
+});
+
+test('a machine that stood still excuses a lost lease only if it was taken soon after', () => {
+  const stalled: HistoryEvent = {
+    ...{ kind: 'fault', at: at(0), node: '*', fault: 'machine-stalled', untilAt: at(1_000) },
+  };
+  const lease = { id: 'job_1', type: 'quick', queue: 'default', dueAt: at(0), attempt: 1, together: 1 };
+  const taken = (ms: number): HistoryEvent[] => [
+    { kind: 'node', at: at(-10), node: 'node_a', state: 'up' },
+    { ...lease, kind: 'claimed', at: at(0), node: 'node_a', fence: 1, untilAt: at(2_000) },
+    {
+      kind: 'reaped',
+      id: 'job_1',
+      attempt: 1,
+      at: at(ms),
+      node: 'node_b',
+      fence: 2,
+      untilAt: at(ms + 2_000),
+      begun: false,
+    },
+  ];
+  assert.deepEqual(breaks(noFalseReclaim, [stalled, ...taken(2_500)], {}), []);
+  assert.equal(breaks(noFalseReclaim, [stalled, ...taken(9_000)], {}).length, 1);
+  const jobs = (ms: number) => [job({ attempts: [attempt({ reason: 'lost', endedAt: at(ms) })] })];
+  assert.deepEqual(breaks(lossesHaveCauses, [stalled], { jobs: jobs(3_000) }), []);
+  assert.equal(breaks(lossesHaveCauses, [stalled], { jobs: jobs(9_000) }).length, 1);
 });
 
 test('who says that all is well while no write is confirmed, or goes on to complain when it is again, is found', () => {

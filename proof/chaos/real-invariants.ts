@@ -4,6 +4,7 @@ import { scheduleLeaseMs } from '../../packages/core/src/scheduler/fire-pass.ts'
 import { show } from '../checker/facts.ts';
 import type { Invariant } from '../checker/index.ts';
 import type { Answered, Evidence } from '../history.ts';
+import { accusationsAreTrue } from './accusations-are-true.ts';
 import { healthTellsTruth } from './health-tells-truth.ts';
 import { movesAgain } from './moves-again.ts';
 import { secondlySchedules } from './tasks.ts';
@@ -40,7 +41,7 @@ const allowedCodes = new Set([
   'store_full',
   'store_busy',
   'store_unavailable',
-  // The client's own transaction was open for longer than a call waits.
+  // The client's own transaction was open for longer than a call waits: `accusations-are-true` holds that it was.
   'store_locked_by_user_transaction',
   'job_not_found',
   'job_not_changeable',
@@ -118,7 +119,9 @@ export const lossesHaveCauses: Invariant = {
         const toAt = endedAt ?? final.at;
         const isCaused = causes.some(
           (cause) =>
-            (cause.node === '*' || cause.node === node) && cause.fromAt <= toAt && cause.toAt >= startedAt,
+            (cause.node === '*' || cause.node === node) &&
+            cause.fromAt <= toAt &&
+            cause.toAt >= (cause.isStall ? Math.max(startedAt, toAt - stallMsMax) : startedAt),
         );
         if (isCaused) continue;
         problems.push({
@@ -131,8 +134,19 @@ export const lossesHaveCauses: Invariant = {
   },
 };
 
-function causesOf(events: Evidence['events']): { node: string; fromAt: number; toAt: number }[] {
-  const causes: { node: string; fromAt: number; toAt: number }[] = [];
+// So long after a machine stood still a lease may be taken and judged lost: whoever could renew it in that time has.
+const stallMsMax = 5_000;
+
+interface Cause {
+  node: string;
+  fromAt: number;
+  toAt: number;
+  /** The machine stood still for a moment. */
+  isStall?: boolean;
+}
+
+function causesOf(events: Evidence['events']): Cause[] {
+  const causes: Cause[] = [];
   for (const event of events) {
     const { node, at } = event;
     if (event.kind === 'node' && event.state === 'crashed')
@@ -146,7 +160,12 @@ function causesOf(events: Evidence['events']): { node: string; fromAt: number; t
     }
     // What a node says of itself (a call that failed) stands under its own name, and is no excuse.
     if (event.kind === 'fault' && (node === '*' || event.untilAt !== undefined))
-      causes.push({ node, fromAt: at, toAt: event.untilAt ?? at });
+      causes.push({
+        node,
+        fromAt: at,
+        toAt: event.untilAt ?? at,
+        isStall: event.fault === 'machine-stalled',
+      });
   }
   return causes;
 }
@@ -215,4 +234,5 @@ export const realInvariants: readonly Invariant[] = [
   movesAgain,
   healthTellsTruth,
   nothingIsADefect,
+  accusationsAreTrue,
 ];

@@ -2,7 +2,7 @@
 import type { Duly, Expiring, Task, TaskContext } from '../../packages/core/src/index.ts';
 import { systemClock } from '../../packages/core/src/index.ts';
 import { completesApart } from '../handler-notes.ts';
-import { type OwnConnection, openOwn } from './own.ts';
+import { type OwnConnection, type OwnListener, openOwn } from './own.ts';
 
 /** What a job of the run is told. */
 export interface ChaosInput {
@@ -22,6 +22,8 @@ export interface HandlerListener {
   ): (context: TaskContext<unknown>) => Promise<unknown>;
   /** It has completed its job in a transaction of its own and is about to commit; or it has committed. */
   passed(point: 'before commit' | 'after commit'): void;
+  /** Told of a transaction of its own. */
+  own(): OwnListener;
   /** A step of a job was entered, or its result was given. */
   stepped(step: { scope: string; key: string; state: 'ran' | 'given'; value: string }): void;
 }
@@ -86,7 +88,7 @@ export function defineChaosTasks(
     let own: OwnConnection | null = null;
     try {
       await systemClock.sleep(forMs);
-      own = await openOwn(store);
+      own = await openOwn(store, listener?.own());
       await own.begin();
       await own.effect(context.job.id, context.fence);
       completesApart(context);

@@ -167,13 +167,22 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
   return { made, leases, settled, accepted, deleted, touched, echoes, faults, nodes };
 }
 
-/** Whether anything was wrong with the store, or with this node or its way there, within a span of the store's time. */
-export function isTroubled(facts: Facts, node: string, fromAt: number, toAt: number): boolean {
+/**
+ * Whether anything was wrong with the store, or with this node or its way there, within a span of the store's time. A machine that stood
+ * still for a moment counts only from `stalledFromAt` on: after it everybody went on as before.
+ */
+export function isTroubled(
+  facts: Facts,
+  node: string,
+  fromAt: number,
+  toAt: number,
+  stalledFromAt: number = fromAt,
+): boolean {
   const isFaulty = facts.faults.some(
     (fault) =>
       (fault.node === '*' || fault.node === node) &&
       fault.at <= toAt &&
-      (fault.untilAt ?? fault.at) >= fromAt,
+      (fault.untilAt ?? fault.at) >= (fault.fault === 'machine-stalled' ? stalledFromAt : fromAt),
   );
   return isFaulty || !isAwake(facts, node, fromAt, toAt);
 }

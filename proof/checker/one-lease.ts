@@ -33,6 +33,9 @@ export const oneLease: Invariant = {
   },
 };
 
+// A machine that stood still excuses a lost lease for so many leases after it.
+const stallLeases = 1.5;
+
 /** See `promise`. */
 export const noFalseReclaim: Invariant = {
   name: 'no-false-reclaim',
@@ -44,7 +47,9 @@ export const noFalseReclaim: Invariant = {
         const before = leases[i - 1];
         if (lease.how !== 'reaped' || before === undefined || before.settledAt !== null) continue;
         // What a reaper was given it settles at once, or its store did not answer.
-        if (isTroubled(facts, before.node, before.at, lease.at)) continue;
+        // One that is not renewed for a moment is renewed after it, unless somebody took it just then.
+        const stalledFromAt = Math.max(before.at, lease.at - stallLeases * (lease.untilAt - lease.at));
+        if (isTroubled(facts, before.node, before.at, lease.at, stalledFromAt)) continue;
         // Its main loop settles it. (Those of a worker are renewed by another thread.)
         if (before.how === 'reaped' && isBlocked(facts, before.node, before.at, lease.at)) continue;
         problems.push({

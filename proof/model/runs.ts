@@ -37,8 +37,15 @@ export class Runs {
   constructor(evidence: Evidence) {
     this.#finishedAt = new Map(evidence.final.jobs.map(({ id, finishedAt }) => [id, finishedAt]));
     const accepted = new Set<string>();
+    // Whether a run that is asked to cancel ends at once depends on whether it runs, so they come in their place.
+    const unnoted = evidence.isComplete ? [] : unnotedClaims(evidence);
     for (const [index, event] of evidence.events.entries()) {
       const { at } = event;
+      while ((unnoted[0]?.at ?? Number.POSITIVE_INFINITY) < at) {
+        const claim = unnoted.shift() as (typeof unnoted)[number];
+        if (!isTerminal(this.#byId.get(claim.id)?.turns.at(-1)?.status ?? 'COMPLETED'))
+          this.#turn(claim.id, { index: index - 1, at: claim.at, status: 'RUNNING' });
+      }
       switch (event.kind) {
         case 'fired':
         case 'applied': {
@@ -85,10 +92,8 @@ export class Runs {
 
   /** What a process that was killed did not note any more, by the jobs' own record. */
   #addUnnoted({ events, final }: Evidence): void {
-    const claimed = new Set<number>();
     const settled = new Set<number>();
     for (const event of events) {
-      if (event.kind === 'claimed' || event.kind === 'reaped') claimed.add(event.fence);
       if (event.kind === 'settled' && event.result === 'done') settled.add(event.fence);
     }
     const indexAt = (at: number): number => {
@@ -103,6 +108,7 @@ export class Runs {
     for (const job of final.jobs) {
       if (job.slot === null) continue;
       const { id, type, policy, serial, tenant, slot, origin, createdAt, attempts } = job;
+      const { queue, version, priority, maxAttempts } = job;
       if (!this.#byId.has(id)) {
         const made = {
           id,
@@ -113,6 +119,9 @@ export class Runs {
           gates: [],
           startDeadlineMs: job.expireAt === null ? null : job.expireAt - job.dueAt,
           input: job.input,
+          ...{ queue, version, priority, maxAttempts },
+          // Not told by a job; nobody asks for it here.
+          rankOffsetMs: 0,
           delivery: policy.delivery,
           serial,
           tenant,
@@ -126,7 +135,8 @@ export class Runs {
       }
       const turns = this.#byId.get(id)?.turns as Turn[];
       for (const [i, { fence, startedAt, endedAt }] of attempts.entries()) {
-        if (!claimed.has(fence)) turns.push({ index: indexAt(startedAt), at: startedAt, status: 'RUNNING' });
+        const isKnown = turns.some(({ at, status }) => at === startedAt && status === 'RUNNING');
+        if (!isKnown) turns.push({ index: indexAt(startedAt), at: startedAt, status: 'RUNNING' });
         if (settled.has(fence) || endedAt === null) continue;
         const status = i === attempts.length - 1 ? job.status : 'RETRYING';
         turns.push({ index: indexAt(endedAt), at: endedAt, status });
@@ -231,4 +241,15 @@ export class Runs {
   #isUnstarted(turns: Turn[]): boolean {
     return turns.every(({ status }) => status !== 'RUNNING');
   }
+}
+
+/** Claims of the runs of schedules that a killed process did not note, by the jobs' own record, in their order. */
+function unnotedClaims({ events, final }: Evidence): { id: string; at: number }[] {
+  const noted = new Set<string>();
+  for (const event of events) if (event.kind === 'claimed') noted.add(`${event.id}/${event.at}`);
+  return final.jobs
+    .filter(({ slot }) => slot !== null)
+    .flatMap(({ id, attempts }) => attempts.map(({ startedAt }) => ({ id, at: startedAt })))
+    .filter(({ id, at }) => !noted.has(`${id}/${at}`))
+    .sort((one, other) => one.at - other.at);
 }
