@@ -8,6 +8,7 @@
  */
 import type {
   AuditRow,
+  Change,
   Engine,
   JobRecord,
   ScheduleRecord,
@@ -44,6 +45,12 @@ export interface MadeJob {
   startDeadlineMs: number | null;
   /** As JSON. */
   input: string;
+  queue: string;
+  version: number;
+  priority: number;
+  /** Added to its due instant it gives the rank by which it is taken. */
+  rankOffsetMs: number;
+  maxAttempts: number;
   delivery: 'at-least-once' | 'at-most-once';
   serial: string | null;
   tenant: string | null;
@@ -73,7 +80,13 @@ export interface Asked extends Stamped {
   /** The schedule, or the job where it is known before the answer. */
   subject: string | null;
   /** Of a job: its input as JSON, and when it is to run; both null: at once. */
-  wants?: { input: string; inMs: number | null; dueAt: number | null };
+  wants?: {
+    input: string;
+    inMs: number | null;
+    dueAt: number | null;
+    /** What else was given with the call. */
+    options?: Partial<Pick<MadeJob, 'serial' | 'queue' | 'tenant' | 'priority'>>;
+  };
 }
 
 /** A public call was answered. One without an answer ended with its process. */
@@ -107,6 +120,8 @@ export interface Claimed extends Stamped {
   dueAt: number;
   /** When the lease ends unless it is renewed. */
   untilAt: number;
+  /** How many were given by the same call. */
+  together: number;
 }
 
 /** The store took an ended lease over for a reaper. */
@@ -191,6 +206,8 @@ export interface Changed extends Stamped {
   id: string;
   result: string;
   status: JobStatus | null;
+  /** Of a reschedule: when it was to be due, and when it is by the answer. */
+  moved?: { wantedAt: number; dueAt: number | null };
   /** Of a fold: the key under which the call was folded; null: it was a child that was there already. */
   key?: { type: string; tenant: string | null; key: string } | null;
   /** Of a fold: what came with the call, whether the holder takes it over, and when it is due now. */
@@ -199,6 +216,8 @@ export interface Changed extends Stamped {
     call: string;
     input: string;
     wantedAt: number;
+    /** How long after its making it may be put off; left out: for ever. */
+    maxWaitMs?: number;
     replaces: boolean;
     dueAt: number;
     /** The sender did not know whether an earlier, equal one had arrived. */
@@ -212,6 +231,8 @@ export interface Reported extends Stamped {
   id: string;
   fence: number;
   result: 'kept' | 'lost';
+  /** How far the attempt says it is; null: it said nothing about that. */
+  percent?: number | null;
 }
 
 /** Claiming was paused, or let go on. */
@@ -245,6 +266,8 @@ export interface Remembered extends Stamped {
   key: string;
   result: 'written' | 'present' | 'absent' | 'lost';
   value: string | null;
+  /** Of a write: the lease or lock under which it was to be done. */
+  guard?: { job: string; fence: number } | { lock: string; fence: number };
 }
 
 /** What `once` guards was entered, or its caller was given the result. */
@@ -266,6 +289,17 @@ export interface Transacted extends Stamped {
   state: 'begun' | 'made' | 'committing' | 'committed' | 'rolledBack';
   /** With `made`: the jobs that were made in it. */
   ids: string[];
+}
+
+/** A process holds, or held, a transaction of its own open on the store's file, beside Duly's. */
+export interface OwnTransaction extends Stamped {
+  kind: 'ownTransaction';
+  /** By the name that the run gave the process. */
+  process: string;
+  /** Numbers those of a process. */
+  n: number;
+  /** `open`: it is about to begin; `held`: nobody else can write; one without an end ended with its process. */
+  state: 'open' | 'held' | 'over';
 }
 
 /** The store leased a schedule to a node that decides it. */
@@ -386,6 +420,7 @@ export type HistoryEvent =
   | Remembered
   | OnceCalled
   | Transacted
+  | OwnTransaction
   | ScheduleClaimed
   | ScheduleRead
   | Fired
@@ -415,6 +450,8 @@ export interface FinalState {
   /** By schedule id, oldest first; schedules that were deleted too. */
   ledger: Record<string, LedgerRow[]>;
   audit: AuditRow[];
+  /** The feed of changes, whole; left out where it is not read. */
+  feed?: Change[];
   /** Where there are transactions of the user's own. */
   own?: OwnRows;
 }
@@ -473,7 +510,7 @@ const pageSize = 500;
 
 /** Reads the final state through the contract; `now` rules on virtual time. */
 export async function readFinalState(
-  engine: Pick<Engine, 'list' | 'schedules' | 'slots' | 'audit'>,
+  engine: Pick<Engine, 'list' | 'schedules' | 'slots' | 'audit'> & Partial<Pick<Engine, 'changes'>>,
   scheduleIds: Iterable<string>,
   now?: number,
 ): Promise<FinalState> {
@@ -520,7 +557,15 @@ export async function readFinalState(
     if (rows.length < pageSize) break;
     before = (rows.at(-1) as AuditRow).position;
   }
-  return { at, jobs, schedules, ledger, audit: audit.reverse() };
+  const feed: Change[] = [];
+  for (let after = 0; engine.changes !== undefined; ) {
+    const page = await engine.changes({ ...stamp, after, limit: pageSize });
+    feed.push(...page.changes);
+    if (page.position === after) break;
+    after = page.position;
+  }
+  const told = engine.changes === undefined ? {} : { feed };
+  return { at, jobs, schedules, ledger, audit: audit.reverse(), ...told };
 }
 
 /** The jobs and schedules an event is about, to pick the events of one. */
@@ -551,6 +596,7 @@ export function subjectsOf(event: HistoryEvent): string[] {
       return [`tx:${event.tx}`, ...event.ids];
     case 'node':
     case 'health':
+    case 'ownTransaction':
     case 'fault':
       return [];
     default:

@@ -63,6 +63,7 @@ function told(node: string): Told {
       fence,
       dueAt,
       untilAt: claimedAt + leaseMs,
+      together: jobs.length,
     }));
 
   return {
@@ -102,6 +103,7 @@ function told(node: string): Told {
               call,
               input: given,
               wantedAt: dueOf({ due }, reply.now),
+              ...(dedupe?.maxWaitMs == null ? {} : { maxWaitMs: dedupe.maxWaitMs }),
               replaces: dedupe !== null && dedupe.mode !== 'drop',
               dueAt,
               ...(input.repeat === true ? { repeat: true } : {}),
@@ -142,13 +144,14 @@ function told(node: string): Told {
         untilAt: reply.now + input.leaseMs,
       })),
     report: (input, reply) =>
-      input.reports.map(({ id, fence }, i) => ({
+      input.reports.map(({ id, fence, progress }, i) => ({
         kind: 'reported',
         at: reply.now,
         node,
         id,
         fence,
         result: reply.reports[i] ?? 'lost',
+        percent: progress?.percent ?? null,
       })),
     reap: (input, reply) =>
       reply.jobs.map(({ id, attempt, fence, begun }) => ({
@@ -170,7 +173,10 @@ function told(node: string): Told {
             })
           : [],
       ),
-    reschedule: (_input, reply) => changed(node, 'reschedule', reply),
+    reschedule: (input, reply) =>
+      changed(node, 'reschedule', reply, (i) =>
+        dueOf(input.groups[i] as (typeof input.groups)[number], reply.now),
+      ),
     replay: (_input, reply) => changed(node, 'replay', reply),
     change(input, reply) {
       const { action } = input;
@@ -329,6 +335,7 @@ function told(node: string): Told {
         key: input.key,
         result: reply.result,
         value: reply.value,
+        ...(input.put === null ? {} : { guard: input.put.guard }),
       },
     ],
     records: (input, reply) =>
@@ -347,12 +354,15 @@ function changed(
   node: string,
   verb: 'reschedule' | 'replay',
   reply: Answer<'reschedule'>,
+  wantedAt?: (group: number) => number,
 ): Extract<HistoryEvent, { kind: 'changed' }>[] {
-  return reply.groups.flatMap((group) =>
+  return reply.groups.flatMap((group, i) =>
     group.ok
-      ? group.items.flatMap(({ id, result, status }) =>
-          id === null ? [] : [{ kind: 'changed' as const, at: reply.now, node, verb, id, result, status }],
-        )
+      ? group.items.flatMap(({ id, result, status, dueAt }) => {
+          const moved = wantedAt === undefined ? {} : { moved: { wantedAt: wantedAt(i), dueAt } };
+          const event = { kind: 'changed' as const, at: reply.now, node, verb, result, status, ...moved };
+          return id === null ? [] : [{ ...event, id }];
+        })
       : [],
   );
 }
@@ -372,7 +382,24 @@ function dueOf({ due }: Pick<JobSpec, 'due'>, now: number): number {
 }
 
 function toMade(
-  { id, type, policy, serial, tenant, dedupe, slot, origin, input, parent, startDeadlineMs, gates }: JobSpec,
+  {
+    id,
+    type,
+    policy,
+    serial,
+    tenant,
+    dedupe,
+    slot,
+    origin,
+    input,
+    parent,
+    startDeadlineMs,
+    gates,
+    queue,
+    version,
+    priority,
+    rankOffsetMs,
+  }: JobSpec,
   dueAt: number,
 ): MadeJob {
   return {
@@ -384,6 +411,11 @@ function toMade(
     gates: gates.map(({ ref }) => ref),
     startDeadlineMs,
     input,
+    queue,
+    version,
+    priority,
+    rankOffsetMs,
+    maxAttempts: policy.maxAttempts,
     delivery: policy.delivery,
     serial,
     tenant,

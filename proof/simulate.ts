@@ -1,15 +1,17 @@
 // `npm run simulate -- --seeds N --from S` plays N simulated clusters; `--seed S --trace` plays one again and shows it; `--mutations` shows after
-// how many seeds each seeded defect is caught.
+// how many seeds each seeded defect is caught, and with `--write` keeps that in the page on proofs.
 
+import { readFileSync, writeFileSync } from 'node:fs';
 import { readArguments } from './arguments.ts';
-import { catchMutation, mutationSeedsMax } from './simulation/catch-mutation.ts';
-import { mutations } from './simulation/mutations.ts';
+import { catchMutation } from './simulation/catch-mutation.ts';
+import { pageUrl, rowOf, tableHead, withRows } from './simulation/defect-table.ts';
+import { mutations } from './simulation/mutations/index.ts';
 import { describeFailure, headlineOf, playSeed, playSeeds } from './simulation/seeds.ts';
 import { describe } from './simulation/trace.ts';
 
 const usage = `Usage: npm run simulate -- [--seeds <count>] [--from <first seed>]
        npm run simulate -- --seed <seed> [--trace]
-       npm run simulate -- --mutations`;
+       npm run simulate -- --mutations [--write]`;
 
 async function playOne(seed: number, isTraced: boolean): Promise<boolean> {
   const played = await playSeed(seed);
@@ -36,17 +38,17 @@ async function playMany(from: number, count: number): Promise<boolean> {
   return failure === null;
 }
 
-async function playMutations(): Promise<boolean> {
+async function playMutations(isWritten: boolean): Promise<boolean> {
+  const rows: string[] = [];
   let isEveryCaught = true;
-  console.log('| defect | caught by | seeds until then |\n|---|---|---|');
+  console.log(tableHead);
   for (const mutation of mutations) {
     const caught = await catchMutation(mutation);
     isEveryCaught &&= caught !== null;
-    const by = caught === null ? 'nobody' : caught.by.map((name) => `\`${name}\``).join(', ');
-    console.log(
-      `| ${mutation.name} | ${by} | ${caught === null ? `more than ${mutationSeedsMax}` : caught.seed} |`,
-    );
+    rows.push(rowOf(mutation, caught));
+    console.log(rows.at(-1));
   }
+  if (isWritten) writeFileSync(pageUrl, withRows(readFileSync(pageUrl, 'utf8'), rows));
   return isEveryCaught;
 }
 
@@ -56,8 +58,10 @@ const { values, number, refuse } = readArguments(usage, {
   seed: { type: 'string' },
   trace: { type: 'boolean', default: false },
   mutations: { type: 'boolean', default: false },
+  write: { type: 'boolean', default: false },
 });
 const hasRange = values.seeds !== undefined || values.from !== undefined;
+if (values.write && !values.mutations) refuse('Expected --mutations with --write: it writes their table.');
 if (values.trace && values.seed === undefined) refuse('Expected --seed with --trace: it shows one world.');
 if ([values.mutations, values.seed !== undefined, hasRange].filter(Boolean).length > 1)
   refuse('Expected one of --mutations, --seed, and --seeds with --from.');
@@ -65,7 +69,7 @@ const from = number('from', { fallback: 1, min: 0 });
 const count = number('seeds', { fallback: 2_000, min: 1 });
 const seed = number('seed', { fallback: 1, min: 0 });
 const isKept = values.mutations
-  ? await playMutations()
+  ? await playMutations(values.write)
   : values.seed !== undefined
     ? await playOne(seed, values.trace)
     : await playMany(from, count);

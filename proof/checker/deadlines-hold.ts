@@ -25,6 +25,14 @@ export const deadlinesHold: Invariant = {
         if (firstAt !== null && firstAt > untilAt + unorderedMs)
           fail(`might start until ${show(untilAt)} and was first given to somebody at ${show(firstAt)}`);
       }
+      const isReplaced = touched.get(id)?.some(({ verb }) => verb === 'fold' || verb === 'replay') === true;
+      if (asked !== undefined && startedAt === null && !isReplaced) {
+        const untilAt = asked.startDeadlineMs === null ? null : job.dueAt + asked.startDeadlineMs;
+        if (expireAt !== untilAt)
+          fail(
+            `is due at ${show(job.dueAt)} and might start until ${show(untilAt)}; it is kept with ${show(expireAt)}`,
+          );
+      }
       if (status === 'EXPIRED') {
         if (expireAt === null) fail('is EXPIRED and has no start deadline');
         else if ((finishedAt ?? 0) <= expireAt)

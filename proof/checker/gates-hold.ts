@@ -1,4 +1,4 @@
-import type { Evidence } from '../history.ts';
+import type { Evidence, HistoryEvent } from '../history.ts';
 import { type Facts, type Lease, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 import { holdersOf, isFollowed } from './one-holder.ts';
@@ -7,7 +7,7 @@ import { holdersOf, isFollowed } from './one-holder.ts';
 export const gatesHold: Invariant = {
   name: 'gates-hold',
   promise:
-    'No job starts before what it waits for is over: the runs that an overlap policy put it behind, the started holder of its dedupe key. No call is folded into what has started, unless it is dropped.',
+    'No job starts before what it waits for is over: the runs that an overlap policy put it behind, the started holder of its dedupe key. No call is folded into what has started, unless it is dropped, and no run that has started is told what was merged into it.',
   check(evidence, facts) {
     const problems: ReturnType<Invariant['check']> = [];
     const { unorderedMs = 0 } = evidence;
@@ -45,9 +45,33 @@ export const gatesHold: Invariant = {
         message: `A call of ${event.node} at ${show(event.at)} was folded into job ${event.id}, which had started at ${show(started.at)}.`,
       });
     }
+    if (evidence.isComplete) problems.push(...toldTooLate(evidence.events));
     return problems;
   },
 };
+
+/** Runs that were told what was merged into them while they ran: their handlers never hear of it. */
+function toldTooLate(events: readonly HistoryEvent[]): ReturnType<Invariant['check']> {
+  const problems: ReturnType<Invariant['check']> = [];
+  const running = new Map<string, { fence: number; at: number }>();
+  for (const event of events) {
+    if (event.kind === 'claimed') running.set(event.id, event);
+    if (event.kind === 'settled' && running.get(event.id)?.fence === event.fence) running.delete(event.id);
+    const isWritten =
+      (event.kind === 'fired' && event.result === 'fired') ||
+      (event.kind === 'applied' && event.result === 'applied');
+    if (!isWritten) continue;
+    for (const { id } of event.tell) {
+      const start = running.get(id);
+      if (start === undefined) continue;
+      problems.push({
+        subjects: [id, event.scheduleId],
+        message: `Job ${id} was told at ${show(event.at)} what was merged into it, and had started at ${show(start.at)}.`,
+      });
+    }
+  }
+  return problems;
+}
 
 function firstLease({ leases }: Facts, id: string): Lease | null {
   return leases.get(id)?.find(({ how }) => how === 'claimed') ?? null;

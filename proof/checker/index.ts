@@ -9,6 +9,7 @@ import { deadlinesHold } from './deadlines-hold.ts';
 import { decisionsPredicted } from './decisions-predicted.ts';
 import { effectsOnce } from './effects-once.ts';
 import { factsOf } from './facts.ts';
+import { feedTells } from './feed-tells.ts';
 import { fencesGrow } from './fences-grow.ts';
 import { gatesHold } from './gates-hold.ts';
 import type { Invariant, Violation } from './invariant.ts';
@@ -31,6 +32,8 @@ import { reportsFenced } from './reports-fenced.ts';
 import { schedulesLive } from './schedules-live.ts';
 import { signalsAborted } from './signals-aborted.ts';
 import { startsInTime } from './starts-in-time.ts';
+import { suspectsAlone } from './suspects-alone.ts';
+import { takenByRank } from './taken-by-rank.ts';
 import { transactionsWhole } from './transactions-whole.ts';
 import { valuesExpire } from './values-expire.ts';
 
@@ -64,6 +67,9 @@ export const invariants: readonly Invariant[] = [
   attemptsCounted,
   oneHolder,
   startsInTime,
+  takenByRank,
+  suspectsAlone,
+  feedTells,
   signalsAborted,
   pausesHold,
   valuesExpire,

@@ -1,23 +1,30 @@
-import type { Applied, Asked, Fired, HistoryEvent, MadeJob } from '../history.ts';
+import type { Applied, Asked, FinalState, Fired, HistoryEvent, MadeJob } from '../history.ts';
 import { type Facts, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
 /** What of a schedule's spec its jobs take over. */
 interface Spec {
-  policies: { startDeadlineMs: number | null; jitterMs: number };
-  job: { input: string };
+  policies: { startDeadlineMs: number | null; jitterMs: number; overlap: string };
+  job: Pick<MadeJob, 'type' | 'version' | 'queue' | 'tenant' | 'priority' | 'input' | 'serial'> & {
+    policy: Pick<MadeJob, 'maxAttempts' | 'timeoutMs' | 'retry' | 'delivery'>;
+  };
 }
 
 type Problems = ReturnType<Invariant['check']>;
 
 // A real process knows the store's time only by its last answer.
 const estimateMs = 250;
+// So long the store remembers at least which job took a call over.
+const foldKeptMs = 600_000;
+// What one step of priority is worth in waiting time, and how far behind live runs those stand that are made after their time.
+const priorityStepMs = 60_000;
+const catchUpRankMs = 86_400_000;
 
 /** See `promise`. */
 export const jobsAsAsked: Invariant = {
   name: 'jobs-as-asked',
   promise:
-    'A job has the input, the due instant and the start deadline that its call, or the slot of its schedule, asked for.',
+    'A job has the input, the due instant, the start deadline, the serial key and all else that its call, or the slot of its schedule, asked for.',
   check({ events, final, isComplete }, facts) {
     const problems: Problems = [];
     // The order of events of several processes does not tell which edit a decision saw, nor which fold came last.
@@ -27,6 +34,7 @@ export const jobsAsAsked: Invariant = {
     const jitters = new Map<string, number>();
     const inputs = new Map<string, string>();
     const details = new Map<string, string | null>();
+    const foldedAt = new Map<string, number>();
     /** Inputs of triggers' own. */
     const triggered = new Set<string>();
     const given = new Map<string, Set<string>>();
@@ -43,14 +51,32 @@ export const jobsAsAsked: Invariant = {
         const { subject: id, dueAt, at } = event;
         if (call !== undefined) answers.push({ asked: call, id, dueAt, at });
       } else if (event.kind === 'made') {
-        for (const { id, input } of event.jobs) {
+        for (const { id, input, priority, rankOffsetMs } of event.jobs) {
           // Sent again after an unknown outcome it is made no second time.
           if (!given.has(id)) inputs.set(id, input);
           give(id, input);
+          if (rankOffsetMs + priority * priorityStepMs === 0) continue;
+          problems.push({
+            subjects: [id],
+            message: `Job ${id} has the priority ${priority} and ranks ${rankOffsetMs} ms after its due instant.`,
+          });
         }
+      } else if (event.kind === 'changed' && event.moved !== undefined) {
+        const { wantedAt, dueAt } = event.moved;
+        if (event.result !== 'changed' || wantedAt === dueAt) continue;
+        problems.push({
+          subjects: [event.id],
+          message: `Job ${event.id} was to be moved to ${show(wantedAt)} by ${event.node} at ${show(event.at)}, and is due at ${show(dueAt)}.`,
+        });
       } else if (event.kind === 'changed' && event.folded !== undefined) {
-        const { input, replaces, wantedAt, dueAt } = event.folded;
+        const { input, replaces, maxWaitMs = Number.POSITIVE_INFINITY, dueAt } = event.folded;
+        const madeAt = facts.made.get(event.id)?.madeAt ?? Number.POSITIVE_INFINITY;
+        const wantedAt = Math.min(event.folded.wantedAt, madeAt + maxWaitMs);
         const isEcho = facts.echoes.has(event);
+        const { call } = event.folded;
+        // Sent again when the machine has slept meanwhile, it may be forgotten that it was taken over before.
+        if (event.at >= (foldedAt.get(call) ?? event.at) + foldKeptMs) unsure.add(event.id);
+        foldedAt.set(call, event.at);
         if (replaces && !isEcho) inputs.set(event.id, input);
         give(event.id, input);
         if (replaces && !isEcho && wantedAt !== dueAt) {
@@ -67,13 +93,13 @@ export const jobsAsAsked: Invariant = {
           inputs.set(job.id, job.input);
           give(job.id, job.input);
           if (job.slot !== null) details.set(job.id, job.slot.details);
+          if (spec === undefined || unsure.has(scheduleId)) continue;
           const isOwn = job.origin === 'trigger' && triggered.has(job.input);
+          const wanted = isOwn ? { ...spec, job: { ...spec.job, input: job.input } } : spec;
           const difference =
-            spec &&
-            !isOwn &&
-            !unsure.has(scheduleId) &&
-            slotDifference(job, spec, jitters.get(scheduleId) ?? 0);
-          if (difference === undefined || difference === false || difference === null) continue;
+            slotDifference(job, wanted, jitters.get(scheduleId) ?? 0) ??
+            lineDifference(job, spec, event.jobs);
+          if (difference === null) continue;
           problems.push({
             subjects: [job.id, scheduleId],
             message: `Job ${job.id} of ${scheduleId} ${difference}.`,
@@ -99,6 +125,17 @@ export const jobsAsAsked: Invariant = {
         message: `Job ${id} tells its handler ${slot?.details}; it was given ${told}.`,
       });
     }
+    const isAltered = (id: string): boolean =>
+      (facts.touched.get(id) ?? []).some(
+        ({ verb, folded }) => verb === 'replay' || folded?.replaces === true,
+      );
+    for (const record of final.jobs) {
+      const made = facts.made.get(record.id);
+      // A call that replaces it gives it other options, and whoever brings it back more attempts.
+      const difference = made && !isAltered(record.id) ? keptDifference(record, made) : null;
+      if (difference !== null)
+        problems.push({ subjects: [record.id], message: `Job ${record.id} ${difference}.` });
+    }
     for (const { id, input } of final.jobs) {
       const expected = inputs.get(id);
       if (expected === undefined || expected === input || unsure.has(id)) continue;
@@ -119,7 +156,8 @@ function unsureOf(events: readonly HistoryEvent[]): Set<string> {
     if (event.kind === 'changed' && event.folded?.replaces === true) unsure.add(event.id);
     if (event.kind !== 'applied' || event.spec === null) continue;
     const { policies, job } = JSON.parse(event.spec) as Spec;
-    const decisive = JSON.stringify([policies.startDeadlineMs, policies.jitterMs, job.input]);
+    const { startDeadlineMs, jitterMs, overlap } = policies;
+    const decisive = JSON.stringify([startDeadlineMs, jitterMs, overlap, job]);
     if ((specs.get(event.scheduleId) ?? decisive) !== decisive) unsure.add(event.scheduleId);
     specs.set(event.scheduleId, decisive);
   }
@@ -131,19 +169,77 @@ function isWritten(event: { kind: string }): event is Fired | Applied {
   return (kind === 'fired' && result === 'fired') || (kind === 'applied' && result === 'applied');
 }
 
-/** How the job of a slot differs from what its schedule says; null: it does not. */
-function slotDifference(
-  { slot, origin, dueAt, input, startDeadlineMs }: MadeJob,
-  { job, policies }: Spec,
-  jitterMs: number,
-): string | null {
-  if (input !== job.input) return `has the input ${input}; the schedule's is ${job.input}`;
+/** How the job of a schedule differs from what its schedule says; null: it does not. */
+function slotDifference(made: MadeJob, { job, policies }: Spec, jitterMs: number): string | null {
+  const { slot, origin, dueAt, startDeadlineMs } = made;
+  const { policy, serial: _serial, ...fields } = job;
+  const { maxAttempts, timeoutMs, retry, delivery } = policy;
+  for (const [name, said] of Object.entries({ ...fields, maxAttempts, timeoutMs, retry, delivery })) {
+    // What is kept of a schedule may be more than jobs are made of.
+    const given = made[name as keyof MadeJob];
+    if (given === undefined || JSON.stringify(given) === JSON.stringify(said)) continue;
+    return `has the ${name} ${JSON.stringify(given)}; the schedule's is ${JSON.stringify(said)}`;
+  }
+  const { isCatchUp = false } = JSON.parse(slot?.details ?? '{}') as { isCatchUp?: boolean };
+  const behindMs = made.rankOffsetMs + job.priority * priorityStepMs;
+  if (isCatchUp ? behindMs < catchUpRankMs : behindMs !== 0)
+    return `ranks ${behindMs} ms behind its due instant, and is ${isCatchUp ? '' : 'not '}made after its time`;
   // What is not a slot's is due when somebody wanted it; when that is the model tells.
   if (origin !== 'schedule' || slot === null || slot.slotAt === null) return null;
   if (startDeadlineMs !== policies.startDeadlineMs)
     return `may start ${startDeadlineMs} ms after its due instant; the schedule says ${policies.startDeadlineMs}`;
   if (dueAt >= slot.slotAt && dueAt <= slot.slotAt + jitterMs) return null;
   return `is due at ${show(dueAt)}; its slot is ${show(slot.slotAt)} with a jitter of at most ${jitterMs} ms`;
+}
+
+/**
+ * How the line that a run stands in differs from what its schedule asks for; null: it does not. Its own serial key comes first. Else the
+ * runs of `bufferAll` stand in one line, and each place of a backfill has one.
+ */
+function lineDifference(
+  { serial, origin, slot, gates, id }: MadeJob,
+  { job, policies }: Spec,
+  together: readonly MadeJob[],
+): string | null {
+  const said = JSON.stringify(serial);
+  if (job.serial !== null || (origin !== 'backfill' && (policies.overlap !== 'bufferAll' || slot?.allow))) {
+    return serial === job.serial
+      ? null
+      : `has the serial key ${said}; the schedule's is ${JSON.stringify(job.serial)}`;
+  }
+  if (serial === null) return 'stands in no line';
+  if (origin !== 'backfill') {
+    const line = `schedule:${slot?.scheduleId}`;
+    return serial === line ? null : `stands in the line ${said}, and the runs of its schedule in "${line}"`;
+  }
+  const ahead = together.filter((one) => one.origin === 'backfill' && gates.includes(one.id));
+  if (ahead.some((one) => one.serial !== serial))
+    return `stands in the line ${said}, and waits for one of another line`;
+  // The first of a place: nobody else is.
+  const first = together.find((one) => one.serial === serial);
+  return ahead.length > 0 || first?.id === id
+    ? null
+    : `stands in the line ${said} of ${first?.id}, and does not wait`;
+}
+
+/** How a job that is kept differs from the one that was made; null: it does not. */
+function keptDifference(kept: FinalState['jobs'][number], made: MadeJob): string | null {
+  const { type, version, queue, tenant, priority, serial, origin, maxAttempts, policy, slot } = kept;
+  const { timeoutMs, retry, delivery } = policy;
+  const fields = {
+    ...{ type, version, queue, tenant, priority, serial, origin, maxAttempts, timeoutMs, retry, delivery },
+    ...{ dedupe: kept.dedupeKey, slotAt: slot?.slotAt, fireId: slot?.fireId, allow: slot?.allow === true },
+  };
+  const before: Record<string, unknown> = {
+    ...made,
+    ...{ dedupe: made.dedupe?.key ?? null, slotAt: made.slot?.slotAt, fireId: made.slot?.fireId },
+    allow: made.slot?.allow === true,
+  };
+  for (const [name, value] of Object.entries(fields)) {
+    const [is, was] = [JSON.stringify(value), JSON.stringify(before[name])];
+    if (is !== was) return `is kept with the ${name} ${is}; it was made with ${was}`;
+  }
+  return null;
 }
 
 /** What is wrong with a job that was acknowledged. */
@@ -154,8 +250,17 @@ function answerProblems(
   slackMs: number,
 ): Problems {
   const { asked, id, dueAt, at } = answer;
-  const { input, inMs, dueAt: wantedAt } = asked.wants as NonNullable<Asked['wants']>;
+  const { input, inMs, dueAt: wantedAt, options = {} } = asked.wants as NonNullable<Asked['wants']>;
   const problems: Problems = [];
+  const job = made.get(id);
+  for (const [name, value] of Object.entries(options)) {
+    // What was folded into another job may have changed less of it.
+    if (job === undefined || job.input !== input || job[name as keyof MadeJob] === value) continue;
+    problems.push({
+      subjects: [id],
+      message: `Job $idwas asked for with the $name$JSON.stringify(value)and made with ${JSON.stringify(job[name as keyof MadeJob])}.`,
+    });
+  }
   if (given !== undefined && !given.has(input)) {
     problems.push({
       subjects: [id],
@@ -166,7 +271,7 @@ function answerProblems(
   const fromAt = wantedAt ?? asked.at + (inMs ?? 0) - slackMs;
   const toAt = wantedAt ?? at + (inMs ?? 0) + slackMs;
   // Of a call that was sent again the answer tells when the job is due by now.
-  const madeAt = made.get(id)?.dueAt;
+  const madeAt = job?.dueAt;
   if (madeAt !== undefined && (madeAt < fromAt || madeAt > toAt)) {
     problems.push({
       subjects: [id],

@@ -10,20 +10,36 @@ export const limitsHold: Invariant = {
     'Leases never exceed a limit: one at a time for a serial key, in due order, or a lock, and no node runs more than it may.',
   check({ events, final, isComplete, unorderedMs = 0 }, facts) {
     return [
-      ...checkSerial(facts),
+      ...checkSerial(facts, terminatedBy(events)),
       ...(unorderedMs === 0 ? checkLine(facts, isComplete ? null : final) : []),
-      ...checkLocks(events),
+      ...checkLocks(events, isComplete),
       ...checkConcurrency(events),
     ];
   },
 };
 
-function checkSerial({ leases, made, touched }: Facts): ReturnType<Invariant['check']> {
+/** When an overlap policy ended which runs, whatever they did. */
+function terminatedBy(events: readonly HistoryEvent[]): Map<string, number[]> {
+  const ends = new Map<string, number[]>();
+  for (const event of events) {
+    if (event.kind !== 'fired' && event.kind !== 'applied') continue;
+    if (event.result !== 'fired' && event.result !== 'applied') continue;
+    for (const { id, mode } of event.cancel)
+      if (mode === 'terminate') ends.set(id, [...(ends.get(id) ?? []), event.at]);
+  }
+  return ends;
+}
+
+function checkSerial(
+  { leases, made, touched }: Facts,
+  terminated: ReadonlyMap<string, number[]>,
+): ReturnType<Invariant['check']> {
   const problems: ReturnType<Invariant['check']> = [];
   const bySerial = new Map<string, Lease[]>();
   for (const [id, all] of leases) {
-    const serial = made.get(id)?.serial ?? null;
-    if (serial === null) continue;
+    const job = made.get(id);
+    if (job === undefined || job.serial === null) continue;
+    const serial = JSON.stringify([job.tenant, job.serial]);
     bySerial.set(serial, [...(bySerial.get(serial) ?? []), ...all]);
   }
   for (const [serial, all] of bySerial) {
@@ -34,23 +50,33 @@ function checkSerial({ leases, made, touched }: Facts): ReturnType<Invariant['ch
         const wasEnded =
           lease.at >= before.untilAt ||
           (leases.get(before.id) ?? []).some(({ fence }) => fence > before.fence) ||
-          (touched.get(before.id) ?? []).some(({ at }) => at >= before.at && at <= lease.at);
+          (touched.get(before.id) ?? []).some(({ at }) => at >= before.at && at <= lease.at) ||
+          (terminated.get(before.id) ?? []).some((at) => at >= before.at && at <= lease.at);
         if (wasEnded) continue;
         problems.push({
           subjects: [before.id, lease.id],
-          message: `Serial key "${serial}": job ${lease.id} was claimed at ${show(lease.at)} while ${before.id} was held until ${show(before.untilAt)}.`,
+          message: `Serial key ${serial}: job ${lease.id} was claimed at ${show(lease.at)} while ${before.id} was held until ${show(before.untilAt)}.`,
         });
       }
       for (const before of ordered.slice(0, i)) {
         if (before.id === lease.id || before.settledAt === null || before.settledAt <= lease.at) continue;
         problems.push({
           subjects: [before.id, lease.id],
-          message: `Serial key "${serial}": job ${lease.id} was claimed at ${show(lease.at)}, before ${before.id} was settled at ${show(before.settledAt)}.`,
+          message: `Serial key ${serial}: job ${lease.id} was claimed at ${show(lease.at)}, before ${before.id} was settled at ${show(before.settledAt)}.`,
         });
       }
     }
   }
   return problems;
+}
+
+interface InLine {
+  id: string;
+  dueAt: number;
+  madeAt: number;
+  firstAt: number;
+  /** When it was moved, and to when. */
+  moves: { at: number; dueAt: number }[];
 }
 
 /** Of two jobs that stood in line for a serial key when its holder ended, the one that was due first comes first. */
@@ -61,25 +87,54 @@ function checkLine(
 ): ReturnType<Invariant['check']> {
   const starts = final && new Map(final.jobs.map(({ id, startedAt }) => [id, startedAt]));
   const problems: ReturnType<Invariant['check']> = [];
-  const lines = new Map<string, { id: string; dueAt: number; madeAt: number; firstAt: number }[]>();
+  const lines = new Map<string, InLine[]>();
   const ends = new Map<string, number[]>();
+  /** Those that put themselves off, and so left their place, as they were taken again. */
+  const comebacks = new Map<string, { id: string; dueAt: number; at: number }[]>();
   for (const job of made.values()) {
     const { id, serial, tenant, dueAt, madeAt } = job;
     if (serial === null) continue;
     const where = JSON.stringify([tenant, serial]);
     for (const { to, at } of accepted.get(id) ?? []) {
       if (isTerminal(to)) ends.set(where, [...(ends.get(where) ?? []), at]);
+      const back = to === 'SCHEDULED' ? leases.get(id)?.find((lease) => lease.at >= at) : undefined;
+      if (back === undefined || back.dueAt === null || touched.has(id)) continue;
+      const known = comebacks.get(where) ?? [];
+      comebacks.set(where, [...known, { id, dueAt: back.dueAt, at: back.at }]);
     }
     // Whatever else it may wait for, or was done to it, is left out.
-    if (job.slot !== null || job.dedupe !== null || job.startDeadlineMs !== null || touched.has(id)) continue;
+    const acts = touched.get(id) ?? [];
+    const isOnlyMoved =
+      acts.every(({ moved }) => moved !== undefined) && (starts === null || acts.length === 0);
+    if (job.slot !== null || job.dedupe !== null || job.startDeadlineMs !== null || !isOnlyMoved) continue;
     const firstAt = (starts === null ? leases.get(id)?.[0]?.at : starts.get(id)) ?? Number.POSITIVE_INFINITY;
-    lines.set(where, [...(lines.get(where) ?? []), { id, dueAt, madeAt, firstAt }]);
+    const moves = acts.flatMap(({ at, result, moved }) =>
+      result === 'changed' && moved?.dueAt != null ? [{ at, dueAt: moved.dueAt }] : [],
+    );
+    lines.set(where, [...(lines.get(where) ?? []), { id, dueAt, madeAt, firstAt, moves }]);
   }
   for (const [where, line] of lines) {
-    for (const freeAt of ends.get(where) ?? []) {
-      const waiting = line.filter(
-        ({ dueAt, madeAt, firstAt }) => madeAt < freeAt && dueAt < freeAt && firstAt >= freeAt,
+    for (const back of starts === null ? (comebacks.get(where) ?? []) : []) {
+      const passed = line.find(
+        ({ id, dueAt, madeAt, firstAt, moves }) =>
+          id !== back.id &&
+          moves.length === 0 &&
+          Math.max(dueAt, madeAt) < back.dueAt &&
+          firstAt > back.at &&
+          Number.isFinite(firstAt),
       );
+      if (passed === undefined) continue;
+      problems.push({
+        subjects: [back.id, passed.id],
+        message: `Serial key ${where}: job ${back.id}, which had put itself off until ${show(back.dueAt)}, was taken at ${show(back.at)} before ${passed.id}, due ${show(passed.dueAt)}.`,
+      });
+    }
+    for (const freeAt of ends.get(where) ?? []) {
+      const waiting = line
+        // Who was moved after that is in another place by now.
+        .filter(({ moves, firstAt }) => moves.every(({ at }) => at < freeAt || at > firstAt))
+        .map((one) => ({ ...one, dueAt: one.moves.findLast(({ at }) => at < freeAt)?.dueAt ?? one.dueAt }))
+        .filter(({ dueAt, madeAt, firstAt }) => madeAt < freeAt && dueAt < freeAt && firstAt >= freeAt);
       for (const one of waiting) {
         const passed = waiting.find(({ dueAt, firstAt }) => dueAt < one.dueAt && firstAt > one.firstAt);
         if (passed === undefined) continue;
@@ -93,13 +148,20 @@ function checkLine(
   return problems;
 }
 
-function checkLocks(events: readonly HistoryEvent[]): ReturnType<Invariant['check']> {
+function checkLocks(events: readonly HistoryEvent[], isComplete: boolean): ReturnType<Invariant['check']> {
   const problems: ReturnType<Invariant['check']> = [];
   const holders = new Map<string, { node: string; fence: number; untilAt: number }>();
   for (const event of events) {
     if (event.kind !== 'locked') continue;
     const { name, node, fence, at, untilAt } = event;
     const holder = holders.get(name);
+    // Where notes are missing, nobody knows who has it.
+    if (isComplete && event.result === 'kept' && holder?.fence !== fence) {
+      problems.push({
+        subjects: [`lock:${name}`],
+        message: `Lock "${name}": a ${event.verb} of ${node} at ${show(at)} under fence ${fence} was taken, and ${holder === undefined ? 'nobody held it' : `${holder.node} held it (fence ${holder.fence})`}.`,
+      });
+    }
     if (event.verb === 'release') {
       if (event.result === 'kept' && holder?.fence === fence) holders.delete(name);
     } else if (event.result === 'kept' && holder?.fence === fence) {

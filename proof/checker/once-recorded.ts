@@ -1,16 +1,20 @@
-import { show } from './facts.ts';
+import type { Remembered } from '../history.ts';
+import { type Facts, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
 /** See `promise`. */
 export const onceRecorded: Invariant = {
   name: 'once-recorded',
-  promise: 'What was recorded by `once` stays: nobody runs it again, and everybody is given that result.',
-  check({ events, unorderedMs = 0 }) {
+  promise:
+    'What was recorded by `once` stays: nobody runs it again, and everybody is given that result. Nobody records under a dead fence.',
+  check({ events, isComplete, unorderedMs = 0 }, facts) {
     const problems: ReturnType<Invariant['check']> = [];
     const written = new Map<string, { at: number; value: string | null; node: string }>();
     const given = new Map<string, string>();
     const absent = new Set<string>();
+    const locks = new Map<string, number>();
     for (const event of events) {
+      if (event.kind === 'locked' && event.result === 'acquired') locks.set(event.name, event.fence);
       if (event.kind !== 'remembered' && event.kind !== 'once') continue;
       const where = `${event.scope ?? 'once'}/${event.key}`;
       const before = written.get(where);
@@ -36,6 +40,9 @@ export const onceRecorded: Invariant = {
       }
       const { result, value, node, at } = event;
       if (result === 'absent') absent.add(`${node} ${where}`);
+      const { guard } = event;
+      if (result === 'written' && guard !== undefined && isComplete && isDead(guard, at, facts, locks))
+        fail(`${node} wrote ${value} at ${show(at)} under fence ${guard.fence}, which was dead`);
       if (result === 'written') {
         if (before !== undefined) fail(`${node} wrote ${value} at ${show(at)}`);
         else written.set(where, { at, value, node });
@@ -46,3 +53,16 @@ export const onceRecorded: Invariant = {
     return problems;
   },
 };
+
+/** Whether the lease or the lock under which something was recorded was somebody else's by then. */
+function isDead(
+  guard: NonNullable<Remembered['guard']>,
+  at: number,
+  { leases, accepted }: Facts,
+  locks: ReadonlyMap<string, number>,
+): boolean {
+  if ('lock' in guard) return locks.get(guard.lock) !== guard.fence;
+  const isTaken = leases.get(guard.job)?.some((lease) => lease.fence > guard.fence && lease.at < at);
+  const isSettled = accepted.get(guard.job)?.some((one) => one.fence === guard.fence && one.at < at);
+  return isTaken === true || isSettled === true;
+}

@@ -1,4 +1,4 @@
-import type { LedgerRow } from '../history.ts';
+import type { Applied, Fired, HistoryEvent, LedgerRow } from '../history.ts';
 import { show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
@@ -23,8 +23,7 @@ export const oneDecision: Invariant = {
     const decided = new Map<string, number>();
     const slotKey = (id: string, fromAt: number, decision: string): string => `${id} ${fromAt} ${decision}`;
     for (const event of events) {
-      if (event.kind !== 'fired' && event.kind !== 'applied') continue;
-      if (event.result !== 'fired' && event.result !== 'applied') continue;
+      if (!isWritten(event)) continue;
       for (const { fromAt, toAt, decision } of event.slots) {
         const key = slotKey(event.scheduleId, fromAt, decision);
         const inLedger = (final.ledger[event.scheduleId] ?? []).some(
@@ -42,6 +41,21 @@ export const oneDecision: Invariant = {
     if (!isComplete) return problems;
     for (const [scheduleId, rows] of Object.entries(final.ledger)) {
       for (const row of rows) {
+        const parts = events.flatMap((event) =>
+          isWritten(event) && event.scheduleId === scheduleId
+            ? event.slots.filter((slot) => isPartOf(slot, row))
+            : [],
+        );
+        const count = parts.reduce<number | null>(
+          (sum, one) => (sum === null || one.count === null ? null : sum + one.count),
+          0,
+        );
+        if (count !== row.count) {
+          problems.push({
+            subjects: [scheduleId],
+            message: `${scheduleId}: ${words(row)} counts ${row.count} slots in the ledger; ${count} were decided.`,
+          });
+        }
         if (decided.has(slotKey(scheduleId, row.fromAt, row.decision))) continue;
         problems.push({
           subjects: [scheduleId],
@@ -52,6 +66,16 @@ export const oneDecision: Invariant = {
     return problems;
   },
 };
+
+function isWritten(event: HistoryEvent): event is Fired | Applied {
+  if (event.kind === 'fired') return event.result === 'fired';
+  return event.kind === 'applied' && event.result === 'applied';
+}
+
+/** Whether decided slots lie in a row of the ledger. */
+function isPartOf(slot: Fired['slots'][number], row: LedgerRow): boolean {
+  return slot.fromAt >= row.fromAt && slot.toAt <= row.toAt && slot.decision === row.decision;
+}
 
 function words({ fromAt, toAt, decision, reason }: LedgerRow): string {
   const slots = fromAt === toAt ? show(fromAt) : `${show(fromAt)} … ${show(toAt)}`;

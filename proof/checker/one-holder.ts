@@ -13,6 +13,9 @@ export interface Held extends MadeJob {
   isElsewhere: boolean;
 }
 
+// So long the store remembers at least which job took a call over.
+const foldKeptMs = 600_000;
+
 /** See `promise`. */
 export const oneHolder: Invariant = {
   name: 'one-holder',
@@ -24,7 +27,10 @@ export const oneHolder: Invariant = {
     const holders = holdersOf(evidence, facts);
     for (const [key, all] of holders) {
       for (const [i, job] of all.entries()) {
-        const held = all.slice(0, i).filter((before) => isHeldAt(before, job.madeAt + unorderedMs));
+        const held = all
+          .slice(0, i)
+          .filter((before) => isHeldAt(before, job.madeAt + unorderedMs))
+          .filter((before) => !isSucceeded(before, all, job.madeAt + unorderedMs));
         const live = held.filter(({ overAt }) => overAt === null || overAt > job.madeAt + unorderedMs);
         const mayFollow = job.dedupe?.mode !== 'drop';
         // What is over has nothing to replace or to wait for; what has started is followed by one.
@@ -43,7 +49,10 @@ export const oneHolder: Invariant = {
       if (event.kind !== 'changed' || event.verb !== 'fold' || event.key == null) continue;
       const key = nameOf(event.key);
       const { call, replaces } = event.folded ?? {};
-      if (call !== undefined && replaces && facts.made.has(call)) {
+      const madeAt = call === undefined ? undefined : facts.made.get(call)?.madeAt;
+      // After that it may be forgotten which job took it over, and the call is sent again by whoever has slept so long.
+      const isForgotten = madeAt !== undefined && madeAt >= event.at + foldKeptMs;
+      if (call !== undefined && replaces && madeAt !== undefined && !isForgotten) {
         problems.push({
           subjects: [event.id, call],
           message: `Key ${key}: a call of ${event.node} was taken over by job ${event.id} at ${show(event.at)}, and job ${call} was made for it as well.`,
@@ -128,6 +137,13 @@ export function isFollowed(before: Held, job: Held, unorderedMs: number): boolea
   if (job.dedupe?.mode === 'drop' || !isStartedBy(before, job.madeAt - 1 - unorderedMs)) return false;
   if (!isHeldAt(before, job.madeAt + unorderedMs)) return false;
   return before.overAt === null || before.overAt > job.madeAt + unorderedMs;
+}
+
+/** Whether the follow-up behind a job has its key by an instant: it does when that one is over, however long it would have held it. */
+function isSucceeded(holder: Held, all: readonly Held[], at: number): boolean {
+  const { overAt } = holder;
+  if (overAt === null || overAt > at) return false;
+  return all.some((one) => isFollowed(holder, one, 0) && (one.overAt === null || one.overAt >= overAt));
 }
 
 /** Whether a job had been given to a worker by an instant. */

@@ -103,7 +103,10 @@ function differenceOf({ to, reason, value }: Settled, ended: Ended | null): stri
 }
 
 /** Losses that were judged otherwise than the rule has it: by who had asked to cancel, what may start once, and what was begun. */
-function lossProblems({ final, unorderedMs = 0 }: Evidence, facts: Facts): ReturnType<Invariant['check']> {
+function lossProblems(
+  { final, isComplete, unorderedMs = 0 }: Evidence,
+  facts: Facts,
+): ReturnType<Invariant['check']> {
   const problems: ReturnType<Invariant['check']> = [];
   const jobs = new Map(final.jobs.map((job) => [job.id, job]));
   for (const [id, leases] of facts.leases) {
@@ -112,6 +115,13 @@ function lossProblems({ final, unorderedMs = 0 }: Evidence, facts: Facts): Retur
     if (job === undefined || facts.touched.get(id)?.some(({ verb }) => verb === 'replay')) continue;
     for (const lease of leases) {
       if (lease.how !== 'reaped') continue;
+      const before = leases.findLast(({ fence }) => fence < lease.fence);
+      if (isComplete && before !== undefined && before.isBegun !== lease.isBegun) {
+        problems.push({
+          subjects: [id],
+          message: `Job ${id} was taken over at ${show(lease.at)} as ${lease.isBegun ? '' : 'not '}begun; under fence ${before.fence} ${before.isBegun ? 'a' : 'no'} beginning was written.`,
+        });
+      }
       const outcome = facts.accepted.get(id)?.find(({ fence }) => fence === lease.fence);
       if (outcome === undefined) continue;
       const askedAt = job.cancelRequestedAt;

@@ -1,4 +1,4 @@
-import type { Evidence, HistoryEvent } from '../history.ts';
+import type { Evidence, HistoryEvent, MadeJob } from '../history.ts';
 import { type Facts, isBlocked, isTroubled, type Lease, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
@@ -24,11 +24,12 @@ export const startsInTime: Invariant = {
     const problems: ReturnType<Invariant['check']> = [];
     const boundMs = evidence.isComplete ? lateMsMax.simulated : lateMsMax.real;
     const given = new Set<number>();
+    const lines = evidence.isComplete ? linesOf(evidence, facts) : null;
     for (const event of evidence.events) {
       if (event.kind !== 'claimed' || given.has(event.fence)) continue;
       // A repeated claim answers with the leases that it gave before.
       given.add(event.fence);
-      const readyAt = readySince(event, facts);
+      const readyAt = readySince(event, facts, lines);
       if (readyAt === null || event.at - readyAt <= boundMs) continue;
       const { id, type, queue } = event;
       const waited = { id, type, queue, readyAt, untilAt: readyAt + boundMs };
@@ -47,14 +48,41 @@ export const startsInTime: Invariant = {
 function readySince(
   { id, at, fence, dueAt }: Extract<HistoryEvent, { kind: 'claimed' }>,
   { made, leases, accepted, touched }: Facts,
+  lines: Lines | null,
 ): number | null {
   const job = made.get(id);
   // Behind a gate there is no telling; what was lost before is taken by itself, when nothing else runs there.
-  if (job === undefined || job.serial !== null || job.dedupe !== null || job.slot !== null) return null;
+  if (job === undefined || job.dedupe !== null || job.slot !== null) return null;
+  if (job.serial !== null && lines === null) return null;
+  // The place is free from when the last of the others left it on.
+  const others = job.serial === null ? [] : (lines?.get(lineOf(job)) ?? []).filter((one) => one.id !== id);
+  const left = others.map((one) => one.at).filter((leftAt) => leftAt <= at);
   if (leases.get(id)?.some(({ how }) => how === 'reaped')) return null;
   const before = (accepted.get(id) ?? []).filter((one) => one.fence < fence).map((one) => one.at);
   const acts = (touched.get(id) ?? []).map((one) => one.at).filter((actAt) => actAt <= at);
-  return Math.max(job.madeAt, dueAt, ...before, ...acts);
+  return Math.max(job.madeAt, dueAt, ...before, ...acts, ...left);
+}
+
+/** By serial key: whenever one of its jobs may have left the place, or the line. */
+type Lines = Map<string, { id: string; at: number }[]>;
+
+function linesOf({ final }: Evidence, { made, accepted, touched }: Facts): Lines {
+  const lines: Lines = new Map();
+  const ends = new Map(final.jobs.map(({ id, finishedAt }) => [id, finishedAt]));
+  for (const job of made.values()) {
+    if (job.serial === null) continue;
+    const { id } = job;
+    const line = lines.get(lineOf(job)) ?? [];
+    lines.set(lineOf(job), line);
+    for (const { at } of [...(accepted.get(id) ?? []), ...(touched.get(id) ?? [])]) line.push({ id, at });
+    const endedAt = ends.get(id) ?? null;
+    if (endedAt !== null) line.push({ id, at: endedAt });
+  }
+  return lines;
+}
+
+function lineOf({ tenant, serial }: Pick<MadeJob, 'tenant' | 'serial'>): string {
+  return JSON.stringify([tenant, serial]);
 }
 
 /** A worker that had a place for it all the time; null: none. */

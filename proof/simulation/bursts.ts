@@ -43,9 +43,16 @@ function drawBurst(dice: Dice, atMs: number, leaseMs: number): Step[] {
     serial: null,
     dedupe: null,
     dedupeForMs: null,
+    maxWaitMs: null,
     queue: null,
+    tenant: null,
+    priority: 0,
     count: dice.between(20, 60),
   };
+  // More urgent ones that come while the others wait.
+  const urgent: Step[] = dice.chance(0.5)
+    ? [{ ...make, atMs: atMs + dice.below(30), priority: 1, count: dice.between(5, 15) }]
+    : [];
   const beginsMs = atMs + (make.delayMs ?? 0);
   const fault = (): Step => {
     const base = { atMs: beginsMs + dice.below(ms + 50), by: dice.below(1_000) };
@@ -71,5 +78,5 @@ function drawBurst(dice: Dice, atMs: number, leaseMs: number): Step[] {
         return { ...base, do: 'freeze', forMs: leaseMs + 200 + dice.below(ms + 2 * second) };
     }
   };
-  return [make, ...Array.from({ length: dice.between(1, 3) }, fault)];
+  return [make, ...urgent, ...Array.from({ length: dice.between(1, 3) }, fault)];
 }

@@ -1,4 +1,4 @@
-import type { Mutation } from './mutations.ts';
+import type { Mutation } from './mutations/index.ts';
 import { playSeed } from './seeds.ts';
 
 /** A defect that is not caught in so many worlds is not caught. */

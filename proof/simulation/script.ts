@@ -26,7 +26,11 @@ export type Act =
       dedupe: 'drop' | 'replace' | 'extend' | null;
       /** How long the key is held; null: until the job is over. */
       dedupeForMs: number | null;
+      /** How long after its making an `extend` may put it off; null: for ever. */
+      maxWaitMs: number | null;
       queue: string | null;
+      tenant: string | null;
+      priority: number;
       count: number;
     }
   | { do: 'cancel' | 'terminate' | 'replay' | 'delete'; job: number }
@@ -86,6 +90,8 @@ const fileEvery = 8;
 const burstEvery = 4;
 // One in eight: what becomes of calls whose answers are lost.
 const lostCallsEvery = 8;
+// One in sixteen each: what would hardly ever come about by chance.
+const rareEvery = 16;
 const allRoles: readonly Role[] = ['scheduler', 'worker', 'maintenance'];
 
 /** Draws the world of a seed. */
@@ -126,12 +132,14 @@ export function drawScript(seed: number): Script {
   add(dice.below(6), () => drawOperation(dice, scheduleCount, startAt));
   if (dice.chance(0.3)) {
     add(2, () => ({ do: 'lock', name: 'l', ttlMs: 3 * second, ms: dice.between(1, 6) * second }));
+    if (dice.chance(0.3)) steps.push(...drawFrozenLock(dice, lastsMs));
   }
   if (dice.chance(0.4)) add(dice.between(2, 6), () => drawValue(dice));
   if (dice.chance(0.3)) add(dice.between(2, 3), () => drawOnce(dice));
   if (dice.chance(0.3)) add(dice.between(1, 3), () => drawClaimsPause(dice));
   if (dice.chance(0.2)) steps.push(...drawFollowers(dice, lastsMs));
   if (dice.chance(0.2)) steps.push(...drawFlurry(dice, lastsMs));
+  if (dice.chance(0.2)) steps.push(...drawLine(dice, lastsMs));
   const hasFile = seed % fileEvery === 1;
   if (hasFile) {
     add(dice.between(2, 6), () => drawTransact(dice));
@@ -153,6 +161,9 @@ export function drawScript(seed: number): Script {
     hasFile,
   };
   if (seed % burstEvery === 0) return withBursts(script, dice);
+  if (seed % rareEvery === 5) return withSteps(script, drawSlowMerges(dice, lastsMs));
+  if (seed % rareEvery === 9) return withSteps(script, drawMovedDeadline(dice, lastsMs));
+  if (seed % rareEvery === 13) return withSteps(script, drawFrozenLock(dice, lastsMs));
   return seed % lostCallsEvery === 3 ? withLostCalls(script, dice) : script;
 }
 
@@ -177,7 +188,10 @@ function drawMake(dice: Dice): Act {
     serial: dice.chance(0.2) ? dice.one(['a', 'b']) : null,
     dedupe: dice.chance(0.15) ? dice.one(['drop', 'replace', 'extend'] as const) : null,
     dedupeForMs: dice.chance(0.3) ? dice.between(2, 20) * second : null,
+    maxWaitMs: dice.chance(0.4) ? dice.between(1, 8) * second : null,
     queue: dice.chance(0.2) ? 'side' : null,
+    tenant: dice.chance(0.2) ? 't' : null,
+    priority: dice.chance(0.2) ? dice.one([-1, 1, 5]) : 0,
     count: dice.chance(0.2) ? dice.between(2, 4) : 1,
   };
 }
@@ -200,6 +214,73 @@ function drawFollowers(dice: Dice, lastsMs: number): Step[] {
     dedupeForMs: dice.chance(0.2) ? dice.between(5, 20) * second : null,
     count: 1,
   }));
+}
+
+function withSteps(script: Script, steps: Step[]): Script {
+  return { ...script, steps: [...script.steps, ...steps].sort((one, other) => one.atMs - other.atMs) };
+}
+
+/** Slots that are merged into a run that waits, by nodes whose calls take seconds: it may have started before they are there. */
+function drawSlowMerges(dice: Dice, lastsMs: number): Step[] {
+  const definition: ScheduleDefinition = {
+    ...{ task: 'slow', name: 'merging', rate: 2 * second, overlap: 'bufferOne' },
+    input: { call: null, ms: dice.one([2_500, 3_000, 5_000]), failures: 0 },
+  };
+  const weather = { replyLost: 0, slow: 0.4, crash: 0, hintLost: 0 };
+  return [
+    { atMs: dice.below(second), by: dice.below(1_000), do: 'put', definition },
+    { atMs: 2 * second, by: 0, do: 'weather', forMs: lastsMs, weather },
+  ];
+}
+
+/** A job that must start soon after it is due, moved before it is; and a queue that is paused for a moment. */
+function drawMovedDeadline(dice: Dice, lastsMs: number): Step[] {
+  const atMs = dice.below(lastsMs / 2);
+  const make = { ...(drawMake(dice) as Extract<Act, { do: 'make' }>), task: 'hasty' as const, count: 1 };
+  const target: PauseTarget = { queue: 'side' };
+  return [
+    { atMs, by: 0, ...make, delayMs: 8 * second, dedupe: null },
+    { atMs: atMs + second, by: 0, do: 'reschedule', job: -1, delayMs: dice.between(9, 12) * second },
+    { atMs, by: 0, do: 'pauseClaims', target, forMs: 4 * second },
+    { atMs: atMs + 2 * second, by: 0, do: 'resumeClaims', target },
+  ];
+}
+
+/** Jobs in line for one serial key, some of which are moved while they wait, and some put themselves off. */
+function drawLine(dice: Dice, lastsMs: number): Step[] {
+  const fromMs = dice.below(lastsMs / 2);
+  const by = (): number => dice.below(1_000);
+  const makes = Array.from({ length: dice.between(4, 6) }, (): Step => {
+    const delayMs = dice.one([null, 1_000, 2_500]);
+    return {
+      ...(drawMake(dice) as Extract<Act, { do: 'make' }>),
+      ...{
+        task: dice.one(['quick', 'steady', 'steady', 'slow', 'snoozer'] as const),
+        ms: dice.one([500, 2_000]),
+      },
+      ...{ delayMs, serial: 'line', dedupe: null, tenant: null, count: 1 },
+      atMs: fromMs + dice.below(3 * second),
+      by: by(),
+    };
+  });
+  const moves = Array.from({ length: dice.between(1, 3) }, (): Step => {
+    const atMs = fromMs + 500 + dice.below(5 * second);
+    return { atMs, by: by(), do: 'reschedule', job: -dice.between(1, 3), delayMs: dice.below(6 * second) };
+  });
+  return [...makes, ...moves];
+}
+
+/** A holder that stands still until another has its lock, and then goes on as if it were its own. */
+function drawFrozenLock(dice: Dice, lastsMs: number): Step[] {
+  const atMs = dice.below(lastsMs / 2);
+  const by = dice.below(1_000);
+  const ttlMs = 3 * second;
+  const lock = { do: 'lock', name: 'l', ttlMs, ms: 8 * second } as const;
+  return [
+    { atMs, by, ...lock },
+    { atMs: atMs + 500, by, do: 'freeze', forMs: ttlMs + dice.between(1, 3) * second },
+    ...[1, 2].map((i) => ({ atMs: atMs + ttlMs + i * 700, by: by + i, ...lock })),
+  ];
 }
 
 /** Calls that replace a job just before it starts, while answers are lost: sent again they find it running, or over. */
@@ -349,6 +430,7 @@ function drawChanges(dice: Dice): ScheduleChanges {
     ...rule,
     missed: dice.one(['skip', 'latest', null]),
     ...(dice.chance(0.4) ? { startDeadline: dice.between(5, 60) * second } : {}),
+    ...(dice.chance(0.2) ? drawSpecOptions(dice) : {}),
   } as ScheduleChanges;
 }
 
@@ -393,7 +475,18 @@ function drawDefinition(dice: Dice, name: string, startAt: number): ScheduleDefi
     name,
     ...rule,
     ...drawPolicies(dice, periodMs, 'delay' in rule, startAt),
-    input: { call: null, ms: dice.one([0, 500, 4_000, 12_000, 12_000]), failures: dice.below(4) },
+    ...drawSpecOptions(dice),
+    // Some end just when the next slot comes.
+    input: { call: null, ms: dice.one([0, 500, 4_000, 5_000, 10_000, 12_000]), failures: dice.below(4) },
+  };
+}
+
+/** What the jobs of a schedule are made with beside their input. */
+function drawSpecOptions(dice: Dice): Pick<ScheduleDefinition, 'serial' | 'queue' | 'priority'> {
+  return {
+    ...(dice.chance(0.15) ? { serial: dice.one(['a', 'c']) } : {}),
+    ...(dice.chance(0.15) ? { queue: 'side' } : {}),
+    ...(dice.chance(0.2) ? { priority: dice.one([-1, 1, 5]) } : {}),
   };
 }
 

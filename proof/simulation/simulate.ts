@@ -24,6 +24,8 @@ export interface SimulateOptions {
   mutate?(engine: Engine): Engine;
   /** Puts a defect into every node: the history keeps what it sends. */
   mutateNode?(engine: Engine): Engine;
+  /** After so many events a world is taken not to come to rest. */
+  eventCountMax?: number;
 }
 
 // Long enough for leases to end, be reaped and be run again, for backoffs, and for a node that no hint reaches to look by itself.
@@ -69,7 +71,7 @@ class Play {
   constructor(script: Script, options: SimulateOptions) {
     this.script = script;
     this.options = options;
-    this.world = new World(script.startAt);
+    this.world = new World(script.startAt, options.eventCountMax);
     this.dice = createDice(script.seed * 7 + 3);
   }
 
@@ -235,7 +237,9 @@ class Play {
   /** Makes a public call on a node, and writes down what was asked and answered. */
   #ask(node: SimNode, step: Step): void {
     const { duly } = node;
-    const job = (index: number): string | null => this.#jobs[index % Math.max(1, this.#jobs.length)] ?? null;
+    // A negative one counts from the end.
+    const job = (index: number): string | null =>
+      this.#jobs.at(index % Math.max(1, this.#jobs.length)) ?? null;
     const call = (what: string, subject: string | null, run: () => Promise<unknown>): void =>
       this.#call(node, what, subject, run);
     const now = this.world.storeAt();
@@ -332,14 +336,19 @@ class Play {
     for (let i = 0; i < step.count; i++) {
       const input: TaskInput = { call: this.#callCount + 1, ms: step.ms, failures: step.failures };
       const { delayMs } = step;
-      const options = {
+      const given = {
         ...(step.serial === null ? {} : { serial: step.serial }),
-        ...(step.dedupe === null ? {} : { dedupe: dedupeOf(step.dedupe, step.dedupeForMs) }),
         ...(step.queue === null ? {} : { queue: step.queue }),
+        ...(step.tenant === null ? {} : { tenant: step.tenant }),
+        ...(step.priority === 0 ? {} : { priority: step.priority }),
+      };
+      const options = {
+        ...given,
+        ...(step.dedupe === null ? {} : { dedupe: dedupeOf(step.dedupe, step) }),
       };
       const dueAt = delayMs !== null && step.isInstant ? this.world.storeAt() + delayMs : null;
       const inMs = dueAt === null ? delayMs : null;
-      const wants = { input: JSON.stringify(input), inMs, dueAt };
+      const wants = { input: JSON.stringify(input), inMs, dueAt, options: given };
       const make = (): Promise<unknown> => {
         if (dueAt !== null) return task.at(dueAt, input, options);
         return inMs === null ? task.now(input, options) : task.in(inMs, input, options);
@@ -479,6 +488,14 @@ async function operateValue(
   }
 }
 
-function dedupeOf(mode: 'drop' | 'replace' | 'extend', forMs: number | null): DedupeOptions {
-  return { key: 'k', mode, ...(forMs === null ? {} : { for: forMs }) };
+function dedupeOf(
+  mode: 'drop' | 'replace' | 'extend',
+  { dedupeForMs, maxWaitMs }: Extract<Step, { do: 'make' }>,
+): DedupeOptions {
+  return {
+    key: 'k',
+    mode,
+    ...(dedupeForMs === null ? {} : { for: dedupeForMs }),
+    ...(maxWaitMs === null || mode !== 'extend' ? {} : { maxWait: maxWaitMs }),
+  };
 }

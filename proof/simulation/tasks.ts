@@ -112,7 +112,7 @@ export function defineTasks(duly: Duly, setting: TaskSetting): void {
   define('stubborn', { timeout: '4s' }, (_context, { ms }) => clock.sleep(ms));
   define('snoozer', {}, async (context) => {
     const isFirst = await context.once('seen', () => context.attempt);
-    if (isFirst === context.attempt) context.snooze('5s');
+    if (isFirst === context.attempt) context.snooze('8s');
     await work(context);
   });
   define('asker', { retry: 2 }, async (context, { failures }) => {

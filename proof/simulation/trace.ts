@@ -67,6 +67,8 @@ function words(event: HistoryEvent): string {
       return `once ${event.key}: ${event.state} ${event.value}`;
     case 'transacted':
       return `transaction ${event.tx} ${event.state} ${event.ids.join(', ')}`;
+    case 'ownTransaction':
+      return `has a transaction of its own: ${event.state}`;
     case 'scheduleClaimed':
       return `looks at ${event.scheduleId}, fence ${event.fence}, version ${event.version}`;
     case 'scheduleRead':

@@ -47,7 +47,7 @@ export function createDice(seed: number): Dice {
 export class Restless extends Error {}
 
 // Ordinary worlds have up to 3,000 events; one in which something turns in circles would go on for ever.
-const eventCountMax = 60_000;
+const defaultEventCountMax = 60_000;
 
 /** The world's time and what is to happen in it. */
 export class World {
@@ -61,8 +61,11 @@ export class World {
   #order = 0;
   readonly #held = new Map<Process, Pending[]>();
 
-  constructor(startAt: number) {
+  readonly #eventCountMax: number;
+
+  constructor(startAt: number, eventCountMax: number = defaultEventCountMax) {
     this.startAt = startAt;
+    this.#eventCountMax = eventCountMax;
   }
 
   /** The store's instant. */
@@ -110,9 +113,11 @@ export class World {
         continue;
       }
       this.elapsed = Math.max(this.elapsed, next.atElapsed);
-      if (++this.eventCount > eventCountMax) {
+      if (++this.eventCount > this.#eventCountMax) {
         const atS = (this.elapsed / 1_000).toFixed(1);
-        throw new Restless(`${eventCountMax} things had happened after ${atS} s, and there was no end to it`);
+        throw new Restless(
+          `${this.#eventCountMax} things had happened after ${atS} s, and there was no end to it`,
+        );
       }
       next.fn();
       await turn();

@@ -1,0 +1,85 @@
+import type { Claimed, HistoryEvent, MadeJob } from '../history.ts';
+import { type Facts, show } from './facts.ts';
+import type { Invariant } from './invariant.ts';
+
+/** A job that waits for nothing but a worker, from its due instant on. */
+interface Waiting {
+  id: string;
+  type: string;
+  queue: string;
+  dueAt: number;
+  rank: number;
+}
+
+/** See `promise`. */
+export const takenByRank: Invariant = {
+  name: 'taken-by-rank',
+  promise:
+    'Of two jobs that are due and wait for nothing, the one that ranks first is taken first: by priority, by due instant, what is caught up on behind what is live.',
+  check(evidence, facts) {
+    const problems: ReturnType<Invariant['check']> = [];
+    // It takes the order of all calls to know who was ready when.
+    if (!evidence.isComplete) return problems;
+    const limited = new Set(facts.nodes.flatMap(({ concurrencyOf = {} }) => Object.keys(concurrencyOf)));
+    const pauses = new Map<string, number>();
+    const waiting = new Map<string, Waiting>();
+    const given = new Set<number>();
+    const made = new Set<string>();
+    const passed = (event: Claimed): Waiting | null => {
+      const job = facts.made.get(event.id);
+      // What was lost before is taken by itself, also out of its turn.
+      if (job === undefined || facts.leases.get(event.id)?.some(({ how }) => how === 'reaped')) return null;
+      if (facts.touched.has(event.id)) return null;
+      const rank = event.dueAt + job.rankOffsetMs;
+      for (const one of waiting.values()) {
+        if (one.rank >= rank || one.dueAt > event.at || limited.has(one.type)) continue;
+        const targets = ['all', `queue:${one.queue}`, `task:${one.type}`];
+        if (targets.some((target) => (pauses.get(target) ?? 0) > event.at)) continue;
+        return one;
+      }
+      return null;
+    };
+    for (const event of evidence.events) {
+      for (const job of madeBy(event)) {
+        // Sent again after an unknown outcome it is made no second time.
+        if (!made.has(job.id) && mustOnlyWait(job, facts)) waiting.set(job.id, waitingOf(job));
+        made.add(job.id);
+      }
+      if (event.kind === 'claimsPaused') {
+        if (event.state === 'resumed') pauses.delete(event.target);
+        else pauses.set(event.target, event.untilAt ?? Number.POSITIVE_INFINITY);
+      }
+      if (event.kind !== 'claimed' || given.has(event.fence)) continue;
+      // A repeated claim answers with the leases that it gave before.
+      given.add(event.fence);
+      waiting.delete(event.id);
+      const first = passed(event);
+      if (first === null) continue;
+      problems.push({
+        subjects: [event.id, first.id],
+        message: `Job ${event.id} was given to ${event.node} at ${show(event.at)}, before ${first.id}, which was due at ${show(first.dueAt)} and ranks before it.`,
+      });
+    }
+    return problems;
+  },
+};
+
+function madeBy(event: HistoryEvent): readonly MadeJob[] {
+  if (event.kind === 'made') return event.jobs;
+  if (event.kind === 'fired') return event.result === 'fired' ? event.jobs : [];
+  return event.kind === 'applied' && event.result === 'applied' ? event.jobs : [];
+}
+
+/** Whether a job waits for nothing but its time, and nobody does anything to it. */
+function mustOnlyWait(
+  { id, serial, dedupe, gates, startDeadlineMs }: MadeJob,
+  { touched, leases }: Facts,
+): boolean {
+  // One that never starts was ended meanwhile; who knows when.
+  const isFree = serial === null && dedupe === null && gates.length === 0 && startDeadlineMs === null;
+  return isFree && !touched.has(id) && leases.has(id);
+}
+
+function waitingOf({ id, type, queue, dueAt, rankOffsetMs }: MadeJob): Waiting {
+  return { id, type, queue, dueAt, rank: dueAt + rankOffsetMs };
+}

@@ -1,0 +1,506 @@
+/** Defects in how the store makes, gives and keeps jobs. */
+import type { ClaimedJob, EnqueueReply, Hint, Settlement } from '../../../packages/core/src/engine.ts';
+import { dulyError } from '../../../packages/core/src/errors.ts';
+import { dropped, type Mutation, onSettle, withSql } from './mutation.ts';
+
+/** Every one of them. */
+export const jobMutations: readonly Mutation[] = [
+  {
+    name: 'every claim wakes everybody, for ever',
+    caughtBy: ['comes-to-rest'],
+    mutate: (engine) => {
+      const listeners = new Set<(hint: Hint) => void>();
+      return {
+        ...engine,
+        wakeups(listener) {
+          listeners.add(listener);
+          return engine.wakeups(listener);
+        },
+        async exchange(input) {
+          const reply = await engine.exchange(input);
+          for (const listener of listeners) listener('jobs');
+          return reply;
+        },
+      };
+    },
+  },
+  {
+    name: 'an enqueue is acknowledged and lost',
+    caughtBy: ['promises-kept', 'nothing-vanishes'],
+    mutate: (engine) => {
+      let count = 0;
+      return {
+        ...engine,
+        async enqueue(input) {
+          const job = input.groups[0]?.jobs[0];
+          if (job === undefined || ++count % 5 !== 0) return engine.enqueue(input);
+          const groups: EnqueueReply['groups'] = input.groups.map(({ jobs }) => ({
+            ok: true,
+            items: jobs.map(({ id }) => ({
+              id,
+              status: 'SCHEDULED',
+              dueAt: (input.now ?? 0) + 1_000,
+              deduped: false,
+            })),
+          }));
+          return { now: input.now ?? 0, groups, claimed: [] };
+        },
+      };
+    },
+  },
+  {
+    name: 'an enqueue is refused although it took effect',
+    caughtBy: ['refused-absent'],
+    mutate: (engine) => {
+      let count = 0;
+      return {
+        ...engine,
+        async enqueue(input) {
+          const reply = await engine.enqueue(input);
+          if (++count % 5 !== 0 || reply.claimed.length > 0) return reply;
+          throw dulyError('store_busy', { message: 'A seeded defect.' });
+        },
+      };
+    },
+  },
+  {
+    name: 'a deletion leaves no audit row',
+    caughtBy: ['nothing-vanishes'],
+    mutate: withSql(['audit', 'append'], (sql) =>
+      sql.replace('VALUES (?, ?, ?, ?, ?, ?, ?)', "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE ?3 <> 'delete'"),
+    ),
+  },
+  {
+    name: 'finished jobs are pruned at once',
+    caughtBy: ['nothing-vanishes'],
+    mutate: (engine) => ({
+      ...engine,
+      prune: async (input) => ({
+        ...(await engine.prune({ ...input, now: (input.now ?? 0) + 100 * 86_400_000 })),
+        now: input.now ?? 0,
+      }),
+    }),
+  },
+  {
+    name: 'the fence of an outcome is not compared',
+    caughtBy: ['one-outcome', 'at-most-once'],
+    mutate: (engine) => ({
+      ...engine,
+      async exchange(input) {
+        const { jobs } = await engine.get({ ids: input.settle.map(({ id }) => id), now: input.now });
+        const settle = input.settle.map((one, i) => {
+          const job = jobs[i];
+          return job?.status === 'RUNNING' ? { ...one, fence: job.fence } : one;
+        });
+        return engine.exchange({ ...input, settle });
+      },
+    }),
+  },
+  {
+    name: 'the fence is not compared for outcomes that travel together',
+    caughtBy: ['one-outcome'],
+    mutate: withSql(['job', 'finishMany'], (sql) => sql.replace('fence = list.value ->> 1 AND', '')),
+  },
+  {
+    name: 'an outcome that came too late is accepted',
+    caughtBy: ['one-outcome'],
+    mutate: (engine) => ({
+      ...engine,
+      async exchange(input) {
+        const reply = await engine.exchange(input);
+        return { ...reply, settled: reply.settled.map(() => 'done' as const) };
+      },
+    }),
+  },
+  {
+    name: 'the counter of fences does not move',
+    caughtBy: ['fences-grow'],
+    mutate: withSql(
+      ['meta', 'setLastFence'],
+      () => "UPDATE meta SET value = value WHERE key = 'fence' AND ? IS NOT NULL",
+    ),
+  },
+  {
+    name: 'two jobs claimed together get one fence',
+    caughtBy: ['fences-grow'],
+    mutate: withSql(['claim', 'takeMany'], (sql) =>
+      sql.replace(':fence + list.key', ':fence + list.key / 2'),
+    ),
+  },
+  {
+    name: 'jobs start two seconds early',
+    caughtBy: ['never-early'],
+    mutate: (engine) => ({
+      ...engine,
+      async exchange(input) {
+        const reply = await engine.exchange({ ...input, now: (input.now ?? 0) + 2_000 });
+        return { ...reply, now: input.now ?? 0 };
+      },
+    }),
+  },
+  {
+    name: 'leases are reaped three seconds early',
+    caughtBy: ['one-lease'],
+    mutate: withSql(['lease', 'over'], (sql) => sql.replace('lease_until <= ?', 'lease_until - 3000 <= ?')),
+  },
+  {
+    name: 'a heartbeat is answered and renews nothing',
+    caughtBy: ['one-lease', 'no-false-reclaim'],
+    mutate: withSql(['lease', 'beat'], (sql) =>
+      sql.replace('lease_until = ?', 'lease_until = min(lease_until, ?)'),
+    ),
+  },
+  {
+    name: 'heartbeats do not get through',
+    caughtBy: ['no-false-reclaim'],
+    mutate: (engine) => ({
+      ...engine,
+      async heartbeat(input) {
+        if (input.leases.some(({ begun }) => begun)) return engine.heartbeat(input);
+        throw dulyError('store_unavailable', { message: 'A seeded defect.' });
+      },
+    }),
+  },
+  {
+    name: 'a serial key is forgotten',
+    caughtBy: ['limits-hold'],
+    mutate: (engine) => ({
+      ...engine,
+      enqueue: (input) =>
+        engine.enqueue({
+          ...input,
+          groups: input.groups.map(({ jobs }) => ({ jobs: jobs.map((job) => ({ ...job, serial: null })) })),
+        }),
+    }),
+  },
+  {
+    name: 'the written beginning is forgotten by the reaper',
+    caughtBy: ['at-most-once'],
+    mutate: (engine) => ({
+      ...engine,
+      async reap(input) {
+        const reply = await engine.reap(input);
+        return { ...reply, jobs: reply.jobs.map((job): ClaimedJob => ({ ...job, begun: false })) };
+      },
+    }),
+  },
+  {
+    name: 'a gate is not opened when its job ends',
+    caughtBy: ['promises-kept'],
+    mutate: withSql(['job', 'isAwaited'], (sql) => sql.replace('WHERE', 'WHERE 0 AND')),
+  },
+  {
+    name: 'a report under a dead fence is kept',
+    caughtBy: ['reports-fenced'],
+    mutate: withSql(['report', 'owner'], (sql) => sql.replace('fence = ?', '(fence = ? OR 1)')),
+  },
+  {
+    name: 'spent attempts are not told',
+    caughtBy: ['attempts-counted'],
+    mutate: (engine) => ({
+      ...engine,
+      async exchange(input) {
+        const reply = await engine.exchange(input);
+        return { ...reply, claimed: reply.claimed.map((job): ClaimedJob => ({ ...job, spent: 0 })) };
+      },
+    }),
+  },
+  {
+    name: 'a job is given up one attempt too early',
+    caughtBy: ['attempts-counted'],
+    mutate: (engine) => ({
+      ...engine,
+      async exchange(input) {
+        const reply = await engine.exchange(input);
+        const claimed = reply.claimed.map(
+          (job): ClaimedJob => ({ ...job, maxAttempts: Math.max(1, job.maxAttempts - 1) }),
+        );
+        return { ...reply, claimed };
+      },
+    }),
+  },
+  {
+    name: 'losses of a job that ends its process are not counted',
+    caughtBy: ['attempts-counted', 'comes-to-rest', 'promises-kept'],
+    mutate: (engine) => ({
+      ...engine,
+      async reap(input) {
+        const reply = await engine.reap(input);
+        return { ...reply, jobs: reply.jobs.map((job): ClaimedJob => ({ ...job, begunLosses: 0 })) };
+      },
+    }),
+  },
+  {
+    name: 'a dedupe key is not held',
+    caughtBy: ['one-holder'],
+    mutate: withSql(['dedupe', 'hold'], (sql) =>
+      sql.replace('VALUES (?, ?, ?, ?, ?, ?)', 'SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE 0'),
+    ),
+  },
+  {
+    name: 'a folded call is answered with a job of its own',
+    caughtBy: ['one-holder'],
+    mutate: (engine) => ({
+      ...engine,
+      async enqueue(input) {
+        const reply = await engine.enqueue(input);
+        const groups = reply.groups.map((group, i): EnqueueReply['groups'][number] => {
+          if (!group.ok) return group;
+          const items = group.items.map((item, j) => ({
+            ...item,
+            id: input.groups[i]?.jobs[j]?.id ?? item.id,
+          }));
+          return { ok: true, items };
+        });
+        return { ...reply, groups };
+      },
+    }),
+  },
+  {
+    name: 'a worker is not told when the next job falls due',
+    caughtBy: ['starts-in-time'],
+    mutate: (engine) => ({
+      ...engine,
+      exchange: async (input) => ({ ...(await engine.exchange(input)), nextDueAt: null }),
+    }),
+  },
+  {
+    name: 'a paused queue is claimed from',
+    caughtBy: ['pauses-hold'],
+    mutate: withSql(['claim', 'pauses'], (sql) => sql.replace('WHERE', 'WHERE 0 AND')),
+  },
+  {
+    name: 'the result of a handler is not stored',
+    caughtBy: ['outcome-follows'],
+    mutate: onSettle((one) => ({ ...one, result: null })),
+  },
+  {
+    name: 'a job that is replaced keeps its input',
+    caughtBy: ['jobs-as-asked'],
+    mutate: withSql(['dedupe', 'replace'], (sql) =>
+      sql.replace('input = :input', 'input = ifnull(input, :input)'),
+    ),
+  },
+  {
+    name: 'the last in line for a serial key comes first',
+    caughtBy: ['limits-hold'],
+    mutate: withSql(['job', 'nextInLine'], (sql) =>
+      sql.replace('ORDER BY order_at, job', 'ORDER BY order_at DESC, job DESC'),
+    ),
+  },
+  {
+    name: 'a handler that runs again makes its child again',
+    caughtBy: ['one-holder'],
+    mutate: (engine) =>
+      withSql(['job', 'child'], (sql) => sql.replace('WHERE', 'WHERE 0 AND'))(
+        withSql(['job', 'addChild'], (sql) => sql.replace('INSERT INTO', 'INSERT OR REPLACE INTO'))(engine),
+      ),
+  },
+  {
+    name: 'a follow-up does not wait for the holder that runs',
+    caughtBy: ['gates-hold'],
+    mutate: withSql(
+      ['dedupe', 'holder'],
+      (sql) => `${sql} AND NOT EXISTS (SELECT 1 FROM jobs WHERE id = job_id AND attempt > 0)`,
+    ),
+  },
+  {
+    name: 'a call is folded into a holder that has started',
+    caughtBy: ['gates-hold', 'jobs-as-asked'],
+    mutate: (engine) => ({
+      ...engine,
+      enqueue: (input) =>
+        engine.enqueue({
+          ...input,
+          groups: input.groups.map(({ jobs }) => ({ jobs: jobs.map(dropped) })),
+        }),
+    }),
+  },
+  {
+    name: 'a call that replaces does not move the due instant',
+    caughtBy: ['jobs-as-asked'],
+    mutate: (engine) => ({
+      ...engine,
+      async enqueue(input) {
+        const reply = await engine.enqueue(input);
+        const groups = reply.groups.map((group): EnqueueReply['groups'][number] =>
+          group.ok
+            ? {
+                ok: true,
+                items: group.items.map((item) => (item.deduped ? { ...item, dueAt: item.dueAt - 1 } : item)),
+              }
+            : group,
+        );
+        return { ...reply, groups };
+      },
+    }),
+  },
+  {
+    name: 'a job that was asked to cancel comes back',
+    caughtBy: ['cancels-hold'],
+    mutate: (engine) => ({
+      ...engine,
+      async exchange(input) {
+        const { jobs } = await engine.get({ ids: input.settle.map(({ id }) => id), now: input.now });
+        const settle = input.settle.map((one, i): Settlement => {
+          const isAsked = jobs[i]?.cancelRequestedAt != null && one.to === 'CANCELLED';
+          return isAsked ? { ...one, to: 'FAILED' } : one;
+        });
+        const reply = await engine.exchange({ ...input, settle });
+        const ids = settle.filter((one, i) => one !== input.settle[i]).map(({ id }) => id);
+        if (ids.length > 0) {
+          const targets = ids.map((id) => ({ id }));
+          await engine.replay({ groups: [{ actor: 'defect', targets }], now: input.now } as never);
+        }
+        return reply;
+      },
+    }),
+  },
+  {
+    name: 'a start deadline does not hold',
+    caughtBy: ['deadlines-hold'],
+    mutate: withSql(['job', 'overdue'], (sql) => sql.replace('expire_at < ?', 'expire_at < ? - 3600000')),
+  },
+  {
+    name: 'a job expires before its start deadline',
+    caughtBy: ['deadlines-hold'],
+    mutate: withSql(['job', 'overdue'], (sql) => sql.replace('expire_at < ?', 'expire_at - 2000 < ?')),
+  },
+  {
+    name: 'a call that was folded makes a job when it is sent again',
+    caughtBy: ['one-holder'],
+    mutate: withSql(['value', 'remembered'], (sql) => `${sql} AND scope <> 'fold'`),
+  },
+  {
+    name: 'two tenants share a dedupe key',
+    caughtBy: ['one-holder'],
+    mutate: withSql(['dedupe', 'holder'], (sql) => sql.replace('tenant = ?', '(tenant = ? OR 1)')),
+  },
+  {
+    name: 'a key is held until its job is over, however long was asked for',
+    caughtBy: ['one-holder'],
+    mutate: withSql(['dedupe', 'hold'], (sql) =>
+      sql
+        .replace('until_at = excluded.until_at', 'until_at = NULL')
+        .replace('VALUES (?, ?, ?, ?, ?, ?)', 'VALUES (?, ?, ?, ?, iif(?, NULL, NULL), ?)'),
+    ),
+  },
+  {
+    name: 'a job that is moved keeps its place in line',
+    caughtBy: ['limits-hold'],
+    mutate: withSql(['job', 'reorderGate'], (sql) => sql.replace('WHERE', 'WHERE 0 AND')),
+  },
+  {
+    name: 'a job that puts itself off keeps its serial place',
+    caughtBy: ['limits-hold'],
+    mutate: withSql(
+      ['job', 'leavePlace'],
+      (sql) => `${sql} AND NOT EXISTS (SELECT 1 FROM jobs WHERE seq = job AND status = 'SCHEDULED')`,
+    ),
+  },
+  {
+    name: 'the beginning of an earlier attempt is taken for that of a later one',
+    caughtBy: ['outcome-follows'],
+    mutate: (engine) => {
+      const forget = (sql: string): string => sql.replace('begun_at = NULL, ', '');
+      return withSql(['claim', 'take'], forget)(withSql(['claim', 'takeMany'], forget)(engine));
+    },
+  },
+  {
+    name: 'a job that was lost is given out together with others',
+    caughtBy: ['suspects-alone'],
+    mutate: withSql(['settle', 'again'], (sql) => sql.replace('solo = :solo', 'solo = 0 * :solo')),
+  },
+  {
+    name: 'an attempt that was given back unused counts',
+    caughtBy: ['attempts-counted'],
+    mutate: withSql(['settle', 'again'], (sql) =>
+      sql.replace('attempt = :attempt', 'attempt = max(attempt, :attempt)'),
+    ),
+  },
+  {
+    name: 'the first start of a job is that of its last attempt',
+    caughtBy: ['attempts-counted'],
+    mutate: withSql(['claim', 'take'], (sql) =>
+      sql.replace('started_at = coalesce(started_at, ?)', 'started_at = ?'),
+    ),
+  },
+  {
+    name: 'how late a job started is that of its last attempt',
+    caughtBy: ['attempts-counted'],
+    mutate: withSql(['claim', 'take'], (sql) =>
+      sql.replace('coalesce(lateness_ms, max(0, ? - due_at))', 'max(0, ? - due_at)'),
+    ),
+  },
+  {
+    name: 'progress goes back',
+    caughtBy: ['attempts-counted'],
+    mutate: withSql(['report', 'progress'], (sql) => sql.replace('max(percent, :percent)', ':percent / 2')),
+  },
+  {
+    name: 'a start deadline does not move with its job',
+    caughtBy: ['deadlines-hold'],
+    mutate: withSql(['job', 'place'], (sql) => sql.replace('(? - due_at)', '0 * (? - due_at)')),
+  },
+  {
+    name: 'jobs are taken in the order in which they were made',
+    caughtBy: ['taken-by-rank'],
+    mutate: withSql(['claim', 'heads'], (sql) => sql.replace('ORDER BY rank, seq', 'ORDER BY seq')),
+  },
+  {
+    name: 'a job is moved to another instant than was asked for',
+    caughtBy: ['jobs-as-asked'],
+    mutate: (engine) => ({
+      ...engine,
+      reschedule: (input) =>
+        engine.reschedule({
+          ...input,
+          groups: input.groups.map((group) => ({ ...group, due: { inMs: 0 } })),
+        }),
+    }),
+  },
+  {
+    name: 'a heartbeat under a dead fence renews the lease of another',
+    caughtBy: ['one-lease'],
+    mutate: withSql(['lease', 'beat'], (sql) => sql.replace('fence = ?', '(fence = ? OR 1)')),
+  },
+  {
+    name: 'a lease is taken over with the fence that it had',
+    caughtBy: ['fences-grow'],
+    mutate: withSql(['lease', 'takeOver'], (sql) => sql.replace('fence = ?', 'fence = max(fence, 0 * ?)')),
+  },
+  {
+    name: 'the feed leaves out what returned',
+    caughtBy: ['feed-tells'],
+    mutate: withSql(['changes', 'append'], (sql) =>
+      sql.replace('VALUES (?, ?)', "SELECT ?1, ?2 WHERE ?2 NOT LIKE '%returned%'"),
+    ),
+  },
+  {
+    name: 'nobody is told of new jobs',
+    caughtBy: ['starts-in-time'],
+    mutate: (engine) => ({
+      ...engine,
+      wakeups: (listener) =>
+        engine.wakeups((hint) => {
+          if (hint !== 'jobs') listener(hint);
+        }),
+    }),
+  },
+  {
+    name: 'calls that extend put a job off for ever',
+    caughtBy: ['jobs-as-asked'],
+    mutate: (engine) => ({
+      ...engine,
+      enqueue: (input) =>
+        engine.enqueue({
+          ...input,
+          groups: input.groups.map(({ jobs }) => ({
+            jobs: jobs.map((job) =>
+              job.dedupe === null ? job : { ...job, dedupe: { ...job.dedupe, maxWaitMs: null } },
+            ),
+          })),
+        }),
+    }),
+  },
+];

@@ -1,0 +1,399 @@
+/** Defects in what becomes of schedules: the planner, what passes between it and the store, and the verbs that write decisions. */
+import type { FireReply, JobSpec, ScheduleChange } from '../../../packages/core/src/engine.ts';
+import type { ResolvedPolicies } from '../../../packages/core/src/schedule/policies.ts';
+import type { ScheduleSpec } from '../../../packages/core/src/schedule/schedule-spec.ts';
+import { type Mutate, type Mutation, onApply, onFire, type Put, withSql } from './mutation.ts';
+
+const second = 1_000;
+
+/** Every one of them. */
+export const scheduleMutations: readonly Mutation[] = [
+  {
+    name: 'a schedule does not hear of the end that it waits for',
+    caughtBy: ['schedules-live', 'decisions-predicted'],
+    mutate: withSql(['job', 'wakeSchedules'], (sql) => sql.replace('WHERE', 'WHERE 0 AND')),
+  },
+  {
+    name: 'the cursor moves and the job is not made',
+    caughtBy: ['ledger-agrees'],
+    mutate: onFire((group) => ({ ...group, jobs: [] })),
+  },
+  {
+    name: 'a slot fires twice',
+    caughtBy: ['ledger-agrees', 'nothing-vanishes'],
+    mutate: onFire((group) => ({
+      ...group,
+      jobs: group.jobs.flatMap((job): JobSpec[] => [job, { ...job, id: `${job.id.slice(0, -2)}zz` }]),
+    })),
+  },
+  {
+    name: 'a decision of a node that lost its claim is taken',
+    caughtBy: ['one-decision', 'ledger-agrees', 'nothing-vanishes'],
+    mutate: (engine) => ({
+      ...engine,
+      async fire(input) {
+        const reply: FireReply = await engine.fire(input);
+        return { ...reply, groups: reply.groups.map(() => 'fired' as const) };
+      },
+    }),
+  },
+  {
+    name: 'an overlap decision is dropped',
+    caughtBy: ['one-decision'],
+    mutate: onFire((group) => ({
+      ...group,
+      slots: group.slots.filter(({ reason }) => reason !== 'overlap' && reason !== 'buffer full'),
+    })),
+  },
+  {
+    name: 'the planner is not told of unfinished runs',
+    caughtBy: ['decisions-predicted'],
+    mutate: (engine) => ({
+      ...engine,
+      async claimSchedules(input) {
+        const reply = await engine.claimSchedules(input);
+        return {
+          ...reply,
+          schedules: reply.schedules.map((one) => ({ ...one, active: [], activeCount: 0 })),
+        };
+      },
+    }),
+  },
+  {
+    name: 'a paused schedule is decided',
+    caughtBy: ['decisions-predicted'],
+    mutate: (engine) => ({
+      ...engine,
+      applySchedules: (input) =>
+        engine.applySchedules({
+          ...input,
+          groups: input.groups.map(({ actor, changes }) => ({
+            actor,
+            changes: changes.map((change): ScheduleChange => {
+              if (change.op !== 'put' || change.action !== 'pause') return change;
+              const state = JSON.stringify({ ...JSON.parse(change.state), pause: null });
+              return { ...change, state, dueAt: input.now ?? 0 };
+            }),
+          })),
+        }),
+    }),
+  },
+  {
+    name: 'missed slots are decided by the wrong policy',
+    caughtBy: ['decisions-predicted'],
+    mutate: (engine) => ({
+      ...engine,
+      async claimSchedules(input) {
+        const reply = await engine.claimSchedules(input);
+        const swap = (spec: string): string =>
+          spec
+            .replaceAll('"missed":"latest"', '"missed":"x"')
+            .replaceAll('"missed":"skip"', '"missed":"latest"')
+            .replaceAll('"missed":"x"', '"missed":"skip"');
+        return { ...reply, schedules: reply.schedules.map((one) => ({ ...one, spec: swap(one.spec) })) };
+      },
+    }),
+  },
+  {
+    name: 'a slot is noticed late',
+    caughtBy: ['decisions-predicted'],
+    mutate: (engine) => ({
+      ...engine,
+      async claimSchedules(input) {
+        const reply = await engine.claimSchedules({ ...input, now: (input.now ?? 0) - 12_000 });
+        return {
+          ...reply,
+          now: input.now ?? 0,
+          nextDueAt: reply.nextDueAt === null ? null : reply.nextDueAt + 12_000,
+        };
+      },
+    }),
+  },
+  {
+    name: 'an older release overrules a newer one',
+    caughtBy: ['releases-rise'],
+    mutate: (engine) => ({
+      ...engine,
+      // Every stored schedule seems to be of the lowest release.
+      async schedules(input) {
+        const reply = await engine.schedules(input);
+        const lower = (spec: string): string => spec.replaceAll('"release":"2"', '"release":"0"');
+        return { ...reply, schedules: reply.schedules.map((one) => ({ ...one, spec: lower(one.spec) })) };
+      },
+    }),
+  },
+  {
+    name: 'the jobs of slots are due later than their slots',
+    caughtBy: ['jobs-as-asked'],
+    mutateNode: onFire((group) => ({
+      ...group,
+      jobs: group.jobs.map((job) => ('at' in job.due ? { ...job, due: { at: job.due.at + 20_000 } } : job)),
+    })),
+  },
+  {
+    name: 'the jobs of slots are given another input',
+    caughtBy: ['jobs-as-asked'],
+    mutateNode: onFire((group) => ({
+      ...group,
+      jobs: group.jobs.map((job) => ({ ...job, input: '{"call":null,"ms":0,"failures":0}' })),
+    })),
+  },
+  {
+    name: 'the start deadline of a schedule is not passed on',
+    caughtBy: ['jobs-as-asked'],
+    mutateNode: onFire((group) => ({
+      ...group,
+      jobs: group.jobs.map((job) => ({ ...job, startDeadlineMs: null })),
+    })),
+  },
+  {
+    name: 'a run does not wait for those before it',
+    caughtBy: ['gates-hold'],
+    mutate: onFire((group) => ({ ...group, jobs: group.jobs.map((job) => ({ ...job, gates: [] })) })),
+  },
+  {
+    name: 'the input of a trigger is not passed on',
+    caughtBy: ['jobs-as-asked'],
+    mutateNode: onApply(['trigger'], (change, { job }) => ({
+      ...change,
+      jobs: change.jobs.map((one) => ({ ...one, input: job.input })),
+    })),
+  },
+  {
+    name: 'the runs of a backfill are given another input',
+    caughtBy: ['jobs-as-asked'],
+    mutateNode: onApply(['backfill'], (change) => ({
+      ...change,
+      jobs: change.jobs.map((one) => ({ ...one, input: '{"call":null,"ms":1,"failures":0}' })),
+    })),
+  },
+  {
+    name: 'a waiting run is not told what was merged into it',
+    caughtBy: ['jobs-as-asked'],
+    mutate: onFire((group) => ({ ...group, tell: [] })),
+  },
+  {
+    name: 'a run is told nothing of the slots that it covers',
+    caughtBy: ['decisions-predicted'],
+    mutateNode: onFire((group) => ({
+      ...group,
+      jobs: group.jobs.map((job) => {
+        const { slot } = job;
+        if (slot === null) return job;
+        const details = JSON.stringify({ ...JSON.parse(slot.details ?? '{}'), covers: null });
+        return { ...job, slot: { ...slot, details } };
+      }),
+    })),
+  },
+  {
+    name: 'nobody is ended by an overlap policy',
+    caughtBy: ['cancels-hold'],
+    mutate: onFire((group) => ({ ...group, cancel: [] })),
+  },
+  {
+    name: 'an overlap policy names nobody to be ended',
+    caughtBy: ['decisions-predicted'],
+    mutateNode: onFire((group) => ({ ...group, cancel: [] })),
+  },
+  {
+    name: 'a run that is to be terminated is only asked',
+    caughtBy: ['cancels-hold'],
+    mutate: onFire((group) => ({
+      ...group,
+      cancel: group.cancel.map(({ id }) => ({ id, mode: 'ask' as const })),
+    })),
+  },
+  {
+    name: 'what waits when its schedule is deleted is left',
+    caughtBy: ['cancels-hold'],
+    mutate: withSql(['schedule', 'unstarted'], (sql) => `${sql} AND id = ''`),
+  },
+  {
+    name: 'the runs of `bufferAll` stand in no line',
+    caughtBy: ['jobs-as-asked'],
+    mutateNode: onFire((group) => ({
+      ...group,
+      jobs: group.jobs.map((job) =>
+        job.serial === `schedule:${group.scheduleId}` ? { ...job, serial: null } : job,
+      ),
+    })),
+  },
+  {
+    name: 'the places of a backfill have no line',
+    caughtBy: ['jobs-as-asked'],
+    mutateNode: onApply(['backfill'], (change) => ({
+      ...change,
+      jobs: change.jobs.map((job) => ({ ...job, serial: null })),
+    })),
+  },
+  {
+    name: 'the serial key of a schedule is not passed on',
+    caughtBy: ['jobs-as-asked'],
+    mutateNode: onFire((group) => ({
+      ...group,
+      jobs: group.jobs.map((job) => (job.serial?.startsWith('schedule:') ? job : { ...job, serial: null })),
+    })),
+  },
+  {
+    name: 'the serial key of a run is not stored',
+    caughtBy: ['jobs-as-asked'],
+    mutate: onFire((group) => ({
+      ...group,
+      jobs: group.jobs.map((job) => ({ ...job, serial: null })),
+    })),
+  },
+  {
+    name: 'what is caught up on ranks with what is live',
+    caughtBy: ['jobs-as-asked'],
+    mutateNode: onFire((group) => ({
+      ...group,
+      jobs: group.jobs.map((job) => ({ ...job, rankOffsetMs: 0 - job.priority * 60_000 })),
+    })),
+  },
+  {
+    name: 'a run that has started is told what was merged into it',
+    caughtBy: ['gates-hold'],
+    mutate: withSql(['schedule', 'waits'], (sql) =>
+      sql.replace("AND status IN ('SCHEDULED', 'PENDING', 'BLOCKED')", ''),
+    ),
+  },
+  {
+    name: 'a row of the ledger that grows keeps its count',
+    caughtBy: ['one-decision'],
+    mutate: withSql(['schedule', 'extendSlot'], (sql) => sql.replace('count = ?', 'count = min(count, ?)')),
+  },
+  {
+    name: 'runs that stand beside the others count for overlap',
+    caughtBy: ['decisions-predicted'],
+    mutate: withSql(['schedule', 'active'], (sql) =>
+      sql.replace("AND json_extract(slot, '$.allow') IS NOT 1", ''),
+    ),
+  },
+  {
+    name: 'nobody waits for the end of the lease of a node that died while it decided',
+    caughtBy: ['decisions-predicted'],
+    mutate: withSql(['schedule', 'nextDue'], (sql) =>
+      sql.replace('AND token <> ?2', 'AND 0 AND token <> ?2'),
+    ),
+  },
+  {
+    name: 'nobody is told of changed schedules',
+    caughtBy: ['decisions-predicted'],
+    mutate: (engine) => ({
+      ...engine,
+      wakeups: (listener) =>
+        engine.wakeups((hint) => {
+          if (hint !== 'schedules') listener(hint);
+        }),
+    }),
+  },
+  {
+    name: 'a schedule waits for nobody',
+    caughtBy: ['decisions-predicted'],
+    mutate: onFire((group) => ({ ...group, waitsFor: null })),
+  },
+  {
+    name: 'a fixed delay counts from another instant',
+    caughtBy: ['decisions-predicted'],
+    mutate: (engine) => ({
+      ...engine,
+      async claimSchedules(input) {
+        const reply = await engine.claimSchedules(input);
+        const early = reply.schedules.map((one) => {
+          const { waited } = one;
+          return { ...one, waited: waited && { ...waited, finishedAt: waited.finishedAt - second } };
+        });
+        return { ...reply, schedules: early };
+      },
+    }),
+  },
+  {
+    name: 'skipNext names no slot',
+    caughtBy: ['decisions-predicted'],
+    mutateNode: onApply(['skip-next'], (change) => withState(change, { skips: [], skipsComing: false })),
+  },
+  {
+    name: 'an edit moves what a rate counts from',
+    caughtBy: ['decisions-predicted'],
+    mutate: onApply(['edit'], (change) => {
+      const { anchorAt } = JSON.parse(change.state) as { anchorAt: number };
+      return withState(change, { anchorAt: anchorAt + second });
+    }),
+  },
+  {
+    name: 'a resume leaves out the first slot that it decides',
+    caughtBy: ['decisions-predicted'],
+    mutateNode: onApply(['resume'], (change) => ({ ...change, slots: change.slots.slice(1) })),
+  },
+  {
+    name: 'the slots of a pause are decided by the wrong policy',
+    caughtBy: ['decisions-predicted'],
+    mutate: onPolicies(({ onResume }) => ({ onResume: onResume === 'skip' ? 'latest' : 'skip' })),
+  },
+  {
+    name: 'a schedule is paused one failure too late',
+    caughtBy: ['decisions-predicted'],
+    mutate: onPolicies(({ pauseAfterFailures: count }) => ({
+      pauseAfterFailures: count === null ? null : count + 1,
+    })),
+  },
+  {
+    name: 'a schedule has one run more than it may',
+    caughtBy: ['decisions-predicted'],
+    mutate: onPolicies(({ maxRuns }) => ({ maxRuns: maxRuns === null ? null : maxRuns + 1 })),
+  },
+  {
+    name: 'a schedule goes on after its end',
+    caughtBy: ['decisions-predicted'],
+    mutate: onPolicies(() => ({ endAt: null })),
+  },
+  {
+    name: 'one slot more is caught up on',
+    caughtBy: ['decisions-predicted'],
+    mutate: onPolicies(({ catchUpLimit }) => ({ catchUpLimit: catchUpLimit + 1 })),
+  },
+  {
+    name: 'slots are caught up on however old they are',
+    caughtBy: ['decisions-predicted'],
+    mutate: onPolicies(() => ({ catchUpWindowMs: null })),
+  },
+  {
+    name: 'one run more waits than may',
+    caughtBy: ['decisions-predicted'],
+    mutate: onPolicies(({ bufferLimit }) => ({ bufferLimit: bufferLimit + 1 })),
+  },
+  {
+    name: 'what is excluded fires',
+    caughtBy: ['decisions-predicted'],
+    mutate: onSpec((spec) => {
+      const { exclude: _exclude, ...rule } = spec.rule;
+      return { ...spec, rule };
+    }),
+  },
+];
+
+/** What becomes of a schedule, with some of the planner's own side otherwise. */
+function withState(change: Put, fields: Record<string, unknown>): Put {
+  const state = JSON.parse(change.state) as Record<string, unknown>;
+  return { ...change, state: JSON.stringify({ ...state, ...fields }) };
+}
+
+/** Changes what a node that decides is told of a schedule. */
+function onSpec(change: (spec: ScheduleSpec) => ScheduleSpec): Mutate {
+  return (engine) => ({
+    ...engine,
+    async claimSchedules(input) {
+      const reply = await engine.claimSchedules(input);
+      const schedules = reply.schedules.map((one) => {
+        const spec = JSON.stringify(change(JSON.parse(one.spec) as ScheduleSpec));
+        return { ...one, spec };
+      });
+      return { ...reply, schedules };
+    },
+  });
+}
+
+/** Changes what a node that decides is told of a schedule's policies. */
+function onPolicies(change: (policies: ResolvedPolicies) => Partial<ResolvedPolicies>): Mutate {
+  return onSpec((spec) => ({ ...spec, policies: { ...spec.policies, ...change(spec.policies) } }));
+}
