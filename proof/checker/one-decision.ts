@@ -21,9 +21,11 @@ export const oneDecision: Invariant = {
       }
     }
     const decided = new Map<string, number>();
+    const slots = new Map<string, Fired['slots']>();
     const slotKey = (id: string, fromAt: number, decision: string): string => `${id} ${fromAt} ${decision}`;
     for (const event of events) {
       if (!isWritten(event)) continue;
+      slots.set(event.scheduleId, [...(slots.get(event.scheduleId) ?? []), ...event.slots]);
       for (const { fromAt, toAt, decision } of event.slots) {
         const key = slotKey(event.scheduleId, fromAt, decision);
         const inLedger = (final.ledger[event.scheduleId] ?? []).some(
@@ -41,11 +43,7 @@ export const oneDecision: Invariant = {
     if (!isComplete) return problems;
     for (const [scheduleId, rows] of Object.entries(final.ledger)) {
       for (const row of rows) {
-        const parts = events.flatMap((event) =>
-          isWritten(event) && event.scheduleId === scheduleId
-            ? event.slots.filter((slot) => isPartOf(slot, row))
-            : [],
-        );
+        const parts = (slots.get(scheduleId) ?? []).filter((slot) => isPartOf(slot, row));
         const count = parts.reduce<number | null>(
           (sum, one) => (sum === null || one.count === null ? null : sum + one.count),
           0,

@@ -162,6 +162,7 @@ export function drawScript(seed: number): Script {
   };
   if (seed % burstEvery === 0) return withBursts(script, dice);
   if (seed % rareEvery === 5) return withSteps(script, drawSlowMerges(dice, lastsMs));
+  if (seed % rareEvery === 7) return withSteps(script, drawEndings(dice));
   if (seed % rareEvery === 9) return withSteps(script, drawMovedDeadline(dice, lastsMs));
   if (seed % rareEvery === 13) return withSteps(script, drawFrozenLock(dice, lastsMs));
   return seed % lostCallsEvery === 3 ? withLostCalls(script, dice) : script;
@@ -230,6 +231,28 @@ function drawSlowMerges(dice: Dice, lastsMs: number): Step[] {
   return [
     { atMs: dice.below(second), by: dice.below(1_000), do: 'put', definition },
     { atMs: 2 * second, by: 0, do: 'weather', forMs: lastsMs, weather },
+  ];
+}
+
+/** Runs that take longer than their slots are apart and end each other, runs that fail until their schedule is paused, and one that looks at nothing. */
+function drawEndings(dice: Dice): Step[] {
+  const overlap = dice.one(['cancelOther', 'terminateOther'] as const);
+  const long = { call: null, ms: 12_000, failures: 0 };
+  const ending: ScheduleDefinition = { task: 'slow', name: 'ending', rate: 5 * second, overlap, input: long };
+  const failing: ScheduleDefinition = {
+    ...{ task: 'flaky', name: 'failing', rate: 5 * second, pauseAfterFailures: 1 },
+    input: { call: null, ms: 0, failures: 4 },
+  };
+  const make = {
+    ...(drawMake(dice) as Extract<Act, { do: 'make' }>),
+    delayMs: null,
+    serial: null,
+    dedupe: null,
+  };
+  return [
+    { atMs: dice.below(second), by: dice.below(1_000), do: 'put', definition: ending },
+    { atMs: dice.below(second), by: dice.below(1_000), do: 'put', definition: failing },
+    { atMs: second, by: dice.below(1_000), ...make, task: 'stubborn', ms: 20_000, count: 1 },
   ];
 }
 

@@ -128,9 +128,9 @@ test('a hundred worlds hold every fault, every decision and most reasons, and th
   assert.ok(slotCount > 500, `${slotCount} slots`);
 });
 
-/** The history as a process leaves it that is killed now and then between the store's answer and its own note. */
-function withoutSomeNotes(evidence: Evidence): Evidence {
-  let count = 0;
+/** The history as a process leaves it that is killed now and then between the store's answer and its own note; `first`: one of nine. */
+function withoutSomeNotes(evidence: Evidence, first = 9): Evidence {
+  let count = 9 - first;
   const isLost = (event: HistoryEvent): boolean =>
     event.kind === 'fired' && event.result === 'fired' && ++count % 9 === 0;
   return { ...evidence, events: evidence.events.filter((event) => !isLost(event)), isComplete: false };
@@ -149,6 +149,8 @@ const shownBy: Record<string, string> = {
   'comes-again': 'a snooze is cut short',
   'once-recorded': 'a step of a job is done again though it was recorded',
 };
+/** Where the page's seed shows the defect only in a whole history: one that also shows it in part. */
+const shownIn: Record<string, number> = { 'signals-aborted': 71 };
 const partly = invariants.filter(({ name }) => name in shownBy || name === 'decisions-predicted');
 
 test('decisions that nobody noted are told by the model and the ledger, and those after them are predicted', async () => {
@@ -170,7 +172,7 @@ for (const [name, defect] of Object.entries(shownBy)) {
     const mutation = mutations.find((one) => one.name === defect) as Mutation;
     const held = invariants.filter((one) => one.name === name);
     let isCaught = false;
-    for (const seed of seedsFor(listedSeed(page, mutation))) {
+    for (const seed of seedsFor(shownIn[name] ?? listedSeed(page, mutation))) {
       const { evidence } = await playSeed(seed, mutation);
       isCaught = check(withoutSomeNotes(evidence), held).length > 0;
       if (isCaught) break;
@@ -184,7 +186,8 @@ for (const mutation of mutations.filter((one) => one.caughtBy.includes('decision
     let isCaught = false;
     for (const seed of seedsFor(listedSeed(page, mutation))) {
       const { evidence } = await playSeed(seed, mutation);
-      isCaught = check(withoutSomeNotes(evidence), decisions).length > 0;
+      // The note that would show it may be the one that is missing.
+      isCaught = [9, 5].some((first) => check(withoutSomeNotes(evidence, first), decisions).length > 0);
       if (isCaught) break;
     }
     assert.ok(isCaught);
