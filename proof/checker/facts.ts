@@ -198,9 +198,14 @@ export function isBlocked({ faults }: Facts, node: string, fromAt: number, toAt:
 /** Whether a node was up and moving through all of a span. */
 export function isAwake(facts: Facts, node: string, fromAt: number, toAt: number): boolean {
   let isUp = false;
+  let isGone = false;
   let upSinceAt = Number.POSITIVE_INFINITY;
   for (const event of facts.nodes) {
     if (event.node !== node) continue;
+    // One that was killed while it stood still does not go on when it is told to.
+    if (event.state === 'crashed' || event.state === 'stopped') isGone = true;
+    if (event.state === 'up') isGone = false;
+    if (isGone && event.state === 'resumed') continue;
     if (event.state === 'up' || event.state === 'resumed') {
       if (!isUp) upSinceAt = event.at;
       isUp = true;

@@ -136,7 +136,13 @@ function checkLine(
         .map((one) => ({ ...one, dueAt: one.moves.findLast(({ at }) => at < freeAt)?.dueAt ?? one.dueAt }))
         .filter(({ dueAt, madeAt, firstAt }) => madeAt < freeAt && dueAt < freeAt && firstAt >= freeAt);
       for (const one of waiting) {
-        const passed = waiting.find(({ dueAt, firstAt }) => dueAt < one.dueAt && firstAt > one.firstAt);
+        const passed = waiting.find(
+          ({ dueAt, firstAt }) =>
+            dueAt < one.dueAt &&
+            firstAt > one.firstAt &&
+            // What never started was ended meanwhile, and whoever did so may have died before it noted that.
+            (starts === null || Number.isFinite(firstAt)),
+        );
         if (passed === undefined) continue;
         problems.push({
           subjects: [one.id, passed.id],
