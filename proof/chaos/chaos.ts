@@ -43,8 +43,19 @@ export interface ChaosOptions {
   say?(line: string): void;
   /** Only faults of these names; default all. */
   only?: RegExp;
+  /** Ends the run before its time: everything is ended and removed, and `runChaos` throws the signal's reason. */
+  signal?: AbortSignal;
   /** Does something to the store before anything is asked of it. */
   prepare?(store: string): Promise<void>;
+}
+
+/** None of the faults that a ground has is among those that were asked for. */
+export class NoSuchFault extends Error {
+  constructor(only: RegExp, names: readonly string[]) {
+    super(
+      `Expected --only to match at least one fault, got "${only.source}". The faults are:\n${names.map((name) => `  ${name}`).join('\n')}`,
+    );
+  }
 }
 
 /** What came of a run. */
@@ -55,6 +66,8 @@ export interface ChaosReport {
   tookMs: number;
   /** The engine, as it is asked for on the command line. */
   engine: string;
+  /** Which faults were asked for; null: all. */
+  only: string | null;
   /** How faults are made on this machine. */
   notes: Ground['notes'];
   /** By name: how often it was made and how often it struck. */
@@ -140,10 +153,16 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   };
   const nodeCount = 3 + Math.floor(random.next() * 3);
   const { only = /./ } = options;
-  const kinds = [...processFaults(ground), ...ground.faults].filter(({ name }) => only.test(name));
+  const allKinds = [...processFaults(ground), ...ground.faults];
+  const kinds = allKinds.filter(({ name }) => only.test(name));
   const faults: ChaosReport['faults'] = new Map(kinds.map(({ name }) => [name, { made: 0, struck: 0 }]));
   let isKept = true;
-  try {
+  async function play(): Promise<ChaosReport> {
+    if (kinds.length === 0)
+      throw new NoSuchFault(
+        only,
+        allKinds.map(({ name }) => name),
+      );
     await fleet.start('node');
     await makeOwnTables(ground.store());
     await options.prepare?.(ground.store());
@@ -183,6 +202,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       nodeCount,
       tookMs: systemClock.elapsed() - sinceElapsed,
       engine: ground.engine,
+      only: options.only?.source ?? null,
       notes: ground.notes,
       faults,
       failures: fleet.failures,
@@ -197,7 +217,13 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     };
     if (isKept) writeFileSync(join(folder, 'history.jsonl'), serialiseHistory(evidence.events));
     return report;
+  }
+  try {
+    return await unlessAborted(play, options.signal);
   } catch (error) {
+    // Nothing went wrong: there is nothing to look at.
+    isKept = !(error instanceof NoSuchFault || options.signal?.aborted);
+    if (!isKept) throw error;
     throw new Error(
       `Chaos with seed ${seed} could not go on: ${(error as Error).message} Everything lies in ${folder}.`,
       { cause: error },
@@ -212,6 +238,16 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     await ground.close({ keep: isKept });
     if (!isKept) rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Gives up what goes on when the signal is aborted; what it still does then is the caller's to end. */
+async function unlessAborted<T>(play: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  if (signal === undefined) return play();
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  return Promise.race([play(), aborted]).finally(() => signal.removeEventListener('abort', abort));
 }
 
 /** As a supervisor does: whoever died is started again, after a moment. */

@@ -38,7 +38,7 @@ export interface Fleet {
   send(to: FleetProcess, command: NodeCommand | ClientCommand): void;
   /** Resolves with the end of a process: its exit code, or null if it was killed. */
   ended(one: FleetProcess): Promise<number | null>;
-  /** Kills what still lives. */
+  /** Kills what still lives; nobody is started after that. */
   killAll(): Promise<void>;
   /** Processes that ended by themselves though nobody killed them, in words. */
   readonly failed: readonly string[];
@@ -71,12 +71,17 @@ export function createFleet(options: FleetOptions): Fleet {
   const failed: string[] = [];
   const ends = new Map<FleetProcess, Promise<number | null>>();
   let startedCount = 0;
+  let isClosed = false;
 
   async function start(role: 'node' | 'client', given: Partial<ProcessOptions> = {}): Promise<FleetProcess> {
     startedCount++;
     const number = startedCount;
     const name = `${role}-${number}`;
     const seat = await options.seat(role);
+    if (isClosed) {
+      seat.release();
+      throw new Error('The run is over: nobody is started any more.');
+    }
     const [program = process.execPath, ...before] = [...seat.command, process.execPath];
     const log = openSync(join(options.folder, `${name}.log`), 'a');
     const child = fork(
@@ -167,6 +172,7 @@ export function createFleet(options: FleetOptions): Fleet {
       if (to.child.connected) to.child.send(command, () => {});
     },
     async killAll() {
+      isClosed = true;
       for (const one of [...processes]) {
         one.child.kill('SIGKILL');
         await ended(one);

@@ -2,9 +2,13 @@ import type { ChaosReport } from './chaos.ts';
 
 const violationCountMax = 20;
 
+/** What a run must have in common with another to make the same faults; `engine` holds what else it was told, such as `--pooler`. */
+type RepeatedRun = Pick<ChaosReport, 'engine' | 'minutes' | 'seed' | 'only'>;
+
 /** The command that makes the same faults again. */
-function repeatCommand({ engine, minutes, seed }: ChaosReport): string {
-  return `npm run chaos -- --engine ${engine} --minutes ${minutes} --seed ${seed}`;
+export function repeatCommand({ engine, minutes, seed, only }: RepeatedRun): string {
+  const faults = only === null ? '' : ` --only '${only.replaceAll("'", "'\\''")}'`;
+  return `npm run chaos -- --engine ${engine} --minutes ${minutes} --seed ${seed}${faults}`;
 }
 
 /** A report as a table for people. */

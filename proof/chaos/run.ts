@@ -1,13 +1,19 @@
 // `npm run chaos -- --engine sqlite --minutes 5 --seed 7`: real processes, real faults. The exit code is 1 if anything was violated.
+import { constants } from 'node:os';
 import { systemClock } from '../../packages/core/src/clock.ts';
 import { readArguments } from '../arguments.ts';
-import { runChaos } from './chaos.ts';
+import { NoSuchFault, runChaos } from './chaos.ts';
+import { mutations } from './engines/postgres/mutations.ts';
 import { tryMutations } from './engines/postgres/try-mutations.ts';
 import { grounds } from './grounds.ts';
 import { reportText } from './report.ts';
 
-const usage =
-  'Usage: npm run chaos -- [--engine sqlite|postgres] [--minutes <minutes>] [--seed <seed>] [--pooler] [--only <faults>] [--mutations] [--quiet]';
+const usage = `Usage: npm run chaos -- [--engine sqlite|postgres] [--minutes <minutes>] [--seed <seed>] [--pooler] [--only <faults>] [--mutations] [--quiet]
+
+  --minutes    how long faults are made; each is made at least once, however few the minutes (all of them take some minutes)
+  --only       a regular expression: only the faults (with --mutations: the defects) whose names match it
+  --pooler     PostgreSQL only: PgBouncer stands between
+  --mutations  PostgreSQL only: puts defects into the store, and says which invariants find them`;
 
 const { values, number, refuse } = readArguments(usage, {
   engine: { type: 'string', default: 'sqlite' },
@@ -23,21 +29,50 @@ const seed = number('seed', { fallback: systemClock.now() % 1_000_000, min: 0 })
 const ground =
   grounds[values.engine] ??
   refuse(`Expected --engine ${Object.keys(grounds).join(' or ')}, got "${values.engine}".`);
+if (values.pooler && values.engine !== 'postgres') refuse('Only --engine postgres has a pooler.');
+const only = values.only === undefined ? undefined : readPattern(values.only);
 if (values.mutations) {
   if (values.engine !== 'postgres') refuse('Only --engine postgres has defects to be put into it.');
-  process.exit((await tryMutations({ minutes, seed, only: values.only })) ? 0 : 1);
+  const names = mutations.map(({ name }) => name);
+  if (only !== undefined && !names.some((name) => only.test(name)))
+    refuse(
+      `Expected --only to match at least one defect, got "${only.source}". The defects are:\n${names.map((name) => `  ${name}`).join('\n')}`,
+    );
+  process.exit((await tryMutations({ minutes, seed, only })) ? 0 : 1);
 }
 console.log(`Chaos on ${values.engine}, ${minutes} min, seed ${seed}.`);
 const sinceElapsed = systemClock.elapsed();
+// Its processes, its servers and its small file system would outlive it.
+const interruption = new AbortController();
+let interruptedBy: 'SIGINT' | 'SIGTERM' | null = null;
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    interruptedBy = signal;
+    interruption.abort(new Error(`Ended by ${signal}.`));
+  });
 const report = await runChaos({
   minutes,
   seed,
-  ...(values.only === undefined ? {} : { only: new RegExp(values.only) }),
+  ...(only === undefined ? {} : { only }),
+  signal: interruption.signal,
   ground: (options) => ground({ ...options, hasPooler: values.pooler }),
   say(line) {
     if (values.quiet) return;
     console.log(`${((systemClock.elapsed() - sinceElapsed) / 1000).toFixed(1).padStart(7)} s  ${line}`);
   },
+}).catch((error: Error): never => {
+  if (error instanceof NoSuchFault) return refuse(error.message);
+  if (interruptedBy === null) throw error;
+  console.error(`${error.message} Everything that it had made is ended and removed.`);
+  process.exit(128 + constants.signals[interruptedBy]);
 });
 console.log(`\n${reportText(report)}`);
 process.exitCode = report.violations.length > 0 ? 1 : 0;
+
+function readPattern(text: string): RegExp {
+  try {
+    return new RegExp(text);
+  } catch (error) {
+    return refuse(`Expected --only to be a regular expression. ${(error as Error).message}.`);
+  }
+}

@@ -1,11 +1,18 @@
 // The commands of this folder, called as people call them.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { repeatCommand } from '../chaos/report.ts';
+
+const pathOf = (file: string): string => fileURLToPath(new URL(`../${file}`, import.meta.url));
 
 function call(file: string, ...args: string[]): { status: number | null; out: string; err: string } {
-  const path = fileURLToPath(new URL(`../${file}`, import.meta.url));
+  const path = pathOf(file);
   const options = { encoding: 'utf8', timeout: 60_000 } as const;
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
@@ -41,4 +48,60 @@ test('npm run simulate refuses what does not go together, and plays what it is a
   assert.equal(played.status, 0, played.err);
   assert.equal(played.out, '3 seeds from 7: every promise kept.\n');
   assert.match(call('simulate.ts', '--seed', '5', '--trace').out, /\nSeed 5: \d+ events, .* kept\.\n$/);
+});
+
+test('npm run chaos refuses what it cannot do in a sentence', () => {
+  for (const [args, expected] of [
+    [['--only', '('], /^Expected --only to be a regular expression\. .*\/\(\/.*\nUsage: /],
+    [
+      ['--only', 'nosuchfault'],
+      /^Expected --only to match at least one fault, got "nosuchfault"\. The faults are:\n(?: {2}.+\n)* {2}full disk\n/,
+    ],
+    [
+      ['--engine', 'postgres', '--mutations', '--only', 'nosuchdefect'],
+      /^Expected --only to match at least one defect, got "nosuchdefect"\. The defects are:\n {2}/,
+    ],
+    [['--pooler'], /^Only --engine postgres has a pooler\.\nUsage: /],
+  ] as const) {
+    const { status, err } = call('chaos/run.ts', ...args);
+    assert.equal(status, 2, err);
+    assert.match(err, expected);
+    assert.doesNotMatch(err, /^ {4}at /m);
+  }
+  assert.match(call('chaos/run.ts', '--help').out, /at least once, however few the minutes/);
+});
+
+test('the command that repeats a chaos run tells all that it was told', () => {
+  const told = { engine: 'postgres --pooler', minutes: 2, seed: 7, only: "a node's|kill" };
+  const expected = `npm run chaos -- --engine postgres --pooler --minutes 2 --seed 7 --only 'a node'\\''s|kill'`;
+  assert.equal(repeatCommand(told), expected);
+  assert.equal(
+    repeatCommand({ ...told, engine: 'sqlite', only: null }),
+    'npm run chaos -- --engine sqlite --minutes 2 --seed 7',
+  );
+});
+
+test('a chaos run that is ended by a signal leaves nothing behind', async (t) => {
+  if (process.platform !== 'linux') return t.skip('the faults of a chaos run are made for Linux');
+  const folder = mkdtempSync(join(tmpdir(), 'duly-interrupted-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const args = [pathOf('chaos/run.ts'), '--minutes', '10', '--only', 'kill -9 at random'];
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, TMPDIR: folder },
+  });
+  t.after(() => child.kill('SIGKILL'));
+  let [out, err] = ['', ''];
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    err += text;
+  });
+  for await (const text of child.stdout.setEncoding('utf8')) {
+    if (!out.includes(' s  kill -9') && `${out}${text}`.includes(' s  kill -9')) child.kill('SIGTERM');
+    out += text;
+  }
+  if (child.exitCode === null) await once(child, 'exit');
+  assert.equal(child.exitCode, 143, `${out}\n${err}`);
+  assert.match(err, /^Ended by SIGTERM\. /);
+  assert.deepEqual(readdirSync(folder), []);
+  assert.ok(!readFileSync('/proc/mounts', 'utf8').includes(folder));
 });

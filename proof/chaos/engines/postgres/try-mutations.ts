@@ -7,13 +7,13 @@ import { mutate, mutations } from './mutations.ts';
 export async function tryMutations(options: {
   minutes: number;
   seed: number;
-  only: string | undefined;
+  only: RegExp | undefined;
 }): Promise<boolean> {
-  const { minutes, seed, only = '' } = options;
+  const { minutes, seed, only = /./ } = options;
   let areCaught = true;
   for (const mutation of mutations) {
     const { name, faults, caughtBy } = mutation;
-    if (!new RegExp(only).test(name)) continue;
+    if (!only.test(name)) continue;
     const found = await runChaos({
       ...{ minutes, seed, only: faults, ground: makePostgresGround },
       prepare: (store) => mutate(store, mutation),
