@@ -14,7 +14,7 @@ interface Ended {
 export const cancelsHold: Invariant = {
   name: 'cancels-hold',
   promise:
-    'What was asked to cancel is CANCELLED, at once unless it runs, and never starts again; so is what an overlap policy ends, and what waits when its schedule is deleted.',
+    'What was asked to cancel is CANCELLED, at once unless it runs, and never starts again; so is what an overlap policy ends, and what waits when its schedule is deleted. Nobody is told of a cancel, and nothing is CANCELLED, unless somebody asked.',
   check(evidence, facts) {
     const problems: ReturnType<Invariant['check']> = [];
     const { unorderedMs = 0 } = evidence;
@@ -52,9 +52,61 @@ export const cancelsHold: Invariant = {
       } else if (job.cancelRequestedAt === null) fail('its worker was never told');
       else if (evidence.isSettled && !isOver(job)) fail(`is ${job.status}`);
     }
-    return problems;
+    // Where notes are missing, whoever asked may be among them.
+    return evidence.isComplete ? [...problems, ...unaskedProblems(evidence, facts)] : problems;
   },
 };
+
+/** Jobs that are CANCELLED, and attempts that were told of a cancel, though nobody had asked. */
+function unaskedProblems(evidence: Evidence, facts: Facts): ReturnType<Invariant['check']> {
+  const problems: ReturnType<Invariant['check']> = [];
+  const asks = new Map<string, Pick<Ended, 'at' | 'mode'>[]>();
+  for (const { id, at, mode } of [...endsOf(evidence, facts), ...cleanupEndsOf(evidence.events)])
+    asks.set(id, [...(asks.get(id) ?? []), { at, mode }]);
+  /** Whether somebody had asked by then, since it was last brought back. Its schedule's deletion asks only for what nobody has. */
+  const isAsked = (id: string, at: number, isStarted: boolean): boolean => {
+    const acts = facts.touched.get(id) ?? [];
+    const backAt = acts.findLast(
+      (act) => act.verb === 'replay' && act.result === 'changed' && act.at < at,
+    )?.at;
+    return (asks.get(id) ?? []).some(
+      (ask) => ask.at <= at && ask.at >= (backAt ?? 0) && !(isStarted && ask.mode === 'unstarted'),
+    );
+  };
+  for (const event of evidence.events) {
+    const isTold =
+      (event.kind === 'renewed' && event.state === 'cancel') ||
+      (event.kind === 'aborted' && event.reason === 'cancelled');
+    if (!isTold || isAsked(event.id, event.at, true)) continue;
+    problems.push({
+      subjects: [event.id],
+      message: `Job ${event.id} (fence ${event.fence} on ${event.node}) was told of a cancel at ${show(event.at)}, and nobody had asked.`,
+    });
+  }
+  for (const { id, status, finishedAt, startedAt } of evidence.final.jobs) {
+    if (status !== 'CANCELLED' || finishedAt === null || isAsked(id, finishedAt, startedAt !== null))
+      continue;
+    problems.push({
+      subjects: [id],
+      message: `Job ${id} is CANCELLED since ${show(finishedAt)}, and nobody had asked.`,
+    });
+  }
+  return problems;
+}
+
+/** Clean-ups that are no longer wanted, because their value was replaced or deleted. */
+function cleanupEndsOf(events: Evidence['events']): Pick<Ended, 'id' | 'at' | 'mode'>[] {
+  const cleanups = new Map<string, string>();
+  const ends: Pick<Ended, 'id' | 'at' | 'mode'>[] = [];
+  for (const event of events) {
+    if (event.kind !== 'valued' || (event.op !== 'put' && event.op !== 'delete')) continue;
+    const where = `${event.name}/${event.key}`;
+    const id = cleanups.get(where);
+    if (id !== undefined && event.result === 'changed') ends.push({ id, at: event.at, mode: 'ask' });
+    if (event.cleanupId !== null) cleanups.set(where, event.cleanupId);
+  }
+  return ends;
+}
 
 /** Everything that somebody, or a policy, ended. */
 function endsOf({ events, isComplete }: Evidence, { made }: Facts): Ended[] {

@@ -71,6 +71,8 @@ export const decisionsPredicted: Invariant = {
 /** A scheduler that was up and untroubled from before an instant until another, and so must have noticed. */
 function whoCouldNotice(facts: Facts, fromAt: number, toAt: number): string | null {
   const schedulers = facts.nodes.filter(({ state, roles }) => state === 'up' && roles?.includes('scheduler'));
-  const found = schedulers.find(({ node }) => !isTroubled(facts, node, fromAt - recoverMs, toAt));
+  const found = schedulers.find(
+    ({ node }) => !isTroubled(facts, node, fromAt - recoverMs, toAt, { isHinted: true }),
+  );
   return found?.node ?? null;
 }

@@ -169,18 +169,21 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
 
 /**
  * Whether anything was wrong with the store, or with this node or its way there, within a span of the store's time. A machine that stood
- * still for a moment counts only from `stalledFromAt` on: after it everybody went on as before.
+ * still for a moment counts only from `stalledFromAt` on: after it everybody went on as before. Lost hints count only for what is done
+ * upon a hint (`isHinted`), and a node's wall clock never: it goes by its monotonic one.
  */
 export function isTroubled(
   facts: Facts,
   node: string,
   fromAt: number,
   toAt: number,
-  stalledFromAt: number = fromAt,
+  { stalledFromAt = fromAt, isHinted = false }: { stalledFromAt?: number; isHinted?: boolean } = {},
 ): boolean {
   const isFaulty = facts.faults.some(
     (fault) =>
       (fault.node === '*' || fault.node === node) &&
+      fault.fault !== 'node-clock-jump' &&
+      (isHinted || fault.fault !== 'hints-lost') &&
       fault.at <= toAt &&
       (fault.untilAt ?? fault.at) >= (fault.fault === 'machine-stalled' ? stalledFromAt : fromAt),
   );

@@ -49,7 +49,7 @@ export const noFalseReclaim: Invariant = {
         // What a reaper was given it settles at once, or its store did not answer.
         // One that is not renewed for a moment is renewed after it, unless somebody took it just then.
         const stalledFromAt = Math.max(before.at, lease.at - stallLeases * (lease.untilAt - lease.at));
-        if (isTroubled(facts, before.node, before.at, lease.at, stalledFromAt)) continue;
+        if (isTroubled(facts, before.node, before.at, lease.at, { stalledFromAt })) continue;
         // Its main loop settles it. (Those of a worker are renewed by another thread.)
         if (before.how === 'reaped' && isBlocked(facts, before.node, before.at, lease.at)) continue;
         problems.push({

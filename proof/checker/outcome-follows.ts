@@ -34,16 +34,24 @@ export const outcomeFollows: Invariant = {
     const { events, final, isComplete } = evidence;
     const { accepted } = facts;
     const problems: ReturnType<Invariant['check']> = [];
-    const attempts = new Map<string, { ended: Ended | null }>();
+    const attempts = new Map<string, Course>();
+    const graces = new Map(final.jobs.map(({ id, policy }) => [id, policy.graceMs]));
+    /** Whether the grace after its abort was over when its handler returned: then it was decided without it. */
+    const isGivenUp = ({ id, at }: Settled, { abortedAt, ended }: Course): boolean =>
+      !isComplete || abortedAt === null || (ended?.at ?? at) >= abortedAt + (graces.get(id) ?? 0);
     const open = new Set<string>();
     const running = new Set<Settled>();
     for (const event of events) {
       if (event.kind === 'began') {
-        attempts.set(`${event.id}/${event.fence}`, { ended: null });
+        attempts.set(`${event.id}/${event.fence}`, { ended: null, abortedAt: null });
         open.add(`${event.id}/${event.fence}`);
       } else if (event.kind === 'ended') {
-        attempts.set(`${event.id}/${event.fence}`, { ended: event });
+        const abortedAt = attempts.get(`${event.id}/${event.fence}`)?.abortedAt ?? null;
+        attempts.set(`${event.id}/${event.fence}`, { ended: event, abortedAt });
         open.delete(`${event.id}/${event.fence}`);
+      } else if (event.kind === 'aborted') {
+        const course = attempts.get(`${event.id}/${event.fence}`);
+        if (course !== undefined) course.abortedAt ??= event.at;
       } else if (event.kind === 'settled' && isComplete && open.has(`${event.id}/${event.fence}`))
         // The instants of real processes are estimates, and do not tell which of the two came first.
         running.add(event);
@@ -62,7 +70,8 @@ export const outcomeFollows: Invariant = {
       for (const outcome of outcomes) {
         const attempt = attempts.get(`${id}/${outcome.fence}`);
         if (attempt === undefined || outcome.within) continue;
-        const difference = differenceOf(outcome, running.has(outcome) ? null : attempt.ended);
+        const isLate = isGivenUp(outcome, attempt);
+        const difference = differenceOf(outcome, running.has(outcome) ? null : attempt.ended, isLate);
         if (difference === null) continue;
         problems.push({
           subjects: [id],
@@ -72,6 +81,12 @@ export const outcomeFollows: Invariant = {
     }
     for (const { id, status, result } of final.jobs) {
       const last = accepted.get(id)?.at(-1);
+      if (last?.to === 'COMPLETED' && status !== 'COMPLETED' && isComplete) {
+        problems.push({
+          subjects: [id],
+          message: `Job ${id} was settled COMPLETED by ${last.node} at ${show(last.at)} under fence ${last.fence}, and is ${status}.`,
+        });
+      }
       if (status !== 'COMPLETED' || last?.to !== 'COMPLETED' || result === last.value) continue;
       problems.push({
         subjects: [id],
@@ -82,14 +97,28 @@ export const outcomeFollows: Invariant = {
   },
 };
 
-/** How an outcome differs from what the handler did; `ended` null: it still ran when it was settled. */
-function differenceOf({ to, reason, value }: Settled, ended: Ended | null): string | null {
+/** What a handler did. */
+interface Course {
+  ended: Ended | null;
+  /** When its signal was aborted; null: it was not. */
+  abortedAt: number | null;
+}
+
+/** How an outcome differs from what the handler did; `ended` null: it still ran when it was settled; `isGivenUp`: it had no say any more. */
+function differenceOf(
+  { to, reason, value }: Settled,
+  ended: Ended | null,
+  isGivenUp: boolean,
+): string | null {
   if (ended === null) return decidedForIt.includes(reason) ? null : 'though its handler still ran';
   const { how, aborted } = ended;
   if (aborted === undefined) return null;
-  // It may have been decided before the handler ended, and sent after.
-  if (decidedForIt.includes(reason))
-    return aborted === null ? `though its signal was not aborted (${how})` : null;
+  if (decidedForIt.includes(reason)) {
+    if (aborted === null) return `though its signal was not aborted (${how})`;
+    // After the grace it was decided before the handler ended, and sent after; what is given back may be sent late as well.
+    const hasSay = how === 'returned' && reason !== 'released' && !isGivenUp;
+    return hasSay ? `though its handler returned after it was told to stop (${aborted})` : null;
+  }
   // Whether its transaction was committed is what `effects-once` asks.
   if (how === 'completed-apart') return null;
   if (how === 'returned') {

@@ -1,4 +1,4 @@
-import type { Began } from '../history.ts';
+import type { Began, HistoryEvent } from '../history.ts';
 import { type Facts, isBlocked, isTroubled, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
@@ -6,6 +6,9 @@ import type { Invariant } from './invariant.ts';
 const boundMsOf = { simulated: 4_000, real: 10_000 };
 // What went wrong shortly before may still be on its way.
 const recoverMs = 5_000;
+
+// The instants of real processes are estimates.
+const estimateMsMax = 250;
 
 interface Reason {
   at: number;
@@ -16,9 +19,9 @@ interface Reason {
 export const signalsAborted: Invariant = {
   name: 'signals-aborted',
   promise:
-    'The signal of a handler is aborted soon after its lease was lost, its job was asked to cancel or its time was up.',
+    'The signal of a handler is aborted soon after its lease was lost, its job was asked to cancel or its time was up, and not before.',
   check({ events, isComplete }, facts) {
-    const problems: ReturnType<Invariant['check']> = [];
+    const problems = tooSoon(events, facts, isComplete);
     const boundMs = isComplete ? boundMsOf.simulated : boundMsOf.real;
     const began: Began[] = [];
     const overAt = new Map<string, number>();
@@ -65,6 +68,57 @@ export const signalsAborted: Invariant = {
     return problems;
   },
 };
+
+/** Signals that were aborted though the time was not up, the lease held, or the node was not stopping. */
+function tooSoon(
+  events: readonly HistoryEvent[],
+  facts: Facts,
+  isComplete: boolean,
+): ReturnType<Invariant['check']> {
+  const problems: ReturnType<Invariant['check']> = [];
+  const began = new Map<string, Began>();
+  const held = new Map<string, { untilAt: number; isLost: boolean }>();
+  const stopping = new Set<string>();
+  for (const event of events) {
+    if (event.kind === 'node' && event.state === 'stopping') stopping.add(event.node);
+    else if (event.kind === 'began') began.set(`${event.id}/${event.fence}`, event);
+    else if (event.kind === 'claimed')
+      held.set(`${event.id}/${event.fence}`, { untilAt: event.untilAt, isLost: false });
+    else if (event.kind === 'renewed' || event.kind === 'reported' || event.kind === 'settled') {
+      const lease = held.get(`${event.id}/${event.fence}`);
+      const answer = event.kind === 'renewed' ? event.state : event.result;
+      if (lease === undefined) continue;
+      if (answer === 'lost') lease.isLost = true;
+      else if (event.kind === 'renewed') lease.untilAt = event.untilAt;
+    } else if (event.kind === 'remembered' && event.result === 'lost' && 'job' in (event.guard ?? {})) {
+      const guard = event.guard as { job: string; fence: number };
+      const lease = held.get(`${guard.job}/${guard.fence}`);
+      if (lease !== undefined) lease.isLost = true;
+    }
+    if (event.kind !== 'aborted') continue;
+    const { id, fence, node, at, reason } = event;
+    const begunAt = began.get(`${id}/${fence}`)?.at ?? at;
+    let why: string | null = null;
+    if (reason === 'timeout') {
+      const timeoutMs = facts.made.get(id)?.timeoutMs ?? null;
+      const upAt = timeoutMs === null ? Number.POSITIVE_INFINITY : begunAt + timeoutMs;
+      if (facts.made.has(id) && at < upAt - (isComplete ? 0 : estimateMsMax))
+        why = `its time was up only ${timeoutMs} ms after ${show(begunAt)}`;
+    } else if (reason === 'lost' && isComplete) {
+      const lease = held.get(`${id}/${fence}`);
+      // An answer that did not arrive renewed it, and its worker does not know.
+      const mayBelieveSo = isTroubled(facts, node, begunAt - recoverMs, at);
+      if (lease !== undefined && !lease.isLost && at < lease.untilAt && !mayBelieveSo)
+        why = `its lease held until ${show(lease.untilAt)}`;
+    } else if (reason === 'shutdown' && isComplete && !stopping.has(node)) why = `${node} was not stopping`;
+    if (why === null) continue;
+    problems.push({
+      subjects: [id],
+      message: `The signal of job ${id} on ${node} (fence ${fence}) was aborted (${reason}) at ${show(at)}; ${why}.`,
+    });
+  }
+  return problems;
+}
 
 /** Whether a handler should have been told by then; `overAt`: when it was told, or was over. */
 function isLate(

@@ -91,7 +91,7 @@ function whoWasFree(evidence: Evidence, facts: Facts, waited: Waited): string | 
   if (isPausedIn(evidence.events, waited) || hasSuspect(facts, readyAt, untilAt)) return null;
   const workers = facts.nodes.filter(({ state, roles }) => state === 'up' && roles?.includes('worker'));
   for (const { node, concurrency = 0, concurrencyOf = {} } of workers) {
-    if (isTroubled(facts, node, readyAt - recoverMs, untilAt)) continue;
+    if (isTroubled(facts, node, readyAt - recoverMs, untilAt, { isHinted: true })) continue;
     if (isBlocked(facts, node, readyAt - recoverMs, untilAt)) continue;
     const busy = busyWith(evidence.events, facts, node, readyAt, untilAt);
     const ofType = busy.filter((type) => type === waited.type).length;

@@ -165,6 +165,7 @@ export function drawScript(seed: number): Script {
   if (seed % rareEvery === 7) return withSteps(script, drawEndings(dice));
   if (seed % rareEvery === 9) return withSteps(script, drawMovedDeadline(dice, lastsMs));
   if (seed % rareEvery === 13) return withSteps(script, drawFrozenLock(dice, lastsMs));
+  if (seed % rareEvery === 15) return withSteps(script, drawJumpedWorkers(dice, lastsMs));
   return seed % lostCallsEvery === 3 ? withLostCalls(script, dice) : script;
 }
 
@@ -303,6 +304,22 @@ function drawFrozenLock(dice: Dice, lastsMs: number): Step[] {
     { atMs, by, ...lock },
     { atMs: atMs + 500, by, do: 'freeze', forMs: ttlMs + dice.between(1, 3) * second },
     ...[1, 2].map((i) => ({ atMs: atMs + ttlMs + i * 700, by: by + i, ...lock })),
+  ];
+}
+
+/** Runs that take longer than a lease, on nodes whose wall clocks jump meanwhile. */
+function drawJumpedWorkers(dice: Dice, lastsMs: number): Step[] {
+  const atMs = dice.below(lastsMs / 2);
+  const make = {
+    ...(drawMake(dice) as Extract<Act, { do: 'make' }>),
+    ...{ task: 'slow' as const, delayMs: null, ms: 20 * second, serial: null, dedupe: null, count: 4 },
+  };
+  return [
+    { atMs, by: dice.below(1_000), ...make },
+    ...[0, 1, 2].map((by): Step => {
+      const byMs = dice.one([-hour, hour]);
+      return { atMs: atMs + dice.between(2, 6) * second, by, do: 'nodeClock', byMs };
+    }),
   ];
 }
 

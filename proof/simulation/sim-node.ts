@@ -32,6 +32,8 @@ export interface SimNodeOptions {
   wallOffsetMs: number;
   /** Puts a defect between it and its wire. */
   mutate?(engine: Engine): Engine;
+  /** The clock by which it renews its leases, given its own. */
+  beatClockOf(clock: Clock): Clock;
   onDead(node: SimNode): void;
 }
 
@@ -80,7 +82,8 @@ export class SimNode implements Process {
       },
       async () => ({
         engine,
-        createBeats: (beats) => createBeats({ ...beats, engine, clock: this.clock, random }),
+        createBeats: (beats) =>
+          createBeats({ ...beats, engine, clock: options.beatClockOf(this.clock), random }),
       }),
     );
     defineTasks(this.duly, {

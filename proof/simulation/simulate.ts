@@ -1,4 +1,5 @@
 /** Plays one simulated world from its script, and hands back its history. */
+import type { Clock } from '../../packages/core/src/clock.ts';
 import type { Expiring } from '../../packages/core/src/coordination/expiring.ts';
 import type { Duly } from '../../packages/core/src/duly.ts';
 import type { Engine } from '../../packages/core/src/engine.ts';
@@ -24,6 +25,8 @@ export interface SimulateOptions {
   mutate?(engine: Engine): Engine;
   /** Puts a defect into every node: the history keeps what it sends. */
   mutateNode?(engine: Engine): Engine;
+  /** Puts a defect into the clock by which every node renews its leases. */
+  mutateBeatClock?(clock: Clock): Clock;
   /** After so many events a world is taken not to come to rest. */
   eventCountMax?: number;
 }
@@ -140,6 +143,7 @@ class Play {
       declared: (release === null ? undefined : this.script.declared[release]) ?? {},
       wallOffsetMs: 0,
       ...(this.options.mutateNode === undefined ? {} : { mutate: this.options.mutateNode }),
+      beatClockOf: this.options.mutateBeatClock ?? ((beatClock) => beatClock),
       onDead: () => {
         // What crashed by the weather comes back as a supervisor would bring it back.
         if (!isExtra)

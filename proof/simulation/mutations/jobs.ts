@@ -357,6 +357,31 @@ export const jobMutations: readonly Mutation[] = [
     }),
   },
   {
+    name: 'a job that began is asked to cancel by nobody',
+    caughtBy: ['cancels-hold'],
+    mutate: withSql(['lease', 'beat'], (sql) =>
+      sql.replace('RETURNING cancel_requested_at', 'RETURNING begun_at AS cancel_requested_at'),
+    ),
+  },
+  {
+    name: 'a job that returned while a cancel was asked is kept as CANCELLED',
+    caughtBy: ['outcome-follows'],
+    mutate: (engine) => ({
+      ...engine,
+      async exchange(input) {
+        const ids = input.settle.filter(({ to }) => to === 'COMPLETED').map(({ id }) => id);
+        const { jobs } = await engine.get({ ids, now: input.now });
+        const asked = new Set(jobs.filter((job) => job?.cancelRequestedAt != null).map((job) => job?.id));
+        const settle = input.settle.map((one) =>
+          one.to === 'COMPLETED' && asked.has(one.id)
+            ? ({ ...one, to: 'CANCELLED', reason: 'cancelled', result: null } as const)
+            : one,
+        );
+        return engine.exchange({ ...input, settle });
+      },
+    }),
+  },
+  {
     name: 'a start deadline does not hold',
     caughtBy: ['deadlines-hold'],
     mutate: withSql(['job', 'overdue'], (sql) => sql.replace('expire_at < ?', 'expire_at < ? - 3600000')),

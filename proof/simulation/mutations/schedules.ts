@@ -204,6 +204,11 @@ export const scheduleMutations: readonly Mutation[] = [
     })),
   },
   {
+    name: 'what runs when its schedule is deleted is asked to cancel',
+    caughtBy: ['cancels-hold'],
+    mutate: withSql(['schedule', 'unstarted'], (sql) => sql.replace('AND started_at IS NULL', '')),
+  },
+  {
     name: 'what waits when its schedule is deleted is left',
     caughtBy: ['cancels-hold'],
     mutate: withSql(['schedule', 'unstarted'], (sql) => `${sql} AND id = ''`),

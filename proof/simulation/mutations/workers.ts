@@ -45,6 +45,47 @@ export const workerMutations: readonly Mutation[] = [
     mutateNode: onBeat('cancel'),
   },
   {
+    name: 'leases are renewed by the wall clock',
+    caughtBy: ['no-false-reclaim', 'signals-aborted'],
+    mutateBeatClock: (clock) => ({ ...clock, elapsed: () => clock.now() }),
+  },
+  {
+    name: 'a timeout comes at a quarter of its time',
+    caughtBy: ['signals-aborted'],
+    mutateNode: (engine) => ({
+      ...engine,
+      async exchange(input) {
+        const reply = await engine.exchange(input);
+        const claimed = reply.claimed.map((job) => {
+          const { timeoutMs } = job.policy;
+          return { ...job, policy: { ...job.policy, timeoutMs: timeoutMs && timeoutMs / 4 } };
+        });
+        return { ...reply, claimed };
+      },
+    }),
+  },
+  {
+    name: 'a handler that returned after it was told of a cancel is CANCELLED',
+    caughtBy: ['outcome-follows'],
+    mutateNode(engine) {
+      const told = new Set<number>();
+      const unheard = onSettle((one) =>
+        one.reason === 'returned' && told.has(one.fence)
+          ? { ...one, to: 'CANCELLED', reason: 'cancelled', spends: false, result: null }
+          : one,
+      )(engine);
+      return {
+        ...unheard,
+        async heartbeat(input) {
+          const reply = await engine.heartbeat(input);
+          for (const [i, { fence }] of input.leases.entries())
+            if (reply.leases[i]?.state === 'cancel') told.add(fence);
+          return reply;
+        },
+      };
+    },
+  },
+  {
     name: 'a timeout is forgotten',
     caughtBy: ['signals-aborted'],
     mutateNode: (engine) => ({
