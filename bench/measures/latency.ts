@@ -20,7 +20,7 @@ export async function latencyHere(session: Session, count: number): Promise<Late
   return { p10: percentile(took, 0.1), p50: percentile(took, 0.5), p99: percentile(took, 0.99) };
 }
 
-/** The same beside a bare commit that is asked for across a thread, as Duly asks its store. */
+/** The same, in turns of its own, beside a bare commit that is asked for across a thread, as Duly asks its store. */
 export async function latencyAcross(session: Session, count: number): Promise<Latency | null> {
   if (!session.has('latencyAcross')) return latencyHere(session, count);
   await session.ask('latencyAcross', Math.ceil(count / 5));
@@ -74,7 +74,7 @@ export const latency: Measure = {
       lineOf(setup, here, 'p99', { ...line, title: 'now() to start, same process, p99', target: null }),
       lineOf({ ...setup, peers: [] }, across, 'p50', {
         ...line,
-        title: 'the same ÷ a commit asked for across a thread, p50',
+        title: 'the same in turns of its own, beside a commit asked for across a thread, p50',
         target: null,
       }),
       lineOf(setup, there, 'p50', {
