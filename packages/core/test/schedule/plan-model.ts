@@ -1,10 +1,9 @@
 /**
  * The planner's rules written down a second time, slowly and obviously: slot by slot, no ranges, no arithmetic on counts. It
- * follows the text of docs/reference/semantics.md and shares nothing with the planner but the hash behind jitter and the words
+ * follows the text of docs/reference/semantics.md and shares nothing with the planner but the words
  * of the ledger. Random plays compare the two.
  */
 import type { ActiveRun, Origin } from '../../src/engine.ts';
-import { jitterOffsetMs } from '../../src/schedule/jitter.ts';
 import type { CalendarRule, DelayRule, PlanRule } from '../../src/schedule/plan-rule.ts';
 import type { PlanInput } from '../../src/schedule/plan-types.ts';
 import type { ResolvedPolicies } from '../../src/schedule/policies.ts';
@@ -759,11 +758,35 @@ export class PlanModel {
 
   dueOf(slotAt: number): number {
     if (this.come?.slotAt === slotAt) return this.come.dueAt;
-    const offsetMs = jitterOffsetMs({ id: this.id, policies: this.policies }, slotAt);
+    const { jitterMs, jitterMode } = this.policies;
+    const offsetMs = jitterOf(jitterMode === 'perFire' ? `${this.id}/${slotAt}` : this.id, jitterMs);
     if (offsetMs === 0 || this.rule.kind === 'delay') return slotAt + offsetMs;
     const nextAt = this.slotAfter(this.rule, slotAt) ?? never;
     return Math.min(slotAt + offsetMs, Math.max(slotAt, nextAt - 1));
   }
+}
+
+const twoTo32 = 2 ** 32;
+
+/** The low 32 bits of a product, by halves: as long multiplication is done by hand. */
+function times(one: number, other: number): number {
+  const [high, low] = [Math.floor(one / 0x10000), one % 0x10000];
+  return (low * other + ((high * other) % 0x10000) * 0x10000) % twoTo32;
+}
+
+/** One with its own upper bits, from this one on, mixed in below. */
+function folded(one: number, bits: number): number {
+  return (one ^ Math.floor(one / 2 ** bits)) >>> 0;
+}
+
+/** The jitter of what has this name, as the page on semantics says: 32 bits of FNV-1a and murmur3's finalizer, as a part of the jitter and one. */
+function jitterOf(name: string, jitterMs: number): number {
+  if (jitterMs === 0) return 0;
+  let hash = 2_166_136_261;
+  for (let i = 0; i < name.length; i++) hash = times((hash ^ name.charCodeAt(i)) >>> 0, 16_777_619);
+  hash = times(folded(hash, 16), 0x85ebca6b);
+  hash = times(folded(hash, 13), 0xc2b2ae35);
+  return Math.floor((folded(hash, 16) * (jitterMs + 1)) / twoTo32);
 }
 
 /** Every slot after one instant up to another. */
