@@ -25,7 +25,8 @@ export interface ClosableDatabase extends Database {
   close(): Promise<void>;
 }
 
-// A deadlock or a conflict of versions undoes the whole transaction, so the same again is safe: 5, 10 … 80 ms, then it is told.
+// A deadlock or a conflict of versions undoes the whole transaction, and a session that was ended for being idle began none, so the same again is safe:
+// 5, 10 … 80 ms, then it is told.
 const retryMax = 5;
 const firstRetryMs = 5;
 

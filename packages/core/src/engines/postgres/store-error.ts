@@ -18,10 +18,19 @@ export function sqlStateOf(error: unknown): string | null {
 // A row was on its way to the partition that takes whatever no other one does, and just then its own was made.
 const dayMade = '23514';
 
-/** Whether a transaction was rolled back only because of others that ran beside it: the same again will go through. */
+// The server had ended the session because it was idle, before the call came to it, or within a transaction, which it rolled back.
+const idleTooLong = ['57P05', '25P03'];
+
+/** Whether a transaction was never begun, or rolled back, for a reason that has passed: the same again will go through. */
 export function isRetryable(error: unknown): boolean {
   const state = sqlStateOf(error);
-  return state === '40001' || state === '40P01' || state === dayMade;
+  if (state === null) return wasNotSent(error);
+  return state === '40001' || state === '40P01' || state === dayMade || idleTooLong.includes(state);
+}
+
+/** The connection broke after the pool had given it and before anything was sent: `pg` says so by words alone. */
+function wasNotSent(error: unknown): boolean {
+  return error instanceof Error && error.message.endsWith('is not queryable');
 }
 
 /**
