@@ -1,3 +1,4 @@
+import type { SlotRow } from '../../packages/core/src/engine.ts';
 import type { Applied, Fired, HistoryEvent, LedgerRow } from '../history.ts';
 import { show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
@@ -6,7 +7,7 @@ import type { Invariant } from './invariant.ts';
 export const oneDecision: Invariant = {
   name: 'one-decision',
   promise:
-    'Every slot has at most one decision, the ledger keeps exactly what was decided, and decisions follow each other in time.',
+    'Every slot has at most one decision, the ledger keeps exactly what was decided, with its reason, its job and its count, and decisions follow each other in time.',
   check({ events, final, isComplete }) {
     const problems: ReturnType<Invariant['check']> = [];
     for (const [scheduleId, rows] of Object.entries(final.ledger)) {
@@ -22,19 +23,18 @@ export const oneDecision: Invariant = {
     }
     const decided = new Map<string, number>();
     const slots = new Map<string, Fired['slots']>();
-    const slotKey = (id: string, fromAt: number, decision: string): string => `${id} ${fromAt} ${decision}`;
+    const slotKey = (id: string, { fromAt, decision, reason, jobId }: SlotRow): string =>
+      JSON.stringify([id, fromAt, decision, reason, jobId]);
     for (const event of events) {
       if (!isWritten(event)) continue;
       slots.set(event.scheduleId, [...(slots.get(event.scheduleId) ?? []), ...event.slots]);
-      for (const { fromAt, toAt, decision } of event.slots) {
-        const key = slotKey(event.scheduleId, fromAt, decision);
-        const inLedger = (final.ledger[event.scheduleId] ?? []).some(
-          (row) => row.fromAt <= fromAt && row.toAt >= toAt && row.decision === decision,
-        );
+      for (const slot of event.slots) {
+        const key = slotKey(event.scheduleId, slot);
+        const inLedger = (final.ledger[event.scheduleId] ?? []).some((row) => isPartOf(slot, row));
         if (!inLedger) {
           problems.push({
             subjects: [event.scheduleId],
-            message: `${event.scheduleId}: slot ${show(fromAt)} was decided (${decision}) at ${show(event.at)}, and the ledger does not say so.`,
+            message: `${event.scheduleId}: ${words(slot)} was decided at ${show(event.at)}, and the ledger does not say so.`,
           });
         }
         decided.set(key, (decided.get(key) ?? 0) + 1);
@@ -54,7 +54,7 @@ export const oneDecision: Invariant = {
             message: `${scheduleId}: ${words(row)} counts ${row.count} slots in the ledger; ${count} were decided.`,
           });
         }
-        if (decided.has(slotKey(scheduleId, row.fromAt, row.decision))) continue;
+        if (decided.has(slotKey(scheduleId, row))) continue;
         problems.push({
           subjects: [scheduleId],
           message: `${scheduleId}: the ledger has ${words(row)}, and nobody decided that.`,
@@ -70,12 +70,18 @@ function isWritten(event: HistoryEvent): event is Fired | Applied {
   return event.kind === 'applied' && event.result === 'applied';
 }
 
-/** Whether decided slots lie in a row of the ledger. */
-function isPartOf(slot: Fired['slots'][number], row: LedgerRow): boolean {
-  return slot.fromAt >= row.fromAt && slot.toAt <= row.toAt && slot.decision === row.decision;
+/** Whether decided slots lie in a row of the ledger, which says the same of them. */
+function isPartOf(slot: SlotRow, row: LedgerRow): boolean {
+  return (
+    slot.fromAt >= row.fromAt &&
+    slot.toAt <= row.toAt &&
+    slot.decision === row.decision &&
+    slot.reason === row.reason &&
+    slot.jobId === row.jobId
+  );
 }
 
-function words({ fromAt, toAt, decision, reason }: LedgerRow): string {
+function words({ fromAt, toAt, decision, reason }: SlotRow): string {
   const slots = fromAt === toAt ? show(fromAt) : `${show(fromAt)} … ${show(toAt)}`;
   return `${slots} ${decision}${reason === null ? '' : ` (${reason})`}`;
 }

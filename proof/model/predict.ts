@@ -474,6 +474,8 @@ function compare(
   if (recorded.join('\n') !== predicted.join('\n')) {
     return `decided [${few(recorded)}], predicted [${few(predicted)}]`;
   }
+  const counted = countDifference(model, event);
+  if (counted !== null) return counted;
   const made = event.jobs
     .map(({ id, slot, origin }) => `${origin} ${at(slot?.slotAt ?? null)} ${id}`)
     .join('; ');
@@ -482,6 +484,20 @@ function compare(
   const told = toldDifference(event, step, isWhole);
   if (told !== null) return told;
   if (event.dueAt !== step.dueAt) return `is due again at ${at(event.dueAt)}, predicted ${at(step.dueAt)}`;
+  return null;
+}
+
+/** A row of slots that says another number of them than its rule has; one that holds excluded ones may leave that to whoever reads it. */
+function countDifference(model: PlanModel, { slots }: Fired | Applied): string | null {
+  const { rule } = model;
+  for (const { fromAt, toAt, count } of slots) {
+    const all =
+      rule.kind === 'delay' || fromAt === toAt ? [fromAt] : [...model.slots(rule, fromAt - 1, toAt)];
+    const outCount = all.length === 1 ? 0 : all.filter((slot) => rule.isExcluded(slot)).length;
+    if (count === null && outCount > 0) continue;
+    if (count !== all.length && count !== all.length - outCount)
+      return `counts ${count} slots from ${at(fromAt)} to ${at(toAt)}, predicted ${all.length}`;
+  }
   return null;
 }
 

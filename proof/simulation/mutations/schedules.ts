@@ -46,6 +46,29 @@ export const scheduleMutations: readonly Mutation[] = [
     })),
   },
   {
+    name: 'the ledger keeps no reasons',
+    caughtBy: ['one-decision'],
+    mutate: onFire((group) => ({ ...group, slots: group.slots.map((slot) => ({ ...slot, reason: null })) })),
+  },
+  {
+    name: 'the ledger counts every row of slots as one',
+    caughtBy: ['one-decision'],
+    mutate: onFire((group) => ({ ...group, slots: group.slots.map((slot) => ({ ...slot, count: 1 })) })),
+  },
+  {
+    name: 'a scheduler gives no reasons',
+    caughtBy: ['decisions-predicted'],
+    mutateNode: onFire((group) => ({
+      ...group,
+      slots: group.slots.map((slot) => ({ ...slot, reason: null })),
+    })),
+  },
+  {
+    name: 'a scheduler counts every row of slots as one',
+    caughtBy: ['decisions-predicted'],
+    mutateNode: onFire((group) => ({ ...group, slots: group.slots.map((slot) => ({ ...slot, count: 1 })) })),
+  },
+  {
     name: 'the planner is not told of unfinished runs',
     caughtBy: ['decisions-predicted'],
     mutate: (engine) => ({
