@@ -164,7 +164,9 @@ export function drawScript(seed: number): Script {
   if (seed % rareEvery === 5) return withSteps(script, drawSlowMerges(dice, lastsMs));
   if (seed % rareEvery === 7) return withSteps(script, drawEndings(dice));
   if (seed % rareEvery === 9) return withSteps(script, drawMovedDeadline(dice, lastsMs));
-  if (seed % rareEvery === 13) return withSteps(script, drawFrozenLock(dice, lastsMs));
+  if (seed % rareEvery === 13) {
+    return withSteps(script, [...drawFrozenLock(dice, lastsMs), ...drawLateLocks(dice, lastsMs)]);
+  }
   if (seed % rareEvery === 15) return withSteps(script, drawJumpedWorkers(dice, lastsMs));
   return seed % lostCallsEvery === 3 ? withLostCalls(script, dice) : script;
 }
@@ -305,6 +307,22 @@ function drawFrozenLock(dice: Dice, lastsMs: number): Step[] {
     { atMs: atMs + 500, by, do: 'freeze', forMs: ttlMs + dice.between(1, 3) * second },
     ...[1, 2].map((i) => ({ atMs: atMs + ttlMs + i * 700, by: by + i, ...lock })),
   ];
+}
+
+/** Holders whose renewal, or whose word that they give a lock back, is on its way until another has it. */
+function drawLateLocks(dice: Dice, lastsMs: number): Step[] {
+  const weather = { replyLost: 0, slow: 1, crash: 0, hintLost: 0 };
+  const ttlMs = second;
+  // The first is renewed by then, the second given back.
+  return [2 * second, 250].flatMap((ms, i): Step[] => {
+    const atMs = dice.below(lastsMs / 2) + i * 8 * second;
+    const lock = { do: 'lock', name: `late-${i}`, ttlMs } as const;
+    return [
+      { atMs, by: 0, ...lock, ms },
+      { atMs: atMs + 100, by: 0, do: 'weather', forMs: 300, weather },
+      { atMs: atMs + ttlMs + 100, by: 1, ...lock, ms: 6 * second },
+    ];
+  });
 }
 
 /** Runs that take longer than a lease, on nodes whose wall clocks jump meanwhile. */
