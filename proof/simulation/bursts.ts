@@ -1,4 +1,5 @@
 /** Worlds in which many quick jobs come at once, so that claims and outcomes travel in lists, and some of an outcome's company is lost. */
+import type { ScheduleDefinition } from '../../packages/core/src/schedule/definition.ts';
 import type { Script, Step } from './script.ts';
 import type { Dice } from './world.ts';
 
@@ -19,6 +20,7 @@ export function withBursts(script: Script, dice: Dice): Script {
     const atMs = second + dice.below(lastsMs - 12 * second);
     steps.push(...drawBurst(dice, atMs, leaseMs));
   }
+  if (dice.chance(0.5)) steps.push(...drawAwaited(dice));
   steps.sort((one, other) => one.atMs - other.atMs);
   return {
     ...script,
@@ -26,6 +28,26 @@ export function withBursts(script: Script, dice: Dice): Script {
     nodes: script.nodes.slice(0, 3).map((node) => ({ ...node, concurrency: dice.between(8, 16) })),
     steps,
   };
+}
+
+// From four on outcomes are written in a list; one or two may be taken by another node.
+const awaitedCount = 6;
+
+/** Schedules whose runs begin and end together, each with something that waits for its end: the next run behind a gate, or the schedule itself. */
+function drawAwaited(dice: Dice): Step[] {
+  const atMs = dice.below(second);
+  const by = dice.below(1_000);
+  const isBuffered = dice.chance(0.5);
+  // Each run is still on its way when the next slot comes.
+  const ms = isBuffered ? dice.one([5_000, 6_000]) : dice.one([500, 1_500]);
+  const input = { call: null, ms, failures: 0 };
+  const rule = isBuffered
+    ? ({ rate: 4 * second, anchor: 'epoch', overlap: 'bufferOne' } as const)
+    : { delay: 4 * second };
+  return Array.from({ length: awaitedCount }, (_, i): Step => {
+    const definition: ScheduleDefinition = { task: 'steady', name: `awaited${i}`, ...rule, input };
+    return { atMs, by, do: 'put', definition };
+  });
 }
 
 /** Jobs that end together, and what goes wrong while they run. */

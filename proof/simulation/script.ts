@@ -96,6 +96,20 @@ const allRoles: readonly Role[] = ['scheduler', 'worker', 'maintenance'];
 
 /** Draws the world of a seed. */
 export function drawScript(seed: number): Script {
+  return withFinishDeadlines(drawWorld(seed), createDice(seed * 2));
+}
+
+/** Gives some schedules a finish deadline: people are told when it has passed, and nothing else must come of it. Drawn apart, as nothing else depends on it. */
+function withFinishDeadlines(script: Script, dice: Dice): Script {
+  const steps = script.steps.map((step): Step => {
+    if (step.do !== 'put' || !dice.chance(0.3)) return step;
+    const finishDeadline = dice.between(1, 30) * second;
+    return { ...step, definition: { ...step.definition, finishDeadline } };
+  });
+  return { ...script, steps };
+}
+
+function drawWorld(seed: number): Script {
   const dice = createDice(seed * 2 + 1);
   const startAt = Date.UTC(2027, 0, 15, 10, 0, 0) + dice.below(hour);
   const lastsMs = dice.between(12, 45) * second;

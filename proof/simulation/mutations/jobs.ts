@@ -190,6 +190,11 @@ export const jobMutations: readonly Mutation[] = [
     mutate: withSql(['job', 'isAwaited'], (sql) => sql.replace('WHERE', 'WHERE 0 AND')),
   },
   {
+    name: 'a gate is not opened when its job ends in a list',
+    caughtBy: ['promises-kept'],
+    mutate: withSql(['job', 'followed'], (sql) => sql.replace("kind <> 'serial'", '0')),
+  },
+  {
     name: 'a report under a dead fence is kept',
     caughtBy: ['reports-fenced'],
     mutate: withSql(['report', 'owner'], (sql) => sql.replace('fence = ?', '(fence = ? OR 1)')),

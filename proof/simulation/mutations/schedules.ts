@@ -14,6 +14,13 @@ export const scheduleMutations: readonly Mutation[] = [
     mutate: withSql(['job', 'wakeSchedules'], (sql) => sql.replace('WHERE', 'WHERE 0 AND')),
   },
   {
+    name: 'a schedule does not hear of the end that it waits for, in a list',
+    caughtBy: ['schedules-live', 'decisions-predicted'],
+    mutate: withSql(['job', 'followed'], (sql) =>
+      sql.replace('WHERE waits_for IN', 'WHERE 0 AND waits_for IN'),
+    ),
+  },
+  {
     name: 'the cursor moves and the job is not made',
     caughtBy: ['ledger-agrees'],
     mutate: onFire((group) => ({ ...group, jobs: [] })),
