@@ -16,15 +16,21 @@ export function* seedsFor(knownSeed: number | null): Generator<number> {
   for (let seed = 1; seed <= mutationSeedsMax; seed++) yield seed;
 }
 
+/** Plays a defect in one world; null: nobody who must see it does. */
+export async function catchIn(seed: number, mutation: Mutation): Promise<Caught | null> {
+  const { violations } = await playSeed(seed, mutation);
+  const by = mutation.caughtBy.filter((name) => violations.some(({ invariant }) => invariant === name));
+  return by.length > 0 ? { seed, by } : null;
+}
+
 /** Looks for a world in which a defect is seen; null: there is none among so many. */
 export async function catchMutation(
   mutation: Mutation,
   knownSeed: number | null = null,
 ): Promise<Caught | null> {
   for (const seed of seedsFor(knownSeed)) {
-    const { violations } = await playSeed(seed, mutation);
-    const by = mutation.caughtBy.filter((name) => violations.some(({ invariant }) => invariant === name));
-    if (by.length > 0) return { seed, by };
+    const caught = await catchIn(seed, mutation);
+    if (caught !== null) return caught;
   }
   return null;
 }

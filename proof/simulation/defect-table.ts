@@ -1,4 +1,4 @@
-/** The table of seeded defects in the page on proofs: which invariant sees each, and after how many worlds. */
+/** The table of seeded defects in the page on proofs: which invariant sees each, and in which world. */
 import { type Caught, mutationSeedsMax } from './catch-mutation.ts';
 import type { Mutation } from './mutations/index.ts';
 
@@ -6,12 +6,12 @@ import type { Mutation } from './mutations/index.ts';
 export const pageUrl = new URL('../../docs/internals/proof.md', import.meta.url);
 
 /** Its first two lines. */
-export const tableHead = '| defect | caught by | seeds until then |\n|---|---|---|';
+export const tableHead = '| defect | caught by | in the world of seed |\n|---|---|---|';
 
 /** The row of a defect; `caught` null: nobody saw it. */
 export function rowOf({ name }: Mutation, caught: Caught | null): string {
   const by = caught === null ? 'nobody' : caught.by.map((one) => `\`${one}\``).join(', ');
-  return `| ${name} | ${by} | ${caught === null ? `more than ${mutationSeedsMax}` : caught.seed} |`;
+  return `| ${name} | ${by} | ${caught === null ? `none up to ${mutationSeedsMax}` : caught.seed} |`;
 }
 
 /** The row that a page has for a defect; null: none. */
