@@ -24,7 +24,7 @@ export const startsInTime: Invariant = {
     const problems: ReturnType<Invariant['check']> = [];
     const boundMs = evidence.isComplete ? lateMsMax.simulated : lateMsMax.real;
     const given = new Set<number>();
-    const lines = evidence.isComplete ? linesOf(evidence, facts) : null;
+    const lines = evidence.isComplete ? departuresOf(evidence, facts) : null;
     for (const event of evidence.events) {
       if (event.kind !== 'claimed' || given.has(event.fence)) continue;
       // A repeated claim answers with the leases that it gave before.
@@ -51,11 +51,15 @@ function readySince(
   lines: Lines | null,
 ): number | null {
   const job = made.get(id);
-  // Behind a gate there is no telling; what was lost before is taken by itself, when nothing else runs there.
-  if (job === undefined || job.dedupe !== null || job.slot !== null) return null;
-  if (job.serial !== null && lines === null) return null;
+  // What was lost before is taken by itself, when nothing else runs there.
+  if (job === undefined) return null;
+  const mayWait = job.serial !== null || job.dedupe !== null || job.slot !== null;
+  // Who left a line without a note is not told.
+  if (mayWait && lines === null) return null;
+  const others = mayWait
+    ? [...linesOf(job), ...job.gates].flatMap((line) => lines?.get(line) ?? []).filter((one) => one.id !== id)
+    : [];
   // The place is free from when the last of the others left it on.
-  const others = job.serial === null ? [] : (lines?.get(lineOf(job)) ?? []).filter((one) => one.id !== id);
   const left = others.map((one) => one.at).filter((leftAt) => leftAt <= at);
   if (leases.get(id)?.some(({ how }) => how === 'reaped')) return null;
   const before = (accepted.get(id) ?? []).filter((one) => one.fence < fence).map((one) => one.at);
@@ -63,26 +67,42 @@ function readySince(
   return Math.max(job.madeAt, dueAt, ...before, ...acts, ...left);
 }
 
-/** By serial key: whenever one of its jobs may have left the place, or the line. */
+/** By serial key, dedupe key and job: whenever one of its jobs may have left the place, or the line. */
 type Lines = Map<string, { id: string; at: number }[]>;
 
-function linesOf({ final }: Evidence, { made, accepted, touched }: Facts): Lines {
+function departuresOf({ events, final }: Evidence, { made, accepted, touched }: Facts): Lines {
   const lines: Lines = new Map();
+  const leave = (line: string, id: string, at: number): void => {
+    const known = lines.get(line);
+    if (known === undefined) lines.set(line, [{ id, at }]);
+    else known.push({ id, at });
+  };
+  // Some that a policy ended were deleted later, and no longer say when.
+  const ended = new Map<string, number[]>();
+  for (const event of events) {
+    if (event.kind !== 'fired' && event.kind !== 'applied') continue;
+    for (const { id } of event.cancel) ended.set(id, [...(ended.get(id) ?? []), event.at]);
+  }
   const ends = new Map(final.jobs.map(({ id, finishedAt }) => [id, finishedAt]));
   for (const job of made.values()) {
-    if (job.serial === null) continue;
     const { id } = job;
-    const line = lines.get(lineOf(job)) ?? [];
-    lines.set(lineOf(job), line);
-    for (const { at } of [...(accepted.get(id) ?? []), ...(touched.get(id) ?? [])]) line.push({ id, at });
     const endedAt = ends.get(id) ?? null;
-    if (endedAt !== null) line.push({ id, at: endedAt });
+    const instants = [
+      ...[...(accepted.get(id) ?? []), ...(touched.get(id) ?? [])].map(({ at }) => at),
+      ...(ended.get(id) ?? []),
+      ...(endedAt === null ? [] : [endedAt]),
+    ];
+    for (const line of [id, ...linesOf(job)]) for (const at of instants) leave(line, id, at);
   }
   return lines;
 }
 
-function lineOf({ tenant, serial }: Pick<MadeJob, 'tenant' | 'serial'>): string {
-  return JSON.stringify([tenant, serial]);
+/** The lines that a job stands in: that of its serial key, and that behind the holder of its dedupe key. */
+function linesOf({ type, tenant, serial, dedupe }: MadeJob): string[] {
+  return [
+    ...(serial === null ? [] : [JSON.stringify([tenant, serial])]),
+    ...(dedupe === null ? [] : [JSON.stringify([type, tenant, dedupe.key])]),
+  ];
 }
 
 /** A worker that had a place for it all the time; null: none. */

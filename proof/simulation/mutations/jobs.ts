@@ -507,6 +507,16 @@ export const jobMutations: readonly Mutation[] = [
     ),
   },
   {
+    name: 'jobs with a dedupe key are taken only when nothing else runs',
+    caughtBy: ['starts-in-time'],
+    mutate: withSql(['claim', 'heads'], (sql) =>
+      sql.replace(
+        'ORDER BY',
+        "AND (dedupe_key IS NULL OR NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.status = 'RUNNING')) ORDER BY",
+      ),
+    ),
+  },
+  {
     name: 'nobody is told of new jobs',
     caughtBy: ['starts-in-time'],
     mutate: (engine) => ({

@@ -312,6 +312,16 @@ export const scheduleMutations: readonly Mutation[] = [
     ),
   },
   {
+    name: 'the runs of schedules are taken only when nothing else runs',
+    caughtBy: ['starts-in-time'],
+    mutate: withSql(['claim', 'heads'], (sql) =>
+      sql.replace(
+        'ORDER BY',
+        "AND (schedule_id IS NULL OR NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.status = 'RUNNING')) ORDER BY",
+      ),
+    ),
+  },
+  {
     name: 'nobody is told of changed schedules',
     caughtBy: ['decisions-predicted'],
     mutate: (engine) => ({
