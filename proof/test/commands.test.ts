@@ -42,6 +42,7 @@ for (const [file, name] of [
 
 test('npm run simulate refuses what does not go together, and plays what it is asked for', () => {
   assert.match(call('simulate.ts', '--trace').err, /Expected --seed with --trace/);
+  assert.match(call('simulate.ts', '--afresh').err, /Expected --mutations with --afresh/);
   assert.match(call('simulate.ts', '--seed', '3', '--seeds', '4').err, /Expected one of/);
   assert.match(call('simulate.ts', '--seeds', '0').err, /Expected --seeds to be a whole number from 1 up/);
   const played = call('simulate.ts', '--seeds', '3', '--from', '7');
