@@ -214,7 +214,8 @@ async function linesOf(setup: Setup, count: number, rounds: number): Promise<Res
       duly: perSecond(middle(({ madeMs }) => madeMs)),
       bare: perSecond(median(bare.map(({ writtenMs }) => writtenMs))),
       ratio: median(bursts.map(({ madeMs }, round) => (bare[round] as BareBurst).writtenMs / madeMs)),
-      target: { text: '≥ 0.5 of bare bulk writes', of: 'ratio', atLeast: 0.5 },
+      // Of a burst that is long enough: in a second of 10,000 two nodes mostly run code for the first time, and bare has run its own before.
+      target: count === 100_000 ? { text: '≥ 0.5 of bare bulk writes', of: 'ratio', atLeast: 0.5 } : null,
     },
     {
       ...rest,
