@@ -411,10 +411,12 @@ export class Duly {
     };
     // Schedules first: what they make until the second question is in its answer.
     const { nextDueAt: scheduleAt } = await engine.claimSchedules(schedules);
-    const { now, nextDueAt: jobAt } = await engine.exchange({
+    const { now, more, nextDueAt } = await engine.exchange({
       settle: [],
       claim: tasks.length === 0 ? null : claim,
     });
+    // What is ready has fallen due, and no longer waits for its time.
+    const jobAt = more ? now : nextDueAt;
     const dateOf = (at: number | null): Date | null => (at === null ? null : new Date(at));
     // After the answers: what was taken since then is in hand, or was still due in them.
     const busy = !(this.#node?.isIdle() ?? true);

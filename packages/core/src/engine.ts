@@ -253,7 +253,7 @@ export interface ClaimRequest {
   tasks: { type: string; version: number; limit: number }[];
   /** Only these queues; null: all. */
   queues: string[] | null;
-  /** At most so many, by rank, of equal rank the one made first. 0 takes nothing and only asks for `nextDueAt` and `soloSinceAt`. */
+  /** At most so many, by rank, of equal rank the one made first. 0 takes nothing and only asks for `more`, `nextDueAt` and `soloSinceAt`. */
   limit: number;
   leaseMs: number;
   /** Nothing runs here, so a job that must run alone in its process may be taken. */

@@ -251,7 +251,9 @@ export function createWorker(options: WorkerOptions): Worker {
     // It emptied all its places and ran dry while the store was asked, and there is more: the next helping is fetched while this one
     // runs, so that both work at once.
     const isDry = waiting.length === 0 && running.size < concurrency && endedCount >= concurrency;
-    helping = isDry && reply.more ? Math.min(claimMax, Math.max(2 * helping, reply.claimed.length)) : 0;
+    // A claim for nothing is told of what this worker may not take yet.
+    const isMore = reply.more && exchange.claim !== null && exchange.claim.limit > 0;
+    helping = isDry && isMore ? Math.min(claimMax, Math.max(2 * helping, reply.claimed.length)) : 0;
     endedCount = 0;
     takeClaimed(reply.claimed, exchange.repeat);
     if (helping > 0) secondLoop?.wake();
@@ -259,14 +261,14 @@ export function createWorker(options: WorkerOptions): Worker {
     const isIdle = isQuiet();
     if (isIdle && exchange.claim !== null && !reply.more) events.emit('idle', { nextDueAt: reply.nextDueAt });
     changed();
-    return exchange.claim === null ? nextWaitMs(0, null) : nextWaitMs(arrivedElapsed, reply);
+    return exchange.claim === null ? nextWaitMs(0, null, false) : nextWaitMs(arrivedElapsed, reply, isMore);
   }
 
-  function nextWaitMs(arrivedElapsed: number, reply: ExchangeReply | null): number {
+  function nextWaitMs(arrivedElapsed: number, reply: ExchangeReply | null, isMore: boolean): number {
     if (outbox.length > 0 || reply === null) return 0;
     // Places are taken: the next attempt that ends wakes the loop.
     if (claimLimit() <= 0) return maxSleepMs();
-    const isDueAlready = reply.more || (reply.nextDueAt !== null && reply.nextDueAt <= reply.now);
+    const isDueAlready = isMore || (reply.nextDueAt !== null && reply.nextDueAt <= reply.now);
     if (isDueAlready) return reply.claimed.length > 0 ? 0 : fruitlessMs;
     if (reply.nextDueAt === null) return maxSleepMs();
     // Counted from the answer's arrival, so that it is never early: a claim before the time would only have to be repeated.

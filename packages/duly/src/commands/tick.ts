@@ -92,8 +92,7 @@ async function watch(
     next = job === null || (schedule !== null && schedule < job) ? schedule : job;
     const untilMs = next === null ? Number.POSITIVE_INFINITY : next.getTime() - now.getTime();
     if (!stay && !busy && untilMs > leftMs) return next;
-    // A little after the instant: a look that comes before the worker's makes the job ready, and then nothing falls due any more.
-    const waitMs = busy ? lookEveryMs : Math.min(leftMs, Math.max(untilMs, 0) + lookEveryMs);
+    const waitMs = busy || untilMs <= 0 ? lookEveryMs : Math.min(leftMs, untilMs);
     await systemClock.sleep(waitMs, AbortSignal.any([stop, changed]));
   }
 }

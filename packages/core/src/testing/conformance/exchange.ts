@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { JobSpec } from '../../engine.ts';
+import type { ClaimRequest, JobSpec } from '../../engine.ts';
 import {
   claimRequest,
   hour,
@@ -219,6 +219,20 @@ function claimTests(test: DefineTest): void {
     assert.deepEqual(await claim(engine, { tasks: [] }), []);
     assert.deepEqual(await claim(engine, { limit: 0 }), []);
     assert.equal((await claim(engine)).length, 1);
+  });
+
+  test('a claim with limit 0 tells whether something is ready for it', async ({ engine }) => {
+    const isMore = async (fields: Partial<ClaimRequest> = {}, now = t0) =>
+      (await claimReply(engine, { ...fields, limit: 0 }, now)).more;
+    assert.equal(await isMore(), false);
+    await make(engine, { due: { at: t0 + second }, queue: 'slow' });
+    assert.equal(await isMore(), false, 'it waits for its time');
+    assert.equal(await isMore({}, t0 + second), true);
+    assert.equal(await isMore({ queues: ['fast'] }, t0 + second), false);
+    assert.equal(await isMore({ tasks: [{ type: 'other', version: 9, limit: 1 }] }, t0 + second), false);
+    assert.equal(await isMore({ tasks: [{ type: 'work', version: 0, limit: 1 }] }, t0 + second), false);
+    assert.equal((await claim(engine, {}, t0 + second)).length, 1);
+    assert.equal(await isMore({}, t0 + second), false, 'it was taken');
   });
 
   test('a worker gets versions up to its own and never a newer one', async ({ engine }) => {

@@ -193,8 +193,14 @@ BEGIN
       WHERE o.rank IS NOT NULL AND o.solo = 2 AND o.version <= t.version
         AND NOT o.queue = ANY (v_closed) AND (v_queues IS NULL OR o.queue = ANY (v_queues)));
   END IF;
-  -- Takes nothing, and only asks whether a job still waits to run alone.
-  IF v_limit <= 0 THEN RETURN; END IF;
+  -- Takes nothing, and only asks what is there.
+  IF v_limit <= 0 THEN
+    more := EXISTS (
+      SELECT 1 FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
+      WHERE j.rank IS NOT NULL AND j.version <= t.version
+        AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues)));
+    RETURN;
+  END IF;
 
   -- One that was lost before is claimed by itself, in its turn: when it stands at the head.
   IF v_suspects THEN

@@ -156,8 +156,12 @@ export function claimReady(
   if (solo.taken !== null)
     return { claimed: [take(work, claim, solo.taken, work.fences(1))], more: true, soloSinceAt: null };
 
-  // Takes nothing, and only asks whether a job still waits to run alone.
-  if (claim.limit <= 0) return { claimed: [], more: false, soloSinceAt: solo.sinceAt };
+  // Takes nothing, and only asks what is there.
+  if (claim.limit <= 0) {
+    const levels = hasSuspects ? [ordinary, byItself, aloneInProcess] : [ordinary];
+    const more = levels.some((level) => findLanes(work, level, tasks, isOpen).length > 0);
+    return { claimed: [], more, soloSinceAt: solo.sinceAt };
+  }
 
   const limits = limitsOf(tasks);
   const lanes = findLanes(work, ordinary, tasks, isOpen);
