@@ -2,6 +2,8 @@
 // `npm run screenshots -- overview jobs` makes only those. The pictures come into packages/dashboard/screenshots.
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -82,7 +84,12 @@ const store = `sqlite:${join(folder, 'duly.db')}`;
 await fillHistory(store, { count: 4_000, untilAt: Date.now(), spanMs: 3_600_000 });
 const duly = new Duly({ store, app: 'studio', logger: false });
 await fill(duly);
-const server = createServer({ duly });
+const receiver = createHttpServer((request, response) => {
+  request.resume().once('end', () => response.writeHead(tells++ % 3 === 2 ? 500 : 204).end());
+});
+let tells = 0;
+await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+const server = createServer({ duly, allowTargets: ['127.0.0.1/32'] });
 const listening = await listen(server, { port: 0 });
 const { key } = await server.keys.make({
   scope: 'admin',
@@ -93,6 +100,21 @@ const { key } = await server.keys.make({
 const [running] = (await duly.jobs({ status: 'RUNNING', task: 'video_transcode' }).page({ limit: 1 })).jobs;
 const [failed] = (await duly.dead.list().page({ limit: 1 })).jobs;
 const [flow] = (await duly.jobs({ task: 'release' }).page({ limit: 1 })).jobs;
+const post = async (path: string, body: object): Promise<{ id: string }> => {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const options = { method: 'POST', headers, body: JSON.stringify(body) };
+  return (await fetch(`${listening.url}/api/${path}`, options)).json() as Promise<{ id: string }>;
+};
+const webhook = await post('webhooks', {
+  url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hooks/duly`,
+  types: ['send_mail'],
+  note: 'billing',
+});
+await post('webhooks', { url: 'https://example.com/hook', statuses: ['FAILED', 'EXPIRED'], enabled: false });
+await post('alerts/channels', { kind: 'slack', url: 'https://example.com/chat', note: 'the team' });
+await post('alerts/windows', { cron: '0 2 * * SUN', timezone: 'Europe/Rome', duration: '2h' });
+for (let user = 100; user < 108; user++) await duly.taskNamed('send_mail').now({ user });
+await wait(3_000);
 const addresses: Record<string, string> = {
   overview: '',
   jobs: 'jobs',
@@ -110,12 +132,14 @@ const addresses: Record<string, string> = {
   workers: 'workers',
   dead: 'dead',
   alerts: 'alerts',
+  webhooks: 'webhooks',
+  webhook: `webhooks/${webhook.id}`,
   keys: 'keys',
   audit: 'audit',
 };
 const browser = await chromium.launch({ executablePath: chromiumProgram(), args: ['--no-sandbox'] });
 for (const theme of ['light', 'dark'] as const) {
-  for (const width of [1_280, 768, 390]) {
+  for (const width of [1_440, 768, 390]) {
     const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme: theme });
     const page = await context.newPage();
     await page.goto(`${listening.url}/signin?key=${key}`);
@@ -132,6 +156,7 @@ for (const theme of ['light', 'dark'] as const) {
 }
 await browser.close();
 await listening.close();
+receiver.close();
 await duly.stop({ drain: 0 });
 rmSync(folder, { recursive: true, force: true });
 console.log(`The pictures are in packages/dashboard/screenshots.`);

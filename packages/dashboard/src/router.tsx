@@ -76,6 +76,14 @@ const routes = root.addChildren([
     lazyRouteComponent(() => import('./pages/dead.tsx'), 'DeadPage'),
   ),
   page(
+    '/webhooks',
+    lazyRouteComponent(() => import('./pages/webhooks.tsx'), 'WebhooksPage'),
+  ),
+  page(
+    '/webhooks/$id',
+    lazyRouteComponent(() => import('./pages/webhook.tsx'), 'WebhookPage'),
+  ),
+  page(
     '/keys',
     lazyRouteComponent(() => import('./pages/keys.tsx'), 'KeysPage'),
   ),

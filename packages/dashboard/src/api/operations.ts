@@ -151,6 +151,19 @@ export interface AlertChannel {
   to: string;
 }
 
+/** A time in which nobody is told: once, or by the calendar. */
+export interface AlertWindow {
+  id: string;
+  note: string | null;
+  rules: string[] | null;
+  open: boolean;
+  from?: string;
+  until?: string;
+  cron?: string;
+  timezone?: string;
+  duration?: number;
+}
+
 /** What fires now. */
 export function useAlerts() {
   return useQuery({
@@ -172,6 +185,14 @@ export function useAlertChannels() {
   return useQuery({
     queryKey: ['alerts', 'channels'],
     queryFn: ({ signal }) => get<Page<AlertChannel>>('api/alerts/channels', {}, signal),
+  });
+}
+
+/** All maintenance windows. */
+export function useAlertWindows() {
+  return useQuery({
+    queryKey: ['alerts', 'windows'],
+    queryFn: ({ signal }) => get<Page<AlertWindow>>('api/alerts/windows', {}, signal),
   });
 }
 

@@ -127,6 +127,7 @@ export function useComing(id: string, count = 10) {
 /** A rule as it would be: in words, and what comes next. */
 export interface Preview {
   words: string;
+  timezone: string;
   slots: ComingSlot[];
 }
 

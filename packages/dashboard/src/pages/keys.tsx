@@ -3,6 +3,7 @@ import { type Key, useKeys, useSend } from '../api/operations.ts';
 import { scopes } from '../shell/pages.ts';
 import { Time } from '../time/time.tsx';
 import { Button } from '../ui/button.tsx';
+import { DeleteButton } from '../ui/delete-button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field, Select, TextInput } from '../ui/field.tsx';
 import { JsonView } from '../ui/json-view.tsx';
@@ -41,9 +42,6 @@ export function KeysPage() {
 }
 
 function KeyRow({ info }: { info: Key }) {
-  const send = useSend('DELETE');
-  const toasts = useToasts();
-  const [isAsked, setAsked] = useState(false);
   return (
     <tr>
       <Cell className="font-mono text-xs">duly_{info.id}_…</Cell>
@@ -61,36 +59,14 @@ function KeyRow({ info }: { info: Key }) {
         )}
       </Cell>
       <Cell className="text-right">
-        <Button kind="danger" onClick={() => setAsked(true)}>
-          Revoke
-        </Button>
-        {isAsked && (
-          <Dialog
-            open
-            onClose={() => setAsked(false)}
-            title="Revoke this key?"
-            actions={
-              <Button
-                kind="danger"
-                disabled={send.isPending}
-                onClick={() =>
-                  send.mutate(
-                    { path: `api/keys/${encodeURIComponent(info.id)}` },
-                    {
-                      onSuccess: () => toasts.say('The key is revoked.'),
-                      onError: toasts.complain,
-                      onSettled: () => setAsked(false),
-                    },
-                  )
-                }
-              >
-                Revoke
-              </Button>
-            }
-          >
-            <p className="text-sm">Whoever uses it is refused from now on. It cannot be brought back.</p>
-          </Dialog>
-        )}
+        <DeleteButton
+          verb="Revoke"
+          title="Revoke this key?"
+          path={`api/keys/${encodeURIComponent(info.id)}`}
+          done="The key is revoked."
+        >
+          <p>Whoever uses it is refused from now on. It cannot be brought back.</p>
+        </DeleteButton>
       </Cell>
     </tr>
   );

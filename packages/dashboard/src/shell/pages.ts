@@ -13,6 +13,7 @@ import {
   type LucideIcon,
   Server,
   Skull,
+  Webhook,
 } from 'lucide-react';
 
 /** What a key may do; each includes those before it. */
@@ -50,6 +51,7 @@ export const pageLinks: readonly PageLink[] = [
   { to: '/dead', name: 'Dead letters', icon: Skull, letter: 'x', scope: 'read' },
   { to: '/locks', name: 'Locks', icon: Lock, letter: 'l', scope: 'read' },
   { to: '/alerts', name: 'Alerts', icon: Bell, letter: 'a', scope: 'read' },
+  { to: '/webhooks', name: 'Webhooks', icon: Webhook, letter: 'h', scope: 'admin' },
   { to: '/keys', name: 'Keys', icon: KeyRound, letter: 'k', scope: 'admin' },
   { to: '/audit', name: 'Audit', icon: FileClock, letter: 'u', scope: 'operate' },
 ];

@@ -58,6 +58,18 @@ export function duration(ms: number): string {
   return rest === 0 || next === undefined ? `${whole} ${name}` : `${whole} ${name} ${rest} ${next[0]}`;
 }
 
+/** `1 h 30 min`, `90 ms`: a length of time with nothing left out, as it can be typed again. */
+export function exactDuration(ms: number): string {
+  const parts: string[] = [];
+  let rest = Math.round(ms);
+  for (const [name, size] of [...units, ['ms', 1]] as const) {
+    const count = Math.floor(rest / size);
+    rest -= count * size;
+    if (count > 0) parts.push(`${count} ${name}`);
+  }
+  return parts.join(' ') || '0 ms';
+}
+
 /** `in 5 min`, `3 s ago`, `now`: where an instant lies from here. */
 export function relative(at: number, now: number): string {
   const distance = at - now;

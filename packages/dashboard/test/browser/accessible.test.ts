@@ -14,11 +14,14 @@ const axe = (page: Page) => new AxeBuilder({ page }).setLegacyMode().options({ r
 
 const pages = [
   ...['', 'jobs', 'schedules', 'day', 'forecast', 'tasks', 'tasks/noop', 'queues'],
-  ...['workers', 'dead', 'locks', 'alerts', 'keys', 'audit'],
+  ...['workers', 'dead', 'locks', 'alerts', 'webhooks', 'keys', 'audit'],
 ];
 
 test('axe finds nothing serious on any page, in light and dark', async (t) => {
-  const { page, duly, open } = await openDashboard(t, { tasks: [noop], browser: { colorScheme: 'light' } });
+  const { page, duly, api, open } = await openDashboard(t, {
+    tasks: [noop],
+    browser: { colorScheme: 'light' },
+  });
   await duly.schedules.put({
     task: 'noop',
     name: 'nightly',
@@ -29,7 +32,11 @@ test('axe finds nothing serious on any page, in light and dark', async (t) => {
   await job.result();
   await duly.locks.acquire('import', { ttl: '5m' });
   await (await duly.schedules.trigger('nightly')).job?.result();
-  for (const path of [...pages, `jobs/${job.id}`, 'schedules/nightly']) {
+  const post = (path: string, body: object) => api(path, { method: 'POST', body: JSON.stringify(body) });
+  const { id } = await post('webhooks', { url: 'https://example.com/hook', enabled: false, note: 'billing' });
+  await post('alerts/channels', { kind: 'slack', url: 'https://example.com/chat' });
+  await post('alerts/windows', { cron: '0 2 * * SUN', duration: '2h' });
+  for (const path of [...pages, `jobs/${job.id}`, 'schedules/nightly', `webhooks/${id}`]) {
     await page.emulateMedia({ colorScheme: 'light' });
     await open(path);
     // What is being read is there, and the page before is gone.

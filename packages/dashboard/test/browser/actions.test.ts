@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { z } from 'zod';
-import { startReceiver } from '../../../server/test/receiver.ts';
 import { closeBrowser, gate, openDashboard } from './fixture.ts';
 
 after(closeBrowser);
@@ -239,34 +238,6 @@ test('a key is made, shown once and revoked, and the audit knows', async (t) => 
   assert.equal((await api('keys')).data.length, before);
   await open('audit');
   await page.getByRole('row').filter({ hasText: 'key' }).first().waitFor();
-});
-
-test('an alert rule is switched off and on, and a channel is added, tried and removed', async (t) => {
-  const { page, api, open } = await openDashboard(t, { tasks: [noop], allowTargets: ['127.0.0.1/32'] });
-  await open('alerts');
-  const offCount = async (): Promise<number> =>
-    (await api('alerts/rules')).data.filter(({ enabled }: { enabled: boolean }) => !enabled).length;
-  const before = await offCount();
-  await page.getByRole('button', { name: 'Switch off' }).first().click();
-  await page.getByRole('button', { name: 'Switch on' }).first().waitFor();
-  assert.equal(await offCount(), before + 1);
-  await page.getByRole('button', { name: 'Switch on' }).first().click();
-  await page.getByRole('button', { name: 'Switch on' }).first().waitFor({ state: 'detached' });
-  assert.equal(await offCount(), before);
-  await page.getByRole('button', { name: 'Add a channel' }).click();
-  await page.getByLabel('Kind').selectOption('webhook');
-  const hook = await startReceiver(t);
-  await page.getByLabel('Address').fill(hook.url);
-  await page.getByRole('button', { name: 'Add it' }).click();
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
-  assert.equal((await api('alerts/channels')).data.length, 1);
-  await page.getByRole('button', { name: 'Test', exact: true }).click();
-  assert.equal((await hook.nth(1)).json.type, 'alert.test');
-  await page.getByText('A test was sent.').waitFor();
-  await page.getByRole('button', { name: 'Remove', exact: true }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
-  await page.getByText('Nobody is told yet.').waitFor();
-  assert.equal((await api('alerts/channels')).data.length, 0);
 });
 
 test('a declared schedule that was changed by hand says so, and goes back to the code', async (t) => {

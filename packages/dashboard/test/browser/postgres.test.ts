@@ -7,4 +7,5 @@ takeStoresFrom(() => inSchema(url, freshSchema()));
 
 await import('./dashboard.test.ts');
 await import('./actions.test.ts');
+await import('./alerts.test.ts');
 await import('./figures.test.ts');

@@ -144,10 +144,7 @@ export function NewJob({ onClose }: { onClose: () => void }) {
           )}
         </div>
         {when === 'every' && (
-          <RulePreview
-            rule={cron.trim() === '' ? null : { cron: cron.trim(), timezone: here }}
-            timezone={here}
-          />
+          <RulePreview rule={cron.trim() === '' ? null : { cron: cron.trim(), timezone: here }} />
         )}
       </div>
     </Dialog>

@@ -1,10 +1,10 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Job } from '../../api/jobs.ts';
-import { useSend } from '../../api/operations.ts';
 import { type Schedule, useScheduleAction, useScheduleEdit } from '../../api/schedules.ts';
 import { useMay } from '../../shell/caller.tsx';
 import { Button } from '../../ui/button.tsx';
+import { DeleteButton } from '../../ui/delete-button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { PauseDialog } from '../../ui/pause-dialog.tsx';
@@ -12,7 +12,7 @@ import { useToasts } from '../../ui/toast.tsx';
 import { RulePreview } from '../schedules/rule-preview.tsx';
 import { Backfill } from './backfill.tsx';
 
-type Asked = 'pause' | 'edit' | 'backfill' | 'delete' | null;
+type Asked = 'pause' | 'edit' | 'backfill' | null;
 
 /** What can be done with a schedule. */
 export function ScheduleActions({ schedule }: { schedule: Schedule }) {
@@ -77,56 +77,25 @@ export function ScheduleActions({ schedule }: { schedule: Schedule }) {
           </Button>
           <Button onClick={() => setAsked('backfill')}>Backfill</Button>
           <Button onClick={() => setAsked('edit')}>Edit</Button>
-          <Button kind="danger" onClick={() => setAsked('delete')}>
-            Delete
-          </Button>
+          <DeleteButton
+            verb="Delete"
+            title={`Delete ${schedule.name}?`}
+            path={`api/schedules/${encodeURIComponent(schedule.id)}`}
+            word={schedule.name}
+            onDone={() => navigate({ to: '/schedules' })}
+          >
+            <p>
+              Its jobs that have not started are cancelled; what runs goes on, and its ledger is kept.
+              {schedule.app !== null &&
+                ` The code of ${schedule.app} declares it, and makes it again at its next start.`}
+            </p>
+          </DeleteButton>
         </>
       )}
       {asked === 'pause' && <PauseSchedule schedule={schedule} onClose={() => setAsked(null)} />}
       {asked === 'edit' && <EditDialog schedule={schedule} onClose={() => setAsked(null)} />}
-      {asked === 'delete' && <DeleteDialog schedule={schedule} onClose={() => setAsked(null)} />}
       {asked === 'backfill' && <Backfill schedule={schedule} onClose={() => setAsked(null)} />}
     </>
-  );
-}
-
-/** Takes a schedule away; its name is asked for, because it does not come back by itself. */
-function DeleteDialog({ schedule, onClose }: { schedule: Schedule; onClose: () => void }) {
-  const send = useSend('DELETE');
-  const navigate = useNavigate();
-  const toasts = useToasts();
-  const [word, setWord] = useState('');
-  return (
-    <Dialog
-      open
-      onClose={onClose}
-      title={`Delete ${schedule.name}?`}
-      actions={
-        <Button
-          kind="danger"
-          disabled={send.isPending || word !== schedule.name}
-          onClick={() =>
-            send.mutate(
-              { path: `api/schedules/${encodeURIComponent(schedule.id)}` },
-              { onSuccess: () => void navigate({ to: '/schedules' }), onError: toasts.complain },
-            )
-          }
-        >
-          Delete
-        </Button>
-      }
-    >
-      <div className="space-y-3">
-        <p className="text-sm">
-          Its jobs that have not started are cancelled; what runs goes on, and its ledger is kept.
-          {schedule.app !== null &&
-            ` The code of ${schedule.app} declares it, and makes it again at its next start.`}
-        </p>
-        <Field name={`Type “${schedule.name}” to go on`}>
-          <TextInput value={word} onChange={(event) => setWord(event.target.value)} />
-        </Field>
-      </div>
-    </Dialog>
   );
 }
 
@@ -189,10 +158,7 @@ function EditDialog({ schedule, onClose }: { schedule: Schedule; onClose: () => 
         <Field name="Time zone">
           <TextInput value={timezone} onChange={(event) => setTimezone(event.target.value)} />
         </Field>
-        <RulePreview
-          rule={rule.trim() === '' ? null : { [schedule.kind]: rule.trim(), timezone }}
-          timezone={schedule.timezone}
-        />
+        <RulePreview rule={rule.trim() === '' ? null : { [schedule.kind]: rule.trim(), timezone }} />
       </div>
     </Dialog>
   );

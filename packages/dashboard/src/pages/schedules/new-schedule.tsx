@@ -95,10 +95,7 @@ export function NewSchedule({ onClose }: { onClose: () => void }) {
           </Field>
         </div>
         <div className="sm:col-span-2">
-          <RulePreview
-            rule={rule.trim() === '' ? null : { [kind]: rule.trim(), timezone }}
-            timezone={timezone}
-          />
+          <RulePreview rule={rule.trim() === '' ? null : { [kind]: rule.trim(), timezone }} />
         </div>
         <div className="sm:col-span-2">
           <Field name="Input, as JSON" problem={problem}>

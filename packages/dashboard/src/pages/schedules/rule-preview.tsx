@@ -4,7 +4,7 @@ import { fullInstant } from '../../time/format.ts';
 import { useZone } from '../../time/zone.tsx';
 
 /** A rule in words and its next runs while it is typed: in its own zone, and in the reader's. */
-export function RulePreview({ rule, timezone }: { rule: Record<string, unknown> | null; timezone: string }) {
+export function RulePreview({ rule }: { rule: Record<string, unknown> | null }) {
   const { name } = useZone();
   const preview = usePreview(rule);
   if (rule === null) return null;
@@ -17,6 +17,8 @@ export function RulePreview({ rule, timezone }: { rule: Record<string, unknown> 
     );
   }
   if (preview.data === undefined) return null;
+  // That of the slots, not the one that is being typed.
+  const { timezone } = preview.data;
   return (
     <div className="rounded-md border border-line bg-raised px-3 py-2 text-sm">
       <p className="font-medium">{preview.data.words}</p>

@@ -1,0 +1,100 @@
+import { useState } from 'react';
+import { type AlertRule, useSend } from '../../api/operations.ts';
+import { useMay } from '../../shell/caller.tsx';
+import { exactDuration } from '../../time/format.ts';
+import { Button } from '../../ui/button.tsx';
+import { DeleteButton } from '../../ui/delete-button.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { NothingYet } from '../../ui/states.tsx';
+import { Cell, Table } from '../../ui/table.tsx';
+import { useToasts } from '../../ui/toast.tsx';
+import { RuleDialog } from './rule-dialog.tsx';
+
+/** What is looked at, and from where on a person is told. */
+export function Rules({ rules }: { rules: readonly AlertRule[] }) {
+  const may = useMay('admin');
+  const [edited, setEdited] = useState<AlertRule | 'new' | null>(null);
+  return (
+    <Panel title="Rules" actions={may && <Button onClick={() => setEdited('new')}>Add a rule</Button>}>
+      {rules.length === 0 ? (
+        <NothingYet title="Nothing is looked at." />
+      ) : (
+        <Table label="Rules" head={['Rule', 'When', 'Only', '']}>
+          {rules.map((rule) => (
+            <RuleRow key={rule.id} rule={rule} onEdit={() => setEdited(rule)} />
+          ))}
+        </Table>
+      )}
+      {edited !== null && (
+        <RuleDialog rule={edited === 'new' ? null : edited} onClose={() => setEdited(null)} />
+      )}
+    </Panel>
+  );
+}
+
+function sentenceOf(rule: AlertRule): string {
+  const after = exactDuration(rule.after ?? 0);
+  switch (rule.kind) {
+    case 'stuck':
+      return `a job runs for longer than ${after}`;
+    case 'failure_rate':
+      return `more than ${rule.above} % fail within ${exactDuration(rule.window ?? 0)}, of at least ${rule.min_count}`;
+    case 'failures_in_row':
+      return `${rule.count} jobs of a task, or runs of a schedule, fail in a row`;
+    case 'schedule_deadline':
+      return 'a schedule has not succeeded by its deadline';
+    case 'waiting':
+      return `the oldest job waits for longer than ${after}`;
+    case 'no_worker':
+      return `no worker handles a task for ${after}`;
+    case 'dead_letters':
+      return `more than ${rule.above} dead letters wait`;
+    default:
+      return rule.kind;
+  }
+}
+
+function RuleRow({ rule, onEdit }: { rule: AlertRule; onEdit: () => void }) {
+  const may = useMay('admin');
+  const send = useSend('PATCH');
+  const toasts = useToasts();
+  const path = `api/alerts/rules/${encodeURIComponent(rule.id)}`;
+  return (
+    <tr className={rule.enabled ? '' : 'text-ink-faint'}>
+      <Cell className="font-medium break-words">
+        {rule.id}
+        {!rule.enabled && <span className="ml-2 text-xs font-normal">off</span>}
+      </Cell>
+      <Cell>
+        {sentenceOf(rule)}
+        {rule.for > 0 && `, and still does after ${exactDuration(rule.for)}`}
+        {rule.channels !== null && (
+          <p className="text-xs text-ink-faint">
+            {rule.channels.length === 0
+              ? 'told to nobody'
+              : `told to ${rule.channels.length === 1 ? 'one channel' : `${rule.channels.length} channels`} only`}
+          </p>
+        )}
+      </Cell>
+      <Cell>{rule.types?.join(', ') ?? 'all tasks'}</Cell>
+      <Cell className="text-right">
+        {may && (
+          <span className="inline-flex flex-wrap justify-end gap-2 max-sm:justify-start">
+            <Button onClick={onEdit}>Edit</Button>
+            <Button
+              disabled={send.isPending}
+              onClick={() =>
+                send.mutate({ path, body: { enabled: !rule.enabled } }, { onError: toasts.complain })
+              }
+            >
+              {rule.enabled ? 'Switch off' : 'Switch on'}
+            </Button>
+            <DeleteButton verb="Delete" title={`Delete the rule ${rule.id}?`} path={path}>
+              <p>Nobody is told when {sentenceOf(rule)}. To be quiet for a while, switch it off instead.</p>
+            </DeleteButton>
+          </span>
+        )}
+      </Cell>
+    </tr>
+  );
+}

@@ -1,0 +1,82 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { request } from '../api/request.ts';
+import { Button } from './button.tsx';
+import { Dialog } from './dialog.tsx';
+import { Field, TextInput } from './field.tsx';
+import { useToasts } from './toast.tsx';
+
+/** A button that takes something away: it asks first, and says what follows from it. `word` is typed first where very much would go. */
+export function DeleteButton({
+  verb,
+  title,
+  path,
+  word,
+  done,
+  onDone,
+  children,
+}: {
+  verb: string;
+  title: string;
+  /** What is deleted at the server. */
+  path: string;
+  word?: string;
+  /** What is said afterwards. */
+  done?: string;
+  /** Where to go from a page of what is no more. */
+  onDone?: () => Promise<void>;
+  /** What follows from it. */
+  children: ReactNode;
+}) {
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const [isAsked, setAsked] = useState(false);
+  const [typed, setTyped] = useState('');
+  const close = () => {
+    setAsked(false);
+    setTyped('');
+  };
+  const remove = useMutation({
+    mutationFn: () => request('DELETE', path),
+    onSuccess: async () => {
+      close();
+      if (done !== undefined) toasts.say(done);
+      // Left first: a page that reads again what it has just deleted would be refused.
+      await onDone?.();
+      return queries.invalidateQueries();
+    },
+    onError: toasts.complain,
+  });
+  return (
+    <>
+      <Button kind="danger" onClick={() => setAsked(true)}>
+        {verb}
+      </Button>
+      {isAsked && (
+        <Dialog
+          open
+          onClose={close}
+          title={title}
+          actions={
+            <Button
+              kind="danger"
+              disabled={remove.isPending || (word !== undefined && typed !== word)}
+              onClick={() => remove.mutate()}
+            >
+              {verb}
+            </Button>
+          }
+        >
+          <div className="space-y-3 text-sm">
+            {children}
+            {word !== undefined && (
+              <Field name={`Type “${word}” to go on`}>
+                <TextInput value={typed} onChange={(event) => setTyped(event.target.value)} />
+              </Field>
+            )}
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}
