@@ -28,6 +28,7 @@ export const errorCodes = {
   store_needed: 'A server cannot do what only the store itself can.',
   server_unavailable: 'The server cannot be reached.',
   usage: 'The command was called wrongly.',
+  output_failed: 'What the command printed could not be written.',
   node_unsupported: 'The command was called with a Node that is too old.',
   crontab_unreadable: 'A crontab, a manifest or a log of cron could not be read.',
 

@@ -2,7 +2,7 @@ import { type Command, CommanderError } from 'commander';
 import { optionsOf } from './leaf.ts';
 import { printJsonAsLines } from './output/json.ts';
 import { redirectStdout } from './output/redirect.ts';
-import { createTerminal } from './output/terminal.ts';
+import { createTerminal, type Terminal } from './output/terminal.ts';
 import { buildProgram } from './program.ts';
 import type { CommandRun } from './shell.ts';
 
@@ -19,8 +19,10 @@ export async function main(argv: readonly string[]): Promise<number> {
   // A reader that has seen enough (`duly jobs ls | head`) is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
-    throw error;
+    void endUnwritten(err, error, json);
   });
+  // Where nobody reads the errors the exit code still tells.
+  process.stderr.on('error', () => {});
 
   const program = buildProgram((load: () => Promise<CommandRun>) => async (...call: unknown[]) => {
     // Commander hands in the arguments, then the options, then the command itself.
@@ -51,6 +53,20 @@ export async function main(argv: readonly string[]): Promise<number> {
   } finally {
     restore();
   }
+}
+
+/** Says that the answer could not be written, and ends with it: whoever asked must not take half of it for the whole. */
+async function endUnwritten(err: Terminal, cause: Error, json: boolean): Promise<never> {
+  const [{ DulyError }, { printError }] = await Promise.all([
+    import('@duly/core'),
+    import('./output/errors.ts'),
+  ]);
+  const error = new DulyError('output_failed', {
+    message: `What it printed could not be written: ${cause.message}.`,
+    hint: 'What it did is done; look before you do it again.',
+    cause,
+  });
+  process.exit(printError(err, error, json));
 }
 
 /** How a program wants to read it, errors too, found out without the parser, which may be what fails; null: a person reads it. */

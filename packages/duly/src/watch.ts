@@ -21,6 +21,8 @@ const lookMs = 100;
 const whyMs = 1_000;
 
 const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+// As shells tell of SIGPIPE.
+const unreadCode = 141;
 
 /** Shows a job until it ends and answers with the exit code of its outcome. */
 export async function watchJob(client: Client, id: string, shell: Shell): Promise<number> {
@@ -35,7 +37,12 @@ export async function watchJob(client: Client, id: string, shell: Shell): Promis
     if (!shell.json) shell.err.line(`The job goes on. To stop it: ${client.command(`jobs cancel ${id}`)}`);
     process.exit(signals[signal as keyof typeof signals]);
   };
+  // Nobody reads any more, and the job is not over: 0 would say that it is COMPLETED.
+  const onUnread = (error: NodeJS.ErrnoException): void => {
+    if (error.code === 'EPIPE') process.exit(unreadCode);
+  };
   for (const signal of Object.keys(signals)) process.once(signal, onSignal);
+  process.stdout.prependListener('error', onUnread);
   try {
     for (;;) {
       view.show(job, reason);
@@ -58,6 +65,7 @@ export async function watchJob(client: Client, id: string, shell: Shell): Promis
     }
   } finally {
     for (const signal of Object.keys(signals)) process.off(signal, onSignal);
+    process.stdout.off('error', onUnread);
     view.close();
   }
   view.end(job);

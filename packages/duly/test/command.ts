@@ -1,6 +1,15 @@
 /** Runs the real command in a folder of its own. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -21,6 +30,10 @@ export interface RunningCommand {
   /** Resolves with the first line of stdout that fits, among those not yet taken. */
   line(pattern: RegExp): Promise<string>;
   signal(name: NodeJS.Signals): void;
+  /** Whoever reads its stdout, or its stderr, goes away. */
+  leave(stream: 'stdout' | 'stderr'): void;
+  /** Writes to its stdin. */
+  answer(text: string): void;
   ended: Promise<Outcome>;
 }
 
@@ -35,6 +48,8 @@ export interface Folder {
   duly(...args: string[]): Promise<Outcome>;
   /** The same, with text on its stdin. */
   dulyWithInput(input: string, ...args: string[]): Promise<Outcome>;
+  /** The same, with a file in the place of its stdout. */
+  dulyInto(file: string, ...args: string[]): Promise<Outcome>;
   /** The same with `-o json`, parsed. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look at what is there
   json(...args: string[]): Promise<any>;
@@ -59,11 +74,12 @@ export function makeFolder(t: TestContext): Folder {
     rmSync(path, { recursive: true, force: true });
   });
 
-  function spawnIn(folder: Folder, args: string[]): ChildProcess {
+  function spawnIn(folder: Folder, args: string[], stdout: 'pipe' | number = 'pipe'): ChildProcess {
     const { PATH = '', TMPDIR } = process.env;
     const env = { PATH, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...folder.env };
     const uid = folder.uid === undefined ? {} : { uid: folder.uid };
-    const child = spawn(process.execPath, [bin, ...args], { cwd: path, env, stdio: 'pipe', ...uid });
+    const stdio: StdioOptions = ['pipe', stdout, 'pipe'];
+    const child = spawn(process.execPath, [bin, ...args], { cwd: path, env, stdio, ...uid });
     children.add(child);
     child.once('exit', () => children.delete(child));
     return child;
@@ -88,6 +104,14 @@ export function makeFolder(t: TestContext): Folder {
       const child = spawnIn(folder, args);
       child.stdin?.end(input);
       return collect(child, () => {});
+    },
+    async dulyInto(file, ...args) {
+      const opened = openSync(file, 'w');
+      try {
+        return await collect(spawnIn(folder, args, opened), () => {});
+      } finally {
+        closeSync(opened);
+      }
     },
     async json(...args) {
       const { out, err, code } = await folder.duly(...args, '-o', 'json');
@@ -121,6 +145,8 @@ export function makeFolder(t: TestContext): Folder {
             );
           }),
         signal: (name) => void child.kill(name),
+        answer: (text) => void child.stdin?.write(text),
+        leave: (stream) => void child[stream]?.destroy(),
         ended,
       };
     },

@@ -114,7 +114,10 @@ function kill(child: ChildProcess, signal: NodeJS.Signals, isWhole: boolean): vo
   }
 }
 
-/** Passes bytes on as they come, no faster than they are taken, and tells the lines in them. */
+/**
+ * Passes bytes on as they come, no faster than they are taken, and tells the lines in them. When their reader goes away the program's pipe is closed too: its next
+ * write tells it, as without us. Kept open and unread, the pipe would hold the program up for ever.
+ */
 function hear(from: Readable, to: Writable, onLine: (line: string) => void): Promise<void> {
   const decoder = new TextDecoder();
   let rest = '';
@@ -127,16 +130,20 @@ function hear(from: Readable, to: Writable, onLine: (line: string) => void): Pro
       rest = rest.slice(lineLengthMax);
     }
   };
+  const onGone = (): void => void from.destroy();
+  to.once('error', onGone);
   from.on('error', () => {});
   from.on('data', (chunk: Buffer) => {
     give(decoder.decode(chunk, { stream: true }));
-    if (to.writable && !to.write(chunk)) {
+    if (!to.writable) onGone();
+    else if (!to.write(chunk)) {
       from.pause();
       to.once('drain', () => from.resume());
     }
   });
   return new Promise((resolve) => {
     from.once('close', () => {
+      to.off('error', onGone);
       give(decoder.decode());
       if (rest !== '') onLine(rest);
       resolve();
