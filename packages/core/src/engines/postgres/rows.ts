@@ -1,136 +1,25 @@
-import type {
-  AttemptRecord,
-  Gate,
-  JobError,
-  JobPolicy,
-  JobRecord,
-  JobSlot,
-  Origin,
-  SettleReason,
-} from '../../engine.ts';
-import type { JobStatus } from '../../job.ts';
+import type { Gate, JobRecord, JobSlot } from '../../engine.ts';
+import { type JobColumns, jobRecordOf } from '../job-row.ts';
 
 /** A row of the views of live and ended jobs. */
-export interface JobRow {
-  id: string;
-  seq: number;
-  type: string;
-  version: number;
-  queue: string;
-  tenant: string | null;
-  priority: number;
-  status: JobStatus;
-  reason: string | null;
-  due_at: number;
-  expire_at: number | null;
-  created_at: number;
-  updated_at: number;
-  started_at: number | null;
-  lateness_ms: number | null;
-  finished_at: number | null;
+export interface JobRow extends JobColumns {
   dead: boolean;
-  fence: number;
   lease_until: number | null;
-  node: string | null;
-  claimed_at: number | null;
-  begun_at: number | null;
-  attempt: number;
-  spent: number;
-  max_attempts: number;
-  losses: number;
-  begun_losses: number;
-  percent: number;
-  message: string | null;
-  step: number | null;
-  step_of: number | null;
-  cancel_requested_at: number | null;
-  cancelled_by: string | null;
-  origin: Origin;
-  dedupe_key: string | null;
-  serial: string | null;
-  parent_id: string | null;
-  parent_key: string | null;
-  copy_of: string | null;
-  slot: string | null;
   slot_details: string | null;
-  policy: string;
-  metadata: string | null;
-  error: string | null;
-  result: string | null;
-  attempts: string;
-  input: string;
   gates: Gate[] | null;
 }
 
 /** A row as the contract has it. */
 export function toJobRecord(row: JobRow, now: number): JobRecord {
-  const error = row.error === null ? null : (JSON.parse(row.error) as JobError);
-  return {
-    id: row.id,
-    type: row.type,
-    version: row.version,
-    queue: row.queue,
-    tenant: row.tenant,
-    priority: row.priority,
-    // Due means PENDING for a reader, whether a node has looked or not.
-    status: row.status === 'SCHEDULED' && row.due_at <= now ? 'PENDING' : row.status,
-    reason: row.reason,
-    input: row.input,
-    metadata: row.metadata,
-    policy: JSON.parse(row.policy) as JobPolicy,
-    result: row.result,
-    error,
-    progress: { percent: row.percent, message: row.message, step: row.step, of: row.step_of },
-    createdAt: row.created_at,
-    dueAt: row.due_at,
-    startedAt: row.started_at,
-    latenessMs: row.lateness_ms,
-    updatedAt: row.updated_at,
-    finishedAt: row.finished_at,
-    expireAt: row.expire_at,
-    attempt: row.attempt,
-    spent: row.spent,
-    maxAttempts: row.max_attempts,
-    losses: row.losses,
-    begunLosses: row.begun_losses,
-    attempts: attemptsOf(row, error),
-    fence: row.fence,
-    node: row.node,
+  return jobRecordOf(row, now, {
     leaseUntilAt: row.lease_until,
     gates: row.gates ?? [],
-    dedupeKey: row.dedupe_key,
-    serial: row.serial,
-    parent: row.parent_id === null ? null : { id: row.parent_id, key: row.parent_key },
-    origin: row.origin,
     slot: toSlot(row.slot, row.slot_details),
-    copyOf: row.copy_of,
-    cancelRequestedAt: row.cancel_requested_at,
-    cancelledBy: row.cancelled_by,
     dead: row.dead,
-  };
+  });
 }
 
 /** A slot from its two columns: its details can be told anew and so stand apart. */
 export function toSlot(slot: string | null, details: string | null): JobSlot | null {
   return slot === null ? null : { ...(JSON.parse(slot) as Omit<JobSlot, 'details'>), details };
-}
-
-/** Earlier attempts, and the last one from the row's own columns: a job that runs once needs no list. */
-function attemptsOf(row: JobRow, error: JobError | null): AttemptRecord[] {
-  const attempts = JSON.parse(row.attempts) as AttemptRecord[];
-  const last = attempts.at(-1);
-  if (row.attempt > 0 && row.claimed_at !== null && (last === undefined || last.n < row.attempt)) {
-    const ended = row.finished_at;
-    attempts.push({
-      n: row.attempt,
-      node: row.node ?? '',
-      fence: row.fence,
-      startedAt: row.claimed_at,
-      begunAt: row.begun_at,
-      endedAt: ended,
-      reason: ended === null ? null : (row.reason as SettleReason),
-      error: ended === null ? null : error,
-    });
-  }
-  return attempts;
 }

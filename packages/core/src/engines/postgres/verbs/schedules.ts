@@ -13,7 +13,6 @@ import type {
   JobSlot,
   JobSpec,
   Origin,
-  ScheduleRecord,
   SchedulesInput,
   SchedulesReply,
   SlotRow,
@@ -21,6 +20,7 @@ import type {
   SlotsReply,
 } from '../../../engine.ts';
 import type { JobStatus } from '../../../job.ts';
+import { type ScheduleColumns, toScheduleRecord } from '../../schedule-row.ts';
 import { numberArray, textArray } from '../arrays.ts';
 import { statements } from '../generated.ts';
 import { Bound } from '../job-where.ts';
@@ -322,38 +322,6 @@ function isSameKind({ group, job, slot }: SoleDecision, other: SoleDecision): bo
   );
 }
 
-interface ScheduleRow {
-  id: string;
-  app: string | null;
-  tenant: string | null;
-  name: string;
-  generation: number;
-  version: number;
-  spec: string;
-  state: string;
-  due_at: number | null;
-  waits_for: string | null;
-  created_at: number;
-  updated_at: number;
-}
-
-function toScheduleRecord(row: ScheduleRow): ScheduleRecord {
-  return {
-    id: row.id,
-    app: row.app,
-    tenant: row.tenant,
-    name: row.name,
-    generation: row.generation,
-    version: row.version,
-    spec: row.spec,
-    state: row.state,
-    dueAt: row.due_at,
-    waitsFor: row.waits_for,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
-}
-
 /** See the contract. */
 export async function schedules(work: Work, input: SchedulesInput): Promise<SchedulesReply> {
   const { filter, cursor, limit } = input;
@@ -373,7 +341,7 @@ export async function schedules(work: Work, input: SchedulesInput): Promise<Sche
     parts.push(`(p.name, p.id) > (${bound.add(name)}::text, ${bound.add(id)}::text)`);
   }
   const where = parts.length === 0 ? 'TRUE' : parts.join(' AND ');
-  const rows = await work.rowsOnce<{ at: number } & ScheduleRow>(
+  const rows = await work.rowsOnce<{ at: number } & ScheduleColumns>(
     `SELECT ${now} AS at, s.* FROM (SELECT 1) one LEFT JOIN LATERAL (
        SELECT p.id, p.app, p.tenant, p.name, c.generation, c.version, p.spec, c.state, c.due_at, c.waits_for, p.created_at, c.updated_at
        FROM duly.specs p JOIN duly.schedules c ON c.id = p.id

@@ -10,12 +10,13 @@ import type {
   RescheduleInput,
 } from '../../../engine.ts';
 import type { JobStatus } from '../../../job.ts';
+import { attemptsOf } from '../../job-row.ts';
 import { audit } from '../audit.ts';
 import { holderOf } from '../dedupe.ts';
 import { statements } from '../generated.ts';
 import { eachGroup } from '../groups.ts';
 import { enter, finish, type LifeRow, readLife, setFree } from '../life.ts';
-import { attemptsOf, type JobRow } from '../rows.ts';
+import type { JobRow } from '../rows.ts';
 import type { Work } from '../work.ts';
 import { moveDue } from './enqueue.ts';
 import { dueAtOf } from './job-spec.ts';

@@ -6,6 +6,7 @@ import type {
   Settlement,
 } from '../../../engine.ts';
 import { canTransition, isSuspect, isTerminal, mustRunAlone } from '../../../job.ts';
+import { attemptsOf } from '../../job-row.ts';
 import { statements } from '../generated.ts';
 import {
   type Ending,
@@ -17,7 +18,7 @@ import {
   type Returned,
   readLife,
 } from '../life.ts';
-import { attemptsOf, type JobRow } from '../rows.ts';
+import type { JobRow } from '../rows.ts';
 import type { Work } from '../work.ts';
 import { aloneInProcess, byItself, claimReady, isPlainly, nothingOf, ordinary, prospectOf } from './claim.ts';
 import { dueAtOf } from './job-spec.ts';

@@ -13,7 +13,6 @@ import type {
   JobSpec,
   Origin,
   ScheduleChange,
-  ScheduleRecord,
   SchedulesInput,
   SchedulesReply,
   SlotRow,
@@ -22,6 +21,7 @@ import type {
 } from '../../../engine.ts';
 import { dulyError } from '../../../errors.ts';
 import type { JobStatus } from '../../../job.ts';
+import { type ScheduleColumns, toScheduleRecord } from '../../schedule-row.ts';
 import { audit } from '../audit.ts';
 import { readFolds } from '../fold.ts';
 import { statements } from '../generated.ts';
@@ -33,20 +33,8 @@ import { claimMade, makeJob } from './enqueue.ts';
 import { isPlain } from './job-spec.ts';
 import { insertTaken, takeAtOnce, takenOf } from './take-at-once.ts';
 
-interface ScheduleRow {
+interface ScheduleRow extends ScheduleColumns {
   seq: number;
-  id: string;
-  app: string | null;
-  tenant: string | null;
-  name: string;
-  generation: number;
-  version: number;
-  spec: string;
-  state: string;
-  due_at: number | null;
-  waits_for: string | null;
-  created_at: number;
-  updated_at: number;
   fence: number;
 }
 
@@ -66,23 +54,6 @@ type LeasedTuple = [
   updated_at: number,
   fence: number,
 ];
-
-function toScheduleRecord(row: ScheduleRow): ScheduleRecord {
-  return {
-    id: row.id,
-    app: row.app,
-    tenant: row.tenant,
-    name: row.name,
-    generation: row.generation,
-    version: row.version,
-    spec: row.spec,
-    state: row.state,
-    dueAt: row.due_at,
-    waitsFor: row.waits_for,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
-}
 
 /** See the contract. */
 export function applySchedules(work: Work, input: ApplySchedulesInput): Omit<ApplySchedulesReply, 'now'> {
