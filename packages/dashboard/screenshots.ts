@@ -139,7 +139,7 @@ const addresses: Record<string, string> = {
 };
 const browser = await chromium.launch({ executablePath: chromiumProgram(), args: ['--no-sandbox'] });
 for (const theme of ['light', 'dark'] as const) {
-  for (const width of [1_440, 768, 390]) {
+  for (const width of [1_280, 768, 390]) {
     const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme: theme });
     const page = await context.newPage();
     await page.goto(`${listening.url}/signin?key=${key}`);

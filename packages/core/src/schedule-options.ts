@@ -22,6 +22,8 @@ export interface SchedulesFilter {
   name?: string;
   task?: string;
   status?: Exclude<ScheduleStatus, 'deleted'>;
+  /** A part of the name, the task, the tenant or the rule in words, in capitals or not. */
+  search?: string;
   /** 1 to 1000, default 100. */
   limit?: number;
   /** `nextCursor` of the page before. */
@@ -162,6 +164,7 @@ export const filterNames: OptionNames<SchedulesFilter> = {
   name: true,
   task: true,
   status: true,
+  search: true,
   limit: true,
   cursor: true,
 };

@@ -26,6 +26,7 @@ import {
   type ScheduleDefinition,
   type ScheduleDraft,
 } from './schedule/definition.ts';
+import { explain } from './schedule/explain.ts';
 import { type ScheduleIdentity, scheduleIdOf } from './schedule/identity.ts';
 import { newestDueSlot } from './schedule/jitter.ts';
 import { readMoment } from './schedule/moment.ts';
@@ -107,6 +108,9 @@ export interface SchedulesParts {
   onError(error: unknown, doing: string): void;
 }
 
+/** How many are read at once where the store cannot tell which are wanted. */
+const pageSize = 1_000;
+
 /** Reads and changes the schedules of a store. Everything that changes one is recorded in the audit. */
 export class Schedules {
   readonly #parts: SchedulesParts;
@@ -132,32 +136,42 @@ export class Schedules {
     const {
       task,
       status,
+      search,
       limit = 100,
       cursor,
       ...rest
     } = readOptions(filter, 'schedules.list()', filterNames);
     if (status !== undefined) readWord(status, 'status', statuses);
+    const sought = search === undefined ? null : readName(search, 'search').toLowerCase();
     const wanted = readWholeNumber(limit, 'limit', 1, 1_000);
     const engine = await this.#parts.engine();
+    // Task, status and words are not the store's to know: whole pages are read until enough of them match.
+    const isAll = task === undefined && status === undefined && sought === null;
     const found: Schedule[] = [];
     let nextCursor: string | null = cursor === undefined ? null : readCursor(cursor);
     do {
-      // Task and status are not the store's to know: pages are read until enough of them match.
       const reply: Awaited<ReturnType<Engine['schedules']>> = await engine.schedules({
         filter: readStoreFilter(rest),
         cursor: nextCursor,
-        limit: wanted - found.length,
+        limit: isAll ? wanted : pageSize,
       });
-      const schedules = await this.#views(this.#readable(reply.schedules), reply.now);
-      found.push(
-        ...schedules.filter(
-          (one) =>
-            (task === undefined || one.task === task) && (status === undefined || one.status === status),
-        ),
+      const records = this.#readable(reply.schedules).filter((record) =>
+        this.#matches(record, { task, sought, now: reply.now }),
       );
+      // What a schedule did last is read for those only that may be shown.
+      let at = 0;
+      for (; at < records.length && found.length < wanted; at += wanted) {
+        const views = await this.#views(records.slice(at, at + wanted), reply.now);
+        found.push(...views.filter((one) => status === undefined || one.status === status));
+      }
       nextCursor = reply.nextCursor;
+      if (found.length > wanted || at < records.length) {
+        // Enough before the end of what was read: the rest begins behind the last that is shown.
+        const { name, id } = found[wanted - 1] as Schedule;
+        nextCursor = JSON.stringify([name, id]);
+      }
     } while (nextCursor !== null && found.length < wanted);
-    return { schedules: found, nextCursor };
+    return { schedules: found.slice(0, wanted), nextCursor };
   }
 
   /** All schedules that match, one by one. */
@@ -627,6 +641,19 @@ export class Schedules {
         return false;
       }
     });
+  }
+
+  #matches(
+    record: ScheduleRecord,
+    { task, sought, now }: { task: string | undefined; sought: string | null; now: number },
+  ): boolean {
+    if (task === undefined && sought === null) return true;
+    const { spec, rule, unreadable } = readSchedule(this.#parsed, record);
+    if (task !== undefined && spec.job.type !== task) return false;
+    if (sought === null) return true;
+    const has = (text: string): boolean => text.toLowerCase().includes(sought);
+    if (has(record.name) || has(spec.job.type) || has(record.tenant ?? '')) return true;
+    return unreadable === null && has(explain(rule, { now }));
   }
 
   async #views(

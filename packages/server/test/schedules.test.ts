@@ -57,6 +57,26 @@ test('a schedule is made, shown, edited at once, and deleted; its ledger stays',
   assert.equal((await ask(`/api/schedules/${made.json.id}/slots`)).status, 200);
 });
 
+test('schedules are searched, and listed page by page', async (t) => {
+  const { ask } = await startServer(t);
+  for (const name of ['one', 'two', 'three'])
+    await ask('/api/schedules', { body: { name, type: 'send_digest', cron: '0 8 * * MON' } });
+  await ask('/api/schedules', { body: { name: 'other', type: 'clean_up', rate: '1h', tenant: 'Acme' } });
+  const found = async (query: string) => {
+    const { json } = await ask(`/api/schedules?${query}`);
+    return { names: json.data.map(({ name }: { name: string }) => name), next: json.next_cursor };
+  };
+  assert.deepEqual((await found('search=DIGEST')).names, ['one', 'three', 'two']);
+  assert.deepEqual(await found('search=acme'), { names: ['other'], next: null });
+  const first = await found('search=on%20monday&limit=2');
+  assert.deepEqual(first.names, ['one', 'three']);
+  assert.deepEqual(await found(`search=on%20monday&limit=2&cursor=${encodeURIComponent(first.next)}`), {
+    names: ['two'],
+    next: null,
+  });
+  assert.equal((await ask('/api/schedules?search=')).status, 400);
+});
+
 test('what is wrong with a schedule is told with a code and in the words of the request', async (t) => {
   const { ask } = await startServer(t);
   const send = (body: object) => ask('/api/schedules', { body: { type: 'x', ...body } });

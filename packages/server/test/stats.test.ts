@@ -37,6 +37,10 @@ test('stats of schedules tell how their runs ended, and the last success', async
   const one = await ask('/api/stats/schedules?schedule=every-good');
   assert.deepEqual(one.json.data, [ofGood]);
   assert.equal((await ask('/api/stats/schedules?schedule=none')).status, 404);
+  const { schedule_id: badId } = ofBad;
+  const both = await ask(`/api/stats/schedules?ids=${ofGood.schedule_id}&ids=${badId}`);
+  assert.deepEqual(both.json.data, [ofGood, ofBad]);
+  assert.deepEqual((await ask(`/api/stats/schedules?ids=${badId}`)).json.data, [ofBad]);
 });
 
 test('the trend gives steps until now, whole ones from the store once, and says which step it took', async (t) => {

@@ -171,6 +171,7 @@ export interface FireReply extends Reply {
 /** Reads schedules. */
 export interface SchedulesInput extends Stamp {
   filter: { ids?: string[]; app?: string | null; tenant?: string | null; name?: string };
+  /** Name and id of the last one before those that are wanted, as a JSON array; null: from the first. */
   cursor: string | null;
   limit: number;
 }

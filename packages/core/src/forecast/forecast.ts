@@ -102,7 +102,11 @@ export interface Forecast {
     time: string;
   }[];
   /** Jitter that would lower the peak by a fifth or more, and the load it would give; null: none would. */
-  jitter: { schedules: { name: string; jitterMs: number }[]; count: number; load: ForecastLoad } | null;
+  jitter: {
+    schedules: { id: string; name: string; jitterMs: number }[];
+    count: number;
+    load: ForecastLoad;
+  } | null;
 }
 
 const names: OptionNames<ForecastOptions> = {
@@ -331,9 +335,10 @@ function toJitter(
   if (!isWorthIt(before, after)) return null;
   return {
     count: advice.length,
-    schedules: advice
-      .slice(0, listedCountMax)
-      .map(({ schedule, jitterMs }) => ({ name: (played[schedule] as Played).name, jitterMs })),
+    schedules: advice.slice(0, listedCountMax).map(({ schedule, jitterMs }) => {
+      const { id, name } = played[schedule] as Played;
+      return { id, name, jitterMs };
+    }),
     load: toLoad(after, workersFor(arrivalsOf(moved), latenessMs, after.peakCount)),
   };
 }

@@ -45,7 +45,11 @@ export interface Forecast {
     date: string;
     time: string;
   }[];
-  jitter: { schedules: { name: string; jitter_ms: number }[]; count: number; load: ForecastLoad } | null;
+  jitter: {
+    schedules: { id: string; name: string; jitter_ms: number }[];
+    count: number;
+    load: ForecastLoad;
+  } | null;
 }
 
 /** What is asked of a forecast; what is left empty has the server's default. */

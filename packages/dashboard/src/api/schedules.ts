@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Status } from '../ui/status.tsx';
 import type { Page } from './page.ts';
 import { get, post, type Query, request } from './request.ts';
@@ -77,7 +77,21 @@ export interface ComingSlot {
   repeat: 'first' | 'last' | null;
 }
 
-/** All schedules, by name. */
+/** The schedules that a search finds, by name, page after page as they are asked for. The more were, the more seldom they are read again. */
+export function useScheduleList(search: string) {
+  return useInfiniteQuery({
+    queryKey: ['schedules', 'list', search],
+    queryFn: ({ pageParam, signal }) =>
+      get<Page<Schedule>>('api/schedules', { limit: 100, search, cursor: pageParam }, signal),
+    initialPageParam: '',
+    getNextPageParam: ({ next_cursor }) => next_cursor,
+    placeholderData: (before) => before,
+    meta: { pace: 'own' },
+    refetchInterval: ({ state }) => 1_000 * Math.max(2, state.data?.pages.length ?? 0),
+  });
+}
+
+/** The first schedules, by name. */
 export function useSchedules(query: Query = {}) {
   return useQuery({
     queryKey: ['schedules', query],
@@ -103,13 +117,12 @@ export function useSlots(id: string, query: Query = {}) {
   });
 }
 
-/** Its last slots, for a strip: one of many on a page, so they are read at their own pace and once they are in sight. */
-export function useLastSlots(id: string, isSeen: boolean) {
+/** Its last slots, for a strip: one of many on a page, so they are read at their own pace. */
+export function useLastSlots(id: string) {
   return useQuery({
     queryKey: ['schedule', id, 'strip'],
     queryFn: ({ signal }) =>
       get<Page<LedgerSlot>>(`api/schedules/${encodeURIComponent(id)}/slots`, { limit: 50 }, signal),
-    enabled: isSeen,
     meta: { pace: 'own' },
     refetchInterval: 5_000,
   });
@@ -159,6 +172,13 @@ export function useScheduleEdit(id: string) {
     mutationFn: (changes: Record<string, unknown>) =>
       request<Schedule>('PATCH', `api/schedules/${encodeURIComponent(id)}`, { body: changes }),
     onSuccess: () => queries.invalidateQueries(),
+  });
+}
+
+/** Spreads the runs of a schedule. */
+export function giveJitter(id: string, jitterMs: number): Promise<Schedule> {
+  return request<Schedule>('PATCH', `api/schedules/${encodeURIComponent(id)}`, {
+    body: { jitter: jitterMs, edit_note: 'advised by the forecast' },
   });
 }
 

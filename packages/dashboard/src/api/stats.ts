@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQueries, useQuery } from '@tanstack/react-query';
 import type { Page } from './page.ts';
 import { get, type Query } from './request.ts';
 
@@ -56,12 +56,26 @@ export function useStats(since: string) {
   });
 }
 
-/** What became of the last runs, of one schedule or of all. */
-export function useScheduleStats(schedule?: string) {
+/** What became of the last runs of one schedule. */
+export function useScheduleStats(schedule: string) {
   return useQuery({
     queryKey: ['stats', 'schedules', schedule],
     queryFn: ({ signal }) => get<Page<ScheduleStats>>('api/stats/schedules', { schedule }, signal),
     ...pace,
+  });
+}
+
+/** What became of the last runs of the schedules of some pages, by id. */
+export function useStatsOfPages(pages: readonly (readonly string[])[]): ReadonlyMap<string, ScheduleStats> {
+  return useQueries({
+    queries: pages.map((ids) => ({
+      queryKey: ['stats', 'schedules', ids],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        get<Page<ScheduleStats>>('api/stats/schedules', { ids }, signal),
+      ...pace,
+    })),
+    combine: (answers) =>
+      new Map(answers.flatMap(({ data }) => data?.data ?? []).map((one) => [one.schedule_id, one])),
   });
 }
 

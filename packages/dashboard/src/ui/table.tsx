@@ -5,16 +5,19 @@ export function Table({
   head,
   children,
   label,
+  widths,
 }: {
   head: readonly ReactNode[];
   children: ReactNode;
   label: string;
+  /** How wide columns are, where they must not follow from the rows that happen to be there. */
+  widths?: readonly string[];
 }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a place that scrolls must be reachable by keyboard
     <section className="overflow-x-auto" aria-label={label} tabIndex={0}>
       <table
-        className="stacked w-full text-sm"
+        className={`stacked w-full text-sm ${widths === undefined ? '' : 'table-fixed'}`}
         style={Object.fromEntries(
           head.map((name, at) => [
             `--head-${at + 1}`,
@@ -25,8 +28,13 @@ export function Table({
         <thead>
           <tr className="border-b border-line text-left text-xs text-ink-faint">
             {head.map((name, at) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: columns do not move
-              <th key={at} scope="col" className="px-4 py-2 font-medium whitespace-nowrap">
+              <th
+                // biome-ignore lint/suspicious/noArrayIndexKey: columns do not move
+                key={at}
+                scope="col"
+                className="px-4 py-2 font-medium whitespace-nowrap"
+                style={widths === undefined ? undefined : { width: widths[at] }}
+              >
                 {name}
               </th>
             ))}
@@ -41,7 +49,7 @@ export function Table({
 /** A cell. What is in it is one box, so that on a phone it stands beside the name of its column. */
 export function Cell({ children, className }: { children: ReactNode; className?: string }) {
   return (
-    <td className={`px-4 py-2.5 align-top max-sm:py-1 ${className ?? ''}`}>
+    <td className={`px-4 py-2.5 align-baseline max-sm:py-1 ${className ?? ''}`}>
       <div>{children}</div>
     </td>
   );

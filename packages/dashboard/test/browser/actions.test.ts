@@ -160,6 +160,16 @@ test('a schedule is edited, its next slot skipped, and past slots are made up fo
   await page.getByRole('button', { name: 'Change it' }).click();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   assert.match((await api('schedules/hourly')).words, /At 04:30 every day/);
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await page.getByLabel('Jitter').fill('10 min');
+  await page.getByLabel('Input, as JSON').fill('{ "kind": ');
+  await page.getByRole('button', { name: 'Change it' }).click();
+  await page.getByText(/This is not JSON/).waitFor();
+  await page.getByLabel('Input, as JSON').fill('{ "kind": "weekly" }');
+  await page.getByRole('button', { name: 'Change it' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  const { policies, input } = await api('schedules/hourly');
+  assert.deepEqual([policies.jitter_ms, input], [600_000, { kind: 'weekly' }]);
   await page.getByRole('button', { name: 'Backfill' }).click();
   const day = (daysAgo: number) => new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, 16);
   await page.getByLabel('From').fill(day(3));

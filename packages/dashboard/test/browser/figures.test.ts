@@ -109,6 +109,78 @@ test('the forecast shows load, workers, collisions, changes of the clocks and ji
   assert.deepEqual(complaints, []);
 });
 
+test('jitter that the forecast advises is given by a click, to one schedule and to all', async (t) => {
+  const declared = { name: 'declared', every: '30 2 * * *', run: () => null };
+  const { page, duly, api, open } = await openDashboard(t, { tasks: [noop, declared] });
+  for (let n = 10; n < 21; n++)
+    await duly.schedules.put({ task: 'noop', name: `report-${n}`, cron: '30 2 * * *' });
+  await open('forecast');
+  const panel = page.locator('section').filter({
+    has: page.getByRole('heading', { name: 'Jitter that would spread the load', exact: true }),
+  });
+  await panel
+    .getByRole('row')
+    .filter({ hasText: 'declared' })
+    .getByRole('button', { name: 'Use it' })
+    .click();
+  await page.getByText('declared has a jitter of 15 min.').waitFor();
+  const { policies, drift } = await api('schedules/declared');
+  assert.equal(policies.jitter_ms, 900_000);
+  assert.deepEqual(
+    drift.fields.map(({ field }: { field: string }) => field),
+    ['jitter'],
+  );
+  await panel.getByRole('row').filter({ hasText: 'declared' }).waitFor({ state: 'detached' });
+  await panel.getByRole('button', { name: 'Use all 11' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Use all 11' }).click();
+  await page.getByText('11 schedules have their jitter.').waitFor();
+  const { data } = await api('schedules');
+  assert.deepEqual(
+    data.map((one: typeof drift) => one.policies.jitter_ms),
+    Array(12).fill(900_000),
+  );
+  await panel.waitFor({ state: 'detached' });
+  await open('schedules/declared');
+  await page.getByText('Changed by hand: differs from the code').waitFor();
+});
+
+test('hundreds of schedules are read as one scrolls, and a search asks the server for all of them', async (t) => {
+  const { page, duly, open, complaints } = await openDashboard(t);
+  const put = (n: number) =>
+    duly.schedules.put({
+      task: n === 249 ? 'send_mail' : 'noop',
+      name: `tenant-${String(n).padStart(3, '0')}`,
+      cron: n % 2 === 0 ? '0 2 * * *' : '0 8 * * 1',
+    });
+  for (let n = 0; n < 250; n += 50) await Promise.all(Array.from({ length: 50 }, (_, at) => put(n + at)));
+  await open('schedules');
+  const table = page.getByRole('region', { name: 'Schedules' });
+  await table.getByText('tenant-000').waitFor();
+  assert.equal(await table.getByText('tenant-249').count(), 0);
+  await page.evaluate(async () => {
+    for (let bottom = 0; bottom < document.body.scrollHeight; ) {
+      bottom = document.body.scrollHeight;
+      scrollTo({ top: bottom });
+      for (let frame = 0; frame < 120 && document.body.scrollHeight <= bottom; frame++)
+        await new Promise(requestAnimationFrame);
+    }
+  });
+  await table.getByText('tenant-249').waitFor();
+  assert.ok((await table.getByRole('row').count()) < 40);
+  await page.getByLabel('Search schedules').fill('SEND_');
+  await table.getByText('tenant-000').waitFor({ state: 'detached' });
+  await table.getByText('tenant-249').waitFor();
+  assert.equal(await table.getByRole('row').count(), 2);
+  await page.getByLabel('Search schedules').fill('on monday');
+  await table.getByText('tenant-001').waitFor();
+  assert.equal(await table.getByText('tenant-000').count(), 0);
+  await page.getByLabel('Search schedules').fill('nobody');
+  await page.getByText('The filter hides all schedules.').waitFor();
+  await page.getByRole('button', { name: 'Clear the filter' }).click();
+  await table.getByText('tenant-000').waitFor();
+  assert.deepEqual(complaints, []);
+});
+
 test('the day shows the change of the clocks, and the zone can be switched', async (t) => {
   const { page, duly, open } = await openDashboard(t, {
     tasks: [noop],

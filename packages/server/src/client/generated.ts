@@ -340,6 +340,7 @@ export type Forecast = {
   /** Jitter that would lower the peak by a fifth or more, and the load it would give. */
   jitter: {
     schedules: {
+      id: string;
       name: string;
       jitter_ms: number;
     }[];
@@ -1973,7 +1974,7 @@ export interface Operations {
   /** List schedules by name */
   'GET /api/schedules': {
     path: Record<never, never>;
-    query: { name?: string | readonly string[]; type?: string | readonly string[]; tenant?: string | readonly string[]; app?: string | readonly string[]; status?: "active" | "paused" | "disabled" | "ended" | readonly ("active" | "paused" | "disabled" | "ended")[]; definition?: "true" | "false" | readonly ("true" | "false")[]; limit?: number | readonly number[]; cursor?: string | readonly string[] };
+    query: { name?: string | readonly string[]; type?: string | readonly string[]; tenant?: string | readonly string[]; app?: string | readonly string[]; status?: "active" | "paused" | "disabled" | "ended" | readonly ("active" | "paused" | "disabled" | "ended")[]; search?: string | readonly string[]; definition?: "true" | "false" | readonly ("true" | "false")[]; limit?: number | readonly number[]; cursor?: string | readonly string[] };
     body: never;
     answer: {
       data: Schedule[];
@@ -2219,7 +2220,7 @@ export interface Operations {
   /** What became of the last runs of schedules, with the usual durations and the last success */
   'GET /api/stats/schedules': {
     path: Record<never, never>;
-    query: { schedule?: string | readonly string[]; since?: string | readonly string[] };
+    query: { schedule?: string | readonly string[]; ids?: string | readonly string[]; since?: string | readonly string[] };
     body: never;
     answer: {
       data: ScheduleStats[];

@@ -67,7 +67,7 @@ const forecastSchema = z
     ),
     jitter: z
       .strictObject({
-        schedules: z.array(z.strictObject({ name: z.string(), jitter_ms: z.int() })),
+        schedules: z.array(z.strictObject({ id: z.string(), name: z.string(), jitter_ms: z.int() })),
         count: z.int(),
         load: loadSchema,
       })

@@ -67,6 +67,9 @@ const list = createRoute({
       tenant: name.optional(),
       app: name.optional(),
       status: z.enum(['active', 'paused', 'disabled', 'ended']).optional(),
+      search: name.optional().openapi({
+        description: 'A part of the name, the task, the tenant or the rule in words, in capitals or not.',
+      }),
       definition: withDefinition,
       limit,
       cursor,
@@ -339,7 +342,7 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
 
   routes.openapi(list, async (c) => {
     const query = c.req.valid('query');
-    const { name: wanted, type, tenant, app, status, limit: size, cursor: from } = query;
+    const { name: wanted, type, tenant, app, status, search, limit: size, cursor: from } = query;
     const whose = c.var.caller.tenant === null ? tenant : tenantFor(c.var.caller, tenant);
     const page = await schedules.list({
       ...(wanted === undefined ? {} : { name: wanted }),
@@ -347,6 +350,7 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
       ...(whose === undefined ? {} : { tenant: whose }),
       ...(app === undefined ? {} : { app }),
       ...(status === undefined ? {} : { status }),
+      ...(search === undefined ? {} : { search }),
       ...(size === undefined ? {} : { limit: size }),
       ...(from === undefined ? {} : { cursor: from }),
     });

@@ -4,6 +4,7 @@ import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
 import { findSchedule } from '../schedules/find.ts';
 import { json, listJson, listOf, name } from '../schemas/answers.ts';
+import { several } from '../schemas/job-filter.ts';
 import { problems } from '../schemas/problem.ts';
 import { scheduleStatsSchema, trendSchema, type trendStepSchema, typeStatsSchema } from '../schemas/stats.ts';
 import { createKeptTrend } from '../stats/kept-trend.ts';
@@ -49,6 +50,7 @@ const bySchedule = createRoute({
       schedule: name
         .optional()
         .openapi({ description: `Its id, or its name. Left out: the first ${scheduleCountMax} by name.` }),
+      ids: several('Only of the schedules with these ids, in this order'),
       since: since.openapi({ description: 'An instant, or a duration like "1h". Default 30 days.' }),
     }),
   },
@@ -95,11 +97,13 @@ export function statsRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
       return c.json(listJson(stats.map((one) => toSnakeCase(one) as z.infer<typeof typeStatsSchema>)), 200);
     })
     .openapi(bySchedule, async (c) => {
-      const { schedule, since: text = '30d' } = c.req.valid('query');
+      const { schedule, ids: given, since: text = '30d' } = c.req.valid('query');
       const ids =
-        schedule === undefined
-          ? (await duly.schedules.list({ limit: scheduleCountMax })).schedules.map(({ id }) => id)
-          : [(await findSchedule(context, c.var.caller, schedule)).id];
+        given !== undefined
+          ? [given].flat().flatMap((one) => one.split(','))
+          : schedule === undefined
+            ? (await duly.schedules.list({ limit: scheduleCountMax })).schedules.map(({ id }) => id)
+            : [(await findSchedule(context, c.var.caller, schedule)).id];
       const stats = await duly.schedules.stats({ ids, since: sinceAt(text) });
       return c.json(
         listJson(stats.map((one) => toSnakeCase(one) as z.infer<typeof scheduleStatsSchema>)),

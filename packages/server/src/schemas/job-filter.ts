@@ -3,7 +3,7 @@ import { z } from '@hono/zod-openapi';
 import { cursor, limit, name } from './answers.ts';
 
 /** One value, several with commas between them, or the field several times. */
-function several(what: string, example?: string) {
+export function several(what: string, example?: string) {
   return z
     .union([z.string().max(2_000), z.array(z.string().max(200)).max(100)])
     .optional()

@@ -272,6 +272,14 @@ function applyTests(test: DefineTest): void {
     assert.deepEqual(await names({ tenant: null }, 10), ['b', 'c', 'e']);
     assert.deepEqual(await names({ name: 'd' }, 10), ['d']);
     assert.deepEqual(await names({ ids: [] }, 10), []);
+    // Any of them is a place to go on from, not only the last of a page.
+    const { schedules } = await engine.schedules({ now: t0, filter: {}, cursor: null, limit: 10 });
+    const cursor = JSON.stringify([schedules[2]?.name, schedules[2]?.id]);
+    const rest = await engine.schedules({ now: t0, filter: {}, cursor, limit: 10 });
+    assert.deepEqual(
+      rest.schedules.map(({ name }) => name),
+      ['d', 'e'],
+    );
   });
 }
 

@@ -1,16 +1,14 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Job } from '../../api/jobs.ts';
-import { type Schedule, useScheduleAction, useScheduleEdit } from '../../api/schedules.ts';
+import { type Schedule, useScheduleAction } from '../../api/schedules.ts';
 import { useMay } from '../../shell/caller.tsx';
 import { Button } from '../../ui/button.tsx';
 import { DeleteButton } from '../../ui/delete-button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { Field, TextInput } from '../../ui/field.tsx';
 import { PauseDialog } from '../../ui/pause-dialog.tsx';
 import { useToasts } from '../../ui/toast.tsx';
-import { RulePreview } from '../schedules/rule-preview.tsx';
 import { Backfill } from './backfill.tsx';
+import { EditDialog } from './edit-dialog.tsx';
 
 type Asked = 'pause' | 'edit' | 'backfill' | null;
 
@@ -110,56 +108,5 @@ function PauseSchedule({ schedule, onClose }: { schedule: Schedule; onClose: () 
       onPause={(words) => pause.mutate(words, { onSuccess: onClose, onError: toasts.complain })}
       onClose={onClose}
     />
-  );
-}
-
-/** Changes the rule; on a declared schedule this is an override, shown as drift. */
-function EditDialog({ schedule, onClose }: { schedule: Schedule; onClose: () => void }) {
-  const edit = useScheduleEdit(schedule.id);
-  const toasts = useToasts();
-  const current = String(schedule[schedule.kind] ?? '');
-  const [rule, setRule] = useState(current);
-  const [timezone, setTimezone] = useState(schedule.timezone);
-  const changes = {
-    ...(rule === current ? {} : { [schedule.kind]: rule }),
-    ...(timezone === schedule.timezone ? {} : { timezone }),
-  };
-  return (
-    <Dialog
-      open
-      wide
-      onClose={onClose}
-      title={`Edit ${schedule.name}`}
-      actions={
-        <Button
-          kind="primary"
-          disabled={edit.isPending || Object.keys(changes).length === 0}
-          onClick={() => edit.mutate(changes, { onSuccess: onClose, onError: toasts.complain })}
-        >
-          Change it
-        </Button>
-      }
-    >
-      <div className="space-y-3">
-        {schedule.app !== null && (
-          <p className="text-sm text-warn">
-            The code of {schedule.app} declares this schedule. Your change outlives deploys and is shown as
-            drift until it is taken back.
-          </p>
-        )}
-        <Field name={schedule.kind}>
-          <TextInput
-            value={rule}
-            onChange={(event) => setRule(event.target.value)}
-            className="font-mono"
-            spellCheck={false}
-          />
-        </Field>
-        <Field name="Time zone">
-          <TextInput value={timezone} onChange={(event) => setTimezone(event.target.value)} />
-        </Field>
-        <RulePreview rule={rule.trim() === '' ? null : { [schedule.kind]: rule.trim(), timezone }} />
-      </div>
-    </Dialog>
   );
 }

@@ -54,7 +54,7 @@ function DeliveryRow({ job }: { job: Job }) {
         <Link
           to="/jobs/$id"
           params={{ id: job_id }}
-          className="font-mono text-xs break-all text-accent hover:underline"
+          className="font-mono text-xs break-all text-accent hover:underline sm:whitespace-nowrap"
         >
           {job_id}
         </Link>
