@@ -58,6 +58,26 @@ test('up --demo on an empty store makes three jobs and shows how each of them en
   assert.equal(data.length, 3, 'a store with jobs is left as it is');
 });
 
+test('what up proposes first in an empty folder with commands allowed can be run', async (t) => {
+  const folder = makeFolder(t);
+  const up = folder.start('up', '--port', '0', '--allow-commands');
+  const curl = await up.line(/^ {2}curl /);
+  const [, url, key, body] = /curl -s (\S+) .*(Bearer [^']+)'.* -d '(.*)'$/.exec(curl) as RegExpExecArray;
+  await up.line(/ init$/);
+  const made = await fetch(url as string, {
+    method: 'POST',
+    headers: { authorization: key as string, 'content-type': 'application/json' },
+    body: body as string,
+  });
+  assert.equal(made.status, 201);
+  const { id } = (await made.json()) as { id: string };
+  const { out } = await folder.duly('watch', id);
+  assert.match(out, /COMPLETED/);
+  assert.match((await folder.duly('jobs', 'logs', id)).out, /hello/);
+  up.signal('SIGTERM');
+  assert.equal((await up.ended).code, 0);
+});
+
 test('SIGTERM lets what runs finish and starts nothing new', async (t) => {
   const folder = makeFolder(t);
   folder.write({

@@ -74,10 +74,9 @@ export async function up(shell: Shell, options: UpOptions): Promise<number> {
       await greet(shell, node, id, lines);
       const made = node.isDemo ? await makeDemoJobs(node.duly) : null;
       if (serving !== null) {
-        const tasks = ownTasks(node.duly);
         served = await serve(node.duly, serving);
         lines.serving({ url: served.url, key: served.firstKey });
-        if (!shell.json) for (const line of servingText(shell, served, node, tasks)) lines.print(line);
+        if (!shell.json) for (const line of servingText(shell, served, node)) lines.print(line);
       }
       const problem = sharingProblem(node.store, await node.duly.open());
       if (reloads) {
@@ -171,11 +170,14 @@ function readServing(options: UpOptions): ServeOptions | null {
 function servingText(
   { out }: Shell,
   { url, firstKey, movedFrom }: Served,
-  { store, isDemo }: NodeDuly,
-  tasks: readonly string[],
+  { duly, store, isDemo }: NodeDuly,
 ): string[] {
-  const type = isDemo ? 'video_transcode' : (tasks[0] ?? 'hello');
-  const body = { type, input: isDemo ? 's3://uploads/video_789.mp4' : { any: 'json' } };
+  const tasks = ownTasks(duly);
+  const body = isDemo
+    ? { type: 'video_transcode', input: 's3://uploads/video_789.mp4' }
+    : tasks[0] === undefined && duly.tasks.has(commandTaskName)
+      ? { target: { command: { argv: ['echo', 'hello'] } } }
+      : { type: tasks[0] ?? 'hello', input: { any: 'json' } };
   const bearer =
     firstKey === null ? '"Authorization: Bearer $DULY_KEY"' : `'Authorization: Bearer ${firstKey}'`;
   const call = `curl -s ${url}/api/jobs -H ${bearer} -H 'Content-Type: application/json' -d ${shellWord(JSON.stringify(body))}`;
@@ -266,12 +268,15 @@ function suggestions(
   { duly, store, isDemo }: NodeDuly,
   made: Map<string, string> | null,
 ): string[] {
-  const task = isDemo
-    ? 'video_transcode uploads/holiday.mp4'
-    : `${shellWord(ownTasks(duly)[0] ?? 'hello')} '{"any": "json"}'`;
+  const [task] = ownTasks(duly);
+  const first = isDemo
+    ? 'run video_transcode uploads/holiday.mp4 --watch'
+    : task === undefined
+      ? 'init'
+      : `run ${shellWord(task)} '{"any": "json"}' --watch`;
   const id = made?.get('video_transcode');
   const lines = [
-    `run ${task} --watch`,
+    first,
     'jobs ls',
     ...(id === undefined ? [] : [`why ${id}`]),
     'dead ls',
