@@ -83,7 +83,7 @@ async function readManifests(paths: readonly string[]): Promise<{ name: string; 
       for (const name of names) files.push({ name, text: readFileSync(name, 'utf8') });
     } catch (cause) {
       throw new DulyError('crontab_unreadable', {
-        message: `"${path}" cannot be read: ${(cause as Error).message}.`,
+        message: `"${path}" cannot be read: ${(cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : (cause as Error).message}.`,
         hint: 'From a cluster: kubectl get cronjobs -A -o yaml | duly import kubernetes -',
         details: { path },
         cause,
@@ -117,8 +117,9 @@ function printPlan({ out }: Shell, { schedules, leftOut }: KubernetesPlan): void
     const rule = ruleOf(one);
     out.line(`${out.paint('bold', oneLine(one.name))}  ${out.paint('dim', one.source)}`);
     out.line(`  ${one.words.replace(/(?<=\.) .*$/s, '')}`);
-    const next = preview(rule, { after: now, count: nextCount });
-    out.line(`  next: ${next.map((slot) => dayText(slot, rule)).join(' · ') || 'never again'}`);
+    const next = nextOf(one, now);
+    if (next !== null)
+      out.line(`  next: ${next.map((slot) => dayText(slot, rule)).join(' · ') || 'never again'}`);
     const width = Math.max(...one.mappings.map(({ from }) => from.length));
     for (const { from, to } of one.mappings) out.line(`  ${oneLine(from).padEnd(width)}  →  ${oneLine(to)}`);
     out.line(`  runs: ${one.argv === null ? one.definition.task : one.argv.map(shellWord).join(' ')}`);
@@ -129,7 +130,12 @@ function printPlan({ out }: Shell, { schedules, leftOut }: KubernetesPlan): void
     out.line(out.paint('yellow', `Not imported: ${source}  ${oneLine(name)}`));
     out.sentence(`  ${oneLine(reason)}`);
   }
-  if (schedules.length === 0) return;
+  if (schedules.length === 0) {
+    out.sentence(
+      leftOut.length === 0 ? 'There is no CronJob in what was given.' : 'Nothing of it can be imported.',
+    );
+    return;
+  }
   const words = process.argv.slice(2).map(shellWord).join(' ');
   out.sentence('Nothing is stored yet. To go on, the same with --shadow, --paused or --live:');
   out.line(`  ${out.paint('cyan', `${invocation()} ${words} --paused`)}`);
@@ -157,8 +163,15 @@ function printImported(
   out.line(`  ${out.paint('cyan', commandFor(store, 'worker --allow-commands'))}`);
 }
 
-function ruleOf({ definition: { cron = '', timezone } }: PlannedCronJob): ReturnType<typeof resolveRule> {
-  return resolveRule({ cron, timezone });
+function ruleOf({
+  definition: { cron = '', rate, timezone },
+}: PlannedCronJob): ReturnType<typeof resolveRule> {
+  return resolveRule(rate === undefined ? { cron, timezone } : { rate, timezone });
+}
+
+/** The next slots; null: they are counted from when it is made. */
+function nextOf(one: PlannedCronJob, now: number): ReturnType<typeof preview> | null {
+  return one.definition.rate === undefined ? preview(ruleOf(one), { after: now, count: nextCount }) : null;
 }
 
 function toJson(
@@ -178,16 +191,15 @@ function toJson(
         namespace: one.namespace,
         source: one.source,
         type: one.definition.task,
-        cron: one.definition.cron,
+        cron: one.definition.cron ?? null,
+        rate: one.definition.rate ?? null,
         timezone: one.definition.timezone,
         words: one.words,
         paused: one.suspended || mode === 'paused',
         argv: one.argv,
         mappings: one.mappings,
         hazards: one.hazards,
-        next_slots: preview(rule, { after: now, count: nextCount }).map((slot) =>
-          toComingSlotJson(slot, rule),
-        ),
+        next_slots: (nextOf(one, now) ?? []).map((slot) => toComingSlotJson(slot, rule)),
       };
     }),
     left_out: leftOut,

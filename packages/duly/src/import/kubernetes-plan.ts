@@ -1,4 +1,12 @@
-import { DulyError, explain, isDulyError, resolveRule, type ScheduleDefinition } from '@duly/core';
+import {
+  DulyError,
+  explain,
+  isDulyError,
+  nearest,
+  type RuleInput,
+  resolveRule,
+  type ScheduleDefinition,
+} from '@duly/core';
 import { isAlias, parseAllDocuments } from 'yaml';
 import { type CommandInput, commandTaskName } from './shell-command.ts';
 
@@ -58,14 +66,14 @@ export function planManifests(
   const plan: KubernetesPlan = { schedules: [], leftOut: [] };
   for (const { name: source, text } of files) {
     for (const manifest of manifestsOf(source, text, plan.leftOut)) {
-      const { kind, metadata } = manifest as { kind?: string; metadata?: Fields };
-      const name = String(metadata?.name ?? '(without a name)');
+      const { kind, metadata } = manifest;
+      const name = String((isFields(metadata) ? metadata.name : null) ?? '(without a name)');
       if (kind !== 'CronJob') {
         plan.leftOut.push({
           source,
           name,
           kind: 'other',
-          reason: `It is a ${kind ?? 'document without a kind'}, and no CronJob.`,
+          reason: `It is a ${typeof kind === 'string' ? kind : 'document without a kind'}, and no CronJob.`,
         });
         continue;
       }
@@ -84,47 +92,102 @@ export function planManifests(
 
 function manifestsOf(source: string, text: string, leftOut: LeftOutManifest[]): Fields[] {
   const manifests: Fields[] = [];
+  const tell = (reason: string): void => void leftOut.push({ source, name: '', kind: 'unreadable', reason });
   const documents = parseAllDocuments(text, { merge: true });
   for (const document of Array.isArray(documents) ? documents : []) {
     const [error] = document.errors;
-    if (error !== undefined) {
-      leftOut.push({
-        source,
-        name: '',
-        kind: 'unreadable',
-        reason: `It is no YAML: ${error.message.split('\n')[0]}`,
-      });
-      continue;
+    if (error !== undefined) tell(`It is no YAML: ${error.message.split('\n')[0]}`);
+    else if (!isAlias(document.contents)) {
+      try {
+        manifests.push(...manifestsIn(document.toJS({ maxAliasCount: 100 }), tell));
+      } catch (cause) {
+        // An alias without its anchor, or aliases of aliases without end.
+        tell(`It is no YAML: ${(cause as Error).message}.`);
+      }
     }
-    if (isAlias(document.contents)) continue;
-    const value = document.toJS({ maxAliasCount: 100 }) as Fields | null;
-    if (value === null || typeof value !== 'object') continue;
-    if (Array.isArray(value.items)) manifests.push(...(value.items as Fields[]));
-    else manifests.push(value);
   }
   return manifests;
 }
 
+/** The manifests of a document: itself, or what its list holds. */
+function manifestsIn(value: unknown, tell: (reason: string) => void): Fields[] {
+  if (value === null || value === undefined) return [];
+  if (!isFields(value)) {
+    tell(`Expected a map of fields, got ${kindOf(value)}.`);
+    return [];
+  }
+  if (!Array.isArray(value.items)) return [value];
+  return value.items.flatMap((item) => {
+    if (item === null) tell('An item of its list is empty.');
+    return manifestsIn(item, tell);
+  });
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function kindOf(value: unknown): string {
+  return Array.isArray(value)
+    ? 'a list'
+    : typeof value === 'object'
+      ? 'a map'
+      : `"${String(value).slice(0, 40)}"`;
+}
+
+/** The fields below a name; what is left out has none. */
+function fieldsOf(parent: Fields, name: string): Fields {
+  const value = parent[name] ?? {};
+  if (isFields(value)) return value;
+  throw unreadable(`Its "${name}" is ${kindOf(value)}, and no map of fields.`);
+}
+
+/** A list below a name; what is left out is empty. */
+function listOf(parent: Fields, name: string): unknown[] {
+  const value = parent[name] ?? [];
+  if (Array.isArray(value)) return value;
+  throw unreadable(`Its "${name}" is ${kindOf(value)}, and no list.`);
+}
+
+/** A text below a name; null: it is left out. */
+function textOf(parent: Fields, name: string): string | null {
+  const value = parent[name] ?? null;
+  if (value === null || typeof value === 'string') return value;
+  throw unreadable(`Its "${name}" is ${kindOf(value)}, and no text.`, `Write it in quotes.`);
+}
+
+/** Yes or no below a name; a text like "true" is neither, as Kubernetes has it too. */
+function flagOf(parent: Fields, name: string): boolean {
+  const value = parent[name] ?? false;
+  if (typeof value === 'boolean') return value;
+  throw unreadable(
+    `Its "${name}" is ${kindOf(value)}, and neither true nor false.`,
+    'Write it without quotes.',
+  );
+}
+
 function scheduleOf(source: string, manifest: Fields, run: ContainerRun): PlannedCronJob {
-  const metadata = (manifest.metadata ?? {}) as { name?: string; namespace?: string; annotations?: Fields };
-  const spec = (manifest.spec ?? {}) as Fields;
-  const cron = spec.schedule;
-  if (typeof cron !== 'string') throw unreadable('It has no "spec.schedule".');
-  if (metadata.name === undefined) throw unreadable('It has no "metadata.name".');
+  const metadata = fieldsOf(manifest, 'metadata');
+  const spec = fieldsOf(manifest, 'spec');
+  const cron = textOf(spec, 'schedule');
+  const name = textOf(metadata, 'name');
+  const namespace = textOf(metadata, 'namespace');
+  if (cron === null) throw unreadable('It has no "spec.schedule".');
+  if (name === null) throw unreadable('It has no "metadata.name".');
   const zoneInCron = /^(?:CRON_)?TZ=(\S+)\s+(.*)$/.exec(cron);
-  const timezone = String(spec.timeZone ?? zoneInCron?.[1] ?? 'UTC');
-  const rule = { cron: (zoneInCron?.[2] ?? cron).trim(), timezone };
+  const ownZone = textOf(spec, 'timeZone');
+  const timezone = ownZone ?? zoneInCron?.[1] ?? 'UTC';
+  const rule = ruleIn((zoneInCron?.[2] ?? cron).trim(), timezone);
   resolveRule(rule);
-  const suspended = spec.suspend === true;
+  const suspended = flagOf(spec, 'suspend');
   const mappings: Mapping[] = [
-    { from: `schedule: ${cron}`, to: `cron: ${rule.cron}` },
-    spec.timeZone === undefined
+    { from: `schedule: ${cron}`, to: 'rate' in rule ? `rate: ${rule.rate}` : `cron: ${rule.cron}` },
+    ownZone === null
       ? { from: 'no timeZone', to: `timezone: ${timezone}, as the clusters of most have it` }
       : { from: `timeZone: ${timezone}`, to: `timezone: ${timezone}` },
     ...(suspended ? [{ from: 'suspend: true', to: 'paused' }] : []),
   ];
-  const kept = keptDefinition(metadata.annotations);
-  const { name, namespace = null } = metadata;
+  const kept = keptDefinition(fieldsOf(metadata, 'annotations'));
   if (kept !== null) {
     const definition = { ...kept, ...rule } as PlannedCronJob['definition'];
     mappings.push({ from: `annotation ${definitionAnnotation}`, to: 'everything else, as it was exported' });
@@ -164,25 +227,45 @@ function scheduleOf(source: string, manifest: Fields, run: ContainerRun): Planne
   };
 }
 
-function keptDefinition(annotations: Fields | undefined): (Fields & { name: string }) | null {
-  const text = annotations?.[definitionAnnotation];
+/** `@every 1h30m` is a fixed rate, and no cron. */
+function ruleIn(schedule: string, timezone: string): RuleInput & { timezone: string } {
+  const every = /^@every\s+(\S+)$/.exec(schedule)?.[1];
+  return every === undefined ? { cron: schedule, timezone } : { rate: every, timezone };
+}
+
+function keptDefinition(annotations: Fields): (Fields & { name: string }) | null {
+  const text = annotations[definitionAnnotation];
   if (typeof text !== 'string') return null;
+  let value: unknown;
   try {
-    return JSON.parse(text) as Fields & { name: string };
+    value = JSON.parse(text);
   } catch {
     throw unreadable(`Its annotation "${definitionAnnotation}" is no JSON.`);
   }
+  if (isFields(value) && typeof value.name === 'string') return value as Fields & { name: string };
+  throw unreadable(`Its annotation "${definitionAnnotation}" is no definition of a schedule.`);
 }
 
 const overlaps = { Allow: 'allow', Forbid: 'skip', Replace: 'terminateOther' } as const;
 
+/** What a CronJob makes Jobs of, and a Job pods. */
+function templatesOf(spec: Fields): { job: Fields; pod: Fields } {
+  const job = fieldsOf(fieldsOf(spec, 'jobTemplate'), 'spec');
+  return { job, pod: fieldsOf(fieldsOf(job, 'template'), 'spec') };
+}
+
 /** What CronJob and Job say about time and failure, in our words; what they leave out has Kubernetes' default. */
 function policiesOf(spec: Fields, mappings: Mapping[]): Partial<ScheduleDefinition> {
-  const job = (((spec.jobTemplate ?? {}) as Fields).spec ?? {}) as Fields;
-  const pod = (((job.template ?? {}) as Fields).spec ?? {}) as Fields;
+  const { job, pod } = templatesOf(spec);
   const concurrency = String(spec.concurrencyPolicy ?? 'Allow') as keyof typeof overlaps;
   const overlap = overlaps[concurrency];
-  if (overlap === undefined) throw unreadable(`It has an unknown concurrencyPolicy "${concurrency}".`);
+  if (overlap === undefined) {
+    const near = nearest(concurrency, Object.keys(overlaps));
+    throw unreadable(
+      `It has an unknown concurrencyPolicy "${concurrency}".`,
+      near === undefined ? undefined : `Did you mean "${near}"?`,
+    );
+  }
   const note = (field: string, value: unknown, fallback: unknown): string =>
     value === undefined ? `${field} left out (${fallback})` : `${field}: ${value}`;
   mappings.push({
@@ -190,7 +273,7 @@ function policiesOf(spec: Fields, mappings: Mapping[]): Partial<ScheduleDefiniti
     to: `overlap: ${overlap}`,
   });
   mappings.push({ from: 'missed starts: the last one only', to: 'missed: latest' });
-  const startSeconds = count(spec.startingDeadlineSeconds, 'startingDeadlineSeconds');
+  const startSeconds = count(spec.startingDeadlineSeconds, 'startingDeadlineSeconds', 1);
   if (startSeconds !== null) {
     mappings.push({
       from: `startingDeadlineSeconds: ${startSeconds}`,
@@ -205,6 +288,7 @@ function policiesOf(spec: Fields, mappings: Mapping[]): Partial<ScheduleDefiniti
   const activeSeconds = count(
     job.activeDeadlineSeconds ?? pod.activeDeadlineSeconds,
     'activeDeadlineSeconds',
+    1,
   );
   mappings.push({
     from: note('activeDeadlineSeconds', activeSeconds ?? undefined, 'no end'),
@@ -230,52 +314,68 @@ function policiesOf(spec: Fields, mappings: Mapping[]): Partial<ScheduleDefiniti
   };
 }
 
-function count(value: unknown, field: string): number | null {
+function count(value: unknown, field: string, min = 0): number | null {
   if (value === undefined || value === null) return null;
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value;
-  throw unreadable(`Its "${field}" is no whole number.`);
+  if (typeof value === 'number' && Number.isInteger(value) && value >= min) return value;
+  throw unreadable(`Its "${field}" is ${kindOf(value)}, and no whole number from ${min} up.`);
 }
 
-interface Container {
-  name?: string;
-  image?: string;
-  command?: unknown[];
-  args?: unknown[];
-  workingDir?: string;
-  env?: { name: string; value?: unknown; valueFrom?: Fields }[];
-  envFrom?: unknown[];
-  volumeMounts?: unknown[];
-  resources?: Fields;
+interface Variable {
+  name: string;
+  /** null: it comes from a secret, a config map or the pod. */
+  value: string | null;
+}
+
+/** The variables of a container; a value may name those above it. */
+function variablesOf(container: Fields): Variable[] {
+  const known: Record<string, string> = {};
+  return listOf(container, 'env').map((one) => {
+    const name = isFields(one) ? textOf(one, 'name') : null;
+    if (name === null) throw unreadable('One of its variables has no name.');
+    const { value, valueFrom } = one as Fields;
+    if (valueFrom !== undefined && valueFrom !== null) return { name, value: null };
+    known[name] = expand(String(value ?? ''), known);
+    return { name, value: known[name] };
+  });
 }
 
 function commandOf(spec: Fields, run: ContainerRun): { command: CommandInput['command']; hazards: string[] } {
-  const job = (((spec.jobTemplate ?? {}) as Fields).spec ?? {}) as Fields;
-  const pod = (((job.template ?? {}) as Fields).spec ?? {}) as Fields;
-  const containers = (pod.containers ?? []) as Container[];
+  const { job, pod } = templatesOf(spec);
+  const containers = listOf(pod, 'containers');
   const [container] = containers;
   if (container === undefined) throw unreadable('It has no container.');
-  const known = (container.env ?? []).filter((one) => one.valueFrom === undefined);
-  const env = Object.fromEntries(known.map(({ name, value }) => [name, String(value ?? '')]));
-  const words = (list: unknown[] | undefined): string[] =>
-    (list ?? []).map((word) => expand(String(word), env));
-  const argv = [...words(container.command), ...words(container.args)];
-  const hazards = hazardsOf({ container, containers, pod, job, run });
+  if (!isFields(container))
+    throw unreadable(`Its first container is ${kindOf(container)}, and no map of fields.`);
+  const variables = variablesOf(container);
+  const env = Object.fromEntries(
+    variables.flatMap(({ name, value }) => (value === null ? [] : [[name, value]])),
+  );
+  const words = (name: 'command' | 'args'): string[] =>
+    listOf(container, name).map((word) => expand(String(word), env));
+  const image = textOf(container, 'image');
+  const cwd = textOf(container, 'workingDir');
+  const argv = [...words('command'), ...words('args')];
+  const secrets = variables.filter(({ value }) => value === null).map(({ name }) => name);
+  const hazards = [
+    ...hazardsOf({ container, image, secrets, containerCount: containers.length, pod, job, run }),
+    ...unknownFields(spec, job),
+  ];
   if (run === 'docker') {
-    if (container.image === undefined) throw unreadable('Its container has no image.');
-    const [entry, ...rest] = words(container.command);
+    if (image === null) throw unreadable('Its container has no image.');
+    const [entry, ...rest] = words('command');
     const options = [
       ...Object.entries(env).flatMap(([name, value]) => ['-e', `${name}=${value}`]),
-      ...(container.workingDir === undefined ? [] : ['-w', container.workingDir]),
+      ...(cwd === null ? [] : ['-w', cwd]),
       ...(entry === undefined ? [] : ['--entrypoint', entry]),
     ];
-    const all = ['docker', 'run', '--rm', ...options, container.image, ...rest, ...words(container.args)];
+    const all = ['docker', 'run', '--rm', ...options, image, ...rest, ...words('args')];
     return { command: { argv: all, placeholders: false, stdin: '' }, hazards };
   }
-  if (container.command === undefined) {
-    throw new DulyError('crontab_unreadable', {
-      message: `Its container has no "command": what it runs is written in the image ${container.image ?? ''}.`,
-      hint: 'Write the command into the manifest, or use --run docker.',
-    });
+  if (words('command').length === 0) {
+    throw unreadable(
+      `Its container has no "command": what it runs is written in the image ${image ?? ''}.`,
+      'Write the command into the manifest, or use --run docker.',
+    );
   }
   const hasEnv = Object.keys(env).length > 0;
   return {
@@ -284,7 +384,7 @@ function commandOf(spec: Fields, run: ContainerRun): { command: CommandInput['co
       placeholders: false,
       stdin: '',
       ...(hasEnv ? { env } : {}),
-      ...(container.workingDir === undefined ? {} : { cwd: container.workingDir }),
+      ...(cwd === null ? {} : { cwd }),
     },
     hazards,
   };
@@ -299,34 +399,79 @@ function expand(text: string, env: Record<string, string>): string {
 
 function hazardsOf({
   container,
-  containers,
+  image,
+  secrets,
+  containerCount,
   pod,
   job,
   run,
 }: {
-  container: Container;
-  containers: readonly Container[];
+  container: Fields;
+  image: string | null;
+  secrets: readonly string[];
+  containerCount: number;
   pod: Fields;
   job: Fields;
   run: ContainerRun;
 }): string[] {
-  const secrets = (container.env ?? []).filter((one) => one.valueFrom !== undefined).map(({ name }) => name);
-  const isSet = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : value !== undefined);
+  const isSet = (value: unknown): boolean =>
+    Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null;
   const parallel = Math.max(Number(job.parallelism ?? 1), Number(job.completions ?? 1));
+  const notTaken = jobRules.filter((name) => isSet(job[name]));
   return [
-    ...(run === 'docker'
-      ? []
-      : [`it runs where its node runs, not in the image ${container.image ?? '(none)'}`]),
+    ...(run === 'docker' ? [] : [`it runs where its node runs, not in the image ${image ?? '(none)'}`]),
     ...(secrets.length === 0
       ? []
       : [`${secrets.join(', ')} came from secrets, config maps or the pod: the program does not get them`]),
     ...(isSet(container.envFrom) ? ['envFrom is not taken along'] : []),
     ...(isSet(container.volumeMounts) || isSet(pod.volumes) ? ['volumes are not taken along'] : []),
-    ...(container.resources === undefined ? [] : ['requests and limits of resources are not taken along']),
-    ...(containers.length > 1 ? [`only the first of ${containers.length} containers is run`] : []),
+    ...(isSet(container.resources) ? ['requests and limits of resources are not taken along'] : []),
+    ...(containerCount > 1 ? [`only the first of ${containerCount} containers is run`] : []),
     ...(isSet(pod.initContainers) ? ['init containers are not run'] : []),
     ...(parallel > 1 ? [`one run instead of ${parallel} (parallelism, completions)`] : []),
+    ...(notTaken.length === 0 ? [] : [`${notTaken.join(', ')} of its Job is not taken along`]),
   ];
+}
+
+/** Rules of a Job about failure and success that have no counterpart. */
+const jobRules = ['podFailurePolicy', 'successPolicy', 'backoffLimitPerIndex', 'maxFailedIndexes', 'suspend'];
+
+const cronJobFields = [
+  'schedule',
+  'timeZone',
+  'startingDeadlineSeconds',
+  'concurrencyPolicy',
+  'suspend',
+  'jobTemplate',
+  'successfulJobsHistoryLimit',
+  'failedJobsHistoryLimit',
+];
+const jobFields = [
+  ...jobRules,
+  'parallelism',
+  'completions',
+  'activeDeadlineSeconds',
+  'backoffLimit',
+  'selector',
+  'manualSelector',
+  'template',
+  'ttlSecondsAfterFinished',
+  'completionMode',
+  'podReplacementPolicy',
+  'managedBy',
+];
+
+/** A mistyped field would otherwise be the default of Kubernetes, and nobody would notice. */
+function unknownFields(spec: Fields, job: Fields): string[] {
+  const tell = (of: string, fields: Fields, known: readonly string[]): string[] =>
+    Object.keys(fields)
+      .filter((name) => !known.includes(name))
+      .map((name) => {
+        const near = nearest(name, known);
+        const guess = near === undefined ? '' : `; did you mean "${near}"?`;
+        return `"${name}" is no field of a ${of} that is known here, and does nothing${guess}`;
+      });
+  return [...tell('CronJob', spec, cronJobFields), ...tell('Job', job, jobFields)];
 }
 
 function nameApart(schedules: PlannedCronJob[]): void {
@@ -346,6 +491,6 @@ function nameApart(schedules: PlannedCronJob[]): void {
   }
 }
 
-function unreadable(message: string): DulyError {
-  return new DulyError('crontab_unreadable', { message });
+function unreadable(message: string, hint?: string): DulyError {
+  return new DulyError('crontab_unreadable', { message, ...(hint === undefined ? {} : { hint }) });
 }
