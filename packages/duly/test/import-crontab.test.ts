@@ -120,6 +120,73 @@ test('odd lines: each becomes a schedule, or is told with its reason', () => {
   assert.equal(schedules.find(({ name }) => name === 'duly-run-2')?.definition.task, 'duly:command');
 });
 
+test('lines of other crons: a minus sign for no log, an empty CRON_TZ, and times that only they know', () => {
+  const text = [
+    '-*/15 * * * * /opt/suse',
+    '-@hourly /opt/cronie',
+    'CRON_TZ=Asia/Kolkata',
+    '0 1 * * * /opt/india',
+    'CRON_TZ=',
+    '0 1 * * * /opt/home',
+    'CRON_TZ="  "',
+    '0 2 * * * /opt/blank',
+    '@every 5m /opt/go',
+    '@600 /opt/bsd',
+    '0~30 0~5 * * * /opt/openbsd',
+    '# duly: {"name":5}',
+    '0 3 * * * /opt/number',
+    '# duly: {"rate":"often","cron":null}',
+    '0 3 * * * /opt/often',
+  ].join('\n');
+  const { schedules, leftOut } = planOf({ text });
+  assert.deepEqual(
+    schedules.map(({ name, definition: { cron, timezone } }) => [name, cron, timezone]),
+    [
+      ['suse', '*/15 * * * *', 'Europe/Rome'],
+      ['cronie', '@hourly', 'Europe/Rome'],
+      ['india', '0 1 * * *', 'Asia/Kolkata'],
+      ['home', '0 1 * * *', 'Europe/Rome'],
+      ['blank', '0 2 * * *', 'Europe/Rome'],
+    ],
+  );
+  assert.match(schedules[0]?.notes[0] ?? '', /keeps it out of the log of cron/);
+  assert.equal(schedules[0]?.lines[0]?.text, '-*/15 * * * * /opt/suse');
+  assert.deepEqual(
+    leftOut.map(({ reason, kind }) => [
+      kind,
+      /--every|--delay 600s|Only its minute|no text|null|rule/.test(reason),
+    ]),
+    leftOut.map(() => ['unreadable', true]),
+    leftOut.map(({ reason }) => reason).join('\n'),
+  );
+  assert.equal(leftOut.length, 5);
+});
+
+test('a command that begins with a user or a sixth field is a hazard', () => {
+  const text = [
+    '17 * * * * root cd / && run-parts /etc/cron.hourly',
+    '* * * * * * /opt/seconds',
+    '0 0 1 1 * 2027 /opt/year',
+    '0 0 * * * backup',
+    '0 0 * * * 7z a archive.7z',
+  ].join('\n');
+  const plan = planOf({ text });
+  assert.deepEqual(
+    plan.schedules.map((one) => hazardsOf(one, now, null).map((hazard) => hazard.text.slice(0, 40))),
+    [
+      ['its command begins with "root", which lo'],
+      ['its command begins with "*", which looks'],
+      ['its command begins with "2027", which lo'],
+      [],
+      [],
+    ],
+  );
+  assert.deepEqual(
+    hazardsOf(planOf({ text: '0 0 * * * root ls', hasUser: true }).schedules[0] as never, now, null),
+    [],
+  );
+});
+
 test('a run is as cron has it: once, however long, from the home of its user, with nothing to read', () => {
   const { schedules } = planOf({ text: '*/5 * * * * www-data:www /opt/job', hasUser: true });
   const { retry, timeout, delivery, missed, overlap, input, metadata } = schedules[0]?.definition ?? {};
@@ -413,6 +480,18 @@ test('the command: the system’s files, unreadable lines, and what is asked wro
       ['sessionclean', 'root'],
       ['artisan-schedule-run', 'www-data'],
     ],
+  );
+  // Read by cronie, and not by Debian's cron; what a package left aside is nobody's.
+  folder.write({
+    'etc/cron.d/backup.sh': '0 2 * * * root true\n',
+    'etc/cron.d/old.rpmsave': '',
+    'etc/crontab': '# nothing\n',
+  });
+  const odd = await folder.duly('import', 'crontab', '--root', '.');
+  assert.deepEqual([odd.code, odd.err], [0, '']);
+  assert.match(
+    odd.out,
+    /^! etc\/cron\.d\/backup\.sh is not read, because of its name.*\n.*\nThere is nothing to import\.\n$/,
   );
   folder.write({ bad: '0 2 * * * /opt/good\n61 * * * * /opt/bad\n' });
   const refused = await folder.duly('import', 'crontab', 'bad', '--live');

@@ -59,7 +59,7 @@ export async function importCrontab(
   const machineZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const timezone = options.timezone ?? machineZone;
   const system = options.system || options.root !== undefined ? (options.root ?? '/') : null;
-  const sources = await readSources({
+  const { sources, notRead } = await readSources({
     files,
     system,
     userColumn: options.userColumn === true,
@@ -77,12 +77,13 @@ export async function importCrontab(
     options.timezone === undefined
       ? `Lines without CRON_TZ are read in ${timezone}, the zone of this machine; --timezone names another.`
       : `Lines without CRON_TZ are read in ${timezone}.`;
-  const show = { plan, hazards, herds, zoneNote, now };
+  const show = { plan, hazards, herds, zoneNote, notRead, now };
   if (mode === null) {
     if (shell.json) printJson(shell.out, toJson(show, null, null));
     else {
       printPlan(shell, show);
-      printHow(shell);
+      if (plan.schedules.length > 0) printHow(shell);
+      else shell.out.sentence('There is nothing to import.');
     }
     return;
   }
@@ -183,10 +184,11 @@ interface Shown {
   hazards: ReadonlyMap<PlannedSchedule, Hazard[]>;
   herds: readonly Hazard[];
   zoneNote: string;
+  notRead: readonly string[];
   now: number;
 }
 
-function printPlan({ out }: Shell, { plan, hazards, herds, zoneNote, now }: Shown): void {
+function printPlan({ out }: Shell, { plan, hazards, herds, zoneNote, notRead, now }: Shown): void {
   for (const one of plan.schedules) {
     const rule = ruleOf(one);
     out.line(out.paint('bold', oneLine(one.name)));
@@ -210,8 +212,13 @@ function printPlan({ out }: Shell, { plan, hazards, herds, zoneNote, now }: Show
     out.line();
   }
   for (const { text } of herds) out.sentence(out.paint('yellow', `! ${text}`));
+  for (const file of notRead) out.sentence(out.paint('yellow', `! ${notReadText(file)}`));
   for (const address of plan.mailTo) out.sentence(mailText(address));
   out.sentence(zoneNote);
+}
+
+function notReadText(file: string): string {
+  return `${oneLine(file)} is not read, because of its name, as in Debian; if the cron of this machine reads it (cronie does), name it too`;
 }
 
 function mailText(address: string): string {
@@ -233,7 +240,7 @@ function printHow({ out }: Shell): void {
 function printImported(
   { out }: Shell,
   { store, command }: Client,
-  { plan, herds }: Shown,
+  { plan, herds, notRead }: Shown,
   mode: ImportMode,
   imported: readonly Imported[],
 ): void {
@@ -244,6 +251,7 @@ function printImported(
   for (const { source, line, text } of plan.leftOut)
     out.line(out.paint('yellow', `Not imported: ${source}:${line}  ${oneLine(text)}`));
   for (const { text } of herds) out.sentence(out.paint('yellow', `! ${text}`));
+  for (const file of notRead) out.sentence(out.paint('yellow', `! ${notReadText(file)}`));
   out.line();
   if (mode === 'paused') {
     out.sentence(
@@ -281,7 +289,7 @@ function workersOf({ hosts, schedules }: CrontabPlan): { host: string | null; qu
 }
 
 function toJson(
-  { plan, hazards, herds, now }: Shown,
+  { plan, hazards, herds, notRead, now }: Shown,
   mode: ImportMode | null,
   imported: readonly Imported[] | null,
 ): Record<string, unknown> {
@@ -312,6 +320,7 @@ function toJson(
       };
     }),
     left_out: plan.leftOut,
+    not_read: notRead,
     mail_to: plan.mailTo,
     hazards: herds,
     workers: workersOf(plan),

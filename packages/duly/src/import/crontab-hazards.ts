@@ -4,7 +4,7 @@ import { type CrontabPlan, type PlannedSchedule, ruleOf } from './crontab-plan.t
 
 /** Something that is worth a look before a schedule goes live. */
 export interface Hazard {
-  kind: 'dst-gap' | 'dst-repeat' | 'herd' | 'overlap' | 'slow' | 'shared';
+  kind: 'dst-gap' | 'dst-repeat' | 'herd' | 'overlap' | 'slow' | 'shared' | 'command';
   /** A sentence without its full stop. */
   text: string;
 }
@@ -39,9 +39,27 @@ export function hazardsOf(schedule: PlannedSchedule, now: number, history: CronH
             text: `on ${repeat.date} ${repeat.time} comes twice in ${rule.timezone}: it runs the first time`,
           },
         ]),
+    ...commandOf(schedule),
     ...sharedOf(schedule),
     ...(history === null ? [] : overlapsOf(schedule, history)),
   ];
+}
+
+// Users that system crontabs of distributions name; none of them is a program.
+const systemUsers =
+  /^(root|daemon|nobody|mail|www-data|apache|nginx|httpd|http|postgres|mysql|redis|munin|smmsp|list|news|uucp|backup|logcheck|amavis|ubuntu|debian|ec2-user|admin)$/;
+
+/** A line of five fields whose command begins with what can only be a sixth. */
+function commandOf({ command, user }: PlannedSchedule): Hazard[] {
+  const [first = '', ...rest] = command?.split(/\s+/) ?? [];
+  if (rest.length === 0) return [];
+  if (user === null && systemUsers.test(first)) {
+    const text = `its command begins with "${first}", which looks like the user that lines of system crontabs name: then use --user-column`;
+    return [{ kind: 'command', text }];
+  }
+  if (!/^[\d*][\d*/,-]*$/.test(first)) return [];
+  const text = `its command begins with "${first}", which looks like a sixth field: cron has five, and runs the rest`;
+  return [{ kind: 'command', text }];
 }
 
 /** A line that several hosts have may be meant for each of them. */

@@ -18,6 +18,8 @@ export interface CrontabEntry {
   comment: string;
   /** What `duly schedules export` wrote above it; null: nothing. */
   annotation: Record<string, unknown> | null;
+  /** Whether a minus sign before the minute, of SUSE and cronie, keeps it out of the log. */
+  isUnlogged: boolean;
   /** Flags of the BSDs before the command, like `n` in `-n`. */
   flags: string;
 }
@@ -36,6 +38,7 @@ export interface Crontab {
   problems: CrontabProblem[];
 }
 
+const unlogged = /^-(?=[\d*~@])/;
 const macro = /^(@\S+)\s+(.*)$/;
 const fields = /^((?:\S+\s+){4}\S+)\s+(.*)$/;
 const environment = /^("[^"]*"|'[^']*'|[^\s=#]+)\s*=\s*(.*)$/;
@@ -74,9 +77,10 @@ export function parseCrontab(text: string, { hasUser }: { hasUser: boolean }): C
       env = { ...env, [unquoted(pair[1] as string)]: unquoted((pair[2] as string).trim()) };
       continue;
     }
-    const read = readEntry(content, hasUser);
+    const read = readEntry(content.replace(unlogged, ''), hasUser);
+    const isUnlogged = unlogged.test(content);
     if (typeof read === 'string') problems.push({ line, text: content, message: read });
-    else entries.push({ line, text: content, ...read, env, comment, annotation });
+    else entries.push({ line, text: content, ...read, isUnlogged, env, comment, annotation });
     forget();
   }
   return { entries, problems };

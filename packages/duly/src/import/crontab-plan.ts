@@ -127,9 +127,13 @@ export function planCrontabs(sources: readonly CrontabSource[], options: PlanOpt
 const rebootReason =
   'It runs when its machine starts, which is no time that a scheduler can know. Make it a service of the system (systemd: WantedBy=multi-user.target), or leave this line in the crontab.';
 
-function problemOf({ when, env }: CrontabEntry, { timezone }: PlanOptions): string | null {
+function problemOf({ when, env, annotation }: CrontabEntry, options: PlanOptions): string | null {
+  const timezone = zoneOf(env, options);
+  if (annotation !== null && typeof (annotation.name ?? '') !== 'string')
+    return 'The name in the comment "# duly:" above it is no text.';
   try {
-    readWhen(when, env.CRON_TZ ?? timezone, env);
+    const { cron } = readWhen(when, timezone, env);
+    if (annotation !== null) ruleIn({ cron, timezone, ...annotation });
     return null;
   } catch (error) {
     if (!isDulyError(error)) throw error;
@@ -137,12 +141,17 @@ function problemOf({ when, env }: CrontabEntry, { timezone }: PlanOptions): stri
   }
 }
 
+/** An empty CRON_TZ takes back what was said above it, as in cronie. */
+function zoneOf(env: Readonly<Record<string, string>>, { timezone }: PlanOptions): string {
+  return env.CRON_TZ?.trim() || timezone;
+}
+
 /** The same for lines that are the same run. */
-function keyOf(entry: CrontabEntry, source: CrontabSource, { perHost, timezone }: PlanOptions): string {
+function keyOf(entry: CrontabEntry, source: CrontabSource, options: PlanOptions): string {
   const { when, command, stdin, env, annotation } = entry;
   return JSON.stringify([
     when,
-    env.CRON_TZ ?? timezone,
+    zoneOf(env, options),
     entry.user ?? source.owner,
     command,
     stdin,
@@ -150,7 +159,7 @@ function keyOf(entry: CrontabEntry, source: CrontabSource, { perHost, timezone }
     env.SHELL ?? cronShell,
     env.RANDOM_DELAY ?? null,
     annotation,
-    perHost ? source.host : null,
+    options.perHost ? source.host : null,
   ]);
 }
 
@@ -164,7 +173,7 @@ function schedule(
   options: PlanOptions,
 ): PlannedSchedule {
   const { env, command, stdin, annotation } = entry;
-  const timezone = env.CRON_TZ ?? options.timezone;
+  const timezone = zoneOf(env, options);
   const { cron, jitterMs, note } = readWhen(entry.when, timezone, env);
   const user = entry.user ?? source.owner;
   const hosts = [...new Set(lines.flatMap(({ host }) => host ?? []))];
@@ -241,8 +250,9 @@ function asCron(
   };
 }
 
-function notesOf({ flags }: CrontabEntry, command: string): string[] {
+function notesOf({ flags, isUnlogged }: CrontabEntry, command: string): string[] {
   return [
+    ...(isUnlogged ? ['the "-" before it keeps it out of the log of cron; Duly records every run'] : []),
     ...(/>\s*\/dev\/null\s+2>&1|&>\s*\/dev\/null/.test(command)
       ? ['the line throws its output away; without that Duly would keep it as the log']
       : []),
@@ -269,9 +279,19 @@ function nameApart(schedules: PlannedSchedule[]): void {
 }
 
 /** The rule of a planned schedule. */
-export function ruleOf({
-  definition: { cron, timezone, rate, delay, rrule },
-}: PlannedSchedule): ReturnType<typeof resolveRule> {
+export function ruleOf({ definition }: PlannedSchedule): ReturnType<typeof resolveRule> {
+  return ruleIn(definition);
+}
+
+function ruleIn({
+  cron,
+  timezone,
+  rate,
+  delay,
+  rrule,
+}: Pick<PlannedSchedule['definition'], 'cron' | 'timezone' | 'rate' | 'delay' | 'rrule'>): ReturnType<
+  typeof resolveRule
+> {
   if (cron !== undefined) return resolveRule({ cron, timezone });
   return resolveRule({
     ...(rate === undefined ? {} : { rate }),

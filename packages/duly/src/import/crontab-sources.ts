@@ -18,9 +18,18 @@ export interface SourceOptions {
 const hostFile = /^([A-Za-z0-9][\w.-]*)=(.+)$/;
 // Debian's cron reads no file of cron.d with a dot in its name, so that packages can leave theirs aside.
 const cronDName = /^[\w-]+$/;
+// What editors and packages leave behind, and no cron reads.
+const leftAside = /^[.#]|~$|\.(?:dpkg-\w+|ucf-\w+|rpmsave|rpmorig|rpmnew)$/;
+
+/** What was read. */
+export interface ReadSources {
+  sources: CrontabSource[];
+  /** Files of `cron.d` that some crons read, and others, by their names, do not. */
+  notRead: string[];
+}
 
 /** Reads crontabs. Throws `usage`, and `crontab_unreadable` for a file that cannot be read. */
-export async function readSources(options: SourceOptions): Promise<CrontabSource[]> {
+export async function readSources(options: SourceOptions): Promise<ReadSources> {
   const { files, system, userColumn } = options;
   if (files.length === 0 && system === null) {
     throw usageError(
@@ -28,7 +37,7 @@ export async function readSources(options: SourceOptions): Promise<CrontabSource
       'Your own: crontab -l | duly import crontab -. Of several hosts: duly import crontab web1=web1.txt web2=web2.txt',
     );
   }
-  const sources = system === null ? [] : systemSources(system);
+  const { sources, notRead } = system === null ? { sources: [], notRead: [] } : systemSources(system);
   let stdin: Promise<string> | null = null;
   for (const file of files) {
     const [, host = null, path = file] = hostFile.exec(file) ?? [];
@@ -44,22 +53,27 @@ export async function readSources(options: SourceOptions): Promise<CrontabSource
       'Write each as HOST=FILE: web1=web1.txt web2=web2.txt',
     );
   }
-  return sources;
+  return { sources, notRead };
 }
 
 /** The system's own crontab, its `cron.d`, and the crontabs of its users. */
-function systemSources(root: string): CrontabSource[] {
+function systemSources(root: string): ReadSources {
   const sources: CrontabSource[] = [];
+  const notRead: string[] = [];
   const add = (path: string, owner: string | null): void => {
     sources.push({ name: path, text: readText(path), host: null, hasUser: owner === null, owner });
   };
   const main = join(root, 'etc/crontab');
   if (statSync(main, { throwIfNoEntry: false })?.isFile()) add(main, null);
-  for (const file of filesOf(join(root, 'etc/cron.d'))) if (cronDName.test(basename(file))) add(file, null);
+  for (const file of filesOf(join(root, 'etc/cron.d'))) {
+    const name = basename(file);
+    if (cronDName.test(name)) add(file, null);
+    else if (!leftAside.test(name)) notRead.push(file);
+  }
   for (const folder of ['var/spool/cron/crontabs', 'var/spool/cron']) {
     for (const file of filesOf(join(root, folder))) add(file, basename(file));
   }
-  if (sources.length > 0) return sources;
+  if (sources.length > 0) return { sources, notRead };
   throw new DulyError('crontab_unreadable', {
     message: `There is no crontab below "${root}": neither etc/crontab nor etc/cron.d nor var/spool/cron.`,
     hint: 'Name the files themselves.',

@@ -23,10 +23,12 @@ export function readWhen(when: string, timezone: string, env: Readonly<Record<st
   try {
     resolveRule({ cron, timezone });
   } catch (error) {
-    if (!isDulyError(error, 'invalid_cron') || !cron.startsWith('@')) throw error;
+    if (!isDulyError(error, 'invalid_cron')) throw error;
+    const hint = hintOf(cron);
+    if (hint === null) throw error;
     throw new DulyError('invalid_cron', {
-      message: `"${cron}" is no time that Duly knows.`,
-      hint: 'Write the five fields.',
+      message: cron.startsWith('@') ? `"${cron}" is no time that Duly knows.` : error.message,
+      hint,
       details: error.details,
     });
   }
@@ -40,6 +42,17 @@ export function readWhen(when: string, timezone: string, env: Readonly<Record<st
         ? null
         : `${random === null ? `RANDOM_DELAY=${env.RANDOM_DELAY}` : `the random minute of "${when}"`} is a jitter of ${formatDuration(jitterMs)}`,
   };
+}
+
+/** What to do about a time that only some crons know; null: the error itself tells. */
+function hintOf(cron: string): string | null {
+  if (cron.includes('~'))
+    return 'Only its minute may be random, as jitter; choose the others, like 3 for 0~5.';
+  if (cron === '@every') return 'A fixed rate is made by itself: duly schedules add <name> --every 5m …';
+  // So many seconds after the end of the last run.
+  if (/^@\d+$/.test(cron))
+    return `A fixed delay is made by itself: duly schedules add <name> --delay ${cron.slice(1)}s …`;
+  return cron.startsWith('@') ? 'Write the five fields.' : null;
 }
 
 /** `10~40 3 * * *` is a minute of chance, chosen once: from the first one on, spread over the others. */
