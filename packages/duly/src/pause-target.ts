@@ -18,16 +18,35 @@ export function pauseText({ scope, name }: Pick<Pause, 'scope' | 'name'>): strin
   return `${scope === 'queue' ? 'Queue' : 'Task'} "${oneLine(name ?? '')}"`;
 }
 
-/** Says so when no live node handles a task of this name and one of a similar name is there: likely a slip of the pen. */
+// Newest first: a queue that nothing was put into for so many jobs is not what somebody is about to pause.
+const recentJobCount = 500;
+
+/**
+ * Says so when nobody is known to use what was paused and something of a similar name is there: likely a slip of the pen. A queue that is not known yet may be paused
+ * before its first job comes, so without a similar name nothing is said of it.
+ */
 export async function warnUnknown(
   shell: Shell,
   duly: Duly,
   scope: PauseScope,
   name: string | undefined,
 ): Promise<void> {
-  if (scope !== 'task' || name === undefined) return;
-  const types = new Set((await duly.nodes()).flatMap((node) => node.tasks.map((task) => task.type)));
-  if (types.size > 0 && !types.has(name)) {
-    shell.warn(`No live node handles a task "${name}".${didYouMean(name, types)}`);
+  if (scope === 'all' || name === undefined) return;
+  const nodes = await duly.nodes();
+  if (scope === 'task') {
+    const types = new Set(nodes.flatMap((node) => node.tasks.map((task) => task.type)));
+    if (types.size > 0 && !types.has(name))
+      shell.warn(`No live node handles a task "${name}".${didYouMean(name, types)}`);
+    return;
   }
+  const queues = new Set(['default', ...nodes.flatMap((node) => node.queues ?? [])]);
+  if (queues.has(name)) return;
+  const [{ jobs }, { schedules }] = await Promise.all([
+    duly.jobs({}).page({ limit: recentJobCount }),
+    duly.schedules.list({ limit: recentJobCount }),
+  ]);
+  for (const { queue } of [...jobs, ...schedules]) queues.add(queue);
+  if ((await duly.jobs({ queue: [name] }).first()) !== null) return;
+  const near = queues.has(name) ? '' : didYouMean(name, queues);
+  if (near !== '') shell.warn(`No job, schedule or live node names a queue "${name}".${near}`);
 }
