@@ -38,8 +38,10 @@ const firstBackoffMs = 100;
 // A pooler stays a pooler: it is asked again now and then, in case the address leads somewhere else one day.
 const backoffMsMax = 60_000;
 
-// The commit of a hint need not reach the disk: what it is about has.
-const notify = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
+// The commit of a hint need not reach the disk: what it is about has. Two statements without values are one message and one transaction, and
+// neither needs a plan: half the work of a SELECT that does the same, on both sides.
+const notify = (channel: string, payload: string): string =>
+  `SET LOCAL synchronous_commit = off; NOTIFY "${channel}", '${payload}'`;
 
 const kinds: readonly Hint[] = ['jobs', 'cancel', 'schedules', 'locks'];
 
@@ -67,7 +69,7 @@ export function createNotices(options: NoticesOptions): Notices {
   }
 
   async function post(hints: Hint[]): Promise<void> {
-    await database.query(notify, [channel, `${sender} ${hints.join(' ')}`]);
+    await database.query(notify(channel, `${sender} ${hints.join(' ')}`));
   }
 
   function hear(payload: string): void {

@@ -238,6 +238,102 @@ BEGIN
     'more', v_claim.more, 'soloSinceAt', v_claim.solo_since, 'nextDueAt', v_claim.next_at, 'looked', v_claim.looked)::text;
 END $$;
 
+-- A claim and nothing else, as a worker sends it that has nothing to do and hears of a job: answers what exchange_1 would, by as few statements
+-- as it takes while nothing is due, overdue, paused or suspect and one lane has jobs. Whatever is otherwise goes the long way. Each statement,
+-- and each expression of a function, is made ready anew in every transaction, and for a lone job that is most of what a claim costs. So what is
+-- asked for comes as arguments; `p_claim` is the whole of it, for the long way.
+CREATE FUNCTION duly.claim_alone_1(
+  p_now bigint, p_types text[], p_versions integer[], p_limits integer[], p_queues text[], p_limit integer, p_node text, p_token text,
+  p_lease_ms bigint, p_claim text
+) RETURNS text LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '2s' AS $$
+DECLARE
+  v_now bigint := coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint);
+  v_read bigint := pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass);
+  v_long boolean;
+  v_next bigint;
+  v_lanes integer;
+  v_type text;
+  v_version integer;
+  v_queue text;
+  v_limit integer;
+  v_floor bigint;
+  v_rows tid[];
+  v_last_rank bigint;
+  v_at bigint;
+  v_id text;
+  v_fence bigint;
+  v_claimed json;
+  v_more boolean := false;
+BEGIN
+  -- See claim_1 for each of these.
+  WITH RECURSIVE lane AS (
+    SELECT w.type, w.version AS highest, w.n, f.version, f.queue, f.rank
+    FROM unnest(p_types, p_versions, p_limits) AS w (type, version, n) CROSS JOIN LATERAL (
+      SELECT j.version, j.queue, j.rank FROM duly.jobs j
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = w.type AND j.version <= w.version
+      ORDER BY j.version, j.queue, j.rank LIMIT 1) f
+    WHERE w.n > 0
+    UNION ALL
+    SELECT l.type, l.highest, l.n, f.version, f.queue, f.rank
+    FROM lane l CROSS JOIN LATERAL (
+      SELECT j.version, j.queue, j.rank FROM duly.jobs j
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version <= l.highest
+        AND (j.version, j.queue) > (l.version, l.queue)
+      ORDER BY j.version, j.queue, j.rank LIMIT 1) f)
+  SELECT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL AND solo > 0) OR EXISTS (SELECT 1 FROM duly.left_places)
+      OR EXISTS (SELECT 1 FROM duly.records WHERE kind = 'pause')
+      OR EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < v_now),
+    (SELECT min(n.due_at) FROM unnest(p_types) AS t (type) CROSS JOIN LATERAL (
+      SELECT j.due_at FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t.type
+      ORDER BY j.due_at, j.seq LIMIT 1) n),
+    count(*), min(l.type), min(l.version), min(l.queue), min(l.n), min(l.rank)
+  INTO v_long, v_next, v_lanes, v_type, v_version, v_queue, v_limit, v_floor
+  FROM lane l WHERE p_queues IS NULL OR l.queue = ANY (p_queues);
+  IF v_long OR v_next <= v_now OR v_lanes > 1 OR pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass) - v_read > 300 THEN
+    RETURN duly.exchange_1(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false);
+  END IF;
+  IF v_lanes = 1 THEN
+    SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), max(t.rank) INTO v_rows, v_last_rank FROM (
+      SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_type AND j.version = v_version AND j.queue = v_queue AND j.rank >= v_floor
+      ORDER BY j.rank, j.seq LIMIT least(v_limit, p_limit) FOR UPDATE SKIP LOCKED) t;
+    IF cardinality(v_rows) = 1 AND p_limit > 1 THEN
+      -- What take_1 does, for one.
+      v_at := coalesce(p_now, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint);
+      WITH taken AS (
+        UPDATE duly.jobs j SET
+          status = 'RUNNING', rank = NULL, fence = nextval('duly.fence'), node = p_node, claimed_at = v_at, updated_at = v_at, begun_at = NULL,
+          attempt = j.attempt + 1, started_at = coalesce(j.started_at, v_at),
+          lateness_ms = coalesce(j.lateness_ms, greatest(0, v_at - j.due_at)),
+          percent = 0, message = NULL, step = NULL, step_of = NULL
+        WHERE j.ctid = v_rows[1]
+        RETURNING j.*),
+      leased AS (
+        INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at, cancel_at)
+        SELECT id, seq, fence, p_node, p_token, dedupe_key IS NULL AND serial IS NULL, v_at + p_lease_ms, cancel_requested_at FROM taken),
+      told AS (
+        INSERT INTO duly.changes (at, n, entries)
+        SELECT v_at, 1, json_build_array(json_build_array(id), type, 'RUNNING', 'claimed', 0)::text FROM taken)
+      SELECT id, fence, CASE WHEN parent_id IS NULL AND cancel_requested_at IS NULL THEN json_build_object('columns', json_build_array(
+          json_build_array(id), json_build_array(fence), json_build_array(input), json_build_array(created_at), json_build_array(due_at),
+          CASE WHEN tenant IS NOT NULL THEN json_build_array(tenant) END, CASE WHEN metadata IS NOT NULL THEN json_build_array(metadata) END,
+          CASE WHEN slot IS NOT NULL THEN json_build_array(slot) END, CASE WHEN slot_details IS NOT NULL THEN json_build_array(slot_details) END),
+        'claimedAt', v_at, 'type', type, 'version', version, 'queue', queue, 'priority', priority, 'policy', policy, 'attempt', attempt,
+        'spent', spent, 'maxAttempts', max_attempts, 'losses', losses, 'begunLosses', begun_losses, 'origin', origin) END
+      INTO v_id, v_fence, v_claimed FROM taken;
+      IF v_claimed IS NULL THEN v_claimed := duly.leased_1(ARRAY[v_id], ARRAY[v_fence], '{false}'); END IF;
+    ELSIF v_rows IS NOT NULL THEN
+      v_claimed := duly.take_1(v_now, p_claim::jsonb, v_rows, v_type);
+      v_more := cardinality(v_rows) = p_limit AND EXISTS (SELECT 1 FROM duly.jobs j
+        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_type AND j.version = v_version AND j.queue = v_queue AND j.rank >= v_last_rank);
+    END IF;
+  END IF;
+  RETURN json_build_object('now', v_now, 'lost', '[]'::json, 'claimed', coalesce(v_claimed, '[]'::json), 'more', v_more,
+    'soloSinceAt', NULL, 'nextDueAt', v_next)::text;
+END $$;
+
 -- Takes work together with what was just made. If the caller took all of it, nobody else is woken for it.
 -- `p_made` null: more happened than that jobs were made, and the others may have to know.
 CREATE FUNCTION duly.claim_made_1(p_now bigint, p_claim jsonb, p_repeat boolean, p_made text[]) RETURNS json LANGUAGE plpgsql AS $$
@@ -452,24 +548,43 @@ CREATE FUNCTION duly.enqueue_alike_1(p_now bigint, p_ids text[], p_inputs text[]
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '2s' AS $$
 DECLARE
-  v_now bigint := duly.begin_1(p_now);
+  v_now bigint := coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint);
   s record;
   v_due bigint;
   v_rank bigint;
   v_status text;
-  v_claimed json := '[]';
   v_fence bigint;
-  v_read bigint := duly.pages_read_1();
+  v_read bigint;
   v_claim record;
 BEGIN
+  IF p_claim IS NULL THEN
+    -- One statement: see claim_alone_1.
+    WITH made AS (
+      INSERT INTO duly.jobs (
+        id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
+        max_attempts, origin, copy_of, policy, retention_ms, dead_retention_ms, metadata, input)
+      SELECT j.id, c.type, c.version, c.queue, c.tenant, c.priority, CASE WHEN d.due <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END,
+        CASE WHEN d.due <= v_now THEN d.due + c."rankOffsetMs" END, c."rankOffsetMs", d.due, d.due + c."startDeadlineMs", v_now, v_now,
+        c."maxAttempts", c.origin, c."copyOf", c.policy, c."retentionMs", c."deadRetentionMs", c.metadata, coalesce(j.input, c.input)
+      FROM jsonb_to_record(p_shared) AS c (
+        type text, version integer, queue text, tenant text, priority integer, "rankOffsetMs" bigint, at bigint, "inMs" bigint,
+        "startDeadlineMs" bigint, "maxAttempts" integer, origin text, "copyOf" text, policy text, "retentionMs" bigint,
+        "deadRetentionMs" bigint, metadata text, input text)
+      CROSS JOIN LATERAL (SELECT coalesce(c.at, v_now + c."inMs") AS due) d
+      CROSS JOIN unnest(p_ids, p_inputs) AS j (id, input))
+    INSERT INTO duly.changes (at, n, entries)
+    SELECT v_now, cardinality(p_ids), json_build_array(p_ids, p_shared ->> 'type',
+      CASE WHEN coalesce((p_shared ->> 'at')::bigint, v_now + (p_shared ->> 'inMs')::bigint) <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END,
+      'made', 0)::text;
+    RETURN json_build_object('now', v_now, 'claimed', '[]'::json, 'hints', 'j')::text;
+  END IF;
+  v_read := duly.pages_read_1();
   SELECT * INTO s FROM jsonb_to_record(p_shared) AS s (
     type text, version integer, queue text, tenant text, priority integer, "rankOffsetMs" bigint, at bigint, "inMs" bigint,
     "startDeadlineMs" bigint, "maxAttempts" integer, origin text, "copyOf" text, policy text, "retentionMs" bigint,
     "deadRetentionMs" bigint, metadata text, input text);
   v_due := coalesce(s.at, v_now + s."inMs");
-  v_status := CASE WHEN v_due <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END;
-  IF v_due <= v_now THEN v_rank := v_due + s."rankOffsetMs"; END IF;
-  IF p_claim IS NOT NULL AND cardinality(p_ids) = 1 AND v_due <= v_now AND duly.takes_just_1(v_now, p_claim, s.type, s.version, s.queue, 1) THEN
+  IF cardinality(p_ids) = 1 AND v_due <= v_now AND duly.takes_just_1(v_now, p_claim, s.type, s.version, s.queue, 1) THEN
     v_read := duly.pages_read_1() - v_read;
     v_fence := nextval('duly.fence');
     WITH made AS (
@@ -479,14 +594,15 @@ BEGIN
       VALUES (p_ids[1], s.type, s.version, s.queue, s.tenant, s.priority, 'RUNNING', s."rankOffsetMs", v_due, v_due + s."startDeadlineMs",
         v_now, v_now, v_now, v_now - v_due, v_fence, p_claim ->> 'node', v_now, 1, s."maxAttempts", s.origin, s."copyOf", s.policy,
         s."retentionMs", s."deadRetentionMs", s.metadata, coalesce(p_inputs[1], s.input))
-      RETURNING seq)
-    INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at)
-    SELECT p_ids[1], seq, v_fence, p_claim ->> 'node', p_claim ->> 'token', true, v_now + (p_claim ->> 'leaseMs')::bigint FROM made;
+      RETURNING seq),
+    leased AS (
+      INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at)
+      SELECT p_ids[1], seq, v_fence, p_claim ->> 'node', p_claim ->> 'token', true, v_now + (p_claim ->> 'leaseMs')::bigint FROM made)
     INSERT INTO duly.changes (at, n, entries) VALUES
       (v_now, 1, json_build_array(p_ids, s.type, 'PENDING', 'made', 0)::text),
       (v_now, 1, json_build_array(p_ids, s.type, 'RUNNING', 'claimed', 0)::text);
     -- See claim_1: nothing lives in any lane.
-    RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'looked', CASE WHEN p_claim -> 'floors' IS NOT NULL OR v_read > 300 THEN
+    RETURN json_build_object('now', v_now, 'looked', CASE WHEN p_claim -> 'floors' IS NOT NULL OR v_read > 300 THEN
       json_build_object('isFull', p_claim -> 'floors' IS NULL, 'pages', v_read, 'isAllPromoted', true, 'lanes', '[]'::json) END,
       'claimed', json_build_object(
       'columns', json_build_array(p_ids, json_build_array(v_fence), json_build_array(coalesce(p_inputs[1], s.input)), json_build_array(v_now),
@@ -495,6 +611,8 @@ BEGIN
       'claimedAt', v_now, 'type', s.type, 'version', s.version, 'queue', s.queue, 'priority', s.priority, 'policy', s.policy, 'attempt', 1,
       'spent', 0, 'maxAttempts', s."maxAttempts", 'losses', 0, 'begunLosses', 0, 'origin', s.origin))::text;
   END IF;
+  v_status := CASE WHEN v_due <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END;
+  IF v_due <= v_now THEN v_rank := v_due + s."rankOffsetMs"; END IF;
   INSERT INTO duly.jobs (
     id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
     max_attempts, origin, copy_of, policy, retention_ms, dead_retention_ms, metadata, input)
@@ -503,14 +621,9 @@ BEGIN
   FROM unnest(p_ids, p_inputs) AS j (id, input);
   INSERT INTO duly.changes (at, n, entries)
   VALUES (v_now, cardinality(p_ids), json_build_array(p_ids, s.type, v_status, 'made', 0)::text);
-  IF p_claim IS NOT NULL THEN
-    v_claim := duly.claim_1(v_now, p_claim, false);
-    v_claimed := v_claim.claimed;
-    -- Who took all of it wakes nobody for it.
-    IF duly.took_all_1(v_claimed, p_ids) THEN
-      RETURN json_build_object('now', v_now, 'claimed', v_claimed, 'looked', v_claim.looked, 'hints', duly.hints_1())::text;
-    END IF;
-    RETURN json_build_object('now', v_now, 'claimed', v_claimed, 'looked', v_claim.looked, 'hints', 'j' || replace(duly.hints_1(), 'j', ''))::text;
-  END IF;
-  RETURN json_build_object('now', v_now, 'claimed', v_claimed, 'hints', 'j' || replace(duly.hints_1(), 'j', ''))::text;
+  PERFORM set_config('duly_work.hints', '', true);
+  v_claim := duly.claim_1(v_now, p_claim, false);
+  -- Who took all of it wakes nobody for it.
+  RETURN json_build_object('now', v_now, 'claimed', v_claim.claimed, 'looked', v_claim.looked, 'hints',
+    CASE WHEN duly.took_all_1(v_claim.claimed, p_ids) THEN duly.hints_1() ELSE 'j' || replace(duly.hints_1(), 'j', '') END)::text;
 END $$;

@@ -18,6 +18,10 @@ SELECT duly.enqueue_alike_1($1::bigint, $2::text[], $3::text[], $4::jsonb, $5::j
 -- name: exchange
 SELECT duly.exchange_1($1::bigint, $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::jsonb, $7::jsonb, $8::boolean) AS reply
 
+-- name: claimAlone
+SELECT duly.claim_alone_1($1::bigint, $2::text[], $3::integer[], $4::integer[], $5::text[], $6::integer, $7::text, $8::text, $9::bigint,
+  $10::text) AS reply
+
 -- name: heartbeat
 SELECT duly.heartbeat_1($1::bigint, $2::bigint, $3::jsonb) AS reply
 

@@ -1,4 +1,11 @@
-import type { ExchangeInput, ExchangeReply, Reply, Settlement, SettleWithinInput } from '../../../engine.ts';
+import type {
+  ClaimRequest,
+  ExchangeInput,
+  ExchangeReply,
+  Reply,
+  Settlement,
+  SettleWithinInput,
+} from '../../../engine.ts';
 import { canTransition } from '../../../job.ts';
 import { numberArray, textArray } from '../arrays.ts';
 import type { Looked } from '../floors.ts';
@@ -38,9 +45,25 @@ async function exchangeOnce(
   input: ExchangeInput,
   how: { isFull?: boolean } = {},
 ): Promise<ExchangeReply & Pick<Answer, 'looked'>> {
-  const { returned, others } = sorted(input.settle);
   const { claim } = input;
-  const reply = await work.call<Answer>(statements.call.exchange, [
+  const asked = claim === null ? null : (work.floors?.sent(claim, how) ?? claim);
+  const isAlone = claim !== null && asked === claim && claim.limit > 0 && input.settle.length === 0;
+  const reply =
+    isAlone && input.repeat !== true
+      ? await claimAlone(work, claim, input.now)
+      : await settleAndClaim(work, input, asked);
+  const { now, nextDueAt, more, soloSinceAt, looked } = reply;
+  const claimed = toClaimedJobs(work, reply.claimed);
+  if (claim !== null) work.floors?.learn(claim, now, looked);
+  const settled: ExchangeReply['settled'] = input.settle.map(() => 'done');
+  for (const place of reply.lost) settled[place] = 'lost';
+  return { now, settled, claimed, nextDueAt, more, soloSinceAt, looked };
+}
+
+/** The ordinary way: whatever is to be settled, and a claim as it is sent. */
+function settleAndClaim(work: Work, input: ExchangeInput, asked: object | null): Promise<Answer & Reply> {
+  const { returned, others } = sorted(input.settle);
+  return work.call<Answer>(statements.call.exchange, [
     input.now ?? null,
     returned === null ? null : textArray(returned.ids),
     returned === null ? null : numberArray(returned.fences),
@@ -49,15 +72,26 @@ async function exchangeOnce(
       : textArray(returned.results),
     returned === null || returned.ids.length === input.settle.length ? null : numberArray(returned.places),
     others.length === 0 ? null : JSON.stringify(others),
-    claim === null ? null : JSON.stringify(work.floors?.sent(claim, how) ?? claim),
+    asked === null ? null : JSON.stringify(asked),
     input.repeat === true,
   ]);
-  const { now, nextDueAt, more, soloSinceAt, looked } = reply;
-  const claimed = toClaimedJobs(work, reply.claimed);
-  if (claim !== null) work.floors?.learn(claim, now, looked);
-  const settled: ExchangeReply['settled'] = input.settle.map(() => 'done');
-  for (const place of reply.lost) settled[place] = 'lost';
-  return { now, settled, claimed, nextDueAt, more, soloSinceAt, looked };
+}
+
+/** The short way of a worker that only asks for work: it is what stands between a job that is heard of and its start. */
+function claimAlone(work: Work, claim: ClaimRequest, now: number | undefined): Promise<Answer & Reply> {
+  const { tasks, queues, limit, node, token, leaseMs } = claim;
+  return work.call<Answer>(statements.call.claimAlone, [
+    now ?? null,
+    textArray(tasks.map(({ type }) => type)),
+    numberArray(tasks.map(({ version }) => version)),
+    numberArray(tasks.map((task) => task.limit)),
+    queues === null ? null : textArray(queues),
+    limit,
+    node,
+    token,
+    leaseMs,
+    JSON.stringify(claim),
+  ]);
 }
 
 /** Records one outcome inside the user's transaction; a lost lease fails the whole of it. */
