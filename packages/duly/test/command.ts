@@ -61,6 +61,17 @@ export interface Folder {
   env: Record<string, string>;
 }
 
+/**
+ * An environment with nothing in it but the programs, the folder for temporary files, and the code that this run has compiled: without it a
+ * command takes a quarter more to start, and the tests start many hundreds.
+ */
+export function bareEnvironment(): Record<string, string> {
+  const kept = ['PATH', 'TMPDIR', 'NODE_COMPILE_CACHE'];
+  return Object.fromEntries(
+    kept.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name] as string]])),
+  );
+}
+
 /** Makes a folder. */
 export function makeFolder(t: TestContext): Folder {
   const path = realpathSync(mkdtempSync(join(tmpdir(), 'duly-command-')));
@@ -75,8 +86,7 @@ export function makeFolder(t: TestContext): Folder {
   });
 
   function spawnIn(folder: Folder, args: string[], stdout: 'pipe' | number = 'pipe'): ChildProcess {
-    const { PATH = '', TMPDIR } = process.env;
-    const env = { PATH, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...folder.env };
+    const env = { ...bareEnvironment(), ...folder.env };
     const uid = folder.uid === undefined ? {} : { uid: folder.uid };
     const stdio: StdioOptions = ['pipe', stdout, 'pipe'];
     const child = spawn(process.execPath, [bin, ...args], { cwd: path, env, stdio, ...uid });

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { widthOf } from '../src/output/terminal.ts';
-import { type Folder, makeFolder } from './command.ts';
+import { bareEnvironment, type Folder, makeFolder } from './command.ts';
 
 const bin = fileURLToPath(new URL('../src/bin.ts', import.meta.url));
 const { stdout } = spawnSync('script', ['--version'], { encoding: 'utf8' });
@@ -25,7 +25,7 @@ function onTerminal(t: TestContext, folder: Folder, ...args: string[]): Session 
     ['-qefc', `stty cols 60 rows 24; exec ${command}`, '/dev/null'],
     {
       cwd: folder.path,
-      env: { PATH: process.env.PATH ?? '', TERM: 'xterm' },
+      env: { ...bareEnvironment(), TERM: 'xterm' },
       stdio: 'pipe',
     },
   );

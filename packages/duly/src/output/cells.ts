@@ -28,7 +28,8 @@ const regionalIndicator = /^\p{Regional_Indicator}$/u;
 const emojiSelector = '\ufe0f';
 const plain = /^[\u0020-\u007e]*$/;
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+// Made when it is first needed: it takes 5 ms, which is much of the start of a command that prints plain text.
+let graphemes: Intl.Segmenter | undefined;
 
 /**
  * The cells a text without colours takes. Where terminals differ (joined emoji) the larger number: a line that is thought to
@@ -63,6 +64,7 @@ function cellsOfCharacter(character: string): number {
 /** As much of a text as fits into so many cells. Letters with their marks, and joined emoji, are kept or left whole. */
 export function takeCells(text: string, width: number): string {
   if (plain.test(text)) return text.slice(0, Math.max(0, width));
+  graphemes ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
   let taken = '';
   let left = width;
   for (const { segment } of graphemes.segment(text)) {
