@@ -231,7 +231,7 @@ function replayAll(
     events: readonly HistoryEvent[] | null;
   },
 ): { after: Life[] | 'unknown'; difference: string } {
-  const after = new Map<string, Life>();
+  const after: Life[] = [];
   let difference = 'was written without having been read';
   for (const life of before) {
     for (const [i, readIndex] of reads.entries()) {
@@ -241,11 +241,17 @@ function replayAll(
         // A case that the model does not know: nothing more is predicted for this generation.
         if (result === 'unknown') return { after: 'unknown', difference };
         if (typeof result === 'string') difference = result;
-        else after.set(stateOf(result), result);
+        else after.push(result);
       }
     }
   }
-  return { after: [...after.values()], difference };
+  return { after: distinct(after), difference };
+}
+
+/** Lives that are the same once. Nearly always there is one, and then nothing has to be compared. */
+function distinct(lives: Life[]): Life[] {
+  if (lives.length < 2) return lives;
+  return [...new Map(lives.map((life) => [stateOf(life), life])).values()];
 }
 
 /** What tells two lives apart. */

@@ -1,5 +1,5 @@
 import type { Mutation } from './mutations/index.ts';
-import { playSeed } from './seeds.ts';
+import { type Played, playSeed } from './seeds.ts';
 
 /** A defect that is not caught in so many worlds is not caught. */
 export const mutationSeedsMax = 400;
@@ -16,9 +16,8 @@ export function* seedsFor(knownSeed: number | null): Generator<number> {
   for (let seed = 1; seed <= mutationSeedsMax; seed++) yield seed;
 }
 
-/** Plays a defect in one world; null: nobody who must see it does. */
-export async function catchIn(seed: number, mutation: Mutation): Promise<Caught | null> {
-  const { violations } = await playSeed(seed, mutation);
+/** Who sees a defect in a world that was played with it; null: nobody who must see it does. */
+export function caughtIn({ seed, violations }: Played, mutation: Mutation): Caught | null {
   const by = mutation.caughtBy.filter((name) => violations.some(({ invariant }) => invariant === name));
   return by.length > 0 ? { seed, by } : null;
 }
@@ -29,7 +28,7 @@ export async function catchMutation(
   knownSeed: number | null = null,
 ): Promise<Caught | null> {
   for (const seed of seedsFor(knownSeed)) {
-    const caught = await catchIn(seed, mutation);
+    const caught = caughtIn(await playSeed(seed, mutation), mutation);
     if (caught !== null) return caught;
   }
   return null;

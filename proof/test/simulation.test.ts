@@ -11,12 +11,13 @@ import {
   serialiseHistory,
 } from '../history.ts';
 import { predict } from '../model/predict.ts';
-import { catchIn, seedsFor } from '../simulation/catch-mutation.ts';
+import { caughtIn, seedsFor } from '../simulation/catch-mutation.ts';
 import { listedRow, listedSeed, pageUrl, rowOf } from '../simulation/defect-table.ts';
 import { type Mutation, mutations } from '../simulation/mutations/index.ts';
 import { drawScript } from '../simulation/script.ts';
-import { describeFailure, playSeed, replayCommand } from '../simulation/seeds.ts';
+import { describeFailure, type Played, playSeed, replayCommand } from '../simulation/seeds.ts';
 import { simulate } from '../simulation/simulate.ts';
+import { watched } from '../simulation/watchdog.ts';
 
 test('the same seed gives the same history and the same store, byte for byte', async () => {
   for (const seed of [3, 16, 77, 1_282]) {
@@ -49,29 +50,39 @@ test('histories of several processes are merged by the store’s instants', asyn
   assert.ok(merged.every(({ at }, i) => i === 0 || at >= (merged[i - 1]?.at ?? 0)));
 });
 
+/** What travelled together in worlds. */
+const travelled = { togetherCount: 0, lostCount: 0, callsCount: 0 };
+
+/** Changes nothing, and counts. */
+const counting = (engine: Engine): Engine => ({
+  ...engine,
+  enqueue(input) {
+    if (input.groups.length > 1) travelled.callsCount++;
+    return engine.enqueue(input);
+  },
+  async exchange(input) {
+    const reply = await engine.exchange(input);
+    // From four on the engine writes them by other statements; those that bring a report or failed go one by one.
+    const returned = input.settle.filter(({ to, report }) => to === 'COMPLETED' && report === null);
+    if (returned.length < 4) return reply;
+    travelled.togetherCount++;
+    if (reply.settled.includes('lost')) travelled.lostCount++;
+    return reply;
+  },
+});
+
+const worlds: Evidence[] = [];
+
+/** The worlds of the first hundred seeds: played once, and looked at by all that look at many. */
+async function hundredWorlds(): Promise<readonly Evidence[]> {
+  for (let seed = worlds.length + 1; seed <= 100; seed++)
+    worlds.push(await watched(seed, () => simulate(drawScript(seed), { mutate: counting })));
+  return worlds;
+}
+
 test('in a hundred worlds many calls and outcomes travel together, and some of these with a lost one', async () => {
-  let togetherCount = 0;
-  let lostCount = 0;
-  let callsCount = 0;
-  for (let seed = 1; seed <= 100; seed++) {
-    const mutate = (engine: Engine): Engine => ({
-      ...engine,
-      enqueue(input) {
-        if (input.groups.length > 1) callsCount++;
-        return engine.enqueue(input);
-      },
-      async exchange(input) {
-        const reply = await engine.exchange(input);
-        // From four on the engine writes them by other statements; those that bring a report or failed go one by one.
-        const returned = input.settle.filter(({ to, report }) => to === 'COMPLETED' && report === null);
-        if (returned.length < 4) return reply;
-        togetherCount++;
-        if (reply.settled.includes('lost')) lostCount++;
-        return reply;
-      },
-    });
-    await playSeed(seed, { mutate });
-  }
+  await hundredWorlds();
+  const { togetherCount, lostCount, callsCount } = travelled;
   assert.ok(
     togetherCount >= 80 && lostCount >= 10 && callsCount >= 40,
     `${togetherCount} lists, ${lostCount} with a lost outcome, ${callsCount} sends of several calls`,
@@ -81,8 +92,7 @@ test('in a hundred worlds many calls and outcomes travel together, and some of t
 test('a hundred worlds hold every fault, every decision and most reasons, and the model predicts all of it', async () => {
   const seen = new Set<string>();
   let slotCount = 0;
-  for (let seed = 1; seed <= 100; seed++) {
-    const { evidence } = await playSeed(seed);
+  for (const evidence of await hundredWorlds()) {
     for (const event of evidence.events) {
       if (event.kind === 'fault') seen.add(event.fault);
       if (event.kind === 'node') seen.add(event.state);
@@ -154,9 +164,10 @@ const shownIn: Record<string, number> = { 'signals-aborted': 71 };
 const partly = invariants.filter(({ name }) => name in shownBy || name === 'decisions-predicted');
 
 test('decisions that nobody noted are told by the model and the ledger, and those after them are predicted', async () => {
+  const played = await hundredWorlds();
   let [notedCount, predictedCount] = [0, 0];
   for (let seed = 2; seed <= 60; seed++) {
-    const evidence = withoutSomeNotes((await playSeed(seed)).evidence);
+    const evidence = withoutSomeNotes(played[seed - 1] as Evidence);
     assert.deepEqual(check(evidence, partly), [], `seed ${seed}`);
     const isFired = (event: HistoryEvent) => event.kind === 'fired' && event.result === 'fired';
     notedCount += evidence.events.filter(isFired).length;
@@ -167,13 +178,23 @@ test('decisions that nobody noted are told by the model and the ledger, and thos
 
 const page = readFileSync(pageUrl, 'utf8');
 
+const defects = new Map<string, Promise<Played>>();
+
+/** A world with a defect in it: played once, and looked at by all that ask for this defect. */
+function playDefect(seed: number, mutation: Mutation): Promise<Played> {
+  const key = `${seed} ${mutation.name}`;
+  const played = defects.get(key) ?? playSeed(seed, mutation);
+  defects.set(key, played);
+  return played;
+}
+
 for (const [name, defect] of Object.entries(shownBy)) {
   test(`${name} sees a seeded defect in a history that is not complete`, async () => {
     const mutation = mutations.find((one) => one.name === defect) as Mutation;
     const held = invariants.filter((one) => one.name === name);
     let isCaught = false;
     for (const seed of seedsFor(shownIn[name] ?? listedSeed(page, mutation))) {
-      const { evidence } = await playSeed(seed, mutation);
+      const { evidence } = await playDefect(seed, mutation);
       isCaught = check(withoutSomeNotes(evidence), held).length > 0;
       if (isCaught) break;
     }
@@ -185,7 +206,7 @@ for (const mutation of mutations.filter((one) => one.caughtBy.includes('decision
   test(`a seeded defect is caught in a history that is not complete: ${mutation.name}`, async () => {
     let isCaught = false;
     for (const seed of seedsFor(listedSeed(page, mutation))) {
-      const { evidence } = await playSeed(seed, mutation);
+      const { evidence } = await playDefect(seed, mutation);
       // The note that would show it may be the one that is missing.
       isCaught = [9, 5].some((first) => check(withoutSomeNotes(evidence, first), decisions).length > 0);
       if (isCaught) break;
@@ -201,7 +222,7 @@ for (const mutation of mutations) {
     const hint = 'The page is behind: npm run simulate -- --mutations --write';
     const seed = listedSeed(page, mutation);
     assert.ok(seed !== null, `The page lists no seed. ${hint}`);
-    const caught = await catchIn(seed, mutation);
+    const caught = caughtIn(await playDefect(seed, mutation), mutation);
     assert.ok(caught !== null, `None of ${mutation.caughtBy.join(', ')} sees it in seed ${seed}. ${hint}`);
     for (const name of caught.by) caughtBy.add(name);
     assert.equal(listedRow(page, mutation), rowOf(mutation, caught), hint);
@@ -239,7 +260,7 @@ test('a failure is told with the command that plays it again and a history short
     const mutation = mutations.find(({ caughtBy: [by] }) => by === invariant);
     assert.ok(mutation);
     const seed = listedSeed(page, mutation) as number;
-    const played = await playSeed(seed, mutation);
+    const played = await playDefect(seed, mutation);
     const text = await describeFailure(played, mutation);
     assert.ok(text.includes(replayCommand(seed)));
     assert.ok(text.includes(`  ${invariant}: `), text);
