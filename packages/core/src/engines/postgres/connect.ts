@@ -45,9 +45,7 @@ export async function createConnector(target: PostgresTarget & { clock: Clock })
   if (typeof connection !== 'string') {
     const { Client, options } = connection;
     const pg = listenUrl === null ? null : await loadPg();
-    // A pool without a listener for this ends the process when an idle connection breaks; the next call finds out by itself.
-    connection.on('error', () => {});
-    connection.on('connect', listenFromTheStart);
+    watch(connection);
     return {
       pool: connection,
       place: placeOfPool(connection, schema),
@@ -74,6 +72,19 @@ export async function createConnector(target: PostgresTarget & { clock: Clock })
     createListener: () => new pg.Client({ ...common, connectionString: listenUrl ?? connection }),
     end: () => endPool(pool, open, target.clock),
   };
+}
+
+const watchedPools = new WeakSet<PgPool>();
+
+/**
+ * Listens for what nobody else may listen for, once for each pool of the program's own, however many stores are opened behind it. A pool
+ * without a listener for errors ends the process when an idle connection breaks; the next call finds out by itself.
+ */
+function watch(pool: PgPool): void {
+  if (watchedPools.has(pool)) return;
+  watchedPools.add(pool);
+  pool.on('error', () => {});
+  pool.on('connect', listenFromTheStart);
 }
 
 /**

@@ -1,5 +1,6 @@
 // Empty stores for many tests. Making a schema takes a tenth of a second, nearly all of a test's time, so one that a test has
-// left is emptied and given to the next.
+// left is emptied and given to the next. A connection costs as much again: its first call of a function compiles and plans all that is in
+// it. So engines that go straight to the server share a pool, as those of a program may, and the functions of a schema are known to it.
 
 import pg from 'pg';
 import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
@@ -28,16 +29,22 @@ export interface FreshStores {
   close(): Promise<void>;
 }
 
-/** Makes them. `address`: how the engines reach the server of this run; a pooler may stand between. */
-export function createFreshStores(address: string = url): FreshStores {
-  const admin = new pg.Pool({ connectionString: url, max: 4 });
+// As many as all that run at the same time could want: each test has up to three engines and some transactions of its own.
+const connectionCountMax = 40;
+
+/** Makes them. `address`: how engines with connections of their own reach the server of this run, through a pooler; left out, they share one pool. */
+export function createFreshStores(address: string | null = null): FreshStores {
+  const admin = new pg.Pool({ connectionString: url, max: connectionCountMax });
   // A server of this file's own may end before the pool does.
   admin.on('error', () => {});
   const schemas = new WeakMap<Engine, NewSchema>();
   const left: NewSchema[] = [];
 
   async function openOn(schema: NewSchema): Promise<Engine> {
-    const engine = await openEngine(inSchema(address, schema.name));
+    const { name } = schema;
+    const engine = await openEngine(
+      address === null ? { pool: admin, schema: name } : inSchema(address, name),
+    );
     const close = engine.close.bind(engine);
     let closing: Promise<void> | null = null;
     engine.close = () => {
@@ -76,7 +83,7 @@ export function createFreshStores(address: string = url): FreshStores {
     openSecond: (first) => openOn(schemas.get(first) as NewSchema),
     async begin() {
       // The store's own parameters mean nothing to `pg`.
-      const client = new pg.Client({ connectionString: address.replace(/\?.*/, '') });
+      const client = new pg.Client({ connectionString: (address ?? url).replace(/\?.*/, '') });
       await client.connect();
       await client.query('BEGIN');
       return {
