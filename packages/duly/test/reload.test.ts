@@ -42,9 +42,14 @@ test('up loads tasks anew when a module of theirs changes, and lets what runs fi
   await up.line(/^Not reloaded/);
   assert.match((await folder.duly('run', 'hello', '--watch')).out, /after, and longer/);
   up.signal('SIGTERM');
-  const { code, err } = await up.ended;
+  const { code, out, err } = await up.ended;
   assert.equal(code, 0);
-  assert.match(err, /error\[config_invalid\]: "tasks\/tick\.ts" could not be loaded/);
+  assert.match(
+    err,
+    /^error\[config_invalid\]: "tasks\/tick\.ts" could not be loaded.*\nhint: Look at \S*\/tasks\/tick\.ts:1\.\n$/,
+    'told once, with the place as people know it',
+  );
+  assert.equal(out.match(/^Reloaded: hello, tick/gm)?.length, 1, 'a new file is one change');
 });
 
 test('up in an empty folder goes from the demo to what is written there', async (t) => {

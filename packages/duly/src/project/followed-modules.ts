@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import module from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -39,15 +38,14 @@ export function beginGeneration(): void {
   generation++;
 }
 
-/** How the user's modules stand on the disk: a text that changes when one of them does. */
-export function modulesOnDisk(): string {
-  return [...files]
-    .sort()
-    .map((path) => {
-      const found = statSync(path, { throwIfNoEntry: false });
-      return `${path} ${found?.mtimeMs} ${found?.size}`;
-    })
-    .join('\n');
+/** The modules of the user's that were imported so far, by their paths. */
+export function followedModules(): ReadonlySet<string> {
+  return files;
+}
+
+/** The same text without what makes an address that of a generation: places in files as people know them. */
+export function withoutGeneration(text: string): string {
+  return text.replaceAll(new RegExp(`[?&]${parameter}=\\d+`, 'g'), '');
 }
 
 function addressOf(url: string, of: number): string {

@@ -3,7 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { DulyError, isDulyError } from '@duly/core';
 import { sentenceOf, thrownText } from '../output/errors.ts';
 import { redirectStdout } from '../output/redirect.ts';
-import { moduleAddress } from './followed-modules.ts';
+import { moduleAddress, withoutGeneration } from './followed-modules.ts';
 
 const configNames = ['duly.config.ts', 'duly.config.mts', 'duly.config.js', 'duly.config.mjs'];
 const tasksFolder = 'tasks';
@@ -105,5 +105,5 @@ function placeOf(thrown: unknown): string {
     .find((one) => /(file:\/\/|\/|[A-Z]:\\).*:\d+/.test(one) && !one.includes('node:internal'));
   return line === undefined
     ? 'It throws while it is loaded; look at what stands at its top level.'
-    : `Look at ${line.trim().replace(/^at /, '')}.`;
+    : `Look at ${withoutGeneration(line.trim().replace(/^at /, ''))}.`;
 }

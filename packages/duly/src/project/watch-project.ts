@@ -1,35 +1,59 @@
+import { statSync } from 'node:fs';
 import { systemClock } from '@duly/core';
-import { modulesOnDisk } from './followed-modules.ts';
+import { followedModules } from './followed-modules.ts';
 import { findProject } from './modules.ts';
 
 // So often the files are looked at. Asked for and not listened to: it is the same on every file system, whatever an editor does to save a
 // file, and the store in the same folder, which changes all the time, rings no bell. A look at a dozen files takes 0.1 ms.
 const lookMs = 300;
 
+/** How files stand on the disk, by their paths. */
+type Stamps = Map<string, string>;
+
 /** Calls back when modules of the user's have changed, come or gone, once they are left alone for a moment. */
 export function watchProject(config: string | undefined, onChange: () => void): { close(): void } {
-  let seen = look();
-  let before = seen;
+  let seen: Stamps = new Map();
+  let before = '';
   const tick = (): void => {
-    const found = look();
+    const { own, imported } = look();
+    const found = new Map([...imported, ...own]);
+    const now = JSON.stringify([...found]);
+    // That a module is followed from now on is no change: what imports it was loaded a moment ago.
+    for (const [path, stamp] of imported) if (!seen.has(path)) seen.set(path, stamp);
+    const isChanged =
+      [...own.keys()].some((path) => !seen.has(path)) ||
+      [...seen].some(([path, stamp]) => found.get(path) !== stamp);
     // Twice the same: whoever writes has finished.
-    if (found !== seen && found === before) {
-      onChange();
+    if (isChanged && now === before) {
       seen = found;
+      onChange();
     }
-    before = found;
+    before = now;
     timer = systemClock.after(lookMs, tick, { unref: true });
   };
   let timer = systemClock.after(lookMs, tick, { unref: true });
+  const { own, imported } = look();
+  seen = new Map([...imported, ...own]);
 
-  function look(): string {
+  /** The config and the modules of `tasks/`, and what they import. */
+  function look(): { own: Stamps; imported: Stamps } {
+    const imported = stampsOf([...followedModules()].sort());
     try {
       const { config: file, tasks } = findProject(config);
-      return [file ?? '', ...tasks, modulesOnDisk()].join('\n');
+      return { own: stampsOf(file === null ? tasks : [file, ...tasks]), imported };
     } catch {
       // A folder that is being moved, or a config that was named and is gone: as it was, until it can be read.
-      return seen ?? '';
+      return { own: seen, imported };
     }
   }
   return { close: () => timer.cancel() };
+}
+
+function stampsOf(paths: readonly string[]): Stamps {
+  return new Map(
+    paths.map((path) => {
+      const found = statSync(path, { throwIfNoEntry: false });
+      return [path, `${found?.mtimeMs} ${found?.size}`];
+    }),
+  );
 }
