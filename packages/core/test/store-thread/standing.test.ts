@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import type { ClaimRequest, ExchangeInput, ExchangeReply, Hint } from '../../src/engine.ts';
 import { openEngine, openStore, type Store } from '../../src/engines/open.ts';
@@ -290,15 +291,15 @@ test('a job that its own process makes, for whomever, is given too, after its ma
 });
 
 test('a worker whose main loop is blocked loses what it was given to others, unspent', async (t) => {
-  const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
-  const { store, nextGiven, stand } = await openWorker(t, url);
+  const file = join(testFolder(t), 'duly.db');
+  const { store, nextGiven, stand } = await openWorker(t, `sqlite:${file}`);
   await stand();
   // A thread of its own makes the job, while nothing on this one runs: no timer, no message.
-  const maker = await openStore(url);
+  const maker = await openStore(`sqlite:${file}`);
   t.after(() => maker.engine.close());
   const spec = dueNow();
   const made = maker.engine.enqueue({ groups: [{ jobs: [spec] }] });
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500);
+  blockUntilGivenBack(file, spec.id);
   await made;
   assert.equal(await nextGiven(), null, 'it is told that it came too late');
   const { jobs } = await store.engine.get({ ids: [spec.id] });
@@ -307,6 +308,23 @@ test('a worker whose main loop is blocked loses what it was given to others, uns
   const { claimed } = await maker.engine.exchange({ settle: [], claim: claimRequest({ node: 'node_2' }) });
   assert.equal(claimed[0]?.id, spec.id);
 });
+
+/** Keeps this thread from everything else until the job was claimed and went back, however long a busy machine takes for it. */
+function blockUntilGivenBack(file: string, id: string): void {
+  const db = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
+  try {
+    const read = db.prepare('SELECT status, fence FROM jobs WHERE id = ?');
+    const cell = new Int32Array(new SharedArrayBuffer(4));
+    for (let looks = 0; looks < 3_000; looks++) {
+      const { status, fence } = read.get(id) ?? {};
+      if (status === 'PENDING' && fence !== 0) return;
+      Atomics.wait(cell, 0, 0, 10);
+    }
+    assert.fail('It was never claimed, or never went back.');
+  } finally {
+    db.close();
+  }
+}
 
 test('once a worker has closed its place nothing is claimed for it', async (t) => {
   const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
