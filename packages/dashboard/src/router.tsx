@@ -8,7 +8,7 @@ import {
 } from '@tanstack/react-router';
 import { mount } from './api/place.ts';
 import { Root } from './shell/shell.tsx';
-import { NothingYet } from './ui/states.tsx';
+import { NoSuchPage } from './ui/states.tsx';
 
 /** What stands behind the question mark, as it is. Every filter lives there, so that Back, reload and a link keep the state. */
 type Search = Record<string, string>;
@@ -22,7 +22,7 @@ const readSearch = (search: Record<string, unknown>): Search =>
 
 const root = createRootRoute({
   component: Root,
-  notFoundComponent: () => <NothingYet title="There is no such page." />,
+  notFoundComponent: NoSuchPage,
   validateSearch: readSearch,
 });
 

@@ -1,4 +1,5 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useSeesAll } from '../shell/caller.tsx';
 import type { Status } from '../ui/status.tsx';
 import type { Count, Page } from './page.ts';
 import { get, post, type Query, request } from './request.ts';
@@ -98,12 +99,18 @@ export function useKeys() {
   return useQuery({ queryKey: ['keys'], queryFn: ({ signal }) => get<Page<Key>>('api/keys', {}, signal) });
 }
 
-/** The audit, newest first. */
+/** The audit, newest first, page after page as they are asked for. */
 export function useAudit(query: Query) {
-  return useQuery({
+  return useInfiniteQuery({
     queryKey: ['audit', query],
-    queryFn: ({ signal }) => get<Page<AuditEntry>>('api/audit', { limit: 200, ...query }, signal),
+    queryFn: ({ pageParam, signal }) =>
+      get<Page<AuditEntry>>('api/audit', { limit: 100, cursor: pageParam, ...query }, signal),
+    initialPageParam: '',
+    getNextPageParam: ({ next_cursor }) => next_cursor,
     placeholderData: (before) => before,
+    meta: { pace: 'own' },
+    // Whoever reads what is long past does not wait for what is new.
+    refetchInterval: ({ state }) => (state.data?.pages.length === 1 ? 2_000 : false),
   });
 }
 
@@ -224,7 +231,11 @@ export interface Task {
   input_schema: Record<string, unknown> | null;
 }
 
-/** All tasks by name. */
+/** All tasks by name, for those who see the whole store. */
 export function useTasks() {
-  return useQuery({ queryKey: ['tasks'], queryFn: ({ signal }) => get<Page<Task>>('api/tasks', {}, signal) });
+  return useQuery({
+    queryKey: ['tasks'],
+    queryFn: ({ signal }) => get<Page<Task>>('api/tasks', {}, signal),
+    enabled: useSeesAll(),
+  });
 }

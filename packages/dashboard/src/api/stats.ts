@@ -1,4 +1,5 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
+import { useSeesAll } from '../shell/caller.tsx';
 import type { Page } from './page.ts';
 import { get, type Query } from './request.ts';
 
@@ -43,8 +44,10 @@ export interface Trend {
   data: TrendStep[];
 }
 
-/** Figures over many jobs are read at their own pace and not with every change. */
-const pace = { meta: { pace: 'own' }, refetchInterval: 10_000 } as const;
+/** Figures over many jobs are read at their own pace and not with every change, for those who see the whole store. */
+function usePace() {
+  return { meta: { pace: 'own' }, refetchInterval: 10_000, enabled: useSeesAll() } as const;
+}
 
 /** The tasks of which a job ended since then. */
 export function useStats(since: string) {
@@ -52,7 +55,7 @@ export function useStats(since: string) {
     queryKey: ['stats', since],
     queryFn: ({ signal }) => get<Page<TypeStats>>('api/stats', { since }, signal),
     placeholderData: (before) => before,
-    ...pace,
+    ...usePace(),
   });
 }
 
@@ -61,12 +64,13 @@ export function useScheduleStats(schedule: string) {
   return useQuery({
     queryKey: ['stats', 'schedules', schedule],
     queryFn: ({ signal }) => get<Page<ScheduleStats>>('api/stats/schedules', { schedule }, signal),
-    ...pace,
+    ...usePace(),
   });
 }
 
 /** What became of the last runs of the schedules of some pages, by id. */
 export function useStatsOfPages(pages: readonly (readonly string[])[]): ReadonlyMap<string, ScheduleStats> {
+  const pace = usePace();
   return useQueries({
     queries: pages.map((ids) => ({
       queryKey: ['stats', 'schedules', ids],
@@ -85,7 +89,7 @@ export function useTrend(query: Query) {
     queryKey: ['stats', 'trend', query],
     queryFn: ({ signal }) => get<Trend>('api/stats/trend', query, signal),
     placeholderData: (before) => before,
-    ...pace,
+    ...usePace(),
   });
 }
 

@@ -17,6 +17,7 @@ export function AlertsPage() {
   if (alerts.data === undefined || rules.data === undefined)
     return (
       <Trouble
+        isPage
         error={alerts.error ?? rules.error}
         onRetry={() => {
           void alerts.refetch();
@@ -35,12 +36,12 @@ export function AlertsPage() {
             <Table label="Firing now" head={['What', 'Rule', 'Since']}>
               {alerts.data.data.map((alert) => (
                 <tr key={`${alert.rule} ${alert.subject}`}>
-                  <Cell>
+                  <Cell isLong>
                     <span className="font-medium text-bad">{alert.message}</span>
                     {alert.muted && <span className="ml-2 text-xs text-ink-faint">muted</span>}
                   </Cell>
-                  <Cell>{alert.rule}</Cell>
-                  <Cell>
+                  <Cell isLong>{alert.rule}</Cell>
+                  <Cell className="whitespace-nowrap">
                     <Time at={alert.fired_at} />
                   </Cell>
                 </tr>

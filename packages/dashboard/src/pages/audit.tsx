@@ -1,6 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type AuditEntry, useAudit } from '../api/operations.ts';
 import { Instant } from '../time/time.tsx';
+import { Button } from '../ui/button.tsx';
 import { TextInput } from '../ui/field.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
 import { FilteredAway, Loading, NothingYet, Trouble } from '../ui/states.tsx';
@@ -11,6 +12,7 @@ export function AuditPage() {
   const { q = '' } = useSearch({ strict: false }) as { q?: string };
   const navigate = useNavigate();
   const audit = useAudit({ subject: q });
+  const entries = audit.data?.pages.flatMap(({ data }) => data);
   const search = (text: string) => void navigate({ to: '/audit', search: text === '' ? {} : { q: text } });
   return (
     <>
@@ -37,9 +39,9 @@ export function AuditPage() {
       <Panel>
         {audit.isPending ? (
           <Loading />
-        ) : audit.data === undefined ? (
+        ) : entries === undefined ? (
           <Trouble error={audit.error} onRetry={() => void audit.refetch()} />
-        ) : audit.data.data.length === 0 ? (
+        ) : entries.length === 0 ? (
           q === '' ? (
             <NothingYet title="Nobody has changed anything yet." />
           ) : (
@@ -47,10 +49,21 @@ export function AuditPage() {
           )
         ) : (
           <Table label="Audit" head={['When', 'Who', 'What', 'To what', 'Note']}>
-            {audit.data.data.map((entry) => (
+            {entries.map((entry) => (
               <Row key={entry.position} entry={entry} />
             ))}
           </Table>
+        )}
+        {audit.hasNextPage && (
+          <p className="border-t border-line px-4 py-2">
+            <Button
+              kind="quiet"
+              disabled={audit.isFetchingNextPage}
+              onClick={() => void audit.fetchNextPage()}
+            >
+              Show older ones
+            </Button>
+          </p>
         )}
       </Panel>
     </>
@@ -64,9 +77,11 @@ function Row({ entry }: { entry: AuditEntry }) {
       <Cell className="whitespace-nowrap">
         <Instant at={entry.at} />
       </Cell>
-      <Cell className="font-mono text-xs">{entry.actor}</Cell>
+      <Cell isLong className="font-mono text-xs">
+        {entry.actor}
+      </Cell>
       <Cell>{entry.action}</Cell>
-      <Cell className="max-w-96">
+      <Cell isLong className="sm:max-w-96">
         <span className="font-mono text-xs break-all">{entry.subject}</span>
         {hasDetails && (
           <details className="mt-1">
@@ -77,7 +92,7 @@ function Row({ entry }: { entry: AuditEntry }) {
           </details>
         )}
       </Cell>
-      <Cell>{entry.note ?? ''}</Cell>
+      <Cell isLong>{entry.note ?? ''}</Cell>
     </tr>
   );
 }

@@ -23,7 +23,8 @@ export function DeadPage() {
   const dead = useDeadGroups();
   const may = useMay('operate');
   if (dead.isPending) return <Loading />;
-  if (dead.data === undefined) return <Trouble error={dead.error} onRetry={() => void dead.refetch()} />;
+  if (dead.data === undefined)
+    return <Trouble isPage error={dead.error} onRetry={() => void dead.refetch()} />;
   const { data: groups, looked_at: total } = dead.data;
   return (
     <>

@@ -22,7 +22,7 @@ export function JobPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const job = useJob(id);
   if (job.isPending) return <Loading />;
-  if (job.data === undefined) return <Trouble error={job.error} onRetry={() => void job.refetch()} />;
+  if (job.data === undefined) return <Trouble isPage error={job.error} onRetry={() => void job.refetch()} />;
   return <JobView job={job.data} />;
 }
 
@@ -129,7 +129,12 @@ function Facts({ job }: { job: Job }) {
         {job.node !== null && <Fact name="Worker">{job.node}</Fact>}
         {job.schedule !== null && (
           <Fact name="Schedule">
-            <Link to="/schedules/$id" params={{ id: job.schedule }} className="text-accent hover:underline">
+            {/* A name may be that of several, of different tenants; the mark of its slot begins with the id. */}
+            <Link
+              to="/schedules/$id"
+              params={{ id: job.fire_id?.split('/')[0] ?? job.schedule }}
+              className="text-accent hover:underline"
+            >
               {job.schedule}
             </Link>
           </Fact>
@@ -189,7 +194,7 @@ function Actions({ job }: { job: Job }) {
           Retry
         </Button>
       )}
-      {mayOperate && canCancel && (
+      {mayRun && canCancel && (
         <Button
           kind="danger"
           disabled={cancel.isPending || job.cancel_requested_at !== null}

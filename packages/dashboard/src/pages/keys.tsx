@@ -17,7 +17,8 @@ export function KeysPage() {
   const keys = useKeys();
   const [isMaking, setMaking] = useState(false);
   if (keys.isPending) return <Loading />;
-  if (keys.data === undefined) return <Trouble error={keys.error} onRetry={() => void keys.refetch()} />;
+  if (keys.data === undefined)
+    return <Trouble isPage error={keys.error} onRetry={() => void keys.refetch()} />;
   return (
     <>
       <PageHead
@@ -44,10 +45,10 @@ export function KeysPage() {
 function KeyRow({ info }: { info: Key }) {
   return (
     <tr>
-      <Cell className="font-mono text-xs">duly_{info.id}_…</Cell>
+      <Cell className="font-mono text-xs whitespace-nowrap">duly_{info.id}_…</Cell>
       <Cell>{info.scope}</Cell>
-      <Cell>{info.tenant ?? <span className="text-ink-faint">all</span>}</Cell>
-      <Cell>{info.note ?? ''}</Cell>
+      <Cell isLong>{info.tenant ?? <span className="text-ink-faint">all</span>}</Cell>
+      <Cell isLong>{info.note ?? ''}</Cell>
       <Cell>
         <Time at={info.created_at} /> <span className="text-xs text-ink-faint">by {info.created_by}</span>
       </Cell>

@@ -63,6 +63,12 @@ export function LocksPage() {
             ))}
           </Table>
         )}
+        {locks.data?.has_more === true && (
+          <p className="border-t border-line px-4 py-2 text-xs text-ink-faint">
+            The first {rows?.length.toLocaleString('en')} by kind and name; type how a name begins to find
+            others.
+          </p>
+        )}
       </Panel>
     </>
   );

@@ -1,53 +1,61 @@
-import { Link } from '@tanstack/react-router';
 import { useQueues } from '../api/operations.ts';
-import { countText } from '../api/page.ts';
 import { OverTime } from '../charts/over-time.tsx';
-import { PageHead } from '../ui/panel.tsx';
-import { Loading, Trouble } from '../ui/states.tsx';
-import { looks, statuses } from '../ui/status.tsx';
+import { useCaller } from '../shell/caller.tsx';
+import { PageHead, Panel } from '../ui/panel.tsx';
+import { Loading, NothingYet, Trouble } from '../ui/states.tsx';
 import { ByTask } from './overview/by-task.tsx';
 import { DueNext } from './overview/due-next.tsx';
 import { RunningNow } from './overview/running-now.tsx';
+import { StatusCounts, TenantCounts } from './overview/status-counts.tsx';
 import { Warnings } from './overview/warnings.tsx';
 import { WentWrong } from './overview/went-wrong.tsx';
 
-/** All promises at a glance. */
+/** All promises at a glance: those of the store, or of the tenant whose key it is. */
 export function OverviewPage() {
+  const caller = useCaller();
+  if (caller === undefined) return <Loading />;
+  return caller.tenant === null ? <StoreOverview /> : <TenantOverview tenant={caller.tenant} />;
+}
+
+function StoreOverview() {
   const queues = useQueues();
   if (queues.isPending) return <Loading />;
   if (queues.data === undefined)
-    return <Trouble error={queues.error} onRetry={() => void queues.refetch()} />;
+    return <Trouble isPage error={queues.error} onRetry={() => void queues.refetch()} />;
   const { status } = queues.data;
   return (
     <>
       <PageHead title="Overview" />
       <Warnings queues={queues.data.data} />
-      <ul className="mb-4 grid grid-cols-3 gap-2 sm:grid-cols-5 lg:grid-cols-9">
-        {statuses.map((name) => {
-          const { icon: Icon, word, className } = looks[name];
-          return (
-            <li key={name}>
-              <Link
-                to="/jobs"
-                search={{ q: `status:${name.toLowerCase()}` }}
-                className="block rounded-lg border border-line bg-surface px-3 py-2.5 hover:border-line-strong"
-              >
-                <span className={`inline-flex items-center gap-1 rounded-full px-1.5 text-xs ${className}`}>
-                  <Icon aria-hidden className="size-3.5" />
-                  {word}
-                </span>
-                <span className="tabular mt-1 block text-xl font-semibold">{countText(status[name])}</span>
-              </Link>
-            </li>
-          );
-        })}
-      </ul>
+      {Object.values(status).every(({ count }) => count === 0) && (
+        <Panel className="mb-4">
+          <NothingYet title="No promise was made yet." command="duly up --demo">
+            Make a job on the page Jobs, a schedule on the page Schedules, or let the demo do it.
+          </NothingYet>
+        </Panel>
+      )}
+      <StatusCounts counts={status} />
       <OverTime />
       <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
         <RunningNow />
         <DueNext />
         <WentWrong />
         <ByTask />
+      </div>
+    </>
+  );
+}
+
+/** What the server tells a tenant: its own jobs and schedules, and nothing of workers, queues and figures over all. */
+function TenantOverview({ tenant }: { tenant: string }) {
+  return (
+    <>
+      <PageHead title="Overview" about={`What is ${tenant}'s.`} />
+      <TenantCounts />
+      <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
+        <RunningNow />
+        <DueNext />
+        <WentWrong />
       </div>
     </>
   );

@@ -13,7 +13,7 @@ export function QueuesPage() {
   const paused = usePauses().data?.data ?? [];
   if (queues.isPending) return <Loading />;
   if (queues.data === undefined)
-    return <Trouble error={queues.error} onRetry={() => void queues.refetch()} />;
+    return <Trouble isPage error={queues.error} onRetry={() => void queues.refetch()} />;
   return (
     <>
       <PageHead
@@ -47,7 +47,7 @@ function QueueRows({ queue }: { queue: Queue }) {
   const lanes = queue.lanes.length === 0 ? [null] : queue.lanes;
   return lanes.map((lane, at) => (
     <tr key={lane === null ? '' : `${lane.type}@${lane.version}`}>
-      <Cell>
+      <Cell isLong>
         {at === 0 && (
           <>
             <Link to="/jobs" search={{ q: `queue:${queue.queue}` }} className="font-medium hover:underline">
@@ -57,9 +57,9 @@ function QueueRows({ queue }: { queue: Queue }) {
           </>
         )}
       </Cell>
-      <Cell>{lane?.type ?? <span className="text-ink-faint">nothing ready</span>}</Cell>
+      <Cell isLong>{lane?.type ?? <span className="text-ink-faint">nothing ready</span>}</Cell>
       <Cell className="tabular">{lane === null ? '0' : countText(lane.ready)}</Cell>
-      <Cell>
+      <Cell className="whitespace-nowrap">
         <Time at={lane?.oldest_due_at} />
       </Cell>
       <Cell className="text-right">

@@ -21,7 +21,7 @@ export function SchedulePage() {
   const schedule = useSchedule(id);
   if (schedule.isPending) return <Loading />;
   if (schedule.data === undefined)
-    return <Trouble error={schedule.error} onRetry={() => void schedule.refetch()} />;
+    return <Trouble isPage error={schedule.error} onRetry={() => void schedule.refetch()} />;
   return <ScheduleView schedule={schedule.data} />;
 }
 
@@ -31,7 +31,7 @@ function ScheduleView({ schedule }: { schedule: Schedule }) {
     <>
       <PageHead
         title={schedule.name}
-        about={`${schedule.words} · ${schedule.timezone} · runs ${schedule.type}`}
+        about={`${schedule.words} Runs ${schedule.type}${schedule.tenant === null ? '' : ` for ${schedule.tenant}`}.`}
         actions={<ScheduleActions schedule={schedule} />}
       />
       {schedule.paused !== null && (
@@ -97,9 +97,9 @@ function ScheduleView({ schedule }: { schedule: Schedule }) {
 function Figures({ schedule }: { schedule: Schedule }) {
   const stats = useScheduleStats(schedule.id);
   const one = stats.data?.data[0];
-  if (one === undefined) return null;
+  const count = one === undefined ? 0 : one.completed + one.failed + one.cancelled + one.expired;
+  if (one === undefined || count === 0) return null;
   const ms = (value: number | null) => (value === null ? '–' : duration(value));
-  const count = one.completed + one.failed + one.cancelled + one.expired;
   return (
     <Panel title={count === 1 ? 'The last run' : `The last ${count} runs`}>
       <dl className="grid grid-cols-2 gap-x-4 gap-y-3 px-4 py-3 sm:grid-cols-5">

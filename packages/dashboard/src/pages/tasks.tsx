@@ -12,7 +12,8 @@ export function TasksPage() {
   const stats = useStats('7d');
   const workers = useWorkers();
   if (stats.isPending) return <Loading />;
-  if (stats.data === undefined) return <Trouble error={stats.error} onRetry={() => void stats.refetch()} />;
+  if (stats.data === undefined)
+    return <Trouble isPage error={stats.error} onRetry={() => void stats.refetch()} />;
   const handled = new Map<string, number>();
   for (const { tasks, silent } of workers.data?.data ?? []) {
     if (silent) continue;
@@ -52,7 +53,7 @@ export function TasksPage() {
               const share = one === undefined ? null : failureShare(one);
               return (
                 <tr key={type}>
-                  <Cell>
+                  <Cell isLong>
                     <Link to="/tasks/$type" params={{ type }} className="font-medium hover:underline">
                       {type}
                     </Link>

@@ -20,7 +20,7 @@ export function WebhookPage() {
   const webhook = useWebhook(id);
   if (webhook.isPending) return <Loading />;
   if (webhook.data === undefined)
-    return <Trouble error={webhook.error} onRetry={() => void webhook.refetch()} />;
+    return <Trouble isPage error={webhook.error} onRetry={() => void webhook.refetch()} />;
   return <WebhookView webhook={webhook.data} />;
 }
 

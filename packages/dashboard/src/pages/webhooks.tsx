@@ -17,7 +17,7 @@ export function WebhooksPage() {
   const [isAdding, setAdding] = useState(false);
   if (webhooks.isPending) return <Loading />;
   if (webhooks.data === undefined)
-    return <Trouble error={webhooks.error} onRetry={() => void webhooks.refetch()} />;
+    return <Trouble isPage error={webhooks.error} onRetry={() => void webhooks.refetch()} />;
   return (
     <>
       <PageHead
@@ -39,17 +39,17 @@ export function WebhooksPage() {
           <Table label="Webhooks" head={['Address', 'Hears of', 'State', 'Made']}>
             {webhooks.data.data.map((webhook) => (
               <tr key={webhook.id}>
-                <Cell className="max-w-96">
+                <Cell isLong className="sm:max-w-96">
                   <Link
                     to="/webhooks/$id"
                     params={{ id: webhook.id }}
-                    className="font-medium break-all hover:underline"
+                    className="font-medium hover:underline"
                   >
                     {webhook.url}
                   </Link>
                   {webhook.note !== null && <p className="text-xs text-ink-soft">{webhook.note}</p>}
                 </Cell>
-                <Cell>{hearsOf(webhook)}</Cell>
+                <Cell isLong>{hearsOf(webhook)}</Cell>
                 <Cell>
                   <WebhookState webhook={webhook} />
                 </Cell>

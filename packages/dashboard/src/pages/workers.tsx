@@ -12,7 +12,7 @@ export function WorkersPage() {
   const workers = useWorkers();
   if (workers.isPending) return <Loading />;
   if (workers.data === undefined)
-    return <Trouble error={workers.error} onRetry={() => void workers.refetch()} />;
+    return <Trouble isPage error={workers.error} onRetry={() => void workers.refetch()} />;
   return (
     <>
       <PageHead title="Workers" about="Every process that beats, what it may run and what it runs now." />
@@ -60,7 +60,7 @@ function WorkerRow({ worker }: { worker: Worker }) {
       <Cell className="tabular">
         {worker.running} of {worker.concurrency}
       </Cell>
-      <Cell className="max-w-72">
+      <Cell isLong className="sm:max-w-72">
         <span className="text-ink-soft">{worker.tasks.map(({ type }) => type).join(', ') || '–'}</span>
         {worker.queues !== null && <p className="text-xs text-ink-faint">only {worker.queues.join(', ')}</p>}
       </Cell>

@@ -26,8 +26,18 @@ export function useCaller(): Caller | undefined {
 
 /** The pages that the caller may see. */
 export function usePageLinks(): PageLink[] {
-  const scope = useCaller()?.scope ?? 'read';
-  return useMemo(() => pageLinks.filter((link) => allows(scope, link.scope)), [scope]);
+  const caller = useCaller();
+  const scope = caller?.scope ?? 'read';
+  const seesAll = caller === undefined || caller.tenant === null;
+  return useMemo(
+    () => pageLinks.filter((link) => allows(scope, link.scope) && (seesAll || link.isOfStore !== true)),
+    [scope, seesAll],
+  );
+}
+
+/** Whether the caller sees the whole store, and not one tenant's part of it. */
+export function useSeesAll(): boolean {
+  return useCaller()?.tenant === null;
 }
 
 /** Whether the caller may do this. What a key may not do is not shown. */

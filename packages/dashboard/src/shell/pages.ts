@@ -36,6 +36,8 @@ export interface PageLink {
   letter: string;
   /** The least a key must be allowed to see the page. */
   scope: Scope;
+  /** It is about the whole store, of which a tenant's key sees its part only. */
+  isOfStore?: true;
 }
 
 /** All pages, in the order of the navigation. */
@@ -45,13 +47,13 @@ export const pageLinks: readonly PageLink[] = [
   { to: '/schedules', name: 'Schedules', icon: CalendarClock, letter: 's', scope: 'read' },
   { to: '/day', name: 'Day', icon: CalendarDays, letter: 'd', scope: 'read' },
   { to: '/forecast', name: 'Forecast', icon: ChartLine, letter: 'f', scope: 'read' },
-  { to: '/tasks', name: 'Tasks', icon: Blocks, letter: 't', scope: 'read' },
-  { to: '/queues', name: 'Queues', icon: Layers, letter: 'q', scope: 'read' },
-  { to: '/workers', name: 'Workers', icon: Server, letter: 'w', scope: 'read' },
+  { to: '/tasks', name: 'Tasks', icon: Blocks, letter: 't', scope: 'read', isOfStore: true },
+  { to: '/queues', name: 'Queues', icon: Layers, letter: 'q', scope: 'read', isOfStore: true },
+  { to: '/workers', name: 'Workers', icon: Server, letter: 'w', scope: 'read', isOfStore: true },
   { to: '/dead', name: 'Dead letters', icon: Skull, letter: 'x', scope: 'read' },
-  { to: '/locks', name: 'Locks', icon: Lock, letter: 'l', scope: 'read' },
-  { to: '/alerts', name: 'Alerts', icon: Bell, letter: 'a', scope: 'read' },
+  { to: '/locks', name: 'Locks', icon: Lock, letter: 'l', scope: 'read', isOfStore: true },
+  { to: '/alerts', name: 'Alerts', icon: Bell, letter: 'a', scope: 'read', isOfStore: true },
   { to: '/webhooks', name: 'Webhooks', icon: Webhook, letter: 'h', scope: 'admin' },
-  { to: '/keys', name: 'Keys', icon: KeyRound, letter: 'k', scope: 'admin' },
-  { to: '/audit', name: 'Audit', icon: FileClock, letter: 'u', scope: 'operate' },
+  { to: '/keys', name: 'Keys', icon: KeyRound, letter: 'k', scope: 'admin', isOfStore: true },
+  { to: '/audit', name: 'Audit', icon: FileClock, letter: 'u', scope: 'operate', isOfStore: true },
 ];

@@ -180,7 +180,7 @@ function LiveSwitch() {
       onClick={state === 'paused' ? resume : pause}
       title={label}
       aria-label={label}
-      className={`inline-flex h-8 items-center gap-1.5 rounded-md px-2 text-xs font-medium hover:bg-raised ${className}`}
+      className={`inline-flex h-8 shrink-0 items-center gap-1.5 rounded-md px-2 text-xs font-medium hover:bg-raised ${className}`}
     >
       <Icon aria-hidden className="size-3.5" />
       {word}

@@ -48,6 +48,8 @@ const units: readonly [string, number][] = [
 export function duration(ms: number): string {
   if (!Number.isFinite(ms)) return '–';
   const length = Math.abs(ms);
+  // Axes have steps of half a millisecond.
+  if (length < 10 && !Number.isInteger(length)) return `${length.toFixed(1)} ms`;
   if (length < 1_000) return `${Math.round(length)} ms`;
   if (length < 10_000) return `${(length / 1_000).toFixed(1)} s`;
   const first = units.findIndex(([, size]) => length >= size);

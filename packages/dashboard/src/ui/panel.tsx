@@ -16,7 +16,7 @@ export function Panel({
     <section className={`rounded-lg border border-line bg-surface ${className ?? ''}`}>
       {title !== undefined && (
         <header className="flex min-h-11 flex-wrap items-center justify-between gap-2 border-b border-line px-4 py-2">
-          <h2 className="text-sm font-semibold">{title}</h2>
+          <h2 className="min-w-0 text-sm font-semibold">{title}</h2>
           {actions !== undefined && <div className="flex items-center gap-2">{actions}</div>}
         </header>
       )}

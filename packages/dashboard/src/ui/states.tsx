@@ -3,11 +3,22 @@ import type { ReactNode } from 'react';
 import { RequestError } from '../api/request.ts';
 import { Button } from './button.tsx';
 
-function State({ icon, title, children }: { icon: ReactNode; title: string; children?: ReactNode }) {
+function State({
+  icon,
+  title,
+  isPage = false,
+  children,
+}: {
+  icon: ReactNode;
+  title: string;
+  isPage?: boolean;
+  children?: ReactNode;
+}) {
+  const Title = isPage ? 'h1' : 'p';
   return (
     <div className="flex flex-col items-center gap-2 px-6 py-12 text-center">
       <span className="text-ink-faint">{icon}</span>
-      <p className="font-medium">{title}</p>
+      <Title className="font-medium">{title}</Title>
       {children !== undefined && <div className="max-w-prose text-sm text-ink-soft">{children}</div>}
     </div>
   );
@@ -27,7 +38,7 @@ export function NothingYet({
     <State icon={<Inbox aria-hidden className="size-8" />} title={title}>
       {children}
       {command !== undefined && (
-        <code className="mt-3 block rounded-md border border-line bg-raised px-3 py-2 text-left font-mono text-xs break-all text-ink">
+        <code className="mt-3 block rounded-md border border-line bg-raised px-3 py-2 text-left font-mono text-xs text-ink">
           {command}
         </code>
       )}
@@ -46,9 +57,28 @@ export function FilteredAway({ what, onClear }: { what: string; onClear: () => v
   );
 }
 
-/** Something could not be read. An unreachable server is asked again by itself. */
-export function Trouble({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+/** An address that leads nowhere. */
+export function NoSuchPage() {
+  return (
+    <State isPage icon={<Inbox aria-hidden className="size-8" />} title="There is no such page.">
+      The navigation, or <kbd>⌘K</kbd>, leads to all that there are.
+    </State>
+  );
+}
+
+/** Something could not be read. An unreachable server is asked again by itself. `isPage`: nothing else is on the page. */
+export function Trouble({
+  error,
+  onRetry,
+  isPage = false,
+}: {
+  error: unknown;
+  onRetry?: () => void;
+  isPage?: boolean;
+}) {
   const problem = error instanceof RequestError ? error.problem : null;
+  // What is not there does not come by asking again.
+  const isGone = problem?.status === 404 || problem?.status === 410;
   const isAway = problem?.status === 0 || problem?.code === 'store_unavailable';
   const title =
     problem?.code === 'store_unavailable'
@@ -58,10 +88,10 @@ export function Trouble({ error, onRetry }: { error: unknown; onRetry?: () => vo
         : (problem?.title ?? 'Something went wrong');
   const Icon = isAway ? CloudOff : TriangleAlert;
   return (
-    <State icon={<Icon aria-hidden className="size-8" />} title={title}>
+    <State isPage={isPage} icon={<Icon aria-hidden className="size-8" />} title={title}>
       <p>{problem?.detail ?? String((error as Error)?.message ?? error)}</p>
       {problem?.hint !== undefined && <p className="mt-1">{problem.hint}</p>}
-      {onRetry !== undefined && (
+      {onRetry !== undefined && !isGone && (
         <Button className="mt-3" onClick={onRetry}>
           Try now
         </Button>

@@ -47,10 +47,24 @@ export function Table({
 }
 
 /** A cell. What is in it is one box, so that on a phone it stands beside the name of its column. */
-export function Cell({ children, className }: { children: ReactNode; className?: string }) {
+export function Cell({
+  children,
+  className,
+  isLong = false,
+  isPicture = false,
+}: {
+  children: ReactNode;
+  className?: string;
+  /** A name or a text that may have no place to break. */
+  isLong?: boolean;
+  /** Nothing to read, so that it stands on no line with its neighbours. */
+  isPicture?: boolean;
+}) {
   return (
-    <td className={`px-4 py-2.5 align-baseline max-sm:py-1 ${className ?? ''}`}>
-      <div>{children}</div>
+    <td
+      className={`px-4 py-2.5 max-sm:py-1 ${isPicture ? 'align-top' : 'align-baseline'} ${className ?? ''}`}
+    >
+      <div className={isLong ? 'wrap-anywhere sm:min-w-36' : undefined}>{children}</div>
     </td>
   );
 }

@@ -13,6 +13,8 @@ export interface DashboardOptions {
   // biome-ignore lint/suspicious/noExplicitAny: each task has its own input and result
   tasks?: readonly TaskOptions<any, any>[];
   scope?: Scope;
+  /** Whose key the browser signs in with; left out, one of the whole store. */
+  tenant?: string;
   browser?: BrowserContextOptions;
   basePath?: string;
   /** Private addresses that the server may send to. */
@@ -73,7 +75,7 @@ export async function openDashboard(t: TestContext, options: DashboardOptions = 
   const server = createServer({ duly, basePath, allowTargets });
   let listening: Listening = await listen(server, { port: 0, closeMs: 500 });
   const port = Number(new URL(listening.url).port);
-  const { key } = await server.keys.make({ scope, tenant: null, by: 'test' });
+  const { key } = await server.keys.make({ scope, tenant: options.tenant ?? null, by: 'test' });
   const { key: adminKey } = await server.keys.make({ scope: 'admin', tenant: null, by: 'test' });
   const browser = await theBrowser();
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options.browser });

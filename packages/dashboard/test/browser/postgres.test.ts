@@ -9,3 +9,4 @@ await import('./dashboard.test.ts');
 await import('./actions.test.ts');
 await import('./alerts.test.ts');
 await import('./figures.test.ts');
+await import('./odd.test.ts');

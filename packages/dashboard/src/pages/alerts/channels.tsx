@@ -29,8 +29,10 @@ export function Channels() {
           {rows.map((channel) => (
             <tr key={channel.id}>
               <Cell>{channel.kind}</Cell>
-              <Cell className="font-mono text-xs break-all">{channel.to}</Cell>
-              <Cell>{channel.note ?? ''}</Cell>
+              <Cell isLong className="font-mono text-xs">
+                {channel.to}
+              </Cell>
+              <Cell isLong>{channel.note ?? ''}</Cell>
               <Cell className="text-right">
                 <span className="inline-flex gap-2">
                   <Button

@@ -61,11 +61,11 @@ function RuleRow({ rule, onEdit }: { rule: AlertRule; onEdit: () => void }) {
   const path = `api/alerts/rules/${encodeURIComponent(rule.id)}`;
   return (
     <tr className={rule.enabled ? '' : 'text-ink-faint'}>
-      <Cell className="font-medium break-words">
+      <Cell isLong className="font-medium">
         {rule.id}
         {!rule.enabled && <span className="ml-2 text-xs font-normal">off</span>}
       </Cell>
-      <Cell>
+      <Cell isLong>
         {sentenceOf(rule)}
         {rule.for > 0 && `, and still does after ${exactDuration(rule.for)}`}
         {rule.channels !== null && (
@@ -76,10 +76,10 @@ function RuleRow({ rule, onEdit }: { rule: AlertRule; onEdit: () => void }) {
           </p>
         )}
       </Cell>
-      <Cell>{rule.types?.join(', ') ?? 'all tasks'}</Cell>
+      <Cell isLong>{rule.types?.join(', ') ?? 'all tasks'}</Cell>
       <Cell className="text-right">
         {may && (
-          <span className="inline-flex flex-wrap justify-end gap-2 max-sm:justify-start">
+          <span className="inline-flex flex-wrap justify-end gap-2 sm:flex-nowrap">
             <Button onClick={onEdit}>Edit</Button>
             <Button
               disabled={send.isPending}

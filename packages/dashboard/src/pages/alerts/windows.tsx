@@ -39,7 +39,7 @@ export function Windows({ rules }: { rules: readonly AlertRule[] }) {
         <Table label="Maintenance windows" head={['When', 'Rules', 'Note', '']}>
           {rows.map((window) => (
             <tr key={window.id}>
-              <Cell>
+              <Cell isLong>
                 <WindowTime window={window} />
                 {window.open && (
                   <p className="mt-0.5 flex items-center gap-1 text-xs text-warn">
@@ -48,8 +48,8 @@ export function Windows({ rules }: { rules: readonly AlertRule[] }) {
                   </p>
                 )}
               </Cell>
-              <Cell>{window.rules?.join(', ') ?? 'all rules'}</Cell>
-              <Cell>{window.note ?? ''}</Cell>
+              <Cell isLong>{window.rules?.join(', ') ?? 'all rules'}</Cell>
+              <Cell isLong>{window.note ?? ''}</Cell>
               <Cell className="text-right">
                 {may && (
                   <DeleteButton

@@ -41,7 +41,7 @@ export function Collisions({ forecast: { collisions } }: { forecast: Forecast })
                 <Instant at={at} />
               </Cell>
               <Cell className="tabular">{runs.toLocaleString('en')}</Cell>
-              <Cell>
+              <Cell isLong>
                 <ScheduleNames names={names} more={Math.max(0, runs - names.length)} />
               </Cell>
             </tr>
@@ -73,7 +73,7 @@ export function ClockChanges({ forecast: { clock_changes: changes } }: { forecas
                   on {date} in {timezone}
                 </span>
               </Cell>
-              <Cell>
+              <Cell isLong>
                 <ScheduleNames names={names} more={schedules - names.length} />
               </Cell>
             </tr>
@@ -96,7 +96,7 @@ export function Overlaps({ forecast: { overlaps } }: { forecast: Forecast }) {
         {overlaps.map(({ name, left_out, runs, usual_ms }, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: schedules of several tenants may have one name
           <tr key={at}>
-            <Cell>
+            <Cell isLong>
               <ScheduleNames names={[name]} />
             </Cell>
             <Cell className="tabular text-warn">{left_out.toLocaleString('en')}</Cell>

@@ -40,7 +40,7 @@ export function JitterAdvice({ forecast, jitter }: { forecast: Forecast; jitter:
         <Table label="Jitter that would spread the load" head={['Schedule', 'Jitter', '']}>
           {shown.map((one) => (
             <tr key={one.id}>
-              <Cell className="break-words">
+              <Cell isLong>
                 <Link to="/schedules/$id" params={{ id: one.id }} className="hover:underline">
                   {one.name}
                 </Link>

@@ -31,7 +31,7 @@ export function ByTask() {
             const rate = ended === 0 ? 0 : (row.failed / ended) * 100;
             return (
               <tr key={row.type}>
-                <Cell>
+                <Cell isLong>
                   <Link to="/tasks/$type" params={{ type: row.type }} className="font-medium hover:underline">
                     {row.type}
                   </Link>

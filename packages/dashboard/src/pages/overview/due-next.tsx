@@ -159,7 +159,12 @@ function NextOnes({ now }: { now: number }) {
         {rows.slice(0, listedCount).map(({ id, name, about, icon: Icon, to, at }) => (
           <li key={id} className="flex items-center gap-2 px-4 py-2 text-sm">
             <Icon aria-hidden className="size-4 shrink-0 text-ink-faint" />
-            <Link to={to} params={{ id }} className="shrink-0 font-medium hover:underline">
+            <Link
+              to={to}
+              params={{ id }}
+              className="max-w-1/2 shrink-0 truncate font-medium hover:underline"
+              title={name}
+            >
               {name}
             </Link>
             <span className="min-w-0 truncate text-xs text-ink-faint">{about}</span>

@@ -24,9 +24,15 @@ export function RunningNow() {
                 >
                   {job.type}
                 </Link>
-                <span className="tabular shrink-0 text-xs text-ink-soft">
-                  {typeof job.metadata.current_step === 'string' && `${job.metadata.current_step} · `}
-                  {Math.round(job.progress)} % · <Took from={job.started_at} to={null} />
+                <span className="tabular flex max-w-2/3 shrink-0 gap-2 text-xs text-ink-soft">
+                  {typeof job.metadata.current_step === 'string' && (
+                    <span className="min-w-0 truncate" title={job.metadata.current_step}>
+                      {job.metadata.current_step}
+                    </span>
+                  )}
+                  <span className="shrink-0">
+                    {Math.round(job.progress)} % · <Took from={job.started_at} to={null} />
+                  </span>
                 </span>
               </div>
               <ProgressBar percent={job.progress} label={`Progress of ${job.type}`} />

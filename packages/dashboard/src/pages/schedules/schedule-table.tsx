@@ -96,7 +96,7 @@ function ScheduleRow({
   const { last_run: last } = schedule;
   return (
     <tr ref={ref} data-index={index}>
-      <Cell className="break-words">
+      <Cell isLong>
         <Link to="/schedules/$id" params={{ id: schedule.id }} className="font-medium hover:underline">
           {schedule.name}
         </Link>
@@ -106,8 +106,8 @@ function ScheduleRow({
         </p>
         <Signs schedule={schedule} />
       </Cell>
-      <Cell className="break-words">{schedule.words}</Cell>
-      <Cell>
+      <Cell isLong>{schedule.words}</Cell>
+      <Cell isPicture>
         <SlotStrip slots={slots.data?.data.slice(0, 50) ?? []} timezone={schedule.timezone} />
       </Cell>
       <Cell>
@@ -178,7 +178,7 @@ function Signs({ schedule }: { schedule: Schedule }) {
     });
   if (schedule.unreadable !== null) signs.push({ icon: CircleAlert, text: schedule.unreadable.message });
   return signs.map(({ icon: Icon, text }) => (
-    <p key={text} className="mt-0.5 flex items-center gap-1 text-xs text-warn">
+    <p key={text} className="mt-0.5 flex items-start gap-1 text-xs text-warn">
       <Icon aria-hidden className="size-3.5 shrink-0" />
       {text}
     </p>

@@ -60,7 +60,7 @@ function DeliveryRow({ job }: { job: Job }) {
         </Link>
         <p className="text-xs text-ink-faint">{status.toLowerCase()}</p>
       </Cell>
-      <Cell>{answerOf(job)}</Cell>
+      <Cell isLong>{answerOf(job)}</Cell>
       <Cell className="tabular">
         {job.attempts}
         {job.next_attempt_at !== null && (
