@@ -1,25 +1,13 @@
 import type { AttemptJson, JobJson } from '@duly/core';
+import type { DeadGroups, JobBulkResult, LogLine, Upcoming, Why } from '@duly/server/client';
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Count, Page } from './page.ts';
 import { get, post, type Query } from './request.ts';
 
+export type { DeadGroup } from '@duly/server/client';
+
 /** A job as the API shows it. */
 export type Job = JobJson;
-
-/** A line that a handler wrote. */
-export interface LogLine {
-  /** Numbers all lines of the job. */
-  n: number;
-  attempt: number;
-  at: string;
-  level: 'debug' | 'info' | 'warn' | 'error';
-  message: string;
-}
-
-/** The sentence that explains a job. */
-export interface Why {
-  sentence: string;
-}
 
 /** The newest jobs that match, read again with every change. */
 export function useNewestJobs(query: Query, { isHeld = false, limit = 100 } = {}) {
@@ -46,17 +34,6 @@ export function useJobTotal(query: Query, { isHeld = false } = {}) {
 /** A page of those that were made before the ones at a cursor. */
 export function readOlderJobs(query: Query, cursor: string): Promise<Page<Job>> {
   return get<Page<Job>>('api/jobs', { ...query, limit: 200, cursor });
-}
-
-/** The jobs that wait for their time. */
-export interface Upcoming {
-  from: string;
-  to: string;
-  step_ms: number;
-  steps: { from: string; count: number }[];
-  capped: boolean;
-  /** The earliest due first. */
-  data: Job[];
 }
 
 /** What falls due in the coming hour, by the minute, and the earliest of it. */
@@ -134,20 +111,12 @@ export function useJobAction(id: string, action: 'cancel' | 'retry' | 'run-again
   });
 }
 
-/** What a bulk action came to, or would. */
-export interface BulkResult {
-  changed: number;
-  /** They match, and their status does not allow it. */
-  refused: number;
-  dry_run: boolean;
-}
-
 /** Does something to every job that matches. */
 export function useBulk() {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: (body: { action: 'cancel' | 'retry' | 'discard'; filter: unknown; dry_run: boolean }) =>
-      post<BulkResult>('api/jobs/bulk', body),
+      post<JobBulkResult>('api/jobs/bulk', body),
     onSuccess: (_answer, { dry_run }) => (dry_run ? undefined : queries.invalidateQueries()),
   });
 }
@@ -157,16 +126,6 @@ export interface ErrorCause {
   type: string;
   name: string;
   pattern: string;
-}
-
-/** Dead letters that failed for the same cause. */
-export interface DeadGroup extends ErrorCause {
-  example: string;
-  count: number;
-  first_at: string | null;
-  last_at: string | null;
-  /** The newest few. */
-  jobs: Job[];
 }
 
 /** What is asked for when something is done to a group. */
@@ -183,7 +142,7 @@ export function causeKey({ type, name, pattern }: ErrorCause): string {
 export function useDeadGroups() {
   return useQuery({
     queryKey: ['dead', 'groups'],
-    queryFn: ({ signal }) => get<{ data: DeadGroup[]; looked_at: Count }>('api/dead/groups', {}, signal),
+    queryFn: ({ signal }) => get<DeadGroups>('api/dead/groups', {}, signal),
     meta: { pace: 'own' },
     refetchInterval: ({ state }) => ((state.data?.looked_at.count ?? 0) > 500 ? 15_000 : 2_000),
   });
@@ -194,7 +153,7 @@ export function useDeadAction(verb: 'replay' | 'discard') {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: (body: { filter?: unknown; group?: ErrorCause; all?: true; dry_run?: boolean }) =>
-      post<BulkResult>(`api/dead/${verb}`, body),
+      post<JobBulkResult>(`api/dead/${verb}`, body),
     onSuccess: () => queries.invalidateQueries(),
   });
 }

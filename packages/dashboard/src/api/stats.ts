@@ -1,48 +1,10 @@
+import type { ScheduleStats, Trend, TypeStats } from '@duly/server/client';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { useSeesAll } from '../shell/caller.tsx';
 import type { Page } from './page.ts';
 import { get, type Query } from './request.ts';
 
-/** How some jobs ended, and how long they usually take. */
-export interface Outcomes {
-  completed: number;
-  failed: number;
-  cancelled: number;
-  expired: number;
-  duration_ms_p50: number | null;
-  duration_ms_p95: number | null;
-  wait_ms_p50: number | null;
-  wait_ms_p95: number | null;
-}
-
-/** What became of the jobs of a task lately. */
-export interface TypeStats extends Outcomes {
-  type: string;
-  last_completed_at: string | null;
-}
-
-/** What became of the last runs of a schedule. */
-export interface ScheduleStats extends Outcomes {
-  schedule_id: string;
-  last_completed_at: string | null;
-}
-
-/** What ended in one step of time. */
-export interface TrendStep extends Outcomes {
-  from: string;
-  wait_ms_p99: number | null;
-  lateness_ms_p50: number | null;
-  lateness_ms_p95: number | null;
-  lateness_ms_p99: number | null;
-  sampled: boolean;
-}
-
-/** A stretch of time in steps, oldest first. */
-export interface Trend {
-  now: string;
-  step_ms: number;
-  data: TrendStep[];
-}
+export type { ScheduleStats, Trend, TrendStep, TypeStats } from '@duly/server/client';
 
 /** Figures over many jobs are read at their own pace and not with every change, for those who see the whole store. */
 function usePace() {
@@ -94,7 +56,7 @@ export function useTrend(query: Query) {
 }
 
 /** How many of those that ran failed, 0 to 1; null: none ran. */
-export function failureShare({ completed, failed }: Pick<Outcomes, 'completed' | 'failed'>): number | null {
+export function failureShare({ completed, failed }: Pick<TypeStats, 'completed' | 'failed'>): number | null {
   const ended = completed + failed;
   return ended === 0 ? null : failed / ended;
 }

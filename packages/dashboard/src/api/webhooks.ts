@@ -1,26 +1,13 @@
+import type { SigningSecrets, Webhook } from '@duly/server/client';
 import { useQuery } from '@tanstack/react-query';
 import type { Job } from './jobs.ts';
 import type { Page } from './page.ts';
 import { get } from './request.ts';
 
+export type { Webhook } from '@duly/server/client';
+
 /** How a job can end, as a webhook chooses among them. */
 export const ends = ['COMPLETED', 'FAILED', 'CANCELLED', 'EXPIRED'] as const;
-
-/** An address that is told of the ends of jobs. */
-export interface Webhook {
-  id: string;
-  url: string;
-  note: string | null;
-  tenant: string | null;
-  types: string[] | null;
-  schedules: string[] | null;
-  statuses: (typeof ends)[number][] | null;
-  enabled: boolean;
-  /** Why nothing is sent to it, where it was not a person who disabled it. */
-  disabled_reason: string | null;
-  created_at: string;
-  created_by: string;
-}
 
 /** All webhooks. */
 export function useWebhooks() {
@@ -43,7 +30,7 @@ export function useWebhookSecrets(id: string, isWanted: boolean) {
   return useQuery({
     queryKey: ['webhooks', id, 'secrets'],
     queryFn: ({ signal }) =>
-      get<{ secrets: string[] }>(`api/webhooks/${encodeURIComponent(id)}/secrets`, {}, signal),
+      get<SigningSecrets>(`api/webhooks/${encodeURIComponent(id)}/secrets`, {}, signal),
     enabled: isWanted,
     gcTime: 0,
   });
