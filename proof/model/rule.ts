@@ -1,5 +1,6 @@
-/** The rules of the proofs' schedules written down a second time: no calendar, only counting. UTC, and only the forms that proofs use. */
+/** The rules of the proofs' schedules written down a second time: no calendar, only counting. Only the zones and the forms that proofs use. */
 import type { CalendarRule, PlanRule } from '../../packages/core/src/schedule/plan-rule.ts';
+import { behindMs, type ZonedCron, zone, zonedSlots } from './zoned-slots.ts';
 
 /** What a stored rule says. */
 export interface WrittenRule {
@@ -7,6 +8,8 @@ export interface WrittenRule {
   delay?: number;
   cron?: string;
   anchor?: 'start' | 'epoch';
+  timezone?: string;
+  dst?: ZonedCron['dst'];
   exclude?: unknown;
 }
 
@@ -16,25 +19,21 @@ const minute = 60 * second;
 /** A rule that counts; null: a form that this page does not know. `anchorAt` is what a rate counts from. */
 export function countedRule(written: WrittenRule, startAt: number | null, anchorAt: number): PlanRule | null {
   const isExcluded = excludedBy(written.exclude);
-  const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+  const isZoned = written.timezone === zone;
+  const timezone = isZoned ? zone : 'UTC';
+  const dateOf = (at: number): string =>
+    new Date(at - (isZoned ? behindMs(at) : 0)).toISOString().slice(0, 10);
   if (isExcluded === null) return null;
   if (written.delay !== undefined) {
     const delayMs = written.delay;
     // Only for those who look ahead; the proofs look back.
     const after = (at: number): number => Math.max(at + delayMs, startAt ?? 0);
-    return { kind: 'delay', timezone: 'UTC', dateOf, slotDateOf: dateOf, delayMs, after, isExcluded };
+    return { kind: 'delay', timezone, dateOf, slotDateOf: dateOf, delayMs, after, isExcluded };
   }
-  const grid = gridOf(written, startAt, anchorAt);
-  if (grid === null) return null;
   const fromAt = startAt ?? Number.NEGATIVE_INFINITY;
-  const next = (afterAt: number): number | null => {
-    const after = Math.max(afterAt, fromAt - 1);
-    return grid.baseAt + (Math.floor((after - grid.baseAt) / grid.everyMs) + 1) * grid.everyMs;
-  };
-  const previous = (beforeAt: number): number | null => {
-    const at = grid.baseAt + (Math.ceil((beforeAt - grid.baseAt) / grid.everyMs) - 1) * grid.everyMs;
-    return at < fromAt ? null : at;
-  };
+  const steps = listed(written, anchorAt, fromAt) ?? counted(written, startAt, anchorAt, fromAt);
+  if (steps === null) return null;
+  const { next, previous } = steps;
   const countBetween = (): null => null;
   const all = { next, previous, countBetween };
   const skip =
@@ -47,13 +46,50 @@ export function countedRule(written: WrittenRule, startAt: number | null, anchor
   const open = { next: skip(next), previous: skip(previous), countBetween };
   return {
     kind: 'calendar',
-    timezone: 'UTC',
+    timezone,
     dateOf,
     slotDateOf: dateOf,
     all,
     open,
     isExcluded,
   } satisfies CalendarRule;
+}
+
+type Steps = Pick<CalendarRule['all'], 'next' | 'previous'>;
+
+/** Slots at equal distances. */
+function counted(
+  written: WrittenRule,
+  startAt: number | null,
+  anchorAt: number,
+  fromAt: number,
+): Steps | null {
+  const grid = gridOf(written, startAt, anchorAt);
+  if (grid === null) return null;
+  return {
+    next(afterAt) {
+      const after = Math.max(afterAt, fromAt - 1);
+      return grid.baseAt + (Math.floor((after - grid.baseAt) / grid.everyMs) + 1) * grid.everyMs;
+    },
+    previous(beforeAt) {
+      const at = grid.baseAt + (Math.ceil((beforeAt - grid.baseAt) / grid.everyMs) - 1) * grid.everyMs;
+      return at < fromAt ? null : at;
+    },
+  };
+}
+
+// Worlds last minutes, and their clocks jump by hours.
+const listedDays = 10;
+
+/** Slots by the clocks of a zone, one by one. */
+function listed({ cron, timezone, dst }: WrittenRule, anchorAt: number, fromAt: number): Steps | null {
+  if (timezone !== zone || cron === undefined || dst === undefined) return null;
+  const slots = zonedSlots({ cron, dst }, anchorAt, listedDays)?.filter((at) => at >= fromAt);
+  if (slots === undefined) return null;
+  return {
+    next: (afterAt) => slots.find((at) => at > afterAt) ?? null,
+    previous: (beforeAt) => slots.findLast((at) => at < beforeAt) ?? null,
+  };
 }
 
 function gridOf(

@@ -6,6 +6,7 @@ import type { ScheduleChanges } from '../../packages/core/src/schedule/override.
 import type { SchedulePolicies } from '../../packages/core/src/schedule/policies.ts';
 import type { RuleInput } from '../../packages/core/src/schedule/rule.ts';
 import { withBursts } from './bursts.ts';
+import { type ClockChange, drawZonedRule, hourRepeated, hourSkipped } from './clock-changes.ts';
 import { type TaskName, taskNames } from './tasks.ts';
 import type { Weather } from './wire.ts';
 import { createDice, type Dice } from './world.ts';
@@ -111,8 +112,12 @@ function withFinishDeadlines(script: Script, dice: Dice): Script {
 
 function drawWorld(seed: number): Script {
   const dice = createDice(seed * 2 + 1);
-  const startAt = Date.UTC(2027, 0, 15, 10, 0, 0) + dice.below(hour);
+  const drawnAt = Date.UTC(2027, 0, 15, 10, 0, 0) + dice.below(hour);
   const lastsMs = dice.between(12, 45) * second;
+  // Drawn apart: the other worlds stay as they are.
+  const clockDice = createDice(-seed);
+  const clockChange = seed % rareEvery === 6 ? hourSkipped : seed % rareEvery === 14 ? hourRepeated : null;
+  const startAt = clockChange === null ? drawnAt : clockChange.at - clockDice.below(lastsMs);
   const hasReleases = dice.chance(0.3);
   const declared: Script['declared'] = {};
   if (hasReleases) {
@@ -175,6 +180,7 @@ function drawWorld(seed: number): Script {
     hasFile,
   };
   if (seed % burstEvery === 0) return withBursts(script, dice);
+  if (clockChange !== null) return withSteps(script, drawZoned(clockDice, clockChange, script));
   if (seed % rareEvery === 5) return withSteps(script, drawSlowMerges(dice, lastsMs));
   if (seed % rareEvery === 7) return withSteps(script, drawEndings(dice));
   if (seed % rareEvery === 9) return withSteps(script, drawMovedDeadline(dice, lastsMs));
@@ -183,6 +189,26 @@ function drawWorld(seed: number): Script {
   }
   if (seed % rareEvery === 15) return withSteps(script, drawJumpedWorkers(dice, lastsMs));
   return seed % lostCallsEvery === 3 ? withLostCalls(script, dice) : script;
+}
+
+/** Schedules by the clocks of a zone that are changed meanwhile; some are edited. */
+function drawZoned(dice: Dice, change: ClockChange, { startAt, lastsMs }: Script): Step[] {
+  const draw = (name: string, atMs: number): Step => ({
+    atMs,
+    by: dice.below(1_000),
+    do: 'put',
+    definition: {
+      task: dice.one(['quick', 'quick', 'slow'] as const),
+      name,
+      ...drawZonedRule(dice, change),
+      ...drawPolicies(dice, 10 * second, false, startAt),
+      input: { call: null, ms: dice.one([0, 500, 12_000]), failures: dice.below(2) },
+    },
+  });
+  return Array.from({ length: dice.between(2, 4) }, (_, i) => {
+    const first = draw(`zoned${i}`, dice.below(2 * second));
+    return dice.chance(0.3) ? [first, draw(`zoned${i}`, dice.below(lastsMs))] : [first];
+  }).flat();
 }
 
 function withoutTask({ task: _task, ...rest }: ScheduleDefinition): Omit<ScheduleDefinition, 'task'> {

@@ -2,6 +2,7 @@
 import type { FireReply, JobSpec, ScheduleChange } from '../../../packages/core/src/engine.ts';
 import type { ResolvedPolicies } from '../../../packages/core/src/schedule/policies.ts';
 import type { ScheduleSpec } from '../../../packages/core/src/schedule/schedule-spec.ts';
+import type { Dst } from '../../../packages/core/src/schedule/zoned-times.ts';
 import { type Mutate, type Mutation, onApply, onFire, type Put, withSql } from './mutation.ts';
 
 const second = 1_000;
@@ -415,6 +416,33 @@ export const scheduleMutations: readonly Mutation[] = [
       return { ...spec, rule };
     }),
   },
+  {
+    name: 'a time in the hour that clocks skip is forgotten',
+    caughtBy: ['decisions-predicted'],
+    mutate: onDst(() => ({ gap: 'skip' })),
+  },
+  {
+    name: 'a time in the hour that clocks skip fires though it must not',
+    caughtBy: ['decisions-predicted'],
+    mutate: onDst(() => ({ gap: 'next' })),
+  },
+  {
+    name: 'a time in the hour that clocks repeat fires twice',
+    caughtBy: ['decisions-predicted'],
+    mutate: onDst(() => ({ repeat: 'both' })),
+  },
+  {
+    name: 'a time in the hour that clocks repeat fires the second time only',
+    caughtBy: ['decisions-predicted'],
+    mutate: onDst(({ repeat }) => ({ repeat: repeat === 'first' ? 'last' : repeat })),
+  },
+  {
+    name: 'times of the day are taken for those of UTC',
+    caughtBy: ['decisions-predicted'],
+    mutate: onSpec((spec) =>
+      spec.rule.cron === undefined ? spec : { ...spec, rule: { ...spec.rule, timezone: 'UTC' } },
+    ),
+  },
 ];
 
 /** What becomes of a schedule, with some of the planner's own side otherwise. */
@@ -441,4 +469,13 @@ function onSpec(change: (spec: ScheduleSpec) => ScheduleSpec): Mutate {
 /** Changes what a node that decides is told of a schedule's policies. */
 function onPolicies(change: (policies: ResolvedPolicies) => Partial<ResolvedPolicies>): Mutate {
   return onSpec((spec) => ({ ...spec, policies: { ...spec.policies, ...change(spec.policies) } }));
+}
+
+/** Changes what a node that decides is told of a rule and changed clocks. */
+function onDst(change: (dst: Dst) => Partial<Dst>): Mutate {
+  return onSpec(({ rule, ...spec }) => {
+    if (rule.dst === undefined) return { ...spec, rule };
+    const dst = rule.dst as Dst;
+    return { ...spec, rule: { ...rule, dst: { ...dst, ...change(dst) } } };
+  });
 }
