@@ -24,13 +24,15 @@ export interface SchedulesFilter {
   status?: Exclude<ScheduleStatus, 'deleted'>;
   /** A part of the name, the task, the tenant or the rule in words, in capitals or not. */
   search?: string;
+  /** `due`: what is due next first, without what is due at no time; one page, and not with `task`, `status`, `search` or `cursor`. Default `name`. */
+  order?: 'name' | 'due';
   /** 1 to 1000, default 100. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
 }
 
-/** A page of schedules, ordered by name. */
+/** A page of schedules. */
 export interface SchedulePage {
   schedules: Schedule[];
   /** null: that was the last page. */
@@ -165,6 +167,7 @@ export const filterNames: OptionNames<SchedulesFilter> = {
   task: true,
   status: true,
   search: true,
+  order: true,
   limit: true,
   cursor: true,
 };

@@ -131,17 +131,22 @@ export class Schedules {
 
   // -------------------------------------------------------------------------------------------- reading
 
-  /** A page of the schedules that match, ordered by name. */
+  /** A page of the schedules that match, by name, or by when they are due. */
   async list(filter?: SchedulesFilter): Promise<SchedulePage> {
     const {
       task,
       status,
       search,
+      order = 'name',
       limit = 100,
       cursor,
       ...rest
     } = readOptions(filter, 'schedules.list()', filterNames);
     if (status !== undefined) readWord(status, 'status', statuses);
+    if (readWord(order, 'order', ['name', 'due']) === 'due') {
+      for (const [name, value] of Object.entries({ task, status, search, cursor }))
+        if (value !== undefined) refuseOption(name, value, 'not to be given with the order "due"');
+    }
     const sought = search === undefined ? null : readName(search, 'search').toLowerCase();
     const wanted = readWholeNumber(limit, 'limit', 1, 1_000);
     const engine = await this.#parts.engine();
@@ -152,6 +157,7 @@ export class Schedules {
     do {
       const reply: Awaited<ReturnType<Engine['schedules']>> = await engine.schedules({
         filter: readStoreFilter(rest),
+        order,
         cursor: nextCursor,
         limit: isAll ? wanted : pageSize,
       });

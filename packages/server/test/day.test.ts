@@ -77,3 +77,27 @@ test('a day that ends before it begins, or lasts for weeks, is refused', async (
     assert.equal(json.code, 'request_invalid');
   }
 });
+
+test('more schedules than a picture holds come in pages, and those that are due next first', async (t) => {
+  const { ask, duly } = await startServer(t);
+  const names = Array.from({ length: 202 }, (_, n) => `n-${String(n).padStart(3, '0')}`);
+  await Promise.all(names.map((name) => duly.schedules.put({ task: 'work', name, cron: '0 0 1 1 *' })));
+  await duly.schedules.put({ task: 'work', name: 'zz', rate: '1m' });
+  const from = new Date().toISOString();
+  const to = new Date(Date.now() + 3_600_000).toISOString();
+  const read = async (query: string) => (await ask(`/api/day?from=${from}&to=${to}${query}`)).json;
+  const first = await read('');
+  assert.deepEqual([first.data.length, first.has_more], [200, true]);
+  const rest = await read(`&cursor=${encodeURIComponent(first.next_cursor)}`);
+  assert.deepEqual(
+    rest.data.map(({ name }: { name: string }) => name),
+    ['n-200', 'n-201', 'zz'],
+  );
+  assert.deepEqual([rest.has_more, rest.next_cursor], [false, null]);
+  const due = await read('&order=due');
+  assert.equal(due.data[0].name, 'zz');
+  assert.equal(due.has_more, false);
+  const { json } = await ask('/api/schedules?order=due&limit=1');
+  assert.equal(json.data[0].name, 'zz');
+  assert.equal((await ask('/api/schedules?order=due&search=zz')).status, 400);
+});

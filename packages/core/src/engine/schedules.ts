@@ -170,6 +170,8 @@ export interface FireReply extends Reply {
 
 /** Reads schedules. */
 export interface SchedulesInput extends Stamp {
+  /** Left out: by name. `due`: the earliest due first, without those that are due at no time; these are one page, and there is no cursor. */
+  order?: 'name' | 'due';
   filter: { ids?: string[]; app?: string | null; tenant?: string | null; name?: string };
   /** Name and id of the last one before those that are wanted, as a JSON array; null: from the first. */
   cursor: string | null;

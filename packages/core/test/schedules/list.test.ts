@@ -31,6 +31,20 @@ test('a search finds parts of the name, the task, the tenant and the words of th
   await assert.rejects(schedules.list({ search: '' }), { code: 'invalid_option' });
 });
 
+test('what is due next comes first', async (t) => {
+  const one = scene(t);
+  const { schedules } = one.t;
+  await schedules.put({ task: 'report', name: 'a', cron: '0 2 * * *' });
+  await schedules.put({ task: 'report', name: 'b', rate: '15m' });
+  await schedules.put({ task: 'report', name: 'c', rate: '1h' });
+  await schedules.put({ task: 'report', name: 'd', rate: '1m' });
+  await schedules.pause('d');
+  assert.deepEqual(await namesOf(one, { order: 'due' }), [['b', 'c', 'a']]);
+  assert.deepEqual(await namesOf(one, { order: 'due', limit: 2 }), [['b', 'c']]);
+  await assert.rejects(schedules.list({ order: 'due', search: 'a' }), { code: 'invalid_option' });
+  await assert.rejects(schedules.list({ order: 'late' as never }), { code: 'invalid_option' });
+});
+
 test('what the store cannot tell is found in whole pages, and none is lost or shown twice', async (t) => {
   const one = scene(t);
   const { schedules } = one.t;

@@ -19,11 +19,11 @@ export function useScheduleList(search: string) {
   });
 }
 
-/** The first schedules, by name. */
-export function useSchedules(query: Query = {}) {
+/** The schedules that are due next. */
+export function useDueSchedules(limit: number) {
   return useQuery({
-    queryKey: ['schedules', query],
-    queryFn: ({ signal }) => get<Page<Schedule>>('api/schedules', { limit: 500, ...query }, signal),
+    queryKey: ['schedules', 'due', limit],
+    queryFn: ({ signal }) => get<Page<Schedule>>('api/schedules', { order: 'due', limit }, signal),
     placeholderData: (before) => before,
   });
 }
@@ -103,12 +103,29 @@ export function giveJitter(id: string, jitterMs: number): Promise<Schedule> {
   });
 }
 
-/** What became of the slots of that time, and what is to come. */
+function readDay(from: number, to: number, query: Query, signal: AbortSignal): Promise<Day> {
+  const span = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+  return get<Day>('api/day', { ...span, ...query }, signal);
+}
+
+/** What became of the slots of that time, and what is to come: schedules by name, page after page as they are asked for. */
 export function useDay(from: number, to: number) {
-  return useQuery({
+  return useInfiniteQuery({
     queryKey: ['day', from, to],
-    queryFn: ({ signal }) =>
-      get<Day>('api/day', { from: new Date(from).toISOString(), to: new Date(to).toISOString() }, signal),
+    queryFn: ({ pageParam, signal }) => readDay(from, to, { cursor: pageParam }, signal),
+    initialPageParam: '',
+    getNextPageParam: ({ next_cursor }) => next_cursor,
+    placeholderData: (before) => before,
+    meta: { pace: 'own' },
+    refetchInterval: ({ state }) => 2_000 * Math.max(1, state.data?.pages.length ?? 0),
+  });
+}
+
+/** What is to come in that time, of the schedules that are due next. */
+export function useComingSlots(from: number, to: number) {
+  return useQuery({
+    queryKey: ['day', 'due', from, to],
+    queryFn: ({ signal }) => readDay(from, to, { order: 'due' }, signal),
     placeholderData: (before) => before,
   });
 }

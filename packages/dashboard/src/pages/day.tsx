@@ -47,20 +47,37 @@ export function DayPage() {
           <Loading />
         ) : day.data === undefined ? (
           <Trouble error={day.error} onRetry={() => void day.refetch()} />
-        ) : day.data.data.length === 0 ? (
+        ) : day.data.pages[0]?.data.length === 0 ? (
           <NothingYet
             title="No schedule yet."
             command={'duly schedules add nightly --task report --cron "0 2 * * *"'}
           />
         ) : (
-          <Timeline day={day.data} span={span} zone={zone} now={now} />
+          <Timeline days={day.data.pages} span={span} zone={zone} now={now} />
+        )}
+        {day.hasNextPage && (
+          <p className="border-t border-line px-4 py-2">
+            <Button kind="quiet" disabled={day.isFetchingNextPage} onClick={() => void day.fetchNextPage()}>
+              Show more schedules
+            </Button>
+          </p>
         )}
       </Panel>
     </>
   );
 }
 
-function Timeline({ day, span, zone, now }: { day: Day; span: DaySpan; zone: string; now: number }) {
+function Timeline({
+  days,
+  span,
+  zone,
+  now,
+}: {
+  days: readonly Day[];
+  span: DaySpan;
+  zone: string;
+  now: number;
+}) {
   const length = span.to - span.from;
   const place = (at: number) => `${((at - span.from) / length) * 100}%`;
   const marks = Array.from({ length: 8 }, (_, at) => span.from + (at * length) / 8);
@@ -75,43 +92,44 @@ function Timeline({ day, span, zone, now }: { day: Day; span: DaySpan; zone: str
             </span>
           ))}
         </div>
-        {day.data.map((schedule) => (
-          <div key={schedule.id} className="contents">
-            <Link
-              to="/schedules/$id"
-              params={{ id: schedule.id }}
-              title={schedule.words}
-              className={`truncate border-t border-line py-1.5 text-sm hover:underline ${schedule.paused ? 'text-ink-faint' : ''}`}
-            >
-              {schedule.name}
-            </Link>
-            <ol className="relative border-t border-line">
-              {marks.map((at) => (
-                <li
-                  key={`mark ${at}`}
-                  aria-hidden
-                  className="absolute inset-y-0 w-px bg-line"
-                  style={{ left: place(at) }}
-                />
-              ))}
-              {schedule.slots.map((slot) => (
-                <SlotBar key={slot.slot} slot={slot} place={place} zone={zone} />
-              ))}
-              {span.change !== null && (
-                <li
-                  aria-hidden
-                  className="absolute inset-y-0 w-0.5 bg-warn"
-                  style={{ left: place(span.change.at) }}
-                />
-              )}
-              {now > span.from && now < span.to && (
-                <li aria-hidden className="absolute inset-y-0 w-px bg-bad" style={{ left: place(now) }} />
-              )}
-            </ol>
-          </div>
-        ))}
+        {days
+          .flatMap(({ data }) => data)
+          .map((schedule) => (
+            <div key={schedule.id} className="contents">
+              <Link
+                to="/schedules/$id"
+                params={{ id: schedule.id }}
+                title={schedule.words}
+                className={`truncate border-t border-line py-1.5 text-sm hover:underline ${schedule.paused ? 'text-ink-faint' : ''}`}
+              >
+                {schedule.name}
+              </Link>
+              <ol className="relative border-t border-line">
+                {marks.map((at) => (
+                  <li
+                    key={`mark ${at}`}
+                    aria-hidden
+                    className="absolute inset-y-0 w-px bg-line"
+                    style={{ left: place(at) }}
+                  />
+                ))}
+                {schedule.slots.map((slot) => (
+                  <SlotBar key={slot.slot} slot={slot} place={place} zone={zone} />
+                ))}
+                {span.change !== null && (
+                  <li
+                    aria-hidden
+                    className="absolute inset-y-0 w-0.5 bg-warn"
+                    style={{ left: place(span.change.at) }}
+                  />
+                )}
+                {now > span.from && now < span.to && (
+                  <li aria-hidden className="absolute inset-y-0 w-px bg-bad" style={{ left: place(now) }} />
+                )}
+              </ol>
+            </div>
+          ))}
       </div>
-      {day.has_more && <p className="mt-3 text-xs text-ink-faint">The first 200 schedules by name.</p>}
     </div>
   );
 }

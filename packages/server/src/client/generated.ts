@@ -191,8 +191,9 @@ export type Day = {
   from: string;
   to: string;
   now: string;
-  /** There are more than 200 schedules. */
+  /** A page has 200 schedules. */
   has_more: boolean;
+  next_cursor: string | null;
   data: {
     id: string;
     name: string;
@@ -1650,7 +1651,7 @@ export interface Operations {
   /** The slots of all schedules in a stretch of time: what became of them, and what is to come */
   'GET /api/day': {
     path: Record<never, never>;
-    query: { from: string | readonly string[]; to: string | readonly string[] };
+    query: { from: string | readonly string[]; to: string | readonly string[]; order?: "name" | "due" | readonly ("name" | "due")[]; cursor?: string | readonly string[] };
     body: never;
     answer: Day;
   };
@@ -1971,10 +1972,10 @@ export interface Operations {
       resumed: boolean;
     };
   };
-  /** List schedules by name */
+  /** List schedules by name, or by when they are due */
   'GET /api/schedules': {
     path: Record<never, never>;
-    query: { name?: string | readonly string[]; type?: string | readonly string[]; tenant?: string | readonly string[]; app?: string | readonly string[]; status?: "active" | "paused" | "disabled" | "ended" | readonly ("active" | "paused" | "disabled" | "ended")[]; search?: string | readonly string[]; definition?: "true" | "false" | readonly ("true" | "false")[]; limit?: number | readonly number[]; cursor?: string | readonly string[] };
+    query: { name?: string | readonly string[]; type?: string | readonly string[]; tenant?: string | readonly string[]; app?: string | readonly string[]; status?: "active" | "paused" | "disabled" | "ended" | readonly ("active" | "paused" | "disabled" | "ended")[]; search?: string | readonly string[]; order?: "name" | "due" | readonly ("name" | "due")[]; definition?: "true" | "false" | readonly ("true" | "false")[]; limit?: number | readonly number[]; cursor?: string | readonly string[] };
     body: never;
     answer: {
       data: Schedule[];

@@ -3,7 +3,7 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import { tenantFor } from '../auth/tenant.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
-import { instant, json } from '../schemas/answers.ts';
+import { cursor, instant, json } from '../schemas/answers.ts';
 import { problems } from '../schemas/problem.ts';
 import { newRoutes } from './new-routes.ts';
 
@@ -27,7 +27,8 @@ const daySchema = z
     from: instant,
     to: instant,
     now: instant,
-    has_more: z.boolean().openapi({ description: `There are more than ${scheduleCountMax} schedules.` }),
+    has_more: z.boolean().openapi({ description: `A page has ${scheduleCountMax} schedules.` }),
+    next_cursor: z.string().nullable(),
     data: z.array(
       z.strictObject({
         id: z.string(),
@@ -51,7 +52,15 @@ const read = createRoute({
   summary: 'The slots of all schedules in a stretch of time: what became of them, and what is to come',
   ...secured('read'),
   request: {
-    query: z.strictObject({ from: z.string().max(100), to: z.string().max(100) }),
+    query: z.strictObject({
+      from: z.string().max(100),
+      to: z.string().max(100),
+      order: z.enum(['name', 'due']).optional().openapi({
+        description:
+          '`due`: of those that are due next, without those that are due at no time. Default `name`.',
+      }),
+      cursor,
+    }),
   },
   responses: { 200: json(daySchema, 'By schedule.'), ...problems },
 });
@@ -127,7 +136,7 @@ export function dayRoutes({ duly, clock }: ServerContext): OpenAPIHono<ServerEnv
   }
 
   return newRoutes().openapi(read, async (c) => {
-    const { from, to } = c.req.valid('query');
+    const { from, to, order, cursor: place } = c.req.valid('query');
     const fromAt = parseInstant(from, 'from');
     const toAt = parseInstant(to, 'to');
     if (toAt <= fromAt || toAt - fromAt > rangeMsMax) {
@@ -139,6 +148,8 @@ export function dayRoutes({ duly, clock }: ServerContext): OpenAPIHono<ServerEnv
     const { caller } = c.var;
     const page = await schedules.list({
       limit: scheduleCountMax,
+      ...(order === undefined ? {} : { order }),
+      ...(place === undefined ? {} : { cursor: place }),
       ...(caller.tenant === null ? {} : { tenant: tenantFor(caller, undefined) as string }),
     });
     const data = await Promise.all(page.schedules.map((schedule) => linesOf(schedule, fromAt, toAt)));
@@ -148,6 +159,7 @@ export function dayRoutes({ duly, clock }: ServerContext): OpenAPIHono<ServerEnv
         to: new Date(toAt).toISOString(),
         now: new Date(clock.now()).toISOString(),
         has_more: page.nextCursor !== null,
+        next_cursor: page.nextCursor,
         data,
       },
       200,

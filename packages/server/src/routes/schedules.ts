@@ -58,7 +58,7 @@ const list = createRoute({
   path: '/api/schedules',
   operationId: 'listSchedules',
   tags,
-  summary: 'List schedules by name',
+  summary: 'List schedules by name, or by when they are due',
   ...secured('read'),
   request: {
     query: z.strictObject({
@@ -69,6 +69,10 @@ const list = createRoute({
       status: z.enum(['active', 'paused', 'disabled', 'ended']).optional(),
       search: name.optional().openapi({
         description: 'A part of the name, the task, the tenant or the rule in words, in capitals or not.',
+      }),
+      order: z.enum(['name', 'due']).optional().openapi({
+        description:
+          '`due`: what is due next first, without what is due at no time; one page, and not with `type`, `status`, `search` or `cursor`. Default `name`.',
       }),
       definition: withDefinition,
       limit,
@@ -342,7 +346,7 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
 
   routes.openapi(list, async (c) => {
     const query = c.req.valid('query');
-    const { name: wanted, type, tenant, app, status, search, limit: size, cursor: from } = query;
+    const { name: wanted, type, tenant, app, status, search, order, limit: size, cursor: from } = query;
     const whose = c.var.caller.tenant === null ? tenant : tenantFor(c.var.caller, tenant);
     const page = await schedules.list({
       ...(wanted === undefined ? {} : { name: wanted }),
@@ -351,6 +355,7 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
       ...(app === undefined ? {} : { app }),
       ...(status === undefined ? {} : { status }),
       ...(search === undefined ? {} : { search }),
+      ...(order === undefined ? {} : { order }),
       ...(size === undefined ? {} : { limit: size }),
       ...(from === undefined ? {} : { cursor: from }),
     });

@@ -281,6 +281,30 @@ function applyTests(test: DefineTest): void {
       ['d', 'e'],
     );
   });
+
+  test('schedules are listed by when they are due, without those that are due at no time', async ({
+    engine,
+  }) => {
+    const dues: [string, number | null][] = [
+      ['a', t0 + hour],
+      ['b', null],
+      ['c', t0 - hour],
+      ['d', t0 + minute],
+      ['e', t0 + day],
+    ];
+    for (const [name, dueAt] of dues) {
+      const tenant = name === 'd' ? 'acme' : null;
+      await applySchedules(engine, [schedulePut({ name, dueAt, tenant })]);
+    }
+    const names = async (filter: Parameters<Engine['schedules']>[0]['filter'], limit: number) => {
+      const reply = await engine.schedules({ now: t0, filter, order: 'due', cursor: null, limit });
+      assert.equal(reply.nextCursor, null);
+      return reply.schedules.map(({ name }) => name);
+    };
+    assert.deepEqual(await names({}, 10), ['c', 'd', 'a', 'e']);
+    assert.deepEqual(await names({}, 3), ['c', 'd', 'a']);
+    assert.deepEqual(await names({ tenant: null }, 2), ['c', 'a']);
+  });
 }
 
 function applyRunTests(test: DefineTest): void {

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { CalendarClock, Hourglass, RotateCw } from 'lucide-react';
 import { useUpcoming } from '../../api/jobs.ts';
-import { useDay, useSchedules } from '../../api/schedules.ts';
+import { useComingSlots, useDueSchedules } from '../../api/schedules.ts';
 import { clockTime } from '../../time/format.ts';
 import { Time, useNow } from '../../time/time.tsx';
 import { useZone } from '../../time/zone.tsx';
@@ -87,7 +87,7 @@ function Line({
 /** Every slot of the coming hour, read anew each minute. */
 function SlotLine({ now, zone }: { now: number; zone: string }) {
   const fromAt = Math.floor(now / minuteMs) * minuteMs;
-  const day = useDay(fromAt, fromAt + hourMs + minuteMs);
+  const day = useComingSlots(fromAt, fromAt + hourMs + minuteMs);
   const marks = (day.data?.data ?? [])
     .filter(({ paused }) => !paused)
     .flatMap(({ id, name, slots }) =>
@@ -127,7 +127,8 @@ function JobLine({ now, zone }: { now: number; zone: string }) {
 
 /** The next runs of schedules and the next jobs, in the order in which they fall due. */
 function NextOnes({ now }: { now: number }) {
-  const schedules = useSchedules().data?.data ?? [];
+  // One that is paused until then is due, and has no run.
+  const schedules = useDueSchedules(3 * listedCount).data?.data ?? [];
   const upcoming = useUpcoming(listedCount).data;
   const rows = [
     ...schedules

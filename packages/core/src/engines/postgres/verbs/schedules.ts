@@ -324,7 +324,7 @@ function isSameKind({ group, job, slot }: SoleDecision, other: SoleDecision): bo
 
 /** See the contract. */
 export async function schedules(work: Work, input: SchedulesInput): Promise<SchedulesReply> {
-  const { filter, cursor, limit } = input;
+  const { filter, cursor, limit, order = 'name' } = input;
   const bound = new Bound();
   const now = `duly.now_1(${bound.add(input.now ?? null)}::bigint)`;
   const parts: string[] = [];
@@ -336,7 +336,8 @@ export async function schedules(work: Work, input: SchedulesInput): Promise<Sche
   addText('p.app', filter.app);
   addText('p.tenant', filter.tenant);
   addText('p.name', filter.name);
-  if (cursor !== null) {
+  if (order === 'due') parts.push('c.due_at IS NOT NULL');
+  else if (cursor !== null) {
     const [name, id] = JSON.parse(cursor) as [string, string];
     parts.push(`(p.name, p.id) > (${bound.add(name)}::text, ${bound.add(id)}::text)`);
   }
@@ -345,13 +346,15 @@ export async function schedules(work: Work, input: SchedulesInput): Promise<Sche
     `SELECT ${now} AS at, s.* FROM (SELECT 1) one LEFT JOIN LATERAL (
        SELECT p.id, p.app, p.tenant, p.name, c.generation, c.version, p.spec, c.state, c.due_at, c.waits_for, p.created_at, c.updated_at
        FROM duly.specs p JOIN duly.schedules c ON c.id = p.id
-       WHERE ${where} ORDER BY p.name, p.id LIMIT ${bound.add(limit + 1)}::bigint) s ON true ORDER BY s.name, s.id`,
+       WHERE ${where} ORDER BY ${order === 'due' ? 'c.due_at' : 'p.name'}, p.id LIMIT ${bound.add(limit + 1)}::bigint) s ON true
+     ORDER BY ${order === 'due' ? 's.due_at' : 's.name'}, s.id`,
     bound.values,
   );
   const found = rows.filter(({ id }) => id !== null);
   const page = found.slice(0, limit);
   const last = page.at(-1);
-  const nextCursor = found.length > limit && last !== undefined ? JSON.stringify([last.name, last.id]) : null;
+  const isMore = order === 'name' && found.length > limit && last !== undefined;
+  const nextCursor = isMore ? JSON.stringify([last.name, last.id]) : null;
   return { now: (rows[0] as { at: number }).at, schedules: page.map(toScheduleRecord), nextCursor };
 }
 

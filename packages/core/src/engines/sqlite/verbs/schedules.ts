@@ -392,7 +392,7 @@ function addSlot(work: Work, scheduleId: string, generation: number, slot: SlotR
 /** See the contract. */
 export function schedules(
   work: Work,
-  { filter, cursor, limit }: SchedulesInput,
+  { filter, cursor, limit, order = 'name' }: SchedulesInput,
 ): Omit<SchedulesReply, 'now'> {
   const parts: string[] = [];
   const values: Value[] = [];
@@ -404,16 +404,19 @@ export function schedules(
   if (filter.app !== undefined) add('app IS ?', filter.app);
   if (filter.tenant !== undefined) add('tenant IS ?', filter.tenant);
   if (filter.name !== undefined) add('name = ?', filter.name);
-  if (cursor !== null) add('(name, id) > (?, ?)', ...(JSON.parse(cursor) as [string, string]));
+  if (order === 'due') add('due_at IS NOT NULL');
+  else if (cursor !== null) add('(name, id) > (?, ?)', ...(JSON.parse(cursor) as [string, string]));
   const where = parts.length === 0 ? 'TRUE' : parts.join(' AND ');
   const rows = work.all<ScheduleRow>(
-    `SELECT schedules.*, specs.spec FROM schedules JOIN specs USING (seq) WHERE ${where} ORDER BY name, id LIMIT ?`,
+    `SELECT schedules.*, specs.spec FROM schedules JOIN specs USING (seq) WHERE ${where}
+     ORDER BY ${order === 'due' ? 'due_at' : 'name'}, id LIMIT ?`,
     ...values,
     limit + 1,
   );
   const page = rows.slice(0, limit);
   const last = page.at(-1);
-  const nextCursor = rows.length > limit && last !== undefined ? JSON.stringify([last.name, last.id]) : null;
+  const isMore = order === 'name' && rows.length > limit && last !== undefined;
+  const nextCursor = isMore ? JSON.stringify([last.name, last.id]) : null;
   return { schedules: page.map(toScheduleRecord), nextCursor };
 }
 
