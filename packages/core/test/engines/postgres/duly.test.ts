@@ -52,6 +52,20 @@ it('a pool of the program’s own carries everything and is left open', async ()
   await pool.end();
 });
 
+it('a pool is listened to once, however many stores are opened behind it', async () => {
+  const pool = new pg.Pool({ connectionString: url, max: 2 });
+  const schema = freshSchema();
+  const counts = [];
+  for (let i = 0; i < 2; i++) {
+    const duly = makeDuly({ store: { pool, schema } });
+    await duly.open();
+    await duly.stop();
+    counts.push([pool.listenerCount('error'), pool.listenerCount('connect')]);
+  }
+  assert.deepEqual(counts[1], counts[0]);
+  await pool.end();
+});
+
 it('behind a pooler in transaction mode, without a direct connection, everything works within the poll', async () => {
   const bouncer = await startPgBouncer(url);
   const schema = freshSchema();

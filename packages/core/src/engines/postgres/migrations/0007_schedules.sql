@@ -257,14 +257,15 @@ BEGIN
     END IF;
   END IF;
   IF v_ids IS NOT NULL THEN
-    -- By columns, in the order in which verbs/schedules.ts reads them; one that is null is null for all. The joins keep the order.
+    -- By columns, in the order in which verbs/schedules.ts reads them; one that is null is null for all. What follows counts
+    -- by the place in v_ids, so the order is asked for: of two schedules the planner looks up the ids in either way round.
     SELECT json_build_array(json_agg(c.id), CASE WHEN count(c.app) > 0 THEN json_agg(c.app) END,
         CASE WHEN count(c.tenant) > 0 THEN json_agg(c.tenant) END, json_agg(c.name), json_agg(c.generation), json_agg(c.version),
         json_agg(c.spec), json_agg(c.state), json_agg(c.due_at), CASE WHEN count(c.waits_for) > 0 THEN json_agg(c.waits_for) END,
         json_agg(c.created_at), json_agg(c.updated_at)), count(c.waits_for) > 0
     INTO v_columns, v_any_waits FROM (
       SELECT s.id, p.app, p.tenant, p.name, s.generation, s.version, p.spec, s.state, s.due_at, s.waits_for, p.created_at, s.updated_at
-      FROM unnest(v_ids) AS i (id) JOIN duly.schedules s ON s.id = i.id JOIN duly.specs p ON p.id = i.id) c;
+      FROM unnest(v_ids) WITH ORDINALITY AS i (id, n) JOIN duly.schedules s ON s.id = i.id JOIN duly.specs p ON p.id = i.id ORDER BY i.n) c;
     SELECT json_agg(json_build_array(i.n - 1, r.id, r.status, r.slot_at, r.origin, r.due_at, r.cancel_requested_at) ORDER BY i.n, r.seq) INTO v_runs
     FROM unnest(v_ids) WITH ORDINALITY AS i (id, n) CROSS JOIN LATERAL (
       SELECT j.id, j.status, j.slot_at, j.origin, j.due_at, j.cancel_requested_at, j.seq FROM duly.jobs j
