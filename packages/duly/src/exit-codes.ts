@@ -38,6 +38,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   job_not_found: exitCodes.notFound,
   job_expired_from_history: exitCodes.notFound,
   node_not_found: exitCodes.notFound,
+  key_not_found: exitCodes.notFound,
   schedule_not_found: exitCodes.notFound,
   job_not_changeable: exitCodes.refused,
   file_exists: exitCodes.refused,

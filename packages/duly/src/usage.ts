@@ -8,6 +8,13 @@ export function usageErrorOf(error: CommanderError & { usage?: string }): DulyEr
   const guess =
     apiGuess(first, error.usage) ?? /^\(Did you mean (?:one of )?(.*)\?\)$/.exec(rest.join(' ').trim())?.[1];
   const message = first.replace(/'([^']*)'/g, '"$1"');
+  // Every other command takes them.
+  if (/^unknown option '--(server|server-key|profile)'/.test(first)) {
+    return usageError(
+      sentenceOf(`Unknown option ${/"--[a-z-]+"/.exec(message)?.[0]}`),
+      'This command works at the store itself, and not through a server: give it --store <url>.',
+    );
+  }
   return usageError(
     sentenceOf(message.charAt(0).toUpperCase() + message.slice(1)),
     guess === undefined

@@ -1,5 +1,6 @@
 import {
   formatDuration,
+  isDulyError,
   isTerminal,
   type Job,
   systemClock,
@@ -19,6 +20,10 @@ import type { Shell } from './shell.ts';
 const lookMs = 100;
 // What a waiting job waits for is asked less often: it needs several reads.
 const whyMs = 1_000;
+
+// A server that is put in again, or a database that changes over, is back by then.
+const awayMs = 60_000;
+const askAgainMs = 1_000;
 
 const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 // As shells tell of SIGPIPE.
@@ -49,7 +54,7 @@ export async function watchJob(client: Client, id: string, shell: Shell): Promis
       if (isTerminal(job.status)) break;
       await systemClock.sleep(lookMs);
       const before = job;
-      job = await duly.job(id).get();
+      job = await patiently(() => duly.job(id).get(), view);
       if (job.losses > before.losses) {
         view.tell(
           `It lost the node ${before.node === null ? 'it ran on' : `"${before.node}"`}; that spends no attempt.`,
@@ -59,7 +64,10 @@ export async function watchJob(client: Client, id: string, shell: Shell): Promis
       else if (systemClock.elapsed() >= askAtElapsed && !shell.json) {
         reason = isOverdue(job)
           ? `Nothing was heard of its node "${job.node}" for a while. The job is taken over by the next node that looks.`
-          : (await duly.why(id)).sentence;
+          : await duly.why(id).then(
+              ({ sentence }) => sentence,
+              () => reason,
+            );
         askAtElapsed = systemClock.elapsed() + whyMs;
       }
     }
@@ -70,6 +78,23 @@ export async function watchJob(client: Client, id: string, shell: Shell): Promis
   }
   view.end(job);
   return outcomeExitCodes[job.status as TerminalStatus];
+}
+
+/** Asks again while the server or the store is away for a moment: whoever watches wants the outcome, and the job goes on without us. */
+async function patiently<Value>(ask: () => Promise<Value>, view: View): Promise<Value> {
+  const sinceElapsed = systemClock.elapsed();
+  let isTold = false;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      const isAway = isDulyError(error, 'server_unavailable') || isDulyError(error, 'store_unavailable');
+      if (!isAway || systemClock.elapsed() - sinceElapsed > awayMs) throw error;
+      if (!isTold) view.tell(`${error.message} It is asked again for ${formatDuration(awayMs)}.`);
+      isTold = true;
+      await systemClock.sleep(askAgainMs);
+    }
+  }
 }
 
 /** Whether the lease of a running job is over: its node is gone, or cannot reach the store. */

@@ -32,6 +32,12 @@ test('commands say the same of a server as of its store', async (t) => {
   );
   await folder.duly('pause', 'queue', 'mail', '--note', 'new server', ...there);
 
+  const lock = await fetch(new URL('/api/locks/rebuild/acquire', address.origin), {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ ttl: '10m' }),
+  });
+  assert.equal(lock.status, 200, await lock.text());
   // Both look at the same; what differs is only when they looked.
   for (const words of [
     ['jobs', 'ls'],
@@ -44,6 +50,7 @@ test('commands say the same of a server as of its store', async (t) => {
     ['queues'],
     ['pause', 'ls'],
     ['schedules', 'ls'],
+    ['locks', 'ls', '--kind', 'lock'],
   ]) {
     const [local, remote] = [await folder.json(...words), await folder.json(...words, ...there)];
     assert.deepEqual(plain(remote), plain(local), words.join(' '));
@@ -94,7 +101,26 @@ test('commands say the same of a server as of its store', async (t) => {
   folder.env.DULY_KEY = 'duly_wrong';
   const refused = await folder.duly('jobs', 'ls', ...there);
   assert.notEqual(refused.code, 0);
-  assert.match(refused.err, /^error\[unauthenticated\]/);
+  assert.match(refused.err, /^error\[unauthenticated\].*\nhint: Give its key: \$DULY_KEY/);
+  folder.env.DULY_KEY = key;
+  const noKey = await folder.duly('keys', 'revoke', 'nothing', ...there);
+  assert.deepEqual([noKey.code, noKey.err], [3, 'error[key_not_found]: No key has the id "nothing".\n']);
+  for (const [args, hint] of [
+    [['jobs', 'ls', '--server', address.host], `Write the scheme too: http://${address.host}`],
+    [
+      ['doctor', ...there],
+      'This command works at the store itself, and not through a server: give it --store <url>.',
+    ],
+    [
+      ['up', ...there],
+      'This command works at the store itself, and not through a server: give it --store <url>.',
+    ],
+  ] as const) {
+    const { code, err } = await folder.duly(...args);
+    assert.equal(code, 2, err);
+    assert.match(err, /^error\[usage\]: /);
+    assert.ok(err.endsWith(`\nhint: ${hint}\n`), err);
+  }
   up.signal('SIGTERM');
   await up.ended;
   assert.match((await folder.duly('jobs', 'ls', ...there)).err, /^error\[server_unavailable\]/);
@@ -211,6 +237,82 @@ test('schedules are made, compared, applied and exported over a server as at its
   await up.ended;
 });
 
+test('a crontab is imported over a server: as a shadow, paused, live, and not where no commands run', async (t) => {
+  const folder = makeFolder(t);
+  folder.write({ tab: '# every day\n0 2 * * * /opt/backup --full\n30 2 * * * duly run report\n' });
+  const up = folder.start('up', '--port', '0', '--allow-commands');
+  const address = new URL((await up.line(/^Dashboard: /)).replace('Dashboard: ', ''));
+  folder.env.DULY_KEY = address.searchParams.get('key') as string;
+  const there = ['--server', address.origin];
+  const typesAfter = async (mode: string): Promise<unknown> => {
+    const { schedules } = await folder.json('import', 'crontab', 'tab', '--timezone', 'UTC', mode, ...there);
+    const stored = (await folder.json('schedules', 'ls', ...there)).data;
+    return [
+      schedules.map(({ result }: { result: string }) => result),
+      stored.map(({ type, status }: { type: string; status: string }) => [type, status]),
+    ];
+  };
+  assert.deepEqual(await typesAfter('--shadow'), [
+    ['created', 'created'],
+    [
+      ['duly:shadow', 'active'],
+      ['duly:shadow', 'active'],
+    ],
+  ]);
+  assert.deepEqual(await typesAfter('--live'), [
+    ['edited', 'edited'],
+    [
+      ['duly:command', 'active'],
+      ['report', 'active'],
+    ],
+  ]);
+  assert.deepEqual(((await typesAfter('--live')) as unknown[])[0], ['unchanged', 'unchanged']);
+  const [local, remote] = [
+    await folder.duly('schedules', 'export', '--crontab'),
+    await folder.duly('schedules', 'export', '--crontab', ...there),
+  ];
+  assert.match(local.out, /^0 2 \* \* \* \/opt\/backup --full$/m);
+  assert.equal(remote.out, local.out);
+  await folder.duly('schedules', 'rm', 'backup', 'duly-run', ...there);
+  assert.deepEqual(await typesAfter('--paused'), [
+    ['created', 'created'],
+    [
+      ['duly:command', 'paused'],
+      ['report', 'paused'],
+    ],
+  ]);
+  up.signal('SIGTERM');
+  await up.ended;
+
+  const closed = folder.start('up', '--port', '0', '--no-tasks', '--store', 'sqlite:./other.db');
+  const other = new URL((await closed.line(/^Dashboard: /)).replace('Dashboard: ', ''));
+  folder.env.DULY_KEY = other.searchParams.get('key') as string;
+  const refused = await folder.duly('import', 'crontab', 'tab', '--live', '--server', other.origin);
+  assert.match(refused.err, /^error\[commands_disabled\]: .*\nhint: Start it with --allow-commands/);
+  closed.signal('SIGTERM');
+  await closed.ended;
+});
+
+test('a watch over a server bears that it is started anew', async (t) => {
+  const folder = makeFolder(t);
+  folder.write(quickTasks);
+  const first = folder.start('up', '--port', '0');
+  const address = new URL((await first.line(/^Dashboard: /)).replace('Dashboard: ', ''));
+  folder.env.DULY_KEY = address.searchParams.get('key') as string;
+  const { id } = await folder.json('run', 'hello', 'Ada', '--in', '1h');
+  const watch = folder.start('watch', id, '--server', address.origin);
+  await watch.line(/SCHEDULED/);
+  first.signal('SIGKILL');
+  await first.ended;
+  await watch.line(/cannot be reached\. It is asked again for 1 min\.$/);
+  const second = folder.start('up', '--port', address.port);
+  await second.line(/^Dashboard: /);
+  assert.equal((await folder.duly('jobs', 'reschedule', id, '--in', '1ms')).code, 0);
+  assert.equal((await watch.ended).code, 0);
+  second.signal('SIGTERM');
+  await second.ended;
+});
+
 test('profiles are kept for this user only, and used when nothing else is named', async (t) => {
   const folder = makeFolder(t);
   folder.write(quickTasks);
@@ -252,7 +354,7 @@ test('profiles are kept for this user only, and used when nothing else is named'
 function plain(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (name, one) =>
-      /^(as_of_at|beat_at|now|stack|expected_start_at)$/.test(name) ? undefined : one,
+      /^(as_of_at|beat_at|now|stack|expected_start_at|ttl_ms)$/.test(name) ? undefined : one,
     ),
   );
 }

@@ -11,7 +11,7 @@ import {
 // What users wrote themselves stays as they wrote it.
 const untouched = new Set(['input', 'metadata', 'result', 'error', 'details', 'fields']);
 // Instants whose names do not end in `_at`.
-const instants = new Set(['slot', 'next_slot', 'previous_slot', 'from', 'to', 'skips']);
+const instants = new Set(['slot', 'next_slot', 'previous_slot', 'from', 'to', 'skips', 'until']);
 
 /**
  * The views of the library, of the JSON that the HTTP API shows: camel case, instants as `Date`. The JSON calls `until` and `untilAt` both `until_at`, so an instant is there

@@ -257,9 +257,14 @@ function refusing<Methods extends object>(what: string, methods: Methods): Metho
   });
 }
 
+const keyHint =
+  'Give its key: $DULY_KEY, a profile, or --server-key <key>. Where the store is, "duly keys add" makes one.';
+
 function asDulyError(error: unknown, url: string): unknown {
   if (error instanceof ApiError) {
-    const { code, message, hint, details } = error;
+    const { code, message, details } = error;
+    // What the server says about headers is of no use on a command line.
+    const hint = code === 'unauthenticated' ? keyHint : error.hint;
     return new DulyError(code as ErrorCode, { message, ...(hint === undefined ? {} : { hint }), details });
   }
   if (!(error instanceof TypeError)) return error;

@@ -12,6 +12,7 @@ import {
   toSnakeCase,
 } from '@duly/core';
 import type { Client as HttpClient } from '@duly/server/client';
+import { type CommandInput, commandTaskName } from '../import/shell-command.ts';
 import { camelName, fromJson, scheduleFromJson } from './from-json.ts';
 
 /** How a server is asked. */
@@ -93,7 +94,7 @@ export function createRemoteSchedules({ call, data, job }: RemoteCalls) {
       return scheduleFromJson((await call('GET /api/schedules/{id}', { ...pathOf(id), query })) as never);
     },
     async put(definition: ScheduleDefinition) {
-      const body = toDefinitionJson(definition) as never;
+      const body = bodyOf(definition) as never;
       return scheduleFromJson((await call('POST /api/schedules', { body })) as never);
     },
     async preview(id: unknown, { count, after }: { count?: number; after?: string } = {}) {
@@ -141,6 +142,15 @@ export function createRemoteSchedules({ call, data, job }: RemoteCalls) {
       await call('DELETE /api/schedules/{id}', { ...pathOf(id), query } as never);
     },
   };
+}
+
+/** A definition as the server takes it: a command is not a task by its name there, but a target, which it may refuse. */
+function bodyOf(definition: ScheduleDefinition): Record<string, unknown> {
+  const json = toDefinitionJson(definition) as Record<string, unknown>;
+  if (definition.task !== commandTaskName) return json;
+  const { type: _, input, ...rest } = json;
+  const { command, ...given } = input as CommandInput & { input?: unknown };
+  return { ...rest, target: { command }, ...given };
 }
 
 /** The body of what takes a note, and perhaps an end. */

@@ -43,6 +43,8 @@ export function addressOf(text: string): string {
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === '') return text.replace(/\/+$/, '');
   throw new DulyError('usage', {
     message: `Expected the address of a server like "https://duly.example.com", got "${text.slice(0, 80)}".`,
-    hint: 'A store is named with --store.',
+    hint: /^[\w.-]+(:\d+)?(\/\S*)?$/.test(text)
+      ? `Write the scheme too: http://${text}`
+      : 'A store is named with --store.',
   });
 }

@@ -3,7 +3,7 @@ import { allows, type Caller } from '../auth/caller.ts';
 import type { ServerContext } from '../context.ts';
 import { checkTargetUrl } from '../outgoing/target-url.ts';
 import type { Target } from '../schemas/targets.ts';
-import { commandTaskName, httpTaskName } from './target-names.ts';
+import { commandTaskName, httpTaskName, shadowTaskName } from './target-names.ts';
 
 /** What a caller wants to be run: a task by its name, or a target. */
 export interface WorkGiven {
@@ -25,7 +25,7 @@ export function workOf(
     throw refused('type', `Expected "type" or "target", got ${type === undefined ? 'neither' : 'both'}.`);
   }
   if (type !== undefined) {
-    refuseBuiltIn(type, 'type');
+    if (type !== shadowTaskName) refuseBuiltIn(type, 'type');
     return { type, input };
   }
   const given = input === undefined ? {} : { input };
