@@ -17,6 +17,9 @@ export interface PgPoolClient {
   query(query: PgQuery): Promise<PgResult>;
   /** With true the connection is closed instead of going back to the pool. */
   release(destroy?: boolean): void;
+  /** Whether it keeps the process alive. */
+  ref?(): void;
+  unref?(): void;
   on(event: 'error', listener: (error: Error) => void): unknown;
   off(event: 'error', listener: (error: Error) => void): unknown;
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock, Timer } from '../../clock.ts';
 import { type DulyError, dulyError } from '../../errors.ts';
 import type { Random } from '../../random.ts';
 import type { PgPool, PgPoolClient, PgResult } from '../pool.ts';
@@ -17,6 +17,11 @@ export interface DatabaseOptions {
   callMs: number;
   /** How long a statement of a transaction waits for a lock. */
   lockMs: number;
+  /**
+   * How long the connection that was used last is kept out of the pool, ready for the next call; 0, the default: it goes back at once, as it
+   * must where the pool is somebody else's.
+   */
+  keepMs?: number;
 }
 
 /** A database that can be closed for further calls. */
@@ -36,7 +41,7 @@ const firstRetryMs = 5;
  * (SET LOCAL), so that a pooler may give every transaction another connection.
  */
 export function createDatabase(options: DatabaseOptions): ClosableDatabase {
-  const { pool, place, clock, random, callMs, lockMs } = options;
+  const { pool, place, clock, random, callMs, lockMs, keepMs = 0 } = options;
   const running = new Set<Promise<unknown>>();
   let isClosed = false;
   // The server ends by itself what takes too long, a little before it is given up here: then its answer still arrives. Written out,
@@ -51,15 +56,57 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
   /** A connection that may still lead somewhere: each dead one would cost its caller the whole time of a call. */
   async function take(): Promise<PgPoolClient> {
     for (;;) {
-      const client = await connect();
+      const client = takeKept() ?? (await connect());
       if ((heardElapsed.get(client) ?? Number.POSITIVE_INFINITY) >= silentElapsed) return client;
       client.release(true);
     }
   }
 
+  /** The connection that was used last. To ask the pool for one, and to give it back, takes longer than to send a short statement. */
+  let kept: PgPoolClient | null = null;
+  let keptElapsed = 0;
+  let keeping: Timer | null = null;
+  /** Calls that wait for a connection of the pool, and may wait for this very one. */
+  let connectingCount = 0;
+
+  function takeKept(): PgPoolClient | null {
+    const client = kept;
+    kept = null;
+    client?.off('error', loseKept);
+    client?.ref?.();
+    return client;
+  }
+
+  function giveBack(client: PgPoolClient, destroy: boolean): void {
+    if (destroy || keepMs === 0 || kept !== null || connectingCount > 0 || isClosed) {
+      client.release(destroy);
+      return;
+    }
+    kept = client;
+    keptElapsed = clock.elapsed();
+    client.on('error', loseKept);
+    // As little as one in the pool for whom nobody waits, it keeps no process alive.
+    client.unref?.();
+    keeping ??= clock.after(keepMs, lookAtKept, { unref: true });
+  }
+
+  /** The server ended it, or the way there is gone. */
+  function loseKept(): void {
+    takeKept()?.release(true);
+  }
+
+  function lookAtKept(): void {
+    keeping = null;
+    if (kept === null) return;
+    const leftMs = keepMs - (clock.elapsed() - keptElapsed);
+    if (leftMs <= 0) takeKept()?.release();
+    else keeping = clock.after(leftMs, lookAtKept, { unref: true });
+  }
+
   async function connect(): Promise<PgPoolClient> {
     const connecting = pool.connect();
     let isLate = false;
+    connectingCount++;
     try {
       return await withinTime(
         () => connecting,
@@ -71,6 +118,8 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
       // One that comes all the same has nobody to use it.
       if (isLate) connecting.then((client) => client.release()).catch(() => {});
       throw storeError(error, { place, unknown: false });
+    } finally {
+      connectingCount--;
     }
   }
 
@@ -79,7 +128,7 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
     use: (connection: Connection, allow: (ms: number) => void) => Promise<Result>,
   ): Promise<Result> {
     const client = await take();
-    const connection = new Connection(client, place);
+    const connection = new Connection(client, place, giveBack);
     const giveUp = (afterMs: number): void => {
       silentElapsed = clock.elapsed() - afterMs;
       connection.release(true);
@@ -153,6 +202,8 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
     async close() {
       isClosed = true;
       await Promise.allSettled(running);
+      keeping?.cancel();
+      takeKept()?.release();
     },
   };
 }
@@ -169,15 +220,21 @@ class Connection {
   isUnknown = false;
   readonly #client: PgPoolClient;
   readonly #place: string;
+  readonly #giveBack: (client: PgPoolClient, destroy: boolean) => void;
   #isReleased = false;
   // A connection that breaks while nobody listens for it ends the process; the pool listens only to those that are idle.
   readonly #onError = (): void => {
     this.isSpent = true;
   };
 
-  constructor(client: PgPoolClient, place: string) {
+  constructor(
+    client: PgPoolClient,
+    place: string,
+    giveBack: (client: PgPoolClient, destroy: boolean) => void,
+  ) {
     this.#client = client;
     this.#place = place;
+    this.#giveBack = giveBack;
     client.on('error', this.#onError);
   }
 
@@ -213,7 +270,7 @@ class Connection {
     if (this.#isReleased) return;
     this.#isReleased = true;
     this.#client.off('error', this.#onError);
-    this.#client.release(destroy);
+    this.#giveBack(this.#client, destroy);
   }
 }
 

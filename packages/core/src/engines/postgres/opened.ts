@@ -57,6 +57,9 @@ export interface OpenedPostgres {
 const callMsDefault = 10_000;
 // What waits longer for a lock stands behind somebody's open transaction, and should hear so.
 const lockMs = 2_000;
+// Longer than a node that has nothing to do is silent. To connect anew takes ten times as long as a call, and the first calls on a new connection
+// plan every statement again.
+const keepMsOwn = 60_000;
 const versionMin = 130_000;
 
 /** What is looked at before a server may hold a store. */
@@ -94,7 +97,9 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
   const { schema, clock, random, callMs = callMsDefault } = options;
   const connector = await createConnector(options);
   const { pool, place } = connector;
-  const database = createDatabase({ pool, place, clock, random, callMs, lockMs });
+  // A pool that was made here is used by nobody else.
+  const keepMs = typeof options.connection === 'string' ? keepMsOwn : 0;
+  const database = createDatabase({ pool, place, clock, random, callMs, lockMs, keepMs });
   const target: MigrationTarget = { database, schema, place, clock };
   let info: EngineInfo;
   try {
@@ -113,6 +118,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
       warnings: warningsOf(server),
     };
   } catch (error) {
+    await database.close();
     await connector.end();
     throw error;
   }

@@ -67,6 +67,41 @@ it('a transaction is kept as a whole or undone as a whole, and its connection is
   await database.close();
 });
 
+it('the connection that was used last is at hand for the next call, and goes back to the pool in the end', async () => {
+  const database = openDatabase({ keepMs: 50 });
+  const { pool } = database;
+  let acquired = 0;
+  pool.on('acquire', () => {
+    acquired++;
+  });
+  const released = once(pool, 'release');
+  for (let i = 0; i < 5; i++) await database.query('SELECT 1');
+  assert.deepEqual([acquired, pool.totalCount, pool.idleCount], [1, 1, 0]);
+  await released;
+  assert.equal(pool.idleCount, 1);
+  await database.close();
+});
+
+it('whoever waits for the pool is given the connection that another call ends with', async () => {
+  const database = openDatabase({ max: 1, keepMs: 60_000 });
+  const pid = 'SELECT pg_backend_pid() AS pid';
+  await database.query(pid);
+  const answers = await Promise.all([database.query(pid), database.query(pid), database.query(pid)]);
+  assert.equal(new Set(answers.map(([row]) => (row as { pid: number }).pid)).size, 1);
+  await database.close();
+});
+
+it('a connection at hand that the server ends is replaced by another', async () => {
+  const database = openDatabase({ keepMs: 60_000 });
+  const [first] = await database.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  const removed = once(database.pool, 'remove');
+  await ask('SELECT pg_terminate_backend($1)', [first?.pid]);
+  await removed;
+  const [next] = await database.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  assert.notEqual(next?.pid, first?.pid);
+  await database.close();
+});
+
 it('settings of a transaction end with it', async () => {
   const database = openDatabase({ max: 1, lockMs: 777 });
   const show = "SELECT current_setting('lock_timeout') AS value";

@@ -35,16 +35,17 @@ export async function untilWaiting(count: number, holder: pg.Client): Promise<vo
 
 /** A database over a pool of its own, with short limits. */
 export function openDatabase(
-  options: { address?: string; max?: number; callMs?: number; lockMs?: number } = {},
-): ClosableDatabase {
-  const { address = url, max = 4, callMs = 5_000, lockMs = 1_000 } = options;
+  options: { address?: string; max?: number; callMs?: number; lockMs?: number; keepMs?: number } = {},
+): ClosableDatabase & { pool: pg.Pool } {
+  const { address = url, max = 4, callMs = 5_000, lockMs = 1_000, keepMs = 0 } = options;
   const pool = new pg.Pool({ connectionString: address, max, connectionTimeoutMillis: 2_000 });
   pool.on('error', () => {});
   const database = createDatabase({
-    ...{ pool, place: 'here', clock: systemClock, random: systemRandom, callMs, lockMs },
+    ...{ pool, place: 'here', clock: systemClock, random: systemRandom, callMs, lockMs, keepMs },
   });
   return {
     ...database,
+    pool,
     async close() {
       await database.close();
       await pool.end();

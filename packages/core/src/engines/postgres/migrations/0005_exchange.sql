@@ -239,9 +239,9 @@ BEGIN
 END $$;
 
 -- A claim and nothing else, as a worker sends it that has nothing to do and hears of a job: answers what exchange_1 would, by as few statements
--- as it takes while nothing is due, overdue, paused or suspect and one lane has jobs. Whatever is otherwise goes the long way. Each statement,
--- and each expression of a function, is made ready anew in every transaction, and for a lone job that is most of what a claim costs. So what is
--- asked for comes as arguments; `p_claim` is the whole of it, for the long way.
+-- as it takes while nothing is due, overdue, paused or suspect and one lane of the store has jobs. Whatever is otherwise goes the long way. Each
+-- statement, and each expression of a function, is made ready anew in every transaction, and for a lone job that is most of what a claim costs.
+-- So what is asked for comes as arguments; `p_claim` is the whole of it, for the long way.
 CREATE FUNCTION duly.claim_alone_1(
   p_now bigint, p_types text[], p_versions integer[], p_limits integer[], p_queues text[], p_limit integer, p_node text, p_token text,
   p_lease_ms bigint, p_claim text
@@ -253,81 +253,80 @@ DECLARE
   v_read bigint := pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass);
   v_long boolean;
   v_next bigint;
-  v_lanes integer;
+  v_row tid;
+  v_lone boolean;
   v_type text;
   v_version integer;
   v_queue text;
+  v_rank bigint;
+  -- How many the caller wants of the lane; null: none.
   v_limit integer;
-  v_floor bigint;
   v_rows tid[];
-  v_last_rank bigint;
-  v_at bigint;
   v_id text;
   v_fence bigint;
   v_claimed json;
   v_more boolean := false;
 BEGIN
-  -- See claim_1 for each of these.
-  WITH RECURSIVE lane AS (
-    SELECT w.type, w.version AS highest, w.n, f.version, f.queue, f.rank
-    FROM unnest(p_types, p_versions, p_limits) AS w (type, version, n) CROSS JOIN LATERAL (
-      SELECT j.version, j.queue, j.rank FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = w.type AND j.version <= w.version
-      ORDER BY j.version, j.queue, j.rank LIMIT 1) f
-    WHERE w.n > 0
-    UNION ALL
-    SELECT l.type, l.highest, l.n, f.version, f.queue, f.rank
-    FROM lane l CROSS JOIN LATERAL (
-      SELECT j.version, j.queue, j.rank FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version <= l.highest
-        AND (j.version, j.queue) > (l.version, l.queue)
-      ORDER BY j.version, j.queue, j.rank LIMIT 1) f)
-  SELECT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL AND solo > 0) OR EXISTS (SELECT 1 FROM duly.left_places)
-      OR EXISTS (SELECT 1 FROM duly.records WHERE kind = 'pause')
+  -- See claim_1 for each of these. What is ready stands in one index, first by whether it is suspect and then by lanes: if its first and its
+  -- last entry are of one lane, there is no other.
+  SELECT (f.solo, f.type, f.version, f.queue) IS DISTINCT FROM (l.solo, l.type, l.version, l.queue) OR f.solo > 0
+      OR EXISTS (SELECT 1 FROM duly.left_places) OR EXISTS (SELECT 1 FROM duly.records WHERE kind = 'pause')
       OR EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < v_now),
     (SELECT min(n.due_at) FROM unnest(p_types) AS t (type) CROSS JOIN LATERAL (
       SELECT j.due_at FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t.type
       ORDER BY j.due_at, j.seq LIMIT 1) n),
-    count(*), min(l.type), min(l.version), min(l.queue), min(l.n), min(l.rank)
-  INTO v_long, v_next, v_lanes, v_type, v_version, v_queue, v_limit, v_floor
-  FROM lane l WHERE p_queues IS NULL OR l.queue = ANY (p_queues);
-  IF v_long OR v_next <= v_now OR v_lanes > 1 OR pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass) - v_read > 300 THEN
+    f.ctid, f.seq = l.seq, f.type, f.version, f.queue, f.rank,
+    CASE WHEN f.version <= p_versions[array_position(p_types, f.type)] AND (p_queues IS NULL OR f.queue = ANY (p_queues))
+      THEN p_limits[array_position(p_types, f.type)] END
+  INTO v_long, v_next, v_row, v_lone, v_type, v_version, v_queue, v_rank, v_limit
+  FROM (VALUES (1)) one (n)
+  LEFT JOIN LATERAL (
+    SELECT ctid, solo, type, version, queue, rank, seq FROM duly.jobs WHERE rank IS NOT NULL
+    ORDER BY solo, type, version, queue, rank, seq LIMIT 1) f ON true
+  LEFT JOIN LATERAL (
+    SELECT solo, type, version, queue, seq FROM duly.jobs WHERE rank IS NOT NULL
+    ORDER BY solo DESC, type DESC, version DESC, queue DESC, rank DESC, seq DESC LIMIT 1) l ON true;
+  IF v_long OR v_next <= v_now OR pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass) - v_read > 300 THEN
     RETURN duly.exchange_1(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false);
   END IF;
-  IF v_lanes = 1 THEN
-    SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), max(t.rank) INTO v_rows, v_last_rank FROM (
+  IF v_limit > 0 AND v_lone AND p_limit > 1 THEN
+    -- What take_1 does, for one. The instant is read when the row is locked (see after_lock_1).
+    WITH picked AS MATERIALIZED (
+      SELECT r.tid, coalesce(p_now, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS at FROM (
+        SELECT j.ctid AS tid FROM duly.jobs j WHERE j.ctid = v_row AND j.rank IS NOT NULL FOR UPDATE SKIP LOCKED) r),
+    taken AS (
+      UPDATE duly.jobs j SET
+        status = 'RUNNING', rank = NULL, fence = nextval('duly.fence'), node = p_node, claimed_at = p.at, updated_at = p.at, begun_at = NULL,
+        attempt = j.attempt + 1, started_at = coalesce(j.started_at, p.at),
+        lateness_ms = coalesce(j.lateness_ms, greatest(0, p.at - j.due_at)),
+        percent = 0, message = NULL, step = NULL, step_of = NULL
+      FROM picked p WHERE j.ctid = p.tid
+      RETURNING j.*),
+    leased AS (
+      INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at, cancel_at)
+      SELECT id, seq, fence, p_node, p_token, dedupe_key IS NULL AND serial IS NULL, claimed_at + p_lease_ms, cancel_requested_at FROM taken),
+    told AS (
+      INSERT INTO duly.changes (at, n, entries)
+      SELECT claimed_at, 1, json_build_array(json_build_array(id), type, 'RUNNING', 'claimed', 0)::text FROM taken)
+    SELECT id, fence, CASE WHEN parent_id IS NULL AND cancel_requested_at IS NULL THEN json_build_object('columns', json_build_array(
+        json_build_array(id), json_build_array(fence), json_build_array(input), json_build_array(created_at), json_build_array(due_at),
+        CASE WHEN tenant IS NOT NULL THEN json_build_array(tenant) END, CASE WHEN metadata IS NOT NULL THEN json_build_array(metadata) END,
+        CASE WHEN slot IS NOT NULL THEN json_build_array(slot) END, CASE WHEN slot_details IS NOT NULL THEN json_build_array(slot_details) END),
+      'claimedAt', claimed_at, 'type', type, 'version', version, 'queue', queue, 'priority', priority, 'policy', policy, 'attempt', attempt,
+      'spent', spent, 'maxAttempts', max_attempts, 'losses', losses, 'begunLosses', begun_losses, 'origin', origin) END
+    INTO v_id, v_fence, v_claimed FROM taken;
+    -- Somebody has it, or has just changed it.
+    IF v_id IS NULL THEN RETURN duly.exchange_1(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false); END IF;
+    IF v_claimed IS NULL THEN v_claimed := duly.leased_1(ARRAY[v_id], ARRAY[v_fence], '{false}'); END IF;
+  ELSIF v_limit > 0 THEN
+    SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), max(t.rank) INTO v_rows, v_rank FROM (
       SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_type AND j.version = v_version AND j.queue = v_queue AND j.rank >= v_floor
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_type AND j.version = v_version AND j.queue = v_queue AND j.rank >= v_rank
       ORDER BY j.rank, j.seq LIMIT least(v_limit, p_limit) FOR UPDATE SKIP LOCKED) t;
-    IF cardinality(v_rows) = 1 AND p_limit > 1 THEN
-      -- What take_1 does, for one.
-      v_at := coalesce(p_now, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint);
-      WITH taken AS (
-        UPDATE duly.jobs j SET
-          status = 'RUNNING', rank = NULL, fence = nextval('duly.fence'), node = p_node, claimed_at = v_at, updated_at = v_at, begun_at = NULL,
-          attempt = j.attempt + 1, started_at = coalesce(j.started_at, v_at),
-          lateness_ms = coalesce(j.lateness_ms, greatest(0, v_at - j.due_at)),
-          percent = 0, message = NULL, step = NULL, step_of = NULL
-        WHERE j.ctid = v_rows[1]
-        RETURNING j.*),
-      leased AS (
-        INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at, cancel_at)
-        SELECT id, seq, fence, p_node, p_token, dedupe_key IS NULL AND serial IS NULL, v_at + p_lease_ms, cancel_requested_at FROM taken),
-      told AS (
-        INSERT INTO duly.changes (at, n, entries)
-        SELECT v_at, 1, json_build_array(json_build_array(id), type, 'RUNNING', 'claimed', 0)::text FROM taken)
-      SELECT id, fence, CASE WHEN parent_id IS NULL AND cancel_requested_at IS NULL THEN json_build_object('columns', json_build_array(
-          json_build_array(id), json_build_array(fence), json_build_array(input), json_build_array(created_at), json_build_array(due_at),
-          CASE WHEN tenant IS NOT NULL THEN json_build_array(tenant) END, CASE WHEN metadata IS NOT NULL THEN json_build_array(metadata) END,
-          CASE WHEN slot IS NOT NULL THEN json_build_array(slot) END, CASE WHEN slot_details IS NOT NULL THEN json_build_array(slot_details) END),
-        'claimedAt', v_at, 'type', type, 'version', version, 'queue', queue, 'priority', priority, 'policy', policy, 'attempt', attempt,
-        'spent', spent, 'maxAttempts', max_attempts, 'losses', losses, 'begunLosses', begun_losses, 'origin', origin) END
-      INTO v_id, v_fence, v_claimed FROM taken;
-      IF v_claimed IS NULL THEN v_claimed := duly.leased_1(ARRAY[v_id], ARRAY[v_fence], '{false}'); END IF;
-    ELSIF v_rows IS NOT NULL THEN
+    IF v_rows IS NOT NULL THEN
       v_claimed := duly.take_1(v_now, p_claim::jsonb, v_rows, v_type);
       v_more := cardinality(v_rows) = p_limit AND EXISTS (SELECT 1 FROM duly.jobs j
-        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_type AND j.version = v_version AND j.queue = v_queue AND j.rank >= v_last_rank);
+        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_type AND j.version = v_version AND j.queue = v_queue AND j.rank >= v_rank);
     END IF;
   END IF;
   RETURN json_build_object('now', v_now, 'lost', '[]'::json, 'claimed', coalesce(v_claimed, '[]'::json), 'more', v_more,
