@@ -40,19 +40,29 @@ export function withOutput(command: Command): Command {
     );
 }
 
-/** The parser asks for a required option before it looks at those it does not know; a mistyped one is what the caller wants to hear of. */
+/**
+ * The parser asks for a required option before it looks at those it does not know; a mistyped one is what the caller wants to hear of. And it takes a mistyped verb for an
+ * argument where the noun does something by itself: `duly migrate sttaus`.
+ */
 function unknownFirst(command: Command, error: CommanderError): CommanderError {
+  if (error.code === 'commander.excessArguments' && command.commands.length > 0) {
+    const verbs = command.commands.map((one) => one.name());
+    return unknown('Command', 'command', command.args[0] ?? '', verbs);
+  }
   if (error.code !== 'commander.missingMandatoryOptionValue') return error;
-  const unknown = command.args.find((word) => /^--?[a-z]/i.test(word))?.replace(/=.*$/, '');
-  if (unknown === undefined) return error;
-  const near = nearest(
-    unknown,
-    command.options.flatMap(({ long }) => long ?? []),
-  );
+  const mistyped = command.args.find((word) => /^--?[a-z]/i.test(word))?.replace(/=.*$/, '');
+  if (mistyped === undefined) return error;
+  const options = command.options.flatMap(({ long }) => long ?? []);
+  return unknown('Option', 'option', mistyped, options);
+}
+
+/** As the parser says it. */
+function unknown(code: 'Command' | 'Option', what: string, word: string, known: string[]): CommanderError {
+  const near = nearest(word, known);
   return new CommanderError(
     1,
-    'commander.unknownOption',
-    `error: unknown option '${unknown}'${near === undefined ? '' : `\n(Did you mean ${near}?)`}`,
+    `commander.unknown${code}`,
+    `error: unknown ${what} '${word}'${near === undefined ? '' : `\n(Did you mean ${near}?)`}`,
   );
 }
 
