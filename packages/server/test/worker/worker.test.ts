@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startServer } from '../fixture.ts';
+import { makeStore, startServer } from '../fixture.ts';
 
 /** A worker by hand. */
 async function setup(t: import('node:test').TestContext, options: Parameters<typeof startServer>[1] = {}) {
@@ -155,13 +155,14 @@ test('progress and log lines are shown while the lease holds; a line that comes 
 });
 
 test('a lease that ended is another worker’s: what the first says counts no more', async (t) => {
-  const { make, claim, settle, post, duly } = await setup(t, {
-    duly: { lease: '200ms' },
-    start: { roles: ['maintenance'] },
-  });
+  const store = makeStore(t);
+  const short = { store, duly: { lease: '200ms' }, start: { roles: ['maintenance'] as const } };
+  const { make, claim, settle, post, duly } = await setup(t, short);
+  // Its server gives leases that last: a busy machine must not take the second one as well.
+  const other = await setup(t, { store });
   const id = await make();
   const [first] = (await claim()).jobs;
-  const [second] = (await claim({ worker: 'other', wait: 30 })).jobs;
+  const [second] = (await other.claim({ worker: 'other', wait: 30 })).jobs;
   assert.equal(second.id, id);
   assert.ok(second.fence > first.fence);
   assert.deepEqual(
@@ -177,7 +178,7 @@ test('a lease that ended is another worker’s: what the first says counts no mo
     result: 'lost',
     status: null,
   });
-  assert.equal((await settle(second, { outcome: 'completed', result: 2 })).result, 'done');
+  assert.equal((await other.settle(second, { outcome: 'completed', result: 2 })).result, 'done');
   assert.equal((await duly.job(id).get()).result, 2);
 });
 
