@@ -203,3 +203,11 @@ export function freshSchema(): string {
 export function inSchema(url: string, schema: string): string {
   return `${url}${url.includes('?') ? '&' : '?'}schema=${schema}`;
 }
+
+/**
+ * The address of a store in a schema of its own, whose engine runs in the caller's thread. For tests that are asked of SQLite as well, there
+ * in the thread of a store, which is the same for every engine: starting one for each test is a quarter of their processor time.
+ */
+export function freshInlineStore(url: string): string {
+  return `${inSchema(url, freshSchema())}&inline=1`;
+}

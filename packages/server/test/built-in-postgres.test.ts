@@ -1,9 +1,9 @@
 /** The tests of what the server does by itself once more, on PostgreSQL: webhooks, targets, alerts, metrics, workers over HTTP. */
-import { freshSchema, inSchema, testPostgresUrl } from '../../../test/servers/postgres.ts';
+import { freshInlineStore, testPostgresUrl } from '../../../test/servers/postgres.ts';
 import { useStores } from './fixture.ts';
 
 const url = await testPostgresUrl();
-useStores(() => inSchema(url, freshSchema()));
+useStores(() => freshInlineStore(url));
 
 await import('./webhooks/webhooks.test.ts');
 await import('./targets/targets.test.ts');

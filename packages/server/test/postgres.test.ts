@@ -1,9 +1,9 @@
 /** The tests of the routes once more, on PostgreSQL: each server over a schema of its own. */
-import { freshSchema, inSchema, testPostgresUrl } from '../../../test/servers/postgres.ts';
+import { freshInlineStore, testPostgresUrl } from '../../../test/servers/postgres.ts';
 import { useStores } from './fixture.ts';
 
 const url = await testPostgresUrl();
-useStores(() => inSchema(url, freshSchema()));
+useStores(() => freshInlineStore(url));
 
 await import('./client.test.ts');
 await import('./day.test.ts');
