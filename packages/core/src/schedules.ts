@@ -26,7 +26,7 @@ import {
   type ScheduleDefinition,
   type ScheduleDraft,
 } from './schedule/definition.ts';
-import { explain } from './schedule/explain.ts';
+import { explainRule } from './schedule/explain.ts';
 import { type ScheduleIdentity, scheduleIdOf } from './schedule/identity.ts';
 import { newestDueSlot } from './schedule/jitter.ts';
 import { readMoment } from './schedule/moment.ts';
@@ -162,7 +162,7 @@ export class Schedules {
         limit: isAll ? wanted : pageSize,
       });
       const records = this.#readable(reply.schedules).filter((record) =>
-        this.#matches(record, { task, sought, now: reply.now }),
+        this.#matches(record, { task, sought }),
       );
       // What a schedule did last is read for those only that may be shown.
       let at = 0;
@@ -651,7 +651,7 @@ export class Schedules {
 
   #matches(
     record: ScheduleRecord,
-    { task, sought, now }: { task: string | undefined; sought: string | null; now: number },
+    { task, sought }: { task: string | undefined; sought: string | null },
   ): boolean {
     if (task === undefined && sought === null) return true;
     const { spec, rule, unreadable } = readSchedule(this.#parsed, record);
@@ -659,7 +659,7 @@ export class Schedules {
     if (sought === null) return true;
     const has = (text: string): boolean => text.toLowerCase().includes(sought);
     if (has(record.name) || has(spec.job.type) || has(record.tenant ?? '')) return true;
-    return unreadable === null && has(explain(rule, { now }));
+    return unreadable === null && has(explainRule(rule));
   }
 
   async #views(

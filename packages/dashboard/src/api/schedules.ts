@@ -52,7 +52,7 @@ export function useLastSlots(id: string) {
     queryFn: ({ signal }) =>
       get<Page<LedgerSlot>>(`api/schedules/${encodeURIComponent(id)}/slots`, { limit: 50 }, signal),
     meta: { pace: 'own' },
-    refetchInterval: 5_000,
+    refetchInterval: 10_000,
   });
 }
 

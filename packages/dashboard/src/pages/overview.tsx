@@ -1,4 +1,5 @@
 import { useQueues } from '../api/operations.ts';
+import { useDueSchedules } from '../api/schedules.ts';
 import { OverTime } from '../charts/over-time.tsx';
 import { useCaller } from '../shell/caller.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
@@ -27,13 +28,7 @@ function StoreOverview() {
     <>
       <PageHead title="Overview" />
       <Warnings queues={queues.data.data} />
-      {Object.values(status).every(({ count }) => count === 0) && (
-        <Panel className="mb-4">
-          <NothingYet title="No promise was made yet." command="duly up --demo">
-            Make a job on the page Jobs, a schedule on the page Schedules, or let the demo do it.
-          </NothingYet>
-        </Panel>
-      )}
+      {Object.values(status).every(({ count }) => count === 0) && <Empty />}
       <StatusCounts counts={status} />
       <OverTime />
       <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
@@ -43,6 +38,18 @@ function StoreOverview() {
         <ByTask />
       </div>
     </>
+  );
+}
+
+/** No job is there, and none is to come. */
+function Empty() {
+  if (useDueSchedules(1).data?.data.length !== 0) return null;
+  return (
+    <Panel className="mb-4">
+      <NothingYet title="No promise was made yet." command="duly up --demo">
+        Make a job on the page Jobs, a schedule on the page Schedules, or let the demo do it.
+      </NothingYet>
+    </Panel>
   );
 }
 

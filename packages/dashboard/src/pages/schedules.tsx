@@ -66,7 +66,7 @@ export function SchedulesPage() {
             pages={pages}
             hasMore={list.hasNextPage}
             onMore={() => {
-              if (!list.isFetching) void list.fetchNextPage();
+              if (!list.isFetchingNextPage) void list.fetchNextPage();
             }}
           />
         )}
