@@ -45,6 +45,23 @@ export function useSlots(id: string, query: Query = {}) {
   });
 }
 
+/** Its ledger, newest first, page after page as they are asked for. */
+export function useLedger(id: string) {
+  return useInfiniteQuery({
+    queryKey: ['schedule', id, 'ledger'],
+    queryFn: ({ pageParam, signal }) =>
+      get<Page<LedgerSlot>>(
+        `api/schedules/${encodeURIComponent(id)}/slots`,
+        { limit: 100, cursor: pageParam },
+        signal,
+      ),
+    initialPageParam: '',
+    getNextPageParam: ({ next_cursor }) => next_cursor,
+    meta: { pace: 'own' },
+    refetchInterval: ({ state }) => 1_000 * Math.max(2, state.data?.pages.length ?? 0),
+  });
+}
+
 /** Its last slots, for a strip: one of many on a page, so they are read at their own pace. */
 export function useLastSlots(id: string) {
   return useQuery({

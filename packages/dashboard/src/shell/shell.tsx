@@ -70,6 +70,14 @@ function Shell() {
           Duly
         </Link>
         <Navigation onNavigate={() => setMenuOpen(false)} />
+        <button
+          type="button"
+          onClick={() => setZone(zone === 'utc' ? 'local' : 'utc')}
+          className="flex h-10 items-center gap-2.5 border-t border-line px-4.5 text-sm text-ink-soft sm:hidden"
+        >
+          <Clock aria-hidden className="size-4" />
+          Times in {zone === 'utc' ? 'UTC' : 'local time'}
+        </button>
       </nav>
       {isMenuOpen && (
         <button

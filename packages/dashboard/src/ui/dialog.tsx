@@ -28,9 +28,13 @@ export function Dialog({
         >
           <header className="flex items-center justify-between gap-4 border-b border-line px-4 py-2.5">
             <Base.Title className="font-semibold">{title}</Base.Title>
-            <Base.Close render={<IconButton label="Close">{null}</IconButton>}>
-              <X aria-hidden className="size-4" />
-            </Base.Close>
+            <Base.Close
+              render={
+                <IconButton label="Close">
+                  <X aria-hidden className="size-4" />
+                </IconButton>
+              }
+            />
           </header>
           <div className="overflow-y-auto px-4 py-3">{children}</div>
           {actions !== undefined && (

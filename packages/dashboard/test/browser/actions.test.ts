@@ -244,6 +244,7 @@ test('a key is made, shown once and revoked, and the audit knows', async (t) => 
     .getByRole('button', { name: 'Revoke' })
     .click();
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
   await page.getByRole('row').filter({ hasText: 'nightly deploys' }).waitFor({ state: 'detached' });
   assert.equal((await api('keys')).data.length, before);
   await open('audit');

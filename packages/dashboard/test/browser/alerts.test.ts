@@ -71,6 +71,8 @@ test('the thresholds of an alert rule are edited, and a rule of one task is adde
   assert.deepEqual((await ruleOf('dead mails')).types, ['send_mail', 'send_digest']);
   await row('dead mails').getByRole('button', { name: 'Delete' }).click();
   await dialog.getByRole('button', { name: 'Delete' }).click();
+  // While it is there the page behind it is hidden from everybody, rows and all.
+  await dialog.waitFor({ state: 'detached' });
   await row('dead mails').waitFor({ state: 'detached' });
   assert.equal(await ruleOf('dead mails'), undefined);
 });
@@ -109,6 +111,7 @@ test('maintenance windows are made, once and by the calendar, and deleted', asyn
   for (const text of ['the move', '30 3 * * SUN']) {
     await row(text).getByRole('button', { name: 'Delete' }).click();
     await dialog.getByRole('button', { name: 'Delete' }).click();
+    await dialog.waitFor({ state: 'detached' });
     await row(text).waitFor({ state: 'detached' });
   }
   assert.deepEqual((await api('alerts/windows')).data, []);

@@ -180,6 +180,10 @@ test('keyboard: g j, /, ? and the palette', async (t) => {
   await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('dialog', { name: 'Keyboard' }).waitFor({ state: 'detached' });
+  await page.keyboard.press('?');
+  const close = page.getByRole('dialog', { name: 'Keyboard' }).getByRole('button', { name: 'Close' });
+  await close.locator('svg').click();
+  await page.getByRole('dialog', { name: 'Keyboard' }).waitFor({ state: 'detached' });
   await page.keyboard.press('Control+k');
   await page.getByRole('dialog').getByRole('textbox').fill('sched');
   await page.keyboard.press('Enter');
@@ -194,4 +198,18 @@ test('under a path of its own everything is found there', async (t) => {
   assert.equal(page.url(), `${url}/workers`);
   assert.deepEqual(complaints, []);
   assert.deepEqual(strangers, []);
+});
+
+test('on a phone the menu leads to every page and switches the zone', async (t) => {
+  const { page, open } = await openDashboard(t, {
+    browser: { viewport: { width: 390, height: 844 }, timezoneId: 'Asia/Kolkata' },
+  });
+  await open('day');
+  await page.getByText(/in Asia\/(Kolkata|Calcutta)/).waitFor();
+  await page.getByRole('button', { name: 'Menu' }).click();
+  await page.getByRole('button', { name: 'Times in local time' }).click();
+  await page.getByText(/, in UTC/).waitFor();
+  await page.getByRole('link', { name: 'Queues' }).click();
+  await page.getByRole('heading', { name: 'Queues', level: 1 }).waitFor();
+  await page.getByRole('link', { name: 'Queues' }).waitFor({ state: 'hidden' });
 });

@@ -257,6 +257,33 @@ test('a schedule shows how its last runs did, and its ledger as a calendar', asy
     .waitFor();
 });
 
+test('the ledger is read further and further back', async (t) => {
+  const { page, duly, api, open } = await openDashboard(t, { tasks: [noop] });
+  await duly.schedules.put({ task: 'noop', name: 'ticking', rate: '1s' });
+  let count = 0;
+  while (count < 3) count = (await api('schedules/ticking')).fired_count;
+  // From now on no slot comes while one looks.
+  await duly.schedules.put({ task: 'noop', name: 'ticking', cron: '0 0 29 2 *' });
+  const slots: { slot: string }[] = (await api('schedules/ticking/slots')).data;
+  // A hundred take too long to come: the server is asked for pages of two.
+  await page.route(/slots\?limit=100\b/, (route) =>
+    route.continue({ url: route.request().url().replace('limit=100', 'limit=2') }),
+  );
+  await open('schedules/ticking');
+  const rows = page.getByRole('region', { name: 'Ledger' }).locator('tbody tr');
+  await rows.nth(1).waitFor();
+  assert.equal(await rows.count(), 2);
+  const older = page.getByRole('button', { name: 'Show older slots' });
+  for (let shown = 2; shown < slots.length; shown += 2) {
+    await older.click();
+    await rows.nth(Math.min(shown + 2, slots.length) - 1).waitFor();
+  }
+  // Of a page that is full nobody knows whether it is the last.
+  if (slots.length % 2 === 0) await older.click();
+  await older.waitFor({ state: 'detached' });
+  assert.equal(await rows.count(), slots.length);
+});
+
 test('under the pointer rows stay where they are: what is new is counted, and shown when asked for', async (t) => {
   const { page, duly, open } = await openDashboard(t);
   for (let n = 0; n < 5; n++) await duly.taskNamed('old').in('1h', n);

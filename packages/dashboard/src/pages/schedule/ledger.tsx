@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router';
-import { type LedgerSlot, type Schedule, useSlots } from '../../api/schedules.ts';
+import { type LedgerSlot, type Schedule, useLedger } from '../../api/schedules.ts';
 import { SlotStrip } from '../../charts/slot-strip.tsx';
 import { duration, fullInstant } from '../../time/format.ts';
+import { Button } from '../../ui/button.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { slotLook } from '../../ui/slot-status.tsx';
 import { NothingYet } from '../../ui/states.tsx';
@@ -9,8 +10,8 @@ import { Cell, Table } from '../../ui/table.tsx';
 
 /** One decision per slot, newest first, with its reason. */
 export function Ledger({ schedule }: { schedule: Schedule }) {
-  const slots = useSlots(schedule.id, { limit: 100 });
-  const rows = slots.data?.data ?? [];
+  const slots = useLedger(schedule.id);
+  const rows = slots.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <Panel title="Ledger" actions={<SlotStrip slots={rows.slice(0, 50)} timezone={schedule.timezone} />}>
       {slots.data !== undefined && rows.length === 0 ? (
@@ -21,6 +22,13 @@ export function Ledger({ schedule }: { schedule: Schedule }) {
             <LedgerRow key={`${slot.slot}/${slot.decided_at}`} slot={slot} timezone={schedule.timezone} />
           ))}
         </Table>
+      )}
+      {slots.hasNextPage && (
+        <p className="border-t border-line px-4 py-2">
+          <Button kind="quiet" disabled={slots.isFetchingNextPage} onClick={() => void slots.fetchNextPage()}>
+            Show older slots
+          </Button>
+        </p>
       )}
     </Panel>
   );
@@ -45,7 +53,9 @@ function LedgerRow({ slot, timezone }: { slot: LedgerSlot; timezone: string }) {
           {word}
         </span>
       </Cell>
-      <Cell className="text-ink-soft">{slot.reason ?? ''}</Cell>
+      <Cell isLong className="text-ink-soft">
+        {slot.reason ?? ''}
+      </Cell>
       <Cell>
         {slot.runs.map(({ id, origin, lateness_ms }) => (
           <Link
