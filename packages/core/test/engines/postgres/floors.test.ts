@@ -1,11 +1,12 @@
 // Only in PostgreSQL do entries of jobs that are gone stay in the way of a claim, so this is not part of the shared suite.
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import type { ClaimedJob } from '../../../src/engine.ts';
 import { Floors } from '../../../src/engines/postgres/floors.ts';
 import { enqueue } from '../../../src/engines/postgres/verbs/enqueue.ts';
 import { exchange } from '../../../src/engines/postgres/verbs/exchange.ts';
 import { Work } from '../../../src/engines/postgres/work.ts';
-import { claimRequest, jobSpec } from '../../../src/testing/conformance/builders.ts';
+import { claimRequest, jobSpec, settlement } from '../../../src/testing/conformance/builders.ts';
 import { createManualClock } from '../../../src/testing/manual-clock.ts';
 import { ask, open } from './setup.ts';
 
@@ -97,6 +98,38 @@ describe('PostgreSQL, claims with floors', () => {
       );
       await clock.advance(300);
       assert.deepEqual(await take(noonAt + 360), [[below.id], null]);
+    } finally {
+      await opened.close();
+    }
+  });
+
+  it('whoever settles is answered by the instant of that, and asks again for what is below', async () => {
+    const opened = await open({ schema });
+    const clock = createManualClock();
+    const floors = new Floors(clock);
+    const work = new Work(opened.database, schema, () => {}, { floors });
+    try {
+      const first = jobSpec({ due: { at: noonAt } });
+      const below = jobSpec({ due: { at: noonAt }, rankOffsetMs: -hourMs });
+      const { type, version } = first;
+      const claim = () => claimRequest({ tasks: [{ type, version, limit: 5 }], limit: 5 });
+      await enqueue(work, { now: noonAt, groups: [{ jobs: [first] }] });
+      const { claimed } = await exchange(work, { now: noonAt, settle: [], claim: claim() });
+      assert.equal(claimed[0]?.id, first.id);
+      await enqueue(work, { now: noonAt, groups: [{ jobs: [below] }] });
+      floors.learn(claim(), noonAt, looked(100));
+      await clock.advance(400);
+      const done = settlement(claimed[0] as ClaimedJob, 'COMPLETED');
+      const settled = await exchange(work, { now: noonAt + 400, settle: [done], claim: claim() });
+      assert.deepEqual(
+        [settled.settled, settled.now, settled.claimed, settled.nextDueAt],
+        [['done'], noonAt + 400, [], noonAt + 401],
+      );
+      const asked = await exchange(work, { now: noonAt + 401, settle: [], claim: claim() });
+      assert.deepEqual(
+        asked.claimed.map(({ id }) => id),
+        [below.id],
+      );
     } finally {
       await opened.close();
     }

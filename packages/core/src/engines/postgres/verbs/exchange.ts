@@ -31,13 +31,15 @@ export async function exchange(work: Work, input: ExchangeInput): Promise<Exchan
   // Asked with floors, and nothing was found: whoever asks was told, perhaps, of something below them.
   const isInDoubt = looked?.isFull === false && reply.claimed.length === 0 && input.claim?.limit !== 0;
   if (!isInDoubt) return reply;
-  const waitMs = work.floors?.waitMs() ?? 0;
+  // What was settled counts from the instant that is answered, so a second statement, with an instant of its own, is for the next call.
+  const leastMs = input.settle.length > 0 ? 1 : 0;
+  const waitMs = Math.max(leastMs, work.floors?.waitMs() ?? 0);
   if (waitMs > 0) {
     const nextLookAt = reply.now + Math.ceil(waitMs);
     return { ...reply, nextDueAt: Math.min(reply.nextDueAt ?? nextLookAt, nextLookAt) };
   }
-  const { looked: _, ...again } = await exchangeOnce(work, { ...input, settle: [] }, { isFull: true });
-  return { ...again, settled: reply.settled };
+  const { looked: _, ...again } = await exchangeOnce(work, input, { isFull: true });
+  return again;
 }
 
 async function exchangeOnce(
