@@ -160,11 +160,11 @@ test('a webhook is added, called, signed with a new secret, changed, disabled, e
   await page.getByRole('button', { name: 'Rotate' }).click();
   await dialog.getByRole('textbox').fill('2 h');
   await dialog.getByRole('button', { name: 'Rotate' }).click();
+  await page.getByText('The one before, still used too').waitFor();
   const { secrets } = await api(`webhooks/${made.id}/secrets`);
   assert.equal(secrets.length, 2);
   assert.equal(secrets[1], secret);
   await page.getByText(secrets[0]).waitFor();
-  await page.getByText('The one before, still used too').waitFor();
   await page.getByRole('button', { name: 'Edit' }).click();
   await dialog.getByLabel('Only of these tasks').fill('');
   await dialog.getByRole('button', { name: 'Change it' }).click();
