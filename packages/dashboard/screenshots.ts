@@ -147,6 +147,7 @@ for (const theme of ['light', 'dark'] as const) {
       if (chosen.length > 0 && !chosen.includes(name)) continue;
       await page.goto(`${listening.url}/${address}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
+      await page.getByText('Reading …').first().waitFor({ state: 'detached' });
       // Fonts, charts and the first answers; a picture may wait a moment.
       await wait(800);
       await page.screenshot({ path: join(pictures, `${name}-${theme}-${width}.png`) });

@@ -51,19 +51,14 @@ export function Cell({
   children,
   className,
   isLong = false,
-  isPicture = false,
 }: {
   children: ReactNode;
   className?: string;
   /** A name or a text that may have no place to break. */
   isLong?: boolean;
-  /** Nothing to read, so that it stands on no line with its neighbours. */
-  isPicture?: boolean;
 }) {
   return (
-    <td
-      className={`px-4 py-2.5 max-sm:py-1 ${isPicture ? 'align-top' : 'align-baseline'} ${className ?? ''}`}
-    >
+    <td className={`px-4 py-2.5 align-top max-sm:py-1 ${className ?? ''}`}>
       <div className={isLong ? 'wrap-anywhere sm:min-w-36' : undefined}>{children}</div>
     </td>
   );

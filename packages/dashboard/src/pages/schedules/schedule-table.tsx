@@ -107,7 +107,7 @@ function ScheduleRow({
         <Signs schedule={schedule} />
       </Cell>
       <Cell isLong>{schedule.words}</Cell>
-      <Cell isPicture>
+      <Cell>
         <SlotStrip slots={slots.data?.data.slice(0, 50) ?? []} timezone={schedule.timezone} />
       </Cell>
       <Cell>
