@@ -23,6 +23,17 @@ test('arrivals 2 s either side of midnight are the same slot of a cron, in its o
   }
 });
 
+test('a slot is a duration however it is written, and else a cron', () => {
+  for (const text of ['1d', '1 day', ' 24 hours ', 'PT24H', '23h 60m']) {
+    assert.deepEqual(readSlotRule(text, undefined), { kind: 'length', lengthMs: 86_400_000 }, text);
+  }
+  for (const text of ['@daily', '0 2 * * *', '0 0 2 * * *'])
+    assert.equal(readSlotRule(text, 'UTC')?.kind, 'cron', text);
+  assert.throws(() => readSlotRule('1 day ago', undefined), { code: 'invalid_cron' });
+  assert.throws(() => readSlotRule('often', undefined), { code: 'invalid_duration' });
+  assert.throws(() => readSlotRule('1 day', 'UTC'), { code: 'usage' });
+});
+
 test('the slot of an arrival is the nearest instant of the cron', () => {
   fc.assert(
     fc.property(

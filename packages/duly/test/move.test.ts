@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -138,4 +138,27 @@ test('a move that has not ended is given up', async (t) => {
   const same = await folder.duly('move', '--from', from, '--to', from, '--yes');
   assert.match(same.err, /error\[invalid_option\]: Expected "to" to be another store/);
   assert.equal((await folder.duly('move', '--from', from, '--to', to)).code, 2, 'nobody can be asked');
+});
+
+test('a dry run makes no file', async (t) => {
+  const folder = makeFolder(t);
+  await folder.duly('run', 'a');
+  const plan = await folder.json(
+    'move',
+    '--from',
+    'sqlite:./duly.db',
+    '--to',
+    'sqlite:./other.db',
+    '--dry-run',
+  );
+  assert.deepEqual([plan.result, plan.to, plan.counts.jobs], ['dry', 'sqlite:./other.db', 1]);
+  const refused = await folder.duly('move', '--from', 'sqlite:./duly.db', '--to', 'sqlite:./other.db');
+  assert.equal(refused.code, 2, refused.err);
+  assert.ok(
+    !existsSync(join(folder.path, 'other.db')),
+    'neither by the plan nor by a question without an answer',
+  );
+  const moved = await folder.duly('move', '--from', 'sqlite:./duly.db', '--to', 'sqlite:./other.db', '--yes');
+  assert.equal(moved.code, 0, moved.err);
+  assert.equal((await folder.json('jobs', 'ls', '--store', 'sqlite:./other.db')).data.length, 1);
 });

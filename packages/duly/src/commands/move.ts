@@ -5,7 +5,7 @@ import { printJson } from '../output/json.ts';
 import { createLiveArea } from '../output/live-area.ts';
 import { percentText, progressBar } from '../output/progress-bar.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
-import { refuseMemory, refuseMissing, refuseUnmakable, shellWord } from '../store.ts';
+import { isNew, refuseMemory, refuseMissing, refuseUnmakable, shellWord } from '../store.ts';
 
 /** Options of `move`. */
 export interface MoveCommandOptions extends CommonOptions {
@@ -23,7 +23,7 @@ export async function move(shell: Shell, options: MoveCommandOptions): Promise<n
   refuseMemory(to);
   refuseUnmakable(to);
   if (options.abandon) return abandon(shell, from, to);
-  const plan = await moveStore({ from, to, dryRun: true });
+  const plan = await planOf(from, to);
   if (options.dryRun || plan.result === 'already') return tell(shell, plan);
   if (!options.yes) {
     const { jobs, schedules, nodes } = { ...plan.counts, nodes: plan.nodes };
@@ -49,6 +49,13 @@ export async function move(shell: Shell, options: MoveCommandOptions): Promise<n
   } finally {
     area.close();
   }
+}
+
+/** What would be moved. A file that is not there yet is not made for the asking: an empty store stands for it. */
+async function planOf(from: string, to: string): Promise<Moved> {
+  if (!isNew(to)) return moveStore({ from, to, dryRun: true });
+  const plan = await moveStore({ from, to: 'sqlite::memory:', dryRun: true });
+  return { ...plan, to: withoutPassword(to) };
 }
 
 async function abandon({ out, json }: Shell, from: string, to: string): Promise<number> {

@@ -1,4 +1,4 @@
-import { type DedupeOptions, formatDuration, resolveRule } from '@duly/core';
+import { type DedupeOptions, formatDuration, parseDuration, resolveRule } from '@duly/core';
 import { readDuration, usageError } from '../usage.ts';
 
 /** What an arrival's slot is, as the command line says it. */
@@ -23,7 +23,8 @@ const lengthMsMin = 1_000;
 
 /** Reads `--slot` with its `--timezone`; null: there is none. Throws `usage`, `invalid_cron`, `invalid_timezone`, `invalid_duration`. */
 export function readSlotRule(slot: string | undefined, timezone: string | undefined): SlotRule | null {
-  const isCron = slot !== undefined && (/\s/.test(slot.trim()) || slot.trim().startsWith('@'));
+  // "1 day" has a blank in it too; no cron can be read as a duration.
+  const isCron = slot !== undefined && /^@|\s/.test(slot.trim()) && !isDuration(slot);
   if (timezone !== undefined && !isCron) {
     throw usageError(
       '--timezone needs a --slot that is a cron.',
@@ -37,6 +38,15 @@ export function readSlotRule(slot: string | undefined, timezone: string | undefi
   const cron = slot.trim();
   resolveRule({ cron, timezone: zone });
   return { kind: 'cron', cron, timezone: zone };
+}
+
+function isDuration(text: string): boolean {
+  try {
+    parseDuration(text, 'slot');
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**
