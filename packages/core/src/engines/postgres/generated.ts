@@ -1554,8 +1554,8 @@ BEGIN
       attempt = j.attempt + 1, started_at = coalesce(j.started_at, v_at),
       lateness_ms = coalesce(j.lateness_ms, greatest(0, v_at - j.due_at)),
       percent = 0, message = NULL, step = NULL, step_of = NULL
-    FROM unnest(p_rows) AS r (tid) WHERE j.ctid = r.tid
-    RETURNING j.id, j.seq, j.type, j.fence, j.tenant, j.input, j.metadata, j.created_at, j.due_at, j.slot, j.slot_details, j.cancel_requested_at,
+    FROM unnest(p_rows) WITH ORDINALITY AS r (tid, n) WHERE j.ctid = r.tid
+    RETURNING r.n, j.id, j.seq, j.type, j.fence, j.tenant, j.input, j.metadata, j.created_at, j.due_at, j.slot, j.slot_details, j.cancel_requested_at,
       j.dedupe_key IS NULL AND j.serial IS NULL AS plain,
       j.attempt <> v_first.attempt + 1 OR j.spent <> v_first.spent OR j.priority <> v_first.priority
         OR j.max_attempts <> v_first.max_attempts OR j.losses <> v_first.losses OR j.begun_losses <> v_first.begun_losses
@@ -1568,7 +1568,8 @@ BEGIN
     json_build_array(json_agg(id), json_agg(fence), json_agg(input), json_agg(created_at), json_agg(due_at),
       CASE WHEN count(tenant) > 0 THEN json_agg(tenant) END, CASE WHEN count(metadata) > 0 THEN json_agg(metadata) END,
       CASE WHEN count(slot) > 0 THEN json_agg(slot) END, CASE WHEN count(slot_details) > 0 THEN json_agg(slot_details) END)
-  INTO v_ids, v_fences, v_types, v_odd, v_columns FROM taken;
+  -- In their order, which is asked for: the planner may come to the rows in that of the table.
+  INTO v_ids, v_fences, v_types, v_odd, v_columns FROM (SELECT * FROM taken ORDER BY n) t;
   IF v_ids IS NULL THEN RETURN '[]'; END IF;
   INSERT INTO duly.changes (at, n, entries) VALUES (v_at, cardinality(v_ids),
     json_build_array(v_ids, CASE WHEN p_type IS NULL THEN to_json(v_types) ELSE to_json(p_type) END, 'RUNNING', 'claimed', 0)::text);
@@ -3173,12 +3174,14 @@ BEGIN
       CASE WHEN j.due <= p_now THEN j.due + j.rank_offset END, j.rank_offset, j.due, j.due + k."startDeadlineMs", p_now, p_now, k."maxAttempts",
       k.origin, j.schedule_id, j.slot, j.slot_at, k."slotAllow", j.details, k.policy, k."retentionMs", k."deadRetentionMs", k.metadata, j.input
     FROM unnest(p_jobs, p_job_dues, p_offsets, p_tenants, p_inputs, p_ids, p_slot_ats, p_slots, p_details, p_kind)
-      AS j (id, due, rank_offset, tenant, input, schedule_id, slot_at, slot, details, kind)
+      WITH ORDINALITY AS j (id, due, rank_offset, tenant, input, schedule_id, slot_at, slot, details, kind, place)
     JOIN ROWS FROM (jsonb_to_recordset(p_kinds) AS (
       type text, version integer, queue text, priority integer, "startDeadlineMs" bigint, "maxAttempts" integer, origin text, "slotAllow" boolean,
       policy text, "retentionMs" bigint, "deadRetentionMs" bigint, metadata text)) WITH ORDINALITY AS k (
       type, version, queue, priority, "startDeadlineMs", "maxAttempts", origin, "slotAllow", policy, "retentionMs", "deadRetentionMs", metadata, n)
       ON k.n = j.kind
+    -- Made in their order: of equal rank the first goes first.
+    ORDER BY j.place
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;

@@ -437,12 +437,14 @@ BEGIN
       CASE WHEN j.due <= p_now THEN j.due + j.rank_offset END, j.rank_offset, j.due, j.due + k."startDeadlineMs", p_now, p_now, k."maxAttempts",
       k.origin, j.schedule_id, j.slot, j.slot_at, k."slotAllow", j.details, k.policy, k."retentionMs", k."deadRetentionMs", k.metadata, j.input
     FROM unnest(p_jobs, p_job_dues, p_offsets, p_tenants, p_inputs, p_ids, p_slot_ats, p_slots, p_details, p_kind)
-      AS j (id, due, rank_offset, tenant, input, schedule_id, slot_at, slot, details, kind)
+      WITH ORDINALITY AS j (id, due, rank_offset, tenant, input, schedule_id, slot_at, slot, details, kind, place)
     JOIN ROWS FROM (jsonb_to_recordset(p_kinds) AS (
       type text, version integer, queue text, priority integer, "startDeadlineMs" bigint, "maxAttempts" integer, origin text, "slotAllow" boolean,
       policy text, "retentionMs" bigint, "deadRetentionMs" bigint, metadata text)) WITH ORDINALITY AS k (
       type, version, queue, priority, "startDeadlineMs", "maxAttempts", origin, "slotAllow", policy, "retentionMs", "deadRetentionMs", metadata, n)
       ON k.n = j.kind
+    -- Made in their order: of equal rank the first goes first.
+    ORDER BY j.place
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
