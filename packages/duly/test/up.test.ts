@@ -17,7 +17,6 @@ test('up --demo on an empty store makes three jobs and shows how each of them en
   await up.line(/broken_import failed in attempt 1 of 2/);
   await up.line(/broken_import is a dead letter after attempt 2 of 2: TypeError/);
   await up.line(/flaky_email completed/);
-  await watch.line(/RUNNING \d+% .* \(\d of 4\)$/);
   // Which of its steps are seen is the machine's to say: one that is overtaken by the next is not shown.
   await up.line(/video_transcode \d+% .* \(\d of 4\)/);
   await up.line(/video_transcode completed in /);
@@ -76,6 +75,31 @@ test('what up proposes first in an empty folder with commands allowed can be run
   assert.match((await folder.duly('jobs', 'logs', id)).out, /hello/);
   up.signal('SIGTERM');
   assert.equal((await up.ended).code, 0);
+});
+
+test('watch shows the progress of a job while it runs, and how it ends', async (t) => {
+  const folder = makeFolder(t);
+  folder.write({
+    'tasks/steps.mjs': `
+      import { existsSync } from 'node:fs';
+      import { setTimeout } from 'node:timers/promises';
+      export default { name: 'steps', async run({ progress }) {
+        await progress(30, 'Cutting', { step: 1, of: 4 });
+        while (!existsSync('go')) await setTimeout(10);
+        return 'done';
+      } };`,
+  });
+  const worker = folder.start('worker');
+  await worker.line(/is up/);
+  const { out: id } = await folder.duly('run', 'steps');
+  const watch = folder.start('watch', id.trim());
+  await watch.line(/RUNNING 30% Cutting \(1 of 4\)$/);
+  folder.write({ go: '' });
+  const { code, out } = await watch.ended;
+  assert.equal(code, 0);
+  assert.match(out, /COMPLETED after .*\nresult: "done"/);
+  worker.signal('SIGTERM');
+  assert.equal((await worker.ended).code, 0);
 });
 
 test('SIGTERM lets what runs finish and starts nothing new', async (t) => {
