@@ -1,7 +1,7 @@
-import { builtInPrefix, type Job, type JobJson, toJobJson } from '@duly/core';
+import { builtInPrefix, DulyError, type Job, type JobJson, toJobJson } from '@duly/core';
 import { allows, type Caller } from './auth/caller.ts';
 import type { ServerContext } from './context.ts';
-import { redacted } from './redact.ts';
+import { redacted, redactedPlace, redactedText } from './redact.ts';
 
 // Where targets carry credentials.
 const targetSecrets = ['http.headers.*', 'command.env.*'];
@@ -33,5 +33,21 @@ export function presentMade(
 
 /** An input of a type without what is not shown: the paths that were given, and the credentials of targets. */
 export function shownInput(type: string, input: unknown, paths: readonly string[]): unknown {
-  return redacted(input, type.startsWith(builtInPrefix) ? [...paths, ...targetSecrets] : paths);
+  return redacted(input, hiddenPaths(type, paths));
+}
+
+/** Refuses an input with what is shown instead of a value: whoever sends back what they were shown would have it kept as the value. */
+export function refuseRedacted(type: string, input: unknown, paths: readonly string[]): void {
+  const place = redactedPlace(input, hiddenPaths(type, paths));
+  if (place === null) return;
+  const message = `"${place}" of the input is not shown to readers, and "${redactedText}" stands in its place.`;
+  throw new DulyError('request_invalid', {
+    message,
+    hint: 'Send the value itself, or leave the input out and it stays as it is.',
+    details: { issues: [{ in: 'body', path: `input.${place}`, message }] },
+  });
+}
+
+function hiddenPaths(type: string, paths: readonly string[]): readonly string[] {
+  return type.startsWith(builtInPrefix) ? [...paths, ...targetSecrets] : paths;
 }

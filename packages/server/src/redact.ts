@@ -20,3 +20,23 @@ function at(value: unknown, path: readonly string[]): unknown {
     ]),
   );
 }
+
+/** The first place at these paths that holds what is shown instead of a value; null: none does. */
+export function redactedPlace(value: unknown, paths: readonly string[]): string | null {
+  for (const path of paths) {
+    const found = placeIn(value, path.split('.'));
+    if (found !== null) return found.join('.');
+  }
+  return null;
+}
+
+function placeIn(value: unknown, path: readonly string[]): string[] | null {
+  const [name, ...rest] = path;
+  if (name === undefined) return value === redactedText ? [] : null;
+  if (typeof value !== 'object' || value === null) return null;
+  for (const [field, one] of Object.entries(value)) {
+    const found = name === '*' || name === field ? placeIn(one, rest) : null;
+    if (found !== null) return [field, ...found];
+  }
+  return null;
+}

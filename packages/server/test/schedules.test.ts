@@ -237,6 +237,49 @@ test('a schedule tells what makes the same, redacted as it is itself', async (t)
   assert.deepEqual([again.status, again.json.updated_at], [200, made.updated_at], 'nothing is changed by it');
 });
 
+test('what is shown instead of a value is not taken for the value', async (t) => {
+  const { ask, duly } = await startServer(t, { server: { redact: { input: ['secret', 'list.*.token'] } } });
+  const input = { a: 1, secret: 'x', list: [{ token: 'y' }] };
+  await ask('/api/schedules', { body: { name: 'nightly', type: 'report', cron: '0 2 * * *', input } });
+  const { json: shown } = await ask('/api/schedules/nightly');
+  assert.deepEqual(shown.input, { a: 1, secret: '[redacted]', list: [{ token: '[redacted]' }] });
+  const sentBack = { ...shown.input, a: 2 };
+  const refused = await Promise.all([
+    ask('/api/jobs', { body: { type: 'report', input: sentBack } }),
+    ask('/api/schedules', { body: { name: 'other', type: 'report', cron: '0 3 * * *', input: sentBack } }),
+    ask('/api/schedules/nightly', { method: 'PATCH', body: { input: sentBack } }),
+    ask('/api/schedules/nightly/trigger', { body: { input: { list: sentBack.list } } }),
+  ]);
+  assert.deepEqual(
+    refused.map(({ status, json }) => [status, json.code, json.details.issues[0].path]),
+    [
+      [400, 'request_invalid', 'input.secret'],
+      [400, 'request_invalid', 'input.secret'],
+      [400, 'request_invalid', 'input.secret'],
+      [400, 'request_invalid', 'input.list.0.token'],
+    ],
+  );
+  assert.deepEqual((await duly.schedules.get('nightly'))?.input, input);
+  const whole = { ...input, a: 2 };
+  assert.equal(
+    (await ask('/api/schedules/nightly', { method: 'PATCH', body: { input: whole } })).status,
+    200,
+  );
+  assert.deepEqual((await duly.schedules.get('nightly'))?.input, whole);
+});
+
+test('a run of its own fills a target and does not change it', async (t) => {
+  const { ask, duly, key } = await startServer(t, { server: { allowCommands: true } });
+  const command = { argv: ['echo', '{{input.word}}'] };
+  const body = { name: 'say', cron: '0 0 1 1 *', target: { command }, input: { word: 'a' } };
+  assert.equal((await ask('/api/schedules', { body })).status, 201);
+  const input = { command: { argv: ['echo', 'mine'] }, word: 'b' };
+  const asked = { key: await key('run'), body: { input } };
+  const { status, json } = await ask('/api/schedules/say/trigger', asked);
+  assert.equal(status, 201);
+  assert.deepEqual((await duly.job(json.job.id).get()).input, { command, input });
+});
+
 test('an edit gives a schedule another target of its kind, what fills it, and another address to tell', async (t) => {
   const { ask, duly } = await startServer(t, { server: { allowTargets: ['127.0.0.1'] } });
   const http = { url: 'http://127.0.0.1:9/{{input.path}}', headers: { 'x-secret': 's' } };

@@ -3,6 +3,7 @@ import type { z } from '@hono/zod-openapi';
 import type { Caller } from '../auth/caller.ts';
 import { tenantFor } from '../auth/tenant.ts';
 import type { ServerContext } from '../context.ts';
+import { refuseRedacted } from '../present.ts';
 import type { jobOptionFields, newJobSchema } from '../schemas/job.ts';
 import { workOf } from '../targets/work.ts';
 import { withCallback } from '../webhooks/callback.ts';
@@ -18,6 +19,7 @@ export async function makeJob(
   id: string | null = null,
 ): Promise<JobHandle> {
   const { type, input } = workOf(context, caller, given);
+  refuseRedacted(type, input, context.options.redact.input);
   const task = context.duly.taskNamed(type);
   const metadata = withCallback(context, given.metadata, given.callback_url);
   const options = {

@@ -20,10 +20,10 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import { tenantFor } from '../auth/tenant.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
-import { presentJob, shownInput } from '../present.ts';
+import { presentJob, refuseRedacted, shownInput } from '../present.ts';
 import { redacted } from '../redact.ts';
 import { invalidCursor } from '../request/position.ts';
-import { changesOf, declaredTaskOf, definitionOf, ruleOf } from '../schedules/definition.ts';
+import { changesOf, declaredTaskOf, definitionOf, inputFor, ruleOf } from '../schedules/definition.ts';
 import { findSchedule } from '../schedules/find.ts';
 import { body, cursor, json, limit, listJson, listOf, name, note } from '../schemas/answers.ts';
 import { noteBody } from '../schemas/job-actions.ts';
@@ -445,8 +445,13 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   routes.openapi(trigger, async (c) => {
-    const { id } = await findSchedule(context, c.var.caller, c.req.valid('param').id);
-    const { result, job, reason } = await schedules.trigger({ id }, given(c.req.valid('json')));
+    const schedule = await findSchedule(context, c.var.caller, c.req.valid('param').id);
+    const asked = given(c.req.valid('json'));
+    if ('input' in asked) {
+      asked.input = inputFor(schedule, asked.input);
+      refuseRedacted(schedule.task, asked.input, options.redact.input);
+    }
+    const { result, job, reason } = await schedules.trigger({ id: schedule.id }, asked);
     const shown = job === null ? null : presentJob(context, c.var.caller, await job.get());
     if (shown !== null) c.header('Location', `${options.basePath}/api/jobs/${shown.id}`);
     return c.json({ result, job: shown, reason }, result === 'made' ? 201 : 200);

@@ -13,6 +13,7 @@ import type { Caller } from '../auth/caller.ts';
 import { tenantFor } from '../auth/tenant.ts';
 import type { ServerContext } from '../context.ts';
 import { toRetry } from '../jobs/new-job.ts';
+import { refuseRedacted } from '../present.ts';
 import type {
   declaredSetSchema,
   newScheduleSchema,
@@ -38,6 +39,7 @@ export function definitionOf(
     });
   }
   const work = workOf(context, caller, { type, target, input });
+  refuseRedacted(work.type, work.input, context.options.redact.input);
   const metadata = withCallback(context, given.metadata, callbackUrl);
   return {
     ...(camelFields({ ...rest, input: work.input, metadata }) as Omit<ScheduleDefinition, 'task'>),
@@ -71,9 +73,9 @@ export function changesOf(
   const changes = camelFields(rest) as ScheduleChanges;
   const { input } = changes;
   if (target !== undefined) changes.input = targetInput(context, caller, schedule, { target, input });
-  else if (input !== undefined && schedule.task.startsWith(builtInPrefix)) {
-    // What the target's templates are filled from; the target itself is not for writing in by the back door.
-    changes.input = { ...(schedule.input as object), input };
+  else if (input !== undefined) changes.input = inputFor(schedule, input);
+  if (changes.input !== undefined) {
+    refuseRedacted(schedule.task, changes.input, context.options.redact.input);
   }
   if (callbackUrl !== undefined) {
     const { [callbackField]: _, ...metadata } = (changes.metadata ?? schedule.metadata) as Record<
@@ -85,6 +87,11 @@ export function changesOf(
     changes.metadata = withCallback(context, changes.metadata as Record<string, unknown>, undefined);
   }
   return changes;
+}
+
+/** The input of a schedule's jobs of what a caller sent for it: of a target it is what its templates are filled from, and the target itself stays. */
+export function inputFor({ task, input: kept }: Schedule, input: unknown): unknown {
+  return task.startsWith(builtInPrefix) ? { ...(kept as object), input } : input;
 }
 
 function targetInput(
