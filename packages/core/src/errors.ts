@@ -24,6 +24,7 @@ export const errorCodes = {
   config_invalid: 'The configuration cannot be used.',
   config_not_found: 'The configuration file does not exist.',
   file_exists: 'A file that should be written is there already.',
+  file_unwritable: 'A file or a folder cannot be written.',
   profile_not_found: 'There is no profile of this name.',
   store_needed: 'A server cannot do what only the store itself can.',
   server_unavailable: 'The server cannot be reached.',

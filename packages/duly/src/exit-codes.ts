@@ -42,6 +42,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   schedule_not_found: exitCodes.notFound,
   job_not_changeable: exitCodes.refused,
   file_exists: exitCodes.refused,
+  file_unwritable: exitCodes.refused,
   engine_not_yet: exitCodes.store,
   move_incomplete: exitCodes.store,
   store_needed: exitCodes.usage,

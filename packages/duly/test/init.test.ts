@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { platform } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { makeFolder } from './command.ts';
+
+test('a folder that cannot be made is told', {
+  skip: platform() !== 'linux' && 'only Linux has /proc',
+}, async (t) => {
+  const { code, err } = await makeFolder(t).duly('init', '/proc/duly');
+  assert.equal(code, 4);
+  assert.match(err, /^error\[file_unwritable\]: "\/proc\/duly\/.*" cannot be written \(ENOENT\)\.\n/);
+});
 
 test('init writes a config, a task and a test that passes, and tells what to do next', async (t) => {
   const folder = makeFolder(t);

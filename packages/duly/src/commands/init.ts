@@ -30,10 +30,7 @@ export async function init({ out, json }: Shell, _options: object, folder = '.')
     });
   }
   for (const [name, text] of files) {
-    const path = join(root, name);
-    mkdirSync(dirname(path), { recursive: true });
-    // Somebody may have written it since.
-    writeFileSync(path, text, { flag: 'wx' });
+    write(join(root, name), text);
   }
   const names = files.map(([name]) => name);
   const next = [
@@ -51,6 +48,29 @@ export async function init({ out, json }: Shell, _options: object, folder = '.')
     for (const words of next) out.line(`  ${out.paint('cyan', words)}`);
   }
   return 0;
+}
+
+function write(path: string, text: string): void {
+  try {
+    makeFolder(dirname(path));
+    // Somebody may have written it since.
+    writeFileSync(path, text, { flag: 'wx' });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new DulyError('file_unwritable', {
+      message: `"${path}" cannot be written${code === undefined ? '' : ` (${code})`}.`,
+      hint: `Name a folder in which you may write: ${invocation()} init <folder>`,
+      details: { path },
+      cause: error,
+    });
+  }
+}
+
+/** One by one: Node's own way of making all of them never ends in a folder like /proc, which is there and takes none. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  mkdirSync(folder);
 }
 
 /** Whether the nearest package.json says so; one that says nothing leaves it to what is in a file. */
