@@ -1,4 +1,5 @@
 /** How the commands of this folder read what they are asked for: alike. `--help` says how to call them; what is not understood ends them with 2. */
+import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
@@ -10,6 +11,8 @@ export interface CommandArguments<Given extends Options> {
   refuse(message: string): never;
   /** The number that an option was given, or else the fallback; whatever else it was given is refused. */
   number(option: keyof Given & string, expected: ExpectedNumber): number;
+  /** Refuses a file that cannot be written: better now than after a run of an hour. Leaves it as it is. */
+  writable(option: keyof Given & string, path: string): void;
 }
 
 /** Which numbers an option takes. */
@@ -21,6 +24,21 @@ export interface ExpectedNumber {
   isFraction?: boolean;
 }
 
+/**
+ * Puts a number below zero to the option before it (`--seed=-1`): `parseArgs` takes it for an option of its own and speaks of ambiguity,
+ * where the range that is expected is the answer.
+ */
+export function joinNegatives(args: readonly string[], options: Options): string[] {
+  const joined: string[] = [];
+  for (const arg of args) {
+    const last = joined.at(-1) ?? '';
+    const isAwaited = last.startsWith('--') && options[last.slice(2)]?.type === 'string';
+    if (isAwaited && /^-\.?\d/.test(arg)) joined[joined.length - 1] = `${last}=${arg}`;
+    else joined.push(arg);
+  }
+  return joined;
+}
+
 /** Reads the arguments of this process. */
 export function readArguments<Given extends Options>(usage: string, options: Given): CommandArguments<Given> {
   const refuse = (message: string): never => {
@@ -30,7 +48,8 @@ export function readArguments<Given extends Options>(usage: string, options: Giv
   const help = { help: { type: 'boolean', short: 'h', default: false } } as const;
   let values: Record<string, unknown>;
   try {
-    values = parseArgs({ options: { ...options, ...help } }).values;
+    const args = joinNegatives(process.argv.slice(2), options);
+    values = parseArgs({ args, options: { ...options, ...help } }).values;
   } catch (error) {
     return refuse((error as Error).message);
   }
@@ -51,6 +70,17 @@ export function readArguments<Given extends Options>(usage: string, options: Giv
       return refuse(
         `Expected --${option} to be a ${isFraction ? '' : 'whole '}number ${range}, got "${text}".`,
       );
+    },
+    writable(option, path) {
+      const isThere = existsSync(path);
+      try {
+        closeSync(openSync(path, 'a'));
+        if (!isThere) rmSync(path);
+      } catch (error) {
+        refuse(
+          `Expected --${option} to be a file that can be written, got "${path}". ${(error as Error).message}.`,
+        );
+      }
     },
   };
 }

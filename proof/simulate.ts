@@ -7,6 +7,7 @@ import { readArguments } from './arguments.ts';
 import { catchMutation } from './simulation/catch-mutation.ts';
 import { listedSeed, pageUrl, rowOf, tableHead, withRows } from './simulation/defect-table.ts';
 import { mutations } from './simulation/mutations/index.ts';
+import { createSeedProgress } from './simulation/seed-progress.ts';
 import { describeFailure, headlineOf, playSeed, playSeeds } from './simulation/seeds.ts';
 import { describe } from './simulation/trace.ts';
 
@@ -29,12 +30,11 @@ async function playOne(seed: number, isTraced: boolean): Promise<boolean> {
 }
 
 async function playMany(from: number, count: number): Promise<boolean> {
-  const isShown = process.stderr.isTTY;
-  const failure = await playSeeds(from, count, (seed) => {
-    if (isShown && seed % 50 === 0) process.stderr.write(`\r${seed - from + 1} of ${count}`);
-  });
-  if (isShown) process.stderr.write('\r');
-  if (failure === null) console.log(`${count} seeds from ${from}: every promise kept.`);
+  const progress = createSeedProgress(count, process.stderr);
+  const failure = await playSeeds(from, count, () => progress.step());
+  progress.end();
+  if (failure === null)
+    console.log(`${count} seed${count === 1 ? '' : 's'} from ${from}: every promise kept.`);
   else console.error(failure);
   return failure === null;
 }

@@ -39,6 +39,8 @@ export interface ChaosOptions {
   seed: number;
   /** Makes what it stands on. */
   ground(options: GroundOptions): Ground | Promise<Ground>;
+  /** Told once, when it is known that what was asked for can be done. */
+  begin?(): void;
   /** Told what happens, for people. */
   say?(line: string): void;
   /** Only faults of these names; default all. */
@@ -163,6 +165,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
         only,
         allKinds.map(({ name }) => name),
       );
+    options.begin?.();
     await fleet.start('node');
     await makeOwnTables(ground.store());
     await options.prepare?.(ground.store());
@@ -306,7 +309,7 @@ async function makeFaults(
         `The fault "${kind.name}" did not end within ${strikeMsMax / 1_000} s. It waited for ${waited}.`,
       );
     if (hasStruck) count.struck++;
-    say(`${kind.name}${hasStruck ? '' : ': nobody came by'}`);
+    say(`${kind.name}${hasStruck ? '' : `: did not strike, it waited in vain for ${waited}`}`);
   }
 
   // Where processes cannot live at all there is nothing more to learn.

@@ -24,7 +24,7 @@ export function reportText(report: ChaosReport): string {
     ['took', `${(report.tookMs / 1000).toFixed(1)} s`],
     ...[...faults].map(([name, { made, struck }]): [string, string] => [
       `fault: ${name}`,
-      struck === made ? `${struck}` : `${struck} of ${made}`,
+      struck === made ? `${struck}` : `struck ${struck} of ${made} times`,
     ]),
     ...report.notes.map(([name, value]): [string, string] => [name, value]),
     ['calls', pairs(calls)],

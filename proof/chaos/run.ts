@@ -40,7 +40,6 @@ if (values.mutations) {
     );
   process.exit((await tryMutations({ minutes, seed, only })) ? 0 : 1);
 }
-console.log(`Chaos on ${values.engine}, ${minutes} min, seed ${seed}.`);
 const sinceElapsed = systemClock.elapsed();
 // Its processes, its servers and its small file system would outlive it.
 const interruption = new AbortController();
@@ -56,6 +55,7 @@ const report = await runChaos({
   ...(only === undefined ? {} : { only }),
   signal: interruption.signal,
   ground: (options) => ground({ ...options, hasPooler: values.pooler }),
+  begin: () => console.log(`Chaos on ${values.engine}, ${minutes} min, seed ${seed}.`),
   say(line) {
     if (values.quiet) return;
     console.log(`${((systemClock.elapsed() - sinceElapsed) / 1000).toFixed(1).padStart(7)} s  ${line}`);

@@ -7,7 +7,7 @@ import { type Leak, leaks, type MeasureName, measures, soak, type Verdict } from
 const usage =
   'Usage: npm run soak -- [--minutes <minutes>] [--seed <seed>] [--retention <seconds>] [--json <file>] [--leak <kind>]';
 
-const { values, number, refuse } = readArguments(usage, {
+const { values, number, refuse, writable } = readArguments(usage, {
   minutes: { type: 'string' },
   seed: { type: 'string' },
   retention: { type: 'string' },
@@ -20,6 +20,7 @@ const retentionMs = number('retention', { fallback: 15, min: 1, isFraction: true
 const leak = values.leak as Leak | undefined;
 if (leak !== undefined && !leaks.includes(leak))
   refuse(`Expected --leak to be one of ${leaks.join(', ')}, got "${leak}".`);
+writable('json', values.json);
 const names = Object.keys(measures) as MeasureName[];
 const shown = (value: number) => (Number.isInteger(value) ? String(value) : value.toFixed(1));
 const row = (title: string, cells: string[]) =>

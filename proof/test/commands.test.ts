@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { joinNegatives } from '../arguments.ts';
 import { repeatCommand } from '../chaos/report.ts';
+import { createSeedProgress } from '../simulation/seed-progress.ts';
 
 const pathOf = (file: string): string => fileURLToPath(new URL(`../${file}`, import.meta.url));
 
@@ -45,10 +47,63 @@ test('npm run simulate refuses what does not go together, and plays what it is a
   assert.match(call('simulate.ts', '--afresh').err, /Expected --mutations with --afresh/);
   assert.match(call('simulate.ts', '--seed', '3', '--seeds', '4').err, /Expected one of/);
   assert.match(call('simulate.ts', '--seeds', '0').err, /Expected --seeds to be a whole number from 1 up/);
+  assert.match(
+    call('simulate.ts', '--seeds', '-1').err,
+    /^Expected --seeds to be a whole number from 1 up, got "-1"/,
+  );
+  assert.equal(call('simulate.ts', '--seeds', '1').out, '1 seed from 1: every promise kept.\n');
   const played = call('simulate.ts', '--seeds', '3', '--from', '7');
   assert.equal(played.status, 0, played.err);
   assert.equal(played.out, '3 seeds from 7: every promise kept.\n');
   assert.match(call('simulate.ts', '--seed', '5', '--trace').out, /\nSeed 5: \d+ events, .* kept\.\n$/);
+});
+
+test('a number below zero is put to the option that awaits it, and nothing else is', () => {
+  const options = { seed: { type: 'string' }, trace: { type: 'boolean' } } as const;
+  for (const [args, expected] of [
+    [['--seed', '-1'], ['--seed=-1']],
+    [
+      ['--seed', '-.5', '--trace'],
+      ['--seed=-.5', '--trace'],
+    ],
+    [
+      ['--trace', '-1'],
+      ['--trace', '-1'],
+    ],
+    [
+      ['--seed', '--trace'],
+      ['--seed', '--trace'],
+    ],
+    [
+      ['--seed=2', '-1'],
+      ['--seed=2', '-1'],
+    ],
+  ] as const)
+    assert.deepEqual(joinNegatives(args, options), expected);
+});
+
+test('the progress of npm run simulate is shown from the first seed on, on a terminal only, and taken away', () => {
+  for (const isTTY of [true, false]) {
+    const lines: string[] = [];
+    const progress = createSeedProgress(3, { isTTY, write: (text) => lines.push(text) });
+    progress.step();
+    progress.end();
+    assert.deepEqual(
+      lines.map((line) => line.replace('\r\u001b[2K', '')),
+      isTTY ? ['0 of 3', '1 of 3', ''] : [],
+    );
+  }
+});
+
+test('npm run soak refuses a file that it could not write before it runs', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'duly-soak-json-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const refused = call('soak/run.ts', '--minutes', '10', '--json', join(folder, 'nowhere', 'soak.json'));
+  assert.equal(refused.status, 2);
+  assert.equal(refused.out, '');
+  assert.match(refused.err, /^Expected --json to be a file that can be written, got ".*soak\.json"\. ENOENT/);
+  assert.doesNotMatch(refused.err, /^ {4}at /m);
+  assert.deepEqual(readdirSync(folder), []);
 });
 
 test('npm run chaos refuses what it cannot do in a sentence', () => {
@@ -64,8 +119,9 @@ test('npm run chaos refuses what it cannot do in a sentence', () => {
     ],
     [['--pooler'], /^Only --engine postgres has a pooler\.\nUsage: /],
   ] as const) {
-    const { status, err } = call('chaos/run.ts', ...args);
+    const { status, out, err } = call('chaos/run.ts', ...args);
     assert.equal(status, 2, err);
+    assert.equal(out, '');
     assert.match(err, expected);
     assert.doesNotMatch(err, /^ {4}at /m);
   }

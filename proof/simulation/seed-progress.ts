@@ -1,0 +1,27 @@
+/** How far a range of seeds has come: a line that is written over on a terminal, and nothing elsewhere. */
+export interface SeedProgress {
+  /** One more was played. */
+  step(): void;
+  /** Takes the line away. */
+  end(): void;
+}
+
+/** Makes one; it shows itself at once, for the first seeds may take a while. */
+export function createSeedProgress(
+  count: number,
+  out: { isTTY?: boolean; write(text: string): unknown },
+): SeedProgress {
+  let playedCount = 0;
+  const rewrite = (text: string) => {
+    if (out.isTTY) out.write(`\r\u001b[2K${text}`);
+  };
+  const show = () => rewrite(`${playedCount} of ${count}`);
+  show();
+  return {
+    step() {
+      playedCount++;
+      show();
+    },
+    end: () => rewrite(''),
+  };
+}
