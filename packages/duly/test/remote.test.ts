@@ -287,8 +287,11 @@ test('a crontab is imported over a server: as a shadow, paused, live, and not wh
   const closed = folder.start('up', '--port', '0', '--no-tasks', '--store', 'sqlite:./other.db');
   const other = new URL((await closed.line(/^Dashboard: /)).replace('Dashboard: ', ''));
   folder.env.DULY_KEY = other.searchParams.get('key') as string;
-  const refused = await folder.duly('import', 'crontab', 'tab', '--live', '--server', other.origin);
-  assert.match(refused.err, /^error\[commands_disabled\]: .*\nhint: Start it with --allow-commands/);
+  for (const mode of ['--live', '--paused']) {
+    const refused = await folder.duly('import', 'crontab', 'tab', mode, '--server', other.origin);
+    assert.match(refused.err, /^error\[commands_disabled\]: .*\nhint: Start it with --allow-commands/);
+  }
+  assert.deepEqual((await folder.json('schedules', 'ls', '--server', other.origin)).data, []);
   closed.signal('SIGTERM');
   await closed.ended;
 });

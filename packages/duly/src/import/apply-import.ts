@@ -27,11 +27,19 @@ export async function importSchedule(
     ({ app }) => app === null,
   );
   const shadow = { ...definition, task: shadowTaskName };
+  let heldId: string | null = null;
   if (mode === 'paused' && before === undefined) {
-    const { id } = await duly.schedules.put(shadow);
-    await duly.schedules.pause({ id }, { note: importPauseNote });
+    heldId = (await duly.schedules.put(shadow)).id;
+    await duly.schedules.pause({ id: heldId }, { note: importPauseNote });
   }
-  let schedule = await duly.schedules.put(mode === 'shadow' ? shadow : definition);
+  let schedule: Schedule;
+  try {
+    schedule = await duly.schedules.put(mode === 'shadow' ? shadow : definition);
+  } catch (error) {
+    // What only held its place is not left behind.
+    if (heldId !== null) await duly.schedules.delete({ id: heldId });
+    throw error;
+  }
   if (mode === 'paused' && schedule.paused === null) {
     schedule = await duly.schedules.pause({ id: schedule.id }, { note: importPauseNote });
   } else if (mode !== 'paused' && schedule.paused?.note === importPauseNote) {
