@@ -29,7 +29,7 @@ import { recoveries } from './moves-again.ts';
 import { makeOwnTables, openOwn } from './own.ts';
 import { ownLocks } from './own-notes.ts';
 import { realInvariants } from './real-invariants.ts';
-import { watchStalls } from './stalls.ts';
+import { type Stall, stalledMsOf, watchStalls } from './stalls.ts';
 import { createStoreTime } from './store-time.ts';
 
 /** How to run. */
@@ -90,6 +90,8 @@ export interface ChaosReport {
   recoveries: { after: string; tookMs: number }[];
   /** How long the machine kept the run from going on; what was lost then is nobody's fault. */
   stalledMs: number;
+  /** How long that was watched. */
+  watchedMs: number;
   /** Answers of health and readiness that were asked for and given while no write could be confirmed. */
   healthDuringOutages: Record<string, number>;
   violations: Violation[];
@@ -130,15 +132,14 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       reviving.add(revived);
     },
   });
-  let stalledMs = 0;
-  let stalledUntilAt = 0;
+  const stalled: Stall[] = [];
+  const watchedSinceElapsed = systemClock.elapsed();
   const stalls = watchStalls({
     leaseMs,
     folder,
     pids: () => [...fleet.processes].flatMap(({ child }) => child.pid ?? []),
     tell(fromAt, untilAt) {
-      stalledMs += untilAt - Math.max(fromAt, stalledUntilAt);
-      stalledUntilAt = untilAt;
+      stalled.push({ fromAt, untilAt });
       history.write({ kind: 'fault', at: fromAt, node: '*', fault: 'machine-stalled', untilAt });
     },
   });
@@ -178,6 +179,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const engine = await openEngine(`${ground.store()}&inline=1`);
     const { stoppedAt, problems } = await close(fleet, engine, say);
     await stalls.stop();
+    const watchedMs = systemClock.elapsed() - watchedSinceElapsed;
     history.close();
     const noted = readHistoryFiles(histories);
     const evidence: Evidence = {
@@ -212,7 +214,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       recoveries: recoveries(evidence).flatMap(({ fault, tookMs }) =>
         tookMs === null ? [] : [{ after: fault.detail ?? '', tookMs }],
       ),
-      stalledMs,
+      stalledMs: stalledMsOf(stalled),
+      watchedMs,
       healthDuringOutages: count(toldDuring(evidence.events).map(({ told }) => told.of)),
       violations,
       folder: isKept ? folder : null,

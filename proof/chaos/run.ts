@@ -1,4 +1,5 @@
-// `npm run chaos -- --engine sqlite --minutes 5 --seed 7`: real processes, real faults. The exit code is 1 if anything was violated.
+// `npm run chaos -- --engine sqlite --minutes 5 --seed 7`: real processes, real faults. The exit code is 1 if anything was violated, 2 if the
+// machine was too busy to tell.
 import { constants } from 'node:os';
 import { systemClock } from '../../packages/core/src/clock.ts';
 import { readArguments } from '../arguments.ts';
@@ -6,7 +7,7 @@ import { NoSuchFault, runChaos } from './chaos.ts';
 import { mutations } from './engines/postgres/mutations.ts';
 import { tryMutations } from './engines/postgres/try-mutations.ts';
 import { grounds } from './grounds.ts';
-import { reportText } from './report.ts';
+import { chaosExitCodes, reportText, verdictOf } from './report.ts';
 
 const usage = `Usage: npm run chaos -- [--engine sqlite|postgres] [--minutes <minutes>] [--seed <seed>] [--pooler] [--only <faults>] [--mutations] [--quiet]
 
@@ -67,7 +68,7 @@ const report = await runChaos({
   process.exit(128 + constants.signals[interruptedBy]);
 });
 console.log(`\n${reportText(report)}`);
-process.exitCode = report.violations.length > 0 ? 1 : 0;
+process.exitCode = chaosExitCodes[verdictOf(report)];
 
 function readPattern(text: string): RegExp {
   try {

@@ -14,6 +14,23 @@ export interface StallOptions {
   tell(fromAt: number, untilAt: number): void;
 }
 
+/** A time during which the machine did not let the run go on. */
+export interface Stall {
+  fromAt: number;
+  untilAt: number;
+}
+
+/** How long stalls took in all; what several measures tell of the same moment counts once. */
+export function stalledMsOf(stalls: readonly Stall[]): number {
+  let sumMs = 0;
+  let coveredUntilAt = Number.NEGATIVE_INFINITY;
+  for (const { fromAt, untilAt } of stalls.toSorted((one, other) => one.fromAt - other.fromAt)) {
+    sumMs += Math.max(0, untilAt - Math.max(fromAt, coveredUntilAt));
+    coveredUntilAt = Math.max(coveredUntilAt, untilAt);
+  }
+  return sumMs;
+}
+
 const lookMs = 100;
 const sampleMs = 250;
 

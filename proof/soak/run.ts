@@ -1,5 +1,5 @@
 // `npm run soak -- --minutes 30`: a steady mixed load, and whether anything still grows at the end. The exit code is 1 if something does, 2 if the run is
-// too short to tell.
+// too short or too noisy to tell.
 import { writeFileSync } from 'node:fs';
 import { readArguments } from '../arguments.ts';
 import { type Leak, leaks, type MeasureName, measures, soak, type Verdict } from './soak.ts';
@@ -47,12 +47,18 @@ const report = await soak({
 console.log();
 row('second half', ['middle', 'max', 'growth', 'allowed', '']);
 for (const name of names) {
-  const { middle, max, growth, allowed, isFlat } = report.trends[name];
-  row(measures[name].title, [middle, max, growth, allowed].map(shown).concat(isFlat ? 'flat' : 'GROWS'));
+  const { middle, max, growth, allowed, isFlat, isTooNoisy } = report.trends[name];
+  const verdict = isTooNoisy ? 'too noisy' : isFlat ? 'flat' : 'GROWS';
+  row(measures[name].title, [middle, max, growth, allowed].map(shown).concat(verdict));
 }
 console.log(`\ncalls: ${listed(report.counts.calls)}\nfailures: ${listed(report.counts.failures)}`);
 writeFileSync(values.json, `${JSON.stringify(report, null, 1)}\n`);
-const exitCodes: Record<Verdict, number> = { flat: 0, 'not flat': 1, 'too short to tell': 2 };
+const exitCodes: Record<Verdict, number> = {
+  flat: 0,
+  'not flat': 1,
+  'too short to tell': 2,
+  'too noisy to tell': 2,
+};
 console.log(
   `${report.calmCount} of ${report.samples.length} samples were judged; the others met a busy machine.`,
 );

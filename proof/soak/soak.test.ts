@@ -115,6 +115,25 @@ test('a latency is judged by the middle of the last quarter, which a busy machin
   assert.equal(stepOf([], loose).isFlat, true);
 });
 
+test('a latency whose bound the noise has widened beyond sense is told as too noisy, not as flat', () => {
+  const loose = { times: 3, amount: 50 };
+  const noisy = stepOf(
+    series(() => 1_770, 300),
+    loose,
+  );
+  assert.ok(noisy.isFlat && noisy.isTooNoisy && noisy.allowed > 3_000);
+  const disturbedEarly = series((s) => (s > 20 && s < 55 ? 60 : 2));
+  assert.equal(stepOf(disturbedEarly, loose).isTooNoisy, true, 'up to 120 ms more would have been flat');
+  for (const quiet of [series(() => 2, 2), series(() => 40, 20), series((s) => (s > 60 ? 40 : 2)), []])
+    assert.equal(stepOf(quiet, loose).isTooNoisy, false);
+  // What grows beyond even that has grown.
+  const grown = stepOf(
+    series((s) => (s < 60 ? 500 : 5_000)),
+    loose,
+  );
+  assert.ok(!grown.isFlat && !grown.isTooNoisy);
+});
+
 /** Soaks in a process of its own, as `npm run soak` does. */
 async function runSoak(...args: string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'duly-soak-test-'));
@@ -154,8 +173,12 @@ test('a soak of seconds: every kind of work is done, nothing piles up, and the e
   // Some 60 rows are made in a second: several thousand would be here if nobody pruned.
   assert.ok(report.trends.rows.isFlat, told);
   // On a machine that is busy with other tests there is nothing to judge, and it must say that.
-  const isBusy = report.calmCount < 20;
-  if (isBusy) t.diagnostic(`The machine was busy: ${report.calmCount} samples were left to judge.`);
+  const { isTooNoisy, allowed } = report.trends.latencyMs;
+  const isBusy = report.calmCount < 20 || isTooNoisy;
+  if (isBusy)
+    t.diagnostic(
+      `The machine was busy: ${report.calmCount} samples were left to judge, and the latency might have grown by ${allowed} ms.`,
+    );
   assert.equal(code, isBusy ? 2 : 0, told);
 });
 

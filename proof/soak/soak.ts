@@ -65,8 +65,11 @@ export interface SoakReport {
   verdict: Verdict;
 }
 
-/** Whether nothing grew and no call failed. Of a run with few samples, or on a machine that was busy for most of it, nothing can be said. */
-export type Verdict = 'flat' | 'not flat' | 'too short to tell';
+/**
+ * Whether nothing grew and no call failed. Of a run with few samples, or on a machine that was busy for most of it, nothing can be said; nor of
+ * one whose latencies the machine bent so much that what would count as flat means nothing.
+ */
+export type Verdict = 'flat' | 'not flat' | 'too short to tell' | 'too noisy to tell';
 
 const names = Object.keys(measures) as MeasureName[];
 // A slope needs points, and a collection before each costs time.
@@ -125,7 +128,9 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
         ? 'not flat'
         : calm.length < sampleCountMin
           ? 'too short to tell'
-          : 'flat';
+          : names.some((name) => trends[name].isTooNoisy)
+            ? 'too noisy to tell'
+            : 'flat';
     return { seed, minutes, samples, calmCount: calm.length, trends, counts: load.counts, verdict };
   } finally {
     await duly.stop({ drain: '5s' });

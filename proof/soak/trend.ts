@@ -33,7 +33,13 @@ export interface Trend {
   /** How much would still be flat. */
   allowed: number;
   isFlat: boolean;
+  /** So much would still be flat that it means nothing: the machine was too noisy. */
+  isTooNoisy: boolean;
 }
+
+// What one would call flat by eye: up to so many times what it is when nothing disturbs it; and so many times the amount that is flat anyway,
+// for a machine that is never undisturbed.
+const noisyTimes = 4;
 
 function median(values: readonly number[]): number {
   const sorted = [...values].sort((one, other) => one - other);
@@ -59,12 +65,14 @@ export function trendOf(samples: readonly Sample[], tolerance: Tolerance): Trend
   const growth = slope * spanS;
   const allowed = Math.max(tolerance.amount, tolerance.share * Math.abs(middle));
   // What shrinks is not a leak.
-  return { middle, max: maxOf(samples), growth, perMinute: slope * 60, allowed, isFlat: growth <= allowed };
+  const isFlat = growth <= allowed;
+  return { middle, max: maxOf(samples), growth, perMinute: slope * 60, allowed, isFlat, isTooNoisy: false };
 }
 
 /**
  * The trend between two windows, the second quarter and the last: the middle of each, so that a few samples of a busy machine do not count,
- * and a bound that a machine busy for the whole of a window stays under. The first quarter warms up.
+ * and a bound that a machine busy for the whole of a window stays under. The first quarter warms up. The bound grows with the noise: beyond
+ * some size nothing that it lets through can be called flat, and the trend says so.
  */
 export function stepOf(samples: readonly Sample[], tolerance: LooseTolerance): Trend {
   const quarter = Math.ceil(samples.length / 4);
@@ -77,7 +85,14 @@ export function stepOf(samples: readonly Sample[], tolerance: LooseTolerance): T
   const allowed = Math.max(tolerance.amount, (tolerance.times - 1) * middleOf(early));
   const spanS = late.length === 0 || early.length === 0 ? 0 : (late[0] as Sample).s - (early[0] as Sample).s;
   const perMinute = spanS === 0 ? 0 : (growth / spanS) * 60;
-  return { middle, max: maxOf(samples), growth, perMinute, allowed, isFlat: growth <= allowed };
+  const isFlat = growth <= allowed;
+  // A quarter of the samples is better: so it is when nothing disturbs it.
+  const sorted = samples.map(({ value }) => value).sort((one, other) => one - other);
+  const undisturbed = sorted[sorted.length >> 2] ?? 0;
+  const { amount } = tolerance;
+  const meaningful = Math.min(Math.max(amount, noisyTimes * undisturbed), noisyTimes * amount);
+  const isTooNoisy = isFlat && allowed > meaningful;
+  return { middle, max: maxOf(samples), growth, perMinute, allowed, isFlat, isTooNoisy };
 }
 
 function maxOf(samples: readonly Sample[]): number {
