@@ -1,5 +1,5 @@
 import type { Began, HistoryEvent } from '../history.ts';
-import { type Facts, isBlocked, isTroubled, show } from './facts.ts';
+import { type Facts, isAwake, isBlocked, isTroubled, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
 // A beat, which is a sixth of the lease, and the way there and back. Real machines are busy.
@@ -10,6 +10,9 @@ const recoverMs = 5_000;
 // The instants of real processes are estimates.
 const estimateMsMax = 250;
 
+// What keeps a node that is up and turns from seeing in time that a lease of its own has ended: the answer to its beat is still to come.
+const holdsBeats: readonly string[] = ['call-slow', 'store-locked'];
+
 interface Reason {
   at: number;
   what: string;
@@ -19,9 +22,10 @@ interface Reason {
 export const signalsAborted: Invariant = {
   name: 'signals-aborted',
   promise:
-    'The signal of a handler is aborted soon after its lease was lost, its job was asked to cancel or its time was up, and not before.',
+    'The signal of a handler is aborted soon after its lease was lost or had ended unheard, its job was asked to cancel or its time was up, and not before.',
   check({ events, isComplete }, facts) {
     const problems = tooSoon(events, facts, isComplete);
+    if (isComplete) problems.push(...endedUnheard(events, facts));
     const boundMs = isComplete ? boundMsOf.simulated : boundMsOf.real;
     const began: Began[] = [];
     const overAt = new Map<string, number>();
@@ -68,6 +72,59 @@ export const signalsAborted: Invariant = {
     return problems;
   },
 };
+
+/**
+ * Handlers that went on though their worker had heard nothing of their lease for as long as one lasts. Nobody has to tell it: it counts by
+ * its own monotonic clock, so a store that does not answer, or cannot be reached, is no excuse, and neither is a lost answer.
+ */
+function endedUnheard(events: readonly HistoryEvent[], facts: Facts): ReturnType<Invariant['check']> {
+  const problems: ReturnType<Invariant['check']> = [];
+  const boundMs = boundMsOf.simulated;
+  const leaseMsOf = new Map<string, number>();
+  const running = new Map<string, { began: Began; heardAt: number }>();
+  const judge = (key: string, untilAt: number): void => {
+    const { began, heardAt } = running.get(key) as { began: Began; heardAt: number };
+    const endAt = heardAt + (leaseMsOf.get(key) ?? Number.POSITIVE_INFINITY);
+    if (untilAt <= endAt + boundMs) return;
+    const { id, fence, node } = began;
+    if (!isAwake(facts, node, heardAt, endAt + boundMs) || isHeldUp(facts, node, heardAt, endAt + boundMs))
+      return;
+    problems.push({
+      subjects: [id],
+      message: `The handler of job ${id} on ${node} (fence ${fence}) was not told to stop within ${boundMs} ms, though its worker heard of its lease at ${show(heardAt)} for the last time, and it ended at ${show(endAt)}.`,
+    });
+  };
+  for (const event of events) {
+    if (event.kind === 'claimed') leaseMsOf.set(`${event.id}/${event.fence}`, event.untilAt - event.at);
+    else if (event.kind === 'began')
+      running.set(`${event.id}/${event.fence}`, { began: event, heardAt: event.at });
+    else if (event.kind === 'renewed' || event.kind === 'aborted' || event.kind === 'ended') {
+      const key = `${event.id}/${event.fence}`;
+      const one = running.get(key);
+      if (one === undefined) continue;
+      judge(key, event.at);
+      if (event.kind === 'renewed' && event.state !== 'lost') one.heardAt = event.at;
+      else running.delete(key);
+    } else if (event.kind === 'node' && (event.state === 'crashed' || event.state === 'stopped')) {
+      for (const [key, { began }] of [...running]) {
+        if (began.node !== event.node) continue;
+        judge(key, event.at);
+        running.delete(key);
+      }
+    }
+  }
+  return problems;
+}
+
+/** Whether a beat of a node was held up, or the store's instants do not tell how long it counted. */
+function isHeldUp({ faults }: Facts, node: string, fromAt: number, toAt: number): boolean {
+  return faults.some(
+    ({ fault, node: whose, at, untilAt }) =>
+      (fault === 'store-clock-jump' || (holdsBeats.includes(fault) && (whose === '*' || whose === node))) &&
+      at <= toAt &&
+      (untilAt ?? at) >= fromAt,
+  );
+}
 
 /** Signals that were aborted though the time was not up, the lease held, or the node was not stopping. */
 function tooSoon(

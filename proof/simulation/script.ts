@@ -7,6 +7,7 @@ import type { SchedulePolicies } from '../../packages/core/src/schedule/policies
 import type { RuleInput } from '../../packages/core/src/schedule/rule.ts';
 import { withBursts } from './bursts.ts';
 import { type ClockChange, drawZonedRule, hourRepeated, hourSkipped } from './clock-changes.ts';
+import { drawCutOffWorkers } from './cut-off-workers.ts';
 import { type TaskName, taskNames } from './tasks.ts';
 import type { Weather } from './wire.ts';
 import { createDice, type Dice } from './world.ts';
@@ -93,6 +94,8 @@ const burstEvery = 4;
 const lostCallsEvery = 8;
 // One in sixteen each: what would hardly ever come about by chance.
 const rareEvery = 16;
+// One in sixty-four: takes most of its world away from everything else.
+const rarestEvery = 64;
 const allRoles: readonly Role[] = ['scheduler', 'worker', 'maintenance'];
 
 /** Draws the world of a seed. */
@@ -181,6 +184,7 @@ function drawWorld(seed: number): Script {
   };
   if (seed % burstEvery === 0) return withBursts(script, dice);
   if (clockChange !== null) return withSteps(script, drawZoned(clockDice, clockChange, script));
+  if (seed % rarestEvery === 34) return withSteps(script, drawCutOffWorkers(createDice(-seed), script));
   if (seed % rareEvery === 5) return withSteps(script, drawSlowMerges(dice, lastsMs));
   if (seed % rareEvery === 7) return withSteps(script, drawEndings(dice));
   if (seed % rareEvery === 9) return withSteps(script, drawMovedDeadline(dice, lastsMs));

@@ -6,12 +6,15 @@ import { quietLogger } from '../../packages/core/src/logger.ts';
 import type { Role } from '../../packages/core/src/options.ts';
 import { seededRandom } from '../../packages/core/src/random.ts';
 import type { EveryDefinition } from '../../packages/core/src/schedule/definition.ts';
-import { createBeats } from '../../packages/core/src/worker/beats.ts';
+import { type Beats, type BeatsOptions, createBeats } from '../../packages/core/src/worker/beats.ts';
 import type { WriteEvent } from '../history.ts';
 import { concurrencyOf, defineTasks, type TaskName } from './tasks.ts';
 import type { UserTransaction, UserTransactions } from './user-transactions.ts';
 import { createWire, type SharedStore, type Weather } from './wire.ts';
 import type { Dice, Process, World } from './world.ts';
+
+/** Puts a defect into how leases are renewed. */
+export type MutateBeats = (create: (options: BeatsOptions) => Beats) => (options: BeatsOptions) => Beats;
 
 /** What a node is started with. */
 export interface SimNodeOptions {
@@ -32,8 +35,8 @@ export interface SimNodeOptions {
   wallOffsetMs: number;
   /** Puts a defect between it and its wire. */
   mutate?(engine: Engine): Engine;
-  /** The clock by which it renews its leases, given its own. */
-  beatClockOf(clock: Clock): Clock;
+  /** Puts a defect into how it renews its leases. */
+  mutateBeats?: MutateBeats;
   onDead(node: SimNode): void;
 }
 
@@ -68,6 +71,7 @@ export class SimNode implements Process {
     });
     const engine = options.mutate?.(wire) ?? wire;
     const random = seededRandom(options.seed);
+    const makeBeats = options.mutateBeats?.(createBeats) ?? createBeats;
     this.duly = createDulyOn(
       {
         store: 'sqlite::memory:',
@@ -82,8 +86,7 @@ export class SimNode implements Process {
       },
       async () => ({
         engine,
-        createBeats: (beats) =>
-          createBeats({ ...beats, engine, clock: options.beatClockOf(this.clock), random }),
+        createBeats: (beats) => makeBeats({ ...beats, engine, clock: this.clock, random }),
       }),
     );
     defineTasks(this.duly, {

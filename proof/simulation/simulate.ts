@@ -1,5 +1,4 @@
 /** Plays one simulated world from its script, and hands back its history. */
-import type { Clock } from '../../packages/core/src/clock.ts';
 import type { Expiring } from '../../packages/core/src/coordination/expiring.ts';
 import type { Duly } from '../../packages/core/src/duly.ts';
 import type { Engine } from '../../packages/core/src/engine.ts';
@@ -13,7 +12,7 @@ import { isStoreTrouble } from '../../packages/core/src/pipe.ts';
 import type { TriggerResult } from '../../packages/core/src/schedule-options.ts';
 import { type Asked, type Evidence, type HistoryEvent, readFinalState } from '../history.ts';
 import type { Script, Step } from './script.ts';
-import { beginWhenFree, SimNode } from './sim-node.ts';
+import { beginWhenFree, type MutateBeats, SimNode } from './sim-node.ts';
 import { type TaskInput, valuesOf } from './tasks.ts';
 import { makeWorldFile, UserTransactions } from './user-transactions.ts';
 import { calm, type SharedStore, type Weather } from './wire.ts';
@@ -25,8 +24,8 @@ export interface SimulateOptions {
   mutate?(engine: Engine): Engine;
   /** Puts a defect into every node: the history keeps what it sends. */
   mutateNode?(engine: Engine): Engine;
-  /** Puts a defect into the clock by which every node renews its leases. */
-  mutateBeatClock?(clock: Clock): Clock;
+  /** Puts a defect into how every node renews its leases. */
+  mutateBeats?: MutateBeats;
   /** After so many events a world is taken not to come to rest. */
   eventCountMax?: number;
 }
@@ -143,7 +142,7 @@ class Play {
       declared: (release === null ? undefined : this.script.declared[release]) ?? {},
       wallOffsetMs: 0,
       ...(this.options.mutateNode === undefined ? {} : { mutate: this.options.mutateNode }),
-      beatClockOf: this.options.mutateBeatClock ?? ((beatClock) => beatClock),
+      ...(this.options.mutateBeats === undefined ? {} : { mutateBeats: this.options.mutateBeats }),
       onDead: () => {
         // What crashed by the weather comes back as a supervisor would bring it back.
         if (!isExtra)

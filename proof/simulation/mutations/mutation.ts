@@ -1,6 +1,5 @@
 /** What a seeded defect is, and the ways to put one into the store or a node. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { Clock } from '../../../packages/core/src/clock.ts';
 import type {
   Beat,
   Engine,
@@ -11,6 +10,7 @@ import type {
   Within,
 } from '../../../packages/core/src/engine.ts';
 import { statements } from '../../../packages/core/src/engines/sqlite/generated.ts';
+import type { MutateBeats } from '../sim-node.ts';
 
 /** A defect. */
 export interface Mutation {
@@ -22,8 +22,8 @@ export interface Mutation {
   mutate?(engine: Engine): Engine;
   /** What a node sends and hears, with the defect: the history keeps what it sent. */
   mutateNode?(engine: Engine): Engine;
-  /** The clock by which a node renews its leases, with the defect. */
-  mutateBeatClock?(clock: Clock): Clock;
+  /** How a node renews its leases, with the defect. */
+  mutateBeats?: MutateBeats;
 }
 
 /** Changes what is done in transactions of the user's own, on whose connection a defect may do as it likes. */

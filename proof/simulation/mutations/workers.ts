@@ -1,5 +1,5 @@
 /** Defects in what a node sends and hears: the history keeps what it sent. */
-import type { ClaimedJob } from '../../../packages/core/src/engine.ts';
+import type { ClaimedJob, Engine } from '../../../packages/core/src/engine.ts';
 import { type Mutation, onBeat, onSettle } from './mutation.ts';
 
 /** Every one of them. */
@@ -47,7 +47,19 @@ export const workerMutations: readonly Mutation[] = [
   {
     name: 'leases are renewed by the wall clock',
     caughtBy: ['no-false-reclaim', 'signals-aborted'],
-    mutateBeatClock: (clock) => ({ ...clock, elapsed: () => clock.now() }),
+    mutateBeats: (create) => (options) => {
+      const { clock } = options;
+      return create({ ...options, clock: { ...clock, elapsed: () => clock.now() } });
+    },
+  },
+  {
+    name: 'a worker that hears nothing from the store does not see that its leases have ended',
+    caughtBy: ['signals-aborted'],
+    mutateBeats: (create) => (options) => {
+      const { engine, leaseMs } = options;
+      const heartbeat: Engine['heartbeat'] = (input) => engine.heartbeat({ ...input, leaseMs });
+      return create({ ...options, engine: { heartbeat }, leaseMs: Number.MAX_SAFE_INTEGER });
+    },
   },
   {
     name: 'a timeout comes at a quarter of its time',
