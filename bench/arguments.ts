@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util';
+import { joinNegatives } from '../proof/arguments.ts';
 
 /** What the run was asked for. */
 export interface BenchArguments {
   engine: string;
-  /** Everything smaller, within a minute. */
+  /** Everything smaller. */
   isQuick: boolean;
   /** Names of measures; null: all. */
   only: string[] | null;
@@ -26,7 +27,7 @@ export class ArgumentError extends Error {}
 export const usage = `npm run bench -- [options]
 
   --engine NAME     the store: sqlite (default), postgres
-  --quick           everything smaller, at most a minute
+  --quick           everything smaller: minutes instead of a third of an hour
   --only A,B        only these measures
   --server          the HTTP API under load: the same as --only server --no-peers
   --no-peers        only Duly and bare; needs no install
@@ -34,7 +35,21 @@ export const usage = `npm run bench -- [options]
   --future N        future jobs in the full store (default 1,000,000; quick 30,000)
   --out FILE        where the JSON goes (default bench/results/<engine>-<time>.json)
   --profile FOLDER  writes CPU profiles of Duly's processes there
+  -h, --help        says this
 `;
+
+const options = {
+  engine: { type: 'string', default: 'sqlite' },
+  quick: { type: 'boolean', default: false },
+  only: { type: 'string' },
+  server: { type: 'boolean', default: false },
+  'no-peers': { type: 'boolean', default: false },
+  rounds: { type: 'string' },
+  future: { type: 'string' },
+  out: { type: 'string' },
+  profile: { type: 'string' },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
 
 /** Reads the arguments of a run. Throws `ArgumentError`. */
 export function readArguments(
@@ -43,21 +58,7 @@ export function readArguments(
 ): BenchArguments {
   let values: Record<string, string | boolean | undefined>;
   try {
-    ({ values } = parseArgs({
-      args: [...argv],
-      options: {
-        engine: { type: 'string', default: 'sqlite' },
-        quick: { type: 'boolean', default: false },
-        only: { type: 'string' },
-        server: { type: 'boolean', default: false },
-        'no-peers': { type: 'boolean', default: false },
-        rounds: { type: 'string' },
-        future: { type: 'string' },
-        out: { type: 'string' },
-        profile: { type: 'string' },
-        help: { type: 'boolean', default: false },
-      },
-    }));
+    ({ values } = parseArgs({ args: joinNegatives(argv, options), options }));
   } catch (error) {
     throw new ArgumentError((error as Error).message);
   }
@@ -71,6 +72,9 @@ export function readArguments(
   }
   const named = isServer ? 'server' : (values.only as string | undefined);
   const only = named === undefined ? null : named.split(',').filter((name) => name !== '');
+  if (only?.length === 0) {
+    throw new ArgumentError(`Expected --only to name some of ${known.measures.join(', ')}, got "${named}".`);
+  }
   for (const name of only ?? []) {
     if (!known.measures.includes(name)) {
       throw new ArgumentError(`Expected --only to name some of ${known.measures.join(', ')}, got "${name}".`);

@@ -1,10 +1,12 @@
 // The process of one contestant: loads its module and does what the harness asks.
 import type { Contestant, ContestantModule, ContestantPlace } from './contestant.ts';
+import { leaveSignalsToHarness } from './interruption.ts';
 import type { FromChild, ToChild } from './session.ts';
 
 const [module, place] = process.argv.slice(2) as [string, string];
 const tell = (message: FromChild) => process.send?.(message);
 
+leaveSignalsToHarness();
 let contestant: Contestant;
 try {
   const { createContestant } = (await import(module)) as ContestantModule;

@@ -1,10 +1,12 @@
 // `npm run bench`: measures Duly beside a bare loop and beside peers, in one run, and prints ratios. See docs/internals/bench.md.
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus, totalmem } from 'node:os';
+import { availableParallelism, constants, cpus, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { whyNotWritable } from '../proof/arguments.ts';
 import { ArgumentError, type BenchArguments, readArguments, usage } from './arguments.ts';
 import { installPeers } from './install.ts';
+import { endAll, Interrupted, untilInterrupted } from './interruption.ts';
 import { measures } from './measures/index.ts';
 import { createProgress } from './progress.ts';
 import { judge, type Result } from './result.ts';
@@ -19,9 +21,14 @@ function readAll(): BenchArguments {
     return readArguments(process.argv.slice(2), { engines, measures: measures.map(({ name }) => name) });
   } catch (error) {
     if (!(error instanceof ArgumentError)) throw error;
-    process.stderr.write(`${error.message}\n\n${usage}`);
-    process.exit(2);
+    refuse(error.message);
   }
+}
+
+/** The usage is as long as a screen, and what is wrong would scroll away above it. */
+function refuse(message: string): never {
+  process.stderr.write(`${message}\nnpm run bench -- --help says how to call it.\n`);
+  process.exit(2);
 }
 
 const asked = readAll();
@@ -30,6 +37,14 @@ if (asked.isHelp) {
   process.exit(0);
 }
 
+if (asked.out !== null) {
+  const reason = whyNotWritable(asked.out, { makesFolder: true });
+  if (reason !== null)
+    refuse(`Expected --out to be a file that can be written, got "${asked.out}". ${reason}`);
+}
+
+// Before anything is started or made that would outlive the run.
+const interrupted = untilInterrupted();
 const { room } = (await import(new URL(`./engines/${asked.engine}/room.ts`, import.meta.url).href)) as {
   room: EngineRoom;
 };
@@ -95,23 +110,38 @@ function writeResults(): void {
   );
 }
 
+let interruption: Interrupted | null = null;
 for (const measure of measures) {
   if (asked.only !== null && !asked.only.includes(measure.name)) continue;
   setup.progress.begin(measure.title);
   try {
-    results.push(...(await measure.run(setup)));
+    results.push(...(await Promise.race([interrupted, measure.run(setup)])));
     setup.progress.end('done');
   } catch (error) {
+    if (error instanceof Interrupted) {
+      setup.progress.end('broken off');
+      interruption = error;
+      break;
+    }
     setup.progress.end('failed');
     failures.push(`${measure.name}: ${(error as Error).stack}`);
   }
   writeResults();
 }
 
+await endAll();
 await room.close?.();
-process.stdout.write(`${formatTable(results)}\n\n${formatVerdicts(results)}\n`);
+if (results.length > 0) process.stdout.write(`${formatTable(results)}\n\n${formatVerdicts(results)}\n`);
 for (const failure of failures) process.stderr.write(`\nThe measure failed. ${failure}\n`);
 
-process.stderr.write(`\nWritten to ${out}\n`);
+if (results.length + failures.length > 0) process.stderr.write(`\nWritten to ${out}\n`);
+if (interruption !== null) {
+  const what =
+    results.length === 0 ? 'Nothing was measured until then' : 'The table has what was measured until then';
+  process.stderr.write(
+    `\n${interruption.message} ${what}; everything that the run had made is ended and removed.\n`,
+  );
+  process.exit(128 + constants.signals[interruption.signal]);
+}
 // Short of a target is a result; a measure that could not be taken is not.
 process.exitCode = failures.length === 0 ? 0 : 1;

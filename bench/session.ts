@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { Ability, Contestant, ContestantPlace } from './contestant.ts';
+import { killIfInterrupted } from './interruption.ts';
 
 /** What the harness tells a contestant's process. */
 export interface ToChild {
@@ -58,6 +59,7 @@ export async function openSession(entrant: Entrant, place: ContestantPlace): Pro
       : { env: { ...process.env, NODE_OPTIONS: entrant.nodeOptions } }),
     execArgv: ['--disable-warning=ExperimentalWarning', ...(entrant.execArgv ?? [])],
   });
+  killIfInterrupted(one);
   const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
   const abilities = new Promise<Set<string>>((resolve, reject) => {
     one.on('message', (message: FromChild) => {
@@ -94,7 +96,11 @@ export async function openSession(entrant: Entrant, place: ContestantPlace): Pro
           how(value);
         };
       waiting.set(id, { resolve: settle(resolve), reject: settle(reject) });
-      one.send({ id, ability, args } satisfies ToChild);
+      const message: ToChild = { id, ability, args };
+      // One that has ended meanwhile hears nothing: without this its channel would end the run.
+      one.send(message, (error) => {
+        if (error !== null) waiting.get(id)?.reject(error);
+      });
     });
   }
 

@@ -1,5 +1,6 @@
 /** How the commands of this folder read what they are asked for: alike. `--help` says how to call them; what is not understood ends them with 2. */
-import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
@@ -22,6 +23,19 @@ export interface ExpectedNumber {
   min?: number;
   /** Fractions are fine. */
   isFraction?: boolean;
+}
+
+/** Why a file cannot be written, in a sentence; null: it can. Leaves it as it is; `makesFolder`: a folder that is missing is made. */
+export function whyNotWritable(path: string, { makesFolder = false } = {}): string | null {
+  const isThere = existsSync(path);
+  try {
+    if (makesFolder) mkdirSync(dirname(path), { recursive: true });
+    closeSync(openSync(path, 'a'));
+    if (!isThere) rmSync(path);
+    return null;
+  } catch (error) {
+    return `${(error as Error).message}.`;
+  }
 }
 
 /**
@@ -72,15 +86,9 @@ export function readArguments<Given extends Options>(usage: string, options: Giv
       );
     },
     writable(option, path) {
-      const isThere = existsSync(path);
-      try {
-        closeSync(openSync(path, 'a'));
-        if (!isThere) rmSync(path);
-      } catch (error) {
-        refuse(
-          `Expected --${option} to be a file that can be written, got "${path}". ${(error as Error).message}.`,
-        );
-      }
+      const reason = whyNotWritable(path);
+      if (reason !== null)
+        refuse(`Expected --${option} to be a file that can be written, got "${path}". ${reason}`);
     },
   };
 }

@@ -1,6 +1,7 @@
 // The processes of the load test: each does what it is asked over its channel.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { killIfInterrupted, leaveSignalsToHarness } from '../interruption.ts';
 
 /** What a process can be asked: calls by name. */
 export type Calls = Record<string, (...args: never[]) => Promise<unknown>>;
@@ -16,6 +17,7 @@ export interface Part<Known extends Calls> {
 
 /** Serves calls in a process that `openPart` started. */
 export function serveCalls(calls: Calls): void {
+  leaveSignalsToHarness();
   process.on('message', async ({ id, name, args }: { id: number; name: string; args: never[] }) => {
     try {
       process.send?.({ id, value: await calls[name]?.(...args) });
@@ -41,6 +43,7 @@ export async function openPart<Known extends Calls>(
       ...(profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]),
     ],
   });
+  killIfInterrupted(one);
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let asked = 0;
   one.on('message', ({ id, value, reason }: { id: number; value?: unknown; reason?: string }) => {
@@ -57,7 +60,10 @@ export async function openPart<Known extends Calls>(
   const ask = (name: string, args: unknown[]): Promise<unknown> => {
     const answer = Promise.withResolvers<unknown>();
     waiting.set(++asked, answer);
-    one.send({ id: asked, name, args });
+    // One that has ended meanwhile hears nothing: without this its channel would end the run.
+    one.send({ id: asked, name, args }, (error) => {
+      if (error !== null) answer.reject(error);
+    });
     return answer.promise;
   };
   return {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, watch } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -102,6 +103,9 @@ test('an unknown engine, measure or count is refused by name', () => {
     [['--engine', 'mysql'], /one of sqlite, got "mysql"/],
     [['--only', 'drian'], /drain, latency, got "drian"/],
     [['--rounds', '0'], /whole number from 1 up, got "0"/],
+    [['--rounds', '-1'], /whole number from 1 up, got "-1"/],
+    [['--only', ','], /drain, latency, got ","/],
+    [['--only', ''], /drain, latency, got ""/],
     [['--fast'], /--fast/],
   ] as const) {
     assert.throws(
@@ -109,6 +113,79 @@ test('an unknown engine, measure or count is refused by name', () => {
       (error) => error instanceof ArgumentError && message.test(error.message),
     );
   }
+});
+
+test('-h says how to call it; what is wrong with an argument is said last, and before anything is measured', () => {
+  const call = (...args: string[]) =>
+    spawnSync(process.execPath, [join(root, 'bench/main.ts'), ...args], {
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
+  const help = call('-h');
+  assert.equal(help.status, 0, help.stderr);
+  assert.match(help.stdout, /^npm run bench -- \[options\]/);
+  for (const [args, message] of [
+    [['--fast'], /--fast/],
+    [
+      ['--out', join(root, 'package.json/x.json')],
+      /^Expected --out to be a file that can be written, .*package\.json/,
+    ],
+  ] as const) {
+    const { status, stdout, stderr } = call(...args);
+    assert.equal(status, 2);
+    assert.equal(stdout, '');
+    assert.match(stderr, message);
+    assert.match(stderr, /^.*\nnpm run bench -- --help says how to call it\.\n$/);
+  }
+});
+
+test('a run that is ended by a signal leaves no folder and no process, and prints what it has', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'duly-bench-test-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const results = mkdtempSync(join(tmpdir(), 'duly-bench-test-'));
+  t.after(() => rmSync(results, { recursive: true, force: true }));
+  const out = join(results, 'result.json');
+  const args = ['--quick', '--no-peers', '--only', 'drain,latency', '--out', out];
+  const child = spawn(process.execPath, [join(root, 'bench/main.ts'), ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, TMPDIR: folder },
+  });
+  t.after(() => child.kill('SIGKILL'));
+  let [table, err] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    table += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    err += text;
+  });
+  // The second measure has made its place.
+  const watcher = watch(folder, (_kind, name) => {
+    if (err.includes('drain no-ops, history kept: done') && readdirSync(folder).includes(name ?? ''))
+      child.kill('SIGTERM');
+  });
+  t.after(() => watcher.close());
+  await once(child, 'close');
+  assert.equal(child.exitCode, 143, `${table}\n${err}`);
+  assert.match(table, /drain [\d,]+ no-ops, history kept/);
+  assert.match(err, /: broken off \(/);
+  assert.match(err, /Ended by SIGTERM\. The table has what was measured until then/);
+  assert.equal(JSON.parse(readFileSync(out, 'utf8')).results.length, 2);
+  assert.deepEqual(readdirSync(folder), []);
+  if (process.platform !== 'linux') return;
+  const commands = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      } catch {
+        // It ended meanwhile.
+        return '';
+      }
+    });
+  assert.deepEqual(
+    commands.filter((command) => command.includes(folder)),
+    [],
+  );
 });
 
 test('a quick run without peers measures Duly and bare, prints the table and writes JSON', (t) => {

@@ -1,19 +1,25 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { copyFile, mkdtemp, open, readdir, rm } from 'node:fs/promises';
+import { copyFile, open, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { endIfInterrupted } from '../../interruption.ts';
 import type { EngineRoom } from '../../room.ts';
 
 const shared = mkdtempSync(join(tmpdir(), 'duly-bench-shared-'));
 process.once('exit', () => rmSync(shared, { recursive: true, force: true }));
 
 async function createPlace() {
-  const folder = await mkdtemp(join(tmpdir(), 'duly-bench-'));
+  const folder = mkdtempSync(join(tmpdir(), 'duly-bench-'));
+  // Somebody may still copy into it.
+  const forget = endIfInterrupted(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   return {
     folder,
     shared,
     url: `sqlite:${join(folder, 'duly.db')}`,
-    remove: () => rm(folder, { recursive: true, force: true }),
+    async remove() {
+      await rm(folder, { recursive: true, force: true });
+      forget();
+    },
   };
 }
 
