@@ -114,6 +114,7 @@ export interface Claimed extends Stamped {
   kind: 'claimed';
   id: string;
   type: string;
+  version: number;
   queue: string;
   attempt: number;
   fence: number;
@@ -375,6 +376,10 @@ export interface NodeChanged extends Stamped {
   concurrency?: number;
   concurrencyOf?: Record<string, number>;
   roles?: string[];
+  /** With `up`: which queues it takes from; left out: all, or it is not noted. */
+  queues?: string[];
+  /** With `up`: which version of a task it has, where it is not 1; left out: it is not noted. */
+  versionOf?: Record<string, number>;
   /** With `crashed`: between which calls. */
   where?: string;
 }

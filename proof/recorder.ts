@@ -51,13 +51,14 @@ function told(node: string): Told {
     jobs: Answer<'exchange'>['claimed'],
     leaseMs: number,
   ): Extract<HistoryEvent, { kind: 'claimed' }>[] =>
-    jobs.map(({ id, type, queue, attempt, fence, dueAt, claimedAt }) => ({
+    jobs.map(({ id, type, version, queue, attempt, fence, dueAt, claimedAt }) => ({
       kind: 'claimed',
       // A reply may carry the instant at which the call began.
       at: claimedAt,
       node,
       id,
       type,
+      version,
       queue,
       attempt,
       fence,

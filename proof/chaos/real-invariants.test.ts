@@ -331,7 +331,8 @@ test('a machine that stood still excuses a lost lease only if it was taken soon 
   const stalled: HistoryEvent = {
     ...{ kind: 'fault', at: at(0), node: '*', fault: 'machine-stalled', untilAt: at(1_000) },
   };
-  const lease = { id: 'job_1', type: 'quick', queue: 'default', dueAt: at(0), attempt: 1, together: 1 };
+  const of = { id: 'job_1', type: 'quick', version: 1, queue: 'default' };
+  const lease = { ...of, dueAt: at(0), attempt: 1, together: 1 };
   const taken = (ms: number): HistoryEvent[] => [
     { kind: 'node', at: at(-10), node: 'node_a', state: 'up' },
     { ...lease, kind: 'claimed', at: at(0), node: 'node_a', fence: 1, untilAt: at(2_000) },

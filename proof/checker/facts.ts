@@ -220,6 +220,17 @@ export function isAwake(facts: Facts, node: string, fromAt: number, toAt: number
   return isUp && upSinceAt <= fromAt;
 }
 
+/** Whether a node takes from the queue of a job and has the version of its task that it needs. */
+export function handles(
+  { nodes }: Facts,
+  node: string,
+  { type, version, queue }: { type: string; version: number; queue: string },
+): boolean {
+  const up = nodes.find((one) => one.node === node && one.state === 'up');
+  if (up?.queues !== undefined && !up.queues.includes(queue)) return false;
+  return up?.versionOf === undefined || version <= (up.versionOf[type] ?? 1);
+}
+
 /** Whether a job of the final state is over. */
 export function isOver(job: Evidence['final']['jobs'][number]): boolean {
   return isTerminal(job.status);

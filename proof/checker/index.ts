@@ -23,6 +23,7 @@ import { oneDecision } from './one-decision.ts';
 import { oneHolder } from './one-holder.ts';
 import { noFalseReclaim, oneLease } from './one-lease.ts';
 import { oneOutcome } from './one-outcome.ts';
+import { onlyHandled } from './only-handled.ts';
 import { outcomeFollows } from './outcome-follows.ts';
 import { pausesHold } from './pauses-hold.ts';
 import { promisesKept } from './promises-kept.ts';
@@ -52,6 +53,7 @@ export const invariants: readonly Invariant[] = [
   oneLease,
   noFalseReclaim,
   limitsHold,
+  onlyHandled,
   gatesHold,
   cancelsHold,
   deadlinesHold,

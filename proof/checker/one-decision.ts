@@ -7,9 +7,10 @@ import type { Invariant } from './invariant.ts';
 export const oneDecision: Invariant = {
   name: 'one-decision',
   promise:
-    'Every slot has at most one decision, the ledger keeps exactly what was decided, with its reason, its job and its count, and decisions follow each other in time.',
+    'Every slot has at most one decision, the ledger keeps exactly what was decided, with its reason, its job and its count, under the generation it was decided for, and decisions follow each other in time. A schedule that is made again is a new generation.',
   check({ events, final, isComplete }) {
-    const problems: ReturnType<Invariant['check']> = [];
+    const problems = madeAgain(events);
+    const generationOf = generations(events);
     for (const [scheduleId, rows] of Object.entries(final.ledger)) {
       for (const [i, row] of rows.entries()) {
         const before = rows[i - 1];
@@ -22,13 +23,15 @@ export const oneDecision: Invariant = {
       }
     }
     const decided = new Map<string, number>();
-    const slots = new Map<string, Fired['slots']>();
+    const slots = new Map<string, DecidedSlot[]>();
     const slotKey = (id: string, { fromAt, decision, reason, jobId }: SlotRow): string =>
       JSON.stringify([id, fromAt, decision, reason, jobId]);
     for (const event of events) {
       if (!isWritten(event)) continue;
-      slots.set(event.scheduleId, [...(slots.get(event.scheduleId) ?? []), ...event.slots]);
-      for (const slot of event.slots) {
+      const generation = generationOf(event);
+      const decidedSlots = event.slots.map((slot) => ({ ...slot, generation }));
+      slots.set(event.scheduleId, [...(slots.get(event.scheduleId) ?? []), ...decidedSlots]);
+      for (const slot of decidedSlots) {
         const key = slotKey(event.scheduleId, slot);
         const inLedger = (final.ledger[event.scheduleId] ?? []).some((row) => isPartOf(slot, row));
         if (!inLedger) {
@@ -65,14 +68,47 @@ export const oneDecision: Invariant = {
   },
 };
 
+/** Slots that were decided, and for which generation of their schedule; null: nobody noted it. */
+type DecidedSlot = SlotRow & { generation: number | null };
+
+/** Schedules that were made again and are told apart from what they were before by nothing. */
+function madeAgain(events: readonly HistoryEvent[]): ReturnType<Invariant['check']> {
+  const problems: ReturnType<Invariant['check']> = [];
+  const last = new Map<string, { generation: number; isGone: boolean }>();
+  for (const event of events) {
+    if (event.kind !== 'applied' || event.result !== 'applied' || event.generation === null) continue;
+    const { scheduleId, generation, at, spec } = event;
+    const before = last.get(scheduleId);
+    if (before?.isGone === true && spec !== null && generation <= before.generation) {
+      problems.push({
+        subjects: [scheduleId],
+        message: `${scheduleId} was made again at ${show(at)} as generation ${generation}; the one that was deleted before was generation ${before.generation}.`,
+      });
+    }
+    last.set(scheduleId, { generation, isGone: spec === null });
+  }
+  return problems;
+}
+
+/** Which generation of its schedule a decision is for. */
+function generations(events: readonly HistoryEvent[]): (event: Fired | Applied) => number | null {
+  const claimed = new Map<string, number>();
+  for (const event of events) {
+    if (event.kind === 'scheduleClaimed') claimed.set(`${event.scheduleId}/${event.fence}`, event.generation);
+  }
+  return (event) =>
+    event.kind === 'applied' ? event.generation : (claimed.get(`${event.scheduleId}/${event.fence}`) ?? null);
+}
+
 function isWritten(event: HistoryEvent): event is Fired | Applied {
   if (event.kind === 'fired') return event.result === 'fired';
   return event.kind === 'applied' && event.result === 'applied';
 }
 
 /** Whether decided slots lie in a row of the ledger, which says the same of them. */
-function isPartOf(slot: SlotRow, row: LedgerRow): boolean {
+function isPartOf(slot: DecidedSlot, row: LedgerRow): boolean {
   return (
+    (slot.generation === null || slot.generation === row.generation) &&
     slot.fromAt >= row.fromAt &&
     slot.toAt <= row.toAt &&
     slot.decision === row.decision &&

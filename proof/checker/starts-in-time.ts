@@ -1,5 +1,5 @@
 import type { Evidence, HistoryEvent, MadeJob } from '../history.ts';
-import { type Facts, isBlocked, isTroubled, type Lease, show } from './facts.ts';
+import { type Facts, handles, isBlocked, isTroubled, type Lease, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
 // A node that is told of nothing looks by itself at latest when the next job falls due; the rest is for the ways. Real machines are busy.
@@ -10,6 +10,7 @@ const recoverMs = 6_000;
 interface Waited {
   id: string;
   type: string;
+  version: number;
   queue: string;
   readyAt: number;
   untilAt: number;
@@ -31,8 +32,8 @@ export const startsInTime: Invariant = {
       given.add(event.fence);
       const readyAt = readySince(event, facts, lines);
       if (readyAt === null || event.at - readyAt <= boundMs) continue;
-      const { id, type, queue } = event;
-      const waited = { id, type, queue, readyAt, untilAt: readyAt + boundMs };
+      const { id, type, version, queue } = event;
+      const waited = { id, type, version, queue, readyAt, untilAt: readyAt + boundMs };
       const worker = whoWasFree(evidence, facts, waited);
       if (worker === null) continue;
       problems.push({
@@ -111,6 +112,7 @@ function whoWasFree(evidence: Evidence, facts: Facts, waited: Waited): string | 
   if (isPausedIn(evidence.events, waited) || hasSuspect(facts, readyAt, untilAt)) return null;
   const workers = facts.nodes.filter(({ state, roles }) => state === 'up' && roles?.includes('worker'));
   for (const { node, concurrency = 0, concurrencyOf = {} } of workers) {
+    if (!handles(facts, node, waited)) continue;
     if (isTroubled(facts, node, readyAt - recoverMs, untilAt, { isHinted: true })) continue;
     if (isBlocked(facts, node, readyAt - recoverMs, untilAt)) continue;
     const busy = busyWith(evidence.events, facts, node, readyAt, untilAt);

@@ -1,11 +1,12 @@
 import type { Claimed, HistoryEvent, MadeJob } from '../history.ts';
-import { type Facts, show } from './facts.ts';
+import { type Facts, handles, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
 /** A job that waits for nothing but a worker, from its due instant on. */
 interface Waiting {
   id: string;
   type: string;
+  version: number;
   queue: string;
   dueAt: number;
   rank: number;
@@ -33,6 +34,7 @@ export const takenByRank: Invariant = {
       const rank = event.dueAt + job.rankOffsetMs;
       for (const one of waiting.values()) {
         if (one.rank >= rank || one.dueAt > event.at || limited.has(one.type)) continue;
+        if (!handles(facts, event.node, one)) continue;
         const targets = ['all', `queue:${one.queue}`, `task:${one.type}`];
         if (targets.some((target) => (pauses.get(target) ?? 0) > event.at)) continue;
         return one;
@@ -80,6 +82,6 @@ function mustOnlyWait(
   return isFree && !touched.has(id) && leases.has(id);
 }
 
-function waitingOf({ id, type, queue, dueAt, rankOffsetMs }: MadeJob): Waiting {
-  return { id, type, queue, dueAt, rank: dueAt + rankOffsetMs };
+function waitingOf({ id, type, version, queue, dueAt, rankOffsetMs }: MadeJob): Waiting {
+  return { id, type, version, queue, dueAt, rank: dueAt + rankOffsetMs };
 }

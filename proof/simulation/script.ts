@@ -6,6 +6,7 @@ import type { ScheduleChanges } from '../../packages/core/src/schedule/override.
 import type { SchedulePolicies } from '../../packages/core/src/schedule/policies.ts';
 import type { RuleInput } from '../../packages/core/src/schedule/rule.ts';
 import { withBursts } from './bursts.ts';
+import { withChoosyWorkers } from './choosy-workers.ts';
 import { type ClockChange, drawZonedRule, hourRepeated, hourSkipped } from './clock-changes.ts';
 import { drawCutOffWorkers } from './cut-off-workers.ts';
 import { type TaskName, taskNames } from './tasks.ts';
@@ -69,13 +70,24 @@ export type Act =
 /** An act at its time. */
 export type Step = { atMs: number; by: Which } & Act;
 
+/** A process of the cluster. */
+export interface ScriptNode {
+  roles: readonly Role[];
+  concurrency: number;
+  release: string | null;
+  /** Which queues it takes from; left out or null: all. */
+  queues?: readonly string[] | null;
+  /** Which version of a task it has, where it is not 1. */
+  versionOf?: Partial<Record<TaskName, number>>;
+}
+
 /** A whole world before it begins. */
 export interface Script {
   seed: number;
   startAt: number;
   lastsMs: number;
   leaseMs: number;
-  nodes: { roles: readonly Role[]; concurrency: number; release: string | null }[];
+  nodes: ScriptNode[];
   /** Schedules that tasks declare, by release. */
   declared: Record<string, Partial<Record<TaskName, Omit<ScheduleDefinition, 'task'>>>>;
   steps: Step[];
@@ -94,6 +106,8 @@ const burstEvery = 4;
 const lostCallsEvery = 8;
 // One in sixteen each: what would hardly ever come about by chance.
 const rareEvery = 16;
+// One in thirty-two.
+const rarerEvery = 32;
 // One in sixty-four: takes most of its world away from everything else.
 const rarestEvery = 64;
 const allRoles: readonly Role[] = ['scheduler', 'worker', 'maintenance'];
@@ -185,6 +199,8 @@ function drawWorld(seed: number): Script {
   if (seed % burstEvery === 0) return withBursts(script, dice);
   if (clockChange !== null) return withSteps(script, drawZoned(clockDice, clockChange, script));
   if (seed % rarestEvery === 34) return withSteps(script, drawCutOffWorkers(createDice(-seed), script));
+  if (seed % rarerEvery === 26) return withSteps(script, drawRemade(createDice(-seed), script));
+  if (seed % rarestEvery === 42) return withChoosyWorkers(script, createDice(-seed));
   if (seed % rareEvery === 5) return withSteps(script, drawSlowMerges(dice, lastsMs));
   if (seed % rareEvery === 7) return withSteps(script, drawEndings(dice));
   if (seed % rareEvery === 9) return withSteps(script, drawMovedDeadline(dice, lastsMs));
@@ -213,6 +229,26 @@ function drawZoned(dice: Dice, change: ClockChange, { startAt, lastsMs }: Script
     const first = draw(`zoned${i}`, dice.below(2 * second));
     return dice.chance(0.3) ? [first, draw(`zoned${i}`, dice.below(lastsMs))] : [first];
   }).flat();
+}
+
+/** A schedule that is deleted and made again under its name, as it was or as another. */
+function drawRemade(dice: Dice, { startAt, lastsMs }: Script): Step[] {
+  // One that the operations of the world do not know.
+  const schedule = 9;
+  const draw = (): ScheduleDefinition => drawDefinition(dice, `s${schedule}`, startAt);
+  let definition = draw();
+  let atMs = dice.below(2 * second);
+  const steps: Step[] = [];
+  while (atMs < lastsMs) {
+    steps.push({ atMs, by: dice.below(1_000), do: 'put', definition });
+    atMs += dice.between(6, 14) * second + dice.below(second);
+    if (dice.chance(0.5))
+      steps.push({ atMs: atMs - 100, by: dice.below(1_000), do: 'pause', schedule, forMs: null });
+    steps.push({ atMs, by: dice.below(1_000), do: 'remove', schedule });
+    atMs += dice.one([20, 500, 4_000]);
+    if (dice.chance(0.4)) definition = draw();
+  }
+  return steps;
 }
 
 function withoutTask({ task: _task, ...rest }: ScheduleDefinition): Omit<ScheduleDefinition, 'task'> {

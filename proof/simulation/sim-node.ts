@@ -7,7 +7,7 @@ import type { Role } from '../../packages/core/src/options.ts';
 import { seededRandom } from '../../packages/core/src/random.ts';
 import type { EveryDefinition } from '../../packages/core/src/schedule/definition.ts';
 import { type Beats, type BeatsOptions, createBeats } from '../../packages/core/src/worker/beats.ts';
-import type { WriteEvent } from '../history.ts';
+import type { NodeChanged, WriteEvent } from '../history.ts';
 import { concurrencyOf, defineTasks, type TaskName } from './tasks.ts';
 import type { UserTransaction, UserTransactions } from './user-transactions.ts';
 import { createWire, type SharedStore, type Weather } from './wire.ts';
@@ -29,6 +29,10 @@ export interface SimNodeOptions {
   seed: number;
   roles: readonly Role[];
   concurrency: number;
+  /** Which queues it takes from; null: all. */
+  queues: readonly string[] | null;
+  /** Which version of a task it has, where it is not 1. */
+  versionOf: Partial<Record<TaskName, number>>;
   leaseMs: number;
   release: string | null;
   declared: Partial<Record<TaskName, EveryDefinition>>;
@@ -97,16 +101,18 @@ export class SimNode implements Process {
       die: () => this.crash('by a job'),
       begin: () => (store.user === null ? null : beginWhenFree(store.user, this)),
       end: (transaction, how) => store.user?.[how](transaction),
+      versionOf: options.versionOf,
       declared: options.declared,
     });
   }
 
   /** Starts; a store that refuses is asked again. */
   start(): void {
-    const { roles, concurrency } = this.options;
-    this.#tell('up', { concurrency, concurrencyOf, roles: [...roles] });
+    const { roles, concurrency, queues, versionOf } = this.options;
+    const only = queues === null ? {} : { queues: [...queues] };
+    this.#tell('up', { concurrency, concurrencyOf, roles: [...roles], ...only, versionOf });
     const attempt = (): void => {
-      this.duly.start({ roles, concurrency }).then(
+      this.duly.start({ roles, concurrency, ...only }).then(
         () => {
           this.isStarted = true;
         },
@@ -156,7 +162,7 @@ export class SimNode implements Process {
 
   #tell(
     state: 'up' | 'crashed' | 'paused' | 'resumed' | 'stopping' | 'stopped',
-    more: { concurrency?: number; concurrencyOf?: Record<string, number>; roles?: string[] } = {},
+    more: Pick<NodeChanged, 'concurrency' | 'concurrencyOf' | 'roles' | 'queues' | 'versionOf'> = {},
     where?: string,
   ): void {
     const { world, write } = this.options;

@@ -137,6 +137,8 @@ class Play {
       seed: this.script.seed * 1_000 + number,
       roles: isExtra ? ['scheduler', 'worker', 'maintenance'] : shape.roles,
       concurrency: shape.concurrency,
+      queues: shape.queues ?? null,
+      versionOf: shape.versionOf ?? {},
       leaseMs: this.script.leaseMs,
       release,
       declared: (release === null ? undefined : this.script.declared[release]) ?? {},

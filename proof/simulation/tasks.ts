@@ -53,6 +53,8 @@ export interface TaskSetting {
   /** Begins a transaction of the user's own; null: there are none in this world. */
   begin(): Promise<UserTransaction> | null;
   end(transaction: UserTransaction, how: 'commit' | 'rollBack'): void;
+  /** Which version of a task it has, where it is not 1. */
+  versionOf: Partial<Record<TaskName, number>>;
   /** Schedules that this release declares, by task. */
   declared: Partial<Record<TaskName, EveryDefinition>>;
 }
@@ -74,6 +76,7 @@ export function defineTasks(duly: Duly, setting: TaskSetting): void {
       name,
       retry: { attempts: 3, backoff: 'fixed', delay: '2s' },
       grace: '2s',
+      version: setting.versionOf[name] ?? 1,
       ...(every === undefined ? {} : { every }),
       ...options,
       run: recorded(

@@ -59,7 +59,7 @@ test('one that was committed is there, and one that was rolled back never was', 
   );
   // It ran, and was removed afterwards: it appeared all the same.
   const claimed: HistoryEvent = {
-    ...{ kind: 'claimed', at: 3, node: 'n', id: 'job_1', type: 'quick', queue: 'default' },
+    ...{ kind: 'claimed', at: 3, node: 'n', id: 'job_1', type: 'quick', version: 1, queue: 'default' },
     ...{ attempt: 1, fence: 1, dueAt: 0, untilAt: 9, together: 1 },
   };
   assert.match(

@@ -1,7 +1,7 @@
 /** Defects in how the store makes, gives and keeps jobs. */
 import type { ClaimedJob, EnqueueReply, Hint, Settlement } from '../../../packages/core/src/engine.ts';
 import { dulyError } from '../../../packages/core/src/errors.ts';
-import { dropped, type Mutation, onSettle, withSql } from './mutation.ts';
+import { dropped, type Mutation, onClaim, onSettle, withSql } from './mutation.ts';
 
 /** Every one of them. */
 export const jobMutations: readonly Mutation[] = [
@@ -23,6 +23,27 @@ export const jobMutations: readonly Mutation[] = [
         },
       };
     },
+  },
+  {
+    name: 'now and then a claim takes jobs of a newer version than the worker has',
+    caughtBy: ['only-handled'],
+    mutate: (engine) => {
+      let claimCount = 0;
+      return onClaim((claim) =>
+        // The worker gives them back: with each claim so, this would go on for ever.
+        ++claimCount % 10 > 0
+          ? claim
+          : {
+              ...claim,
+              tasks: claim.tasks.map((task) => ({ ...task, version: Number.MAX_SAFE_INTEGER })),
+            },
+      )(engine);
+    },
+  },
+  {
+    name: 'a claim takes from every queue',
+    caughtBy: ['only-handled'],
+    mutate: onClaim((claim) => ({ ...claim, queues: null })),
   },
   {
     name: 'an enqueue is acknowledged and lost',

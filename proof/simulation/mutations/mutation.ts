@@ -2,6 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type {
   Beat,
+  ClaimRequest,
   Engine,
   FireInput,
   JobSpec,
@@ -72,6 +73,18 @@ export function onSettle(change: (settlement: Settlement) => Settlement): Mutate
   return (engine) => ({
     ...engine,
     exchange: (input) => engine.exchange({ ...input, settle: input.settle.map(change) }),
+  });
+}
+
+/** Changes what is asked of a claim on its way. */
+export function onClaim(change: (claim: ClaimRequest) => ClaimRequest): Mutate {
+  const changed = <Input extends { claim?: ClaimRequest | null }>(input: Input): Input =>
+    input.claim == null ? input : { ...input, claim: change(input.claim) };
+  return (engine) => ({
+    ...engine,
+    enqueue: (input) => engine.enqueue(changed(input)),
+    exchange: (input) => engine.exchange(changed(input)),
+    fire: (input) => engine.fire(changed(input)),
   });
 }
 

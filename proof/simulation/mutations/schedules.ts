@@ -22,6 +22,13 @@ export const scheduleMutations: readonly Mutation[] = [
     ),
   },
   {
+    name: 'a schedule that is made again is taken for the one that was deleted',
+    caughtBy: ['one-decision'],
+    mutate: withSql(['schedule', 'generation'], (sql) =>
+      sql.replace('SELECT generation', 'SELECT generation - 1 AS generation'),
+    ),
+  },
+  {
     name: 'the cursor moves and the job is not made',
     caughtBy: ['ledger-agrees'],
     mutate: onFire((group) => ({ ...group, jobs: [] })),
