@@ -13,7 +13,8 @@ export function createSeedProgress(
 ): SeedProgress {
   let playedCount = 0;
   const rewrite = (text: string) => {
-    if (out.isTTY) out.write(`\r\u001b[2K${text}`);
+    // The cursor stands at its beginning again: whatever else is said, as of a seed that fails, is written over it.
+    if (out.isTTY) out.write(`\u001b[2K${text}\r`);
   };
   const show = () => rewrite(`${playedCount} of ${count}`);
   show();

@@ -1,6 +1,7 @@
 // `npm run soak -- --minutes 30`: a steady mixed load, and whether anything still grows at the end. The exit code is 1 if something does, 2 if the run is
 // too short or too noisy to tell.
 import { writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { readArguments } from '../arguments.ts';
 import { type Leak, leaks, type MeasureName, measures, soak, type Verdict } from './soak.ts';
 
@@ -32,10 +33,21 @@ const listed = (counts: Record<string, number>) =>
 
 console.log(`Soak for ${minutes} min, seed ${seed}.`);
 let lastS = 0;
+// Its folder would outlive it, and what was sampled would be lost.
+const interruption = new AbortController();
+let interruptedBy: 'SIGINT' | 'SIGTERM' | null = null;
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    interruptedBy ??= signal;
+    interruption.abort();
+  });
+const exitCodeIfInterrupted = (): number | null =>
+  interruptedBy === null ? null : 128 + constants.signals[interruptedBy];
 const report = await soak({
   minutes,
   seed,
   retentionMs,
+  signal: interruption.signal,
   ...(leak === undefined ? {} : { leak }),
   say(sample) {
     if (sample.s - lastS < 10) return;
@@ -63,4 +75,6 @@ console.log(
   `${report.calmCount} of ${report.samples.length} samples were judged; the others met a busy machine.`,
 );
 console.log(`The run was ${report.verdict}; every sample is in ${values.json}`);
-process.exitCode = exitCodes[report.verdict];
+if (interruptedBy !== null)
+  console.error(`Ended by ${interruptedBy} before its time; what it had made is removed.`);
+process.exitCode = exitCodeIfInterrupted() ?? exitCodes[report.verdict];

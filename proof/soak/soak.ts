@@ -17,6 +17,8 @@ export interface SoakOptions {
   retentionMs?: number;
   /** Something to be found, for the soak's own test: `prune`: nobody prunes; `heap`: every call keeps some memory. */
   leak?: Leak;
+  /** Ends the run before its time: it is judged by what was sampled until then. */
+  signal?: AbortSignal;
   /** Told every sample, for people. */
   say?(sample: SoakSample): void;
 }
@@ -85,7 +87,7 @@ const leakedBytes = 2_000;
 
 /** Soaks. Needs `node --expose-gc` to measure the heap without what could be collected. */
 export async function soak(options: SoakOptions): Promise<SoakReport> {
-  const { minutes, seed, retentionMs = defaultRetentionMs, leak, say = () => {} } = options;
+  const { minutes, seed, retentionMs = defaultRetentionMs, leak, signal, say = () => {} } = options;
   const folder = mkdtempSync(join(tmpdir(), 'duly-soak-'));
   const path = join(folder, 'duly.db');
   const duly = new Duly({
@@ -107,7 +109,8 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     const sinceElapsed = systemClock.elapsed();
     const sampleMs = Math.max(sampleMsMin, (minutes * 60_000) / sampleCountMax);
     for (let i = 1; systemClock.elapsed() - sinceElapsed < minutes * 60_000; i++) {
-      await systemClock.sleep(sinceElapsed + i * sampleMs - systemClock.elapsed());
+      await systemClock.sleep(sinceElapsed + i * sampleMs - systemClock.elapsed(), signal);
+      if (signal?.aborted) break;
       const sample = {
         s: (systemClock.elapsed() - sinceElapsed) / 1000,
         ...(await measure(duly, path, load)),

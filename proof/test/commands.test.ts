@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, watch } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -89,8 +89,8 @@ test('the progress of npm run simulate is shown from the first seed on, on a ter
     progress.step();
     progress.end();
     assert.deepEqual(
-      lines.map((line) => line.replace('\r\u001b[2K', '')),
-      isTTY ? ['0 of 3', '1 of 3', ''] : [],
+      lines.map((line) => line.replace('\u001b[2K', '')),
+      isTTY ? ['0 of 3\r', '1 of 3\r', '\r'] : [],
     );
   }
 });
@@ -104,6 +104,34 @@ test('npm run soak refuses a file that it could not write before it runs', (t) =
   assert.match(refused.err, /^Expected --json to be a file that can be written, got ".*soak\.json"\. ENOENT/);
   assert.doesNotMatch(refused.err, /^ {4}at /m);
   assert.deepEqual(readdirSync(folder), []);
+});
+
+test('a soak that is ended by a signal keeps its samples and leaves nothing else behind', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'duly-interrupted-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const json = join(folder, 'soak.json');
+  const args = ['--expose-gc', pathOf('soak/run.ts'), '--minutes', '10', '--json', json];
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, TMPDIR: folder },
+  });
+  t.after(() => child.kill('SIGKILL'));
+  let err = '';
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    err += text;
+  });
+  const watcher = watch(folder, (_kind, name) => {
+    if (!name?.startsWith('duly-soak-')) return;
+    // A second signal would end it on the spot.
+    watcher.close();
+    child.kill('SIGINT');
+  });
+  t.after(() => watcher.close());
+  await once(child, 'close');
+  assert.equal(child.exitCode, 130, err);
+  assert.match(err, /^Ended by SIGINT before its time/m);
+  assert.deepEqual(readdirSync(folder), ['soak.json']);
+  assert.equal(JSON.parse(readFileSync(json, 'utf8')).verdict, 'too short to tell');
 });
 
 test('npm run chaos refuses what it cannot do in a sentence', () => {

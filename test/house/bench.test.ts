@@ -160,8 +160,11 @@ test('a run that is ended by a signal leaves no folder and no process, and print
   });
   // The second measure has made its place.
   const watcher = watch(folder, (_kind, name) => {
-    if (err.includes('drain no-ops, history kept: done') && readdirSync(folder).includes(name ?? ''))
-      child.kill('SIGTERM');
+    const hasBegun = err.includes('drain no-ops, history kept: done');
+    if (!hasBegun || !readdirSync(folder).includes(name ?? '')) return;
+    // A second signal would end it on the spot.
+    watcher.close();
+    child.kill('SIGTERM');
   });
   t.after(() => watcher.close());
   await once(child, 'close');

@@ -10,8 +10,8 @@ process.once('exit', () => rmSync(shared, { recursive: true, force: true }));
 
 async function createPlace() {
   const folder = mkdtempSync(join(tmpdir(), 'duly-bench-'));
-  // Somebody may still copy into it.
-  const forget = endIfInterrupted(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  // At once, for the process may be about to end; again if somebody still copies into it.
+  const forget = endIfInterrupted(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   return {
     folder,
     shared,
