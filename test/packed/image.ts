@@ -38,10 +38,11 @@ export function finalCommands(): string[] {
   return instructions.slice(last).flatMap(([name, rest]) => (name === 'RUN' ? [rest] : []));
 }
 
-/** Runs these as if the folder were the root of the file system. */
+/** Runs these as if the folder were the root of the file system. Its users are not those of the image, so nothing is given to them. */
 export function runUnder(folder: string, commands: string[], env: NodeJS.ProcessEnv): void {
   for (const made of ['opt', 'app', 'usr/local/bin']) mkdirSync(join(folder, made), { recursive: true });
   for (const command of commands) {
+    if (command.startsWith('chown ')) continue;
     const placed = command.replace(/(?<=^|[\s=])\/(?=[a-z])/g, `${folder}/`);
     execFileSync('sh', ['-c', placed], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
   }
