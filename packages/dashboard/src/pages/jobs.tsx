@@ -60,42 +60,41 @@ export function JobsPage() {
       />
       {isMaking && <NewJob onClose={() => setMaking(false)} />}
       <JobSearchBar text={q} problems={problems} onSearch={search} />
-      {newCount > 0 && (
-        <div className="sticky top-2 z-20 flex h-0 justify-center">
-          <button
-            type="button"
-            onClick={() => {
-              jobs.showNew();
-              scrollTo({ top: 0 });
-            }}
-            className="mt-1 inline-flex h-7 items-center gap-1 rounded-full border border-accent/40 bg-accent-soft px-3 text-xs font-medium text-accent shadow-sm"
-          >
-            <ArrowUp aria-hidden className="size-3.5" />
-            {newCount >= 100 ? '100+' : newCount} new
-          </button>
-        </div>
-      )}
-      <div
-        className="mt-3 rounded-lg border border-line bg-surface"
-        onPointerEnter={() => setPointed(true)}
-        onPointerLeave={() => setPointed(false)}
-      >
-        {jobs.error !== null && rows === undefined ? (
-          <Trouble error={jobs.error} onRetry={jobs.retry} />
-        ) : problems.length === 0 && (rows === undefined || (rows.length === 0 && jobs.hasMore)) ? (
-          <Loading />
-        ) : rows === undefined || rows.length === 0 ? (
-          q === '' ? (
-            <NothingYet
-              title="No job was made yet."
-              command={`curl -X POST ${location.origin}/api/jobs -H 'content-type: application/json' -H 'authorization: Bearer duly_…' -d '{"type":"hello"}'`}
-            />
-          ) : (
-            <FilteredAway what="jobs" onClear={() => search('')} />
-          )
-        ) : (
-          <JobTable rows={rows} usual={usual} hasMore={jobs.hasMore} onMore={jobs.readMore} />
+      {/* The button is a part of what is pointed at: else it would be gone when the pointer comes to it. */}
+      <div onPointerEnter={() => setPointed(true)} onPointerLeave={() => setPointed(false)}>
+        {newCount > 0 && (
+          <div className="sticky top-2 z-20 flex h-0 justify-center">
+            <button
+              type="button"
+              onClick={() => {
+                jobs.showNew();
+                scrollTo({ top: 0 });
+              }}
+              className="mt-1 inline-flex h-7 items-center gap-1 rounded-full border border-accent/40 bg-accent-soft px-3 text-xs font-medium text-accent shadow-sm"
+            >
+              <ArrowUp aria-hidden className="size-3.5" />
+              {newCount >= 100 ? '100+' : newCount} new
+            </button>
+          </div>
         )}
+        <div className="mt-3 rounded-lg border border-line bg-surface">
+          {jobs.error !== null && rows === undefined ? (
+            <Trouble error={jobs.error} onRetry={jobs.retry} />
+          ) : problems.length === 0 && (rows === undefined || (rows.length === 0 && jobs.hasMore)) ? (
+            <Loading />
+          ) : rows === undefined || rows.length === 0 ? (
+            q === '' ? (
+              <NothingYet
+                title="No job was made yet."
+                command={`curl -X POST ${location.origin}/api/jobs -H 'content-type: application/json' -H 'authorization: Bearer duly_…' -d '{"type":"hello"}'`}
+              />
+            ) : (
+              <FilteredAway what="jobs" onClear={() => search('')} />
+            )
+          ) : (
+            <JobTable rows={rows} usual={usual} hasMore={jobs.hasMore} onMore={jobs.readMore} />
+          )}
+        </div>
       </div>
     </>
   );
