@@ -1,3 +1,4 @@
+import type { Fault } from '../history.ts';
 import { type Facts, isTroubled, type Lease, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
@@ -40,7 +41,7 @@ const stallLeases = 1.5;
 export const noFalseReclaim: Invariant = {
   name: 'no-false-reclaim',
   promise: 'No lease is taken from a node that could beat.',
-  check(_evidence, facts) {
+  check({ isComplete }, facts) {
     const problems: ReturnType<Invariant['check']> = [];
     for (const [id, leases] of facts.leases) {
       for (const [i, lease] of leases.entries()) {
@@ -49,7 +50,8 @@ export const noFalseReclaim: Invariant = {
         // What a reaper was given it settles at once, or its store did not answer.
         // One that is not renewed for a moment is renewed after it, unless somebody took it just then.
         const stalledFromAt = Math.max(before.at, lease.at - stallLeases * (lease.untilAt - lease.at));
-        if (isTroubled(facts, before.node, before.at, lease.at, { stalledFromAt })) continue;
+        const saw = isComplete ? withoutBriefLosses(facts, before, lease.at) : facts;
+        if (isTroubled(saw, before.node, before.at, lease.at, { stalledFromAt })) continue;
         // Its main loop settles it. (Those of a worker are renewed by another thread.)
         if (before.how === 'reaped' && isBlocked(facts, before.node, before.at, lease.at)) continue;
         problems.push({
@@ -61,6 +63,28 @@ export const noFalseReclaim: Invariant = {
     return problems;
   },
 };
+
+// So many answers may be lost one after the other, and the next call still comes at once.
+const lossesMax = 2;
+// After a lost answer the call is sent again, and has its own answer, within this time.
+const againMs = 1_500;
+
+/**
+ * The facts without the few answers that a worker lost while it held a lease. It sends such a call again, under the same token if it was a
+ * claim, and is given the same leases: a lost answer alone is no excuse where that was long before the lease's end.
+ */
+function withoutBriefLosses(facts: Facts, { how, node, at, untilAt }: Lease, takenAt: number): Facts {
+  if (how !== 'claimed') return facts;
+  const isLoss = (fault: Fault): boolean =>
+    fault.fault === 'reply-lost' &&
+    fault.node === node &&
+    fault.at <= takenAt &&
+    (fault.untilAt ?? fault.at) >= at;
+  const losses = facts.faults.filter(isLoss);
+  const isBrief = losses.every((fault) => (fault.untilAt ?? fault.at) + againMs <= untilAt);
+  if (losses.length > lossesMax || !isBrief) return facts;
+  return { ...facts, faults: facts.faults.filter((fault) => !isLoss(fault)) };
+}
 
 function hasCrashed(facts: Facts, node: string, fromAt: number, toAt: number): boolean {
   return facts.nodes.some(

@@ -1,6 +1,8 @@
 /** Defects in what a node sends and hears: the history keeps what it sent. */
 import type { ClaimedJob, Engine } from '../../../packages/core/src/engine.ts';
-import { type Mutation, onBeat, onSettle } from './mutation.ts';
+import { type DulyError, dulyError } from '../../../packages/core/src/errors.ts';
+import { isUnknownOutcome } from '../../../packages/core/src/pipe.ts';
+import { type Mutation, onBeat, onSettle, withSql } from './mutation.ts';
 
 /** Every one of them. */
 export const workerMutations: readonly Mutation[] = [
@@ -51,6 +53,27 @@ export const workerMutations: readonly Mutation[] = [
       const { clock } = options;
       return create({ ...options, clock: { ...clock, elapsed: () => clock.now() } });
     },
+  },
+  {
+    name: 'a repeated claim is not given what it was given before',
+    caughtBy: ['no-false-reclaim'],
+    mutate: withSql(['claim', 'byToken'], (sql) => sql.replace('token = ?', "token = ? || '!'")),
+  },
+  {
+    name: 'what came with decisions whose answer was lost is not asked for again',
+    caughtBy: ['no-false-reclaim'],
+    mutateNode: (engine) => ({
+      ...engine,
+      async fire(input) {
+        try {
+          return await engine.fire(input);
+        } catch (error) {
+          if (!isUnknownOutcome(error)) throw error;
+          const { message, hint } = error as DulyError;
+          throw dulyError('store_busy', { message, hint });
+        }
+      },
+    }),
   },
   {
     name: 'a worker that hears nothing from the store does not see that its leases have ended',
