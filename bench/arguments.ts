@@ -27,7 +27,7 @@ export class ArgumentError extends Error {}
 export const usage = `npm run bench -- [options]
 
   --engine NAME     the store: sqlite (default), postgres
-  --quick           everything smaller: minutes instead of a third of an hour
+  --quick           everything smaller: some two minutes, more with peers or on a busy machine
   --only A,B        only these measures
   --server          the HTTP API under load: the same as --only server --no-peers
   --no-peers        only Duly and bare; needs no install
