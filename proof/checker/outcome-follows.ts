@@ -128,6 +128,9 @@ function differenceOf(
       : `with ${value}, though its handler returned ${ended.value}`;
   }
   const expected = how === 'snoozed' || how === 'retry-asked' ? how : 'threw';
+  // It may have thrown because it was told to stop: that costs its job no attempt where its worker stops, and is what it was told else.
+  if (reason === 'threw' && aborted !== null && aborted !== 'lost')
+    return `though its handler ended with ${how} after it was told to stop (${aborted})`;
   return reason === expected ? null : `though its handler ended with ${how}`;
 }
 

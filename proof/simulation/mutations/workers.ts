@@ -230,6 +230,15 @@ export const workerMutations: readonly Mutation[] = [
     }),
   },
   {
+    name: 'a handler that throws because its worker stops has failed',
+    caughtBy: ['outcome-follows'],
+    mutateNode: onSettle((one) => {
+      if (one.reason !== 'released' || one.to !== 'PENDING' || !one.started) return one;
+      const error = { name: 'Error', message: 'It was told to stop.' };
+      return { ...one, to: 'RETRYING', reason: 'threw', spends: true, due: { inMs: 2_000 }, error };
+    }),
+  },
+  {
     name: 'a job that is given back has spent an attempt',
     caughtBy: ['attempts-counted'],
     mutateNode: onSettle((one) => (one.reason === 'released' ? { ...one, spends: true } : one)),
