@@ -1,5 +1,6 @@
 /** The checker: reads a whole history and holds every invariant of it. */
 import type { Evidence } from '../history.ts';
+import { actsAudited } from './acts-audited.ts';
 import { atMostOnce } from './at-most-once.ts';
 import { attemptsCounted } from './attempts-counted.ts';
 import { cancelsHold } from './cancels-hold.ts';
@@ -45,6 +46,7 @@ export const invariants: readonly Invariant[] = [
   comesToRest,
   promisesKept,
   nothingVanishes,
+  actsAudited,
   jobsAsAsked,
   oneOutcome,
   outcomeFollows,

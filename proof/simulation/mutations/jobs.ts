@@ -1,7 +1,7 @@
 /** Defects in how the store makes, gives and keeps jobs. */
 import type { ClaimedJob, EnqueueReply, Hint, Settlement } from '../../../packages/core/src/engine.ts';
 import { dulyError } from '../../../packages/core/src/errors.ts';
-import { dropped, type Mutation, onClaim, onSettle, withSql } from './mutation.ts';
+import { dropped, type Mutation, onClaim, onSettle, withoutAuditOf, withSql } from './mutation.ts';
 
 /** Every one of them. */
 export const jobMutations: readonly Mutation[] = [
@@ -86,10 +86,23 @@ export const jobMutations: readonly Mutation[] = [
   },
   {
     name: 'a deletion leaves no audit row',
-    caughtBy: ['nothing-vanishes'],
-    mutate: withSql(['audit', 'append'], (sql) =>
-      sql.replace('VALUES (?, ?, ?, ?, ?, ?, ?)', "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE ?3 <> 'delete'"),
-    ),
+    caughtBy: ['nothing-vanishes', 'acts-audited'],
+    mutate: withoutAuditOf('delete'),
+  },
+  {
+    name: 'to cancel leaves no audit row',
+    caughtBy: ['acts-audited'],
+    mutate: withoutAuditOf('cancel'),
+  },
+  {
+    name: 'a replay leaves no audit row',
+    caughtBy: ['acts-audited'],
+    mutate: withoutAuditOf('replay'),
+  },
+  {
+    name: 'to move a job leaves no audit row',
+    caughtBy: ['acts-audited'],
+    mutate: withoutAuditOf('reschedule'),
   },
   {
     name: 'finished jobs are pruned at once',

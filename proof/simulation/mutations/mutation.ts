@@ -130,3 +130,10 @@ export function withSql([file, name]: [string, string], change: (sql: string) =>
     };
   };
 }
+
+/** Writes no audit rows of an action. */
+export function withoutAuditOf(action: string): Mutate {
+  return withSql(['audit', 'append'], (sql) =>
+    sql.replace('VALUES (?, ?, ?, ?, ?, ?, ?)', `SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE ?3 <> '${action}'`),
+  );
+}

@@ -3,7 +3,15 @@ import type { FireReply, JobSpec, ScheduleChange } from '../../../packages/core/
 import type { ResolvedPolicies } from '../../../packages/core/src/schedule/policies.ts';
 import type { ScheduleSpec } from '../../../packages/core/src/schedule/schedule-spec.ts';
 import type { Dst } from '../../../packages/core/src/schedule/zoned-times.ts';
-import { type Mutate, type Mutation, onApply, onFire, type Put, withSql } from './mutation.ts';
+import {
+  type Mutate,
+  type Mutation,
+  onApply,
+  onFire,
+  type Put,
+  withoutAuditOf,
+  withSql,
+} from './mutation.ts';
 
 const second = 1_000;
 
@@ -422,6 +430,11 @@ export const scheduleMutations: readonly Mutation[] = [
       const { exclude: _exclude, ...rule } = spec.rule;
       return { ...spec, rule };
     }),
+  },
+  {
+    name: 'an edit of a schedule leaves no audit row',
+    caughtBy: ['acts-audited'],
+    mutate: withoutAuditOf('edit'),
   },
   {
     name: 'a time in the hour that clocks skip is forgotten',
