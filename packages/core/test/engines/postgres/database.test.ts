@@ -125,7 +125,8 @@ it('two transactions that deadlock both go through', async () => {
       await inside.query(add, [second]);
     });
   await Promise.all([cross(0, one, other), cross(1, other, one)]);
-  assert.equal(runs, 3, 'one of them ran twice');
+  // Whoever was undone may come again before the other has gone on, and be undone again.
+  assert.ok(runs >= 3, `one of them ran again: ${runs} runs`);
   assert.deepEqual([await amountOf(one), await amountOf(other)], [2, 2]);
   await database.close();
 });
