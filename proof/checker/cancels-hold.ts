@@ -49,8 +49,12 @@ export const cancelsHold: Invariant = {
         const mayHaveRun = mode === 'ask' && !evidence.isComplete;
         const isInTime = job.finishedAt !== null && (mayHaveRun || job.finishedAt <= at + unorderedMs);
         if (job.status !== 'CANCELLED' || !isInTime) fail(`is ${job.status} since ${show(job.finishedAt)}`);
-      } else if (job.cancelRequestedAt === null) fail('its worker was never told');
-      else if (evidence.isSettled && !isOver(job)) fail(`is ${job.status}`);
+      } else if (job.cancelRequestedAt === null) {
+        // Its attempt ended in the same moment: it waited then, had no worker, and was over at once.
+        const settledAt = last?.settledAt ?? Number.POSITIVE_INFINITY;
+        const mayHaveWaited = unorderedMs > 0 && mode === 'ask' && Math.abs(settledAt - at) <= unorderedMs;
+        if (!mayHaveWaited || job.status !== 'CANCELLED') fail('its worker was never told');
+      } else if (evidence.isSettled && !isOver(job)) fail(`is ${job.status}`);
     }
     // Where notes are missing, whoever asked may be among them.
     return evidence.isComplete ? [...problems, ...unaskedProblems(evidence, facts)] : problems;
