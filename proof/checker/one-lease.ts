@@ -21,7 +21,8 @@ export const oneLease: Invariant = {
         // A store whose clock jumped has ended all leases at once; that is told apart as a fault.
         if (isClockJumped(facts, before.renewedAt, lease.at)) continue;
         // One that was killed may have given it back or settled it, and not have noted it any more.
-        if (!isComplete && hasCrashed(facts, before.node, before.at, lease.at + noteMsMax)) continue;
+        if (!isComplete && hasCrashed(facts, before.node, before.at, notedBy(facts, before.node, lease.at)))
+          continue;
         // What it handed in may have counted, though its answer was lost.
         if (!isComplete && hasLostAnswer(facts, before.node, before.at, lease.at + answerMsMax)) continue;
         problems.push({
@@ -33,6 +34,16 @@ export const oneLease: Invariant = {
     return problems;
   },
 };
+
+/** Until when the end of a process tells why it did not note what it did at an instant: one that stood still then writes when it goes on, if it lives. */
+function notedBy({ nodes }: Facts, node: string, at: number): number {
+  const changes = nodes.filter((change) => change.node === node);
+  const paused = changes.findLast((change) => change.state === 'paused' && change.at <= at + noteMsMax);
+  const resumed = changes.find(
+    (change) => change.state === 'resumed' && change.at >= (paused?.at ?? Number.POSITIVE_INFINITY),
+  );
+  return Math.max(at, resumed?.at ?? at) + noteMsMax;
+}
 
 // A machine that stood still excuses a lost lease for so many leases after it.
 const stallLeases = 1.5;
