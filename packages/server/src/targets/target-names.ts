@@ -5,5 +5,6 @@ export const httpTaskName = `${builtInPrefix}http`;
 
 /** The task that runs commands. */
 export const commandTaskName = `${builtInPrefix}command`;
+
 /** The type of what only records what it would have done. It runs nothing, whatever its input says, so anybody may name it. */
 export const shadowTaskName = `${builtInPrefix}shadow`;
