@@ -1,11 +1,13 @@
 import { createServer as createHttpServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { DulyError, systemClock } from '@duly/core';
-import { getRequestListener } from '@hono/node-server';
+import { getRequestListener, RequestError } from '@hono/node-server';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { ServerEnv } from './context.ts';
 import { createDirect } from './direct.ts';
 import { dismissSocket } from './live/socket.ts';
+import { toProblem } from './problem.ts';
 import { directBody } from './request/body.ts';
 import { appOf, type DulyServer } from './server.ts';
 
@@ -64,7 +66,7 @@ export async function listen(server: DulyServer, options: ListenOptions = {}): P
       details: { host },
     });
   }
-  const application = getRequestListener(directly(server));
+  const application = getRequestListener(directly(server), { errorHandler: answerUnreadable });
   const served = appOf.get(server);
   const direct = served === undefined ? null : createDirect(served.context);
   const http = createHttpServer(patience, (incoming, outgoing) => {
@@ -96,6 +98,22 @@ export async function listen(server: DulyServer, options: ListenOptions = {}): P
 /** Lets the server read bodies from Node's own stream: making a web stream of each costs more than the rest of a small request. */
 function directly(server: DulyServer): (request: Request, env: { incoming: unknown }) => Promise<Response> {
   return (request, env) => server.fetch(request, { ...env, [directBody]: env.incoming });
+}
+
+/** Answers what does not even come as far as the application: its address or its host is none. */
+function answerUnreadable(error: unknown): Response {
+  const shown = toProblem(
+    error instanceof RequestError
+      ? new DulyError('request_invalid', {
+          message: `The head of the request cannot be read: ${error.message.slice(0, 100)}.`,
+          hint: 'Send a path that begins with "/", and the name of this server as "Host".',
+        })
+      : error,
+  );
+  return new Response(JSON.stringify(shown), {
+    status: shown.status,
+    headers: { 'Content-Type': 'application/problem+json' },
+  });
 }
 
 async function close(
@@ -130,6 +148,7 @@ const messageBytesMax = 64 * 1024;
 function acceptSockets(http: Server, server: DulyServer): WebSocketServer {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: messageBytesMax });
   http.on('upgrade', (incoming, connection, head) => {
+    if (!asksForSocket(incoming)) return ignoreUpgrade(http, incoming, connection, head);
     connection.on('error', () => connection.destroy());
     void answerUpgrade(server, incoming).then(
       ({ accept, response }) => {
@@ -140,6 +159,29 @@ function acceptSockets(http: Server, server: DulyServer): WebSocketServer {
     );
   });
   return sockets;
+}
+
+function asksForSocket({ method, url = '', headers }: IncomingMessage): boolean {
+  const [path = ''] = url.split('?', 1);
+  return (
+    method === 'GET' &&
+    path.endsWith('/api/ws') &&
+    /(?:^|,)\s*websocket\s*(?:,|$)/i.test(headers.upgrade ?? '')
+  );
+}
+
+/**
+ * Answers a request as if it had not asked for another protocol. Java's own client and `curl --http2` offer HTTP/2 with their first request, whatever it is;
+ * Node takes everything behind the head of such a request for the other protocol, so the head is read once more without the offer.
+ */
+function ignoreUpgrade(http: Server, incoming: IncomingMessage, connection: Duplex, head: Buffer): void {
+  const { method, url, httpVersion, rawHeaders } = incoming;
+  const lines = [`${method} ${url} HTTP/${httpVersion}`];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.toLowerCase() !== 'upgrade') lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`);
+  }
+  connection.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
+  http.emit('connection', connection);
 }
 
 async function answerUpgrade(
