@@ -1,5 +1,6 @@
 /** What an outcome means for its job. Pure: facts in, settlement out. */
 import type { ClaimedJob, Due, ReportBody, Settlement } from '../engine.ts';
+import { isDulyError } from '../errors.ts';
 import type { Random } from '../random.ts';
 import { type BackoffFunction, retryDelayMs, retryFromStored } from '../retry.ts';
 import type { Outcome } from './outcome.ts';
@@ -57,7 +58,7 @@ function settlementOfOther(
     job.spent + 1 < job.maxAttempts ? { to: 'RETRYING', due: due() } : { to: 'FAILED', due: null };
   const afterBackoff = (thrown: unknown) => (): Due => {
     const retry = retryFromStored(job.policy.retry, backoff);
-    return { inMs: retryDelayMs(retry, job.spent + 1, random, thrown) };
+    return { inMs: Math.max(retryDelayMs(retry, job.spent + 1, random, thrown), notBeforeMs(thrown)) };
   };
   // Nobody knows what the handler did or still does, and a second start is what at-most-once forbids.
   const mustNotStartAgain = (stopped: boolean): boolean => !stopped && job.policy.delivery === 'at-most-once';
@@ -99,4 +100,11 @@ function settlementOfOther(
       }
       return { ...base, to: 'PENDING', reason: 'released', spends: false, started: outcome.started };
   }
+}
+
+/** How long whoever refused a request asked to be left alone. It only ever adds to the backoff: one who says "0" must not be asked ten times in a second. */
+function notBeforeMs(thrown: unknown): number {
+  if (!isDulyError(thrown, 'unexpected_status')) return 0;
+  const { retryAfterMs } = thrown.details;
+  return typeof retryAfterMs === 'number' ? retryAfterMs : 0;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClaimedJob } from '../../src/engine.ts';
+import { DulyError } from '../../src/errors.ts';
 import { seededRandom } from '../../src/random.ts';
 import type { BackoffFunction } from '../../src/retry.ts';
 import type { Outcome } from '../../src/worker/outcome.ts';
@@ -48,6 +49,16 @@ test("the task's own backoff function is asked with the number of failures and w
   });
   assert.deepEqual(settlement.due, { inMs: 300_000 });
   assert.deepEqual(asked, [2, thrown]);
+});
+
+test('who answered that it wants to be left alone is left alone for as long, and never for less than the policy says', () => {
+  const after = (retryAfterMs: unknown) => {
+    const thrown = new DulyError('unexpected_status', { message: 'no', details: { retryAfterMs } });
+    return settle({ kind: 'threw', error, thrown }).due;
+  };
+  assert.deepEqual(after(60_000), { inMs: 60_000 });
+  assert.deepEqual(after(0), { inMs: 1_000 });
+  assert.deepEqual(after('soon'), { inMs: 1_000 });
 });
 
 test('a timeout is a failure, retried while attempts are left', () => {

@@ -2,7 +2,7 @@ import { type Duly, DulyError, type Task, type TaskContext } from '@duly/core';
 import type { z } from '@hono/zod-openapi';
 import { defineBuiltIn } from '../define-built-in.ts';
 import type { GuardedClient, OutgoingResponse } from '../outgoing/guarded-client.ts';
-import { retryAfterMs } from '../outgoing/retry-after.ts';
+import { describeStatus, retryAfterOf } from '../outgoing/refusal.ts';
 import type { Signer } from '../outgoing/signer.ts';
 import { type HttpTarget, httpJobInput } from '../schemas/targets.ts';
 import { httpTaskName } from './target-names.ts';
@@ -55,7 +55,7 @@ async function sendHttpJob(
     ...(http.timeout_ms === undefined ? {} : { timeoutMs: http.timeout_ms }),
   });
   context.log.info(`${method} answered ${response.status} in ${response.durationMs} ms.`);
-  if (!isExpected(http, response.status)) refuse(context, response);
+  if (!isExpected(http, response.status)) throw notExpected(response);
   return {
     status: response.status,
     content_type: response.headers['content-type'] ?? null,
@@ -81,14 +81,11 @@ function isExpected({ expect_status = '2xx' }: HttpTarget, status: number): bool
   return patterns.some((one) => one === status || one === `${Math.floor(status / 100)}xx`);
 }
 
-/** Fails the attempt; where the other side says when to come back, then. */
-function refuse(context: TaskContext<Input>, { status, headers, body }: OutgoingResponse): never {
-  const waitMs = status === 429 || status === 503 ? retryAfterMs(headers['retry-after']) : null;
-  if (waitMs !== null) context.retryIn(waitMs, `The answer was ${status} with Retry-After.`);
-  const redirect = status >= 300 && status < 400 ? ' Redirects are not followed.' : '';
-  throw new DulyError('unexpected_status', {
-    message: `The answer was ${status}, which is not expected.${redirect}`,
+function notExpected(response: OutgoingResponse): DulyError {
+  const { status, body } = response;
+  return new DulyError('unexpected_status', {
+    message: `The answer was ${describeStatus(response)}, which is not expected.`,
     hint: 'Check the address, or say with "expect_status" what counts as a success.',
-    details: { status, body: body.slice(0, 500) },
+    details: { status, body: body.slice(0, 500), ...retryAfterOf(response) },
   });
 }

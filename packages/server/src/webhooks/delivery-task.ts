@@ -14,7 +14,7 @@ import { z } from '@hono/zod-openapi';
 import { defineBuiltIn } from '../define-built-in.ts';
 import type { RedactOptions } from '../options.ts';
 import type { GuardedClient } from '../outgoing/guarded-client.ts';
-import { retryAfterMs } from '../outgoing/retry-after.ts';
+import { describeStatus, retryAfterOf } from '../outgoing/refusal.ts';
 import { redacted } from '../redact.ts';
 import type { Endpoint, Endpoints } from './endpoints.ts';
 import type { Receiver } from './matching.ts';
@@ -133,12 +133,10 @@ async function deliver(
     }
     return { delivered: false, status, reason: 'gone' };
   }
-  const waitMs = status === 429 || status === 503 ? retryAfterMs(response.headers['retry-after']) : null;
-  if (waitMs !== null) context.retryIn(waitMs, `The answer was ${status} with Retry-After.`);
   throw new DulyError('unexpected_status', {
-    message: `The webhook answered ${status}.${status >= 300 && status < 400 ? ' Redirects are not followed.' : ''}`,
+    message: `The webhook answered ${describeStatus(response)}.`,
     hint: 'Expected a status from 200 to 299; 410 ends deliveries to an endpoint.',
-    details: { status },
+    details: { status, ...retryAfterOf(response) },
   });
 }
 

@@ -69,7 +69,7 @@ test('all tries of a delivery have one id, and it ends with the first success', 
   assert.equal(delivery.attempts, 3);
 });
 
-test('who asks to come back later is asked later, and who never takes it leaves a dead letter', async (t) => {
+test('who never takes it leaves a dead letter', async (t) => {
   const { ask, duly } = await setup(t);
   const hook = await startReceiver(t, () => ({ status: 503, headers: { 'retry-after': '0' } }));
   const dead = duly.next(
@@ -79,6 +79,27 @@ test('who asks to come back later is asked later, and who never takes it leaves 
   await ask('/api/jobs', { body: { type: 'render', callback_url: hook.url } });
   await dead;
   assert.equal(hook.received.length, 4);
+});
+
+test('who asks to come back later is asked later, and never sooner than anybody else', async (t) => {
+  const { ask, duly } = await setup(t, { server: { webhookDelays: ['1h'] } });
+  for (const [retryAfter, waitMs] of [
+    ['7200', 7_200_000],
+    ['0', 3_600_000],
+    ['Fri, 01 Jan 2100 00:00:00 GMT', 3_600_000],
+  ] as const) {
+    const hook = await startReceiver(t, () => ({ status: 429, headers: { 'retry-after': retryAfter } }));
+    const put = duly.next(
+      'job.settled',
+      (event) => event.type === 'duly:webhook' && event.status === 'RETRYING',
+    );
+    await ask('/api/jobs', { body: { type: 'render', callback_url: hook.url } });
+    const { id } = await put;
+    const { json } = await ask(`/api/jobs/${id}`);
+    const wait = Date.parse(json.next_attempt_at) - Date.parse(json.updated_at);
+    assert.equal(wait, waitMs, retryAfter);
+    assert.equal(json.error.code, 'unexpected_status');
+  }
 });
 
 test('a subscription hears of the types, statuses, schedules and tenants that it names, and of nothing else', async (t) => {
