@@ -1,4 +1,4 @@
-export { builtInPrefix } from './built-in.ts';
+export { builtInPrefix, commandTaskName, httpTaskName, shadowTaskName } from './built-in.ts';
 export { callbackField, callbacksRecord } from './callbacks.ts';
 export type { ChangesOptions, ChangesPage, FeedChange } from './changes.ts';
 export { type Clock, systemClock, type Timer } from './clock.ts';

@@ -1,6 +1,8 @@
-import { nearest } from '@duly/core';
 import { type Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import type { CommandRun } from './shell.ts';
+
+/** What was refused, and how the command is used. Which of the known words was meant is found out by whoever says so: help needs no library. */
+export type Refusal = CommanderError & { usage?: string; word?: string; known?: readonly string[] };
 
 /** Makes an action of a command that is loaded only when it is called: help and typing mistakes need none of them. */
 export type ActionOf = (load: () => Promise<CommandRun>) => (...call: unknown[]) => Promise<void>;
@@ -26,11 +28,15 @@ export function noun(parent: Command, name: string, description: string): Comman
 
 /** Gives a command `-o`, and lets it name itself in what is refused. */
 export function withOutput(command: Command): Command {
+  const usage = (): string => command.createHelp().commandUsage(command);
   return command
     .exitOverride((error: CommanderError) => {
-      throw Object.assign(unknownFirst(command, error), {
-        usage: command.createHelp().commandUsage(command),
-      });
+      throw Object.assign(unknownFirst(command, error), { usage: usage() });
+    })
+    .addHelpText('before', () => {
+      const mistyped = mistypedVerb(command);
+      if (mistyped !== null) throw Object.assign(mistyped, { usage: usage() });
+      return '';
     })
     .enablePositionalOptions()
     .addOption(
@@ -56,14 +62,19 @@ function unknownFirst(command: Command, error: CommanderError): CommanderError {
   return unknown('Option', 'option', mistyped, options);
 }
 
+/** Where help of a command is asked for that is not there (`duly help schedule`, `duly shedules --help`), the parser would print that of the one above. */
+function mistypedVerb(command: Command): Refusal | null {
+  const [first, second] = command.args;
+  const word = first === 'help' ? second : first;
+  if (command.commands.length === 0 || word === undefined || word.startsWith('-')) return null;
+  const verbs = command.commands.flatMap((one) => [one.name(), ...one.aliases()]);
+  return verbs.includes(word) ? null : unknown('Command', 'command', word, verbs);
+}
+
 /** As the parser says it. */
-function unknown(code: 'Command' | 'Option', what: string, word: string, known: string[]): CommanderError {
-  const near = nearest(word, known);
-  return new CommanderError(
-    1,
-    `commander.unknown${code}`,
-    `error: unknown ${what} '${word}'${near === undefined ? '' : `\n(Did you mean ${near}?)`}`,
-  );
+function unknown(code: 'Command' | 'Option', what: string, word: string, known: string[]): Refusal {
+  const error = new CommanderError(1, `commander.unknown${code}`, `error: unknown ${what} '${word}'`);
+  return Object.assign(error, { word, known });
 }
 
 /** Gives a command the options that name a store. */
@@ -93,7 +104,7 @@ export function wordOf(...words: string[]): (value: string) => string {
     if (words.includes(value)) return value;
     const near = words.find((word) => word.startsWith(value.charAt(0).toLowerCase()));
     throw new InvalidArgumentError(
-      `Allowed are ${words.join(' and ')}.${near === undefined ? '' : `\n(Did you mean ${near}?)`}`,
+      `Allowed are ${words.slice(0, -1).join(', ')} and ${words.at(-1)}.${near === undefined ? '' : `\n(Did you mean ${near}?)`}`,
     );
   };
 }

@@ -39,7 +39,7 @@ export async function main(argv: readonly string[]): Promise<number> {
       out.write(program.helpInformation());
       return 0;
     }
-    await program.parseAsync([...argv], { from: 'user' });
+    await program.parseAsync(helpAskedFor(argv), { from: 'user' });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
@@ -67,6 +67,11 @@ async function endUnwritten(err: Terminal, cause: Error, json: boolean): Promise
     cause,
   });
   process.exit(printError(err, error, json));
+}
+
+/** `duly help jobs ls` is `duly jobs ls --help`: the parser would stop at `jobs`. */
+function helpAskedFor(argv: readonly string[]): string[] {
+  return argv[0] === 'help' && argv.length > 1 ? [...argv.slice(1), '--help'] : [...argv];
 }
 
 /** How a program wants to read it, errors too, found out without the parser, which may be what fails; null: a person reads it. */

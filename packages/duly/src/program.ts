@@ -30,7 +30,7 @@ export function buildProgram(action: ActionOf): Command {
   addStore(program, action);
   program.addHelpCommand(
     new Command('help')
-      .argument('[command]')
+      .argument('[command...]')
       .description('print help')
       .helpOption(false)
       .helpGroup('The store:'),

@@ -1,12 +1,14 @@
 import { DulyError, nearest, parseDuration, parseInstant } from '@duly/core';
-import type { CommanderError } from 'commander';
+import type { Refusal } from './leaf.ts';
 import { sentenceOf } from './output/errors.ts';
 
 /** What the parser refused, as an error with a code and a hint. */
-export function usageErrorOf(error: CommanderError & { usage?: string }): DulyError {
+export function usageErrorOf(error: Refusal): DulyError {
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
   const guess =
-    apiGuess(first, error.usage) ?? /^\(Did you mean (?:one of )?(.*)\?\)$/.exec(rest.join(' ').trim())?.[1];
+    apiGuess(first, error.usage) ??
+    nearest(error.word ?? '', error.known ?? []) ??
+    /^\(Did you mean (?:one of )?(.*)\?\)$/.exec(rest.join(' ').trim())?.[1];
   const message = first.replace(/'([^']*)'/g, '"$1"');
   // Every other command takes them.
   if (/^unknown option '--(server|server-key|profile)'/.test(first)) {

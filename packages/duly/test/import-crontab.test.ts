@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { shadowTaskName } from '@duly/core';
 import { createTestDuly } from '@duly/core/testing';
 import fc from 'fast-check';
 import { compareShadow } from '../src/import/compare-shadow.ts';
@@ -10,7 +11,7 @@ import { hazardsOf, herdsOf } from '../src/import/crontab-hazards.ts';
 import { parseCrontab, splitPercent } from '../src/import/crontab-parse.ts';
 import { type CrontabPlan, type CrontabSource, planCrontabs } from '../src/import/crontab-plan.ts';
 import { nameOfCommand } from '../src/import/schedule-name.ts';
-import { defineShadowTask, shadowTaskName } from '../src/import/shadow-task.ts';
+import { defineShadowTask } from '../src/import/shadow-task.ts';
 import { argvOf, type CommandInput, lineOf } from '../src/import/shell-command.ts';
 import { makeFolder } from './command.ts';
 

@@ -10,6 +10,18 @@ test('a typing mistake is answered with what was likely meant', async (t) => {
   const cases: [string[], RegExp][] = [
     [['jbos', 'ls'], /^error\[usage\]: Unknown command "jbos"\.\nhint: Did you mean "jobs"\?\n$/],
     [['jobs', 'lss'], /^error\[usage\]: Unknown command "lss"\.\nhint: Did you mean "ls"\?\n$/],
+    // Where help is asked for too, which the parser would answer with that of the command above.
+    [
+      ['help', 'schedule'],
+      /^error\[usage\]: Unknown command "schedule"\.\nhint: Did you mean "schedules"\?\n$/,
+    ],
+    [['help', 'jobs', 'lss'], /^error\[usage\]: Unknown command "lss"\.\nhint: Did you mean "ls"\?\n$/],
+    [
+      ['shedules', '--help'],
+      /^error\[usage\]: Unknown command "shedules"\.\nhint: Did you mean "schedules"\?\n$/,
+    ],
+    [['jobs', 'lss', '--help'], /^error\[usage\]: Unknown command "lss"\.\nhint: Did you mean "ls"\?\n$/],
+    [['-o', 'yaml', 'jobs', 'ls'], / Allowed are table, json and jsonl\.\n/],
     [['jobs', 'lis'], /\nhint: Did you mean "(list" or "ls|ls" or "list)"\?\n$/],
     [
       ['jobs', 'ls', 'extra'],
@@ -305,6 +317,32 @@ test('help and version need no store and end with 0; a noun without a verb ends 
   const noun = await folder.duly('jobs');
   assert.equal(noun.code, 2);
   assert.match(noun.err, /^Usage: duly jobs/);
+});
+
+// Prints every module of the library that is loaded.
+const tellsOfCore = `import { registerHooks } from 'node:module';
+registerHooks({ load: (url, context, next) => {
+  if (url.includes('/packages/core/')) process.stderr.write(url + '\\n');
+  return next(url, context);
+} });`;
+
+test('help and version load nothing of the library; help of a command is that of its innermost word', async (t) => {
+  const folder = makeFolder(t);
+  folder.env.NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(tellsOfCore)}`;
+  for (const args of [
+    ['--help'],
+    ['help'],
+    ['help', 'jobs', 'ls'],
+    ['jobs', 'ls', '--help'],
+    ['--version'],
+  ]) {
+    const { code, err } = await folder.duly(...args);
+    assert.deepEqual({ code, err }, { code: 0, err: '' }, args.join(' '));
+  }
+  const { out } = await folder.duly('help', 'jobs', 'ls');
+  assert.match(out, /^Usage: duly jobs ls/);
+  // It is told where it is loaded.
+  assert.match((await folder.duly('jbos')).err, /packages\/core\/src\/index\.ts/);
 });
 
 test('colours come only when they are forced, off a terminal, and never with NO_COLOR', async (t) => {

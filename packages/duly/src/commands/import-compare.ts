@@ -1,7 +1,6 @@
-import { type Duly, type Schedule, systemClock } from '@duly/core';
+import { type Duly, type Schedule, shadowTaskName, systemClock } from '@duly/core';
 import { type Compared, compareShadow, type Difference } from '../import/compare-shadow.ts';
 import type { CronHistory } from '../import/cron-history.ts';
-import { shadowTaskName } from '../import/shadow-task.ts';
 import { printJson } from '../output/json.ts';
 import { printTable } from '../output/table.ts';
 import { oneLine } from '../output/terminal.ts';

@@ -1,6 +1,12 @@
-import { builtInPrefix, type Duly, type NodeView, type StartOptions, withoutPassword } from '@duly/core';
+import {
+  builtInPrefix,
+  commandTaskName,
+  type Duly,
+  type NodeView,
+  type StartOptions,
+  withoutPassword,
+} from '@duly/core';
 import { demoJobs } from '../demo/tasks.ts';
-import { commandTaskName } from '../import/shell-command.ts';
 import type { JobLines } from '../node/job-lines.ts';
 import { createNodeDuly, type NodeDuly } from '../node/node-duly.ts';
 import { runNode } from '../node/run-node.ts';

@@ -1,7 +1,6 @@
-import type { Schedule } from '@duly/core';
+import { commandTaskName, type Schedule, shadowTaskName } from '@duly/core';
 import { dulyRunOf } from '../import/duly-run.ts';
-import { shadowTaskName } from '../import/shadow-task.ts';
-import { argvOf, type CommandInput, commandTaskName, cronShell, lineOf } from '../import/shell-command.ts';
+import { argvOf, type CommandInput, cronShell, lineOf } from '../import/shell-command.ts';
 import { oneLine } from '../output/terminal.ts';
 import { annotationOf, quoteWord, unsayable } from './cron-only.ts';
 

@@ -1,8 +1,7 @@
-import { parseDuration, type Schedule } from '@duly/core';
+import { commandTaskName, parseDuration, type Schedule, shadowTaskName } from '@duly/core';
 import { stringify } from 'yaml';
 import { definitionAnnotation } from '../import/kubernetes-plan.ts';
-import { shadowTaskName } from '../import/shadow-task.ts';
-import { type CommandInput, commandTaskName } from '../import/shell-command.ts';
+import type { CommandInput } from '../import/shell-command.ts';
 import { oneLine } from '../output/terminal.ts';
 import { usageError } from '../usage.ts';
 import { annotationOf, unsayable } from './cron-only.ts';

@@ -1,5 +1,4 @@
-import type { Duly, Schedule, ScheduleDefinition } from '@duly/core';
-import { shadowTaskName } from './shadow-task.ts';
+import { type Duly, type Schedule, type ScheduleDefinition, shadowTaskName } from '@duly/core';
 
 /** How imported schedules begin. */
 export type ImportMode = 'paused' | 'shadow' | 'live';

@@ -1,4 +1,5 @@
 import {
+  commandTaskName,
   explain,
   isDulyError,
   type RuleInput,
@@ -10,7 +11,7 @@ import { type CrontabEntry, parseCrontab } from './crontab-parse.ts';
 import { readWhen } from './crontab-when.ts';
 import { dulyRunOf } from './duly-run.ts';
 import { nameOfCommand } from './schedule-name.ts';
-import { argvOf, type CommandInput, commandTaskName, cronShell, type UserSwitch } from './shell-command.ts';
+import { argvOf, type CommandInput, cronShell, type UserSwitch } from './shell-command.ts';
 
 /** One crontab. */
 export interface CrontabSource {

@@ -1,4 +1,5 @@
 import {
+  commandTaskName,
   DulyError,
   explain,
   isDulyError,
@@ -8,7 +9,7 @@ import {
   type ScheduleDefinition,
 } from '@duly/core';
 import { isAlias, parseAllDocuments } from 'yaml';
-import { type CommandInput, commandTaskName } from './shell-command.ts';
+import type { CommandInput } from './shell-command.ts';
 
 /** Under this annotation an export of ours keeps what a manifest cannot say. */
 export const definitionAnnotation = 'duly/definition';

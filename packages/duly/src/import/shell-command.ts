@@ -1,6 +1,3 @@
-/** The task that runs commands; the server's, named here so that a plan does not load the server. */
-export const commandTaskName = 'duly:command';
-
 /** The target of a command, as the server's task takes it. */
 export interface CommandInput {
   command: {

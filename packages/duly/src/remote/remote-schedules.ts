@@ -2,6 +2,7 @@ import {
   type ApplyOptions,
   type BackfillOptions,
   type BackfillResult,
+  commandTaskName,
   type DeclaredTask,
   type Schedule,
   type ScheduleDefinition,
@@ -12,7 +13,7 @@ import {
   toSnakeCase,
 } from '@duly/core';
 import type { Client as HttpClient } from '@duly/server/client';
-import { type CommandInput, commandTaskName } from '../import/shell-command.ts';
+import type { CommandInput } from '../import/shell-command.ts';
 import { camelName, fromJson, scheduleFromJson } from './from-json.ts';
 
 /** How a server is asked. */

@@ -1,13 +1,10 @@
-import { type Clock, type Duly, DulyError, type Task, type TaskContext } from '@duly/core';
+import { type Clock, commandTaskName, type Duly, DulyError, type Task, type TaskContext } from '@duly/core';
 import type { z } from '@hono/zod-openapi';
 import { defineBuiltIn } from '../define-built-in.ts';
 import { commandJobInput } from '../schemas/targets.ts';
 import { type CommandLimits, runCommand } from './run-command.ts';
-import { commandTaskName } from './target-names.ts';
 import { fillText } from './template.ts';
 import { templateValuesOf } from './template-values.ts';
-
-export { commandTaskName };
 
 type Input = z.infer<typeof commandJobInput>;
 

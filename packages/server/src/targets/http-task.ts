@@ -1,11 +1,10 @@
-import { type Duly, DulyError, type Task, type TaskContext } from '@duly/core';
+import { type Duly, DulyError, httpTaskName, type Task, type TaskContext } from '@duly/core';
 import type { z } from '@hono/zod-openapi';
 import { defineBuiltIn } from '../define-built-in.ts';
 import type { GuardedClient, OutgoingResponse } from '../outgoing/guarded-client.ts';
 import { describeStatus, retryAfterOf } from '../outgoing/refusal.ts';
 import type { Signer } from '../outgoing/signer.ts';
 import { type HttpTarget, httpJobInput } from '../schemas/targets.ts';
-import { httpTaskName } from './target-names.ts';
 import { fillTemplate, fillText, type TemplateValues } from './template.ts';
 import { templateValuesOf } from './template-values.ts';
 

@@ -1,9 +1,8 @@
-import { builtInPrefix, DulyError } from '@duly/core';
+import { builtInPrefix, commandTaskName, DulyError, httpTaskName, shadowTaskName } from '@duly/core';
 import { allows, type Caller } from '../auth/caller.ts';
 import type { ServerContext } from '../context.ts';
 import { checkTargetUrl } from '../outgoing/target-url.ts';
 import type { Target } from '../schemas/targets.ts';
-import { commandTaskName, httpTaskName, shadowTaskName } from './target-names.ts';
 
 /** What a caller wants to be run: a task by its name, or a target. */
 export interface WorkGiven {
