@@ -1,26 +1,15 @@
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { RequestError } from './api/request.ts';
+import { createQueries } from './api/queries.ts';
 import { router } from './router.tsx';
 import './styles.css';
 import { ThemeProvider } from './theme/theme.tsx';
 import { ZoneProvider } from './time/zone.tsx';
 import { ToastProvider } from './ui/toast.tsx';
 
-const queries = new QueryClient({
-  defaultOptions: {
-    queries: {
-      // What the server refuses it refuses again; one that is away comes back.
-      retry: (count, error) =>
-        !(error instanceof RequestError) || (error.problem.status === 0 && count < 1_000),
-      retryDelay: 2_000,
-      staleTime: 500,
-      refetchOnWindowFocus: true,
-    },
-  },
-});
+const queries = createQueries();
 
 createRoot(document.getElementById('app') as HTMLElement).render(
   <StrictMode>

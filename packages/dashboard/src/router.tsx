@@ -8,7 +8,7 @@ import {
 } from '@tanstack/react-router';
 import { mount } from './api/place.ts';
 import { Root } from './shell/shell.tsx';
-import { NoSuchPage } from './ui/states.tsx';
+import { Broken, NoSuchPage } from './ui/states.tsx';
 
 /** What stands behind the question mark, as it is. Every filter lives there, so that Back, reload and a link keep the state. */
 type Search = Record<string, string>;
@@ -114,6 +114,7 @@ export const router = createRouter({
   stringifySearch: stringifySearchWith(String),
   defaultPreload: 'intent',
   scrollRestoration: true,
+  defaultErrorComponent: Broken,
 });
 
 declare module '@tanstack/react-router' {

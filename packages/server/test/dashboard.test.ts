@@ -6,7 +6,14 @@ const scriptOf = (page: string): string => /src="\.\/(assets\/[^"]+\.js)"/.exec(
 
 test('the page is there for every address of the dashboard, says where it is mounted, and lets nothing in', async (t) => {
   const { ask } = await startServer(t);
-  for (const path of ['/', '/jobs', '/jobs/job_01k9', '/schedules/a/b']) {
+  for (const path of [
+    '/',
+    '/jobs',
+    '/jobs/job_01k9',
+    '/schedules/a/b',
+    '/tasks/mail.send',
+    '/schedules/nightly.report.sh',
+  ]) {
     const { status, headers, text } = await ask(path);
     assert.equal(status, 200, path);
     assert.match(headers.get('content-type') ?? '', /^text\/html/);

@@ -58,14 +58,18 @@ export function useChildren(id: string) {
 
 /** One job. */
 export function useJob(id: string) {
-  return useQuery({ queryKey: ['job', id], queryFn: ({ signal }) => get<Job>(`api/jobs/${id}`, {}, signal) });
+  return useQuery({
+    queryKey: ['job', id],
+    queryFn: ({ signal }) => get<Job>(`api/jobs/${encodeURIComponent(id)}`, {}, signal),
+  });
 }
 
 /** Its attempts, oldest first. */
 export function useAttempts(id: string) {
   return useQuery({
     queryKey: ['job', id, 'attempts'],
-    queryFn: ({ signal }) => get<Page<AttemptJson>>(`api/jobs/${id}/attempts`, {}, signal),
+    queryFn: ({ signal }) =>
+      get<Page<AttemptJson>>(`api/jobs/${encodeURIComponent(id)}/attempts`, {}, signal),
   });
 }
 
@@ -82,7 +86,11 @@ export function useLogs(id: string) {
       let page: Page<LogLine>;
       do {
         const cursor = lines.at(-1)?.n;
-        page = await get<Page<LogLine>>(`api/jobs/${id}/logs`, { limit: 1_000, cursor }, signal);
+        page = await get<Page<LogLine>>(
+          `api/jobs/${encodeURIComponent(id)}/logs`,
+          { limit: 1_000, cursor },
+          signal,
+        );
         if (page.data.length > 0) lines = [...lines, ...page.data].slice(-lineCountMax);
       } while (page.has_more);
       return lines;
@@ -94,7 +102,7 @@ export function useLogs(id: string) {
 export function useWhy(id: string) {
   return useQuery({
     queryKey: ['job', id, 'why'],
-    queryFn: ({ signal }) => get<Why>(`api/jobs/${id}/why`, {}, signal),
+    queryFn: ({ signal }) => get<Why>(`api/jobs/${encodeURIComponent(id)}/why`, {}, signal),
   });
 }
 
@@ -106,7 +114,7 @@ function afterwards(queries: QueryClient) {
 export function useJobAction(id: string, action: 'cancel' | 'retry' | 'run-again') {
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: (body: unknown = {}) => post<Job>(`api/jobs/${id}/${action}`, body),
+    mutationFn: (body: unknown = {}) => post<Job>(`api/jobs/${encodeURIComponent(id)}/${action}`, body),
     onSuccess: afterwards(queries),
   });
 }

@@ -74,7 +74,7 @@ export function useAudit(query: Query) {
     placeholderData: (before) => before,
     meta: { pace: 'own' },
     // Whoever reads what is long past does not wait for what is new.
-    refetchInterval: ({ state }) => (state.data?.pages.length === 1 ? 2_000 : false),
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) === 1 ? 2_000 : false),
   });
 }
 

@@ -1,3 +1,4 @@
+import { noteServerDate } from '../time/server-clock.ts';
 import { placeOf } from './place.ts';
 
 /** What the server answers when it refuses. */
@@ -18,6 +19,16 @@ export class RequestError extends Error {
     this.name = 'RequestError';
     this.problem = problem;
   }
+}
+
+/** Whether it passes by itself: nobody answered, or whoever did could not reach what it needs. */
+export function isPassing(error: unknown): error is RequestError {
+  return error instanceof RequestError && [0, 502, 503, 504].includes(error.problem.status);
+}
+
+/** Whether the server no longer knows the caller. */
+export function isStranger(error: unknown): boolean {
+  return error instanceof RequestError && error.problem.status === 401;
 }
 
 const unreachable: Problem = {
@@ -49,6 +60,7 @@ export async function request<Answer>(
   { query = {}, body, signal }: { query?: Query; body?: unknown; signal?: AbortSignal } = {},
 ): Promise<Answer> {
   let response: Response;
+  const askedAt = Date.now();
   try {
     response = await fetch(placeOf(`${path}${searchOf(query)}`), {
       method,
@@ -64,6 +76,7 @@ export async function request<Answer>(
     if (signal?.aborted) throw error;
     throw new RequestError(unreachable);
   }
+  noteServerDate(response.headers.get('date'), { askedAt, answeredAt: Date.now() });
   const text = await response.text();
   const answer: unknown = text === '' ? null : readJson(text);
   if (response.ok) return answer as Answer;

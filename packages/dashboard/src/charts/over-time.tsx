@@ -4,7 +4,7 @@ import { failureShare, type TrendStep, useTrend } from '../api/stats.ts';
 import { duration } from '../time/format.ts';
 import { ChoiceBar } from '../ui/choice-bar.tsx';
 import { Panel } from '../ui/panel.tsx';
-import { Trouble } from '../ui/states.tsx';
+import { Unread } from '../ui/states.tsx';
 import { countText } from './count-text.ts';
 import { stepName } from './step-name.ts';
 import { TimeChart } from './time-chart.tsx';
@@ -30,8 +30,8 @@ export function OverTime({ type }: { type?: string }) {
       className="mb-4"
       actions={<ChoiceBar label="How far back" choices={ranges} chosen={range} onChoose={choose} />}
     >
-      {trend.isError && trend.data === undefined ? (
-        <Trouble error={trend.error} onRetry={() => void trend.refetch()} />
+      {trend.data === undefined && (trend.error ?? trend.failureReason) !== null ? (
+        <Unread query={trend} />
       ) : (
         <Charts
           steps={trend.data?.data ?? []}

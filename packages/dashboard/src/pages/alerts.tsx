@@ -2,7 +2,7 @@ import { useAlertRules, useAlerts } from '../api/operations.ts';
 import { useMay } from '../shell/caller.tsx';
 import { Time } from '../time/time.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
-import { Loading, NothingYet, Trouble } from '../ui/states.tsx';
+import { NothingYet, Unread } from '../ui/states.tsx';
 import { Cell, Table } from '../ui/table.tsx';
 import { Channels } from './alerts/channels.tsx';
 import { Rules } from './alerts/rules.tsx';
@@ -13,18 +13,8 @@ export function AlertsPage() {
   const alerts = useAlerts();
   const rules = useAlertRules();
   const may = useMay('admin');
-  if (alerts.isPending || rules.isPending) return <Loading />;
-  if (alerts.data === undefined || rules.data === undefined)
-    return (
-      <Trouble
-        isPage
-        error={alerts.error ?? rules.error}
-        onRetry={() => {
-          void alerts.refetch();
-          void rules.refetch();
-        }}
-      />
-    );
+  if (alerts.data === undefined) return <Unread isPage query={alerts} />;
+  if (rules.data === undefined) return <Unread isPage query={rules} />;
   return (
     <>
       <PageHead title="Alerts" about="Told once when it fires and once when it is over." />

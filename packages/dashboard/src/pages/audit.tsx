@@ -4,7 +4,7 @@ import { Instant } from '../time/time.tsx';
 import { Button } from '../ui/button.tsx';
 import { TextInput } from '../ui/field.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
-import { FilteredAway, Loading, NothingYet, Trouble } from '../ui/states.tsx';
+import { FilteredAway, NothingYet, Unread } from '../ui/states.tsx';
 import { Cell, Table } from '../ui/table.tsx';
 
 /** Who did what to a promise already made. */
@@ -37,10 +37,8 @@ export function AuditPage() {
         />
       </form>
       <Panel>
-        {audit.isPending ? (
-          <Loading />
-        ) : entries === undefined ? (
-          <Trouble error={audit.error} onRetry={() => void audit.refetch()} />
+        {entries === undefined ? (
+          <Unread query={audit} />
         ) : entries.length === 0 ? (
           q === '' ? (
             <NothingYet title="Nobody has changed anything yet." />

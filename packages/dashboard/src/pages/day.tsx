@@ -1,21 +1,23 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { ChevronLeft, ChevronRight } from 'lucide-react';
 import { type Day, useDay } from '../api/schedules.ts';
-import { addDays, type DaySpan, dateOf, daySpan } from '../time/day-span.ts';
+import { addDays, type DaySpan, dateOf, daySpan, isDate } from '../time/day-span.ts';
 import { clockTime, dayName, duration } from '../time/format.ts';
 import { useNow } from '../time/time.tsx';
 import { useZone } from '../time/zone.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
 import { slotLook } from '../ui/slot-status.tsx';
-import { Loading, NothingYet, Trouble } from '../ui/states.tsx';
+import { NothingYet, Unread } from '../ui/states.tsx';
 
 /** All schedules on one line of time, so that collisions are seen. */
 export function DayPage() {
   const { name: zone } = useZone();
   const now = useNow();
   const navigate = useNavigate();
-  const { date = dateOf(now, zone) } = useSearch({ strict: false }) as { date?: string };
+  const { date: asked = '' } = useSearch({ strict: false }) as { date?: string };
+  // An address may say anything.
+  const date = isDate(asked) ? asked : dateOf(now, zone);
   const span = daySpan(date, zone);
   const day = useDay(span.from, span.to);
   const go = (to: string | null) => void navigate({ to: '/day', search: to === null ? {} : { date: to } });
@@ -43,10 +45,8 @@ export function DayPage() {
         </p>
       )}
       <Panel>
-        {day.isPending ? (
-          <Loading />
-        ) : day.data === undefined ? (
-          <Trouble error={day.error} onRetry={() => void day.refetch()} />
+        {day.data === undefined ? (
+          <Unread query={day} />
         ) : day.data.pages[0]?.data.length === 0 ? (
           <NothingYet
             title="No schedule yet."

@@ -15,16 +15,14 @@ import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field, TextInput } from '../ui/field.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
-import { Loading, NothingYet, Trouble } from '../ui/states.tsx';
+import { NothingYet, Unread } from '../ui/states.tsx';
 import { useToasts } from '../ui/toast.tsx';
 
 /** What failed for good and waits for a person. */
 export function DeadPage() {
   const dead = useDeadGroups();
   const may = useMay('operate');
-  if (dead.isPending) return <Loading />;
-  if (dead.data === undefined)
-    return <Trouble isPage error={dead.error} onRetry={() => void dead.refetch()} />;
+  if (dead.data === undefined) return <Unread isPage query={dead} />;
   const { data: groups, looked_at: total } = dead.data;
   return (
     <>

@@ -8,8 +8,8 @@ import { Button } from '../ui/button.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { Fact, PageHead, Panel } from '../ui/panel.tsx';
 import { ProgressBar } from '../ui/progress-bar.tsx';
-import { Loading, Trouble } from '../ui/states.tsx';
-import { type Status, StatusBadge } from '../ui/status.tsx';
+import { Unread } from '../ui/states.tsx';
+import { looks, type Status, StatusBadge } from '../ui/status.tsx';
 import { useToasts } from '../ui/toast.tsx';
 import { Attempts } from './job/attempts.tsx';
 import { ErrorView } from './job/error-view.tsx';
@@ -21,8 +21,7 @@ import { RunAgain } from './job/run-again.tsx';
 export function JobPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const job = useJob(id);
-  if (job.isPending) return <Loading />;
-  if (job.data === undefined) return <Trouble isPage error={job.error} onRetry={() => void job.refetch()} />;
+  if (job.data === undefined) return <Unread isPage query={job} />;
   return <JobView job={job.data} />;
 }
 
@@ -38,6 +37,7 @@ function JobView({ job }: { job: Job }) {
             {job.type} <StatusBadge status={job.status as Status} />
           </span>
         }
+        name={`${job.status === 'RUNNING' ? `${Math.round(job.progress)} %` : looks[job.status as Status].word} · ${job.type}`}
         about={<span className="font-mono text-xs break-all">{job.id}</span>}
         actions={<Actions job={job} />}
       />

@@ -8,7 +8,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { Field, Select, TextInput } from '../ui/field.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
-import { Loading, Trouble } from '../ui/states.tsx';
+import { Unread } from '../ui/states.tsx';
 import { Cell, Table } from '../ui/table.tsx';
 import { useToasts } from '../ui/toast.tsx';
 
@@ -16,9 +16,7 @@ import { useToasts } from '../ui/toast.tsx';
 export function KeysPage() {
   const keys = useKeys();
   const [isMaking, setMaking] = useState(false);
-  if (keys.isPending) return <Loading />;
-  if (keys.data === undefined)
-    return <Trouble isPage error={keys.error} onRetry={() => void keys.refetch()} />;
+  if (keys.data === undefined) return <Unread isPage query={keys} />;
   return (
     <>
       <PageHead

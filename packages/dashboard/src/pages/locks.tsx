@@ -3,7 +3,7 @@ import { useLocks } from '../api/operations.ts';
 import { Time } from '../time/time.tsx';
 import { TextInput } from '../ui/field.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
-import { FilteredAway, Loading, NothingYet, Trouble } from '../ui/states.tsx';
+import { FilteredAway, NothingYet, Unread } from '../ui/states.tsx';
 import { Cell, Table } from '../ui/table.tsx';
 
 const kinds = { lock: 'lock', leader: 'leadership', once: 'once' } as const;
@@ -32,10 +32,8 @@ export function LocksPage() {
         />
       </div>
       <Panel>
-        {locks.isPending ? (
-          <Loading />
-        ) : rows === undefined ? (
-          <Trouble error={locks.error} onRetry={() => void locks.refetch()} />
+        {rows === undefined ? (
+          <Unread query={locks} />
         ) : rows.length === 0 ? (
           q === '' ? (
             <NothingYet

@@ -4,16 +4,14 @@ import { countText } from '../api/page.ts';
 import { Time } from '../time/time.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
 import { PauseSwitch, type PauseTarget } from '../ui/pause-switch.tsx';
-import { Loading, NothingYet, Trouble } from '../ui/states.tsx';
+import { NothingYet, Unread } from '../ui/states.tsx';
 import { Cell, Table } from '../ui/table.tsx';
 
 /** The lanes that jobs wait in. */
 export function QueuesPage() {
   const queues = useQueues();
   const paused = usePauses().data?.data ?? [];
-  if (queues.isPending) return <Loading />;
-  if (queues.data === undefined)
-    return <Trouble isPage error={queues.error} onRetry={() => void queues.refetch()} />;
+  if (queues.data === undefined) return <Unread isPage query={queues} />;
   return (
     <>
       <PageHead

@@ -8,7 +8,7 @@ import { useZone } from '../time/zone.tsx';
 import { Button } from '../ui/button.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { Fact, PageHead, Panel } from '../ui/panel.tsx';
-import { Loading, Trouble } from '../ui/states.tsx';
+import { Unread } from '../ui/states.tsx';
 import { StatusBadge } from '../ui/status.tsx';
 import { useToasts } from '../ui/toast.tsx';
 import { Ledger } from './schedule/ledger.tsx';
@@ -19,9 +19,7 @@ import { ScheduleActions } from './schedule/schedule-actions.tsx';
 export function SchedulePage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const schedule = useSchedule(id);
-  if (schedule.isPending) return <Loading />;
-  if (schedule.data === undefined)
-    return <Trouble isPage error={schedule.error} onRetry={() => void schedule.refetch()} />;
+  if (schedule.data === undefined) return <Unread isPage query={schedule} />;
   return <ScheduleView schedule={schedule.data} />;
 }
 

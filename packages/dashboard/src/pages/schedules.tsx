@@ -6,7 +6,7 @@ import { useSettled } from '../time/settled.ts';
 import { Button } from '../ui/button.tsx';
 import { TextInput } from '../ui/field.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
-import { FilteredAway, Loading, NothingYet, Trouble } from '../ui/states.tsx';
+import { FilteredAway, NothingYet, Unread } from '../ui/states.tsx';
 import { NewSchedule } from './schedules/new-schedule.tsx';
 import { ScheduleTable } from './schedules/schedule-table.tsx';
 
@@ -48,10 +48,8 @@ export function SchedulesPage() {
         />
       </div>
       <Panel>
-        {list.isPending ? (
-          <Loading />
-        ) : pages === undefined ? (
-          <Trouble error={list.error} onRetry={() => void list.refetch()} />
+        {pages === undefined ? (
+          <Unread query={list} />
         ) : pages.every(({ data }) => data.length === 0) ? (
           sought === '' ? (
             <NothingYet

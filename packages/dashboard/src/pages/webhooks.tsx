@@ -4,7 +4,7 @@ import { useWebhooks, type Webhook } from '../api/webhooks.ts';
 import { Time } from '../time/time.tsx';
 import { Button } from '../ui/button.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
-import { Loading, NothingYet, Trouble } from '../ui/states.tsx';
+import { NothingYet, Unread } from '../ui/states.tsx';
 import { looks } from '../ui/status.tsx';
 import { Cell, Table } from '../ui/table.tsx';
 import { WebhookDialog } from './webhooks/webhook-dialog.tsx';
@@ -15,9 +15,7 @@ export function WebhooksPage() {
   const webhooks = useWebhooks();
   const navigate = useNavigate();
   const [isAdding, setAdding] = useState(false);
-  if (webhooks.isPending) return <Loading />;
-  if (webhooks.data === undefined)
-    return <Trouble isPage error={webhooks.error} onRetry={() => void webhooks.refetch()} />;
+  if (webhooks.data === undefined) return <Unread isPage query={webhooks} />;
   return (
     <>
       <PageHead

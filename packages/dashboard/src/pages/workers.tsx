@@ -3,16 +3,14 @@ import { useMay } from '../shell/caller.tsx';
 import { Time } from '../time/time.tsx';
 import { Button } from '../ui/button.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
-import { Loading, NothingYet, Trouble } from '../ui/states.tsx';
+import { NothingYet, Unread } from '../ui/states.tsx';
 import { Cell, Table } from '../ui/table.tsx';
 import { useToasts } from '../ui/toast.tsx';
 
 /** The processes that do the work. */
 export function WorkersPage() {
   const workers = useWorkers();
-  if (workers.isPending) return <Loading />;
-  if (workers.data === undefined)
-    return <Trouble isPage error={workers.error} onRetry={() => void workers.refetch()} />;
+  if (workers.data === undefined) return <Unread isPage query={workers} />;
   return (
     <>
       <PageHead title="Workers" about="Every process that beats, what it may run and what it runs now." />

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
+import { sessionKey } from '../api/queries.ts';
 import { get } from '../api/request.ts';
 import { allows, type PageLink, pageLinks, type Scope } from './pages.ts';
 
@@ -13,9 +14,11 @@ export interface Caller {
 /** Asks the server who looks. */
 export function useSession() {
   return useQuery({
-    queryKey: ['session'],
+    queryKey: sessionKey,
     queryFn: ({ signal }) => get<Caller>('api/session', {}, signal),
     staleTime: 60_000,
+    // It does not change with what happens in the store.
+    meta: { pace: 'own' },
   });
 }
 

@@ -1,12 +1,28 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
-import { CircleHelp, Clock, Menu, Monitor, Moon, Pause, Play, Search, Sun, WifiOff } from 'lucide-react';
+import {
+  CircleHelp,
+  Clock,
+  LogOut,
+  Menu,
+  Monitor,
+  Moon,
+  Pause,
+  Play,
+  Search,
+  Sun,
+  WifiOff,
+} from 'lucide-react';
 import { useMemo, useState } from 'react';
-import { RequestError } from '../api/request.ts';
+import { sessionKey } from '../api/queries.ts';
+import { isStranger, request } from '../api/request.ts';
 import { LiveProvider, useLive } from '../live/live.tsx';
 import { type Theme, useTheme } from '../theme/theme.tsx';
 import { useZone } from '../time/zone.tsx';
 import { IconButton } from '../ui/button.tsx';
-import { usePageLinks, useSession } from './caller.tsx';
+import { awayText } from '../ui/states.tsx';
+import { useToasts } from '../ui/toast.tsx';
+import { useCaller, usePageLinks, useSession } from './caller.tsx';
 import { Help } from './help.tsx';
 import { type Shortcuts, useShortcuts } from './keyboard.ts';
 import { Palette } from './palette.tsx';
@@ -18,8 +34,7 @@ const themeIcons = { system: Monitor, light: Sun, dark: Moon };
 /** The dashboard, or the way in. */
 export function Root() {
   const session = useSession();
-  const isStranger = session.error instanceof RequestError && session.error.problem.status === 401;
-  if (isStranger && session.data === undefined) return <SignIn />;
+  if (isStranger(session.error)) return <SignIn wasIn={session.data !== undefined} />;
   return (
     <LiveProvider>
       <Shell />
@@ -78,6 +93,7 @@ function Shell() {
           <Clock aria-hidden className="size-4" />
           Times in {zone === 'utc' ? 'UTC' : 'local time'}
         </button>
+        <Whoever />
       </nav>
       {isMenuOpen && (
         <button
@@ -121,12 +137,51 @@ function Shell() {
             <CircleHelp aria-hidden className="size-4" />
           </IconButton>
         </header>
+        {live.trouble !== null && (
+          <p
+            role="status"
+            className="flex items-center gap-2 border-b border-warn/40 bg-warn-soft px-4 py-2 text-sm text-warn"
+          >
+            <WifiOff aria-hidden className="size-4 shrink-0" />
+            {awayText(live.trouble)} What is shown may be old.
+          </p>
+        )}
         <main id="main" className="mx-auto w-full max-w-7xl flex-1 px-4 py-5">
           <Outlet />
         </main>
       </div>
       <Palette open={isPaletteOpen} onClose={() => setPaletteOpen(false)} />
       <Help open={isHelpOpen} onClose={() => setHelpOpen(false)} />
+    </div>
+  );
+}
+
+/** Who looks, by which right, and the way out. */
+function Whoever() {
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const caller = useCaller();
+  if (caller === undefined) return null;
+  const { actor, scope, tenant } = caller;
+  const signOut = () =>
+    request('DELETE', 'api/session').then(
+      () => queries.resetQueries({ queryKey: sessionKey }),
+      toasts.complain,
+    );
+  return (
+    <div className="flex items-center gap-2 border-t border-line py-1.5 pr-2 pl-4.5">
+      <p className="min-w-0 flex-1 text-xs text-ink-soft">
+        <span className="block truncate font-mono" title={actor}>
+          {actor}
+        </span>
+        <span className="block truncate text-ink-faint">
+          {scope}
+          {tenant !== null && `, ${tenant}`}
+        </span>
+      </p>
+      <IconButton label="Sign out" onClick={() => void signOut()}>
+        <LogOut aria-hidden className="size-4" />
+      </IconButton>
     </div>
   );
 }

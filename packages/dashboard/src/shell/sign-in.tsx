@@ -3,8 +3,8 @@ import { useState } from 'react';
 import { placeOf } from '../api/place.ts';
 import { Button } from '../ui/button.tsx';
 
-/** For those who have no session: a key opens one. */
-export function SignIn() {
+/** For those who have no session, or whose session has ended: a key opens one. */
+export function SignIn({ wasIn }: { wasIn: boolean }) {
   const queries = useQueryClient();
   const [key, setKey] = useState('');
   const [problem, setProblem] = useState<string | null>(null);
@@ -24,6 +24,14 @@ export function SignIn() {
   return (
     <main className="mx-auto flex min-h-dvh max-w-md flex-col justify-center px-4">
       <h1 className="text-xl font-semibold">Duly</h1>
+      {wasIn && (
+        <p
+          role="status"
+          className="mt-2 rounded-lg border border-warn/40 bg-warn-soft px-3 py-2 text-sm text-warn"
+        >
+          The session is over: it has expired, or its key was revoked.
+        </p>
+      )}
       <p className="mt-1 text-sm text-ink-soft">
         The dashboard needs a key. <code className="font-mono">duly up</code> prints an address with one in
         it; <code className="font-mono">duly keys add</code> makes another.

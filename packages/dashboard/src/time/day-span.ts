@@ -51,6 +51,11 @@ export function dateOf(at: number, zone: string): string {
   return new Date(at + offsetMs(at, zone)).toISOString().slice(0, 10);
 }
 
+/** Whether a text is a date, as `2027-03-14`. */
+export function isDate(text: string): boolean {
+  return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(`${text}T00:00:00Z`));
+}
+
 /** The date so many days later. */
 export function addDays(date: string, days: number): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * dayMs).toISOString().slice(0, 10);

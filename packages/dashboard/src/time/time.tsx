@@ -1,16 +1,17 @@
 import { useSyncExternalStore } from 'react';
 import { duration, fullInstant, relative } from './format.ts';
+import { serverNow } from './server-clock.ts';
 import { useZone } from './zone.tsx';
 
 const listeners = new Set<() => void>();
-let now = Date.now();
+let now = serverNow();
 let timer: ReturnType<typeof setInterval> | undefined;
 
 /** One clock for the whole page: a thousand rows with relative times cost one timer. */
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   timer ??= setInterval(() => {
-    now = Date.now();
+    now = serverNow();
     for (const one of listeners) one();
   }, 1_000);
   return () => {
@@ -21,7 +22,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** Now, to the second. */
+/** Now, to the second, by the server's clock. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => now);
 }

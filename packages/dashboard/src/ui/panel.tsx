@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { usePageTitle } from './page-title.ts';
 
 /** A part of a page with a heading. */
 export function Panel({
@@ -28,13 +29,17 @@ export function Panel({
 /** The head of a page: what it is, a sentence, and what can be done. */
 export function PageHead({
   title,
+  name = typeof title === 'string' ? title : null,
   about,
   actions,
 }: {
   title: ReactNode;
+  /** What the browser calls the page, where the title is more than a text. */
+  name?: string | null;
   about?: ReactNode;
   actions?: ReactNode;
 }) {
+  usePageTitle(name);
   return (
     <div className="mb-4 flex flex-wrap items-end justify-between gap-3">
       <div className="min-w-0">

@@ -1,7 +1,8 @@
 import { CloudOff, Filter, Inbox, LoaderCircle, TriangleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { RequestError } from '../api/request.ts';
+import { isPassing, RequestError } from '../api/request.ts';
 import { Button } from './button.tsx';
+import { usePageTitle } from './page-title.ts';
 
 function State({
   icon,
@@ -15,6 +16,7 @@ function State({
   children?: ReactNode;
 }) {
   const Title = isPage ? 'h1' : 'p';
+  usePageTitle(isPage ? title : null);
   return (
     <div className="flex flex-col items-center gap-2 px-6 py-12 text-center">
       <span className="text-ink-faint">{icon}</span>
@@ -79,13 +81,8 @@ export function Trouble({
   const problem = error instanceof RequestError ? error.problem : null;
   // What is not there does not come by asking again.
   const isGone = problem?.status === 404 || problem?.status === 410;
-  const isAway = problem?.status === 0 || problem?.code === 'store_unavailable';
-  const title =
-    problem?.code === 'store_unavailable'
-      ? 'The store is unreachable. Retrying …'
-      : isAway
-        ? 'The server is unreachable. Retrying …'
-        : (problem?.title ?? 'Something went wrong');
+  const isAway = isPassing(error);
+  const title = isAway ? awayText(error) : (problem?.title ?? 'Something went wrong');
   const Icon = isAway ? CloudOff : TriangleAlert;
   return (
     <State isPage={isPage} icon={<Icon aria-hidden className="size-8" />} title={title}>
@@ -94,6 +91,45 @@ export function Trouble({
       {onRetry !== undefined && !isGone && (
         <Button className="mt-3" onClick={onRetry}>
           Try now
+        </Button>
+      )}
+    </State>
+  );
+}
+
+/** What is away, and that it is asked for again. */
+export function awayText({ problem }: RequestError): string {
+  return problem.code.startsWith('store_')
+    ? 'The store is unreachable. Retrying …'
+    : 'The server is unreachable. Retrying …';
+}
+
+/** In place of what was not read yet: it is being read, or why it could not be. */
+export function Unread({
+  query,
+  isPage = false,
+}: {
+  query: { error: unknown; failureReason: unknown; refetch: () => Promise<unknown> };
+  /** Nothing else is on the page. */
+  isPage?: boolean;
+}) {
+  // While one is asked again and again there is no error yet, but a reason.
+  const error = query.error ?? query.failureReason;
+  return error === null ? (
+    <Loading />
+  ) : (
+    <Trouble isPage={isPage} error={error} onRetry={() => void query.refetch()} />
+  );
+}
+
+/** In place of a page that could not be drawn. What is around it still works. */
+export function Broken({ error, reset }: { error: unknown; reset?: () => void }) {
+  return (
+    <State isPage icon={<TriangleAlert aria-hidden className="size-8" />} title="This page cannot be shown.">
+      <p className="font-mono text-xs">{String((error as Error)?.message ?? error)}</p>
+      {reset !== undefined && (
+        <Button className="mt-3" onClick={reset}>
+          Try again
         </Button>
       )}
     </State>

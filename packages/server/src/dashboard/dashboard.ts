@@ -38,8 +38,8 @@ export function createDashboard({ basePath }: { basePath: string }): Dashboard {
       if (dashboard === null) return null;
       const file = dashboard.files.get(path.slice(1));
       if (file !== undefined) return answerFile(c, file, path);
-      // A name with an ending is a file that is not there; everything else is an address inside the page.
-      if (/\.[a-z0-9]{1,8}$/i.test(path)) return null;
+      // A name with an ending is a file that is not there, except after the name of a page: tasks and schedules may be called `mail.send`.
+      if (path.startsWith('/assets/') || /^\/[^/]*\.[a-z0-9]{1,8}$/i.test(path)) return null;
       // Without a session the page shows how to sign in, and nothing of the store.
       const isKnown = (await callerOf(c)) !== null;
       return new Response(method === 'HEAD' ? null : pageFor(dashboard.page, basePath), {

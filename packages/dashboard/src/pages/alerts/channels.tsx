@@ -5,7 +5,7 @@ import { DeleteButton } from '../../ui/delete-button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, Select, TextInput } from '../../ui/field.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { Loading, NothingYet, Trouble } from '../../ui/states.tsx';
+import { NothingYet, Unread } from '../../ui/states.tsx';
 import { Cell, Table } from '../../ui/table.tsx';
 import { useToasts } from '../../ui/toast.tsx';
 
@@ -18,10 +18,8 @@ export function Channels() {
   const rows = channels.data?.data;
   return (
     <Panel title="Channels" actions={<Button onClick={() => setAdding(true)}>Add a channel</Button>}>
-      {channels.isPending ? (
-        <Loading />
-      ) : rows === undefined ? (
-        <Trouble error={channels.error} onRetry={() => void channels.refetch()} />
+      {rows === undefined ? (
+        <Unread query={channels} />
       ) : rows.length === 0 ? (
         <NothingYet title="Nobody is told yet.">Alerts are shown here; a channel tells somebody.</NothingYet>
       ) : (

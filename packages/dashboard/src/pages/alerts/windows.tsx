@@ -11,7 +11,7 @@ import { DeleteButton } from '../../ui/delete-button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { Loading, NothingYet, Trouble } from '../../ui/states.tsx';
+import { NothingYet, Unread } from '../../ui/states.tsx';
 import { Cell, Table } from '../../ui/table.tsx';
 import { useToasts } from '../../ui/toast.tsx';
 import { RulePreview } from '../schedules/rule-preview.tsx';
@@ -27,10 +27,8 @@ export function Windows({ rules }: { rules: readonly AlertRule[] }) {
       title="Maintenance windows"
       actions={may && <Button onClick={() => setAdding(true)}>Add a window</Button>}
     >
-      {windows.isPending ? (
-        <Loading />
-      ) : rows === undefined ? (
-        <Trouble error={windows.error} onRetry={() => void windows.refetch()} />
+      {rows === undefined ? (
+        <Unread query={windows} />
       ) : rows.length === 0 ? (
         <NothingYet title="Alerts are told at any time.">
           In a maintenance window nobody is told; what still holds at its end is told then.

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { useStats } from '../../api/stats.ts';
 import { duration } from '../../time/format.ts';
 import { Panel } from '../../ui/panel.tsx';
+import { Unread } from '../../ui/states.tsx';
 import { Cell, Table } from '../../ui/table.tsx';
 
 /** The last hour by task: how many ended, how many failed, how long they took and waited. */
@@ -19,7 +20,9 @@ export function ByTask() {
         </Link>
       }
     >
-      {rows.length === 0 ? (
+      {stats.data === undefined ? (
+        <Unread query={stats} />
+      ) : rows.length === 0 ? (
         <p className="px-4 py-6 text-center text-sm text-ink-faint">No job ended in the last hour.</p>
       ) : (
         <Table

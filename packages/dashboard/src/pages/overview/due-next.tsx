@@ -6,6 +6,7 @@ import { clockTime } from '../../time/format.ts';
 import { Time, useNow } from '../../time/time.tsx';
 import { useZone } from '../../time/zone.tsx';
 import { Panel } from '../../ui/panel.tsx';
+import { Unread } from '../../ui/states.tsx';
 
 const hourMs = 3_600_000;
 const minuteMs = 60_000;
@@ -128,8 +129,12 @@ function JobLine({ now, zone }: { now: number; zone: string }) {
 /** The next runs of schedules and the next jobs, in the order in which they fall due. */
 function NextOnes({ now }: { now: number }) {
   // One that is paused until then is due, and has no run.
-  const schedules = useDueSchedules(3 * listedCount).data?.data ?? [];
-  const upcoming = useUpcoming(listedCount).data;
+  const due = useDueSchedules(3 * listedCount);
+  const waiting = useUpcoming(listedCount);
+  if (due.data === undefined) return <Unread query={due} />;
+  if (waiting.data === undefined) return <Unread query={waiting} />;
+  const schedules = due.data.data;
+  const upcoming = waiting.data;
   const rows = [
     ...schedules
       .filter(({ next_run_at, paused }) => next_run_at !== null && paused === null)
@@ -138,7 +143,7 @@ function NextOnes({ now }: { now: number }) {
         at: Date.parse(next_run_at as string),
         to: '/schedules/$id' as const,
       })),
-    ...(upcoming?.data ?? []).map((job) => ({
+    ...upcoming.data.map((job) => ({
       ...{ id: job.id, name: job.type, to: '/jobs/$id' as const },
       about: job.status === 'RETRYING' ? `attempt ${job.attempts + 1}` : JSON.stringify(job.input),
       icon: job.status === 'RETRYING' ? RotateCw : Hourglass,
@@ -147,7 +152,7 @@ function NextOnes({ now }: { now: number }) {
   ]
     .filter(({ at, to }) => to === '/schedules/$id' || at > now - minuteMs)
     .sort((a, b) => a.at - b.at);
-  const total = (upcoming?.steps ?? []).reduce((sum, { count }) => sum + count, 0);
+  const total = upcoming.steps.reduce((sum, { count }) => sum + count, 0);
   if (rows.length === 0)
     return (
       <p className="px-4 pb-6 text-center text-sm text-ink-faint">
@@ -177,8 +182,7 @@ function NextOnes({ now }: { now: number }) {
         <p className="border-t border-line px-4 py-2 text-xs text-ink-soft">
           <Link to="/jobs" search={{ q: 'status:scheduled,retrying' }} className="hover:underline">
             {total.toLocaleString('en')}
-            {upcoming?.capped === true && '+'} {total === 1 ? 'job waits' : 'jobs wait'} for a time in the
-            coming hour
+            {upcoming.capped && '+'} {total === 1 ? 'job waits' : 'jobs wait'} for a time in the coming hour
           </Link>
         </p>
       )}

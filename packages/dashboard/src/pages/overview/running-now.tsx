@@ -3,14 +3,17 @@ import { useNewestJobs } from '../../api/jobs.ts';
 import { Took } from '../../time/time.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
+import { Unread } from '../../ui/states.tsx';
 
 /** What runs at this moment, with bars that move. */
 export function RunningNow() {
   const jobs = useNewestJobs({ status: 'RUNNING' }, { limit: 8 });
-  const rows = jobs.data?.data ?? [];
+  const rows = jobs.data?.data;
   return (
     <Panel title="Running now">
-      {rows.length === 0 ? (
+      {rows === undefined ? (
+        <Unread query={jobs} />
+      ) : rows.length === 0 ? (
         <p className="px-4 py-6 text-center text-sm text-ink-faint">Nothing runs at this moment.</p>
       ) : (
         <ul className="divide-y divide-line">

@@ -4,6 +4,7 @@ import { useMay } from '../../shell/caller.tsx';
 import { Time } from '../../time/time.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Panel } from '../../ui/panel.tsx';
+import { Unread } from '../../ui/states.tsx';
 import { useToasts } from '../../ui/toast.tsx';
 
 /** What failed for good, by cause. */
@@ -24,7 +25,9 @@ export function WentWrong() {
         )
       }
     >
-      {groups.length === 0 ? (
+      {dead.data === undefined ? (
+        <Unread query={dead} />
+      ) : groups.length === 0 ? (
         <p className="px-4 py-6 text-center text-sm text-ink-faint">Nothing has failed for good.</p>
       ) : (
         <ul className="divide-y divide-line">

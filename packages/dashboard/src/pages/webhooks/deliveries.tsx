@@ -3,7 +3,7 @@ import type { Job } from '../../api/jobs.ts';
 import { useDeliveries, type Webhook } from '../../api/webhooks.ts';
 import { Time } from '../../time/time.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { Loading, NothingYet, Trouble } from '../../ui/states.tsx';
+import { NothingYet, Unread } from '../../ui/states.tsx';
 import { type Status, StatusBadge } from '../../ui/status.tsx';
 import { Cell, Table } from '../../ui/table.tsx';
 
@@ -13,10 +13,8 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
   const rows = deliveries.data?.data;
   return (
     <Panel title="Last deliveries">
-      {deliveries.isPending ? (
-        <Loading />
-      ) : rows === undefined ? (
-        <Trouble error={deliveries.error} onRetry={() => void deliveries.refetch()} />
+      {rows === undefined ? (
+        <Unread query={deliveries} />
       ) : rows.length === 0 ? (
         <NothingYet title="Nothing was sent yet.">
           A delivery is made when a job ends that it hears of.

@@ -1,0 +1,129 @@
+/** An open page whose server, store, session, connections or clock are not as they should be. Of the engine it depends in nothing, so it is asked of one. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { closeBrowser, openDashboard } from './fixture.ts';
+
+after(closeBrowser);
+
+const noop = { name: 'noop', run: () => null };
+
+test('a stream that a proxy refuses is asked for again', async (t) => {
+  const { page, duly, open } = await openDashboard(t, { tasks: [noop] });
+  let isRefused = true;
+  await page.route('**/api/events', (route) =>
+    isRefused ? route.fulfill({ status: 502, body: 'Bad gateway' }) : route.continue(),
+  );
+  await open('jobs');
+  await page.getByRole('button', { name: /cannot be heard/ }).waitFor();
+  isRefused = false;
+  await page.getByRole('button', { name: /^Live/ }).waitFor();
+  await (await duly.taskNamed('noop').now(null)).result();
+  await page.getByRole('list', { name: 'Jobs' }).getByText('noop').waitFor();
+});
+
+test('a store that is away is said to be, on a page with and without rows, and is read once it is back', async (t) => {
+  const { page, duly, open } = await openDashboard(t);
+  await duly.taskNamed('first').in('1h', null);
+  await open('jobs');
+  await page.getByRole('list', { name: 'Jobs' }).getByText('first').waitFor();
+  let isAway = true;
+  const problem = { status: 503, code: 'store_unavailable', title: 'Away', detail: 'No connection.' };
+  await page.route('**/api/**', (route) =>
+    isAway
+      ? route.fulfill({ status: 503, contentType: 'application/problem+json', json: problem })
+      : route.continue(),
+  );
+  await duly.taskNamed('second').in('1h', null);
+  const banner = page.getByRole('status').filter({ hasText: 'The store is unreachable. Retrying …' });
+  await banner.waitFor();
+  // What was read is still there.
+  await page.getByRole('list', { name: 'Jobs' }).getByText('first').waitFor();
+  await page.getByRole('link', { name: 'Queues', exact: true }).click();
+  await page.getByRole('heading', { name: 'The store is unreachable. Retrying …', level: 1 }).waitFor();
+  isAway = false;
+  await page.getByRole('heading', { name: 'Queues', level: 1 }).waitFor();
+  await banner.waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'Jobs', exact: true }).click();
+  await page.getByRole('list', { name: 'Jobs' }).getByText('second').waitFor();
+});
+
+test('a key that is revoked under an open page leads to the way in, and another goes on where one was', async (t) => {
+  const { page, api, open } = await openDashboard(t, { scope: 'operate' });
+  await open('queues?x=1');
+  await page.getByRole('heading', { name: 'Queues', level: 1 }).waitFor();
+  const { data } = await api('keys');
+  const mine = data.find(({ scope }: { scope: string }) => scope === 'operate');
+  const { key } = await api('keys', { method: 'POST', body: JSON.stringify({ scope: 'read' }) });
+  await api(`keys/${mine.id}`, { method: 'DELETE' }).catch(() => null);
+  // Whatever is asked next is refused; a click asks at once.
+  await page.getByRole('link', { name: 'Workers', exact: true }).click();
+  await page.getByText('The session is over').waitFor();
+  assert.equal(await page.getByRole('navigation').count(), 0);
+  await page.getByLabel('Key').fill(key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Workers', level: 1 }).waitFor();
+  assert.equal(await page.getByRole('link', { name: 'Audit', exact: true }).count(), 0);
+});
+
+test('signing out ends the session', async (t) => {
+  const { page, url, open } = await openDashboard(t);
+  await open('jobs');
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('Key').waitFor();
+  assert.equal((await page.request.get(`${url}/api/jobs`)).status(), 401);
+});
+
+test('tabs that nobody sees hold no connection: the eighth opens as the first did', async (t) => {
+  const { page, url, open } = await openDashboard(t);
+  await open('jobs');
+  let seen = page;
+  for (let n = 2; n <= 8; n++) {
+    // As a browser does with the tab behind the one that is opened.
+    await seen.evaluate(() => {
+      Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => 'hidden' });
+      document.dispatchEvent(new Event('visibilitychange'));
+    });
+    seen = await page.context().newPage();
+    await seen.goto(`${url}/queues`, { waitUntil: 'commit' });
+    await seen.getByRole('heading', { name: 'Queues', level: 1 }).waitFor();
+    await seen.getByRole('button', { name: /^Live/ }).waitFor();
+  }
+});
+
+test('times are right in a browser whose clock is wrong by an hour', async (t) => {
+  const { page, duly, open } = await openDashboard(t);
+  await page.clock.install({ time: Date.now() + 3_600_000 });
+  await duly.taskNamed('later').in('30 min', null);
+  await open('jobs');
+  await page.getByRole('list', { name: 'Jobs' }).getByText('later').waitFor();
+  // The clock of the page ticks once a second.
+  await page.clock.runFor(2_000);
+  const made = page.getByRole('list', { name: 'Jobs' }).locator('time');
+  assert.match(await made.innerText(), /^(now|\d+ s ago)$/);
+  await open('');
+  await page.getByText(/in (29|30) min/).waitFor();
+});
+
+test('pages are called by their names in tabs and history, a job by its state', async (t) => {
+  const { page, duly, open } = await openDashboard(t);
+  const job = await duly.taskNamed('later').in('1h', null);
+  await open('schedules');
+  assert.equal(await page.title(), 'Schedules · Duly');
+  await open(`jobs/${job.id}`);
+  await page.waitForFunction(() => document.title === 'Scheduled · later · Duly');
+});
+
+test('an address with anything in it is a page, or says what is not there', async (t) => {
+  const { page, url, duly, open, complaints } = await openDashboard(t);
+  await duly.schedules.put({ task: 'mail.send', name: 'digest.weekly', rate: '1h' });
+  // A name with a dot in it is no file.
+  await page.goto(`${url}/schedules/digest.weekly`);
+  await page.getByRole('heading', { name: 'digest.weekly', level: 1 }).waitFor();
+  await page.goto(`${url}/tasks/mail.send`);
+  await page.getByRole('heading', { name: 'mail.send', level: 1 }).waitFor();
+  await open('day?date=tomorrow');
+  await page.getByRole('heading', { name: 'Day', level: 1 }).waitFor();
+  assert.deepEqual(complaints, []);
+  await page.goto(`${url}/jobs/..%2Fqueues`);
+  await page.getByRole('heading', { name: 'No job has this id.', level: 1 }).waitFor();
+});
