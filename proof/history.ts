@@ -194,6 +194,10 @@ export interface Settled extends Stamped {
   result: 'done' | 'lost';
   /** The result that goes with it, as JSON. */
   value: string | null;
+  /** The message of the error that goes with it. */
+  error: string | null;
+  /** The numbers of the log lines that go with it. */
+  lines: number[];
   /** In a transaction of the handler's own. */
   within?: boolean;
   /** The sender did not know whether an earlier, equal one had arrived. */
@@ -207,6 +211,8 @@ export interface Changed extends Stamped {
   id: string;
   result: string;
   status: JobStatus | null;
+  /** Who asked; left out where nothing keeps it. */
+  actor?: string;
   /** Of a reschedule: when it was to be due, and when it is by the answer. */
   moved?: { wantedAt: number; dueAt: number | null };
   /** Of a fold: the key under which the call was folded; null: it was a child that was there already. */
@@ -234,6 +240,8 @@ export interface Reported extends Stamped {
   result: 'kept' | 'lost';
   /** How far the attempt says it is; null: it said nothing about that. */
   percent?: number | null;
+  /** The numbers of its log lines. */
+  lines: number[];
 }
 
 /** Claiming was paused, or let go on. */
@@ -457,6 +465,8 @@ export interface FinalState {
   audit: AuditRow[];
   /** The feed of changes, whole; left out where it is not read. */
   feed?: Change[];
+  /** How many log lines there are of a job, for those of which any were sent; left out where they are not read. */
+  lineCounts?: Record<string, number>;
   /** Where there are transactions of the user's own. */
   own?: OwnRows;
 }
@@ -571,6 +581,30 @@ export async function readFinalState(
   }
   const told = engine.changes === undefined ? {} : { feed };
   return { at, jobs, schedules, ledger, audit: audit.reverse(), ...told };
+}
+
+/** Counts the log lines of the jobs that sent any, as the store has them. */
+export async function readLineCounts(
+  engine: Pick<Engine, 'logs'>,
+  events: readonly HistoryEvent[],
+): Promise<Record<string, number>> {
+  const ids = new Set<string>();
+  for (const event of events) {
+    const isLogging = (event.kind === 'settled' || event.kind === 'reported') && event.lines.length > 0;
+    if (isLogging) ids.add(event.id);
+  }
+  const counts: Record<string, number> = {};
+  for (const id of ids) {
+    let count = 0;
+    for (let after = 0; ; ) {
+      const { lines } = await engine.logs({ id, after, limit: pageSize });
+      count += lines.length;
+      if (lines.length < pageSize) break;
+      after = (lines.at(-1) as (typeof lines)[number]).n;
+    }
+    counts[id] = count;
+  }
+  return counts;
 }
 
 /** The jobs and schedules an event is about, to pick the events of one. */

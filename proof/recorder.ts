@@ -5,6 +5,7 @@ import {
   engineVerbs,
   type JobSpec,
   type PauseValue,
+  type ReportBody,
   type ScheduleChange,
 } from '../packages/core/src/engine.ts';
 import type { StoredRetry } from '../packages/core/src/retry.ts';
@@ -116,7 +117,7 @@ function told(node: string): Told {
     },
     exchange(input, reply) {
       const settled = input.settle.map(
-        ({ id, fence, to, reason, spends, due, result }, i): HistoryEvent => ({
+        ({ id, fence, to, reason, spends, due, result, error, report }, i): HistoryEvent => ({
           kind: 'settled',
           at: reply.now,
           node,
@@ -128,6 +129,8 @@ function told(node: string): Told {
           dueAt: due === null ? null : dueOf({ due }, reply.now),
           result: reply.settled[i] as 'done' | 'lost',
           value: result,
+          error: error?.message ?? null,
+          lines: linesOf(report),
           repeat: input.repeat === true,
         }),
       );
@@ -145,7 +148,7 @@ function told(node: string): Told {
         untilAt: reply.now + input.leaseMs,
       })),
     report: (input, reply) =>
-      input.reports.map(({ id, fence, progress }, i) => ({
+      input.reports.map(({ id, fence, progress, logs }, i) => ({
         kind: 'reported',
         at: reply.now,
         node,
@@ -153,6 +156,7 @@ function told(node: string): Told {
         fence,
         result: reply.reports[i] ?? 'lost',
         percent: progress?.percent ?? null,
+        lines: linesOf({ logs }),
       })),
     reap: (input, reply) =>
       reply.jobs.map(({ id, attempt, fence, begun }) => ({
@@ -169,8 +173,10 @@ function told(node: string): Told {
       reply.groups.flatMap((group, i) =>
         group.ok
           ? group.items.flatMap(({ id, result, status }): HistoryEvent[] => {
-              const verb = input.groups[i]?.mode === 'terminate' ? 'terminate' : 'cancel';
-              return id === null ? [] : [{ kind: 'changed', at: reply.now, node, verb, id, result, status }];
+              if (id === null) return [];
+              const { mode, actor } = input.groups[i] as (typeof input.groups)[number];
+              const verb = mode === 'terminate' ? 'terminate' : 'cancel';
+              return [{ kind: 'changed', at: reply.now, node, verb, id, result, status, actor }];
             })
           : [],
       ),
@@ -180,7 +186,7 @@ function told(node: string): Told {
       ),
     replay: (_input, reply) => changed(node, 'replay', reply),
     change(input, reply) {
-      const { action } = input;
+      const { action, actor } = input;
       if (input.dryRun) return [];
       return reply.ids.map((id) => ({
         kind: 'changed',
@@ -190,6 +196,7 @@ function told(node: string): Told {
         id,
         result: 'changed',
         status: null,
+        actor,
       }));
     },
     claimSchedules: (_input, reply) =>
@@ -366,6 +373,10 @@ function changed(
         })
       : [],
   );
+}
+
+function linesOf(report: Pick<ReportBody, 'logs'> | null): number[] {
+  return (report?.logs ?? []).map(({ line }) => line);
 }
 
 function jobsOf(change: ScheduleChange): JobSpec[] {

@@ -15,6 +15,7 @@ import { fencesGrow } from './fences-grow.ts';
 import { gatesHold } from './gates-hold.ts';
 import type { Invariant, Violation } from './invariant.ts';
 import { jobsAsAsked } from './jobs-as-asked.ts';
+import { keptAsTold } from './kept-as-told.ts';
 import { ledgerAgrees } from './ledger-agrees.ts';
 import { limitsHold } from './limits-hold.ts';
 import { neverEarly } from './never-early.ts';
@@ -47,6 +48,7 @@ export const invariants: readonly Invariant[] = [
   promisesKept,
   nothingVanishes,
   actsAudited,
+  keptAsTold,
   jobsAsAsked,
   oneOutcome,
   outcomeFollows,

@@ -4,14 +4,25 @@ import type { Invariant } from './invariant.ts';
 /** See `promise`. */
 export const oneOutcome: Invariant = {
   name: 'one-outcome',
-  promise: 'At most one outcome is accepted per attempt, and none under a fence that is dead.',
+  promise:
+    'At most one outcome is accepted per attempt, and none under a fence that is dead; who sends one again that was accepted is told so.',
   check({ final, isComplete }, { settled, accepted: firsts, leases, touched }) {
     const problems: ReturnType<Invariant['check']> = [];
     for (const [id, all] of settled) {
       const accepted = new Map<number, (typeof all)[number]>();
       for (const one of all) {
-        if (one.result !== 'done') continue;
         const before = accepted.get(one.fence);
+        if (one.result !== 'done') {
+          // Of one that was given back untouched nothing is kept by which it could be known again.
+          const isKnown = isComplete && one.repeat && before?.to === one.to && one.reason !== 'released';
+          if (isKnown && final.jobs.some((job) => job.id === id)) {
+            problems.push({
+              subjects: [id],
+              message: `Job ${id}: ${one.to} under fence ${one.fence} was accepted at ${show(before.at)}, and sent again at ${show(one.at)} it was called lost.`,
+            });
+          }
+          continue;
+        }
         if (before === undefined) accepted.set(one.fence, one);
         // Sent again after an unknown outcome: the same answer, and nothing was done.
         const isRepeat = before !== undefined && one.repeat && one.to === before.to;

@@ -10,7 +10,7 @@ import type { DedupeOptions } from '../../packages/core/src/job-options.ts';
 import { pauseKey } from '../../packages/core/src/pauses.ts';
 import { isStoreTrouble } from '../../packages/core/src/pipe.ts';
 import type { TriggerResult } from '../../packages/core/src/schedule-options.ts';
-import { type Asked, type Evidence, type HistoryEvent, readFinalState } from '../history.ts';
+import { type Asked, type Evidence, type HistoryEvent, readFinalState, readLineCounts } from '../history.ts';
 import type { Script, Step } from './script.ts';
 import { beginWhenFree, type MutateBeats, SimNode } from './sim-node.ts';
 import { type TaskInput, valuesOf } from './tasks.ts';
@@ -93,7 +93,9 @@ class Play {
     const restless = await this.#live();
     const scheduleIds = this.events.flatMap((event) => (event.kind === 'applied' ? [event.scheduleId] : []));
     const read = await readFinalState(this.#raw, scheduleIds, world.storeAt());
-    const final = this.store.user === null ? read : { ...read, own: this.store.user.rows() };
+    const lineCounts = await readLineCounts(this.#raw, this.events);
+    const own = this.store.user === null ? {} : { own: this.store.user.rows() };
+    const final = { ...read, lineCounts, ...own };
     const evidence = { events: this.events, final, isComplete: true };
     // Ended by force, whatever is still due proves nothing.
     return restless === null ? { ...evidence, isSettled: true } : { ...evidence, isSettled: false, restless };

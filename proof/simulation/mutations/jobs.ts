@@ -105,6 +105,50 @@ export const jobMutations: readonly Mutation[] = [
     mutate: withoutAuditOf('reschedule'),
   },
   {
+    name: 'an outcome that is sent again is called lost',
+    caughtBy: ['one-outcome'],
+    mutate: (engine) => ({
+      ...engine,
+      exchange: ({ repeat: _repeat, ...input }) => engine.exchange(input),
+    }),
+  },
+  {
+    name: 'the errors of attempts are not kept',
+    caughtBy: ['kept-as-told'],
+    mutate: onSettle((settlement) => ({ ...settlement, error: null })),
+  },
+  {
+    name: 'the error of an attempt that is tried again is not kept',
+    caughtBy: ['kept-as-told'],
+    mutate: onSettle((settlement) =>
+      settlement.to === 'RETRYING' ? { ...settlement, error: null } : settlement,
+    ),
+  },
+  {
+    name: 'a job that is tried again keeps the error of an earlier attempt, or none',
+    caughtBy: ['kept-as-told'],
+    mutate: withSql(['settle', 'again'], (sql) =>
+      sql.replace('coalesce(:error, error)', 'coalesce(error, iif(:error IS NULL, error, error))'),
+    ),
+  },
+  {
+    name: 'the last log lines of an attempt are lost',
+    caughtBy: ['kept-as-told'],
+    mutate: onSettle((settlement) => ({
+      ...settlement,
+      report: settlement.report === null ? null : { ...settlement.report, logs: [] },
+    })),
+  },
+  {
+    name: 'whoever cancels is not kept',
+    caughtBy: ['kept-as-told'],
+    mutate: (engine) => ({
+      ...engine,
+      cancel: (input) =>
+        engine.cancel({ ...input, groups: input.groups.map((group) => ({ ...group, actor: 'nobody' })) }),
+    }),
+  },
+  {
     name: 'finished jobs are pruned at once',
     caughtBy: ['nothing-vanishes'],
     mutate: (engine) => ({

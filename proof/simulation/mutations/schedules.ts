@@ -74,6 +74,14 @@ export const scheduleMutations: readonly Mutation[] = [
     mutate: onFire((group) => ({ ...group, slots: group.slots.map((slot) => ({ ...slot, reason: null })) })),
   },
   {
+    name: 'the ledger names a node that decided nothing',
+    caughtBy: ['kept-as-told'],
+    mutate: onFire((group) => ({
+      ...group,
+      slots: group.slots.map((slot) => ({ ...slot, node: 'nobody' })),
+    })),
+  },
+  {
     name: 'the ledger counts every row of slots as one',
     caughtBy: ['one-decision'],
     mutate: onFire((group) => ({ ...group, slots: group.slots.map((slot) => ({ ...slot, count: 1 })) })),

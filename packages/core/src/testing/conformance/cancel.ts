@@ -68,6 +68,25 @@ export function cancelTests(test: DefineTest): void {
     assert.equal(job.attempts.at(-1)?.endedAt, t0 + 5);
   });
 
+  test('an attempt that is cancelled is not told the error of the one before it', async ({ engine }) => {
+    for (const mode of ['ask', 'terminate'] as const) {
+      const first = await makeRunning(engine);
+      await finish(engine, first, 'RETRYING', { due: { inMs: 0 } }, t0 + 1);
+      const second = await claimOne(engine, {}, t0 + 2);
+      await cancel(engine, { id: first.id }, t0 + 3, mode);
+      if (mode === 'ask') await finish(engine, second, 'CANCELLED', { error: null }, t0 + 4);
+      const { error, attempts } = await read(engine, first.id);
+      assert.equal(error?.message, 'It broke.', 'the job keeps what last went wrong');
+      assert.deepEqual(
+        attempts.map(({ n, reason, error: own }) => [n, reason, own?.message ?? null]),
+        [
+          [1, 'threw', 'It broke.'],
+          [2, 'cancelled', null],
+        ],
+      );
+    }
+  });
+
   test('a job that was asked can still be terminated', async ({ engine }) => {
     const lease = await makeRunning(engine);
     await cancel(engine, { id: lease.id });
