@@ -19,9 +19,13 @@ export interface Problem {
 
 /** Names of the library's options that are fields of requests, too. */
 const fieldNames = new Set(
-  [...Object.keys(newJobSchema.shape), ...Object.keys(newScheduleSchema.shape), 'max_delay', 'max_wait'].map(
-    (name) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-  ),
+  [
+    ...Object.keys(newJobSchema.shape),
+    ...Object.keys(newScheduleSchema.shape),
+    'max_delay',
+    'max_wait',
+    'retry_in',
+  ].map((name) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())),
 );
 
 /** The status of each code that is not 400. One that is not here was written by the caller. */
@@ -91,8 +95,9 @@ export function toProblem(error: unknown): Problem {
 /** Names of fields as the request has them: the library says "catchUpWindow" where the caller wrote "catch_up_window". */
 function inSnakeCase(given: Problem): Problem {
   const rename = (text: string): string =>
-    text.replace(/"([a-z]+(?:[A-Z][a-z]+)+)"/g, (quoted, name: string) =>
-      fieldNames.has(name) ? `"${snakeName(name)}"` : quoted,
+    text.replace(
+      /"([a-zA-Z]+(?:\.[a-zA-Z]+)*)"/g,
+      (_, path: string) => `"${path.split('.').map(inField).join('.')}"`,
     );
   const { details } = given;
   return {
@@ -103,6 +108,10 @@ function inSnakeCase(given: Problem): Problem {
       ? { details: { ...details, field: details.field.split('.').map(snakeName).join('.') } }
       : {}),
   };
+}
+
+function inField(name: string): string {
+  return fieldNames.has(name) ? snakeName(name) : name;
 }
 
 /** Answers with a problem. */

@@ -148,6 +148,27 @@ test('unknown fields are refused by name', async (t) => {
   assert.equal(answer.json.type, 'urn:duly:error:request_invalid');
 });
 
+test('a query is refused where a route takes none, so that nobody takes it for a filter', async (t) => {
+  const { ask } = await startServer(t);
+  for (const [path, body] of [
+    ['/api/keys?tenant=a'],
+    ['/api/dead/groups?type=x'],
+    ['/api/workers?limit=1'],
+    ['/api/jobs?delay=1h', { type: 'x' }],
+    ['/api/queues/mail/pause?until=1h', {}],
+  ] as const) {
+    const { status, json } = await ask(path, body === undefined ? {} : { body });
+    assert.deepEqual([status, json.code], [400, 'request_invalid'], path);
+    const [, field] = /\?(\w+)=/.exec(path) ?? [];
+    assert.deepEqual(json.details.issues, [{ in: 'query', path: field, message: 'is not known here' }]);
+  }
+  assert.deepEqual((await ask('/api/jobs')).json.data, []);
+  // Whoever asks these adds things of their own, against caches for one.
+  for (const path of ['/livez?x=1', '/readyz?x=1', '/metrics?x=1', '/openapi.json?x=1']) {
+    assert.equal((await ask(path)).status, 200, path);
+  }
+});
+
 test('what is wrong is told by the name that the caller gave it, also inside one of several forms', async (t) => {
   const { ask } = await startServer(t);
   const http = { url: 'https://example.com/' };
@@ -164,12 +185,52 @@ test('what is wrong is told by the name that the caller gave it, also inside one
     assert.equal(status, 400, path);
     assert.ok(json.details.issues[0].path.startsWith(path), `${json.details.issues[0].path} for ${path}`);
   }
+  for (const [body, field] of [
+    [{ type: 'x', retry: { max_delay: -1 } }, 'retry.max_delay'],
+    [{ type: 'x', dedupe: { key: 'k', mode: 'extend', max_wait: 'zz' } }, 'dedupe.max_wait'],
+    [{ type: 'x', start_deadline: -1 }, 'start_deadline'],
+  ] as const) {
+    const { json } = await ask('/api/jobs', { body });
+    assert.match(json.detail, new RegExp(`^Expected "${field}" `));
+    assert.equal(json.details.field, field);
+  }
   const early = await ask('/api/jobs', { body: { type: 'x', run_at: 'tomorrow' } });
   assert.match(early.json.detail, /"run_at"/);
   for (const path of ['/api/schedules', '/api/audit', '/api/jobs', '/api/dead', '/api/locks']) {
     const { status, json } = await ask(`${path}?cursor=zzz`);
     assert.deepEqual([status, json.code], [400, 'invalid_cursor'], path);
   }
+});
+
+test('what is wrong is said in words: what was expected, and what came', async (t) => {
+  const { ask } = await startServer(t);
+  const said = async (path: string, body?: object): Promise<string> => {
+    const { status, json } = await ask(path, body === undefined ? {} : { body });
+    assert.deepEqual([status, json.code], [400, 'request_invalid'], path);
+    return json.detail;
+  };
+  assert.equal(await said('/api/jobs?limit=ten'), '"limit" of the query: expected a number.');
+  assert.equal(await said('/api/jobs?limit=1.5'), '"limit" of the query: expected a whole number.');
+  assert.equal(
+    await said('/api/jobs?limit=1001'),
+    '"limit" of the query: expected a number of at most 1000.',
+  );
+  assert.equal(await said('/api/jobs?count=yes'), '"count" of the query: expected "true" or "false".');
+  assert.equal(await said('/api/day?to=2027-01-01T00:00:00Z'), '"from" of the query: is missing.');
+  assert.equal(await said('/api/jobs', { type: 7 }), '"type" of the body: expected a text, got a number.');
+  assert.equal(await said('/api/jobs', { type: '' }), '"type" of the body: expected at least 1 character.');
+  assert.equal(
+    await said('/api/jobs', { type: 'x', delay: {} }),
+    '"delay" of the body: expected a text or a number.',
+  );
+  assert.equal(
+    await said('/api/worker/settle', { outcomes: [{ id: 'job_1', fence: 1, outcome: 'exploded' }] }),
+    '"outcomes.0.outcome" of the body: expected "completed", "failed", "snoozed", "cancelled" or "released".',
+  );
+  assert.equal(
+    await said('/api/worker/settle', { outcomes: [{ id: 'job_1', fence: 1, outcome: 'failed' }] }),
+    '"outcomes.0.error" of the body: is missing.',
+  );
 });
 
 test('a host that is not known to be this server is refused; addresses and localhost are known', async (t) => {

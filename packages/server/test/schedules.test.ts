@@ -314,3 +314,19 @@ test('an edit gives a schedule another target of its kind, what fills it, and an
   assert.equal((await edit({ callback_url: null })).status, 200);
   assert.deepEqual((await kept()).metadata, { own: 1 });
 });
+
+test('a name that several tenants use is told with the ids to use instead', async (t) => {
+  const { ask } = await startServer(t);
+  for (const tenant of ['a', 'b']) {
+    const made = await ask('/api/schedules', {
+      body: { name: 'nightly', type: 'x', cron: '0 0 * * *', tenant },
+    });
+    assert.equal(made.status, 201);
+  }
+  const { status, json } = await ask('/api/schedules/nightly');
+  assert.deepEqual([status, json.code], [409, 'schedule_ambiguous']);
+  assert.match(json.hint, /id/);
+  for (const { id, tenant } of json.details.schedules) {
+    assert.equal((await ask(`/api/schedules/${id}`)).json.tenant, tenant);
+  }
+});

@@ -821,9 +821,9 @@ export type NewSchedule = {
   on_edit?: string;
   pause_after_failures?: number;
   flag_after_failures?: number;
-  /** An instant, or a wall time or date in the schedule's zone. */
+  /** An instant; with a `timezone` also a wall time or a date in it. */
   start_at?: string;
-  /** An instant, or a wall time or date in the schedule's zone. */
+  /** An instant; with a `timezone` also a wall time or a date in it. */
   end_at?: string;
   max_runs?: number;
   input?: unknown;
@@ -1087,9 +1087,9 @@ export type ScheduleChanges = {
   on_edit?: string | null;
   pause_after_failures?: number | null;
   flag_after_failures?: number | null;
-  /** An instant, or a wall time or date in the schedule's zone. */
+  /** An instant; with a `timezone` also a wall time or a date in it. */
   start_at?: string | null;
-  /** An instant, or a wall time or date in the schedule's zone. */
+  /** An instant; with a `timezone` also a wall time or a date in it. */
   end_at?: string | null;
   max_runs?: number | null;
   input?: unknown;
@@ -2016,11 +2016,11 @@ export interface Operations {
       } | {
         rrule: string;
       })[];
-      /** An instant, or a wall time or date in the schedule's zone. */
+      /** An instant; with a `timezone` also a wall time or a date in it. */
       start_at?: string;
-      /** An instant, or a wall time or date in the schedule's zone. */
+      /** An instant; with a `timezone` also a wall time or a date in it. */
       end_at?: string;
-      /** An instant, or a wall time or date in the schedule's zone. */
+      /** An instant; with a `timezone` also a wall time or a date in it. */
       after?: string;
       count?: number;
     };

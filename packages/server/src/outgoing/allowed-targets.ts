@@ -58,7 +58,7 @@ function refused(host: string, address: string, range: string): DulyError {
   const named = host === address ? `"${address}"` : `"${host}" (${address})`;
   return new DulyError('target_refused', {
     message: `Requests to ${named} are refused: the address is ${range}.`,
-    hint: `If Duly may call it, start the server with ${allowTargetsOption} ${address} (or ${allowTargetsOption} ${host}).`,
+    hint: `If Duly may call it, start the server with ${allowTargetsOption} ${address}${host === address ? '' : ` (or ${allowTargetsOption} ${host})`}.`,
     details: { host, address, range, option: allowTargetsOption },
   });
 }

@@ -21,11 +21,15 @@ export function parseTargetUrl(text: string): URL {
   return url;
 }
 
-/** Refuses what can be refused before anything is sent: a URL that cannot be called, or one with a literal address that is not allowed. */
+/**
+ * Refuses what can be refused before anything is sent: a URL that cannot be called, or one with a literal address that is not allowed. `localhost` is as good
+ * as one: it is what people try first, and they should hear of it at once.
+ */
 export function checkTargetUrl(text: string, allowed: AllowedTargets): URL {
   const url = parseTargetUrl(text);
   const host = hostOf(url);
   if (parseIp(host) !== null) allowed.check(host, host);
+  else if (/(?:^|\.)localhost\.?$/.test(host)) allowed.check(host, '127.0.0.1');
   return url;
 }
 

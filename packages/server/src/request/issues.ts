@@ -1,5 +1,6 @@
 import { DulyError } from '@duly/core';
 import type { z } from '@hono/zod-openapi';
+import { sayIssue } from './issue-words.ts';
 
 /** One thing that is wrong with a request. */
 export interface RequestIssue {
@@ -21,13 +22,13 @@ export function invalidRequest(target: string, error: z.ZodError): DulyError {
         message: 'is not known here',
       }));
     }
-    return [{ in: place, path, message: issue.message }];
+    return [{ in: place, path, message: sayIssue(issue) }];
   });
   const [first] = issues;
   const where = first === undefined || first.path === '' ? `The ${place}` : `"${first.path}" of the ${place}`;
   return new DulyError('request_invalid', {
     message: `${where}: ${(first?.message ?? 'does not fit').replace(/\.$/, '')}.`,
-    hint: hintOf(error),
+    hint: 'GET /openapi.json tells what this route takes.',
     details: { issues },
   });
 }
@@ -48,7 +49,3 @@ function inUnion(issue: Issue): Issue[] {
 }
 
 const places: Record<string, string> = { json: 'body', query: 'query', param: 'path', header: 'headers' };
-
-function hintOf(_error: z.ZodError): string {
-  return 'GET /openapi.json tells what this route takes.';
-}

@@ -1,4 +1,4 @@
-import { OpenAPIHono } from '@hono/zod-openapi';
+import { OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
 import { getPath } from 'hono/utils/url';
 import type { ServerEnv } from '../context.ts';
 import { invalidRequest } from '../request/issues.ts';
@@ -8,13 +8,26 @@ import { invalidRequest } from '../request/issues.ts';
  * mounted, and reads addresses as if it stood at the root.
  */
 export function newRoutes(basePath = ''): OpenAPIHono<ServerEnv> {
-  return new OpenAPIHono<ServerEnv>({
+  const routes = new OpenAPIHono<ServerEnv>({
     ...(basePath === '' ? {} : { getPath: (request: Request) => below(getPath(request), basePath) }),
     defaultHook: (result) => {
       if (!result.success) throw invalidRequest(result.target, result.error as never);
     },
   });
+  const add = routes.openapi;
+  const addStrictly = (route: RouteConfig, ...rest: unknown[]) =>
+    add(strict(route) as never, ...(rest as [never]));
+  routes.openapi = addStrictly as unknown as typeof add;
+  return routes;
 }
+
+/** A route of the API that takes no query refuses every one: `GET /api/keys?tenant=a` must not look like a filter. */
+function strict(route: RouteConfig): RouteConfig {
+  if (route.request?.query !== undefined || !route.path.startsWith('/api/')) return route;
+  return { ...route, request: { ...route.request, query: noQuery } };
+}
+
+const noQuery = z.strictObject({});
 
 /** A path without where the server is mounted; one that does not have it came through a mount that took it off already. */
 function below(path: string, basePath: string): string {

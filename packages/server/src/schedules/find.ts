@@ -14,6 +14,7 @@ export async function findSchedule(
   const tenant = caller.tenant === null ? {} : { tenant: caller.tenant };
   const reference = isId ? { id: name } : { name, ...tenant };
   const schedule = await duly.schedules.get(reference, options).catch((error: unknown) => {
+    if (isDulyError(error, 'schedule_ambiguous')) throw ambiguous(error);
     // Whose it was that is no more, and who deleted it, is not for other tenants to know.
     if (!isDulyError(error, 'schedule_not_found') || hasDeletion(error, caller)) throw error;
     return null;
@@ -28,4 +29,10 @@ export async function findSchedule(
 
 function hasDeletion({ details }: DulyError, caller: Caller): boolean {
   return caller.tenant === null && details.deletedAt !== undefined;
+}
+
+/** The same, with what a caller of HTTP can do about it. */
+function ambiguous({ message, details }: DulyError): DulyError {
+  const hint = 'Use the id of the one that is meant, instead of its name: "details" has them.';
+  return new DulyError('schedule_ambiguous', { message, hint, details });
 }

@@ -7,7 +7,7 @@ import { target } from './targets.ts';
 const moment = z
   .string()
   .max(100)
-  .openapi({ description: "An instant, or a wall time or date in the schedule's zone." });
+  .openapi({ description: 'An instant; with a `timezone` also a wall time or a date in it.' });
 
 const ruleFields = {
   cron: z.string().max(500).optional().openapi({ example: '0 8 * * MON' }),

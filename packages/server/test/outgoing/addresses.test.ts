@@ -140,6 +140,28 @@ test('every odd spelling of an inner address is refused, and the refusal names t
   }
 });
 
+test('localhost is refused at once like the address that it is, unless it is allowed; the hint names what differs once', () => {
+  const refused = createAllowedTargets();
+  for (const host of ['localhost', 'LOCALHOST.', 'app.localhost']) {
+    assert.throws(
+      () => checkTargetUrl(`http://${host}:3000/hook`, refused),
+      (error) =>
+        isDulyError(error, 'target_refused') && /--allow-targets 127\.0\.0\.1 \(or /.test(error.hint ?? ''),
+      host,
+    );
+  }
+  assert.ok(checkTargetUrl('http://localhost.example/', refused));
+  for (const entry of ['localhost', '127.0.0.0/8']) {
+    assert.ok(checkTargetUrl('http://localhost:3000/', createAllowedTargets([entry])), entry);
+  }
+  assert.throws(
+    () => checkTargetUrl('http://10.0.0.1/', refused),
+    (error) =>
+      isDulyError(error) &&
+      error.hint === 'If Duly may call it, start the server with --allow-targets 10.0.0.1.',
+  );
+});
+
 test('public addresses pass', () => {
   const allowed = createAllowedTargets();
   for (const host of publicHosts) assert.ok(checkTargetUrl(`https://${host}/`, allowed), host);
