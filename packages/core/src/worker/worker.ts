@@ -91,8 +91,18 @@ interface Waiting {
 interface Line {
   /** The one that is on its way. */
   sent: Exchange | null;
+  /** When that was, by the monotonic clock. */
+  sentElapsed: number;
   /** One whose answer was lost, to be repeated as it was. */
   unanswered: Exchange | null;
+}
+
+/** What the store said of the time to come, by the newest of its answers. */
+interface Ahead {
+  /** The store's instant of that answer. */
+  now: number;
+  /** When the next job falls due, by the monotonic clock; null: none is known, or there is more to do than to wait for it. */
+  dueElapsed: number | null;
 }
 
 const defaultConcurrency = 20;
@@ -122,9 +132,10 @@ export function createWorker(options: WorkerOptions): Worker {
   const ids = createIds({ clock, random });
   const pace = createPace(clock);
   const reporter = createReporter({ engine, clock, random });
-  const main: Line = { sent: null, unanswered: null };
-  /** Used only while there is more to do than one exchange after the other can carry. */
-  const second: Line = { sent: null, unanswered: null };
+  const main: Line = { sent: null, sentElapsed: 0, unanswered: null };
+  /** Used while there is more to do than one exchange after the other can carry, and for what falls due while one is on its way. */
+  const second: Line = { sent: null, sentElapsed: 0, unanswered: null };
+  let ahead: Ahead = { now: 0, dueElapsed: null };
   const loopOf = (pass: () => Promise<number>): Loop =>
     createLoop({
       clock,
@@ -186,14 +197,18 @@ export function createWorker(options: WorkerOptions): Worker {
 
   // --------------------------------------------------------------------------------------------- one pass
 
-  async function pass(line: Line): Promise<number> {
-    const exchange = line.unanswered ?? compose();
+  async function pass(line: Line, composed: () => Exchange | null = compose): Promise<number> {
+    const exchange = line.unanswered ?? composed();
     if (exchange === null) {
       // Every place is promised to a claim that travels with an enqueue. Whatever woke us is looked at once that has its answer.
       isPassSkipped = reserved > 0;
       return maxSleepMs();
     }
     line.sent = exchange;
+    line.sentElapsed = clock.elapsed();
+    if (line === main && ahead.dueElapsed !== null && ahead.dueElapsed > line.sentElapsed) {
+      secondLoop?.wakeWithin(ahead.dueElapsed - line.sentElapsed);
+    }
     let reply: ExchangeReply;
     try {
       reply = await engine.exchange({
@@ -213,11 +228,34 @@ export function createWorker(options: WorkerOptions): Worker {
 
   /** A second exchange beside the first: a store that works on several at once is then never without one while answers are read here. */
   async function passBeside(): Promise<number> {
+    if (isDueBeside()) {
+      const waitMs = await pass(second, composeBeside);
+      // The first sleeps by an older answer, or will go by this one when it has its own.
+      if (waitMs <= 0) loop.wake();
+      else if (main.sent === null) loop.wakeWithin(waitMs);
+      return Number.POSITIVE_INFINITY;
+    }
     if (second.unanswered === null && (helping === 0 || narrowCount > 0)) return Number.POSITIVE_INFINITY;
     const waitMs = await pass(second);
     // The first may have slept through the end of this one's work, and only it looks on.
     if (helping === 0) loop.wake();
     return waitMs;
+  }
+
+  /** Whether a job fell due since the first exchange went out: that one, which may wait for a disk, will not bring it. */
+  function isDueBeside(): boolean {
+    if (main.sent === null || second.unanswered !== null || narrowCount > 0) return false;
+    const { dueElapsed } = ahead;
+    return dueElapsed !== null && main.sentElapsed < dueElapsed && dueElapsed <= clock.elapsed();
+  }
+
+  /** Only asks for work. The places are promised to the first, which as a rule finds nothing: what has none waits, or goes back. */
+  function composeBeside(): Exchange | null {
+    if (draining !== null || isAloneRunning || zombieCount >= concurrency) return null;
+    const claim = makeClaim(concurrency - running.size - waiting.length);
+    if (claim === null || claim.limit === 0) return null;
+    reserved += claim.limit;
+    return { settle: [], claim, repeat: false };
   }
 
   function isQuiet(): boolean {
@@ -255,25 +293,31 @@ export function createWorker(options: WorkerOptions): Worker {
     const isMore = reply.more && exchange.claim !== null && exchange.claim.limit > 0;
     helping = isDry && isMore ? Math.min(claimMax, Math.max(2 * helping, reply.claimed.length)) : 0;
     endedCount = 0;
+    if (exchange.claim !== null && reply.now >= ahead.now) {
+      const isCalm = !isMore && reply.nextDueAt !== null && reply.nextDueAt > reply.now;
+      // Counted from the answer's arrival, so that it is never early: a claim before the time would only have to be repeated.
+      const dueElapsed = isCalm ? arrivedElapsed + (reply.nextDueAt as number) - reply.now : null;
+      ahead = { now: reply.now, dueElapsed };
+    }
     takeClaimed(reply.claimed, exchange.repeat);
     if (helping > 0) secondLoop?.wake();
     events.emit('passes', { claimed: reply.claimed.length, settled: exchange.settle.length });
     const isIdle = isQuiet();
     if (isIdle && exchange.claim !== null && !reply.more) events.emit('idle', { nextDueAt: reply.nextDueAt });
     changed();
-    return exchange.claim === null ? nextWaitMs(0, null, false) : nextWaitMs(arrivedElapsed, reply, isMore);
+    return exchange.claim === null ? nextWaitMs(null, false) : nextWaitMs(reply, isMore);
   }
 
-  function nextWaitMs(arrivedElapsed: number, reply: ExchangeReply | null, isMore: boolean): number {
+  function nextWaitMs(reply: ExchangeReply | null, isMore: boolean): number {
     if (outbox.length > 0 || reply === null) return 0;
     // Places are taken: the next attempt that ends wakes the loop.
     if (claimLimit() <= 0) return maxSleepMs();
     const isDueAlready = isMore || (reply.nextDueAt !== null && reply.nextDueAt <= reply.now);
     if (isDueAlready) return reply.claimed.length > 0 ? 0 : fruitlessMs;
-    if (reply.nextDueAt === null) return maxSleepMs();
-    // Counted from the answer's arrival, so that it is never early: a claim before the time would only have to be repeated.
-    const dueMs = reply.nextDueAt - reply.now - (clock.elapsed() - arrivedElapsed);
-    return Math.min(maxSleepMs(), Math.max(0, dueMs));
+    // The newest answer rules: what this one saw coming, another that went out beside it may have taken.
+    const { dueElapsed } = ahead;
+    if (dueElapsed === null) return reply.now < ahead.now && reply.nextDueAt !== null ? 0 : maxSleepMs();
+    return Math.min(maxSleepMs(), Math.max(0, dueElapsed - clock.elapsed()));
   }
 
   const isAsking = (): boolean => main.sent !== null || second.sent !== null;

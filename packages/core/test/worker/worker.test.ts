@@ -217,6 +217,41 @@ test('a backlog goes through two exchanges at once where the store works on seve
   assert.equal(most, 1);
 });
 
+test('a job that falls due while an exchange is on its way is asked for beside it', async (t) => {
+  const store = await setup(t);
+  const started: string[] = [];
+  const short = task('short', ({ job }) => void started.push(job.id));
+  const first = await store.enqueue(short);
+  const second = await store.enqueue(short, null, { due: { inMs: 10 } });
+  const last = await store.enqueue(short, null, { due: { inMs: 30 } });
+  const calls: ExchangeInput[] = [];
+  const held = deferred<void>();
+  const engine = parallel(store, (input) => calls.push(input));
+  const { exchange } = engine;
+  engine.exchange = async (input) => {
+    const reply = await exchange(input);
+    // The disk takes its time with the first outcome.
+    if (input.settle.some(({ id }) => id === first)) await held.promise;
+    return reply;
+  };
+  const { worker } = store.start([short], { engine });
+  await store.clock.settle();
+  assert.deepEqual(started, [first]);
+  await store.clock.advance(9);
+  assert.deepEqual(started, [first], 'and not before its time');
+  await store.clock.advance(1);
+  assert.deepEqual(started, [first, second]);
+  held.resolve();
+  await store.clock.settle();
+  const before = calls.length;
+  await store.clock.advance(19);
+  assert.equal(calls.length, before, 'the older answer, which saw it coming, makes nobody ask again');
+  await store.clock.advance(1);
+  assert.deepEqual(started, [first, second, last]);
+  assert.equal(worker.isIdle(), true);
+  for (const id of started) assert.equal((await store.job(id)).status, 'COMPLETED');
+});
+
 test('with two exchanges at once, answers that are lost and settlements that are refused cost nobody else anything', async (t) => {
   const store = await setup(t);
   const ran = new Map<string, number>();

@@ -38,6 +38,30 @@ export function changeFeedTests(test: DefineTest): void {
     assert.equal(only(await feedAfter(engine, position)).id, id);
   });
 
+  test('of jobs that are taken the moment they are due the feed tells both', async ({ engine }) => {
+    for (const count of [1, 2]) {
+      const start = await feedPosition(engine);
+      const dueAt = t0 + count * minute;
+      await makeAll(
+        engine,
+        Array.from({ length: count }, () => jobSpec({ due: { at: dueAt } })),
+      );
+      assert.equal((await claim(engine, {}, dueAt)).length, count);
+      const changes = await feedAfter(engine, start);
+      for (const id of new Set(changes.map((change) => change.id))) {
+        assert.deepEqual(
+          changes.filter((change) => change.id === id).map(({ status, event }) => [status, event]),
+          [
+            ['SCHEDULED', 'made'],
+            ['PENDING', 'due'],
+            ['RUNNING', 'claimed'],
+          ],
+        );
+      }
+      assert.equal(changes.length, 3 * count);
+    }
+  });
+
   test('every step of a job is in the feed, in order, with its status', async ({ engine }) => {
     const start = await feedPosition(engine);
     const { id } = await make(engine, { type: 'wörk', due: { at: t0 + minute } }, t0);

@@ -174,6 +174,36 @@ function claimTests(test: DefineTest): void {
     assert.equal((await claimOne(engine, {}, t0 + minute)).id, id);
   });
 
+  test('a claim that takes what fell due gives it by rank, and says when the next falls due', async ({
+    engine,
+  }) => {
+    const at = (dueAt: number, rankOffsetMs: number) => jobSpec({ due: { at: dueAt }, rankOffsetMs });
+    const specs = [at(t0 + 10, 0), at(t0 + 20, -15), at(t0 + 30, 0), at(t0 + 40, 0)];
+    await makeAll(engine, specs);
+    const lone = await claimReply(engine, {}, t0 + 19);
+    assert.deepEqual(
+      [lone.claimed.map(({ id }) => id), lone.nextDueAt, lone.more],
+      [[specs[0]?.id], t0 + 20, false],
+    );
+    const several = await claimReply(engine, {}, t0 + 30);
+    assert.deepEqual(
+      [several.claimed.map(({ id }) => id), several.nextDueAt, several.more],
+      [[specs[1]?.id, specs[2]?.id], t0 + 40, false],
+    );
+    const last = await claimReply(engine, { limit: 1 }, t0 + 40);
+    assert.deepEqual([last.claimed.map(({ id }) => id), last.nextDueAt], [[specs[3]?.id], null]);
+  });
+
+  test('of more that fell due than a claim may take the most urgent is given, and the rest is ready', async ({
+    engine,
+  }) => {
+    const specs = [0, -50, 0].map((rankOffsetMs) => jobSpec({ due: { at: t0 + 10 }, rankOffsetMs }));
+    await makeAll(engine, specs);
+    const reply = await claimReply(engine, { limit: 1 }, t0 + 10);
+    assert.deepEqual([reply.claimed.map(({ id }) => id), reply.more], [[specs[1]?.id], true]);
+    assert.equal(await statusOf(engine, specs[0]?.id as string), 'PENDING');
+  });
+
   test('a high priority does not make a job early', async ({ engine }) => {
     await make(engine, { due: { at: t0 + minute }, rankOffsetMs: -10 * hour, priority: 600 });
     assert.deepEqual(await claim(engine, {}, t0 + minute - 1), []);
