@@ -21,6 +21,33 @@ export function presentJob({ options }: ServerContext, caller: Caller, job: Job)
   return shown;
 }
 
+/** Of what is longer as JSON a list tells so much. */
+const briefLength = 1_000;
+
+/** A job as a list is looked at: long inputs, results and messages are cut, and there are no stacks. A hundred rows stay small whatever is in them. */
+export function presentBrief(context: ServerContext, caller: Caller, job: Job): JobJson {
+  const shown = presentJob(context, { ...caller, scope: 'read' }, job);
+  shown.input = brief(shown.input);
+  shown.result = brief(shown.result);
+  if (shown.error !== null) {
+    const { cause: _, ...error } = shown.error;
+    shown.error = { ...error, message: cut(error.message) };
+  }
+  return shown;
+}
+
+function brief(value: unknown): unknown {
+  if (typeof value === 'string') return cut(value);
+  if (typeof value !== 'object' || value === null) return value;
+  const text = JSON.stringify(value);
+  return text.length <= briefLength ? value : cut(text);
+}
+
+function cut(text: string): string {
+  // Not in the middle of a pair.
+  return text.length <= briefLength ? text : `${text.slice(0, briefLength).replace(/[\uD800-\uDBFF]$/, '')}…`;
+}
+
 /** A job as whoever made it is shown it. */
 export function presentMade(
   context: ServerContext,

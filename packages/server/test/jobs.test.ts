@@ -243,6 +243,35 @@ test('what is not to be seen is redacted by path, in lists too', async (t) => {
   assert.deepEqual((await ask('/api/jobs')).json.data[0].input, shown);
 });
 
+test('a brief list cuts what is long, and is as redacted as any', async (t) => {
+  const { ask, duly } = await startServer(t, {
+    tasks: [
+      {
+        name: 'long',
+        retry: { attempts: 1 },
+        run: () => {
+          throw new Error(`m${'😀'.repeat(2_000)}`, { cause: new Error('below') });
+        },
+      },
+    ],
+    start: true,
+    server: { redact: { input: ['secret'] } },
+  });
+  const job = await duly.taskNamed('long').now({ secret: 'hidden', text: 'x'.repeat(100_000) });
+  await job.wait();
+  await duly.taskNamed('short').in('1h', { n: 1 });
+  const [short, long] = (await ask('/api/jobs?brief=true')).json.data;
+  assert.deepEqual(short.input, { n: 1 });
+  assert.match(long.input, /^\{"secret":"\[redacted\]","text":"x+…$/);
+  assert.equal(long.input.length, 1_001);
+  assert.equal(long.error.message.length, 1_000, 'no half of a pair');
+  assert.deepEqual([long.error.stack, long.error.cause], [undefined, undefined]);
+  const [, whole] = (await ask('/api/jobs')).json.data;
+  assert.equal(whole.input.text.length, 100_000);
+  assert.equal((await ask('/api/jobs?brief=yes')).status, 400);
+  assert.equal((await ask('/api/dead/groups')).json.data[0].jobs[0].input.length, 1_001);
+});
+
 test('a bulk action goes in parts if it is asked to, each with where the next begins', async (t) => {
   const { ask, duly } = await startServer(t);
   await duly.taskNamed('many').nowMany(Array.from({ length: 7 }, (_, n) => ({ n })));

@@ -100,6 +100,9 @@ test('dead letters are grouped by cause, and a group is replayed or discarded wh
       ['mail', 'TypeError', 'no host <…>', 1, 1],
     ],
   );
+  assert.equal(json.group_count, 2);
+  const { json: first } = await ask('/api/dead/groups?limit=1');
+  assert.deepEqual([first.data.length, first.group_count], [1, 2]);
   const group = { type: 'mail', name: 'Error', pattern: 'no user <n>' };
   const tenant = await key('operate', 'acme');
   assert.equal((await ask('/api/dead/groups', { key: tenant })).json.data[0].jobs[0].id, others);

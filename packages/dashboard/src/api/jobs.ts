@@ -9,11 +9,16 @@ export type { DeadGroup } from '@duly/server/client';
 /** A job as the API shows it. */
 export type Job = JobJson;
 
+/** An input in one line. What is long was cut, and is a text already. */
+export function inputText(input: unknown): string {
+  return typeof input === 'string' ? input : (JSON.stringify(input) ?? 'null');
+}
+
 /** The newest jobs that match, read again with every change. */
 export function useNewestJobs(query: Query, { isHeld = false, limit = 100 } = {}) {
   return useQuery({
     queryKey: ['jobs', query, limit],
-    queryFn: ({ signal }) => get<Page<Job>>('api/jobs', { ...query, limit }, signal),
+    queryFn: ({ signal }) => get<Page<Job>>('api/jobs', { ...query, limit, brief: true }, signal),
     enabled: !isHeld,
     placeholderData: (before) => before,
   });
@@ -24,7 +29,11 @@ export function useJobTotal(query: Query, { isHeld = false } = {}) {
   return useQuery({
     queryKey: ['jobs', 'total', query],
     queryFn: ({ signal }) =>
-      get<Page<Job> & { total: Count }>('api/jobs', { ...query, limit: 1, count: 'true' }, signal),
+      get<Page<Job> & { total: Count }>(
+        'api/jobs',
+        { ...query, limit: 1, count: 'true', brief: true },
+        signal,
+      ),
     enabled: !isHeld,
     meta: { pace: 'own' },
     refetchInterval: 5_000,
@@ -33,7 +42,7 @@ export function useJobTotal(query: Query, { isHeld = false } = {}) {
 
 /** A page of those that were made before the ones at a cursor. */
 export function readOlderJobs(query: Query, cursor: string): Promise<Page<Job>> {
-  return get<Page<Job>>('api/jobs', { ...query, limit: 200, cursor });
+  return get<Page<Job>>('api/jobs', { ...query, limit: 200, cursor, brief: true });
 }
 
 /** What falls due in the coming hour, by the minute, and the earliest of it. */
@@ -52,7 +61,7 @@ export function useUpcoming(limit: number) {
 export function useChildren(id: string) {
   return useQuery({
     queryKey: ['jobs', 'children', id],
-    queryFn: ({ signal }) => get<Page<Job>>('api/jobs', { parent: id, limit: 50 }, signal),
+    queryFn: ({ signal }) => get<Page<Job>>('api/jobs', { parent: id, limit: 50, brief: true }, signal),
   });
 }
 
@@ -146,11 +155,12 @@ export function causeKey({ type, name, pattern }: ErrorCause): string {
   return `${type}\n${name}\n${pattern}`;
 }
 
-/** Dead letters by cause, the largest group first. Thousands are looked at, so they are not read with every change. */
-export function useDeadGroups() {
+/** Dead letters by cause, the largest groups first. Thousands are looked at, so they are not read with every change. */
+export function useDeadGroups(limit: number) {
   return useQuery({
-    queryKey: ['dead', 'groups'],
-    queryFn: ({ signal }) => get<DeadGroups>('api/dead/groups', {}, signal),
+    queryKey: ['dead', 'groups', limit],
+    queryFn: ({ signal }) => get<DeadGroups>('api/dead/groups', { limit }, signal),
+    placeholderData: (before) => before,
     meta: { pace: 'own' },
     refetchInterval: ({ state }) => ((state.data?.looked_at.count ?? 0) > 500 ? 15_000 : 2_000),
   });

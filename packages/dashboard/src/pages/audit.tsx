@@ -1,4 +1,4 @@
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type AuditEntry, useAudit } from '../api/operations.ts';
 import { Instant } from '../time/time.tsx';
 import { Button } from '../ui/button.tsx';
@@ -68,6 +68,28 @@ export function AuditPage() {
   );
 }
 
+/** What was done; of sessions in words, because they are no settings to whoever signs in. */
+function deedOf({ action, subject }: AuditEntry): string {
+  if (!subject.startsWith('record:session/')) return action;
+  return action === 'put' ? 'signed in' : 'session ended';
+}
+
+/** What it was done to, with the way there. */
+function Subject({ subject }: { subject: string }) {
+  const [, kind, id = ''] = /^(job|schedule):(.+)$/.exec(subject) ?? [];
+  const className = 'font-mono text-xs break-all';
+  if (kind === undefined) return <span className={className}>{subject}</span>;
+  return (
+    <Link
+      to={kind === 'job' ? '/jobs/$id' : '/schedules/$id'}
+      params={{ id }}
+      className={`${className} text-accent hover:underline`}
+    >
+      {subject}
+    </Link>
+  );
+}
+
 function Row({ entry }: { entry: AuditEntry }) {
   const hasDetails = entry.before !== null || entry.after !== null;
   return (
@@ -78,9 +100,9 @@ function Row({ entry }: { entry: AuditEntry }) {
       <Cell isLong className="font-mono text-xs">
         {entry.actor}
       </Cell>
-      <Cell>{entry.action}</Cell>
+      <Cell>{deedOf(entry)}</Cell>
       <Cell isLong className="sm:max-w-96">
-        <span className="font-mono text-xs break-all">{entry.subject}</span>
+        <Subject subject={entry.subject} />
         {hasDetails && (
           <details className="mt-1">
             <summary className="cursor-pointer text-xs text-ink-soft">Before and after</summary>

@@ -5,25 +5,33 @@ import {
   causeKey,
   type DeadGroup,
   type ErrorCause,
+  inputText,
   useDeadAction,
   useDeadGroups,
 } from '../api/jobs.ts';
 import { countText } from '../api/page.ts';
+import { searchFor } from '../search/job-search.ts';
 import { useMay } from '../shell/caller.tsx';
 import { Time } from '../time/time.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { Field, TextInput } from '../ui/field.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
 import { NothingYet, Unread } from '../ui/states.tsx';
 import { useToasts } from '../ui/toast.tsx';
+import { WordField } from '../ui/word-field.tsx';
+
+/** So many groups are shown at first, and more each time. */
+const groupStep = 25;
+/** As many as the server tells. */
+const groupCountMax = 1_000;
 
 /** What failed for good and waits for a person. */
 export function DeadPage() {
-  const dead = useDeadGroups();
+  const [groupMax, setGroupMax] = useState(groupStep);
+  const dead = useDeadGroups(groupMax);
   const may = useMay('operate');
   if (dead.data === undefined) return <Unread isPage query={dead} />;
-  const { data: groups, looked_at: total } = dead.data;
+  const { data: groups, group_count: groupCount, looked_at: total } = dead.data;
   return (
     <>
       <PageHead
@@ -42,6 +50,11 @@ export function DeadPage() {
           {groups.map((group) => (
             <Group key={causeKey(group)} group={group} isAll={!total.capped} />
           ))}
+          {groupCount > groups.length && groups.length < groupCountMax && (
+            <Button disabled={dead.isPlaceholderData} onClick={() => setGroupMax(groupMax + groupStep)}>
+              Show more of {groupCount.toLocaleString('en')} causes
+            </Button>
+          )}
         </div>
       )}
     </>
@@ -99,7 +112,7 @@ function Group({ group, isAll }: { group: DeadGroup; isAll: boolean }) {
               {job.id}
             </Link>
             <span className="min-w-0 flex-1 truncate font-mono text-xs text-ink-soft">
-              {JSON.stringify(job.input)}
+              {inputText(job.input)}
             </span>
             <Time at={job.completed_at} className="text-xs text-ink-faint" />
             {may && count > 1 && (
@@ -114,7 +127,7 @@ function Group({ group, isAll }: { group: DeadGroup; isAll: boolean }) {
       {count > group.jobs.length && (
         <Link
           to="/jobs"
-          search={{ q: `dead:true type:${group.type}` }}
+          search={{ q: searchFor({ dead: 'true', type: group.type }) }}
           className="block border-t border-line px-4 py-2 text-xs text-ink-soft hover:bg-raised"
         >
           All dead letters of {group.type}
@@ -210,7 +223,7 @@ function AllActions({ count }: { count: string }) {
                 action.mutate(
                   { all: true },
                   {
-                    onSuccess: ({ changed }) => toasts.say(`${changed} ${done[asked]}.`),
+                    onSuccess: ({ changed }) => toasts.say(`${changed.toLocaleString('en')} ${done[asked]}.`),
                     onError: toasts.complain,
                     onSettled: close,
                   },
@@ -224,12 +237,12 @@ function AllActions({ count }: { count: string }) {
           {asked === 'replay' ? (
             <p className="text-sm">Each runs again with its old input. What fails again comes back here.</p>
           ) : (
-            <Field
-              name="Type “discard” to go on"
+            <WordField
+              word="discard"
+              typed={word}
+              onType={setWord}
               hint="They stay in history for their retention, and nobody is reminded of them."
-            >
-              <TextInput value={word} onChange={(event) => setWord(event.target.value)} />
-            </Field>
+            />
           )}
         </Dialog>
       )}

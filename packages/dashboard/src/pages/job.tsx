@@ -27,7 +27,7 @@ export function JobPage() {
 
 function JobView({ job }: { job: Job }) {
   const why = useWhy(job.id);
-  const { current_step, steps_completed, steps_total } = job.metadata;
+  const { current_step, steps_completed, steps_total, ...own } = job.metadata;
   const isEnded = isTerminal(job.status);
   return (
     <>
@@ -81,6 +81,11 @@ function JobView({ job }: { job: Job }) {
               <JsonView value={job.result} />
             </Panel>
           )}
+          {Object.keys(own).length > 0 && (
+            <Panel title="Metadata">
+              <JsonView value={own} />
+            </Panel>
+          )}
           <Flow job={job} />
           <Attempts job={job} />
           <LogLines id={job.id} />
@@ -120,6 +125,12 @@ function Facts({ job }: { job: Job }) {
             <Time at={job.next_attempt_at} />
           </Fact>
         )}
+        {job.expire_at !== null && (
+          <Fact name="Must start by">
+            <Instant at={job.expire_at} />
+          </Fact>
+        )}
+        {job.cancelled_by !== null && <Fact name="Cancelled by">{job.cancelled_by}</Fact>}
         <Fact name="Queue">{job.queue}</Fact>
         <Fact name="Priority">{job.priority}</Fact>
         <Fact name="Origin">{job.origin}</Fact>

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { type Pause, pauseName, type Queue, usePauses, useQueues } from '../api/operations.ts';
 import { countText } from '../api/page.ts';
+import { searchFor } from '../search/job-search.ts';
 import { Time } from '../time/time.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
 import { PauseSwitch, type PauseTarget } from '../ui/pause-switch.tsx';
@@ -48,7 +49,11 @@ function QueueRows({ queue }: { queue: Queue }) {
       <Cell isLong>
         {at === 0 && (
           <>
-            <Link to="/jobs" search={{ q: `queue:${queue.queue}` }} className="font-medium hover:underline">
+            <Link
+              to="/jobs"
+              search={{ q: searchFor({ queue: queue.queue }) }}
+              className="font-medium hover:underline"
+            >
               {queue.queue}
             </Link>
             {queue.pause !== null && <p className="mt-0.5 text-xs text-warn">paused</p>}

@@ -6,6 +6,7 @@ import { duration, fullInstant } from '../time/format.ts';
 import { Instant, Time } from '../time/time.tsx';
 import { useZone } from '../time/zone.tsx';
 import { Button } from '../ui/button.tsx';
+import { counted } from '../ui/counted.ts';
 import { JsonView } from '../ui/json-view.tsx';
 import { Fact, PageHead, Panel } from '../ui/panel.tsx';
 import { Unread } from '../ui/states.tsx';
@@ -63,7 +64,7 @@ function ScheduleView({ schedule }: { schedule: Schedule }) {
               <Fact name="Last run">{last?.status == null ? '–' : <StatusBadge status={last.status} />}</Fact>
               <Fact name="It took">{last?.duration_ms == null ? '–' : duration(last.duration_ms)}</Fact>
               <Fact name="Late by">{last?.lateness_ms == null ? '–' : duration(last.lateness_ms)}</Fact>
-              <Fact name="Fired">{schedule.fired_count.toLocaleString('en')} times</Fact>
+              <Fact name="Fired">{counted(schedule.fired_count, 'time')}</Fact>
               <Fact name="Failures in a row">{schedule.failures_in_row}</Fact>
               <Fact name="Queue">{schedule.queue}</Fact>
               <Fact name="Declared by">{schedule.app ?? 'nobody: dynamic'}</Fact>

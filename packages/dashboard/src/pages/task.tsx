@@ -2,6 +2,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import { usePauses } from '../api/operations.ts';
 import { failureShare, shareText, useStats } from '../api/stats.ts';
 import { OverTime } from '../charts/over-time.tsx';
+import { searchFor } from '../search/job-search.ts';
 import { duration } from '../time/format.ts';
 import { Time } from '../time/time.tsx';
 import { Fact, PageHead, Panel } from '../ui/panel.tsx';
@@ -17,8 +18,12 @@ export function TaskPage() {
   if (stats.data === undefined) return <Unread isPage query={stats} />;
   const one = stats.data.data.find((other) => other.type === type);
   const ms = (value: number | null | undefined) => (value == null ? '–' : duration(value));
-  const jobs = (q: string, text: string) => (
-    <Link to="/jobs" search={{ q }} className="text-sm text-accent hover:underline">
+  const jobs = (terms: Record<string, string>, text: string) => (
+    <Link
+      to="/jobs"
+      search={{ q: searchFor({ type, ...terms }) }}
+      className="text-sm text-accent hover:underline"
+    >
       {text}
     </Link>
   );
@@ -29,9 +34,9 @@ export function TaskPage() {
         about="A task: what its jobs do is in the code that defines it."
         actions={
           <span className="flex flex-wrap items-center gap-4">
-            {jobs(`type:${type}`, 'All its jobs')}
-            {jobs(`type:${type} status:running`, 'Running')}
-            {jobs(`type:${type} status:failed`, 'Failed')}
+            {jobs({}, 'All its jobs')}
+            {jobs({ status: 'running' }, 'Running')}
+            {jobs({ status: 'failed' }, 'Failed')}
             <PauseSwitch target={{ task: type }} name={type} pause={pause} />
           </span>
         }

@@ -90,6 +90,13 @@ export function valuesOf(text: string, name: string): string[] {
     .flatMap(({ value }) => value.split(','));
 }
 
+/** A search for these values, whatever is in them. */
+export function searchFor(terms: Readonly<Record<string, string>>): string {
+  return Object.entries(terms)
+    .map(([name, value]) => `${name}:${written(value)}`)
+    .join(' ');
+}
+
 /** The same search with this name having these values, and only these. */
 export function withTerm(text: string, name: string, values: readonly string[]): string {
   const others = readTerms(text)

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { Search } from 'lucide-react';
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { Dialog } from '../ui/dialog.tsx';
 import { usePageLinks } from './caller.tsx';
 
@@ -16,13 +16,18 @@ export function Palette({ open, onClose }: { open: boolean; onClose: () => void 
   const links = usePageLinks();
   const [text, setText] = useState('');
   const [chosen, setChosen] = useState(0);
+  // However it was closed, it begins anew.
+  useEffect(() => {
+    if (open) return;
+    setText('');
+    setChosen(0);
+  }, [open]);
   const entries = useMemo((): Entry[] => {
     const asked = text.trim();
     const go =
       (to: string, search: Record<string, string> = {}) =>
       () => {
         onClose();
-        setText('');
         void navigate({ to, search } as never);
       };
     const pages = links
@@ -45,6 +50,8 @@ export function Palette({ open, onClose }: { open: boolean; onClose: () => void 
           autoFocus
           value={text}
           onChange={(event) => {
+            // Nothing is lost with it: a click outside closes the palette all the same.
+            event.stopPropagation();
             setText(event.target.value);
             setChosen(0);
           }}

@@ -13,7 +13,7 @@ import {
   Sun,
   WifiOff,
 } from 'lucide-react';
-import { useMemo, useState } from 'react';
+import { useCallback, useMemo, useState } from 'react';
 import { sessionKey } from '../api/queries.ts';
 import { isStranger, request } from '../api/request.ts';
 import { LiveProvider, useLive } from '../live/live.tsx';
@@ -50,6 +50,7 @@ function Shell() {
   const { theme, setTheme } = useTheme();
   const { zone, name: zoneName, setZone } = useZone();
   const [isPaletteOpen, setPaletteOpen] = useState(false);
+  const closePalette = useCallback(() => setPaletteOpen(false), []);
   const [isHelpOpen, setHelpOpen] = useState(false);
   const [isMenuOpen, setMenuOpen] = useState(false);
 
@@ -57,7 +58,7 @@ function Shell() {
     const pages = links.map(({ letter, to }) => [`g ${letter}`, () => void navigate({ to } as never)]);
     return {
       ...Object.fromEntries(pages),
-      'mod+k': () => setPaletteOpen(true),
+      'mod+k': () => setPaletteOpen((isOpen) => !isOpen),
       '?': () => setHelpOpen(true),
       '/': () => document.querySelector<HTMLInputElement>('[data-search]')?.focus(),
       p: () => (live.state === 'paused' ? live.resume() : live.pause()),
@@ -150,7 +151,7 @@ function Shell() {
           <Outlet />
         </main>
       </div>
-      <Palette open={isPaletteOpen} onClose={() => setPaletteOpen(false)} />
+      <Palette open={isPaletteOpen} onClose={closePalette} />
       <Help open={isHelpOpen} onClose={() => setHelpOpen(false)} />
     </div>
   );

@@ -3,8 +3,8 @@ import { type ReactNode, useState } from 'react';
 import { request } from '../api/request.ts';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
-import { Field, TextInput } from './field.tsx';
 import { useToasts } from './toast.tsx';
+import { WordField } from './word-field.tsx';
 
 /** A button that takes something away: it asks first, and says what follows from it. `word` is typed first where very much would go. */
 export function DeleteButton({
@@ -69,11 +69,7 @@ export function DeleteButton({
         >
           <div className="space-y-3 text-sm">
             {children}
-            {word !== undefined && (
-              <Field name={`Type “${word}” to go on`}>
-                <TextInput value={typed} onChange={(event) => setTyped(event.target.value)} />
-              </Field>
-            )}
+            {word !== undefined && <WordField word={word} typed={typed} onType={setTyped} />}
           </div>
         </Dialog>
       )}

@@ -1,7 +1,9 @@
 import { useState } from 'react';
+import { useTypedInstants } from '../time/typed-instant.ts';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { Field, TextInput } from './field.tsx';
+import { WordField } from './word-field.tsx';
 
 /** How long and why, as the API takes it. */
 export interface PauseWords {
@@ -27,6 +29,7 @@ export function PauseDialog({
 }) {
   const [note, setNote] = useState('');
   const [until, setUntil] = useState('');
+  const instants = useTypedInstants();
   const [typed, setTyped] = useState('');
   return (
     <Dialog
@@ -40,7 +43,7 @@ export function PauseDialog({
           onClick={() =>
             onPause({
               ...(note === '' ? {} : { note }),
-              ...(until === '' ? {} : { until: new Date(until).toISOString() }),
+              ...(until === '' ? {} : { until: instants.read(until) }),
             })
           }
         >
@@ -53,14 +56,10 @@ export function PauseDialog({
         <Field name="Why" hint="Shown wherever somebody asks.">
           <TextInput value={note} onChange={(event) => setNote(event.target.value)} maxLength={1_000} />
         </Field>
-        <Field name="Until" hint="Left empty: until somebody resumes it. In your own time zone.">
+        <Field name="Until" hint={`Left empty: until somebody resumes it. ${instants.hint}`}>
           <TextInput type="datetime-local" value={until} onChange={(event) => setUntil(event.target.value)} />
         </Field>
-        {word !== undefined && (
-          <Field name={`Type “${word}” to go on`}>
-            <TextInput value={typed} onChange={(event) => setTyped(event.target.value)} />
-          </Field>
-        )}
+        {word !== undefined && <WordField word={word} typed={typed} onType={setTyped} />}
       </div>
     </Dialog>
   );

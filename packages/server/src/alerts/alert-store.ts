@@ -33,7 +33,9 @@ export interface AlertStore {
   ensureDefaults(): Promise<void>;
 }
 
-const stateKind = 'alert-state';
+// It changes all the time and nobody changes it: as where a program stands, it is not in the audit.
+const stateKind = 'cursor';
+const stateKey = (ruleId: string): string => `alert-state/${ruleId}`;
 const settingKind = 'alert-setting';
 const defaultsKey = 'defaults';
 const pageSize = 500;
@@ -47,16 +49,16 @@ export function createAlertStore(duly: Duly): AlertStore {
     windows: createTable<MaintenanceWindow>(duly, 'alert-window', 'window'),
 
     async state(ruleId) {
-      const record = await duly.records.get<AlertState>(stateKind, ruleId);
+      const record = await duly.records.get<AlertState>(stateKind, stateKey(ruleId));
       return { state: record?.value ?? quietState, version: record?.version ?? null };
     },
 
     async keep(ruleId, state, version) {
-      return (await duly.records.put(stateKind, ruleId, state, { expectVersion: version })).version;
+      return (await duly.records.put(stateKind, stateKey(ruleId), state, { expectVersion: version })).version;
     },
 
     async forget(ruleId) {
-      await duly.records.delete(stateKind, ruleId);
+      await duly.records.delete(stateKind, stateKey(ruleId));
     },
 
     async ensureDefaults() {

@@ -237,16 +237,19 @@ export type DeadGroup = {
   name: string;
   /** Its message, without what differs from one job to the next. */
   pattern: string;
+  /** The message of the newest, its first 1,000 characters. */
   example: string;
   count: number;
   first_at: string | null;
   last_at: string | null;
-  /** The newest, at most 3. */
+  /** The newest, at most 3, as `brief=true` of `GET /api/jobs` shows them. */
   jobs: Job[];
 };
 
 export type DeadGroups = {
   data: DeadGroup[];
+  /** How many groups there are; `limit` says how many are told. */
+  group_count: number;
   looked_at: Count & unknown;
 };
 
@@ -1259,7 +1262,7 @@ export type Upcoming = {
   }[];
   /** There are more than were counted. */
   capped: boolean;
-  /** The earliest due first. */
+  /** The earliest due first, as `brief=true` of `GET /api/jobs` shows them. */
   data: Job[];
 };
 
@@ -1658,7 +1661,7 @@ export interface Operations {
   /** List dead letters: FAILED jobs that wait for a person, newest first */
   'GET /api/dead': {
     path: Record<never, never>;
-    query: { status?: string | readonly string[]; type?: string | readonly string[]; queue?: string | readonly string[]; tenant?: string | readonly string[]; key?: string | readonly string[]; serial?: string | readonly string[]; parent?: string | readonly string[]; schedule?: string | readonly string[]; since?: string | readonly string[]; before?: string | readonly string[]; error?: string | readonly string[]; dead?: "true" | "false" | readonly ("true" | "false")[]; ids?: string | readonly string[]; limit?: number | readonly number[]; cursor?: string | readonly string[]; count?: "true" | "false" | readonly ("true" | "false")[] };
+    query: { status?: string | readonly string[]; type?: string | readonly string[]; queue?: string | readonly string[]; tenant?: string | readonly string[]; key?: string | readonly string[]; serial?: string | readonly string[]; parent?: string | readonly string[]; schedule?: string | readonly string[]; since?: string | readonly string[]; before?: string | readonly string[]; error?: string | readonly string[]; dead?: "true" | "false" | readonly ("true" | "false")[]; ids?: string | readonly string[]; limit?: number | readonly number[]; cursor?: string | readonly string[]; count?: "true" | "false" | readonly ("true" | "false")[]; brief?: "true" | "false" | readonly ("true" | "false")[] };
     body: never;
     answer: {
       data: Job[];
@@ -1670,7 +1673,7 @@ export interface Operations {
   /** Dead letters by what they failed of, the largest group first */
   'GET /api/dead/groups': {
     path: Record<never, never>;
-    query: Record<never, never>;
+    query: { limit?: number | readonly number[] };
     body: never;
     answer: DeadGroups;
   };
@@ -1742,7 +1745,7 @@ export interface Operations {
   /** List jobs, newest first */
   'GET /api/jobs': {
     path: Record<never, never>;
-    query: { status?: string | readonly string[]; type?: string | readonly string[]; queue?: string | readonly string[]; tenant?: string | readonly string[]; key?: string | readonly string[]; serial?: string | readonly string[]; parent?: string | readonly string[]; schedule?: string | readonly string[]; since?: string | readonly string[]; before?: string | readonly string[]; error?: string | readonly string[]; dead?: "true" | "false" | readonly ("true" | "false")[]; ids?: string | readonly string[]; limit?: number | readonly number[]; cursor?: string | readonly string[]; count?: "true" | "false" | readonly ("true" | "false")[] };
+    query: { status?: string | readonly string[]; type?: string | readonly string[]; queue?: string | readonly string[]; tenant?: string | readonly string[]; key?: string | readonly string[]; serial?: string | readonly string[]; parent?: string | readonly string[]; schedule?: string | readonly string[]; since?: string | readonly string[]; before?: string | readonly string[]; error?: string | readonly string[]; dead?: "true" | "false" | readonly ("true" | "false")[]; ids?: string | readonly string[]; limit?: number | readonly number[]; cursor?: string | readonly string[]; count?: "true" | "false" | readonly ("true" | "false")[]; brief?: "true" | "false" | readonly ("true" | "false")[] };
     body: never;
     answer: {
       data: Job[];

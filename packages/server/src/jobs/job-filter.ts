@@ -14,7 +14,7 @@ export async function filterOfQuery(
   caller: Caller,
   query: z.infer<typeof jobListQuery>,
 ): Promise<JobsFilter> {
-  const { status, type, queue, ids, dead, limit: _, cursor: __, count: ___, ...rest } = query;
+  const { status, type, queue, ids, dead, limit: _, cursor: __, count: ___, brief: ____, ...rest } = query;
   const input: NonNullable<FilterBody['input']> = {};
   const fields: FilterBody = {};
   for (const [field, value] of Object.entries(rest)) {

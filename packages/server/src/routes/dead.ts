@@ -6,8 +6,8 @@ import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
 import { type ErrorCause, groupByCause, isCausedBy } from '../jobs/error-groups.ts';
 import { filterOfBody, filterOfQuery } from '../jobs/job-filter.ts';
-import { presentJob } from '../present.ts';
-import { body, instant, json, listJson, listOf, note } from '../schemas/answers.ts';
+import { presentBrief, presentJob } from '../present.ts';
+import { body, instant, json, limit, listJson, listOf, note } from '../schemas/answers.ts';
 import { jobSchema } from '../schemas/job.ts';
 import { bulkResultSchema, countSchema } from '../schemas/job-actions.ts';
 import { jobFilterSchema, jobListQuery } from '../schemas/job-filter.ts';
@@ -20,6 +20,7 @@ const shownCount = 3;
 /** Some hundred milliseconds; who has more learns what to do from these. */
 const lookedAtMax = 5_000;
 const pageSize = 1_000;
+const exampleLength = 1_000;
 /** So many are acted on at once. */
 const actedOnMax = 500;
 
@@ -49,11 +50,13 @@ const causeFields = {
 const groupSchema = z
   .strictObject({
     ...causeFields,
-    example: z.string(),
+    example: z.string().openapi({ description: 'The message of the newest, its first 1,000 characters.' }),
     count: z.int(),
     first_at: instant.nullable(),
     last_at: instant.nullable(),
-    jobs: z.array(jobSchema).openapi({ description: `The newest, at most ${shownCount}.` }),
+    jobs: z.array(jobSchema).openapi({
+      description: `The newest, at most ${shownCount}, as \`brief=true\` of \`GET /api/jobs\` shows them.`,
+    }),
   })
   .openapi('DeadGroup');
 
@@ -64,11 +67,15 @@ const groups = createRoute({
   tags,
   summary: 'Dead letters by what they failed of, the largest group first',
   ...secured('read'),
+  request: { query: z.strictObject({ limit }) },
   responses: {
     200: json(
       z
         .strictObject({
           data: z.array(groupSchema),
+          group_count: z
+            .int()
+            .openapi({ description: 'How many groups there are; `limit` says how many are told.' }),
           looked_at: countSchema.openapi({
             description: 'How many dead letters were looked at, the newest first; `capped`: there are more.',
           }),
@@ -120,7 +127,8 @@ export function deadRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
       jobs.page({ limit: query.limit ?? 100, cursor: query.cursor ?? null }),
       query.count === 'true' ? jobs.count() : undefined,
     ]);
-    const data = page.jobs.map((job) => presentJob(context, c.var.caller, job));
+    const present = query.brief === 'true' ? presentBrief : presentJob;
+    const data = page.jobs.map((job) => present(context, c.var.caller, job));
     return c.json({ ...listJson(data, page.nextCursor), ...(total === undefined ? {} : { total }) }, 200);
   });
 
@@ -137,14 +145,19 @@ export function deadRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
       found.push(...page.jobs);
       cursor = page.nextCursor;
     } while (cursor !== null && found.length < lookedAtMax);
-    const data = groupByCause(found).map(({ jobs, ...cause }) => ({
+    const all = groupByCause(found);
+    const data = all.slice(0, c.req.valid('query').limit ?? 100).map(({ jobs, example, ...cause }) => ({
       ...cause,
+      example: example.slice(0, exampleLength),
       count: jobs.length,
       first_at: jobs.at(-1)?.finishedAt?.toISOString() ?? null,
       last_at: jobs[0]?.finishedAt?.toISOString() ?? null,
-      jobs: jobs.slice(0, shownCount).map((job) => presentJob(context, caller, job)),
+      jobs: jobs.slice(0, shownCount).map((job) => presentBrief(context, caller, job)),
     }));
-    return c.json({ data, looked_at: { count: found.length, capped: cursor !== null } }, 200);
+    return c.json(
+      { data, group_count: all.length, looked_at: { count: found.length, capped: cursor !== null } },
+      200,
+    );
   });
 
   /** Everything of a group, however much there is. */

@@ -16,7 +16,7 @@ import { filterOfBody, filterOfQuery } from '../jobs/job-filter.ts';
 import { makeJob } from '../jobs/new-job.ts';
 import { jobEtag, matchesEtag } from '../live/job-tag.ts';
 import { changedJob, readWait, waitQuery } from '../live/long-poll.ts';
-import { presentJob, presentMade, seesStacks } from '../present.ts';
+import { presentBrief, presentJob, presentMade, seesStacks } from '../present.ts';
 import { readPosition } from '../request/position.ts';
 import { body, cursor, json, limit, listJson, listOf, name } from '../schemas/answers.ts';
 import { jobPath, jobSchema, madeJobSchema, newJobSchema } from '../schemas/job.ts';
@@ -217,7 +217,8 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
       jobs.page({ limit: query.limit ?? 100, cursor: query.cursor ?? null }),
       query.count === 'true' ? jobs.count() : undefined,
     ]);
-    const data = page.jobs.map((job) => presentJob(context, c.get('caller'), job));
+    const present = query.brief === 'true' ? presentBrief : presentJob;
+    const data = page.jobs.map((job) => present(context, c.get('caller'), job));
     return c.json({ ...listJson(data, page.nextCursor), ...(total === undefined ? {} : { total }) }, 200);
   });
 

@@ -3,7 +3,7 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import { tenantFor } from '../auth/tenant.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
-import { presentJob } from '../present.ts';
+import { presentBrief } from '../present.ts';
 import { duration, instant, json, name } from '../schemas/answers.ts';
 import { jobSchema } from '../schemas/job.ts';
 import { problems } from '../schemas/problem.ts';
@@ -18,7 +18,9 @@ const upcomingSchema = z
       description: 'The steps in which some fall due.',
     }),
     capped: z.boolean().openapi({ description: 'There are more than were counted.' }),
-    data: z.array(jobSchema).openapi({ description: 'The earliest due first.' }),
+    data: z
+      .array(jobSchema)
+      .openapi({ description: 'The earliest due first, as `brief=true` of `GET /api/jobs` shows them.' }),
   })
   .openapi('Upcoming');
 
@@ -62,7 +64,7 @@ export function upcomingRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
         step_ms: stepMs,
         steps: steps.map(({ from: at, count }) => ({ from: at.toISOString(), count })),
         capped,
-        data: jobs.map((job) => presentJob(context, caller, job)),
+        data: jobs.map((job) => presentBrief(context, caller, job)),
       },
       200,
     );

@@ -41,10 +41,14 @@ export const jobListQuery = z
       .enum(['true', 'false'])
       .optional()
       .openapi({ description: 'Also count all that match, up to 10,000: "total".' }),
+    brief: z.enum(['true', 'false']).optional().openapi({
+      description:
+        'For looking at many: an input or result of more than 1,000 characters as JSON is told as a text, its first 1,000 and "…"; messages of errors likewise, without causes and stacks.',
+    }),
   })
   .catchall(z.union([z.string().max(1_000), z.array(z.string())]))
   .superRefine((query, check) => {
-    const fields: Record<string, unknown> = { ...jobFilterFields, limit, cursor, count: true };
+    const fields: Record<string, unknown> = { ...jobFilterFields, limit, cursor, count: true, brief: true };
     for (const [field, value] of Object.entries(query)) {
       if (Object.hasOwn(fields, field)) continue;
       if (!inputPath.test(field)) {

@@ -116,6 +116,12 @@ test('one notice when it fires, one when it resolves, none in between, to each c
   const { json } = await ask('/api/webhooks/secrets');
   assert.ok(signed);
   new Webhook(json.secrets[0]).verify(signed.text, signed.headers as Record<string, string>);
+  // Nobody changed anything but the channels.
+  const audited = (await ask('/api/audit')).json.data.map(({ subject }: { subject: string }) => subject);
+  assert.deepEqual(
+    audited.filter((subject: string) => subject.includes('alert-state')),
+    [],
+  );
   // Jobs that tell are all done, and there were no others.
   const { jobs } = await duly.jobs({ task: 'duly:alert' }).page();
   assert.equal(jobs.length, 4);

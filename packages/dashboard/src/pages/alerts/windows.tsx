@@ -4,6 +4,7 @@ import { type AlertRule, type AlertWindow, useAlertWindows, useSend } from '../.
 import { useMay } from '../../shell/caller.tsx';
 import { exactDuration } from '../../time/format.ts';
 import { Instant } from '../../time/time.tsx';
+import { useTypedInstants } from '../../time/typed-instant.ts';
 import { Button } from '../../ui/button.tsx';
 import { Checks } from '../../ui/checks.tsx';
 import { ChoiceBar } from '../../ui/choice-bar.tsx';
@@ -89,6 +90,7 @@ function AddWindow({ rules, onClose }: { rules: readonly AlertRule[]; onClose: (
   const send = useSend();
   const toasts = useToasts();
   const [kind, setKind] = useState<'once' | 'calendar'>('once');
+  const instants = useTypedInstants();
   const [from, setFrom] = useState('');
   const [until, setUntil] = useState('');
   const [cron, setCron] = useState('0 2 * * SUN');
@@ -105,7 +107,7 @@ function AddWindow({ rules, onClose }: { rules: readonly AlertRule[]; onClose: (
         path: 'api/alerts/windows',
         body: {
           ...(kind === 'once'
-            ? { from: new Date(from).toISOString(), until: new Date(until).toISOString() }
+            ? { from: instants.read(from), until: instants.read(until) }
             : { cron: cron.trim(), timezone: timezone.trim(), duration: length.trim() }),
           ...(muted.length === rules.length ? {} : { rules: muted }),
           ...(note.trim() === '' ? {} : { note: note.trim() }),
@@ -133,7 +135,7 @@ function AddWindow({ rules, onClose }: { rules: readonly AlertRule[]; onClose: (
         />
         {kind === 'once' ? (
           <div className="grid gap-3 sm:grid-cols-2">
-            <Field name="From" hint="In your own time zone.">
+            <Field name="From" hint={instants.hint}>
               <TextInput
                 type="datetime-local"
                 value={from}

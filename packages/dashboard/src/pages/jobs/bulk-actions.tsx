@@ -4,8 +4,10 @@ import type { Count } from '../../api/page.ts';
 import { bulkFilterOf } from '../../search/bulk-filter.ts';
 import { useMay } from '../../shell/caller.tsx';
 import { Button } from '../../ui/button.tsx';
+import { counted } from '../../ui/counted.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { useToasts } from '../../ui/toast.tsx';
+import { WordField } from '../../ui/word-field.tsx';
 
 type Action = 'cancel' | 'retry';
 
@@ -14,15 +16,25 @@ const words: Record<Action, { verb: string; done: string }> = {
   retry: { verb: 'Retry', done: 'waiting to run again' },
 };
 
+/** More than so many are cancelled only after a word was typed. */
+const cancelledUntypedMax = 100;
+
 /** Acts on everything that the search finds: first it is counted, then asked. */
 export function BulkActions({ search, total }: { search: string; total: Count | undefined }) {
   const may = useMay('operate');
   const bulk = useBulk();
   const toasts = useToasts();
   const [asked, setAsked] = useState<{ action: Action; changed: number; refused: number } | null>(null);
+  const [typed, setTyped] = useState('');
+  const close = () => {
+    setAsked(null);
+    setTyped('');
+  };
   if (!may || search === '' || total === undefined || total.count === 0) return null;
 
+  // The buttons stay enabled while it is counted: one that is not has no focus to come back to.
   const ask = (action: Action) =>
+    bulk.isPending ||
     bulk.mutate(
       { action, filter: bulkFilterOf(search), dry_run: true },
       {
@@ -34,30 +46,29 @@ export function BulkActions({ search, total }: { search: string; total: Count | 
     bulk.mutate(
       { action, filter: bulkFilterOf(search), dry_run: false },
       {
-        onSuccess: ({ changed }) => toasts.say(`${changed.toLocaleString('en')} jobs ${words[action].done}.`),
+        onSuccess: ({ changed }) => toasts.say(`${counted(changed, 'job')} ${words[action].done}.`),
         onError: toasts.complain,
-        onSettled: () => setAsked(null),
+        onSettled: close,
       },
     );
+  const mustType = asked?.action === 'cancel' && asked.changed > cancelledUntypedMax;
   return (
     <>
-      <Button onClick={() => ask('retry')} disabled={bulk.isPending}>
-        Retry all found
-      </Button>
-      <Button kind="danger" onClick={() => ask('cancel')} disabled={bulk.isPending}>
+      <Button onClick={() => ask('retry')}>Retry all found</Button>
+      <Button kind="danger" onClick={() => ask('cancel')}>
         Cancel all found
       </Button>
       {asked !== null && (
         <Dialog
           open
-          onClose={() => setAsked(null)}
-          title={`${words[asked.action].verb} ${asked.changed.toLocaleString('en')} jobs?`}
+          onClose={close}
+          title={`${words[asked.action].verb} ${counted(asked.changed, 'job')}?`}
           actions={
             <>
-              <Button onClick={() => setAsked(null)}>Leave them</Button>
+              <Button onClick={close}>Leave them</Button>
               <Button
                 kind={asked.action === 'cancel' ? 'danger' : 'primary'}
-                disabled={asked.changed === 0 || bulk.isPending}
+                disabled={asked.changed === 0 || bulk.isPending || (mustType && typed !== 'cancel')}
                 onClick={() => act(asked)}
               >
                 {words[asked.action].verb} {asked.changed.toLocaleString('en')}
@@ -73,6 +84,11 @@ export function BulkActions({ search, total }: { search: string; total: Count | 
             )}
             .
           </p>
+          {mustType && (
+            <div className="mt-3">
+              <WordField word="cancel" typed={typed} onType={setTyped} />
+            </div>
+          )}
         </Dialog>
       )}
     </>

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
-import type { Job } from '../../api/jobs.ts';
+import { inputText, type Job } from '../../api/jobs.ts';
 import type { TypeStats } from '../../api/stats.ts';
 import { duration } from '../../time/format.ts';
 import { Time, Took, useNow } from '../../time/time.tsx';
@@ -95,9 +95,7 @@ function JobRow({ job, usual }: { job: Job; usual: TypeStats | undefined }) {
           </span>
         )}
       </span>
-      <span className="truncate font-mono text-xs text-ink-soft max-md:hidden">
-        {JSON.stringify(job.input)}
-      </span>
+      <span className="truncate font-mono text-xs text-ink-soft max-md:hidden">{inputText(job.input)}</span>
       <span className="text-right text-sm max-md:hidden">
         <Took from={job.started_at} to={job.completed_at} />
         <Usual job={job} usual={usual} />

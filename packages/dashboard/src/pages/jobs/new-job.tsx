@@ -4,6 +4,7 @@ import type { Job } from '../../api/jobs.ts';
 import { readJsonText } from '../../api/json-text.ts';
 import { useSend, useTasks } from '../../api/operations.ts';
 import { useMay } from '../../shell/caller.tsx';
+import { useTypedInstants } from '../../time/typed-instant.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, Select, TextArea, TextInput } from '../../ui/field.tsx';
@@ -31,6 +32,7 @@ export function NewJob({ onClose }: { onClose: () => void }) {
   const [when, setWhen] = useState<When>('now');
   const [delay, setDelay] = useState('15m');
   const [at, setAt] = useState('');
+  const instants = useTypedInstants();
   const [cron, setCron] = useState('0 8 * * *');
   const [problem, setProblem] = useState<{ name: string; problem: string } | null>(null);
   const schema = tasks.data?.data.find((task) => task.type === type)?.input_schema;
@@ -44,7 +46,7 @@ export function NewJob({ onClose }: { onClose: () => void }) {
       when === 'in'
         ? { delay }
         : when === 'at'
-          ? { run_at: new Date(at).toISOString() }
+          ? { run_at: instants.read(at) }
           : when === 'every'
             ? { cron, timezone: here }
             : {};
@@ -129,7 +131,7 @@ export function NewJob({ onClose }: { onClose: () => void }) {
             </Field>
           )}
           {when === 'at' && (
-            <Field name="Time" hint="In your own time zone.">
+            <Field name="Time" hint={instants.hint}>
               <TextInput type="datetime-local" value={at} onChange={(event) => setAt(event.target.value)} />
             </Field>
           )}

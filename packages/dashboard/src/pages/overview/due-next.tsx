@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { CalendarClock, Hourglass, RotateCw } from 'lucide-react';
-import { useUpcoming } from '../../api/jobs.ts';
+import { inputText, useUpcoming } from '../../api/jobs.ts';
 import { useComingSlots, useDueSchedules } from '../../api/schedules.ts';
 import { clockTime } from '../../time/format.ts';
 import { Time, useNow } from '../../time/time.tsx';
@@ -145,7 +145,7 @@ function NextOnes({ now }: { now: number }) {
       })),
     ...upcoming.data.map((job) => ({
       ...{ id: job.id, name: job.type, to: '/jobs/$id' as const },
-      about: job.status === 'RETRYING' ? `attempt ${job.attempts + 1}` : JSON.stringify(job.input),
+      about: job.status === 'RETRYING' ? `attempt ${job.attempts + 1}` : inputText(job.input),
       icon: job.status === 'RETRYING' ? RotateCw : Hourglass,
       at: Date.parse(job.next_attempt_at ?? job.due_at),
     })),

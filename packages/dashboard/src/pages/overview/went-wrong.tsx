@@ -7,9 +7,11 @@ import { Panel } from '../../ui/panel.tsx';
 import { Unread } from '../../ui/states.tsx';
 import { useToasts } from '../../ui/toast.tsx';
 
+const shownCount = 6;
+
 /** What failed for good, by cause. */
 export function WentWrong() {
-  const dead = useDeadGroups();
+  const dead = useDeadGroups(shownCount);
   const may = useMay('operate');
   const replay = useDeadAction('replay');
   const toasts = useToasts();
@@ -20,7 +22,9 @@ export function WentWrong() {
       actions={
         groups.length > 0 && (
           <Link to="/dead" className="text-xs text-accent hover:underline">
-            All dead letters
+            {(dead.data?.group_count ?? 0) > groups.length
+              ? `All ${dead.data?.group_count.toLocaleString('en')} causes`
+              : 'All dead letters'}
           </Link>
         )
       }
@@ -31,7 +35,7 @@ export function WentWrong() {
         <p className="px-4 py-6 text-center text-sm text-ink-faint">Nothing has failed for good.</p>
       ) : (
         <ul className="divide-y divide-line">
-          {groups.slice(0, 6).map((group) => (
+          {groups.map((group) => (
             <li key={causeKey(group)} className="flex items-center gap-3 px-4 py-2.5">
               <span className="tabular min-w-8 text-right text-lg font-semibold text-bad">
                 {group.count.toLocaleString('en')}
@@ -50,7 +54,8 @@ export function WentWrong() {
                     replay.mutate(
                       { group: causeIn(group) },
                       {
-                        onSuccess: ({ changed }) => toasts.say(`${changed} waiting to run again.`),
+                        onSuccess: ({ changed }) =>
+                          toasts.say(`${changed.toLocaleString('en')} waiting to run again.`),
                         onError: toasts.complain,
                       },
                     )

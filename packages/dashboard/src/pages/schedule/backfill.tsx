@@ -1,7 +1,9 @@
 import { useState } from 'react';
 import { type Schedule, useScheduleAction } from '../../api/schedules.ts';
 import { fullInstant } from '../../time/format.ts';
+import { useTypedInstants } from '../../time/typed-instant.ts';
 import { Button } from '../../ui/button.tsx';
+import { counted } from '../../ui/counted.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { useToasts } from '../../ui/toast.tsx';
@@ -19,6 +21,7 @@ interface Result {
 export function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: () => void }) {
   const backfill = useScheduleAction<Result>(schedule.id, 'backfill');
   const toasts = useToasts();
+  const instants = useTypedInstants();
   const [from, setFrom] = useState('');
   const [to, setTo] = useState('');
   const [reprocess, setReprocess] = useState(false);
@@ -26,15 +29,15 @@ export function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: (
   const ask = (isDry: boolean) =>
     backfill.mutate(
       {
-        from: new Date(from).toISOString(),
-        ...(to === '' ? {} : { to: new Date(to).toISOString() }),
+        from: instants.read(from),
+        ...(to === '' ? {} : { to: instants.read(to) }),
         reprocess,
         dry_run: isDry,
       },
       {
         onSuccess: (result) => {
           if (isDry) return setPlan(result);
-          toasts.say(`${result.jobs.length} runs were made.`);
+          toasts.say(`${counted(result.jobs.length, 'run was', 'runs were')} made.`);
           onClose();
         },
         onError: toasts.complain,
@@ -56,13 +59,13 @@ export function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: (
             disabled={plan.slots.length === 0 || backfill.isPending}
             onClick={() => ask(false)}
           >
-            Make {plan.slots.length} runs
+            Make {counted(plan.slots.length, 'run')}
           </Button>
         )
       }
     >
       <div className="space-y-3" onChange={() => setPlan(null)}>
-        <Field name="From" hint="In your own time zone.">
+        <Field name="From" hint={instants.hint}>
           <TextInput type="datetime-local" value={from} onChange={(event) => setFrom(event.target.value)} />
         </Field>
         <Field name="To" hint="Left empty: until now.">
@@ -80,7 +83,8 @@ export function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: (
       {plan !== null && (
         <div className="mt-3 rounded-md border border-line bg-raised px-3 py-2 text-sm">
           <p>
-            <strong>{plan.slots.length}</strong> runs. {plan.completed_count} slots are completed already
+            <strong>{counted(plan.slots.length, 'run')}</strong>.{' '}
+            {counted(plan.completed_count, 'slot is', 'slots are')} completed already
             {plan.folded_count > 0 && `, ${plan.folded_count} lie in folded months`}
             {plan.unfinished_count > 0 && `, ${plan.unfinished_count} have a run that is not over`}.
           </p>
@@ -88,6 +92,7 @@ export function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: (
             {plan.slots.slice(0, 100).map((slot) => (
               <li key={slot}>{fullInstant(Date.parse(slot), schedule.timezone)}</li>
             ))}
+            {plan.slots.length > 100 && <li>and {(plan.slots.length - 100).toLocaleString('en')} more</li>}
           </ol>
         </div>
       )}

@@ -19,7 +19,7 @@ const tones: Readonly<Record<string, CalendarTone>> = {
 };
 
 const looks: Record<CalendarTone, { className: string; word: string }> = {
-  quiet: { className: 'bg-raised text-ink-faint', word: 'skipped or excluded' },
+  quiet: { className: 'border border-line-strong bg-raised text-ink-faint', word: 'skipped or excluded' },
   good: { className: 'bg-good text-surface', word: 'completed' },
   run: { className: 'bg-run text-surface', word: 'under way' },
   warn: { className: 'bg-warn text-surface', word: 'late, missed or merged' },
@@ -34,7 +34,8 @@ export function LedgerCalendar({ schedule }: { schedule: Schedule }) {
   const slots = useSlots(schedule.id, { limit: 1_000 });
   const now = useNow();
   const rows = slots.data?.data ?? [];
-  if (rows.length === 0) return null;
+  // Before its first slot there is nothing to draw.
+  if (rows.every(({ slot }) => Date.parse(slot) > now)) return null;
   const { timezone } = schedule;
   const place = placeIn(timezone);
   const firstAt = Date.parse((rows.at(-1) as { slot: string }).slot);
@@ -128,10 +129,10 @@ function Days({ dates, cells, most }: { dates: string[]; cells: Map<string, Cale
 function Hours({ dates, cells, most }: { dates: string[]; cells: Map<string, CalendarCell>; most: number }) {
   return (
     <div className="space-y-1">
-      <div aria-hidden className="tabular flex gap-1 pl-20 text-[10px] text-ink-faint">
+      <div aria-hidden className="tabular flex gap-1 pl-20 text-[10px] whitespace-nowrap text-ink-faint">
         {Array.from({ length: 24 }, (_, hour) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: hours do not move
-          <span key={hour} className="w-4 text-center">
+          <span key={hour} className="w-4 shrink-0 text-center">
             {hour % 3 === 0 ? String(hour).padStart(2, '0') : ''}
           </span>
         ))}
@@ -153,7 +154,7 @@ function Hours({ dates, cells, most }: { dates: string[]; cells: Map<string, Cal
 
 function Square({ name, cell, most }: { name: string; cell: CalendarCell | undefined; most: number }) {
   if (cell === undefined) {
-    return <li title={`${name}: no slot`} className="size-4 rounded-sm border border-line" />;
+    return <li title={`${name}: no slot`} className="size-4 shrink-0 rounded-sm border border-line" />;
   }
   const parts = (['bad', 'warn', 'run', 'good', 'quiet'] as const)
     .filter((tone) => cell.counts[tone] !== undefined)
@@ -164,7 +165,7 @@ function Square({ name, cell, most }: { name: string; cell: CalendarCell | undef
   return (
     <li
       title={text}
-      className={`flex size-4 items-center justify-center rounded-sm ${looks[cell.tone].className}`}
+      className={`flex size-4 shrink-0 items-center justify-center rounded-sm ${looks[cell.tone].className}`}
       style={{ opacity }}
     >
       <Mark tone={cell.tone} />

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import type { Job } from '../../api/jobs.ts';
 import { type Schedule, useScheduleAction } from '../../api/schedules.ts';
 import { useMay } from '../../shell/caller.tsx';
+import { fullInstant } from '../../time/format.ts';
 import { Button } from '../../ui/button.tsx';
 import { DeleteButton } from '../../ui/delete-button.tsx';
 import { PauseDialog } from '../../ui/pause-dialog.tsx';
@@ -65,7 +66,11 @@ export function ScheduleActions({ schedule }: { schedule: Schedule }) {
                 {},
                 {
                   onSuccess: ({ slot }) =>
-                    toasts.say(slot === null ? 'There is no slot to skip.' : `Skips ${slot}.`),
+                    toasts.say(
+                      slot === null
+                        ? 'There is no slot to skip.'
+                        : `Skips ${fullInstant(Date.parse(slot), schedule.timezone)}.`,
+                    ),
                   onError: toasts.complain,
                 },
               )
