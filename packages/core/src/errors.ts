@@ -90,6 +90,7 @@ export const errorCodes = {
   commands_disabled: 'This server may not run commands.',
   webhook_not_found: 'No webhook has this id.',
   alert_not_found: 'No alert rule, channel or window has this id.',
+  alert_channel_in_use: 'An alert channel cannot be deleted while rules name it.',
   mail_not_set_up: 'This server cannot send e-mail.',
 
   // The life of a Duly

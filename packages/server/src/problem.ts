@@ -44,6 +44,7 @@ const statuses: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   value_not_found: 404,
   webhook_not_found: 404,
   alert_not_found: 404,
+  alert_channel_in_use: 409,
   commands_disabled: 403,
   target_refused: 422,
   job_expired_from_history: 410,

@@ -1,6 +1,7 @@
 import type { Clock, Duly, Logger } from '@duly/core';
 import type { GuardedClient } from '../outgoing/guarded-client.ts';
 import type { Signer } from '../outgoing/signer.ts';
+import type { AlertRule } from './alert-rule.ts';
 import { type AlertStore, createAlertStore } from './alert-store.ts';
 import { defineAlertTask } from './alert-task.ts';
 import { createFactReader } from './facts.ts';
@@ -14,6 +15,8 @@ export interface Alerts {
   test(channel: string): Promise<void>;
   /** Looks at all rules once, now. */
   look(): Promise<void>;
+  /** Ends what a deleted rule tells. */
+  retire(rule: AlertRule): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -64,6 +67,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
       });
     },
     look: () => watch.look(),
+    retire: (rule) => watch.retire(rule),
     start: () => watch.start(),
     async stop() {
       await watch.stop();

@@ -82,11 +82,13 @@ type IsAsked = (type: string) => boolean;
 const idsShownMax = 3;
 
 function stuck({ running, now }: AlertFacts, afterMs: number, isAsked: IsAsked): Finding[] {
-  const late = running.filter((job) => isAsked(job.type) && now - job.startedAt > afterMs);
+  const late = running
+    .filter((job) => isAsked(job.type) && now - job.startedAt > afterMs)
+    .sort((a, b) => a.startedAt - b.startedAt);
   return byKey(late, (job) => job.type).map(([type, jobs]) => {
     const ids = jobs.slice(0, idsShownMax).map((job) => job.id);
     const more = jobs.length > ids.length ? ` and ${jobs.length - ids.length} more` : '';
-    const longestMs = now - Math.min(...jobs.map((job) => job.startedAt));
+    const longestMs = now - (jobs[0] as (typeof jobs)[number]).startedAt;
     return {
       subject: `type:${type}`,
       message: `${plural(jobs.length, 'job')} of type "${type}" run for longer than ${formatDuration(afterMs)}, the longest for ${brief(longestMs)}: ${ids.join(', ')}${more}.`,

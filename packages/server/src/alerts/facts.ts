@@ -49,7 +49,7 @@ export function createFactReader(duly: Duly): FactReader {
       );
       return {
         now,
-        running: has('stuck') && counts.status.RUNNING.count > 0 ? await runningJobs(duly) : [],
+        running: counts.status.RUNNING.count > 0 ? await runningJobs(duly, now, conditions) : [],
         outcomes: new Map(
           await Promise.all(
             [...new Set(windows)].map(
@@ -83,9 +83,17 @@ function isWatched({ policies, counts }: Schedule): boolean {
   return policies.finishDeadlineMs !== null || counts.failuresInRow > 0;
 }
 
-async function runningJobs(duly: Duly): Promise<AlertFacts['running']> {
+/** Those that may run for too long. One that was made since cannot, and thousands that were would leave no place for the ones that are meant. */
+async function runningJobs(
+  duly: Duly,
+  now: number,
+  conditions: readonly AlertCondition[],
+): Promise<AlertFacts['running']> {
+  const afterMs = conditions.flatMap((one) => (one.kind === 'stuck' ? [one.afterMs] : []));
+  if (afterMs.length === 0) return [];
+  const before = Math.max(0, now - Math.min(...afterMs));
   const found: { id: string; type: string; startedAt: number }[] = [];
-  for await (const { id, type, attemptList, startedAt } of duly.jobs({ status: 'RUNNING' })) {
+  for await (const { id, type, attemptList, startedAt } of duly.jobs({ status: 'RUNNING', before })) {
     const since = attemptList.at(-1)?.startedAt ?? startedAt;
     if (since !== null) found.push({ id, type, startedAt: since.getTime() });
     if (found.length >= runningMax) break;

@@ -26,6 +26,8 @@ export interface AlertWatch {
   stop(): Promise<void>;
   /** Looks once, now. Two that look at the same time tell the same news once. */
   look(): Promise<void>;
+  /** Ends what a rule tells that was deleted: whoever heard that it fires hears that it is over. */
+  retire(rule: AlertRule): Promise<void>;
 }
 
 // Longer than a rule can fire between two looks after any crash.
@@ -50,6 +52,7 @@ export function createAlertWatch(parts: AlertWatchParts): AlertWatch {
     },
     stop: () => leading.stop(),
     look: () => lookOnce(parts),
+    retire: (rule) => retire(parts, rule, clock.now()),
   };
 }
 
@@ -76,12 +79,10 @@ async function lookAtRule(
   now: number,
 ): Promise<void> {
   const { store } = parts;
-  const kept = await store.state(rule.id);
-  if (!rule.isEnabled) {
-    if (kept.version !== null) await store.forget(rule.id);
-    return;
-  }
   const muted = isMuted(windows, rule.id, now);
+  // In a maintenance window it waits for the end of it, as all news does.
+  if (!rule.isEnabled) return muted ? undefined : retire(parts, rule, now);
+  const kept = await store.state(rule.id);
   const state = nextState({ rule, state: kept.state, findings, now, isMuted: muted });
   let { version } = kept;
   if (state !== kept.state) version = await store.keep(rule.id, state, version);
@@ -89,6 +90,15 @@ async function lookAtRule(
   await handOver(parts, rule, state.outbox);
   const told: AlertState = { ...state, outbox: [] };
   await store.keep(rule.id, told, version);
+}
+
+/** Tells what a rule that no longer looks still owes, and forgets the rest. */
+async function retire(parts: AlertWatchParts, rule: AlertRule, now: number): Promise<void> {
+  const { store } = parts;
+  const { state, version } = await store.state(rule.id);
+  if (version === null) return;
+  await handOver(parts, rule, nextState({ rule, state, findings: [], now, isMuted: false }).outbox);
+  await store.forget(rule.id);
 }
 
 async function handOver(

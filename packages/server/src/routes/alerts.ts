@@ -1,5 +1,7 @@
 import { DulyError, parseDuration, parseInstant, resolveRule } from '@duly/core';
 import { createRoute, type OpenAPIHono, type z } from '@hono/zod-openapi';
+import type { AlertRule } from '../alerts/alert-rule.ts';
+import type { AlertTable } from '../alerts/alert-store.ts';
 import { noMailer } from '../alerts/alert-task.ts';
 import type { AlertChannel, AlertChannelValue } from '../alerts/channel.ts';
 import { isMuted, type MaintenanceWindow } from '../alerts/maintenance.ts';
@@ -148,7 +150,7 @@ const deleteWindow = createRoute({
 /** `/api/alerts` and what is below it. */
 export function alertRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   const { clock, builtIn } = context;
-  const { rules, channels, windows, state, forget } = builtIn.alerts.store;
+  const { rules, channels, windows, state } = builtIn.alerts.store;
   const routes = newRoutes();
 
   routes.openapi(list, async (c) => {
@@ -166,17 +168,21 @@ export function alertRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   routes.openapi(listRules, async (c) => c.json(listJson((await rules.list()).map(toRuleJson)), 200));
-  routes.openapi(makeRule, async (c) =>
-    c.json(toRuleJson(await rules.make(readRule(c.req.valid('json')))), 201),
-  );
+  routes.openapi(makeRule, async (c) => {
+    const given = c.req.valid('json');
+    await refuseUnknown('channels', given.channels, channels);
+    return c.json(toRuleJson(await rules.make(readRule(given))), 201);
+  });
   routes.openapi(changeRule, async (c) => {
     const rule = await rules.get(c.req.valid('param').id);
-    return c.json(toRuleJson(await rules.replace(changedRule(rule, c.req.valid('json')))), 200);
+    const change = c.req.valid('json');
+    await refuseUnknown('channels', change.channels, channels);
+    return c.json(toRuleJson(await rules.replace(changedRule(rule, change))), 200);
   });
   routes.openapi(deleteRule, async (c) => {
-    const { id } = c.req.valid('param');
-    await rules.delete(id);
-    await forget(id);
+    const rule = await rules.get(c.req.valid('param').id);
+    await rules.delete(rule.id);
+    await builtIn.alerts.retire(rule);
     return c.body(null, 204);
   });
 
@@ -194,21 +200,52 @@ export function alertRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     return c.body(null, 204);
   });
   routes.openapi(deleteChannel, async (c) => {
-    await channels.delete(c.req.valid('param').id);
+    const { id } = await channels.get(c.req.valid('param').id);
+    const using = (await rules.list()).filter((rule) => rule.channels?.includes(id) === true);
+    if (using.length > 0) throw channelInUse(id, using);
+    await channels.delete(id);
     return c.body(null, 204);
   });
 
   const windowJson = (window: MaintenanceWindow) => toWindowJson(window, clock.now());
   routes.openapi(listWindows, async (c) => c.json(listJson((await windows.list()).map(windowJson)), 200));
-  routes.openapi(makeWindow, async (c) =>
-    c.json(windowJson(await windows.make(readWindow(c.req.valid('json')))), 201),
-  );
+  routes.openapi(makeWindow, async (c) => {
+    const given = c.req.valid('json');
+    await refuseUnknown('rules', given.rules, rules);
+    return c.json(windowJson(await windows.make(readWindow(given))), 201);
+  });
   routes.openapi(deleteWindow, async (c) => {
     await windows.delete(c.req.valid('param').id);
     return c.body(null, 204);
   });
 
   return routes;
+}
+
+/** Refuses ids that nothing has: a rule with a channel that is misspelt would tell nobody, and nobody would notice. */
+async function refuseUnknown<Item extends { id: string }>(
+  field: string,
+  ids: readonly string[] | null | undefined,
+  table: AlertTable<Item>,
+): Promise<void> {
+  if (ids === undefined || ids === null) return;
+  const known = new Set((await table.list()).map(({ id }) => id));
+  const unknown = ids.find((id) => !known.has(id));
+  if (unknown === undefined) return;
+  throw new DulyError('request_invalid', {
+    message: `"${field}" of the body: there is no "${unknown}".`,
+    hint: `GET /api/alerts/${field} lists them.`,
+    details: { issues: [{ in: 'body', path: field, message: `there is no "${unknown}"` }] },
+  });
+}
+
+function channelInUse(id: string, using: readonly AlertRule[]): DulyError {
+  const named = using.map((rule) => `"${rule.id}"`).join(', ');
+  return new DulyError('alert_channel_in_use', {
+    message: `The channel "${id}" is named by ${using.length === 1 ? 'the rule' : 'the rules'} ${named}, which would tell nobody without it.`,
+    hint: 'Give those rules other channels first (PATCH /api/alerts/rules/{id}), or null for all.',
+    details: { id, rules: using.map((rule) => rule.id) },
+  });
 }
 
 function readChannel(

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Duly } from '@duly/core';
 import { Webhook } from 'standardwebhooks';
+import { type AlertRule, defaultAlertRules } from '../../src/alerts/alert-rule.ts';
+import { createFactReader } from '../../src/alerts/facts.ts';
 import { createServer } from '../../src/index.ts';
 import { appOf, type DulyServer } from '../../src/server.ts';
 import { type FixtureOptions, startServer } from '../fixture.ts';
@@ -125,6 +127,75 @@ test('one notice when it fires, one when it resolves, none in between, to each c
   // Jobs that tell are all done, and there were no others.
   const { jobs } = await duly.jobs({ task: 'duly:alert' }).page();
   assert.equal(jobs.length, 4);
+});
+
+test('whoever heard that a rule fires hears that it is over when the rule is switched off or deleted', async (t) => {
+  const { ask, fail, look } = await setup(t);
+  const hook = await startReceiver(t);
+  await ask('/api/alerts/channels', { body: { kind: 'webhook', url: hook.url } });
+  await ask('/api/alerts/rules', { body: { kind: 'dead_letters', id: 'second' } });
+  await fail();
+  await look();
+  await hook.nth(2);
+  await ask('/api/alerts/rules/dead-letters', { method: 'PATCH', body: { enabled: false } });
+  await look();
+  await hook.nth(3);
+  assert.equal((await ask('/api/alerts/rules/second', { method: 'DELETE' })).status, 204);
+  await hook.nth(4);
+  await look();
+  assert.deepEqual(hook.received.map(({ json }) => `${json.rule} ${json.type}`).sort(), [
+    'dead-letters alert.fired',
+    'dead-letters alert.resolved',
+    'second alert.fired',
+    'second alert.resolved',
+  ]);
+  assert.deepEqual((await ask('/api/alerts')).json.data, []);
+  // Switched on again it tells anew.
+  await ask('/api/alerts/rules/dead-letters', { method: 'PATCH', body: { enabled: true } });
+  await look();
+  const { json } = await hook.nth(5);
+  assert.deepEqual([json.rule, json.type], ['dead-letters', 'alert.fired']);
+});
+
+test('a channel or a rule that is not there is refused, and a channel that rules name is not deleted', async (t) => {
+  const { ask } = await setup(t);
+  const { json: channel } = await ask('/api/alerts/channels', {
+    body: { kind: 'webhook', url: 'https://example.com/' },
+  });
+  const rule = (channels: string[] | null) =>
+    ask('/api/alerts/rules/stuck', { method: 'PATCH', body: { channels } });
+  for (const answer of [
+    await rule(['nobody']),
+    await ask('/api/alerts/rules', { body: { kind: 'stuck', id: 'new', channels: [channel.id, 'nobody'] } }),
+    await ask('/api/alerts/windows', { body: { cron: '0 2 * * *', duration: '1h', rules: ['nobody'] } }),
+  ]) {
+    assert.deepEqual([answer.status, answer.json.code], [400, 'request_invalid']);
+    assert.match(answer.json.detail, /there is no "nobody"/);
+  }
+  assert.equal((await rule([channel.id])).status, 200);
+  const kept = await ask(`/api/alerts/channels/${channel.id}`, { method: 'DELETE' });
+  assert.deepEqual(
+    [kept.status, kept.json.code, kept.json.details.rules],
+    [409, 'alert_channel_in_use', ['stuck']],
+  );
+  assert.equal((await rule(null)).status, 200);
+  assert.equal((await ask(`/api/alerts/channels/${channel.id}`, { method: 'DELETE' })).status, 204);
+});
+
+test('of running jobs only those are read that may run for too long, however many others there are', async (t) => {
+  const { ask, duly } = await setup(t, { tasks: [], start: undefined as never });
+  await ask('/api/jobs', { body: { type: 'long' } });
+  const claimed = await ask('/api/worker/claim', { body: { worker: 'w', tasks: [{ type: 'long' }] } });
+  const [job] = claimed.json.jobs;
+  const read = async (afterMs: number) => {
+    const stuck = defaultAlertRules.find(({ id }) => id === 'stuck') as AlertRule;
+    const facts = await createFactReader(duly).read([{ ...stuck, condition: { kind: 'stuck', afterMs } }]);
+    return facts.running.map(({ id }) => id);
+  };
+  assert.deepEqual(await read(3_600_000), []);
+  await duly.taskNamed('other').now();
+  // By the store's clock time has passed since, be it a millisecond.
+  assert.deepEqual(await read(0), [job.id]);
 });
 
 test('however many look at the same time, it is told once', async (t) => {

@@ -158,7 +158,7 @@ test('the words name what a person needs', () => {
   }));
   assert.equal(
     say('stuck', { running }),
-    '4 jobs of type "mail" run for longer than 30 min, the longest for 34 min: job_1, job_2, job_3 and 1 more.',
+    '4 jobs of type "mail" run for longer than 30 min, the longest for 34 min: job_4, job_3, job_2 and 1 more.',
   );
   assert.equal(
     say('schedule-deadline', { schedules: [{ ...nightly, overdue }] }),
