@@ -49,8 +49,9 @@ export async function adviceOn(duly: Duly, { tasks, only }: AdviceOptions): Prom
       "Give it one that no good run needs: timeout: '15m'.",
     );
   }
-  for (const { name, leftOut, runs, usualMs } of forecast?.overlaps ?? []) {
-    if (!isMeant([name])) continue;
+  for (const { name, leftOut, runs, usualMs, withoutHistory } of forecast?.overlaps ?? []) {
+    // Of what never ran nobody can say how long it takes.
+    if (withoutHistory || !isMeant([name])) continue;
     add(
       'overlap',
       `"${oneLine(name)}" runs longer than its interval: usually ${formatDuration(usualMs)}, so that of ${leftOut + runs} slots of a day ${leftOut} make no run.`,
@@ -74,7 +75,7 @@ export async function adviceOn(duly: Duly, { tasks, only }: AdviceOptions): Prom
     add(
       'herd',
       `${herd.runs} runs of different schedules begin in the same second, at ${herd.at.toISOString()}.`,
-      `Spread them with jitter: ${forecast?.jitter == null ? '--jitter 5m' : `--jitter ${formatDuration(forecast.jitter.schedules[0]?.jitterMs ?? 5 * minuteMs)}`}. The whole picture: duly forecast`,
+      `Spread them with jitter: ${forecast?.jitter == null ? '--jitter 5m' : `--jitter ${pasteable(forecast.jitter.schedules[0]?.jitterMs ?? 5 * minuteMs)}`}. The whole picture: duly forecast`,
     );
   }
   const polling = active.filter((schedule) => intervalOf(schedule) < minuteMs);
@@ -114,6 +115,11 @@ function intervalOf(schedule: Schedule): number {
     slotAt = nextAt;
   }
   return shortestMs;
+}
+
+/** A duration as one word of a command line: `6min`. */
+function pasteable(ms: number): string {
+  return formatDuration(ms).replaceAll(' ', '');
 }
 
 function listed(names: readonly string[], count: number): string {

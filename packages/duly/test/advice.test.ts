@@ -11,6 +11,7 @@ test('doctor and schedules add warn, with what to do, about what works and shoul
   assert.equal(often.code, 0, often.err);
   assert.match(often.err, /warning: "often" runs more often than once a minute\. If it asks whether/);
   assert.match(often.err, /warning: The task "poll" has no timeout: one run that hangs/);
+  assert.doesNotMatch(often.err, /longer than its interval/, 'nobody knows yet how long it takes');
   const gap = await folder.duly(
     'schedules',
     'add',
@@ -36,6 +37,8 @@ test('doctor and schedules add warn, with what to do, about what works and shoul
   for (const name of ['timeout', 'clock_change', 'herd', 'polling', 'handler'])
     assert.ok(names.has(name), `${name} in ${[...names]}`);
   for (const { hint } of advice) assert.ok(hint.length > 10);
+  const herd = advice.find(({ name }: { name: string }) => name === 'herd');
+  assert.match(herd.hint, /: --jitter \d+min\. /, 'as one word, to be pasted');
   const shown = await folder.duly('doctor');
   assert.match(
     shown.out,

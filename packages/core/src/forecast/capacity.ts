@@ -18,11 +18,11 @@ export interface Capacity {
   workMs: number;
   /** Workers needed when the jobs are spread evenly over `every`; null: they come once. */
   spreadWorkers: number | null;
-  /** Workers needed to start all of them at once. */
+  /** Workers needed to start all of one coming at once, also while those of earlier ones still go on. */
   atOnceWorkers: number;
   /** How long `workers` of them are busy with one coming; null: not asked. */
   withWorkersMs: number | null;
-  /** Whether `workers` are done before the next coming; null: not asked. */
+  /** Whether `workers` get done what comes, so that no more and more waits; null: not asked. */
   keepsUp: boolean | null;
 }
 
@@ -48,8 +48,8 @@ export function capacity(options: CapacityOptions): Capacity {
   return {
     workMs,
     spreadWorkers: everyMs === null ? null : Math.ceil(workMs / everyMs),
-    atOnceWorkers: jobCount,
+    atOnceWorkers: jobCount * (everyMs === null ? 1 : Math.ceil(takesMs / everyMs)),
     withWorkersMs,
-    keepsUp: withWorkersMs === null || everyMs === null ? null : withWorkersMs <= everyMs,
+    keepsUp: workerCount === null || everyMs === null ? null : workMs <= workerCount * everyMs,
   };
 }

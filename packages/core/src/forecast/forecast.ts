@@ -90,7 +90,14 @@ export interface Forecast {
   /** The seconds in which most runs of different schedules begin, the largest first; `names` are some of them. */
   collisions: { at: Date; runs: number; names: string[] }[];
   /** Schedules that lose slots to their own runs, the most first. */
-  overlaps: { name: string; leftOut: number; runs: number; usualMs: number }[];
+  overlaps: {
+    name: string;
+    leftOut: number;
+    runs: number;
+    usualMs: number;
+    /** Whether nothing is known of its runs, and `usualMs` is no more than `takesMs`. */
+    withoutHistory: boolean;
+  }[];
   /** Changes of the clock within a year that fall on a time a schedule names, the earliest first, at most 100. */
   clockChanges: {
     at: Date;
@@ -147,7 +154,7 @@ export async function readForecast(open: OpenEngine, options: ForecastOptions = 
   const tenant = given.tenant == null ? given.tenant : readName(given.tenant, 'tenant');
   const engine = await open();
   const { played, unreadable, now } = await readPlayed(engine, tenant);
-  const usual = await readUsualDurations(engine, seededRandom(seed));
+  const usual = await readUsualDurations(engine, seededRandom(seed), played);
   return forecastOf(played, { fromAt: now, hours, workers, latenessMs, takesMs, unreadable, usual });
 }
 
@@ -217,7 +224,8 @@ async function forecastOf(
     if (isGuessed) withoutHistory += 1;
     leftOutInAll += leftOut;
     if (leftOut > 0) {
-      overlaps.push({ name: schedule.name, leftOut, runs: count, usualMs: middleOf(runs, before) });
+      const usualMs = middleOf(runs, before);
+      overlaps.push({ name: schedule.name, leftOut, runs: count, usualMs, withoutHistory: isGuessed });
     }
   }
   overlaps.sort((one, other) => other.leftOut - one.leftOut);

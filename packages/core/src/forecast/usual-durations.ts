@@ -15,10 +15,26 @@ const pageSize = 1_000;
 /** Of each schedule and each task so many of the newest are kept. */
 const keptCountMax = 200;
 
-/** Reads how long the jobs that were completed last took. */
-export async function readUsualDurations(engine: Engine, random: Random): Promise<UsualDurations> {
+/** So many schedules are asked for one by one: a moment's work, whatever their number is. */
+const askedCountMax = 500;
+const askedJobCount = 20;
+
+/** Reads how long the jobs that were completed last took, and of these schedules those that have not run for longer. */
+export async function readUsualDurations(
+  engine: Engine,
+  random: Random,
+  schedules: readonly { id: string; task: string }[],
+): Promise<UsualDurations> {
   const bySchedule = new Map<string, number[]>();
   const byTask = new Map<string, number[]>();
+  const learn = (jobs: readonly JobRecord[]): void => {
+    for (const job of jobs) {
+      const durationMs = durationOf(job);
+      if (durationMs === null) continue;
+      keep(byTask, job.type, durationMs);
+      if (job.slot !== null) keep(bySchedule, job.slot.scheduleId, durationMs);
+    }
+  };
   let cursor: string | null = null;
   let readCount = 0;
   do {
@@ -27,15 +43,19 @@ export async function readUsualDurations(engine: Engine, random: Random): Promis
       cursor,
       limit: pageSize,
     });
-    for (const job of page.jobs) {
-      const durationMs = durationOf(job);
-      if (durationMs === null) continue;
-      keep(byTask, job.type, durationMs);
-      if (job.slot !== null) keep(bySchedule, job.slot.scheduleId, durationMs);
-    }
+    learn(page.jobs);
     readCount += page.jobs.length;
     cursor = page.nextCursor;
   } while (cursor !== null && readCount < jobCountMax);
+  // Where much is done between two nights, last night's report is not among the newest. What a schedule made is found by an index.
+  if (cursor !== null) {
+    const unknown = schedules.filter(({ id, task }) => !bySchedule.has(id) && !byTask.has(task));
+    for (const { id, task } of unknown.slice(0, askedCountMax)) {
+      if (byTask.has(task)) continue;
+      const filter = { status: ['COMPLETED' as const], scheduleId: id };
+      learn((await engine.list({ filter, cursor: null, limit: askedJobCount })).jobs);
+    }
+  }
   return {
     draw(scheduleId, task) {
       const own = bySchedule.get(scheduleId);

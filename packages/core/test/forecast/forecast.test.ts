@@ -157,12 +157,46 @@ test('so many runs that nobody could play them shorten the forecast, and it says
   await t.stop();
 });
 
+test('what a schedule usually takes is known however much was done since its last run', async () => {
+  const { t, lasting } = makeWorld();
+  await lasting('nightly', 30 * minuteMs).every({ cron: '0 2 * * *' }, undefined, { name: 'nightly' });
+  await t.advance('3 days');
+  const busy = t.task({ name: 'busy', run: () => null });
+  for (let i = 0; i < 21; i++) await busy.nowMany(Array.from({ length: 1_000 }, () => null));
+  await t.advance('1m');
+  const forecast = await t.forecast();
+  assert.deepEqual([forecast.withoutHistory, forecast.runs], [0, 1]);
+  assert.equal(forecast.workMs, 30 * minuteMs);
+  await t.stop();
+});
+
+test('a duration that was only assumed is told as such', async () => {
+  const { t, lasting } = makeWorld();
+  await lasting('never-ran', minuteMs).every({ rate: '5s' }, undefined, { name: 'never-ran' });
+  const { overlaps } = await t.forecast({ hours: 1 });
+  assert.deepEqual(
+    overlaps.map(({ name, usualMs, withoutHistory }) => [name, usualMs, withoutHistory]),
+    [['never-ran', 10_000, true]],
+  );
+  await t.advance('10m');
+  const [known] = (await t.forecast({ hours: 1 })).overlaps;
+  assert.deepEqual([known?.usualMs, known?.withoutHistory], [minuteMs, false]);
+  await t.stop();
+});
+
 test('without history: how many workers, and how long', () => {
   const spread = capacity({ jobs: 100, every: '1h', takes: '5m' });
   assert.deepEqual([spread.spreadWorkers, spread.atOnceWorkers], [9, 100]);
   const long = capacity({ jobs: 10_000, workers: 20, takes: '5m' });
   assert.equal((long.withWorkersMs ?? 0) / hourMs, 2_500 / 60);
   assert.equal(capacity({ jobs: 10_000, workers: 20, takes: '5m', every: '1 day' }).keepsUp, false);
+  // Two rounds of the nine do not end within the hour, but what waits does not grow: seven would do.
+  const late = capacity({ jobs: 10, workers: 9, takes: '40m', every: '1h' });
+  assert.deepEqual([late.spreadWorkers, late.withWorkersMs, late.keepsUp], [7, 80 * minuteMs, true]);
+  assert.equal(capacity({ jobs: 10, workers: 6, takes: '40m', every: '1h' }).keepsUp, false);
+  // Those of the three comings before still go on.
+  const lasting = capacity({ jobs: 5, takes: '6m', every: '90s' });
+  assert.deepEqual([lasting.spreadWorkers, lasting.atOnceWorkers], [20, 20]);
   assert.throws(() => capacity({ jobs: 0, every: '1h', takes: '5m' }), isCode('invalid_option'));
   assert.throws(() => capacity({ jobs: 1, takes: '5m' }), isCode('invalid_option'));
   assert.throws(() => capacity({ jobs: 1, takes: 'soon', every: '1h' }), isCode('invalid_duration'));

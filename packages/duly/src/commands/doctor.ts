@@ -3,7 +3,7 @@ import { type Advice, type AdviceOptions, adviceOn } from '../advice.ts';
 import { withClient } from '../client.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { printJson } from '../output/json.ts';
-import { harmless, type Style } from '../output/terminal.ts';
+import { harmless, type Style, wrap } from '../output/terminal.ts';
 import { loadProject } from '../project/load.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 
@@ -13,6 +13,9 @@ const marks: Record<SettingState, { text: string; style: Style }> = {
   warning: { text: 'warning', style: 'yellow' },
   failing: { text: 'failing', style: 'red' },
 };
+
+// On a terminal that is narrower than this lines are broken by the terminal.
+const narrowest = 30;
 
 /** `duly doctor`: whether promises are kept now, and what the store's settings are good for: a line for each, and what to do about what is wrong. */
 export function doctor(
@@ -30,12 +33,8 @@ export function doctor(
       printJson(shell.out, toSnakeCase({ ...health, settings: examined?.checks ?? null, advice }));
     } else {
       // What the examination tells one by one.
-      print(
-        shell,
-        health.checks.filter(({ name }) => examined === null || name !== 'settings'),
-      );
-      if (examined !== null) print(shell, examined.checks);
-      if (advice !== null && advice.length > 0) print(shell, advice);
+      const checks = health.checks.filter(({ name }) => examined === null || name !== 'settings');
+      print(shell, [...checks, ...(examined?.checks ?? []), ...(advice ?? [])]);
     }
     return exitCode(health, examined);
   });
@@ -54,8 +53,12 @@ function print(
   const width = Math.max(...checks.map(({ name }) => name.length));
   for (const { name, state, message, hint } of checks) {
     const { text, style } = marks[state];
-    out.line(`${out.paint(style, text)}  ${name.padEnd(width)}  ${harmless(message)}`);
-    if (hint !== null) out.line(`${' '.repeat(text.length + width + 4)}${harmless(hint)}`);
+    const indent = text.length + width + 4;
+    const [first = '', ...rest] = [message, ...(hint === null ? [] : [hint])].flatMap((one) =>
+      wrap(harmless(one), Math.max(narrowest, out.columns() - indent)),
+    );
+    out.line(`${out.paint(style, text)}  ${name.padEnd(width)}  ${first}`);
+    for (const line of rest) out.line(`${' '.repeat(indent)}${line}`);
   }
 }
 

@@ -82,11 +82,11 @@ function printCapacity({ out, json }: Shell, asked: CapacityOptions): undefined 
     out.line(`  ${counted(told.atOnceWorkers, 'worker')} to start all of them at once.`);
   }
   if (told.withWorkersMs === null) return;
-  out.line(`  ${counted(workers as number, 'worker')} take ${hours(told.withWorkersMs)}.`);
+  out.line(
+    `  ${counted(workers as number, 'worker')} ${workers === 1 ? 'takes' : 'take'} ${hours(told.withWorkersMs)}.`,
+  );
   if (told.keepsUp === false) {
-    out.line(
-      out.paint('yellow', '  They are not done before the next ones come: the queue grows without end.'),
-    );
+    out.line(out.paint('yellow', '  More comes than they get done: the queue grows without end.'));
   }
 }
 
@@ -193,9 +193,9 @@ function printOverlaps(out: Shell['out'], { overlaps }: Forecast): void {
     ],
     overlaps
       .slice(0, 10)
-      .map(({ name, usualMs, runs, leftOut }) => [
+      .map(({ name, usualMs, withoutHistory, runs, leftOut }) => [
         oneLine(name),
-        rounded(usualMs),
+        withoutHistory ? 'not known' : rounded(usualMs),
         String(runs),
         String(leftOut),
       ]),

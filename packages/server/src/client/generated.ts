@@ -331,6 +331,8 @@ export type Forecast = {
     left_out: number;
     runs: number;
     usual_ms: number;
+    /** Nothing is known of its runs: `usual_ms` is what was assumed. */
+    without_history: boolean;
   }[];
   clock_changes: {
     at: string;

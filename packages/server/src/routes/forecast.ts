@@ -52,7 +52,15 @@ const forecastSchema = z
       .nullable(),
     collisions: z.array(z.strictObject({ at: instant, runs: z.int(), names: z.array(z.string()) })),
     overlaps: z.array(
-      z.strictObject({ name: z.string(), left_out: z.int(), runs: z.int(), usual_ms: z.number() }),
+      z.strictObject({
+        name: z.string(),
+        left_out: z.int(),
+        runs: z.int(),
+        usual_ms: z.number(),
+        without_history: z
+          .boolean()
+          .openapi({ description: 'Nothing is known of its runs: `usual_ms` is what was assumed.' }),
+      }),
     ),
     clock_changes: z.array(
       z.strictObject({

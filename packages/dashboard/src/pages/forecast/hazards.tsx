@@ -93,7 +93,7 @@ export function Overlaps({ forecast: { overlaps } }: { forecast: Forecast }) {
         label="Slots lost to the run before"
         head={['Schedule', 'Slots lost', 'Runs', 'A run usually takes']}
       >
-        {overlaps.map(({ name, left_out, runs, usual_ms }, at) => (
+        {overlaps.map(({ name, left_out, runs, usual_ms, without_history }, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: schedules of several tenants may have one name
           <tr key={at}>
             <Cell isLong>
@@ -101,7 +101,7 @@ export function Overlaps({ forecast: { overlaps } }: { forecast: Forecast }) {
             </Cell>
             <Cell className="tabular text-warn">{left_out.toLocaleString('en')}</Cell>
             <Cell className="tabular">{runs.toLocaleString('en')}</Cell>
-            <Cell className="tabular">{duration(usual_ms)}</Cell>
+            <Cell className="tabular">{without_history ? 'not known' : duration(usual_ms)}</Cell>
           </tr>
         ))}
       </Table>
