@@ -159,6 +159,13 @@ test('manifests of a wrong shape are told with the field, and none is taken for 
   );
   assert.deepEqual([schedules.map(({ name }) => name), leftOut.length], [['one', 'one-2'], 2]);
   assert.equal(schedules[1]?.mappings[1]?.from, 'no timeZone');
+  const [zoned] = planOf(
+    cronJob({ spec: { timeZone: null, schedule: 'CRON_TZ=Europe/Rome 30 2 * * *' } }),
+  ).schedules;
+  assert.deepEqual(zoned?.mappings[1], {
+    from: 'no timeZone, but one in its schedule',
+    to: 'timezone: Europe/Rome',
+  });
 });
 
 test('a field that Kubernetes does not know is a hazard, with the one that was likely meant', () => {

@@ -73,6 +73,9 @@ test('a cut text fits its width and keeps letters whole', () => {
   assert.equal(pad('转码', 6), '转码  ');
   assert.deepEqual(wrap('one two three', 7), ['one two', 'three']);
   assert.deepEqual(wrap('job_0123456789 is', 5), ['job_0123456789', 'is'], 'a word stays whole');
+  assert.deepEqual(wrap('  one two three', 9), ['  one two', '  three'], 'below its first word');
+  assert.deepEqual(wrap('  ! one two three', 11), ['  ! one two', '    three'], 'not below the mark');
+  assert.deepEqual(wrap('  job_0123456789 is', 5), ['  job_0123456789', '  is']);
 });
 
 test('text of others cannot move the cursor, end a line or turn the direction of writing', () => {

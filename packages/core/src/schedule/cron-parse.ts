@@ -129,7 +129,10 @@ class CronReader {
     const find = (name: CronFieldName): FieldText | undefined => fields.find((one) => one.name === name);
     const need = (name: CronFieldName): FieldText => find(name) as FieldText;
 
+    // In the order they are written: of several mistakes the first is told.
     const second = find('second');
+    const seconds = second === undefined ? { low: 1, high: 0 } : sixtyBits(this.#readItems(second));
+    const minutes = sixtyBits(this.#readItems(need('minute')));
     const hourItems = this.#readItems(need('hour'));
     const year = find('year');
     const written = Object.fromEntries(
@@ -137,8 +140,8 @@ class CronReader {
     ) as Record<CronFieldName, string | null>;
     return {
       text: fields.map((one) => one.text).join(' '),
-      seconds: second === undefined ? { low: 1, high: 0 } : sixtyBits(this.#readItems(second)),
-      minutes: sixtyBits(this.#readItems(need('minute'))),
+      seconds,
+      minutes,
       hours: bits(hourItems, kinds.hour),
       dayOfMonth: this.#readDayOfMonth(need('dayOfMonth')),
       months: bits(this.#readItems(need('month')), kinds.month),

@@ -145,6 +145,9 @@ test('any blanks separate the fields', () => {
 
 // cron, field, position, a word of the message, a word of the hint
 const refusals: [string, string, number, RegExp, RegExp?][] = [
+  // Of several mistakes the first.
+  ['H H * * *', 'minute', 0, /not a valid minute/],
+  ['61 60 25 * * *', 'second', 0, /out of range/],
   ['', 'cron', 0, /5, 6 or 7 fields, got 0/],
   ['   ', 'cron', 3, /got 0/],
   ['* * * *', 'cron', 7, /got 4/],

@@ -197,13 +197,18 @@ function printPlan({ out }: Shell, { plan, hazards, herds, zoneNote, notRead, no
     const { queue } = one.definition;
     const who = one.user === null ? '' : ` As ${one.user}.`;
     // What the clock does is told below.
-    out.line(
+    out.sentence(
       `  ${one.words.replace(/(?<=\.) .*$/s, '')}${who}${queue === undefined ? '' : ` In queue ${queue}.`}`,
     );
     const next = preview(rule, { after: now, count: nextCount });
-    out.line(`  next: ${next.map((slot) => dayText(slot, rule)).join(' · ') || 'never again'}`);
-    for (const note of one.notes) out.line(`  ${out.paint('dim', `- ${note}`)}`);
-    for (const { text } of hazards.get(one) ?? []) out.line(`  ${out.paint('yellow', `! ${text}`)}`);
+    out.line(
+      nextText(
+        next.map((slot) => dayText(slot, rule)),
+        out.columns(),
+      ),
+    );
+    for (const note of one.notes) out.sentence(out.paint('dim', `  - ${note}`));
+    for (const { text } of hazards.get(one) ?? []) out.sentence(out.paint('yellow', `  ! ${text}`));
     out.line();
   }
   for (const { source, line, text, reason } of plan.leftOut) {
@@ -215,6 +220,14 @@ function printPlan({ out }: Shell, { plan, hazards, herds, zoneNote, notRead, no
   for (const file of notRead) out.sentence(out.paint('yellow', `! ${notReadText(file)}`));
   for (const address of plan.mailTo) out.sentence(mailText(address));
   out.sentence(zoneNote);
+}
+
+/** The next runs of a plan, as many as have room on a line. */
+export function nextText(runs: readonly string[], columns: number): string {
+  const shown = [...runs];
+  const text = (): string => `  next: ${shown.join(' · ') || 'never again'}`;
+  while (shown.length > 1 && text().length > columns) shown.pop();
+  return text();
 }
 
 function notReadText(file: string): string {

@@ -17,7 +17,7 @@ import { dayText } from '../schedule-times.ts';
 import type { Shell } from '../shell.ts';
 import { commandFor, shellWord } from '../store.ts';
 import { didYouMean, usageError } from '../usage.ts';
-import { type ImportModeOptions, readMode } from './import-crontab.ts';
+import { type ImportModeOptions, nextText, readMode } from './import-crontab.ts';
 import { readStdin } from './run.ts';
 
 interface ImportKubernetesOptions extends ImportModeOptions {
@@ -111,19 +111,24 @@ function refuseUnreadable({ schedules, leftOut }: KubernetesPlan, isSkipped: boo
   }
 }
 
+const fromWidthMax = 44;
+
 function printPlan({ out }: Shell, { schedules, leftOut }: KubernetesPlan): void {
   const now = systemClock.now();
   for (const one of schedules) {
     const rule = ruleOf(one);
     out.line(`${out.paint('bold', oneLine(one.name))}  ${out.paint('dim', one.source)}`);
-    out.line(`  ${one.words.replace(/(?<=\.) .*$/s, '')}`);
+    out.sentence(`  ${one.words.replace(/(?<=\.) .*$/s, '')}`);
     const next = nextOf(one, now);
-    if (next !== null)
-      out.line(`  next: ${next.map((slot) => dayText(slot, rule)).join(' · ') || 'never again'}`);
-    const width = Math.max(...one.mappings.map(({ from }) => from.length));
+    if (next !== null) {
+      const runs = next.map((slot) => dayText(slot, rule));
+      out.line(nextText(runs, out.columns()));
+    }
+    // One that is long does not push the others off a terminal.
+    const width = Math.max(...one.mappings.map(({ from }) => (from.length > fromWidthMax ? 0 : from.length)));
     for (const { from, to } of one.mappings) out.line(`  ${oneLine(from).padEnd(width)}  →  ${oneLine(to)}`);
     out.line(`  runs: ${one.argv === null ? one.definition.task : one.argv.map(shellWord).join(' ')}`);
-    for (const hazard of one.hazards) out.line(`  ${out.paint('yellow', `! ${oneLine(hazard)}`)}`);
+    for (const hazard of one.hazards) out.sentence(out.paint('yellow', `  ! ${oneLine(hazard)}`));
     out.line();
   }
   for (const { source, name, reason } of leftOut) {

@@ -183,9 +183,7 @@ function scheduleOf(source: string, manifest: Fields, run: ContainerRun): Planne
   const suspended = flagOf(spec, 'suspend');
   const mappings: Mapping[] = [
     { from: `schedule: ${cron}`, to: 'rate' in rule ? `rate: ${rule.rate}` : `cron: ${rule.cron}` },
-    ownZone === null
-      ? { from: 'no timeZone', to: `timezone: ${timezone}, as the clusters of most have it` }
-      : { from: `timeZone: ${timezone}`, to: `timezone: ${timezone}` },
+    zoneMapping(ownZone, zoneInCron?.[1] ?? null),
     ...(suspended ? [{ from: 'suspend: true', to: 'paused' }] : []),
   ];
   const kept = keptDefinition(fieldsOf(metadata, 'annotations'));
@@ -226,6 +224,12 @@ function scheduleOf(source: string, manifest: Fields, run: ContainerRun): Planne
     argv: command.argv,
     hazards,
   };
+}
+
+function zoneMapping(own: string | null, inCron: string | null): Mapping {
+  if (own !== null) return { from: `timeZone: ${own}`, to: `timezone: ${own}` };
+  if (inCron !== null) return { from: 'no timeZone, but one in its schedule', to: `timezone: ${inCron}` };
+  return { from: 'no timeZone', to: 'timezone: UTC, as the clusters of most have it' };
 }
 
 /** `@every 1h30m` is a fixed rate, and no cron. */

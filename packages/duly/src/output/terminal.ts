@@ -114,16 +114,21 @@ export function cutPainted(text: string, width: number): string {
   return result;
 }
 
-/** Breaks a text into lines of a width, between words. A word that is wider than a line stays whole: it may have to be copied. */
+/**
+ * Breaks a text into lines of a width, between words; what begins with blanks, or with a mark of a list behind them, goes on below its first word. A word that is wider
+ * than a line stays whole: it may have to be copied.
+ */
 export function wrap(text: string, width: number): string[] {
   if (widthOf(text) <= width) return [text];
+  const indent = (/^ *(?:[-!] )?/.exec(stripVTControlCharacters(text)) as RegExpExecArray)[0].length;
   const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    if (line !== '' && widthOf(line) + 1 + widthOf(word) > width) {
+  const [first = '', ...words] = text.split(' ');
+  let line = first;
+  for (const word of words) {
+    if (widthOf(line) > indent && widthOf(line) + 1 + widthOf(word) > width) {
       lines.push(line);
-      line = word;
-    } else line = line === '' ? word : `${line} ${word}`;
+      line = ' '.repeat(indent) + word;
+    } else line = `${line} ${word}`;
   }
   return [...lines, line];
 }
