@@ -374,6 +374,10 @@ test('a log of cron tells of starts and ends: Debian’s, cronie’s, the journa
   });
   assert.equal(new Date(old.runs[0]?.startedAt ?? 0).toISOString(), '2025-12-31T23:00:00.000Z');
   assert.deepEqual(readCronHistory('nothing of cron\n', { timezone: 'UTC', now }).runs, []);
+  // `cat syslog syslog.1`: the newest first.
+  const lines = debianLog.trim().split('\n');
+  const turned = [...lines.slice(4), ...lines.slice(0, 4)].join('\n');
+  assert.deepEqual(readCronHistory(turned, { timezone: 'Europe/Rome', now }), debian);
 });
 
 test('runs that overlapped in the log are a hazard', () => {
@@ -453,6 +457,10 @@ test('the command: a plan that stores nothing, then paused, shadow and live', as
   assert.equal((await folder.json('import', 'crontab', 'tab', '--paused')).schedules[0].result, 'unchanged');
 
   assert.equal((await folder.json('import', 'crontab', 'tab', '--shadow')).schedules[0].result, 'edited');
+  folder.write({ syslog: debianLog });
+  const compared = await folder.duly('import', 'compare', '--history', 'syslog');
+  assert.match(compared.out, /^There is nothing to compare yet: .* The log is from 20/m);
+  assert.equal(compared.code, 1, 'whoever asks before going live is not told that they agree');
   await folder.duly('schedules', 'trigger', 'echo');
   assert.equal(
     (await folder.json('tick', '--for', '2s')).completed,

@@ -17,7 +17,7 @@ interface CompareOptions extends CommonOptions {
 
 const toleranceMsDefault = 60_000;
 
-/** `duly import compare`: what a shadow recorded beside what cron did. The exit code is 1 if they differ. */
+/** `duly import compare`: what a shadow recorded beside what cron did. The exit code is 1 if they differ, or if there is nothing yet that could agree. */
 export async function importCompare(shell: Shell, options: CompareOptions, names: string[]): Promise<number> {
   const now = systemClock.now();
   const timezone = options.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -31,7 +31,7 @@ export async function importCompare(shell: Shell, options: CompareOptions, names
     );
     if (shell.json) printJson(shell.out, { data: compared.map(toJson) });
     else print(shell, compared, history);
-    return compared.some(({ differences }) => differences.length > 0) ? 1 : 0;
+    return isNothing(compared) || compared.some(({ differences }) => differences.length > 0) ? 1 : 0;
   });
 }
 
@@ -86,7 +86,17 @@ function print({ out }: Shell, compared: readonly Compared[], history: CronHisto
       ? ''
       : ` The log is from ${new Date(history.fromAt).toISOString()} to ${new Date(history.toAt).toISOString()}.`;
   const differ = compared.filter(({ differences }) => differences.length > 0).length;
-  out.sentence(`${differ === 0 ? 'They agree.' : `${differ} of ${compared.length} differ.`}${span}`);
+  const verdict = isNothing(compared)
+    ? 'There is nothing to compare yet: neither has a start since these schedules were imported that the log covers.'
+    : differ === 0
+      ? 'They agree.'
+      : `${differ} of ${compared.length} differ.`;
+  out.sentence(`${verdict}${span}`);
+}
+
+/** Whether neither side has a single start. */
+function isNothing(compared: readonly Compared[]): boolean {
+  return compared.every(({ both, differences }) => both === 0 && differences.length === 0);
 }
 
 function countOf(differences: readonly Difference[], kind: Difference['kind']): string {

@@ -13,7 +13,7 @@ export interface CronRun {
 /** What the log tells. */
 export interface CronHistory {
   runs: CronRun[];
-  /** The instants of its first and last line of cron; null: there is none. */
+  /** The instants of its earliest and latest line of cron; null: there is none. */
   fromAt: number | null;
   toAt: number | null;
 }
@@ -35,20 +35,8 @@ export function readCronHistory(
 ): CronHistory {
   const runs: (CronRun & { pid: number; sessionPid: number | null })[] = [];
   const sessions: { pid: number; host: string; at: number }[] = [];
-  let fromAt: number | null = null;
-  let toAt: number | null = null;
-  for (const one of text.split('\n')) {
-    const found = line.exec(one.trimEnd());
-    if (found === null) continue;
-    const [, iso, month, day, time, host = '', pidText = '', message = ''] = found;
-    const at =
-      iso === undefined
-        ? wallAt(`${month} ${day} ${time}`, timezone, now)
-        : Date.parse(iso.replace(/([+-]\d\d)(\d\d)$/, '$1:$2'));
-    if (at === null || Number.isNaN(at)) continue;
-    fromAt ??= at;
-    toAt = at;
-    const pid = Number(pidText);
+  const entries = entriesOf(text, timezone, now);
+  for (const { at, host, pid, message } of entries) {
     if (/session opened for user/.test(message)) {
       sessions.push({ pid, host, at });
       continue;
@@ -78,12 +66,39 @@ export function readCronHistory(
       sessionPid: session?.pid ?? null,
     });
   }
-  return { runs: runs.map(({ pid: _pid, sessionPid: _session, ...run }) => run), fromAt, toAt };
+  return {
+    runs: runs.map(({ pid: _pid, sessionPid: _session, ...run }) => run),
+    fromAt: entries[0]?.at ?? null,
+    toAt: entries.at(-1)?.at ?? null,
+  };
 
   function close(isIt: (run: (typeof runs)[number]) => boolean, at: number): void {
     const run = runs.findLast((one) => one.endedAt === null && isIt(one));
     if (run !== undefined) run.endedAt = at;
   }
+}
+
+interface Entry {
+  at: number;
+  host: string;
+  pid: number;
+  message: string;
+}
+
+/** The lines of cron in the order of time: logs of several hosts, or `syslog` and `syslog.1`, are put together in any order. */
+function entriesOf(text: string, timezone: string, now: number): Entry[] {
+  const entries: Entry[] = [];
+  for (const one of text.split('\n')) {
+    const found = line.exec(one.trimEnd());
+    if (found === null) continue;
+    const [, iso, month, day, time, host = '', pid = '', message = ''] = found;
+    const at =
+      iso === undefined
+        ? wallAt(`${month} ${day} ${time}`, timezone, now)
+        : Date.parse(iso.replace(/([+-]\d\d)(\d\d)$/, '$1:$2'));
+    if (at !== null && !Number.isNaN(at)) entries.push({ at, host, pid: Number(pid), message });
+  }
+  return entries.sort((one, other) => one.at - other.at);
 }
 
 /** cronie marks the process in front of the command, and logs shorten blanks. */
