@@ -151,10 +151,10 @@ export function claimStatement({ pending, running }: Samples): string {
       updated_at = $1::bigint, attempt = attempt + 1, started_at = $1::bigint, lateness_ms = greatest(0, $1::bigint - due_at)
     WHERE ctid = ANY (ARRAY(SELECT ctid FROM duly.jobs WHERE rank IS NOT NULL AND solo = 0 AND type = ${literal(pending.type)}
       AND version = ${pending.version} AND queue = ${literal(pending.queue)} ORDER BY rank, seq LIMIT $2::bigint FOR UPDATE SKIP LOCKED))
-    RETURNING id, seq, node, input, fence, attempt, created_at, due_at),
+    RETURNING id, seq, node, input, fence, attempt, created_at, due_at, slot, slot_details),
   leased AS (${addLeases('$3::text', 'taken')}),
   told AS (${feedOf('taken', { status: 'RUNNING', event: 'claimed' })})
-  SELECT id, input, fence, attempt, created_at, due_at FROM taken`;
+  SELECT id, input, fence, attempt, created_at, due_at, slot, slot_details FROM taken`;
 }
 
 /** Moves the jobs $2 to history, as COMPLETED: $1 now. */
@@ -188,7 +188,7 @@ export const nextDueStatement = ({ pending }: Samples): string =>
 /** Schedules to decide: $1 ids. */
 export const makeSchedulesStatement = ({ schedule }: Samples): string =>
   insertLike('schedules', schedule, {
-    bound: { id: 's.id', name: 's.id' },
+    bound: { id: 's.id' },
     from: 'unnest($1::text[]) AS s (id)',
   });
 

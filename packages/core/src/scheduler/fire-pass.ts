@@ -85,6 +85,7 @@ export function createFirePass(options: FirePassOptions): () => Promise<number> 
         newJobId: ids.jobId,
       });
       pace.spend(decided.runs.filter(({ isCatchUp }) => isCatchUp).length);
+      parsed.next(schedule.id, decided.dueAt === null ? null : decided.dueAt - now);
       return { schedule, spec, plan: decided };
     } catch (error) {
       // One schedule that cannot be read must not keep the others from firing.

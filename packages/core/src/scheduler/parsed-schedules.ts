@@ -2,9 +2,10 @@ import type { JobPolicy, JsonText, ScheduleRecord } from '../engine.ts';
 import type { PlanRule } from '../schedule/plan-rule.ts';
 import { resolveStoredRule, type StoredRule } from '../schedule/plan-rule-of.ts';
 import type { Rule } from '../schedule/rule.ts';
-import { parseSpec, type ScheduleSpec } from '../schedule/schedule-spec.ts';
+import type { ScheduleSpec } from '../schedule/schedule-spec.ts';
 import { parseState, type ScheduleState } from '../schedule/schedule-state.ts';
 import { withUndue } from '../schedule/undue-slot.ts';
+import { createSpecReader } from './spec-reader.ts';
 
 /** A stored schedule, read. */
 export interface ParsedSchedule {
@@ -20,6 +21,8 @@ export interface ParsedSchedules {
   parse(record: ScheduleRecord): ParsedSchedule;
   /** Tells what was written as the state of a schedule that was read here: it comes back with the next claim, and is not read again. */
   wrote(id: string, state: ScheduleState, text: JsonText): void;
+  /** Tells when a schedule that was read here is due again, in so many milliseconds; null: never. One that is far off is not remembered. */
+  next(id: string, inMs: number | null): void;
 }
 
 interface Remembered extends ParsedSchedule {
@@ -34,6 +37,8 @@ interface Remembered extends ParsedSchedule {
 
 // Some kilobytes each; a node that decides more schedules than this reads the others anew.
 const rememberedCountMax = 20_000;
+// To keep a schedule of once a day costs more, each time that memory is tidied, than to read it once a day.
+const rememberedMsMax = 10 * 60_000;
 // Ten thousand tenants have ten thousand schedules and, as a rule, a few dozen rules.
 const ruleCountMax = 5_000;
 
@@ -58,23 +63,29 @@ export function createParsedSchedules(): ParsedSchedules {
   const policies = new Map<string, JobPolicy>();
 
   /** The same rule under the same policies is resolved once, whichever schedules it belongs to. */
-  function ruleOf({ rule, policies }: ScheduleSpec, anchorAt: number): StoredRule {
+  function ruleOf(spec: ScheduleSpec, anchorAt: number): StoredRule {
+    const { rule, policies } = spec;
     const { startAt, endAt } = policies;
     // Only a rate counts from its anchor.
-    const key = JSON.stringify([rule, startAt, endAt, rule['rate'] === undefined ? null : anchorAt]);
-    const known = rules.get(key);
-    if (known !== undefined) return known;
-    const resolved = resolveStoredRule(rule, policies, anchorAt);
-    if (rules.size >= ruleCountMax) rules.clear();
-    rules.set(key, resolved);
-    return resolved;
+    const isAnchored = rule['rate'] !== undefined;
+    if (lastRuled?.rule === rule && lastRuled.policies === policies && !isAnchored) return lastRuled.stored;
+    const key = JSON.stringify([rule, startAt, endAt, isAnchored ? anchorAt : null]);
+    let stored = rules.get(key);
+    if (stored === undefined) {
+      stored = resolveStoredRule(rule, policies, anchorAt);
+      if (rules.size >= ruleCountMax) rules.clear();
+      rules.set(key, stored);
+    }
+    lastRuled = { rule, policies, stored };
+    return stored;
   }
 
   let lastPolicy: JobPolicy | null = null;
+  /** Specs that are alike share these objects. */
+  let lastRuled: (Pick<ScheduleSpec, 'rule' | 'policies'> & { stored: StoredRule }) | null = null;
 
   /** Schedules of one task have one policy: as one object it travels once for all jobs that are made together. */
-  function sharePolicy(spec: ScheduleSpec): ScheduleSpec {
-    const { job } = spec;
+  function sharePolicy({ job }: ScheduleSpec): void {
     // Schedules that fall due together are of one task as a rule.
     if (lastPolicy === null || !isAlike(lastPolicy, job.policy)) {
       const key = JSON.stringify(job.policy);
@@ -83,11 +94,12 @@ export function createParsedSchedules(): ParsedSchedules {
       policies.set(key, lastPolicy);
     }
     job.policy = lastPolicy;
-    return spec;
   }
 
+  const readSpec = createSpecReader(sharePolicy);
+
   function read(text: JsonText, state: ScheduleState, stateText: JsonText): Remembered {
-    const spec = sharePolicy(parseSpec(text));
+    const spec = readSpec(text);
     const { anchorAt } = state;
     const { rule, planRule } = ruleOf(spec, anchorAt);
     return { text, anchorAt, state, stateText, spec, rule, planRule, ownRule: planRule };
@@ -113,6 +125,9 @@ export function createParsedSchedules(): ParsedSchedules {
       if (known === undefined) return;
       known.state = state;
       known.stateText = stateText;
+    },
+    next(id, inMs) {
+      if (inMs === null || inMs > rememberedMsMax) remembered.delete(id);
     },
   };
 }

@@ -364,13 +364,14 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   /**
-   * How many to take along with a call that makes jobs. As many as ended in the last moment may be taken twice: by this call, which knows of
-   * them, and by an exchange that went out before, as a rule in vain.
+   * How many to take along with a call that makes jobs: as many as could run in a moment, so that jobs which are short are taken as they are made,
+   * all of them. They may be taken twice: by this call, which knows of them, and by an exchange that went out before, as a rule in vain.
    */
   function offerLimit(): number {
     const limit = claimLimit();
     if (draining !== null || isAloneRunning || zombieCount >= concurrency) return limit;
-    return Math.max(limit, Math.min(claimMax, pace.recentCount()) - waiting.length - offered);
+    const places = Math.min(claimMax, Math.max(pace.recentCount(), pace.possibleCount()));
+    return Math.max(limit, places - waiting.length - offered);
   }
 
   function makeClaim(limit = claimLimit()): ClaimRequest | null {
@@ -426,6 +427,7 @@ export function createWorker(options: WorkerOptions): Worker {
     if (jobs.length === 0) return;
     if (beats.isToldByStore !== true) beats.hold(jobs.map(heldLeaseOf));
     if (isOld) beats.check();
+    pace.begin();
     const takenElapsed = clock.elapsed();
     for (const job of jobs) {
       countType(job.type, 1);
@@ -528,6 +530,7 @@ export function createWorker(options: WorkerOptions): Worker {
     running.delete(job.fence);
     countType(job.type, -1);
     startWaiting();
+    if (running.size === 0 && waiting.length === 0) pace.rest();
     timeouts.ended();
     loop.wake();
     changed();
