@@ -127,3 +127,22 @@ test('an address with anything in it is a page, or says what is not there', asyn
   await page.goto(`${url}/jobs/..%2Fqueues`);
   await page.getByRole('heading', { name: 'No job has this id.', level: 1 }).waitFor();
 });
+
+test('Back from a job leads to its place in the list, however far one had scrolled', async (t) => {
+  const { page, duly, open } = await openDashboard(t);
+  await duly.taskNamed('later').inMany('1h', [...Array(400).keys()]);
+  await open('jobs');
+  const row = page
+    .getByRole('list', { name: 'Jobs' })
+    .getByRole('listitem')
+    .filter({ hasText: /^\D*120\D/ });
+  // Rows are read as one comes to them.
+  for (let at = 0; (await row.count()) === 0; at += 800) await page.evaluate((to) => scrollTo(0, to), at);
+  const place = await page.evaluate(() => scrollY);
+  assert.ok(place > 5_000);
+  await row.getByRole('link').click();
+  await page.getByRole('heading', { name: /later/, level: 1 }).waitFor();
+  await page.goBack();
+  await row.waitFor();
+  await page.waitForFunction((was) => Math.abs(scrollY - was) < 100, place);
+});

@@ -11,6 +11,9 @@ interface Shown {
   cursor: string | null;
 }
 
+/** The rows that were last shown: whoever comes back from one of them finds it where it was. */
+let left: Shown | null = null;
+
 /**
  * The jobs of a search, newest first, that change while one looks. Held, the rows stay where they are and only their contents change; what is new
  * is counted until `showNew`. Older ones are read when they are asked for and not again.
@@ -18,7 +21,16 @@ interface Shown {
 export function useLiveRows(query: Query, { isHeld, isBroken }: { isHeld: boolean; isBroken: boolean }) {
   const newest = useNewestJobs(query, { isHeld: isBroken });
   const key = JSON.stringify(query);
-  const [shown, setShown] = useState<Shown | null>(null);
+  const [shown, setShown] = useState<Shown | null>(left?.key === key ? left : null);
+  // Held until the browser is back at the place it had on the page: fewer rows would have no such place.
+  const [isReturning, setReturning] = useState(shown !== null);
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => requestAnimationFrame(() => setReturning(false)));
+    return () => cancelAnimationFrame(frame);
+  }, []);
+  useEffect(() => {
+    left = shown;
+  }, [shown]);
   const [isMore, setMore] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const isCurrent = !newest.isPlaceholderData && newest.data !== undefined;
@@ -29,7 +41,7 @@ export function useLiveRows(query: Query, { isHeld, isBroken }: { isHeld: boolea
       setShown({ key, rows: fresh.data, cursor: fresh.has_more ? fresh.next_cursor : null });
   }, [fresh, key]);
   const current = shown?.key === key ? shown : null;
-  const mustHold = isHeld && current !== null;
+  const mustHold = (isHeld || isReturning) && current !== null;
   useEffect(() => {
     if (!mustHold) show();
   }, [mustHold, show]);

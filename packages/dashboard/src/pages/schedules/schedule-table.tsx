@@ -180,7 +180,9 @@ function Signs({ schedule }: { schedule: Schedule }) {
   return signs.map(({ icon: Icon, text }) => (
     <p key={text} className="mt-0.5 flex items-start gap-1 text-xs text-warn">
       <Icon aria-hidden className="size-3.5 shrink-0" />
-      {text}
+      <span className="line-clamp-2" title={text}>
+        {text}
+      </span>
     </p>
   ));
 }
