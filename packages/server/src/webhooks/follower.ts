@@ -203,7 +203,7 @@ async function tell(parts: FollowerParts, told: { job: Job; receiver: Receiver }
   await parts.task.nowMany(
     told.map(({ job, receiver }) => deliveryOf(job, receiver, parts.redact)),
     (input, i) => {
-      const tenant = told[i]?.job.tenant ?? null;
+      const tenant = told[i]?.receiver.tenant ?? null;
       return {
         ...(tenant === null ? {} : { tenant }),
         metadata: { job_id: input.job_id, ...(input.endpoint === null ? {} : { webhook: input.endpoint }) },

@@ -1,8 +1,11 @@
 import { builtInPrefix, callbackField, isTerminal, type Job, type TerminalStatus } from '@duly/core';
 import type { Endpoint } from './endpoints.ts';
 
-/** Somebody who is to be told of the end of a job. */
-export type Receiver = { endpoint: string } | { url: string };
+/**
+ * Somebody who is to be told of the end of a job, and whose the telling is. That of the store's own subscription is not the tenant's whose job
+ * ended: it names an address that is none of its business, and the tenant could cancel it.
+ */
+export type Receiver = ({ endpoint: string } | { url: string }) & { tenant: string | null };
 
 /** Whether anybody could want to hear of a job of this type that ended so; what the change alone tells. */
 export function mayMatch(
@@ -20,7 +23,7 @@ export function receiversOf(job: Job, endpoints: readonly Endpoint[]): Receiver[
   if (!isTerminal(job.status) || job.type.startsWith(builtInPrefix)) return [];
   const callback = job.metadata[callbackField];
   return [
-    ...(typeof callback === 'string' ? [{ url: callback }] : []),
+    ...(typeof callback === 'string' ? [{ url: callback, tenant: job.tenant }] : []),
     ...endpoints
       .filter(
         (one) =>
@@ -29,7 +32,7 @@ export function receiversOf(job: Job, endpoints: readonly Endpoint[]): Receiver[
           (one.tenant === null || one.tenant === job.tenant) &&
           (one.schedules === null || (job.schedule !== null && one.schedules.includes(job.schedule))),
       )
-      .map(({ id }) => ({ endpoint: id })),
+      .map(({ id, tenant }) => ({ endpoint: id, tenant })),
   ];
 }
 

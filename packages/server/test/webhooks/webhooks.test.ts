@@ -246,6 +246,20 @@ test('webhooks of a tenant are its own: others do not find them, and it hears of
   assert.equal((await ask(`/api/webhooks/${made.id}`, { key: acme })).status, 404);
 });
 
+test("the store's own subscription is not shown to the tenant whose job ended, nor its deliveries", async (t) => {
+  const { ask, key } = await setup(t);
+  const hook = await startReceiver(t);
+  const acme = await key('admin', 'acme');
+  await ask('/api/webhooks', { body: { url: hook.url } });
+  await ask('/api/webhooks', { key: acme, body: { url: `${hook.url}/own` } });
+  await ask('/api/jobs', { body: { type: 'break', tenant: 'acme', callback_url: `${hook.url}/back` } });
+  await hook.nth(3);
+  const deliveries = async (who?: string): Promise<unknown[]> =>
+    (await ask('/api/jobs?type=duly:webhook', who === undefined ? {} : { key: who })).json.data;
+  assert.equal((await deliveries()).length, 3);
+  assert.equal((await deliveries(acme)).length, 2, 'of its own subscription, and to the address of its job');
+});
+
 test('nobody makes a delivery by hand', async (t) => {
   const { ask } = await setup(t);
   const { status, json } = await ask('/api/jobs', { body: { type: 'duly:webhook', input: {} } });
