@@ -46,7 +46,7 @@ export function AuditPage() {
             <FilteredAway what="entries" onClear={() => search('')} />
           )
         ) : (
-          <Table label="Audit" head={['When', 'Who', 'What', 'To what', 'Note']}>
+          <Table label="Audit" head={['When', 'Who', 'What', 'To what']}>
             {entries.map((entry) => (
               <Row key={entry.position} entry={entry} />
             ))}
@@ -100,8 +100,9 @@ function Row({ entry }: { entry: AuditEntry }) {
       <Cell isLong className="font-mono text-xs">
         {entry.actor}
       </Cell>
-      <Cell>{deedOf(entry)}</Cell>
-      <Cell isLong className="sm:max-w-96">
+      <Cell className="whitespace-nowrap">{deedOf(entry)}</Cell>
+      <Cell isLong>
+        {entry.note !== null && <p className="mb-0.5">{entry.note}</p>}
         <Subject subject={entry.subject} />
         {hasDetails && (
           <details className="mt-1">
@@ -112,7 +113,6 @@ function Row({ entry }: { entry: AuditEntry }) {
           </details>
         )}
       </Cell>
-      <Cell isLong>{entry.note ?? ''}</Cell>
     </tr>
   );
 }

@@ -179,7 +179,7 @@ function WithWorkers({ forecast }: { forecast: Forecast }) {
     );
   }
   return (
-    <dl className="grid grid-cols-2 gap-x-4 gap-y-2 sm:grid-cols-4">
+    <dl className="grid grid-cols-2 gap-x-4 gap-y-2 lg:grid-cols-4">
       <Fact name="Waits, p50 · p95">
         {duration(one.wait_ms_p50)} · {duration(one.wait_ms_p95)}
       </Fact>

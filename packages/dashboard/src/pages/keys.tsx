@@ -48,13 +48,14 @@ function KeyRow({ info }: { info: Key }) {
       <Cell isLong>{info.tenant ?? <span className="text-ink-faint">all</span>}</Cell>
       <Cell isLong>{info.note ?? ''}</Cell>
       <Cell>
-        <Time at={info.created_at} /> <span className="text-xs text-ink-faint">by {info.created_by}</span>
+        <Time at={info.created_at} className="whitespace-nowrap" />
+        <p className="text-xs wrap-anywhere text-ink-faint sm:min-w-20">by {info.created_by}</p>
       </Cell>
       <Cell>
         {info.expires_at === null ? (
           <span className="text-ink-faint">never</span>
         ) : (
-          <Time at={info.expires_at} />
+          <Time at={info.expires_at} className="whitespace-nowrap" />
         )}
       </Cell>
       <Cell className="text-right">

@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react';
 import { useQueues } from '../api/operations.ts';
 import { useDueSchedules } from '../api/schedules.ts';
 import { OverTime } from '../charts/over-time.tsx';
@@ -29,12 +30,20 @@ function StoreOverview() {
       {Object.values(status).every(({ count }) => count === 0) && <Empty />}
       <StatusCounts counts={status} />
       <OverTime />
-      <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
-        <RunningNow />
-        <DueNext />
-        <WentWrong />
-        <ByTask />
-      </div>
+      <TwoColumns
+        left={
+          <>
+            <RunningNow />
+            <WentWrong />
+          </>
+        }
+        right={
+          <>
+            <DueNext />
+            <ByTask />
+          </>
+        }
+      />
     </>
   );
 }
@@ -51,17 +60,31 @@ function Empty() {
   );
 }
 
+/** Side by side where there is room, each as long as what is in it. */
+function TwoColumns({ left, right }: { left: ReactNode; right: ReactNode }) {
+  return (
+    <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
+      <div className="min-w-0 space-y-4">{left}</div>
+      <div className="min-w-0 space-y-4">{right}</div>
+    </div>
+  );
+}
+
 /** What the server tells a tenant: its own jobs and schedules, and nothing of workers, queues and figures over all. */
 function TenantOverview({ tenant }: { tenant: string }) {
   return (
     <>
       <PageHead title="Overview" about={`What is ${tenant}'s.`} />
       <TenantCounts />
-      <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
-        <RunningNow />
-        <DueNext />
-        <WentWrong />
-      </div>
+      <TwoColumns
+        left={
+          <>
+            <RunningNow />
+            <WentWrong />
+          </>
+        }
+        right={<DueNext />}
+      />
     </>
   );
 }

@@ -52,8 +52,8 @@ export function WebhooksPage() {
                   <WebhookState webhook={webhook} />
                 </Cell>
                 <Cell>
-                  <Time at={webhook.created_at} />{' '}
-                  <span className="text-xs text-ink-faint">by {webhook.created_by}</span>
+                  <Time at={webhook.created_at} className="whitespace-nowrap" />
+                  <p className="text-xs wrap-anywhere text-ink-faint sm:min-w-20">by {webhook.created_by}</p>
                 </Cell>
               </tr>
             ))}

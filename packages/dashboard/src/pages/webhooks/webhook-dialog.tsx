@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { useSend } from '../../api/operations.ts';
 import { ends, type Webhook } from '../../api/webhooks.ts';
+import { useSeesAll } from '../../shell/caller.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Checks } from '../../ui/checks.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -23,6 +24,7 @@ export function WebhookDialog({
 }) {
   const send = useSend<Webhook & { secret?: string }>(webhook === null ? 'POST' : 'PATCH');
   const toasts = useToasts();
+  const seesAll = useSeesAll();
   const [url, setUrl] = useState(webhook?.url ?? '');
   const [note, setNote] = useState(webhook?.note ?? '');
   const [types, setTypes] = useState(namesText(webhook?.types));
@@ -79,7 +81,7 @@ export function WebhookDialog({
         >
           <TextInput value={schedules} onChange={(event) => setSchedules(event.target.value)} />
         </Field>
-        {webhook === null && (
+        {webhook === null && seesAll && (
           <Field name="Only of this tenant" hint="Left empty: of all.">
             <TextInput value={tenant} onChange={(event) => setTenant(event.target.value)} />
           </Field>
