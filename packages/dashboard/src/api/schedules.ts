@@ -134,7 +134,8 @@ export function useDay(from: number, to: number) {
     getNextPageParam: ({ next_cursor }) => next_cursor,
     placeholderData: (before) => before,
     meta: { pace: 'own' },
-    refetchInterval: ({ state }) => 2_000 * Math.max(1, state.data?.pages.length ?? 0),
+    // Two hundred schedules a page are played for it.
+    refetchInterval: ({ state }) => 5_000 * Math.max(1, state.data?.pages.length ?? 0),
   });
 }
 
@@ -144,5 +145,8 @@ export function useComingSlots(from: number, to: number) {
     queryKey: ['day', 'due', from, to],
     queryFn: ({ signal }) => readDay(from, to, { order: 'due' }, signal),
     placeholderData: (before) => before,
+    // Hundreds of rules are played for it, and what is to come changes with the schedules and not with the jobs.
+    meta: { pace: 'own' },
+    refetchInterval: 10_000,
   });
 }

@@ -136,8 +136,12 @@ test('Back from a job leads to its place in the list, however far one had scroll
     .getByRole('list', { name: 'Jobs' })
     .getByRole('listitem')
     .filter({ hasText: /^\D*120\D/ });
-  // Rows are read as one comes to them.
-  for (let at = 0; (await row.count()) === 0; at += 800) await page.evaluate((to) => scrollTo(0, to), at);
+  // Rows are read as one comes to them: no further down than there are some.
+  while ((await row.count()) === 0) {
+    await page.evaluate(() => scrollTo(0, Math.min(scrollY + 400, document.body.scrollHeight - innerHeight)));
+    await page.evaluate(() => new Promise(requestAnimationFrame));
+  }
+  await row.scrollIntoViewIfNeeded();
   const place = await page.evaluate(() => scrollY);
   assert.ok(place > 5_000);
   await row.getByRole('link').click();
