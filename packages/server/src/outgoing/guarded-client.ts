@@ -1,5 +1,11 @@
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  validateHeaderName,
+  validateHeaderValue,
+} from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { type Clock, DulyError, isDulyError } from '@duly/core';
@@ -179,6 +185,7 @@ function lookupBySystem(host: string): Promise<LookupAddress[]> {
 
 function headersOf({ headers = {}, body }: OutgoingRequest, url: URL): Record<string, string> {
   const own = Object.entries(headers).filter(([name]) => !ownHeaders.has(name.toLowerCase()));
+  for (const [name, value] of own) checkHeader(name, value);
   return {
     'user-agent': 'Duly',
     // Nothing is unpacked here: what a small answer grows to is its sender's choice.
@@ -187,6 +194,20 @@ function headersOf({ headers = {}, body }: OutgoingRequest, url: URL): Record<st
     host: url.host,
     ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
   };
+}
+
+/** Values may be filled in from what others wrote: one with a line break would be the next header. */
+function checkHeader(name: string, value: string): void {
+  try {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+  } catch {
+    throw new DulyError('target_invalid', {
+      message: `The header "${name.slice(0, 100)}" of an outgoing request holds a character that a header cannot have.`,
+      hint: 'Line breaks and letters beyond Latin-1 cannot be sent in a header; encode them, or send them in the body.',
+      details: { header: name.slice(0, 100) },
+    });
+  }
 }
 
 async function readBody(

@@ -6,6 +6,14 @@ const statusPattern = z.union([
   z.string().regex(/^[1-5]xx$/, 'Expected a status like 204, or "2xx".'),
 ]);
 
+/** A text that the system takes for a program: it ends such texts with a NUL itself. */
+function withoutNul(lengthMax: number) {
+  return z
+    .string()
+    .max(lengthMax)
+    .refine((value) => !value.includes('\0'), 'holds a NUL character');
+}
+
 /** An HTTP request that a job stands for. */
 export const httpTarget = z
   .strictObject({
@@ -46,18 +54,19 @@ export const httpTarget = z
 export const commandTarget = z
   .strictObject({
     argv: z
-      .array(z.string().max(4_096))
+      .array(withoutNul(4_096))
       .min(1)
       .max(100)
+      .refine((argv) => argv[0] !== '', 'names no program')
       .describe('The program and its arguments; no shell. Arguments may have placeholders.'),
     placeholders: z
       .boolean()
       .optional()
       .describe('false: the arguments are taken as they are, whatever stands in them.'),
     stdin: z.string().max(65_536).optional().describe('Given to it as it is. Left out: the input as JSON.'),
-    cwd: z.string().max(1_024).optional(),
+    cwd: withoutNul(1_024).optional(),
     env: z
-      .record(z.string().regex(/^[A-Za-z_]\w{0,199}$/), z.string().max(4_096))
+      .record(z.string().regex(/^[A-Za-z_]\w{0,199}$/), withoutNul(4_096))
       .optional()
       .describe('Beside PATH, HOME, LANG, TZ and DULY_*; nothing else of the server is passed on.'),
   })

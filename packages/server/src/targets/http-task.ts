@@ -5,7 +5,7 @@ import type { GuardedClient, OutgoingResponse } from '../outgoing/guarded-client
 import { describeStatus, retryAfterOf } from '../outgoing/refusal.ts';
 import type { Signer } from '../outgoing/signer.ts';
 import { type HttpTarget, httpJobInput } from '../schemas/targets.ts';
-import { fillTemplate, fillText, type TemplateValues } from './template.ts';
+import { fillAddress, fillTemplate, fillText, type TemplateValues } from './template.ts';
 import { templateValuesOf } from './template-values.ts';
 
 type Input = z.infer<typeof httpJobInput>;
@@ -38,7 +38,7 @@ async function sendHttpJob(
       ? await signer.sign({ id: context.job.id, body: body ?? '', tenant: context.job.tenant })
       : {};
   const response = await client.send({
-    url: fillText(http.url, values, encodeURIComponent),
+    url: fillAddress(http.url, values),
     method,
     headers: {
       ...(body === undefined

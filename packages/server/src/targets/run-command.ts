@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { type Clock, DulyError } from '@duly/core';
 
@@ -49,16 +50,11 @@ export async function runCommand(
   limits: CommandLimits = {},
 ): Promise<CommandEnd> {
   const { outputBytesMax = outputBytesDefault, killAfterMs = killAfterMsDefault } = limits;
-  const { argv, cwd, env, signal } = run;
+  const { signal } = run;
   signal.throwIfAborted();
   const sinceElapsed = clock.elapsed();
-  const child = spawn(argv[0] as string, argv.slice(1), {
-    ...(cwd === undefined ? {} : { cwd }),
-    env,
-    detached: true,
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  const ended = endOf(child, argv[0] as string);
+  const child = start(run);
+  const ended = endOf(child, run);
   let leftBytes = outputBytesMax;
   let isCut = false;
   const listen = (stream: 'stdout' | 'stderr'): Promise<void> =>
@@ -95,22 +91,39 @@ export async function runCommand(
   }
 }
 
+function start({ argv, cwd, env }: CommandRun) {
+  try {
+    return spawn(argv[0] as string, argv.slice(1), {
+      ...(cwd === undefined ? {} : { cwd }),
+      env,
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+  } catch (error) {
+    // What was filled in left no name of a program, or holds a NUL.
+    throw notStarted({ argv, cwd }, error as Error);
+  }
+}
+
 function endOf(
   child: ChildProcess,
-  program: string,
+  run: CommandRun,
 ): Promise<{ exitCode: number | null; signal: string | null }> {
   return new Promise((resolve, reject) => {
     child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }));
-    child.once('error', (cause) =>
-      reject(
-        new DulyError('command_failed', {
-          message: `The program "${program}" could not be started: ${cause.message}`,
-          hint: 'Check the name of the program, that it may be run, and the folder it runs in.',
-          details: { program },
-          cause,
-        }),
-      ),
-    );
+    child.once('error', (cause) => reject(notStarted(run, cause)));
+  });
+}
+
+function notStarted({ argv, cwd }: Pick<CommandRun, 'argv' | 'cwd'>, cause: Error): DulyError {
+  const [program = ''] = argv;
+  // The system says of a folder that is not there what it says of a program.
+  const isFolderGone = cwd !== undefined && !existsSync(cwd);
+  return new DulyError('command_failed', {
+    message: `The program "${program}" could not be started: ${isFolderGone ? `there is no folder "${cwd}".` : cause.message}`,
+    hint: 'Check the name of the program, that it may be run, and the folder it runs in.',
+    details: { program },
+    cause,
   });
 }
 

@@ -1,3 +1,5 @@
+import { DulyError } from '@duly/core';
+
 /** What the placeholders of a template may name. */
 export interface TemplateValues {
   input: unknown;
@@ -35,6 +37,49 @@ export function fillText(
   encode: (text: string) => string = (text) => text,
 ): string {
   return template.replace(placeholder, (_, path: string) => encode(textOf(valueAt(values, path))));
+}
+
+/**
+ * Fills the placeholders of an address. In its path each must have something to say: `DELETE /users/{{input.id}}` must not become `DELETE /users/` because the
+ * input lacks an id, nor `DELETE /` because the id is "..". Throws `target_invalid`.
+ */
+export function fillAddress(template: string, values: TemplateValues): string {
+  const end = template.search(/[?#]/);
+  const path = end < 0 ? template : template.slice(0, end);
+  const segments = path.split('/').map((segment) => {
+    const filled = segment.replace(placeholder, (whole, name: string) => {
+      const text = textOf(valueAt(values, name));
+      if (text === '') throw unfilled(whole, 'has no value');
+      return encodeURIComponent(text);
+    });
+    if (filled !== segment && /^\.{1,2}$/.test(filled)) throw unfilled(segment, `is "${filled}"`);
+    return filled;
+  });
+  return segments.join('/') + (end < 0 ? '' : fillText(template.slice(end), values, encodeURIComponent));
+}
+
+function unfilled(name: string, problem: string): DulyError {
+  return new DulyError('target_invalid', {
+    message: `"${name.slice(0, 100)}" in the path of the address ${problem}, and the request would go elsewhere.`,
+    hint: 'Give the job an input that has it. In the query and the body a value may be missing.',
+  });
+}
+
+const known =
+  /^(?:input(?:\.|$)|job$|job\.(?:id|type|tenant|attempt)$|job\.metadata(?:\.|$)|slot$|slot\.(?:at|date|timezone|schedule)$)/;
+
+/** The first placeholder that names something that is never there; null: none does. */
+export function unknownPlaceholder(template: unknown): string | null {
+  if (typeof template === 'string') {
+    for (const [whole, path] of template.matchAll(placeholder)) if (!known.test(path as string)) return whole;
+    return null;
+  }
+  if (typeof template !== 'object' || template === null) return null;
+  for (const one of Object.values(template)) {
+    const found = unknownPlaceholder(one);
+    if (found !== null) return found;
+  }
+  return null;
 }
 
 /** Whether a text has a placeholder. */

@@ -3,6 +3,7 @@ import { allows, type Caller } from '../auth/caller.ts';
 import type { ServerContext } from '../context.ts';
 import { checkTargetUrl } from '../outgoing/target-url.ts';
 import type { Target } from '../schemas/targets.ts';
+import { unknownPlaceholder } from './template.ts';
 
 /** What a caller wants to be run: a task by its name, or a target. */
 export interface WorkGiven {
@@ -30,7 +31,9 @@ export function workOf(
   const given = input === undefined ? {} : { input };
   const asked = target as Target;
   if ('http' in asked) {
-    checkTargetUrl(asked.http.url.replaceAll(/\{\{.*?\}\}/g, 'x'), builtIn.allowed);
+    const { url, headers, body } = asked.http;
+    refusePlaceholders('target.http', { url, headers, body });
+    checkTargetUrl(url.replaceAll(/\{\{.*?\}\}/g, 'x'), builtIn.allowed);
     return { type: httpTaskName, input: { http: asked.http, ...given } };
   }
   if (!options.allowCommands) {
@@ -45,7 +48,20 @@ export function workOf(
       details: { needed: 'operate', scope: caller.scope },
     });
   }
+  const { argv, placeholders } = asked.command;
+  if (placeholders !== false) refusePlaceholders('target.command.argv', argv);
   return { type: commandTaskName, input: { command: asked.command, ...given } };
+}
+
+/** Refuses a placeholder that is misspelt: nothing would be filled in, and nobody would notice. */
+function refusePlaceholders(path: string, template: unknown): void {
+  const unknown = unknownPlaceholder(template);
+  if (unknown === null) return;
+  throw refused(
+    path,
+    `"${unknown.slice(0, 100)}" names nothing: there are "input", "job" and "slot" with their fields.`,
+    path.includes('command') ? 'Arguments that are no templates: "placeholders": false.' : undefined,
+  );
 }
 
 /**
@@ -57,9 +73,10 @@ export function refuseBuiltIn(type: string, path: string): void {
   throw refused(path, `Types that begin with "${builtInPrefix}" are the server's own; use "target".`);
 }
 
-function refused(path: string, message: string): DulyError {
+function refused(path: string, message: string, hint?: string): DulyError {
   return new DulyError('request_invalid', {
     message,
+    ...(hint === undefined ? {} : { hint }),
     details: { issues: [{ in: 'body', path, message }] },
   });
 }

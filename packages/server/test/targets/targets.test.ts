@@ -89,6 +89,41 @@ test('an unexpected status fails the attempt, which is tried again', async (t) =
   assert.equal(other.received.length, 3);
 });
 
+test('a request whose address or headers would not be what was meant is not sent', async (t) => {
+  const { ask, run } = await setup(t, { allowCommands: true });
+  const other = await startReceiver(t);
+  for (const [http, input] of [
+    [{ url: `${other.url}/users/{{input.id}}`, method: 'DELETE' }, {}],
+    [{ url: `${other.url}/users/{{input.id}}`, method: 'DELETE' }, { id: '..' }],
+    [{ url: other.url, headers: { 'X-Name': '{{input.name}}' } }, { name: 'a\r\nX-Evil: 1' }],
+  ] as const) {
+    const { status, error } = await run({ target: { http }, input, retry: 1 });
+    assert.deepEqual([status, error.code], ['FAILED', 'target_invalid']);
+  }
+  assert.equal(other.received.length, 0);
+  for (const target of [
+    { http: { url: `${other.url}/{{inptu.id}}` } },
+    { http: { url: other.url, body: { a: ['{{job.nmae}}'] } } },
+    { http: { url: other.url, headers: { a: '{{env.PATH}}' } } },
+    { command: { argv: ['echo', '{{printf}}'] } },
+    { command: { argv: [''] } },
+    { command: { argv: ['echo', 'a\0b'] } },
+  ]) {
+    const { status, json } = await ask('/api/jobs', { body: { target } });
+    assert.deepEqual([status, json.code], [400, 'request_invalid'], JSON.stringify(target));
+  }
+  const plain = await run({ target: { command: { argv: ['echo', '{{printf}}'], placeholders: false } } });
+  assert.equal(plain.status, 'COMPLETED');
+  for (const [command, input, said] of [
+    [{ argv: ['pwd'], cwd: '/no/such/folder' }, null, /there is no folder "\/no\/such\/folder"/],
+    [{ argv: ['{{input.program}}'] }, {}, /could not be started/],
+  ] as const) {
+    const { status, error } = await run({ target: { command }, input, retry: 1 });
+    assert.deepEqual([status, error.code], ['FAILED', 'command_failed']);
+    assert.match(error.message, said);
+  }
+});
+
 test('what must not be called, or is not well said, is refused at once', async (t) => {
   const { ask } = await setup(t, { allowTargets: [] });
   const refused = async (body: object) => {
