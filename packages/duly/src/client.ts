@@ -4,6 +4,7 @@ import { invocation } from './invocation.ts';
 import { loadProject } from './project/load.ts';
 import type { RemoteServer } from './remote/remote-duly.ts';
 import { givenServer } from './remote/server.ts';
+import { readServingPlace } from './serving-place.ts';
 import type { CommonOptions, Shell } from './shell.ts';
 import {
   commandFor,
@@ -24,6 +25,8 @@ export interface Client {
   isServer: boolean;
   /** What a person is told to type to do something with this store, whole: `duly why job_… --store …`. */
   command(words: string): string;
+  /** Notes which page of the dashboard shows what was changed. It is told at the end, where the dashboard is known to be served. */
+  changed(page: string): void;
 }
 
 /** Who is named in the audit for what is done at a terminal. */
@@ -59,7 +62,7 @@ export async function withClient<Value>(
     refuseUnmakable(store);
   } else refuseMissing(store);
   const own = given === undefined ? (project?.duly ?? null) : null;
-  return useDuly(own ?? clientDuly(shell, makes ? store : existing(store)), store, use);
+  return useDuly(shell, own ?? clientDuly(shell, makes ? store : existing(store)), store, use);
 }
 
 /** Does something with a server. */
@@ -74,7 +77,8 @@ export async function withServer<Value>(
   const duly = createRemoteDuly(server, (changed) => {
     page = changed;
   });
-  const value = await use({ duly, store: server.url, isServer: true, command });
+  // What was asked of the server tells the page by itself.
+  const value = await use({ duly, store: server.url, isServer: true, command, changed() {} });
   if (page !== null && !shell.json) shell.err.line(`Dashboard: ${server.url}${page}`);
   return value;
 }
@@ -92,12 +96,28 @@ export function clientDuly(shell: Shell, store: string): Duly {
 
 /** Uses a Duly and stops it, whatever happens. */
 export async function useDuly<Value>(
+  shell: Shell,
   duly: Duly,
   store: string,
   use: (client: Client) => Promise<Value>,
 ): Promise<Value> {
+  let page: string | null = null;
   try {
-    return await use({ duly, store, isServer: false, command: (words) => commandFor(store, words) });
+    const value = await use({
+      duly,
+      store,
+      isServer: false,
+      command: (words) => commandFor(store, words),
+      changed(shown) {
+        page = shown;
+      },
+    });
+    if (page !== null && !shell.json) {
+      // It is done, whatever becomes of this.
+      const url = await readServingPlace(duly).catch(() => null);
+      if (url !== null) shell.err.line(`Dashboard: ${url}${page}`);
+    }
+    return value;
   } finally {
     await duly.stop();
   }

@@ -79,6 +79,36 @@ test('the first start makes a key before it listens, beyond this machine too, an
   await up.ended;
 });
 
+test('a change at the store names the page that shows it while somebody serves there, and only then', async (t) => {
+  const folder = makeFolder(t);
+  folder.write(quickTasks);
+  const up = folder.start('up', '--port', '0', '-o', 'json');
+  const { url } = JSON.parse(await up.line(/"event":"serving"/));
+  const page = async (...args: string[]): Promise<string | undefined> => {
+    const { err } = await folder.duly(...args);
+    return /^Dashboard: (.*)$/m
+      .exec(err)?.[1]
+      ?.replace(url, '')
+      .replace(/(job|sch)_\w+/, '$1');
+  };
+  const pages: [string[], string | undefined][] = [
+    [['run', 'later', '1', '--in', '1h', '--key', 'a'], '/jobs/job'],
+    [['jobs', 'cancel', '--task', 'later', '--key', 'a'], '/jobs'],
+    [['pause', 'queue', 'mail'], '/queues'],
+    [['schedules', 'add', 'daily', '--task', 'later', '--cron', '@daily'], '/schedules/sch'],
+    [['schedules', 'pause', 'daily'], '/schedules/sch'],
+    [['schedules', 'trigger', 'daily'], '/jobs/job'],
+    [['schedules', 'backfill', 'daily', '--from', '2026-11-01', '--dry-run'], undefined],
+    [['schedules', 'rm', 'daily'], '/schedules'],
+    [['jobs', 'ls'], undefined],
+  ];
+  for (const [args, shown] of pages) assert.equal(await page(...args), shown, args.join(' '));
+  assert.doesNotMatch((await folder.duly('run', 'later', '1', '-o', 'json')).err, /Dashboard/);
+  up.signal('SIGTERM');
+  await up.ended;
+  assert.equal(await page('run', 'later', '1', '--in', '1h'), undefined, 'nobody is there to look at');
+});
+
 test('keys are made, listed and revoked', async (t) => {
   const folder = makeFolder(t);
   folder.write(quickTasks);

@@ -157,7 +157,7 @@ test('an interval that never meets its times is known soon', () => {
 });
 
 // Far from what it costs to walk, and the figures of a quiet machine are a tenth of it. One that is busy with other tests interrupts and slows
-// every try, so it is asked up to sixty times, and may take three times as long.
+// every try, so it is asked up to sixty times, and may take six times as long.
 const warmMsMax = 5;
 const busyFactor = 6;
 

@@ -59,6 +59,7 @@ async function act(verb: Verb, shell: Shell, options: DeadActOptions, ids: strin
       }
     }
     const result = options.dryRun ? { changed: count, refused: 0 } : await duly.dead[verb](which, how);
+    if (!options.dryRun && result.changed > 0) client.changed('/dead');
     const refused = result.refused + strangers.count;
     if (shell.json) {
       printJson(shell.out, { changed: result.changed, refused, dry_run: options.dryRun === true });

@@ -93,6 +93,7 @@ export async function importCrontab(
     options,
     async (client) => {
       const imported = await importAll(client, plan, mode);
+      client.changed('/schedules');
       if (shell.json) printJson(shell.out, toJson(show, mode, imported));
       else printImported(shell, client, show, mode, imported);
     },

@@ -34,8 +34,9 @@ export async function importJson(shell: Shell, options: ImportModeOptions, file:
   await withClient(
     shell,
     options,
-    async ({ duly }) => {
+    async ({ duly, changed }) => {
       const imported: Imported[] = [];
+      changed('/schedules');
       for (const { definition, paused } of given) {
         imported.push(await importSchedule(duly, definition, paused ? 'paused' : mode));
       }

@@ -45,6 +45,7 @@ export async function importKubernetes(
     shell,
     options,
     async (client) => {
+      client.changed('/schedules');
       const imported: Imported[] = [];
       for (const { definition, suspended } of plan.schedules) {
         imported.push(await importSchedule(client.duly, definition, suspended ? 'paused' : mode));

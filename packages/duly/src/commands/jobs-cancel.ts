@@ -23,7 +23,8 @@ export async function jobsCancel(shell: Shell, options: JobsCancelOptions, ids: 
   if (key !== undefined && (task === undefined || ids.length > 0)) {
     throw usageError('A dedupe key belongs to a task: give --task and --key, and no ids.');
   }
-  return withClient(shell, options, async ({ duly }) => {
+  return withClient(shell, options, async ({ duly, changed }) => {
+    changed(ids.length === 1 ? `/jobs/${ids[0]}` : '/jobs');
     if (key === undefined) return changeJobs(shell, ids, '', (id) => duly.cancel({ id }, how));
     const reference = { task: task as string, key, ...(tenant === undefined ? {} : { tenant }) };
     printChange(shell, '', await duly.cancel(reference, how));

@@ -13,7 +13,8 @@ export async function jobsReschedule(
   if ((delay === undefined) === (at === undefined)) throw usageError('Say when: --in or --at.');
   const due =
     delay === undefined ? { at: readInstant(at as string, '--at') } : { in: readDuration(delay, '--in') };
-  await withClient(shell, options, async ({ duly }) => {
+  await withClient(shell, options, async ({ duly, changed }) => {
     printChange(shell, 'moved', await duly.reschedule({ id }, due));
+    changed(`/jobs/${id}`);
   });
 }

@@ -8,7 +8,8 @@ export function jobsRetry(
   options: CommonOptions & { note?: string },
   ids: string[],
 ): Promise<number> {
-  return withClient(shell, options, ({ duly }) =>
-    changeJobs(shell, ids, 'brought back', (id) => duly.replay(id, options.note)),
-  );
+  return withClient(shell, options, ({ duly, changed }) => {
+    changed(ids.length === 1 ? `/jobs/${ids[0]}` : '/jobs');
+    return changeJobs(shell, ids, 'brought back', (id) => duly.replay(id, options.note));
+  });
 }

@@ -22,7 +22,8 @@ export function pauseOf(scope: PauseScope): CommandRun {
           ? undefined
           : readInstant(options.until, '--until')
         : systemClock.now() + readDuration(options.for, '--for', { minMs: 1 });
-    await withClient(shell, options, async ({ duly }) => {
+    await withClient(shell, options, async ({ duly, changed }) => {
+      changed('/queues');
       const pause = await duly.pause(targetOf(scope, name), {
         ...(until === undefined ? {} : { until }),
         ...(options.note === undefined ? {} : { note: options.note }),

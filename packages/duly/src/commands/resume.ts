@@ -7,8 +7,9 @@ import { didYouMean } from '../usage.ts';
 /** `duly resume queue|task|all`. To end a pause that is not there is no error: what was asked for is so. */
 export function resumeOf(scope: PauseScope): CommandRun {
   return async (shell: Shell, options: CommonOptions, name?: string) => {
-    await withClient(shell, options, async ({ duly, command }) => {
+    await withClient(shell, options, async ({ duly, command, changed }) => {
       const resumed = await duly.resume(targetOf(scope, name));
+      if (resumed) changed('/queues');
       if (shell.json) printJson(shell.out, { resumed });
       else shell.out.line(outcomeText(scope, name ?? null, resumed));
       const rest = await duly.pauses();

@@ -68,12 +68,13 @@ export async function run(
   const isMade = isNew(store);
   const own = project?.duly != null && isSameStore(project.duly.store, store) ? project.duly : null;
 
-  return useDuly(own ?? clientDuly(shell, store), store, async (client) => {
+  return useDuly(shell, own ?? clientDuly(shell, store), store, async (client) => {
     const { duly } = client;
     const nodes = await duly.nodes();
     if (isMade) shell.warn(`There was no store at "${store}" yet; it was made.`);
     const task = taskFor(duly, name, project, nodes);
     const job = await make(task, input, due, jobOptions);
+    client.changed(`/jobs/${job.id}`);
     if (!shell.json || !options.watch) await printMade(shell, client, name, job, options);
     warnUnhandled(shell, client, name, nodes);
     return options.watch ? watchJob(client, job.id, shell) : undefined;

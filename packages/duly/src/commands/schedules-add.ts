@@ -79,7 +79,7 @@ export async function schedulesAdd(
     ...(project?.duly?.tasks.keys() ?? []),
   ];
   const own = project?.duly != null && isSameStore(project.duly.store, store) ? project.duly : null;
-  await useDuly(own ?? clientDuly(shell, store), store, (client) =>
+  await useDuly(shell, own ?? clientDuly(shell, store), store, (client) =>
     withScheduleHints(client, async () => {
       const nodes = await client.duly.nodes();
       if (isMade) shell.warn(`There was no store at "${store}" yet; it was made.`);
@@ -100,6 +100,7 @@ async function put(
   const nodes = await duly.nodes();
   const before = await sameName(duly, definition);
   const schedule = await withTypedOptions(() => duly.schedules.put(definition));
+  client.changed(`/schedules/${schedule.id}`);
   await printPut(shell, duly, schedule, before);
   warnDeclared(shell, before, schedule);
   warnIdle(shell, client, definition.task, { nodes, defined });

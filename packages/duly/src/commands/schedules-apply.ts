@@ -119,9 +119,10 @@ async function withDeclared<Value>(
       actor: terminalActor(),
       logger: { debug() {}, info() {}, warn: say, error: say },
     });
-  return useDuly(duly, store, (client) =>
+  return useDuly(shell, duly, store, (client) =>
     withScheduleHints(client, async () => {
       defineTasks(duly, project.tasks);
+      if (isMade) client.changed('/schedules');
       return use({ duly, project, set: undefined, how: prune });
     }),
   );

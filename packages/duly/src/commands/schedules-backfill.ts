@@ -24,7 +24,7 @@ export async function schedulesBackfill(
 ): Promise<undefined> {
   const concurrency = readCount(options.concurrency, '--concurrency');
   const { from, to, order, reprocess, allow, dryRun, note } = options;
-  await withSchedules(shell, options, async ({ duly }) => {
+  await withSchedules(shell, options, async ({ duly, changed }) => {
     const schedule = await duly.schedules.get(name);
     const result = await duly.schedules.backfill(
       { id: schedule.id },
@@ -39,6 +39,7 @@ export async function schedulesBackfill(
         ...(note === undefined ? {} : { note }),
       },
     );
+    if (!dryRun) changed(`/schedules/${schedule.id}`);
     if (shell.json) printJson(shell.out, toSnakeCase(result));
     else printResult(shell, result, ruleOf(schedule));
   });

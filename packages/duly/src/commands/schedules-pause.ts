@@ -23,11 +23,12 @@ export async function schedulesPause(
     options.for === undefined
       ? options.until
       : systemClock.now() + readDuration(options.for, '--for', { minMs: 1 });
-  await withSchedules(shell, options, async ({ duly }) => {
+  await withSchedules(shell, options, async ({ duly, changed }) => {
     const schedule = await duly.schedules.pause(name, {
       ...(until === undefined ? {} : { until }),
       ...(options.note === undefined ? {} : { note: options.note }),
     });
+    changed(`/schedules/${schedule.id}`);
     if (shell.json) {
       printJson(shell.out, toScheduleJson(schedule));
       return;
@@ -41,10 +42,11 @@ export async function schedulesPause(
 
 /** `duly schedules resume`. */
 export async function schedulesResume(shell: Shell, options: NoteOptions, name: string): Promise<undefined> {
-  await withSchedules(shell, options, async ({ duly }) => {
+  await withSchedules(shell, options, async ({ duly, changed }) => {
     const was = await duly.schedules.get(name);
     const note = options.note === undefined ? {} : { note: options.note };
     const schedule = await duly.schedules.resume({ id: was.id }, note);
+    changed(`/schedules/${schedule.id}`);
     if (shell.json) printJson(shell.out, toScheduleJson(schedule));
     else {
       const said = was.paused === null ? 'was not paused' : 'goes on';

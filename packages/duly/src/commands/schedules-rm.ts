@@ -16,6 +16,7 @@ export async function schedulesRm(
       try {
         const { id, name: known, app } = await duly.schedules.get(name);
         await duly.schedules.delete({ id }, options.note === undefined ? {} : { note: options.note });
+        client.changed('/schedules');
         if (shell.json) shell.out.line(JSON.stringify({ id, name: known, app, deleted: true }));
         else
           shell.out.line(

@@ -22,9 +22,10 @@ export async function schedulesSkipNext(
   options: CommonOptions & { note?: string },
   name: string,
 ): Promise<number | undefined> {
-  return withSchedules(shell, options, async ({ duly }) => {
+  return withSchedules(shell, options, async ({ duly, changed }) => {
     const note = options.note === undefined ? {} : { note: options.note };
     const { slot, schedule } = await duly.schedules.skipNext(name, note);
+    if (slot !== null) changed(`/schedules/${schedule.id}`);
     if (shell.json) printJson(shell.out, { ...toScheduleJson(schedule), skipped_slot: slot });
     else if (slot === null) shell.err.line(`Schedule "${oneLine(schedule.name)}" has no next slot to skip.`);
     else {

@@ -37,6 +37,7 @@ export async function schedulesTrigger(
       }
       return exitCodes.refused;
     }
+    client.changed(`/jobs/${job.id}`);
     if (!json) {
       out.line(job.id);
       if (result === 'merged') err.line('No new run: it was merged into this one, which waits.');

@@ -16,6 +16,7 @@ import { printError } from '../output/errors.ts';
 import { oneLine, wrap } from '../output/terminal.ts';
 import { beginGeneration, followModules } from '../project/followed-modules.ts';
 import { watchProject } from '../project/watch-project.ts';
+import { tellServingPlace } from '../serving-place.ts';
 import type { CommonOptions, Shell } from '../shell.ts';
 import { commandFor, isSameStore, shellWord } from '../store.ts';
 import { readCount, readList, usageError } from '../usage.ts';
@@ -81,6 +82,8 @@ export async function up(shell: Shell, options: UpOptions): Promise<number> {
       const made = node.isDemo ? await makeDemoJobs(node.duly) : null;
       if (serving !== null) {
         served = await serve(node.duly, serving);
+        // Only commands that name the dashboard's page miss it.
+        await tellServingPlace(node.duly, served.url).catch(() => {});
         lines.serving({ url: served.url, key: served.firstKey });
         if (!shell.json) for (const line of servingText(shell, served, node)) lines.print(line);
       }
