@@ -204,7 +204,7 @@ test('a pause keeps jobs waiting, why names it, and resume ends it', async (t) =
   assert.match((await folder.duly('resume', 'queue', 'default')).err, /Everything is still paused/);
   const all = await folder.duly('resume', 'all');
   assert.match(all.out, /^The pause of everything is over\./);
-  assert.match(all.err, /^warning: Queue "a,b" is still paused; see: .* pause ls\n$/);
+  assert.match(all.err, /^warning: Queue "a,b" is still paused; see: .* pause ls\n/);
   await folder.duly('resume', 'queue', 'a,b');
   assert.match((await folder.duly('resume', 'all')).out, /^There was no pause of everything\./);
   assert.match((await folder.duly('pause', 'ls')).err, /^Nothing is paused/);
