@@ -65,11 +65,15 @@ export function useChildren(id: string) {
   });
 }
 
+/** What is read of one job is read again when this one changes: it may be large, and the store busy with others. */
+const ofJob = (id: string) => ({ meta: { job: id }, refetchInterval: 10_000 });
+
 /** One job. */
 export function useJob(id: string) {
   return useQuery({
     queryKey: ['job', id],
     queryFn: ({ signal }) => get<Job>(`api/jobs/${encodeURIComponent(id)}`, {}, signal),
+    ...ofJob(id),
   });
 }
 
@@ -79,6 +83,7 @@ export function useAttempts(id: string) {
     queryKey: ['job', id, 'attempts'],
     queryFn: ({ signal }) =>
       get<Page<AttemptJson>>(`api/jobs/${encodeURIComponent(id)}/attempts`, {}, signal),
+    ...ofJob(id),
   });
 }
 
@@ -104,6 +109,7 @@ export function useLogs(id: string) {
       } while (page.has_more);
       return lines;
     },
+    ...ofJob(id),
   });
 }
 

@@ -50,14 +50,27 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     if (isPaused || !isVisible) return;
     let source: EventSource;
     let waiting: ReturnType<typeof setTimeout>;
+    /** The jobs that changed since what is shown was read; null: any may have. */
+    let changed: Set<unknown> | null = new Set();
     const refresh = () => {
       timer.current ??= setTimeout(() => {
         timer.current = undefined;
+        const ids = changed;
+        changed = new Set();
         void queries.invalidateQueries({
           refetchType: 'active',
-          predicate: ({ meta }) => meta?.['pace'] !== 'own',
+          predicate: ({ meta }) =>
+            meta?.['pace'] !== 'own' && (meta?.['job'] === undefined || ids === null || ids.has(meta['job'])),
         });
       }, refreshEveryMs);
+    };
+    const refreshAll = () => {
+      changed = null;
+      refresh();
+    };
+    const refreshOne = ({ data }: MessageEvent<string>) => {
+      changed?.add((JSON.parse(data) as { id: string }).id);
+      refresh();
     };
     const open = () => {
       source = new EventSource(placeOf('api/events'), { withCredentials: true });
@@ -65,7 +78,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
       source.onopen = () => {
         clearTimeout(waiting);
         setAway(false);
-        refresh();
+        refreshAll();
       };
       source.onerror = () => {
         clearTimeout(waiting);
@@ -75,8 +88,8 @@ export function LiveProvider({ children }: { children: ReactNode }) {
         void queries.invalidateQueries({ queryKey: sessionKey });
         waiting = setTimeout(open, reopenMs);
       };
-      source.onmessage = refresh;
-      for (const name of ['change', 'gap']) source.addEventListener(name, refresh);
+      source.addEventListener('change', refreshOne);
+      source.addEventListener('gap', refreshAll);
     };
     open();
     return () => {

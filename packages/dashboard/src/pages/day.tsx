@@ -1,5 +1,6 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { ChevronLeft, ChevronRight } from 'lucide-react';
+import { useEffect, useRef } from 'react';
 import { type Day, useDay } from '../api/schedules.ts';
 import { addDays, type DaySpan, dateOf, daySpan, isDate } from '../time/day-span.ts';
 import { clockTime, dayName, duration } from '../time/format.ts';
@@ -80,11 +81,20 @@ function Timeline({
 }) {
   const length = span.to - span.from;
   const place = (at: number) => `${((at - span.from) / length) * 100}%`;
+  const box = useRef<HTMLDivElement>(null);
+  // Where it is wider than the window, one begins at what is now.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each day; the reader scrolls on
+  useEffect(() => {
+    const { current } = box;
+    if (current === null || now < span.from || now > span.to) return;
+    current.scrollLeft = (current.scrollWidth * (now - span.from)) / length - current.clientWidth / 2;
+  }, [span.from]);
   const marks = Array.from({ length: 8 }, (_, at) => span.from + (at * length) / 8);
   return (
-    <div className="overflow-x-auto px-4 py-3">
-      <div className="grid min-w-[44rem] grid-cols-[10rem_1fr] gap-x-3">
-        <span />
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a place that scrolls must be reachable by keyboard
+    <section ref={box} aria-label="Timeline" tabIndex={0} className="overflow-x-auto px-4 py-3">
+      <div className="grid min-w-[44rem] grid-cols-[7rem_1fr] gap-x-3 sm:grid-cols-[10rem_1fr]">
+        <span className="sticky left-0 z-1 bg-surface" />
         <div aria-hidden className="tabular relative mb-1 h-4 text-xs text-ink-faint">
           {marks.map((at) => (
             <span key={at} className="absolute" style={{ left: place(at) }}>
@@ -100,7 +110,7 @@ function Timeline({
                 to="/schedules/$id"
                 params={{ id: schedule.id }}
                 title={schedule.words}
-                className={`truncate border-t border-line py-1.5 text-sm hover:underline ${schedule.paused ? 'text-ink-faint' : ''}`}
+                className={`sticky left-0 z-1 truncate border-t border-line bg-surface py-1.5 text-sm hover:underline ${schedule.paused ? 'text-ink-faint' : ''}`}
               >
                 {schedule.name}
               </Link>
@@ -130,7 +140,7 @@ function Timeline({
             </div>
           ))}
       </div>
-    </div>
+    </section>
   );
 }
 

@@ -4,6 +4,7 @@ import { type Job, useJob, useJobAction, useWhy } from '../api/jobs.ts';
 import { useMay } from '../shell/caller.tsx';
 import { duration } from '../time/format.ts';
 import { Instant, Time, Took } from '../time/time.tsx';
+import { AskButton } from '../ui/ask-button.tsx';
 import { Button } from '../ui/button.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { Fact, PageHead, Panel } from '../ui/panel.tsx';
@@ -188,6 +189,14 @@ function Actions({ job }: { job: Job }) {
   const open = (id: string) => void navigate({ to: '/jobs/$id', params: { id } });
   const canRetry = ['FAILED', 'CANCELLED', 'EXPIRED'].includes(job.status);
   const canCancel = !isTerminal(job.status);
+  const stop = () =>
+    cancel.mutate(
+      {},
+      {
+        onSuccess: () => toasts.say(job.status === 'RUNNING' ? 'It was asked to stop.' : 'It is cancelled.'),
+        onError: toasts.complain,
+      },
+    );
   return (
     <>
       {mayRun && <RunAgain job={job} onMade={open} />}
@@ -205,24 +214,30 @@ function Actions({ job }: { job: Job }) {
           Retry
         </Button>
       )}
-      {mayRun && canCancel && (
-        <Button
-          kind="danger"
-          disabled={cancel.isPending || job.cancel_requested_at !== null}
-          onClick={() =>
-            cancel.mutate(
-              {},
-              {
-                onSuccess: () =>
-                  toasts.say(job.status === 'RUNNING' ? 'It was asked to stop.' : 'It is cancelled.'),
-                onError: toasts.complain,
-              },
-            )
-          }
-        >
-          {job.cancel_requested_at === null ? 'Cancel' : 'Asked to stop'}
-        </Button>
-      )}
+      {mayRun &&
+        canCancel &&
+        (job.status === 'RUNNING' && job.cancel_requested_at === null ? (
+          <AskButton
+            kind="danger"
+            verb="Cancel"
+            title={`Cancel this ${job.type}?`}
+            isPending={cancel.isPending}
+            onAct={stop}
+          >
+            <p>
+              It has run for <Took from={job.started_at} to={null} /> and is at {Math.round(job.progress)} %.
+              It is asked to stop; what it did already is not undone.
+            </p>
+          </AskButton>
+        ) : (
+          <Button
+            kind="danger"
+            disabled={cancel.isPending || job.cancel_requested_at !== null}
+            onClick={stop}
+          >
+            {job.cancel_requested_at === null ? 'Cancel' : 'Asked to stop'}
+          </Button>
+        ))}
     </>
   );
 }

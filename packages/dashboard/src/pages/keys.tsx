@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { type Key, useKeys, useSend } from '../api/operations.ts';
+import { useCaller } from '../shell/caller.tsx';
 import { scopes } from '../shell/pages.ts';
 import { Time } from '../time/time.tsx';
 import { Button } from '../ui/button.tsx';
@@ -41,9 +42,13 @@ export function KeysPage() {
 }
 
 function KeyRow({ info }: { info: Key }) {
+  const isOwn = useCaller()?.actor === `key:${info.id}`;
   return (
     <tr>
-      <Cell className="font-mono text-xs whitespace-nowrap">duly_{info.id}_…</Cell>
+      <Cell className="whitespace-nowrap">
+        <span className="font-mono text-xs">duly_{info.id}_…</span>
+        {isOwn && <p className="text-xs text-ink-soft">you are signed in with it</p>}
+      </Cell>
       <Cell>{info.scope}</Cell>
       <Cell isLong>{info.tenant ?? <span className="text-ink-faint">all</span>}</Cell>
       <Cell isLong>{info.note ?? ''}</Cell>
@@ -66,6 +71,9 @@ function KeyRow({ info }: { info: Key }) {
           done="The key is revoked."
         >
           <p>Whoever uses it is refused from now on. It cannot be brought back.</p>
+          {isOwn && (
+            <p className="text-warn">You are signed in with it: this page will ask for another key.</p>
+          )}
         </DeleteButton>
       </Cell>
     </tr>

@@ -1,7 +1,8 @@
 import { useSend, useWorkers, type Worker } from '../api/operations.ts';
 import { useMay } from '../shell/caller.tsx';
 import { Time } from '../time/time.tsx';
-import { Button } from '../ui/button.tsx';
+import { AskButton } from '../ui/ask-button.tsx';
+import { counted } from '../ui/counted.ts';
 import { PageHead, Panel } from '../ui/panel.tsx';
 import { NothingYet, Unread } from '../ui/states.tsx';
 import { Cell, Table } from '../ui/table.tsx';
@@ -71,18 +72,22 @@ function WorkerRow({ worker }: { worker: Worker }) {
         ) : (
           may &&
           isWorker && (
-            <Button
-              disabled={send.isPending}
-              title="Takes no more jobs and lets what runs finish."
-              onClick={() =>
+            <AskButton
+              verb="Drain"
+              title={`Drain the worker on ${worker.host}?`}
+              isPending={send.isPending}
+              onAct={() =>
                 send.mutate(
                   { path: `api/workers/${encodeURIComponent(worker.id)}/drain`, body: {} },
                   { onSuccess: () => toasts.say('It takes no more jobs.'), onError: toasts.complain },
                 )
               }
             >
-              Drain
-            </Button>
+              <p>
+                It takes no more jobs and lets what runs finish: {counted(worker.running, 'job')} now. To have
+                it work again its process is started anew.
+              </p>
+            </AskButton>
           )
         )}
       </Cell>

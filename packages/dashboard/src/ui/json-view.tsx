@@ -1,11 +1,16 @@
 import { Check, Copy } from 'lucide-react';
 import { useState } from 'react';
-import { IconButton } from './button.tsx';
+import { Button, IconButton } from './button.tsx';
+
+/** A browser lays out more than this for longer than anybody waits. */
+const shownLength = 20_000;
 
 /** A JSON value as text: whatever is in it stays text. */
 export function JsonView({ value }: { value: unknown }) {
   const text = typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? 'null');
   const [isCopied, setCopied] = useState(false);
+  const [isWhole, setWhole] = useState(false);
+  const isCut = !isWhole && text.length > shownLength;
   // Browsers give it to pages over TLS and on this machine only.
   const clipboard = navigator.clipboard as Clipboard | undefined;
   const copy = async () => {
@@ -16,8 +21,15 @@ export function JsonView({ value }: { value: unknown }) {
   return (
     <div className="group relative">
       <pre className="max-h-96 overflow-auto px-4 py-3 font-mono text-xs break-words whitespace-pre-wrap">
-        {text}
+        {isCut ? `${text.slice(0, shownLength)}…` : text}
       </pre>
+      {isCut && (
+        <p className="border-t border-line px-4 py-2">
+          <Button kind="quiet" onClick={() => setWhole(true)}>
+            Show all {Math.round(text.length / 1_000).toLocaleString('en')} thousand characters
+          </Button>
+        </p>
+      )}
       {clipboard !== undefined && (
         <IconButton
           label="Copy"

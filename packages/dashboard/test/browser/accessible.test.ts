@@ -12,6 +12,18 @@ const noop = { name: 'noop', run: () => null };
 /** Without frames there is nothing to put together in a page of its own, and of what is well nobody reads the list. */
 const axe = (page: Page) => new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] });
 
+type Violations = Awaited<ReturnType<AxeBuilder['analyze']>>['violations'];
+
+function assertNothingSerious(where: string, violations: Violations): void {
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  assert.deepEqual(
+    serious.map(
+      ({ id, nodes }) => `${where}: ${id} at ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`,
+    ),
+    [],
+  );
+}
+
 const pages = [
   ...['', 'jobs', 'schedules', 'day', 'forecast', 'tasks', 'tasks/noop', 'queues'],
   ...['workers', 'dead', 'locks', 'alerts', 'webhooks', 'keys', 'audit'],
@@ -46,14 +58,37 @@ test('axe finds nothing serious on any page, in light and dark', async (t) => {
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.locator('html[data-theme="dark"]').waitFor();
     const dark = await axe(page).withRules(['color-contrast']).analyze();
-    const serious = [...light.violations, ...dark.violations].filter(
-      ({ impact }) => impact === 'serious' || impact === 'critical',
-    );
-    assert.deepEqual(
-      serious.map(
-        ({ id, nodes }) => `${path}: ${id} at ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`,
-      ),
-      [],
-    );
+    assertNothingSerious(path, [...light.violations, ...dark.violations]);
+  }
+});
+
+test('axe finds nothing serious in dialogs, in light and dark', async (t) => {
+  const { page, duly, open } = await openDashboard(t, { tasks: [noop], browser: { colorScheme: 'light' } });
+  await duly.schedules.put({ task: 'noop', name: 'nightly', cron: '0 2 * * *' });
+  const dialogs: readonly [path: string, button: string][] = [
+    ['jobs', 'New job'],
+    ['schedules', 'New schedule'],
+    ['schedules/nightly', 'Edit'],
+    ['schedules/nightly', 'Backfill'],
+    ['schedules/nightly', 'Delete'],
+    ['queues', 'Pause everything'],
+    ['alerts', 'Add a rule'],
+    ['alerts', 'Add a window'],
+    ['webhooks', 'Add a webhook'],
+    ['keys', 'Make a key'],
+    ['', 'Keyboard help'],
+  ];
+  for (const [path, name] of dialogs) {
+    await page.emulateMedia({ colorScheme: 'light' });
+    await open(path);
+    await page.getByRole('button', { name, exact: true }).click();
+    await page.getByRole('dialog').waitFor();
+    const light = await axe(page).include('[role="dialog"]').analyze();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.locator('html[data-theme="dark"]').waitFor();
+    const dark = await axe(page).include('[role="dialog"]').withRules(['color-contrast']).analyze();
+    assertNothingSerious(`${path}, ${name}`, [...light.violations, ...dark.violations]);
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
   }
 });

@@ -87,6 +87,7 @@ test('a running job is asked to stop', async (t) => {
   await started.opened;
   await open(`jobs/${job.id}`);
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel', exact: true }).click();
   await page.getByText('Cancelled', { exact: true }).first().waitFor();
   assert.equal((await api(`jobs/${job.id}`)).status, 'CANCELLED');
 });
@@ -224,6 +225,7 @@ test('a queue, a task and everything is paused with a note and resumed, a worker
   await page.getByRole('button', { name: 'Pause', exact: true }).waitFor();
   await open('workers');
   await page.getByRole('button', { name: 'Drain' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Drain' }).click();
   await page.getByText('draining').waitFor();
   assert.notEqual((await api('workers')).data[0].drain_requested_at, null);
 });

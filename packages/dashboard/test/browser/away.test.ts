@@ -150,3 +150,26 @@ test('Back from a job leads to its place in the list, however far one had scroll
   await row.waitFor();
   await page.waitForFunction((was) => Math.abs(scrollY - was) < 100, place);
 });
+
+test('the page of a job is read again when this job changes, not with every other', async (t) => {
+  const { page, duly, open } = await openDashboard(t, { tasks: [noop] });
+  const job = await duly.taskNamed('later').in('1h', { text: 'x'.repeat(100_000) });
+  await open(`jobs/${job.id}`);
+  // So much is laid out only when it is asked for.
+  const input = page.locator('pre').filter({ hasText: '"text"' });
+  assert.ok(((await input.textContent()) ?? '').length < 30_000);
+  await page.getByRole('button', { name: /^Show all/ }).click();
+  assert.ok(((await input.textContent()) ?? '').length > 100_000);
+  let [readCount, whyCount] = [0, 0];
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url());
+    if (pathname.endsWith(`/api/jobs/${job.id}`)) readCount++;
+    if (pathname.endsWith('/why')) whyCount++;
+  });
+  // Why it is as it is depends on others and is read with every change. The job is read once more after the stream began, and by the clock.
+  const why = () => page.waitForResponse((response) => response.url().endsWith('/why'));
+  for (let n = 0; n < 8; n++) await Promise.all([why(), duly.taskNamed('noop').now(n)]);
+  assert.ok(readCount * 2 < whyCount, `${readCount} times beside ${whyCount}`);
+  await job.cancel();
+  await page.getByText('Cancelled', { exact: true }).first().waitFor();
+});
