@@ -141,6 +141,8 @@ export interface LedgerSlotJson {
   generation: number;
   runs: {
     id: string;
+    /** The slot that it ran for; null: none, as of a trigger. */
+    slot: string | null;
     origin: string;
     status: string;
     due_at: Instant;

@@ -541,6 +541,8 @@ export type LedgerSlot = {
   generation: number;
   runs: {
     id: string;
+    /** The slot that it ran for; null: none, as of a trigger. */
+    slot: string | null;
     origin: string;
     status: string;
     due_at: string;
@@ -579,17 +581,97 @@ export type LogLine = {
   message: string;
 };
 
-export type MadeJob = Job & {
+export type MadeJob = {
+  id: string;
+  type: string;
+  version: number;
+  status: JobStatus;
+  /** Why it has this status, where the status alone does not say. */
+  reason: string | null;
+  progress: number;
+  created_at: string;
+  /** The first start. */
+  started_at: string | null;
+  updated_at: string;
+  completed_at: string | null;
+  due_at: string;
+  expire_at: string | null;
+  next_attempt_at: string | null;
+  waiting_for: {
+    kind: "time" | "retry";
+    until_at: string;
+  } | {
+    kind: "worker";
+  } | {
+    kind: "gate";
+    gates: {
+      kind: string;
+      ref: string;
+    }[];
+  } | null;
+  /** Any JSON. */
+  input?: unknown;
+  /** The caller's own fields, and what the handler shows of its steps. */
+  metadata: {
+    current_step?: unknown;
+    steps_completed?: unknown;
+    steps_total?: unknown;
+    [field: string]: unknown;
+  };
+  attempts: number;
+  max_attempts: number;
+  losses: number;
+  queue: string;
+  priority: number;
+  tenant: string | null;
+  key: string | null;
+  serial: string | null;
+  /** What the handler returned; null before that. */
+  result?: unknown;
+  error: JobError | null;
+  origin: "event" | "schedule" | "trigger" | "backfill" | "replay" | "child";
+  parent_id: string | null;
+  parent_key: string | null;
+  copy_of: string | null;
+  schedule: string | null;
+  slot: string | null;
+  fire_id: string | null;
+  lateness_ms: number | null;
+  node: string | null;
+  lease_until_at: string | null;
+  cancel_requested_at: string | null;
+  cancelled_by: string | null;
+  dead: boolean;
   /** No new job was made: this one holds the key. */
   deduped: boolean;
 };
 
-export type MadeKey = Key & {
+export type MadeKey = {
+  id: string;
+  /** Each holds those before it: read, run, operate, admin. */
+  scope: "read" | "run" | "operate" | "admin";
+  tenant: string | null;
+  note: string | null;
+  created_at: string;
+  created_by: string;
+  expires_at: string | null;
   /** The key itself. It is never shown again. */
   key: string;
 };
 
-export type MadeWebhook = Webhook & {
+export type MadeWebhook = {
+  id: string;
+  url: string;
+  note: string | null;
+  /** Whose jobs it hears of; null: of all. */
+  tenant: string | null;
+  types: string[] | null;
+  schedules: string[] | null;
+  statuses: ("COMPLETED" | "FAILED" | "CANCELLED" | "EXPIRED")[] | null;
+  enabled: boolean;
+  disabled_reason: string | null;
+  created_at: string;
+  created_by: string;
   secret: string;
 };
 
@@ -1161,6 +1243,8 @@ export type SlotWhy = {
   sentence: string;
   runs: {
     id: string;
+    /** The slot that it ran for; null: none, as of a trigger. */
+    slot: string | null;
     origin: string;
     status: string;
     due_at: string;
@@ -1233,7 +1317,7 @@ export type TrendStep = {
 
 export type TriggerResult = {
   result: "made" | "merged" | "skipped";
-  job: Job & (Record<string, never> | null);
+  job: Job | null;
   reason: string | null;
 };
 
@@ -1536,7 +1620,7 @@ export type WorkerSettled = {
     id: string;
     /** `lost`: the lease was no longer this attempt’s, and nothing was written. */
     result: "done" | "lost";
-    status: JobStatus & (string | null);
+    status: JobStatus | null;
   }[];
 };
 

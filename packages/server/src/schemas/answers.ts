@@ -24,6 +24,11 @@ export function listJson<Item>(data: Item[], nextCursor: string | null = null) {
   return { data, has_more: nextCursor !== null, next_cursor: nextCursor };
 }
 
+/** Something that has a name of its own in the document, or null. `nullable` would be told there as both of it and of null. */
+export function orNull<Schema extends z.ZodType>(schema: Schema) {
+  return z.union([schema, z.null()]);
+}
+
 /** An instant in an answer: ISO 8601 in UTC. */
 export const instant = z.string().openapi({ format: 'date-time', example: '2027-01-15T10:00:05.112Z' });
 

@@ -150,8 +150,10 @@ export const newJobSchema = z
   .openapi('NewJob');
 
 /** A job as it was made. */
-export const madeJobSchema = jobSchema
-  .extend({
+export const madeJobSchema = z
+  .strictObject({
+    // Not by `extend`: the document would have it as both of two closed objects, which nothing can be.
+    ...jobSchema.shape,
     deduped: z.boolean().openapi({ description: 'No new job was made: this one holds the key.' }),
   })
   .openapi('MadeJob');

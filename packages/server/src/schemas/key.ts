@@ -30,8 +30,11 @@ export const newKeySchema = z
   .openapi('NewKey');
 
 /** A key that was just made. */
-export const madeKeySchema = keySchema
-  .extend({ key: z.string().openapi({ description: 'The key itself. It is never shown again.' }) })
+export const madeKeySchema = z
+  .strictObject({
+    ...keySchema.shape,
+    key: z.string().openapi({ description: 'The key itself. It is never shown again.' }),
+  })
   .openapi('MadeKey');
 
 /** Who asks. */

@@ -1,6 +1,6 @@
 import { type ComingSlotJson, jobStatuses, type LedgerSlotJson, type ScheduleJson } from '@duly/core';
 import { z } from '@hono/zod-openapi';
-import { duration, instant, name, note } from './answers.ts';
+import { duration, instant, name, note, orNull } from './answers.ts';
 import { jobSchema, retrySchema } from './job.ts';
 import { target } from './targets.ts';
 
@@ -200,6 +200,7 @@ export const comingSlotSchema = z
 
 const runSchema = z.strictObject({
   id: z.string(),
+  slot: instant.nullable().openapi({ description: 'The slot that it ran for; null: none, as of a trigger.' }),
   origin: z.string(),
   status: z.string(),
   due_at: instant,
@@ -252,7 +253,7 @@ export const slotWhySchema = z
 export const triggerResultSchema = z
   .strictObject({
     result: z.enum(['made', 'merged', 'skipped']),
-    job: jobSchema.nullable(),
+    job: orNull(jobSchema),
     reason: z.string().nullable(),
   })
   .openapi('TriggerResult');

@@ -23,7 +23,9 @@ export const webhookSchema = z
   .openapi('Webhook');
 
 /** A webhook with the secret that its deliveries are signed with. */
-export const madeWebhookSchema = webhookSchema.extend({ secret: z.string() }).openapi('MadeWebhook');
+export const madeWebhookSchema = z
+  .strictObject({ ...webhookSchema.shape, secret: z.string() })
+  .openapi('MadeWebhook');
 
 /** What a webhook is made of, or changed to. */
 const webhookFields = {

@@ -1,6 +1,6 @@
 import type { RemoteJob, RemoteOutcome } from '@duly/core';
 import { z } from '@hono/zod-openapi';
-import { duration, instant, name } from './answers.ts';
+import { duration, instant, name, orNull } from './answers.ts';
 import { jobStatus } from './job.ts';
 
 const leasesMax = 1_000;
@@ -167,7 +167,7 @@ export const settledSchema = z
         result: z.enum(['done', 'lost']).openapi({
           description: '`lost`: the lease was no longer this attempt’s, and nothing was written.',
         }),
-        status: jobStatus.nullable(),
+        status: orNull(jobStatus),
       }),
     ),
   })
