@@ -1,4 +1,11 @@
-import { type Duly, formatDuration, type Schedule, systemClock } from '@duly/core';
+import {
+  commandTaskName,
+  type Duly,
+  formatDuration,
+  type Schedule,
+  shadowTaskName,
+  systemClock,
+} from '@duly/core';
 import { oneLine } from './output/terminal.ts';
 import type { TaskDefinition } from './project/define.ts';
 import { ruleOf } from './schedule-client.ts';
@@ -47,6 +54,23 @@ export async function adviceOn(duly: Duly, { tasks, only }: AdviceOptions): Prom
       'timeout',
       `The task "${oneLine(name)}" has no timeout: one run that hangs keeps its place for ever.`,
       "Give it one that no good run needs: timeout: '15m'.",
+    );
+  }
+  // A server that was only asked for a list tells no definitions. What runs nothing cannot hang.
+  const endless = active.filter(
+    ({ task, definition }: Partial<Schedule>) =>
+      definition?.timeout === 'none' && task !== shadowTaskName && !tasks.some(({ name }) => name === task),
+  );
+  if (endless.length > 0) {
+    add(
+      'timeout',
+      `${listed(
+        endless.map(({ name }) => name),
+        endless.length,
+      )} ${endless.length === 1 ? 'has' : 'have'} no timeout: a run that hangs goes on for ever, and holds back those that may not overlap it.`,
+      endless.some(({ task }) => task === commandTaskName)
+        ? 'Put one before the command, "timeout 15m …", and import it again; or give the schedule one, over HTTP or in code.'
+        : "Give it one that no good run needs: timeout: '15m'.",
     );
   }
   for (const { name, leftOut, runs, usualMs, withoutHistory } of forecast?.overlaps ?? []) {

@@ -469,6 +469,10 @@ test('the command: a plan that stores nothing, then paused, shadow and live', as
   );
 
   await folder.duly('import', 'crontab', 'tab', '--live');
+  const { advice } = await folder.json('doctor');
+  const timeout = advice.find(({ name }: { name: string }) => name === 'timeout');
+  assert.match(timeout.message, /^"echo" has no timeout: a run that hangs goes on for ever/);
+  assert.match(timeout.hint, /^Put one before the command, "timeout 15m …"/);
   const { job } = await folder.json('schedules', 'trigger', 'echo');
   assert.equal((await folder.json('tick', '--for', '2s', '--allow-commands')).completed, 1);
   const { out } = await folder.duly('jobs', 'logs', job.id);
