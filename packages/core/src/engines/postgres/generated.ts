@@ -2988,6 +2988,8 @@ DECLARE
   v_last_due bigint := -9223372036854775808;
   v_last_seq bigint := 0;
   v_columns json;
+  -- The specs, and then the states.
+  v_texts text;
   v_any_waits boolean;
   v_runs json;
   v_counts json;
@@ -3047,10 +3049,13 @@ BEGIN
     -- by the place in v_ids, so the order is asked for: of two schedules the planner looks up the ids in either way round.
     SELECT json_build_array(json_agg(c.id), CASE WHEN count(c.app) > 0 THEN json_agg(c.app) END,
         CASE WHEN count(c.tenant) > 0 THEN json_agg(c.tenant) END, json_agg(c.name), json_agg(c.generation), json_agg(c.version),
-        json_agg(c.spec), json_agg(c.state), json_agg(c.due_at), CASE WHEN count(c.waits_for) > 0 THEN json_agg(c.waits_for) END,
-        json_agg(c.created_at), json_agg(c.updated_at)), count(c.waits_for) > 0
-    INTO v_columns, v_any_waits FROM (
-      SELECT s.id, p.app, p.tenant, p.name, s.generation, s.version, p.spec, s.state, s.due_at, s.waits_for, p.created_at, s.updated_at
+        json_agg(c.due_at), CASE WHEN count(c.waits_for) > 0 THEN json_agg(c.waits_for) END,
+        json_agg(c.created_at), json_agg(c.updated_at)), count(c.waits_for) > 0,
+      -- No JSON holds this character as it is, so texts behind it need no escapes: to write them, and to read them, would be half of a claim.
+      string_agg(c.spec, chr(30)) || chr(30) || string_agg(c.state, chr(30))
+    INTO v_columns, v_any_waits, v_texts FROM (
+      SELECT s.id, p.app, p.tenant, p.name, s.generation, s.version, replace(p.spec, chr(30), ' ') AS spec, replace(s.state, chr(30), ' ') AS state,
+        s.due_at, s.waits_for, p.created_at, s.updated_at
       FROM unnest(v_ids) WITH ORDINALITY AS i (id, n) JOIN duly.schedules s ON s.id = i.id JOIN duly.specs p ON p.id = i.id ORDER BY i.n) c;
     SELECT json_agg(json_build_array(i.n - 1, r.id, r.status, r.slot_at, r.origin, r.due_at, r.cancel_requested_at) ORDER BY i.n, r.seq) INTO v_runs
     FROM unnest(v_ids) WITH ORDINALITY AS i (id, n) CROSS JOIN LATERAL (
@@ -3091,7 +3096,7 @@ BEGIN
       WHERE s.due_at IS NOT NULL);
   END IF;
   RETURN json_build_object('now', v_now, 'fence', v_fence, 'columns', v_columns, 'runs', v_runs, 'counts', v_counts, 'waited', v_waited,
-    'nextDueAt', least(v_next, v_leased), 'more', p_ids IS NULL AND v_full)::text;
+    'nextDueAt', least(v_next, v_leased), 'more', p_ids IS NULL AND v_full)::text || coalesce(chr(30) || v_texts, '');
 END $$;
 
 -- Ends the leases of these schedules under these fences, whose rows are locked, and what was decided or edited since.
@@ -3199,20 +3204,16 @@ BEGIN
           v_kind."slotAllow", j.details, v_kind.policy, v_kind."retentionMs", v_kind."deadRetentionMs", v_kind.metadata, j.input
         FROM unnest(p_jobs, p_job_dues, p_offsets, p_tenants, p_inputs, p_ids, p_slot_ats, p_slots, p_details)
           AS j (id, due, rank_offset, tenant, input, schedule_id, slot_at, slot, details)
-        RETURNING id, seq, fence, input, due_at, tenant, metadata, slot, slot_details),
+        RETURNING id, seq, fence),
       leased AS (
         INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at)
         SELECT id, seq, fence, p_claim ->> 'node', p_claim ->> 'token', true, p_now + (p_claim ->> 'leaseMs')::bigint FROM made)
-      SELECT json_build_array(json_agg(id), json_agg(fence), json_agg(input), array_fill(p_now, ARRAY[cardinality(p_ids)]), json_agg(due_at),
-        CASE WHEN p_tenants IS NOT NULL THEN json_agg(tenant) END, CASE WHEN v_kind.metadata IS NOT NULL THEN json_agg(metadata) END,
-        json_agg(slot), json_agg(slot_details))
-      INTO v_columns FROM made;
+      SELECT json_build_array(json_agg(id), json_agg(fence)) INTO v_columns FROM made;
       INSERT INTO duly.changes (at, n, entries) VALUES
         (p_now, cardinality(p_jobs), json_build_array(p_jobs, v_kind.type, 'PENDING', 'made', 0)::text),
         (p_now, cardinality(p_jobs), json_build_array(p_jobs, v_kind.type, 'RUNNING', 'claimed', 0)::text);
-      RETURN json_build_object('columns', v_columns, 'claimedAt', p_now, 'type', v_kind.type, 'version', v_kind.version, 'queue', v_kind.queue,
-        'priority', v_kind.priority, 'policy', v_kind.policy, 'attempt', 1, 'spent', 0, 'maxAttempts', v_kind."maxAttempts", 'losses', 0, 'begunLosses', 0,
-        'origin', v_kind.origin);
+      -- Whoever sent them knows the rest.
+      RETURN json_build_object('made', v_columns);
     END IF;
   END IF;
   WITH made AS (

@@ -17,7 +17,7 @@ export function checkedDue(due: Due): Due {
 const policyTexts = new WeakMap<JobPolicy, string>();
 
 /** Jobs that are made together share a policy as a rule, and it is written once. */
-function policyText(policy: JobPolicy): string {
+export function policyText(policy: JobPolicy): string {
   let text = policyTexts.get(policy);
   if (text === undefined) {
     text = JSON.stringify(policy);

@@ -118,12 +118,24 @@ export class Work {
     } catch (error) {
       throw raisedError(error) ?? error;
     }
-    const reply = JSON.parse((answer as { reply: string }).reply) as Answer & CallReply;
+    const reply = readAnswer((answer as { reply: string }).reply) as Answer & CallReply;
     if (reply.hints !== undefined && reply.hints !== '') {
       this.#tell([...reply.hints].map((letter) => hintOf[letter] as Hint));
     }
     return reply;
   }
+}
+
+/** Where JSON ends and texts follow that were too long to be written as JSON. No JSON holds it. */
+const textMark = '\u001e';
+
+/** What a function of the schema answered: JSON, and perhaps texts behind it. */
+function readAnswer(answer: string): object {
+  const jsonTo = answer.indexOf(textMark);
+  if (jsonTo === -1) return JSON.parse(answer) as object;
+  const reply = JSON.parse(answer.slice(0, jsonTo)) as { texts?: string[] };
+  reply.texts = answer.slice(jsonTo + 1).split(textMark);
+  return reply;
 }
 
 // SQLSTATEs of a table, and of a type of its rows, that are not there.

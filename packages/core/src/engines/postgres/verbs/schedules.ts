@@ -3,6 +3,7 @@ import type {
   AppliedSchedule,
   ApplySchedulesInput,
   ApplySchedulesReply,
+  ClaimedJob,
   ClaimedSchedule,
   ClaimSchedulesInput,
   ClaimSchedulesReply,
@@ -24,7 +25,7 @@ import { type ScheduleColumns, toScheduleRecord } from '../../schedule-row.ts';
 import { numberArray, textArray } from '../arrays.ts';
 import { statements } from '../generated.ts';
 import { Bound } from '../job-where.ts';
-import { checkedDue, isPlain, slotText, writtenSpec } from '../specs.ts';
+import { checkedDue, isPlain, policyText, slotText, writtenSpec } from '../specs.ts';
 import {
   type AnsweredGroup,
   eachGroup,
@@ -65,8 +66,6 @@ type ClaimedColumns = [
   name: string[],
   generation: number[],
   version: number[],
-  spec: string[],
-  state: string[],
   due_at: (number | null)[],
   waits_for: (string | null)[] | null,
   created_at: number[],
@@ -91,6 +90,8 @@ interface ClaimAnswer extends Omit<ClaimSchedulesReply, 'schedules'> {
   /** How many unfinished jobs those have of which not all are listed. */
   counts: [place: number, count: number][] | null;
   waited: [place: number, id: string, status: JobStatus, finishedAt: number][] | null;
+  /** Their specs, and then their states. */
+  texts: string[];
 }
 
 /** See the contract. */
@@ -107,22 +108,10 @@ export async function claimSchedules(work: Work, input: ClaimSchedulesInput): Pr
   return { now, schedules: toClaimedSchedules(answer), nextDueAt, more };
 }
 
-function toClaimedSchedules({ fence, columns, runs, counts, waited }: ClaimAnswer): ClaimedSchedule[] {
+function toClaimedSchedules({ fence, columns, runs, counts, waited, texts }: ClaimAnswer): ClaimedSchedule[] {
   if (columns === null) return [];
-  const [
-    ids,
-    apps,
-    tenants,
-    names,
-    generations,
-    versions,
-    specs,
-    states,
-    dueAts,
-    waitsFors,
-    createdAts,
-    updatedAts,
-  ] = columns;
+  const [ids, apps, tenants, names, generations, versions, dueAts, waitsFors, createdAts, updatedAts] =
+    columns;
   const schedules = ids.map(
     (id, i): ClaimedSchedule => ({
       id,
@@ -131,8 +120,8 @@ function toClaimedSchedules({ fence, columns, runs, counts, waited }: ClaimAnswe
       name: names[i] as string,
       generation: generations[i] as number,
       version: versions[i] as number,
-      spec: specs[i] as string,
-      state: states[i] as string,
+      spec: texts[i] as string,
+      state: texts[ids.length + i] as string,
       dueAt: dueAts[i] as number | null,
       waitsFor: waitsFors?.[i] ?? null,
       createdAt: createdAts[i] as number,
@@ -220,7 +209,7 @@ async function send(work: Work, input: FireInput, together: SoleDecision[]): Pro
   const made = claim !== undefined && isAllPlain ? groups.flatMap(({ jobs }) => jobs) : null;
   const reply = await work.call<{
     groups: FireReply['groups'];
-    claimed: LeasedColumns | TakenAlike;
+    claimed: LeasedColumns | TakenAlike | TakenAsMade;
   }>(statements.call.fire, [
     input.now ?? null,
     input.node,
@@ -232,7 +221,44 @@ async function send(work: Work, input: FireInput, together: SoleDecision[]): Pro
   ]);
   const outcomes: FireReply['groups'] = groups.map(() => 'fired');
   for (const [n, { i }] of others.entries()) outcomes[i] = reply.groups[n] as FireReply['groups'][number];
-  return { now: reply.now, groups: outcomes, claimed: toClaimedJobs(work, reply.claimed) };
+  const { now, claimed } = reply;
+  const taken = 'made' in claimed ? takenAsMade(work, together, claimed, now) : toClaimedJobs(work, claimed);
+  return { now, groups: outcomes, claimed: taken };
+}
+
+/** Jobs that were made as RUNNING: all of those that were written together, which this process knows. */
+interface TakenAsMade {
+  made: [id: string[], fence: number[]];
+}
+
+function takenAsMade(work: Work, together: SoleDecision[], { made }: TakenAsMade, now: number): ClaimedJob[] {
+  const [ids, fences] = made;
+  const jobs = new Map(together.map(({ job }) => [job.id, job]));
+  const [first] = together;
+  work.floors?.meet((first as SoleDecision).job);
+  // What the store keeps of a policy, as one object for all.
+  const policy = work.policy(policyText((first as SoleDecision).job.policy));
+  return ids.map((id, i) => {
+    const { type, version, queue, tenant, priority, input, metadata, origin, due, slot } = jobs.get(
+      id,
+    ) as JobSpec;
+    return {
+      ...{ id, type, version, queue, tenant, priority, input, metadata, policy, origin },
+      fence: fences[i] as number,
+      attempt: 1,
+      spent: 0,
+      maxAttempts: policy.maxAttempts,
+      losses: 0,
+      begunLosses: 0,
+      begun: false,
+      createdAt: now,
+      dueAt: (due as { at: number }).at,
+      claimedAt: now,
+      slot,
+      parent: null,
+      cancelRequestedAt: null,
+    };
+  });
 }
 
 /** What decisions have in common; each list is in the order of the decisions. So many of them as there are kinds for. */
