@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { errorCodes } from '@duly/core';
-import type { Command } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { exitCodeOf, exitCodes } from '../src/exit-codes.ts';
 import { buildProgram } from '../src/program.ts';
 
@@ -70,6 +70,49 @@ test('every exit code is in its table, with the errors that lead to it', () => {
       rows.find(({ names }) => names.some((name) => isFamily(name, error)));
     assert.equal(exitCodeOf(error), row?.code ?? exitCodes.failure, error);
   }
+});
+
+/** The words of a command line up to a comment, a pipe or another command. */
+function wordsOf(line: string): string[] {
+  const end = /(?:^|\s)(?:#|\||>|<|&&|;)(?:\s|$)/.exec(line)?.index ?? line.length;
+  return [...line.slice(0, end).matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
+    ([, single, double, plain]) => single ?? double ?? (plain as string),
+  );
+}
+
+/** What a page tells to type: in its blocks for a shell or a crontab, and within its sentences. */
+function linesOf(text: string): string[] {
+  const blocks = [...text.matchAll(/^```(?:sh)?\n(.*?)^```$/gms)].flatMap(([, block]) =>
+    (block as string)
+      .split('\n')
+      .flatMap((line) => /^(?:.*(?:\*|&&|\||npx|server) +)?duly (.*)$/.exec(line)?.[1] ?? []),
+  );
+  const sentences = text.replace(/^```.*?^```$/gms, '').matchAll(/`(?:npx )?duly ([a-z][^`]*)`/g);
+  return [...blocks, ...[...sentences].map(([, line]) => line as string)];
+}
+
+test('every command line in the README, the guides and the examples is one that the command takes', async () => {
+  const folders = ['docs/guides', 'docs/examples', 'docs/start', 'docs/reference'];
+  const pages = folders.flatMap((folder) =>
+    readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
+  );
+  let count = 0;
+  for (const page of ['README.md', ...pages]) {
+    for (const line of linesOf(read(page))) {
+      const words = wordsOf(line);
+      // A way to say several at once, or any.
+      if (words.some((word) => word === '…' || word.includes('|'))) continue;
+      count++;
+      const program = buildProgram(() => async () => {}).configureOutput({ writeOut() {}, writeErr() {} });
+      await program.parseAsync(words, { from: 'user' }).catch((error: unknown) => {
+        const { code } = error as CommanderError;
+        // In a sentence it may be named without all that it needs; a noun alone prints its help.
+        const isNamed = /^commander\.(?:help|missing|optionMissing)/.test(code);
+        assert.ok(error instanceof CommanderError && isNamed, `${page}: duly ${line}: ${error}`);
+      });
+    }
+  }
+  assert.ok(count > 150, `only ${count} were found`);
 });
 
 test('the programs of the reference and of the start compile', (t) => {
