@@ -551,8 +551,8 @@ function errorText(error: JobError | null): string {
 
 function firstLine(message: string): string {
   const [line = ''] = message.split('\n', 1);
-  // A sentence is for one line of a terminal; the whole message is in `error`.
-  const cut = line.length > 200 ? `${line.slice(0, 200)}…` : line;
+  // A sentence is for one line of a terminal; the whole message is in `error`. No half of a surrogate pair is left of it.
+  const cut = line.length > 200 ? `${line.slice(0, 200).replace(/[\uD800-\uDBFF]$/, '')}…` : line;
   return cut.replace(/[.!]+$/, '');
 }
 

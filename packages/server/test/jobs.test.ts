@@ -269,6 +269,7 @@ test('a brief list cuts what is long, and is as redacted as any', async (t) => {
   const [, whole] = (await ask('/api/jobs')).json.data;
   assert.equal(whole.input.text.length, 100_000);
   assert.equal((await ask('/api/jobs?brief=yes')).status, 400);
+  assert.ok((await ask(`/api/jobs/${job.id}/why`)).json.sentence.isWellFormed());
   assert.equal((await ask('/api/dead/groups')).json.data[0].jobs[0].input.length, 1_001);
 });
 

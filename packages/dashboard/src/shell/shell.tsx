@@ -147,7 +147,7 @@ function Shell() {
             {awayText(live.trouble)} What is shown may be old.
           </p>
         )}
-        <main id="main" className="mx-auto w-full max-w-7xl flex-1 px-4 py-5">
+        <main id="main" className="mx-auto w-full max-w-[100rem] flex-1 px-4 py-5 lg:px-6">
           <Outlet />
         </main>
       </div>

@@ -14,13 +14,23 @@ function classOf(kind: ButtonKind, className = ''): string {
   return `inline-flex h-8 items-center justify-center gap-1.5 rounded-md px-3 text-sm font-medium whitespace-nowrap transition-colors disabled:opacity-50 ${kinds[kind]} ${className}`;
 }
 
-/** A button. */
+/** A button. A double click is one: the second comes before anything on the page can know of the first, and would do it twice. */
 export function Button({
   kind = 'plain',
   className,
+  onClick,
   ...props
 }: ComponentProps<'button'> & { kind?: ButtonKind }) {
-  return <button type="button" {...props} className={classOf(kind, className)} />;
+  return (
+    <button
+      type="button"
+      {...props}
+      onClick={(event) => {
+        if (event.detail <= 1) onClick?.(event);
+      }}
+      className={classOf(kind, className)}
+    />
+  );
 }
 
 /** A button that shows an icon; its name is told to those who do not see it, and on hover. */

@@ -59,7 +59,7 @@ export function Cell({
 }) {
   return (
     <td className={`px-4 py-2.5 align-top max-sm:py-1 ${className ?? ''}`}>
-      <div className={isLong ? 'wrap-anywhere sm:min-w-36' : undefined}>{children}</div>
+      <div className={isLong ? 'wrap-anywhere sm:min-w-24 lg:min-w-36' : undefined}>{children}</div>
     </td>
   );
 }

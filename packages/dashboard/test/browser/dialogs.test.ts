@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { z } from 'zod';
-import { closeBrowser, openDashboard } from './fixture.ts';
+import { closeBrowser, gate, openDashboard } from './fixture.ts';
 
 after(closeBrowser);
 
@@ -80,6 +80,24 @@ test('more than a hundred jobs are cancelled only after a word, and the focus co
   await act.click();
   await page.getByText('101 jobs cancelled.').waitFor();
   assert.equal((await api('jobs?status=SCHEDULED')).data.length, 0);
+});
+
+test('an input that is edited and run makes one job, however often it is asked for', async (t) => {
+  const { page, duly, api, open } = await openDashboard(t);
+  const job = await duly.taskNamed('later').in('1h', { user: 1 });
+  await open(`jobs/${job.id}`);
+  const slow = gate();
+  await page.route('**/api/jobs', async (route) => {
+    await slow.opened;
+    await route.continue();
+  });
+  await page.getByRole('button', { name: 'Edit and run' }).click();
+  const run = page.getByRole('dialog').getByRole('button', { name: 'Run', exact: true });
+  await run.dblclick();
+  assert.ok(await run.isDisabled());
+  slow.open();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  assert.equal((await api('jobs')).data.length, 2);
 });
 
 test('a time is typed by the clock that times are shown in', async (t) => {

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { type Job, useJobAction } from '../../api/jobs.ts';
 import { readJsonText } from '../../api/json-text.ts';
-import { post } from '../../api/request.ts';
+import { useSend } from '../../api/operations.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { useToasts } from '../../ui/toast.tsx';
@@ -9,21 +9,25 @@ import { useToasts } from '../../ui/toast.tsx';
 /** A new job like this one, with the same input or another. */
 export function RunAgain({ job, onMade }: { job: Job; onMade: (id: string) => void }) {
   const again = useJobAction(job.id, 'run-again');
+  const edited = useSend<Job>();
   const toasts = useToasts();
   const [text, setText] = useState<string | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
 
-  const runEdited = async () => {
+  const runEdited = () => {
     const read = readJsonText(text ?? 'null');
     if ('problem' in read) return setProblem(read.problem);
-    try {
-      const { type, queue, tenant, priority } = job;
-      const made = await post<Job>('api/jobs', { type, input: read.value, queue, tenant, priority });
-      setText(null);
-      onMade(made.id);
-    } catch (error) {
-      setProblem((error as Error).message);
-    }
+    const { type, queue, tenant, priority } = job;
+    edited.mutate(
+      { path: 'api/jobs', body: { type, input: read.value, queue, tenant, priority } },
+      {
+        onSuccess: ({ id }) => {
+          setText(null);
+          onMade(id);
+        },
+        onError: (error) => setProblem(error.message),
+      },
+    );
   };
 
   return (
@@ -34,14 +38,17 @@ export function RunAgain({ job, onMade }: { job: Job; onMade: (id: string) => vo
       >
         Run again
       </Button>
-      <Button
-        onClick={() => {
-          setProblem(null);
-          setText(JSON.stringify(job.input, null, 2));
-        }}
-      >
-        Edit and run
-      </Button>
+      {/* Duly's own have inputs that nobody writes, shown without their credentials. */}
+      {!job.type.startsWith('duly:') && (
+        <Button
+          onClick={() => {
+            setProblem(null);
+            setText(JSON.stringify(job.input, null, 2));
+          }}
+        >
+          Edit and run
+        </Button>
+      )}
       {text !== null && (
         <Dialog
           open
@@ -51,7 +58,7 @@ export function RunAgain({ job, onMade }: { job: Job; onMade: (id: string) => vo
           actions={
             <>
               <Button onClick={() => setText(null)}>Leave it</Button>
-              <Button kind="primary" onClick={() => void runEdited()}>
+              <Button kind="primary" disabled={edited.isPending} onClick={runEdited}>
                 Run
               </Button>
             </>
