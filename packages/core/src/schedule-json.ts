@@ -142,7 +142,7 @@ export interface LedgerSlotJson {
   runs: {
     id: string;
     /** The slot that it ran for; null: none, as of a trigger. */
-    slot: string | null;
+    slot: Instant | null;
     origin: string;
     status: string;
     due_at: Instant;

@@ -1,7 +1,8 @@
 import { builtInPrefix, DulyError, type Job, type JobJson, toJobJson } from '@duly/core';
 import { allows, type Caller } from './auth/caller.ts';
 import type { ServerContext } from './context.ts';
-import { redacted, redactedPlace, redactedText } from './redact.ts';
+import type { RedactOptions } from './options.ts';
+import { isHidden, redacted, redactedPlace, redactedText } from './redact.ts';
 
 // Where targets carry credentials.
 const targetSecrets = ['http.headers.*', 'command.env.*'];
@@ -73,6 +74,57 @@ export function refuseRedacted(type: string, input: unknown, paths: readonly str
     hint: 'Send the value itself, or leave the input out and it stays as it is.',
     details: { issues: [{ in: 'body', path: `input.${place}`, message }] },
   });
+}
+
+/** Refuses to look for jobs by what is not shown of them: whoever may ask "is it this?" often enough knows it in the end. */
+export function refuseHiddenFilter(
+  types: readonly string[] | undefined,
+  filter: Readonly<Record<string, unknown>>,
+  paths: readonly string[],
+): void {
+  // Without types the server's own jobs are looked through as well.
+  const isBuiltIn = types === undefined || types.some((type) => type.startsWith(builtInPrefix));
+  const hidden = hiddenPaths(isBuiltIn ? builtInPrefix : '', paths);
+  const path = Object.keys(filter).find((one) => isHidden(one, hidden));
+  if (path === undefined) return;
+  const message = `"input.${path.slice(0, 200)}" is not shown to readers, so jobs cannot be looked for by it.`;
+  throw new DulyError('request_invalid', {
+    message,
+    hint: isHidden(path, paths)
+      ? 'Look for them by another field.'
+      : 'Name the "type" of the jobs that are meant.',
+    details: { issues: [{ in: 'query', path: `input.${path.slice(0, 200)}`, message }] },
+  });
+}
+
+/**
+ * Something of ours with inputs and metadata of jobs in it (what was before an edit, what differs from what is declared), without what is not shown of
+ * them. Of whose task they are is not told there, so the credentials of targets are hidden in all.
+ */
+export function shownInside<Value>(value: Value, redact: Required<RedactOptions>): Value;
+export function shownInside(value: unknown, redact: Required<RedactOptions>): unknown {
+  if (Array.isArray(value)) return value.map((one) => shownInside(one, redact));
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  const { field } = value as { field?: unknown };
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => {
+      // A field that differs, with its values: { field: 'input', declared, stands }.
+      const what = typeof field === 'string' && name !== 'field' ? field : name;
+      if (what === 'input') return [name, hiddenIn(one, [...redact.input, ...targetSecrets])];
+      if (what === 'metadata') return [name, hiddenIn(one, redact.metadata)];
+      return [name, shownInside(one, redact)];
+    }),
+  );
+}
+
+/** Inputs are kept as JSON, and shown so in what is only looked at. */
+function hiddenIn(value: unknown, paths: readonly string[]): unknown {
+  if (typeof value !== 'string') return redacted(value, paths);
+  try {
+    return JSON.stringify(redacted(JSON.parse(value), paths));
+  } catch {
+    return value;
+  }
 }
 
 function hiddenPaths(type: string, paths: readonly string[]): readonly string[] {

@@ -21,6 +21,15 @@ function at(value: unknown, path: readonly string[]): unknown {
   );
 }
 
+/** Whether a path leads to something that is not shown. */
+export function isHidden(path: string, paths: readonly string[]): boolean {
+  const names = path.split('.');
+  return paths.some((hidden) => {
+    const parts = hidden.split('.');
+    return parts.length <= names.length && parts.every((part, i) => part === '*' || part === names[i]);
+  });
+}
+
 /** The first place at these paths that holds what is shown instead of a value; null: none does. */
 export function redactedPlace(value: unknown, paths: readonly string[]): string | null {
   for (const path of paths) {

@@ -243,6 +243,31 @@ test('what is not to be seen is redacted by path, in lists too', async (t) => {
   assert.deepEqual((await ask('/api/jobs')).json.data[0].input, shown);
 });
 
+test('jobs cannot be looked for by what is not shown of them', async (t) => {
+  const { ask } = await startServer(t, {
+    server: { allowTargets: ['127.0.0.1'], redact: { input: ['card.number', 'list.*.token'] } },
+  });
+  await ask('/api/jobs', { body: { type: 'x', input: { card: { number: '4711', name: 'Ada' } } } });
+  const http = { url: 'http://127.0.0.1:9/', headers: { Authorization: 'secret' } };
+  await ask('/api/jobs', { body: { target: { http }, delay: '1h' } });
+  for (const query of [
+    'input.card.number="4711"',
+    'input.list.0.token=1',
+    'input.card.number.deeper=1',
+    'input.http.headers.Authorization=secret',
+    'type=duly:http&input.http.headers.Authorization=secret',
+  ]) {
+    const { status, json } = await ask(`/api/jobs?${query}`);
+    assert.deepEqual([status, json.code], [400, 'request_invalid'], query);
+    const [, path, value] = /input\.([^=]+)=(.*)$/.exec(query) as unknown as [string, string, string];
+    const body = { action: 'cancel', filter: { input: { [path]: value } }, dry_run: true };
+    assert.equal((await ask('/api/jobs/bulk', { body })).status, 400, query);
+  }
+  assert.equal((await ask('/api/jobs?input.card.name=Ada')).json.data.length, 1);
+  // Of a task of one's own this is a field like others.
+  assert.equal((await ask('/api/jobs?type=x&input.http.headers.Authorization=secret')).status, 200);
+});
+
 test('a brief list cuts what is long, and is as redacted as any', async (t) => {
   const { ask, duly } = await startServer(t, {
     tasks: [

@@ -330,3 +330,42 @@ test('a name that several tenants use is told with the ids to use instead', asyn
     assert.equal((await ask(`/api/schedules/${id}`)).json.tenant, tenant);
   }
 });
+
+test('what is not shown of an input is not shown in the plan, the drift and the audit either', async (t) => {
+  const { ask } = await startServer(t, {
+    server: { allowTargets: ['127.0.0.1'], redact: { input: ['card'], metadata: ['token'] } },
+  });
+  const target = (secret: string) => ({
+    http: { url: 'http://127.0.0.1:9/', headers: { Authorization: secret } },
+  });
+  const set = (secret: string) => ({
+    app: 'x',
+    schedules: [
+      { name: 'call', cron: '0 0 1 1 *', target: target(secret) },
+      {
+        name: 'pay',
+        cron: '0 0 1 1 *',
+        type: 'pay',
+        input: { card: secret, n: 1 },
+        metadata: { token: secret },
+      },
+    ],
+  });
+  const texts = [
+    (await ask('/api/schedules/apply', { body: set('hush-1') })).text,
+    (await ask('/api/schedules/diff', { body: set('hush-2') })).text,
+    (await ask('/api/schedules/call', { method: 'PATCH', body: { target: target('hush-3') } })).text,
+    (await ask('/api/schedules/pay', { method: 'PATCH', body: { input: { card: 'hush-4' } } })).text,
+    (await ask('/api/schedules/call?definition=true')).text,
+    (await ask('/api/schedules/pay?definition=true')).text,
+    (await ask('/api/audit')).text,
+  ];
+  assert.match(texts[1] as string, /"field":"input"/);
+  assert.match(texts[4] as string, /"kind":"overridden"/);
+  assert.ok((texts[6] as string).includes('\\"n\\":1'), 'the audit still has the rest of the input');
+  for (const text of texts) assert.doesNotMatch(text, /hush-/);
+
+  await ask('/api/alerts/channels', { body: { kind: 'slack', url: 'http://127.0.0.1:9/hush-5' } });
+  await ask('/api/webhooks', { body: { url: 'http://127.0.0.1:9/hush-6' } });
+  assert.doesNotMatch((await ask('/api/audit')).text, /hush-/);
+});

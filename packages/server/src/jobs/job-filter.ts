@@ -3,6 +3,7 @@ import type { z } from '@hono/zod-openapi';
 import type { Caller } from '../auth/caller.ts';
 import { tenantFor } from '../auth/tenant.ts';
 import type { ServerContext } from '../context.ts';
+import { refuseHiddenFilter } from '../present.ts';
 import { findSchedule } from '../schedules/find.ts';
 import type { jobFilterSchema, jobListQuery } from '../schemas/job-filter.ts';
 
@@ -39,6 +40,13 @@ export async function filterOfBody(
   filter: FilterBody,
 ): Promise<JobsFilter> {
   const { type, tenant, schedule, since, status, ...rest } = filter;
+  if (rest.input !== undefined) {
+    refuseHiddenFilter(
+      type === undefined ? undefined : [type].flat(),
+      rest.input,
+      context.options.redact.input,
+    );
+  }
   const own = caller.tenant === null ? tenant : tenantFor(caller, tenant);
   return {
     ...(rest as JobsFilter),

@@ -2,6 +2,8 @@ import type { AuditEntry } from '@duly/core';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
+import type { RedactOptions } from '../options.ts';
+import { shownInside } from '../present.ts';
 import { redacted } from '../redact.ts';
 import { readPosition } from '../request/position.ts';
 import { cursor, json, limit, listJson, listOf } from '../schemas/answers.ts';
@@ -30,11 +32,11 @@ const list = createRoute({
   responses: { 200: json(listOf(auditSchema), 'A page of the audit.'), ...problems },
 });
 
-// What proves who somebody is stays out of sight, as a hash too.
-const hidden = ['hash', 'secret', 'secrets'];
+// What proves who somebody is stays out of sight, as a hash too; the address of a channel or a webhook may hold a secret.
+const hidden = ['hash', 'secret', 'secrets', 'url'];
 
 /** `/api/audit`. */
-export function auditRoutes({ duly }: ServerContext): OpenAPIHono<ServerEnv> {
+export function auditRoutes({ duly, options }: ServerContext): OpenAPIHono<ServerEnv> {
   return newRoutes().openapi(list, async (c) => {
     const { subject, limit: size = 100, cursor: before } = c.req.valid('query');
     const rows = await duly.audit({
@@ -44,12 +46,19 @@ export function auditRoutes({ duly }: ServerContext): OpenAPIHono<ServerEnv> {
     });
     const last = rows.at(-1);
     const next = last === undefined || rows.length < size ? null : String(last.position);
-    return c.json(listJson(rows.map(auditJson), next), 200);
+    return c.json(
+      listJson(
+        rows.map((row) => auditJson(row, options.redact)),
+        next,
+      ),
+      200,
+    );
   });
 }
 
-function auditJson(row: AuditEntry): z.infer<typeof auditSchema> {
-  const isSecret = row.subject.startsWith('record:');
-  const shown = (value: unknown): unknown => (isSecret ? redacted(value, hidden) : value);
+function auditJson(row: AuditEntry, redact: Required<RedactOptions>): z.infer<typeof auditSchema> {
+  const isRecord = row.subject.startsWith('record:');
+  const shown = (value: unknown): unknown =>
+    isRecord ? redacted(value, hidden) : shownInside(value, redact);
   return { ...row, at: row.at.toISOString(), before: shown(row.before), after: shown(row.after) };
 }

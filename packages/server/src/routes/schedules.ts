@@ -20,7 +20,7 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import { tenantFor } from '../auth/tenant.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
-import { presentJob, refuseRedacted, shownInput } from '../present.ts';
+import { presentJob, refuseRedacted, shownInput, shownInside } from '../present.ts';
 import { redacted } from '../redact.ts';
 import { invalidCursor } from '../request/position.ts';
 import { changesOf, declaredTaskOf, definitionOf, inputFor, ruleOf } from '../schedules/definition.ts';
@@ -333,6 +333,8 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
       ...shown,
       input: shownInput(schedule.task, shown.input, input),
       metadata: redacted(shown.metadata, metadata) as typeof shown.metadata,
+      // What differs from what the code declares may be the input.
+      drift: shownInside(shown.drift, options.redact),
     };
   };
   const presentWhole = (schedule: Schedule): z.infer<typeof scheduleSchema> => {
@@ -398,12 +400,15 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
 
   routes.openapi(diff, async (c) => {
     const { set, options: how } = declaredOf(context, c.var.caller, c.req.valid('json'));
-    return c.json(listJson((await schedules.diff(set, how)).map(diffJson)), 200);
+    return c.json(listJson(shownInside((await schedules.diff(set, how)).map(diffJson), options.redact)), 200);
   });
 
   routes.openapi(apply, async (c) => {
     const { set, options: how } = declaredOf(context, c.var.caller, c.req.valid('json'));
-    return c.json(listJson((await schedules.apply(set, how)).map(diffJson)), 200);
+    return c.json(
+      listJson(shownInside((await schedules.apply(set, how)).map(diffJson), options.redact)),
+      200,
+    );
   });
 
   routes.openapi(read, async (c) => {

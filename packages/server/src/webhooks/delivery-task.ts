@@ -15,6 +15,7 @@ import { defineBuiltIn } from '../define-built-in.ts';
 import type { RedactOptions } from '../options.ts';
 import type { GuardedClient } from '../outgoing/guarded-client.ts';
 import { describeStatus, retryAfterOf } from '../outgoing/refusal.ts';
+import { shownInput } from '../present.ts';
 import { redacted } from '../redact.ts';
 import type { Endpoint, Endpoints } from './endpoints.ts';
 import type { Receiver } from './matching.ts';
@@ -89,7 +90,7 @@ function bodyOf(job: Job, redact: Required<RedactOptions>): Record<string, unkno
   const shown = toJobJson(job);
   return {
     ...shown,
-    input: redacted(shown.input, redact.input),
+    input: shownInput(job.type, shown.input, redact.input),
     result: redacted(shown.result, redact.result),
     metadata: redacted(shown.metadata, redact.metadata),
   };

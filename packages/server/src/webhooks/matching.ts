@@ -1,4 +1,12 @@
-import { builtInPrefix, callbackField, isTerminal, type Job, type TerminalStatus } from '@duly/core';
+import {
+  builtInPrefix,
+  callbackField,
+  commandTaskName,
+  httpTaskName,
+  isTerminal,
+  type Job,
+  type TerminalStatus,
+} from '@duly/core';
 import type { Endpoint } from './endpoints.ts';
 
 /**
@@ -13,14 +21,13 @@ export function mayMatch(
   endpoints: readonly Endpoint[],
   hasCallbacks: boolean,
 ): boolean {
-  // A delivery that was itself delivered would never end.
-  if (!isTerminal(change.status) || change.type.startsWith(builtInPrefix)) return false;
+  if (!isTerminal(change.status) || isOwn(change.type)) return false;
   return hasCallbacks || endpoints.some((one) => one.isEnabled && wants(one, change));
 }
 
 /** Who is to be told of the end of this job. Each address once for each reason to tell it. */
 export function receiversOf(job: Job, endpoints: readonly Endpoint[]): Receiver[] {
-  if (!isTerminal(job.status) || job.type.startsWith(builtInPrefix)) return [];
+  if (!isTerminal(job.status) || isOwn(job.type)) return [];
   const callback = job.metadata[callbackField];
   return [
     ...(typeof callback === 'string' ? [{ url: callback, tenant: job.tenant }] : []),
@@ -34,6 +41,11 @@ export function receiversOf(job: Job, endpoints: readonly Endpoint[]): Receiver[
       )
       .map(({ id, tenant }) => ({ endpoint: id, tenant })),
   ];
+}
+
+/** Whether jobs of this type are the server's own, of which nobody is told: a delivery that was itself delivered would never end. Those of targets are their makers'. */
+function isOwn(type: string): boolean {
+  return type.startsWith(builtInPrefix) && type !== httpTaskName && type !== commandTaskName;
 }
 
 function wants(

@@ -69,6 +69,21 @@ test('all tries of a delivery have one id, and it ends with the first success', 
   assert.equal(delivery.attempts, 3);
 });
 
+test('the credentials of a target are told to nobody, neither in a webhook nor in the job that delivers it', async (t) => {
+  const { ask } = await setup(t);
+  const other = await startReceiver(t);
+  const hook = await startReceiver(t);
+  const http = { url: other.url, headers: { Authorization: 'only for the target' } };
+  await ask('/api/jobs', { body: { target: { http }, callback_url: hook.url } });
+  const told = await hook.nth(1);
+  assert.equal((await other.nth(1)).headers.authorization, 'only for the target');
+  assert.equal(told.json.input.http.headers.Authorization, '[redacted]');
+  assert.doesNotMatch(told.text, /only for the target/);
+  const { json, text } = await ask('/api/jobs?type=duly:webhook');
+  assert.equal(json.data.length, 1);
+  assert.doesNotMatch(text, /only for the target/);
+});
+
 test('who never takes it leaves a dead letter', async (t) => {
   const { ask, duly } = await setup(t);
   const hook = await startReceiver(t, () => ({ status: 503, headers: { 'retry-after': '0' } }));
