@@ -54,14 +54,27 @@ const optionNames = new Map([
   ['dst.repeat', 'dst-repeat'],
 ]);
 
-/** Names fields as they are typed: `"endAt"` is `--end-at` here. */
+// Values of overlap and jitterMode that are typed in another way.
+const longChoices = ['bufferOne', 'bufferAll', 'cancelOther', 'terminateOther', 'perSchedule', 'perFire'];
+
+/** Names fields and choices as they are typed: `"endAt"` is `--end-at` here, and `overlap: 'bufferAll'` is `--overlap buffer-all`. */
 function inOptions(text: string): string {
-  return text.replace(/"([a-z][\w.]*)"/gi, (quoted, field: string) => {
-    const name = optionNames.get(field);
-    return name === undefined
-      ? quoted
-      : `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-  });
+  return text
+    .replace(/"?\b([a-z]\w*): '(\w+)'"?/gi, (written, field: string, choice: string) =>
+      optionNames.has(field) ? `--${typed(field)} ${typed(choice)}` : written,
+    )
+    .replace(/(["'])([a-z][\w.]*)\1/gi, (quoted, mark: string, word: string) => {
+      if (longChoices.includes(word)) return `${mark}${typed(word)}${mark}`;
+      const name = mark === '"' ? optionNames.get(word) : undefined;
+      return name === undefined ? quoted : `--${typed(name)}`;
+    })
+    .replace(/^Leave (\w+) out/, (said, field: string) =>
+      optionNames.has(field) ? `Leave --${typed(field)} out` : said,
+    );
+}
+
+function typed(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 function hintOf({ code, hint, details }: DulyError, { command }: Client): string | null {

@@ -89,7 +89,14 @@ test('what is wrong with a rule is said with a code, and nothing is made', async
   }
   assert.ok(!existsSync(join(folder.path, 'duly.db')), 'a call that is refused makes no store');
   const word = await folder.duly(...add, '--cron', '* * * * *', '--overlap', 'serialize');
-  assert.match(word.err, /hint: .*"bufferAll"/);
+  assert.match(word.err, /one of "skip", "allow", "buffer-one", .*\nhint: .*"buffer-all"/, 'as it is typed');
+  const each = await folder.duly(...add, '--cron', '* * * * *', '--missed', 'all', '--overlap', 'skip');
+  assert.match(
+    each.err,
+    /: --missed all promises .* --overlap skip takes .*\nhint: Write --overlap buffer-all /,
+  );
+  const bound = await folder.duly(...add, '--cron', '* * * * *', '--missed', 'skip', '--catch-up-limit', '5');
+  assert.match(bound.err, /\nhint: Leave --catch-up-limit out, or write --missed all\./);
 });
 
 test('a fixed delay is shown from the slot that is outstanding, as if its runs took no time', async (t) => {
