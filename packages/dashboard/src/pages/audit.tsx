@@ -1,5 +1,6 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type AuditEntry, useAudit } from '../api/operations.ts';
+import { useHeld } from '../live/held.ts';
 import { Instant } from '../time/time.tsx';
 import { Button } from '../ui/button.tsx';
 import { TextInput } from '../ui/field.tsx';
@@ -12,7 +13,9 @@ export function AuditPage() {
   const { q = '' } = useSearch({ strict: false }) as { q?: string };
   const navigate = useNavigate();
   const audit = useAudit({ subject: q });
-  const entries = audit.data?.pages.flatMap(({ data }) => data);
+  // Older ones are shown when they are asked for, whatever is pointed at.
+  const held = useHeld(audit.data, `${audit.data?.pages.length} ${q}`);
+  const entries = held.data?.pages.flatMap(({ data }) => data);
   const search = (text: string) => void navigate({ to: '/audit', search: text === '' ? {} : { q: text } });
   return (
     <>
@@ -36,7 +39,7 @@ export function AuditPage() {
           placeholder="job:job_01k9… or schedule:…"
         />
       </form>
-      <Panel>
+      <Panel {...held.pointer}>
         {entries === undefined ? (
           <Unread query={audit} />
         ) : entries.length === 0 ? (

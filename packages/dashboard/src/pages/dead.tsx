@@ -10,6 +10,7 @@ import {
   useDeadGroups,
 } from '../api/jobs.ts';
 import { countText } from '../api/page.ts';
+import { useHeld } from '../live/held.ts';
 import { searchFor } from '../search/job-search.ts';
 import { useMay } from '../shell/caller.tsx';
 import { Time } from '../time/time.tsx';
@@ -29,9 +30,10 @@ const groupCountMax = 1_000;
 export function DeadPage() {
   const [groupMax, setGroupMax] = useState(groupStep);
   const dead = useDeadGroups(groupMax);
+  const held = useHeld(dead.data, groupMax);
   const may = useMay('operate');
-  if (dead.data === undefined) return <Unread isPage query={dead} />;
-  const { data: groups, group_count: groupCount, looked_at: total } = dead.data;
+  if (held.data === undefined) return <Unread isPage query={dead} />;
+  const { data: groups, group_count: groupCount, looked_at: total } = held.data;
   return (
     <>
       <PageHead
@@ -46,7 +48,7 @@ export function DeadPage() {
           </NothingYet>
         </Panel>
       ) : (
-        <div className="space-y-4">
+        <div className="space-y-4" {...held.pointer}>
           {groups.map((group) => (
             <Group key={causeKey(group)} group={group} isAll={!total.capped} />
           ))}

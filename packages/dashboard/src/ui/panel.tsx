@@ -7,14 +7,17 @@ export function Panel({
   actions,
   children,
   className,
+  ...pointer
 }: {
   title?: ReactNode;
   actions?: ReactNode;
   children: ReactNode;
   className?: string;
+  onPointerEnter?: () => void;
+  onPointerLeave?: () => void;
 }) {
   return (
-    <section className={`rounded-lg border border-line bg-surface ${className ?? ''}`}>
+    <section {...pointer} className={`rounded-lg border border-line bg-surface ${className ?? ''}`}>
       {title !== undefined && (
         <header className="flex min-h-11 flex-wrap items-center justify-between gap-2 border-b border-line px-4 py-2">
           <h2 className="min-w-0 text-sm font-semibold">{title}</h2>

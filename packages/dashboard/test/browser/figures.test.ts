@@ -302,6 +302,31 @@ test('under the pointer rows stay where they are: what is new is counted, and sh
   assert.equal(await list.getByText('fresh', { exact: true }).count(), 3);
 });
 
+test('under the pointer groups of dead letters stay in their order, and what one does to them is seen', async (t) => {
+  const named = (name: string) => ({ ...failing, name });
+  const { page, duly, open } = await openDashboard(t, { tasks: [named('first'), named('second')] });
+  const fail = async (task: string, count: number) => {
+    for (let n = 0; n < count; n++) await (await duly.taskNamed(task).now(n)).result().catch(() => null);
+  };
+  await fail('first', 2);
+  await fail('second', 1);
+  await open('dead');
+  const heads = page.getByRole('main').getByRole('heading', { level: 2 });
+  await heads.nth(1).waitFor();
+  await heads.nth(1).hover();
+  await fail('second', 3);
+  // Both were read again: more of one than of the other.
+  await page.waitForResponse(async (response) => {
+    if (!response.url().includes('/dead/groups')) return false;
+    return (await response.json()).data[0].type === 'second';
+  });
+  assert.match(await heads.first().innerText(), /^first/);
+  await page.getByRole('heading', { name: 'Dead letters', level: 1 }).hover();
+  await heads.first().filter({ hasText: 'second' }).waitFor();
+  await page.getByRole('button', { name: 'Discard 2' }).click();
+  await heads.filter({ hasText: 'first' }).waitFor({ state: 'detached' });
+});
+
 test('a job of which others are known says how long they usually take', async (t) => {
   const { page, duly, open } = await openDashboard(t, { tasks: [noop] });
   await (await duly.taskNamed('noop').now(null)).result();

@@ -1,16 +1,20 @@
 import { Link } from '@tanstack/react-router';
 import { useNewestJobs } from '../../api/jobs.ts';
+import { useHeld } from '../../live/held.ts';
 import { Took } from '../../time/time.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { Unread } from '../../ui/states.tsx';
+import { heldRows } from '../jobs/held-rows.ts';
 
 /** What runs at this moment, with bars that move. */
 export function RunningNow() {
   const jobs = useNewestJobs({ status: 'RUNNING' }, { limit: 8 });
-  const rows = jobs.data?.data;
+  const held = useHeld(jobs.data);
+  // Which they are is held, not how far they are.
+  const rows = held.data === undefined ? undefined : heldRows(held.data.data, jobs.data?.data ?? []);
   return (
-    <Panel title="Running now">
+    <Panel title="Running now" {...held.pointer}>
       {rows === undefined ? (
         <Unread query={jobs} />
       ) : rows.length === 0 ? (

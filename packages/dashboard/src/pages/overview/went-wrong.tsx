@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { causeIn, causeKey, useDeadAction, useDeadGroups } from '../../api/jobs.ts';
+import { useHeld } from '../../live/held.ts';
 import { useMay } from '../../shell/caller.tsx';
 import { Time } from '../../time/time.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -15,21 +16,23 @@ export function WentWrong() {
   const may = useMay('operate');
   const replay = useDeadAction('replay');
   const toasts = useToasts();
-  const groups = dead.data?.data ?? [];
+  const held = useHeld(dead.data);
+  const groups = held.data?.data ?? [];
   return (
     <Panel
+      {...held.pointer}
       title="What went wrong"
       actions={
         groups.length > 0 && (
           <Link to="/dead" className="text-xs text-accent hover:underline">
-            {(dead.data?.group_count ?? 0) > groups.length
-              ? `All ${dead.data?.group_count.toLocaleString('en')} causes`
+            {(held.data?.group_count ?? 0) > groups.length
+              ? `All ${held.data?.group_count.toLocaleString('en')} causes`
               : 'All dead letters'}
           </Link>
         )
       }
     >
-      {dead.data === undefined ? (
+      {held.data === undefined ? (
         <Unread query={dead} />
       ) : groups.length === 0 ? (
         <p className="px-4 py-6 text-center text-sm text-ink-faint">Nothing has failed for good.</p>
