@@ -10,7 +10,7 @@ export function sharingProblem(store: string, { version }: EngineInfo): string |
     return 'The store is in memory: only this process sees it, and it ends with it. To look at it from another terminal, name a file: --store sqlite:./duly.db';
   }
   if (hasWalResetBug(version)) {
-    return `Only this process can use the store while it runs: Node ${process.versions.node} brings SQLite ${version}, which cannot share a file safely. Other commands are refused until it stops. To use several at once, run them all with Node 24.15 or newer.`;
+    return `Only this process can use the store while it runs: Node ${process.versions.node} brings SQLite ${version}, which cannot share a file safely. Other commands are refused until it stops. To use several at once, run them all with Node 24.15 or newer, or 22.23.3.`;
   }
   if (exclusive) {
     return 'Only this process can use the store while it runs: its address says "exclusive". Other commands are refused until it stops.';

@@ -67,7 +67,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenedData
     if (path !== ':memory:' && !canWrite(path)) throw readOnlyError(path);
     const warnings = affected
       ? [
-          `SQLite ${version} can corrupt a WAL file that several connections use, so this process keeps "${path}" to itself. Node 24.15 or newer brings a SQLite that may share it.`,
+          `SQLite ${version} can corrupt a WAL file that several connections use, so this process keeps "${path}" to itself. Node 24.15 or newer, or 22.23.3, brings a SQLite that may share it.`,
         ]
       : [];
     return { db, version, exclusive, warnings };
@@ -125,7 +125,7 @@ function openError(error: unknown, path: string): DulyError {
   if (code === result.busy || code === result.locked) {
     return dulyError('sqlite_second_process', {
       message: `The database file "${path}" is kept by another process, which does not share it.`,
-      hint: 'That process uses an affected SQLite version, or `?exclusive=1`. Stop it, or run both with Node 24.15 or newer and without `exclusive`.',
+      hint: 'That process uses an affected SQLite version, or `?exclusive=1`. Stop it, or run both with Node 24.15 or newer (or 22.23.3) and without `exclusive`.',
       details: { path },
       cause: error,
     });

@@ -96,7 +96,7 @@ async function fileFindings(path: string): Promise<SettingCheck[]> {
             'warning',
             'version',
             `SQLite ${version} can damage a WAL file that several connections use, so one process keeps the file to itself.`,
-            'Run Node 24.15 or newer, which brings a SQLite that may share it.',
+            'Run Node 24.15 or newer, or 22.23.3, which brings a SQLite that may share it.',
           )
         : ok('version', `SQLite ${version}.`),
     );
