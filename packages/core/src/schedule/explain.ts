@@ -327,7 +327,8 @@ function explainWeekday(text: string, days: readonly number[]): string {
     if (last !== null) return `the last ${weekdayName(last[1] as string)} of the month`;
     return explainItem(item, weekdayName, 'day of the week');
   });
-  return `on ${join(items)}`;
+  // Sunday has two numbers and a name.
+  return `on ${join([...new Set(items)])}`;
 }
 
 const weekdayWords = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];

@@ -55,6 +55,7 @@ const sentences: [string | RuleInput, string][] = [
   ['0 0 ? * MON#2', 'At 00:00 on the 2nd Monday of the month, in UTC.'],
   ['0 0 ? * 5L', 'At 00:00 on the last Friday of the month, in UTC.'],
   ['0 0 13 * FRI', 'At 00:00 on the 13th or on Friday, in UTC.'],
+  ['5 4 * * SUN,7', 'At 04:05 on Sunday, in UTC.'],
   ['0 0 1 * */2', 'At 00:00 on the 1st, if that is Sunday, Tuesday, Thursday or Saturday, in UTC.'],
   ['0 0 */2 * MON-FRI', 'At 00:00 on every 2nd day of the month, if that is a weekday, in UTC.'],
   ['0 0 */2 * MON', 'At 00:00 on every 2nd day of the month, if that is Monday, in UTC.'],

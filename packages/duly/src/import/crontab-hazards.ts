@@ -4,7 +4,7 @@ import { type CrontabPlan, type PlannedSchedule, ruleOf } from './crontab-plan.t
 
 /** Something that is worth a look before a schedule goes live. */
 export interface Hazard {
-  kind: 'dst-gap' | 'dst-repeat' | 'herd' | 'overlap' | 'slow' | 'shared' | 'command';
+  kind: 'dst-gap' | 'dst-repeat' | 'herd' | 'overlap' | 'slow' | 'shared' | 'twice' | 'command';
   /** A sentence without its full stop. */
   text: string;
 }
@@ -41,6 +41,7 @@ export function hazardsOf(schedule: PlannedSchedule, now: number, history: CronH
         ]),
     ...commandOf(schedule),
     ...sharedOf(schedule),
+    ...twiceOf(schedule),
     ...(history === null ? [] : overlapsOf(schedule, history)),
   ];
 }
@@ -63,19 +64,31 @@ function commandOf({ command, user }: PlannedSchedule): Hazard[] {
 }
 
 /** A line that several hosts have may be meant for each of them. */
-function sharedOf({ hosts, lines, command }: PlannedSchedule): Hazard[] {
+function sharedOf({ hosts, command }: PlannedSchedule): Hazard[] {
   if (hosts.length < 2 || command === null) return [];
   const isOfHost =
     /(logrotate|apt|dnf|yum|certbot|tmpreaper|fstrim|\/tmp\b|\/var\/log\b|updatedb|anacron|backup|cleanup)/i.test(
       command,
     );
-  const text = `${lines.length} hosts have this line, and one of them will run it`;
+  const text = `${hosts.length} hosts have this line, and one of them will run it`;
   return [
     {
       kind: 'shared',
       text: isOfHost ? `${text}; it looks as if it were for each host itself: then use --per-host` : text,
     },
   ];
+}
+
+/** A line that stands twice in one crontab is run twice by cron, which is seldom meant. */
+function twiceOf({ lines }: PlannedSchedule): Hazard[] {
+  const counts = new Map<string, number>();
+  for (const { source } of lines) counts.set(source, (counts.get(source) ?? 0) + 1);
+  return [...counts]
+    .filter(([, count]) => count > 1)
+    .map(([source, count]) => ({
+      kind: 'twice',
+      text: `it stands ${count} times in ${source}, and cron runs it as often; here it is one schedule`,
+    }));
 }
 
 /** The runs of a schedule in a log. */
