@@ -216,6 +216,10 @@ test('what is wrong is said in words: what was expected, and what came', async (
     '"limit" of the query: expected a number of at most 1000.',
   );
   assert.equal(await said('/api/jobs?count=yes'), '"count" of the query: expected "true" or "false".');
+  assert.equal(
+    await said('/api/jobs?status=&type=x'),
+    '"status" of the query: names none; leave it out for all.',
+  );
   assert.equal(await said('/api/day?to=2027-01-01T00:00:00Z'), '"from" of the query: is missing.');
   assert.equal(await said('/api/jobs', { type: 7 }), '"type" of the body: expected a text, got a number.');
   assert.equal(await said('/api/jobs', { type: '' }), '"type" of the body: expected at least 1 character.');

@@ -315,6 +315,20 @@ test('an edit gives a schedule another target of its kind, what fills it, and an
   assert.deepEqual((await kept()).metadata, { own: 1 });
 });
 
+test('of a schedule that was deleted it is told how to see it', async (t) => {
+  const { ask } = await startServer(t);
+  const { json: made } = await ask('/api/schedules', {
+    body: { name: 'gone', type: 'x', cron: '0 0 * * *' },
+  });
+  await ask('/api/schedules/gone?note=bye', { method: 'DELETE' });
+  const { status, json } = await ask('/api/schedules/gone');
+  assert.equal(status, 404);
+  assert.match(json.detail, /was deleted at .* by key:.* \("bye"\)/);
+  const [, seen = '', slots = ''] = /GET (\S+) and GET (\S+)\.$/.exec(json.hint) ?? [];
+  assert.equal((await ask(seen)).json.id, made.id);
+  assert.equal((await ask(slots)).status, 200);
+});
+
 test('a name that several tenants use is told with the ids to use instead', async (t) => {
   const { ask } = await startServer(t);
   for (const tenant of ['a', 'b']) {

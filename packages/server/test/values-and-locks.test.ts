@@ -164,3 +164,17 @@ test('who holds which locks is listed by kind and name, page by page', async (t)
   }
   assert.equal((await ask('/api/locks', { key: await key('read', 'acme') })).status, 403);
 });
+
+test('an end that is over is refused by the name that the caller gave it', async (t) => {
+  const { ask } = await startServer(t);
+  const past = { expires_at: '2020-01-01T00:00:00Z' };
+  await ask('/api/values/tokens/a', { method: 'PUT', body: { value: 1, ttl: '1h' } });
+  for (const [method, body] of [
+    ['PUT', { value: 1, ...past }],
+    ['PATCH', past],
+  ] as const) {
+    const { status, json } = await ask('/api/values/tokens/a', { method, body });
+    assert.deepEqual([status, json.code, json.details.field], [400, 'invalid_instant', 'expires_at']);
+    assert.match(json.detail, /^Expected "expires_at" /);
+  }
+});

@@ -1,4 +1,4 @@
-import { DulyError, parseDuration, parseInstant } from '@duly/core';
+import { DulyError, isDulyError, parseDuration, parseInstant } from '@duly/core';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
@@ -107,7 +107,10 @@ export function valueRoutes({ duly }: ServerContext): OpenAPIHono<ServerEnv> {
   routes.openapi(put, async (c) => {
     const named = c.req.valid('param');
     const { value, ...end } = c.req.valid('json');
-    const { expiresAt, ttlMs } = await duly.expiring(named.name).put(named.key, value, expiryOf(end));
+    const { expiresAt, ttlMs } = await duly
+      .expiring(named.name)
+      .put(named.key, value, expiryOf(end))
+      .catch(renamed);
     return c.json({ ...named, value, expires_at: expiresAt.toISOString(), ttl_ms: ttlMs }, 200);
   });
 
@@ -115,7 +118,10 @@ export function valueRoutes({ duly }: ServerContext): OpenAPIHono<ServerEnv> {
 
   routes.openapi(extend, async (c) => {
     const named = c.req.valid('param');
-    const isThere = await duly.expiring(named.name).extend(named.key, expiryOf(c.req.valid('json')));
+    const isThere = await duly
+      .expiring(named.name)
+      .extend(named.key, expiryOf(c.req.valid('json')))
+      .catch(renamed);
     if (!isThere) throw notFound(named.name, named.key);
     return c.json(await shown(named), 200);
   });
@@ -140,6 +146,18 @@ function expiryOf({
   return expires_at === undefined
     ? { for: parseDuration(ttl as string | number, 'ttl', { minMs: 1 }) }
     : { at: parseInstant(expires_at, 'expires_at') };
+}
+
+/** An instant that is over is refused by the store's clock, under the library's name for the field. */
+function renamed(error: unknown): never {
+  if (!isDulyError(error, 'invalid_instant')) throw error;
+  const { message, hint, details, cause } = error;
+  throw new DulyError('invalid_instant', {
+    message: message.replace('"at"', '"expires_at"'),
+    ...(hint === undefined ? {} : { hint }),
+    details: { ...details, field: 'expires_at' },
+    cause,
+  });
 }
 
 function notFound(name: string, key: string): DulyError {

@@ -15,8 +15,9 @@ export async function findSchedule(
   const reference = isId ? { id: name } : { name, ...tenant };
   const schedule = await duly.schedules.get(reference, options).catch((error: unknown) => {
     if (isDulyError(error, 'schedule_ambiguous')) throw ambiguous(error);
+    if (!isDulyError(error, 'schedule_not_found')) throw error;
     // Whose it was that is no more, and who deleted it, is not for other tenants to know.
-    if (!isDulyError(error, 'schedule_not_found') || hasDeletion(error, caller)) throw error;
+    if (hasDeletion(error, caller)) throw deletedOne(error);
     return null;
   });
   if (schedule !== null && sees(caller, schedule.tenant)) return schedule;
@@ -29,6 +30,13 @@ export async function findSchedule(
 
 function hasDeletion({ details }: DulyError, caller: Caller): boolean {
   return caller.tenant === null && details.deletedAt !== undefined;
+}
+
+/** The same, with what a caller of HTTP can do about it. */
+function deletedOne({ message, details }: DulyError): DulyError {
+  const address = `/api/schedules/${details.id}`;
+  const hint = `See it and its ledger: GET ${address}?deleted=true and GET ${address}/slots.`;
+  return new DulyError('schedule_not_found', { message, hint, details });
 }
 
 /** The same, with what a caller of HTTP can do about it. */

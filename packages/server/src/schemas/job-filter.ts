@@ -10,13 +10,21 @@ export function several(what: string, example?: string) {
     .openapi({ type: 'string', description: `${what}; several: commas, or repeat it.`, example });
 }
 
+/** The same, where none at all is a slip: `?status=` would list nothing, and look as if there were nothing. */
+function atLeastOne(what: string, example?: string) {
+  return several(what, example).refine(
+    (given) => given === undefined || [given].flat().some((one) => /[^,]/.test(one)),
+    'names none; leave it out for all',
+  );
+}
+
 const moment = z.string().max(100).optional();
 
 /** Filters of jobs in a query. */
 export const jobFilterFields = {
-  status: several(`Only in these statuses: ${jobStatuses.join(', ')}`, 'FAILED,RETRYING'),
-  type: several('Only of these tasks'),
-  queue: several('Only in these queues'),
+  status: atLeastOne(`Only in these statuses: ${jobStatuses.join(', ')}`, 'FAILED,RETRYING'),
+  type: atLeastOne('Only of these tasks'),
+  queue: atLeastOne('Only in these queues'),
   tenant: name.optional().openapi({ description: 'Only of this tenant.' }),
   key: name.optional().openapi({ description: 'Only with this dedupe key.' }),
   serial: name.optional(),
