@@ -10,6 +10,8 @@ let timer: ReturnType<typeof setInterval> | undefined;
 /** One clock for the whole page: a thousand rows with relative times cost one timer. */
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
+  // While nobody listened it stood still: the first row of an empty page would have been made in the future.
+  if (timer === undefined) now = serverNow();
   timer ??= setInterval(() => {
     now = serverNow();
     for (const one of listeners) one();
