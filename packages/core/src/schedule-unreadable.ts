@@ -15,11 +15,12 @@ export interface ReadableSchedule extends ParsedSchedule {
 
 /** Reads a stored schedule. Throws `store_corrupt` or `schema_too_new`, but not what its rule throws. */
 export function readSchedule(parsed: ParsedSchedules, record: ScheduleRecord): ReadableSchedule {
-  const [spec, state] = [parseSpec(record.spec), parseState(record.state)];
   try {
     return { ...parsed.parse(record), unreadable: null };
   } catch (error) {
     if (!isDulyError(error)) throw error;
+    // What cannot be read at all throws here once more.
+    const [spec, state] = [parseSpec(record.spec), parseState(record.state)];
     const rule = blankRule(spec);
     return { spec, state, rule, planRule: toPlanRule(rule), unreadable: error };
   }

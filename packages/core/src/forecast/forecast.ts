@@ -166,21 +166,27 @@ async function readPlayed(
   const played: Played[] = [];
   let unreadable = 0;
   let now = 0;
-  let cursor: string | null = null;
-  do {
-    const page: Awaited<ReturnType<Engine['schedules']>> = await engine.schedules({
-      filter: tenant === undefined ? {} : { tenant },
-      cursor,
-      limit: pageSize,
-    });
+  const filter = tenant === undefined ? {} : { tenant };
+  const ask = (cursor: string | null): ReturnType<Engine['schedules']> => {
+    const page = engine.schedules({ filter, cursor, limit: pageSize });
+    // Told by whoever waits for it; nobody does if what is read before it throws.
+    page.catch(() => {});
+    return page;
+  };
+  let coming: ReturnType<Engine['schedules']> | null = ask(null);
+  while (coming !== null) {
+    const page: Awaited<ReturnType<Engine['schedules']>> = await coming;
+    // The store looks for the next ones while these are read.
+    coming = page.nextCursor === null ? null : ask(page.nextCursor);
     for (const record of page.schedules) {
       const read = readSchedule(parsed, record);
+      // It is read once; only its rule is shared with others.
+      parsed.next(record.id, null);
       if (read.unreadable === null) played.push(toPlayed(record, read));
       else unreadable += 1;
     }
     now = page.now;
-    cursor = page.nextCursor;
-  } while (cursor !== null);
+  }
   return { played, unreadable, now };
 }
 

@@ -37,6 +37,7 @@ interface Remembered extends ParsedSchedule {
 
 // Some kilobytes each; a node that decides more schedules than this reads the others anew.
 const rememberedCountMax = 20_000;
+const forgottenAtOnce = 2_000;
 // To keep a schedule of once a day costs more, each time that memory is tidied, than to read it once a day.
 const rememberedMsMax = 10 * 60_000;
 // Ten thousand tenants have ten thousand schedules and, as a rule, a few dozen rules.
@@ -105,6 +106,16 @@ export function createParsedSchedules(): ParsedSchedules {
     return { text, anchorAt, state, stateText, spec, rule, planRule, ownRule: planRule };
   }
 
+  /** Many at once: a map keeps the places of what was deleted for a while, and who asks for its first key walks over them. */
+  function forgetOldest(): void {
+    let left = forgottenAtOnce;
+    for (const id of remembered.keys()) {
+      remembered.delete(id);
+      left -= 1;
+      if (left === 0) return;
+    }
+  }
+
   return {
     parse({ id, spec: text, state: stateText }) {
       const before = remembered.get(id);
@@ -117,7 +128,7 @@ export function createParsedSchedules(): ParsedSchedules {
       // To the end of the map: its beginning is what was not used for the longest time.
       remembered.delete(id);
       remembered.set(id, known);
-      if (remembered.size > rememberedCountMax) remembered.delete(remembered.keys().next().value as string);
+      if (remembered.size > rememberedCountMax) forgetOldest();
       return known;
     },
     wrote(id, state, stateText) {
