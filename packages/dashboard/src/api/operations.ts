@@ -132,11 +132,14 @@ export function useLocks(query: Query) {
   });
 }
 
-/** All tasks by name, for those who see the whole store. */
-export function useTasks() {
+/** All tasks by name, for those who see the whole store; read once somebody wants to see them. */
+export function useTasks({ isWanted = true } = {}) {
   return useQuery({
     queryKey: ['tasks'],
     queryFn: ({ signal }) => get<Page<Task>>('api/tasks', {}, signal),
-    enabled: useSeesAll(),
+    enabled: useSeesAll() && isWanted,
+    // They change with the programs, not with the jobs.
+    meta: { pace: 'own' },
+    refetchInterval: 5_000,
   });
 }

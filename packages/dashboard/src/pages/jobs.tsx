@@ -2,10 +2,11 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ArrowUp } from 'lucide-react';
 import { useMemo, useState, useSyncExternalStore } from 'react';
 import { useJobTotal } from '../api/jobs.ts';
+import { useTasks } from '../api/operations.ts';
 import { countText } from '../api/page.ts';
 import { useStats } from '../api/stats.ts';
 import { useLive } from '../live/live.tsx';
-import { readJobSearch } from '../search/job-search.ts';
+import { readJobSearch, searchFor } from '../search/job-search.ts';
 import { useMay } from '../shell/caller.tsx';
 import { Button } from '../ui/button.tsx';
 import { PageHead } from '../ui/panel.tsx';
@@ -89,7 +90,9 @@ export function JobsPage() {
                 command={`curl -X POST ${location.origin}/api/jobs -H 'content-type: application/json' -H 'authorization: Bearer duly_…' -d '{"type":"hello"}'`}
               />
             ) : (
-              <FilteredAway what="jobs" onClear={() => search('')} />
+              <FilteredAway what="jobs" onClear={() => search('')}>
+                <TaskMeant text={q} onSearch={search} />
+              </FilteredAway>
             )
           ) : (
             <JobTable rows={rows} usual={usual} hasMore={jobs.hasMore} onMore={jobs.readMore} />
@@ -98,6 +101,18 @@ export function JobsPage() {
       </div>
     </>
   );
+}
+
+/** A word alone is a part of an error; whoever typed the name of a task meant its jobs. */
+function TaskMeant({ text, onSearch }: { text: string; onSearch: (text: string) => void }) {
+  const tasks = useTasks().data?.data ?? [];
+  const asked = text.trim().toLowerCase();
+  const meant = tasks.map(({ type }) => type).filter((type) => type.toLowerCase().includes(asked));
+  return meant.slice(0, 3).map((type) => (
+    <Button key={type} kind="primary" className="mt-2 mr-2" onClick={() => onSearch(searchFor({ type }))}>
+      Jobs of the task {type}
+    </Button>
+  ));
 }
 
 /** Whether the reader has left the top of the page. */

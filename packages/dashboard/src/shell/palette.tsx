@@ -1,8 +1,12 @@
 import { useNavigate } from '@tanstack/react-router';
 import { Search } from 'lucide-react';
 import { useEffect, useMemo, useState } from 'react';
+import { useTasks } from '../api/operations.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { usePageLinks } from './caller.tsx';
+
+/** More of them are found by typing more. */
+const taskCountMax = 5;
 
 interface Entry {
   name: string;
@@ -14,6 +18,8 @@ interface Entry {
 export function Palette({ open, onClose }: { open: boolean; onClose: () => void }) {
   const navigate = useNavigate();
   const links = usePageLinks();
+  const tasks = useTasks({ isWanted: open }).data?.data;
+  const types = useMemo(() => tasks?.map(({ type }) => type) ?? [], [tasks]);
   const [text, setText] = useState('');
   const [chosen, setChosen] = useState(0);
   // However it was closed, it begins anew.
@@ -34,13 +40,22 @@ export function Palette({ open, onClose }: { open: boolean; onClose: () => void 
       .filter(({ name }) => name.toLowerCase().includes(asked.toLowerCase()))
       .map(({ to, name, letter }) => ({ name, hint: `g ${letter}`, go: go(to) }));
     if (asked === '') return pages;
+    const named = types
+      .filter((type) => type.toLowerCase().includes(asked.toLowerCase()))
+      .slice(0, taskCountMax)
+      .map((type) => ({
+        name: `Task ${type}`,
+        hint: 'open',
+        go: go(`/tasks/${encodeURIComponent(type)}`),
+      }));
     if (asked.startsWith('job_')) return [{ name: `Job ${asked}`, hint: 'open', go: go(`/jobs/${asked}`) }];
     return [
       ...pages,
+      ...named,
       { name: `Jobs that match “${asked}”`, hint: 'search', go: go('/jobs', { q: asked }) },
       { name: `Schedules named “${asked}”`, hint: 'search', go: go('/schedules', { q: asked }) },
     ];
-  }, [text, navigate, onClose, links]);
+  }, [text, navigate, onClose, links, types]);
   return (
     <Dialog open={open} onClose={onClose} title="Go to …">
       <label className="flex items-center gap-2 rounded-md border border-line-strong px-2 focus-within:border-accent">

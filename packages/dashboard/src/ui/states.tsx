@@ -49,9 +49,19 @@ export function NothingYet({
 }
 
 /** There is something, and the filter hides all of it. */
-export function FilteredAway({ what, onClear }: { what: string; onClear: () => void }) {
+export function FilteredAway({
+  what,
+  onClear,
+  children,
+}: {
+  what: string;
+  onClear: () => void;
+  /** What else may have been meant. */
+  children?: ReactNode;
+}) {
   return (
     <State icon={<Filter aria-hidden className="size-8" />} title={`The filter hides all ${what}.`}>
+      {children}
       <Button className="mt-2" onClick={onClear}>
         Clear the filter
       </Button>

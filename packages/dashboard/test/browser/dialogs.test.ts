@@ -62,6 +62,20 @@ test('the palette begins anew each time, and the keys that open it close it', as
   assert.equal(await palette.getByRole('textbox').inputValue(), '');
 });
 
+test('a task is found by its name: in the palette, and where it was typed as a word of an error', async (t) => {
+  const { page, duly, open } = await openDashboard(t, { tasks: [{ name: 'mail.send', run: () => null }] });
+  await (await duly.taskNamed('mail.send').now(null)).result();
+  await open('jobs?q=mail');
+  await page.getByRole('button', { name: 'Jobs of the task mail.send' }).click();
+  await page.getByRole('list', { name: 'Jobs' }).getByText('mail.send').waitFor();
+  await page.keyboard.press('Control+k');
+  const palette = page.getByRole('dialog', { name: 'Go to …' });
+  await palette.getByRole('textbox').fill('SEND');
+  await palette.getByRole('button', { name: 'Task mail.send' }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'mail.send', level: 1 }).waitFor();
+});
+
 test('more than a hundred jobs are cancelled only after a word, and the focus comes back', async (t) => {
   const { page, duly, api, open } = await openDashboard(t);
   await duly.taskNamed('later').inMany('1h', [...Array(101).keys()]);
