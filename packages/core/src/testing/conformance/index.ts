@@ -79,6 +79,8 @@ export interface EngineConformanceOptions {
    * back, whatever became of the transaction. Left out: the store has no such thing, and the chapter `within` is skipped.
    */
   begin?: (first: Engine) => Promise<BegunTransaction & { end(): Promise<void> }>;
+  /** Which chapters to ask, by title. Left out: all. For two ways to one engine that share them. */
+  asks?: (chapter: string) => boolean;
   /** How many tests of a chapter run at the same time, each on its own store. Default 1. */
   concurrency?: number;
   /** Tests that this engine cannot pass, each as `chapter: name` with the reason. */
@@ -102,6 +104,7 @@ export function engineConformance(name: string, options: EngineConformanceOption
 
   describe(`${name}: engine conformance`, () => {
     for (const { title, define, needsTransactions = false } of chapters) {
+      if (options.asks?.(title) === false) continue;
       const isOff = needsTransactions && options.begin === undefined;
       describe(title, { concurrency: options.concurrency ?? 1 }, () => {
         for (const entry of entriesOf(define)) {
