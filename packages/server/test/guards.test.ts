@@ -137,6 +137,10 @@ test('another type of body is refused with 415, also where no body is needed', a
   assert.equal((await ask(`/api/jobs/${json.id}/cancel`, empty)).status, 200, 'a type, and no body');
   assert.equal((await ask(`/api/jobs/${json.id}/cancel`, { method: 'POST' })).status, 200);
   assert.equal((await ask('/api/jobs', empty)).status, 400);
+  // What `curl -d ''` sends.
+  const form = { method: 'POST', headers: { 'Content-Type': 'application/x-www-form-urlencoded' } };
+  assert.equal((await ask(`/api/jobs/${json.id}/cancel`, form)).status, 200, 'another type, and no body');
+  assert.equal((await ask('/api/jobs', form)).json.code, 'request_invalid');
 });
 
 test('unknown fields are refused by name', async (t) => {

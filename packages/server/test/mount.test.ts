@@ -61,4 +61,34 @@ test("it mounts into a handler of Node's own kind, as Express and Fastify have t
   const made = await fetch(`${url}/duly/api/jobs`, { method: 'POST', headers, body: '{"type":"x"}' });
   assert.equal(made.status, 201);
   assert.equal((await fetch(`${url}/duly/api/jobs`)).status, 401);
+  const cancel = `${url}${made.headers.get('location')}/cancel`;
+  const { Authorization } = headers;
+  for (const more of [{}, { 'Content-Length': '0', 'Content-Type': 'application/x-www-form-urlencoded' }]) {
+    const answer = await fetch(cancel, { method: 'POST', headers: { Authorization, ...more } });
+    assert.equal(answer.status, 200, 'neither a body nor a type of one is needed');
+  }
+});
+
+test('a body that somebody else has read is told as such, and not refused for what it lacks', async (t) => {
+  const { server, headers } = await mounted(t);
+  const listener = getRequestListener(server.fetch);
+  const http = createHttpServer((request: IncomingMessage, response: ServerResponse) => {
+    request.resume().once('end', () => void listener(request, response));
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  t.after(() => new Promise<void>((resolve) => http.close(() => resolve())));
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const late = await fetch(`${url}/duly/api/jobs`, { method: 'POST', headers, body: '{"type":"x"}' });
+  const used = new Request('http://app.example/duly/api/jobs', {
+    method: 'POST',
+    headers,
+    body: '{"type":"x"}',
+  });
+  await used.text();
+  for (const answer of [late, await server.fetch(used)]) {
+    const { code, detail, hint } = (await answer.json()) as Record<string, string>;
+    assert.deepEqual([answer.status, code], [400, 'body_invalid']);
+    assert.match(detail ?? '', /was read before it came to Duly/);
+    assert.match(hint ?? '', /express\.json/);
+  }
 });

@@ -18,9 +18,14 @@ export const readBody: MiddlewareHandler<ServerEnv> = async (c, next) => {
   const { method } = c.req;
   if (method !== 'GET' && method !== 'HEAD') {
     const text = await readText(c, c.get('context').options.bodyBytesMax);
+    const type = c.req.header('content-type');
     if (text !== '') {
-      refuseOtherTypes(c.req.header('content-type'));
+      refuseOtherTypes(type);
       c.req.bodyCache.json = Promise.resolve(parseBody(text));
+    } else if (!isJsonType(type)) {
+      // Without a body there is nothing that could be of another type: `curl -d ''` names forms. A stream that was read is a body to the framework,
+      // and mounts make a stream of nothing too.
+      c.req.raw = withoutBody(c.req.raw);
     }
     // Clients name the type out of habit, also where they send nothing.
     c.req.bodyCache.text = Promise.resolve(text === '' ? '{}' : text) as never;
@@ -28,9 +33,19 @@ export const readBody: MiddlewareHandler<ServerEnv> = async (c, next) => {
   await next();
 };
 
+function withoutBody({ url, method, headers: given, signal }: Request): Request {
+  const headers = new Headers(given);
+  headers.delete('content-type');
+  return new Request(url, { method, headers, signal });
+}
+
+function isJsonType(type: string | undefined): boolean {
+  return type !== undefined && /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type);
+}
+
 /** Refuses a body that is no JSON by its type. */
 export function refuseOtherTypes(type: string | undefined): void {
-  if (type !== undefined && /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) return;
+  if (isJsonType(type)) return;
   throw new DulyError('content_type_unsupported', {
     message: type === undefined ? 'The body has no type.' : `The body is of type "${type.slice(0, 100)}".`,
     hint: 'Send JSON with "Content-Type: application/json".',
@@ -42,7 +57,8 @@ async function readText(c: Context, maxBytes: number): Promise<string> {
   if (stated > maxBytes + dropBytesMax) throw tooLarge(maxBytes);
   const incoming = (c.env as { [directBody]?: IncomingMessage } | undefined)?.[directBody];
   if (incoming !== undefined) return readIncoming(incoming, maxBytes);
-  const { body } = c.req.raw;
+  const { body, bodyUsed } = c.req.raw;
+  if (bodyUsed) throw readBefore(stated);
   if (body === null) return '';
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -54,6 +70,7 @@ async function readText(c: Context, maxBytes: number): Promise<string> {
     else chunks.length = 0;
   }
   if (bytes > maxBytes) throw tooLarge(maxBytes);
+  if (bytes === 0 && stated > 0) throw readBefore(stated);
   return textOf(Buffer.concat(chunks));
 }
 
@@ -94,6 +111,14 @@ export function readIncoming(incoming: IncomingMessage, maxBytes: number): Promi
     // Nobody reads the answer any more, but nobody should wait for the body either.
     const cut = (): void => fail(new DulyError('body_invalid', { message: 'The body was cut off.' }));
     incoming.on('data', take).on('end', end).on('error', fail).on('close', cut);
+  });
+}
+
+/** Where Duly is mounted behind a parser of bodies, nothing is left of one; taken for empty it would be refused for what it lacks. */
+function readBefore(bytes: number): DulyError {
+  return new DulyError('body_invalid', {
+    message: `The body of ${bytes === 0 ? 'the request' : `${bytes} bytes`} was read before it came to Duly.`,
+    hint: 'Mount Duly before whatever reads bodies, as "express.json()" does.',
   });
 }
 

@@ -171,7 +171,8 @@ for (const [name, mount] of Object.entries(mounts)) {
     const stream = await fetch(`${url}${location}/events`, { headers, signal: leave.signal });
     assert.equal(stream.status, 200);
     const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
-    const cancelled = await fetch(`${url}${location}/cancel`, { method: 'POST', headers });
+    const { Authorization } = headers;
+    const cancelled = await fetch(`${url}${location}/cancel`, { method: 'POST', headers: { Authorization } });
     assert.equal(cancelled.status, 200);
     let text = '';
     while (!text.includes('CANCELLED')) {
