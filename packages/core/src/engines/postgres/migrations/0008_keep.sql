@@ -258,6 +258,24 @@ BEGIN
   RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_replies))::text;
 END $$;
 
+-- A store that pg_dump brought here from a server which had counted its transactions further: by that count nothing of this one would ever be new. What
+-- was not numbered there is numbered now, with all that was made since, and from here on the count of this server rules. Rows keep no number of
+-- the other one that this one has yet to reach: it would make them new a second time. 3 is older than every transaction.
+CREATE FUNCTION duly.recount_changes_1(p_last duly.feed_pages) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_numbered bigint := coalesce((SELECT max(s.seq) FROM duly.feed_pages p CROSS JOIN LATERAL unnest(p.seqs) AS s (seq)), 0);
+BEGIN
+  WITH seen AS (SELECT pg_current_snapshot() AS seen),
+  new AS (
+    SELECT coalesce(array_agg(c.seq ORDER BY c.seq), '{}') AS seqs, coalesce(sum(c.n), 0) AS n, max(c.at) AS at FROM duly.changes c
+    WHERE (c.seq > v_numbered OR NOT pg_visible_in_snapshot(c.xid, p_last.seen)) AND c.xid IS DISTINCT FROM pg_current_xact_id_if_assigned()),
+  aged AS (
+    UPDATE duly.changes c SET xid = '3'::xid8
+    WHERE c.xid >= (SELECT pg_snapshot_xmax(seen) FROM seen) AND c.xid IS DISTINCT FROM pg_current_xact_id_if_assigned())
+  INSERT INTO duly.feed_pages (first_position, n, at, seen, seqs)
+  SELECT p_last.first_position + p_last.n, new.n, coalesce(new.at, p_last.at), seen.seen, new.seqs FROM new, seen;
+END $$;
+
 -- Numbers what became visible since the last look, in order of `seq`, which is drawn while the job's row is locked: the changes of one job
 -- are in their order. One at a time; whoever does not get the lock reads the pages that are there.
 CREATE FUNCTION duly.number_changes_1(p_now bigint) RETURNS void LANGUAGE plpgsql AS $$
@@ -269,6 +287,10 @@ DECLARE
 BEGIN
   IF NOT pg_try_advisory_xact_lock(hashtext('duly.feed')) THEN RETURN; END IF;
   SELECT * INTO v_last FROM duly.feed_pages ORDER BY page DESC LIMIT 1;
+  IF pg_snapshot_xmax(v_last.seen) > pg_snapshot_xmax(pg_current_snapshot()) THEN
+    PERFORM duly.recount_changes_1(v_last);
+    RETURN;
+  END IF;
   -- The snapshot that is kept is the one of this very statement: what it does not see comes in the next page, and nothing in two.
   WITH seen AS (SELECT pg_current_snapshot() AS seen),
   new AS (
