@@ -1,6 +1,7 @@
 import { parseDuration } from '../duration.ts';
 import { dulyError } from '../errors.ts';
-import { placeOfUrl } from './pool.ts';
+import { nearest } from '../nearest.ts';
+import { placeOfUrl, readPostgresUrl, textOfPostgresUrl } from './pool.ts';
 
 /** The address of a store in an SQLite file, taken apart. */
 export interface SqliteAddress {
@@ -42,6 +43,7 @@ export const defaultSchema = 'duly';
 export const defaultPoolSize = 10;
 
 const sqliteParameters = ['busy', 'exclusive', 'inline'];
+const postgresParameters = ['schema', 'pool', 'listenUrl', 'inline', 'existing'];
 const poolSizeMax = 1_000;
 // 63 bytes is what PostgreSQL keeps of a name; the rest is room for what is derived from it.
 const schemaLengthMax = 48;
@@ -100,8 +102,9 @@ function parseSqlite(url: string): SqliteAddress {
 }
 
 function parsePostgres(url: string): PostgresAddress {
-  const given = readUrl(url);
+  const given = readUrl(url, 'A PostgreSQL address');
   const { searchParams } = given;
+  for (const name of searchParams.keys()) refuseMisspelt(name);
   const take = (name: string): string | null => {
     const value = searchParams.get(name);
     searchParams.delete(name);
@@ -116,7 +119,7 @@ function parsePostgres(url: string): PostgresAddress {
   const listenUrl = take('listenUrl');
   const pool = take('pool');
   // Checked now: a wrong address for hints would otherwise only show as jobs that start late.
-  if (listenUrl !== null) readUrl(listenUrl);
+  if (listenUrl !== null) readUrl(listenUrl, 'The address "listenUrl" of a PostgreSQL address');
   return {
     kind: 'postgres',
     place: placeOfUrl(url, schema),
@@ -126,19 +129,19 @@ function parsePostgres(url: string): PostgresAddress {
     inline: takeFlag('inline'),
     existing: takeFlag('existing'),
     // Last: what is left is the driver's.
-    connection: given.href,
+    connection: textOfPostgresUrl(given),
   };
 }
 
 /** The address without its password, as it may be shown. */
 export function withoutPassword(url: string): string {
-  const read = /^postgres(ql)?:/i.test(url) ? URL.parse(url) : null;
+  const read = readPostgresUrl(url);
   if (read === null) return url;
   read.password = '';
   // It may hold another address, with a password of its own.
   read.searchParams.delete('listenUrl');
   read.searchParams.delete('password');
-  return read.href;
+  return textOfPostgresUrl(read);
 }
 
 /** Checks the name of a schema. It becomes part of every statement, so it is a plain name. */
@@ -160,13 +163,24 @@ function readPoolSize(text: string): number {
   });
 }
 
-function readUrl(url: string): URL {
-  const read = URL.parse(url);
-  if (read !== null && /^postgres(ql)?:$/.test(read.protocol)) return read;
+/** The driver takes any parameter and passes over what it does not know, so only what is nearly one of ours can be told. */
+function refuseMisspelt(name: string): void {
+  const meant = nearest(name, postgresParameters);
+  if (meant === undefined || postgresParameters.includes(name)) return;
+  throw dulyError('unknown_store', {
+    message: `The store address has a parameter "${name}", which is not known.`,
+    hint: `Did you mean "${meant}"?`,
+    details: { parameter: name },
+  });
+}
+
+function readUrl(url: string, what: string): URL {
+  const read = readPostgresUrl(url);
+  if (read !== null) return read;
   throw dulyError('unknown_store', {
     // Never the address itself: it may hold a password.
-    message: 'A PostgreSQL address cannot be read.',
-    hint: 'Write "postgres://user:password@host:5432/database"; signs like "@", "/" or "#" in a password are written as %40, %2F, %23.',
+    message: `${what} cannot be read.`,
+    hint: 'Write "postgres://user:password@host:5432/database", with one host; signs like "@", "/" or "#" in a password are written as %40, %2F, %23.',
   });
 }
 

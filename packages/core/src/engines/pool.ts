@@ -59,10 +59,28 @@ export function isPgPool(store: unknown): store is PgPool {
   );
 }
 
+// An address may leave the server out behind a user ("postgres://me:secret@/app?host=/run/postgresql"): `pg` reads it, a URL may not be so.
+const noServer = 'no-server.invalid';
+
+/** Takes an address of a PostgreSQL apart; null: it cannot be read. Its text again: `textOfPostgresUrl`. */
+export function readPostgresUrl(text: string): URL | null {
+  const url = URL.parse(text) ?? URL.parse(text.replace(/^(\w+:\/\/[^/]*@)\//, `$1${noServer}/`));
+  return url !== null && /^postgres(ql)?:$/.test(url.protocol) ? url : null;
+}
+
+/** The address as `pg` reads it. */
+export function textOfPostgresUrl(url: URL): string {
+  return url.href.replace(`@${noServer}/`, '@/');
+}
+
 /** Host, port, database and schema of an address: what may be shown. */
-export function placeOfUrl(url: string, schema: string): string {
-  const { host, pathname } = URL.parse(url) ?? { host: '', pathname: '' };
-  return `postgres://${host}${pathname}?schema=${schema}`;
+export function placeOfUrl(text: string, schema: string): string {
+  const url = readPostgresUrl(text);
+  if (url === null) return `postgres://?schema=${schema}`;
+  // A folder with the server's socket is named behind the question mark.
+  const named = url.searchParams.get('host');
+  const server = named === null ? url.host.replace(noServer, '') : encodeURIComponent(named);
+  return `postgres://${server}${url.pathname}?schema=${schema}`;
 }
 
 /** The same of a pool, as far as it tells. */

@@ -56,6 +56,30 @@ test('an address names a server and a schema; what is not ours is left to the dr
   );
 });
 
+test('a server may be a folder with its socket, or left to the environment', () => {
+  const socket = postgres('postgres://me:secret@/app?host=/run/postgresql&schema=jobs');
+  assert.equal(socket.connection, 'postgres://me:secret@/app?host=%2Frun%2Fpostgresql');
+  assert.equal(socket.place, 'postgres://%2Frun%2Fpostgresql/app?schema=jobs');
+  assert.equal(withoutPassword('postgres://me:hidden@/app?schema=jobs'), 'postgres://me@/app?schema=jobs');
+  const open = postgres('postgres:///app');
+  assert.deepEqual([open.connection, open.place], ['postgres:///app', 'postgres:///app?schema=duly']);
+});
+
+test('what is nearly a parameter of ours is told, and what is wrong with the address for hints', () => {
+  const refused = (url: string, message: RegExp) =>
+    assert.throws(
+      () => parseStoreAddress(url),
+      (error) => isDulyError(error, 'unknown_store') && message.test(`${error.message} ${error.hint}`),
+    );
+  refused('postgres://h/db?schma=jobs', /"schma".*Did you mean "schema"/);
+  refused('postgres://h/db?listenurl=x', /Did you mean "listenUrl"/);
+  refused('postgres://h/db?listenUrl=nowhere', /"listenUrl"/);
+  assert.equal(
+    postgres('postgres://h/db?host=a&port=1&options=-c%20x&application_name=a&ssl=1').schema,
+    'duly',
+  );
+});
+
 test('a password is not shown', () => {
   const direct = encodeURIComponent('postgres://me:hidden@direct/app');
   const shown = withoutPassword(`postgres://me:hidden@db/app?schema=x&listenUrl=${direct}`);

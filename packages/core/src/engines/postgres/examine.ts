@@ -57,7 +57,7 @@ export async function examinePostgres(options: ExamineOptions): Promise<StoreExa
 }
 
 /** With one of these the engine refuses the store. */
-const unfit = new Set(['version', 'standby', 'encoding', 'isolation', 'schema']);
+const unfit = new Set(['version', 'standby', 'encoding', 'isolation', 'array_nulls', 'schema']);
 
 interface Facts {
   version: string;
@@ -66,6 +66,7 @@ interface Facts {
   readonly: boolean;
   encoding: string;
   isolation: string;
+  nulls: string;
   fsync: string;
   fullPageWrites: string;
   commit: string;
@@ -86,7 +87,7 @@ interface Facts {
 const facts = `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,
   pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS readonly,
   current_setting('server_encoding') AS encoding, current_setting('default_transaction_isolation') AS isolation,
-  current_setting('fsync') AS fsync, current_setting('full_page_writes') AS "fullPageWrites",
+  current_setting('array_nulls') AS nulls, current_setting('fsync') AS fsync, current_setting('full_page_writes') AS "fullPageWrites",
   current_setting('synchronous_commit') AS commit, current_setting('synchronous_standby_names') AS "syncNames",
   (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')) AS "syncCount",
   (SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'async') AS "asyncCount",
@@ -109,7 +110,7 @@ async function readFacts(database: Database, clock: Clock): Promise<Facts> {
 }
 
 function serverFindings(facts: Facts): SettingCheck[] {
-  const { version, number, standby, readonly, encoding, isolation, clockMs } = facts;
+  const { version, number, standby, readonly, encoding, isolation, nulls, clockMs } = facts;
   const findings: SettingCheck[] = [
     number < 130_000
       ? found(
@@ -134,6 +135,10 @@ function serverFindings(facts: Facts): SettingCheck[] {
   if (isolation !== 'read committed') {
     const fix = "ALTER ROLE <role> SET default_transaction_isolation = 'read committed'";
     findings.push(found('failing', 'isolation', `Transactions are "${isolation}" by default.`, fix));
+  }
+  if (nulls !== 'on') {
+    const fix = 'ALTER ROLE <role> SET array_nulls = on';
+    findings.push(found('failing', 'array_nulls', 'Lists cannot hold NULL (array_nulls is off).', fix));
   }
   findings.push(
     Math.abs(clockMs) <= clockMsMax

@@ -73,7 +73,7 @@ export function jobWhere(
   addBound('created_at', '>=', filter.createdFrom);
   addBound('created_at', '<', filter.createdBefore);
   if (filter.error !== undefined) {
-    parts.push(`strpos(duly.error_text_1(error), lower(${bound.add(filter.error)}::text)) > 0`);
+    parts.push(`strpos(duly.error_text_1(error), lower(${bound.add(filter.error)}::text COLLATE "C")) > 0`);
   }
   for (const { path, value } of filter.input ?? []) {
     parts.push(`duly.has_value_1(input, ${bound.list(path.split('.'))}, ${bound.add(value)}::text)`);

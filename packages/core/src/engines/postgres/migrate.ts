@@ -40,9 +40,10 @@ export interface SchemaState {
 /** Reads where the store stands. Refuses a schema that holds something else. */
 export async function readSchema({ database, schema, place }: SchemaTarget): Promise<SchemaState> {
   const [found] = await database.query<{ meta: boolean; jobs: boolean; others: boolean }>(
-    `SELECT to_regclass($1) IS NOT NULL AS meta, coalesce(to_regclass($2), to_regclass($4)) IS NOT NULL AS jobs,
+    `SELECT (SELECT count(*) = 2 FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname IN ('key', 'value')) AS meta,
+       EXISTS (SELECT FROM pg_attribute WHERE attrelid IN (to_regclass($2), to_regclass($4)) AND attname = 'rank') AS jobs,
        EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $3 AND c.relkind IN ('r', 'p', 'v', 'm')) AS others`,
-    // While it is fenced its tables have other names.
+    // While it is fenced its tables have other names. By their columns, because a program may have tables of these names too.
     [`"${schema}".meta`, `"${schema}".jobs`, schema, `"${schema}".${fencedPrefix}jobs`],
   );
   if (found?.meta === true && found.jobs) {

@@ -70,6 +70,7 @@ export interface ServerFacts {
   readonly: boolean;
   encoding: string;
   isolation: string;
+  nulls: string;
   fsync: string;
   commit: string;
   /** How long the oldest transaction of this database has been open that others must keep old rows for, and whose it is; null: none is seen. */
@@ -81,7 +82,7 @@ export interface ServerFacts {
 export const serverFacts = `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,
   pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS readonly,
   current_setting('server_encoding') AS encoding, current_setting('default_transaction_isolation') AS isolation,
-  current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit, old.old_minutes, old.old_session
+  current_setting('array_nulls') AS nulls, current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit, old.old_minutes, old.old_session
   FROM (SELECT 1) one LEFT JOIN LATERAL (
     SELECT floor(extract(epoch FROM clock_timestamp() - xact_start) / 60)::int AS old_minutes,
       pid || coalesce(' of ' || nullif(application_name, ''), '') AS old_session
@@ -220,6 +221,13 @@ function refuseUnfit(server: ServerFacts, place: string): void {
     refuse(
       `Transactions at ${place} are "${server.isolation}" by default; Duly needs "read committed".`,
       "Set it for Duly's role: ALTER ROLE <role> SET default_transaction_isolation = 'read committed'",
+    );
+  }
+  // What has no value would be written as the text "NULL".
+  if (server.nulls !== 'on') {
+    refuse(
+      `Lists at ${place} cannot hold NULL (array_nulls is off); Duly needs that they can.`,
+      "Set it for Duly's role: ALTER ROLE <role> SET array_nulls = on",
     );
   }
   if (server.standby || server.readonly) {

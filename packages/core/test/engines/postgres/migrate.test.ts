@@ -129,6 +129,12 @@ it('a schema with somebody else’s tables is refused and not touched', async ()
   await ask(`CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.meta (mine int)`);
   await assert.rejects(open({ schema }), (error) => isDulyError(error, 'store_not_a_database'));
   assert.equal(await tablesOf(schema), 1);
+  // Names that many programs give their tables.
+  await ask(`CREATE TABLE ${schema}.jobs (id int)`);
+  await assert.rejects(open({ schema }), (error) => isDulyError(error, 'store_not_a_database'));
+  await ask(`DROP TABLE ${schema}.meta; CREATE TABLE ${schema}.meta (key text, value text)`);
+  await assert.rejects(open({ schema }), (error) => isDulyError(error, 'store_not_a_database'));
+  assert.equal(await tablesOf(schema), 2);
 });
 
 it('a role that may not make tables uses a store that is made, and is told what to do about one that is not', async () => {
@@ -165,10 +171,11 @@ it('a pool of the program’s own is used and not ended', async () => {
   await pool.end();
 });
 
-it('transactions that are read-only or isolated otherwise by default are refused', async () => {
+it('transactions that are read-only or isolated otherwise by default, and lists without NULL, are refused', async () => {
   const cases = [
     ['default_transaction_read_only = on', 'store_read_only'],
     ["default_transaction_isolation = 'serializable'", 'postgres_unsupported'],
+    ['array_nulls = off', 'postgres_unsupported'],
   ] as const;
   for (const [setting, code] of cases) {
     const role = freshSchema();

@@ -49,12 +49,13 @@ BEGIN
   RETURN QUERY EXECUTE p_sql USING p_values, p_floor;
 END $$;
 
--- What can be searched of an error: its name and message. One that holds U+0000 is searched as it is written.
+-- What can be searched of an error: its name and message. One that holds U+0000 is searched as it is written. Letters are made small by the rules of
+-- "C", as SQLite does it: by those of a Turkish database an I would not become an i.
 CREATE FUNCTION duly.error_text_1(p_error text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-  RETURN lower((p_error::json ->> 'name') || ': ' || (p_error::json ->> 'message'));
+  RETURN lower(((p_error::json ->> 'name') || ': ' || (p_error::json ->> 'message')) COLLATE "C");
 EXCEPTION WHEN OTHERS THEN
-  RETURN lower(p_error);
+  RETURN lower(p_error COLLATE "C");
 END $$;
 
 -- Whether a JSON text has a value at a path. jsonb compares best, but refuses what JSON allows.
