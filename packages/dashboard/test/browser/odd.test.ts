@@ -121,3 +121,19 @@ test('an empty store says how to fill it', async (t) => {
   await duly.taskNamed('first').in('1h', null);
   await page.getByText('No promise was made yet.').waitFor({ state: 'detached' });
 });
+
+test('whoever asks for less motion gets none', async (t) => {
+  const { page, open } = await openDashboard(t, { browser: { reducedMotion: 'reduce' } });
+  await open('jobs');
+  const lengths = await page.evaluate(() =>
+    [...document.querySelectorAll('*')].map((element) => {
+      const { transitionDuration, animationDuration } = getComputedStyle(element);
+      return Math.max(Number.parseFloat(transitionDuration), Number.parseFloat(animationDuration));
+    }),
+  );
+  assert.ok(lengths.length > 50);
+  assert.deepEqual(
+    lengths.filter((seconds) => seconds > 0.001),
+    [],
+  );
+});
