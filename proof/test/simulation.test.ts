@@ -17,7 +17,6 @@ import { type Mutation, mutations } from '../simulation/mutations/index.ts';
 import { drawScript } from '../simulation/script.ts';
 import { describeFailure, type Played, playSeed, replayCommand } from '../simulation/seeds.ts';
 import { simulate } from '../simulation/simulate.ts';
-import { watched } from '../simulation/watchdog.ts';
 
 test('the same seed gives the same history and the same store, byte for byte', async () => {
   for (const seed of [3, 16, 77, 1_282]) {
@@ -71,14 +70,19 @@ const counting = (engine: Engine): Engine => ({
   },
 });
 
-const worlds: Evidence[] = [];
+const worlds: Played[] = [];
 
 /** The worlds of the first hundred seeds: played once, and looked at by all that look at many. */
-async function hundredWorlds(): Promise<readonly Evidence[]> {
+async function hundredWorlds(): Promise<readonly Played[]> {
   for (let seed = worlds.length + 1; seed <= 100; seed++)
-    worlds.push(await watched(seed, () => simulate(drawScript(seed), { mutate: counting })));
+    worlds.push(await playSeed(seed, { mutate: counting }));
   return worlds;
 }
+
+test('every promise is kept in the simulated worlds 1 to 100', async () => {
+  for (const played of await hundredWorlds())
+    assert.deepEqual(played.violations, [], await describeFailure(played));
+});
 
 test('in a hundred worlds many calls and outcomes travel together, and some of these with a lost one', async () => {
   await hundredWorlds();
@@ -92,7 +96,7 @@ test('in a hundred worlds many calls and outcomes travel together, and some of t
 test('a hundred worlds hold every fault, every decision and most reasons, and the model predicts all of it', async () => {
   const seen = new Set<string>();
   let slotCount = 0;
-  for (const evidence of await hundredWorlds()) {
+  for (const { evidence } of await hundredWorlds()) {
     for (const event of evidence.events) {
       if (event.kind === 'fault') seen.add(event.fault);
       if (event.kind === 'node') seen.add(event.state);
@@ -167,7 +171,7 @@ test('decisions that nobody noted are told by the model and the ledger, and thos
   const played = await hundredWorlds();
   let [notedCount, predictedCount] = [0, 0];
   for (let seed = 2; seed <= 60; seed++) {
-    const evidence = withoutSomeNotes(played[seed - 1] as Evidence);
+    const evidence = withoutSomeNotes((played[seed - 1] as Played).evidence);
     assert.deepEqual(check(evidence, partly), [], `seed ${seed}`);
     const isFired = (event: HistoryEvent) => event.kind === 'fired' && event.result === 'fired';
     notedCount += evidence.events.filter(isFired).length;

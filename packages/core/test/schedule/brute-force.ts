@@ -66,13 +66,13 @@ export function readClock(timeZone: string, at: number): number {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-/** Where a zone changes its offset between two instants: looked for day by day, found by halving. */
+/** Where a zone changes its offset between two instants: looked for every third day (no change was ever taken back sooner), found by halving. */
 export function findChanges(
   timeZone: string,
   fromAt: number,
   toAt: number,
 ): { at: number; shiftMs: number }[] {
-  const stepMs = 24 * 3_600_000;
+  const stepMs = 72 * 3_600_000;
   const offsetAt = (at: number): number => readClock(timeZone, at) - at;
   const changes: { at: number; shiftMs: number }[] = [];
   let before = offsetAt(fromAt);

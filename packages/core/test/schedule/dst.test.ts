@@ -15,6 +15,9 @@ import {
 const hourMs = 3_600_000;
 const fromAt = Date.UTC(2006, 0, 1);
 const toAt = Date.UTC(2037, 0, 1);
+/** The years whose changes are looked at minute by minute: from here on each country's rule comes again and again. */
+const closelyFromAt = Date.UTC(2014, 0, 1);
+const closelyToAt = Date.UTC(2029, 0, 1);
 const allZones = Intl.supportedValuesOf('timeZone');
 
 /** The changes of a zone between two instants, by our own table. */
@@ -159,16 +162,17 @@ function assertAround(name: string, { at, shiftMs }: { at: number; shiftMs: numb
   return count;
 }
 
-test('around every change of every zone, slots are those of a model that looks at each minute', (t) => {
+test('around every change of every zone in fifteen years, slots are those of a model that looks at each minute', (t) => {
   let count = 0;
   let changeCount = 0;
   for (const { name, changes } of histories.values()) {
     for (const change of changes) {
+      if (change.at < closelyFromAt || change.at >= closelyToAt) continue;
       count += assertAround(name, change);
       changeCount++;
     }
     rules.clear();
   }
   t.diagnostic(`${histories.size} histories, ${changeCount} changes, ${count} comparisons`);
-  assert.ok(histories.size > 100 && changeCount > 2_000);
+  assert.ok(histories.size > 100 && changeCount > 1_000);
 });

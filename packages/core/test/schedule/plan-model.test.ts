@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { playCase } from './plan-world.ts';
 
 // Any number of others: npm run plan-model -- --cases N --seed S
-const caseCount = 20_000;
+const caseCount = 12_000;
 const firstSeed = 1;
 
 test(`the planner decides ${caseCount} random lives like the slow model`, () => {
