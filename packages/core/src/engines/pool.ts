@@ -35,6 +35,8 @@ export interface PgPool {
   on(event: 'connect', listener: (client: Pick<PgPoolClient, 'on'>) => void): unknown;
   readonly options?: object;
   readonly Client?: new (options: never) => object;
+  /** How many of its connections nobody uses, where it tells. */
+  readonly idleCount?: number;
 }
 
 /** A store on PostgreSQL that is reached through a pool of the program's own. */

@@ -3,7 +3,7 @@ import { type DulyError, dulyError } from '../../errors.ts';
 import type { Random } from '../../random.ts';
 import type { PgPool, PgPoolClient, PgResult } from '../pool.ts';
 import { rowTypes } from './driver.ts';
-import { isConnectionSpent, isRetryable, storeError } from './store-error.ts';
+import { hasNoRoom, isConnectionSpent, isRetryable, storeError } from './store-error.ts';
 import type { Database, Value } from './work.ts';
 
 /** What a database is made of. */
@@ -34,6 +34,8 @@ export interface ClosableDatabase extends Database {
 // 5, 10 … 80 ms, then it is told.
 const retryMax = 5;
 const firstRetryMs = 5;
+// How long a server that had no further connection is not asked for one.
+const askAgainMs = 1_000;
 
 /**
  * Makes a database of a pool. A query is a transaction of its own; `transaction` holds one connection for several. Whatever
@@ -57,7 +59,10 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
   async function take(): Promise<PgPoolClient> {
     for (;;) {
       const client = takeKept() ?? (await connect());
-      if ((heardElapsed.get(client) ?? Number.POSITIVE_INFINITY) >= silentElapsed) return client;
+      if ((heardElapsed.get(client) ?? Number.POSITIVE_INFINITY) >= silentElapsed) {
+        usedCount++;
+        return client;
+      }
       client.release(true);
     }
   }
@@ -77,7 +82,21 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
     return client;
   }
 
+  /** How many connections calls have now, and how often one was given back. */
+  let usedCount = 0;
+  let givenBackCount = 0;
+  /** Calls for which the server has no further connection. Each is told of the next one that another call ends with. */
+  const waiting: ((next: Next) => void)[] = [];
+
   function giveBack(client: PgPoolClient, destroy: boolean): void {
+    usedCount--;
+    givenBackCount++;
+    const next = waiting.shift();
+    if (next !== undefined) {
+      if (destroy) client.release(true);
+      next(destroy ? 'room' : client);
+      return;
+    }
     if (destroy || keepMs === 0 || kept !== null || connectingCount > 0 || isClosed) {
       client.release(destroy);
       return;
@@ -104,6 +123,52 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
   }
 
   async function connect(): Promise<PgPoolClient> {
+    const sinceElapsed = clock.elapsed();
+    for (;;) {
+      const before = givenBackCount;
+      try {
+        if (mayHaveRoom()) return await connectOnce();
+        throw noRoom;
+      } catch (error) {
+        if (mayHaveRoom() && hasNoRoom(error)) [noRoom, noRoomElapsed] = [error, clock.elapsed()];
+        const leftMs = callMs - (clock.elapsed() - sinceElapsed);
+        const next = await (hasNoRoom(error) && leftMs > 0 ? afterOthers(before, leftMs) : 'nothing');
+        if (usedCount + connectingCount === 0) for (const tell of waiting.splice(0)) tell('nothing');
+        if (next === 'nothing') throw storeError(error, { place, unknown: false });
+        if (next !== 'room') return next;
+      }
+    }
+  }
+
+  /** What the server said when it had no further connection, and when. */
+  let noRoom: unknown = null;
+  let noRoomElapsed = Number.NEGATIVE_INFINITY;
+
+  /** Asking costs the server a process each time, so it is asked again only after a while, as long as there are others to wait for. */
+  function mayHaveRoom(): boolean {
+    return usedCount === 0 || (pool.idleCount ?? 0) > 0 || clock.elapsed() - noRoomElapsed > askAgainMs;
+  }
+
+  /** Others of this process end their calls in a moment, or have done so meanwhile. Whoever has no connection at all hears of it at once. */
+  async function afterOthers(before: number, ms: number): Promise<Next> {
+    const client = takeKept();
+    if (client !== null) return client;
+    if (givenBackCount > before) return 'room';
+    if (usedCount + connectingCount === 0) return 'nothing';
+    return new Promise((resolve) => {
+      const tell = (next: Next): void => {
+        timer.cancel();
+        resolve(next);
+      };
+      const timer = clock.after(ms, () => {
+        waiting.splice(waiting.indexOf(tell), 1);
+        resolve('nothing');
+      });
+      waiting.push(tell);
+    });
+  }
+
+  async function connectOnce(): Promise<PgPoolClient> {
     const connecting = pool.connect();
     let isLate = false;
     connectingCount++;
@@ -117,7 +182,7 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
     } catch (error) {
       // One that comes all the same has nobody to use it.
       if (isLate) connecting.then((client) => client.release()).catch(() => {});
-      throw storeError(error, { place, unknown: false });
+      throw error;
     } finally {
       connectingCount--;
     }
@@ -211,6 +276,9 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
 function limits(lockMs: number, callMs: number): string {
   return `SET LOCAL lock_timeout = ${lockMs}; SET LOCAL statement_timeout = ${Math.ceil(callMs * 0.9)}`;
 }
+
+/** What comes of waiting for others: a connection, `room` for a new one, or `nothing`. */
+type Next = PgPoolClient | 'room' | 'nothing';
 
 /** One connection while a call has it. */
 class Connection {

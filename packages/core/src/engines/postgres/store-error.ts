@@ -33,6 +33,16 @@ function wasNotSent(error: unknown): boolean {
   return error instanceof Error && error.message.endsWith('is not queryable');
 }
 
+/** Whether the server, or a pooler before it, has no further connection for this process. */
+export function hasNoRoom(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  // PgBouncer (max_client_conn) says it in words alone.
+  return (
+    state === '53300' ||
+    (state === '08P01' && (error as Error).message.includes('no more connections allowed'))
+  );
+}
+
 /**
  * Whether the connection must not be used again: it is broken, or leads to a server that does not take writes (a primary that became a
  * standby), while a new one may lead to the right one.

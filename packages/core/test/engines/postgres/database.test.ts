@@ -311,6 +311,44 @@ it('a pool that is used up is waited for, and then told', async () => {
   await database.close();
 });
 
+it('calls for which the server has no connection left take those of their own process, and without one it is told at once', async () => {
+  const role = `few_${process.pid}`;
+  await ask(`CREATE ROLE ${role} LOGIN PASSWORD 'few' CONNECTION LIMIT 2`);
+  const address = Object.assign(new URL(url), { username: role, password: 'few' }).href;
+  for (const keepMs of [0, 60_000]) {
+    const database = openDatabase({ address, max: 8, keepMs });
+    for (let round = 0; round < 5; round++) {
+      const calls = Array.from({ length: 20 }, (_, n) => database.query('SELECT $1::int AS n', [n]));
+      assert.deepEqual(
+        (await Promise.all(calls)).flat(),
+        calls.map((_, n) => ({ n })),
+      );
+    }
+    // One that is closed makes room for another.
+    const ended = await Promise.allSettled([
+      ...[1, 2].map(() => database.query('SELECT pg_terminate_backend(pg_backend_pid())')),
+      ...Array.from({ length: 6 }, () => database.query('SELECT 1')),
+    ]);
+    assert.deepEqual(
+      ended.map(({ status }) => status),
+      ['rejected', 'rejected', ...Array(6).fill('fulfilled')],
+    );
+    const others = [
+      new pg.Client({ connectionString: address }),
+      new pg.Client({ connectionString: address }),
+    ];
+    await database.close();
+    for (const other of others) await other.connect();
+    const late = openDatabase({ address });
+    await assert.rejects(
+      late.query('SELECT 1'),
+      (error) => isDulyError(error, 'store_unavailable') && error.details.sqlState === '53300',
+    );
+    await late.close();
+    for (const other of others) await other.end();
+  }
+});
+
 it('a wrong password and a missing database are told apart', async () => {
   const wrong = new URL(url);
   wrong.password = 'wrong';
