@@ -57,6 +57,9 @@ const countCap = 1_000;
 // Looking at every one of 100,000 schedules is not for a question that is asked every few seconds.
 const schedulesMax = 1_000;
 
+/** With these nobody answered, or not in time. Every other code is an answer. */
+const silence: ReadonlySet<string> = new Set(['store_unavailable', 'store_busy']);
+
 /** Looks whether promises are kept now: not whether the store can be reached, but whether it confirms writes and work moves. Never throws. */
 export async function readHealth(options: HealthOptions): Promise<Health> {
   const checks = await look(options);
@@ -73,7 +76,9 @@ async function look(options: HealthOptions): Promise<HealthCheck[]> {
     engine = await within(options, options.open());
     counts = await within(options, engine.counts({ cap: countCap }));
   } catch (error) {
-    return [failing('store', 'The store does not answer', error, patienceMs)];
+    const isRefused = isDulyError(error) && !silence.has(error.code);
+    const what = isRefused ? 'The store cannot be used' : 'The store does not answer';
+    return [failing('store', what, error, patienceMs)];
   }
   const tookMs = Math.round(clock.elapsed() - sinceElapsed);
   const checks = [

@@ -47,6 +47,17 @@ test('doctor tells the truth while the server is well, confirms nothing, is sile
   assert.equal((await folder.duly('doctor', '--patience', '1s')).code, 5);
   await ask("ALTER SYSTEM SET synchronous_standby_names = ''", 'SELECT pg_reload_conf()');
 
+  // It answers, and what it says is that it takes nothing.
+  await ask('ALTER SYSTEM SET default_transaction_read_only = on', 'SELECT pg_reload_conf()');
+  const refused = await folder.duly('doctor');
+  assert.equal(refused.code, 5, refused.out);
+  assert.match(refused.out, /^failing {2}store .*cannot be used.*takes no writes/m);
+  await ask(
+    'SET default_transaction_read_only = off',
+    'ALTER SYSTEM SET default_transaction_read_only = off',
+    'SELECT pg_reload_conf()',
+  );
+
   proxy.freeze();
   const silent = await folder.duly('doctor', '--patience', '1s');
   assert.equal(silent.code, 5, silent.out);

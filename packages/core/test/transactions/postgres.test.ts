@@ -298,6 +298,9 @@ test('what is no open transaction of this very store is refused, with a code tha
   await assert.rejects(client.query('SELECT 1 / 0'));
   await assert.rejects(hello.now(1, { tx: client }), { code: 'tx_not_open' });
   await client.query('ROLLBACK');
+  await client.query('BEGIN READ ONLY');
+  await assert.rejects(hello.now(1, { tx: client }), { code: 'tx_not_open', message: /takes no writes/ });
+  await client.query('ROLLBACK');
   await pool.query('CREATE DATABASE elsewhere').catch(() => {});
   const elsewhere = new pg.Client({ connectionString: url.replace(/\/[^/?]+(\?|$)/, '/elsewhere$1') });
   await elsewhere.connect();

@@ -28,6 +28,8 @@ const echoMs = 3_000;
 const clockMsMax = 1_000;
 // A claim that steps over so many dead rows is noticeably slower.
 const deadRowMax = 200_000;
+// Short statements cost less than this, by the planner's own measure.
+const jitCostMin = 10_000;
 const frozenAgeMax = 1_000_000_000;
 
 /** See `examineStore`. */
@@ -75,6 +77,10 @@ interface Facts {
   asyncCount: number;
   autovacuum: string;
   trackCounts: string;
+  /** Whether statements may be compiled, from which cost on, and which ways of the planner are shut, which makes every cost huge. */
+  jit: boolean;
+  jitCost: number;
+  shut: string[] | null;
   checkInterval: string | null;
   statementMs: number;
   connections: number;
@@ -92,6 +98,9 @@ const facts = `SELECT current_setting('server_version') AS version, current_sett
   (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')) AS "syncCount",
   (SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'async') AS "asyncCount",
   current_setting('autovacuum') AS autovacuum, current_setting('track_counts') AS "trackCounts",
+  pg_jit_available() AS jit, current_setting('jit_above_cost')::float8 AS "jitCost",
+  (SELECT json_agg(name ORDER BY name) FROM pg_settings
+    WHERE name IN ('enable_nestloop', 'enable_seqscan', 'enable_indexscan') AND setting = 'off') AS shut,
   current_setting('client_connection_check_interval', true) AS "checkInterval",
   (SELECT setting::bigint FROM pg_settings WHERE name = 'statement_timeout') AS "statementMs",
   (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
@@ -267,6 +276,17 @@ function roomFindings(facts: Facts): SettingCheck[] {
         'statement_timeout',
         'No statement_timeout: a statement that stalls goes on in the server after its node has given it up (10 s).',
         "ALTER ROLE <role> SET statement_timeout = '30s'",
+      ),
+    );
+  }
+  if (facts.jit && (facts.shut !== null || (facts.jitCost >= 0 && facts.jitCost < jitCostMin))) {
+    const why = facts.shut === null ? `jit_above_cost = ${facts.jitCost}` : `${facts.shut.join(', ')} = off`;
+    findings.push(
+      found(
+        'warning',
+        'jit',
+        `With ${why} the server compiles nearly every statement before it runs it: reads of a millisecond take a second.`,
+        'ALTER ROLE <role> SET jit = off',
       ),
     );
   }

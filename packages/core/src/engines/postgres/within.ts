@@ -122,5 +122,6 @@ function txError(error: unknown, place: string): DulyError {
   if (state !== null && missing.has(state)) return otherStore(place, error);
   if (state === '25P01') return notOpen(place, 'it is over, or was never begun', error);
   if (state === '25P02') return notOpen(place, 'it has failed and can only be rolled back', error);
+  if (state === '25006') return notOpen(place, 'it takes no writes (READ ONLY, or a standby)', error);
   return storeError(state === null ? error : said, { place, unknown: false });
 }

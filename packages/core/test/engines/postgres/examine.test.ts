@@ -52,8 +52,16 @@ it('what the role sets is what counts', async () => {
   assert.equal(stateOf(found, 'synchronous_commit'), 'ok');
   assert.equal(stateOf(found, 'statement_timeout'), 'warning');
   assert.equal(stateOf(found, 'standby'), 'failing');
-  const isolated = await examineStore(settings('-c default_transaction_isolation=serializable'));
+  assert.equal(stateOf(found, 'jit'), undefined);
+  const isolated = await examineStore(
+    settings('-c default_transaction_isolation=serializable -c array_nulls=off -c enable_nestloop=off'),
+  );
   assert.equal(stateOf(isolated, 'isolation'), 'failing');
+  assert.equal(stateOf(isolated, 'array_nulls'), 'failing');
+  // Only a server with LLVM beside it compiles.
+  const [{ jit }] = (await ask('SELECT pg_jit_available() AS jit')) as [{ jit: boolean }];
+  assert.equal(stateOf(isolated, 'jit'), jit ? 'warning' : undefined);
+  assert.equal(stateOf(await examineStore(settings('-c enable_nestloop=off -c jit=off')), 'jit'), undefined);
 });
 
 it('a transaction that stays open is found, and what the hint says ends it', async (t) => {
