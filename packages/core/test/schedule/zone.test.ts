@@ -107,6 +107,16 @@ test('a name is taken in any case, and a link keeps its name', () => {
   assert.equal(findZone('Europe/Rome'), findZone('europe/rome'));
 });
 
+test('UTC asks nothing of Intl, whose first format is slow', async (t) => {
+  // A copy of the module that knows no zone yet.
+  const fresh = (await import(`../../src/schedule/zone.ts?fresh`)) as typeof import('../../src/schedule/zone.ts');
+  const formats = t.mock.method(Intl, 'DateTimeFormat');
+  assert.equal(fresh.findZone('utc').spanAt(0).offset, 0);
+  assert.equal(formats.mock.callCount(), 0);
+  fresh.findZone('Europe/Rome');
+  assert.equal(formats.mock.callCount(), 1);
+});
+
 test('UTC, GMT and offsets are zones that never change', () => {
   for (const [name, offset] of [
     ['UTC', 0],
