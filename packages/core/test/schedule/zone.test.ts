@@ -109,7 +109,8 @@ test('a name is taken in any case, and a link keeps its name', () => {
 
 test('UTC asks nothing of Intl, whose first format is slow', async (t) => {
   // A copy of the module that knows no zone yet.
-  const fresh = (await import(`../../src/schedule/zone.ts?fresh`)) as typeof import('../../src/schedule/zone.ts');
+  const copy = '../../src/schedule/zone.ts?fresh';
+  const fresh = (await import(copy)) as typeof import('../../src/schedule/zone.ts');
   const formats = t.mock.method(Intl, 'DateTimeFormat');
   assert.equal(fresh.findZone('utc').spanAt(0).offset, 0);
   assert.equal(formats.mock.callCount(), 0);

@@ -26,8 +26,21 @@ export interface DatabaseOptions {
 
 /** A database that can be closed for further calls. */
 export interface ClosableDatabase extends Database {
+  /**
+   * Makes connections ready for calls to come, once it is quiet: plays this on so many of them, one after the other, and keeps them from then on,
+   * for as long as they last. Does nothing where none are kept, and tells of no failure: whatever it is, the next call tells it.
+   */
+  rehearse(text: string, count: number): void;
   /** Refuses every later call and waits for those that run. The pool is somebody else's to end. */
   close(): Promise<void>;
+}
+
+/** A connection that is at hand, out of the pool. */
+interface Kept {
+  client: PgPoolClient;
+  /** What is done when it breaks. */
+  lose(): void;
+  sinceElapsed: number;
 }
 
 // A deadlock or a conflict of versions undoes the whole transaction, and a session that was ended for being idle began none, so the same again is safe:
@@ -36,6 +49,10 @@ const retryMax = 5;
 const firstRetryMs = 5;
 // How long a server that had no further connection is not asked for one.
 const askAgainMs = 1_000;
+// A process that is just starting has better to do, and one that ends at once has no use for it.
+const quietMs = 500;
+// Who is never quiet for so long has made its connections ready by using them.
+const quietLooksMax = 20;
 
 /**
  * Makes a database of a pool. A query is a transaction of its own; `transaction` holds one connection for several. Whatever
@@ -67,18 +84,22 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
     }
   }
 
-  /** The connection that was used last. To ask the pool for one, and to give it back, takes longer than to send a short statement. */
-  let kept: PgPoolClient | null = null;
-  let keptElapsed = 0;
+  /** Connections that are at hand, the one that was used last at the end. To ask the pool for one, and to give it back, takes longer than to send a short statement. */
+  let kept: Kept[] = [];
+  let keptMax = 1;
+  /** Whether they stay however long they are not used: once they are ready, to be so again takes as long as several calls. */
+  let isHeld = false;
   let keeping: Timer | null = null;
   /** Calls that wait for a connection of the pool, and may wait for this very one. */
   let connectingCount = 0;
 
-  function takeKept(): PgPoolClient | null {
-    const client = kept;
-    kept = null;
-    client?.off('error', loseKept);
-    client?.ref?.();
+  function takeKept(isWanted: (client: PgPoolClient) => boolean = () => true): PgPoolClient | null {
+    const one = kept.findLast(({ client }) => isWanted(client));
+    if (one === undefined) return null;
+    const { client, lose } = one;
+    kept = kept.filter((other) => other !== one);
+    client.off('error', lose);
+    client.ref?.();
     return client;
   }
 
@@ -97,29 +118,58 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
       next(destroy ? 'room' : client);
       return;
     }
-    if (destroy || keepMs === 0 || kept !== null || connectingCount > 0 || isClosed) {
+    if (destroy || keepMs === 0 || kept.length >= keptMax || connectingCount > 0 || isClosed) {
       client.release(destroy);
       return;
     }
-    kept = client;
-    keptElapsed = clock.elapsed();
-    client.on('error', loseKept);
+    // The server ended it, or the way there is gone.
+    const lose = (): void => takeKept((other) => other === client)?.release(true);
+    kept.push({ client, lose, sinceElapsed: clock.elapsed() });
+    client.on('error', lose);
     // As little as one in the pool for whom nobody waits, it keeps no process alive.
     client.unref?.();
-    keeping ??= clock.after(keepMs, lookAtKept, { unref: true });
-  }
-
-  /** The server ended it, or the way there is gone. */
-  function loseKept(): void {
-    takeKept()?.release(true);
+    if (!isHeld) keeping ??= clock.after(keepMs, lookAtKept, { unref: true });
   }
 
   function lookAtKept(): void {
     keeping = null;
-    if (kept === null) return;
-    const leftMs = keepMs - (clock.elapsed() - keptElapsed);
+    const [oldest] = kept;
+    if (oldest === undefined || isHeld) return;
+    const leftMs = keepMs - (clock.elapsed() - oldest.sinceElapsed);
     if (leftMs <= 0) takeKept()?.release();
     else keeping = clock.after(leftMs, lookAtKept, { unref: true });
+  }
+
+  let rehearsing: Timer | null = null;
+
+  function rehearseWhenQuiet(text: string, count: number, looksLeft: number): void {
+    rehearsing = clock.after(
+      quietMs,
+      () => {
+        if (isClosed || looksLeft === 0) return;
+        if (running.size > 0) rehearseWhenQuiet(text, count, looksLeft - 1);
+        else void follow(() => rehearseAll(text, count)).catch(() => {});
+      },
+      { unref: true },
+    );
+  }
+
+  async function rehearseAll(text: string, count: number): Promise<void> {
+    keptMax = count;
+    isHeld = true;
+    const ready = new Set<PgPoolClient>();
+    while (!isClosed && ready.size < count) {
+      // A server that has no further connection needs none that is ready.
+      const client = takeKept((other) => !ready.has(other)) ?? (await connectOnce());
+      usedCount++;
+      ready.add(client);
+      await onClient(client, async (connection) => {
+        // If it does not come to its end, the transaction stays open.
+        connection.isSpent = true;
+        await connection.ask(text);
+        connection.isSpent = false;
+      });
+    }
   }
 
   async function connect(): Promise<PgPoolClient> {
@@ -192,7 +242,13 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
   async function onConnection<Result>(
     use: (connection: Connection, allow: (ms: number) => void) => Promise<Result>,
   ): Promise<Result> {
-    const client = await take();
+    return onClient(await take(), use);
+  }
+
+  async function onClient<Result>(
+    client: PgPoolClient,
+    use: (connection: Connection, allow: (ms: number) => void) => Promise<Result>,
+  ): Promise<Result> {
     const connection = new Connection(client, place, giveBack);
     const giveUp = (afterMs: number): void => {
       silentElapsed = clock.elapsed() - afterMs;
@@ -264,11 +320,15 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
           ),
         ),
       ),
+    rehearse(text, count) {
+      if (keepMs > 0 && rehearsing === null) rehearseWhenQuiet(text, count, quietLooksMax);
+    },
     async close() {
       isClosed = true;
+      rehearsing?.cancel();
       await Promise.allSettled(running);
       keeping?.cancel();
-      takeKept()?.release();
+      for (let client = takeKept(); client !== null; client = takeKept()) client.release();
     },
   };
 }

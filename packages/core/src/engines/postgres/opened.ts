@@ -60,7 +60,11 @@ const lockMs = 2_000;
 // Longer than a node that has nothing to do is silent. To connect anew takes ten times as long as a call, and the first calls on a new connection
 // plan every statement again.
 const keepMsOwn = 60_000;
+// As many as a node uses at once when there is much to do: one decides schedules, two bring work and hand in outcomes.
+const readyCount = 3;
 const versionMin = 130_000;
+// What it plays is undone.
+const rehearsal = 'BEGIN ISOLATION LEVEL READ COMMITTED; SELECT duly.rehearse_1(); ROLLBACK';
 
 /** What is looked at before a server may hold a store. */
 export interface ServerFacts {
@@ -148,8 +152,9 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
     },
     wakeups(listener) {
       listeners.add(listener);
-      // Whoever only makes jobs listens to nothing and needs no connection for it.
+      // Whoever only makes jobs listens to nothing, needs no connection for it, and none that is ready for more.
       notices.listen();
+      database.rehearse(inSchema(rehearsal, schema), Math.min(readyCount, options.poolSize));
       return () => listeners.delete(listener);
     },
     ring: () => notices.ring(),
