@@ -42,7 +42,7 @@ class Job:
             about = {"name": type(error).__name__, "message": str(error), "stack": traceback.format_exc()}
             call("settle", outcomes=[{**self.lease, "outcome": "failed", "error": about}])
         finally:
-            del running[self.id]
+            del running[self.fence]
             slots.release()
 
 def beat(every):
@@ -61,7 +61,7 @@ def work(concurrency=4):
             token = uuid.uuid4().hex  # a claim that is asked again with its token is given the same jobs
             given = call("claim", **about, concurrency=concurrency, running=len(running), wait=20, token=token)
             for job in map(Job, given["jobs"]):
-                running[job.id] = job
+                running[job.fence] = job  # by fence: a job that was lost may come back while its first run is still here
                 threading.Thread(target=job.run, args=(slots,)).start()
             if not given["jobs"]:
                 slots.release()

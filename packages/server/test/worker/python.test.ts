@@ -102,3 +102,27 @@ test('a Python process that dies loses its jobs, and one that comes after it goe
   assert.deepEqual((await duly.job(again).wait({ timeout: '30s' })).result, { words: 2 });
   assert.equal(second.exitCode, null);
 });
+
+test('a Python process that stood still and is given its own job once more keeps it, and all its places', {
+  skip,
+}, async (t) => {
+  const fixture = await startServer(t, { duly: { lease: '1s', beat: '100ms' }, start: true });
+  const { url, key, ask, duly } = fixture;
+  const python = await startPython(t, { url, key: await key('run'), name: 'py' });
+  const { id } = (await ask('/api/jobs', { body: { type: 'longer_than_leases', input: null } })).json;
+  const stream = await openSse(t, `${url}/api/jobs/${id}/events`, { key: await key('read') });
+  await stream.until(({ data }) => data?.progress === 10);
+  python.kill('SIGSTOP');
+  await stream.until(({ data }) => data?.losses === 1);
+  python.kill('SIGCONT');
+  const done = await duly.job(id).wait({ timeout: '30s' });
+  assert.deepEqual([done.status, done.result, done.losses], ['COMPLETED', { 'told to stop': false }, 1]);
+  const rest = await Promise.all(
+    Array.from(
+      { length: 8 },
+      async (_, a) => (await ask('/api/jobs', { body: { type: 'divide', input: { a, b: 1 } } })).json.id,
+    ),
+  );
+  for (const [a, one] of rest.entries())
+    assert.equal((await duly.job(one).wait({ timeout: '20s' })).result, a);
+});

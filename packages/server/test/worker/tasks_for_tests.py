@@ -12,6 +12,19 @@ def until_stopped(job):
     raise RuntimeError("stopped")
 
 
+begun = set()
+
+
+@task("longer_than_leases")
+def longer_than_leases(job):
+    if job.id not in begun:
+        begun.add(job.id)
+        job.progress(10, "waiting")
+        job.stop.wait()
+        raise RuntimeError("stopped")
+    return {"told to stop": job.stop.wait(3)}
+
+
 @task("not_json")
 def not_json(job):
     return {1, 2, 3}
