@@ -1,7 +1,7 @@
 /** Lists of a store with more jobs than one look takes: what lies far apart is found, in pages that stay bounded. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Duly, quietLogger } from '../../src/index.ts';
+import { Duly, type JobPage, type JobsFilter, quietLogger } from '../../src/index.ts';
 
 /** The test, for a store of one's own. */
 export function listBounds(kind: string, newStore: (t: { after(fn: () => void): void }) => string): void {
@@ -40,5 +40,82 @@ export function listBounds(kind: string, newStore: (t: { after(fn: () => void): 
     assert.equal(all.jobs.length, 1_000);
     const { changed } = await duly.jobs({ task: 'rare' }).cancel();
     assert.equal(changed, 2);
+    // Behind 45,000 that wait, and behind no more than there are of them.
+    const before = duly.calls()?.list ?? 0;
+    assert.deepEqual((await duly.jobs({ status: 'CANCELLED' }).page()).jobs.length, 2);
+    assert.deepEqual((await duly.jobs({ status: 'RUNNING' }).page()).jobs, []);
+    assert.deepEqual((await duly.jobs({ status: 'BLOCKED' }).page()).jobs, []);
+    assert.equal((duly.calls()?.list ?? 0) - before, 3, 'one look each');
+  });
+
+  test(`${kind}: every filter goes on behind its first page, and finds each job once`, async (t) => {
+    const duly = new Duly({ store: newStore(t), logger: quietLogger });
+    t.after(() => duly.stop());
+    const failing = duly.task({
+      name: 'failing',
+      retry: 1,
+      run: () => {
+        throw new Error('it fails');
+      },
+    });
+    const ids: string[] = [];
+    const parent = duly.task({
+      name: 'parent',
+      run: async () => {
+        const options = { tenant: 'a', queue: 'q', serial: 's', dedupe: { key: 'k' } };
+        for (let n = 0; n < 5; n++) {
+          const child = await failing.now({ n }, options);
+          ids.push(child.id);
+          // The key is held until then.
+          await child.wait();
+        }
+      },
+    });
+    const beat = duly.task({ name: 'beat', run: () => {} });
+    const { id: schedule } = await beat.every({ rate: '1h' }, undefined, { name: 'hourly' });
+    await duly.start();
+    const made = await parent.now();
+    await made.wait();
+    const runs: string[] = [];
+    for (let n = 0; n < 3; n++) {
+      const { job } = await duly.schedules.trigger('hourly');
+      await job?.wait();
+      runs.push(job?.id as string);
+    }
+    const all: Record<string, JobsFilter> = {
+      ids: { ids },
+      status: { status: 'FAILED' },
+      task: { task: 'failing' },
+      queue: { queue: 'q' },
+      tenant: { tenant: 'a' },
+      'tenant and task': { tenant: 'a', task: 'failing' },
+      key: { key: 'k' },
+      serial: { serial: 's' },
+      parent: { parent: made.id },
+      since: { since: new Date(0), task: 'failing' },
+      before: { before: '2100-01-01T00:00:00Z', task: 'failing' },
+      error: { error: 'it FAILS' },
+      input: { input: { n: 3 } },
+      dead: { dead: true },
+      schedule: { schedule },
+    };
+    for (const [name, filter] of Object.entries(all)) {
+      const found: string[] = [];
+      let cursor: string | null = null;
+      do {
+        const page: JobPage = await duly.jobs(filter).page({ limit: 2, cursor });
+        found.push(...page.jobs.map(({ id }) => id));
+        cursor = page.nextCursor;
+      } while (cursor !== null);
+      const wanted = name === 'input' ? [ids[3]] : (name === 'schedule' ? runs : ids).toReversed();
+      assert.deepEqual(found, wanted, name);
+      assert.deepEqual(await duly.jobs(filter).count(), { count: wanted.length, capped: false }, name);
+      // A page of one, also where an index leads to the rest.
+      assert.equal(
+        (await duly.jobs(filter).page({ limit: 1, cursor: `after:${found[0]}` })).jobs[0]?.id,
+        wanted[1],
+        name,
+      );
+    }
   });
 }

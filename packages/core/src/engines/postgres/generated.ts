@@ -416,6 +416,10 @@ CREATE INDEX finished_at ON duly.finished (finished_at);
 -- The few that did not complete are counted whatever there is besides.
 CREATE INDEX finished_odd ON duly.finished (status, finished_at, type) WHERE status <> 'COMPLETED';
 CREATE INDEX finished_schedule ON duly.finished (schedule_id, finished_at) WHERE schedule_id IS NOT NULL;
+-- The latest of a tenant, of a key and of a parent may lie behind millions of others. Jobs without them are not in it.
+CREATE INDEX finished_tenant ON duly.finished (tenant, id) WHERE tenant IS NOT NULL;
+CREATE INDEX finished_key ON duly.finished (dedupe_key, id) WHERE dedupe_key IS NOT NULL;
+CREATE INDEX finished_parent ON duly.finished (parent_id, id) WHERE parent_id IS NOT NULL;
 CREATE INDEX finished_backfill ON duly.finished (schedule_id, slot_at) WHERE origin = 'backfill';
 -- What belongs to no day that was made ahead.
 CREATE TABLE duly.finished_other PARTITION OF duly.finished DEFAULT;
@@ -427,6 +431,9 @@ ALTER TABLE duly.dead ADD CONSTRAINT dead_id PRIMARY KEY (id);
 CREATE INDEX dead_at ON duly.dead (finished_at);
 CREATE INDEX dead_prune ON duly.dead (prune_at);
 CREATE INDEX dead_schedule ON duly.dead (schedule_id, finished_at) WHERE schedule_id IS NOT NULL;
+CREATE INDEX dead_tenant ON duly.dead (tenant, id) WHERE tenant IS NOT NULL;
+CREATE INDEX dead_key ON duly.dead (dedupe_key, id) WHERE dedupe_key IS NOT NULL;
+CREATE INDEX dead_parent ON duly.dead (parent_id, id) WHERE parent_id IS NOT NULL;
 CREATE INDEX dead_backfill ON duly.dead (schedule_id, slot_at) WHERE origin = 'backfill';
 
 -- Shut gates of BLOCKED jobs. ref is a job's id, or for kind serial the place.
@@ -3793,14 +3800,17 @@ BEGIN
   RETURN QUERY SELECT * FROM duly.live_1 WHERE id = ANY (p_ids) UNION ALL SELECT * FROM duly.over_1 WHERE id = ANY (p_ids);
 END $$;
 
--- What a statement that was put together for a filter finds; its values are \`$1\`, and \`$2\` is the least id that is looked at.
-CREATE FUNCTION duly.selected_1(p_sql text, p_values text[], p_floor text) RETURNS SETOF duly.over_1 LANGUAGE plpgsql STABLE AS $$
+-- What a statement that was put together for a filter finds; its values are \`$1\`, and \`$2\` is the least id that is looked at. Where little matches, the
+-- planner would rather read a whole table than so many rows along its ids, and the least id would bound nothing.
+CREATE FUNCTION duly.selected_1(p_sql text, p_values text[], p_floor text) RETURNS SETOF duly.over_1 LANGUAGE plpgsql STABLE
+SET jit = off SET enable_seqscan = off AS $$
 BEGIN
   RETURN QUERY EXECUTE p_sql USING p_values, p_floor;
 END $$;
 
 -- The same, of which only the ids are wanted.
-CREATE FUNCTION duly.selected_ids_1(p_sql text, p_values text[], p_floor text) RETURNS TABLE (id text) LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION duly.selected_ids_1(p_sql text, p_values text[], p_floor text) RETURNS TABLE (id text) LANGUAGE plpgsql STABLE
+SET jit = off SET enable_seqscan = off AS $$
 BEGIN
   RETURN QUERY EXECUTE p_sql USING p_values, p_floor;
 END $$;

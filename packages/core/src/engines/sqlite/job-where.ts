@@ -44,7 +44,8 @@ export function jobWhere(filter: JobFilter, table: 'jobs' | 'finished', now: num
   }
   addIn('type', filter.type);
   addIn('queue', filter.queue);
-  if (filter.tenant !== undefined) add('tenant IS ?', filter.tenant);
+  if (filter.tenant === null) add('tenant IS NULL');
+  else if (filter.tenant !== undefined) add('tenant = ?', filter.tenant);
   if (filter.scheduleId !== undefined) add('schedule_id = ?', filter.scheduleId);
   if (filter.dedupeKey !== undefined) add('dedupe_key = ?', filter.dedupeKey);
   if (filter.serial !== undefined) add('serial = ?', filter.serial);

@@ -37,14 +37,17 @@ BEGIN
   RETURN QUERY SELECT * FROM duly.live_1 WHERE id = ANY (p_ids) UNION ALL SELECT * FROM duly.over_1 WHERE id = ANY (p_ids);
 END $$;
 
--- What a statement that was put together for a filter finds; its values are `$1`, and `$2` is the least id that is looked at.
-CREATE FUNCTION duly.selected_1(p_sql text, p_values text[], p_floor text) RETURNS SETOF duly.over_1 LANGUAGE plpgsql STABLE AS $$
+-- What a statement that was put together for a filter finds; its values are `$1`, and `$2` is the least id that is looked at. Where little matches, the
+-- planner would rather read a whole table than so many rows along its ids, and the least id would bound nothing.
+CREATE FUNCTION duly.selected_1(p_sql text, p_values text[], p_floor text) RETURNS SETOF duly.over_1 LANGUAGE plpgsql STABLE
+SET jit = off SET enable_seqscan = off AS $$
 BEGIN
   RETURN QUERY EXECUTE p_sql USING p_values, p_floor;
 END $$;
 
 -- The same, of which only the ids are wanted.
-CREATE FUNCTION duly.selected_ids_1(p_sql text, p_values text[], p_floor text) RETURNS TABLE (id text) LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION duly.selected_ids_1(p_sql text, p_values text[], p_floor text) RETURNS TABLE (id text) LANGUAGE plpgsql STABLE
+SET jit = off SET enable_seqscan = off AS $$
 BEGIN
   RETURN QUERY EXECUTE p_sql USING p_values, p_floor;
 END $$;

@@ -16,7 +16,8 @@ import type {
   ListReply,
 } from '../../../engine.ts';
 import { dulyError } from '../../../errors.ts';
-import { type JobStatus, jobStatuses } from '../../../job.ts';
+import { isTerminal, type JobStatus, jobStatuses } from '../../../job.ts';
+import { fewCountMax, fewOf, isFoundByIndex, leadOf, scanCountMax } from '../../job-scan.ts';
 import { statements } from '../generated.ts';
 import { Bound, jobWhere } from '../job-where.ts';
 import { type JobRow, toJobRecord } from '../rows.ts';
@@ -72,13 +73,7 @@ export async function pageOfIds(
 
 const tables = { live: 'duly.live_1', dead: 'duly.dead', finished: 'duly.finished' } as const;
 
-// So many jobs of each table are looked at for one page: some ten milliseconds.
-const scanCountMax = 20_000;
-
-/** Whether an index leads to what is wanted, however far apart it lies. */
-function isFoundByIndex({ ids, scheduleId, serial, parentId, dead }: JobFilter): boolean {
-  return [ids, scheduleId, serial, parentId].some((one) => one !== undefined) || dead === true;
-}
+type Table = keyof typeof tables;
 
 // Ids are time-ordered, so each table is read backwards along its id index and the pages are merged.
 async function pageOf<Row extends { id: string }>(
@@ -86,6 +81,8 @@ async function pageOf<Row extends { id: string }>(
   columns: '*' | 'id',
   { now: stamp, filter, cursor, limit }: Page,
 ): Promise<{ now: number; rows: Row[]; nextCursor: string | null }> {
+  // Of these all that can match is read, wherever it is: there is little of it.
+  const few = await fewTables(work, filter);
   const before = cursor === null ? null : readCursor(cursor);
   const bound = new Bound();
   const now = `duly.now_1(${bound.add(stamp ?? null)}::bigint)`;
@@ -96,20 +93,30 @@ async function pageOf<Row extends { id: string }>(
   const ends: string[] = [];
   const isBounded = !isFoundByIndex(filter);
   const until = isBounded ? 'AND id >= $2' : '';
+  const lead = leadOf(filter);
   for (const table of ['live', 'dead', 'finished'] as const) {
     const where = jobWhere(filter, table, innerNow, inner);
     if (where === null) continue;
     const below = (values: Bound): string => (before === null ? '' : `AND id < ${values.add(before)}::text`);
-    ends.push(
-      `(SELECT id FROM ${tables[table]} WHERE true ${below(bound)} ORDER BY id DESC LIMIT 1 OFFSET ${scanCountMax})`,
-    );
+    // Only what is used may be bound: PostgreSQL refuses a value of which it cannot tell the type.
+    if (isBounded && !few.has(table)) {
+      const led =
+        lead === null || table === 'live' ? 'true' : `${lead.column} = ${bound.add(lead.value)}::text`;
+      ends.push(
+        `(SELECT id FROM ${tables[table]} WHERE ${led} ${below(bound)} ORDER BY id DESC LIMIT 1 OFFSET ${scanCountMax})`,
+      );
+    }
     const from = `${below(inner)} ${until}`;
     const order = `ORDER BY id DESC LIMIT ${inner.add(limit + 1)}::bigint`;
+    // OFFSET 0 keeps the planner from reading along the ids for the sake of the order.
+    const matches = few.has(table)
+      ? `(SELECT * FROM ${tables[table]} WHERE ${fewCondition(filter, table)} AND ${where} OFFSET 0) few WHERE true ${from}`
+      : `${tables[table]} WHERE ${where} ${from}`;
     // Found by the narrow table, and only what is found is read as readers see it.
     parts.push(
       columns === 'id'
-        ? `(SELECT id FROM ${tables[table]} WHERE ${where} ${from} ${order})`
-        : `(SELECT v.* FROM (SELECT id, seq FROM ${tables[table]} WHERE ${where} ${from} ${order}) p
+        ? `(SELECT id FROM ${matches} ${order})`
+        : `(SELECT v.* FROM (SELECT id, seq FROM ${matches} ${order}) p
             JOIN ${table === 'live' ? 'duly.live_1' : 'duly.over_1'} v ON v.id = p.id AND v.seq = p.seq)`,
     );
   }
@@ -119,7 +126,7 @@ async function pageOf<Row extends { id: string }>(
       ? '(SELECT NULL::text AS id WHERE false)'
       : `duly.${columns === 'id' ? 'selected_ids_1' : 'selected_1'}($select$${parts.join(' UNION ALL ')}$select$, ${bound.list(inner.values)}, floor.id)`;
   // Where the page ends at the latest, so that one that finds little does not read the whole store.
-  const floor = isBounded && ends.length > 0 ? `coalesce(greatest(${ends.join(', ')}), '')` : `''`;
+  const floor = ends.length > 0 ? `coalesce(greatest(${ends.join(', ')}), '')` : `''`;
   const rows = await work.rowsOnce<Row & { now: number; floor: string }>(
     `WITH floor AS MATERIALIZED (SELECT ${floor} AS id)
      SELECT ${now} AS now, floor.id AS floor, j.* FROM floor LEFT JOIN LATERAL ${found} j ON true`,
@@ -132,6 +139,34 @@ async function pageOf<Row extends { id: string }>(
   const last = page.at(-1);
   const after = sorted.length > limit && last !== undefined ? last.id : end;
   return { now: at, rows: page, nextCursor: after === '' ? null : `after:${after}` };
+}
+
+/** What an index or a small table holds by itself, of which the filter names no others; null: it names others. */
+function fewCondition({ status }: JobFilter, table: Table): string | null {
+  const isOver = table !== 'live';
+  const kind = fewOf(
+    status?.filter((one) => isTerminal(one) === isOver),
+    isOver,
+  );
+  if (kind === null || table === 'dead') return null;
+  if (kind === 'running') return 'id = ANY (ARRAY(SELECT id FROM duly.leases))';
+  return kind === 'blocked' ? "status = 'BLOCKED'" : "status <> 'COMPLETED'";
+}
+
+/** The tables of which an index holds all that can match, and no more than is read from here and there for one page. */
+async function fewTables(work: Work, filter: JobFilter): Promise<Set<Table>> {
+  const few = new Set<Table>();
+  if (isFoundByIndex(filter)) return few;
+  for (const table of ['live', 'finished'] as const) {
+    const condition = fewCondition(filter, table);
+    if (condition === null) continue;
+    const [row] = await work.rowsOnce<{ count: number }>(
+      `SELECT count(*)::int AS count FROM (SELECT 1 FROM ${table === 'live' ? 'duly.jobs' : tables[table]} WHERE ${condition} LIMIT ${fewCountMax + 1}) one`,
+      [],
+    );
+    if ((row?.count ?? 0) <= fewCountMax) few.add(table);
+  }
+  return few;
 }
 
 function readCursor(cursor: string): string {

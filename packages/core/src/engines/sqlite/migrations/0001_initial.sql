@@ -159,6 +159,10 @@ CREATE INDEX finished_at ON finished (finished_at, status, type, origin, claimed
 CREATE INDEX finished_odd ON finished (status, finished_at, type) WHERE status <> 'COMPLETED';
 CREATE INDEX finished_dead ON finished (finished_at) WHERE dead = 1;
 CREATE INDEX finished_schedule ON finished (schedule_id, finished_at) WHERE schedule_id IS NOT NULL;
+-- The latest of a tenant, of a key and of a parent may lie behind millions of others. Jobs without them are not in it.
+CREATE INDEX finished_tenant ON finished (tenant, id) WHERE tenant IS NOT NULL;
+CREATE INDEX finished_key ON finished (dedupe_key, id) WHERE dedupe_key IS NOT NULL;
+CREATE INDEX finished_parent ON finished (parent_id, id) WHERE parent_id IS NOT NULL;
 CREATE INDEX finished_backfill ON finished (schedule_id, json_extract(slot, '$.slotAt')) WHERE origin = 'backfill';
 
 -- Shut gates of BLOCKED jobs. ref is a job's id, or for kind serial the place.

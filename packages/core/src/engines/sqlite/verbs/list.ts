@@ -17,10 +17,19 @@ import type {
   ListReply,
 } from '../../../engine.ts';
 import { dulyError } from '../../../errors.ts';
-import { type JobStatus, jobStatuses } from '../../../job.ts';
+import { isTerminal, type JobStatus, jobStatuses } from '../../../job.ts';
+import {
+  type FewKind,
+  fewCountMax,
+  fewOf,
+  isFoundByIndex,
+  leadOf,
+  nearScanCount,
+  scanCountMax,
+} from '../../job-scan.ts';
 import { holderOf } from '../dedupe.ts';
 import { statements } from '../generated.ts';
-import { jobWhere } from '../job-where.ts';
+import { jobWhere, type Where } from '../job-where.ts';
 import { type JobRow, toJobRecord } from '../rows.ts';
 import type { ChangeEntry, Work } from '../work.ts';
 
@@ -61,12 +70,9 @@ export function pageOfIds(
   return { ids: page.rows.map((row) => row.id), nextCursor: page.nextCursor };
 }
 
-// So many jobs of each table are looked at for one page: some ten milliseconds.
-const scanCountMax = 20_000;
-
-/** Whether an index leads to what is wanted, however far apart it lies. */
-function isFoundByIndex({ ids, scheduleId, serial, parentId, dead }: JobFilter): boolean {
-  return [ids, scheduleId, serial, parentId].some((one) => one !== undefined) || dead === true;
+interface Found<Row> {
+  rows: Row[];
+  nextCursor: string | null;
 }
 
 // Ids are time-ordered, so both tables are read backwards along their id index and merged.
@@ -76,25 +82,51 @@ function pageOf<Row extends { id: string }>(
   filter: JobFilter,
   cursor: string | null,
   limit: number,
-): { rows: Row[]; nextCursor: string | null } {
-  const before = cursor === null ? null : readCursor(cursor);
-  const wheres = (['jobs', 'finished'] as const).flatMap((table) => {
+): Found<Row> {
+  const sources = (['jobs', 'finished'] as const).flatMap((table) => {
     const where = jobWhere(filter, table, work.now);
-    return where === null ? [] : [{ table, where }];
+    return where === null ? [] : [{ table, where, index: null }];
   });
+  const before = cursor === null ? null : readCursor(cursor);
+  const near = look<Row>(work, columns, { filter, sources, before, limit, scanCount: nearScanCount(limit) });
+  if (near.nextCursor === null || near.rows.length === limit) return near;
+  const led = sources.map((source) => ({ ...source, index: fewIndex(work, filter, source.table) }));
+  return look(work, columns, { filter, sources: led, before, limit, scanCount: scanCountMax });
+}
+
+interface Source {
+  table: 'jobs' | 'finished';
+  where: Where;
+  /** Holds all that match, and not many more; null: there is none. */
+  index: string | null;
+}
+
+/** One look, at so many jobs of each table at most. */
+function look<Row extends { id: string }>(
+  work: Work,
+  columns: string,
+  { filter, sources, before, limit, scanCount }: Look,
+): Found<Row> {
   const from = before === null ? '' : 'AND id < ?';
   const bounds = before === null ? [] : [before];
+  const lead = leadOf(filter);
   // Where the page ends at the latest, so that one that finds little does not read the whole store: the other calls of this thread wait for it.
   const floor = isFoundByIndex(filter)
     ? null
-    : wheres.reduce<string | null>((highest, { table }) => {
-        const sql = `SELECT id FROM ${table} WHERE true ${from} ORDER BY id DESC LIMIT 1 OFFSET ?`;
-        const id = work.get<{ id: string }>(sql, ...bounds, scanCountMax)?.id ?? null;
-        return id !== null && (highest === null || id > highest) ? id : highest;
+    : sources.reduce<string | null>((highest, { table, index }) => {
+        if (index !== null) return highest;
+        const led = lead !== null && table === 'finished';
+        const sql = `SELECT id FROM ${table} WHERE ${led ? `${lead.column} = ?` : 'true'} ${from} ORDER BY id DESC LIMIT 1 OFFSET ?`;
+        const id = work.get<{ id: string }>(sql, ...(led ? [lead.value] : []), ...bounds, scanCount)?.id;
+        return id !== undefined && (highest === null || id > highest) ? id : highest;
       }, null);
-  const rows = wheres.flatMap(({ table, where }) => {
-    const until = floor === null ? '' : 'AND id >= ?';
-    const sql = `SELECT ${columns} FROM ${table} WHERE ${where.sql} ${from} ${until} ORDER BY id DESC LIMIT ?`;
+  const until = floor === null ? '' : 'AND id >= ?';
+  const rows = sources.flatMap(({ table, where, index }) => {
+    const source = index === null ? table : `${table} INDEXED BY ${index}`;
+    const condition = index === null ? where.sql : `${fewConditions[index]} AND ${where.sql}`;
+    // With a sign before it, the order is no reason to read along the ids.
+    const order = index === null ? 'id' : '+id';
+    const sql = `SELECT ${columns} FROM ${source} WHERE ${condition} ${from} ${until} ORDER BY ${order} DESC LIMIT ?`;
     return work.all<Row>(sql, ...where.values, ...bounds, ...(floor === null ? [] : [floor]), limit + 1);
   });
   rows.sort((a, b) => (a.id < b.id ? 1 : -1));
@@ -102,6 +134,39 @@ function pageOf<Row extends { id: string }>(
   const last = page.at(-1);
   const after = rows.length > limit && last !== undefined ? last.id : floor;
   return { rows: page, nextCursor: after === null ? null : `after:${after}` };
+}
+
+interface Look {
+  filter: JobFilter;
+  sources: readonly Source[];
+  before: string | null;
+  limit: number;
+  scanCount: number;
+}
+
+const fewIndexes: Record<FewKind, string> = {
+  odd: 'finished_odd',
+  running: 'jobs_leased',
+  blocked: 'jobs_blocked',
+};
+/** What the index holds, written out so that SQLite knows that all that match are in it. */
+const fewConditions: Record<string, string> = {
+  finished_odd: "status <> 'COMPLETED'",
+  jobs_leased: 'lease_until IS NOT NULL',
+  jobs_blocked: "status = 'BLOCKED'",
+};
+
+/** The index that holds all that match and no more than one look takes; null: there is none. */
+function fewIndex(work: Work, filter: JobFilter, table: 'jobs' | 'finished'): string | null {
+  const isOver = table === 'finished';
+  const status = filter.status?.filter((one) => isTerminal(one) === isOver);
+  const kind = fewOf(status, isOver);
+  if (kind === null || isFoundByIndex(filter)) return null;
+  const index = fewIndexes[kind];
+  const named = isOver ? 'AND status IN (SELECT value FROM json_each(?))' : '';
+  const sql = `SELECT 1 FROM ${table} INDEXED BY ${index} WHERE ${fewConditions[index]} ${named} LIMIT 1 OFFSET ?`;
+  const values = isOver ? [JSON.stringify(status)] : [];
+  return work.get(sql, ...values, fewCountMax) === undefined ? index : null;
 }
 
 function readCursor(cursor: string): string {
