@@ -1,5 +1,6 @@
 /** Worlds in which many quick jobs come at once, so that claims and outcomes travel in lists, and some of an outcome's company is lost. */
 import type { ScheduleDefinition } from '../../packages/core/src/schedule/definition.ts';
+import { plainMake } from './plain-make.ts';
 import type { Script, Step } from './script.ts';
 import type { Dice } from './world.ts';
 
@@ -54,21 +55,13 @@ function drawAwaited(dice: Dice): Step[] {
 function drawBurst(dice: Dice, atMs: number, leaseMs: number): Step[] {
   const ms = dice.one([0, 300, 1_500, 4_000]);
   const make: Step = {
+    ...plainMake,
     atMs,
     by: dice.below(1_000),
-    do: 'make',
     task: ms === 0 ? 'quick' : 'steady',
     delayMs: dice.chance(0.3) ? dice.between(1, 3) * second : null,
     isInstant: true,
     ms,
-    failures: 0,
-    serial: null,
-    dedupe: null,
-    dedupeForMs: null,
-    maxWaitMs: null,
-    queue: null,
-    tenant: null,
-    priority: 0,
     count: dice.between(20, 60),
   };
   // More urgent ones that come while the others wait.

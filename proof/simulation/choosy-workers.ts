@@ -1,4 +1,5 @@
 /** Worlds in which not every worker handles every job: some take from one queue only, and some have an older version of the tasks. */
+import { plainMake } from './plain-make.ts';
 import type { Script, Step } from './script.ts';
 import type { TaskName } from './tasks.ts';
 import type { Dice } from './world.ts';
@@ -17,21 +18,13 @@ export function withChoosyWorkers(script: Script, dice: Dice): Script {
   const makes = Array.from({ length: dice.between(12, 20) }, (): Step => {
     const task = dice.one(['quick', 'quick', 'steady', 'slow'] as const);
     return {
+      ...plainMake,
       atMs: second + dice.below(script.lastsMs - second),
       by: dice.below(1_000),
-      do: 'make',
       task,
       delayMs: dice.one([null, null, 2_000]),
-      isInstant: false,
       ms: dice.one([100, 1_000, 4_000]),
-      failures: 0,
-      serial: null,
-      dedupe: null,
-      dedupeForMs: null,
-      maxWaitMs: null,
       queue: dice.one([null, 'side']),
-      tenant: null,
-      priority: 0,
       count: dice.between(1, 3),
     };
   });

@@ -1,4 +1,5 @@
 /** Worlds in which the store is away for longer than a lease, while handlers run that take longer than that. */
+import { plainMake } from './plain-make.ts';
 import type { Step } from './script.ts';
 import type { Dice } from './world.ts';
 
@@ -10,21 +11,7 @@ const afterLeaseMs = 8 * second;
 export function drawCutOffWorkers(dice: Dice, { leaseMs }: { leaseMs: number }): Step[] {
   const atMs = dice.between(1, 5) * second + dice.below(second);
   const awayMs = leaseMs + afterLeaseMs;
-  const make = {
-    do: 'make',
-    delayMs: null,
-    isInstant: false,
-    ms: awayMs + 6 * second,
-    failures: 0,
-    serial: null,
-    dedupe: null,
-    dedupeForMs: null,
-    maxWaitMs: null,
-    queue: null,
-    tenant: null,
-    priority: 0,
-    count: 2,
-  } as const;
+  const make = { ...plainMake, ms: awayMs + 6 * second, count: 2 };
   return [
     // One looks at its signal and one does not: both must be told.
     { atMs, by: dice.below(1_000), ...make, task: 'flaky' },

@@ -16,26 +16,29 @@ import { createDice, type Dice } from './world.ts';
 /** Which of the cluster's processes, counted over those that live. */
 type Which = number;
 
+/** Somebody makes jobs. */
+export interface Make {
+  do: 'make';
+  task: TaskName;
+  delayMs: number | null;
+  isInstant: boolean;
+  ms: number;
+  failures: number;
+  serial: string | null;
+  dedupe: 'drop' | 'replace' | 'extend' | null;
+  /** How long the key is held; null: until the job is over. */
+  dedupeForMs: number | null;
+  /** How long after its making an `extend` may put it off; null: for ever. */
+  maxWaitMs: number | null;
+  queue: string | null;
+  tenant: string | null;
+  priority: number;
+  count: number;
+}
+
 /** One thing that somebody does, or that goes wrong. */
 export type Act =
-  | {
-      do: 'make';
-      task: TaskName;
-      delayMs: number | null;
-      isInstant: boolean;
-      ms: number;
-      failures: number;
-      serial: string | null;
-      dedupe: 'drop' | 'replace' | 'extend' | null;
-      /** How long the key is held; null: until the job is over. */
-      dedupeForMs: number | null;
-      /** How long after its making an `extend` may put it off; null: for ever. */
-      maxWaitMs: number | null;
-      queue: string | null;
-      tenant: string | null;
-      priority: number;
-      count: number;
-    }
+  | Make
   | { do: 'cancel' | 'terminate' | 'replay' | 'delete'; job: number }
   | { do: 'reschedule'; job: number; delayMs: number }
   | { do: 'put'; definition: ScheduleDefinition }
@@ -260,7 +263,7 @@ const ordinaryTaskNames = taskNames.filter(
   (name) => name !== 'steady' && name !== 'poison' && name !== 'charge',
 );
 
-function drawMake(dice: Dice): Act {
+function drawMake(dice: Dice): Make {
   return {
     do: 'make',
     // A job that ends its process each time takes the better part of a minute to be given up.
@@ -282,7 +285,7 @@ function drawMake(dice: Dice): Act {
 
 /** Calls under one key while its holder runs: the first of them waits behind it, and later ones fold into that. */
 function drawFollowers(dice: Dice, lastsMs: number): Step[] {
-  const make = drawMake(dice) as Extract<Act, { do: 'make' }>;
+  const make = drawMake(dice);
   const task = dice.one(['slow', 'slow', 'steady', 'flaky'] as const);
   const ms = dice.one([2_000, 4_000, 8_000]);
   const fromMs = dice.below(lastsMs / 2);
@@ -327,7 +330,7 @@ function drawEndings(dice: Dice): Step[] {
     input: { call: null, ms: 0, failures: 4 },
   };
   const make = {
-    ...(drawMake(dice) as Extract<Act, { do: 'make' }>),
+    ...drawMake(dice),
     delayMs: null,
     serial: null,
     dedupe: null,
@@ -342,7 +345,7 @@ function drawEndings(dice: Dice): Step[] {
 /** A job that must start soon after it is due, moved before it is; and a queue that is paused for a moment. */
 function drawMovedDeadline(dice: Dice, lastsMs: number): Step[] {
   const atMs = dice.below(lastsMs / 2);
-  const make = { ...(drawMake(dice) as Extract<Act, { do: 'make' }>), task: 'hasty' as const, count: 1 };
+  const make = { ...drawMake(dice), task: 'hasty' as const, count: 1 };
   const target: PauseTarget = { queue: 'side' };
   return [
     { atMs, by: 0, ...make, delayMs: 8 * second, dedupe: null },
@@ -359,7 +362,7 @@ function drawLine(dice: Dice, lastsMs: number): Step[] {
   const makes = Array.from({ length: dice.between(4, 6) }, (): Step => {
     const delayMs = dice.one([null, 1_000, 2_500]);
     return {
-      ...(drawMake(dice) as Extract<Act, { do: 'make' }>),
+      ...drawMake(dice),
       ...{
         task: dice.one(['quick', 'steady', 'steady', 'slow', 'snoozer'] as const),
         ms: dice.one([500, 2_000]),
@@ -409,7 +412,7 @@ function drawLateLocks(dice: Dice, lastsMs: number): Step[] {
 function drawJumpedWorkers(dice: Dice, lastsMs: number): Step[] {
   const atMs = dice.below(lastsMs / 2);
   const make = {
-    ...(drawMake(dice) as Extract<Act, { do: 'make' }>),
+    ...drawMake(dice),
     ...{ task: 'slow' as const, delayMs: null, ms: 20 * second, serial: null, dedupe: null, count: 4 },
   };
   return [
@@ -426,7 +429,7 @@ function withLostCalls(script: Script, dice: Dice): Script {
   const steps = Array.from({ length: 3 }, (): Step[] => {
     const atMs = dice.below(script.lastsMs);
     const make = {
-      ...(drawMake(dice) as Extract<Act, { do: 'make' }>),
+      ...drawMake(dice),
       task: dice.one(['quick', 'steady'] as const),
       ms: 2_000,
       serial: null,
@@ -455,7 +458,7 @@ function drawFlurry(dice: Dice, lastsMs: number): Step[] {
   const fromMs = dice.below(lastsMs);
   const by = dice.below(1_000);
   return Array.from({ length: dice.between(4, 8) }, () => ({
-    ...(drawMake(dice) as Extract<Act, { do: 'make' }>),
+    ...drawMake(dice),
     atMs: fromMs + dice.below(8),
     by,
     task: dice.one(['quick', 'flaky', 'journal', 'hasty'] as const),
@@ -476,7 +479,7 @@ function drawTransact(dice: Dice): Act {
 function drawCharge(dice: Dice): Act {
   const ms = dice.one([0, 400, 4_000, 8_000, 12_000]);
   return {
-    ...(drawMake(dice) as Extract<Act, { do: 'make' }>),
+    ...drawMake(dice),
     task: 'charge',
     ms,
     failures: dice.below(2),

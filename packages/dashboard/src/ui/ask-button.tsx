@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
+import { AskDialog } from './ask-dialog.tsx';
 import { Button, type ButtonKind } from './button.tsx';
-import { Dialog } from './dialog.tsx';
 
 /** A button that says what follows from it, and does it only when it is pressed again. */
 export function AskButton({
@@ -28,28 +28,19 @@ export function AskButton({
         {verb}
       </Button>
       {isAsked && (
-        <Dialog
-          open
-          onClose={close}
+        <AskDialog
           title={title}
-          actions={
-            <>
-              <Button onClick={close}>Leave it</Button>
-              <Button
-                kind={kind === 'plain' ? 'primary' : kind}
-                disabled={isPending}
-                onClick={() => {
-                  onAct();
-                  close();
-                }}
-              >
-                {verb}
-              </Button>
-            </>
-          }
+          verb={verb}
+          kind={kind === 'plain' ? 'primary' : kind}
+          isDisabled={isPending}
+          onClose={close}
+          onAct={() => {
+            onAct();
+            close();
+          }}
         >
-          <div className="space-y-2 text-sm">{children}</div>
-        </Dialog>
+          {children}
+        </AskDialog>
       )}
     </>
   );

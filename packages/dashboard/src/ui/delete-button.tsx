@@ -1,8 +1,8 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { request } from '../api/request.ts';
+import { AskDialog } from './ask-dialog.tsx';
 import { Button } from './button.tsx';
-import { Dialog } from './dialog.tsx';
 import { useToasts } from './toast.tsx';
 import { WordField } from './word-field.tsx';
 
@@ -53,25 +53,17 @@ export function DeleteButton({
         {verb}
       </Button>
       {isAsked && (
-        <Dialog
-          open
-          onClose={close}
+        <AskDialog
           title={title}
-          actions={
-            <Button
-              kind="danger"
-              disabled={remove.isPending || (word !== undefined && typed !== word)}
-              onClick={() => remove.mutate()}
-            >
-              {verb}
-            </Button>
-          }
+          verb={verb}
+          kind="danger"
+          isDisabled={remove.isPending || (word !== undefined && typed !== word)}
+          onClose={close}
+          onAct={() => remove.mutate()}
         >
-          <div className="space-y-3 text-sm">
-            {children}
-            {word !== undefined && <WordField word={word} typed={typed} onType={setTyped} />}
-          </div>
-        </Dialog>
+          {children}
+          {word !== undefined && <WordField word={word} typed={typed} onType={setTyped} />}
+        </AskDialog>
       )}
     </>
   );

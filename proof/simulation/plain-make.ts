@@ -1,0 +1,16 @@
+import type { Make } from './script.ts';
+
+/** A job made at once, with nothing asked for beside it; a step says which task and how many. */
+export const plainMake = {
+  do: 'make',
+  delayMs: null,
+  isInstant: false,
+  failures: 0,
+  serial: null,
+  dedupe: null,
+  dedupeForMs: null,
+  maxWaitMs: null,
+  queue: null,
+  tenant: null,
+  priority: 0,
+} as const satisfies Partial<Make>;
