@@ -47,6 +47,29 @@ const libraries: Record<string, { needs: string[]; begin(t: TestContext, found: 
       return (inside) => db.transaction().execute(inside);
     },
   },
+  'Kysely with plugins': {
+    needs: ['kysely'],
+    begin(_t, [kysely]) {
+      const { Kysely, PostgresDialect, CamelCasePlugin, ParseJSONResultsPlugin } = kysely as Library;
+      const plugins = [new ParseJSONResultsPlugin(), new CamelCasePlugin({ upperCase: true })];
+      const db = new Kysely({ dialect: new PostgresDialect({ pool }), plugins });
+      return (inside) => db.transaction().execute(inside);
+    },
+  },
+  'Knex with answers of its own': {
+    needs: ['knex'],
+    begin(t, [knex]) {
+      const upper = (row: object) =>
+        Object.fromEntries(Object.entries(row).map(([name, value]) => [name.toUpperCase(), value]));
+      const db = knex?.default({
+        client: 'pg',
+        connection: url,
+        postProcessResponse: ({ rows }: { rows: object[] | undefined }) => rows?.map(upper) ?? [],
+      });
+      t.after(() => db.destroy());
+      return (inside) => db.transaction(inside);
+    },
+  },
   Knex: {
     needs: ['knex'],
     begin(t, [knex]) {
@@ -164,6 +187,10 @@ for (const [name, { needs, begin }] of Object.entries(libraries)) {
       await make(tx);
     });
     assert.equal(await count(), 4);
+    // One that is there is looked at, with its jobs, before it is changed.
+    await transaction((tx) => hello.every('0 8 * * *', 'y ? $1', { name: 'daily', tx }).then(() => {}));
+    assert.equal(await count(), 4);
+    assert.equal((await duly.schedules.get('daily')).input, 'y ? $1');
     await assert.rejects(hello.now('late', { tx: over }), { code: 'tx_not_open' });
     assert.equal(await count(), 4, 'what comes after the commit is not kept either');
 

@@ -65,16 +65,18 @@ class TransactionDatabase implements Database {
   async query<Row extends object>(text: string, values: readonly Value[] = []): Promise<Row[]> {
     const { schema, place, id } = this.#options;
     await this.#refuseClosed();
-    // The number is looked at first: in another store nothing must be done at all.
+    // The number is looked at first: in another store nothing must be done at all. The space keeps libraries that look for JSON in texts
+    // (ParseJSONResultsPlugin of Kysely) from reading it, with all that is inside.
     const wrapped = `SELECT CASE WHEN EXISTS (SELECT FROM "${schema}".meta WHERE key = 'store' AND value = $${values.length + 1}::text::bigint)
-      THEN (SELECT coalesce(json_agg(q), '[]')::text FROM (${asTexts(text)}) q) END AS rows, pg_current_xact_id_if_assigned()::text AS xid`;
+      THEN (SELECT ' ' || coalesce(json_agg(q), '[]')::text FROM (${asTexts(text)}) q) END AS rows, pg_current_xact_id_if_assigned()::text AS xid`;
     const rows = await this.#ask(wrapped, [...values.map(textOrNull), String(id)]);
-    const answer = rows[0] as unknown as { rows: string | null; xid: string | null } | undefined;
-    if (answer === undefined)
+    if (rows[0] === undefined)
       throw dulyError('internal', { message: 'A statement with one row answered none.' });
-    if (answer.rows === null) throw otherStore(place);
-    this.xid = answer.xid;
-    return JSON.parse(answer.rows) as Row[];
+    // By their places: what columns are called afterwards is for the user's library to say.
+    const [json, xid] = Object.values(rows[0]) as [string | null, string | null];
+    if (json === null) throw otherStore(place);
+    this.xid = xid;
+    return JSON.parse(json) as Row[];
   }
 
   transaction<Result>(
