@@ -45,7 +45,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
     clock,
     logger,
     store,
-    facts: createFactReader(duly),
+    facts: createFactReader(duly, clock),
     task,
     everyMs,
   });

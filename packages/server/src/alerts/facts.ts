@@ -1,7 +1,14 @@
-import type { Duly, Schedule } from '@duly/core';
+import type { Clock, Duly, Schedule } from '@duly/core';
 import type { AlertCondition, AlertRule } from './alert-rule.ts';
 import type { AlertFacts, ScheduleFact } from './evaluate.ts';
-import { deadlineSlotAt, isSettledBy, type LastSuccess, overdueOf, promisedSlotAt } from './overdue.ts';
+import {
+  deadlineSlotAt,
+  isSettledBy,
+  type LastSuccess,
+  nextLookAt,
+  overdueOf,
+  promisedSlotAt,
+} from './overdue.ts';
 
 /** Reads what rules look at; remembers what is dear to read and seldom changes. */
 export interface FactReader {
@@ -16,23 +23,45 @@ const typesMax = 50;
 // Slots with one fate are one line, so this goes back far enough to find one that was promised.
 const ledgerMax = 50;
 const dayMs = 86_400_000;
-// A hundred thousand schedules are not read with every look. What was just made has no deadline in the past yet.
+// A hundred thousand schedules are not read with every look, and where it takes long, seldom enough to take a twentieth of the time at most. What was
+// just made has no deadline in the past yet.
 const scheduleListMs = 60_000;
+const listShare = 20;
+// So many are asked for at once: after an outage all of them may be overdue, and the calls of others must get in between.
+const atOnceCount = 20;
 
 /** Makes one. */
-export function createFactReader(duly: Duly): FactReader {
-  let watched: { ids: string[]; readAt: number } = { ids: [], readAt: Number.NEGATIVE_INFINITY };
+export function createFactReader(duly: Duly, clock: Pick<Clock, 'elapsed'>): FactReader {
+  /** When each of those that are watched is to be looked at again. */
+  let lookAt = new Map<string, number>();
+  let listedAt = Number.NEGATIVE_INFINITY;
+  let listEveryMs = scheduleListMs;
 
-  /** Schedules that a rule could find something about: with a deadline, or with a run that failed. */
-  async function watchedSchedules(now: number): Promise<Schedule[]> {
-    if (now - watched.readAt >= scheduleListMs || now < watched.readAt) {
+  async function factOf(schedule: Schedule, now: number): Promise<ScheduleFact> {
+    const fact = await scheduleFact(duly, schedule, now);
+    lookAt.set(schedule.id, nextLookAt(schedule, fact.overdue !== null, now));
+    return fact;
+  }
+
+  /** What is known of the schedules that a rule could find something about: with a deadline, or with a run that failed. */
+  async function scheduleFacts(now: number): Promise<ScheduleFact[]> {
+    if (now - listedAt >= listEveryMs || now < listedAt) {
+      const sinceElapsed = clock.elapsed();
       const found: Schedule[] = [];
       for await (const schedule of allSchedules(duly)) if (isWatched(schedule)) found.push(schedule);
-      watched = { ids: found.map(({ id }) => id), readAt: now };
-      return found;
+      lookAt = new Map();
+      const facts = await someAtOnce(found, (schedule) => factOf(schedule, now));
+      listedAt = now;
+      listEveryMs = Math.max(scheduleListMs, listShare * (clock.elapsed() - sinceElapsed));
+      return facts;
     }
-    const found = await Promise.all(watched.ids.map((id) => duly.schedules.get({ id }).catch(() => null)));
-    return found.filter((schedule) => schedule !== null);
+    // About the others there is nothing to find yet.
+    const ids = [...lookAt].filter(([, at]) => at <= now).map(([id]) => id);
+    const facts = await someAtOnce(ids, async (id) => {
+      const schedule = await duly.schedules.get({ id }).catch(() => null);
+      return schedule === null ? null : factOf(schedule, now);
+    });
+    return facts.filter((fact) => fact !== null);
   }
 
   return {
@@ -58,9 +87,7 @@ export function createFactReader(duly: Duly): FactReader {
           ),
         ),
         failuresByType: inRowMax === 0 ? [] : await failures(duly, now, inRowMax),
-        schedules: has('schedule_deadline', 'failures_in_row')
-          ? await Promise.all((await watchedSchedules(now)).map((one) => scheduleFact(duly, one, now)))
-          : [],
+        schedules: has('schedule_deadline', 'failures_in_row') ? await scheduleFacts(now) : [],
         lanes: counts.lanes.map(({ ready, ...lane }) => ({ ...lane, readyCount: ready.count })),
         workers: nodes.filter(({ roles }) => roles.includes('worker')),
         pauses,
@@ -68,6 +95,16 @@ export function createFactReader(duly: Duly): FactReader {
       };
     },
   };
+}
+
+async function someAtOnce<Item, Result>(
+  items: readonly Item[],
+  read: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let at = 0; at < items.length; at += atOnceCount)
+    results.push(...(await Promise.all(items.slice(at, at + atOnceCount).map(read))));
+  return results;
 }
 
 async function* allSchedules(duly: Duly): AsyncGenerator<Schedule> {
@@ -148,7 +185,7 @@ export async function overdueNow(
 ): Promise<ScheduleFact['overdue']> {
   const foundAt = deadlineSlotAt(schedule, now);
   if (foundAt === null || isSettledBy(schedule, foundAt) === true) return null;
-  const ledger = await duly.schedules.slots(schedule.id, { to: now, limit: ledgerMax });
+  const ledger = await duly.schedules.slots({ id: schedule.id }, { to: now, limit: ledgerMax });
   const slotAt = promisedSlotAt(schedule, foundAt, ledger, now);
   if (slotAt === null || isSettledBy(schedule, slotAt) === true) return null;
   return overdueOf(schedule, slotAt, await lastSuccess(duly, schedule.id));

@@ -106,3 +106,20 @@ export function overdueOf(
     runStatus: hasRun ? lastRun.status : null,
   };
 }
+
+/**
+ * When a schedule is to be looked at again, if nobody changes it: at once while something of it is overdue or failed, which may be over at any moment; else
+ * when the deadline of a slot that has not succeeded yet is over.
+ */
+export function nextLookAt(
+  { policies: { finishDeadlineMs }, counts, lastRun, nextSlot }: Schedule,
+  isOverdue: boolean,
+  now: number,
+): number {
+  if (isOverdue || counts.failuresInRow > 0) return now;
+  if (finishDeadlineMs === null) return Number.POSITIVE_INFINITY;
+  const open = [nextSlot, lastRun === null || lastRun.status === 'COMPLETED' ? null : lastRun.slot];
+  return Math.min(
+    ...open.map((slot) => (slot === null ? Number.POSITIVE_INFINITY : slot.getTime() + finishDeadlineMs)),
+  );
+}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { Duly } from '@duly/core';
+import { Duly, systemClock } from '@duly/core';
 import { Webhook } from 'standardwebhooks';
 import { type AlertRule, defaultAlertRules } from '../../src/alerts/alert-rule.ts';
 import { createFactReader } from '../../src/alerts/facts.ts';
@@ -189,7 +189,9 @@ test('of running jobs only those are read that may run for too long, however man
   const [job] = claimed.json.jobs;
   const read = async (afterMs: number) => {
     const stuck = defaultAlertRules.find(({ id }) => id === 'stuck') as AlertRule;
-    const facts = await createFactReader(duly).read([{ ...stuck, condition: { kind: 'stuck', afterMs } }]);
+    const facts = await createFactReader(duly, systemClock).read([
+      { ...stuck, condition: { kind: 'stuck', afterMs } },
+    ]);
     return facts.running.map(({ id }) => id);
   };
   assert.deepEqual(await read(3_600_000), []);

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createTestDuly } from '@duly/core/testing';
+import { defaultAlertRules } from '../../src/alerts/alert-rule.ts';
+import { createFactReader } from '../../src/alerts/facts.ts';
+
+test('between two readings of the list only those schedules are asked for that something may be found about', async (t) => {
+  const duly = createTestDuly({ start: '2027-01-15T10:00:00Z' });
+  t.after(() => duly.stop());
+  const task = duly.task({ name: 'report', run: () => {} });
+  for (let n = 0; n < 30; n++)
+    await task.every('0 * * * *', undefined, { name: `hourly-${n}`, finishDeadline: '10m' });
+  await task.every('0 12 * * *', undefined, { name: 'daily', finishDeadline: '10m' });
+  let elapsed = 0;
+  let listMs = 0;
+  // Twice it is looked at when the list is read: at the beginning and at the end.
+  const facts = createFactReader(duly, { elapsed: () => (elapsed += listMs) });
+  const look = async () => {
+    const before = duly.calls()?.schedules ?? 0;
+    const { schedules } = await facts.read(defaultAlertRules);
+    const overdueCount = schedules.filter(({ overdue }) => overdue !== null).length;
+    return { calls: (duly.calls()?.schedules ?? 0) - before, overdueCount };
+  };
+
+  // Of one that is overdue the ledger is read too, and it asks for the schedule once more.
+  assert.deepEqual(await look(), { calls: 1, overdueCount: 0 }, 'the list');
+  await duly.outage('30s');
+  assert.deepEqual(await look(), { calls: 0, overdueCount: 0 }, 'nothing can be overdue before 11:10');
+  await duly.outage('69m');
+  assert.deepEqual(await look(), { calls: 1, overdueCount: 0 });
+  await duly.outage('40s');
+  assert.deepEqual(await look(), { calls: 60, overdueCount: 30 }, 'the daily one is left alone');
+  // Whoever was told has to hear that it is over.
+  await duly.outage('10s');
+  assert.deepEqual(await look(), { calls: 60, overdueCount: 30 });
+
+  listMs = 6_000;
+  await duly.outage('1m');
+  assert.deepEqual(await look(), { calls: 31, overdueCount: 30 });
+  await duly.outage('100s');
+  assert.deepEqual(
+    await look(),
+    { calls: 60, overdueCount: 30 },
+    'a list that takes 6 s is read every 2 minutes',
+  );
+  await duly.outage('30s');
+  assert.deepEqual(await look(), { calls: 31, overdueCount: 30 });
+});
