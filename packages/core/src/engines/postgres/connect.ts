@@ -21,6 +21,8 @@ export interface PostgresConnector {
   place: string;
   /** Makes a client, not connected yet, that no pool knows of; null: nobody said where to. */
   createListener(): PgClient | null;
+  /** Makes a client, not connected yet, for when the pool is somebody else's and all of it is taken; null: the pool is Duly's own, or does not say how. */
+  createSpare: (() => PgClient) | null;
   /** Ends the pool if it was made here. */
   end(): Promise<void>;
 }
@@ -54,6 +56,8 @@ export async function createConnector(target: PostgresTarget & { clock: Clock })
         if (Client === undefined || options === undefined) return null;
         return new Client(options as never) as PgClient;
       },
+      createSpare:
+        Client === undefined || options === undefined ? null : () => new Client(options as never) as PgClient,
       async end() {},
     };
   }
@@ -70,6 +74,7 @@ export async function createConnector(target: PostgresTarget & { clock: Clock })
     pool,
     place: placeOfUrl(connection, schema),
     createListener: () => new pg.Client({ ...common, connectionString: listenUrl ?? connection }),
+    createSpare: null,
     end: () => endPool(pool, open, target.clock),
   };
 }

@@ -3,6 +3,7 @@ import { type DulyError, dulyError } from '../../errors.ts';
 import type { Random } from '../../random.ts';
 import type { PgPool, PgPoolClient, PgResult } from '../pool.ts';
 import { rowTypes } from './driver.ts';
+import type { Spare } from './spare.ts';
 import { hasNoRoom, isConnectionSpent, isRetryable, storeError } from './store-error.ts';
 import type { Database, Value } from './work.ts';
 
@@ -22,6 +23,8 @@ export interface DatabaseOptions {
    * must where the pool is somebody else's.
    */
   keepMs?: number;
+  /** A connection beside the pool, for calls that the pool has let wait; null, the default: there is none. */
+  spare?: Spare | null;
 }
 
 /** A database that can be closed for further calls. */
@@ -47,6 +50,8 @@ interface Kept {
 // 5, 10 … 80 ms, then it is told.
 const retryMax = 5;
 const firstRetryMs = 5;
+// A pool that has let a call wait for so long is held by what takes long.
+const spareMs = 1_000;
 // How long a server that had no further connection is not asked for one.
 const askAgainMs = 1_000;
 // A process that is just starting has better to do, and one that ends at once has no use for it.
@@ -60,7 +65,7 @@ const quietLooksMax = 20;
  * (SET LOCAL), so that a pooler may give every transaction another connection.
  */
 export function createDatabase(options: DatabaseOptions): ClosableDatabase {
-  const { pool, place, clock, random, callMs, lockMs, keepMs = 0 } = options;
+  const { pool, place, clock, random, callMs, lockMs, keepMs = 0, spare = null } = options;
   const running = new Set<Promise<unknown>>();
   let isClosed = false;
   // The server ends by itself what takes too long, a little before it is given up here: then its answer still arrives. Written out,
@@ -218,8 +223,33 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
     });
   }
 
-  async function connectOnce(): Promise<PgPoolClient> {
+  /**
+   * A connection of the pool, or the one beside it. Handlers may hold every connection of their program's pool for minutes, and leases must be
+   * renewed meanwhile.
+   */
+  function fromPool(): Promise<PgPoolClient> {
     const connecting = pool.connect();
+    if (spare === null) return connecting;
+    return new Promise((resolve, reject) => {
+      let isOver = false;
+      const give = (client: PgPoolClient): void => {
+        timer.cancel();
+        if (isOver) client.release();
+        isOver = true;
+        resolve(client);
+      };
+      // Where there is no spare one either, the pool is waited for.
+      const timer = clock.after(spareMs, () => spare.take().then(give, () => {}));
+      connecting.then(give, (error) => {
+        timer.cancel();
+        isOver = true;
+        reject(error);
+      });
+    });
+  }
+
+  async function connectOnce(): Promise<PgPoolClient> {
+    const connecting = fromPool();
     let isLate = false;
     connectingCount++;
     try {
@@ -329,6 +359,7 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
       await Promise.allSettled(running);
       keeping?.cancel();
       for (let client = takeKept(); client !== null; client = takeKept()) client.release();
+      spare?.close();
     },
   };
 }

@@ -14,6 +14,7 @@ import {
   type SchemaTarget,
   schemaVersion,
 } from './migrate.ts';
+import { createSpare } from './spare.ts';
 import { type Database, inSchema } from './work.ts';
 
 /** How a store on PostgreSQL is opened. */
@@ -101,10 +102,11 @@ const oldMinutes = 10;
 export async function openPostgres(options: PostgresOptions): Promise<OpenedPostgres> {
   const { schema, clock, random, callMs = callMsDefault } = options;
   const connector = await createConnector(options);
-  const { pool, place } = connector;
+  const { pool, place, createSpare: create } = connector;
+  const spare = create === null ? null : createSpare({ create, clock });
   // A pool that was made here is used by nobody else.
   const keepMs = typeof options.connection === 'string' ? keepMsOwn : 0;
-  const database = createDatabase({ pool, place, clock, random, callMs, lockMs, keepMs });
+  const database = createDatabase({ pool, place, clock, random, callMs, lockMs, keepMs, spare });
   const target: MigrationTarget = { database, schema, place, clock };
   let info: EngineInfo;
   try {

@@ -349,6 +349,35 @@ it('calls for which the server has no connection left take those of their own pr
   }
 });
 
+it('while a program holds every connection of its own pool, calls go by one beside it', async () => {
+  const name = freshSchema();
+  const pool = new pg.Pool({ connectionString: url, max: 1, application_name: name });
+  const sessions = async () =>
+    (await ask('SELECT pid FROM pg_stat_activity WHERE application_name = $1', [name])).map(({ pid }) => pid);
+  const store = await open({ schema: name, connection: pool });
+  const held = await pool.connect();
+  const askTwice = () =>
+    Promise.all([1, 2].map((n) => store.database.query('SELECT $1::int AS n, pg_backend_pid() AS pid', [n])));
+  const answers = (await askTwice()).flat() as { n: number; pid: number }[];
+  assert.deepEqual(
+    answers.map(({ n }) => n),
+    [1, 2],
+  );
+  assert.equal(answers[0]?.pid, answers[1]?.pid, 'one, for one call after the other');
+  // One that the server ends meanwhile is followed by another.
+  await ask('SELECT pg_terminate_backend($1)', [answers[0]?.pid]);
+  assert.equal((await askTwice()).length, 2);
+  assert.equal((await sessions()).length, 2);
+  held.release();
+  const own = (await store.database.query<{ pid: number }>('SELECT pg_backend_pid() AS pid'))[0]?.pid;
+  await store.close();
+  assert.deepEqual([pool.totalCount, pool.idleCount, pool.waitingCount], [1, 1, 0]);
+  while ((await sessions()).length > 1);
+  assert.deepEqual(await sessions(), [own]);
+  await pool.end();
+  await ask(`DROP SCHEMA ${name} CASCADE`);
+});
+
 it('a wrong password and a missing database are told apart', async () => {
   const wrong = new URL(url);
   wrong.password = 'wrong';
