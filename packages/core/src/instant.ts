@@ -96,12 +96,17 @@ function refuseWithoutOffset(value: string, field: string, missing: string, exam
   );
 }
 
+const examples = '"2027-01-15T10:00:00Z" or "2027-01-15T10:00:00+01:00"';
+
+// Whoever writes a text may do so in a form, on a command line or in JSON, where there is no Date.
 function refuse(value: unknown, field: string, expected: string, hint?: string): never {
   throw dulyError('invalid_instant', {
     message: `Expected "${field}" ${expected}, got ${shown(value)}.`,
     hint:
       hint ??
-      'Give a Date, epoch milliseconds, or a text like "2027-01-15T10:00:00Z" or "2027-01-15T10:00:00+01:00".',
+      (typeof value === 'string'
+        ? `Write it like ${examples}.`
+        : `Give a Date, epoch milliseconds, or a text like ${examples}.`),
     details: { field, value: shown(value) },
   });
 }

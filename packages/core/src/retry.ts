@@ -192,7 +192,7 @@ function isNumberBetween(value: unknown, min: number, max: number): value is num
 function refuse(field: string, value: unknown, expected: string): never {
   throw dulyError('invalid_option', {
     message: `Expected "${field}" ${expected}${value === undefined ? '' : `, got ${shown(value)}`}.`,
-    hint: 'See the retry options in the documentation of tasks.',
+    hint: 'What "retry" takes is in the documentation of tasks.',
     details: { field },
   });
 }

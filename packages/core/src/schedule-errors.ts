@@ -38,7 +38,7 @@ export function ambiguous(name: string, schedules: readonly ScheduleRecord[]) {
 export function isDisabled(identity: ScheduleIdentity, note: string | null) {
   return dulyError('schedule_disabled', {
     message: `The schedule ${nameOf(identity)} is disabled${note === null ? '' : `: ${note}`}. A resume does not bring it back.`,
-    hint: 'Declare it again in the code, with a release that is not lower, or delete it: duly.schedules.delete().',
+    hint: 'Declare it again in the code, with a release that is not lower, or delete it.',
     details: { name: identity.name },
   });
 }
@@ -47,7 +47,7 @@ export function isDisabled(identity: ScheduleIdentity, note: string | null) {
 export function secondRule(identity: ScheduleIdentity) {
   return dulyError('schedule_conflict', {
     message: `The schedule ${nameOf(identity)} was given another rule by this process before.`,
-    hint: 'Give each schedule its own "name". To change the rule of one that exists: duly.schedules.edit().',
+    hint: 'Give each schedule its own "name". To change the rule of one that exists, edit it.',
     details: { name: identity.name },
   });
 }

@@ -73,7 +73,7 @@ export async function drainNode(open: OpenEngine, id: string, actor: string): Pr
   if (nodes.some((node) => node.id === id)) return;
   throw dulyError('node_not_found', {
     message: `No node has the id "${id}".`,
-    hint: 'Nodes that left, or were silent for 40 s, are not known any more; nodes() lists those that are.',
+    hint: 'Nodes that left, or were silent for 40 s, are not known any more.',
     details: { id },
   });
 }

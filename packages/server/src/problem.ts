@@ -104,7 +104,8 @@ function inSnakeCase(given: Problem): Problem {
   return {
     ...given,
     detail: rename(given.detail),
-    ...(given.hint === undefined ? {} : { hint: rename(given.hint) }),
+    // The library's verb for a due instant is a field here, and most fields that take a duration have none.
+    ...(given.hint === undefined ? {} : { hint: rename(given.hint).replace(' with at()', '') }),
     ...(typeof details?.field === 'string'
       ? { details: { ...details, field: details.field.split('.').map(snakeName).join('.') } }
       : {}),

@@ -241,6 +241,28 @@ test('what is wrong is said in words: what was expected, and what came', async (
   );
 });
 
+test('hints speak of what can be sent, not of code', async (t) => {
+  const { ask } = await startServer(t);
+  const rule = { name: 'n', type: 't' };
+  const asked: [string, object, RegExp][] = [
+    ['/api/jobs', { type: 't', run_at: 'noon' }, /Write it like "2027/],
+    ['/api/jobs', { type: 't', delay: '1 month' }, /or give the instant itself\.$/],
+    ['/api/schedules', { ...rule, cron: 'every 5m' }, /write { "rate": "5m" }/],
+    ['/api/schedules', { ...rule, cron: 'FREQ=DAILY' }, /"rrule": "FREQ=…", "start_at"/],
+    ['/api/schedules', { ...rule, cron: 'TZ=UTC 0 0 * * *' }, /"timezone"/],
+    ['/api/schedules', { ...rule, cron: '0 0 * * *', rate: '1h' }, /{ "rate": "10m" }/],
+    ['/api/schedules', { ...rule, cron: '0 0 * * *', start_at: 'x' }, /Write it like/],
+    ['/api/queues/q/pause', { until: 'x' }, /Write it like/],
+    ['/api/workers/nobody/drain', {}, /silent for 40 s/],
+    ['/api/alerts/windows', { from: 'x', until: 'y' }, /Write it like/],
+  ];
+  for (const [path, body, expected] of asked) {
+    const { json } = await ask(path, { body });
+    assert.match(json.hint, expected, path);
+    assert.doesNotMatch(json.hint, /\w\(\)|duly\.\w|\bDate\b|{ \w+:/, path);
+  }
+});
+
 test('a host that is not known to be this server is refused; addresses and localhost are known', async (t) => {
   const fixture = await startServer(t, { server: { hosts: ['duly.example.com'] } });
   const { port } = fixture.listening;

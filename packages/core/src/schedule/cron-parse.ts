@@ -66,7 +66,7 @@ function parseMacro(text: string, macro: string): CronFields {
   if (expanded !== undefined) return { ...new CronReader(expanded).read(), text: macro.toLowerCase() };
   const near = nearest(macro, Object.keys(macros));
   let hint = `The macros are ${Object.keys(macros).join(', ')}.`;
-  if (/^@every\b/i.test(macro)) hint = 'For a fixed rate write { rate: "10m" } instead of a cron.';
+  if (/^@every\b/i.test(macro)) hint = 'For a fixed rate write { "rate": "10m" } instead of a cron.';
   else if (/^@reboot\b/i.test(macro))
     hint = 'A schedule does not follow restarts; call the task when your program starts.';
   else if (near !== undefined) hint = `Did you mean "${near}"?`;
@@ -185,10 +185,11 @@ class CronReader {
   #hintForShape(): string | null {
     const text = this.#text.trim();
     if (/^(?:every\s+)?\d+\s*[a-z]+$/i.test(text) || /^PT?\d/i.test(text)) {
-      return `For a fixed rate write { rate: "${text.replace(/^every\s+/i, '')}" }.`;
+      return `For a fixed rate write { "rate": "${text.replace(/^every\s+/i, '')}" }.`;
     }
-    if (/FREQ=/i.test(text)) return 'For a recurrence rule write { rrule: "FREQ=…", startAt: … }.';
-    if (/^(?:CRON_)?TZ=/i.test(text)) return 'Give the zone beside the cron: { cron: "…", timezone: "…" }.';
+    if (/FREQ=/i.test(text)) return 'For a recurrence rule write { "rrule": "FREQ=…", "startAt": … }.';
+    if (/^(?:CRON_)?TZ=/i.test(text))
+      return 'Give the zone beside the cron: { "cron": "…", "timezone": "…" }.';
     return null;
   }
 
@@ -327,7 +328,7 @@ class CronReader {
         position + slash + 1,
         text,
         `has a step of ${step}, but there are only ${size} values`,
-        'A step counts within its field and begins anew with it. For a fixed rate write { rate: "90m" }.',
+        'A step counts within its field and begins anew with it. For a fixed rate write { "rate": "90m" }.',
       );
     }
     return step;
@@ -363,7 +364,7 @@ class CronReader {
   #refuse(field: FieldText, position: number, value: string, problem: string, hint?: string): never {
     throw dulyError('invalid_cron', {
       message: `The ${kinds[field.name].title} ${shown(value)} at position ${position} of the cron ${shown(this.#text)} ${problem}.`,
-      hint,
+      hint: hint ?? this.#hintForShape() ?? undefined,
       details: { field: field.name, position, value: value.slice(0, 100), cron: this.#text },
     });
   }

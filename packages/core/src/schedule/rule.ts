@@ -232,7 +232,7 @@ function readKind(options: RuleInput): RuleKind {
       written.length === 0
         ? `Expected a rule to have one of ${names}, got none.`
         : `Expected a rule to have one of ${names}, got ${written.map((kind) => `"${kind}"`).join(' and ')}.`,
-    hint: 'Like { cron: "30 2 * * *", timezone: "Europe/Rome" } or { rate: "10m" }.',
+    hint: 'Like { "cron": "30 2 * * *", "timezone": "Europe/Rome" } or { "rate": "10m" }.',
     details: { field: written[1] ?? 'cron' },
   });
 }
