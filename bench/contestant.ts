@@ -64,7 +64,7 @@ export interface Contestant {
   fillFuture?(count: number): Promise<void>;
   /** Makes schedules that are all due at this instant of the store's clock, with names and inputs from this number on. */
   makeSchedules?(count: number, dueAt: number, firstNumber?: number): Promise<void>;
-  /** Starts a node that tells of the burst. */
+  /** Starts a node that tells of the burst; called again, it counts from there on. */
   awaitBurst?(): Promise<void>;
   /** Makes the node of `awaitBurst` die by `kill -9` when it holds schedules that it has not decided, after it decided some. */
   dieInBurst?(): Promise<void>;

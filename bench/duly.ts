@@ -49,13 +49,14 @@ export async function createContestant({ url }: ContestantPlace): Promise<Contes
 
   const inside = await insideOf(url);
   const heardElapsed: number[] = [];
-  const burst: BurstNews = {
+  const noBurst: BurstNews = {
     firedCount: 0,
     startedCount: 0,
     firstFiredElapsed: null,
     lastFiredElapsed: null,
     lastStartedElapsed: null,
   };
+  const burst: BurstNews = { ...noBurst };
 
   return {
     async enqueueOneByOne(count) {
@@ -201,6 +202,8 @@ export async function createContestant({ url }: ContestantPlace): Promise<Contes
     },
 
     async awaitBurst() {
+      Object.assign(burst, noBurst);
+      if (isStarted) return;
       onRun = () => {
         burst.startedCount++;
         burst.lastStartedElapsed = elapsed();

@@ -72,7 +72,7 @@ async function burstLines(setup: Setup, full: ContestantPlace): Promise<Result[]
   const bursts: { onEmpty: Burst; onFull: Burst }[] = [];
   for (let round = 0; round < Math.min(burstRoundsMax, setup.rounds); round++) {
     const onEmpty = await playBurst(setup, burstCount);
-    bursts.push({ onEmpty, onFull: await playBurst(setup, burstCount, full) });
+    bursts.push({ onEmpty, onFull: await playBurst(setup, burstCount, { from: full }) });
   }
   const line = { measure: 'future', isMoreBetter: false, bare: null, ratio: null, peers: [] } as const;
   return [
