@@ -32,6 +32,16 @@ describe('PostgreSQL, days of history', () => {
     (await ask(`SELECT tableoid::regclass::text AS place FROM "${schema}".finished WHERE id = $1`, [id]))[0]
       ?.place as string | undefined;
 
+  /** Everything there is to do, call by call, as a node does it; how many jobs went. */
+  async function keepAll(work: Work, now: number): Promise<number> {
+    let sum = 0;
+    for (;;) {
+      const { jobs, more } = await keepDays(work, now);
+      sum += jobs;
+      if (!more) return sum;
+    }
+  }
+
   it('a day is made ahead, takes what waited for it, and is dropped when it is over', async () => {
     const opened = await open({ schema });
     const engine = createPostgresEngine(opened);
@@ -39,26 +49,58 @@ describe('PostgreSQL, days of history', () => {
     try {
       const early = await finishOne(engine, 2 * dayMs);
       assert.equal(await placeOf(early), `${schema}.finished_other`);
-      await keepDays(work, noonAt);
+      await keepAll(work, noonAt);
       assert.equal(await placeOf(early), `${schema}.finished_20270117`, 'it moved when its day was made');
       const late = await finishOne(engine, 3 * dayMs);
       assert.equal(await placeOf(late), `${schema}.finished_20270118`);
       const far = await finishOne(engine, 300 * dayMs);
       assert.equal(await placeOf(far), `${schema}.finished_other`, 'no day so far ahead is made');
 
-      await keepDays(work, noonAt + 2 * dayMs);
+      await keepAll(work, noonAt + 2 * dayMs);
       assert.equal(await placeOf(early), `${schema}.finished_20270117`, 'its day is not over');
-      const { jobs } = await keepDays(work, noonAt + 3 * dayMs);
-      assert.equal(jobs, 1);
+      assert.equal(await keepAll(work, noonAt + 3 * dayMs), 1);
       const reply = await engine.get({ now: noonAt, ids: [early, late, far] });
       assert.deepEqual(
         reply.jobs.map((job) => job?.id ?? null),
         [null, late, far],
       );
       assert.equal(reply.prunedMadeAt, noonAt);
-      assert.equal((await keepDays(work, noonAt + 3 * dayMs)).jobs, 0, 'again changes nothing');
+      assert.equal(await keepAll(work, noonAt + 3 * dayMs), 0, 'again changes nothing');
     } finally {
       await engine.close();
+    }
+  });
+
+  it('one call makes days or drops one, so that no lock is held for what takes long', async () => {
+    const fresh = `${schema}_steps`;
+    const opened = await open({ schema: fresh });
+    const engine = createPostgresEngine(opened);
+    const work = new Work(opened.database, fresh, () => {});
+    const step = async (now: number) => {
+      const { jobs, more } = await keepDays(work, now);
+      return [jobs, more];
+    };
+    try {
+      for (const days of [1, 1, 2]) await finishOne(engine, days * dayMs);
+      assert.deepEqual(await step(noonAt), [0, true], 'as far as the first that took something along');
+      assert.deepEqual(await step(noonAt), [0, true], 'the next that did');
+      assert.deepEqual(await step(noonAt), [0, true], 'the others');
+      // Those of the calendar, which a new store has, are over by this clock.
+      assert.equal(await keepAll(work, noonAt), 0);
+      const lateAt = noonAt + 4 * dayMs;
+      assert.deepEqual(await step(lateAt), [0, true], 'new days first');
+      // The 15th was empty, the 16th had two jobs, the 17th one, the 18th none.
+      const steps: unknown[] = [];
+      while (steps.length < 4) steps.push(await step(lateAt));
+      assert.deepEqual(steps, [
+        [0, true],
+        [2, true],
+        [1, true],
+        [0, false],
+      ]);
+    } finally {
+      await engine.close();
+      await ask(`DROP SCHEMA IF EXISTS "${fresh}" CASCADE`);
     }
   });
 
@@ -139,7 +181,7 @@ describe('PostgreSQL, days of history', () => {
     await ask(`CREATE ROLE ${role} LOGIN PASSWORD 'guest'`);
     const address = Object.assign(new URL(url), { username: role, password: 'guest' });
     try {
-      await keepDays(new Work(owner.database, fresh, () => {}), noonAt);
+      await keepAll(new Work(owner.database, fresh, () => {}), noonAt);
       const ids = [await finishOne(engine, 2 * dayMs), await finishOne(engine, 2 * dayMs)];
       const kept = await finishOne(engine, 4 * dayMs);
       await ask(`GRANT USAGE ON SCHEMA "${fresh}" TO ${role}; GRANT ALL ON ALL TABLES IN SCHEMA "${fresh}" TO ${role};

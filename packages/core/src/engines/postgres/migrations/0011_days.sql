@@ -5,8 +5,10 @@ CREATE FUNCTION duly.day_name_1(p_day bigint) RETURNS text LANGUAGE sql IMMUTABL
   SELECT 'finished_' || to_char(to_timestamp(p_day * 86400) AT TIME ZONE 'UTC', 'YYYYMMDD')
 $$;
 
--- Makes the days that are to come, as many as asked, and drops those that are over; answers how many jobs went, about. Both need a lock
--- on history for a moment: whoever cannot have it soon leaves it to the next call, and history waits in `finished_other` or a little longer.
+-- Makes the days that are to come, as many as asked, or drops one that is over; answers how many jobs went, about, and `more` if there is more to do. Both need a lock
+-- on history for a moment: whoever cannot have it soon leaves it to the next call, and history waits in `finished_other` or a little longer. A lock is
+-- kept until the commit, so what takes long comes before it, and one call does one thing: who counts and clears up a day while it holds the lock by which
+-- another was made stops everybody who reads or settles, and waits in vain for those that wait for it.
 -- Who may neither make nor drop tables here makes no days, and forgets so many jobs of days that are over one by one: `more` if that was not all.
 CREATE FUNCTION duly.keep_days_1(p_now bigint, p_ahead integer, p_limit integer DEFAULT 500) RETURNS text LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
 DECLARE
@@ -20,6 +22,8 @@ DECLARE
   v_ids text[];
   v_is_owner boolean;
   v_may_create boolean;
+  v_has_made boolean := false;
+  v_more boolean;
 BEGIN
   -- One at a time.
   IF NOT pg_try_advisory_xact_lock(hashtext('duly.days')) THEN RETURN json_build_object('now', v_now, 'jobs', 0, 'more', false)::text; END IF;
@@ -33,12 +37,16 @@ BEGIN
       -- What lies in `finished_other` of that day moves over first, or it would stand in the way.
       EXECUTE format('WITH moved AS (DELETE FROM duly.finished_other WHERE prune_at >= %s AND prune_at < %s RETURNING *)
         INSERT INTO duly.%I SELECT * FROM moved', v_day * 86400000, (v_day + 1) * 86400000, v_name);
+      GET DIAGNOSTICS v_n = ROW_COUNT;
       EXECUTE format('ALTER TABLE duly.finished ATTACH PARTITION duly.%I FOR VALUES FROM (%s) TO (%s)', v_name,
         v_day * 86400000, (v_day + 1) * 86400000);
     EXCEPTION WHEN lock_not_available OR deadlock_detected OR check_violation THEN
       EXIT;
     END;
+    v_has_made := true;
+    EXIT WHEN v_n > 0;
   END LOOP;
+  IF v_has_made THEN RETURN json_build_object('now', v_now, 'jobs', 0, 'more', true)::text; END IF;
   IF NOT v_is_owner THEN
     EXECUTE format('WITH gone AS (
         DELETE FROM duly.finished WHERE prune_at < %1$s AND id IN (SELECT id FROM duly.finished WHERE prune_at < %1$s LIMIT %2$s)
@@ -50,24 +58,21 @@ BEGIN
     END IF;
     RETURN json_build_object('now', v_now, 'jobs', v_jobs, 'more', v_jobs >= p_limit)::text;
   END IF;
-  FOR v_name IN
-    SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-    WHERE i.inhparent = 'duly.finished'::regclass AND c.relname ~ '^finished_[0-9]{8}$' AND c.relname < duly.day_name_1(v_today)
-    ORDER BY c.relname
-  LOOP
-    BEGIN
-      -- Ids are time-ordered, so the last one tells when the newest of these jobs was made.
-      EXECUTE format('SELECT created_at FROM duly.%I ORDER BY id DESC LIMIT 1', v_name) INTO v_made;
-      IF v_made IS NOT NULL THEN PERFORM duly.note_pruned_1(v_made); END IF;
-      EXECUTE format('SELECT count(*) FROM duly.%I', v_name) INTO v_n;
-      EXECUTE format('DELETE FROM duly.logs l USING duly.%I f WHERE l.job_id = f.id', v_name);
-      EXECUTE format('DELETE FROM duly.children c USING duly.%I f WHERE c.parent_id = f.id', v_name);
-      EXECUTE format('DELETE FROM duly.journal j USING duly.%I f WHERE j.scope = ''job:'' || f.id', v_name);
-      EXECUTE format('DROP TABLE duly.%I', v_name);
-      v_jobs := v_jobs + v_n;
-    EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
-      EXIT;
-    END;
-  END LOOP;
-  RETURN json_build_object('now', v_now, 'jobs', v_jobs, 'more', false)::text;
+  SELECT min(c.relname), count(*) > 1 INTO v_name, v_more FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+  WHERE i.inhparent = 'duly.finished'::regclass AND c.relname ~ '^finished_[0-9]{8}$' AND c.relname < duly.day_name_1(v_today);
+  IF v_name IS NULL THEN RETURN json_build_object('now', v_now, 'jobs', 0, 'more', false)::text; END IF;
+  BEGIN
+    -- Ids are time-ordered, so the last one tells when the newest of these jobs was made.
+    EXECUTE format('SELECT created_at FROM duly.%I ORDER BY id DESC LIMIT 1', v_name) INTO v_made;
+    IF v_made IS NOT NULL THEN PERFORM duly.note_pruned_1(v_made); END IF;
+    EXECUTE format('SELECT count(*) FROM duly.%I', v_name) INTO v_jobs;
+    EXECUTE format('DELETE FROM duly.logs l USING duly.%I f WHERE l.job_id = f.id', v_name);
+    EXECUTE format('DELETE FROM duly.children c USING duly.%I f WHERE c.parent_id = f.id', v_name);
+    EXECUTE format('DELETE FROM duly.journal j USING duly.%I f WHERE j.scope = ''job:'' || f.id', v_name);
+    EXECUTE format('DROP TABLE duly.%I', v_name);
+  EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+    v_jobs := 0;
+    v_more := false;
+  END;
+  RETURN json_build_object('now', v_now, 'jobs', v_jobs, 'more', v_more)::text;
 END $$;
