@@ -113,10 +113,18 @@ test('a lock ends by itself; the same token is given the same one; and what is w
   const first = await post('acquire', { ttl: 100, token: 'mine' });
   const again = await post('acquire', { ttl: 100, token: 'mine' });
   assert.equal(again.json.fence, first.json.fence);
-  const next = await post('acquire', { wait: 30 });
+  const next = await post('acquire', { wait: '30s' });
   assert.ok(next.json.acquired && next.json.fence > first.json.fence);
   assert.equal((await ask('/api/locks/b/acquire', { method: 'POST' })).status, 200, 'a body is not needed');
-  for (const body of [{ ttl: 1 }, { ttl: 'x' }, { wait: 61 }, { more: 1 }]) {
+  for (const body of [
+    { ttl: 1 },
+    { ttl: 'x' },
+    { wait: 61 },
+    { wait: '61s' },
+    { wait: 'x' },
+    { wait: '-1s' },
+    { more: 1 },
+  ]) {
     assert.equal((await post('acquire', body, 'c')).status, 400, JSON.stringify(body));
   }
   assert.equal((await post('release', {})).status, 400);

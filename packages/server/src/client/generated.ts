@@ -3,8 +3,8 @@
 export type AcquireLock = {
   /** How long it is held without renewal. Default 5 minutes. */
   ttl?: string | number;
-  /** Seconds to wait for it. Default 0. */
-  wait?: number;
+  /** How long to wait for it: seconds, or a text like "10s"; at most a minute. Default 0. */
+  wait?: number | string;
   /** Who takes it, for those who ask. Left out: the key. */
   holder?: string;
   host?: string;
@@ -1456,8 +1456,8 @@ export type WorkerClaim = {
   queues?: string[];
   /** At most so many. Default 1. */
   limit?: number;
-  /** Seconds to wait for work. Default 0. */
-  wait?: number;
+  /** How long to wait for work: seconds, or a text like "10s"; at most a minute. Default 0. */
+  wait?: number | string;
   /** How many jobs it runs now. Default 0. */
   running?: number;
   /** How many it runs at most. Default 1. */

@@ -1,10 +1,8 @@
 import { type Clock, isTerminal, type Job } from '@duly/core';
 import { z } from '@hono/zod-openapi';
+import { waitSecondsMax } from '../request/wait.ts';
 import { etagOf, jobEtag, matchesEtag } from './job-tag.ts';
 import type { Live } from './live.ts';
-
-// Longer, and something on the way takes the connection for dead.
-const waitSecondsMax = 60;
 
 /** How long to wait for news, as a query. */
 export const waitQuery = z.strictObject({

@@ -1,6 +1,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
+import { waitField, waitMs } from '../request/wait.ts';
 import { body, cursor, duration, instant, json, limit, listJson, listOf, name } from '../schemas/answers.ts';
 import { problems } from '../schemas/problem.ts';
 import { newRoutes } from './new-routes.ts';
@@ -78,12 +79,7 @@ const acquire = createRoute({
       z
         .strictObject({
           ttl,
-          wait: z
-            .number()
-            .min(0)
-            .max(60)
-            .optional()
-            .openapi({ description: 'Seconds to wait for it. Default 0.' }),
+          wait: waitField('it'),
           holder: name
             .optional()
             .openapi({ description: 'Who takes it, for those who ask. Left out: the key.' }),
@@ -156,7 +152,7 @@ export function lockRoutes({ duly }: ServerContext): OpenAPIHono<ServerEnv> {
     const { name: of } = c.req.valid('param');
     const given = c.req.valid('json') ?? {};
     const lock = await duly.locks.acquire(of, {
-      wait: (given.wait ?? 0) * 1_000,
+      wait: waitMs(given.wait),
       holder: { host: given.host ?? 'http', pid: given.pid ?? 0, node: given.holder ?? c.var.caller.actor },
       signal: c.req.raw.signal,
       ...(given.ttl === undefined ? {} : { ttl: given.ttl }),

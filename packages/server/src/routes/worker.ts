@@ -1,6 +1,7 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
+import { waitMs } from '../request/wait.ts';
 import { body, json } from '../schemas/answers.ts';
 import { problems } from '../schemas/problem.ts';
 import {
@@ -75,7 +76,7 @@ export function workerRoutes({ duly }: ServerContext): OpenAPIHono<ServerEnv> {
   const routes = newRoutes();
 
   routes.openapi(claim, async (c) => {
-    const { worker: id, wait = 0, limit = 1, token, tasks, ...about } = c.req.valid('json');
+    const { worker: id, wait, limit = 1, token, tasks, ...about } = c.req.valid('json');
     for (const { type } of tasks) refuseBuiltIn(type, 'tasks');
     const claimed = await duly.remote.claim({
       worker: {
@@ -88,7 +89,7 @@ export function workerRoutes({ duly }: ServerContext): OpenAPIHono<ServerEnv> {
         ...(about.pid === undefined ? {} : { pid: about.pid }),
       },
       limit,
-      wait: wait * 1_000,
+      wait: waitMs(wait),
       signal: c.req.raw.signal,
       ...(token === undefined ? {} : { token }),
     });

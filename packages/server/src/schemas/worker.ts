@@ -1,5 +1,6 @@
 import type { RemoteJob, RemoteOutcome } from '@duly/core';
 import { z } from '@hono/zod-openapi';
+import { waitField } from '../request/wait.ts';
 import { duration, instant, name, orNull } from './answers.ts';
 import { jobStatus } from './job.ts';
 
@@ -21,12 +22,7 @@ export const claimBody = z
       .openapi({ description: 'What it handles; a version that is left out is 1.' }),
     queues: z.array(name).max(leasesMax).optional().openapi({ description: 'Left out: all.' }),
     limit: z.int().min(1).max(leasesMax).optional().openapi({ description: 'At most so many. Default 1.' }),
-    wait: z
-      .number()
-      .min(0)
-      .max(60)
-      .optional()
-      .openapi({ description: 'Seconds to wait for work. Default 0.' }),
+    wait: waitField('work'),
     running: z.int().min(0).optional().openapi({ description: 'How many jobs it runs now. Default 0.' }),
     concurrency: z.int().min(1).optional().openapi({ description: 'How many it runs at most. Default 1.' }),
     host: name.optional(),

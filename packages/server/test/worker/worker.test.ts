@@ -55,7 +55,7 @@ test('a claim that waits is answered when a job is made, when one falls due, and
   const id = await make();
   assert.equal((await waiting).jobs[0].id, id);
   const later = await make({ delay: 300 });
-  assert.equal((await claim({ wait: 30 })).jobs[0].id, later);
+  assert.equal((await claim({ wait: '30s' })).jobs[0].id, later);
 });
 
 test('the same token is given the same jobs, for an answer that was lost', async (t) => {
