@@ -23,10 +23,11 @@ const typesMax = 50;
 // Slots with one fate are one line, so this goes back far enough to find one that was promised.
 const ledgerMax = 50;
 const dayMs = 86_400_000;
-// A hundred thousand schedules are not read with every look, and where it takes long, seldom enough to take a twentieth of the time at most. What was
-// just made has no deadline in the past yet.
-const scheduleListMs = 60_000;
+// The list of schedules is read with every look while that is cheap. A hundred thousand take seconds, and are read seldom enough to take a twentieth of the
+// time at most.
 const listShare = 20;
+// However long it took: the store may have stood still.
+const listEveryMsMax = 300_000;
 // So many are asked for at once: after an outage all of them may be overdue, and the calls of others must get in between.
 const atOnceCount = 20;
 
@@ -35,7 +36,7 @@ export function createFactReader(duly: Duly, clock: Pick<Clock, 'elapsed'>): Fac
   /** When each of those that are watched is to be looked at again. */
   let lookAt = new Map<string, number>();
   let listedAt = Number.NEGATIVE_INFINITY;
-  let listEveryMs = scheduleListMs;
+  let listEveryMs = 0;
 
   async function factOf(schedule: Schedule, now: number): Promise<ScheduleFact> {
     const fact = await scheduleFact(duly, schedule, now);
@@ -52,7 +53,7 @@ export function createFactReader(duly: Duly, clock: Pick<Clock, 'elapsed'>): Fac
       lookAt = new Map();
       const facts = await someAtOnce(found, (schedule) => factOf(schedule, now));
       listedAt = now;
-      listEveryMs = Math.max(scheduleListMs, listShare * (clock.elapsed() - sinceElapsed));
+      listEveryMs = Math.min(listEveryMsMax, listShare * (clock.elapsed() - sinceElapsed));
       return facts;
     }
     // About the others there is nothing to find yet.
