@@ -451,10 +451,43 @@ async function listenFinding(options: ExamineOptions): Promise<SettingCheck> {
   });
   await opened.close();
   if (isHeard) return ok('listen', 'Hints arrive: what another process makes is started at once.');
-  return found(
-    'warning',
-    'listen',
-    'Hints do not arrive (LISTEN succeeds behind a pooler in transaction mode, and delivers nothing): what another process makes starts up to 1 s late.',
-    'Name a direct connection: add ?listenUrl=postgres%3A%2F%2F… to the address.',
-  );
+  const late = 'what another process makes starts up to 1 s late.';
+  const refusal = await listenRefusal(options);
+  if (refusal !== null) {
+    const hint =
+      options.listenUrl === null
+        ? 'See that the server has a connection left.'
+        : 'Check "listenUrl" of the address.';
+    return found('warning', 'listen', `The connection for hints cannot be made (${refusal}): ${late}`, hint);
+  }
+  return options.listenUrl === null
+    ? found(
+        'warning',
+        'listen',
+        `Hints do not arrive (LISTEN succeeds behind a pooler in transaction mode, and delivers nothing): ${late}`,
+        'Name a direct connection: add ?listenUrl=postgres%3A%2F%2F… to the address.',
+      )
+    : found(
+        'warning',
+        'listen',
+        `Hints do not arrive over "listenUrl", which leads to another database, or to a pooler in transaction mode: ${late}`,
+        'Let "listenUrl" lead to the server itself, and to the same database.',
+      );
+}
+
+/** Why the connection that listens cannot be made; null: it can. */
+async function listenRefusal(options: ExamineOptions): Promise<string | null> {
+  const connector = await createConnector(options);
+  const client = connector.createListener();
+  // Its end is told by what it answers; without a listener an error would end the process.
+  client?.on('error', () => {});
+  try {
+    await client?.connect();
+    return null;
+  } catch (error) {
+    return (error as Error).message || String((error as { code?: unknown }).code);
+  } finally {
+    client?.end().catch(() => {});
+    await connector.end();
+  }
 }

@@ -99,6 +99,14 @@ it('behind a pooler in transaction mode hints do not arrive, and it is said', as
   try {
     const found = await examineStore(inSchema(bouncer.url, schema));
     assert.equal(stateOf(found, 'listen'), 'warning');
+    assert.match(find(found, 'listen')[0]?.hint ?? '', /add \?listenUrl=/);
+    const beside = (to: URL) => `${inSchema(bouncer.url, schema)}&listenUrl=${encodeURIComponent(to.href)}`;
+    const through = await examineStore(beside(new URL(bouncer.url)));
+    assert.match(find(through, 'listen')[0]?.message ?? '', /over "listenUrl", which leads to/);
+    const denied = await examineStore(beside(Object.assign(new URL(url), { password: 'wrong' })));
+    assert.match(find(denied, 'listen')[0]?.message ?? '', /cannot be made \(password authentication failed/);
+    assert.match(find(denied, 'listen')[0]?.hint ?? '', /Check "listenUrl"/);
+    assert.equal(stateOf(await examineStore(beside(new URL(url))), 'listen'), 'ok');
   } finally {
     await bouncer.stop();
   }
