@@ -98,6 +98,27 @@ describe('PostgreSQL, days of history', () => {
         [1, true],
         [0, false],
       ]);
+      // What hangs on the jobs of a day goes in slices of a hundred times the limit, the day with the last of it.
+      const id = await finishOne(engine, 7 * dayMs);
+      await ask(
+        `INSERT INTO "${fresh}".logs (job_id, n, attempt, line, at, level, message) SELECT $1, n, 1, n, 1, 'info', 'line' FROM generate_series(1, 250) n`,
+        [id],
+      );
+      await keepAll(work, noonAt + 7 * dayMs);
+      const logCounts: number[] = [];
+      const overAt = noonAt + 8 * dayMs;
+      // A new day, two slices, and the day.
+      for (const expected of [
+        [0, true],
+        [0, true],
+        [0, true],
+        [1, false],
+      ]) {
+        const { jobs, more } = await keepDays(work, overAt, 1);
+        assert.deepEqual([jobs, more], expected);
+        logCounts.push((await ask(`SELECT count(*)::int AS n FROM "${fresh}".logs`))[0]?.n);
+      }
+      assert.deepEqual(logCounts, [250, 150, 50, 0]);
     } finally {
       await engine.close();
       await ask(`DROP SCHEMA IF EXISTS "${fresh}" CASCADE`);
