@@ -202,6 +202,37 @@ test('a first attempt is early before its promise, unless that was noted only af
   assert.deepEqual(breaks(neverEarly, [claimed, made(800)], {}), []);
 });
 
+test('a clean-up is early before its promise, unless a call about its value had no answer before and may have moved it', () => {
+  const lease = { id: 'job_1', type: 'expiring:chaos', node: 'node_a', dueAt: at(0), attempt: 1, fence: 1 };
+  const claimed = { ...lease, kind: 'claimed', at: at(100), untilAt: at(999) } as HistoryEvent;
+  const made = {
+    ...{ kind: 'made', at: at(5), node: 'client', jobs: [{ id: 'job_1', dueAt: at(500) }] },
+  } as HistoryEvent;
+  const valued = {
+    ...{ kind: 'valued', at: at(5), node: 'client', name: 'chaos', key: 'a', op: 'put', result: 'changed' },
+    ...{ value: '1', expiresAt: at(500), cleanupId: 'job_1' },
+  } as HistoryEvent;
+  const asked = (ms: number, subject: string) =>
+    ({ kind: 'asked', at: at(ms), node: 'client', call: 9, what: 'value', subject }) as HistoryEvent;
+  const answered = (outcome: string) =>
+    ({
+      kind: 'answered',
+      at: at(20),
+      node: 'client',
+      call: 9,
+      what: 'value',
+      outcome,
+      subject: 'chaos/a',
+    }) as HistoryEvent;
+  const early = (...calls: HistoryEvent[]) =>
+    breaks(neverEarly, [made, valued, claimed, ...calls], {}).length;
+  assert.equal(early(asked(10, 'chaos/a'), answered('acknowledged')), 1);
+  assert.equal(early(asked(10, 'chaos/b')), 1);
+  assert.equal(early(asked(200, 'chaos/a')), 1);
+  assert.equal(early(asked(10, 'chaos/a')), 0);
+  assert.equal(early(asked(10, 'chaos/a'), answered('unknown')), 0);
+});
+
 test('a second lease is found, unless the first holder was killed or has no answer to what it handed in', () => {
   const lease = { kind: 'claimed', id: 'job_1', type: 'quick', dueAt: at(0), attempt: 1 };
   const leases = [

@@ -1,3 +1,4 @@
+import type { HistoryEvent } from '../history.ts';
 import { show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
@@ -8,6 +9,7 @@ export const neverEarly: Invariant = {
     'Nothing starts before its time: no attempt before its due instant, no slot decided before it has come.',
   check({ events, isComplete }, { leases, made, accepted, touched }) {
     const problems: ReturnType<Invariant['check']> = [];
+    const unknownMoves = isComplete ? new Map<string, number>() : unknownMovesOf(events);
     for (const [id, all] of leases) {
       const changes = touched.get(id) ?? [];
       for (const lease of all) {
@@ -22,7 +24,7 @@ export const neverEarly: Invariant = {
         early(lease.dueAt ?? lease.at, 'the due instant that the store told');
         // What the promise said, and what the last outcome said, unless a person moved it.
         const isMoved = changes.some(({ verb, at }) => verb !== 'cancel' && at <= lease.at);
-        if (isMoved) continue;
+        if (isMoved || (unknownMoves.get(id) ?? Number.POSITIVE_INFINITY) <= lease.at) continue;
         const before = (accepted.get(id) ?? []).filter(({ fence }) => fence < lease.fence).at(-1);
         // Sent again after a lost answer: the first has taken effect at an instant that nobody noted, and its delay counts from there.
         if (before?.repeat && !isComplete) continue;
@@ -56,3 +58,22 @@ export const neverEarly: Invariant = {
     return problems;
   },
 };
+
+/** Of jobs that clean up a value: since when a call about it had no answer. It may have moved the end of the value, and the job with it. */
+function unknownMovesOf(events: readonly HistoryEvent[]): Map<string, number> {
+  const cleanups = new Map<string, string[]>();
+  const answered = new Set<number>();
+  for (const event of events) {
+    if (event.kind === 'answered' && event.outcome !== 'unknown') answered.add(event.call);
+    if (event.kind !== 'valued' || event.cleanupId === null) continue;
+    const subject = `${event.name}/${event.key}`;
+    cleanups.set(subject, [...(cleanups.get(subject) ?? []), event.cleanupId]);
+  }
+  const moves = new Map<string, number>();
+  for (const event of events) {
+    if (event.kind !== 'asked' || event.what !== 'value' || answered.has(event.call)) continue;
+    for (const id of cleanups.get(event.subject ?? '') ?? [])
+      moves.set(id, Math.min(moves.get(id) ?? event.at, event.at));
+  }
+  return moves;
+}
