@@ -19,6 +19,8 @@ export interface FactReader {
 // More than this runs or is dead only where something is wrong anyway, and each look has a price.
 const runningMax = 2_000;
 const deadMax = 100;
+// Among the newest so many that failed is looked for schedules that fail again and again.
+const failedMax = 1_000;
 const typesMax = 50;
 // Slots with one fate are one line, so this goes back far enough to find one that was promised.
 const ledgerMax = 50;
@@ -88,7 +90,10 @@ export function createFactReader(duly: Duly, clock: Pick<Clock, 'elapsed'>): Fac
           ),
         ),
         failuresByType: inRowMax === 0 ? [] : await failures(duly, now, inRowMax),
-        schedules: has('schedule_deadline', 'failures_in_row') ? await scheduleFacts(now) : [],
+        schedules: withFailing(
+          has('schedule_deadline', 'failures_in_row') ? await scheduleFacts(now) : [],
+          counts.status.FAILED.count < inRowMax ? [] : await failingSchedules(duly, inRowMax),
+        ),
         lanes: counts.lanes.map(({ ready, ...lane }) => ({ ...lane, readyCount: ready.count })),
         workers: nodes.filter(({ roles }) => roles.includes('worker')),
         pauses,
@@ -162,6 +167,40 @@ async function failures(duly: Duly, now: number, countMax: number): Promise<Aler
   );
 }
 
+/**
+ * Schedules whose last so many runs all failed. A schedule itself counts its failures only if they are to pause or flag it, and a type says nothing where many
+ * schedules share it, as commands do. A run that is on its way neither ends a row nor begins one.
+ */
+async function failingSchedules(duly: Duly, count: number): Promise<ScheduleFact[]> {
+  if (count === 0) return [];
+  const { jobs } = await duly.jobs({ status: 'FAILED' }).page({ limit: failedMax });
+  // The id of its schedule is the first part of what a run was fired for; names may be shared.
+  const ids = [...Map.groupBy(jobs, ({ fireId }) => fireId?.split('/', 1)[0] ?? null)]
+    .filter(([id, failed]) => id !== null && failed.length >= count)
+    .map(([id]) => id as string);
+  const facts = await someAtOnce(ids, async (id) => {
+    const last = await duly.jobs({ schedule: id, status: ['COMPLETED', 'FAILED'] }).page({ limit: count });
+    if (last.jobs.some(({ status }) => status === 'COMPLETED')) return null;
+    // One that was deleted is nobody's trouble any more.
+    const schedule = await duly.schedules.get({ id }).catch(() => null);
+    return schedule === null ? null : factWith(schedule, last.jobs.length, null);
+  });
+  return facts.filter((fact) => fact !== null);
+}
+
+function withFailing(facts: readonly ScheduleFact[], failing: readonly ScheduleFact[]): ScheduleFact[] {
+  const byLabel = new Map(facts.map((fact) => [fact.label, fact]));
+  for (const fact of failing) {
+    const { overdue = null, failuresInRowCount = 0 } = byLabel.get(fact.label) ?? {};
+    byLabel.set(fact.label, {
+      ...fact,
+      overdue,
+      failuresInRowCount: Math.max(failuresInRowCount, fact.failuresInRowCount),
+    });
+  }
+  return [...byLabel.values()];
+}
+
 async function deadLetters(duly: Duly): Promise<AlertFacts['dead']> {
   const { jobs, nextCursor } = await duly.dead.list().page({ limit: deadMax });
   return { count: jobs.length, capped: nextCursor !== null };
@@ -169,13 +208,15 @@ async function deadLetters(duly: Duly): Promise<AlertFacts['dead']> {
 
 /** What is known of one schedule. */
 async function scheduleFact(duly: Duly, schedule: Schedule, now: number): Promise<ScheduleFact> {
-  const { name, tenant, task, counts } = schedule;
-  return {
-    label: tenant === null ? name : `${name} (${tenant})`,
-    type: task,
-    failuresInRowCount: counts.failuresInRow,
-    overdue: await overdueNow(duly, schedule, now),
-  };
+  return factWith(schedule, schedule.counts.failuresInRow, await overdueNow(duly, schedule, now));
+}
+
+function factWith(
+  { name, tenant, task }: Schedule,
+  failuresInRowCount: number,
+  overdue: ScheduleFact['overdue'],
+): ScheduleFact {
+  return { label: tenant === null ? name : `${name} (${tenant})`, type: task, failuresInRowCount, overdue };
 }
 
 /** What is overdue of a schedule now; null: nothing. */

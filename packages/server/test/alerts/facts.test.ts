@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createTestDuly } from '@duly/core/testing';
-import { defaultAlertRules } from '../../src/alerts/alert-rule.ts';
+import { type AlertRule, defaultAlertRules } from '../../src/alerts/alert-rule.ts';
+import { evaluateRule } from '../../src/alerts/evaluate.ts';
 import { createFactReader } from '../../src/alerts/facts.ts';
 
 test('between two readings of the list only those schedules are asked for that something may be found about', async (t) => {
@@ -56,4 +57,35 @@ test('between two readings of the list only those schedules are asked for that s
     );
     await duly.outage('1s');
   }
+});
+
+test('a schedule that fails again and again is found among others of its task, until it succeeds', async (t) => {
+  const duly = createTestDuly({ start: '2027-01-15T10:00:00Z' });
+  t.after(() => duly.stop());
+  let isBroken = true;
+  const task = duly.task({
+    name: 'command',
+    retry: 1,
+    run: ({ input }) => {
+      if (input === 'fails' && isBroken) throw new Error('no');
+    },
+  });
+  await task.every('0 * * * *', 'fails', { name: 'bad', tenant: 'acme' });
+  await task.every('30 * * * *', 'works', { name: 'good' });
+  const facts = createFactReader(duly, { elapsed: () => 0 });
+  const failing = async () =>
+    evaluateRule(rule, await facts.read([rule])).map(({ subject, message }) => `${subject}: ${message}`);
+  const rule = { ...(defaultAlertRules.find(({ id }) => id === 'failures-in-row') as AlertRule) };
+  rule.condition = { kind: 'failures_in_row', count: 3 };
+
+  await duly.advance('2h 45m');
+  assert.deepEqual(await failing(), []);
+  await duly.advance('1h');
+  const told = ['schedule:bad (acme): The last 3 runs of schedule "bad (acme)" all failed.'];
+  assert.deepEqual(await failing(), told);
+  await duly.advance('3h');
+  assert.deepEqual(await failing(), told);
+  isBroken = false;
+  await duly.advance('1h');
+  assert.deepEqual(await failing(), []);
 });
