@@ -58,9 +58,11 @@ export function createAlertWatch(parts: AlertWatchParts): AlertWatch {
 
 async function lookOnce(parts: AlertWatchParts): Promise<void> {
   const { store, facts } = parts;
-  const [rules, windows] = await Promise.all([store.rules.list(), store.windows.list()]);
+  const rules = await store.rules.list();
   if (rules.length === 0) return;
   const seen = await facts.read(rules);
+  // After the facts: whoever opens a window and then breaks something must not be told of it by a look that had begun before.
+  const windows = await store.windows.list();
   for (const rule of rules) {
     try {
       await lookAtRule(parts, rule, windows, evaluateRule(rule, seen), seen.now);

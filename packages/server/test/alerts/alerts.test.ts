@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { Duly, systemClock } from '@duly/core';
+import { Duly, systemClock, type Task } from '@duly/core';
 import { Webhook } from 'standardwebhooks';
 import { type AlertRule, defaultAlertRules } from '../../src/alerts/alert-rule.ts';
+import { createAlertStore } from '../../src/alerts/alert-store.ts';
+import type { AlertInput } from '../../src/alerts/alert-task.ts';
 import { createFactReader } from '../../src/alerts/facts.ts';
+import { createAlertWatch } from '../../src/alerts/watch.ts';
 import { createServer } from '../../src/index.ts';
 import { appOf, type DulyServer } from '../../src/server.ts';
 import { type FixtureOptions, startServer } from '../fixture.ts';
@@ -239,6 +242,30 @@ test('a maintenance window mutes, and what still holds afterwards is told then',
     201,
   );
   assert.equal((await ask('/api/alerts/windows', { body: { cron: 'often', duration: '2h' } })).status, 400);
+});
+
+test('a window that opens while a look is under way mutes what that look finds', async (t) => {
+  const { duly, ask, fail } = await setup(t);
+  const reader = createFactReader(duly, systemClock);
+  const watch = createAlertWatch({
+    ...{ duly, clock: systemClock, logger: { debug() {}, info() {}, warn() {}, error() {} } },
+    ...{ store: createAlertStore(duly), everyMs: 3_600_000 },
+    // Nothing is handed over.
+    task: duly.taskNamed('break') as Task<AlertInput, unknown>,
+    facts: {
+      async read(rules) {
+        const body = { from: '2020-01-01T00:00:00Z', until: '2100-01-01T00:00:00Z' };
+        assert.equal((await ask('/api/alerts/windows', { body })).status, 201);
+        await fail();
+        return reader.read(rules);
+      },
+    },
+  });
+  await watch.look();
+  assert.deepEqual(
+    (await ask('/api/alerts')).json.data.map(({ muted }: { muted: boolean }) => muted),
+    [true],
+  );
 });
 
 test('a schedule that has not succeeded by its deadline is told, though no run was ever made', async (t) => {
