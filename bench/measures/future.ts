@@ -31,7 +31,7 @@ export const future: Measure = {
           count: setup.isQuick ? 20 : 150,
           gapMs: 15,
         });
-        const here = await latencyHere(session, setup.isQuick ? 20 : 150);
+        const here = await latencyHere(session, { count: setup.isQuick ? 20 : 150 });
         const drained = await drainOnce(session, { room, count: setup.isQuick ? 4_000 : 20_000 });
         return { drain: drained?.perSecond, here: here?.p50, there: there?.p50 } as Figures;
       };
