@@ -47,7 +47,8 @@ async function isNotConfirmed(call: () => Promise<unknown>): Promise<void> {
 }
 
 it('a repeat of what only the primary has is not confirmed before the standby has it', async () => {
-  const opened = await open({ schema: freshSchema(), connection: server.url, callMs: 700 });
+  // Three calls wait for the whole of it; a busy machine needs most of a second for a connection.
+  const opened = await open({ schema: freshSchema(), connection: server.url, callMs: 3_000 });
   const engine: Engine = createPostgresEngine(opened);
   const spec = jobSpec({ due: { inMs: 0 } });
   const enqueue = (repeat: boolean) => engine.enqueue({ groups: [{ jobs: [spec] }], repeat });
