@@ -198,7 +198,7 @@ it('a server that accepts and never answers is given up', async () => {
 
 it('a connection that was cut without a word is given up, with an unknown outcome, and the next call has another', async () => {
   const proxy = await startTcpProxy(Number(new URL(url).port));
-  const database = openDatabase({ address: throughPort(url, proxy.port), max: 1, callMs: 300 });
+  const database = openDatabase({ address: throughPort(url, proxy.port), max: 1, callMs: 2_000 });
   await database.query('SELECT 1');
   proxy.freeze();
   await assert.rejects(
@@ -290,7 +290,7 @@ it('a server that crashed and came back is used again, without a connection of b
 });
 
 it('a pool that is used up is waited for, and then told', async () => {
-  const database = openDatabase({ max: 1, callMs: 300 });
+  const database = openDatabase({ max: 1, callMs: 2_000 });
   const free = Promise.withResolvers<void>();
   const taken = Promise.withResolvers<void>();
   const holding = database

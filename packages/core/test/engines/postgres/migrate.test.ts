@@ -94,7 +94,7 @@ it('who waits for the migration of somebody else notices that the server is gone
   await client.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [`duly.migrate.${schema}`]);
   const way = await startTcpProxy(Number(new URL(url).port));
   const connection = `${throughPort(url, way.port)}?application_name=${schema}`;
-  const opening = open({ schema, connection, callMs: 300 });
+  const opening = open({ schema, connection, callMs: 2_000 });
   const refused = assert.rejects(opening, (error) => isDulyError(error, 'store_unavailable'));
   const hasTried =
     "SELECT 1 FROM pg_stat_activity WHERE application_name = $1 AND query ~ 'advisory|ROLLBACK|COMMIT'";
