@@ -662,6 +662,14 @@ CREATE INDEX audit_subject ON duly.audit (subject, position);` },
 --
 -- Lock order, for whoever waits: dedupe rows, serial keys, the lease, the job. A claim and a reap never wait.
 -- Every statement of a function sees what was committed before it, so the rule is: take the lock, then look.
+--
+-- A session plans a statement once and may reuse the plan for days, so no plan may depend on how full a table was when it was made. Three rules:
+-- 1. A list that was sent drives the lookup: \`t.id = ANY (ARRAY[list.id])\`, not \`t.id = list.id\`, and it is sorted by its own columns. The planner
+--    can turn the first form only into one index lookup for each entry. With the second, if the table was empty, it reads the whole table and
+--    searches the list for each row. Of a key of several columns only the first is written like this.
+-- 2. A lookup by id hides conditions that a partial index has: \`coalesce(rank IS NULL, false)\`. Otherwise the planner may read that index instead.
+-- 3. Rows that were found and locked are changed by \`ctid\`.
+-- The functions run with the settings of 0015_plans, and a test holds all of them to it (postgres/plans.test.ts).
 
 CREATE FUNCTION duly.now_1(p_now bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
   -- Not clock_timestamp(): one value for the whole call, and an index range may depend on it.
@@ -755,11 +763,12 @@ END $$;
 -- for them.
 CREATE FUNCTION duly.lock_around_1(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM 1 FROM duly.jobs j JOIN duly.dedupes d ON d.type = j.type AND d.tenant = coalesce(j.tenant, '') AND d.key = j.dedupe_key
-  WHERE j.id = ANY (p_ids) AND j.dedupe_key IS NOT NULL ORDER BY d.type, d.tenant, d.key FOR UPDATE OF d;
+  PERFORM 1 FROM duly.jobs j JOIN duly.dedupes d
+    ON d.type = ANY (ARRAY[j.type]) AND d.tenant = coalesce(j.tenant, '') AND d.key = j.dedupe_key
+  WHERE j.id = ANY (p_ids) AND j.dedupe_key IS NOT NULL ORDER BY j.type, coalesce(j.tenant, ''), j.dedupe_key FOR UPDATE OF d;
   PERFORM duly.lock_serials_1(ARRAY(
     SELECT duly.serial_ref_1(j.tenant, j.serial) FROM duly.jobs j WHERE j.id = ANY (p_ids) AND j.serial IS NOT NULL
-    UNION SELECT duly.serial_ref_1(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = g.job
+    UNION SELECT duly.serial_ref_1(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = ANY (ARRAY[g.job])
     WHERE g.ref = ANY (p_ids) AND g.kind <> 'serial' AND w.serial IS NOT NULL));
 END $$;
 
@@ -1086,13 +1095,13 @@ BEGIN
   IF moved = 0 THEN RETURN; END IF;
   IF v_serials = 0 THEN
     WITH due AS (
-      SELECT id FROM duly.jobs
-      WHERE id = ANY (v_ids) AND rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND due_at <= p_now
+      SELECT ctid AS tid FROM duly.jobs
+      WHERE id = ANY (v_ids) AND coalesce(rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND due_at <= p_now, false)
       FOR UPDATE SKIP LOCKED),
     ready AS (
       UPDATE duly.jobs j SET
         status = CASE j.status WHEN 'RETRYING' THEN 'RETRYING' ELSE 'PENDING' END, rank = j.due_at + j.rank_offset, updated_at = p_now
-      FROM due WHERE j.id = due.id
+      FROM due WHERE j.ctid = due.tid
       RETURNING j.id, j.type, j.status, j.percent, j.due_at, j.seq)
     INSERT INTO duly.changes (at, n, entries)
     SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'due', json_agg(percent))::text
@@ -1107,7 +1116,7 @@ BEGIN
     END IF;
     -- An earlier one of this list may have put it in line, or seated it, with the others of its serial key.
     SELECT * INTO v_job FROM duly.jobs
-    WHERE id = v_id AND rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND due_at <= p_now FOR UPDATE SKIP LOCKED;
+    WHERE id = v_id AND coalesce(rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND due_at <= p_now, false) FOR UPDATE SKIP LOCKED;
     IF FOUND THEN PERFORM duly.enter_1(p_now, v_job, 'due'); END IF;
   END LOOP;
   -- Every node knows the next due instant and wakes by itself: no hint for what was to be expected.
@@ -1136,12 +1145,12 @@ BEGIN
     CONTINUE WHEN v_job.serial IS NOT NULL AND NOT duly.try_lock_serial_1(duly.serial_ref_1(v_job.tenant, v_job.serial));
     -- Those who wait for it will want their serial places.
     CONTINUE WHEN EXISTS (
-      SELECT 1 FROM duly.gates g JOIN duly.jobs w ON w.id = g.job
+      SELECT 1 FROM duly.gates g JOIN duly.jobs w ON w.id = ANY (ARRAY[g.job])
       WHERE g.ref = v_id AND g.kind <> 'serial' AND w.serial IS NOT NULL
         AND NOT duly.try_lock_serial_1(duly.serial_ref_1(w.tenant, w.serial)));
     -- The end of an earlier one in this very list may have opened or ended it.
     SELECT * INTO v_job FROM duly.jobs
-    WHERE id = v_id AND expire_at < p_now AND started_at IS NULL FOR UPDATE SKIP LOCKED;
+    WHERE id = v_id AND coalesce(expire_at < p_now AND started_at IS NULL, false) FOR UPDATE SKIP LOCKED;
     CONTINUE WHEN NOT FOUND;
     PERFORM duly.finish_1(p_now, v_job, 'EXPIRED', 'start-deadline');
   END LOOP;
@@ -1428,18 +1437,17 @@ BEGIN
   SELECT DISTINCT s ->> 'type', coalesce(s ->> 'tenant', ''), s -> 'dedupe' ->> 'key', '', p_now
   FROM jsonb_array_elements(p_specs) s ORDER BY 1, 2, 3
   ON CONFLICT DO NOTHING;
-  PERFORM 1 FROM duly.dedupes d
-  WHERE (d.type, d.tenant, d.key) IN (
-    SELECT s ->> 'type', coalesce(s ->> 'tenant', ''), s -> 'dedupe' ->> 'key'
-    FROM jsonb_array_elements(p_specs) s WHERE s -> 'dedupe' ->> 'mode' <> 'drop')
-  ORDER BY d.type, d.tenant, d.key FOR UPDATE;
+  PERFORM 1 FROM (
+    SELECT DISTINCT s ->> 'type' AS type, coalesce(s ->> 'tenant', '') AS tenant, s -> 'dedupe' ->> 'key' AS key
+    FROM jsonb_array_elements(p_specs) s WHERE s -> 'dedupe' ->> 'mode' <> 'drop') s
+  JOIN duly.dedupes d ON d.type = ANY (ARRAY[s.type]) AND d.tenant = s.tenant AND d.key = s.key
+  ORDER BY s.type, s.tenant, s.key FOR UPDATE OF d;
 END $$;
 
 CREATE FUNCTION duly.drop_keys_1(p_specs jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  DELETE FROM duly.dedupes d
-  WHERE d.job_id = '' AND (d.type, d.tenant, d.key) IN (
-    SELECT s ->> 'type', coalesce(s ->> 'tenant', ''), s -> 'dedupe' ->> 'key' FROM jsonb_array_elements(p_specs) s);
+  DELETE FROM duly.dedupes d USING jsonb_array_elements(p_specs) s
+  WHERE d.job_id = '' AND d.type = ANY (ARRAY[s ->> 'type']) AND d.tenant = coalesce(s ->> 'tenant', '') AND d.key = s -> 'dedupe' ->> 'key';
 END $$;
 
 -- Makes many jobs that touch no other job, with one statement. Fails (unique violation) where an id is there already: then the caller
@@ -1535,7 +1543,7 @@ BEGIN
       json_agg(j.cancel_requested_at))
     FROM (
       SELECT j.*, l.fence AS lease_fence, l.begun FROM unnest(p_ids, p_fences, p_begun) WITH ORDINALITY AS l (id, fence, begun, n)
-      JOIN duly.jobs j ON j.id = l.id ORDER BY l.n) j);
+      JOIN duly.jobs j ON j.id = ANY (ARRAY[l.id]) ORDER BY l.n) j);
 END $$;
 
 -- Leases the jobs of these rows, which are locked, to one worker; they are given fences in this order. \`p_type\`: of all of them, if they
@@ -1626,7 +1634,6 @@ DECLARE
   v_suspects boolean;
   v_row tid;
   v_rank bigint;
-  v_head bigint;
   v_lanes text[];
   v_floors bigint[];
   v_last_rank bigint;
@@ -1705,9 +1712,9 @@ BEGIN
   -- Takes nothing, and only asks what is there.
   IF v_limit <= 0 THEN
     more := EXISTS (
-      SELECT 1 FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
-      WHERE j.rank IS NOT NULL AND j.version <= t.version
-        AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues)));
+      SELECT 1 FROM unnest(v_types, v_versions) AS t (type, version) CROSS JOIN unnest('{0,1,2}'::smallint[]) AS s (solo) CROSS JOIN LATERAL (
+        SELECT 1 FROM duly.jobs j WHERE j.rank IS NOT NULL AND j.solo = s.solo AND j.type = t.type AND j.version <= t.version
+          AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues)) LIMIT 1) r);
     RETURN;
   END IF;
 
@@ -1718,10 +1725,11 @@ BEGIN
       AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues))
     ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
     IF v_row IS NOT NULL THEN
-      SELECT min(j.rank) INTO v_head FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.version <= t.version
-        AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues));
-      IF v_head IS NULL OR v_rank <= v_head THEN
+      IF NOT EXISTS (
+        SELECT 1 FROM unnest(v_types, v_versions) AS t (type, version) CROSS JOIN LATERAL (
+          SELECT 1 FROM duly.jobs j WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = t.type AND j.version <= t.version AND j.rank < v_rank
+            AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues)) LIMIT 1) r)
+      THEN
         claimed := duly.take_1(p_now, p_claim, ARRAY[v_row], NULL);
         more := true;
         RETURN;
@@ -1972,10 +1980,10 @@ BEGIN
   WITH lease AS (
     -- Whoever deletes the lease may end the job; the fence is looked at again after a wait.
     DELETE FROM duly.leases l USING unnest(p_ids, p_fences, p_results) WITH ORDINALITY AS r (id, fence, result, i)
-    WHERE l.id = r.id AND l.fence = r.fence AND l.plain
+    WHERE l.id = ANY (ARRAY[r.id]) AND l.fence = r.fence AND l.plain
     RETURNING l.id, l.fence, l.begun_at, l.message, l.step, l.step_of, r.i, r.result),
   gone AS (
-    DELETE FROM duly.jobs j USING lease l WHERE j.id = l.id
+    DELETE FROM duly.jobs j USING lease l WHERE j.id = ANY (ARRAY[l.id])
     RETURNING j.*, l.fence AS lease_fence, l.begun_at AS lease_begun_at, l.message AS lease_message, l.step AS lease_step,
       l.step_of AS lease_step_of, l.i, l.result),
   over AS (
@@ -2021,8 +2029,7 @@ END $$;
 CREATE FUNCTION duly.exchange_1(
   p_now bigint, p_ids text[], p_fences bigint[], p_results text[], p_places bigint[], p_settle jsonb, p_claim jsonb, p_repeat boolean
 ) RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '2s' AS $$
+SET lock_timeout = '2s' AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_done bigint[] := '{}';
@@ -2035,7 +2042,7 @@ BEGIN
     -- Those who wait for one of them will want their serial places.
     IF EXISTS (SELECT 1 FROM duly.gates) THEN
       PERFORM duly.lock_serials_1(ARRAY(
-        SELECT duly.serial_ref_1(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = g.job
+        SELECT duly.serial_ref_1(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = ANY (ARRAY[g.job])
         WHERE g.ref = ANY (p_ids) AND g.kind <> 'serial' AND w.serial IS NOT NULL));
     END IF;
     v_done := duly.settle_returned_1(v_now, p_ids, p_fences, p_results);
@@ -2070,8 +2077,7 @@ CREATE FUNCTION duly.claim_alone_1(
   p_now bigint, p_types text[], p_versions integer[], p_limits integer[], p_queues text[], p_limit integer, p_node text, p_token text,
   p_lease_ms bigint, p_claim text
 ) RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '2s' AS $$
+SET lock_timeout = '2s' AS $$
 DECLARE
   v_now bigint := coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint);
   v_read bigint := pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass);
@@ -2180,7 +2186,7 @@ BEGIN
     WITH due AS (
       SELECT j.ctid AS tid, r.n, j.id, j.type, CASE j.status WHEN 'RETRYING' THEN j.status ELSE 'PENDING' END AS status, j.percent, j.due_at, j.seq
       FROM unnest(v_rows) WITH ORDINALITY AS r (tid, n) JOIN duly.jobs j ON j.ctid = r.tid
-      WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.due_at <= v_now FOR UPDATE OF j SKIP LOCKED),
+      WHERE coalesce(j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.due_at <= v_now, false) FOR UPDATE OF j SKIP LOCKED),
     told AS (
       INSERT INTO duly.changes (at, n, entries)
       SELECT v_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'due', json_agg(percent))::text
@@ -2217,9 +2223,7 @@ BEGIN
 END $$;
 
 -- \`p_plain\`: all jobs are plain and come by columns, those of all groups together. The answer then says what each became by its due instant.
-CREATE FUNCTION duly.enqueue_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+CREATE FUNCTION duly.enqueue_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_replies json[] := '{}';
@@ -2249,8 +2253,8 @@ BEGIN
     -- One that is made in the user's own transaction takes no place, and must not keep others from theirs until the commit.
     WHERE s ->> 'serial' IS NOT NULL AND NOT coalesce((s ->> 'unplaced')::boolean, false)
     UNION SELECT duly.serial_ref_1(j.tenant, j.serial) FROM jsonb_array_elements(v_keyed) s
-    JOIN duly.dedupes d ON d.type = s ->> 'type' AND d.tenant = coalesce(s ->> 'tenant', '') AND d.key = s -> 'dedupe' ->> 'key'
-    JOIN duly.jobs j ON j.id = d.job_id OR j.id = d.follow_id WHERE j.serial IS NOT NULL));
+    JOIN duly.dedupes d ON d.type = ANY (ARRAY[s ->> 'type']) AND d.tenant = coalesce(s ->> 'tenant', '') AND d.key = s -> 'dedupe' ->> 'key'
+    JOIN duly.jobs j ON j.id = ANY (ARRAY[d.job_id, d.follow_id]) WHERE j.serial IS NOT NULL));
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     BEGIN
       v_items := '{}';
@@ -2271,26 +2275,24 @@ END $$;
 -- Renews leases and writes beginnings. A row that is locked is being settled under its own fence, perhaps in somebody's long transaction:
 -- told \`kept\`, not waited for. Or a reaper is just taking it over: that one is waited for, so that both say the same. A beginning that is not
 -- written yet is never passed over: who is told \`kept\` starts the handler, and if the store did not know, a job that may start once would start again.
-CREATE FUNCTION duly.heartbeat_1(p_now bigint, p_lease_ms bigint, p_leases jsonb) RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+CREATE FUNCTION duly.heartbeat_1(p_now bigint, p_lease_ms bigint, p_leases jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   -- Whose beginning is to be written, of those that are held under the fence they were sent with.
   v_begun text[] := ARRAY(
     SELECT b.id FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint, begun boolean)
-    JOIN duly.leases l ON l.id = b.id AND l.fence = b.fence WHERE b.begun);
+    JOIN duly.leases l ON l.id = ANY (ARRAY[b.id]) AND l.fence = b.fence WHERE b.begun);
   v_rows tid[];
   v_held integer;
   v_answer json;
 BEGIN
   -- First, while nothing else is held: as a rule another beat of the same node has the row, and it is waited for (at most 2 s).
   PERFORM 1 FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint, begun boolean)
-    JOIN duly.leases l ON l.id = b.id AND l.fence = b.fence
-  WHERE b.begun AND l.begun_at IS NULL ORDER BY l.id FOR UPDATE OF l;
+    JOIN duly.leases l ON l.id = ANY (ARRAY[b.id]) AND l.fence = b.fence
+  WHERE b.begun AND l.begun_at IS NULL ORDER BY b.id FOR UPDATE OF l;
   SELECT array_agg(h.ctid) INTO v_rows FROM (
-    SELECT l.ctid FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint) JOIN duly.leases l ON l.id = b.id AND l.fence = b.fence
-    ORDER BY l.id FOR UPDATE OF l SKIP LOCKED) h;
+    SELECT l.ctid FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint)
+    JOIN duly.leases l ON l.id = ANY (ARRAY[b.id]) AND l.fence = b.fence ORDER BY b.id FOR UPDATE OF l SKIP LOCKED) h;
   UPDATE duly.leases l SET until_at = v_now + p_lease_ms,
     begun_at = coalesce(l.begun_at, CASE WHEN l.id = ANY (v_begun) THEN v_now END)
   WHERE l.ctid = ANY (coalesce(v_rows, '{}'));
@@ -2299,13 +2301,11 @@ BEGIN
   -- null: lost; 0: kept; else when it was asked to cancel.
   SELECT json_agg(CASE WHEN l.id IS NOT NULL THEN coalesce(l.cancel_at, 0) END ORDER BY b.i) INTO v_answer
   FROM ROWS FROM (jsonb_to_recordset(p_leases) AS (id text, fence bigint)) WITH ORDINALITY AS b (id, fence, i)
-  LEFT JOIN duly.leases l ON l.id = b.id AND l.fence = b.fence;
+  LEFT JOIN duly.leases l ON l.id = ANY (ARRAY[b.id]) AND l.fence = b.fence;
   RETURN json_build_object('now', v_now, 'leases', coalesce(v_answer, '[]'::json))::text;
 END $$;
 
-CREATE FUNCTION duly.reap_1(p_now bigint, p_lease_ms bigint, p_limit integer) RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+CREATE FUNCTION duly.reap_1(p_now bigint, p_lease_ms bigint, p_limit integer) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_expired integer;
@@ -2341,7 +2341,8 @@ BEGIN
       json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key),
       json_agg(j.cancel_requested_at)), count(*)
     INTO v_jobs, v_count FROM (
-      SELECT j.*, t.fence AS lease_fence, t.begun_at IS NOT NULL AS begun FROM taken t JOIN duly.jobs j ON j.id = t.id ORDER BY t.n) j;
+      SELECT j.*, t.fence AS lease_fence, t.begun_at IS NOT NULL AS begun FROM taken t JOIN duly.jobs j ON j.id = ANY (ARRAY[t.id])
+      ORDER BY t.n) j;
   END IF;
   -- When the next lease or start deadline ends.
   SELECT least((SELECT min(until_at) FROM duly.leases),
@@ -2350,8 +2351,7 @@ BEGIN
     'promoted', v_promoted.moved, 'more', NOT v_promoted.is_all OR v_expired >= p_limit OR v_count >= p_limit, 'nextAt', v_next)::text;
 END $$;
 
-CREATE FUNCTION duly.report_1(p_now bigint, p_reports jsonb, p_log_limit bigint) RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+CREATE FUNCTION duly.report_1(p_now bigint, p_reports jsonb, p_log_limit bigint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_kept boolean[] := '{}';
@@ -2416,8 +2416,7 @@ END $$;
 -- Plain jobs that differ in nothing but their input, made together, with a claim beside them; \`p_shared\` is what they have in common. Fails
 -- (unique violation) where an id is there already: then the caller begins again with care.
 CREATE FUNCTION duly.enqueue_alike_1(p_now bigint, p_ids text[], p_inputs text[], p_shared jsonb, p_claim jsonb) RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '2s' AS $$
+SET lock_timeout = '2s' AS $$
 DECLARE
   v_now bigint := coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint);
   s record;
@@ -2590,7 +2589,7 @@ BEGIN
     SELECT t ->> 'id' FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t WHERE t ? 'id'
     UNION SELECT unnest(ARRAY[d.job_id, d.follow_id])
     FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t
-    JOIN duly.dedupes d ON d.type = t ->> 'type' AND d.tenant = coalesce(t ->> 'tenant', '') AND d.key = t ->> 'key'));
+    JOIN duly.dedupes d ON d.type = ANY (ARRAY[t ->> 'type']) AND d.tenant = coalesce(t ->> 'tenant', '') AND d.key = t ->> 'key'));
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_items := '{}';
     FOR v_target IN SELECT * FROM jsonb_array_elements(v_group -> 'targets') LOOP
@@ -2630,7 +2629,7 @@ BEGIN
     SELECT t ->> 'id' FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t WHERE t ? 'id'
     UNION SELECT unnest(ARRAY[d.job_id, d.follow_id])
     FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t
-    JOIN duly.dedupes d ON d.type = t ->> 'type' AND d.tenant = coalesce(t ->> 'tenant', '') AND d.key = t ->> 'key'));
+    JOIN duly.dedupes d ON d.type = ANY (ARRAY[t ->> 'type']) AND d.tenant = coalesce(t ->> 'tenant', '') AND d.key = t ->> 'key'));
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_items := '{}';
     FOR v_target IN SELECT * FROM jsonb_array_elements(v_group -> 'targets') LOOP
@@ -2724,7 +2723,7 @@ CREATE FUNCTION duly.forget_1(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM duly.logs WHERE job_id = ANY (p_ids);
   DELETE FROM duly.children WHERE parent_id = ANY (p_ids);
-  DELETE FROM duly.journal WHERE scope = ANY (SELECT 'job:' || i FROM unnest(p_ids) i);
+  DELETE FROM duly.journal WHERE scope = ANY (ARRAY(SELECT 'job:' || i FROM unnest(p_ids) i));
 END $$;
 
 -- Does one action to one job if its status allows it; with \`p_dry\` only says whether it does.
@@ -2808,7 +2807,8 @@ END $$;
 CREATE FUNCTION duly.tell_1(p_told jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE duly.jobs j SET slot_details = t.details
-  FROM jsonb_to_recordset(coalesce(p_told, '[]')) AS t (id text, details text) WHERE j.id = t.id AND j.slot IS NOT NULL;
+  FROM jsonb_to_recordset(coalesce(p_told, '[]')) AS t (id text, details text) 
+  WHERE j.id = ANY (ARRAY[t.id]) AND j.slot IS NOT NULL;
 END $$;
 
 -- Whether a schedule would wait for a job that is over already. The shared lock makes the job's end wait for us; it then finds the schedule.
@@ -2953,8 +2953,8 @@ DECLARE
   v_detail text;
 BEGIN
   -- All rows of the call in one order, so that two calls with the same schedules cannot wait for each other.
-  PERFORM 1 FROM duly.schedules WHERE id IN (
-    SELECT c ->> 'id' FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'changes') c) ORDER BY id FOR UPDATE;
+  PERFORM 1 FROM duly.schedules WHERE id = ANY (ARRAY(
+    SELECT c ->> 'id' FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'changes') c)) ORDER BY id FOR UPDATE;
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     BEGIN
       v_items := '{}';
@@ -2975,12 +2975,12 @@ END $$;
 -- Nothing is written to the schedules themselves. Two claims cannot take the same one: each locks what it takes, passing over what others have
 -- locked, and then looks whether somebody's lease was committed in between. A lease that has ended is taken over only by who can lock its
 -- row: a decision that comes late locks it too, and either finds what is left of it or is waited for by nobody.
+--
+-- \`l.fence > 0\` is always true. It lets the planner read the leases by their index, so that no other choice of the statement looks cheap beside it.
 CREATE FUNCTION duly.claim_schedules_1(p_now bigint, p_node text, p_token text, p_limit integer, p_lease_ms bigint, p_ids jsonb)
 RETURNS text LANGUAGE plpgsql
 -- The memory is for the list of what is leased, which is looked up for every schedule that is due.
-SET work_mem = '8MB'
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET work_mem = '8MB' AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_fence bigint;
@@ -3009,7 +3009,7 @@ BEGIN
     -- A repeat: what is still held of what it was given.
     SELECT l.fence, array_agg(s.id ORDER BY u.n) INTO v_fence, v_ids
     FROM duly.schedule_leases l CROSS JOIN LATERAL unnest(l.ids, l.versions) WITH ORDINALITY AS u (id, version, n)
-    JOIN duly.schedules s ON s.id = u.id AND s.version = u.version
+    JOIN duly.schedules s ON s.id = ANY (ARRAY[u.id]) AND s.version = u.version
     WHERE l.token = p_token GROUP BY l.fence ORDER BY l.fence DESC LIMIT 1;
     v_full := coalesce(cardinality(v_ids), 0) >= p_limit;
   END IF;
@@ -3023,14 +3023,15 @@ BEGIN
         SELECT s.id, s.version FROM duly.schedules s
         WHERE s.due_at IS NOT NULL AND s.due_at <= v_now AND (v_seen IS NULL OR (s.id, s.version) NOT IN (
           SELECT u.id, u.version FROM duly.schedule_leases l CROSS JOIN LATERAL unnest(l.ids, l.versions) AS u (id, version)
-          WHERE NOT l.fence = ANY (v_over)))
+          WHERE l.fence > 0 AND NOT l.fence = ANY (v_over)))
         ORDER BY s.due_at, s.seq LIMIT greatest(p_limit, 0) FOR UPDATE OF s SKIP LOCKED) d;
     ELSE
       SELECT array_agg(d.id ORDER BY d.n), array_agg(d.version ORDER BY d.n) INTO v_ids, v_versions FROM (
-        SELECT s.id, s.version, i.n FROM jsonb_array_elements_text(p_ids) WITH ORDINALITY AS i (id, n) JOIN duly.schedules s ON s.id = i.id
+        SELECT s.id, s.version, i.n FROM jsonb_array_elements_text(p_ids) WITH ORDINALITY AS i (id, n)
+        JOIN duly.schedules s ON s.id = ANY (ARRAY[i.id])
         WHERE i.n <= p_limit AND (v_seen IS NULL OR (s.id, s.version) NOT IN (
           SELECT u.id, u.version FROM duly.schedule_leases l CROSS JOIN LATERAL unnest(l.ids, l.versions) AS u (id, version)
-          WHERE NOT l.fence = ANY (v_over)))
+          WHERE l.fence > 0 AND NOT l.fence = ANY (v_over)))
         FOR UPDATE OF s) d;
     END IF;
     IF v_ids IS NOT NULL THEN
@@ -3063,7 +3064,8 @@ BEGIN
     INTO v_columns, v_any_waits, v_texts FROM (
       SELECT s.id, p.app, p.tenant, p.name, s.generation, s.version, replace(p.spec, chr(30), ' ') AS spec, replace(s.state, chr(30), ' ') AS state,
         s.due_at, s.waits_for, p.created_at, s.updated_at
-      FROM unnest(v_ids) WITH ORDINALITY AS i (id, n) JOIN duly.schedules s ON s.id = i.id JOIN duly.specs p ON p.id = i.id ORDER BY i.n) c;
+      FROM unnest(v_ids) WITH ORDINALITY AS i (id, n) 
+      JOIN duly.schedules s ON s.id = ANY (ARRAY[i.id]) JOIN duly.specs p ON p.id = ANY (ARRAY[i.id]) ORDER BY i.n) c;
     SELECT json_agg(json_build_array(i.n - 1, r.id, r.status, r.slot_at, r.origin, r.due_at, r.cancel_requested_at) ORDER BY i.n, r.seq) INTO v_runs
     FROM unnest(v_ids) WITH ORDINALITY AS i (id, n) CROSS JOIN LATERAL (
       SELECT j.id, j.status, j.slot_at, j.origin, j.due_at, j.cancel_requested_at, j.seq FROM duly.jobs j
@@ -3077,12 +3079,12 @@ BEGIN
     END IF;
     IF v_any_waits THEN
       SELECT json_agg(json_build_array(i.n - 1, h.id, h.status, h.finished_at)) INTO v_waited
-      FROM unnest(v_ids) WITH ORDINALITY AS i (id, n) JOIN duly.schedules s ON s.id = i.id CROSS JOIN LATERAL (
+      FROM unnest(v_ids) WITH ORDINALITY AS i (id, n) JOIN duly.schedules s ON s.id = ANY (ARRAY[i.id]) CROSS JOIN LATERAL (
         SELECT o.id, o.status, o.finished_at FROM (
           SELECT d.id, d.status, d.finished_at FROM duly.dead d WHERE d.id = s.waits_for
           UNION ALL SELECT d.id, d.status, d.finished_at FROM duly.finished d WHERE d.id = s.waits_for) o
         ORDER BY o.finished_at DESC LIMIT 1) h
-      WHERE s.waits_for IS NOT NULL;
+      WHERE coalesce(s.waits_for IS NOT NULL, false);
     END IF;
   END IF;
   IF v_full AND p_ids IS NULL AND v_versions IS NOT NULL THEN
@@ -3093,14 +3095,14 @@ BEGIN
   WHERE s.due_at IS NOT NULL AND (s.due_at, s.seq) > (v_last_due, v_last_seq)
     AND ((v_seen IS NULL AND v_fence IS NULL) OR (s.id, s.version) NOT IN (
       SELECT u.id, u.version FROM duly.schedule_leases l CROSS JOIN LATERAL unnest(l.ids, l.versions) AS u (id, version)
-      WHERE NOT l.fence = ANY (v_over)))
+      WHERE l.fence > 0 AND NOT l.fence = ANY (v_over)))
   ORDER BY s.due_at, s.seq LIMIT 1;
   IF v_seen IS NOT NULL THEN
     -- Also when another claim's lease ends: whoever holds it may be dead, and then somebody else must decide.
     SELECT min(l.until_at) INTO v_leased FROM duly.schedule_leases l
     WHERE l.token <> p_token AND l.until_at > v_now AND EXISTS (
-      SELECT 1 FROM unnest(l.ids, l.versions) AS u (id, version) JOIN duly.schedules s ON s.id = u.id AND s.version = u.version
-      WHERE s.due_at IS NOT NULL);
+      SELECT 1 FROM unnest(l.ids, l.versions) AS u (id, version) JOIN duly.schedules s ON s.id = ANY (ARRAY[u.id]) AND s.version = u.version
+      WHERE coalesce(s.due_at IS NOT NULL, false));
   END IF;
   RETURN json_build_object('now', v_now, 'fence', v_fence, 'columns', v_columns, 'runs', v_runs, 'counts', v_counts, 'waited', v_waited,
     'nextDueAt', least(v_next, v_leased), 'more', p_ids IS NULL AND v_full)::text || coalesce(chr(30) || v_texts, '');
@@ -3116,7 +3118,7 @@ BEGIN
   FOREACH v_fence IN ARRAY p_fences LOOP
     SELECT array_agg(s.id ORDER BY u.n), array_agg(s.version ORDER BY u.n) INTO v_ids, v_versions
     FROM duly.schedule_leases l CROSS JOIN LATERAL unnest(l.ids, l.versions) WITH ORDINALITY AS u (id, version, n)
-    JOIN duly.schedules s ON s.id = u.id AND s.version = u.version
+    JOIN duly.schedules s ON s.id = ANY (ARRAY[u.id]) AND s.version = u.version
     WHERE l.fence = v_fence AND u.id NOT IN (SELECT unnest(p_ids));
     IF v_ids IS NULL THEN DELETE FROM duly.schedule_leases WHERE fence = v_fence;
     ELSE UPDATE duly.schedule_leases SET ids = v_ids, versions = v_versions WHERE fence = v_fence;
@@ -3184,7 +3186,7 @@ BEGIN
     FROM unnest(p_ids, p_versions, p_states, p_dues, p_jobs, p_slot_ats, p_kind) AS f (id, version, state, due, job, slot_at, kind)
     JOIN ROWS FROM (jsonb_to_recordset(p_kinds) AS (waits boolean, decision text, reason text, node text)) WITH ORDINALITY AS k (waits, decision, reason, node, n)
       ON k.n = f.kind
-    WHERE s.id = f.id AND s.version = f.version
+    WHERE s.id = ANY (ARRAY[f.id]) AND s.version = f.version
     RETURNING s.id, s.generation, f.slot_at, f.job, k.decision, k.reason, k.node),
   slotted AS (
     INSERT INTO duly.slots (schedule_id, generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at)
@@ -3253,8 +3255,7 @@ CREATE FUNCTION duly.fire_1(
   p_jobs text[], p_job_dues bigint[], p_offsets bigint[], p_tenants text[], p_inputs text[], p_slot_ats bigint[], p_slots text[], p_details text[],
   p_groups jsonb, p_fences bigint[], p_claim jsonb, p_made text[])
 RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '2s' AS $$
+SET lock_timeout = '2s' AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_group jsonb;
@@ -3283,15 +3284,7 @@ BEGIN
     IF duly.took_all_1(v_claimed, p_made) THEN PERFORM duly.unhint_1('j'); END IF;
   END IF;
   RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_outcomes), 'claimed', coalesce(v_claimed, '[]'::json))::text;
-END $$;
-
--- Otherwise its first statement looks through all schedules for those it is given, so that each one costs more than the one before.
-ALTER FUNCTION duly.apply_schedules_1 SET plan_cache_mode = force_generic_plan;
-ALTER FUNCTION duly.apply_schedules_1 SET jit = off;
-ALTER FUNCTION duly.apply_schedules_1 SET enable_seqscan = off;
-ALTER FUNCTION duly.apply_schedules_1 SET enable_bitmapscan = off;
-ALTER FUNCTION duly.apply_schedules_1 SET enable_hashjoin = off;
-ALTER FUNCTION duly.apply_schedules_1 SET enable_mergejoin = off;` },
+END $$;` },
   { number: 8, name: 'keep', sql: `-- Locks, values, the journal, nodes, settings, the feed, and forgetting.
 
 CREATE FUNCTION duly.acquire_1(p_now bigint, p_name text, p_token text, p_holder text, p_ttl_ms bigint) RETURNS text LANGUAGE plpgsql AS $$
@@ -3467,8 +3460,8 @@ BEGIN
   END IF;
   -- Whoever only looks does not write.
   IF p_beat_id IS NOT NULL OR p_leave IS NOT NULL OR p_drain IS NOT NULL THEN
-    DELETE FROM duly.nodes WHERE id IN (
-      SELECT id FROM duly.nodes WHERE beat_at < v_now - p_forget_ms ORDER BY id FOR UPDATE SKIP LOCKED);
+    DELETE FROM duly.nodes WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM duly.nodes WHERE beat_at < v_now - p_forget_ms ORDER BY id FOR UPDATE SKIP LOCKED));
   END IF;
   SELECT json_agg(json_build_object('info', info, 'beatAt', beat_at, 'drainRequestedAt', drain_requested_at) ORDER BY id) INTO v_nodes
   FROM duly.nodes WHERE beat_at >= v_now - p_forget_ms;
@@ -3597,8 +3590,7 @@ BEGIN
 END $$;
 
 -- The feed after a position: pages of rows, each with the position of its first change.
-CREATE FUNCTION duly.changes_1(p_now bigint, p_after bigint, p_limit integer) RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+CREATE FUNCTION duly.changes_1(p_now bigint, p_after bigint, p_limit integer) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_end bigint;
@@ -3623,7 +3615,7 @@ BEGIN
         AND first_position <= p_after + p_limit
       ORDER BY first_position) p
     CROSS JOIN LATERAL unnest(p.seqs) WITH ORDINALITY AS s (seq, i)
-    JOIN duly.changes c ON c.seq = s.seq) r
+    JOIN duly.changes c ON c.seq = ANY (ARRAY[s.seq])) r
   WHERE r.position + r.n > p_after + 1 AND r.position <= p_after + p_limit;
   RETURN json_build_object('now', v_now, 'end', v_end, 'gap', false, 'rows', coalesce(v_rows, '[]'::json))::text;
 END $$;
@@ -3719,27 +3711,30 @@ DECLARE
 BEGIN
   -- Day partitions are dropped whole (keep_days_1); what lies outside of them, and dead letters, go a slice at a time.
   WITH old AS (
-    SELECT id, prune_at, true AS dead FROM duly.dead WHERE prune_at <= v_now
-    UNION ALL SELECT id, prune_at, false FROM duly.finished_other WHERE prune_at <= v_now
+    SELECT ctid AS tid, prune_at, true AS dead FROM duly.dead WHERE prune_at <= v_now
+    UNION ALL SELECT ctid, prune_at, false FROM duly.finished_other WHERE prune_at <= v_now
     ORDER BY prune_at LIMIT p_limit),
-  letters AS (DELETE FROM duly.dead d USING old WHERE old.dead AND d.id = old.id AND d.prune_at <= v_now RETURNING d.id, d.created_at),
+  letters AS (
+    DELETE FROM duly.dead d WHERE d.ctid = ANY (ARRAY(SELECT tid FROM old WHERE dead)) AND coalesce(d.prune_at <= v_now, false)
+    RETURNING d.id, d.created_at),
   others AS (
-    DELETE FROM duly.finished_other f USING old WHERE NOT old.dead AND f.id = old.id AND f.prune_at <= v_now RETURNING f.id, f.created_at)
+    DELETE FROM duly.finished_other f WHERE f.ctid = ANY (ARRAY(SELECT tid FROM old WHERE NOT dead)) AND coalesce(f.prune_at <= v_now, false)
+    RETURNING f.id, f.created_at)
   SELECT array_agg(g.id), max(g.created_at) INTO v_ids, v_made FROM (SELECT * FROM letters UNION ALL SELECT * FROM others) g;
   v_jobs := coalesce(cardinality(v_ids), 0);
   IF v_jobs > 0 THEN
     PERFORM duly.note_pruned_1(v_made);
     PERFORM duly.forget_1(v_ids);
   END IF;
-  DELETE FROM duly.dedupes WHERE (type, tenant, key) IN (
-    SELECT type, tenant, key FROM duly.dedupes WHERE until_at IS NOT NULL AND until_at <= v_now AND ended IS NOT NULL
-    LIMIT p_limit FOR UPDATE SKIP LOCKED);
+  DELETE FROM duly.dedupes WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM duly.dedupes WHERE until_at IS NOT NULL AND until_at <= v_now AND ended IS NOT NULL
+    LIMIT p_limit FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS v_keys = ROW_COUNT;
-  DELETE FROM duly.expirings WHERE (name, key) IN (
-    SELECT name, key FROM duly.expirings WHERE expires_at <= v_now LIMIT p_limit FOR UPDATE SKIP LOCKED);
+  DELETE FROM duly.expirings WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM duly.expirings WHERE expires_at <= v_now LIMIT p_limit FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS v_values = ROW_COUNT;
-  DELETE FROM duly.journal WHERE (scope, key) IN (
-    SELECT scope, key FROM duly.journal WHERE until_at IS NOT NULL AND until_at <= v_now LIMIT p_limit FOR UPDATE SKIP LOCKED);
+  DELETE FROM duly.journal WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM duly.journal WHERE until_at IS NOT NULL AND until_at <= v_now LIMIT p_limit FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS v_n = ROW_COUNT;
   v_rows := v_rows || v_n;
   v_rows := v_rows || duly.fold_slots_1(v_now - p_ledger_ms, ARRAY(SELECT s::bigint FROM jsonb_array_elements_text(p_starts) s), p_limit);
@@ -3750,8 +3745,8 @@ BEGIN
   v_rows := v_rows || v_n;
   v_rows := v_rows || duly.prune_changes_1(v_now, v_now - p_changes_ms, p_limit);
   -- A lock that ended a day ago tells nobody anything any more; its fence lives on in the store's counter.
-  DELETE FROM duly.locks WHERE name IN (
-    SELECT name FROM duly.locks WHERE until_at < v_now - 86400000 LIMIT p_limit FOR UPDATE SKIP LOCKED);
+  DELETE FROM duly.locks WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM duly.locks WHERE until_at < v_now - 86400000 LIMIT p_limit FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS v_n = ROW_COUNT;
   v_rows := v_rows || v_n;
   v_more := v_jobs >= p_limit OR v_keys >= p_limit OR v_values >= p_limit;
@@ -3794,10 +3789,11 @@ FROM duly.finished;
 -- after the instant at which its caller began to see, and so it knows every day that it can see anything of.
 
 -- Jobs by id, wherever they are: one that was brought back to life may be in several places.
-CREATE FUNCTION duly.found_1(p_ids text[]) RETURNS SETOF duly.over_1 LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off AS $$
+CREATE FUNCTION duly.found_1(p_ids text[]) RETURNS SETOF duly.over_1 LANGUAGE plpgsql STABLE AS $$
 BEGIN
-  RETURN QUERY SELECT * FROM duly.live_1 WHERE id = ANY (p_ids) UNION ALL SELECT * FROM duly.over_1 WHERE id = ANY (p_ids);
+  RETURN QUERY SELECT l.* FROM (SELECT DISTINCT i.id FROM unnest(p_ids) AS i (id)) i
+    CROSS JOIN LATERAL (SELECT * FROM duly.live_1 WHERE id = i.id OFFSET 0) l
+    UNION ALL SELECT * FROM duly.over_1 WHERE id = ANY (p_ids);
 END $$;
 
 -- What a statement that was put together for a filter finds; its values are \`$1\`, and \`$2\` is the least id that is looked at. Where little matches, the
@@ -3985,7 +3981,7 @@ BEGIN
 END $$;` },
   { number: 13, name: 'log_changes', sql: `-- New log lines are in the feed too, so that whoever follows a job need not ask for them again and again. Their text is not.
 CREATE OR REPLACE FUNCTION duly.report_1(p_now bigint, p_reports jsonb, p_log_limit bigint) RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off SET lock_timeout = '2s' AS $$
+SET lock_timeout = '2s' AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_kept boolean[] := '{}';
@@ -4052,5 +4048,28 @@ BEGIN
   PERFORM duly.enqueue_alike_1(0, ARRAY[v_name || '-now'], '{"null"}', v_job, v_claim);
   SELECT array_agg(id), array_agg(fence) INTO v_jobs, v_fences FROM duly.leases WHERE node = v_name;
   PERFORM duly.exchange_1(NULL, v_jobs, v_fences, NULL, NULL, NULL, NULL, false);
+END $$;` },
+  { number: 15, name: 'plans', sql: `-- Planner settings of every function that a session calls again and again. A plan is made once and must be right for a table of any size, so
+-- only the choices that are right for every size are left: index lookups in nested loops (see the rules in 0002_moves). Settings of the functions
+-- and not of the session: a pooler may stand between. What reads by a filter is planned at each call and has its own settings (0009_reading).
+DO $$
+DECLARE
+  v_function regproc;
+  v_setting text;
+BEGIN
+  FOREACH v_function IN ARRAY ARRAY[
+    'duly.enqueue_1', 'duly.enqueue_apart_1', 'duly.enqueue_patient_1', 'duly.enqueue_alike_1', 'duly.exchange_1', 'duly.settle_within_1',
+    'duly.claim_alone_1', 'duly.heartbeat_1', 'duly.reap_1', 'duly.report_1', 'duly.cancel_1', 'duly.reschedule_1', 'duly.replay_1',
+    'duly.change_1', 'duly.apply_schedules_1', 'duly.claim_schedules_1', 'duly.fire_1', 'duly.acquire_1', 'duly.keep_locks_1',
+    'duly.put_expiring_1', 'duly.remember_1', 'duly.nodes_1', 'duly.records_1', 'duly.changes_1', 'duly.prune_1', 'duly.found_1',
+    'duly.rehearse_1']::regproc[]
+  LOOP
+    FOREACH v_setting IN ARRAY ARRAY[
+      'plan_cache_mode = force_generic_plan', 'jit = off', 'enable_seqscan = off', 'enable_bitmapscan = off', 'enable_hashjoin = off',
+      'enable_mergejoin = off']
+    LOOP
+      EXECUTE format('ALTER FUNCTION %s SET %s', v_function, v_setting);
+    END LOOP;
+  END LOOP;
 END $$;` },
 ];

@@ -4,6 +4,14 @@
 --
 -- Lock order, for whoever waits: dedupe rows, serial keys, the lease, the job. A claim and a reap never wait.
 -- Every statement of a function sees what was committed before it, so the rule is: take the lock, then look.
+--
+-- A session plans a statement once and may reuse the plan for days, so no plan may depend on how full a table was when it was made. Three rules:
+-- 1. A list that was sent drives the lookup: `t.id = ANY (ARRAY[list.id])`, not `t.id = list.id`, and it is sorted by its own columns. The planner
+--    can turn the first form only into one index lookup for each entry. With the second, if the table was empty, it reads the whole table and
+--    searches the list for each row. Of a key of several columns only the first is written like this.
+-- 2. A lookup by id hides conditions that a partial index has: `coalesce(rank IS NULL, false)`. Otherwise the planner may read that index instead.
+-- 3. Rows that were found and locked are changed by `ctid`.
+-- The functions run with the settings of 0015_plans, and a test holds all of them to it (postgres/plans.test.ts).
 
 CREATE FUNCTION duly.now_1(p_now bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
   -- Not clock_timestamp(): one value for the whole call, and an index range may depend on it.
@@ -97,11 +105,12 @@ END $$;
 -- for them.
 CREATE FUNCTION duly.lock_around_1(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM 1 FROM duly.jobs j JOIN duly.dedupes d ON d.type = j.type AND d.tenant = coalesce(j.tenant, '') AND d.key = j.dedupe_key
-  WHERE j.id = ANY (p_ids) AND j.dedupe_key IS NOT NULL ORDER BY d.type, d.tenant, d.key FOR UPDATE OF d;
+  PERFORM 1 FROM duly.jobs j JOIN duly.dedupes d
+    ON d.type = ANY (ARRAY[j.type]) AND d.tenant = coalesce(j.tenant, '') AND d.key = j.dedupe_key
+  WHERE j.id = ANY (p_ids) AND j.dedupe_key IS NOT NULL ORDER BY j.type, coalesce(j.tenant, ''), j.dedupe_key FOR UPDATE OF d;
   PERFORM duly.lock_serials_1(ARRAY(
     SELECT duly.serial_ref_1(j.tenant, j.serial) FROM duly.jobs j WHERE j.id = ANY (p_ids) AND j.serial IS NOT NULL
-    UNION SELECT duly.serial_ref_1(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = g.job
+    UNION SELECT duly.serial_ref_1(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = ANY (ARRAY[g.job])
     WHERE g.ref = ANY (p_ids) AND g.kind <> 'serial' AND w.serial IS NOT NULL));
 END $$;
 
@@ -428,13 +437,13 @@ BEGIN
   IF moved = 0 THEN RETURN; END IF;
   IF v_serials = 0 THEN
     WITH due AS (
-      SELECT id FROM duly.jobs
-      WHERE id = ANY (v_ids) AND rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND due_at <= p_now
+      SELECT ctid AS tid FROM duly.jobs
+      WHERE id = ANY (v_ids) AND coalesce(rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND due_at <= p_now, false)
       FOR UPDATE SKIP LOCKED),
     ready AS (
       UPDATE duly.jobs j SET
         status = CASE j.status WHEN 'RETRYING' THEN 'RETRYING' ELSE 'PENDING' END, rank = j.due_at + j.rank_offset, updated_at = p_now
-      FROM due WHERE j.id = due.id
+      FROM due WHERE j.ctid = due.tid
       RETURNING j.id, j.type, j.status, j.percent, j.due_at, j.seq)
     INSERT INTO duly.changes (at, n, entries)
     SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'due', json_agg(percent))::text
@@ -449,7 +458,7 @@ BEGIN
     END IF;
     -- An earlier one of this list may have put it in line, or seated it, with the others of its serial key.
     SELECT * INTO v_job FROM duly.jobs
-    WHERE id = v_id AND rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND due_at <= p_now FOR UPDATE SKIP LOCKED;
+    WHERE id = v_id AND coalesce(rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND due_at <= p_now, false) FOR UPDATE SKIP LOCKED;
     IF FOUND THEN PERFORM duly.enter_1(p_now, v_job, 'due'); END IF;
   END LOOP;
   -- Every node knows the next due instant and wakes by itself: no hint for what was to be expected.
@@ -478,12 +487,12 @@ BEGIN
     CONTINUE WHEN v_job.serial IS NOT NULL AND NOT duly.try_lock_serial_1(duly.serial_ref_1(v_job.tenant, v_job.serial));
     -- Those who wait for it will want their serial places.
     CONTINUE WHEN EXISTS (
-      SELECT 1 FROM duly.gates g JOIN duly.jobs w ON w.id = g.job
+      SELECT 1 FROM duly.gates g JOIN duly.jobs w ON w.id = ANY (ARRAY[g.job])
       WHERE g.ref = v_id AND g.kind <> 'serial' AND w.serial IS NOT NULL
         AND NOT duly.try_lock_serial_1(duly.serial_ref_1(w.tenant, w.serial)));
     -- The end of an earlier one in this very list may have opened or ended it.
     SELECT * INTO v_job FROM duly.jobs
-    WHERE id = v_id AND expire_at < p_now AND started_at IS NULL FOR UPDATE SKIP LOCKED;
+    WHERE id = v_id AND coalesce(expire_at < p_now AND started_at IS NULL, false) FOR UPDATE SKIP LOCKED;
     CONTINUE WHEN NOT FOUND;
     PERFORM duly.finish_1(p_now, v_job, 'EXPIRED', 'start-deadline');
   END LOOP;

@@ -279,18 +279,17 @@ BEGIN
   SELECT DISTINCT s ->> 'type', coalesce(s ->> 'tenant', ''), s -> 'dedupe' ->> 'key', '', p_now
   FROM jsonb_array_elements(p_specs) s ORDER BY 1, 2, 3
   ON CONFLICT DO NOTHING;
-  PERFORM 1 FROM duly.dedupes d
-  WHERE (d.type, d.tenant, d.key) IN (
-    SELECT s ->> 'type', coalesce(s ->> 'tenant', ''), s -> 'dedupe' ->> 'key'
-    FROM jsonb_array_elements(p_specs) s WHERE s -> 'dedupe' ->> 'mode' <> 'drop')
-  ORDER BY d.type, d.tenant, d.key FOR UPDATE;
+  PERFORM 1 FROM (
+    SELECT DISTINCT s ->> 'type' AS type, coalesce(s ->> 'tenant', '') AS tenant, s -> 'dedupe' ->> 'key' AS key
+    FROM jsonb_array_elements(p_specs) s WHERE s -> 'dedupe' ->> 'mode' <> 'drop') s
+  JOIN duly.dedupes d ON d.type = ANY (ARRAY[s.type]) AND d.tenant = s.tenant AND d.key = s.key
+  ORDER BY s.type, s.tenant, s.key FOR UPDATE OF d;
 END $$;
 
 CREATE FUNCTION duly.drop_keys_1(p_specs jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  DELETE FROM duly.dedupes d
-  WHERE d.job_id = '' AND (d.type, d.tenant, d.key) IN (
-    SELECT s ->> 'type', coalesce(s ->> 'tenant', ''), s -> 'dedupe' ->> 'key' FROM jsonb_array_elements(p_specs) s);
+  DELETE FROM duly.dedupes d USING jsonb_array_elements(p_specs) s
+  WHERE d.job_id = '' AND d.type = ANY (ARRAY[s ->> 'type']) AND d.tenant = coalesce(s ->> 'tenant', '') AND d.key = s -> 'dedupe' ->> 'key';
 END $$;
 
 -- Makes many jobs that touch no other job, with one statement. Fails (unique violation) where an id is there already: then the caller

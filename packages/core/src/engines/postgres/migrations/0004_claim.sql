@@ -27,7 +27,7 @@ BEGIN
       json_agg(j.cancel_requested_at))
     FROM (
       SELECT j.*, l.fence AS lease_fence, l.begun FROM unnest(p_ids, p_fences, p_begun) WITH ORDINALITY AS l (id, fence, begun, n)
-      JOIN duly.jobs j ON j.id = l.id ORDER BY l.n) j);
+      JOIN duly.jobs j ON j.id = ANY (ARRAY[l.id]) ORDER BY l.n) j);
 END $$;
 
 -- Leases the jobs of these rows, which are locked, to one worker; they are given fences in this order. `p_type`: of all of them, if they
@@ -118,7 +118,6 @@ DECLARE
   v_suspects boolean;
   v_row tid;
   v_rank bigint;
-  v_head bigint;
   v_lanes text[];
   v_floors bigint[];
   v_last_rank bigint;
@@ -197,9 +196,9 @@ BEGIN
   -- Takes nothing, and only asks what is there.
   IF v_limit <= 0 THEN
     more := EXISTS (
-      SELECT 1 FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
-      WHERE j.rank IS NOT NULL AND j.version <= t.version
-        AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues)));
+      SELECT 1 FROM unnest(v_types, v_versions) AS t (type, version) CROSS JOIN unnest('{0,1,2}'::smallint[]) AS s (solo) CROSS JOIN LATERAL (
+        SELECT 1 FROM duly.jobs j WHERE j.rank IS NOT NULL AND j.solo = s.solo AND j.type = t.type AND j.version <= t.version
+          AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues)) LIMIT 1) r);
     RETURN;
   END IF;
 
@@ -210,10 +209,11 @@ BEGIN
       AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues))
     ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
     IF v_row IS NOT NULL THEN
-      SELECT min(j.rank) INTO v_head FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.version <= t.version
-        AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues));
-      IF v_head IS NULL OR v_rank <= v_head THEN
+      IF NOT EXISTS (
+        SELECT 1 FROM unnest(v_types, v_versions) AS t (type, version) CROSS JOIN LATERAL (
+          SELECT 1 FROM duly.jobs j WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = t.type AND j.version <= t.version AND j.rank < v_rank
+            AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues)) LIMIT 1) r)
+      THEN
         claimed := duly.take_1(p_now, p_claim, ARRAY[v_row], NULL);
         more := true;
         RETURN;

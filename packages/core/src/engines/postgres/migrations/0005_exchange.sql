@@ -149,10 +149,10 @@ BEGIN
   WITH lease AS (
     -- Whoever deletes the lease may end the job; the fence is looked at again after a wait.
     DELETE FROM duly.leases l USING unnest(p_ids, p_fences, p_results) WITH ORDINALITY AS r (id, fence, result, i)
-    WHERE l.id = r.id AND l.fence = r.fence AND l.plain
+    WHERE l.id = ANY (ARRAY[r.id]) AND l.fence = r.fence AND l.plain
     RETURNING l.id, l.fence, l.begun_at, l.message, l.step, l.step_of, r.i, r.result),
   gone AS (
-    DELETE FROM duly.jobs j USING lease l WHERE j.id = l.id
+    DELETE FROM duly.jobs j USING lease l WHERE j.id = ANY (ARRAY[l.id])
     RETURNING j.*, l.fence AS lease_fence, l.begun_at AS lease_begun_at, l.message AS lease_message, l.step AS lease_step,
       l.step_of AS lease_step_of, l.i, l.result),
   over AS (
@@ -198,8 +198,7 @@ END $$;
 CREATE FUNCTION duly.exchange_1(
   p_now bigint, p_ids text[], p_fences bigint[], p_results text[], p_places bigint[], p_settle jsonb, p_claim jsonb, p_repeat boolean
 ) RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '2s' AS $$
+SET lock_timeout = '2s' AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_done bigint[] := '{}';
@@ -212,7 +211,7 @@ BEGIN
     -- Those who wait for one of them will want their serial places.
     IF EXISTS (SELECT 1 FROM duly.gates) THEN
       PERFORM duly.lock_serials_1(ARRAY(
-        SELECT duly.serial_ref_1(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = g.job
+        SELECT duly.serial_ref_1(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = ANY (ARRAY[g.job])
         WHERE g.ref = ANY (p_ids) AND g.kind <> 'serial' AND w.serial IS NOT NULL));
     END IF;
     v_done := duly.settle_returned_1(v_now, p_ids, p_fences, p_results);
@@ -247,8 +246,7 @@ CREATE FUNCTION duly.claim_alone_1(
   p_now bigint, p_types text[], p_versions integer[], p_limits integer[], p_queues text[], p_limit integer, p_node text, p_token text,
   p_lease_ms bigint, p_claim text
 ) RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '2s' AS $$
+SET lock_timeout = '2s' AS $$
 DECLARE
   v_now bigint := coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint);
   v_read bigint := pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass);
@@ -357,7 +355,7 @@ BEGIN
     WITH due AS (
       SELECT j.ctid AS tid, r.n, j.id, j.type, CASE j.status WHEN 'RETRYING' THEN j.status ELSE 'PENDING' END AS status, j.percent, j.due_at, j.seq
       FROM unnest(v_rows) WITH ORDINALITY AS r (tid, n) JOIN duly.jobs j ON j.ctid = r.tid
-      WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.due_at <= v_now FOR UPDATE OF j SKIP LOCKED),
+      WHERE coalesce(j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.due_at <= v_now, false) FOR UPDATE OF j SKIP LOCKED),
     told AS (
       INSERT INTO duly.changes (at, n, entries)
       SELECT v_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'due', json_agg(percent))::text
@@ -394,9 +392,7 @@ BEGIN
 END $$;
 
 -- `p_plain`: all jobs are plain and come by columns, those of all groups together. The answer then says what each became by its due instant.
-CREATE FUNCTION duly.enqueue_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+CREATE FUNCTION duly.enqueue_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_replies json[] := '{}';
@@ -426,8 +422,8 @@ BEGIN
     -- One that is made in the user's own transaction takes no place, and must not keep others from theirs until the commit.
     WHERE s ->> 'serial' IS NOT NULL AND NOT coalesce((s ->> 'unplaced')::boolean, false)
     UNION SELECT duly.serial_ref_1(j.tenant, j.serial) FROM jsonb_array_elements(v_keyed) s
-    JOIN duly.dedupes d ON d.type = s ->> 'type' AND d.tenant = coalesce(s ->> 'tenant', '') AND d.key = s -> 'dedupe' ->> 'key'
-    JOIN duly.jobs j ON j.id = d.job_id OR j.id = d.follow_id WHERE j.serial IS NOT NULL));
+    JOIN duly.dedupes d ON d.type = ANY (ARRAY[s ->> 'type']) AND d.tenant = coalesce(s ->> 'tenant', '') AND d.key = s -> 'dedupe' ->> 'key'
+    JOIN duly.jobs j ON j.id = ANY (ARRAY[d.job_id, d.follow_id]) WHERE j.serial IS NOT NULL));
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     BEGIN
       v_items := '{}';
@@ -448,26 +444,24 @@ END $$;
 -- Renews leases and writes beginnings. A row that is locked is being settled under its own fence, perhaps in somebody's long transaction:
 -- told `kept`, not waited for. Or a reaper is just taking it over: that one is waited for, so that both say the same. A beginning that is not
 -- written yet is never passed over: who is told `kept` starts the handler, and if the store did not know, a job that may start once would start again.
-CREATE FUNCTION duly.heartbeat_1(p_now bigint, p_lease_ms bigint, p_leases jsonb) RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+CREATE FUNCTION duly.heartbeat_1(p_now bigint, p_lease_ms bigint, p_leases jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   -- Whose beginning is to be written, of those that are held under the fence they were sent with.
   v_begun text[] := ARRAY(
     SELECT b.id FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint, begun boolean)
-    JOIN duly.leases l ON l.id = b.id AND l.fence = b.fence WHERE b.begun);
+    JOIN duly.leases l ON l.id = ANY (ARRAY[b.id]) AND l.fence = b.fence WHERE b.begun);
   v_rows tid[];
   v_held integer;
   v_answer json;
 BEGIN
   -- First, while nothing else is held: as a rule another beat of the same node has the row, and it is waited for (at most 2 s).
   PERFORM 1 FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint, begun boolean)
-    JOIN duly.leases l ON l.id = b.id AND l.fence = b.fence
-  WHERE b.begun AND l.begun_at IS NULL ORDER BY l.id FOR UPDATE OF l;
+    JOIN duly.leases l ON l.id = ANY (ARRAY[b.id]) AND l.fence = b.fence
+  WHERE b.begun AND l.begun_at IS NULL ORDER BY b.id FOR UPDATE OF l;
   SELECT array_agg(h.ctid) INTO v_rows FROM (
-    SELECT l.ctid FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint) JOIN duly.leases l ON l.id = b.id AND l.fence = b.fence
-    ORDER BY l.id FOR UPDATE OF l SKIP LOCKED) h;
+    SELECT l.ctid FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint)
+    JOIN duly.leases l ON l.id = ANY (ARRAY[b.id]) AND l.fence = b.fence ORDER BY b.id FOR UPDATE OF l SKIP LOCKED) h;
   UPDATE duly.leases l SET until_at = v_now + p_lease_ms,
     begun_at = coalesce(l.begun_at, CASE WHEN l.id = ANY (v_begun) THEN v_now END)
   WHERE l.ctid = ANY (coalesce(v_rows, '{}'));
@@ -476,13 +470,11 @@ BEGIN
   -- null: lost; 0: kept; else when it was asked to cancel.
   SELECT json_agg(CASE WHEN l.id IS NOT NULL THEN coalesce(l.cancel_at, 0) END ORDER BY b.i) INTO v_answer
   FROM ROWS FROM (jsonb_to_recordset(p_leases) AS (id text, fence bigint)) WITH ORDINALITY AS b (id, fence, i)
-  LEFT JOIN duly.leases l ON l.id = b.id AND l.fence = b.fence;
+  LEFT JOIN duly.leases l ON l.id = ANY (ARRAY[b.id]) AND l.fence = b.fence;
   RETURN json_build_object('now', v_now, 'leases', coalesce(v_answer, '[]'::json))::text;
 END $$;
 
-CREATE FUNCTION duly.reap_1(p_now bigint, p_lease_ms bigint, p_limit integer) RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+CREATE FUNCTION duly.reap_1(p_now bigint, p_lease_ms bigint, p_limit integer) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_expired integer;
@@ -518,7 +510,8 @@ BEGIN
       json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key),
       json_agg(j.cancel_requested_at)), count(*)
     INTO v_jobs, v_count FROM (
-      SELECT j.*, t.fence AS lease_fence, t.begun_at IS NOT NULL AS begun FROM taken t JOIN duly.jobs j ON j.id = t.id ORDER BY t.n) j;
+      SELECT j.*, t.fence AS lease_fence, t.begun_at IS NOT NULL AS begun FROM taken t JOIN duly.jobs j ON j.id = ANY (ARRAY[t.id])
+      ORDER BY t.n) j;
   END IF;
   -- When the next lease or start deadline ends.
   SELECT least((SELECT min(until_at) FROM duly.leases),
@@ -527,8 +520,7 @@ BEGIN
     'promoted', v_promoted.moved, 'more', NOT v_promoted.is_all OR v_expired >= p_limit OR v_count >= p_limit, 'nextAt', v_next)::text;
 END $$;
 
-CREATE FUNCTION duly.report_1(p_now bigint, p_reports jsonb, p_log_limit bigint) RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+CREATE FUNCTION duly.report_1(p_now bigint, p_reports jsonb, p_log_limit bigint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_kept boolean[] := '{}';
@@ -593,8 +585,7 @@ END $$;
 -- Plain jobs that differ in nothing but their input, made together, with a claim beside them; `p_shared` is what they have in common. Fails
 -- (unique violation) where an id is there already: then the caller begins again with care.
 CREATE FUNCTION duly.enqueue_alike_1(p_now bigint, p_ids text[], p_inputs text[], p_shared jsonb, p_claim jsonb) RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '2s' AS $$
+SET lock_timeout = '2s' AS $$
 DECLARE
   v_now bigint := coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint);
   s record;

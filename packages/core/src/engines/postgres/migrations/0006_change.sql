@@ -90,7 +90,7 @@ BEGIN
     SELECT t ->> 'id' FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t WHERE t ? 'id'
     UNION SELECT unnest(ARRAY[d.job_id, d.follow_id])
     FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t
-    JOIN duly.dedupes d ON d.type = t ->> 'type' AND d.tenant = coalesce(t ->> 'tenant', '') AND d.key = t ->> 'key'));
+    JOIN duly.dedupes d ON d.type = ANY (ARRAY[t ->> 'type']) AND d.tenant = coalesce(t ->> 'tenant', '') AND d.key = t ->> 'key'));
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_items := '{}';
     FOR v_target IN SELECT * FROM jsonb_array_elements(v_group -> 'targets') LOOP
@@ -130,7 +130,7 @@ BEGIN
     SELECT t ->> 'id' FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t WHERE t ? 'id'
     UNION SELECT unnest(ARRAY[d.job_id, d.follow_id])
     FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t
-    JOIN duly.dedupes d ON d.type = t ->> 'type' AND d.tenant = coalesce(t ->> 'tenant', '') AND d.key = t ->> 'key'));
+    JOIN duly.dedupes d ON d.type = ANY (ARRAY[t ->> 'type']) AND d.tenant = coalesce(t ->> 'tenant', '') AND d.key = t ->> 'key'));
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_items := '{}';
     FOR v_target IN SELECT * FROM jsonb_array_elements(v_group -> 'targets') LOOP
@@ -224,7 +224,7 @@ CREATE FUNCTION duly.forget_1(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM duly.logs WHERE job_id = ANY (p_ids);
   DELETE FROM duly.children WHERE parent_id = ANY (p_ids);
-  DELETE FROM duly.journal WHERE scope = ANY (SELECT 'job:' || i FROM unnest(p_ids) i);
+  DELETE FROM duly.journal WHERE scope = ANY (ARRAY(SELECT 'job:' || i FROM unnest(p_ids) i));
 END $$;
 
 -- Does one action to one job if its status allows it; with `p_dry` only says whether it does.

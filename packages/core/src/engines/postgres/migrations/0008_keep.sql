@@ -173,8 +173,8 @@ BEGIN
   END IF;
   -- Whoever only looks does not write.
   IF p_beat_id IS NOT NULL OR p_leave IS NOT NULL OR p_drain IS NOT NULL THEN
-    DELETE FROM duly.nodes WHERE id IN (
-      SELECT id FROM duly.nodes WHERE beat_at < v_now - p_forget_ms ORDER BY id FOR UPDATE SKIP LOCKED);
+    DELETE FROM duly.nodes WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM duly.nodes WHERE beat_at < v_now - p_forget_ms ORDER BY id FOR UPDATE SKIP LOCKED));
   END IF;
   SELECT json_agg(json_build_object('info', info, 'beatAt', beat_at, 'drainRequestedAt', drain_requested_at) ORDER BY id) INTO v_nodes
   FROM duly.nodes WHERE beat_at >= v_now - p_forget_ms;
@@ -303,8 +303,7 @@ BEGIN
 END $$;
 
 -- The feed after a position: pages of rows, each with the position of its first change.
-CREATE FUNCTION duly.changes_1(p_now bigint, p_after bigint, p_limit integer) RETURNS text LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+CREATE FUNCTION duly.changes_1(p_now bigint, p_after bigint, p_limit integer) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_end bigint;
@@ -329,7 +328,7 @@ BEGIN
         AND first_position <= p_after + p_limit
       ORDER BY first_position) p
     CROSS JOIN LATERAL unnest(p.seqs) WITH ORDINALITY AS s (seq, i)
-    JOIN duly.changes c ON c.seq = s.seq) r
+    JOIN duly.changes c ON c.seq = ANY (ARRAY[s.seq])) r
   WHERE r.position + r.n > p_after + 1 AND r.position <= p_after + p_limit;
   RETURN json_build_object('now', v_now, 'end', v_end, 'gap', false, 'rows', coalesce(v_rows, '[]'::json))::text;
 END $$;
@@ -425,27 +424,30 @@ DECLARE
 BEGIN
   -- Day partitions are dropped whole (keep_days_1); what lies outside of them, and dead letters, go a slice at a time.
   WITH old AS (
-    SELECT id, prune_at, true AS dead FROM duly.dead WHERE prune_at <= v_now
-    UNION ALL SELECT id, prune_at, false FROM duly.finished_other WHERE prune_at <= v_now
+    SELECT ctid AS tid, prune_at, true AS dead FROM duly.dead WHERE prune_at <= v_now
+    UNION ALL SELECT ctid, prune_at, false FROM duly.finished_other WHERE prune_at <= v_now
     ORDER BY prune_at LIMIT p_limit),
-  letters AS (DELETE FROM duly.dead d USING old WHERE old.dead AND d.id = old.id AND d.prune_at <= v_now RETURNING d.id, d.created_at),
+  letters AS (
+    DELETE FROM duly.dead d WHERE d.ctid = ANY (ARRAY(SELECT tid FROM old WHERE dead)) AND coalesce(d.prune_at <= v_now, false)
+    RETURNING d.id, d.created_at),
   others AS (
-    DELETE FROM duly.finished_other f USING old WHERE NOT old.dead AND f.id = old.id AND f.prune_at <= v_now RETURNING f.id, f.created_at)
+    DELETE FROM duly.finished_other f WHERE f.ctid = ANY (ARRAY(SELECT tid FROM old WHERE NOT dead)) AND coalesce(f.prune_at <= v_now, false)
+    RETURNING f.id, f.created_at)
   SELECT array_agg(g.id), max(g.created_at) INTO v_ids, v_made FROM (SELECT * FROM letters UNION ALL SELECT * FROM others) g;
   v_jobs := coalesce(cardinality(v_ids), 0);
   IF v_jobs > 0 THEN
     PERFORM duly.note_pruned_1(v_made);
     PERFORM duly.forget_1(v_ids);
   END IF;
-  DELETE FROM duly.dedupes WHERE (type, tenant, key) IN (
-    SELECT type, tenant, key FROM duly.dedupes WHERE until_at IS NOT NULL AND until_at <= v_now AND ended IS NOT NULL
-    LIMIT p_limit FOR UPDATE SKIP LOCKED);
+  DELETE FROM duly.dedupes WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM duly.dedupes WHERE until_at IS NOT NULL AND until_at <= v_now AND ended IS NOT NULL
+    LIMIT p_limit FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS v_keys = ROW_COUNT;
-  DELETE FROM duly.expirings WHERE (name, key) IN (
-    SELECT name, key FROM duly.expirings WHERE expires_at <= v_now LIMIT p_limit FOR UPDATE SKIP LOCKED);
+  DELETE FROM duly.expirings WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM duly.expirings WHERE expires_at <= v_now LIMIT p_limit FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS v_values = ROW_COUNT;
-  DELETE FROM duly.journal WHERE (scope, key) IN (
-    SELECT scope, key FROM duly.journal WHERE until_at IS NOT NULL AND until_at <= v_now LIMIT p_limit FOR UPDATE SKIP LOCKED);
+  DELETE FROM duly.journal WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM duly.journal WHERE until_at IS NOT NULL AND until_at <= v_now LIMIT p_limit FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS v_n = ROW_COUNT;
   v_rows := v_rows || v_n;
   v_rows := v_rows || duly.fold_slots_1(v_now - p_ledger_ms, ARRAY(SELECT s::bigint FROM jsonb_array_elements_text(p_starts) s), p_limit);
@@ -456,8 +458,8 @@ BEGIN
   v_rows := v_rows || v_n;
   v_rows := v_rows || duly.prune_changes_1(v_now, v_now - p_changes_ms, p_limit);
   -- A lock that ended a day ago tells nobody anything any more; its fence lives on in the store's counter.
-  DELETE FROM duly.locks WHERE name IN (
-    SELECT name FROM duly.locks WHERE until_at < v_now - 86400000 LIMIT p_limit FOR UPDATE SKIP LOCKED);
+  DELETE FROM duly.locks WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM duly.locks WHERE until_at < v_now - 86400000 LIMIT p_limit FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS v_n = ROW_COUNT;
   v_rows := v_rows || v_n;
   v_more := v_jobs >= p_limit OR v_keys >= p_limit OR v_values >= p_limit;

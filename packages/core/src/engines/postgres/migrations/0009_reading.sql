@@ -31,10 +31,11 @@ FROM duly.finished;
 -- after the instant at which its caller began to see, and so it knows every day that it can see anything of.
 
 -- Jobs by id, wherever they are: one that was brought back to life may be in several places.
-CREATE FUNCTION duly.found_1(p_ids text[]) RETURNS SETOF duly.over_1 LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off AS $$
+CREATE FUNCTION duly.found_1(p_ids text[]) RETURNS SETOF duly.over_1 LANGUAGE plpgsql STABLE AS $$
 BEGIN
-  RETURN QUERY SELECT * FROM duly.live_1 WHERE id = ANY (p_ids) UNION ALL SELECT * FROM duly.over_1 WHERE id = ANY (p_ids);
+  RETURN QUERY SELECT l.* FROM (SELECT DISTINCT i.id FROM unnest(p_ids) AS i (id)) i
+    CROSS JOIN LATERAL (SELECT * FROM duly.live_1 WHERE id = i.id OFFSET 0) l
+    UNION ALL SELECT * FROM duly.over_1 WHERE id = ANY (p_ids);
 END $$;
 
 -- What a statement that was put together for a filter finds; its values are `$1`, and `$2` is the least id that is looked at. Where little matches, the
