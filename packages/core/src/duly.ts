@@ -423,6 +423,11 @@ export class Duly {
     return { now: new Date(now), job: dateOf(jobAt), schedule: dateOf(scheduleAt), busy };
   }
 
+  /** Outcomes of attempts in this process that the store has not recorded yet. While there are many, the node takes no work. */
+  unrecordedCount(): number {
+    return this.#node?.unrecordedCount() ?? 0;
+  }
+
   /** How many jobs are in each status, what waits in which queue, and who is busy with what, at an instant of the store. */
   counts(): Promise<Counts> {
     return readCounts(this.#engine);

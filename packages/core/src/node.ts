@@ -48,6 +48,8 @@ export interface DulyNode extends Taker {
   maxSleepMs(): number;
   /** Handlers that run here. */
   runningCount(): number;
+  /** Outcomes of attempts here that the store has not recorded yet. */
+  unrecordedCount(): number;
   /** Whether its worker has nothing in hand. */
   isIdle(): boolean;
   /** Why it takes no work; null: it does. */
@@ -256,6 +258,7 @@ export function createNode(node: NodeOptions): DulyNode {
     },
     maxSleepMs: () => echo.maxSleepMs(),
     runningCount: () => worker?.runningCount() ?? 0,
+    unrecordedCount: () => worker?.unrecordedCount() ?? 0,
     isIdle: () => worker?.isIdle() ?? true,
     notReady,
     offer: () => (drainAsked || virtual ? null : (worker?.offer() ?? null)),

@@ -62,6 +62,8 @@ export interface Worker {
   hurry(): void;
   /** Attempts whose handlers run, those that were given up included. */
   runningCount(): number;
+  /** Outcomes that the store has not recorded yet. */
+  unrecordedCount(): number;
   /** Whether nothing runs, waits to run or is to be handed in, and no claim is on its way. */
   isIdle(): boolean;
   /** Why it takes no work although it runs; null: it does. */
@@ -71,6 +73,8 @@ export interface Worker {
 interface Outgoing {
   job: ClaimedJob;
   settlement: Settlement;
+  /** When its attempt was decided, by the monotonic clock. */
+  decidedElapsed: number;
 }
 
 interface Exchange {
@@ -118,6 +122,9 @@ const soloPatienceMs = 30_000;
 const fruitlessMs = 50;
 // From the shutdown signal to the release: time to write a line, not to finish.
 const shutdownMomentMs = 1_000;
+// While outcomes cannot be recorded no work is taken: a crash would repeat all of it. Two full exchanges and what ends meanwhile are usual.
+const unrecordedMax = 6_000;
+const unrecordedMsMax = 2_000;
 // A store that is away at the end is not waited for longer; the leases end by themselves.
 const flushMs = 10_000;
 
@@ -251,7 +258,7 @@ export function createWorker(options: WorkerOptions): Worker {
 
   /** Only asks for work. The places are promised to the first, which as a rule finds nothing: what has none waits, or goes back. */
   function composeBeside(): Exchange | null {
-    if (draining !== null || isAloneRunning || zombieCount >= concurrency) return null;
+    if (takesNothing()) return null;
     const claim = makeClaim(concurrency - running.size - waiting.length);
     if (claim === null || claim.limit === 0) return null;
     reserved += claim.limit;
@@ -356,9 +363,29 @@ export function createWorker(options: WorkerOptions): Worker {
 
   // --------------------------------------------------------------------------------------------- claiming
 
+  function takesNothing(): boolean {
+    return draining !== null || isAloneRunning || zombieCount >= concurrency || isBehind();
+  }
+
+  /** Whether too many outcomes wait to be recorded, or one of them for too long. */
+  function isBehind(): boolean {
+    if (unrecordedCount() > unrecordedMax) return true;
+    const since = clock.elapsed() - unrecordedMsMax;
+    return unrecordedLists().some(([oldest]) => oldest !== undefined && oldest.decidedElapsed < since);
+  }
+
+  /** Outcomes on their way and those that wait for an exchange; in each list the oldest is the first. */
+  function unrecordedLists(): (readonly Outgoing[])[] {
+    return [outbox, ...[main, second].map((line) => (line.sent ?? line.unanswered)?.settle ?? [])];
+  }
+
+  function unrecordedCount(): number {
+    return unrecordedLists().reduce((sum, list) => sum + list.length, finishing);
+  }
+
   /** How many more jobs to take: the free places, or more when attempts end so fast that the places free up on the way. */
   function claimLimit(): number {
-    if (draining !== null || isAloneRunning || zombieCount >= concurrency) return 0;
+    if (takesNothing()) return 0;
     const places = Math.max(concurrency - running.size, pace.recentCount(), 2 * helping);
     return Math.min(claimMax, places - waiting.length - reserved);
   }
@@ -369,7 +396,7 @@ export function createWorker(options: WorkerOptions): Worker {
    */
   function offerLimit(): number {
     const limit = claimLimit();
-    if (draining !== null || isAloneRunning || zombieCount >= concurrency) return limit;
+    if (takesNothing()) return limit;
     const places = Math.min(claimMax, Math.max(pace.recentCount(), pace.possibleCount()));
     return Math.max(limit, places - waiting.length - offered);
   }
@@ -517,7 +544,7 @@ export function createWorker(options: WorkerOptions): Worker {
     });
     beats.drop([{ id: job.id, fence: job.fence }]);
     if (settlement === null) events.emit('lost', { job, settlement: completion.settlement });
-    else tellSettled({ job, settlement }, 'done');
+    else tellSettled({ job, settlement, decidedElapsed: clock.elapsed() }, 'done');
     finishing--;
     changed();
   }
@@ -538,7 +565,8 @@ export function createWorker(options: WorkerOptions): Worker {
 
   function send(job: ClaimedJob, outcome: Outcome, report: Settlement['report']): void {
     const backoff = tasks.get(job.type)?.retry.custom ?? null;
-    outbox.push({ job, settlement: settlementOf({ job, outcome, report, random, backoff }) });
+    const settlement = settlementOf({ job, outcome, report, random, backoff });
+    outbox.push({ job, settlement, decidedElapsed: clock.elapsed() });
     loop.wake();
     changed();
   }
@@ -685,9 +713,11 @@ export function createWorker(options: WorkerOptions): Worker {
       changed();
     },
     runningCount: () => running.size,
+    unrecordedCount,
     isIdle: () => isQuiet() && reserved === 0,
     notReady() {
       if (draining !== null) return 'The worker is draining.';
+      if (isBehind()) return 'Outcomes wait to be recorded because the store is slow or away.';
       if (zombieCount < concurrency) return null;
       return `All ${concurrency} places are held by handlers that ignored their timeout or cancellation.`;
     },

@@ -982,6 +982,54 @@ test('as many as could run in a moment are offered also while an exchange asks f
   assert.equal(worker.offer()?.limit, 20, 'and the places are free again');
 });
 
+test('a worker whose outcomes cannot be recorded takes no more work, also with calls that create jobs', async (t) => {
+  const store = await setup(t);
+  const gate = held();
+  const work = task('work', gate.run);
+  const { worker, freeze, thaw } = store.start([work], { concurrency: 4 });
+  const id = await store.enqueue(work);
+  await store.clock.settle();
+  freeze();
+  gate.gates[0]?.end();
+  await store.clock.advance(1_000);
+  assert.equal(worker.unrecordedCount(), 1);
+  assert.equal(worker.notReady(), null, 'an exchange may take a moment');
+  await store.clock.advance(1_500);
+  assert.equal(worker.offer(), null);
+  assert.match(worker.notReady() as string, /wait to be recorded/);
+  thaw();
+  await store.clock.settle();
+  assert.equal((await store.job(id)).status, 'COMPLETED');
+  assert.equal(worker.unrecordedCount(), 0);
+  assert.equal(worker.notReady(), null);
+  assert.ok(worker.offer());
+});
+
+test('a worker with thousands of unrecorded outcomes takes no more work, however new they are', async (t) => {
+  const store = await setup(t);
+  const work = task('work', () => 'quick');
+  const { worker, freeze, thaw } = store.start([work]);
+  await store.clock.settle();
+  freeze();
+  let takenCount = 0;
+  for (;;) {
+    const offer = worker.offer();
+    if (offer === null) break;
+    const jobs = Array.from({ length: offer.limit }, () => store.spec(work, null));
+    const { claimed } = await store.engine.enqueue({ groups: [{ jobs }], claim: offer });
+    worker.accept(offer, claimed);
+    takenCount += claimed.length;
+    await store.clock.settle();
+  }
+  assert.match(worker.notReady() as string, /wait to be recorded/);
+  assert.ok(takenCount <= 10_000, `${takenCount} were taken`);
+  thaw();
+  await store.clock.advance(1_000);
+  assert.equal(worker.unrecordedCount(), 0);
+  const { status } = await store.engine.counts({ cap: 20_000 });
+  assert.equal(status.COMPLETED.count, takenCount);
+});
+
 test('an offer whose answer was lost is asked for again: its jobs start at once, and once', async (t) => {
   const store = await setup(t);
   const work = task('work', () => 'quick');

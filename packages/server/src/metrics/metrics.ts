@@ -92,6 +92,14 @@ export function createMetrics({ duly, clock, firing }: MetricsParts): Metrics {
     help: 'Attempts that run in this process.',
     registers,
   });
+  new Gauge({
+    name: 'duly_outcomes_unrecorded',
+    help: 'Outcomes of attempts of this process that the store has not recorded yet. While there are many, no work is taken.',
+    registers,
+    collect() {
+      this.set(duly.unrecordedCount());
+    },
+  });
   const runSeconds = new Histogram({
     name: 'duly_attempt_duration_seconds',
     help: 'How long attempts of this process took.',

@@ -54,6 +54,7 @@ test('what happens and how the store stands is told, without names of jobs, tena
   assert.equal(samples.get('duly_attempts_total{type="break",status="FAILED"}'), 1);
   assert.equal(samples.get('duly_attempt_duration_seconds_count{type="render"}'), 1);
   assert.equal(samples.get('duly_attempts_running'), 0);
+  assert.equal(samples.get('duly_outcomes_unrecorded'), 0);
   assert.equal(
     samples.get('duly_http_request_duration_seconds_count{method="POST",route="/api/jobs",status="201"}'),
     2,
