@@ -13,12 +13,16 @@ export interface BenchArguments {
   rounds: number | null;
   /** How many future jobs the full store holds. */
   futureCount: number | null;
+  /** How long the sustained load lasts. */
+  minutes: number | null;
   /** File for the JSON; null: one in `bench/results`. */
   out: string | null;
   /** Folder for CPU profiles of Duly's processes; null: none are made. */
   profile: string | null;
   isHelp: boolean;
 }
+
+const minutesMax = 60;
 
 /** An argument that cannot be understood. */
 export class ArgumentError extends Error {}
@@ -33,6 +37,7 @@ export const usage = `npm run bench -- [options]
   --no-peers        only Duly and bare; needs no install
   --rounds N        how often each contestant takes its turn (default 3, quick 1)
   --future N        future jobs in the full store (default 1,000,000; quick 30,000)
+  --minutes N       how long the sustained load lasts (default 1; at most 60)
   --out FILE        where the JSON goes (default bench/results/<engine>-<time>.json)
   --profile FOLDER  writes CPU profiles of Duly's processes there
   -h, --help        says this
@@ -46,6 +51,7 @@ const options = {
   'no-peers': { type: 'boolean', default: false },
   rounds: { type: 'string' },
   future: { type: 'string' },
+  minutes: { type: 'string' },
   out: { type: 'string' },
   profile: { type: 'string' },
   help: { type: 'boolean', short: 'h', default: false },
@@ -87,15 +93,17 @@ export function readArguments(
     hasPeers: !isServer && !(values['no-peers'] as boolean),
     rounds: readCount(values.rounds as string | undefined, 'rounds'),
     futureCount: readCount(values.future as string | undefined, 'future'),
+    minutes: readCount(values.minutes as string | undefined, 'minutes', minutesMax),
     out: (values.out as string | undefined) ?? null,
     profile: (values.profile as string | undefined) ?? null,
     isHelp: values.help as boolean,
   };
 }
 
-function readCount(text: string | undefined, name: string): number | null {
+function readCount(text: string | undefined, name: string, max = Number.MAX_SAFE_INTEGER): number | null {
   if (text === undefined) return null;
   const count = Number(text.replaceAll(/[_,]/g, ''));
-  if (Number.isSafeInteger(count) && count >= 1) return count;
-  throw new ArgumentError(`Expected --${name} to be a whole number from 1 up, got "${text}".`);
+  if (Number.isSafeInteger(count) && count >= 1 && count <= max) return count;
+  const range = max === Number.MAX_SAFE_INTEGER ? 'from 1 up' : `from 1 to ${max}`;
+  throw new ArgumentError(`Expected --${name} to be a whole number ${range}, got "${text}".`);
 }

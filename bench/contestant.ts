@@ -3,6 +3,8 @@
  * heap or compiled code, and does what the harness asks of it. An ability that is missing is a measure it takes no part in.
  */
 
+import type { SustainOptions, SustainWindow } from './sustain.ts';
+
 /** Where a contestant works. */
 export interface ContestantPlace {
   /** A folder of its own, empty or filled before by a contestant of the same store. */
@@ -74,6 +76,8 @@ export interface Contestant {
   writeBurst?(count: number): Promise<number>;
   /** What the store's clock shows at an instant of the monotonic clock. */
   storeTime?(elapsed: number): Promise<number>;
+  /** Keeps up a load and answers a window for every five seconds. */
+  sustain?(options: SustainOptions): Promise<SustainWindow[]>;
   /** Runs a node with nothing to do for so long. */
   idle?(forMs: number): Promise<IdleCost>;
   /** Statements in a second that such a node gives its store. */

@@ -9,6 +9,7 @@ import {
   pause,
 } from './contestant.ts';
 import { insideOf } from './inside.ts';
+import { sustain } from './sustain.ts';
 
 interface Numbered {
   n: number;
@@ -229,6 +230,8 @@ export async function createContestant({ url }: ContestantPlace): Promise<Contes
     async storeTime(at) {
       return (await (await insideOf(url)).readStoreOffset(url)) + at;
     },
+
+    sustain: (options) => sustain(url, options),
 
     async idle(forMs) {
       await start();

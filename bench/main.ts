@@ -62,6 +62,7 @@ const setup: Setup = {
   isQuick: asked.isQuick,
   rounds: asked.rounds ?? (asked.isQuick ? 1 : 3),
   futureCount: asked.futureCount ?? (asked.isQuick ? 30_000 : 1_000_000),
+  minutes: asked.minutes ?? 1,
   progress: createProgress(),
   profile: asked.profile === null ? undefined : resolve(asked.profile),
 };

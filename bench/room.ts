@@ -15,6 +15,12 @@ export interface EngineRoom {
   createPlace(): Promise<ContestantPlace & { remove(): Promise<void> }>;
   /** A place with the same content as another, whose contestants have ended. */
   copyPlace(from: ContestantPlace): Promise<ContestantPlace & { remove(): Promise<void> }>;
+  /** A fresh place on a store with the settings it comes with, where those of `createPlace` are others. */
+  createDefaultPlace?(): Promise<ContestantPlace & { remove(): Promise<void> }>;
+  /** Bytes of the tables that every job passes through and leaves, indexes included; left out: the store has no such tables. */
+  hotBytes?(place: ContestantPlace): Promise<number>;
+  /** Sessions that read the whole of a place again and again, each in long transactions; answers how to end them. */
+  readAlong?(place: ContestantPlace, count: number): Promise<() => Promise<void>>;
   /** Opens a transaction that keeps seeing what is there now, and leaves it open; answers how to end it. */
   holdSnapshot?(place: ContestantPlace): Promise<() => Promise<void>>;
   /** Processor time that the store's own processes have used so far; left out: it has none. */

@@ -17,6 +17,8 @@ export interface Setup {
   /** How often each contestant takes its turn. */
   rounds: number;
   futureCount: number;
+  /** How long the sustained load lasts. */
+  minutes: number;
   progress: Progress;
   /** Folder for CPU profiles of processes that a measure starts by itself; undefined: none. */
   profile?: string | undefined;

@@ -48,7 +48,7 @@ export class Refused extends Error {}
 
 const child = new URL('./child.ts', import.meta.url);
 // Whatever a contestant does, it does it within this; one that hangs must not hang the run.
-const askMsMax = 15 * 60_000;
+const askMsMax = 65 * 60_000;
 
 /** Starts a contestant's process. Rejects with `Refused` when it cannot take part. */
 export async function openSession(entrant: Entrant, place: ContestantPlace): Promise<Session> {

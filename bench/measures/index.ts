@@ -11,6 +11,7 @@ import { oldTransaction } from './old-transaction.ts';
 import { precision } from './precision.ts';
 import { schedules } from './schedules.ts';
 import { server } from './server.ts';
+import { sustained } from './sustained.ts';
 import { transaction } from './transaction.ts';
 import { virtualYear } from './virtual-year.ts';
 
@@ -24,6 +25,7 @@ export const measures: readonly Measure[] = [
   schedules,
   future,
   oldTransaction,
+  sustained,
   idle,
   memory,
   calendar,

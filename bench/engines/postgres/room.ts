@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { type PostgresServer, startPostgres } from '../../../test/servers/postgres.ts';
+import { pause } from '../../contestant.ts';
 import type { EngineRoom } from '../../room.ts';
 
 const shared = mkdtempSync(join(tmpdir(), 'duly-bench-shared-'));
@@ -16,6 +17,11 @@ const settings = {
   // A checkpoint in the middle of somebody's turn would be somebody's bad luck: there is one before each turn.
   checkpoint_timeout: "'30min'",
 };
+
+// The test servers have settings of their own, which are undone here.
+const defaults = { max_connections: 100, max_wal_size: "'1GB'", shared_buffers: "'128MB'" };
+// Whole reads that come one after the other would be a load of their own.
+const readEveryMs = 1_000;
 
 let server: Promise<PostgresServer> | null = null;
 let placeCount = 0;
@@ -34,6 +40,12 @@ async function administrate(...statements: string[]): Promise<void> {
   } finally {
     await client.end();
   }
+}
+
+/** A server as `initdb` leaves it, for one place. */
+async function createDefaultPlace() {
+  const own = await startPostgres({ durable: true, settings: defaults });
+  return { folder: shared, shared, url: own.url, remove: () => own.stop() };
 }
 
 /** A database of its own, empty or a copy. */
@@ -97,6 +109,36 @@ export const room: EngineRoom = {
   },
   createPlace: () => createPlace(),
   copyPlace: ({ url }) => createPlace(url.slice(url.lastIndexOf('/') + 1)),
+  createDefaultPlace,
+  async hotBytes({ url }) {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    try {
+      const { rows } = await client.query(
+        "SELECT pg_total_relation_size('duly.jobs') + pg_total_relation_size('duly.leases') AS bytes",
+      );
+      return Number(rows[0].bytes);
+    } finally {
+      await client.end();
+    }
+  },
+  async readAlong({ url }, count) {
+    let isOver = false;
+    const reading = Array.from({ length: count }, async () => {
+      const client = new pg.Client({ connectionString: url, application_name: 'reader' });
+      await client.connect();
+      await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+      while (!isOver) {
+        await client.query('SELECT count(*) FROM duly.jobs');
+        await pause(readEveryMs);
+      }
+      await client.end();
+    });
+    return async () => {
+      isOver = true;
+      await Promise.all(reading);
+    };
+  },
   async holdSnapshot({ url }) {
     const client = new pg.Client({ connectionString: url, application_name: 'old transaction' });
     await client.connect();

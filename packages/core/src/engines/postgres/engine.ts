@@ -4,6 +4,7 @@ import { createFollower } from './follow.ts';
 import { statements } from './generated.ts';
 import { schemaVersion } from './migrate.ts';
 import { type OpenedPostgres, openPostgres, type PostgresOptions } from './opened.ts';
+import { createVacuum } from './vacuum.ts';
 import { cancel, change, replay, reschedule } from './verbs/change.ts';
 import { enqueue } from './verbs/enqueue.ts';
 import { exchange } from './verbs/exchange.ts';
@@ -78,6 +79,7 @@ export function createPostgresEngine(opened: OpenedPostgres): Engine {
     ...{ database: opened.database, clock: opened.clock },
     tell: (hints) => opened.tell(hints),
   });
+  const vacuum = createVacuum(opened);
   const bound = Object.fromEntries(
     Object.entries(verbs).map(([name, verb]) => [
       name,
@@ -86,6 +88,16 @@ export function createPostgresEngine(opened: OpenedPostgres): Engine {
   ) as Pick<Engine, keyof typeof verbs>;
   return {
     ...bound,
+    async exchange(input) {
+      const reply = await bound.exchange(input);
+      vacuum.noteWrites(input.settle.length);
+      return reply;
+    },
+    async fire(input) {
+      const reply = await bound.fire(input);
+      vacuum.noteWrites(input.groups.length);
+      return reply;
+    },
     info: () => opened.info,
     async migrate(input: MigrateInput): Promise<MigrateReply> {
       const { from, steps } = await opened.migrate(input);
@@ -100,6 +112,7 @@ export function createPostgresEngine(opened: OpenedPostgres): Engine {
     },
     follow: (followed) => follower.follow(followed),
     close() {
+      vacuum.close();
       follower.close();
       return opened.close();
     },
