@@ -52,6 +52,7 @@ export const errorCodes = {
   job_not_found: 'No job has this id.',
   job_expired_from_history: 'The job finished so long ago that it is no longer kept.',
   job_not_changeable: "The job's status does not allow this action.",
+  too_many_match: 'More jobs match an action than its caller expected, so nothing was changed.',
   job_failed: 'The job ended without a result.',
   wait_timeout: 'The job was not over in time.',
   group_refused: 'One part of a call was refused, so nothing of the call was done.',

@@ -1,4 +1,4 @@
-import type { ChangeInput, Count, Engine, JobFilter, JobRecord } from './engine.ts';
+import type { ChangeInput, ChangeReply, Count, Engine, JobFilter, JobRecord } from './engine.ts';
 import { dulyError } from './errors.ts';
 import { parseInstant } from './instant.ts';
 import { type JobStatus, jobStatuses } from './job.ts';
@@ -28,6 +28,8 @@ export interface JobsFilter {
   before?: Date | number | string;
   /** A part of the error's name or message. */
   error?: string;
+  /** Each string must be a part of the task's name, the tenant or the error, or be the status; any case. */
+  text?: string | readonly string[];
   /** Values at paths of the input: `{ 'user.id': 42 }`. */
   input?: Record<string, string | number | boolean | null>;
   /** Only dead letters, or only others. */
@@ -54,10 +56,14 @@ export interface ActionOptions {
   note?: string;
   /** Counts only. */
   dryRun?: boolean;
+  /** Only jobs created at or before this instant and, if finished, finished at or before it. */
+  asOf?: Date | number | string;
+  /** Throws `too_many_match`, and changes nothing, if more jobs than this would change. */
+  expected?: number;
 }
 
 /** How to act on a part of the jobs that match. */
-export interface ActionPageOptions extends ActionOptions {
+export interface ActionPageOptions extends Omit<ActionOptions, 'expected'> {
   /** How many at most, 1 to 10,000; default 500. */
   limit?: number;
   /** `nextCursor` of the part before. */
@@ -78,6 +84,10 @@ export interface ActionResult {
   changed: number;
   /** Jobs that match and whose status does not allow it. */
   refused: number;
+  /** Of a dry run: the jobs that would change, newest created first, at most 1,000 of them. */
+  ids?: string[];
+  /** Of a dry run: the instant it counted at. Pass it to the action to exclude later jobs. */
+  asOf?: Date;
 }
 
 /** How far to count. */
@@ -99,13 +109,20 @@ const filterNames: OptionNames<JobsFilter> = {
   since: true,
   before: true,
   error: true,
+  text: true,
   input: true,
   dead: true,
 };
 const countNames: OptionNames<CountOptions> = { cap: true };
 const pageNames: OptionNames<PageOptions> = { limit: true, cursor: true };
-const actionNames: OptionNames<ActionOptions> = { note: true, dryRun: true };
-const actionPageNames: OptionNames<ActionPageOptions> = { ...actionNames, limit: true, cursor: true };
+const actionNames: OptionNames<ActionOptions> = { note: true, dryRun: true, asOf: true, expected: true };
+const actionPageNames: OptionNames<ActionPageOptions> = {
+  note: true,
+  dryRun: true,
+  asOf: true,
+  limit: true,
+  cursor: true,
+};
 const jobActions: readonly JobAction[] = ['cancel', 'terminate', 'replay', 'discard', 'delete'];
 
 const pageSizeDefault = 100;
@@ -113,6 +130,8 @@ const pageSizeMax = 1_000;
 // One transaction per page: large enough to be quick, small enough that nobody waits long for it.
 const actionPageSize = 500;
 const actionPageSizeMax = 10_000;
+// As many ids as a filter of the HTTP API takes.
+const reportedIdsMax = 1_000;
 // A page of a filter that matches little looks at half a million jobs at most.
 const pageLooksMax = 25;
 // Twice as many as a full count needs; more mean that matches lie far apart.
@@ -243,39 +262,80 @@ export class JobQuery implements AsyncIterable<Job> {
   }
 
   async #act(action: JobAction, given: ActionOptions | undefined): Promise<ActionResult> {
-    const options = readOptions(given, `${action}()`, actionNames);
-    const { changed, refused } = await this.#change(action, options, {
-      cursor: null,
-      limit: Number.POSITIVE_INFINITY,
-    });
-    return { changed, refused };
+    const { expected, ...options } = readOptions(given, `${action}()`, actionNames);
+    const isAll = { cursor: null, limit: Number.POSITIVE_INFINITY };
+    if (expected === undefined || options.dryRun) {
+      const { nextCursor: _, ...result } = await this.#change(action, options, isAll);
+      return result;
+    }
+    const most = readWholeNumber(expected, 'expected', 0, Number.MAX_SAFE_INTEGER);
+    const found = await this.#change(action, { ...options, dryRun: true }, isAll);
+    if (found.changed > most) {
+      throw dulyError('too_many_match', {
+        message: `Expected at most ${most} jobs to change, but ${found.changed} would. Nothing was changed.`,
+        hint: 'Count again with a dry run, then repeat the action with the new number.',
+        details: { expected: most, found: found.changed },
+      });
+    }
+    const { refused, asOf = 0 } = found;
+    return { changed: await this.#changeAtMost(action, { ...options, asOf }, most), refused };
   }
 
-  /** Acts on so many, page by page. */
+  /** Changes jobs by their ids, page by page, and stops at `most`: other jobs may begin to match meanwhile. */
+  async #changeAtMost(action: JobAction, options: ActionOptions, most: number): Promise<number> {
+    let changed = 0;
+    let cursor: string | null = null;
+    do {
+      const from = { cursor, limit: actionPageSize };
+      const page: ActionPage = await this.#change(action, { ...options, dryRun: true }, from);
+      const ids = page.ids?.slice(0, most - changed) ?? [];
+      if (ids.length > 0) {
+        const byId = { cursor: null, limit: ids.length, filter: { ...this.#filter, ids } };
+        changed += (await this.#change(action, options, byId)).changed;
+      }
+      cursor = page.nextCursor;
+    } while (cursor !== null && changed < most);
+    return changed;
+  }
+
+  /** Acts on at most `limit` jobs, page by page. */
   async #change(
     action: JobAction,
-    { note, dryRun = false }: ActionOptions,
-    { cursor: from, limit }: { cursor: string | null; limit: number },
+    { note, dryRun = false, asOf: given }: ActionOptions,
+    {
+      cursor: from,
+      limit,
+      filter = this.#filter,
+    }: { cursor: string | null; limit: number; filter?: JobFilter },
   ): Promise<ActionPage> {
     const engine = await this.#engine();
     const result: ActionResult = { changed: 0, refused: 0 };
+    const ids: string[] = [];
+    let asOf = given === undefined ? undefined : parseInstant(given, 'asOf');
     let cursor = from;
     let left = limit;
     do {
-      const page: { changed: number; refused: number; nextCursor: string | null } = await engine.change({
+      const page: ChangeReply = await engine.change({
         actor: this.#actor,
-        filter: this.#filter,
+        filter: asOf === undefined ? filter : { ...filter, asOf },
         action,
         note: readNote(note),
         cursor,
         limit: Math.min(actionPageSize, left),
         dryRun,
       });
+      // Later pages count at the instant of the first.
+      if (dryRun) asOf ??= page.now;
       result.changed += page.changed;
       result.refused += page.refused;
+      if (ids.length < reportedIdsMax) ids.push(...page.ids);
       left -= page.changed + page.refused;
       cursor = page.nextCursor;
     } while (cursor !== null && left > 0);
+    if (dryRun) {
+      result.ids = ids.slice(0, reportedIdsMax);
+      result.asOf = new Date(asOf as number);
+    }
     return { ...result, nextCursor: cursor };
   }
 }
@@ -332,6 +392,7 @@ export function readFilter(given: JobsFilter | undefined): JobFilter {
   if (filter.since !== undefined) result.createdFrom = parseInstant(filter.since, 'since');
   if (filter.before !== undefined) result.createdBefore = parseInstant(filter.before, 'before');
   if (filter.error !== undefined) result.error = readText(filter.error, 'error');
+  if (filter.text !== undefined) result.text = readTexts(filter.text, 'text');
   if (filter.dead !== undefined) {
     if (typeof filter.dead !== 'boolean') refuse('dead', filter.dead, 'to be true or false');
     result.dead = filter.dead;

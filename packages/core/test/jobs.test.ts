@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
+import type { Engine } from '../src/engine.ts';
+import { openStore } from '../src/engines/open.ts';
 import { type ErrorCode, isDulyError } from '../src/errors.ts';
 import type { JobOptions } from '../src/job-options.ts';
+import { JobQuery } from '../src/job-query.ts';
+import { day, jobSpec, t0 } from '../src/testing/conformance/builders.ts';
+import { makeAll } from '../src/testing/conformance/steps.ts';
 import { createTestDuly, type TestDulyOptions } from '../src/testing/index.ts';
 
 /** A Duly on virtual time that is stopped with the test. */
@@ -366,6 +371,8 @@ test('a failed job is a dead letter until it is replayed or discarded', async (t
   assert.deepEqual(await duly.dead.replay([first?.id as string], { dryRun: true }), {
     changed: 1,
     refused: 0,
+    ids: [first?.id],
+    asOf: duly.now,
   });
   assert.deepEqual(await duly.dead.replay([first?.id as string]), { changed: 1, refused: 0 });
   await second?.replay('by hand');
@@ -382,6 +389,83 @@ test('a failed job is a dead letter until it is replayed or discarded', async (t
   const error = await refusal('job_failed', () => third?.result());
   assert.equal((error.cause as Error).message, 'Disk on fire');
   await refusal('job_not_changeable', () => first?.replay());
+});
+
+test('an action on many jobs changes no more than its dry run counted, or nothing', async (t) => {
+  const duly = setup(t);
+  let broken = true;
+  const task = duly.task({
+    name: 'later',
+    retry: 1,
+    run: () => {
+      if (broken) throw new Error('Broken.');
+    },
+  });
+  // More than one page, so that the bound is kept over pages.
+  const made = await task.inMany(
+    '1h',
+    Array.from({ length: 1_203 }, (_, n) => n),
+  );
+  const scheduled = duly.jobs({ task: 'later', status: 'SCHEDULED' });
+  const counted = await scheduled.cancel({ dryRun: true });
+  assert.equal(counted.changed, 1_203);
+  assert.deepEqual(
+    counted.ids,
+    made
+      .map(({ id }) => id)
+      .toReversed()
+      .slice(0, 1_000),
+  );
+
+  const error = await refusal('too_many_match', () => scheduled.cancel({ expected: 1_202 }));
+  assert.deepEqual(error.details, { expected: 1_202, found: 1_203 });
+  assert.equal((await scheduled.count()).count, 1_203, 'nothing was changed');
+
+  // A job that arrives later is not counted and not changed; one that is gone is not replaced by it.
+  await duly.advance('1 s');
+  const late = await task.in('1h', 'late');
+  await made[0]?.cancel();
+  const { asOf } = counted;
+  assert.ok(asOf);
+  assert.deepEqual(await scheduled.cancel({ asOf, expected: 1_203 }), { changed: 1_202, refused: 0 });
+  assert.equal((await late.get()).status, 'SCHEDULED');
+
+  // A dead letter that arrives later is neither, although its job was created before.
+  const [first, second] = await task.nowMany([1, 2]);
+  await duly.runDue();
+  const dead = await duly.dead.replay({}, { dryRun: true });
+  assert.equal(dead.changed, 2);
+  await duly.advance('1 s');
+  await second?.replay();
+  await duly.runDue();
+  assert.equal((await second?.get())?.status, 'FAILED');
+  broken = false;
+  assert.deepEqual(
+    await duly.dead.replay({}, { expected: dead.changed, ...(dead.asOf && { asOf: dead.asOf }) }),
+    { changed: 1, refused: 0 },
+  );
+  assert.equal((await first?.get())?.status, 'PENDING');
+  assert.equal((await second?.get())?.status, 'FAILED');
+});
+
+test('an action stops at the number it expects, even if jobs begin to match after its count', async () => {
+  const { engine } = await openStore('sqlite::memory:');
+  const due = { at: t0 + day };
+  await makeAll(engine, [jobSpec({ due }), jobSpec({ due })]);
+  let isCounted = false;
+  const raced: Engine = {
+    ...engine,
+    async change(input) {
+      const reply = await engine.change({ now: t0, ...input });
+      if (!isCounted) await makeAll(engine, [jobSpec({ due }), jobSpec({ due })]);
+      isCounted = true;
+      return reply;
+    },
+  };
+  const result = await new JobQuery(async () => raced, 'test', {}).cancel({ expected: 2 });
+  assert.deepEqual(result, { changed: 2, refused: 0 });
+  assert.equal((await engine.counts({ cap: 10 })).status.CANCELLED.count, 2);
+  await engine.close();
 });
 
 test('wait() resolves with the end of a job, and gives up after its timeout', async (t) => {

@@ -41,6 +41,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   key_not_found: exitCodes.notFound,
   schedule_not_found: exitCodes.notFound,
   job_not_changeable: exitCodes.refused,
+  too_many_match: exitCodes.refused,
   file_exists: exitCodes.refused,
   file_unwritable: exitCodes.refused,
   engine_not_yet: exitCodes.store,

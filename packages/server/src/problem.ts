@@ -49,6 +49,7 @@ const statuses: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   target_refused: 422,
   job_expired_from_history: 410,
   job_not_changeable: 409,
+  too_many_match: 409,
   records_conflict: 409,
   schedule_conflict: 409,
   schedule_ambiguous: 409,

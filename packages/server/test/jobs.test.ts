@@ -185,7 +185,10 @@ test('jobs are cancelled, moved, and acted on by filter, dry first', async (t) =
   const dry = await ask('/api/jobs/bulk', {
     body: { action: 'cancel', filter: { type: 'mail' }, dry_run: true },
   });
-  assert.deepEqual(dry.json, { changed: 4, refused: 1, dry_run: true });
+  const { ids, as_of: asOf, ...counts } = dry.json;
+  assert.deepEqual(counts, { changed: 4, refused: 1, dry_run: true });
+  assert.equal(ids.length, 4);
+  assert.ok(Math.abs(Date.parse(asOf) - Date.now()) < 60_000);
   assert.equal((await ask('/api/jobs?status=SCHEDULED')).json.data.length, 4);
   const done = await ask('/api/jobs/bulk', { body: { action: 'cancel', filter: { status: 'SCHEDULED' } } });
   assert.deepEqual(done.json, { changed: 4, refused: 0, dry_run: false });
@@ -208,6 +211,14 @@ test('a filter that says nothing, or would be lost on the way, is refused', asyn
   ] as const) {
     const { status, json } = await ask(path, { body });
     assert.deepEqual([status, json.details.issues[0].path], [400, 'filter.input'], path);
+  }
+  for (const filter of [
+    '{"type":"mail","task":"mail"}',
+    '{"type":"mail","__proto__":{"status":"FAILED"}}',
+    '{"type":"mail","input":{"user":1,"__proto__":1}}',
+  ]) {
+    const body = JSON.parse(`{"action":"cancel","filter":${filter},"dry_run":true}`);
+    assert.equal((await ask('/api/jobs/bulk', { body })).status, 400, filter);
   }
 });
 
@@ -296,6 +307,84 @@ test('a brief list cuts what is long, and is as redacted as any', async (t) => {
   assert.equal((await ask('/api/jobs?brief=yes')).status, 400);
   assert.ok((await ask(`/api/jobs/${job.id}/why`)).json.sentence.isWellFormed());
   assert.equal((await ask('/api/dead/groups')).json.data[0].jobs[0].input.length, 1_001);
+});
+
+test('a bulk action that would change more than its dry run counted answers 409 and changes nothing', async (t) => {
+  const { ask, duly } = await startServer(t);
+  const task = duly.taskNamed('mail');
+  await task.inMany('1h', [1, 2]);
+  const filter = { type: 'mail', status: 'SCHEDULED' };
+  const bulk = (fields: object) => ask('/api/jobs/bulk', { body: { action: 'cancel', filter, ...fields } });
+  const { json: counted } = await bulk({ dry_run: true });
+  const late = await task.in('1h', 3);
+  const { changed: expected, as_of: asOf, ids } = counted;
+
+  const refused = await bulk({ expected });
+  assert.deepEqual([refused.status, refused.json.code], [409, 'too_many_match']);
+  assert.deepEqual(refused.json.details, { expected: 2, found: 3 });
+  assert.equal((await ask('/api/jobs?status=SCHEDULED')).json.data.length, 3);
+
+  for (const paged of [{ limit: 1 }, { cursor: 'after:job_x' }])
+    assert.equal((await bulk({ expected, ...paged })).json.code, 'request_invalid');
+  assert.equal((await bulk({ as_of: 'yesterday' })).status, 400);
+
+  // By the ids of the dry run, the later job stays although it matches.
+  const done = await bulk({ filter: { ...filter, ids }, expected, as_of: asOf });
+  assert.deepEqual(done.json, { changed: 2, refused: 0, dry_run: false });
+  assert.equal((await late.get()).status, 'SCHEDULED');
+});
+
+test('an action on dead letters changes those that its dry run counted, by filter, group and all', async (t) => {
+  const fragile = {
+    name: 'fragile',
+    retry: 1,
+    run: () => {
+      throw new Error('Disk 7 is full.');
+    },
+  };
+  const { ask, duly } = await startServer(t, { tasks: [fragile], start: true });
+  const fail = async () => (await duly.taskNamed('fragile').now(null)).wait();
+  await fail();
+  const { type, name, pattern } = (await ask('/api/dead/groups')).json.data[0];
+  for (const which of [{ all: true }, { filter: { type } }, { group: { type, name, pattern } }]) {
+    const { json: counted } = await ask('/api/dead/discard', { body: { ...which, dry_run: true } });
+    assert.equal(counted.ids.length, counted.changed);
+    const late = await fail();
+    const refused = await ask('/api/dead/discard', { body: { ...which, expected: counted.changed } });
+    assert.deepEqual([refused.status, refused.json.code], [409, 'too_many_match'], JSON.stringify(which));
+    const { as_of, changed: expected } = counted;
+    const done = await ask('/api/dead/discard', { body: { ...which, as_of, expected } });
+    assert.deepEqual(done.json, { changed: expected, refused: 0, dry_run: false }, JSON.stringify(which));
+    assert.deepEqual(
+      (await ask('/api/dead')).json.data.map(({ id }: { id: string }) => id),
+      [late.id],
+    );
+  }
+});
+
+test('jobs are found by text in their task, tenant, status and error', async (t) => {
+  const fragile = {
+    name: 'charge_card',
+    retry: 1,
+    run: () => {
+      throw new Error('Card declined, by Acme Bank.');
+    },
+  };
+  const { ask, duly } = await startServer(t, { tasks: [fragile], start: true });
+  await (await duly.taskNamed('charge_card').now(null)).wait();
+  await duly.taskNamed('send_mail').in('1h', null, { tenant: 'acme' });
+  await duly.taskNamed('send_mail').in('1h', null, { tenant: 'globex' });
+  const found = async (query: string) =>
+    (await ask(`/api/jobs?${query}&count=true`)).json.total.count as number;
+  assert.equal(await found('text=send_mail'), 2);
+  assert.equal(await found('text=acme'), 2);
+  assert.equal(await found('text=failed'), 1);
+  assert.equal(await found('text=acme&text=scheduled'), 1);
+  assert.equal((await ask('/api/jobs?text=')).status, 400);
+  const bulk = (text: unknown) =>
+    ask('/api/jobs/bulk', { body: { action: 'cancel', filter: { text }, dry_run: true } });
+  assert.equal((await bulk(['acme', 'scheduled'])).json.changed, 1);
+  for (const text of ['', [], ['\0']]) assert.equal((await bulk(text)).status, 400, JSON.stringify(text));
 });
 
 test('a bulk action goes in parts if it is asked to, each with where the next begins', async (t) => {

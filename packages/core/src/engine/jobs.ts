@@ -412,6 +412,10 @@ export interface JobFilter {
   origin?: Origin;
   /** A part of the error's name or message, any case. */
   error?: string;
+  /** Each string is a part of the type, the tenant or the error (its name or message), or is the status; any case. */
+  text?: string[];
+  /** Only jobs created at or before this instant and, if finished, finished at or before it. */
+  asOf?: number;
   /** Values at paths of the input, `user.id` = 1; compared as JSON. */
   input?: { path: string; value: JsonText }[];
   /** Only dead letters (or only others). */

@@ -227,6 +227,10 @@ export type DeadAction = {
   /** All of them, instead of a filter. */
   all?: true;
   dry_run?: boolean;
+  /** Only jobs created at or before this instant and, if finished, finished at or before it: `as_of` of a dry run. */
+  as_of?: string;
+  /** If more jobs than this would change, change none and answer 409 `too_many_match`: `changed` of a dry run. */
+  expected?: number;
   /** Why; kept in the audit. */
   note?: string;
 };
@@ -455,6 +459,10 @@ export type JobBulk = {
   filter: JobFilter;
   /** Only count. */
   dry_run?: boolean;
+  /** Only jobs created at or before this instant and, if finished, finished at or before it: `as_of` of a dry run. */
+  as_of?: string;
+  /** If more jobs than this would change, change none and answer 409 `too_many_match`: `changed` of a dry run. */
+  expected?: number;
   /** Why; kept in the audit. */
   note?: string;
   /** Act on so many at most, and answer where to go on. Left out: on all of them, however long that takes. */
@@ -468,6 +476,10 @@ export type JobBulkResult = {
   /** They match, and their status does not allow it. */
   refused: number;
   dry_run: boolean;
+  /** Of a dry run: the instant it counted at. */
+  as_of?: string;
+  /** Of a dry run: the jobs that would change, newest created first, at most 1,000 of them. */
+  ids?: string[];
   /** With `limit`: where to go on; null: that was all. */
   next_cursor?: string | null;
 };
@@ -502,6 +514,8 @@ export type JobFilter = {
   since?: string;
   before?: string;
   error?: string;
+  /** A part of the task's name, the tenant or the error, or the whole status; any case. Of a list all must match. */
+  text?: string | string[];
   dead?: boolean;
   /** Values at paths of the input: { "user.id": 42 }. */
   input?: Record<string, string | number | boolean | null>;
@@ -1747,7 +1761,7 @@ export interface Operations {
   /** List dead letters: FAILED jobs that wait for a person, newest first */
   'GET /api/dead': {
     path: Record<never, never>;
-    query: { status?: string | readonly string[]; type?: string | readonly string[]; queue?: string | readonly string[]; tenant?: string | readonly string[]; key?: string | readonly string[]; serial?: string | readonly string[]; parent?: string | readonly string[]; schedule?: string | readonly string[]; since?: string | readonly string[]; before?: string | readonly string[]; error?: string | readonly string[]; dead?: "true" | "false" | readonly ("true" | "false")[]; ids?: string | readonly string[]; limit?: number | readonly number[]; cursor?: string | readonly string[]; count?: "true" | "false" | readonly ("true" | "false")[]; brief?: "true" | "false" | readonly ("true" | "false")[] };
+    query: { status?: string | readonly string[]; type?: string | readonly string[]; queue?: string | readonly string[]; tenant?: string | readonly string[]; key?: string | readonly string[]; serial?: string | readonly string[]; parent?: string | readonly string[]; schedule?: string | readonly string[]; since?: string | readonly string[]; before?: string | readonly string[]; error?: string | readonly string[]; text?: string | readonly string[]; dead?: "true" | "false" | readonly ("true" | "false")[]; ids?: string | readonly string[]; limit?: number | readonly number[]; cursor?: string | readonly string[]; count?: "true" | "false" | readonly ("true" | "false")[]; brief?: "true" | "false" | readonly ("true" | "false")[] };
     body: never;
     answer: {
       data: Job[];
@@ -1831,7 +1845,7 @@ export interface Operations {
   /** List jobs, newest first */
   'GET /api/jobs': {
     path: Record<never, never>;
-    query: { status?: string | readonly string[]; type?: string | readonly string[]; queue?: string | readonly string[]; tenant?: string | readonly string[]; key?: string | readonly string[]; serial?: string | readonly string[]; parent?: string | readonly string[]; schedule?: string | readonly string[]; since?: string | readonly string[]; before?: string | readonly string[]; error?: string | readonly string[]; dead?: "true" | "false" | readonly ("true" | "false")[]; ids?: string | readonly string[]; limit?: number | readonly number[]; cursor?: string | readonly string[]; count?: "true" | "false" | readonly ("true" | "false")[]; brief?: "true" | "false" | readonly ("true" | "false")[] };
+    query: { status?: string | readonly string[]; type?: string | readonly string[]; queue?: string | readonly string[]; tenant?: string | readonly string[]; key?: string | readonly string[]; serial?: string | readonly string[]; parent?: string | readonly string[]; schedule?: string | readonly string[]; since?: string | readonly string[]; before?: string | readonly string[]; error?: string | readonly string[]; text?: string | readonly string[]; dead?: "true" | "false" | readonly ("true" | "false")[]; ids?: string | readonly string[]; limit?: number | readonly number[]; cursor?: string | readonly string[]; count?: "true" | "false" | readonly ("true" | "false")[]; brief?: "true" | "false" | readonly ("true" | "false")[] };
     body: never;
     answer: {
       data: Job[];

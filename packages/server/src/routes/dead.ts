@@ -1,15 +1,23 @@
-import { DulyError, type Job, type JobPage } from '@duly/core';
+import {
+  type ActionOptions,
+  type ActionResult,
+  DulyError,
+  type Job,
+  type JobPage,
+  parseInstant,
+} from '@duly/core';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { Caller } from '../auth/caller.ts';
 import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
+import { bulkJson } from '../jobs/bulk-json.ts';
 import { type ErrorCause, groupByCause, isCausedBy } from '../jobs/error-groups.ts';
 import { filterOfBody, filterOfQuery } from '../jobs/job-filter.ts';
 import { presentBrief, presentJob } from '../present.ts';
 import { body, instant, json, limit, listJson, listOf, note } from '../schemas/answers.ts';
 import { jobSchema } from '../schemas/job.ts';
-import { bulkResultSchema, countSchema } from '../schemas/job-actions.ts';
+import { bulkResultSchema, countSchema, guardFields } from '../schemas/job-actions.ts';
 import { jobFilterSchema, jobListQuery } from '../schemas/job-filter.ts';
 import { problems } from '../schemas/problem.ts';
 import { newRoutes } from './new-routes.ts';
@@ -23,6 +31,8 @@ const pageSize = 1_000;
 const exampleLength = 1_000;
 /** So many are acted on at once. */
 const actedOnMax = 500;
+/** A dry run reports this many ids, as many as a filter takes. */
+const reportedIdsMax = 1_000;
 
 const list = createRoute({
   method: 'get',
@@ -95,6 +105,7 @@ const actBody = z
     }),
     all: z.literal(true).optional().openapi({ description: 'All of them, instead of a filter.' }),
     dry_run: z.boolean().optional(),
+    ...guardFields,
     note: note.optional(),
   })
   .openapi('DeadAction');
@@ -160,32 +171,57 @@ export function deadRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     );
   });
 
-  /** Everything of a group, however much there is. */
+  /** Acts on everything of a group, however much there is. */
   async function doToGroup(
     caller: Caller,
     verb: 'replay' | 'discard',
     group: ErrorCause,
-    options: { dryRun: boolean; note?: string },
-  ) {
+    { expected, ...options }: ActionOptions,
+  ): Promise<ActionResult> {
     const whose = await filterOfBody(context, caller, {});
     const ids: string[] = [];
     for await (const job of duly.dead.list({ ...whose, task: group.type })) {
       if (isCausedBy(job, group)) ids.push(job.id);
     }
-    const result = { changed: 0, refused: 0 };
-    for (let at = 0; at < ids.length; at += actedOnMax) {
-      const part = await duly.dead.list({ ...whose, ids: ids.slice(at, at + actedOnMax) })[verb](options);
-      result.changed += part.changed;
-      result.refused += part.refused;
+    const act = async (how: ActionOptions): Promise<ActionResult> => {
+      const result: ActionResult = { changed: 0, refused: 0 };
+      const found: string[] = [];
+      let asOf = how.asOf;
+      for (let at = 0; at === 0 || at < ids.length; at += actedOnMax) {
+        const part = await duly.dead.list({ ...whose, ids: ids.slice(at, at + actedOnMax) })[verb]({
+          ...how,
+          ...(asOf === undefined ? {} : { asOf }),
+        });
+        result.changed += part.changed;
+        result.refused += part.refused;
+        found.push(...(part.ids ?? []));
+        asOf ??= part.asOf;
+        if (how.dryRun) Object.assign(result, { ids: found.slice(0, reportedIdsMax), asOf: part.asOf });
+      }
+      return result;
+    };
+    if (expected === undefined || options.dryRun) return act(options);
+    const { changed, asOf } = await act({ ...options, dryRun: true });
+    if (changed > expected) {
+      throw new DulyError('too_many_match', {
+        message: `Expected at most ${expected} dead letters in this group, but it has ${changed}. Nothing was changed.`,
+        hint: 'Count again with a dry run, then repeat the action with the new number.',
+        details: { expected, found: changed },
+      });
     }
-    return result;
+    return act({ ...options, ...(asOf === undefined ? {} : { asOf }) });
   }
 
   async function doTo(c: Context<ServerEnv>, verb: 'replay' | 'discard', given: z.infer<typeof actBody>) {
-    const { filter = {}, group, all, dry_run: dryRun = false, note: why } = given;
-    const options = { dryRun, ...(why === undefined ? {} : { note: why }) };
+    const { filter = {}, group, all, dry_run: dryRun = false, note: why, as_of: asOf, expected } = given;
+    const options: ActionOptions = {
+      dryRun,
+      ...(why === undefined ? {} : { note: why }),
+      ...(asOf === undefined ? {} : { asOf: parseInstant(asOf, 'as_of') }),
+      ...(expected === undefined ? {} : { expected }),
+    };
     if (group !== undefined && all === undefined && Object.keys(filter).length === 0) {
-      return { ...(await doToGroup(c.var.caller, verb, group, options)), dry_run: dryRun };
+      return { ...bulkJson(await doToGroup(c.var.caller, verb, group, options)), dry_run: dryRun };
     }
     if (group !== undefined || (Object.keys(filter).length === 0) === (all === undefined)) {
       throw new DulyError('request_invalid', {
@@ -195,7 +231,7 @@ export function deadRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     }
     const { dead: _, ...which } = await filterOfBody(context, c.var.caller, filter);
     const result = await duly.dead.list(which)[verb](options);
-    return { ...result, dry_run: dryRun };
+    return { ...bulkJson(result), dry_run: dryRun };
   }
 
   routes.openapi(replay, async (c) => c.json(await doTo(c, 'replay', c.req.valid('json')), 200));

@@ -12,6 +12,7 @@ import type { Caller } from '../auth/caller.ts';
 import { secured } from '../auth/secured.ts';
 import { own } from '../auth/tenant.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
+import { bulkJson } from '../jobs/bulk-json.ts';
 import { filterOfBody, filterOfQuery } from '../jobs/job-filter.ts';
 import { makeJob } from '../jobs/new-job.ts';
 import { jobEtag, matchesEtag } from '../live/job-tag.ts';
@@ -235,7 +236,8 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   routes.openapi(bulk, async (c) => {
-    const { action, filter, dry_run: dryRun = false, note, limit: size, cursor: from } = c.req.valid('json');
+    const given = c.req.valid('json');
+    const { action, filter, dry_run: dryRun = false, note, limit: size, cursor: from, expected } = given;
     if (Object.keys(filter).length === 0) {
       throw new DulyError('request_invalid', {
         message: 'Expected "filter" to name at least one field: without any, every job would match.',
@@ -244,16 +246,27 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     }
     const jobs = duly.jobs(await filterOfBody(context, c.get('caller'), filter));
     const verb = action === 'retry' ? 'replay' : action;
-    const how = { dryRun, ...(note === undefined ? {} : { note }) };
+    const how = {
+      dryRun,
+      ...(note === undefined ? {} : { note }),
+      ...(given.as_of === undefined ? {} : { asOf: parseInstant(given.as_of, 'as_of') }),
+    };
     if (size === undefined && from === undefined) {
-      return c.json({ ...(await jobs[verb](how)), dry_run: dryRun }, 200);
+      const result = await jobs[verb]({ ...how, ...(expected === undefined ? {} : { expected }) });
+      return c.json({ ...bulkJson(result), dry_run: dryRun }, 200);
+    }
+    if (expected !== undefined) {
+      throw new DulyError('request_invalid', {
+        message: 'Expected "expected" without "limit" and "cursor": it bounds the whole action.',
+        details: { issues: [{ in: 'body', path: 'expected', message: 'is beside limit or cursor' }] },
+      });
     }
     const { nextCursor, ...result } = await jobs.actPage(verb, {
       ...how,
       ...(size === undefined ? {} : { limit: size }),
       ...(from === undefined ? {} : { cursor: from }),
     });
-    return c.json({ ...result, dry_run: dryRun, next_cursor: nextCursor }, 200);
+    return c.json({ ...bulkJson(result), dry_run: dryRun, next_cursor: nextCursor }, 200);
   });
 
   routes.openapi(read, async (c) => {

@@ -42,12 +42,26 @@ export const rescheduleBody = z.strictObject({
   delay: duration.optional(),
 });
 
+/** Fields that limit an action to the jobs that a dry run has counted. */
+export const guardFields = {
+  as_of: z.string().max(100).optional().openapi({
+    format: 'date-time',
+    description:
+      'Only jobs created at or before this instant and, if finished, finished at or before it: `as_of` of a dry run.',
+  }),
+  expected: z.int().min(0).optional().openapi({
+    description:
+      'If more jobs than this would change, change none and answer 409 `too_many_match`: `changed` of a dry run.',
+  }),
+};
+
 /** An action on all jobs that match. */
 export const bulkBody = z
   .strictObject({
     action: z.enum(['cancel', 'terminate', 'retry', 'discard', 'delete']),
     filter: jobFilterSchema,
     dry_run: z.boolean().optional().openapi({ description: 'Only count.' }),
+    ...guardFields,
     note: note.optional(),
     limit: z.int().min(1).max(10_000).optional().openapi({
       description:
@@ -63,6 +77,10 @@ export const bulkResultSchema = z
     changed: z.int(),
     refused: z.int().openapi({ description: 'They match, and their status does not allow it.' }),
     dry_run: z.boolean(),
+    as_of: instant.optional().openapi({ description: 'Of a dry run: the instant it counted at.' }),
+    ids: z.array(z.string()).optional().openapi({
+      description: 'Of a dry run: the jobs that would change, newest created first, at most 1,000 of them.',
+    }),
     next_cursor: z
       .string()
       .nullable()

@@ -33,6 +33,15 @@ export const jobFilterFields = {
   since: moment.openapi({ description: 'Made at or after this instant, or within this duration: "1h".' }),
   before: moment.openapi({ description: 'Made before this instant.' }),
   error: z.string().max(200).optional().openapi({ description: "A part of the error's name or message." }),
+  text: z
+    .union([z.string().min(1).max(200), z.array(z.string().min(1).max(200)).max(20)])
+    .optional()
+    .openapi({
+      type: 'string',
+      description:
+        "A part of the task's name, the tenant or the error, or the whole status; any case. Repeat it: all must match.",
+      example: 'send_mail',
+    }),
   dead: z.enum(['true', 'false']).optional().openapi({ description: 'Only dead letters, or only others.' }),
   ids: several('Only these'),
 };
@@ -89,6 +98,13 @@ export const jobFilterSchema = z
       .max(200)
       .refine((text) => !text.includes('\0'), 'holds a NUL character')
       .optional(),
+    text: z
+      .union([z.string().min(1).max(200), z.array(z.string().min(1).max(200)).min(1).max(20)])
+      .optional()
+      .openapi({
+        description:
+          "A part of the task's name, the tenant or the error, or the whole status; any case. Of a list all must match.",
+      }),
     dead: z.boolean().optional(),
     input: z
       .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))

@@ -1,5 +1,5 @@
 import type { JobFilter } from '../../engine.ts';
-import { isTerminal } from '../../job.ts';
+import { isTerminal, type JobStatus, jobStatuses } from '../../job.ts';
 import type { Value } from './work.ts';
 
 /** Values of a statement that is put together, each by its place. */
@@ -48,15 +48,13 @@ export function jobWhere(
   const status = filter.status?.filter((one) => isTerminal(one) === (table !== 'live'));
   if (status?.length === 0) return null;
   if (filter.dead !== undefined && filter.dead !== (table === 'dead')) return null;
+  // As rows.ts reads it: due means PENDING, whether a node has looked or not.
+  const statusColumn =
+    table === 'live'
+      ? `CASE WHEN status = 'SCHEDULED' AND due_at <= ${now} THEN 'PENDING' ELSE status END`
+      : 'status';
   addIn('id', filter.ids);
-  if (status !== undefined) {
-    // As rows.ts reads it: due means PENDING, whether a node has looked or not.
-    const column =
-      table === 'live'
-        ? `CASE WHEN status = 'SCHEDULED' AND due_at <= ${now} THEN 'PENDING' ELSE status END`
-        : 'status';
-    addIn(column, status);
-  }
+  addIn(statusColumn, status);
   addIn('type', filter.type);
   addIn('queue', filter.queue);
   if (filter.tenant === null) parts.push('tenant IS NULL');
@@ -72,11 +70,30 @@ export function jobWhere(
   else addText('origin', filter.origin);
   addBound('created_at', '>=', filter.createdFrom);
   addBound('created_at', '<', filter.createdBefore);
-  if (filter.error !== undefined) {
-    parts.push(`strpos(duly.error_text_1(error), lower(${bound.add(filter.error)}::text COLLATE "C")) > 0`);
+  addBound('created_at', '<=', filter.asOf);
+  if (table !== 'live') addBound('finished_at', '<=', filter.asOf);
+  if (filter.error !== undefined) parts.push(errorHas(bound.add(filter.error)));
+  for (const text of filter.text ?? []) {
+    const place = bound.add(text);
+    const either = [
+      `strpos(lower(type COLLATE "C"), lower(${place}::text COLLATE "C")) > 0`,
+      `strpos(lower(tenant COLLATE "C"), lower(${place}::text COLLATE "C")) > 0`,
+      errorHas(place),
+    ];
+    const asked = text.toUpperCase() as JobStatus;
+    // A status of another table matches nothing here.
+    if (jobStatuses.includes(asked) && isTerminal(asked) === (table !== 'live')) {
+      either.push(`${statusColumn} = ${bound.add(asked)}::text`);
+    }
+    parts.push(`(${either.join(' OR ')})`);
   }
   for (const { path, value } of filter.input ?? []) {
     parts.push(`duly.has_value_1(input, ${bound.list(path.split('.'))}, ${bound.add(value)}::text)`);
   }
   return parts.length === 0 ? 'TRUE' : parts.join(' AND ');
+}
+
+/** Most jobs have no error, and reading one costs a call of plpgsql. */
+function errorHas(place: string): string {
+  return `(error IS NOT NULL AND strpos(duly.error_text_1(error), lower(${place}::text COLLATE "C")) > 0)`;
 }

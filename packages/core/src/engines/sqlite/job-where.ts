@@ -1,9 +1,14 @@
 import type { JobFilter } from '../../engine.ts';
-import { isTerminal } from '../../job.ts';
+import { isTerminal, type JobStatus, jobStatuses } from '../../job.ts';
 import type { Value } from './work.ts';
 
 /** The slot of a run, as the index of backfills has it. */
 const slotAt = "json_extract(slot, '$.slotAt')";
+
+/** The status of a live job as rows.ts reads it: due means PENDING, whether a node has looked or not. */
+const liveStatus = "CASE WHEN status = 'SCHEDULED' AND due_at <= ? THEN 'PENDING' ELSE status END";
+
+const errorHas = "instr(lower(error ->> '$.name' || ': ' || (error ->> '$.message')), lower(?)) > 0";
 
 /** A condition in SQL with its values. */
 export interface Where {
@@ -34,13 +39,8 @@ export function jobWhere(filter: JobFilter, table: 'jobs' | 'finished', now: num
   }
   addIn('id', filter.ids);
   if (table === 'finished') addIn('status', status);
-  // As rows.ts reads it: due means PENDING, whether a node has looked or not.
   else if (status !== undefined) {
-    add(
-      "CASE WHEN status = 'SCHEDULED' AND due_at <= ? THEN 'PENDING' ELSE status END IN (SELECT value FROM json_each(?))",
-      now,
-      JSON.stringify(status),
-    );
+    add(`${liveStatus} IN (SELECT value FROM json_each(?))`, now, JSON.stringify(status));
   }
   addIn('type', filter.type);
   addIn('queue', filter.queue);
@@ -57,8 +57,25 @@ export function jobWhere(filter: JobFilter, table: 'jobs' | 'finished', now: num
   else if (filter.origin !== undefined) add('origin = ?', filter.origin);
   if (filter.createdFrom !== undefined) add('created_at >= ?', filter.createdFrom);
   if (filter.createdBefore !== undefined) add('created_at < ?', filter.createdBefore);
-  if (filter.error !== undefined) {
-    add("instr(lower(error ->> '$.name' || ': ' || (error ->> '$.message')), lower(?)) > 0", filter.error);
+  if (filter.asOf !== undefined) {
+    add('created_at <= ?', filter.asOf);
+    if (table === 'finished') add('finished_at <= ?', filter.asOf);
+  }
+  if (filter.error !== undefined) add(errorHas, filter.error);
+  for (const text of filter.text ?? []) {
+    const asked = text.toUpperCase() as JobStatus;
+    // A status of the other table matches nothing here.
+    const isStatus = jobStatuses.includes(asked) && isTerminal(asked) === (table === 'finished');
+    const parts = ['instr(lower(type), lower(?)) > 0', 'instr(lower(tenant), lower(?)) > 0', errorHas];
+    const bound: Value[] = [text, text, text];
+    if (isStatus && table === 'finished') {
+      parts.push('status = ?');
+      bound.push(asked);
+    } else if (isStatus) {
+      parts.push(`${liveStatus} = ?`);
+      bound.push(now, asked);
+    }
+    add(`(${parts.join(' OR ')})`, ...bound);
   }
   for (const { path, value } of filter.input ?? []) {
     add('json_valid(input) AND (input -> ?) = json(?)', jsonPath(path), value);

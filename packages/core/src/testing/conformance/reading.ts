@@ -181,6 +181,66 @@ export function readingTests(test: DefineTest): void {
     }
   });
 
+  test('filters: text in the type, the tenant, the status or the error; several must all match', async ({
+    engine,
+  }) => {
+    const [mail, report, invoice, other] = await makeAll(engine, [
+      jobSpec({ type: 'send_mail', tenant: 'acme' }),
+      jobSpec({ type: 'report', tenant: 'Globex' }),
+      jobSpec({ type: 'invoice', due: { at: t0 + day } }),
+      jobSpec({ type: 'other' }),
+    ]);
+    assert.ok(mail && report && invoice && other);
+    const tasks = (type: string) => ({ tasks: [{ type, version: 1, limit: 1 }] });
+    const error = { ...jobError('Mailbox of Acme: 100% full_'), name: 'SmtpError' };
+    await finish(engine, await claimOne(engine, tasks('report')), 'FAILED', { error });
+    await finish(engine, await claimOne(engine, tasks('other')), 'COMPLETED');
+    const cases: [string[], string[]][] = [
+      [['send_mail'], [mail.id]],
+      [['MAIL'], [report.id, mail.id]],
+      [['acme'], [report.id, mail.id]],
+      [['globex'], [report.id]],
+      [['failed'], [report.id]],
+      [['Completed'], [other.id]],
+      [['scheduled'], [invoice.id]],
+      [['pending'], [mail.id]],
+      // A part of a status is no status.
+      [['fail'], []],
+      [['smtperror: mailbox'], [report.id]],
+      // No pattern: these characters mean themselves.
+      [['100%'], [report.id]],
+      [['end_ma'], [mail.id]],
+      [['endxma'], []],
+      [['%'], [report.id]],
+      [['acme', 'failed'], [report.id]],
+      [['acme', 'send', 'pending'], [mail.id]],
+      [['acme', 'nowhere'], []],
+    ];
+    for (const [text, expected] of cases) {
+      assert.deepEqual(await list(engine, { text }), expected, JSON.stringify(text));
+    }
+    assert.deepEqual(await list(engine, { text: ['acme'], dead: true }), [report.id]);
+  });
+
+  test('filters: jobs as of an instant exclude those created later and those finished later', async ({
+    engine,
+  }) => {
+    const early = await make(engine, { type: 'early' });
+    const ended = await make(engine, { type: 'ended' });
+    const lease = await claimOne(engine, { tasks: [{ type: 'ended', version: 1, limit: 1 }] });
+    await finish(engine, lease, 'FAILED', {}, t0 + 2 * second);
+    const late = await make(engine, { type: 'late' }, t0 + 3 * second);
+    const cases: [number, string[]][] = [
+      [t0 - 1, []],
+      [t0, [early.id]],
+      [t0 + 2 * second - 1, [early.id]],
+      [t0 + 2 * second, [ended.id, early.id]],
+      [t0 + 3 * second, [late.id, ended.id, early.id]],
+    ];
+    for (const [asOf, expected] of cases)
+      assert.deepEqual(await list(engine, { asOf }), expected, `${asOf - t0}`);
+  });
+
   test('filters: the slots of a schedule and where its runs came from, live and ended', async ({
     engine,
   }) => {
