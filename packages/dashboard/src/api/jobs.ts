@@ -1,6 +1,7 @@
 import type { AttemptJson, JobJson } from '@duly/core';
 import type { DeadGroups, JobBulkResult, LogLine, Upcoming, Why } from '@duly/server/client';
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { JobFilter } from '../search/job-search.ts';
 import type { Count, Page } from './page.ts';
 import { get, post, type Query } from './request.ts';
 
@@ -134,13 +135,66 @@ export function useJobAction(id: string, action: 'cancel' | 'retry' | 'run-again
   });
 }
 
-/** Does something to every job that matches. */
-export function useBulk() {
+/** Which jobs an action on many is for, and where it is sent. */
+export type BulkTarget =
+  | { path: 'api/jobs/bulk'; action: 'cancel' | 'retry'; filter: JobFilter }
+  | {
+      path: 'api/dead/replay' | 'api/dead/discard';
+      which: { group: ErrorCause } | { all: true };
+    };
+
+/** What an action would do, counted at one instant. The action itself is held to it. */
+export interface BulkCount {
+  target: BulkTarget;
+  changed: number;
+  refused: number;
+  asOf: string;
+  ids: string[];
+  /** Some of the jobs that would change, the newest. */
+  samples: Job[];
+}
+
+/** As many as show what kind of jobs they are. */
+const sampleCount = 5;
+
+function bulkBody(target: BulkTarget): Record<string, unknown> {
+  return target.path === 'api/jobs/bulk'
+    ? { action: target.action, filter: target.filter }
+    : { ...target.which };
+}
+
+/** Counts what an action would do, and reads some of the jobs. Changes nothing. */
+export function useBulkCount() {
+  return useMutation({
+    mutationFn: async (target: BulkTarget): Promise<BulkCount> => {
+      const body = { ...bulkBody(target), dry_run: true };
+      const { changed, refused, as_of = '', ids = [] } = await post<JobBulkResult>(target.path, body);
+      const query = { ids: ids.slice(0, sampleCount), limit: sampleCount, brief: true };
+      const samples = ids.length === 0 ? [] : (await get<Page<Job>>('api/jobs', query)).data;
+      return { target, changed, refused, asOf: as_of, ids, samples };
+    },
+  });
+}
+
+/**
+ * Does what was counted, to the jobs that were counted: by their ids where all are known, else to those that existed at that instant and to no
+ * more of them. Refused with `too_many_match` when more would change.
+ */
+export function useBulkAct({ onDone }: { onDone: (changed: number, count: BulkCount) => void }) {
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: (body: { action: 'cancel' | 'retry' | 'discard'; filter: unknown; dry_run: boolean }) =>
-      post<JobBulkResult>('api/jobs/bulk', body),
-    onSuccess: (_answer, { dry_run }) => (dry_run ? undefined : queries.invalidateQueries()),
+    mutationFn: ({ target, changed, asOf, ids }: BulkCount) => {
+      const guards = { as_of: asOf, expected: changed };
+      if (ids.length < changed) return post<JobBulkResult>(target.path, { ...bulkBody(target), ...guards });
+      if (target.path !== 'api/jobs/bulk') {
+        return post<JobBulkResult>(target.path, { filter: { ids }, ...guards });
+      }
+      const { action, filter } = target;
+      return post<JobBulkResult>(target.path, { action, filter: { ...filter, ids }, ...guards });
+    },
+    // Said even if the page that asked is gone.
+    onSuccess: ({ changed }, count) => onDone(changed, count),
+    onSettled: () => queries.invalidateQueries(),
   });
 }
 
@@ -154,6 +208,11 @@ export interface ErrorCause {
 /** What is asked for when something is done to a group. */
 export function causeIn({ type, name, pattern }: ErrorCause): ErrorCause {
   return { type, name, pattern };
+}
+
+/** What dead letters of a group have in common, in words. */
+export function causeWords({ type, name, pattern }: ErrorCause): string[] {
+  return [`task is ${type}`, `error is ${name}: ${pattern}`];
 }
 
 /** A group by one text. */
@@ -172,12 +231,11 @@ export function useDeadGroups(limit: number) {
   });
 }
 
-/** Brings dead letters back, or takes them off the list. */
+/** Brings one dead letter back, or takes it off the list. */
 export function useDeadAction(verb: 'replay' | 'discard') {
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: (body: { filter?: unknown; group?: ErrorCause; all?: true; dry_run?: boolean }) =>
-      post<JobBulkResult>(`api/dead/${verb}`, body),
+    mutationFn: (id: string) => post<JobBulkResult>(`api/dead/${verb}`, { filter: { ids: [id] } }),
     onSuccess: () => queries.invalidateQueries(),
   });
 }

@@ -3,8 +3,8 @@ import { useState } from 'react';
 import {
   causeIn,
   causeKey,
+  causeWords,
   type DeadGroup,
-  type ErrorCause,
   inputText,
   useDeadAction,
   useDeadGroups,
@@ -14,12 +14,12 @@ import { useHeld } from '../live/held.ts';
 import { searchFor } from '../search/job-search.ts';
 import { useMay } from '../shell/caller.tsx';
 import { Time } from '../time/time.tsx';
+import { useBulkDialog } from '../ui/bulk-dialog.tsx';
 import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { counted } from '../ui/counted.ts';
 import { PageHead, Panel } from '../ui/panel.tsx';
 import { NothingYet, Unread } from '../ui/states.tsx';
 import { useToasts } from '../ui/toast.tsx';
-import { WordField } from '../ui/word-field.tsx';
 
 /** So many groups are shown at first, and more each time. */
 const groupStep = 25;
@@ -39,7 +39,7 @@ export function DeadPage() {
       <PageHead
         title="Dead letters"
         about={`${countText(total)} wait for a person. They are kept apart from history.${total.capped ? ` Grouped are the newest ${total.count.toLocaleString('en')}; what is done to a group is done to all of it.` : ''}`}
-        actions={may && total.count > 0 ? <AllActions count={countText(total)} /> : undefined}
+        actions={may && total.count > 0 ? <AllActions /> : undefined}
       />
       {groups.length === 0 ? (
         <Panel>
@@ -67,6 +67,8 @@ function Group({ group, isAll }: { group: DeadGroup; isAll: boolean }) {
   const may = useMay('operate');
   const { count } = group;
   const text = `${count.toLocaleString('en')}${isAll ? '' : '+'}`;
+  const [newest] = group.jobs;
+  const single = count === 1 && isAll && newest !== undefined ? newest : null;
   return (
     <Panel
       title={
@@ -76,22 +78,15 @@ function Group({ group, isAll }: { group: DeadGroup; isAll: boolean }) {
         </>
       }
       actions={
-        may && (
+        may &&
+        (single === null ? (
+          <ActOnGroup group={group} text={text} />
+        ) : (
           <>
-            <Act
-              verb="replay"
-              which={{ group: causeIn(group) }}
-              count={count}
-              label={count === 1 ? 'Replay' : `Replay ${text}`}
-            />
-            <Act
-              verb="discard"
-              which={{ group: causeIn(group) }}
-              count={count}
-              label={count === 1 ? 'Discard' : `Discard ${text}`}
-            />
+            <ActOnOne verb="replay" id={single.id} />
+            <ActOnOne verb="discard" id={single.id} />
           </>
-        )
+        ))
       }
     >
       <p className="px-4 pt-2.5 font-mono text-xs break-words text-ink-soft">{group.example}</p>
@@ -117,10 +112,10 @@ function Group({ group, isAll }: { group: DeadGroup; isAll: boolean }) {
               {inputText(job.input)}
             </span>
             <Time at={job.completed_at} className="text-xs text-ink-faint" />
-            {may && count > 1 && (
+            {may && single === null && (
               <span className="flex gap-2">
-                <Act verb="replay" which={{ filter: { ids: [job.id] } }} count={1} label="Replay" />
-                <Act verb="discard" which={{ filter: { ids: [job.id] } }} count={1} label="Discard" />
+                <ActOnOne verb="replay" id={job.id} />
+                <ActOnOne verb="discard" id={job.id} />
               </span>
             )}
           </li>
@@ -139,115 +134,84 @@ function Group({ group, isAll }: { group: DeadGroup; isAll: boolean }) {
   );
 }
 
-const done = { replay: 'waiting to run again', discard: 'off the list' };
-/** More than so many are discarded only after a question. */
-const discardedUnaskedMax = 20;
+const words = {
+  replay: {
+    verb: 'Replay',
+    noun: 'dead letter',
+    done: 'waiting to run again',
+    isDanger: false,
+    about: 'Each runs again with its old input. Jobs that fail again come back here.',
+  },
+  discard: {
+    verb: 'Discard',
+    noun: 'dead letter',
+    done: 'off the list',
+    isDanger: true,
+    about: 'They stay in history for their retention, and no alert reminds of them.',
+  },
+};
 
-function Act({
-  verb,
-  which,
-  count,
-  label,
-}: {
-  verb: 'replay' | 'discard';
-  which: { group: ErrorCause } | { filter: { ids: string[] } };
-  count: number;
-  label: string;
-}) {
+/** Acts on one dead letter, at once. */
+function ActOnOne({ verb, id }: { verb: 'replay' | 'discard'; id: string }) {
   const action = useDeadAction(verb);
   const toasts = useToasts();
-  const [isAsked, setAsked] = useState(false);
-  const act = () =>
-    action.mutate(which, {
-      onSuccess: ({ changed }) => toasts.say(`${changed.toLocaleString('en')} ${done[verb]}.`),
-      onError: toasts.complain,
-      onSettled: () => setAsked(false),
-    });
-  const mustAsk = verb === 'discard' && count > discardedUnaskedMax;
+  return (
+    <Button
+      kind={verb === 'discard' ? 'danger' : 'plain'}
+      disabled={action.isPending}
+      onClick={() =>
+        action.mutate(id, {
+          onSuccess: ({ changed }) => toasts.say(`${counted(changed, 'dead letter')} ${words[verb].done}.`),
+          onError: toasts.complain,
+        })
+      }
+    >
+      {words[verb].verb}
+    </Button>
+  );
+}
+
+/** Acts on a group, after a dialog that shows what that is. */
+function ActOnGroup({ group, text }: { group: DeadGroup; text: string }) {
+  const { ask, dialog } = useBulkDialog();
+  const askTo = (verb: 'replay' | 'discard') =>
+    ask(
+      { path: `api/dead/${verb}`, which: { group: causeIn(group) } },
+      { ...words[verb], which: causeWords(group) },
+    );
   return (
     <>
-      <Button
-        kind={verb === 'discard' ? 'danger' : 'plain'}
-        disabled={action.isPending}
-        onClick={mustAsk ? () => setAsked(true) : act}
-      >
-        {label}
+      <Button onClick={() => askTo('replay')}>Replay {text}</Button>
+      <Button kind="danger" onClick={() => askTo('discard')}>
+        Discard {text}
       </Button>
-      {isAsked && (
-        <Dialog
-          open
-          onClose={() => setAsked(false)}
-          title={`${label}?`}
-          actions={
-            <>
-              <Button onClick={() => setAsked(false)}>Leave them</Button>
-              <Button kind="danger" disabled={action.isPending} onClick={act}>
-                {label}
-              </Button>
-            </>
-          }
-        >
-          <p className="text-sm">They stay in history for their retention, and nobody is reminded of them.</p>
-        </Dialog>
-      )}
+      {dialog}
     </>
   );
 }
 
-/** All at once. Discarding all asks for a word, because nobody will look at them again. */
-function AllActions({ count }: { count: string }) {
-  const replay = useDeadAction('replay');
-  const discard = useDeadAction('discard');
-  const toasts = useToasts();
-  const [asked, setAsked] = useState<'replay' | 'discard' | null>(null);
-  const [word, setWord] = useState('');
-  const action = asked === 'replay' ? replay : discard;
-  const close = () => {
-    setAsked(null);
-    setWord('');
-  };
+/** Acts on all of them. Discarding asks for a word: afterwards nothing reminds of them. */
+function AllActions() {
+  const { ask, dialog } = useBulkDialog();
   return (
     <>
-      <Button onClick={() => setAsked('replay')}>Replay all</Button>
-      <Button kind="danger" onClick={() => setAsked('discard')}>
+      <Button
+        onClick={() => ask({ path: 'api/dead/replay', which: { all: true } }, { ...words.replay, which: [] })}
+      >
+        Replay all
+      </Button>
+      <Button
+        kind="danger"
+        onClick={() =>
+          ask(
+            { path: 'api/dead/discard', which: { all: true } },
+            { ...words.discard, which: [], typed: 'discard' },
+          )
+        }
+      >
         Discard all
       </Button>
-      {asked !== null && (
-        <Dialog
-          open
-          onClose={close}
-          title={asked === 'replay' ? `Replay all ${count}?` : `Discard all ${count}?`}
-          actions={
-            <Button
-              kind={asked === 'replay' ? 'primary' : 'danger'}
-              disabled={action.isPending || (asked === 'discard' && word !== 'discard')}
-              onClick={() =>
-                action.mutate(
-                  { all: true },
-                  {
-                    onSuccess: ({ changed }) => toasts.say(`${changed.toLocaleString('en')} ${done[asked]}.`),
-                    onError: toasts.complain,
-                    onSettled: close,
-                  },
-                )
-              }
-            >
-              {asked === 'replay' ? 'Replay all' : 'Discard all'}
-            </Button>
-          }
-        >
-          {asked === 'replay' ? (
-            <p className="text-sm">Each runs again with its old input. What fails again comes back here.</p>
-          ) : (
-            <WordField
-              word="discard"
-              typed={word}
-              onType={setWord}
-              hint="They stay in history for their retention, and nobody is reminded of them."
-            />
-          )}
-        </Dialog>
-      )}
+      {dialog}
     </>
   );
 }

@@ -2,15 +2,14 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ArrowUp } from 'lucide-react';
 import { useMemo, useState, useSyncExternalStore } from 'react';
 import { useJobTotal } from '../api/jobs.ts';
-import { useTasks } from '../api/operations.ts';
 import { countText } from '../api/page.ts';
 import { useStats } from '../api/stats.ts';
 import { useLive } from '../live/live.tsx';
-import { readJobSearch, searchFor } from '../search/job-search.ts';
+import { readJobSearch } from '../search/job-search.ts';
 import { useMay } from '../shell/caller.tsx';
 import { Button } from '../ui/button.tsx';
 import { PageHead } from '../ui/panel.tsx';
-import { FilteredAway, Loading, NothingYet, Trouble } from '../ui/states.tsx';
+import { FilteredAway, Loading, NothingYet, Trouble, Unreadable } from '../ui/states.tsx';
 import { BulkActions } from './jobs/bulk-actions.tsx';
 import { JobSearchBar } from './jobs/job-search-bar.tsx';
 import { JobTable } from './jobs/job-table.tsx';
@@ -24,16 +23,21 @@ export function JobsPage() {
   const live = useLive();
   const may = useMay('run');
   const [isMaking, setMaking] = useState(false);
-  const { query, problems } = useMemo(() => readJobSearch(q), [q]);
+  const read = useMemo(() => readJobSearch(q), [q]);
+  const { query, problems } = read;
+  const isBroken = problems.length > 0;
+  const [isEdited, setEdited] = useState(false);
   // Rows do not move under a pointer, nor while the reader holds the page or has scrolled into it.
   const [isPointed, setPointed] = useState(false);
   const isScrolled = useIsScrolled();
   const jobs = useLiveRows(query, {
     isHeld: isPointed || isScrolled || live.state === 'paused',
-    isBroken: problems.length > 0,
+    isBroken,
   });
   const { rows, newCount } = jobs;
-  const total = useJobTotal(query, { isHeld: problems.length > 0 }).data?.total;
+  const counting = useJobTotal(query, { isHeld: isBroken });
+  // Held, it would still give the count of an earlier search with the same terms.
+  const total = isBroken ? undefined : counting.data?.total;
   const stats = useStats('24h');
   const usual = useMemo(() => new Map(stats.data?.data.map((one) => [one.type, one])), [stats.data]);
   const search = (text: string) =>
@@ -44,13 +48,16 @@ export function JobsPage() {
       <PageHead
         title="Jobs"
         about={
-          total === undefined
-            ? 'One promise each: to run a task once.'
-            : `${countText(total)} ${q === '' ? 'kept' : 'found'}`
+          isBroken
+            ? 'The search cannot be read.'
+            : total === undefined
+              ? 'One promise each: to run a task once.'
+              : `${countText(total)} ${q === '' ? 'kept' : 'found'}`
         }
         actions={
           <>
-            <BulkActions search={q} total={total} />
+            {/* Another search closes the dialog of this one. */}
+            <BulkActions key={q} search={read} total={total} isEdited={isEdited} />
             {may && (
               <Button kind="primary" onClick={() => setMaking(true)}>
                 New job
@@ -60,7 +67,7 @@ export function JobsPage() {
         }
       />
       {isMaking && <NewJob onClose={() => setMaking(false)} />}
-      <JobSearchBar text={q} problems={problems} onSearch={search} />
+      <JobSearchBar text={q} problems={problems} hint={read.hint} onSearch={search} onEdited={setEdited} />
       {/* The button is a part of what is pointed at: else it would be gone when the pointer comes to it. */}
       <div onPointerEnter={() => setPointed(true)} onPointerLeave={() => setPointed(false)}>
         {newCount > 0 && (
@@ -79,20 +86,20 @@ export function JobsPage() {
           </div>
         )}
         <div className="mt-3 rounded-lg border border-line bg-surface">
-          {jobs.error !== null && rows === undefined ? (
+          {isBroken ? (
+            <Unreadable onClear={() => search('')} />
+          ) : jobs.error !== null && rows === undefined ? (
             <Trouble error={jobs.error} onRetry={jobs.retry} />
-          ) : problems.length === 0 && (rows === undefined || (rows.length === 0 && jobs.hasMore)) ? (
+          ) : rows === undefined || (rows.length === 0 && jobs.hasMore) ? (
             <Loading />
-          ) : rows === undefined || rows.length === 0 ? (
+          ) : rows.length === 0 ? (
             q === '' ? (
               <NothingYet
                 title="No job was made yet."
                 command={`curl -X POST ${location.origin}/api/jobs -H 'content-type: application/json' -H 'authorization: Bearer duly_…' -d '{"type":"hello"}'`}
               />
             ) : (
-              <FilteredAway what="jobs" onClear={() => search('')}>
-                <TaskMeant text={q} onSearch={search} />
-              </FilteredAway>
+              <FilteredAway what="jobs" onClear={() => search('')} />
             )
           ) : (
             <JobTable rows={rows} usual={usual} hasMore={jobs.hasMore} onMore={jobs.readMore} />
@@ -101,18 +108,6 @@ export function JobsPage() {
       </div>
     </>
   );
-}
-
-/** A word alone is a part of an error; whoever typed the name of a task meant its jobs. */
-function TaskMeant({ text, onSearch }: { text: string; onSearch: (text: string) => void }) {
-  const tasks = useTasks().data?.data ?? [];
-  const asked = text.trim().toLowerCase();
-  const meant = tasks.map(({ type }) => type).filter((type) => type.toLowerCase().includes(asked));
-  return meant.slice(0, 3).map((type) => (
-    <Button key={type} kind="primary" className="mt-2 mr-2" onClick={() => onSearch(searchFor({ type }))}>
-      Jobs of the task {type}
-    </Button>
-  ));
 }
 
 /** Whether the reader has left the top of the page. */

@@ -49,19 +49,21 @@ export function NothingYet({
 }
 
 /** There is something, and the filter hides all of it. */
-export function FilteredAway({
-  what,
-  onClear,
-  children,
-}: {
-  what: string;
-  onClear: () => void;
-  /** What else may have been meant. */
-  children?: ReactNode;
-}) {
+export function FilteredAway({ what, onClear }: { what: string; onClear: () => void }) {
   return (
     <State icon={<Filter aria-hidden className="size-8" />} title={`The filter hides all ${what}.`}>
-      {children}
+      <Button className="mt-2" onClick={onClear}>
+        Clear the filter
+      </Button>
+    </State>
+  );
+}
+
+/** A search that is not run because a part of it cannot be read. */
+export function Unreadable({ onClear }: { onClear: () => void }) {
+  return (
+    <State icon={<Filter aria-hidden className="size-8" />} title="The search was not run.">
+      <p>Correct the terms above, then press Enter.</p>
       <Button className="mt-2" onClick={onClear}>
         Clear the filter
       </Button>

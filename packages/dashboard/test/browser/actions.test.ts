@@ -125,13 +125,14 @@ test('dead letters are replayed singly, discarded singly, by group and all toget
   await open('dead');
   // The smaller group goes as a whole, the other stays.
   await page.getByRole('button', { name: 'Discard 2' }).click();
-  await page.getByText('2 off the list.').waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard 2' }).click();
+  await page.getByText('2 dead letters off the list.').waitFor();
   await row(others[0] as string).waitFor({ state: 'detached' });
   assert.deepEqual(new Set(await deadIds()), new Set(ids));
   await row(ids[0] as string)
     .getByRole('button', { name: 'Replay' })
     .click();
-  await page.getByText('1 waiting to run again.').waitFor();
+  await page.getByText('1 dead letter waiting to run again.').waitFor();
   // It fails again: the same job, with an attempt more.
   let seen = await api(`jobs/${ids[0]}`);
   while (seen.attempts < 2 || seen.status !== 'FAILED') seen = await api(`jobs/${ids[0]}?wait=5`);
@@ -143,7 +144,7 @@ test('dead letters are replayed singly, discarded singly, by group and all toget
   assert.equal((await api(`jobs/${ids[1]}`)).status, 'FAILED');
   await page.getByRole('button', { name: 'Discard all' }).click();
   await page.getByRole('dialog').getByRole('textbox').fill('discard');
-  await page.getByRole('dialog').getByRole('button', { name: 'Discard all' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard 2' }).click();
   await page.getByText('Nothing is dead.').waitFor();
   assert.deepEqual(await deadIds(), []);
 });

@@ -68,6 +68,7 @@ test('jobs that fail for one cause are one group, and are retried together', asy
   await group.getByText('3', { exact: true }).waitFor();
   isBroken = false;
   await group.getByRole('button', { name: 'Retry' }).click();
+  await page.getByRole('button', { name: 'Retry 3', exact: true }).click();
   await page.getByText('Nothing has failed for good.').waitFor();
   for (const job of jobs) await job.result();
   const { data } = await api('jobs?status=COMPLETED');

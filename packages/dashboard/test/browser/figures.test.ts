@@ -324,6 +324,7 @@ test('under the pointer groups of dead letters stay in their order, and what one
   await page.getByRole('heading', { name: 'Dead letters', level: 1 }).hover();
   await heads.first().filter({ hasText: 'second' }).waitFor();
   await page.getByRole('button', { name: 'Discard 2' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard 2' }).click();
   await heads.filter({ hasText: 'first' }).waitFor({ state: 'detached' });
 });
 

@@ -7,14 +7,20 @@ import { looks, type Status, statuses } from '../../ui/status.tsx';
 export function JobSearchBar({
   text,
   problems,
+  hint,
   onSearch,
+  onEdited,
 }: {
   text: string;
   problems: readonly string[];
+  hint: string | null;
   onSearch: (text: string) => void;
+  /** Whether the field holds something else than what was searched. */
+  onEdited: (isEdited: boolean) => void;
 }) {
   const [draft, setDraft] = useState(text);
   useEffect(() => setDraft(text), [text]);
+  useEffect(() => onEdited(draft.trim() !== text.trim()), [draft, text, onEdited]);
   const chosen = valuesOf(text, 'status').map((value) => value.toUpperCase());
   const toggle = (status: Status) => {
     const next = chosen.includes(status) ? chosen.filter((one) => one !== status) : [...chosen, status];
@@ -41,7 +47,7 @@ export function JobSearchBar({
           aria-label="Search jobs"
           value={draft}
           onChange={(event) => setDraft(event.target.value)}
-          placeholder="input.user:42 status:failed since:1h – or an id, or words of an error"
+          placeholder="send_mail failed – or task:send_mail status:failed input.user:42 since:1h"
           className="h-9 w-full bg-transparent font-mono text-[13px] outline-none placeholder:font-sans placeholder:text-ink-faint"
           spellCheck={false}
         />
@@ -52,6 +58,7 @@ export function JobSearchBar({
           {problem}
         </p>
       ))}
+      {hint !== null && <p className="mt-1 text-xs text-ink-soft">{hint}</p>}
       <fieldset className="mt-2 flex flex-wrap gap-1.5">
         <legend className="sr-only">Only in these statuses</legend>
         {statuses.map((status) => {

@@ -33,14 +33,15 @@ export function useLiveRows(query: Query, { isHeld, isBroken }: { isHeld: boolea
   }, [shown]);
   const [isMore, setMore] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const isCurrent = !newest.isPlaceholderData && newest.data !== undefined;
+  const isCurrent = !isBroken && !newest.isPlaceholderData && newest.data !== undefined;
   const fresh = isCurrent ? newest.data : undefined;
 
   const show = useCallback(() => {
     if (fresh !== undefined)
       setShown({ key, rows: fresh.data, cursor: fresh.has_more ? fresh.next_cursor : null });
   }, [fresh, key]);
-  const current = shown?.key === key ? shown : null;
+  // A search that cannot be read shows nothing, whatever an earlier one with the same terms found.
+  const current = !isBroken && shown?.key === key ? shown : null;
   const mustHold = (isHeld || isReturning) && current !== null;
   useEffect(() => {
     if (!mustHold) show();

@@ -1,21 +1,22 @@
 import { Link } from '@tanstack/react-router';
-import { causeIn, causeKey, useDeadAction, useDeadGroups } from '../../api/jobs.ts';
+import { causeIn, causeKey, causeWords, useDeadGroups } from '../../api/jobs.ts';
 import { useHeld } from '../../live/held.ts';
 import { useMay } from '../../shell/caller.tsx';
 import { Time } from '../../time/time.tsx';
+import { useBulkDialog } from '../../ui/bulk-dialog.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Unread } from '../../ui/states.tsx';
-import { useToasts } from '../../ui/toast.tsx';
 
 const shownCount = 6;
+
+const words = { verb: 'Retry', noun: 'dead letter', done: 'waiting to run again', isDanger: false };
 
 /** What failed for good, by cause. */
 export function WentWrong() {
   const dead = useDeadGroups(shownCount);
   const may = useMay('operate');
-  const replay = useDeadAction('replay');
-  const toasts = useToasts();
+  const { ask, dialog } = useBulkDialog();
   const held = useHeld(dead.data);
   const groups = held.data?.data ?? [];
   return (
@@ -52,15 +53,10 @@ export function WentWrong() {
               <Time at={group.last_at} className="shrink-0 text-xs text-ink-faint" />
               {may && (
                 <Button
-                  disabled={replay.isPending}
                   onClick={() =>
-                    replay.mutate(
-                      { group: causeIn(group) },
-                      {
-                        onSuccess: ({ changed }) =>
-                          toasts.say(`${changed.toLocaleString('en')} waiting to run again.`),
-                        onError: toasts.complain,
-                      },
+                    ask(
+                      { path: 'api/dead/replay', which: { group: causeIn(group) } },
+                      { ...words, which: causeWords(group) },
                     )
                   }
                 >
@@ -71,6 +67,7 @@ export function WentWrong() {
           ))}
         </ul>
       )}
+      {dialog}
     </Panel>
   );
 }

@@ -1,0 +1,168 @@
+// Actions on many jobs: what is done is what the dialog showed, or nothing.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { closeBrowser, openDashboard } from './fixture.ts';
+
+after(closeBrowser);
+
+async function search(page: Page, text: string): Promise<void> {
+  await page.getByLabel('Search jobs').fill(text);
+  await page.keyboard.press('Enter');
+}
+
+test('a search that cannot be read lists nothing and offers no action, whatever was found before', async (t) => {
+  const { page, duly, api, open } = await openDashboard(t);
+  await duly.taskNamed('send_mail').in('1h', null);
+  await duly.taskNamed('other').in('1h', null);
+  await open('jobs?q=status%3Ascheduled');
+  const rows = page.getByRole('list', { name: 'Jobs' }).getByRole('listitem');
+  await rows.nth(1).waitFor();
+  await page.getByText('2 found').waitFor();
+  await search(page, 'status:scheduled tsak:send_mail');
+  await page.getByText(/“tsak:” is not a search term; did you mean task:\?/).waitFor();
+  await page.getByText(/Terms: status: task: .* input\.<path>:/).waitFor();
+  assert.equal(await rows.count(), 0);
+  assert.equal(await page.getByText('2 found').count(), 0);
+  assert.equal(await page.getByRole('button', { name: /all found/ }).count(), 0);
+
+  // The word that pages use is a term, and only what it finds is cancelled.
+  await search(page, 'status:scheduled task:send_mail');
+  await page.getByRole('button', { name: 'Cancel all found' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Cancel 1 job?' });
+  await dialog.waitFor();
+  assert.deepEqual(await dialog.getByRole('list', { name: 'Filter' }).getByRole('listitem').allInnerTexts(), [
+    'status is scheduled',
+    'task is send_mail',
+  ]);
+  const examples = dialog.getByRole('list', { name: 'Examples' }).getByRole('listitem');
+  assert.match((await examples.allInnerTexts()).join(), /Scheduled\s*send_mail/);
+  await dialog.getByRole('button', { name: 'Cancel 1' }).click();
+  await page.getByText('1 job cancelled.').waitFor();
+  const { data } = await api('jobs?status=SCHEDULED');
+  assert.deepEqual(
+    data.map(({ type }: { type: string }) => type),
+    ['other'],
+  );
+});
+
+test('a word finds the jobs of a task, a tenant, a status and an error', async (t) => {
+  const failing = {
+    name: 'charge_card',
+    retry: { attempts: 1 },
+    run: () => {
+      throw new Error('card declined');
+    },
+  };
+  const { page, duly, open } = await openDashboard(t, { tasks: [failing] });
+  await (await duly.taskNamed('charge_card').now(null)).result().catch(() => null);
+  await duly.taskNamed('send_mail').in('1h', null, { tenant: 'acme' });
+  await duly.taskNamed('send_mail').in('1h', null, { tenant: 'globex' });
+  await open('jobs');
+  const rows = page.getByRole('list', { name: 'Jobs' }).getByRole('listitem');
+  for (const [text, count] of [
+    ['send_mail', 2],
+    ['acme', 1],
+    ['failed', 1],
+    ['declined', 1],
+    ['SCHEDULED globex', 1],
+    ['mail', 2],
+  ] as const) {
+    await search(page, text);
+    await page.getByText(`${count} found`).waitFor();
+    assert.equal(await rows.count(), count, text);
+  }
+});
+
+test('jobs that arrive or change while the dialog is open are left alone', async (t) => {
+  const { page, duly, open } = await openDashboard(t);
+  const made = await duly.taskNamed('later').inMany('1h', [1, 2, 3]);
+  await open('jobs?q=later');
+  await page.getByRole('button', { name: 'Cancel all found' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Cancel 3 jobs?' });
+  await dialog.waitFor();
+  const late = await duly.taskNamed('later').in('1h', 4);
+  await made[0]?.cancel();
+  await dialog.getByRole('button', { name: 'Cancel 3' }).click();
+  await page.getByText('2 jobs cancelled. 1 had changed meanwhile and was left alone.').waitFor();
+  assert.equal((await late.get()).status, 'SCHEDULED');
+});
+
+test('if more would change than the dialog shows, nothing does, and the new number is asked for', async (t) => {
+  const { page, duly, api, open } = await openDashboard(t);
+  await duly.pause({ all: true });
+  const soon = await duly.taskNamed('later').now('soon');
+  // More than are acted on by their ids.
+  await duly.taskNamed('later').inMany('1h', [...Array(1_001).keys()]);
+  await open('jobs?q=status%3Ascheduled');
+  await page.getByRole('button', { name: 'Cancel all found' }).click();
+  const before = page.getByRole('dialog', { name: 'Cancel 1,001 jobs?' });
+  await before.getByText('and 996 more').waitFor();
+  await soon.reschedule({ in: '1h' });
+  await before.getByRole('textbox').fill('cancel');
+  await before.getByRole('button', { name: 'Cancel 1,001' }).click();
+  const again = page.getByRole('dialog', { name: 'Cancel 1,002 jobs?' });
+  await again.getByText(/nothing was changed/).waitFor();
+  assert.equal((await api('jobs?status=CANCELLED')).data.length, 0);
+  // A job that is created now is not one of those.
+  const late = await duly.taskNamed('later').in('1h', 'late');
+  await again.getByRole('textbox').fill('cancel');
+  await again.getByRole('button', { name: 'Cancel 1,002' }).click();
+  await page.getByText('1,002 jobs cancelled.').waitFor();
+  const { data } = await api('jobs?status=SCHEDULED');
+  assert.deepEqual(
+    data.map(({ id }: { id: string }) => id),
+    [late.id],
+  );
+});
+
+test('Back under an open dialog closes it, and an edited search is searched before it is acted on', async (t) => {
+  const { page, duly, api, open } = await openDashboard(t);
+  await duly.taskNamed('first').in('1h', null);
+  await duly.taskNamed('second').in('1h', null);
+  await open('jobs?q=task%3Afirst');
+  await page.getByText('1 found').waitFor();
+  await search(page, 'task:second');
+  const button = page.getByRole('button', { name: 'Cancel all found' });
+  await button.click();
+  const dialog = page.getByRole('dialog', { name: 'Cancel 1 job?' });
+  await dialog.getByText('task is second').waitFor();
+  await page.goBack();
+  await dialog.waitFor({ state: 'detached' });
+  await button.waitFor();
+  await page.getByLabel('Search jobs').fill('task:second');
+  assert.ok(await button.isDisabled());
+  await page.getByLabel('Search jobs').fill('task:first');
+  assert.ok(await button.isEnabled());
+  assert.equal((await api('jobs?status=SCHEDULED')).data.length, 2);
+});
+
+test('dead letters that arrive while the dialog of their group is open are left alone', async (t) => {
+  const failing = {
+    name: 'failing',
+    retry: { attempts: 1 },
+    run: () => {
+      throw new Error('no luck');
+    },
+  };
+  const { page, duly, api, open } = await openDashboard(t, { tasks: [failing] });
+  const fail = async () => (await duly.taskNamed('failing').now(null)).wait();
+  await fail();
+  await fail();
+  await open('dead');
+  for (const button of ['Discard 2', 'Discard all']) {
+    await page.getByRole('button', { name: button }).click();
+    const dialog = page.getByRole('dialog', { name: /^Discard \d dead letters?\?/ });
+    await dialog.waitFor();
+    const word = dialog.getByRole('textbox');
+    if ((await word.count()) > 0) await word.fill('discard');
+    const { id } = await fail();
+    await dialog.getByRole('button', { name: /^Discard \d/ }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const { data } = await api('dead');
+    assert.deepEqual(
+      data.map((job: { id: string }) => job.id),
+      [id],
+    );
+  }
+});
