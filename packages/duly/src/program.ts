@@ -142,6 +142,7 @@ function addJobs(program: Command, action: ActionOf): void {
   const jobs = noun(program, 'jobs', 'list, show, watch and change jobs');
   leaf(jobs, 'ls', 'list jobs, newest first')
     .alias('list')
+    .argument('[words...]', 'only with all of these in task, tenant, status or error')
     .option('--status <statuses>', 'only in these statuses (several: commas, or repeat it)', collect)
     .option('--task <names>', 'only of these tasks (several: commas, or repeat it)', collect)
     .option('--queue <names>', 'only in these queues (several: commas, or repeat it)', collect)

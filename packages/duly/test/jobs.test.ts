@@ -96,6 +96,8 @@ test('run reads its input as JSON or else as a text, and keeps what the options 
     found.data.map((one: { input: unknown }) => one.input),
     [{ user: { id: 7 } }],
   );
+  assert.equal((await folder.json('jobs', 'ls', 'acme', 'pending')).data[0].id, job.id);
+  assert.deepEqual((await folder.json('jobs', 'ls', 'acme', 'completed')).data, []);
   const page = await folder.json('jobs', 'ls', '--limit', '2', '--since', '1h');
   assert.equal(page.data.length, 2);
   assert.equal(page.has_more, true);

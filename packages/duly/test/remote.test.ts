@@ -42,6 +42,7 @@ test('commands say the same of a server as of its store', async (t) => {
   for (const words of [
     ['jobs', 'ls'],
     ['jobs', 'ls', '--status', 'failed', '--task', 'failing,hello'],
+    ['jobs', 'ls', 'failing', 'FAILED'],
     ['jobs', 'show', made.id],
     ['jobs', 'show', failed.id],
     ['dead', 'ls'],

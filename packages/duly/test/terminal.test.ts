@@ -136,3 +136,21 @@ test('a question that is interrupted, ended or denied does nothing', { skip }, a
     assert.ok(!screen.includes('internal'), screen);
   }
 });
+
+test('dead letters that arrive while the question is open are left alone', { skip }, async (t) => {
+  const folder = makeFolder(t);
+  folder.write({
+    'tasks/failing.mjs': `export default { name: 'failing', retry: 1, run: () => { throw 1; } };`,
+  });
+  const worker = folder.start('worker');
+  await worker.line(/is up/);
+  assert.equal((await folder.duly('run', 'failing', '--watch')).code, 10);
+  const discard = onTerminal(t, folder, 'dead', 'discard', '--all');
+  await discard.shown(/Discard 1 dead letter\? \[y\/N\]/);
+  assert.equal((await folder.duly('run', 'failing', '--watch')).code, 10);
+  discard.type('y\r');
+  const { code, screen } = await discard.ended;
+  assert.equal(code, 0, screen);
+  assert.match(screen, /1 dead letter discarded\./);
+  assert.equal((await folder.json('dead', 'ls')).data.length, 1);
+});

@@ -24,8 +24,8 @@ test('a typing mistake is answered with what was likely meant', async (t) => {
     [['-o', 'yaml', 'jobs', 'ls'], / Allowed are table, json and jsonl\.\n/],
     [['jobs', 'lis'], /\nhint: Did you mean "(list" or "ls|ls" or "list)"\?\n$/],
     [
-      ['jobs', 'ls', 'extra'],
-      /^error\[usage\]: Too many arguments .*\nhint: Usage: duly jobs (ls|ls\|list) \[options\]\. With --help/,
+      ['dead', 'ls', 'extra'],
+      /^error\[usage\]: Too many arguments .*\nhint: Usage: duly dead (ls|ls\|list) \[options\]\. With --help/,
     ],
     [['jobs', 'ls', '--status', ''], /^error\[usage\]: Expected --status to name at least one, got ""\.\n$/],
     [

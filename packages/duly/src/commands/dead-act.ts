@@ -49,7 +49,8 @@ async function act(verb: Verb, shell: Shell, options: DeadActOptions, ids: strin
     const strangers = ids.length > 0 ? await printStrangers(shell, client, ids) : noStrangers;
     const which: Omit<JobsFilter, 'dead'> = ids.length > 0 ? { ids } : filter;
     const how: ActionOptions = options.note === undefined ? {} : { note: options.note };
-    const count = (await duly.dead[verb](which, { ...how, dryRun: true })).changed;
+    const counted = await duly.dead[verb](which, { ...how, dryRun: true });
+    const count = counted.changed;
     if (mustAsk && count > 0) {
       const question = `${verb === 'replay' ? 'Replay' : 'Discard'} ${lettersText(count)}?`;
       const answer = await confirm(shell, question, what);
@@ -57,6 +58,9 @@ async function act(verb: Verb, shell: Shell, options: DeadActOptions, ids: strin
         shell.err.line('Nothing was done.');
         return answer === 'interrupted' ? exitCodes.interrupted : exitCodes.failure;
       }
+      // Only what the question counted: dead letters that arrived since were not agreed to.
+      how.expected = count;
+      if (counted.asOf !== undefined) how.asOf = counted.asOf;
     }
     const result = options.dryRun ? { changed: count, refused: 0 } : await duly.dead[verb](which, how);
     if (!options.dryRun && result.changed > 0) client.changed('/dead');

@@ -18,9 +18,9 @@ interface JobsLsOptions extends CommonOptions {
 }
 
 /** `duly jobs ls`. */
-export async function jobsLs(shell: Shell, options: JobsLsOptions): Promise<undefined> {
+export async function jobsLs(shell: Shell, options: JobsLsOptions, words: string[]): Promise<undefined> {
   const limit = readLimit(options.limit);
-  const filter = readFilter(options);
+  const filter = readFilter(options, words);
   await withClient(shell, options, async ({ duly }) => {
     const page = await duly.jobs(filter).page({ limit, cursor: options.cursor ?? null });
     const isAll = Object.keys(filter).length === 0;
@@ -28,7 +28,7 @@ export async function jobsLs(shell: Shell, options: JobsLsOptions): Promise<unde
   });
 }
 
-function readFilter(options: JobsLsOptions): JobsFilter {
+function readFilter(options: JobsLsOptions, words: string[]): JobsFilter {
   const status = readList(options.status, '--status') as JobStatus[] | undefined;
   const task = readList(options.task, '--task');
   const queue = readList(options.queue, '--queue');
@@ -40,6 +40,7 @@ function readFilter(options: JobsLsOptions): JobsFilter {
     ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
     ...(options.key === undefined ? {} : { key: options.key }),
     ...(options.error === undefined ? {} : { error: options.error }),
+    ...(words.length === 0 ? {} : { text: words }),
     ...(options.input === undefined ? {} : { input }),
     ...readSince(options.since),
   };

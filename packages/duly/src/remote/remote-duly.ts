@@ -1,4 +1,5 @@
 import {
+  type ActionOptions,
   type Duly,
   DulyError,
   type ErrorCode,
@@ -85,12 +86,18 @@ export function createRemoteDuly(server: RemoteServer, onChange: (page: string) 
   const actOnDead = async (
     name: 'POST /api/dead/replay' | 'POST /api/dead/discard',
     filter: JobsFilter,
-    { note, dryRun }: DeadOptions = {},
+    { note, dryRun, asOf, expected }: ActionOptions = {},
   ) => {
     const { task: type, ...rest } = filter as Record<string, unknown>;
     const asked = { ...rest, ...(type === undefined ? {} : { type }) };
     const which = Object.keys(asked).length === 0 ? { all: true } : { filter: asked };
-    const body = { ...which, ...(note === undefined ? {} : { note }), ...(dryRun ? { dry_run: true } : {}) };
+    const body = {
+      ...which,
+      ...(note === undefined ? {} : { note }),
+      ...(dryRun ? { dry_run: true } : {}),
+      ...(asOf === undefined ? {} : { as_of: asOf }),
+      ...(expected === undefined ? {} : { expected }),
+    };
     return fromJson(await call(name, { body: body as never }));
   };
 
@@ -114,8 +121,8 @@ export function createRemoteDuly(server: RemoteServer, onChange: (page: string) 
     },
     dead: refusing('dead', {
       list: (filter: JobsFilter) => jobs({ ...filter, dead: true } as JobsFilter),
-      replay: (filter: JobsFilter, how: DeadOptions) => actOnDead('POST /api/dead/replay', filter, how),
-      discard: (filter: JobsFilter, how: DeadOptions) => actOnDead('POST /api/dead/discard', filter, how),
+      replay: (filter: JobsFilter, how: ActionOptions) => actOnDead('POST /api/dead/replay', filter, how),
+      discard: (filter: JobsFilter, how: ActionOptions) => actOnDead('POST /api/dead/discard', filter, how),
     }),
     async cancel(
       reference: { id?: string },
@@ -191,11 +198,6 @@ export function createRemoteDuly(server: RemoteServer, onChange: (page: string) 
   return remote as unknown as Duly;
 }
 
-interface DeadOptions {
-  note?: string;
-  dryRun?: boolean;
-}
-
 interface KeyJson {
   created_at: string;
   expires_at: string | null;
@@ -224,6 +226,8 @@ function queryOf(filter: JobsFilter): Record<string, unknown> {
   for (const [name, value] of Object.entries(filter)) {
     if (name === 'input')
       for (const [path, one] of Object.entries(value as object)) query[`input.${path}`] = one;
+    // Several strings must all match, so they are no list with commas.
+    else if (name === 'text') query['text'] = value;
     else {
       const list = [value].flat().map((one) => (one instanceof Date ? one.toISOString() : one));
       const text =
