@@ -107,11 +107,13 @@ export function createTask<Input, Result>(
     const specs: JobSpec[] = [];
     let tx = typeof options === 'object' ? options?.tx : undefined;
     let bytes = 0;
+    let isRepeat = false;
     for (const [i, input] of inputs.entries()) {
       const own = typeof options === 'function' ? options(input as Input, i) : options;
       if (i === 0) tx = own?.tx;
       else if (own?.tx !== tx)
         refuseOption('tx', own?.tx, 'to be the same for all jobs of one call, which are made all or none');
+      if (own?.id !== undefined) isRepeat = true;
       const made = make(input, own, due);
       const spec = made instanceof Promise ? await made : made;
       bytes += spec.input.length;
@@ -125,7 +127,7 @@ export function createTask<Input, Result>(
       specs.push(spec);
     }
     if (specs.length === 0) return [];
-    const { items } = await traced(specs, tx);
+    const { items } = await traced(specs, tx, isRepeat);
     return items.map((item) => new JobHandle<Input, Result>(jobs, item));
   }
 

@@ -82,6 +82,9 @@ test('a call that is repeated with the id that it had makes nothing twice, also 
   const again = await task.now(1, { id });
   assert.deepEqual([first.id, again.id, again.status], [id, id, 'COMPLETED']);
   assert.equal((await duly.jobs().page()).jobs.length, 1);
+  const [one] = await task.nowMany([1], () => ({ id }));
+  assert.equal(one?.status, 'COMPLETED');
+  assert.equal((await duly.jobs().page()).jobs.length, 1);
   await assert.rejects(task.now(1, { id: 'mine' }), (error) => isDulyError(error, 'invalid_option'));
   await assert.rejects(task.nowMany([1, 2], { id: duly.newJobId() }), (error) =>
     isDulyError(error, 'invalid_option'),

@@ -16,7 +16,7 @@ ORDER BY a.position DESC`,
   },
   call: {
     enqueueApart: `SELECT duly.enqueue_apart_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
-    enqueueWithin: `SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, NULL, false) AS reply`,
+    enqueueWithin: `SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, NULL, $4::boolean) AS reply`,
     enqueuePatient: `SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
     settleWithin: `SELECT duly.settle_within_1($1::bigint, $2::jsonb) AS reply`,
     enqueueAlike: `SELECT duly.enqueue_alike_1($1::bigint, $2::text[], $3::text[], $4::jsonb, $5::jsonb) AS reply`,
@@ -1236,7 +1236,7 @@ DECLARE
   v_gate jsonb;
   v_status text;
   v_seq bigint;
-  v_known text;
+  v_known record;
 BEGIN
   FOR v_gate IN SELECT * FROM jsonb_array_elements(p_spec -> 'gates') LOOP
     CONTINUE WHEN v_gate ->> 'kind' = 'serial';
@@ -1262,13 +1262,14 @@ BEGIN
     (p_spec ->> 'retentionMs')::bigint, (p_spec ->> 'deadRetentionMs')::bigint, p_spec ->> 'metadata', p_spec ->> 'input'
   ) ON CONFLICT (id) DO NOTHING RETURNING seq INTO v_seq;
   IF v_seq IS NULL THEN
-    SELECT type, status, due_at INTO v_known, v_status, v_due FROM duly.jobs WHERE id = v_id;
-    IF v_known <> p_spec ->> 'type' THEN
+    -- It may have ended since the conflict.
+    v_known := duly.find_brief_1(v_id);
+    IF v_known.type <> p_spec ->> 'type' THEN
       PERFORM duly.refuse_1('group_refused',
-        format('Job "%s" exists already with type "%s", not "%s".', v_id, v_known, p_spec ->> 'type'),
+        format('Job "%s" exists already with type "%s", not "%s".', v_id, v_known.type, p_spec ->> 'type'),
         'Ids are made by the client, one per promise. Make a new id for a new job.', json_build_object('id', v_id));
     END IF;
-    RETURN duly.item_1(v_id, v_status, v_due, false);
+    RETURN duly.item_1(v_id, coalesce(v_known.status, 'COMPLETED'), coalesce(v_known.due_at, p_now), false);
   END IF;
   FOR v_gate IN SELECT * FROM jsonb_array_elements(v_gates) LOOP
     INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES (v_gate ->> 'kind', v_gate ->> 'ref', 0, v_seq, v_id)
@@ -1392,8 +1393,8 @@ BEGIN
   RETURN v_item;
 END $$;
 
--- Makes one job, or finds the one that keeps the same promise already.
-CREATE FUNCTION duly.make_job_1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
+-- Creates one job, or finds the job of the same parent and key, or of the same dedupe key.
+CREATE FUNCTION duly.make_new_1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_spec ->> 'id';
   v_parent text := p_spec ->> 'parentId';
@@ -1402,13 +1403,6 @@ DECLARE
   v_brief record;
   v_item json;
 BEGIN
-  IF p_repeat THEN
-    v_brief := duly.find_brief_1(v_id);
-    IF v_brief.status IS NOT NULL THEN
-      PERFORM duly.confirm_1();
-      RETURN duly.item_1(v_id, v_brief.status, v_brief.due_at, false);
-    END IF;
-  END IF;
   IF v_key IS NOT NULL THEN
     INSERT INTO duly.children (parent_id, key, job_id) VALUES (v_parent, v_key, v_id) ON CONFLICT DO NOTHING;
     IF NOT FOUND THEN
@@ -1427,6 +1421,41 @@ BEGIN
     DELETE FROM duly.children WHERE parent_id = v_parent AND key = v_key AND job_id = v_id;
   END IF;
   RETURN v_item;
+END $$;
+
+-- Creates one job. With \`p_repeat\` the job may exist already under its id, in any state. Raises DU010 if it was created and ended
+-- meanwhile: the caller undoes what it did and asks again.
+CREATE FUNCTION duly.make_job_1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_id text := p_spec ->> 'id';
+  v_brief record;
+  v_item json;
+BEGIN
+  IF NOT p_repeat THEN RETURN duly.make_new_1(p_now, p_spec, false); END IF;
+  v_brief := duly.find_brief_1(v_id);
+  IF v_brief.status IS NOT NULL THEN
+    PERFORM duly.confirm_1();
+    RETURN duly.item_1(v_id, v_brief.status, v_brief.due_at, false);
+  END IF;
+  v_item := duly.make_new_1(p_now, p_spec, true);
+  -- A job that ended has left \`jobs\`, so the insert met no conflict. Our own row keeps all others from inserting the id, so this
+  -- second check is final.
+  IF EXISTS (SELECT 1 FROM duly.dead WHERE id = v_id) OR EXISTS (SELECT 1 FROM duly.finished WHERE id = v_id) THEN
+    RAISE EXCEPTION USING ERRCODE = 'DU010', MESSAGE = format('Job "%s" was created and ended meanwhile.', v_id);
+  END IF;
+  RETURN v_item;
+END $$;
+
+-- Serializes calls that create the same ids, in one order, so that two batches cannot deadlock. A transaction that reads an older
+-- snapshot (REPEATABLE READ) cannot see a job that was created and ended since; it fails on the row of that job's id instead.
+CREATE FUNCTION duly.take_ids_1(p_now bigint, p_groups jsonb) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO duly.journal (scope, key, value, until_at)
+  SELECT 'id', i.id, '', p_now + 600000
+  FROM (SELECT DISTINCT s ->> 'id' AS id FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s) i
+  WHERE NOT EXISTS (SELECT 1 FROM duly.jobs j WHERE j.id = ANY (ARRAY[i.id]))
+  ORDER BY i.id
+  ON CONFLICT DO NOTHING;
 END $$;
 
 -- Takes the rows of all keys of a call in one order, so that two calls with the same keys cannot wait for each other. A row that was
@@ -2255,17 +2284,24 @@ BEGIN
     UNION SELECT duly.serial_ref_1(j.tenant, j.serial) FROM jsonb_array_elements(v_keyed) s
     JOIN duly.dedupes d ON d.type = ANY (ARRAY[s ->> 'type']) AND d.tenant = coalesce(s ->> 'tenant', '') AND d.key = s -> 'dedupe' ->> 'key'
     JOIN duly.jobs j ON j.id = ANY (ARRAY[d.job_id, d.follow_id]) WHERE j.serial IS NOT NULL));
+  IF p_repeat THEN PERFORM duly.take_ids_1(v_now, p_groups); END IF;
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
-    BEGIN
-      v_items := '{}';
-      FOR v_spec IN SELECT * FROM jsonb_array_elements(v_group) LOOP
-        v_items := v_items || duly.make_job_1(v_now, v_spec, p_repeat);
-      END LOOP;
-      v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
-    EXCEPTION WHEN SQLSTATE 'DU001' OR SQLSTATE 'DU002' THEN
-      GET STACKED DIAGNOSTICS v_state = RETURNED_SQLSTATE, v_message = MESSAGE_TEXT, v_hint = PG_EXCEPTION_HINT, v_detail = PG_EXCEPTION_DETAIL;
-      v_replies := v_replies || duly.refusal_1(v_state, v_message, v_hint, v_detail);
-    END;
+    LOOP
+      BEGIN
+        v_items := '{}';
+        FOR v_spec IN SELECT * FROM jsonb_array_elements(v_group) LOOP
+          v_items := v_items || duly.make_job_1(v_now, v_spec, p_repeat);
+        END LOOP;
+        v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
+        EXIT;
+      EXCEPTION
+        WHEN SQLSTATE 'DU010' THEN CONTINUE;
+        WHEN SQLSTATE 'DU001' OR SQLSTATE 'DU002' THEN
+          GET STACKED DIAGNOSTICS v_state = RETURNED_SQLSTATE, v_message = MESSAGE_TEXT, v_hint = PG_EXCEPTION_HINT, v_detail = PG_EXCEPTION_DETAIL;
+          v_replies := v_replies || duly.refusal_1(v_state, v_message, v_hint, v_detail);
+          EXIT;
+      END;
+    END LOOP;
   END LOOP;
   IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.drop_keys_1(v_keyed); END IF;
   v_claimed := duly.claim_made_1(v_now, p_claim, p_repeat, CASE WHEN p_plain IS NULL THEN NULL ELSE v_made END);

@@ -18,6 +18,9 @@ export function sqlStateOf(error: unknown): string | null {
 // A row was on its way to the partition that takes whatever no other one does, and just then its own was made.
 const dayMade = '23514';
 
+// make_job_1: a job of the same id was created and ended beside the call.
+const endedMeanwhile = 'DU010';
+
 // The server had ended the session because it was idle, before the call came to it, or within a transaction, which it rolled back.
 const idleTooLong = ['57P05', '25P03'];
 
@@ -25,7 +28,8 @@ const idleTooLong = ['57P05', '25P03'];
 export function isRetryable(error: unknown): boolean {
   const state = sqlStateOf(error);
   if (state === null) return wasNotSent(error);
-  return state === '40001' || state === '40P01' || state === dayMade || idleTooLong.includes(state);
+  const passed = ['40001', '40P01', dayMade, endedMeanwhile, ...idleTooLong];
+  return passed.includes(state);
 }
 
 /** The connection broke after the pool had given it and before anything was sent: `pg` says so by words alone. */

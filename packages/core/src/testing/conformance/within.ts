@@ -117,6 +117,18 @@ export function withinTests(test: DefineTest): void {
     );
   });
 
+  test('a repeated enqueue within, of a job that has ended, makes nothing and answers its end', async (context) => {
+    const { engine } = context;
+    const spec = jobSpec();
+    await makeAll(engine, [spec]);
+    await finish(engine, await claimOne(engine), 'COMPLETED');
+    const begun = await beginWithin(context);
+    const reply = await begun.within.enqueue({ now: t0 + 1, repeat: true, groups: [{ jobs: [spec] }] });
+    assert.equal(only(accepted(only(reply.groups))).status, 'COMPLETED');
+    assert.equal(await begun.commit(), true);
+    assert.deepEqual(await claim(engine, {}, t0 + 1), []);
+  });
+
   test('one transaction may make much, in several calls, and all of it is kept together', async (context) => {
     const { engine } = context;
     const begun = await beginWithin(context);

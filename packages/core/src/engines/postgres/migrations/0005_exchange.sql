@@ -424,17 +424,24 @@ BEGIN
     UNION SELECT duly.serial_ref_1(j.tenant, j.serial) FROM jsonb_array_elements(v_keyed) s
     JOIN duly.dedupes d ON d.type = ANY (ARRAY[s ->> 'type']) AND d.tenant = coalesce(s ->> 'tenant', '') AND d.key = s -> 'dedupe' ->> 'key'
     JOIN duly.jobs j ON j.id = ANY (ARRAY[d.job_id, d.follow_id]) WHERE j.serial IS NOT NULL));
+  IF p_repeat THEN PERFORM duly.take_ids_1(v_now, p_groups); END IF;
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
-    BEGIN
-      v_items := '{}';
-      FOR v_spec IN SELECT * FROM jsonb_array_elements(v_group) LOOP
-        v_items := v_items || duly.make_job_1(v_now, v_spec, p_repeat);
-      END LOOP;
-      v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
-    EXCEPTION WHEN SQLSTATE 'DU001' OR SQLSTATE 'DU002' THEN
-      GET STACKED DIAGNOSTICS v_state = RETURNED_SQLSTATE, v_message = MESSAGE_TEXT, v_hint = PG_EXCEPTION_HINT, v_detail = PG_EXCEPTION_DETAIL;
-      v_replies := v_replies || duly.refusal_1(v_state, v_message, v_hint, v_detail);
-    END;
+    LOOP
+      BEGIN
+        v_items := '{}';
+        FOR v_spec IN SELECT * FROM jsonb_array_elements(v_group) LOOP
+          v_items := v_items || duly.make_job_1(v_now, v_spec, p_repeat);
+        END LOOP;
+        v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
+        EXIT;
+      EXCEPTION
+        WHEN SQLSTATE 'DU010' THEN CONTINUE;
+        WHEN SQLSTATE 'DU001' OR SQLSTATE 'DU002' THEN
+          GET STACKED DIAGNOSTICS v_state = RETURNED_SQLSTATE, v_message = MESSAGE_TEXT, v_hint = PG_EXCEPTION_HINT, v_detail = PG_EXCEPTION_DETAIL;
+          v_replies := v_replies || duly.refusal_1(v_state, v_message, v_hint, v_detail);
+          EXIT;
+      END;
+    END LOOP;
   END LOOP;
   IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.drop_keys_1(v_keyed); END IF;
   v_claimed := duly.claim_made_1(v_now, p_claim, p_repeat, CASE WHEN p_plain IS NULL THEN NULL ELSE v_made END);

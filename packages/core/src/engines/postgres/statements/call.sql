@@ -4,7 +4,7 @@
 SELECT duly.enqueue_apart_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply
 
 -- name: enqueueWithin
-SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, NULL, false) AS reply
+SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, NULL, $4::boolean) AS reply
 
 -- name: enqueuePatient
 SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply

@@ -87,7 +87,9 @@ function call(
     groups === null ? null : JSON.stringify(groups),
     plain === null ? null : JSON.stringify(plainColumns(plain)),
   ];
-  if (work.where === 'within') return work.call<Answer>(statements.call.enqueueWithin, made);
+  if (work.where === 'within') {
+    return work.call<Answer>(statements.call.enqueueWithin, [...made, repeat === true]);
+  }
   // Who has a key may have to wait for somebody's open transaction.
   const isKeyed = groups?.some((specs) => specs.some(({ dedupe }) => dedupe)) === true;
   return work.call<Answer>(isKeyed ? statements.call.enqueueApart : statements.call.enqueuePatient, [
