@@ -40,7 +40,7 @@ import {
   type NewDue,
   readJobId,
 } from './jobs.ts';
-import { nodeSilentMs } from './maintenance/beat-node.ts';
+import { mayBeAlive, nodeAwayMs } from './maintenance/beat-node.ts';
 import { createNode, type DulyNode } from './node.ts';
 import { type OptionNames, readName, readOptions, readWord } from './option-reader.ts';
 import {
@@ -633,11 +633,11 @@ export class Duly {
 
   async #startNode(start: ReturnType<typeof resolveStart>): Promise<void> {
     const parts = await this.#open();
-    const { now } = await parts.engine.nodes({
+    const { now, nodes } = await parts.engine.nodes({
       beat: null,
       leave: null,
       drain: null,
-      forgetAfterMs: nodeSilentMs,
+      forgetAfterMs: nodeAwayMs,
     });
     const { clock, random, leaseMs, beatMs } = this.#options;
     const node = createNode({
@@ -650,6 +650,7 @@ export class Duly {
       declares: () => [...this.#book.declaredIds],
       events: this.#events,
       startedAt: now,
+      isAlone: !nodes.some(mayBeAlive),
       virtual: this.#virtual,
       createBeats: (onBeat, onError) => {
         const beats = { node: this.#nodeId, leaseMs, beatMs, onBeat, onError };

@@ -7,6 +7,7 @@ import type { Events } from './events.ts';
 import type { Ids } from './ids.ts';
 import { createLoop, type Loop } from './loop.ts';
 import { createNodeBeat } from './maintenance/beat-node.ts';
+import { createContact } from './maintenance/contact.ts';
 import { createPrunePass, idleEveryMsMax } from './maintenance/prune.ts';
 import { createReapPass } from './maintenance/reap.ts';
 import type { ResolvedOptions, ResolvedStart } from './options.ts';
@@ -32,6 +33,8 @@ export interface NodeOptions {
   events: Events<DulyEvents>;
   /** The store's instant now. */
   startedAt: number;
+  /** Whether no other node was there then. */
+  isAlone: boolean;
   /** On virtual time nothing repeats by itself: the test kit calls `tend`. */
   virtual: boolean;
 }
@@ -171,6 +174,10 @@ export function createNode(node: NodeOptions): DulyNode {
     },
     node: id,
     leaseMs: options.leaseMs,
+    // On virtual time the store is never away.
+    ...(virtual
+      ? {}
+      : { contact: createContact({ clock, leaseMs: options.leaseMs, isAlone: node.isAlone }) }),
     onReaped: ({ job, settlement }) => events.emit('job.reaped', { ...noticeOf(job), status: settlement.to }),
   });
   const prune = createPrunePass({

@@ -309,6 +309,8 @@ export interface ReapInput extends Stamp {
   /** How long the reaper has to settle what it was given. */
   leaseMs: number;
   limit: number;
+  /** Takes over only leases that had ended at this instant of the store; left out: all that have ended. */
+  endedBy?: number;
 }
 
 /** The answer to `reap`. */

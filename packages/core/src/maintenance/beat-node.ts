@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { Engine, NodeInfo } from '../engine.ts';
 
 /** What a node's beating is made of. */
@@ -21,6 +22,20 @@ export interface NodeBeat {
 export const nodeBeatMs = 10_000;
 /** A node silent for longer counts as gone: three beats, and one for a slow store. */
 export const nodeSilentMs = 40_000;
+
+/** A node silent for less may still come back with outcomes, after an outage: a new node then gives it time. */
+export const nodeAwayMs = 10 * 60_000;
+
+/** Whether a listed node may still be there: one of this host whose process is gone is not. */
+export function mayBeAlive({ host, pid }: Pick<NodeInfo, 'host' | 'pid'>): boolean {
+  if (host !== hostname()) return true;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
 
 /** Makes the pass that keeps a node listed and hears when it is asked to drain. */
 export function createNodeBeat(options: NodeBeatOptions): NodeBeat {

@@ -52,6 +52,8 @@ export interface Attempt extends Timed {
   isZombie(): boolean;
   /** Aborts the signal. `lost` decides at once; `cancelled` and `timeout` after the grace; `shutdown` waits for `release`. */
   abort(reason: AbortReason): void;
+  /** Aborts the signal with `lost`. A handler that still returns is settled: the fence decides whether that counts. */
+  presumeLost(): void;
   /** Gives the job back unspent, if nothing is decided yet. */
   release(): void;
 }
@@ -90,6 +92,7 @@ class RunningAttempt implements Attempt, AttemptPort {
   #isDecided = false;
   #hasEnded = false;
   #aborted: AbortReason | null = null;
+  #isPresumedLost = false;
   #controller: AbortController | null = null;
   #timer: Timer | null = null;
   #thread: IsolateRun | null = null;
@@ -136,6 +139,14 @@ class RunningAttempt implements Attempt, AttemptPort {
     }
   }
 
+  presumeLost(): void {
+    if (this.#hasEnded || this.#isDecided || this.#completion !== null || this.#isPresumedLost) return;
+    this.#isPresumedLost = true;
+    if (this.#aborted !== null) return;
+    this.#controller?.abort(abortError('lost', this.job));
+    this.#thread?.abort('lost');
+  }
+
   release(): void {
     this.#decide({ kind: 'released', started: this.#hasEntered, stopped: !this.#hasEntered });
     this.#thread?.kill();
@@ -146,7 +157,8 @@ class RunningAttempt implements Attempt, AttemptPort {
   get signal(): AbortSignal {
     if (this.#controller === null) {
       this.#controller = new AbortController();
-      if (this.#aborted !== null) this.#controller.abort(abortError(this.#aborted, this.job));
+      const reason = this.#aborted ?? (this.#isPresumedLost ? 'lost' : null);
+      if (reason !== null) this.#controller.abort(abortError(reason, this.job));
     }
     return this.#controller.signal;
   }
@@ -242,7 +254,8 @@ class RunningAttempt implements Attempt, AttemptPort {
 
   /** Whether nothing stands between it and its handler, as a rule. */
   #isUntroubled(): boolean {
-    return this.job.cancelRequestedAt === null && this.#aborted === null && !needsBeginning(this.job);
+    if (this.#aborted !== null || this.#isPresumedLost) return false;
+    return this.job.cancelRequestedAt === null && !needsBeginning(this.job);
   }
 
   /** Writes the beginning, where one is due; tells whether the handler may be entered. */
@@ -261,7 +274,9 @@ class RunningAttempt implements Attempt, AttemptPort {
     }
     // Told meanwhile.
     if (this.#aborted === 'cancelled') this.#decide({ kind: 'cancelled', error: null });
-    else if (this.#aborted !== null) this.#decide({ kind: 'released', started: false, stopped: true });
+    else if (this.#aborted !== null || this.#isPresumedLost) {
+      this.#decide({ kind: 'released', started: false, stopped: true });
+    }
     return !this.#isDecided;
   }
 
@@ -280,13 +295,15 @@ class RunningAttempt implements Attempt, AttemptPort {
     return this.#thread.outcome;
   }
 
-  #outcomeOf(ended: HandlerOutcome | { kind: 'died'; error: JobError }): Outcome {
+  #outcomeOf(ended: HandlerOutcome | { kind: 'died'; error: JobError }): Outcome | null {
     if (ended.kind === 'newer-version') return { kind: 'released', started: false, stopped: true };
     if (ended.kind === 'returned' || ended.kind === 'result-refused') return ended;
     if (this.#aborted === 'cancelled') {
       return { kind: 'cancelled', error: 'error' in ended ? ended.error : null };
     }
     if (ended.kind !== 'threw') return ended;
+    // It stopped because its lease seemed lost: the node that takes the lease over decides.
+    if (this.#aborted === null && this.#isPresumedLost) return null;
     if (this.#aborted === 'timeout') {
       return { kind: 'timeout', error: timeoutError(this.job, ended.error), stopped: true };
     }

@@ -27,6 +27,8 @@ export function heldLeaseOf({ id, fence, policy: { timeoutMs, graceMs }, begun }
 /** What a lease was told that its attempt must know: it is lost, or asked to cancel. */
 export interface BeatNews extends LeaseRef {
   beat: Exclude<Beat, { state: 'kept' }>;
+  /** Lost by the clock alone: the store could not be asked, and another node may or may not have taken it over. */
+  isPresumed?: true;
 }
 
 /** Keeps leases alive. Everything that goes in or out can be posted to another thread. */
@@ -67,6 +69,7 @@ interface Held extends HeldLease {
   /** When the store last surely knew it as ours. */
   keptElapsed: number;
   isCancelTold: boolean;
+  isEndTold: boolean;
 }
 
 // From the claim to the start of the handler; the attempt measures its timeout from there.
@@ -106,8 +109,10 @@ export function createBeats(options: BeatsOptions): Beats {
   });
 
   function tell(lease: Held, beat: Beat): void {
-    if (beat.state === 'kept') lease.keptElapsed = clock.elapsed();
-    else if (beat.state === 'lost') {
+    if (beat.state === 'kept') {
+      lease.keptElapsed = clock.elapsed();
+      lease.isEndTold = false;
+    } else if (beat.state === 'lost') {
       held.delete(lease.fence);
       onBeat({ id: lease.id, fence: lease.fence, beat });
     } else {
@@ -122,10 +127,15 @@ export function createBeats(options: BeatsOptions): Beats {
     return timeoutMs === null || clock.elapsed() < sinceElapsed + timeoutMs + graceMs + startSlackMs;
   }
 
-  /** Tells leases that ended by themselves: the store gave them to `keptElapsed + leaseMs` at the latest. */
+  /**
+   * Reports leases that have ended: the store gave them to `keptElapsed + leaseMs` at the latest. They are still renewed, because
+   * the store accepts a late heartbeat as long as no other node has taken the lease over.
+   */
   function tellEnded(): void {
     for (const lease of [...held.values()]) {
-      if (clock.elapsed() >= lease.keptElapsed + leaseMs) tell(lease, { state: 'lost' });
+      if (lease.isEndTold || clock.elapsed() < lease.keptElapsed + leaseMs) continue;
+      lease.isEndTold = true;
+      onBeat({ id: lease.id, fence: lease.fence, beat: { state: 'lost' }, isPresumed: true });
     }
   }
 
@@ -168,7 +178,7 @@ export function createBeats(options: BeatsOptions): Beats {
       for (const lease of leases) {
         // One that is held already, since the store gave it, is known no better for being named again.
         const { keptElapsed = now, isCancelTold = false } = held.get(lease.fence) ?? {};
-        held.set(lease.fence, { ...lease, sinceElapsed: now, keptElapsed, isCancelTold });
+        held.set(lease.fence, { ...lease, sinceElapsed: now, keptElapsed, isCancelTold, isEndTold: false });
       }
       if (isClosed || held.size === 0 || nextElapsed <= now + beatMs) return;
       nextElapsed = now + beatMs;

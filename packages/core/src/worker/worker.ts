@@ -118,6 +118,8 @@ const settleMax = 2_000;
 const waitForPlaceMs = 250;
 // A job that must run alone has waited long enough for a moment when nothing runs.
 const soloPatienceMs = 30_000;
+// A store that is away is asked again after this time at the latest.
+const backoffMsMax = 5_000;
 // Store says there is more but gives nothing: asked again soon, not at once.
 const fruitlessMs = 50;
 // From the shutdown signal to the release: time to write a line, not to finish.
@@ -153,6 +155,8 @@ export function createWorker(options: WorkerOptions): Worker {
         events.emit('error', { error, doing: 'exchanging outcomes for work' });
         if (isStoreGone) changed();
       },
+      // Outcomes must arrive before other nodes take ended leases over (maintenance/contact.ts).
+      maxBackoffMs: Math.min(backoffMsMax, leaseMs / 6),
       // Every wait that a pass answers is bounded by `maxSleepMs` already; on virtual time that is no bound at all.
       maxWaitMs: Number.POSITIVE_INFINITY,
     });
@@ -593,8 +597,9 @@ export function createWorker(options: WorkerOptions): Worker {
     startWaiting();
   }
 
-  function onBeat({ fence, beat }: BeatNews): void {
-    running.get(fence)?.abort(beat.state === 'lost' ? 'lost' : 'cancelled');
+  function onBeat({ fence, beat, isPresumed }: BeatNews): void {
+    if (isPresumed === true) running.get(fence)?.presumeLost();
+    else running.get(fence)?.abort(beat.state === 'lost' ? 'lost' : 'cancelled');
     const index = waiting.findIndex(({ job }) => job.fence === fence);
     if (index === -1) return;
     const { job } = waiting[index] as { job: ClaimedJob };
@@ -603,6 +608,7 @@ export function createWorker(options: WorkerOptions): Worker {
     else {
       waiting.splice(index, 1);
       countType(job.type, -1);
+      if (isPresumed === true) beats.drop([{ id: job.id, fence }]);
       events.emit('lost', { job, settlement: null });
     }
   }

@@ -8,10 +8,12 @@ import { Duly } from '../../src/index.ts';
 import { freeze } from './freeze.ts';
 import type { ChildNews } from './node-child.ts';
 
-/** Several processes on one SQLite file, and a client in this one. */
+/** Several processes on one store, a SQLite file unless given, and a client in this one. */
 export interface Cluster {
   /** Makes and reads jobs; runs none. */
   client: Duly;
+  /** The file of a SQLite store. */
+  file: string;
   /** Starts a process and waits until it is ready. */
   spawn(concurrency?: number): Promise<ChildProcess>;
   /** The first news that fits, from whichever process, past or future. */
@@ -30,11 +32,11 @@ export interface Cluster {
 const child = new URL('./node-child.ts', import.meta.url).pathname;
 
 /** Makes a cluster whose processes and file end with the test. */
-export function createCluster(t: TestContext, { leaseMs }: { leaseMs: number }): Cluster {
+export function createCluster(t: TestContext, { leaseMs, url }: { leaseMs: number; url?: string }): Cluster {
   const folder = mkdtempSync(join(tmpdir(), 'duly-cluster-'));
   const file = join(folder, 'duly.db');
-  const store = `sqlite:${file}`;
-  const client = new Duly({ store, app: 'client' });
+  const store = url ?? `sqlite:${file}`;
+  const client = new Duly({ store, app: 'client', logger: false });
   const children = new Map<number, ChildProcess>();
   const told: ChildNews[] = [];
   const listeners = new Set<() => void>();
@@ -51,6 +53,7 @@ export function createCluster(t: TestContext, { leaseMs }: { leaseMs: number }):
 
   return {
     client,
+    file,
     told,
     async spawn(concurrency = 5) {
       const one = fork(child, [store, String(leaseMs), String(concurrency)], {

@@ -10,7 +10,8 @@ export type ChildNews =
   | { kind: 'ready' }
   | { kind: 'entered'; id: string; attempt: number; fence: number; pid: number }
   | { kind: 'left'; id: string; attempt: number; aborted: string | null; pid: number }
-  | { kind: 'lost'; id: string; pid: number };
+  | { kind: 'lost'; id: string; pid: number }
+  | { kind: 'failed'; doing: string; count: number; pid: number };
 
 const tell = (news: ChildNews) => process.send?.(news);
 
@@ -34,6 +35,18 @@ duly.task({
     if (typeof input === 'string' && (input !== 'once' || attempt === 1)) await told(input);
     const aborted = signal.aborted ? ((signal.reason as { code?: string })?.code ?? 'unknown') : null;
     tell({ kind: 'left', id: job.id, attempt, aborted, pid: process.pid });
+    return attempt;
+  },
+});
+
+// Ends when the parent says its input; never a second start.
+duly.task({
+  name: 'careful',
+  delivery: 'at-most-once',
+  run: async ({ input, job, attempt, fence }) => {
+    tell({ kind: 'entered', id: job.id, attempt, fence, pid: process.pid });
+    await told(input as string);
+    tell({ kind: 'left', id: job.id, attempt, aborted: null, pid: process.pid });
     return attempt;
   },
 });
@@ -67,6 +80,12 @@ duly.task({
   },
 });
 
+const failures = new Map<string, number>();
+duly.on('error', ({ doing }) => {
+  const count = (failures.get(doing) ?? 0) + 1;
+  failures.set(doing, count);
+  tell({ kind: 'failed', doing, count, pid: process.pid });
+});
 duly.on('job.lost', ({ id }) => tell({ kind: 'lost', id, pid: process.pid }));
 await duly.start({ signals: true });
 tell({ kind: 'ready' });

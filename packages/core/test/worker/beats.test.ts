@@ -161,7 +161,13 @@ test('failing heartbeats are tried again, and a lease is given up only when its 
   await clock.advance(24_000);
   assert.equal(news.length, 0);
   await clock.advance(12_000);
-  assert.equal(news[0]?.beat.state, 'lost');
+  assert.deepEqual([news[0]?.beat.state, news[0]?.isPresumed], ['lost', true]);
+
+  // No other node took it over while the store was away: it is renewed, and nothing more is reported.
+  isAway = false;
+  await clock.advance(10_000);
+  assert.ok((await leaseEnd(job)) > 20_000, 'a late heartbeat renewed it');
+  assert.equal(news.length, 1);
 });
 
 test('beginnings made in one turn are written in one call, and answer how the lease stands', async (t) => {

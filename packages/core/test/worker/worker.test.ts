@@ -635,6 +635,55 @@ test('a handler whose lease was taken over is told with the next beat and its ou
   assert.equal(abortCode(gates[0]), 'lost');
 });
 
+test('a handler that returns after its lease seemed lost is recorded, if no other node took the lease over', async (t) => {
+  const store = await setup(t);
+  const { run, gates } = held();
+  const work = task('work', run);
+  const id = await store.enqueue(work);
+  let isAway = false;
+  const away = dulyError('store_unavailable', { message: 'away' });
+  const { worker } = store.start([work], {
+    engine: {
+      ...store.engine,
+      heartbeat: (input) => (isAway ? Promise.reject(away) : store.engine.heartbeat(input)),
+      exchange: (input) => (isAway ? Promise.reject(away) : store.engine.exchange(input)),
+    },
+  });
+  let lostCount = 0;
+  worker.events.on('lost', () => lostCount++);
+  await store.clock.settle();
+  isAway = true;
+  await store.clock.advance(60_000);
+  assert.equal(abortCode(gates[0]), 'lost');
+  gates[0]?.end('done');
+  await store.clock.advance(5_000);
+  isAway = false;
+  await store.clock.advance(5_000);
+  assert.partialDeepStrictEqual(await store.job(id), { status: 'COMPLETED', losses: 0, result: '"done"' });
+  assert.equal(lostCount, 0);
+});
+
+test('a handler that throws after its lease seemed lost is left to the node that takes the lease over', async (t) => {
+  const store = await setup(t);
+  const { run } = held({ listens: true });
+  const work = task('work', run);
+  const id = await store.enqueue(work);
+  let isAway = false;
+  const away = dulyError('store_unavailable', { message: 'away' });
+  const { worker } = store.start([work], {
+    engine: {
+      ...store.engine,
+      heartbeat: (input) => (isAway ? Promise.reject(away) : store.engine.heartbeat(input)),
+    },
+  });
+  await store.clock.settle();
+  isAway = true;
+  const lost = worker.events.next('lost');
+  await store.clock.advance(60_000);
+  assert.equal((await lost).settlement, null);
+  assert.partialDeepStrictEqual(await store.job(id), { status: 'RUNNING', spent: 0 });
+});
+
 test('a long attempt keeps its lease by its beats', async (t) => {
   const store = await setup(t);
   const { run, gates } = held();

@@ -24,7 +24,7 @@ ORDER BY a.position DESC`,
     claimAlone: `SELECT duly.claim_alone_1($1::bigint, $2::text[], $3::integer[], $4::integer[], $5::text[], $6::integer, $7::text, $8::text, $9::bigint,
   $10::text) AS reply`,
     heartbeat: `SELECT duly.heartbeat_1($1::bigint, $2::bigint, $3::jsonb) AS reply`,
-    reap: `SELECT duly.reap_1($1::bigint, $2::bigint, $3::integer) AS reply`,
+    reap: `SELECT duly.reap_1($1::bigint, $2::bigint, $3::integer, $4::bigint) AS reply`,
     report: `SELECT duly.report_1($1::bigint, $2::jsonb, $3::bigint) AS reply`,
     cancel: `SELECT duly.cancel_1($1::bigint, $2::jsonb) AS reply`,
     reschedule: `SELECT duly.reschedule_1($1::bigint, $2::jsonb) AS reply`,
@@ -2341,7 +2341,8 @@ BEGIN
   RETURN json_build_object('now', v_now, 'leases', coalesce(v_answer, '[]'::json))::text;
 END $$;
 
-CREATE FUNCTION duly.reap_1(p_now bigint, p_lease_ms bigint, p_limit integer) RETURNS text LANGUAGE plpgsql AS $$
+-- \`p_ended_by\`: takes over only leases that had ended at this instant; null: all that have ended.
+CREATE FUNCTION duly.reap_1(p_now bigint, p_lease_ms bigint, p_limit integer, p_ended_by bigint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_expired integer;
@@ -2364,7 +2365,7 @@ BEGIN
   PERFORM pg_advisory_xact_lock_shared(hashtext('duly.reap'));
   -- The narrow table is read whole.
   SELECT array_agg(o.ctid ORDER BY o.until_at, o.seq) INTO v_rows FROM (
-    SELECT ctid, until_at, seq FROM duly.leases WHERE until_at <= v_now ORDER BY until_at, seq LIMIT p_limit FOR UPDATE SKIP LOCKED) o;
+    SELECT ctid, until_at, seq FROM duly.leases WHERE until_at <= least(v_now, p_ended_by) ORDER BY until_at, seq LIMIT p_limit FOR UPDATE SKIP LOCKED) o;
   IF v_rows IS NOT NULL THEN
     -- The attempt keeps its node and its beginning: the reaper settles it, it does not run it.
     WITH taken AS (

@@ -213,7 +213,7 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
     async reap(input: Parameters<Engine['reap']>[0]) {
       requireOpen();
       const nothing = connection.glance(input, (work) =>
-        connection.isClockQuiet(input) ? glanceReap(work) : null,
+        connection.isClockQuiet(input) ? glanceReap(work, input) : null,
       );
       if (nothing !== null) return nothing;
       return write(input, (work) => {

@@ -77,6 +77,31 @@ export function reapTests(test: DefineTest): void {
     assert.equal(only(await reap(engine, t0 + 2 * hour, second)).begun, true);
   });
 
+  test('an outcome that arrives after the lease ended counts, as long as no node took the lease over', async ({
+    engine,
+  }) => {
+    const lease = await makeRunning(engine);
+    await beat(engine, lease, t0, { begun: true });
+    assert.equal(await settle(engine, settlement(lease, 'COMPLETED'), t0 + hour), 'done');
+    assert.deepEqual(await reap(engine, t0 + hour), []);
+    assert.equal(await statusOf(engine, lease.id), 'COMPLETED');
+  });
+
+  test('a pass takes over only what had ended at the instant it names, and says that more has', async ({
+    engine,
+  }) => {
+    const at = (now: number, endedBy: number) =>
+      engine.reap({ now, node: 'reaper', leaseMs: minute, limit: 10, endedBy });
+    const early = await makeRunning(engine, {}, t0, { leaseMs: minute });
+    const late = await makeRunning(engine, {}, t0, { leaseMs: 2 * minute });
+    const none = await at(t0 + hour, t0 + minute - 1);
+    assert.deepEqual([none.jobs, none.more, none.nextAt], [[], false, t0 + minute]);
+    assert.equal(only((await at(t0 + hour, t0 + minute)).jobs).id, early.id);
+    // One that still holds is not taken over, whatever instant is named.
+    assert.deepEqual((await at(t0 + minute, t0 + hour)).jobs, []);
+    assert.equal(only((await at(t0 + hour, t0 + hour)).jobs).id, late.id);
+  });
+
   test('a lost job is given again as a new attempt', async ({ engine }) => {
     const lease = await makeRunning(engine);
     await beat(engine, lease, t0, { begun: true });

@@ -481,7 +481,8 @@ BEGIN
   RETURN json_build_object('now', v_now, 'leases', coalesce(v_answer, '[]'::json))::text;
 END $$;
 
-CREATE FUNCTION duly.reap_1(p_now bigint, p_lease_ms bigint, p_limit integer) RETURNS text LANGUAGE plpgsql AS $$
+-- `p_ended_by`: takes over only leases that had ended at this instant; null: all that have ended.
+CREATE FUNCTION duly.reap_1(p_now bigint, p_lease_ms bigint, p_limit integer, p_ended_by bigint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_expired integer;
@@ -504,7 +505,7 @@ BEGIN
   PERFORM pg_advisory_xact_lock_shared(hashtext('duly.reap'));
   -- The narrow table is read whole.
   SELECT array_agg(o.ctid ORDER BY o.until_at, o.seq) INTO v_rows FROM (
-    SELECT ctid, until_at, seq FROM duly.leases WHERE until_at <= v_now ORDER BY until_at, seq LIMIT p_limit FOR UPDATE SKIP LOCKED) o;
+    SELECT ctid, until_at, seq FROM duly.leases WHERE until_at <= least(v_now, p_ended_by) ORDER BY until_at, seq LIMIT p_limit FOR UPDATE SKIP LOCKED) o;
   IF v_rows IS NOT NULL THEN
     -- The attempt keeps its node and its beginning: the reaper settles it, it does not run it.
     WITH taken AS (

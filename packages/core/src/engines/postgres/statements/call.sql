@@ -26,7 +26,7 @@ SELECT duly.claim_alone_1($1::bigint, $2::text[], $3::integer[], $4::integer[], 
 SELECT duly.heartbeat_1($1::bigint, $2::bigint, $3::jsonb) AS reply
 
 -- name: reap
-SELECT duly.reap_1($1::bigint, $2::bigint, $3::integer) AS reply
+SELECT duly.reap_1($1::bigint, $2::bigint, $3::integer, $4::bigint) AS reply
 
 -- name: report
 SELECT duly.report_1($1::bigint, $2::jsonb, $3::bigint) AS reply

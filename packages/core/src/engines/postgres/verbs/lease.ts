@@ -24,6 +24,6 @@ export async function heartbeat(work: Work, input: HeartbeatInput): Promise<Hear
 export async function reap(work: Work, input: ReapInput): Promise<ReapReply> {
   const { now, jobs, expired, promoted, more, nextAt } = await work.call<
     Omit<ReapReply, 'jobs' | 'now'> & { jobs: LeasedColumns }
-  >(statements.call.reap, [input.now ?? null, input.leaseMs, input.limit]);
+  >(statements.call.reap, [input.now ?? null, input.leaseMs, input.limit, input.endedBy ?? null]);
   return { now, jobs: toClaimedJobs(work, jobs), expired, promoted, more, nextAt };
 }

@@ -25,7 +25,7 @@ export function heartbeat(work: Work, input: HeartbeatInput): Omit<HeartbeatRepl
 export function reap(work: Work, input: ReapInput): Omit<ReapReply, 'now'> {
   const expired = expireOverdue(work, input.limit);
   const promoted = promote(work, waitingTypes(work), input.limit);
-  const over = work.all<{ seq: number }>(statements.lease.over, work.steady, input.limit);
+  const over = work.all<{ seq: number }>(statements.lease.over, endedBy(work, input), input.limit);
   const first = over.length === 0 ? 0 : work.fences(over.length);
   const jobs = over.map(({ seq }, index) =>
     toClaimedJob(
@@ -42,12 +42,18 @@ export function reap(work: Work, input: ReapInput): Omit<ReapReply, 'now'> {
   return { jobs, expired, promoted: promoted.count, more, nextAt: nextAt(work) };
 }
 
+/** The end of the latest lease that may be taken over, by the clock that leases are measured with. */
+function endedBy(work: Work, input: ReapInput): number {
+  return input.endedBy === undefined ? work.steady : work.steady - Math.max(0, work.now - input.endedBy);
+}
+
 /** The answer to a reap that would find nothing, without a transaction; null: it has to be made. */
-export function glanceReap(work: Work): Omit<ReapReply, 'now'> | null {
+export function glanceReap(work: Work, input: ReapInput): Omit<ReapReply, 'now'> | null {
   const [lease, deadline, isWaiting] = work.tuple<[number | null, number | null, 0 | 1]>(
     statements.lease.glance,
   ) as [number | null, number | null, 0 | 1];
-  if ((lease !== null && lease <= work.steady) || (deadline !== null && deadline < work.now)) return null;
+  if ((lease !== null && lease <= endedBy(work, input)) || (deadline !== null && deadline < work.now))
+    return null;
   if (isWaiting === 1 && waitingTypes(work).some((type) => isDue(work, type))) return null;
   return { jobs: [], expired: 0, promoted: 0, more: false, nextAt: earliest(work, lease, deadline) };
 }
