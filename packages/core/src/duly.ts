@@ -52,8 +52,10 @@ import {
   type StartOptions,
   type StopOptions,
 } from './options.ts';
+import { createOutageLog } from './outage-log.ts';
 import { createParts, type Parts } from './parts.ts';
 import { createPauses, type Pause, type PauseOptions, type Pauses, type PauseTarget } from './pauses.ts';
+import { isStoreTrouble } from './pipe.ts';
 import { listQueues, type QueueList } from './queue-list.ts';
 import { createRecords, type Records } from './records.ts';
 import { createRemoteWorkers, type RemoteWorkers } from './remote/remote-workers.ts';
@@ -223,8 +225,13 @@ export class Duly {
     this.records = createRecords({ engine, actor });
     this.#events.on('job.settled', ({ id }) => this.#jobs.noticed(id));
     this.#events.on('job.reaped', ({ id }) => this.#jobs.noticed(id));
+    const outages = createOutageLog({ clock, logger: this.#options.logger });
+    this.#events.on('call', ({ ok }) => {
+      if (ok) outages.answered();
+    });
     this.#events.on('error', ({ error, doing }) => {
       if (isDulyError(error, 'store_moved')) this.#leave(error);
+      else if (isStoreTrouble(error)) outages.failed(error, doing);
       else this.#options.logger.warn({ error, doing }, `Duly failed at ${doing} and tries again.`);
     });
   }
