@@ -46,7 +46,7 @@ export function createBuiltIn({ duly, clock, logger, options }: BuiltInParts): B
   );
   const endpoints = createEndpoints({ duly, clock });
   const secrets = createSigningSecrets({ duly, clock });
-  defineHttpTask(duly, { client, signer: secrets });
+  defineHttpTask(duly, { client, secrets });
   if (options.allowCommands) defineCommandTask(duly, { clock });
   const { redact } = options;
   const task = defineDeliveryTask(duly, {

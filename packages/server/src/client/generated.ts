@@ -379,7 +379,7 @@ export type HttpTarget = {
   url: string;
   /** POST unless given. */
   method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Values may have placeholders. */
+  /** Values may have placeholders. `duly-*` and `webhook-*` are refused. */
   headers?: Record<string, string>;
   /** Any JSON, with placeholders; a text is sent as it is. Left out: what the job is and its input. */
   body?: unknown;
@@ -387,7 +387,7 @@ export type HttpTarget = {
   expect_status?: number | string | (number | string)[];
   /** 15,000 unless given. */
   timeout_ms?: number;
-  /** Signs the request as webhooks are. */
+  /** Signs the request as webhooks are, with the secret of targets: `GET /api/webhooks/secrets?for=targets`. */
   sign?: boolean;
 };
 
@@ -2396,17 +2396,17 @@ export interface Operations {
     body: NewWebhook;
     answer: MadeWebhook;
   };
-  /** Show the secrets that sign calls to the addresses of single jobs */
+  /** Show the secrets that sign callbacks, or HTTP targets */
   'GET /api/webhooks/secrets': {
     path: Record<never, never>;
-    query: Record<never, never>;
+    query: { for?: "callbacks" | "targets" | readonly ("callbacks" | "targets")[] };
     body: never;
     answer: SigningSecrets;
   };
-  /** Sign calls to the addresses of single jobs with a new secret */
+  /** Sign callbacks, or HTTP targets, with a new secret */
   'POST /api/webhooks/secrets/rotate': {
     path: Record<never, never>;
-    query: Record<never, never>;
+    query: { for?: "callbacks" | "targets" | readonly ("callbacks" | "targets")[] };
     body: Rotate | undefined;
     answer: SigningSecrets;
   };

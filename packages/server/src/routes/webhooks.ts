@@ -11,6 +11,7 @@ import {
   madeWebhookSchema,
   newWebhookSchema,
   rotateSchema,
+  secretsQuery,
   secretsSchema,
   webhookChangeSchema,
   webhookPath,
@@ -50,8 +51,9 @@ const readSecrets = createRoute({
   path: '/api/webhooks/secrets',
   operationId: 'getSigningSecrets',
   tags,
-  summary: 'Show the secrets that sign calls to the addresses of single jobs',
+  summary: 'Show the secrets that sign callbacks, or HTTP targets',
   ...secured('admin'),
+  request: { query: secretsQuery },
   responses: {
     200: json(secretsSchema, 'Of the tenant of the key, or of jobs without a tenant.'),
     ...problems,
@@ -63,9 +65,9 @@ const rotateSecrets = createRoute({
   path: '/api/webhooks/secrets/rotate',
   operationId: 'rotateSigningSecrets',
   tags,
-  summary: 'Sign calls to the addresses of single jobs with a new secret',
+  summary: 'Sign callbacks, or HTTP targets, with a new secret',
   ...secured('admin'),
-  request: body(rotateSchema, { required: false }),
+  request: { query: secretsQuery, ...body(rotateSchema, { required: false }) },
   responses: { 200: json(secretsSchema, 'The new one, and the one before for a while.'), ...problems },
 });
 
@@ -167,11 +169,11 @@ export function webhookRoutes({ builtIn, clock }: ServerContext): OpenAPIHono<Se
   });
 
   routes.openapi(readSecrets, async (c) =>
-    c.json({ secrets: await secrets.secretsOf({ tenant: c.var.caller.tenant }) }, 200),
+    c.json({ secrets: await secrets.secretsOf(ownerFor(c.var.caller, c.req.valid('query'))) }, 200),
   );
 
   routes.openapi(rotateSecrets, async (c) =>
-    c.json(await rotated({ tenant: c.var.caller.tenant }, c.req.valid('json')?.overlap), 200),
+    c.json(await rotated(ownerFor(c.var.caller, c.req.valid('query')), c.req.valid('json')?.overlap), 200),
   );
 
   routes.openapi(read, async (c) => c.json(toJson(await own(c.var.caller, c.req.valid('param').id)), 200));
@@ -212,6 +214,10 @@ export function webhookRoutes({ builtIn, clock }: ServerContext): OpenAPIHono<Se
   });
 
   return routes;
+}
+
+function ownerFor({ tenant }: Caller, query: z.infer<typeof secretsQuery>): SecretOwner {
+  return query.for === 'targets' ? { targetsOf: tenant } : { tenant };
 }
 
 function toJson(endpoint: Endpoint): z.infer<typeof webhookSchema> {

@@ -14,6 +14,10 @@ function withoutNul(lengthMax: number) {
     .refine((value) => !value.includes('\0'), 'holds a NUL character');
 }
 
+// Headers that Duly or the connection sets. Several gateways read "_" as "-", so both spellings are refused.
+const reservedHeader =
+  /^(?:(?:duly|webhook)[-_].*|host|connection|content[-_]length|transfer[-_]encoding|upgrade|te|trailer|keep[-_]alive|proxy[-_]connection|expect)$/i;
+
 /** An HTTP request that a job stands for. */
 export const httpTarget = z
   .strictObject({
@@ -31,8 +35,18 @@ export const httpTarget = z
       .describe('POST unless given.'),
     headers: z
       .record(z.string().regex(/^[\w!#$%&'*+.^`|~-]{1,200}$/), z.string().max(4_096))
+      .superRefine((headers, check) => {
+        for (const name of Object.keys(headers)) {
+          if (!reservedHeader.test(name)) continue;
+          check.addIssue({
+            code: 'custom',
+            path: [name],
+            message: 'is set by Duly itself and cannot be given',
+          });
+        }
+      })
       .optional()
-      .describe('Values may have placeholders.'),
+      .describe('Values may have placeholders. `duly-*` and `webhook-*` are refused.'),
     body: z
       .unknown()
       .optional()
@@ -46,7 +60,12 @@ export const httpTarget = z
         'Which statuses are a success; "2xx" unless given. Everything else is a failure, which is tried again.',
       ),
     timeout_ms: z.number().int().min(100).max(600_000).optional().describe('15,000 unless given.'),
-    sign: z.boolean().optional().describe('Signs the request as webhooks are.'),
+    sign: z
+      .boolean()
+      .optional()
+      .describe(
+        'Signs the request as webhooks are, with the secret of targets: `GET /api/webhooks/secrets?for=targets`.',
+      ),
   })
   .openapi('HttpTarget');
 

@@ -55,6 +55,14 @@ export const secretsSchema = z
   .strictObject({ secrets: z.array(z.string()).min(1).max(2) })
   .openapi('SigningSecrets');
 
+/** Which of a tenant's secrets. */
+export const secretsQuery = z.strictObject({
+  for: z.enum(['callbacks', 'targets']).optional().openapi({
+    description:
+      '`callbacks`: calls to `callback_url`. `targets`: HTTP targets with `sign`, whose bodies callers choose. Default `callbacks`.',
+  }),
+});
+
 /** How to rotate. */
 export const rotateSchema = z
   .strictObject({

@@ -3,8 +3,8 @@ import type { z } from '@hono/zod-openapi';
 import { defineBuiltIn } from '../define-built-in.ts';
 import type { GuardedClient, OutgoingResponse } from '../outgoing/guarded-client.ts';
 import { describeStatus, retryAfterOf } from '../outgoing/refusal.ts';
-import type { Signer } from '../outgoing/signer.ts';
 import { type HttpTarget, httpJobInput } from '../schemas/targets.ts';
+import type { SigningSecrets } from '../webhooks/signing.ts';
 import { fillAddress, fillTemplate, fillText, type TemplateValues } from './template.ts';
 import { templateValuesOf } from './template-values.ts';
 
@@ -15,19 +15,19 @@ const resultBytesMax = 16_384;
 /** Defines the task that sends HTTP requests. */
 export function defineHttpTask(
   duly: Duly,
-  { client, signer }: { client: GuardedClient; signer: Signer },
+  { client, secrets }: { client: GuardedClient; secrets: SigningSecrets },
 ): Task<Input, unknown> {
   return defineBuiltIn(duly, {
     name: httpTaskName,
     input: httpJobInput,
-    run: (context) => sendHttpJob(context, client, signer),
+    run: (context) => sendHttpJob(context, client, secrets),
   });
 }
 
 async function sendHttpJob(
   context: TaskContext<Input>,
   client: GuardedClient,
-  signer: Signer,
+  secrets: SigningSecrets,
 ): Promise<{ status: number; content_type: string | null; body: string; duration_ms: number }> {
   const { http, input } = context.input;
   const values = templateValuesOf(context, input);
@@ -35,7 +35,7 @@ async function sendHttpJob(
   const body = method === 'GET' || method === 'HEAD' ? undefined : bodyOf(http, values);
   const signature =
     http.sign === true
-      ? await signer.sign({ id: context.job.id, body: body ?? '', tenant: context.job.tenant })
+      ? await secrets.signAs({ targetsOf: context.job.tenant }, { id: context.job.id, body: body ?? '' })
       : {};
   const response = await client.send({
     url: fillAddress(http.url, values),

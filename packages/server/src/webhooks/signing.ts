@@ -2,8 +2,11 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { type Clock, type Duly, isDulyError } from '@duly/core';
 import { type Signer, signatureHeaders } from '../outgoing/signer.ts';
 
-/** Whose secret it is: an endpoint's, a tenant's, or, with neither, the store's own. */
-export type SecretOwner = { endpoint: string } | { tenant: string | null };
+/**
+ * The owner of a secret: an endpoint, the callbacks of a tenant (null: of jobs without one), or the targets of a tenant. Targets have
+ * their own, because callers choose their bodies: a signed one must not pass for a webhook.
+ */
+export type SecretOwner = { endpoint: string } | { tenant: string | null } | { targetsOf: string | null };
 
 /** How far an owner's secrets are. */
 interface SecretTurn {
@@ -90,5 +93,8 @@ export function createSigningSecrets({ duly, clock }: { duly: Duly; clock: Clock
 
 function ownerKey(owner: SecretOwner): string {
   if ('endpoint' in owner) return `endpoint:${owner.endpoint}`;
+  if ('targetsOf' in owner) {
+    return owner.targetsOf === null ? 'targets' : `targets:${owner.targetsOf}`;
+  }
   return owner.tenant === null ? 'store' : `tenant:${owner.tenant}`;
 }

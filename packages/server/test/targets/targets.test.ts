@@ -54,7 +54,7 @@ test('an HTTP target sends the request that it describes, and keeps the answer',
   assert.equal(sent.headers.authorization, 'Bearer x');
   assert.equal(sent.headers['x-user'], 'a/b');
   assert.deepEqual(sent.json, { user: 'a/b', deep: [{ n: 7 }], text: 'n is 7' });
-  const { json } = await ask('/api/webhooks/secrets');
+  const { json } = await ask('/api/webhooks/secrets?for=targets');
   new Webhook(json.secrets[0]).verify(sent.text, sent.headers as Record<string, string>);
   assert.equal(sent.headers['webhook-id'], job.id);
   assert.match((await logs(job.id))[0]?.[1] ?? '', /^PUT answered 201/);

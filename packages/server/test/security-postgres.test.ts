@@ -1,0 +1,8 @@
+/** The security tests of the server again, on PostgreSQL. */
+import { freshInlineStore, testPostgresUrl } from '../../../test/servers/postgres.ts';
+import { useStores } from './fixture.ts';
+
+const url = await testPostgresUrl();
+useStores(() => freshInlineStore(url));
+
+await import('./security/target-signatures.test.ts');
