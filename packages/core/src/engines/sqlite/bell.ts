@@ -1,6 +1,7 @@
-import { closeSync, constants, type FSWatcher, openSync, readSync, watch, writeSync } from 'node:fs';
+import { closeSync, type FSWatcher, readSync, watch, writeSync } from 'node:fs';
 import type { Hint } from '../../engine.ts';
 import { systemRandom } from '../../random.ts';
+import { openBeside } from './private-file.ts';
 
 /** Tells other processes on the same file that something may be there to do, and hears it from them. */
 export interface Bell {
@@ -19,8 +20,9 @@ const bytesPerKind = 4;
  * place of its kind; everyone watches the file. The kernel wakes the watchers at once and an idle bell costs nothing.
  * A lost ring only means that the next poll finds the work.
  */
-export function openBell(path: string, onHint: (hint: Hint) => void): Bell {
-  const file = openSync(path, openFlags(), 0o644);
+export function openBell(database: string, onHint: (hint: Hint) => void): Bell {
+  const path = bellPath(database);
+  const file = openBeside(path, database);
   const marks = Buffer.alloc(kinds.length * bytesPerKind);
   const seen = Buffer.alloc(marks.length);
   const read = (into: Buffer) => {
@@ -77,8 +79,7 @@ export function openBell(path: string, onHint: (hint: Hint) => void): Bell {
   };
 }
 
-function openFlags(): number {
-  // Read and write, made when missing, never cut: another process may be using it.
-  const { O_RDWR, O_CREAT } = constants;
-  return O_RDWR | O_CREAT;
+/** The bell of a database file. */
+export function bellPath(database: string): string {
+  return `${database}-bell`;
 }

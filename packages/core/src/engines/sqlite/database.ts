@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import type { DatabaseSync as NodeDatabase, StatementSync } from 'node:sqlite';
 import { DulyError, dulyError } from '../../errors.ts';
 import { writeLockHolder } from './lock-holder.ts';
+import { createPrivately } from './private-file.ts';
 
 /** The slice of `node:sqlite` the engine uses. */
 export type SqliteDatabase = Pick<NodeDatabase, 'prepare' | 'exec' | 'close' | 'isTransaction'>;
@@ -47,6 +48,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenedData
   const { path } = options;
   let db: NodeDatabase | undefined;
   try {
+    createPrivately(path);
     db = new DatabaseSync(path, { timeout: options.busyMs });
     const { version } = db.prepare('SELECT sqlite_version() AS version').get() as { version: string };
     const affected = path !== ':memory:' && hasWalResetBug(version);

@@ -14,7 +14,7 @@ import type {
   Stamp,
 } from '../../engine.ts';
 import { dulyError, isDulyError } from '../../errors.ts';
-import { type Bell, openBell } from './bell.ts';
+import { type Bell, bellPath, openBell } from './bell.ts';
 import { openDatabase, type SqliteDatabase, storeError } from './database.ts';
 import { isSchemaReady, migrateSchema, schemaVersion } from './migrate.ts';
 import { hasStoreClock, openStoreClock, readBootId, type StoreClock } from './store-clock.ts';
@@ -145,7 +145,7 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
     if (hint === 'jobs') isJobsHeard = true;
     tell(hint);
   };
-  const bell = path === ':memory:' || opened.exclusive ? null : tryBell(`${path}-bell`, hear, warnings);
+  const bell = path === ':memory:' || opened.exclusive ? null : tryBell(path, hear, warnings);
   let isClosed = false;
 
   const info: EngineInfo = {
@@ -315,7 +315,7 @@ function tryBell(path: string, onHint: (hint: Hint) => void, warnings: string[])
     return openBell(path, onHint);
   } catch (error) {
     warnings.push(
-      `Other processes cannot be heard at once: "${path}" cannot be opened (${(error as Error).message}).`,
+      `Other processes cannot be heard at once: "${bellPath(path)}" cannot be opened (${(error as Error).message}).`,
     );
     return null;
   }

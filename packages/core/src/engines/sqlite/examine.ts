@@ -8,6 +8,7 @@ import {
   type SettingCheck,
   type StoreExamination,
 } from '../setting-check.ts';
+import { bellPath } from './bell.ts';
 import { hasWalResetBug, openForReading } from './database.ts';
 import { readSqliteStatus } from './migrate.ts';
 
@@ -33,6 +34,7 @@ export async function examineSqlite(path: string): Promise<StoreExamination> {
       const message = `The schema is at ${schema}, this version makes ${known}: ${steps.join(', ')} is missing.`;
       checks.push(found('warning', 'schema', message, 'duly migrate'));
     } else checks.push(ok('schema', `The schema is at ${schema}.`));
+    if (schema > 0 && path !== ':memory:') checks.push(permissionFinding(path));
     if (schema > 0) checks.push(...(await fileFindings(path)));
   } catch (error) {
     checks.push(failureOf(error));
@@ -82,6 +84,43 @@ function placeFindings(path: string): SettingCheck[] {
     findings.push(found('warning', 'space', message, 'Free some space.'));
   }
   return findings;
+}
+
+/** Checks who else may read the files: they hold the root of the webhook secrets and the credentials of targets. */
+function permissionFinding(path: string): SettingCheck {
+  const name = 'permissions';
+  const files = [path, `${path}-wal`, `${path}-shm`, bellPath(path)].flatMap((file) => {
+    const stat = statSync(file, { throwIfNoEntry: false });
+    return stat === undefined ? [] : [{ file, mode: stat.mode & 0o777 }];
+  });
+  if (process.platform === 'win32') return ok(name, 'The files have the rights of their folder.');
+  const open = files.filter(({ mode }) => (mode & 0o007) !== 0);
+  if (open.length > 0) {
+    const shown = open.map(({ file, mode }) => `"${file}" (mode ${mode.toString(8)})`).join(', ');
+    return found(
+      'warning',
+      name,
+      `Every user of this machine may access ${shown}, which ${open.length === 1 ? 'holds' : 'hold'} secrets of webhooks and targets.`,
+      `chmod 600 ${open.map(({ file }) => `'${file.replaceAll("'", "'\\''")}'`).join(' ')}`,
+    );
+  }
+  const folder = dirname(resolve(path));
+  const folderMode = statSync(folder).mode;
+  // In a sticky folder, such as /tmp, others cannot replace the file.
+  if ((folderMode & 0o002) !== 0 && (folderMode & 0o1000) === 0) {
+    return found(
+      'warning',
+      name,
+      `Every user of this machine may replace files in the folder "${folder}" (mode ${(folderMode & 0o777).toString(8)}).`,
+      `chmod o-w '${folder.replaceAll("'", "'\\''")}'`,
+    );
+  }
+  const shared = files.filter(({ mode }) => (mode & 0o070) !== 0);
+  if (shared.length > 0) {
+    const message = `The group of "${shared[0]?.file}" may access the store and the secrets in it.`;
+    return found('note', name, message, 'If that is not intended: chmod 600.');
+  }
+  return ok(name, 'Only the user of the files may read them.');
 }
 
 async function fileFindings(path: string): Promise<SettingCheck[]> {

@@ -23,7 +23,7 @@ test('a sound file is said to be sound', async (t) => {
   const { filesystem, version, ...rest } = await states();
   assert.ok(filesystem === 'ok' || filesystem === 'warning', 'wherever temporary files lie here');
   assert.ok(version === 'ok' || version === 'warning', 'whichever SQLite this Node brings');
-  assert.deepEqual(rest, { schema: 'ok', synchronous: 'ok', integrity: 'ok' });
+  assert.deepEqual(rest, { schema: 'ok', permissions: 'ok', synchronous: 'ok', integrity: 'ok' });
 });
 
 test('a journal that somebody changed, and a damaged file, are found', async (t) => {
