@@ -72,7 +72,7 @@ export function createDirect(context: ServerContext): Direct {
 
   async function look(incoming: IncomingMessage, caller: Caller, id: string): Promise<Answer> {
     const job = own(caller, await duly.job(id).get());
-    const etag = jobEtag(job);
+    const etag = jobEtag(job, options.redact);
     if (matchesEtag(incoming.headers['if-none-match'], etag)) {
       return { status: 304, headers: { ETag: etag }, body: null };
     }

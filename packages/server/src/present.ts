@@ -14,12 +14,17 @@ export function seesStacks({ scope }: Caller): boolean {
 
 /** A job as this caller is shown it. */
 export function presentJob({ options }: ServerContext, caller: Caller, job: Job): JobJson {
-  const shown = toJobJson(job, { stack: seesStacks(caller) });
-  const { input, result, metadata } = options.redact;
-  shown.input = shownInput(job.type, shown.input, input);
-  shown.result = redacted(shown.result, result);
-  shown.metadata = redacted(shown.metadata, metadata) as JobJson['metadata'];
-  return shown;
+  return withoutHidden(toJobJson(job, { stack: seesStacks(caller) }), options.redact);
+}
+
+/** A job without its hidden fields, whoever reads it. */
+export function withoutHidden(job: JobJson, { input, result, metadata }: Required<RedactOptions>): JobJson {
+  return {
+    ...job,
+    input: shownInput(job.type, job.input, input),
+    result: redacted(job.result, result),
+    metadata: redacted(job.metadata, metadata) as JobJson['metadata'],
+  };
 }
 
 /** Of what is longer as JSON a list tells so much. */

@@ -36,7 +36,7 @@ export function createServer(options: ServerOptions): DulyServer {
     options: resolved,
     keys,
     sessions: createSessions({ duly, clock, keys }),
-    live: createLive({ duly, clock, watchersMax: resolved.watchersMax }),
+    live: createLive({ duly, clock, watchersMax: resolved.watchersMax, redact: resolved.redact }),
     builtIn,
     metrics: builtIn.metrics,
   };

@@ -5,4 +5,5 @@ import { useStores } from './fixture.ts';
 const url = await testPostgresUrl();
 useStores(() => freshInlineStore(url));
 
+await import('./security/hidden-fields.test.ts');
 await import('./security/target-signatures.test.ts');

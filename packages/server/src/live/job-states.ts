@@ -8,6 +8,7 @@ import {
   type Job,
   type JobLogLine,
 } from '@duly/core';
+import type { RedactOptions } from '../options.ts';
 import { describeJob } from './job-tag.ts';
 
 /** A job as it was last read. */
@@ -51,7 +52,15 @@ const troubleWaitMs = 250;
  * Makes them. Watchers of one job share one read of it, all jobs that changed are read together, and while nobody watches nothing
  * is read at all: the number of watchers does not matter to the store.
  */
-export function createJobStates({ duly, clock }: { duly: Duly; clock: Clock }): JobStates {
+export function createJobStates({
+  duly,
+  clock,
+  redact,
+}: {
+  duly: Duly;
+  clock: Clock;
+  redact: Required<RedactOptions>;
+}): JobStates {
   const entries = new Map<string, Entry>();
   let following: { begun: Promise<void>; aborter: AbortController } | null = null;
   let watchCount = 0;
@@ -98,7 +107,7 @@ export function createJobStates({ duly, clock }: { duly: Duly; clock: Clock }): 
       if ('error' in read) this.gone = read;
       else {
         this.gone = null;
-        const { tag, length } = describeJob(read.job);
+        const { tag, length } = describeJob(read.job, redact);
         if (this.state?.tag !== tag) {
           const job = length <= keptLengthMax ? async () => read.job : () => this.#readAgain();
           this.state = { tag, isOver: isTerminal(read.job.status), job };

@@ -1,19 +1,21 @@
 import { hash } from 'node:crypto';
 import { type Job, type JobJson, toJobJson } from '@duly/core';
+import type { RedactOptions } from '../options.ts';
+import { withoutHidden } from '../present.ts';
 
 /**
- * The `tag` is a short text that differs when a job does, for ETags and for streams that go on; `length` is that of its JSON. The lease is left out: a beat every few seconds is no
- * news. It is made of the whole job whoever asks, so it tells nothing that is not shown to them.
+ * The `tag` is a short string that differs when a job does, for ETags and for streams that go on; `length` is that of its JSON. The lease is left out: a heartbeat every few
+ * seconds is no news. Hidden fields are left out too: a reader who knows the rest of the job could try their values against the hash.
  */
-export function describeJob(job: Job): { tag: string; length: number } {
-  const { lease_until_at: _, ...shown }: JobJson = toJobJson(job, { stack: true });
+export function describeJob(job: Job, redact: Required<RedactOptions>): { tag: string; length: number } {
+  const { lease_until_at: _, ...shown }: JobJson = withoutHidden(toJobJson(job, { stack: true }), redact);
   const text = JSON.stringify(shown);
   return { tag: hash('sha256', text, 'base64url').slice(0, 22), length: text.length };
 }
 
 /** The tag as an ETag. Weak: what is shown depends on who asks, and leaves the lease aside. */
-export function jobEtag(job: Job): string {
-  return etagOf(describeJob(job).tag);
+export function jobEtag(job: Job, redact: Required<RedactOptions>): string {
+  return etagOf(describeJob(job, redact).tag);
 }
 
 /** A tag as an ETag. */

@@ -1,4 +1,5 @@
 import { type Clock, type Duly, DulyError, type Job, type JobJson } from '@duly/core';
+import type { RedactOptions } from '../options.ts';
 import type { EventFilter } from './event-filter.ts';
 import { createChangeTexts, openEventStream } from './event-stream.ts';
 import { createFactBook } from './job-facts.ts';
@@ -30,9 +31,14 @@ export interface Live {
 }
 
 /** Makes it over one Duly. Nothing is read before somebody watches. */
-export function createLive(options: { duly: Duly; clock: Clock; watchersMax: number }): Live {
-  const { duly, clock, watchersMax } = options;
-  const states = createJobStates({ duly, clock });
+export function createLive(options: {
+  duly: Duly;
+  clock: Clock;
+  watchersMax: number;
+  redact: Required<RedactOptions>;
+}): Live {
+  const { duly, clock, watchersMax, redact } = options;
+  const states = createJobStates({ duly, clock, redact });
   const facts = createFactBook(duly);
   const texts = createChangeTexts();
   const streams = new Set<LiveStream>();

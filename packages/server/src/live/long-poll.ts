@@ -1,8 +1,8 @@
-import { type Clock, isTerminal, type Job } from '@duly/core';
+import { isTerminal, type Job } from '@duly/core';
 import { z } from '@hono/zod-openapi';
+import type { ServerContext } from '../context.ts';
 import { waitSecondsMax } from '../request/wait.ts';
 import { etagOf, jobEtag, matchesEtag } from './job-tag.ts';
-import type { Live } from './live.ts';
 
 /** How long to wait for news, as a query. */
 export const waitQuery = z.strictObject({
@@ -29,13 +29,13 @@ export function readWait(
  * differs already or is over.
  */
 export async function changedJob(
-  { live, clock }: { live: Live; clock: Clock },
+  { live, clock, options }: Pick<ServerContext, 'live' | 'clock' | 'options'>,
   ask: { job: Job; known: string | undefined; waitMs: number; signal(): AbortSignal },
 ): Promise<Job> {
   const { job, known, waitMs } = ask;
   // Most requests know no ETag and do not wait.
   if (waitMs === 0 || isTerminal(job.status)) return job;
-  const etag = jobEtag(job);
+  const etag = jobEtag(job, options.redact);
   const isNews = known !== undefined && !matchesEtag(known, etag);
   if (isNews) return job;
   // Only asked for here: to have one costs.

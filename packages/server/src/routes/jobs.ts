@@ -275,7 +275,7 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     const found = await find(c.get('caller'), c.req.valid('param').id);
     const signal = (): AbortSignal => c.req.raw.signal;
     const job = await changedJob(context, { job: found, known, waitMs: wait.ms, signal });
-    const etag = jobEtag(job);
+    const etag = jobEtag(job, options.redact);
     c.header('ETag', etag);
     if (wait.preferred) c.header('Preference-Applied', `wait=${wait.ms / 1_000}`);
     if (matchesEtag(known, etag)) return c.body(null, 304);

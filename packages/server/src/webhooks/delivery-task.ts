@@ -15,8 +15,7 @@ import { defineBuiltIn } from '../define-built-in.ts';
 import type { RedactOptions } from '../options.ts';
 import type { GuardedClient } from '../outgoing/guarded-client.ts';
 import { describeStatus, retryAfterOf } from '../outgoing/refusal.ts';
-import { shownInput } from '../present.ts';
-import { redacted } from '../redact.ts';
+import { withoutHidden } from '../present.ts';
 import type { Endpoint, Endpoints } from './endpoints.ts';
 import type { Receiver } from './matching.ts';
 import type { SigningSecrets } from './signing.ts';
@@ -87,13 +86,7 @@ export function deliveryOf(job: Job, receiver: Receiver, redact: Required<Redact
 
 /** The status JSON as it leaves the server. */
 function bodyOf(job: Job, redact: Required<RedactOptions>): Record<string, unknown> {
-  const shown = toJobJson(job);
-  return {
-    ...shown,
-    input: shownInput(job.type, shown.input, redact.input),
-    result: redacted(shown.result, redact.result),
-    metadata: redacted(shown.metadata, redact.metadata),
-  };
+  return { ...withoutHidden(toJobJson(job), redact) };
 }
 
 async function deliver(

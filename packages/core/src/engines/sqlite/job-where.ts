@@ -83,10 +83,11 @@ export function jobWhere(filter: JobFilter, table: 'jobs' | 'finished', now: num
   return { sql: parts.length === 0 ? 'TRUE' : parts.join(' AND '), values };
 }
 
-/** `user.tags.0` as a JSON path: names are quoted, whole numbers are places in a list. */
+// SQLite reads 01 and 4294967297 as 1: only one spelling of a place may reach it, or paths could not be compared as strings.
+const place = /^(?:0|[1-9]\d{0,8})$/;
+
+/** `user.tags.0` as a JSON path: whole numbers are places in a list, everything else is a name, escaped as in JSON. */
 function jsonPath(path: string): string {
-  const steps = path
-    .split('.')
-    .map((step) => (/^\d+$/.test(step) ? `[${step}]` : `."${step.replaceAll('"', '\\"')}"`));
+  const steps = path.split('.').map((step) => (place.test(step) ? `[${step}]` : `.${JSON.stringify(step)}`));
   return `$${steps.join('')}`;
 }

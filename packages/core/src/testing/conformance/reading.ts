@@ -359,6 +359,53 @@ export function readingTests(test: DefineTest): void {
     assert.deepEqual(await list(engine, { input: both }), []);
   });
 
+  test('filters: every name in a path is taken as it is, and only plain whole numbers are places in a list', async ({
+    engine,
+  }) => {
+    const names = [
+      'number',
+      'n\\u0075mber',
+      '\\',
+      'a\\',
+      '"',
+      'a"b',
+      '\\"',
+      '$',
+      '*',
+      '[0]',
+      '#-1',
+      ' ',
+      'é',
+      '\n',
+      '01',
+    ];
+    const made = await makeAll(
+      engine,
+      names.map((name) => jobSpec({ input: JSON.stringify({ at: { [name]: 7 } }) })),
+    );
+    const at = (path: string, value = '7') => list(engine, { input: [{ path, value }] });
+    for (const [i, name] of names.entries()) {
+      assert.deepEqual(await at(`at.${name}`), [made[i]?.id], JSON.stringify(name));
+    }
+    for (const path of [
+      'at.NUMBER',
+      'at.numbe\\u0072',
+      'at.number\\',
+      'at."number"',
+      '$.at.number',
+      'at[number]',
+    ]) {
+      assert.deepEqual(await at(path), [], path);
+    }
+    const listed = await make(engine, { input: '{"list":[1,[2,7]]}' });
+    assert.deepEqual(await at('list.1.1'), [listed.id]);
+    const others = ['01', '+1', '-1', '1 ', ' 1', '4294967297', '18446744073709551617', '[1]', '#-1'];
+    for (const other of others) {
+      assert.deepEqual(await at(`list.1.${other}`), [], JSON.stringify(other));
+      assert.deepEqual(await at(`list.${other}.1`), [], JSON.stringify(other));
+    }
+  });
+
   test('filters: dead letters, and everything but', async ({ engine }) => {
     const dead = await makeFailed(engine);
     const { id: alive } = await make(engine);

@@ -62,12 +62,30 @@ EXCEPTION WHEN OTHERS THEN
   RETURN lower(p_error COLLATE "C");
 END $$;
 
--- Whether a JSON text has a value at a path. jsonb compares best, but refuses what JSON allows.
+-- Whether a JSON text has a value at a path. jsonb compares best, but refuses what JSON allows. In a list #> also takes "-1", "+1" and "01";
+-- here a place has one spelling, so that two paths to one value are equal strings. Other steps that hold a digit are names of fields.
 CREATE FUNCTION duly.has_value_1(p_json text, p_path text[], p_value text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  v_step integer;
 BEGIN
-  RETURN coalesce(p_json::jsonb #> p_path = p_value::jsonb, false);
+  IF NOT coalesce(p_json::jsonb #> p_path = p_value::jsonb, false) THEN
+    RETURN false;
+  END IF;
+  FOR v_step IN 1 .. cardinality(p_path) LOOP
+    IF p_path[v_step] ~ '[0-9]' AND p_path[v_step] !~ '^(0|[1-9][0-9]{0,8})$'
+      AND jsonb_typeof(p_json::jsonb #> p_path[:v_step - 1]) = 'array' THEN
+      RETURN false;
+    END IF;
+  END LOOP;
+  RETURN true;
 EXCEPTION WHEN OTHERS THEN
   BEGIN
+    FOR v_step IN 1 .. cardinality(p_path) LOOP
+      IF p_path[v_step] ~ '[0-9]' AND p_path[v_step] !~ '^(0|[1-9][0-9]{0,8})$'
+        AND json_typeof(p_json::json #> p_path[:v_step - 1]) = 'array' THEN
+        RETURN false;
+      END IF;
+    END LOOP;
     RETURN coalesce((p_json::json #> p_path)::text = p_value, false);
   EXCEPTION WHEN OTHERS THEN
     RETURN false;
