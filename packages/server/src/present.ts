@@ -6,6 +6,8 @@ import { isHidden, redacted, redactedPlace, redactedText } from './redact.ts';
 
 // Where targets carry credentials.
 const targetSecrets = ['http.headers.*', 'command.env.*'];
+// Where jobs of the server carry inputs of callers: a target's own input and body, and the job that a webhook delivers.
+const wrapped = ['input', 'http.body', 'body.input', 'body.input.input', 'body.input.http.body'];
 
 /** Whether a caller is shown stacks, which tell of paths and code. */
 export function seesStacks({ scope }: Caller): boolean {
@@ -104,7 +106,7 @@ export function refuseHiddenFilter(
 
 /**
  * Something of ours with inputs and metadata of jobs in it (what was before an edit, what differs from what is declared), without what is not shown of
- * them. Of whose task they are is not told there, so the credentials of targets are hidden in all.
+ * them. The task is not known there, so every input is treated as that of a target.
  */
 export function shownInside<Value>(value: Value, redact: Required<RedactOptions>): Value;
 export function shownInside(value: unknown, redact: Required<RedactOptions>): unknown {
@@ -115,7 +117,7 @@ export function shownInside(value: unknown, redact: Required<RedactOptions>): un
     Object.entries(value).map(([name, one]) => {
       // A field that differs, with its values: { field: 'input', declared, stands }.
       const what = typeof field === 'string' && name !== 'field' ? field : name;
-      if (what === 'input') return [name, hiddenIn(one, [...redact.input, ...targetSecrets])];
+      if (what === 'input') return [name, hiddenIn(one, hiddenPaths(builtInPrefix, redact.input))];
       if (what === 'metadata') return [name, hiddenIn(one, redact.metadata)];
       return [name, shownInside(one, redact)];
     }),
@@ -133,5 +135,7 @@ function hiddenIn(value: unknown, paths: readonly string[]): unknown {
 }
 
 function hiddenPaths(type: string, paths: readonly string[]): readonly string[] {
-  return type.startsWith(builtInPrefix) ? [...paths, ...targetSecrets] : paths;
+  if (!type.startsWith(builtInPrefix)) return paths;
+  const inside = wrapped.flatMap((prefix) => paths.map((path) => `${prefix}.${path}`));
+  return [...paths, ...inside, ...targetSecrets];
 }

@@ -6,4 +6,5 @@ const url = await testPostgresUrl();
 useStores(() => freshInlineStore(url));
 
 await import('./security/hidden-fields.test.ts');
+await import('./security/hidden-in-targets.test.ts');
 await import('./security/target-signatures.test.ts');
