@@ -274,7 +274,7 @@ test('a run of its own fills a target and does not change it', async (t) => {
   const body = { name: 'say', cron: '0 0 1 1 *', target: { command }, input: { word: 'a' } };
   assert.equal((await ask('/api/schedules', { body })).status, 201);
   const input = { command: { argv: ['echo', 'mine'] }, word: 'b' };
-  const asked = { key: await key('run'), body: { input } };
+  const asked = { key: await key('operate'), body: { input } };
   const { status, json } = await ask('/api/schedules/say/trigger', asked);
   assert.equal(status, 201);
   assert.deepEqual((await duly.job(json.job.id).get()).input, { command, input });

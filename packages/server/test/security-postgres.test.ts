@@ -5,6 +5,7 @@ import { useStores } from './fixture.ts';
 const url = await testPostgresUrl();
 useStores(() => freshInlineStore(url));
 
+await import('./security/command-right.test.ts');
 await import('./security/hidden-fields.test.ts');
 await import('./security/hidden-in-targets.test.ts');
 await import('./security/target-signatures.test.ts');

@@ -35,6 +35,7 @@ import {
 } from '../schemas/job-actions.ts';
 import { jobListQuery } from '../schemas/job-filter.ts';
 import { problems } from '../schemas/problem.ts';
+import { checkRight } from '../targets/work.ts';
 import { newRoutes } from './new-routes.ts';
 
 const tags = ['jobs'];
@@ -298,7 +299,8 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   routes.openapi(runAgain, async (c) => {
-    const { id } = await find(c.get('caller'), c.req.valid('param').id);
+    const { id, type } = await find(c.get('caller'), c.req.valid('param').id);
+    checkRight(c.get('caller'), type);
     const handle = await duly.job(id).runAgain();
     c.header('Location', `${options.basePath}/api/jobs/${handle.id}`);
     return c.json({ ...presentJob(context, c.get('caller'), await handle.get()), deduped: false }, 201);

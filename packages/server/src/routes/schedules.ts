@@ -17,6 +17,7 @@ import {
   toSnakeCase,
 } from '@duly/core';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Caller } from '../auth/caller.ts';
 import { secured } from '../auth/secured.ts';
 import { tenantFor } from '../auth/tenant.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
@@ -42,6 +43,7 @@ import {
   slotWhySchema,
   triggerResultSchema,
 } from '../schemas/schedule.ts';
+import { checkRight } from '../targets/work.ts';
 import { newRoutes } from './new-routes.ts';
 
 const tags = ['schedules'];
@@ -346,6 +348,13 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     return { ...shown, definition };
   };
 
+  /** The schedule, if the caller may create jobs of it and choose what they get. */
+  const findToRun = async (caller: Caller, id: string): Promise<Schedule> => {
+    const schedule = await findSchedule(context, caller, id);
+    checkRight(caller, schedule.task);
+    return schedule;
+  };
+
   routes.openapi(list, async (c) => {
     const query = c.req.valid('query');
     const { name: wanted, type, tenant, app, status, search, order, limit: size, cursor: from } = query;
@@ -419,7 +428,7 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   routes.openapi(edit, async (c) => {
-    const schedule = await findSchedule(context, c.var.caller, c.req.valid('param').id);
+    const schedule = await findToRun(c.var.caller, c.req.valid('param').id);
     const { id } = schedule;
     const { edit_note: editNote, ...given } = c.req.valid('json');
     const changes = changesOf(context, c.var.caller, schedule, given);
@@ -445,12 +454,12 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   routes.openapi(revert, async (c) => {
-    const { id } = await findSchedule(context, c.var.caller, c.req.valid('param').id);
+    const { id } = await findToRun(c.var.caller, c.req.valid('param').id);
     return c.json(present(await schedules.revert({ id }, given(c.req.valid('json')))), 200);
   });
 
   routes.openapi(trigger, async (c) => {
-    const schedule = await findSchedule(context, c.var.caller, c.req.valid('param').id);
+    const schedule = await findToRun(c.var.caller, c.req.valid('param').id);
     const asked = given(c.req.valid('json'));
     if ('input' in asked) {
       asked.input = inputFor(schedule, asked.input);
@@ -469,7 +478,7 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   routes.openapi(backfill, async (c) => {
-    const { id } = await findSchedule(context, c.var.caller, c.req.valid('param').id);
+    const { id } = await findToRun(c.var.caller, c.req.valid('param').id);
     const { dry_run: dryRun, from, ...rest } = c.req.valid('json');
     const result = await schedules.backfill(
       { id },

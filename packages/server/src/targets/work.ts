@@ -42,16 +42,35 @@ export function workOf(
       hint: 'Start it with --allow-commands, if those with an operate key may run programs on its machine.',
     });
   }
-  if (caller.tenant !== null || !allows(caller.scope, 'operate')) {
-    throw new DulyError('forbidden', {
-      message: 'A command needs a key of scope "operate" that is bound to no tenant.',
-      details: { needed: 'operate', scope: caller.scope },
-    });
-  }
+  checkRight(caller, commandTaskName);
   const { argv, placeholders } = asked.command;
   if (placeholders !== false) refusePlaceholders('target.command.argv', argv);
   return { type: commandTaskName, input: { command: asked.command, ...given } };
 }
+
+/**
+ * Refuses callers who may not have jobs of this type created, nor choose what such jobs get. Call it wherever a job is created from another job or from a
+ * schedule, or a schedule changes: its input and metadata fill the arguments of a command. Throws `forbidden`.
+ */
+export function checkRight({ scope, tenant }: Caller, type: string): void {
+  const isOperator = allows(scope, 'operate');
+  if (type === commandTaskName && (tenant !== null || !isOperator)) {
+    throw new DulyError('forbidden', {
+      message: 'A command needs a key of scope "operate" that is bound to no tenant.',
+      details: { needed: 'operate', scope },
+    });
+  }
+  const isInternal = type.startsWith(builtInPrefix) && !callerTypes.has(type);
+  if (isInternal && !isOperator) {
+    throw new DulyError('forbidden', {
+      message: `Jobs of type "${type}" are the server's own; a key of scope "operate" may run them again.`,
+      details: { needed: 'operate', scope },
+    });
+  }
+}
+
+/** Types with the prefix of the server that callers create. */
+const callerTypes: ReadonlySet<string> = new Set([httpTaskName, commandTaskName, shadowTaskName]);
 
 /** Refuses a placeholder that is misspelt: nothing would be filled in, and nobody would notice. */
 function refusePlaceholders(path: string, template: unknown): void {
