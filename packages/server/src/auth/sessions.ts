@@ -2,9 +2,10 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Clock, Duly, StoredRecord } from '@duly/core';
 import { hashOf, type KeyInfo, type Keys, randomText } from './keys.ts';
 
+/** A session as it is stored, under `<id of the key>-<chance>`. */
 interface SessionValue {
   hash: string;
-  keyId: string;
+  beganAt: number;
   expiresAt: number;
 }
 
@@ -21,9 +22,11 @@ export interface Sessions {
 const sessionKind = 'session';
 /** How long a browser stays signed in. */
 export const sessionMs = 30 * 24 * 3_600_000;
-const idLength = 16;
+const idLength = 8;
 const secretLength = 52;
-const tokenPattern = /^([0-9a-hjkmnp-tv-z]{16})\.([0-9a-hjkmnp-tv-z]{52})$/;
+const tokenPattern = /^([0-9a-hjkmnp-tv-z]{12}-[0-9a-hjkmnp-tv-z]{8})\.([0-9a-hjkmnp-tv-z]{52})$/;
+/** Browsers that one key can be signed in with. A read key must not be able to fill the store. */
+export const sessionsPerKey = 20;
 // As for keys: so long after its end elsewhere a session may still be taken here.
 const keptMs = 5_000;
 const keptCountMax = 1_000;
@@ -56,12 +59,26 @@ export function createSessions({ duly, clock, keys }: { duly: Duly; clock: Clock
     }
   }
 
+  /** Ends the oldest sessions of a key beyond the limit. After the new one is stored, so that sign-ins at the same time are counted, too. */
+  async function endOldest(keyId: string, own: string): Promise<void> {
+    const prefix = `${keyId}-`;
+    const page = await duly.records.list<SessionValue>(sessionKind, { after: prefix, limit: 500 });
+    const others = page.filter(({ key }) => key.startsWith(prefix) && key !== own);
+    others.sort((one, other) => other.value.beganAt - one.value.beganAt);
+    for (const { key } of others.slice(sessionsPerKey - 1)) {
+      kept.delete(key);
+      await duly.records.delete(sessionKind, key);
+    }
+  }
+
   return {
     async begin(key) {
-      const id = randomText(idLength);
+      const id = `${key.id}-${randomText(idLength)}`;
       const secret = randomText(secretLength);
-      const expiresAt = Math.min(clock.now() + sessionMs, key.expiresAt ?? Number.POSITIVE_INFINITY);
-      await duly.records.put(sessionKind, id, { hash: hashOf(secret), keyId: key.id, expiresAt });
+      const beganAt = clock.now();
+      const expiresAt = Math.min(beganAt + sessionMs, key.expiresAt ?? Number.POSITIVE_INFINITY);
+      await duly.records.put<SessionValue>(sessionKind, id, { hash: hashOf(secret), beganAt, expiresAt });
+      await endOldest(key.id, id);
       await prune();
       return { token: `${id}.${secret}`, expiresAt };
     },
@@ -75,7 +92,7 @@ export function createSessions({ duly, clock, keys }: { duly: Duly; clock: Clock
         Buffer.from(hashOf(secret), 'hex'),
         Buffer.from(record.value.hash, 'hex'),
       );
-      return isSame ? keys.find(record.value.keyId) : null;
+      return isSame ? keys.find(id.split('-', 1)[0] as string) : null;
     },
 
     async end(token) {

@@ -3546,8 +3546,8 @@ BEGIN
   ELSE
     DELETE FROM duly.records WHERE kind = v_kind AND key = v_key;
   END IF;
-  -- Where a program stands changes all the time, and nobody decided it.
-  IF v_kind <> 'cursor' THEN
+  -- The position of a program changes all the time, and nobody decided it. A session changes no work, and any read key may begin one.
+  IF v_kind NOT IN ('cursor', 'session') THEN
     PERFORM duly.audit_1(p_now, p_actor, p_op ->> 'op', 'record:' || v_kind || '/' || v_key, v_before.value::json, v_after.value::json, NULL);
   END IF;
   -- A resumed queue has work again.

@@ -114,6 +114,8 @@ export function recordTests(test: DefineTest): void {
       [],
       'where a program stands is nobody’s decision',
     );
+    await run(engine, { op: 'put', kind: 'session', key: 'k', value: '7' });
+    assert.deepEqual(await auditOf(engine, 'record:session/k'), [], 'any read key could fill the audit');
     const rows = await auditOf(engine, 'record:alert/k');
     assert.deepEqual(
       rows.map(({ actor, before, after }) => [actor, before, after]),

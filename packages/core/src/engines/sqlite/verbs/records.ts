@@ -42,8 +42,8 @@ function operate(work: Work, actor: string, op: Operation): SettingRecord[] {
   if (op.op === 'put') work.run(statements.record.put, op.kind, op.key, op.value, work.now);
   else if (before !== undefined) work.run(statements.record.delete, op.kind, op.key);
   const after = readRecord(work, op);
-  // Where a program stands changes all the time, and nobody decided it.
-  if (op.kind !== 'cursor') {
+  // The position of a program changes all the time, and nobody decided it. A session changes no work, and any read key may begin one.
+  if (op.kind !== 'cursor' && op.kind !== 'session') {
     audit(work, {
       actor,
       action: op.op,
