@@ -11,7 +11,7 @@ export function renderHttpReference(document: HttpDocument): string {
     '',
     'JSON in snake case, statuses in capitals, instants in ISO 8601. Lists are `{ "data", "has_more", "next_cursor" }`: give `next_cursor` as `cursor` to go on. Errors are',
     '`application/problem+json` with a stable [code](errors.md). Every route takes `Authorization: Bearer duly_…`; its scope is the least that the key needs, and each scope holds those before it:',
-    "`read`, `run`, `operate`, `admin`. A tenant's key sees what is its tenant's; what says *whole store* refuses it. `Idempotency-Key` works on every route that changes something.",
+    "`read`, `run`, `operate`, `admin`. A tenant's key sees what is its tenant's; what says *whole store* refuses it. `Idempotency-Key` works on every route that changes something, and is ignored on others; secrets in answers are not stored with it, and are null when an answer is repeated.",
     '',
   ];
   const sections = new Map<string, { name: string; operation: Operation }[]>();

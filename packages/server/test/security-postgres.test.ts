@@ -8,4 +8,5 @@ useStores(() => freshInlineStore(url));
 await import('./security/command-right.test.ts');
 await import('./security/hidden-fields.test.ts');
 await import('./security/hidden-in-targets.test.ts');
+await import('./security/stored-answers.test.ts');
 await import('./security/target-signatures.test.ts');

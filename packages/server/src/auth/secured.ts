@@ -20,13 +20,23 @@ export interface Secured {
   'x-duly-tenant': 'own' | 'refused';
 }
 
+/** What else a route says. */
+export interface SecuredOptions {
+  tenant?: 'own' | 'refused';
+  /** Whether it changes something. If not, `Idempotency-Key` is ignored and nothing is stored for it; so for scope `read` unless given. */
+  changes?: boolean;
+  /** Fields of its answer that hold a secret, which is not stored for `Idempotency-Key`. */
+  secrets?: readonly string[];
+}
+
 /**
  * Closes a route: whoever asks needs a key of this scope. Spread it into `createRoute({ … })`. A tenant's key passes unless `tenant` is `'refused'`; the
  * route itself then shows only what is the tenant's. What the route does is recorded in the name of the caller.
  */
-export function secured(scope: Scope, { tenant = 'own' }: { tenant?: 'own' | 'refused' } = {}): Secured {
+export function secured(scope: Scope, options: SecuredOptions = {}): Secured {
+  const { tenant = 'own', changes = scope !== 'read', secrets } = options;
   return {
-    middleware: [guard(scope, tenant), readBody, idempotent],
+    middleware: [guard(scope, tenant), readBody, ...(changes ? [idempotent(secrets)] : [])],
     security: [{ key: [] }],
     'x-duly-scope': scope,
     'x-duly-tenant': tenant,

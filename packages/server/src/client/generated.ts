@@ -669,8 +669,8 @@ export type MadeKey = {
   created_at: string;
   created_by: string;
   expires_at: string | null;
-  /** The key itself. It is never shown again. */
-  key: string;
+  /** The key itself. It is never shown again: in an answer that is repeated for an `Idempotency-Key` it is null. Revoke a key whose answer was lost. */
+  key: string | null;
 };
 
 export type MadeWebhook = {
@@ -686,7 +686,8 @@ export type MadeWebhook = {
   disabled_reason: string | null;
   created_at: string;
   created_by: string;
-  secret: string;
+  /** null in an answer that is repeated for an `Idempotency-Key`: secrets are not stored with it. `GET` shows them. */
+  secret: string | null;
 };
 
 export type NewAlertChannel = {
@@ -1055,6 +1056,11 @@ export type RenewedLock = {
 export type Rotate = {
   /** How long the secret before is used too; default 1 day. */
   overlap?: string | number;
+};
+
+export type RotatedSecrets = {
+  /** null in an answer that is repeated for an `Idempotency-Key`: secrets are not stored with it. `GET` shows them. */
+  secrets: string[] | null;
 };
 
 export type RulePreview = {
@@ -2408,7 +2414,7 @@ export interface Operations {
     path: Record<never, never>;
     query: { for?: "callbacks" | "targets" | readonly ("callbacks" | "targets")[] };
     body: Rotate | undefined;
-    answer: SigningSecrets;
+    answer: RotatedSecrets;
   };
   /** Show a webhook */
   'GET /api/webhooks/{id}': {
@@ -2443,7 +2449,7 @@ export interface Operations {
     path: { id: string };
     query: Record<never, never>;
     body: Rotate | undefined;
-    answer: SigningSecrets;
+    answer: RotatedSecrets;
   };
   /** The live nodes, and what they run */
   'GET /api/workers': {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { DulyError } from '@duly/core';
-import type { Context, MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler, Next } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ServerEnv } from '../context.ts';
 
@@ -22,12 +22,24 @@ const bodyLengthMax = 64 * 1024;
 const keptHeaders = ['content-type', 'location', 'etag'];
 
 /**
- * A request with an `Idempotency-Key` is done once: whoever sends it again within 24 hours with the same key of Duly gets the first answer,
- * marked `Idempotency-Replayed: true`. Answers of 500 and above are not kept. Callers that come at the same time wait for the first.
+ * A request with an `Idempotency-Key` is done once: a caller who sends it again within 24 hours gets the first answer, marked
+ * `Idempotency-Replayed: true`. Answers of 500 and above are not stored. Callers that come at the same time wait for the first. Fields of the
+ * answer that hold a secret (`secrets`) are stored, and answered again, as null.
  */
-export const idempotent: MiddlewareHandler<ServerEnv> = async (c, next) => {
+export function idempotent(secrets: readonly string[] = []): MiddlewareHandler<ServerEnv> {
+  return (c, next) => answerOnce(c, next, secrets);
+}
+
+async function answerOnce(
+  c: Context<ServerEnv>,
+  next: Next,
+  secrets: readonly string[],
+): Promise<Response | undefined> {
   const key = c.req.header(keyHeader);
-  if (key === undefined || c.req.method === 'GET' || c.req.method === 'HEAD') return next();
+  if (key === undefined || c.req.method === 'GET' || c.req.method === 'HEAD') {
+    await next();
+    return undefined;
+  }
   if (key === '' || key.length > keyLengthMax) {
     throw new DulyError('request_invalid', {
       message: `Expected "Idempotency-Key" to have 1 to ${keyLengthMax} characters.`,
@@ -37,7 +49,9 @@ export const idempotent: MiddlewareHandler<ServerEnv> = async (c, next) => {
   const fingerprint = hash(c.req.method, c.req.path, new URL(c.req.url).search, await bodyOf(c));
   let isFirst = false;
   const { duly } = c.get('context');
-  const name = hash(c.get('caller').actor, key);
+  const { actor, tenant } = c.get('caller');
+  // With `authorize` an actor may stand for several tenants.
+  const name = hash(actor, JSON.stringify(tenant), key);
   const kept = await duly
     .once(`http:${name}`, { for: keptFor }, async () => {
       isFirst = true;
@@ -48,13 +62,13 @@ export const idempotent: MiddlewareHandler<ServerEnv> = async (c, next) => {
       }
       await next();
       if (c.res.status >= 500) throw unanswered;
-      return keep(c.res, fingerprint);
+      return keep(c.res, fingerprint, secrets);
     })
     .catch((error: unknown) => {
       if (error !== unanswered) throw error;
       return null;
     });
-  if (isFirst || kept === null) return;
+  if (isFirst || kept === null) return undefined;
   if (kept.fingerprint !== fingerprint) {
     throw new DulyError('idempotency_conflict', {
       message: 'The Idempotency-Key was used before for another request.',
@@ -65,13 +79,17 @@ export const idempotent: MiddlewareHandler<ServerEnv> = async (c, next) => {
     ...kept.headers,
     'Idempotency-Replayed': 'true',
   });
-};
+}
 
 // Thrown so that an answer is not kept; never seen outside.
 const unanswered = new DulyError('internal', { message: 'The answer is not kept.' });
 
-async function keep(response: Response, fingerprint: string): Promise<KeptAnswer> {
-  const body = await response.clone().text();
+async function keep(
+  response: Response,
+  fingerprint: string,
+  secrets: readonly string[],
+): Promise<KeptAnswer> {
+  const body = withoutSecrets(await response.clone().text(), response.status < 300 ? secrets : []);
   const headers = keptHeaders.flatMap((name) => {
     const value = response.headers.get(name);
     return value === null ? [] : [[name, value]];
@@ -82,6 +100,12 @@ async function keep(response: Response, fingerprint: string): Promise<KeptAnswer
     headers: Object.fromEntries(headers),
     body: body.length > bodyLengthMax ? null : body,
   };
+}
+
+function withoutSecrets(text: string, fields: readonly string[]): string {
+  if (fields.length === 0) return text;
+  const hidden = Object.fromEntries(fields.map((field) => [field, null]));
+  return JSON.stringify({ ...(JSON.parse(text) as object), ...hidden });
 }
 
 async function bodyOf(c: Context): Promise<string> {

@@ -27,7 +27,7 @@ const create = createRoute({
   operationId: 'createKey',
   tags,
   summary: 'Make a key',
-  ...admin,
+  ...secured('admin', { tenant: 'refused', secrets: ['key'] }),
   request: body(newKeySchema),
   responses: { 201: json(madeKeySchema, 'The key; it is shown only here.'), ...problems },
 });

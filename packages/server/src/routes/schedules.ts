@@ -116,7 +116,7 @@ const diff = createRoute({
   operationId: 'diffSchedules',
   tags,
   summary: 'What applying a declared set would do',
-  ...secured('operate', { tenant: 'refused' }),
+  ...secured('operate', { tenant: 'refused', changes: false }),
   request: body(declaredSetSchema),
   responses: { 200: json(listOf(scheduleDiffSchema), 'The plan.'), ...problems },
 });

@@ -10,6 +10,7 @@ import { problems } from '../schemas/problem.ts';
 import {
   madeWebhookSchema,
   newWebhookSchema,
+  rotatedSchema,
   rotateSchema,
   secretsQuery,
   secretsSchema,
@@ -41,7 +42,7 @@ const create = createRoute({
   operationId: 'createWebhook',
   tags,
   summary: 'Make a webhook: an address that is told of the ends of jobs',
-  ...secured('admin'),
+  ...secured('admin', { secrets: ['secret'] }),
   request: body(newWebhookSchema),
   responses: { 201: json(madeWebhookSchema, 'It was made.'), ...problems },
 });
@@ -66,9 +67,9 @@ const rotateSecrets = createRoute({
   operationId: 'rotateSigningSecrets',
   tags,
   summary: 'Sign callbacks, or HTTP targets, with a new secret',
-  ...secured('admin'),
+  ...secured('admin', { secrets: ['secrets'] }),
   request: { query: secretsQuery, ...body(rotateSchema, { required: false }) },
-  responses: { 200: json(secretsSchema, 'The new one, and the one before for a while.'), ...problems },
+  responses: { 200: json(rotatedSchema, 'The new one, and the one before for a while.'), ...problems },
 });
 
 const read = createRoute({
@@ -121,9 +122,9 @@ const rotate = createRoute({
   operationId: 'rotateWebhookSecrets',
   tags,
   summary: 'Sign with a new secret, and with the one before for a while',
-  ...secured('admin'),
+  ...secured('admin', { secrets: ['secrets'] }),
   request: { params: webhookPath, ...body(rotateSchema, { required: false }) },
-  responses: { 200: json(secretsSchema, 'The new one, and the one before for a while.'), ...problems },
+  responses: { 200: json(rotatedSchema, 'The new one, and the one before for a while.'), ...problems },
 });
 
 /** `/api/webhooks` and what is below it. */

@@ -33,7 +33,10 @@ export const newKeySchema = z
 export const madeKeySchema = z
   .strictObject({
     ...keySchema.shape,
-    key: z.string().openapi({ description: 'The key itself. It is never shown again.' }),
+    key: z.string().nullable().openapi({
+      description:
+        'The key itself. It is never shown again: in an answer that is repeated for an `Idempotency-Key` it is null. Revoke a key whose answer was lost.',
+    }),
   })
   .openapi('MadeKey');
 

@@ -5,6 +5,9 @@ import { duration, instant, name, note } from './answers.ts';
 const names = z.array(name).min(1).max(100);
 const statuses = z.array(z.enum(terminalStatuses)).min(1).max(terminalStatuses.length);
 
+const unstored =
+  'null in an answer that is repeated for an `Idempotency-Key`: secrets are not stored with it. `GET` shows them.';
+
 /** A webhook as it is shown. */
 export const webhookSchema = z
   .strictObject({
@@ -24,7 +27,7 @@ export const webhookSchema = z
 
 /** A webhook with the secret that its deliveries are signed with. */
 export const madeWebhookSchema = z
-  .strictObject({ ...webhookSchema.shape, secret: z.string() })
+  .strictObject({ ...webhookSchema.shape, secret: z.string().nullable().openapi({ description: unstored }) })
   .openapi('MadeWebhook');
 
 /** What a webhook is made of, or changed to. */
@@ -54,6 +57,13 @@ export const webhookPath = z.object({ id: z.string().min(1).max(100) });
 export const secretsSchema = z
   .strictObject({ secrets: z.array(z.string()).min(1).max(2) })
   .openapi('SigningSecrets');
+
+/** The secrets after a rotation. */
+export const rotatedSchema = z
+  .strictObject({
+    secrets: z.array(z.string()).min(1).max(2).nullable().openapi({ description: unstored }),
+  })
+  .openapi('RotatedSecrets');
 
 /** Which of a tenant's secrets. */
 export const secretsQuery = z.strictObject({
