@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { hostname } from 'node:os';
-import { builtInPrefix } from './built-in.ts';
+import { builtInPrefix, refuseReservedName } from './built-in.ts';
 import { notingCallbacks } from './callbacks.ts';
 import { type ChangesOptions, type ChangesPage, readChanges } from './changes.ts';
 import { systemClock } from './clock.ts';
@@ -245,6 +245,7 @@ export class Duly {
     const resolved = resolveTask(options as TaskOptions<StandardSchema | undefined, unknown>, () =>
       callerFileOf(this.task),
     );
+    refuseReservedName(resolved.name, options);
     this.#book.declare(resolved, options.every as Declared | undefined);
     return this.#book.define(resolved) as Task<TaskInput<Schema>, Awaited<Result>>;
   }

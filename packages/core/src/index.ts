@@ -1,4 +1,11 @@
-export { builtInPrefix, commandTaskName, httpTaskName, shadowTaskName } from './built-in.ts';
+export {
+  builtInPrefix,
+  builtInTask,
+  commandTaskName,
+  httpTaskName,
+  internalQueue,
+  shadowTaskName,
+} from './built-in.ts';
 export { callbackField, callbacksRecord } from './callbacks.ts';
 export type { ChangesOptions, ChangesPage, FeedChange } from './changes.ts';
 export { type Clock, systemClock, type Timer } from './clock.ts';

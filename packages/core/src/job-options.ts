@@ -1,3 +1,4 @@
+import { readQueue } from './built-in.ts';
 import { type Duration, parseDuration } from './duration.ts';
 import type { Dedupe } from './engine.ts';
 import { jobIdAt } from './ids.ts';
@@ -109,7 +110,7 @@ export function resolveJobOptions(
   const delivery =
     options.delivery === undefined ? defaults.delivery : readWord(options.delivery, 'delivery', deliveries);
   return Object.freeze({
-    queue: options.queue === undefined ? defaults.queue : readName(options.queue, 'queue'),
+    queue: options.queue === undefined ? defaults.queue : readQueue(options.queue, defaults.queue),
     priority: options.priority === undefined ? defaults.priority : readPriority(options.priority),
     tenant:
       options.tenant === undefined || options.tenant === null ? null : readName(options.tenant, 'tenant'),

@@ -1,4 +1,5 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { isBuiltIn, readQueue } from './built-in.ts';
 import { parseDuration } from './duration.ts';
 import { dulyError } from './errors.ts';
 import { attemptsFor, deliveries, readPriority, readTimeout } from './job-options.ts';
@@ -86,7 +87,10 @@ export function resolveTask(
       options.version === undefined
         ? taskDefaults.version
         : readWholeNumber(options.version, 'version', 1, 1_000_000_000),
-    queue: options.queue === undefined ? taskDefaults.queue : readName(options.queue, 'queue'),
+    queue:
+      options.queue === undefined
+        ? taskDefaults.queue
+        : readQueue(options.queue, isBuiltIn(given) ? options.queue : null),
     priority: options.priority === undefined ? taskDefaults.priority : readPriority(options.priority),
     retry: attemptsFor(delivery, resolveRetry(options.retry), options.retry !== undefined),
     timeoutMs: options.timeout === undefined ? taskDefaults.timeoutMs : readTimeout(options.timeout),

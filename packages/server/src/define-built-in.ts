@@ -1,4 +1,11 @@
-import type { Duly, StandardSchema, Task, TaskInput, TaskOptions } from '@duly/core';
+import {
+  builtInTask,
+  type Duly,
+  type StandardSchema,
+  type Task,
+  type TaskInput,
+  type TaskOptions,
+} from '@duly/core';
 
 type Run = (context: never) => unknown;
 
@@ -21,8 +28,9 @@ export function defineBuiltIn<Schema extends StandardSchema | undefined = undefi
   }
   const held = { run: options.run as Run };
   tasks.set(options.name, held);
-  return duly.task<Schema, Result>({
+  const own: TaskOptions<Schema, Result> = {
     ...options,
     run: (context) => held.run(context as never) as Result,
-  });
+  };
+  return duly.task<Schema, Result>(Object.assign(own, { [builtInTask]: true }));
 }

@@ -8,5 +8,6 @@ useStores(() => freshInlineStore(url));
 await import('./security/command-right.test.ts');
 await import('./security/hidden-fields.test.ts');
 await import('./security/hidden-in-targets.test.ts');
+await import('./security/internal-work.test.ts');
 await import('./security/stored-answers.test.ts');
 await import('./security/target-signatures.test.ts');

@@ -1,3 +1,4 @@
+import { readQueue } from '../built-in.ts';
 import { readPriority } from '../job-options.ts';
 import { inputBytesMax, metadataBytesMax, toJson } from '../json.ts';
 import { type OptionNames, readName, readOptions } from '../option-reader.ts';
@@ -94,7 +95,7 @@ function changedJob(job: Changed['job'], changes: Readonly<Record<string, unknow
   return {
     ...job,
     ...(has('input') ? { input: toJson(changes.input, { what: 'input', maxBytes: inputBytesMax }) } : {}),
-    ...(has('queue') ? { queue: changes.queue === null ? 'default' : readName(changes.queue, 'queue') } : {}),
+    ...(has('queue') ? { queue: changes.queue === null ? 'default' : readQueue(changes.queue) } : {}),
     ...(has('priority') ? { priority: changes.priority === null ? 0 : readPriority(changes.priority) } : {}),
     ...(has('serial') ? { serial: changes.serial === null ? null : readName(changes.serial, 'serial') } : {}),
     ...(has('metadata')

@@ -1,3 +1,4 @@
+import { internalQueue } from '../built-in.ts';
 import type { Clock, Timer } from '../clock.ts';
 import type { ClaimedJob, ClaimRequest, Engine, ExchangeReply, Settlement } from '../engine.ts';
 import { isDulyError } from '../errors.ts';
@@ -83,6 +84,8 @@ interface Exchange {
   repeat: boolean;
   /** Whether it carries one settlement alone, because one of many was refused. */
   isNarrow?: boolean;
+  /** Whether it asks for internal work only: its answer says nothing of other jobs. */
+  isInternal?: boolean;
 }
 
 /** A job that was taken, and when by the monotonic clock. */
@@ -122,6 +125,10 @@ const soloPatienceMs = 30_000;
 const backoffMsMax = 5_000;
 // Store says there is more but gives nothing: asked again soon, not at once.
 const fruitlessMs = 50;
+// Slots beyond the concurrency for the server's own tasks, so that long jobs do not hold back webhooks and alerts.
+const internalSlots = 2;
+// A full worker looks for internal work at most this often, however many jobs it hears of.
+const internalEveryMs = 50;
 // From the shutdown signal to the release: time to write a line, not to finish.
 const shutdownMomentMs = 1_000;
 // While outcomes cannot be recorded no work is taken: a crash would repeat all of it. Two full exchanges and what ends meanwhile are usual.
@@ -169,6 +176,9 @@ export function createWorker(options: WorkerOptions): Worker {
   /** Attempts that are decided while their handlers still run. */
   let zombieCount = 0;
   let isAloneRunning = false;
+  /** Fences of the attempts of internal tasks that run. */
+  const internalRunning = new Set<number>();
+  let internalElapsed = Number.NEGATIVE_INFINITY;
   /** Claimed, and without a place yet. */
   let waiting: Waiting[] = [];
   let waitTimer: Timer | null = null;
@@ -213,7 +223,10 @@ export function createWorker(options: WorkerOptions): Worker {
     if (exchange === null) {
       // Every place is promised to a claim that travels with an enqueue. Whatever woke us is looked at once that has its answer.
       isPassSkipped = reserved > 0;
-      return maxSleepMs();
+      const internalWaitMs = internalElapsed + internalEveryMs - clock.elapsed();
+      return internalLimit() > 0 && internalWaitMs > 0
+        ? Math.min(maxSleepMs(), internalWaitMs)
+        : maxSleepMs();
     }
     line.sent = exchange;
     line.sentElapsed = clock.elapsed();
@@ -263,7 +276,7 @@ export function createWorker(options: WorkerOptions): Worker {
   /** Only asks for work. The places are promised to the first, which as a rule finds nothing: what has none waits, or goes back. */
   function composeBeside(): Exchange | null {
     if (takesNothing()) return null;
-    const claim = makeClaim(concurrency - running.size - waiting.length);
+    const claim = makeClaim(concurrency - ordinaryCount() - waiting.length);
     if (claim === null || claim.limit === 0) return null;
     reserved += claim.limit;
     return { settle: [], claim, repeat: false };
@@ -279,10 +292,12 @@ export function createWorker(options: WorkerOptions): Worker {
     const unknown = unknownOffers.shift();
     if (unknown !== undefined) return { settle: [], claim: unknown, repeat: true };
     const settle = outbox.splice(0, narrowCount > 0 ? 1 : settleMax);
-    const claim = narrowCount > 0 ? null : makeClaim();
+    const ordinary = narrowCount > 0 ? null : makeClaim();
+    const internal = narrowCount > 0 || ordinary !== null ? null : makeInternalClaim();
+    const claim = ordinary ?? internal;
     if (settle.length === 0 && claim === null) return null;
     reserved += claim?.limit ?? 0;
-    return { settle, claim, repeat: false, isNarrow: narrowCount > 0 };
+    return { settle, claim, repeat: false, isNarrow: narrowCount > 0, isInternal: internal !== null };
   }
 
   function finish(exchange: Exchange, reply: ExchangeReply): number {
@@ -294,7 +309,7 @@ export function createWorker(options: WorkerOptions): Worker {
     }
     let place = 0;
     for (const outgoing of exchange.settle) tellSettled(outgoing, reply.settled[place++] as 'done' | 'lost');
-    if (exchange.claim !== null) {
+    if (exchange.claim !== null && exchange.isInternal !== true) {
       soloSinceElapsed = reply.soloSinceAt === null ? null : arrivedElapsed - (reply.now - reply.soloSinceAt);
     }
     // It emptied all its places and ran dry while the store was asked, and there is more: the next helping is fetched while this one
@@ -322,7 +337,7 @@ export function createWorker(options: WorkerOptions): Worker {
   function nextWaitMs(reply: ExchangeReply | null, isMore: boolean): number {
     if (outbox.length > 0 || reply === null) return 0;
     // Places are taken: the next attempt that ends wakes the loop.
-    if (claimLimit() <= 0) return maxSleepMs();
+    if (claimLimit() <= 0 && internalLimit() <= 0) return maxSleepMs();
     const isDueAlready = isMore || (reply.nextDueAt !== null && reply.nextDueAt <= reply.now);
     if (isDueAlready) return reply.claimed.length > 0 ? 0 : fruitlessMs;
     // The newest answer rules: what this one saw coming, another that went out beside it may have taken.
@@ -390,8 +405,42 @@ export function createWorker(options: WorkerOptions): Worker {
   /** How many more jobs to take: the free places, or more when attempts end so fast that the places free up on the way. */
   function claimLimit(): number {
     if (takesNothing()) return 0;
-    const places = Math.max(concurrency - running.size, pace.recentCount(), 2 * helping);
+    const places = Math.max(concurrency - ordinaryCount(), pace.recentCount(), 2 * helping);
     return Math.min(claimMax, places - waiting.length - reserved);
+  }
+
+  /** Attempts that count against the concurrency: all but those in the slots for internal work. */
+  function ordinaryCount(): number {
+    return running.size - Math.min(internalSlots, internalRunning.size);
+  }
+
+  function isInternal(type: string): boolean {
+    return tasks.get(type)?.queue === internalQueue;
+  }
+
+  /** How many internal jobs a worker may take that has no capacity for others. */
+  function internalLimit(): number {
+    if (draining !== null || isAloneRunning || isBehind() || reserved > 0 || waiting.length > 0) return 0;
+    if (queues !== null && !queues.includes(internalQueue)) return 0;
+    const free = internalSlots - internalRunning.size;
+    if (free > 0) for (const { queue } of tasks.values()) if (queue === internalQueue) return free;
+    return 0;
+  }
+
+  function makeInternalClaim(): ClaimRequest | null {
+    const limit = internalLimit();
+    if (limit <= 0 || clock.elapsed() - internalElapsed < internalEveryMs) return null;
+    internalElapsed = clock.elapsed();
+    const wanted = [...tasks.values()].filter(({ queue }) => queue === internalQueue);
+    return {
+      token: `${node}/${ids.newId('claim')}`,
+      node,
+      tasks: wanted.map(({ name, version }) => ({ type: name, version, limit })),
+      queues: [internalQueue],
+      limit,
+      leaseMs,
+      idle: false,
+    };
   }
 
   /**
@@ -473,8 +522,13 @@ export function createWorker(options: WorkerOptions): Worker {
   function startWaiting(): void {
     let count = 0;
     const passedOver: typeof waiting = [];
-    while (count < waiting.length && running.size < concurrency && !isAloneRunning) {
+    while (count < waiting.length && !isAloneRunning) {
       const one = waiting[count] as Waiting;
+      if (
+        ordinaryCount() >= concurrency &&
+        !(isInternal(one.job.type) && internalRunning.size < internalSlots)
+      )
+        break;
       if (mustRunAlone(one.job) && running.size - zombieCount > 0) break;
       count++;
       if (hasPlace(one.job.type)) start(one);
@@ -505,6 +559,7 @@ export function createWorker(options: WorkerOptions): Worker {
       return;
     }
     isAloneRunning = mustRunAlone(job);
+    if (task.queue === internalQueue) internalRunning.add(job.fence);
     running.set(job.fence, startAttempt(host, { job, task, takenElapsed }));
   }
 
@@ -559,6 +614,7 @@ export function createWorker(options: WorkerOptions): Worker {
     pace.count();
     endedCount++;
     running.delete(job.fence);
+    internalRunning.delete(job.fence);
     countType(job.type, -1);
     startWaiting();
     if (running.size === 0 && waiting.length === 0) pace.rest();

@@ -2,6 +2,7 @@ import {
   builtInPrefix,
   commandTaskName,
   type Duly,
+  internalQueue,
   type NodeView,
   type StartOptions,
   withoutPassword,
@@ -51,7 +52,7 @@ export async function up(shell: Shell, options: UpOptions): Promise<number> {
   const serving = readServing(options);
   const start = readStart(options);
   // Whoever serves also delivers webhooks and alerts, whichever queues it was told to take from.
-  if (serving !== null && start.queues !== undefined) start.queues = [...start.queues, 'duly:internal'];
+  if (serving !== null && start.queues !== undefined) start.queues = [...start.queues, internalQueue];
   let served: Served | null = null;
   let watching: { close(): void } | null = null;
   const allowCommands = options.allowCommands === true;

@@ -1,7 +1,8 @@
-import { type Duly, shadowTaskName } from '@duly/core';
+import { builtInTask, type Duly, shadowTaskName } from '@duly/core';
 
 /** Defines the task of schedules that only record what they would have done, beside the cron that still does it. It runs nothing, whatever its input says, so every node may have it. */
 export function defineShadowTask(duly: Duly): void {
   if (duly.tasks.has(shadowTaskName)) return;
-  duly.task({ name: shadowTaskName, run: () => ({ shadow: true }) });
+  const shadow = { name: shadowTaskName, run: () => ({ shadow: true }) };
+  duly.task(Object.assign(shadow, { [builtInTask]: true }));
 }

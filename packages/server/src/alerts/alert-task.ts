@@ -3,6 +3,7 @@ import {
   type Clock,
   type Duly,
   DulyError,
+  internalQueue,
   isDulyError,
   type Task,
   type TaskContext,
@@ -12,7 +13,6 @@ import { defineBuiltIn } from '../define-built-in.ts';
 import type { GuardedClient } from '../outgoing/guarded-client.ts';
 import type { Signer } from '../outgoing/signer.ts';
 import { runCommand } from '../targets/run-command.ts';
-import { internalQueue } from '../webhooks/delivery-task.ts';
 import type { AlertNotice } from './alert-state.ts';
 import type { AlertStore } from './alert-store.ts';
 import type { AlertChannel } from './channel.ts';

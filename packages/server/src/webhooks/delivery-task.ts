@@ -4,6 +4,7 @@ import {
   type Duly,
   DulyError,
   type Duration,
+  internalQueue,
   isDulyError,
   type Job,
   type Task,
@@ -22,9 +23,6 @@ import type { SigningSecrets } from './signing.ts';
 
 /** The task that delivers webhooks. */
 export const deliveryTaskName = `${builtInPrefix}webhook`;
-
-/** The queue of what the server does by itself. */
-export const internalQueue = `${builtInPrefix}internal`;
 
 const deliveryInput = z.strictObject({
   job_id: z.string(),
