@@ -18,7 +18,7 @@ export const internalQueue = `${builtInPrefix}internal`;
 /** Marks the definition of a task that Duly's own server or command brings along: only those may use the prefix. */
 export const builtInTask: unique symbol = Symbol.for('duly.builtInTask') as never;
 
-/** Refuses a queue with Duly's prefix, but for the one that the task has itself. Throws `invalid_option`. */
+/** Refuses a queue with Duly's prefix, except the queue of the task itself. Throws `invalid_option`. */
 export function readQueue(value: unknown, own: string | null = null): string {
   const queue = readName(value, 'queue');
   if (!queue.startsWith(builtInPrefix) || queue === own) return queue;

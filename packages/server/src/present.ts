@@ -19,7 +19,7 @@ export function presentJob({ options }: ServerContext, caller: Caller, job: Job)
   return withoutHidden(toJobJson(job, { stack: seesStacks(caller) }), options.redact);
 }
 
-/** A job without its hidden fields, whoever reads it. */
+/** A job without its hidden fields, which no reader sees. */
 export function withoutHidden(job: JobJson, { input, result, metadata }: Required<RedactOptions>): JobJson {
   return {
     ...job,

@@ -23,9 +23,9 @@ test('redact.input reaches the input of a job with a target, wherever the job is
   const made = await ask('/api/jobs', { body: { target, input, callback_url: hook.url } });
   assert.equal(made.status, 201);
   const { id } = made.json;
-  const told = await hook.nth(1);
+  const sent = await hook.nth(1);
   assert.deepEqual((await other.nth(1)).json, { card: { number: secret }, id: 1 });
-  assert.equal(told.json.input.input.card.number, '[redacted]');
+  assert.equal(sent.json.input.input.card.number, '[redacted]');
   const stream = await fetch(new URL(`/api/jobs/${id}/events`, url), {
     headers: { Authorization: `Bearer ${reader}` },
   });
@@ -44,7 +44,7 @@ test('redact.input reaches the input of a job with a target, wherever the job is
   };
   const texts = [
     made.text,
-    told.text,
+    sent.text,
     await stream.text(),
     put.text,
     edited.text,

@@ -28,15 +28,15 @@ test('webhooks are delivered while the long jobs of another tenant hold every sl
   duly.on('job.started', ({ type }) => {
     if (type === 'long' && ++startedCount === 2) full();
   });
-  // The job whose end is told is cancelled while it waits, so that it needs no slot itself.
-  const told = await ask('/api/jobs', {
+  // The job with the callback is cancelled while it waits, so that it needs no slot itself.
+  const job = await ask('/api/jobs', {
     body: { type: 'short', tenant: 'b', delay: '1h', callback_url: hook.url },
   });
   for (let i = 0; i < 6; i++) await ask('/api/jobs', { body: { type: 'long', tenant: 'a' } });
   await isFull;
-  await ask(`/api/jobs/${told.json.id}/cancel`, { method: 'POST' });
+  await ask(`/api/jobs/${job.json.id}/cancel`, { method: 'POST' });
   // The first try fails: the next one falls due while all slots are still held.
-  assert.equal((await hook.nth(2)).json.id, told.json.id);
+  assert.equal((await hook.nth(2)).json.id, job.json.id);
   // The reserve is for the server's own work: no third long job was started with it.
   assert.equal(startedCount, 2);
   release();
