@@ -62,6 +62,12 @@ test('a tick runs commands only where it may', async (t) => {
     command: { argv: ['sh', '-c', 'cat > said; echo {{end}}'], stdin: 'hello', placeholders: false },
   };
   const { out: id } = await folder.duly('run', 'duly:command', JSON.stringify(input));
+  // Types and queues of Duly itself are not for callers.
+  for (const words of [['duly:webhook'], ['mail', '--queue', 'duly:internal']]) {
+    const { code, err } = await folder.duly('run', ...words);
+    assert.notEqual(code, 0);
+    assert.match(err, /not to begin with "duly:"/);
+  }
   assert.equal((await folder.json('tick', '--for', '1s')).started, 0);
   assert.equal((await folder.json('tick', '--for', '10s', '--allow-commands')).completed, 1);
   assert.equal(readFileSync(join(folder.path, 'said'), 'utf8'), 'hello');

@@ -1,7 +1,9 @@
 import {
+  commandTaskName,
   type Duly,
   DulyError,
   defaultStore,
+  httpTaskName,
   type JobHandle,
   type JobOptions,
   type NodeView,
@@ -115,6 +117,8 @@ export function taskFor(duly: Duly, name: string, project: Project | null, nodes
     defineTasks(duly, [found]);
     return duly.tasks.get(name) as Task;
   }
+  // Targets are run by name, too; other names with the prefix are refused below.
+  if (name === httpTaskName || name === commandTaskName) return duly.taskNamed(name);
   // Only where the demo runs: elsewhere a task of the same name is somebody's own.
   const isDemo = nodes.some((node) => node.app === demoApp);
   const demo = isDemo ? demoTasks.find((task) => task.name === name) : undefined;
