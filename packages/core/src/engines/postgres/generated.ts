@@ -1922,8 +1922,6 @@ DECLARE
   v_due bigint := coalesce(duly.due_of_1(p_now, nullif(p_one -> 'due', 'null')), p_job.due_at);
   v_ready boolean := v_release OR (v_to = 'RETRYING' AND v_due <= p_now);
   v_unused boolean := v_release AND NOT v_started;
-  -- This claim would have been its first start, and its handler was surely not entered: the start deadline still binds.
-  v_unstarted boolean := NOT v_started AND p_job.spent = 0 AND p_job.started_at = p_job.claimed_at;
   v_progress jsonb := nullif(p_one -> 'report' -> 'progress', 'null');
   v_percent double precision := coalesce((v_progress ->> 'percent')::double precision, p_job.percent);
   v_job duly.jobs := p_job;
@@ -1935,8 +1933,7 @@ BEGIN
     solo = CASE WHEN p_job.begun_losses >= 2 THEN 2 WHEN p_job.losses > 0 THEN 1 ELSE 0 END,
     attempt = CASE WHEN v_unused THEN attempt - 1 ELSE attempt END,
     spent = p_job.spent, losses = p_job.losses, begun_losses = p_job.begun_losses,
-    started_at = CASE WHEN v_unstarted THEN NULL ELSE started_at END,
-    lateness_ms = CASE WHEN v_unstarted THEN NULL ELSE lateness_ms END,
+    started_at = p_job.started_at, lateness_ms = p_job.lateness_ms,
     percent = v_percent, message = coalesce(v_progress ->> 'message', p_job.message),
     step = coalesce((v_progress ->> 'step')::double precision, p_job.step),
     step_of = coalesce((v_progress ->> 'of')::double precision, p_job.step_of),
@@ -1976,6 +1973,11 @@ BEGIN
     RETURN true;
   END IF;
   IF p_one ? 'impossible' THEN RETURN false; END IF;
+  -- This claim would have been the first start, or the first since a replay, and the handler was not entered: the job has not started.
+  IF NOT (p_one ->> 'started')::boolean AND v_job.started_at = v_job.claimed_at AND (v_job.spent = 0 OR v_job.reason = 'replayed') THEN
+    v_job.started_at := NULL;
+    v_job.lateness_ms := NULL;
+  END IF;
   v_job.spent := v_job.spent + (p_one ->> 'spends')::boolean::integer;
   v_job.losses := v_job.losses + (v_loss <> 'none')::integer;
   v_job.begun_losses := v_job.begun_losses + (v_loss = 'begun')::integer;

@@ -116,6 +116,8 @@ export interface Ending {
   spent?: number;
   losses?: number;
   begunLosses?: number;
+  /** Its handler was never entered, so the claim does not count as its start. */
+  isUnstarted?: boolean;
   /** A new fence kills the one under which the job ran. */
   fence?: number;
   cancelledBy?: string | null;
@@ -288,6 +290,8 @@ export function finish(work: Work, row: LifeRow, ending: Ending): void {
     ending.status,
     ending.reason,
     now,
+    ending.isUnstarted === true ? 1 : 0,
+    ending.isUnstarted === true ? 1 : 0,
     now,
     isDead ? 1 : 0,
     now + (isDead ? deadRetentionMs : retentionMs),

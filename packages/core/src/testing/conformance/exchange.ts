@@ -479,6 +479,29 @@ function settleTests(test: DefineTest): void {
     assert.equal(await statusOf(engine, lease.id), 'EXPIRED', 'its start deadline still binds');
   });
 
+  test('a job that was cancelled or failed before its handler was entered has not started', async ({
+    engine,
+  }) => {
+    for (const to of ['CANCELLED', 'FAILED'] as const) {
+      const lease = await makeRunning(engine);
+      await finish(engine, lease, to, { started: false });
+      const { status, startedAt, latenessMs } = await read(engine, lease.id);
+      assert.deepEqual([status, startedAt, latenessMs], [to, null, null]);
+    }
+  });
+
+  test('a replayed job that was released before its handler was entered has not started again', async ({
+    engine,
+  }) => {
+    const { id } = await makeFailed(engine);
+    await replay(engine, id, t0 + hour);
+    const lease = await claimOne(engine, {}, t0 + hour);
+    await finish(engine, lease, 'PENDING', { started: false });
+    assert.equal((await read(engine, id)).startedAt, null);
+    await claimOne(engine, {}, t0 + 2 * hour);
+    assert.equal((await read(engine, id)).startedAt, t0 + 2 * hour);
+  });
+
   test('the record of attempts is bounded, their number is not', async ({ engine }) => {
     const { id } = await make(engine);
     for (let n = 1; n <= 120; n += 1) {

@@ -48,7 +48,7 @@ INSERT OR REPLACE INTO finished (
   dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, error, result, attempts, input
 )
 SELECT seq, id, type, version, queue, tenant, priority, ?, ?, rank_offset, due_at, expire_at, created_at,
-  ?, started_at, lateness_ms, ?, ?, ?, ?, node, claimed_at, begun_at, attempt, ?,
+  ?, CASE WHEN ? THEN NULL ELSE started_at END, CASE WHEN ? THEN NULL ELSE lateness_ms END, ?, ?, ?, ?, node, claimed_at, begun_at, attempt, ?,
   max_attempts, ?, ?, coalesce(?, percent), coalesce(?, message), coalesce(?, step), coalesce(?, step_of),
   cancel_requested_at, coalesce(?, cancelled_by), origin,
   dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata,

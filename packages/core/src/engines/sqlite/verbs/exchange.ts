@@ -92,6 +92,11 @@ function settle(work: Work, settlement: Settlement, repeat: boolean): 'done' | '
   }
   if (!canTransition('RUNNING', settlement.to)) return 'lost';
 
+  // This claim would have been the first start, or the first since a replay, and the handler was not entered: the job has not started.
+  const isUnstarted =
+    !settlement.started &&
+    row.started_at === row.claimed_at &&
+    (row.spent === 0 || row.reason === 'replayed');
   const spent = row.spent + (settlement.spends ? 1 : 0);
   const losses = row.losses + (settlement.loss === 'none' ? 0 : 1);
   const begunLosses = row.begun_losses + (settlement.loss === 'begun' ? 1 : 0);
@@ -107,10 +112,11 @@ function settle(work: Work, settlement: Settlement, repeat: boolean): 'done' | '
       spent,
       losses,
       begunLosses,
+      isUnstarted,
       event: settlement.loss === 'none' ? undefined : 'lost',
     });
   } else {
-    goAgain(work, row, settlement, { spent, losses, begunLosses });
+    goAgain(work, row, settlement, { spent, losses, begunLosses, isUnstarted });
   }
   return 'done';
 }
@@ -142,7 +148,7 @@ function goAgain(
   work: Work,
   row: LifeRow,
   settlement: Settlement,
-  counts: { spent: number; losses: number; begunLosses: number },
+  counts: { spent: number; losses: number; begunLosses: number; isUnstarted: boolean },
 ): void {
   const { to } = settlement;
   const isRelease = to === 'PENDING';
@@ -151,8 +157,6 @@ function goAgain(
   const isReady = isRelease || (to === 'RETRYING' && due <= work.now);
   const progress = settlement.report?.progress ?? null;
   const isUnused = isRelease && !settlement.started;
-  // This claim would have been its first start, and its handler was surely not entered: the start deadline still binds.
-  const isUnstarted = !settlement.started && counts.spent === 0 && row.started_at === row.claimed_at;
   work.run(statements.settle.again, {
     seq: row.seq,
     status: to,
@@ -163,7 +167,7 @@ function goAgain(
     // Two losses after a written beginning: the next may end it, so it runs where nobody else can be the cause.
     solo: mustRunAlone(counts) ? aloneInProcess : isSuspect(counts) ? byItself : ordinary,
     attempt: isUnused ? row.attempt - 1 : row.attempt,
-    unstarted: isUnstarted ? 1 : 0,
+    unstarted: counts.isUnstarted ? 1 : 0,
     spent: counts.spent,
     losses: counts.losses,
     begunLosses: counts.begunLosses,
