@@ -3,7 +3,16 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -156,11 +165,16 @@ test('the packed command installs in an empty project: "npx duly up" runs a job,
       lines.push(line);
       if (/video_transcode completed/.test(line)) break;
     }
-    assert.match(lines.join('\n'), /^Dashboard: http:\/\/127\.0\.0\.1:\d+\/signin\?key=duly_/m);
+    assert.match(lines.join('\n'), /^Dashboard: http:\/\/127\.0\.0\.1:\d+$/m);
+    assert.match(lines.join('\n'), /duly-first-key-/);
     const { data } = JSON.parse(duly('jobs', 'ls', '--status', 'completed', '-o', 'json'));
     assert.ok(data.some(({ type }: { type: string }) => type === 'video_transcode'));
     const address = /^Dashboard: (.*)$/m.exec(lines.join('\n'))?.[1] as string;
-    const page = await fetch(address, { redirect: 'manual' });
+    const [file] = readdirSync(stranger).filter((name) => name.startsWith('duly-first-key-'));
+    const headers = {
+      Authorization: `Bearer ${readFileSync(join(stranger, file as string), 'utf8').trim()}`,
+    };
+    const page = await fetch(address, { headers });
     assert.ok(page.status < 400, `the dashboard answers ${page.status}`);
   } finally {
     up.kill('SIGTERM');
@@ -231,10 +245,12 @@ test('what the image holds runs as the compose file says, given nothing but the 
     address = new URL(line.replace('Dashboard: ', ''));
     break;
   }
-  const { origin, port, searchParams } = address as URL;
+  const { origin, port } = address as URL;
+  const [file] = readdirSync(join(image, 'app')).filter((name) => name.startsWith('duly-first-key-'));
+  const key = readFileSync(join(image, 'app', file as string), 'utf8').trim();
   const worker = start('worker');
   const headers = {
-    Authorization: `Bearer ${searchParams.get('key')}`,
+    Authorization: `Bearer ${key}`,
     'Content-Type': 'application/json',
   };
   const body = JSON.stringify({ type: 'hello', input: 'Ada' });

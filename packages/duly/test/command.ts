@@ -5,6 +5,8 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  readdirSync,
+  readFileSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -55,6 +57,10 @@ export interface Folder {
   json(...args: string[]): Promise<any>;
   /** Starts a command that stays. It is killed after the test if it is still there. */
   start(...args: string[]): RunningCommand;
+  /** Starts a command that stays, on a terminal of its own. */
+  startOnTerminal(...args: string[]): RunningCommand;
+  /** The key that the first `up` in this folder has written to a file; null: there is no such file. */
+  firstKey(): string | null;
   /** Runs commands as this user, which needs root. */
   uid: number | undefined;
   /** The environment of commands, beside an empty one. */
@@ -129,39 +135,55 @@ export function makeFolder(t: TestContext): Folder {
         throw new Error(`duly ${args.join(' ')} ended with ${code} and printed no JSON: ${err}`);
       return JSON.parse(out);
     },
-    start(...args) {
-      const child = spawnIn(folder, args);
-      const lines: string[] = [];
-      const waiting = new Set<{ pattern: RegExp; resolve(line: string): void }>();
-      const look = (): void => {
-        for (const one of [...waiting]) {
-          const i = lines.findIndex((line) => one.pattern.test(line));
-          if (i === -1) continue;
-          waiting.delete(one);
-          one.resolve(lines.splice(i, 1)[0] as string);
-        }
-      };
-      const ended = collect(child, (line) => {
-        lines.push(line);
-        look();
+    start: (...args) => follow(spawnIn(folder, args)),
+    startOnTerminal(...args) {
+      const words = [process.execPath, bin, ...args].map((word) => `'${word}'`).join(' ');
+      const env = { ...bareEnvironment(), TERM: 'xterm', NO_COLOR: '1', ...folder.env };
+      const child = spawn('script', ['--quiet', '--return', '--command', words, '/dev/null'], {
+        cwd: path,
+        env,
       });
-      return {
-        line: (pattern) =>
-          new Promise((resolve, reject) => {
-            waiting.add({ pattern, resolve });
-            look();
-            void ended.then(({ code, out, err }) =>
-              reject(new Error(`It ended with ${code} before a line fitted ${pattern}:\n${out}\n${err}`)),
-            );
-          }),
-        signal: (name) => void child.kill(name),
-        answer: (text) => void child.stdin?.write(text),
-        leave: (stream) => void child[stream]?.destroy(),
-        ended,
-      };
+      children.add(child);
+      child.once('exit', () => children.delete(child));
+      return follow(child);
+    },
+    firstKey() {
+      const [file] = readdirSync(path).filter((name) => name.startsWith('duly-first-key-'));
+      return file === undefined ? null : readFileSync(join(path, file), 'utf8').trim();
     },
   };
   return folder;
+}
+
+function follow(child: ChildProcess): RunningCommand {
+  const lines: string[] = [];
+  const waiting = new Set<{ pattern: RegExp; resolve(line: string): void }>();
+  const look = (): void => {
+    for (const one of [...waiting]) {
+      const i = lines.findIndex((line) => one.pattern.test(line));
+      if (i === -1) continue;
+      waiting.delete(one);
+      one.resolve(lines.splice(i, 1)[0] as string);
+    }
+  };
+  const ended = collect(child, (line) => {
+    lines.push(line);
+    look();
+  });
+  return {
+    line: (pattern) =>
+      new Promise((resolve, reject) => {
+        waiting.add({ pattern, resolve });
+        look();
+        void ended.then(({ code, out, err }) =>
+          reject(new Error(`It ended with ${code} before a line fitted ${pattern}:\n${out}\n${err}`)),
+        );
+      }),
+    signal: (name) => void child.kill(name),
+    answer: (text) => void child.stdin?.write(text),
+    leave: (stream) => void child[stream]?.destroy(),
+    ended,
+  };
 }
 
 function collect(child: ChildProcess, onLine: (line: string) => void): Promise<Outcome> {

@@ -13,7 +13,7 @@ test('commands say the same of a server as of its store', async (t) => {
   const up = folder.start('up', '--port', '0');
   const address = new URL((await up.line(/^Dashboard: /)).replace('Dashboard: ', ''));
   await up.line(/schedules ls/);
-  const key = address.searchParams.get('key') as string;
+  const key = folder.firstKey() as string;
   const there = ['--server', address.origin];
   folder.env.DULY_KEY = key;
 
@@ -144,7 +144,7 @@ test('schedules are made, compared, applied and exported over a server as at its
   const up = folder.start('up', '--port', '0', '--no-reload');
   const address = new URL((await up.line(/^Dashboard: /)).replace('Dashboard: ', ''));
   await up.line(/schedules ls/);
-  folder.env.DULY_KEY = address.searchParams.get('key') as string;
+  folder.env.DULY_KEY = folder.firstKey() as string;
   const there = ['--server', address.origin];
   const both = async (...words: string[]): Promise<void> => {
     const [local, remote] = [await folder.json(...words), await folder.json(...words, ...there)];
@@ -243,7 +243,7 @@ test('a crontab is imported over a server: as a shadow, paused, live, and not wh
   folder.write({ tab: '# every day\n0 2 * * * /opt/backup --full\n30 2 * * * duly run report\n' });
   const up = folder.start('up', '--port', '0', '--allow-commands');
   const address = new URL((await up.line(/^Dashboard: /)).replace('Dashboard: ', ''));
-  folder.env.DULY_KEY = address.searchParams.get('key') as string;
+  folder.env.DULY_KEY = folder.firstKey() as string;
   const there = ['--server', address.origin];
   const typesAfter = async (mode: string): Promise<unknown> => {
     const { schedules } = await folder.json('import', 'crontab', 'tab', '--timezone', 'UTC', mode, ...there);
@@ -287,7 +287,8 @@ test('a crontab is imported over a server: as a shadow, paused, live, and not wh
 
   const closed = folder.start('up', '--port', '0', '--no-tasks', '--store', 'sqlite:./other.db');
   const other = new URL((await closed.line(/^Dashboard: /)).replace('Dashboard: ', ''));
-  folder.env.DULY_KEY = other.searchParams.get('key') as string;
+  const added = await folder.duly('keys', 'add', '--scope', 'admin', '--store', 'sqlite:./other.db');
+  folder.env.DULY_KEY = added.out.trim();
   for (const mode of ['--live', '--paused']) {
     const refused = await folder.duly('import', 'crontab', 'tab', mode, '--server', other.origin);
     assert.match(refused.err, /^error\[commands_disabled\]: .*\nhint: Start it with --allow-commands/);
@@ -302,7 +303,7 @@ test('a watch over a server bears that it is started anew', async (t) => {
   folder.write(quickTasks);
   const first = folder.start('up', '--port', '0');
   const address = new URL((await first.line(/^Dashboard: /)).replace('Dashboard: ', ''));
-  folder.env.DULY_KEY = address.searchParams.get('key') as string;
+  folder.env.DULY_KEY = folder.firstKey() as string;
   const { id } = await folder.json('run', 'hello', 'Ada', '--in', '1h');
   const watch = folder.start('watch', id, '--server', address.origin);
   await watch.line(/SCHEDULED/);
@@ -324,7 +325,7 @@ test('profiles are kept for this user only, and used when nothing else is named'
   const up = folder.start('up', '--port', '0');
   const address = new URL((await up.line(/^Dashboard: /)).replace('Dashboard: ', ''));
   await up.line(/schedules ls/);
-  const key = address.searchParams.get('key') as string;
+  const key = folder.firstKey() as string;
   const added = await folder.dulyWithInput(
     `${key}\n`,
     'profiles',

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
@@ -11,14 +13,18 @@ async function takePort(t: { after(fn: () => Promise<void>): void }): Promise<nu
   return (holder.address() as AddressInfo).port;
 }
 
-test('up serves: a key once, in the address of the dashboard, and a call that makes a first job as it is printed', async (t) => {
+const hasScript = spawnSync('script', ['--version']).status === 0;
+
+test('up on a terminal: a key once, in the address of the dashboard, and a call that makes a first job as it is printed', {
+  skip: hasScript ? false : 'the program "script" of util-linux is not installed',
+}, async (t) => {
   const folder = makeFolder(t);
-  const up = folder.start('up', '--demo', '--port', '0');
-  const dashboard = await up.line(/^Dashboard: http/);
-  const [, url, key] = /(http:\/\/127\.0\.0\.1:\d+)\/signin\?key=(duly_\w+)$/.exec(dashboard) ?? [];
+  const up = folder.startOnTerminal('up', '--demo', '--port', '0');
+  // Escape sequences of the live area come before the lines.
+  const dashboard = await up.line(/Dashboard: http/);
+  const [, url, key] = /(http:\/\/127\.0\.0\.1:\d+)\/signin\?key=(duly_\w+)/.exec(dashboard) ?? [];
   const call = await up.line(/^ {2}curl -s http/);
-  const [, target, bearer, body] =
-    /curl -s (\S+) -H 'Authorization: (.*?)' -H .* -d '(.*)'$/.exec(call) ?? [];
+  const [, target, bearer, body] = /curl -s (\S+) -H 'Authorization: (.*?)' -H .* -d '(.*)'/.exec(call) ?? [];
   const made = await fetch(target as string, {
     method: 'POST',
     headers: { Authorization: bearer as string, 'Content-Type': 'application/json' },
@@ -28,12 +34,13 @@ test('up serves: a key once, in the address of the dashboard, and a call that ma
   const job = (await made.json()) as { id: string; type: string; input: string };
   assert.deepEqual([job.type, job.input], ['video_transcode', 's3://uploads/video_789.mp4']);
   assert.equal(bearer, `Bearer ${key}`);
-  const signedIn = await fetch(`${url}/signin?key=${key}`, { redirect: 'manual' });
-  assert.equal(signedIn.status, 303);
+  const opened = await fetch(`${url}/signin?key=${key}`, { redirect: 'manual' });
+  assert.equal(opened.status, 303);
   assert.equal((await fetch(`${url}/api/jobs`)).status, 401);
   assert.equal((await fetch(`${url}/livez`)).status, 200);
-  up.signal('SIGTERM');
-  assert.equal((await up.ended).code, 0);
+  assert.equal(folder.firstKey(), null, 'it is not in a file as well');
+  up.answer('\x03');
+  await up.ended;
 
   const again = folder.start('up', '--demo', '--port', '0');
   assert.match(await again.line(/^Dashboard: http/), /:\d+$/);
@@ -41,6 +48,26 @@ test('up serves: a key once, in the address of the dashboard, and a call that ma
   again.signal('SIGTERM');
   const { out } = await again.ended;
   assert.doesNotMatch(out, /duly_[0-9a-z]{12}_/);
+});
+
+test('up in a log: the first key is in a file for this user only, and not in the output', async (t) => {
+  for (const format of [[], ['-o', 'json']]) {
+    const folder = makeFolder(t);
+    const up = folder.start('up', '--no-tasks', '--port', '0', ...format);
+    const line = await up.line(/duly-first-key-/);
+    const file = /[^\s"]*duly-first-key-[0-9a-z]{12}/.exec(line)?.[0] as string;
+    const key = readFileSync(file, 'utf8').trim();
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    const { url } =
+      format.length > 0
+        ? JSON.parse(line)
+        : { url: (await up.line(/^ {2}curl -s/)).match(/http:[^/]*\/\/[^/]*/)?.[0] };
+    const headers = { Authorization: `Bearer ${key}` };
+    assert.equal((await fetch(`${url}/api/keys`, { headers })).status, 200);
+    up.signal('SIGTERM');
+    const { out, err } = await up.ended;
+    assert.doesNotMatch(out + err, /duly_[0-9a-z]{12}_/);
+  }
 });
 
 test('the port: one that was asked for and is taken is an error, the usual one moves with a message', async (t) => {
@@ -69,8 +96,10 @@ test('the first start makes a key before it listens, beyond this machine too, an
   const failed = await folder.duly('up', '--host', '127.0.0.1', '--port', String(taken));
   assert.match(failed.err, /^error\[listen_failed\]/m);
   assert.deepEqual((await folder.json('keys', 'ls')).data, [], 'a key that nobody has seen is none');
+  assert.equal(folder.firstKey(), null);
   const up = folder.start('up', '--host', '0.0.0.0', '--port', '0', '-o', 'json');
-  const { url, key } = JSON.parse(await up.line(/"event":"serving"/));
+  const { url } = JSON.parse(await up.line(/"event":"serving"/));
+  const key = folder.firstKey();
   assert.match(url, /^http:\/\/localhost:\d+$/);
   const status = async (headers: Record<string, string>) =>
     (await fetch(`${url.replace('localhost', '127.0.0.1')}/api/session`, { headers })).status;

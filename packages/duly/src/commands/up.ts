@@ -49,7 +49,7 @@ export interface UpOptions extends NodeCommandOptions {
 
 /** `duly up`: all roles and the server on one store, with a live line for each job. */
 export async function up(shell: Shell, options: UpOptions): Promise<number> {
-  const serving = readServing(options);
+  const serving = readServing(options, shell.out.isTerminal);
   const start = readStart(options);
   // Whoever serves also delivers webhooks and alerts, whichever queues it was told to take from.
   if (serving !== null && start.queues !== undefined) start.queues = [...start.queues, internalQueue];
@@ -85,7 +85,7 @@ export async function up(shell: Shell, options: UpOptions): Promise<number> {
         served = await serve(node.duly, serving);
         // Only commands that name the dashboard's page miss it.
         await tellServingPlace(node.duly, served.url).catch(() => {});
-        lines.serving({ url: served.url, key: served.firstKey });
+        lines.serving({ url: served.url, key: served.firstKey, key_file: served.firstKeyFile });
         if (!shell.json) for (const line of servingText(shell, served, node)) lines.print(line);
       }
       const problem = sharingProblem(node.store, await node.duly.open());
@@ -160,7 +160,7 @@ export function readStart(options: NodeCommandOptions): StartOptions {
   };
 }
 
-function readServing(options: UpOptions): ServeOptions | null {
+function readServing(options: UpOptions, mayPrintKey: boolean): ServeOptions | null {
   if (options.server === false) return null;
   const port = readCount(options.port, '--port');
   if (port !== undefined && (port < 0 || port > 65_535)) {
@@ -173,13 +173,14 @@ function readServing(options: UpOptions): ServeOptions | null {
     trustProxy: options.trustProxy === true,
     allowTargets: readList(options.allowTargets, '--allow-targets') ?? [],
     allowCommands: options.allowCommands === true,
+    mayPrintKey,
   };
 }
 
 /** Where the server is, the first key, and a call that makes a first job. */
 function servingText(
   { out }: Shell,
-  { url, firstKey, movedFrom }: Served,
+  { url, firstKey, firstKeyFile, movedFrom }: Served,
   { duly, store, isDemo }: NodeDuly,
 ): string[] {
   const tasks = ownTasks(duly);
@@ -196,9 +197,11 @@ function servingText(
       ? []
       : [out.paint('yellow', `Port ${movedFrom} is taken, so it listens on another.`)]),
     `Dashboard: ${out.paint('cyan', firstKey === null ? url : `${url}/signin?key=${firstKey}`)}`,
-    firstKey === null
-      ? `It asks for your key. Another one: ${commandFor(store, 'keys add --scope admin')}`
-      : 'The key in it is shown only this once: keep it, it may do everything.',
+    firstKeyFile !== null
+      ? `It asks for a key. The first one, which may do everything, is in ${firstKeyFile}: store it and delete the file.`
+      : firstKey === null
+        ? `It asks for your key. Another one: ${commandFor(store, 'keys add --scope admin')}`
+        : 'The key in it is shown only this once: keep it, it may do everything.',
     'A first job over HTTP:',
     `  ${out.paint('cyan', call)}`,
     '',

@@ -26,8 +26,10 @@ export interface NodeFacts {
 /** Where the server listens, as programs are told. */
 export interface ServingFacts {
   url: string;
-  /** Made at the first start; null: there was one already. */
+  /** Created by the first start on a terminal; null: there was one already, or it is in the file. */
   key: string | null;
+  /** The file that the first start has written its key to; null: it has written none. */
+  key_file: string | null;
 }
 
 /** Shows what a node does. */

@@ -1,4 +1,6 @@
-import { type Duly, isDulyError } from '@duly/core';
+import { rmSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Duly, DulyError, isDulyError } from '@duly/core';
 import type { Listening } from '@duly/server';
 import { terminalActor } from '../client.ts';
 import { usageError } from '../usage.ts';
@@ -12,6 +14,8 @@ export interface ServeOptions {
   trustProxy: boolean;
   allowTargets: readonly string[];
   allowCommands: boolean;
+  /** Whether the first key may be printed; otherwise it is written to a file that only this user can read. */
+  mayPrintKey: boolean;
 }
 
 /** The server of a node. */
@@ -22,6 +26,8 @@ export interface Served {
   movedFrom: number | null;
   /** The key that was made because there was none; null: there was one. It is never shown again. */
   firstKey: string | null;
+  /** The file with the key that was created because there was none; null: there was one, or it is printed. */
+  firstKeyFile: string | null;
   close(): Promise<void>;
 }
 
@@ -51,9 +57,11 @@ export async function serve(duly: Duly, options: ServeOptions): Promise<Served> 
   const first = (await server.keys.any())
     ? null
     : await server.keys.make({ scope: 'admin', note: 'made by the first start', by: terminalActor() });
+  let firstKeyFile: string | null = null;
   let listening: Listening | null = null;
   for (const [i, one] of ports.entries()) {
     try {
+      if (first !== null && !options.mayPrintKey) firstKeyFile ??= writeKey(first);
       listening = await listen(server, { host, port: one, closeMs });
       break;
     } catch (error) {
@@ -61,6 +69,7 @@ export async function serve(duly: Duly, options: ServeOptions): Promise<Served> 
       if (isTaken && i < ports.length - 1) continue;
       // Nobody will ever have seen it, and the next start would not make another.
       if (first !== null) await server.keys.revoke(first.id);
+      if (firstKeyFile !== null) rmSync(firstKeyFile, { force: true });
       throw error;
     }
   }
@@ -68,10 +77,27 @@ export async function serve(duly: Duly, options: ServeOptions): Promise<Served> 
   return {
     url,
     port: taken,
-    firstKey: first?.key ?? null,
+    firstKey: firstKeyFile === null ? (first?.key ?? null) : null,
+    firstKeyFile,
     close,
     movedFrom: port === null && taken !== defaultPort ? defaultPort : null,
   };
+}
+
+/** Writes a key to a new file in the working folder that only this user can read. */
+function writeKey({ id, key }: { id: string; key: string }): string {
+  const file = resolve(`duly-first-key-${id}`);
+  try {
+    writeFileSync(file, `${key}\n`, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    throw new DulyError('listen_refused', {
+      message: `The store has no key yet, and the first one could not be written to "${file}".`,
+      hint: 'Create a key first (duly keys add --scope admin), or start in a folder that this user may write to.',
+      details: { file },
+      cause: error,
+    });
+  }
+  return file;
 }
 
 /** How alerts are mailed. From the environment: the address of a mail server holds a password, and other users of the machine see command lines. */
