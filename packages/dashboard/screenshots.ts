@@ -142,7 +142,9 @@ for (const theme of ['light', 'dark'] as const) {
   for (const width of [1_280, 768, 390]) {
     const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme: theme });
     const page = await context.newPage();
-    await page.goto(`${listening.url}/signin?key=${key}`);
+    await context.request.post(`${listening.url}/api/session`, {
+      headers: { Authorization: `Bearer ${key}` },
+    });
     for (const [name, address] of Object.entries(addresses)) {
       if (chosen.length > 0 && !chosen.includes(name)) continue;
       await page.goto(`${listening.url}/${address}`);

@@ -51,14 +51,35 @@ test('a key may be the user or the password of basic authentication', async (t) 
   }
 });
 
-test('the address with a key signs a browser in: a strict cookie, and the key is gone from the address', async (t) => {
-  const { ask, adminKey, server } = await startServer(t);
-  const answer = await ask(`/signin?key=${adminKey}`, { key: null });
-  assert.deepEqual([answer.status, answer.headers.get('location')], [303, '/']);
+/** Opens a link with a key, as a browser does: the answer's cookie goes along from then on. */
+async function openLink({ ask }: Fixture, key: string): Promise<{ Cookie: string }> {
+  const answer = await ask(`/signin?key=${key}`, { key: null });
+  assert.deepEqual([answer.status, answer.headers.get('location')], [303, '/signin']);
   const cookie = answer.headers.get('set-cookie') as string;
+  assert.match(cookie, /^duly_signin=.*Max-Age=300; Path=\/signin; HttpOnly; SameSite=Lax/);
+  return { Cookie: cookie.split(';')[0] as string };
+}
+
+test('a link with a key asks before it signs a browser in; then a strict cookie, and no key in the address', async (t) => {
+  const fixture = await startServer(t);
+  const { ask, adminKey, server } = fixture;
+  const [, id, secret] = adminKey.split('_') as [string, string, string];
+  const pending = await openLink(fixture, adminKey);
+  const page = await ask('/signin', { key: null, headers: pending });
+  assert.equal(page.status, 200);
+  assert.equal(page.headers.get('content-type'), 'text/html; charset=UTF-8');
+  assert.match(page.headers.get('content-security-policy') as string, /frame-ancestors 'none'/);
+  assert.ok(page.text.includes(id) && page.text.includes('admin') && !page.text.includes(secret));
+  assert.equal(page.headers.get('set-cookie'), null, 'looking at it signs nobody in');
+
+  const answer = await ask('/signin', { key: null, method: 'POST', headers: pending });
+  assert.deepEqual([answer.status, answer.headers.get('location')], [303, '/']);
+  const [cookie = '', ended = ''] = answer.headers.getSetCookie();
+  assert.match(cookie, /^duly_session=/);
   assert.match(cookie, /HttpOnly/);
   assert.match(cookie, /SameSite=Strict/);
-  assert.ok(!cookie.includes(adminKey.split('_')[2] as string));
+  assert.match(ended, /^duly_signin=; Max-Age=0/);
+  assert.ok(!cookie.includes(secret));
   const headers = { Cookie: cookie.split(';')[0] as string };
   const session = await ask('/api/session', { key: null, headers });
   assert.deepEqual([session.status, session.json.scope], [200, 'admin']);
@@ -79,9 +100,37 @@ test('the address with a key signs a browser in: a strict cookie, and the key is
   const second = { Cookie: (again.headers.get('set-cookie') as string).split(';')[0] as string };
   assert.equal((await ask('/api/session', { key: null, headers: second })).status, 200);
   // A session ends with its key.
-  await server.keys.revoke(adminKey.split('_')[1] as string);
+  await server.keys.revoke(id);
   assert.equal((await ask('/api/session', { key: null, headers: second })).status, 401);
   assert.equal((await ask(`/signin?key=${adminKey}`, { key: null })).status, 401);
+  assert.equal((await ask('/signin', { key: null, headers: pending })).status, 401);
+  assert.equal((await ask('/signin', { key: null, method: 'POST', headers: pending })).status, 401);
+});
+
+test('a page of another site cannot sign a browser in with a key of its choice', async (t) => {
+  const fixture = await startServer(t);
+  const { ask, adminKey } = fixture;
+  const pending = await openLink(fixture, await fixture.key('read', 'attacker'));
+  const sites: [name: string, value: string][] = [
+    ['Sec-Fetch-Site', 'cross-site'],
+    ['Sec-Fetch-Site', 'same-site'],
+    ['Origin', 'null'],
+  ];
+  for (const [name, value] of sites) {
+    const headers = { ...pending, [name]: value };
+    const answer = await ask('/signin', { key: null, method: 'POST', headers });
+    assert.deepEqual([answer.status, answer.json.code], [403, 'cross_site']);
+    assert.equal(answer.headers.get('set-cookie'), null);
+  }
+  // The page names the session that would be replaced.
+  const mine = await ask('/api/session', { method: 'POST' });
+  const session = (mine.headers.get('set-cookie') as string).split(';')[0];
+  const page = await ask('/signin', { key: null, headers: { Cookie: `${session}; ${pending.Cookie}` } });
+  assert.ok(page.text.includes(adminKey.split('_')[1] as string) && page.text.includes('attacker'));
+  // Without a link there is nothing to confirm.
+  assert.equal((await ask('/signin', { key: null, method: 'POST' })).status, 401);
+  const bare = await ask('/signin', { key: null });
+  assert.deepEqual([bare.status, bare.headers.get('location')], [303, '/']);
 });
 
 test('a program with a sign-in of its own says who asks', async (t) => {
@@ -111,8 +160,8 @@ test('sessions that are over are cleared away by those who sign in', async (t) =
 test('behind a proxy that is trusted, the cookie of a browser that came by HTTPS goes back by HTTPS only', async (t) => {
   const isSecure = async ({ ask, adminKey }: Fixture, proto?: string): Promise<boolean> => {
     const headers: Record<string, string> = proto === undefined ? {} : { 'X-Forwarded-Proto': proto };
-    const answer = await ask(`/signin?key=${adminKey}`, { key: null, headers });
-    assert.equal(answer.status, 303);
+    const answer = await ask('/api/session', { key: adminKey, method: 'POST', headers });
+    assert.equal(answer.status, 200);
     return /;\s*secure/i.test(answer.headers.get('set-cookie') as string);
   };
   const direct = await startServer(t);

@@ -43,6 +43,9 @@ export function secured(scope: Scope, options: SecuredOptions = {}): Secured {
   };
 }
 
+/** Leaves a route open to everybody, and says so in the document. Spread it into `createRoute({ … })`. */
+export const unsecured = { security: [] };
+
 function guard(scope: Scope, tenant: 'own' | 'refused'): MiddlewareHandler<ServerEnv> {
   return async (c, next) => {
     const caller = await callerOf(c);

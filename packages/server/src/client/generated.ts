@@ -2302,10 +2302,17 @@ export interface Operations {
     body: never;
     answer: null;
   };
-  /** Sign a browser in by an address that carries a key; needs no other */
+  /** Open a link that carries a key: a page asks whether to sign in with it */
   'GET /signin': {
     path: Record<never, never>;
-    query: { key: string | readonly string[] };
+    query: { key?: string | readonly string[] };
+    body: never;
+    answer: string;
+  };
+  /** Sign a browser in with the key of the link that it has opened */
+  'POST /signin': {
+    path: Record<never, never>;
+    query: Record<never, never>;
     body: never;
     answer: null;
   };

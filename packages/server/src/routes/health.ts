@@ -1,6 +1,6 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { MiddlewareHandler } from 'hono';
-import { secured } from '../auth/secured.ts';
+import { secured, unsecured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
 import { type Readiness, readReadiness, storePatienceMs, unready } from '../health/readiness.ts';
 import { json } from '../schemas/answers.ts';
@@ -27,6 +27,7 @@ const livez = createRoute({
   operationId: 'getLiveness',
   tags: ['health'],
   summary: 'Whether the process answers; needs no key',
+  ...unsecured,
   responses: { 200: json(z.strictObject({ status: z.literal('ok') }), 'It does.') },
 });
 

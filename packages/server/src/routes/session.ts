@@ -3,7 +3,8 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import type { KeyInfo } from '../auth/keys.ts';
-import { keyTextOf, secured, sessionCookie } from '../auth/secured.ts';
+import { callerOf, keyTextOf, secured, sessionCookie, unsecured } from '../auth/secured.ts';
+import { signInPage, signInPolicy } from '../auth/sign-in-page.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
 import { json } from '../schemas/answers.ts';
 import { sessionSchema } from '../schemas/key.ts';
@@ -42,18 +43,37 @@ const signOut = createRoute({
   responses: { 204: { description: 'The cookie is worth nothing any more.' }, ...problems },
 });
 
-const byAddress = createRoute({
+const openLink = createRoute({
   method: 'get',
   path: '/signin',
-  operationId: 'signInByAddress',
+  operationId: 'openSignInLink',
   tags,
-  summary: 'Sign a browser in by an address that carries a key; needs no other',
-  request: { query: z.strictObject({ key: z.string().max(200) }) },
+  summary: 'Open a link that carries a key: a page asks whether to sign in with it',
+  ...unsecured,
+  request: { query: z.strictObject({ key: z.string().max(200).optional() }) },
   responses: {
-    303: { description: 'Signed in: to the dashboard, at an address without the key.' },
+    200: { description: 'The page that asks.', content: { 'text/html': { schema: z.string() } } },
+    303: {
+      description:
+        'With a key: to the page that asks, at an address without the key. Otherwise: to the dashboard.',
+    },
     ...problems,
   },
 });
+
+const confirmLink = createRoute({
+  method: 'post',
+  path: '/signin',
+  operationId: 'confirmSignInLink',
+  tags,
+  summary: 'Sign a browser in with the key of the link that it has opened',
+  ...unsecured,
+  responses: { 303: { description: 'Signed in: to the dashboard.' }, ...problems },
+});
+
+// The key of a link that was opened and not yet confirmed. Lax: a link in a mail must reach the page that asks.
+const linkCookie = 'duly_signin';
+const linkSeconds = 300;
 
 /** `/api/session` and `/signin`. */
 export function sessionRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
@@ -93,17 +113,46 @@ export function sessionRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     return c.body(null, 204);
   });
 
-  routes.openapi(byAddress, async (c) => {
-    const key = await keys.check(c.req.valid('query').key);
-    if (key === null) {
-      throw new DulyError('unauthenticated', {
-        message: 'The key in the address is not valid.',
-        hint: 'It may have been revoked. "duly keys add" makes one.',
+  /** The key of a link; throws if it is none, or no longer valid. */
+  async function keyOfLink(text: string | undefined): Promise<KeyInfo> {
+    const key = text === undefined ? null : await keys.check(text);
+    if (key !== null) return key;
+    throw new DulyError('unauthenticated', {
+      message: text === undefined ? 'No sign-in link was opened.' : 'The key in the link is not valid.',
+      hint: 'Links expire after 5 minutes, and keys may be revoked. "duly keys add" creates a key.',
+    });
+  }
+
+  const linkPath = `${options.basePath}/signin`;
+  routes.openapi(openLink, async (c) => {
+    const { key: text } = c.req.valid('query');
+    if (text !== undefined) {
+      await keyOfLink(text);
+      setCookie(c, linkCookie, text, {
+        httpOnly: true,
+        sameSite: 'Lax',
+        path: linkPath,
+        maxAge: linkSeconds,
+        secure: isByHttps(c, options.trustProxy),
       });
+      // Browsers put the address after the redirect into their history, so the key is not in it.
+      c.header('Referrer-Policy', 'no-referrer');
+      return c.redirect(linkPath, 303) as never;
     }
+    const pending = getCookie(c, linkCookie);
+    if (pending === undefined) return c.redirect(`${options.basePath}/`, 303) as never;
+    const key = await keyOfLink(pending);
+    c.header('Content-Security-Policy', signInPolicy);
+    // Not "no-referrer": the form would be sent with "Origin: null", which is refused.
+    c.header('Referrer-Policy', 'same-origin');
+    return c.html(signInPage({ key, current: await callerOf(c), action: linkPath }), 200) as never;
+  });
+
+  // Another site can open a link, but it cannot send this request (`refuseCrossSite`) or frame the page.
+  routes.openapi(confirmLink, async (c) => {
+    const key = await keyOfLink(getCookie(c, linkCookie));
     await context.duly.as(`key:${key.id}`, () => begin(c, key));
-    // The key must not travel on to other servers.
-    c.header('Referrer-Policy', 'no-referrer');
+    deleteCookie(c, linkCookie, { path: linkPath });
     return c.redirect(`${options.basePath}/`, 303) as never;
   });
 
