@@ -4,6 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 export interface CurrentJob {
   readonly id: string;
   readonly type: string;
+  readonly tenant: string | null;
 }
 
 const storage = new AsyncLocalStorage<CurrentJob>();

@@ -34,8 +34,8 @@ export interface JobOptions {
   queue?: string;
   /** −1000 to 1000; the higher is taken first. One step is worth a minute of waiting. */
   priority?: number;
-  /** Whom the work is for. */
-  tenant?: string;
+  /** The tenant of the job. Inside a handler the default is the tenant of its job; null: none. */
+  tenant?: string | null;
   /** The caller's own fields, kept with the job and given to its handler. */
   metadata?: Record<string, unknown>;
   /** How late after its due time the job may still start for the first time; then it is EXPIRED. */

@@ -41,14 +41,16 @@ export function createTask<Input, Result>(
   type Handle = JobHandle<Input, Result>;
 
   function make(input: unknown, options: JobOptions | undefined, due: Due): JobSpec | Promise<JobSpec> {
-    const resolved = resolveJobOptions(task, options);
+    const parent = currentJob();
+    const inherits = parent !== null && parent.tenant !== null && options?.tenant === undefined;
+    const resolved = resolveJobOptions(task, inherits ? { ...options, tenant: parent.tenant } : options);
     return makeJob({
       id: resolved.id ?? ids.jobId(),
       task,
       input,
       options: resolved,
       due,
-      parent: currentJob(),
+      parent,
       inputBytesMax,
     });
   }

@@ -263,6 +263,31 @@ test('children of a handler are unique by parent and key, so that a retry does n
   );
 });
 
+test("a child has its parent's tenant unless its call names another one, or none", async (t) => {
+  const duly = setup(t);
+  const child = duly.task({ name: 'child', run: () => {} });
+  const parent = duly.task({
+    name: 'parent',
+    run: async () => {
+      await child.now('plain');
+      await child.in('1h', 'with options', { key: 'k', dedupe: { key: 'k' } });
+      await child.nowMany(['many'], { queue: 'mail' });
+      await child.now('another', { tenant: 'b' });
+      await child.now('none', { tenant: null });
+    },
+  });
+  await parent.now(null, { tenant: 'a' });
+  await duly.advance('1m');
+  const { jobs } = await duly.jobs({ task: 'child' }).page();
+  assert.deepEqual(Object.fromEntries(jobs.map(({ input, tenant }) => [input, tenant])), {
+    plain: 'a',
+    'with options': 'a',
+    many: 'a',
+    another: 'b',
+    none: null,
+  });
+});
+
 test('dedupe drops, replaces or extends while the key is held', async (t) => {
   const duly = setup(t);
   const task = duly.task({ name: 'dedupe', run: ({ input }) => input });

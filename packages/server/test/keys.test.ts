@@ -148,6 +148,18 @@ test('a program with a sign-in of its own says who asks', async (t) => {
   assert.equal((await ask('/api/jobs', { key: null })).status, 401);
 });
 
+test('a key is read after "Bearer" in any case, and after no scheme but the documented ones', async (t) => {
+  const { ask, adminKey } = await startServer(t);
+  const status = async (authorization: string): Promise<number> =>
+    (await ask('/api/session', { key: null, headers: { Authorization: authorization } })).status;
+  for (const scheme of ['Bearer', 'bearer', 'BEARER'])
+    assert.equal(await status(`${scheme} ${adminKey}`), 200);
+  for (const scheme of ['Token', 'Digest', 'Negotiate', 'Key', 'x', 'Bearerx']) {
+    assert.equal(await status(`${scheme} ${adminKey}`), 401, scheme);
+  }
+  assert.equal(await status(adminKey), 401, 'no scheme at all');
+});
+
 test('sessions that are over are cleared away by those who sign in', async (t) => {
   const { ask, duly } = await startServer(t);
   await duly.records.put('session', '0'.repeat(16), { hash: '', keyId: 'x', expiresAt: 1 });

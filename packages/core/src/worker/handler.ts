@@ -28,7 +28,8 @@ export async function runHandler(
   let returned: unknown;
   try {
     const context = createContext(job, input, port);
-    returned = await runInJob({ id: job.id, type: job.type }, () => task.run(context));
+    const { id, type, tenant } = job;
+    returned = await runInJob({ id, type, tenant }, () => task.run(context));
   } catch (thrown) {
     return thrownOutcome(thrown);
   }

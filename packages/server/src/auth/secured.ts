@@ -85,12 +85,18 @@ export async function callerOf(c: Context<ServerEnv>): Promise<Caller | null> {
   return token === undefined ? null : toCaller(await sessions.check(token));
 }
 
-/** The key that the request carries: as a bearer, or as the password of basic authentication. */
+/**
+ * The key that the request carries, with the scheme `Bearer`, or as the user or password of `Basic`.
+ * An empty string for any other scheme, null without the header.
+ */
 export function keyTextOf(c: Context): string | null {
   const header = c.req.header('authorization');
   if (header === undefined) return null;
   const [scheme = '', value = ''] = header.split(/\s+/, 2);
-  if (scheme.toLowerCase() !== 'basic') return value;
+  const name = scheme.toLowerCase();
+  if (name === 'bearer') return value;
+  // An unknown scheme is a key that is not valid: a cookie beside it must not count.
+  if (name !== 'basic') return '';
   const text = Buffer.from(value, 'base64').toString('utf8');
   const colon = text.indexOf(':');
   // curl -u duly_…: has it as the user.

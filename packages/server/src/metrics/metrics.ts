@@ -24,6 +24,8 @@ export interface MetricsParts {
 
 // Types are written by programs and few; should somebody make one per user, the rest is one series.
 const typesMax = 200;
+// Queues are names that callers choose. Those with the most waiting jobs have their own series, all others one.
+const queuesMax = 200;
 // Attempts whose end is not seen (given back, lost) must not be remembered for ever.
 const runsMax = 10_000;
 // A scrape asks the store; several scrapers, or a dashboard, ask it once.
@@ -145,6 +147,10 @@ export function createMetrics({ duly, clock, firing }: MetricsParts): Metrics {
   });
   storeUp.set(0);
   collectDefaultMetrics({ register: registry, prefix: 'duly_' });
+  // Gauges must not end in `_total`. These are sums over the labels of the metrics without the suffix.
+  for (const what of ['resources', 'handles', 'requests']) {
+    registry.removeSingleMetric(`duly_nodejs_active_${what}_total`);
+  }
 
   const startedElapsed = new Map<string, number>();
   let offs: (() => void)[] = [];
@@ -161,16 +167,10 @@ export function createMetrics({ duly, clock, firing }: MetricsParts): Metrics {
         firing(),
       ]);
       for (const [status, { count }] of Object.entries(counts.status)) jobs.set({ status }, count);
-      for (const [queue, lanes] of Map.groupBy(counts.lanes, (lane) => lane.queue)) {
-        const sinceAt = Math.min(...lanes.map(({ oldestDueAt }) => oldestDueAt ?? Number.POSITIVE_INFINITY));
-        ready.set(
-          { queue },
-          lanes.reduce((sum, lane) => sum + lane.ready.count, 0),
-        );
-        oldest.set(
-          { queue },
-          Number.isFinite(sinceAt) ? Math.max(0, counts.now.getTime() - sinceAt) / 1_000 : 0,
-        );
+      for (const { queue, readyCount, oldestDueAt } of busiestQueues(counts.lanes)) {
+        ready.set({ queue }, readyCount);
+        const waitMs = oldestDueAt === null ? 0 : Math.max(0, counts.now.getTime() - oldestDueAt);
+        oldest.set({ queue }, waitMs / 1_000);
       }
       for (const role of ['scheduler', 'worker', 'maintenance']) {
         nodes.set({ role }, live.filter(({ roles }) => roles.includes(role)).length);
@@ -230,6 +230,42 @@ export function createMetrics({ duly, clock, firing }: MetricsParts): Metrics {
       for (const off of offs) off();
       offs = [];
     },
+  };
+}
+
+interface QueueLoad {
+  queue: string;
+  readyCount: number;
+  /** When the oldest waiting job was due; null: none waits. */
+  oldestDueAt: number | null;
+}
+
+/** The queues with the most waiting jobs; all others are added up as `other`. */
+function busiestQueues(lanes: Awaited<ReturnType<Duly['counts']>>['lanes']): QueueLoad[] {
+  const queues = [...Map.groupBy(lanes, (lane) => lane.queue)].map(([queue, own]) =>
+    addUp(
+      queue,
+      own.map((lane) => ({ queue, readyCount: lane.ready.count, oldestDueAt: lane.oldestDueAt })),
+    ),
+  );
+  if (queues.length <= queuesMax) return queues;
+  queues.sort((one, two) => two.readyCount - one.readyCount);
+  const own = queues.slice(0, queuesMax).filter(({ queue }) => queue !== 'other');
+  return [
+    ...own,
+    addUp(
+      'other',
+      queues.filter((one) => !own.includes(one)),
+    ),
+  ];
+}
+
+function addUp(queue: string, loads: readonly QueueLoad[]): QueueLoad {
+  const dueAt = loads.flatMap(({ oldestDueAt }) => (oldestDueAt === null ? [] : [oldestDueAt]));
+  return {
+    queue,
+    readyCount: loads.reduce((sum, load) => sum + load.readyCount, 0),
+    oldestDueAt: dueAt.length === 0 ? null : dueAt.reduce((one, two) => Math.min(one, two)),
   };
 }
 

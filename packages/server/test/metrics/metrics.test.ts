@@ -74,6 +74,28 @@ test('what happens and how the store stands is told, without names of jobs, tena
   assert.equal((await ask('/metrics', { key: await key('admin', 'acme') })).status, 403);
 });
 
+test('the queue label is bounded: the queues with the most waiting jobs, and "other" for the rest', async (t) => {
+  const { ask, duly } = await startServer(t, { tasks });
+  const queues = Array.from({ length: 250 }, (_, i) => `queue-${i}`);
+  await duly.tasks.get('render')?.nowMany(queues, (queue) => ({ queue: String(queue) }));
+  await duly.tasks.get('render')?.nowMany(['one', 'two'], { queue: 'busy' });
+  const { samples } = parse((await ask('/metrics')).text);
+  const series = (name: string) => [...samples].filter(([key]) => key.startsWith(`${name}{`));
+  assert.equal(series('duly_queue_ready_jobs').length, 201);
+  assert.equal(series('duly_queue_oldest_wait_seconds').length, 201);
+  assert.equal(samples.get('duly_queue_ready_jobs{queue="busy"}'), 2);
+  assert.equal(samples.get('duly_queue_ready_jobs{queue="other"}'), 51);
+});
+
+test('only counters end in _total, and every metric has a help text', async (t) => {
+  const { ask } = await startServer(t, { tasks });
+  const { text } = await ask('/metrics');
+  for (const [, name = '', kind] of text.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
+    assert.equal(name.endsWith('_total'), kind === 'counter', name);
+    assert.match(text, new RegExp(`^# HELP ${name} \\S`, 'm'));
+  }
+});
+
 test('every metric that the rules and the dashboard name exists, and each has its labels', async (t) => {
   const { ask } = await startServer(t, { tasks });
   const { names } = parse((await ask('/metrics')).text);
