@@ -8,7 +8,7 @@ import { type Calls, serveCalls } from './parts.ts';
 
 const duly = new Duly({ store: process.argv[2] as string, logger: false });
 const task = duly.task({ name: 'bench', run: () => {} });
-const server = createServer({ duly });
+const server = createServer({ duly, rateLimit: false });
 const listening = await listen(server, { port: 0 });
 const { key } = await server.keys.make({ scope: 'admin', by: 'bench' });
 

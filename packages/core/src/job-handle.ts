@@ -1,7 +1,16 @@
 import type { EnqueuedItem, JobSpec } from './engine.ts';
 import type { JobStatus } from './job.ts';
 import { type Job, toJob } from './job-view.ts';
-import type { CancelOptions, JobChange, JobLogLine, Jobs, LogsOptions, NewDue, WaitOptions } from './jobs.ts';
+import type {
+  CancelOptions,
+  GetOptions,
+  JobChange,
+  JobLogLine,
+  Jobs,
+  LogsOptions,
+  NewDue,
+  WaitOptions,
+} from './jobs.ts';
 import { madeRecord } from './made-job.ts';
 import type { Why } from './why.ts';
 
@@ -52,9 +61,9 @@ export class JobHandle<Input = unknown, Result = unknown> {
     return record === null ? this.get() : toJob<Input, Result>(record);
   }
 
-  /** Reads the job as it is now. */
-  async get(): Promise<Job<Input, Result>> {
-    const job = (await this.#jobs.get(this.id)) as Job<Input, Result>;
+  /** Reads the job as it is now. With `tenant`, a job of another tenant is `job_not_found`, and is not read. */
+  async get(options?: GetOptions): Promise<Job<Input, Result>> {
+    const job = (await this.#jobs.get(this.id, options)) as Job<Input, Result>;
     this.#note(job);
     return job;
   }

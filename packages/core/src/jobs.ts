@@ -79,6 +79,7 @@ export interface CancelOptions {
   terminate?: boolean;
 }
 
+const getNames: OptionNames<GetOptions> = { tenant: true };
 const waitNames: OptionNames<WaitOptions> = { timeout: true, signal: true };
 const logsNames: OptionNames<LogsOptions> = { after: true, limit: true };
 const cancelNames: OptionNames<CancelOptions> = { note: true, terminate: true };
@@ -86,9 +87,16 @@ const cancelNames: OptionNames<CancelOptions> = { note: true, terminate: true };
 export const countCap = 10_000;
 const logPageSize = 1_000;
 
+/** Options of `get()`. */
+export interface GetOptions {
+  /** Only a job of this tenant; null: only one without a tenant. */
+  tenant?: string | null;
+}
+
 /** What can be asked of, and done to, single jobs of one store. */
 export interface Jobs {
-  get(id: string): Promise<Job>;
+  /** With `tenant`, a job of another tenant is `job_not_found`, and nothing of it is read. */
+  get(id: string, options?: GetOptions): Promise<Job>;
   /** The job that holds a key; `job_not_found` if none does. */
   find(reference: JobReference): Promise<Job>;
   wait(id: string, options?: WaitOptions): Promise<Job>;
@@ -126,6 +134,25 @@ export function createJobs(options: {
     return { job, now };
   }
 
+  /** The job of this tenant. The store filters: another tenant's job costs as much as an unknown id. */
+  async function recordOf(id: string, tenant: string | null): Promise<JobRecord> {
+    const { engine } = await options.parts();
+    const filter = { ids: [readJobId(id)], tenant: tenant === null ? null : readName(tenant, 'tenant') };
+    let cursor: string | null = null;
+    do {
+      const page: { jobs: JobRecord[]; nextCursor: string | null } = await engine.list({
+        filter,
+        cursor,
+        limit: 1,
+      });
+      const [job] = page.jobs;
+      if (job !== undefined) return job;
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    const { prunedMadeAt } = await engine.get({ ids: [] });
+    throw missing({ id }, prunedMadeAt);
+  }
+
   async function changed(
     group: GroupReply<ChangedItem>,
     target: JobTarget,
@@ -154,8 +181,9 @@ export function createJobs(options: {
   }
 
   const jobs: Jobs = {
-    async get(id) {
-      return toJob((await record(id)).job);
+    async get(id, given) {
+      const { tenant } = readOptions(given, 'get()', getNames);
+      return toJob(tenant === undefined ? (await record(id)).job : await recordOf(id, tenant));
     },
 
     async find(reference) {

@@ -9,9 +9,12 @@ import { refuseNul } from './request/address.ts';
 import { type AllowedMethods, createAllowedMethods, methodNotAllowed } from './request/allowed-methods.ts';
 import { refuseCrossSite } from './request/cross-site.ts';
 import { checkHost } from './request/host.ts';
+import { standardHeaders } from './request/standard-headers.ts';
 import { allRoutes } from './routes/index.ts';
 import { newRoutes } from './routes/new-routes.ts';
 import { addDocument } from './routes/openapi.ts';
+
+const standardEntries = Object.entries(standardHeaders);
 
 /** Puts the application together: what holds for every request, then the routes. */
 export function createApp(context: ServerContext): OpenAPIHono<ServerEnv> {
@@ -19,9 +22,7 @@ export function createApp(context: ServerContext): OpenAPIHono<ServerEnv> {
   app.use('*', async (c, next) => {
     c.set('context', context);
     // Before the answer is made: a header that is added to a finished one makes it again, which costs more than everything else here.
-    c.header('X-Content-Type-Options', 'nosniff');
-    // What is shown depends on who asks.
-    c.header('Cache-Control', 'no-store');
+    for (const [name, value] of standardEntries) c.header(name, value);
     await next();
     // What is not sent is let go of: a stream would be open for ever, and be one watcher more each time.
     if (c.req.method === 'HEAD') await c.res.body?.cancel();

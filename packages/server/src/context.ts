@@ -7,6 +7,7 @@ import type { BuiltIn } from './built-in.ts';
 import type { Live } from './live/live.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import type { ResolvedServerOptions } from './options.ts';
+import type { RateLimits } from './request/rate-limit.ts';
 
 /** What every route is given. */
 export interface ServerContext {
@@ -20,6 +21,8 @@ export interface ServerContext {
   readonly live: Live;
   readonly builtIn: BuiltIn;
   readonly metrics: Metrics;
+  /** null: no limit. */
+  readonly rateLimits: RateLimits | null;
 }
 
 /** The types of hono's context in all routes. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller, Scope } from './auth/caller.ts';
 import { allows } from './auth/caller.ts';
 import { callerOfKey } from './auth/secured.ts';
-import { own } from './auth/tenant.ts';
+import { own, readOwn } from './auth/tenant.ts';
 import type { ServerContext } from './context.ts';
 import { makeJob } from './jobs/new-job.ts';
 import { jobEtag, matchesEtag } from './live/job-tag.ts';
@@ -11,6 +11,7 @@ import { problemAnswer } from './problem.ts';
 import { parseBody, readIncoming, refuseOtherTypes } from './request/body.ts';
 import { isKnownHost } from './request/host.ts';
 import { invalidRequest } from './request/issues.ts';
+import { standardHeaders } from './request/standard-headers.ts';
 import { newJobSchema } from './schemas/job.ts';
 
 /** Answers a request of Node's own server; false: it is left to the application, untouched. */
@@ -33,7 +34,7 @@ const special = ['cookie', 'idempotency-key', 'origin', 'prefer', 'sec-fetch-sit
  * rest. Whatever is not plain, refusals of keys and hosts too, is the application's.
  */
 export function createDirect(context: ServerContext): Direct {
-  const { clock, duly, keys, logger, metrics, options } = context;
+  const { clock, duly, keys, logger, metrics, options, rateLimits } = context;
   const jobsPath = `${options.basePath}/api/jobs`;
   // A client says the same name again and again.
   let knownHost: string | undefined;
@@ -53,7 +54,9 @@ export function createDirect(context: ServerContext): Direct {
     const { authorization } = headers;
     if (options.authorize !== null || authorization?.startsWith('Bearer ') !== true) return null;
     const key = keys.known(authorization.slice('Bearer '.length));
-    return key !== null && allows(key.scope, scope) ? callerOfKey(key) : null;
+    if (key === null || !allows(key.scope, scope)) return null;
+    const caller = callerOfKey(key);
+    return rateLimits?.take(caller.actor) === false ? null : caller;
   }
 
   async function make(incoming: IncomingMessage, caller: Caller): Promise<Answer> {
@@ -71,7 +74,7 @@ export function createDirect(context: ServerContext): Direct {
   }
 
   async function look(incoming: IncomingMessage, caller: Caller, id: string): Promise<Answer> {
-    const job = own(caller, await duly.job(id).get());
+    const job = await readOwn(duly, caller, id);
     const etag = jobEtag(job, options.redact);
     if (matchesEtag(incoming.headers['if-none-match'], etag)) {
       return { status: 304, headers: { ETag: etag }, body: null };
@@ -95,8 +98,7 @@ export function createDirect(context: ServerContext): Direct {
     );
     metrics.request({ method, route, status, tookMs: clock.elapsed() - sinceElapsed });
     outgoing.writeHead(status, {
-      'X-Content-Type-Options': 'nosniff',
-      'Cache-Control': 'no-store',
+      ...standardHeaders,
       ...headers,
       ...(body === null ? {} : { 'Content-Length': Buffer.byteLength(body) }),
     });

@@ -1,4 +1,10 @@
-import { createServer as createHttpServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { DulyError, systemClock } from '@duly/core';
@@ -9,6 +15,7 @@ import { createDirect } from './direct.ts';
 import { dismissSocket } from './live/socket.ts';
 import { toProblem } from './problem.ts';
 import { directBody } from './request/body.ts';
+import { standardHeaders } from './request/standard-headers.ts';
 import { appOf, type DulyServer } from './server.ts';
 
 /** Where to listen. */
@@ -72,6 +79,7 @@ export async function listen(server: DulyServer, options: ListenOptions = {}): P
   const http = createHttpServer(patience, (incoming, outgoing) => {
     if (direct?.(incoming, outgoing) !== true) void application(incoming, outgoing);
   });
+  http.on('clientError', answerParserError);
   await new Promise<void>((resolve, reject) => {
     http.once('error', (error) => reject(listenFailed(host, port, error)));
     http.listen({ host, port }, resolve);
@@ -112,7 +120,48 @@ function answerUnreadable(error: unknown): Response {
   );
   return new Response(JSON.stringify(shown), {
     status: shown.status,
-    headers: { 'Content-Type': 'application/problem+json' },
+    headers: { ...standardHeaders, 'Content-Type': 'application/problem+json' },
+  });
+}
+
+/** Answers what Node's own parser refuses, which would otherwise get an empty answer. The connection ends. */
+function answerParserError(error: NodeJS.ErrnoException, connection: Duplex): void {
+  // A peer that is gone, or an answer that has begun: nothing can be sent any more.
+  const isAnswered =
+    ((connection as { _httpMessage?: ServerResponse })._httpMessage?.headersSent ?? false) === true;
+  if (error.code === 'ECONNRESET' || !connection.writable || isAnswered) {
+    connection.destroy();
+    return;
+  }
+  const shown = toProblem(parserError(error));
+  const body = JSON.stringify(shown);
+  const headers = {
+    ...standardHeaders,
+    'Content-Type': 'application/problem+json',
+    'Content-Length': Buffer.byteLength(body),
+    Connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const start = `HTTP/1.1 ${shown.status} ${STATUS_CODES[shown.status] ?? ''}`;
+  connection.end(`${[start, ...lines].join('\r\n')}\r\n\r\n${body}`, () => connection.destroy());
+}
+
+function parserError({ code }: NodeJS.ErrnoException): DulyError {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return new DulyError('request_header_too_large', {
+      message: 'The request line and headers are larger than the server accepts.',
+      hint: 'Send large data in the body, and fewer or smaller cookies.',
+    });
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return new DulyError('request_too_slow', {
+      message: 'The request did not arrive in time.',
+      hint: 'Send it again; the connection is closed.',
+    });
+  }
+  return new DulyError('request_invalid', {
+    message: `The request is not valid HTTP${code === undefined ? '' : ` (${code})`}.`,
+    hint: 'Use an HTTP client. TLS and HTTP/2 need a proxy in front of the server.',
   });
 }
 

@@ -1,8 +1,9 @@
 import type { Clock, Duly, Duration, Logger } from '@duly/core';
-import { parseDuration, quietLogger, systemClock } from '@duly/core';
+import { DulyError, parseDuration, quietLogger, systemClock } from '@duly/core';
 import type { SmtpOptions } from './alerts/mailer.ts';
 import type { Caller } from './auth/caller.ts';
 import type { Lookup } from './outgoing/guarded-client.ts';
+import type { RateLimit } from './request/rate-limit.ts';
 
 /** What of inputs and results is not shown, by path: `user.token`; `*` stands for any field or index. */
 export interface RedactOptions {
@@ -35,6 +36,11 @@ export interface ServerOptions {
    * Says who asks, for a program that has its own sign-in. Asked before keys are looked at; null: it does not know, so a key is needed.
    */
   authorize?: (request: Request) => Caller | null | Promise<Caller | null>;
+  /**
+   * How many requests and WebSocket messages one key may send to this process. Default: 1,000 per second, with a
+   * burst of 2,000. false: no limit.
+   */
+  rateLimit?: Partial<RateLimit> | false;
   /** How many may watch jobs at the same time, by streams and long polls. Default 10,000. */
   watchersMax?: number;
   /** After so long without news a watcher is sent a sign of life, and their key is looked at again, in milliseconds. Default 15 s. */
@@ -63,6 +69,7 @@ export interface ResolvedServerOptions {
   readonly bodyBytesMax: number;
   readonly redact: Required<RedactOptions>;
   readonly authorize: NonNullable<ServerOptions['authorize']> | null;
+  readonly rateLimit: RateLimit | null;
   readonly watchersMax: number;
   readonly beatMs: number;
   readonly allowTargets: readonly string[];
@@ -86,6 +93,7 @@ export function resolveServerOptions(options: ServerOptions): ResolvedServerOpti
     bodyBytesMax,
     redact: { input: redact.input ?? [], result: redact.result ?? [], metadata: redact.metadata ?? [] },
     authorize: authorize ?? null,
+    rateLimit: readRateLimit(options.rateLimit),
     watchersMax: options.watchersMax ?? 10_000,
     beatMs: options.beatMs ?? 15_000,
     allowTargets: options.allowTargets ?? [],
@@ -94,6 +102,17 @@ export function resolveServerOptions(options: ServerOptions): ResolvedServerOpti
     webhookDelays: options.webhookDelays ?? null,
     smtp: options.smtp ?? null,
     alertEveryMs: parseDuration(options.alertEvery ?? '30s', 'alertEvery'),
+  });
+}
+
+function readRateLimit(given: ServerOptions['rateLimit'] = {}): RateLimit | null {
+  if (given === false) return null;
+  const { perSecond = 1_000, burst = 2 * perSecond } = given;
+  if (perSecond > 0 && burst >= 1) return { perSecond, burst };
+  throw new DulyError('invalid_option', {
+    message: `Expected "rateLimit" to have "perSecond" above 0 and "burst" of at least 1, got ${perSecond} and ${burst}.`,
+    hint: 'Use rateLimit: false for no limit.',
+    details: { field: 'rateLimit' },
   });
 }
 

@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ServerEnv } from './context.ts';
+import { rateLimitHeaders } from './request/rate-limit.ts';
 import { newJobSchema } from './schemas/job.ts';
 import { newScheduleSchema } from './schemas/schedule.ts';
 
@@ -70,6 +71,9 @@ const statuses: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   store_full: 507,
   store_read_only: 503,
   too_many_watchers: 503,
+  rate_limited: 429,
+  request_header_too_large: 431,
+  request_too_slow: 408,
   stopped: 503,
   shutdown: 503,
   store_corrupt: 500,
@@ -136,6 +140,7 @@ export function problemAnswer(
     headers: {
       'Content-Type': 'application/problem+json',
       ...(shown.status === 503 ? { 'Retry-After': '1' } : {}),
+      ...(shown.code === 'rate_limited' ? rateLimitHeaders(shown.details ?? {}) : {}),
     },
     body: JSON.stringify(shown),
   };

@@ -6,6 +6,7 @@ import { createBuiltIn } from './built-in.ts';
 import type { ServerContext, ServerEnv } from './context.ts';
 import { createLive } from './live/live.ts';
 import { partsOf, resolveServerOptions, type ServerOptions } from './options.ts';
+import { createRateLimits } from './request/rate-limit.ts';
 
 /** The HTTP API of one Duly, as one fetch handler. */
 export interface DulyServer {
@@ -39,6 +40,7 @@ export function createServer(options: ServerOptions): DulyServer {
     live: createLive({ duly, clock, watchersMax: resolved.watchersMax, redact: resolved.redact }),
     builtIn,
     metrics: builtIn.metrics,
+    rateLimits: createRateLimits(resolved.rateLimit, clock),
   };
   const app = createApp(context);
   const server: DulyServer = {

@@ -56,6 +56,8 @@ function guard(scope: Scope, tenant: 'own' | 'refused'): MiddlewareHandler<Serve
         hint: 'Send "Authorization: Bearer duly_…". "duly keys add" makes a key.',
       });
     }
+    const { rateLimits } = c.get('context');
+    if (rateLimits?.take(caller.actor) === false) throw rateLimits.refusal(caller.actor);
     if (!allows(caller.scope, scope)) {
       throw new DulyError('forbidden', {
         message: `This needs a key of scope "${scope}", and the key has "${caller.scope}".`,

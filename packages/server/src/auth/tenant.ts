@@ -1,4 +1,4 @@
-import { DulyError, type Job } from '@duly/core';
+import { type Duly, DulyError, type Job } from '@duly/core';
 import type { Caller } from './caller.ts';
 
 /** The tenant for which a caller makes something: the one of their key, or the one that they name. Throws `forbidden`. */
@@ -14,6 +14,11 @@ export function tenantFor(caller: Caller, given: string | null | undefined): str
 /** Whether a caller sees what is this tenant's. */
 export function sees(caller: Caller, tenant: string | null): boolean {
   return caller.tenant === null || caller.tenant === tenant;
+}
+
+/** Reads a job for a caller. The store checks the tenant, so that nothing of another tenant's job is read. */
+export async function readOwn(duly: Duly, caller: Caller, id: string): Promise<Job> {
+  return duly.job(id).get(caller.tenant === null ? {} : { tenant: caller.tenant });
 }
 
 /** The job, if the caller sees it. To others it does not exist: the error is that of an id that was never there. */

@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import { callerOf } from '../auth/secured.ts';
 import type { ServerEnv } from '../context.ts';
+import { standardHeaders } from '../request/standard-headers.ts';
 import { type DashboardFile, type DashboardFiles, readDashboard } from './dashboard-files.ts';
 
 /** Serves the built dashboard. */
@@ -45,11 +46,10 @@ export function createDashboard({ basePath }: { basePath: string }): Dashboard {
       return new Response(method === 'HEAD' ? null : pageFor(dashboard.page, basePath), {
         status: isKnown ? 200 : 401,
         headers: {
+          ...standardHeaders,
           'Content-Type': 'text/html; charset=utf-8',
           'Content-Security-Policy': policy,
-          'Referrer-Policy': 'no-referrer',
           'Cache-Control': 'no-cache',
-          'X-Content-Type-Options': 'nosniff',
         },
       });
     },
@@ -63,10 +63,10 @@ function pageFor(page: string, basePath: string): string {
 
 function answerFile(c: Context, file: DashboardFile, path: string): Response {
   const headers = new Headers({
+    ...standardHeaders,
     'Content-Type': file.type,
     ETag: file.tag,
     Vary: 'Accept-Encoding',
-    'X-Content-Type-Options': 'nosniff',
     // Their names change with what is in them.
     'Cache-Control': path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
   });

@@ -17,6 +17,8 @@ export interface Live {
    */
   jobStream(options: {
     id: string;
+    /** The tenant of the watcher, checked before the job is read; null: any. */
+    tenant: string | null;
     after: JobPlace;
     logs: boolean;
     /** The job as the watcher may see it; throws if they may not. */
@@ -59,8 +61,9 @@ export function createLive(options: {
       admit();
       return states.watch(id);
     },
-    async jobStream({ id, after, logs, show }) {
+    async jobStream({ id, tenant, after, logs, show }) {
       admit();
+      if (tenant !== null) await duly.job(id).get({ tenant });
       const watch = await states.watch(id, logs ? after.line : null);
       try {
         const state = watch.state();

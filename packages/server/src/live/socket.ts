@@ -7,6 +7,7 @@ import type { ServerContext } from '../context.ts';
 import { presentJob } from '../present.ts';
 import { toProblem } from '../problem.ts';
 import { invalidRequest } from '../request/issues.ts';
+import { createBucket } from '../request/rate-limit.ts';
 import { name } from '../schemas/answers.ts';
 import { eventFilterSchema, filterFor, readPlace } from '../schemas/event-filter.ts';
 import { readJobPlace } from './job-stream.ts';
@@ -21,6 +22,11 @@ type Message = z.infer<typeof jobWatch> | z.infer<typeof filterWatch> | z.infer<
 
 // Enough for a page full of jobs; more is a mistake of a program.
 const watchesMax = 100;
+
+// A client opens its watches at once and changes few of them later.
+const messageRate = { perSecond: 50, burst: 200 };
+// The peer has this long to read why it was closed.
+const closeMs = 1_000;
 
 /** Close codes of RFC 6455. */
 const goingAway = 1001;
@@ -47,6 +53,7 @@ export function serveSocket(
   async function open(message: Exclude<Message, { unwatch: string }>): Promise<LiveStream | null> {
     if ('job' in message) {
       return live.jobStream({
+        tenant: caller.tenant,
         id: message.job,
         after: readJobPlace(message.after),
         logs: message.logs ?? true,
@@ -116,7 +123,19 @@ export function serveSocket(
   }
 
   let takenCount = 0;
+  let isRefused = false;
+  const messages = context.rateLimits === null ? null : createBucket(messageRate, clock);
+  /** Closes a connection that floods. Nothing more is read from it, so it cannot delay others meanwhile. */
+  function refuseFlood(): void {
+    isRefused = true;
+    socket.pause();
+    socket.close(policyViolation, 'rate_limited: too many messages.');
+    clock.after(closeMs, () => socket.terminate(), { unref: true });
+  }
+
   socket.on('message', (bytes, isBinary) => {
+    if (isRefused) return;
+    if (messages?.take() === false || context.rateLimits?.take(caller.actor) === false) return refuseFlood();
     const text = isBinary ? '' : String(bytes);
     // Nothing more is read until what was said is answered, and the answer on its way: whoever asks and does not listen would fill the memory.
     takenCount++;
@@ -126,7 +145,7 @@ export function serveSocket(
       .catch((error: unknown) => sendError(watchOf(text), error))
       .finally(() => {
         takenCount--;
-        if (takenCount === 0) socket.resume();
+        if (takenCount === 0 && !isRefused) socket.resume();
       });
   });
   socket.on('pong', () => {

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Clock, Timer } from '@duly/core';
+import { standardHeaders } from '../request/standard-headers.ts';
 import type { LiveEvent, LiveStream } from './live-stream.ts';
 
 /** The media type of server-sent events. */
@@ -103,9 +104,8 @@ export function sseResponse(stream: LiveStream, { clock, beatMs, mayWatch, signa
   );
   return new Response(body, {
     headers: {
+      ...standardHeaders,
       'Content-Type': sseType,
-      'Cache-Control': 'no-store',
-      'X-Content-Type-Options': 'nosniff',
       // Proxies that gather an answer before they pass it on would keep all events back.
       'X-Accel-Buffering': 'no',
     },

@@ -10,7 +10,7 @@ import {
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Caller } from '../auth/caller.ts';
 import { secured } from '../auth/secured.ts';
-import { own } from '../auth/tenant.ts';
+import { own, readOwn } from '../auth/tenant.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
 import { bulkJson } from '../jobs/bulk-json.ts';
 import { filterOfBody, filterOfQuery } from '../jobs/job-filter.ts';
@@ -202,7 +202,7 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   const { duly, options } = context;
   const routes = newRoutes();
   /** The job, if the caller sees it; looked at before anything is done to it. */
-  const find = async (caller: Caller, id: string): Promise<Job> => own(caller, await duly.job(id).get());
+  const find = (caller: Caller, id: string): Promise<Job> => readOwn(duly, caller, id);
 
   routes.openapi(create, async (c) => {
     const handle = await makeJob(context, c.get('caller'), c.req.valid('json'), c.get('jobId') ?? null);
