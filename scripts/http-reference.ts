@@ -64,7 +64,8 @@ function renderOperation(name: string, operation: Operation): string[] {
     else lines.push(`Body${optional}:`, '', ...renderShape(body), '');
   }
   for (const [status, { description, content }] of Object.entries(operation.responses)) {
-    if (status === 'default') continue;
+    // Refusals are the same everywhere, and the top of the page explains them.
+    if (status === 'default' || /^4/.test(status)) continue;
     const schema = jsonOf(content);
     const type =
       schema === undefined

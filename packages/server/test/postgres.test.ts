@@ -17,4 +17,4 @@ await import('./schedules.test.ts');
 await import('./stats.test.ts');
 await import('./tasks.test.ts');
 await import('./values-and-locks.test.ts');
-await import('./walk.test.ts');
+await import('./matrix.test.ts');

@@ -7,6 +7,7 @@ export function Table({
   label,
   widths,
 }: {
+  /** The names of the columns; an empty one is that of the actions on a row, named for screen readers only. */
   head: readonly ReactNode[];
   children: ReactNode;
   label: string;
@@ -35,7 +36,7 @@ export function Table({
                 className="px-4 py-2 font-medium whitespace-nowrap"
                 style={widths === undefined ? undefined : { width: widths[at] }}
               >
-                {name}
+                {name === '' ? <span className="sr-only">Actions</span> : name}
               </th>
             ))}
           </tr>

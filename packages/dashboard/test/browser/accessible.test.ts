@@ -14,8 +14,13 @@ const axe = (page: Page) => new AxeBuilder({ page }).setLegacyMode().options({ r
 
 type Violations = Awaited<ReturnType<AxeBuilder['analyze']>>['violations'];
 
+/** Rules that axe rates as minor and that hold here. */
+const minorRules = new Set(['empty-table-header']);
+
 function assertNothingSerious(where: string, violations: Violations): void {
-  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  const serious = violations.filter(
+    ({ id, impact }) => impact === 'serious' || impact === 'critical' || minorRules.has(id),
+  );
   assert.deepEqual(
     serious.map(
       ({ id, nodes }) => `${where}: ${id} at ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`,

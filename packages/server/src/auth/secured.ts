@@ -14,7 +14,7 @@ export const sessionCookie = 'duly_session';
 export interface Secured {
   middleware: MiddlewareHandler<ServerEnv>[];
   security: { key: string[] }[];
-  /** The least scope, for the document and for the test that walks all routes. */
+  /** The least scope, for the document and for the matrix test, which is generated from it. */
   'x-duly-scope': Scope;
   /** `own`: a tenant's key sees what is its tenant's. `refused`: the route is about the whole store. */
   'x-duly-tenant': 'own' | 'refused';

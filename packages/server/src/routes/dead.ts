@@ -19,7 +19,7 @@ import { body, instant, json, limit, listJson, listOf, note } from '../schemas/a
 import { jobSchema } from '../schemas/job.ts';
 import { bulkResultSchema, countSchema, guardFields } from '../schemas/job-actions.ts';
 import { jobFilterSchema, jobListQuery } from '../schemas/job-filter.ts';
-import { problems } from '../schemas/problem.ts';
+import { problems, refusal } from '../schemas/problem.ts';
 import { newRoutes } from './new-routes.ts';
 
 const tags = ['dead letters'];
@@ -44,6 +44,7 @@ const list = createRoute({
   request: { query: jobListQuery },
   responses: {
     200: json(listOf(jobSchema).extend({ total: countSchema.optional() }), 'A page of dead letters.'),
+    404: refusal(404),
     ...problems,
   },
 });
@@ -93,6 +94,7 @@ const groups = createRoute({
         .openapi('DeadGroups'),
       'The groups.',
     ),
+    404: refusal(404),
     ...problems,
   },
 });
@@ -119,7 +121,7 @@ const act = (verb: 'replay' | 'discard', summary: string) =>
     summary,
     ...secured('operate'),
     request: body(actBody),
-    responses: { 200: json(bulkResultSchema, 'What it came to, or would.'), ...problems },
+    responses: { 200: json(bulkResultSchema, 'What it came to, or would.'), 404: refusal(404), ...problems },
   });
 
 const replay = act('replay', 'Bring dead letters back');

@@ -34,7 +34,7 @@ import {
   whySchema,
 } from '../schemas/job-actions.ts';
 import { jobListQuery } from '../schemas/job-filter.ts';
-import { problems } from '../schemas/problem.ts';
+import { problems, refusal } from '../schemas/problem.ts';
 import { checkRight } from '../targets/work.ts';
 import { newRoutes } from './new-routes.ts';
 
@@ -67,6 +67,7 @@ const list = createRoute({
   request: { query: jobListQuery },
   responses: {
     200: json(listOf(jobSchema).extend({ total: countSchema.optional() }), 'A page of jobs.'),
+    404: refusal(404),
     ...problems,
   },
 });
@@ -87,7 +88,7 @@ const latest = createRoute({
       status: z.string().max(200).optional(),
     }),
   },
-  responses: { 200: json(jobSchema, 'The job.'), ...problems },
+  responses: { 200: json(jobSchema, 'The job.'), 404: refusal(404), ...problems },
 });
 
 const bulk = createRoute({
@@ -98,7 +99,7 @@ const bulk = createRoute({
   summary: 'Act on all jobs that match',
   ...secured('operate'),
   request: body(bulkBody),
-  responses: { 200: json(bulkResultSchema, 'What it came to, or would.'), ...problems },
+  responses: { 200: json(bulkResultSchema, 'What it came to, or would.'), 404: refusal(404), ...problems },
 });
 
 const read = createRoute({

@@ -2,6 +2,7 @@ import { OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
 import { getPath } from 'hono/utils/url';
 import type { ServerEnv } from '../context.ts';
 import { invalidRequest } from '../request/issues.ts';
+import { refusalsOf } from '../schemas/problem.ts';
 
 /**
  * The beginning of every file of routes: refuses what does not fit a schema in the one way. The application itself says where it is
@@ -16,7 +17,7 @@ export function newRoutes(basePath = ''): OpenAPIHono<ServerEnv> {
   });
   const add = routes.openapi;
   const addStrictly = (route: RouteConfig, ...rest: unknown[]) =>
-    add(strict(route) as never, ...(rest as [never]));
+    add(withRefusals(strict(route)) as never, ...(rest as [never]));
   routes.openapi = addStrictly as unknown as typeof add;
   return routes;
 }
@@ -25,6 +26,11 @@ export function newRoutes(basePath = ''): OpenAPIHono<ServerEnv> {
 function strict(route: RouteConfig): RouteConfig {
   if (route.request?.query !== undefined || !route.path.startsWith('/api/')) return route;
   return { ...route, request: { ...route.request, query: noQuery } };
+}
+
+/** Documents what a route refuses by its nature; what it says of a status itself counts. */
+function withRefusals(route: RouteConfig): RouteConfig {
+  return { ...route, responses: { ...refusalsOf(route), ...route.responses } };
 }
 
 const noQuery = z.strictObject({});

@@ -25,7 +25,8 @@ export function documentOf(
       title: 'Duly',
       version: '1',
       description: 'Durable jobs and schedules. Errors are application/problem+json with stable codes.',
-      license: { name: 'MIT' },
+      // The type of the library is that of OpenAPI 3.0, which has no `identifier`.
+      license: { name: 'MIT', identifier: 'MIT' } as { name: string },
     },
     servers: [{ url: basePath || '/' }],
   }) as never;

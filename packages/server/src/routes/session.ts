@@ -8,7 +8,7 @@ import { signInPage, signInPolicy } from '../auth/sign-in-page.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
 import { json } from '../schemas/answers.ts';
 import { sessionSchema } from '../schemas/key.ts';
-import { problems } from '../schemas/problem.ts';
+import { problems, refusal } from '../schemas/problem.ts';
 import { newRoutes } from './new-routes.ts';
 
 const tags = ['session'];
@@ -57,6 +57,7 @@ const openLink = createRoute({
       description:
         'With a key: to the page that asks, at an address without the key. Otherwise: to the dashboard.',
     },
+    401: refusal(401),
     ...problems,
   },
 });
@@ -68,7 +69,7 @@ const confirmLink = createRoute({
   tags,
   summary: 'Sign a browser in with the key of the link that it has opened',
   ...unsecured,
-  responses: { 303: { description: 'Signed in: to the dashboard.' }, ...problems },
+  responses: { 303: { description: 'Signed in: to the dashboard.' }, 401: refusal(401), ...problems },
 });
 
 // The key of a link that was opened and not yet confirmed. Lax: a link in a mail must reach the page that asks.

@@ -4,7 +4,7 @@ import { callerOf, secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
 import { serveSocket } from '../live/socket.ts';
 import { refuseOtherOrigin } from '../request/cross-site.ts';
-import { problems } from '../schemas/problem.ts';
+import { problems, refusal } from '../schemas/problem.ts';
 import { newRoutes } from './new-routes.ts';
 
 const open = createRoute({
@@ -18,7 +18,7 @@ const open = createRoute({
   ...secured('read'),
   responses: {
     101: { description: 'The connection is a WebSocket from now on.' },
-    426: { description: 'The request does not ask for a WebSocket.' },
+    426: refusal(426),
     ...problems,
   },
 });

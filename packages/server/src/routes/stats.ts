@@ -5,7 +5,7 @@ import type { ServerContext, ServerEnv } from '../context.ts';
 import { findSchedule } from '../schedules/find.ts';
 import { json, listJson, listOf, name } from '../schemas/answers.ts';
 import { several } from '../schemas/job-filter.ts';
-import { problems } from '../schemas/problem.ts';
+import { problems, refusal } from '../schemas/problem.ts';
 import { scheduleStatsSchema, trendSchema, type trendStepSchema, typeStatsSchema } from '../schemas/stats.ts';
 import { createKeptTrend } from '../stats/kept-trend.ts';
 import { newRoutes } from './new-routes.ts';
@@ -56,6 +56,7 @@ const bySchedule = createRoute({
   },
   responses: {
     200: json(listOf(scheduleStatsSchema), 'By schedule, of its newest 200 runs at most.'),
+    404: refusal(404),
     ...problems,
   },
 });
@@ -81,7 +82,7 @@ const overTime = createRoute({
       schedule: name.optional().openapi({ description: 'Its id, or its name.' }),
     }),
   },
-  responses: { 200: json(trendSchema, 'The steps.'), ...problems },
+  responses: { 200: json(trendSchema, 'The steps.'), 404: refusal(404), ...problems },
 });
 
 /** `/api/stats`. */

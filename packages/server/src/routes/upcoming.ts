@@ -27,6 +27,7 @@ const upcomingSchema = z
 const read = createRoute({
   method: 'get',
   path: '/api/upcoming',
+  operationId: 'listUpcoming',
   tags: ['jobs'],
   summary: 'The jobs that wait for their time and fall due next: how many when, and the earliest',
   ...secured('read'),
