@@ -28,7 +28,7 @@ import { changesOf, declaredTaskOf, definitionOf, inputFor, ruleOf } from '../sc
 import { findSchedule } from '../schedules/find.ts';
 import { body, cursor, json, limit, listJson, listOf, name, note } from '../schemas/answers.ts';
 import { noteBody } from '../schemas/job-actions.ts';
-import { problems, refusal } from '../schemas/problem.ts';
+import { problems } from '../schemas/problem.ts';
 import {
   backfillResultSchema,
   comingSlotSchema,
