@@ -104,6 +104,32 @@ const texts = [
 ];
 const numbers = [0, -0, 1, -1, 0.5, 100, 1_001, 2 ** 31, 2 ** 53, -(2 ** 53), 1e21, 1e308, 5e-324];
 
+const pieces = [
+  'a',
+  'input',
+  '0',
+  '1',
+  '.',
+  '..',
+  '*',
+  '$',
+  '[0]',
+  '"',
+  "'",
+  '\\',
+  '\\u0061',
+  '/',
+  '%',
+  '_',
+  ' ',
+  '\n',
+  '\t',
+  'é',
+  '😀',
+  '\u0000',
+  ':',
+];
+
 /** Generates requests. The same seed gives the same requests in the same order. */
 class Generator {
   readonly #chance: Chance;
@@ -114,7 +140,11 @@ class Generator {
   constructor(seed: number, document: ApiDocument, samples: Samples) {
     this.#chance = chanceOf(seed);
     this.#document = document;
-    this.#operations = operationsOf(document);
+    // What takes more is asked more often.
+    this.#operations = operationsOf(document).flatMap((operation) => {
+      const weight = 2 + operation.parameters.length + (operation.body === null ? 0 : 6);
+      return Array.from({ length: weight }, () => operation);
+    });
     this.#samples = samples;
   }
 
@@ -130,6 +160,12 @@ class Generator {
     return items[this.#below(items.length)] as Item;
   }
 
+  /** A string of the list, or several characters that mean something somewhere. */
+  #text(): string {
+    if (this.#isLikely(0.6)) return this.#one(texts);
+    return Array.from({ length: 1 + this.#below(4) }, () => this.#one(pieces)).join('');
+  }
+
   next(): FuzzRequest {
     const operation = this.#one(this.#operations);
     const headers: Record<string, string> = {};
@@ -138,7 +174,7 @@ class Generator {
     if (this.#isLikely(0.05))
       headers['Prefer'] = this.#one(['wait=0', 'wait=-1', 'wait=x', 'respond-async', ';;']);
     if (this.#isLikely(0.05))
-      headers['Last-Event-ID'] = encodeURIComponent(wellFormed(this.#one(texts))).slice(0, 300);
+      headers['Last-Event-ID'] = encodeURIComponent(wellFormed(this.#text())).slice(0, 300);
     const body = operation.body === null && this.#isLikely(0.95) ? null : this.#body(operation);
     if (body !== null)
       headers['Content-Type'] = this.#isLikely(0.97)
@@ -151,11 +187,16 @@ class Generator {
     const isSampled = this.#isLikely(0.6);
     const [path = '', query = ''] = isSampled
       ? addressOf(this.#samples, operation).split('?')
-      : [operation.path.replace(/\{[^}]+\}/g, () => encodeURIComponent(wellFormed(this.#one(texts)) || 'x'))];
+      : [operation.path.replace(/\{[^}]+\}/g, () => pathPart(this.#text()))];
+    // One odd value is enough to be refused, so many requests have few of them.
+    const density = this.#one([0, 0, 0.05, 0.3]);
     const pairs = operation.parameters
-      .filter((one) => one.in === 'query' && this.#isLikely(one.required === true ? 0.8 : 0.3))
+      .filter((one) => one.in === 'query' && this.#isLikely(one.required === true ? 0.8 : density))
       .map(({ name, schema }) => `${name}=${encodeURIComponent(this.#queryText(name, schema))}`);
-    if (this.#isLikely(0.1)) pairs.push(`input.${encodeURIComponent(wellFormed(this.#one(texts)))}=1`);
+    const isJobFilter = operation.parameters.some(({ name }) => name === 'serial');
+    if (this.#isLikely(isJobFilter ? 0.5 : 0.02)) {
+      pairs.push(`input.${encodeURIComponent(wellFormed(this.#text()))}=1`);
+    }
     if (this.#isLikely(0.03)) pairs.push('unknown=1', '=', '%E0%A4%A');
     const all = [...(query === '' ? [] : [query]), ...pairs];
     return `${path}${all.length === 0 ? '' : `?${all.join('&')}`}`;
@@ -189,7 +230,8 @@ class Generator {
     const random = this.#value(schema, 0);
     if (!isObject || typeof random !== 'object' || this.#isLikely(0.4))
       return JSON.stringify(random) ?? 'null';
-    const fields = Object.entries(random ?? {}).filter(() => this.#isLikely(0.4));
+    const density = this.#one([0.05, 0.15, 0.4]);
+    const fields = Object.entries(random ?? {}).filter(() => this.#isLikely(density));
     return JSON.stringify({ ...sample, ...Object.fromEntries(fields) });
   }
 
@@ -208,7 +250,7 @@ class Generator {
     }
     switch (Array.isArray(schema.type) ? this.#one(schema.type) : schema.type) {
       case 'string':
-        return this.#one(texts);
+        return this.#text();
       case 'integer':
       case 'number':
         return this.#isLikely(0.7) ? this.#below(50) : this.#one(numbers);
@@ -233,19 +275,22 @@ class Generator {
       if (this.#isLikely(share)) result[name] = this.#value(schema, depth + 1);
     }
     if (typeof additionalProperties === 'object' && this.#isLikely(0.5)) {
-      result[this.#one(texts)] = this.#value(additionalProperties, depth + 1);
+      result[this.#text()] = this.#value(additionalProperties, depth + 1);
     }
     if (this.#isLikely(0.02)) result['unknown'] = 1;
     return result;
   }
 
   #anything(depth: number): unknown {
-    const simple = [this.#one(texts), this.#one(numbers), null, true, false];
+    const simple = [this.#text(), this.#one(numbers), null, true, false];
     if (depth > 5 || this.#isLikely(0.7)) return this.#one(simple);
-    return this.#isLikely(0.5)
-      ? [this.#anything(depth + 1)]
-      : { [this.#one(texts)]: this.#anything(depth + 1) };
+    return this.#isLikely(0.5) ? [this.#anything(depth + 1)] : { [this.#text()]: this.#anything(depth + 1) };
   }
+}
+
+/** A part of a path; one that is empty or only dots would be another path. */
+function pathPart(text: string): string {
+  return encodeURIComponent(/^\.*$/.test(text) ? 'x' : wellFormed(text));
 }
 
 function wellFormed(text: string): string {
