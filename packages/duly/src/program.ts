@@ -73,6 +73,10 @@ function addNodes(program: Command, action: ActionOf): void {
     )
     .option('--trust-proxy', 'a proxy stands before the server, and its X-Forwarded-Proto is true')
     .option(
+      '--rate-limit <requests>',
+      'requests per second that each key may send (default 1000; 0: no limit)',
+    )
+    .option(
       '--allow-targets <hosts>',
       'hosts and ranges beyond the public internet that jobs, webhooks and alerts may call',
       collect,

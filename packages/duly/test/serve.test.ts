@@ -70,6 +70,21 @@ test('up in a log: the first key is in a file for this user only, and not in the
   }
 });
 
+test('--rate-limit bounds the requests of a key, and a limit that is no number is refused', async (t) => {
+  const folder = makeFolder(t);
+  const refused = await folder.duly('up', '--rate-limit', '-1');
+  assert.equal(refused.code, 2);
+  assert.match(refused.err, /--rate-limit/);
+  const up = folder.start('up', '--no-tasks', '--port', '0', '--rate-limit', '1');
+  const url = /http:\S+/.exec(await up.line(/^Dashboard: http/))?.[0] as string;
+  const headers = { Authorization: `Bearer ${folder.firstKey()}` };
+  const statuses = new Set<number>();
+  for (let i = 0; i < 5; i++) statuses.add((await fetch(`${url}/api/jobs`, { headers })).status);
+  assert.deepEqual([...statuses], [200, 429]);
+  up.signal('SIGTERM');
+  await up.ended;
+});
+
 test('the port: one that was asked for and is taken is an error, the usual one moves with a message', async (t) => {
   const folder = makeFolder(t);
   folder.write(quickTasks);

@@ -40,6 +40,7 @@ export interface UpOptions extends NodeCommandOptions {
   allowHost?: string[];
   allowTargets?: string[];
   trustProxy?: boolean;
+  rateLimit?: string;
   allowCommands?: boolean;
   /** false: `--no-tasks`. */
   tasks?: boolean;
@@ -166,11 +167,18 @@ function readServing(options: UpOptions, mayPrintKey: boolean): ServeOptions | n
   if (port !== undefined && (port < 0 || port > 65_535)) {
     throw usageError(`Expected --port to be 0 to 65535, got "${options.port}".`);
   }
+  const rateLimit = readCount(options.rateLimit, '--rate-limit');
+  if (rateLimit !== undefined && rateLimit < 0) {
+    throw usageError(
+      `Expected --rate-limit to be a number of requests per second, or 0 for no limit, got "${options.rateLimit}".`,
+    );
+  }
   return {
     host: options.host ?? '127.0.0.1',
     port: port ?? null,
     allowHosts: readList(options.allowHost, '--allow-host') ?? [],
     trustProxy: options.trustProxy === true,
+    rateLimit: rateLimit ?? null,
     allowTargets: readList(options.allowTargets, '--allow-targets') ?? [],
     allowCommands: options.allowCommands === true,
     mayPrintKey,

@@ -12,6 +12,8 @@ export interface ServeOptions {
   port: number | null;
   allowHosts: readonly string[];
   trustProxy: boolean;
+  /** Requests per second and key; 0: no limit; null: the default. */
+  rateLimit: number | null;
   allowTargets: readonly string[];
   allowCommands: boolean;
   /** Whether the first key may be printed; otherwise it is written to a file that only this user can read. */
@@ -46,6 +48,9 @@ export async function serve(duly: Duly, options: ServeOptions): Promise<Served> 
     duly,
     hosts: options.allowHosts,
     trustProxy: options.trustProxy,
+    ...(options.rateLimit === null
+      ? {}
+      : { rateLimit: options.rateLimit === 0 ? (false as const) : { perSecond: options.rateLimit } }),
     allowTargets: options.allowTargets,
     allowCommands: options.allowCommands,
     ...readSmtp(process.env),
