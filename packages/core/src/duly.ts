@@ -776,6 +776,8 @@ export class Duly {
       clock: this.#options.clock,
       holder: () => ({ host: hostname(), pid: process.pid, node: this.#nodeId }),
       newToken: () => this.#ids.newId('lock'),
+      // On virtual time renewals must go through the door, which sets the instant.
+      renewals: () => (this.#virtual ? null : (this.#store?.locks ?? null)),
       maxSleepMs: () => this.#node?.maxSleepMs() ?? 0,
       closed: this.#closed.signal,
       letGo: this.#letGo.signal,

@@ -1,7 +1,8 @@
 import type { Clock } from '../clock.ts';
-import type { Engine, LockHolder } from '../engine.ts';
+import type { AcquireReply, Engine, LockHolder } from '../engine.ts';
 import { dulyError } from '../errors.ts';
 import { readText } from '../option-reader.ts';
+import { createLockRenewals, type LockRenewal, type LockRenewals } from './lock-renewal.ts';
 
 /** What everything under a lock is made of. */
 export interface LockParts {
@@ -9,6 +10,8 @@ export interface LockParts {
   clock: Clock;
   holder(): LockHolder;
   newToken(): string;
+  /** Renews locks beside the main loop; null: the store has no thread, and they are renewed in this one. */
+  renewals(): LockRenewals | null;
   /** How long to sleep at most when only a hint could tell more: long while hints are proven, short while they are not. */
   maxSleepMs(): number;
   /** Aborted, with the error `stopped`, when no more calls are taken: nobody waits beyond that. */
@@ -37,7 +40,7 @@ export function storedLockName({ kind, name }: LockName): string {
 export interface HeldLock {
   readonly name: string;
   readonly fence: number;
-  /** Aborted with `lock_lost` when the lock is no longer ours. */
+  /** Aborted with `lock_lost` when the lock is lost. Every read of it checks the monotonic clock first. */
   readonly signal: AbortSignal;
   /** Gives it back; false: it was lost before. */
   release(): Promise<boolean>;
@@ -51,46 +54,57 @@ export interface LockRefusal {
   now: number;
 }
 
-/** Asks once for a lock. The lock that is got is renewed at a third of its time to live, so two renewals may fail. */
+/** Asks once for a lock. A lock that is granted is renewed at a third of its ttl, so two renewals may fail. */
 export async function tryAcquire(
   parts: LockParts,
   { ttlMs, ...lock }: LockName & { ttlMs: number },
 ): Promise<{ lock: HeldLock } | { refused: LockRefusal }> {
   const engine = await parts.engine();
   const { clock } = parts;
-  // Measured from before the call: the store counted from some later moment, so we let go early and never late.
+  const token = parts.newToken();
+  const name = storedLockName(lock);
+  // Before the call: a main loop that is blocked when the answer arrives could not ask for renewals in time.
+  const renewal = (parts.renewals() ?? createLockRenewals({ engine, clock })).open(token);
+  // Measured from before the call: the store counts from a later moment, so the lock is given up early, never late.
   const askedElapsed = clock.elapsed();
-  const reply = await engine.acquire({
-    name: storedLockName(lock),
-    token: parts.newToken(),
-    holder: parts.holder(),
-    ttlMs,
-  });
+  let reply: AcquireReply;
+  try {
+    reply = await engine.acquire({ name, token, holder: parts.holder(), ttlMs });
+  } catch (error) {
+    void renewal.close();
+    throw error;
+  }
   if (!reply.acquired) {
+    void renewal.close();
     return { refused: { holder: reply.holder, fence: reply.fence, untilAt: reply.untilAt, now: reply.now } };
   }
-  return { lock: keep(parts, engine, { lock, ttlMs, fence: reply.fence, askedElapsed }) };
+  return { lock: keep(parts, engine, { lock, ttlMs, fence: reply.fence, askedElapsed, renewal }) };
+}
+
+/** A granted lock and its renewal. */
+interface Grant {
+  lock: LockName;
+  ttlMs: number;
+  fence: number;
+  askedElapsed: number;
+  renewal: LockRenewal;
 }
 
 function keep(
   parts: LockParts,
   engine: Engine,
-  {
-    lock,
-    ttlMs,
-    fence,
-    askedElapsed,
-  }: { lock: LockName; ttlMs: number; fence: number; askedElapsed: number },
+  { lock, ttlMs, fence, askedElapsed, renewal }: Grant,
 ): HeldLock {
   const { name } = lock;
   const { clock, letGo } = parts;
   const stored = { name: storedLockName(lock), fence };
   const lost = new AbortController();
-  const released = new AbortController();
-  let keptElapsed = askedElapsed;
+  /** Aborted when it is lost, released or given up: nothing is to be watched any more. */
+  const over = new AbortController();
+  let isReleased = false;
 
   const lose = (why: string): void => {
-    if (released.signal.aborted || lost.signal.aborted) return;
+    over.abort();
     lost.abort(
       dulyError('lock_lost', {
         message: `The ${kindWords[lock.kind]} "${name}" is no longer ours: ${why}.`,
@@ -98,33 +112,28 @@ function keep(
         details: { name, fence },
       }),
     );
+    void renewal.close();
   };
 
-  async function renewOnce(): Promise<void> {
-    const sentElapsed = clock.elapsed();
-    try {
-      const { locks } = await engine.renew({ locks: [stored], ttlMs });
-      if (locks[0] === 'kept') keptElapsed = sentElapsed;
-      else lose('the store gave it away after its time');
-    } catch {
-      // The store is away. Until its time is over the lock is still ours, so the next turn tries again.
+  /** Aborts the signal if the lock is lost. How long it is still held otherwise. */
+  function check(): number {
+    if (over.signal.aborted) return 0;
+    const keptElapsed = renewal.keptElapsed();
+    const remainingMs = keptElapsed === null ? 0 : keptElapsed + ttlMs - clock.elapsed();
+    if (keptElapsed === null) lose('the store gave it away after its time');
+    else if (remainingMs <= 0) lose('it could not be renewed in time');
+    return remainingMs;
+  }
+
+  async function watch(): Promise<void> {
+    while (!over.signal.aborted) {
+      const remainingMs = check();
+      if (remainingMs > 0) await clock.sleep(remainingMs, over.signal);
     }
   }
 
-  async function run(): Promise<void> {
-    const intervalMs = Math.max(1, ttlMs / 3);
-    while (!released.signal.aborted && !lost.signal.aborted) {
-      const remainingMs = keptElapsed + ttlMs - clock.elapsed();
-      if (remainingMs <= 0) {
-        lose('it could not be renewed in time');
-        return;
-      }
-      await clock.sleep(Math.min(intervalMs, remainingMs), released.signal);
-      if (!released.signal.aborted && keptElapsed + ttlMs > clock.elapsed()) await renewOnce();
-    }
-  }
-
-  const renewing = run();
+  renewal.start({ ...stored, ttlMs }, askedElapsed, check);
+  void watch();
   let settle: () => void = () => {};
   const isOver = new Promise<void>((resolve) => {
     settle = resolve;
@@ -136,8 +145,9 @@ function keep(
   };
   /** The store is about to be closed: others must not wait for a lock whose holder can no longer give it back. */
   const giveUp = (): void => {
+    over.abort();
     lost.abort(letGo.reason);
-    released.abort();
+    void renewal.close();
     void engine.release({ locks: [stored] }).then(end, end);
   };
   // Leaderships end by themselves when the Duly stops.
@@ -148,27 +158,54 @@ function keep(
   return {
     name,
     fence,
-    signal: lost.signal,
+    signal: checkedSignal(lost.signal, check),
     async release() {
-      if (released.signal.aborted) return false;
-      released.abort();
-      await renewing;
-      if (lost.signal.aborted) {
+      if (isReleased) return false;
+      isReleased = true;
+      const isKept = check() > 0;
+      over.abort();
+      await renewal.close();
+      if (!isKept) {
         end();
         return false;
       }
-      const isKept = keptElapsed + ttlMs > clock.elapsed();
       try {
         const { locks } = await engine.release({ locks: [stored] });
         return locks[0] === 'kept';
       } catch {
         // The store is away. The work under the lock is done, and the lock ends by its time: no reason to lose the result.
-        return isKept;
+        return true;
       } finally {
         end();
       }
     },
   };
+}
+
+/**
+ * Makes every read of the signal check the lock first. After a turn that was blocked, `aborted` is then right at
+ * once, before the timer or the message that tells of the loss.
+ */
+function checkedSignal(signal: AbortSignal, check: () => void): AbortSignal {
+  const read = <Name extends 'aborted' | 'reason'>(name: Name): PropertyDescriptor => {
+    const { get } = Object.getOwnPropertyDescriptor(AbortSignal.prototype, name) as { get(): unknown };
+    const checked = (): unknown => {
+      check();
+      return get.call(signal);
+    };
+    return { get: checked, configurable: true };
+  };
+  return Object.defineProperties(signal, {
+    aborted: read('aborted'),
+    reason: read('reason'),
+    throwIfAborted: {
+      value(): void {
+        check();
+        AbortSignal.prototype.throwIfAborted.call(signal);
+      },
+      configurable: true,
+    },
+  });
 }
 
 const kindWords: Record<LockKind, string> = { lock: 'lock', leader: 'leadership', once: 'lock of once()' };

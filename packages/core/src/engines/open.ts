@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../clock.ts';
+import type { LockRenewals } from '../coordination/lock-renewal.ts';
 import type { Engine } from '../engine.ts';
 import { type Random, systemRandom } from '../random.ts';
 import { openThreadStore } from '../store-thread/thread-store.ts';
@@ -22,6 +23,8 @@ export interface Store {
   createBeats(options: StoreBeatsOptions): Beats;
   /** Lets claims of a worker stand; missing: a worker that hears of jobs asks for them by itself. */
   openStanding?(options: StandingOptions): Standing;
+  /** Renews locks beside the main loop; missing: they are renewed in it. */
+  locks?: LockRenewals;
   /** A call will follow at once, or so it seems. A thread that slept is awake by the time it comes. */
   expect?(): void;
 }

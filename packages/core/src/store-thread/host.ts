@@ -4,11 +4,21 @@
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../clock.ts';
-import type { ClaimedJob, ClaimRequest, Engine, EngineVerb, ExchangeReply, Settlement } from '../engine.ts';
+import type {
+  AcquireInput,
+  AcquireReply,
+  ClaimedJob,
+  ClaimRequest,
+  Engine,
+  EngineVerb,
+  ExchangeReply,
+  Settlement,
+} from '../engine.ts';
 import { openEngine } from '../engines/open.ts';
 import { toPlainError } from '../errors.ts';
 import { systemRandom } from '../random.ts';
-import { type Beats, createBeats, heldLeaseOf } from '../worker/beats.ts';
+import { type Beats, createBeats, heldLeaseOf, stallMsMax } from '../worker/beats.ts';
+import { createLockHost, type LockHost } from './lock-host.ts';
 import type { FromThread, ToThread } from './messages.ts';
 import { packReply, unpackInput } from './packed.ts';
 import { createStandingClaims, type StandingClaims } from './standing.ts';
@@ -32,6 +42,7 @@ function sinceTurnMs(): number {
 }
 
 let standing: StandingClaims;
+let locks: LockHost;
 /** Whether the engine is being called this moment: a hint that it gives now is of what is not answered yet. */
 let isInside = false;
 let isHeardInside = false;
@@ -39,6 +50,12 @@ let isHeardInside = false;
 try {
   const engine = await openEngine(url);
   standing = openStanding(engine);
+  locks = createLockHost({
+    engine,
+    clock: systemClock,
+    isHolderAlive: () => sinceTurnMs() <= stallMsMax,
+    onLost: (token) => post({ kind: 'lock-lost', token }),
+  });
   port.on('message', (message: ToThread) => {
     void serve(engine, message);
   });
@@ -76,6 +93,7 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
       break;
     case 'close':
       for (const one of beats.values()) one.close();
+      locks.closeAll();
       await answer(message.id, () => engine.close());
       port.close();
       break;
@@ -104,19 +122,31 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
     case 'standing-close':
       await answer(message.id, () => standing.close(message.node));
       break;
+    case 'lock-open':
+      locks.open(message.token, message.kept);
+      break;
+    case 'lock-resume':
+      locks.resume(message.token, message.kept, message.lock);
+      break;
+    case 'lock-close':
+      locks.close(message.token);
+      break;
   }
 }
 
 /** Calls a verb; a claim that goes with it takes the place of the one that stands. */
-async function call(engine: Engine, verb: EngineVerb, input: LeaseCall): Promise<object> {
-  const claim = input.claim ?? null;
+async function call(engine: Engine, verb: EngineVerb, input: LeaseCall | AcquireInput): Promise<object> {
+  const claim = ('claim' in input ? input.claim : null) ?? null;
   if (claim !== null) standing.begin(claim);
   let reply: object | null = null;
+  const askedElapsed = systemClock.elapsed();
   try {
     isInside = true;
     const answered = (engine[verb] as (input: unknown) => Promise<object>)(input);
     isInside = false;
     reply = await answered;
+    // At once: the main loop may be blocked for longer than the lock lives.
+    if (verb === 'acquire') locks.answered(input as AcquireInput, reply as AcquireReply, askedElapsed);
     return reply;
   } finally {
     isInside = false;

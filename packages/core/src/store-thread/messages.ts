@@ -1,3 +1,4 @@
+import type { GrantedLock } from '../coordination/lock-renewal.ts';
 import type {
   Beat,
   ClaimRequest,
@@ -32,7 +33,12 @@ export type ToThread =
   | { kind: 'beats-close'; beats: number }
   /** Claims of this node may stand. */
   | { kind: 'standing-open'; node: string; given: Int32Array }
-  | { kind: 'standing-close'; id: number; node: string };
+  | { kind: 'standing-close'; id: number; node: string }
+  /** A lock will be acquired with this token, and is to be renewed from its grant on. */
+  | { kind: 'lock-open'; token: string; kept: BigInt64Array }
+  /** A lock that the previous thread renewed. */
+  | { kind: 'lock-resume'; token: string; kept: BigInt64Array; lock: GrantedLock }
+  | { kind: 'lock-close'; token: string };
 
 /** What the store's thread posts to the main thread. */
 export type FromThread =
@@ -49,4 +55,5 @@ export type FromThread =
   | { kind: 'ping' }
   | { kind: 'beat'; beats: number; news: BeatNews }
   | { kind: 'begun'; id: number; state: Beat['state'] }
-  | { kind: 'beats-error'; beats: number; error: PlainError };
+  | { kind: 'beats-error'; beats: number; error: PlainError }
+  | { kind: 'lock-lost'; token: string };

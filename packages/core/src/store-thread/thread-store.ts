@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { systemClock } from '../clock.ts';
+import type { GrantedLock, LockRenewal, LockRenewals } from '../coordination/lock-renewal.ts';
 import {
   type Engine,
   type EngineInfo,
@@ -13,12 +14,19 @@ import { createWithin } from '../engines/within.ts';
 import { dulyError, fromPlainError } from '../errors.ts';
 import type { Beats } from '../worker/beats.ts';
 import type { Standing, StandingOptions } from '../worker/standing.ts';
+import { createKept, loadKept } from './lock-host.ts';
 import type { FromThread, ToThread } from './messages.ts';
 import { packInput, unpackReply } from './packed.ts';
 import { type Given, nothingGiven } from './standing.ts';
 
 interface OpenStanding extends StandingOptions {
   given: Int32Array;
+}
+
+interface OpenLock {
+  kept: BigInt64Array;
+  /** null: not granted yet. */
+  granted: { lock: GrantedLock; onLost(): void } | null;
 }
 
 interface Waiting {
@@ -41,6 +49,7 @@ export async function openThreadStore(url: string): Promise<Store> {
   const waiting = new Map<number, Waiting>();
   const beats = new Map<number, StoreBeatsOptions>();
   const standing = new Map<string, OpenStanding>();
+  const locks = new Map<string, OpenLock>();
   let lastId = 0;
   /** Nodes whose claims are used for the hint that is being told. */
   let usedFor: readonly string[] = [];
@@ -88,6 +97,9 @@ export async function openThreadStore(url: string): Promise<Store> {
       for (const [which, { node, leaseMs, beatMs }] of beats) {
         post({ kind: 'beats-open', beats: which, node, leaseMs, beatMs });
       }
+      for (const [token, { kept, granted }] of locks) {
+        if (granted !== null) post({ kind: 'lock-resume', token, kept, lock: granted.lock });
+      }
       // What was given at the last moment, and was not told, ends with its leases.
       for (const [node, { given }] of standing) post({ kind: 'standing-open', node, given });
       if (!isListening) return;
@@ -134,6 +146,9 @@ export async function openThreadStore(url: string): Promise<Store> {
         break;
       case 'beats-error':
         beats.get(message.beats)?.onError?.(fromPlainError(message.error));
+        break;
+      case 'lock-lost':
+        locks.get(message.token)?.granted?.onLost();
         break;
     }
   }
@@ -216,7 +231,29 @@ export async function openThreadStore(url: string): Promise<Store> {
     };
   }
 
-  return { engine: engine as unknown as Engine, createBeats: openBeats, openStanding, expect };
+  const renewals: LockRenewals = { open: openLock };
+  return {
+    engine: engine as unknown as Engine,
+    createBeats: openBeats,
+    openStanding,
+    locks: renewals,
+    expect,
+  };
+
+  function openLock(token: string): LockRenewal {
+    const one: OpenLock = { kept: createKept(), granted: null };
+    locks.set(token, one);
+    post({ kind: 'lock-open', token, kept: one.kept });
+    return {
+      start(lock, _askedElapsed, onLost) {
+        one.granted = { lock, onLost };
+      },
+      keptElapsed: () => loadKept(one.kept),
+      async close() {
+        if (locks.delete(token)) post({ kind: 'lock-close', token });
+      },
+    };
+  }
 
   function openStanding(options: StandingOptions): Standing {
     const { node } = options;

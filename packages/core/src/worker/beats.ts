@@ -74,8 +74,8 @@ interface Held extends HeldLease {
 
 // From the claim to the start of the handler; the attempt measures its timeout from there.
 const startSlackMs = 1_000;
-// A main loop that stands still for so long will not come back, and whatever it runs is better run elsewhere.
-const stallMsMax = 10 * 60_000;
+/** A main loop that has not turned for this long is taken for dead: its leases and locks are renewed no longer. */
+export const stallMsMax = 10 * 60_000;
 // A store that is away is asked again after this time at the latest.
 const backoffMsMax = 5_000;
 // Leases of one heartbeat.
