@@ -118,6 +118,11 @@ export function createNode(node: NodeOptions): DulyNode {
       maxSleepMs: () => echo.maxSleepMs(),
     });
     forward(made, events);
+    made.events.on('skipped', ({ late, released }) => {
+      const what = `${late + released} claimed jobs were not started here, because this process stood still`;
+      const why = `${late} leases ended meanwhile, ${released} jobs were released for other nodes`;
+      options.logger.warn({ late, released }, `${what}: ${why}.`);
+    });
     // The beats outlive the drain: leases of what still runs must hold to the end.
     closeBeats = () => beats.close();
     return made;

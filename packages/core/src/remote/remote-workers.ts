@@ -321,10 +321,13 @@ export function createRemoteWorkers(parts: RemoteParts): RemoteWorkers {
           if (await beat(engine, info)) return { ...none, drain: true };
           // Before the question: a hint that comes while it is asked must not be missed.
           if (news.signal.aborted) news = new AbortController();
+          const askedElapsed = clock.elapsed();
           const reply = await engine.exchange({ settle: [], claim, repeat });
           heard(reply);
           const jobs = await begin(engine, info.id, reply.claimed);
-          if (isGone()) await giveBack(engine, jobs);
+          // This process may have stood still since the claim: a job whose lease has ended is not handed out.
+          const isLate = clock.elapsed() - askedElapsed >= leaseMs;
+          if (isGone() || isLate) await giveBack(engine, jobs);
           else if (jobs.length > 0) return { ...none, jobs: jobs.map(toRemoteJob), drain: false };
           const leftMs = endElapsed - clock.elapsed();
           if (leftMs <= 0 || isGone()) return { ...none, drain: false };

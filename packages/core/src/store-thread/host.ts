@@ -17,18 +17,34 @@ import type {
 import { openEngine } from '../engines/open.ts';
 import { toPlainError } from '../errors.ts';
 import { systemRandom } from '../random.ts';
-import { type Beats, createBeats, heldLeaseOf, stallMsMax } from '../worker/beats.ts';
+import {
+  type Beats,
+  createBeats,
+  heldLeaseOf,
+  type LeaseRef,
+  sinceClaimMs,
+  stallMsMax,
+} from '../worker/beats.ts';
+import { createLeaseBoard, type LeaseBoard } from '../worker/shared-leases.ts';
 import { createLockHost, type LockHost } from './lock-host.ts';
 import type { FromThread, ToThread } from './messages.ts';
 import { packReply, unpackInput } from './packed.ts';
 import { createStandingClaims, type StandingClaims } from './standing.ts';
+import { createUnstarted, type Unstarted } from './unstarted.ts';
 
 const port = parentPort as NonNullable<typeof parentPort>;
 const post = (message: FromThread) => port.postMessage(message);
 const { url } = workerData as { url: string };
 
-const beats = new Map<number, Beats>();
-const beatsByNode = new Map<string, Beats>();
+/** The leases of one worker. */
+interface WorkerLeases {
+  beats: Beats;
+  board: LeaseBoard;
+  unstarted: Unstarted;
+}
+
+const workers = new Map<number, WorkerLeases>();
+const workersByNode = new Map<string, WorkerLeases>();
 
 /** When the ping that is still unanswered was sent, by the monotonic clock; null: none is. */
 let pingElapsed: number | null = null;
@@ -69,8 +85,9 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
     case 'call':
       await answer(message.id, async () => {
         const input = unpackInput(message.verb, message.input);
+        const askedElapsed = systemClock.elapsed();
         const reply = await call(engine, message.verb, input as LeaseCall);
-        followLeases(input as LeaseCall, reply);
+        followLeases(input as LeaseCall, reply, askedElapsed);
         return packReply(message.verb, reply);
       });
       if (isHeardInside) hear();
@@ -83,6 +100,8 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
       break;
     case 'listen':
       engine.wakeups((hint) => {
+        // Here, not by way of the main loop: one that is blocked must not start what was cancelled meanwhile.
+        if (hint === 'cancel') for (const { beats } of workers.values()) beats.check();
         if (hint !== 'jobs') post({ kind: 'hint', hint, nodes: [] });
         else if (isInside) isHeardInside = true;
         else hear();
@@ -92,7 +111,7 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
       engine.follow?.(message.followed);
       break;
     case 'close':
-      for (const one of beats.values()) one.close();
+      for (const one of workers.keys()) closeLeases(one);
       locks.closeAll();
       await answer(message.id, () => engine.close());
       port.close();
@@ -104,14 +123,13 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
       openBeats(engine, message);
       break;
     case 'beats-drop':
-      beats.get(message.beats)?.drop(message.leases);
+      dropLeases(message.leases);
       break;
     case 'beats-check':
-      beats.get(message.beats)?.check();
+      workers.get(message.beats)?.beats.check();
       break;
     case 'beats-close':
-      beats.get(message.beats)?.close();
-      beats.delete(message.beats);
+      closeLeases(message.beats);
       break;
     case 'beats-begin':
       await begin(message);
@@ -167,14 +185,12 @@ function openStanding(engine: Engine): StandingClaims {
     clock: systemClock,
     random: systemRandom,
     onGiven({ reply, ...given }) {
-      followLeases({ claim: given.claim }, reply);
+      followLeases({ claim: given.claim }, reply, systemClock.elapsed() - given.tookMs);
       post({ kind: 'given', given: { ...given, reply: packReply('exchange', reply) as ExchangeReply } });
     },
     onFailed: (claim, error, tookMs) =>
       post({ kind: 'not-given', claim, error: toPlainError(error), tookMs }),
-    onNotTaken(jobs) {
-      for (const one of beats.values()) one.drop(jobs);
-    },
+    onNotTaken: dropLeases,
     onGivenBack: (settle, reply) => post({ kind: 'given-back', settle, reply }),
   });
 }
@@ -200,16 +216,41 @@ function linger(engine: Engine): void {
 interface LeaseCall {
   settle?: Settlement[];
   claim?: ClaimRequest | null;
+  repeat?: boolean;
 }
 
 /**
  * Drops leases that were settled, and holds those that were given from that moment on: a main loop that is blocked just then hears of
  * them, and could hold them, too late.
  */
-function followLeases({ settle, claim }: LeaseCall, { claimed }: { claimed?: ClaimedJob[] }): void {
-  if (settle !== undefined && settle.length > 0) for (const one of beats.values()) one.drop(settle);
-  if (!claim || claimed === undefined || claimed.length === 0) return;
-  beatsByNode.get(claim.node)?.hold(claimed.map(heldLeaseOf));
+function followLeases(
+  { settle, claim, repeat }: LeaseCall,
+  { claimed, now }: { claimed?: ClaimedJob[]; now?: number },
+  askedElapsed: number,
+): void {
+  if (settle !== undefined && settle.length > 0) dropLeases(settle);
+  const [first] = claimed ?? [];
+  if (!claim || claimed === undefined || first === undefined) return;
+  const worker = workersByNode.get(claim.node);
+  if (worker === undefined) return;
+  worker.beats.hold(
+    claimed.map(heldLeaseOf),
+    askedElapsed - (repeat === true ? sinceClaimMs(first, now) : 0),
+  );
+  worker.unstarted.watch();
+}
+
+function dropLeases(leases: LeaseRef[]): void {
+  for (const { beats, board } of workers.values()) {
+    beats.drop(leases);
+    for (const { fence } of leases) board.remove(fence);
+  }
+}
+
+function closeLeases(which: number): void {
+  workers.get(which)?.beats.close();
+  workers.get(which)?.unstarted.close();
+  workers.delete(which);
 }
 
 async function answer(id: number, call: () => Promise<unknown>): Promise<void> {
@@ -221,8 +262,10 @@ async function answer(id: number, call: () => Promise<unknown>): Promise<void> {
 }
 
 function openBeats(engine: Engine, message: Extract<ToThread, { kind: 'beats-open' }>): void {
-  const { node, leaseMs, beatMs } = message;
-  const made = createBeats({
+  const { node, shared, beatMs } = message;
+  const { leaseMs } = shared;
+  const board = createLeaseBoard(shared);
+  const beats = createBeats({
     engine,
     clock: systemClock,
     random: systemRandom,
@@ -230,16 +273,27 @@ function openBeats(engine: Engine, message: Extract<ToThread, { kind: 'beats-ope
     leaseMs,
     beatMs,
     sinceTurnMs,
+    board,
     onBeat: (news) => post({ kind: 'beat', beats: message.beats, news }),
     onError: (error) => post({ kind: 'beats-error', beats: message.beats, error: toPlainError(error) }),
   });
-  beats.set(message.beats, made);
-  beatsByNode.set(node, made);
+  const unstarted = createUnstarted({
+    engine,
+    clock: systemClock,
+    board,
+    sinceTurnMs,
+    // Their slots on the board stay taken until the main thread has seen that it must not start them.
+    onTaken: (leases) => beats.drop(leases),
+    onReleased: (settle, reply) => post({ kind: 'given-back', settle, reply }),
+  });
+  const worker = { beats, board, unstarted };
+  workers.set(message.beats, worker);
+  workersByNode.set(node, worker);
 }
 
 async function begin({ beats: which, id, lease }: Extract<ToThread, { kind: 'beats-begin' }>): Promise<void> {
   try {
-    const state = (await beats.get(which)?.begin(lease)) ?? 'lost';
+    const state = (await workers.get(which)?.beats.begin(lease)) ?? 'lost';
     post({ kind: 'begun', id, state });
   } catch (error) {
     post({ kind: 'error', id, error: toPlainError(error) });

@@ -11,6 +11,7 @@ import type {
 } from '../engine.ts';
 import type { PlainError } from '../errors.ts';
 import type { BeatNews, LeaseRef } from '../worker/beats.ts';
+import type { SharedLeases } from '../worker/shared-leases.ts';
 import type { Given } from './standing.ts';
 
 /** What the main thread posts to the store's thread. */
@@ -26,7 +27,7 @@ export type ToThread =
   | { kind: 'close'; id: number }
   /** The main loop has turned. */
   | { kind: 'pong' }
-  | { kind: 'beats-open'; beats: number; node: string; leaseMs: number; beatMs: number }
+  | { kind: 'beats-open'; beats: number; node: string; beatMs: number; shared: SharedLeases }
   | { kind: 'beats-drop'; beats: number; leases: LeaseRef[] }
   | { kind: 'beats-begin'; beats: number; id: number; lease: LeaseRef }
   | { kind: 'beats-check'; beats: number }
@@ -49,7 +50,7 @@ export type FromThread =
   /** `nodes`: those whose standing claims are being used because of it. */
   | { kind: 'hint'; hint: Hint; nodes: string[] }
   | { kind: 'given'; given: Given }
-  /** Jobs that a standing claim was given and its worker had no time for. */
+  /** Jobs that were claimed and that the worker had no time for. */
   | { kind: 'given-back'; settle: Settlement[]; reply: ExchangeReply }
   | { kind: 'not-given'; claim: ClaimRequest; error: PlainError; tookMs: number }
   | { kind: 'ping' }

@@ -13,11 +13,16 @@ import type { Store, StoreBeatsOptions } from '../engines/open.ts';
 import { createWithin } from '../engines/within.ts';
 import { dulyError, fromPlainError } from '../errors.ts';
 import type { Beats } from '../worker/beats.ts';
+import { createSharedLeases, enterLease, type SharedLeases } from '../worker/shared-leases.ts';
 import type { Standing, StandingOptions } from '../worker/standing.ts';
 import { createKept, loadKept } from './lock-host.ts';
 import type { FromThread, ToThread } from './messages.ts';
 import { packInput, unpackReply } from './packed.ts';
 import { type Given, nothingGiven } from './standing.ts';
+
+interface OpenBeats extends StoreBeatsOptions {
+  shared: SharedLeases;
+}
 
 interface OpenStanding extends StandingOptions {
   given: Int32Array;
@@ -47,7 +52,7 @@ const kinds: readonly Hint[] = ['jobs', 'cancel', 'schedules', 'locks'];
 export async function openThreadStore(url: string): Promise<Store> {
   const listeners = new Set<(hint: Hint) => void>();
   const waiting = new Map<number, Waiting>();
-  const beats = new Map<number, StoreBeatsOptions>();
+  const beats = new Map<number, OpenBeats>();
   const standing = new Map<string, OpenStanding>();
   const locks = new Map<string, OpenLock>();
   let lastId = 0;
@@ -94,8 +99,10 @@ export async function openThreadStore(url: string): Promise<Store> {
         return;
       }
       adopt(started.worker);
-      for (const [which, { node, leaseMs, beatMs }] of beats) {
-        post({ kind: 'beats-open', beats: which, node, leaseMs, beatMs });
+      for (const [which, { node, shared, beatMs }] of beats) {
+        // A new thread knows nothing of leases before it.
+        shared.words.fill(0);
+        post({ kind: 'beats-open', beats: which, node, shared, beatMs });
       }
       for (const [token, { kept, granted }] of locks) {
         if (granted !== null) post({ kind: 'lock-resume', token, kept, lock: granted.lock });
@@ -287,9 +294,10 @@ export async function openThreadStore(url: string): Promise<Store> {
   function openBeats(options: StoreBeatsOptions): Beats {
     lastId += 1;
     const which = lastId;
-    beats.set(which, options);
     const { node, leaseMs, beatMs } = options;
-    post({ kind: 'beats-open', beats: which, node, leaseMs, beatMs });
+    const shared = createSharedLeases(leaseMs);
+    beats.set(which, { ...options, shared });
+    post({ kind: 'beats-open', beats: which, node, shared, beatMs });
     return {
       // The thread holds what it gives and drops what it settles by itself: a busy worker would send it thousands of leases a second.
       isToldByStore: true,
@@ -298,6 +306,8 @@ export async function openThreadStore(url: string): Promise<Store> {
         post({ kind: 'beats-drop', beats: which, leases: leases.map(({ id, fence }) => ({ id, fence })) });
       },
       begin: (lease) => ask((id) => ({ kind: 'beats-begin', beats: which, id, lease })),
+      enter: ({ fence }, takenElapsed) => enterLease(shared, { fence, takenElapsed }, systemClock.elapsed()),
+      shared,
       check: () => post({ kind: 'beats-check', beats: which }),
       close() {
         beats.delete(which);

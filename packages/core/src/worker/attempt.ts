@@ -21,11 +21,13 @@ export interface AttemptHost {
   engine: Pick<Engine, 'remember' | 'within' | 'info'>;
   random: Random;
   clock: Clock;
-  beats: Pick<Beats, 'begin'>;
+  beats: Pick<Beats, 'begin' | 'enter' | 'shared'>;
   reporter: Reporter;
   timeouts: Timeouts;
   /** The handler is about to be entered. */
   onEntered(job: ClaimedJob): void;
+  /** The handler is not entered: the lease ended while this process stood still. */
+  onLate(job: ClaimedJob): void;
   onProgress(job: ClaimedJob, progress: Progress): void;
   /**
    * Told once what became of it; null: the lease is lost, and nothing may be sent. `completion`: the handler completed the job in a
@@ -46,6 +48,8 @@ export interface Completion {
 /** One job from claimed to decided, and on until its handler has ended. */
 export interface Attempt extends Timed {
   readonly job: ClaimedJob;
+  /** Whether the store's thread released the job before its handler was entered, because this thread was blocked. */
+  readonly isReleased: boolean;
   /** Ends its report and gives what has not arrived yet. */
   takeReport(): ReturnType<AttemptReport['take']>;
   /** Whether its outcome is settled while the handler still runs. */
@@ -82,6 +86,7 @@ export function startAttempt(
 /** A class, and itself the port of its handler: a busy worker makes tens of thousands a second, and each costs one object. */
 class RunningAttempt implements Attempt, AttemptPort {
   readonly job: ClaimedJob;
+  isReleased = false;
   timeoutElapsed = Number.POSITIVE_INFINITY;
   readonly #host: AttemptHost;
   readonly #task: ResolvedTask;
@@ -163,6 +168,14 @@ class RunningAttempt implements Attempt, AttemptPort {
     return this.#controller.signal;
   }
 
+  refusal(): 'cancelled' | 'ended' | null {
+    // Without a schema nothing happened since the last check, in this very turn.
+    if (this.#task.input === null) return null;
+    if (this.#aborted === 'cancelled') return 'cancelled';
+    const entry = this.#host.beats.enter(this.job, this.#takenElapsed);
+    return this.#aborted === 'lost' || this.#isPresumedLost || entry === 'ended' ? 'ended' : null;
+  }
+
   progress(progress: Progress): void {
     // After the outcome is sent nothing counts any more, whatever a handler that was given up still does.
     if (this.#isDecided) throw leaseLost(this.job);
@@ -240,7 +253,7 @@ class RunningAttempt implements Attempt, AttemptPort {
     // The caller keeps what the constructor makes before it is told anything.
     await null;
     try {
-      if (this.#isUntroubled() || (await this.#begin()))
+      if ((this.#isUntroubled() || (await this.#begin())) && this.#mayEnter())
         this.#decide(this.#outcomeOf(await this.#callHandler()));
     } catch (error) {
       // Not the handler's doing: its errors are outcomes. The thread of an isolated task could not be started, for instance.
@@ -280,6 +293,27 @@ class RunningAttempt implements Attempt, AttemptPort {
     return !this.#isDecided;
   }
 
+  /** Checks, in the turn that calls the handler, what this process can know of the lease. */
+  #mayEnter(): boolean {
+    if (this.#isDecided) return false;
+    switch (this.#host.beats.enter(this.job, this.#takenElapsed)) {
+      case 'held':
+        return true;
+      case 'cancelled':
+        this.#decide({ kind: 'cancelled', error: null });
+        return false;
+      case 'released':
+        this.isReleased = true;
+        this.#decide(null);
+        return false;
+      case 'ended':
+        // Released under its fence: if another node has the job by now, the store refuses that.
+        this.#host.onLate(this.job);
+        this.#decide({ kind: 'released', started: false, stopped: true });
+        return false;
+    }
+  }
+
   #callHandler(): Promise<HandlerOutcome | { kind: 'died'; error: JobError }> {
     const task = this.#task;
     const { clock, timeouts } = this.#host;
@@ -291,11 +325,17 @@ class RunningAttempt implements Attempt, AttemptPort {
       timeouts.set(this);
     }
     if (task.isolateFile === null) return runHandler(this.job, task, this);
-    this.#thread = runIsolated({ job: this.job, file: task.isolateFile, port: this });
+    const { shared = null } = this.#host.beats;
+    this.#thread = runIsolated({ job: this.job, file: task.isolateFile, port: this, shared });
     return this.#thread.outcome;
   }
 
   #outcomeOf(ended: HandlerOutcome | { kind: 'died'; error: JobError }): Outcome | null {
+    if (ended.kind === 'not-entered') {
+      if (ended.why === 'cancelled') return { kind: 'cancelled', error: null };
+      this.#host.onLate(this.job);
+      return { kind: 'released', started: false, stopped: true };
+    }
     if (ended.kind === 'newer-version') return { kind: 'released', started: false, stopped: true };
     if (ended.kind === 'returned' || ended.kind === 'result-refused') return ended;
     if (this.#aborted === 'cancelled') {

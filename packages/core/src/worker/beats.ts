@@ -3,6 +3,7 @@ import type { Beat, ClaimedJob, Engine } from '../engine.ts';
 import { createLoop } from '../loop.ts';
 import { createPipe } from '../pipe.ts';
 import type { Random } from '../random.ts';
+import type { Entry, LeaseBoard, SharedLeases } from './shared-leases.ts';
 
 /** Names a lease. */
 export interface LeaseRef {
@@ -24,6 +25,11 @@ export function heldLeaseOf({ id, fence, policy: { timeoutMs, graceMs }, begun }
   return { id, fence, timeoutMs, graceMs, begun };
 }
 
+/** How long ago a job was claimed, in an answer of the store to a claim that is repeated. */
+export function sinceClaimMs({ claimedAt }: ClaimedJob, now = claimedAt): number {
+  return Math.max(0, now - claimedAt);
+}
+
 /** What a lease was told that its attempt must know: it is lost, or asked to cancel. */
 export interface BeatNews extends LeaseRef {
   beat: Exclude<Beat, { state: 'kept' }>;
@@ -33,14 +39,21 @@ export interface BeatNews extends LeaseRef {
 
 /** Keeps leases alive. Everything that goes in or out can be posted to another thread. */
 export interface Beats {
-  /** Renews these from now on. */
-  hold(leases: HeldLease[]): void;
+  /** Renews these from now on. `sureElapsed`: a monotonic instant before the store gave them; left out: now. */
+  hold(leases: HeldLease[], sureElapsed?: number): void;
   /** Renews these no longer. */
   drop(leases: LeaseRef[]): void;
   /** Whether it learns from the store itself what an exchange gave and what it settled: then nobody else need tell. */
   readonly isToldByStore?: boolean;
   /** Writes an attempt's beginning, renewing its lease. Rejects if the store could not be asked. */
   begin(lease: LeaseRef): Promise<Beat['state']>;
+  /**
+   * Whether the handler of this lease may be called now, by the monotonic clock and by all that is known of the
+   * lease. To be asked in the turn that calls it. `takenElapsed`: when the job arrived in this thread.
+   */
+  enter(lease: LeaseRef, takenElapsed: number): Entry;
+  /** The leases in shared memory, for the threads of isolated tasks; missing: they are in this thread. */
+  readonly shared?: SharedLeases;
   /** Beats at once, for instance after a hint that somebody asked to cancel. */
   check(): void;
   /** Stops. Leases are not given back. */
@@ -55,6 +68,8 @@ export interface BeatsOptions {
   node: string;
   leaseMs: number;
   beatMs: number;
+  /** Where the main thread reads what is known of its leases, if it is another one. */
+  board?: LeaseBoard;
   /** How long the main loop has not turned; left out, it always turns (the beats run in it). */
   sinceTurnMs?: () => number;
   /** Told once of every lease that is lost or asked to cancel. */
@@ -66,8 +81,10 @@ export interface BeatsOptions {
 interface Held extends HeldLease {
   /** Monotonic instants. */
   sinceElapsed: number;
-  /** When the store last surely knew it as ours. */
+  /** When the last answer arrived that it is ours. */
   keptElapsed: number;
+  /** When that was asked, or earlier: the lease lasts at least from here. */
+  sureElapsed: number;
   isCancelTold: boolean;
   isEndTold: boolean;
 }
@@ -83,7 +100,18 @@ const leasesMax = 2_000;
 
 /** Makes beats: one heartbeat for all leases every `beatMs`, and none while nothing is held. */
 export function createBeats(options: BeatsOptions): Beats {
-  const { engine, clock, random, node, leaseMs, beatMs, sinceTurnMs, onBeat, onError = () => {} } = options;
+  const {
+    engine,
+    clock,
+    random,
+    node,
+    leaseMs,
+    beatMs,
+    sinceTurnMs,
+    board,
+    onBeat,
+    onError = () => {},
+  } = options;
   // By fence: one worker may hold an old and a new lease of the same job.
   const held = new Map<number, Held>();
   let nextElapsed = Number.POSITIVE_INFINITY;
@@ -98,27 +126,36 @@ export function createBeats(options: BeatsOptions): Beats {
     // A lease that was given while the store came back must not end before it is beaten for.
     maxBackoffMs: Math.min(beatMs, backoffMsMax),
   });
-  const beginnings = createPipe<LeaseRef, Beat>({
+  const beginnings = createPipe<LeaseRef, { beat: Beat; sentElapsed: number }>({
     clock,
     random,
     maxItems: leasesMax,
     send: async (leases) => {
       const input = leases.map(({ id, fence }) => ({ id, fence, begun: true }));
-      return (await engine.heartbeat({ node, leaseMs, leases: input })).leases;
+      const sentElapsed = clock.elapsed();
+      const reply = await engine.heartbeat({ node, leaseMs, leases: input });
+      return reply.leases.map((beat) => ({ beat, sentElapsed }));
     },
   });
 
-  function tell(lease: Held, beat: Beat): void {
-    if (beat.state === 'kept') {
-      lease.keptElapsed = clock.elapsed();
-      lease.isEndTold = false;
-    } else if (beat.state === 'lost') {
+  function renewed(lease: Held, sentElapsed: number): void {
+    lease.keptElapsed = clock.elapsed();
+    lease.sureElapsed = sentElapsed;
+    lease.isEndTold = false;
+    board?.renewed(lease.fence, sentElapsed);
+  }
+
+  function tell(lease: Held, beat: Beat, sentElapsed: number): void {
+    if (beat.state === 'kept') renewed(lease, sentElapsed);
+    else if (beat.state === 'lost') {
       held.delete(lease.fence);
+      board?.mark(lease.fence, 'ended');
       onBeat({ id: lease.id, fence: lease.fence, beat });
     } else {
-      lease.keptElapsed = clock.elapsed();
+      renewed(lease, sentElapsed);
       if (lease.isCancelTold) return;
       lease.isCancelTold = true;
+      board?.mark(lease.fence, 'cancelled');
       onBeat({ id: lease.id, fence: lease.fence, beat });
     }
   }
@@ -164,21 +201,26 @@ export function createBeats(options: BeatsOptions): Beats {
     for (let from = 0; from < renewed.length; from += leasesMax) {
       const part = renewed.slice(from, from + leasesMax);
       const leases = part.map(({ id, fence, begun }) => ({ id, fence, begun }));
+      const sentElapsed = clock.elapsed();
       const reply = await engine.heartbeat({ node, leaseMs, leases });
       // One that was dropped meanwhile was settled; what the store says of it then is no news.
       for (const [i, lease] of part.entries()) {
-        if (held.get(lease.fence) === lease) tell(lease, reply.leases[i] as Beat);
+        if (held.get(lease.fence) === lease) tell(lease, reply.leases[i] as Beat, sentElapsed);
       }
     }
   }
 
   return {
-    hold(leases) {
+    hold(leases, sureElapsed = clock.elapsed()) {
       const now = clock.elapsed();
       for (const lease of leases) {
         // One that is held already, since the store gave it, is known no better for being named again.
-        const { keptElapsed = now, isCancelTold = false } = held.get(lease.fence) ?? {};
-        held.set(lease.fence, { ...lease, sinceElapsed: now, keptElapsed, isCancelTold, isEndTold: false });
+        const known = held.get(lease.fence);
+        const { keptElapsed = now, isCancelTold = false } = known ?? {};
+        const sure = known?.sureElapsed ?? sureElapsed;
+        const times = { sinceElapsed: now, keptElapsed, sureElapsed: sure };
+        held.set(lease.fence, { ...lease, ...times, isCancelTold, isEndTold: false });
+        if (known === undefined) board?.add(lease, sure);
       }
       if (isClosed || held.size === 0 || nextElapsed <= now + beatMs) return;
       nextElapsed = now + beatMs;
@@ -189,17 +231,24 @@ export function createBeats(options: BeatsOptions): Beats {
       for (const { fence } of leases) held.delete(fence);
     },
     async begin({ id, fence }) {
-      const answer = await beginnings.push({ id, fence });
+      const { beat: answer, sentElapsed } = await beginnings.push({ id, fence });
       const lease = held.get(fence);
       if (lease === undefined) return answer.state;
-      if (answer.state === 'lost') held.delete(fence);
-      else {
+      if (answer.state === 'lost') {
+        held.delete(fence);
+        board?.mark(fence, 'ended');
+      } else {
         lease.begun = true;
         lease.sinceElapsed = clock.elapsed();
-        lease.keptElapsed = lease.sinceElapsed;
+        renewed(lease, sentElapsed);
         lease.isCancelTold ||= answer.state === 'cancel';
       }
       return answer.state;
+    },
+    enter({ fence }) {
+      const lease = held.get(fence);
+      if (lease === undefined || clock.elapsed() >= lease.sureElapsed + leaseMs) return 'ended';
+      return lease.isCancelTold ? 'cancelled' : 'held';
     },
     check() {
       if (isClosed || held.size === 0) return;

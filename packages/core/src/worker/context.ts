@@ -9,6 +9,8 @@ import { ControlSignal } from './control.ts';
 /** What a handler's context stands on: in the same thread, or by messages from an isolated one. */
 export interface AttemptPort {
   readonly signal: AbortSignal;
+  /** Asked directly before the handler is called; null: it may be. */
+  refusal(): 'cancelled' | 'ended' | null;
   /** Shows progress; throws `lease_lost` when the attempt no longer counts. */
   progress(progress: Progress): void;
   log(level: LogLevel, message: string): void;

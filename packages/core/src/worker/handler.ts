@@ -25,6 +25,10 @@ export async function runHandler(
     return { kind: 'input-refused', error: toJobError(error) };
   }
 
+  // The input may have been checked elsewhere, and the module of an isolated task was loaded.
+  const why = port.refusal();
+  if (why !== null) return { kind: 'not-entered', why };
+
   let returned: unknown;
   try {
     const context = createContext(job, input, port);

@@ -2,6 +2,7 @@
 import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '../clock.ts';
 import type { JsonText } from '../engine.ts';
 import { dulyError, fromPlainError, toPlainError } from '../errors.ts';
 import type { ResolvedTask } from '../task.ts';
@@ -10,12 +11,16 @@ import { abortError, leaseLost } from './attempt-errors.ts';
 import type { AttemptPort } from './context.ts';
 import { runHandler } from './handler.ts';
 import type { FromIsolate, IsolateData, ToIsolate } from './isolate.ts';
+import type { AbortReason } from './outcome.ts';
+import { enterLease } from './shared-leases.ts';
 
 const parent = parentPort as MessagePort;
-const { job, file } = (workerData as IsolateData).dulyIsolate;
+const takenElapsed = systemClock.elapsed();
+const { job, file, shared } = (workerData as IsolateData).dulyIsolate;
 const post = (message: FromIsolate): void => parent.postMessage(message);
 
 const controller = new AbortController();
+let aborted: AbortReason | null = null;
 let isLost = false;
 let lastCall = 0;
 const calls = new Map<
@@ -33,6 +38,14 @@ function ask(message: (call: number) => FromIsolate): Promise<JsonText | null> {
 
 const port: AttemptPort = {
   signal: controller.signal,
+  refusal() {
+    if (aborted === 'cancelled') return 'cancelled';
+    if (isLost) return 'ended';
+    const { fence } = job;
+    const isLate =
+      shared !== null && enterLease(shared, { fence, takenElapsed }, systemClock.elapsed()) === 'ended';
+    return isLate ? 'ended' : null;
+  },
   progress(progress) {
     if (isLost) throw leaseLost(job);
     post({ kind: 'progress', progress });
@@ -51,6 +64,7 @@ const port: AttemptPort = {
 
 parent.on('message', (message: ToIsolate) => {
   if (message.kind === 'abort') {
+    aborted = message.reason;
     isLost ||= message.reason === 'lost';
     controller.abort(abortError(message.reason, job));
     return;

@@ -5,10 +5,11 @@ import type { LogLevel } from '../task.ts';
 import type { AttemptPort } from './context.ts';
 import { toJobError } from './job-error.ts';
 import type { AbortReason, HandlerOutcome } from './outcome.ts';
+import type { SharedLeases } from './shared-leases.ts';
 
 /** What an isolated task's thread is started with. */
 export interface IsolateData {
-  dulyIsolate: { job: ClaimedJob; file: string };
+  dulyIsolate: { job: ClaimedJob; file: string; shared: SharedLeases | null };
 }
 
 /** From the thread to its parent. */
@@ -50,14 +51,16 @@ export interface IsolateOptions {
   /** The module that defines the task: a path or a `file:` URL. */
   file: string;
   port: AttemptPort;
+  /** Where the thread reads whether its lease still holds; null: it knows only what it is sent. */
+  shared?: SharedLeases | null;
   /** Left out, a thread may use as much memory as the program; beyond that it ends, and the program does not. */
   resourceLimits?: ResourceLimits;
 }
 
 /** Runs an attempt in a new thread: it imports `file`, finds the job's task there by name and calls its handler. */
 export function runIsolated(options: IsolateOptions): IsolateRun {
-  const { job, file, port, resourceLimits } = options;
-  const data: IsolateData = { dulyIsolate: { job, file } };
+  const { job, file, port, shared = null, resourceLimits } = options;
+  const data: IsolateData = { dulyIsolate: { job, file, shared } };
   // The build renames the extension; see scripts/build.ts.
   const thread = new Worker(new URL('./isolate-thread.ts', import.meta.url), {
     workerData: data,

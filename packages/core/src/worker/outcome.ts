@@ -12,11 +12,13 @@ export type HandlerOutcome =
   | { kind: 'input-refused'; error: JobError }
   | { kind: 'result-refused'; error: JobError }
   /** The job was made for a newer version of the task than this one. */
-  | { kind: 'newer-version' };
+  | { kind: 'newer-version' }
+  /** The handler was not called: its job was asked to cancel, or its lease ended, after the attempt had begun. */
+  | { kind: 'not-entered'; why: 'cancelled' | 'ended' };
 
 /** What became of an attempt, before it is a settlement. */
 export type Outcome =
-  | Exclude<HandlerOutcome, { kind: 'newer-version' }>
+  | Exclude<HandlerOutcome, { kind: 'newer-version' | 'not-entered' }>
   /** The thread of an isolated task ended without an outcome: what the handler did by then is not known. */
   | { kind: 'died'; error: JobError }
   /** `stopped`: the handler ended within the grace. Otherwise nobody knows what it still does. */

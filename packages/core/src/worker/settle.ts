@@ -102,6 +102,14 @@ function settlementOfOther(
   }
 }
 
+/** Releases a job that was claimed and not started. Nothing is spent, and its attempt number is used again. */
+export function unstartedRelease({ id, fence }: { id: string; fence: number }): Settlement {
+  return {
+    ...{ id, fence, to: 'PENDING', reason: 'released', spends: false, started: false, loss: 'none' },
+    ...{ due: null, result: null, error: null, report: null },
+  };
+}
+
 /** How long whoever refused a request asked to be left alone. It only ever adds to the backoff: one who says "0" must not be asked ten times in a second. */
 function notBeforeMs(thrown: unknown): number {
   if (!isDulyError(thrown, 'unexpected_status')) return 0;

@@ -10,6 +10,8 @@ export interface WorkerEvents {
   failed: { job: ClaimedJob; status: Settlement['to']; settlement: Settlement };
   /** An attempt no longer counts: its outcome, if it had one, was dropped. */
   lost: { job: ClaimedJob; settlement: Settlement | null };
+  /** Handlers of this many claimed jobs were not entered: this process stood still, and their leases ended or were released. */
+  skipped: { late: number; released: number };
   /** A handler showed progress. */
   progress: { job: ClaimedJob; progress: Progress };
   /** A pass found nothing to do, and nothing runs. */

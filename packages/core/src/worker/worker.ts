@@ -10,7 +10,7 @@ import { isStoreTrouble, isUnknownOutcome } from '../pipe.ts';
 import type { Random } from '../random.ts';
 import type { ResolvedTask } from '../task.ts';
 import { type Attempt, type AttemptHost, type Completion, startAttempt } from './attempt.ts';
-import { type BeatNews, type Beats, heldLeaseOf } from './beats.ts';
+import { type BeatNews, type Beats, heldLeaseOf, sinceClaimMs } from './beats.ts';
 import type { Outcome } from './outcome.ts';
 import { createPace } from './pace.ts';
 import { createReporter, joinReports } from './reporter.ts';
@@ -189,6 +189,9 @@ export function createWorker(options: WorkerOptions): Worker {
   /** Places promised to claims that are on their way; and those of them that travel with other calls. */
   let reserved = 0;
   let offered = 0;
+  /** When claims were made that travel with other calls; empty where the store's thread measures that. */
+  const offeredElapsed = new Map<ClaimRequest, number>();
+  const skipped = { late: 0, released: 0 };
   let isPassSkipped = false;
   const outbox: Outgoing[] = [];
   /** Decided attempts whose last report is still on its way. */
@@ -211,6 +214,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const host: AttemptHost = {
     ...{ engine, clock, random, beats, reporter, timeouts },
     onEntered: (job) => events.emit('started', { job }),
+    onLate: () => noteSkipped('late'),
     onProgress: (job, progress) => events.emit('progress', { job, progress }),
     onDecided: decided,
     onEnded: ended,
@@ -247,7 +251,7 @@ export function createWorker(options: WorkerOptions): Worker {
       line.sent = null;
     }
     line.unanswered = null;
-    return finish(exchange, reply);
+    return finish(exchange, reply, line.sentElapsed);
   }
 
   /** A second exchange beside the first: a store that works on several at once is then never without one while answers are read here. */
@@ -300,7 +304,7 @@ export function createWorker(options: WorkerOptions): Worker {
     return { settle, claim, repeat: false, isNarrow: narrowCount > 0, isInternal: internal !== null };
   }
 
-  function finish(exchange: Exchange, reply: ExchangeReply): number {
+  function finish(exchange: Exchange, reply: ExchangeReply, sentElapsed: number): number {
     const arrivedElapsed = clock.elapsed();
     if (exchange.isNarrow === true) narrowCount = Math.max(0, narrowCount - 1);
     reserved -= exchange.claim?.limit ?? 0;
@@ -325,7 +329,9 @@ export function createWorker(options: WorkerOptions): Worker {
       const dueElapsed = isCalm ? arrivedElapsed + (reply.nextDueAt as number) - reply.now : null;
       ahead = { now: reply.now, dueElapsed };
     }
-    takeClaimed(reply.claimed, exchange.repeat);
+    const [first] = reply.claimed;
+    const isOld = exchange.repeat && first !== undefined;
+    takeClaimed(reply.claimed, exchange.repeat, sentElapsed - (isOld ? sinceClaimMs(first, reply.now) : 0));
     if (helping > 0) secondLoop?.wake();
     events.emit('passes', { claimed: reply.claimed.length, settled: exchange.settle.length });
     const isIdle = isQuiet();
@@ -481,13 +487,13 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   /** Takes what a claim that stood was given: its answer is that of an exchange that nobody had to begin. */
-  function given(claim: ClaimRequest, reply: ExchangeReply | null): void {
+  function given(claim: ClaimRequest, reply: ExchangeReply | null, tookMs: number): void {
     if (reply === null) {
       loop.wake();
       return;
     }
     reserved += claim.limit;
-    const waitMs = finish({ settle: [], claim, repeat: false }, reply);
+    const waitMs = finish({ settle: [], claim, repeat: false }, reply, clock.elapsed() - tookMs);
     if (waitMs <= 0) loop.wake();
     // The loop sleeps by an older answer.
     else if (reply.nextDueAt !== null) loop.wakeWithin(waitMs);
@@ -502,10 +508,13 @@ export function createWorker(options: WorkerOptions): Worker {
     loop.wake();
   }
 
-  /** `isOld`: the leases were given to an earlier call whose answer did not arrive. */
-  function takeClaimed(jobs: ClaimedJob[], isOld: boolean): void {
+  /**
+   * `isOld`: the leases were given to an earlier call whose answer did not arrive. `sureElapsed`: an instant
+   * before the store gave them.
+   */
+  function takeClaimed(jobs: ClaimedJob[], isOld: boolean, sureElapsed: number): void {
     if (jobs.length === 0) return;
-    if (beats.isToldByStore !== true) beats.hold(jobs.map(heldLeaseOf));
+    if (beats.isToldByStore !== true) beats.hold(jobs.map(heldLeaseOf), sureElapsed);
     if (isOld) beats.check();
     pace.begin();
     const takenElapsed = clock.elapsed();
@@ -573,7 +582,8 @@ export function createWorker(options: WorkerOptions): Worker {
       void Promise.resolve(left).then((body) => finishApart(job, outcome, completion, body));
     } else if (outcome === null) {
       beats.drop([{ id: job.id, fence: job.fence }]);
-      events.emit('lost', { job, settlement: null });
+      if (attempt.isReleased) noteSkipped('released');
+      else events.emit('lost', { job, settlement: null });
       changed();
     } else if (left instanceof Promise) {
       finishing++;
@@ -608,11 +618,13 @@ export function createWorker(options: WorkerOptions): Worker {
     changed();
   }
 
-  function ended({ job }: Attempt): void {
+  function ended({ job, isReleased }: Attempt): void {
     zombieCount--;
     // Only now: a handler that is decided and still runs frees no place.
-    pace.count();
-    endedCount++;
+    if (!isReleased) {
+      pace.count();
+      endedCount++;
+    }
     running.delete(job.fence);
     internalRunning.delete(job.fence);
     countType(job.type, -1);
@@ -637,9 +649,27 @@ export function createWorker(options: WorkerOptions): Worker {
     else runningByType.set(type, count);
   }
 
-  function giveBack(jobs: { job: ClaimedJob }[]): void {
-    for (const { job } of jobs) {
+  /** Counts a job whose handler was not entered. One event for all of a turn: there may be thousands. */
+  function noteSkipped(why: 'late' | 'released'): void {
+    if (skipped.late + skipped.released === 0) {
+      clock.after(0, () => {
+        const counts = { ...skipped };
+        skipped.late = 0;
+        skipped.released = 0;
+        events.emit('skipped', counts);
+      });
+    }
+    skipped[why]++;
+  }
+
+  function giveBack(jobs: Waiting[]): void {
+    for (const { job, takenElapsed } of jobs) {
       countType(job.type, -1);
+      if (beats.enter(job, takenElapsed) === 'released') {
+        beats.drop([{ id: job.id, fence: job.fence }]);
+        noteSkipped('released');
+        continue;
+      }
       send(job, { kind: 'released', started: false, stopped: true }, null);
     }
   }
@@ -664,7 +694,7 @@ export function createWorker(options: WorkerOptions): Worker {
     else {
       waiting.splice(index, 1);
       countType(job.type, -1);
-      if (isPresumed === true) beats.drop([{ id: job.id, fence }]);
+      beats.drop([{ id: job.id, fence: job.fence }]);
       events.emit('lost', { job, settlement: null });
     }
   }
@@ -736,7 +766,7 @@ export function createWorker(options: WorkerOptions): Worker {
       stopHints ??= engine.wakeups((hint) => {
         // Deaf: it may sleep less long from now on.
         if ((hint === 'jobs' && standing?.isUsed() !== true) || hint === 'deaf') loop.wake();
-        if (hint === 'cancel') beats.check();
+        if (hint === 'cancel' && beats.isToldByStore !== true) beats.check();
       });
       standing ??= options.openStanding?.({ onGiven: given, onFailed: notGiven }) ?? null;
       loop.start();
@@ -749,17 +779,20 @@ export function createWorker(options: WorkerOptions): Worker {
       if (claim === null || claim.limit === 0) return null;
       reserved += claim.limit;
       offered += claim.limit;
+      if (beats.isToldByStore !== true) offeredElapsed.set(claim, clock.elapsed());
       return claim;
     },
     accept(offer, claimed) {
       offered -= offer.limit;
+      const askedElapsed = offeredElapsed.get(offer) ?? clock.elapsed();
+      offeredElapsed.delete(offer);
       if (claimed === 'unknown') {
         unknownOffers.push(offer);
         loop.wake();
         return;
       }
       reserved -= offer.limit;
-      takeClaimed(claimed, false);
+      takeClaimed(claimed, false, askedElapsed);
       if (isPassSkipped) {
         isPassSkipped = false;
         loop.wake();

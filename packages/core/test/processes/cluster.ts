@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { Duly } from '../../src/index.ts';
-import { freeze } from './freeze.ts';
+import { freeze, isStopped } from './freeze.ts';
 import type { ChildNews } from './node-child.ts';
 
 /** Several processes on one store, a SQLite file unless given, and a client in this one. */
@@ -31,7 +31,7 @@ export interface Cluster {
 
 const child = new URL('./node-child.ts', import.meta.url).pathname;
 
-/** Makes a cluster whose processes and file end with the test. */
+/** Makes a cluster whose processes and file end with the test. Without `url` its store is a new SQLite file. */
 export function createCluster(t: TestContext, { leaseMs, url }: { leaseMs: number; url?: string }): Cluster {
   const folder = mkdtempSync(join(tmpdir(), 'duly-cluster-'));
   const file = join(folder, 'duly.db');
@@ -84,6 +84,12 @@ export function createCluster(t: TestContext, { leaseMs, url }: { leaseMs: numbe
       });
     },
     process: (pid) => children.get(pid) as ChildProcess,
-    freeze: (one) => freeze(one, file),
+    freeze(one) {
+      if (url === undefined) freeze(one, file);
+      else {
+        one.kill('SIGSTOP');
+        while (!isStopped(one.pid as number));
+      }
+    },
   };
 }

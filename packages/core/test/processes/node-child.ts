@@ -1,5 +1,6 @@
 // One node of a cluster of real processes. Tells its parent over IPC what its handlers do, and does what the tests
 // ask of it: block the event loop, die in the middle of a job, be stopped and go on.
+import { existsSync } from 'node:fs';
 import { Duly } from '../../src/index.ts';
 
 const [store, leaseMs, concurrency] = process.argv.slice(2) as [string, string, string];
@@ -51,12 +52,15 @@ duly.task({
   },
 });
 
-// Blocks the event loop: no timer, no message, no heartbeat of the main thread.
+// Blocks the event loop: no timer, no message, no heartbeat of the main thread. For this long, or until the file that
+// is named exists.
 duly.task({
   name: 'block',
   run: ({ input, job, attempt, fence }) => {
     tell({ kind: 'entered', id: job.id, attempt, fence, pid: process.pid });
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(input));
+    const word = new Int32Array(new SharedArrayBuffer(4));
+    if (typeof input !== 'string') Atomics.wait(word, 0, 0, Number(input));
+    else for (let ms = 0; ms < 60_000 && !existsSync(input); ms += 20) Atomics.wait(word, 0, 0, 20);
     return attempt;
   },
 });

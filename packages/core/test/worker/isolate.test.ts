@@ -111,6 +111,7 @@ test('a thread that uses up its memory ends alone, as a failed attempt', async (
     resourceLimits: { maxOldGenerationSizeMb: 24 },
     port: {
       signal: new AbortController().signal,
+      refusal: () => null,
       progress() {},
       log() {},
       recall: async () => null,

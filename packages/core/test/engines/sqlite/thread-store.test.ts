@@ -115,6 +115,28 @@ test('a thread that ends by itself is followed by another, with hints and heartb
   beats.close();
 });
 
+test('a cancel that arrives while the main loop is blocked is known in the turn that goes on', async (t) => {
+  const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
+  const [{ engine, createBeats }, other] = [await openStore(url), await openStore(url)];
+  t.after(() => Promise.all([engine.close(), other.engine.close()]));
+  const spec = jobSpec({ due: { inMs: 0 } });
+  await engine.enqueue({ groups: [{ jobs: [spec] }] });
+  engine.wakeups(() => {});
+  const beats = createBeats({ node: 'node_1', leaseMs: 60_000, beatMs: 60_000, onBeat() {} });
+  t.after(() => beats.close());
+  const tasks = [{ type: spec.type, version: spec.version, limit: 1 }];
+  const claim = { token: 'a', node: 'node_1', tasks, queues: null, limit: 1, leaseMs: 60_000, idle: true };
+  const [job] = (await engine.exchange({ settle: [], claim })).claimed;
+  const targets = [{ id: spec.id }];
+  const cancelled = other.engine.cancel({
+    groups: [{ actor: 'a', note: null, targets, mode: 'ask' as const }],
+  });
+  // The threads of both stores work meanwhile; their messages wait until this thread turns again.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
+  assert.equal(beats.enter(job as ClaimedJob, 0), 'cancelled');
+  await cancelled;
+});
+
 test('a lease whose claim is answered while the main loop is blocked is renewed from the start', async (t) => {
   const store = await openStore(`sqlite:${join(testFolder(t), 'duly.db')}`);
   const { engine } = store;
