@@ -269,8 +269,8 @@ test('a failure is told with the command that plays it again and a history short
     assert.ok(text.includes(replayCommand(seed)));
     assert.ok(text.includes(`  ${invariant}: `), text);
     const [, kept, all] = /^The same with (\d+) of (\d+) steps/m.exec(text) ?? [];
-    // Of 14 to 38. The first of these defects loses every fifth call, so it takes five.
-    assert.ok(Number(kept) <= 6, `${mutation.name}: ${kept} of ${all} steps are left`);
+    // Of 14 to 38. The first of these defects loses every fifth call, so it takes five; another needs an outage around its outcome.
+    assert.ok(Number(kept) <= 10, `${mutation.name}: ${kept} of ${all} steps are left`);
     const lineCount = text.split('\n').length;
     assert.ok(lineCount <= 80, `${mutation.name}: ${lineCount} lines`);
     assert.ok(check(played.evidence).length > 0);

@@ -84,7 +84,7 @@ export interface ActionResult {
   changed: number;
   /** Jobs that match and whose status does not allow it. */
   refused: number;
-  /** Of a dry run: the jobs that would change, newest created first, at most 1,000 of them. */
+  /** Of a dry run: the jobs that would change, newest created first, at most 10,000 of them. */
   ids?: string[];
   /** Of a dry run: the instant it counted at. Pass it to the action to exclude later jobs. */
   asOf?: Date;
@@ -131,7 +131,7 @@ const pageSizeMax = 1_000;
 const actionPageSize = 500;
 const actionPageSizeMax = 10_000;
 // As many ids as a filter of the HTTP API takes.
-const reportedIdsMax = 1_000;
+const reportedIdsMax = 10_000;
 // A page of a filter that matches little looks at half a million jobs at most.
 const pageLooksMax = 25;
 // Twice as many as a full count needs; more mean that matches lie far apart.
@@ -263,13 +263,13 @@ export class JobQuery implements AsyncIterable<Job> {
 
   async #act(action: JobAction, given: ActionOptions | undefined): Promise<ActionResult> {
     const { expected, ...options } = readOptions(given, `${action}()`, actionNames);
-    const isAll = { cursor: null, limit: Number.POSITIVE_INFINITY };
+    const everything = { cursor: null, limit: Number.POSITIVE_INFINITY };
     if (expected === undefined || options.dryRun) {
-      const { nextCursor: _, ...result } = await this.#change(action, options, isAll);
+      const { nextCursor: _, ...result } = await this.#change(action, options, everything);
       return result;
     }
     const most = readWholeNumber(expected, 'expected', 0, Number.MAX_SAFE_INTEGER);
-    const found = await this.#change(action, { ...options, dryRun: true }, isAll);
+    const found = await this.#change(action, { ...options, dryRun: true }, everything);
     if (found.changed > most) {
       throw dulyError('too_many_match', {
         message: `Expected at most ${most} jobs to change, but ${found.changed} would. Nothing was changed.`,

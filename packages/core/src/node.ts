@@ -229,12 +229,15 @@ export function createNode(node: NodeOptions): DulyNode {
 
   const beatLoop = createLoop({ clock, random, pass: nodeBeat.pass, onError: fail('beating') });
   let told: string | null = null;
-  // A node that takes no more work, or takes work again, says so at once.
-  worker?.events.on('passes', () => {
-    if (worker.notReady() === told) return;
-    told = worker.notReady();
+  // A node that takes no more work, or takes work again, says so at once. While outcomes cannot be recorded no pass ends well.
+  const tellReadiness = (): void => {
+    const reason = worker?.notReady() ?? null;
+    if (reason === told) return;
+    told = reason;
     beatLoop.wake();
-  });
+  };
+  worker?.events.on('passes', tellReadiness);
+  worker?.events.on('error', tellReadiness);
   const loops: Loop[] = [beatLoop];
   if (isMaintenance) {
     loops.push(createLoop({ clock, random, pass: reap, onError: fail('reaping') }));

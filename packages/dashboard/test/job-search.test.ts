@@ -43,6 +43,12 @@ test('what cannot be understood is said, with the nearest word and all terms', (
   assert.deepEqual(readJobSearch('status:faild').problems, [
     'There is no status “faild”; did you mean failed?',
   ]);
+  assert.match(
+    readJobSearch('status:zzz').problems.join(),
+    /no status “zzz”\. There are scheduled, pending,/,
+  );
+  assert.match(readJobSearch('tsak: send_mail').problems.join(), /did you mean task:\?/);
+  assert.deepEqual(readJobSearch('SmtpError: refused').problems, [], 'a word may end in a colon');
   const { problems, hint } = readJobSearch('stauts:failed');
   assert.match(problems.join(), /“stauts:” is not .* did you mean status:\?/);
   assert.match(hint ?? '', /status: task: type: queue: tenant: .* input\.<path>:/);

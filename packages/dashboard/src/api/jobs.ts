@@ -176,16 +176,12 @@ export function useBulkCount() {
   });
 }
 
-/**
- * Does what was counted, to the jobs that were counted: by their ids where all are known, else to those that existed at that instant and to no
- * more of them. Refused with `too_many_match` when more would change.
- */
+/** Does what was counted, to the jobs whose ids were counted and to no others. */
 export function useBulkAct({ onDone }: { onDone: (changed: number, count: BulkCount) => void }) {
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: ({ target, changed, asOf, ids }: BulkCount) => {
-      const guards = { as_of: asOf, expected: changed };
-      if (ids.length < changed) return post<JobBulkResult>(target.path, { ...bulkBody(target), ...guards });
+    mutationFn: ({ target, asOf, ids }: BulkCount) => {
+      const guards = { as_of: asOf, expected: ids.length };
       if (target.path !== 'api/jobs/bulk') {
         return post<JobBulkResult>(target.path, { filter: { ids }, ...guards });
       }

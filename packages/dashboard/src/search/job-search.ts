@@ -47,27 +47,23 @@ const oneNames = ['tenant', 'key', 'schedule', 'parent', 'serial', 'since', 'bef
 const aliases: Readonly<Record<string, string>> = { task: 'type', id: 'ids' };
 
 /** Names that may stand before a colon; `input.<path>` besides. */
-const termNames = [
-  'status',
-  'task',
-  'type',
-  'queue',
-  'tenant',
-  'schedule',
-  'error',
-  'since',
-  'before',
-].concat(['id', 'key', 'parent', 'serial', 'dead']);
+const termNames: readonly string[] = [
+  ...['status', 'task', 'type', 'queue', 'tenant', 'schedule', 'error', 'since', 'before', 'id', 'key'],
+  ...['parent', 'serial', 'dead'],
+];
 
 const termList = `Terms: ${termNames.map((name) => `${name}:`).join(' ')} input.<path>: – a word alone is looked for in task, tenant, status and error.`;
+
+const statusList = jobStatuses.map((status) => status.toLowerCase()).join(', ');
 
 /** Words, and `name:value`; quotes hold words together. */
 function readTerms(text: string): Term[] {
   const terms: Term[] = [];
   for (const [, named, quoted, bare] of text.matchAll(/(?:([a-z_][\w.[\]-]*):)?(?:"([^"]*)"?|(\S+))/gi)) {
-    // A known name before a lone colon has lost its value; anything else is a word that ends in a colon.
+    // A name, even a misspelt one, before a lone colon has lost its value; anything else is a word that ends in a colon.
     const alone = named === undefined && bare?.endsWith(':') ? bare.slice(0, -1) : null;
-    const isAlone = alone !== null && isTermName(alone);
+    const isAlone =
+      alone !== null && (isTermName(alone) || nearest(alone.toLowerCase(), termNames) !== undefined);
     const name = isAlone ? alone : (named ?? null);
     const value = isAlone ? undefined : (quoted ?? bare);
     terms.push({ name: name === null ? null : nameOf(name), value, isQuoted: quoted !== undefined });
@@ -126,7 +122,9 @@ export function readJobSearch(text: string): JobSearch {
       for (const [at, status] of known.entries()) {
         if (jobStatuses.some((one) => one === status)) continue;
         const near = nearest(status, jobStatuses)?.toLowerCase();
-        problems.push(`There is no status “${given[at]}”${meant(near)}`);
+        problems.push(
+          `There is no status “${given[at]}”${near ? meant(near) : `. There are ${statusList}.`}`,
+        );
       }
       addEach('status', known);
     } else if (isOneOf(severalNames, name)) {

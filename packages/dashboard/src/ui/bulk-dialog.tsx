@@ -1,6 +1,5 @@
 import { useState } from 'react';
 import { type BulkCount, type BulkTarget, inputText, useBulkAct, useBulkCount } from '../api/jobs.ts';
-import { RequestError } from '../api/request.ts';
 import { Time } from '../time/time.tsx';
 import { Button } from './button.tsx';
 import { counted } from './counted.ts';
@@ -36,51 +35,30 @@ const untypedMax = 100;
 export function useBulkDialog() {
   const toasts = useToasts();
   const counting = useBulkCount();
-  const [asked, setAsked] = useState<{ count: BulkCount; words: BulkWords; isAgain: boolean } | null>(null);
-  const count = (target: BulkTarget, words: BulkWords, isAgain: boolean) =>
-    counting.mutate(target, {
-      onSuccess: (found) => setAsked({ count: found, words, isAgain }),
-      onError: toasts.complain,
-    });
+  const [asked, setAsked] = useState<{ count: BulkCount; words: BulkWords } | null>(null);
   return {
     // The button stays enabled meanwhile: one that is not has no focus to come back to.
     ask: (target: BulkTarget, words: BulkWords) => {
-      if (!counting.isPending) count(target, words, false);
+      if (counting.isPending) return;
+      counting.mutate(target, {
+        onSuccess: (count) => setAsked({ count, words }),
+        onError: toasts.complain,
+      });
     },
-    dialog: asked !== null && (
-      <BulkDialog
-        {...asked}
-        isCounting={counting.isPending}
-        onClose={() => setAsked(null)}
-        onAgain={() => count(asked.count.target, asked.words, true)}
-      />
-    ),
+    dialog: asked !== null && <BulkDialog {...asked} onClose={() => setAsked(null)} />,
   };
 }
 
-function BulkDialog({
-  count,
-  words,
-  isAgain,
-  isCounting,
-  onClose,
-  onAgain,
-}: {
-  count: BulkCount;
-  words: BulkWords;
-  /** More matched when it was to be done, and these are the new numbers. */
-  isAgain: boolean;
-  isCounting: boolean;
-  onClose: () => void;
-  onAgain: () => void;
-}) {
+function BulkDialog({ count, words, onClose }: { count: BulkCount; words: BulkWords; onClose: () => void }) {
   const toasts = useToasts();
   const [typed, setTyped] = useState('');
   const { verb, noun, done, isDanger, which, about } = words;
-  const { changed, refused, samples } = count;
+  const { changed: matched, refused, samples } = count;
+  // Beyond as many as one request names, the newest are changed, and the others by asking again.
+  const changed = count.ids.length;
   const act = useBulkAct({
-    onDone: (acted, { changed: expected }) => {
-      const left = expected - acted;
+    onDone: (acted, { ids }) => {
+      const left = ids.length - acted;
       const were = left === 1 ? 'was' : 'were';
       const rest =
         left === 0 ? '' : ` ${left.toLocaleString('en')} had changed meanwhile and ${were} left alone.`;
@@ -88,16 +66,7 @@ function BulkDialog({
     },
   });
   const word = words.typed ?? (isDanger && changed > untypedMax ? verb.toLowerCase() : null);
-  const confirm = () =>
-    act.mutate(count, {
-      onSuccess: onClose,
-      onError: (error) => {
-        if (error instanceof RequestError && error.problem.code === 'too_many_match') {
-          setTyped('');
-          onAgain();
-        } else toasts.complain(error);
-      },
-    });
+  const confirm = () => act.mutate(count, { onSuccess: onClose, onError: toasts.complain });
   return (
     <Dialog
       open
@@ -108,7 +77,7 @@ function BulkDialog({
           <Button onClick={onClose}>Leave them</Button>
           <Button
             kind={isDanger ? 'danger' : 'primary'}
-            disabled={changed === 0 || act.isPending || isCounting || (word !== null && typed !== word)}
+            disabled={changed === 0 || act.isPending || (word !== null && typed !== word)}
             onClick={confirm}
           >
             {verb} {changed.toLocaleString('en')}
@@ -117,11 +86,6 @@ function BulkDialog({
       }
     >
       <div className="space-y-3 text-sm">
-        {isAgain && (
-          <p role="alert" className="rounded-md bg-warn-soft px-3 py-2 text-warn">
-            More {noun}s matched than were shown, so nothing was changed. These are the new numbers.
-          </p>
-        )}
         <div>
           <p>
             {which.length === 0 ? `All ${noun}s` : `The ${noun}s that match all of these conditions`}, counted{' '}
@@ -136,6 +100,12 @@ function BulkDialog({
             </ul>
           )}
         </div>
+        {changed < matched && (
+          <p role="alert" className="rounded-md bg-warn-soft px-3 py-2 text-warn">
+            {counted(matched, noun)} match. These are the newest {changed.toLocaleString('en')}; repeat it for
+            the others.
+          </p>
+        )}
         {changed === 0 ? (
           <p>None of them can be changed.</p>
         ) : (

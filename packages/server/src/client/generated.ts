@@ -478,7 +478,7 @@ export type JobBulkResult = {
   dry_run: boolean;
   /** Of a dry run: the instant it counted at. */
   as_of?: string;
-  /** Of a dry run: the jobs that would change, newest created first, at most 1,000 of them. */
+  /** Of a dry run: the jobs that would change, newest created first, at most 10,000 of them. */
   ids?: string[];
   /** With `limit`: where to go on; null: that was all. */
   next_cursor?: string | null;

@@ -18,7 +18,7 @@ import { presentBrief, presentJob } from '../present.ts';
 import { body, instant, json, limit, listJson, listOf, note } from '../schemas/answers.ts';
 import { jobSchema } from '../schemas/job.ts';
 import { bulkResultSchema, countSchema, guardFields } from '../schemas/job-actions.ts';
-import { jobFilterSchema, jobListQuery } from '../schemas/job-filter.ts';
+import { idsMax, jobFilterSchema, jobListQuery } from '../schemas/job-filter.ts';
 import { problems, refusal } from '../schemas/problem.ts';
 import { newRoutes } from './new-routes.ts';
 
@@ -31,8 +31,6 @@ const pageSize = 1_000;
 const exampleLength = 1_000;
 /** So many are acted on at once. */
 const actedOnMax = 500;
-/** A dry run reports this many ids, as many as a filter takes. */
-const reportedIdsMax = 1_000;
 
 const list = createRoute({
   method: 'get',
@@ -198,7 +196,7 @@ export function deadRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
         result.refused += part.refused;
         found.push(...(part.ids ?? []));
         asOf ??= part.asOf;
-        if (how.dryRun) Object.assign(result, { ids: found.slice(0, reportedIdsMax), asOf: part.asOf });
+        if (how.dryRun) Object.assign(result, { ids: found.slice(0, idsMax), asOf: part.asOf });
       }
       return result;
     };

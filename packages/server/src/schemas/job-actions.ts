@@ -79,7 +79,7 @@ export const bulkResultSchema = z
     dry_run: z.boolean(),
     as_of: instant.optional().openapi({ description: 'Of a dry run: the instant it counted at.' }),
     ids: z.array(z.string()).optional().openapi({
-      description: 'Of a dry run: the jobs that would change, newest created first, at most 1,000 of them.',
+      description: 'Of a dry run: the jobs that would change, newest created first, at most 10,000 of them.',
     }),
     next_cursor: z
       .string()

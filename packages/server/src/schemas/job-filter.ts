@@ -18,6 +18,9 @@ function atLeastOne(what: string, example?: string) {
   );
 }
 
+/** Jobs that one filter names at most, and one dry run reports. */
+export const idsMax = 10_000;
+
 const moment = z.string().max(100).optional();
 
 /** Filters of jobs in a query. */
@@ -82,7 +85,7 @@ export const jobListQuery = z
 /** Filters of jobs in a body. */
 export const jobFilterSchema = z
   .strictObject({
-    ids: z.array(name).min(1).max(1_000).optional(),
+    ids: z.array(name).min(1).max(idsMax).optional(),
     status: z.union([z.string(), z.array(z.string())]).optional(),
     type: z.union([name, z.array(name)]).optional(),
     queue: z.union([name, z.array(name)]).optional(),

@@ -127,3 +127,46 @@ it('a process that only makes jobs has no connection that listens', async () => 
   assert.equal(row?.n, 0);
   await maker.stop();
 });
+
+it('a node whose outcomes cannot be recorded says so to the others, and takes work again afterwards', async () => {
+  const schema = freshSchema();
+  const duly = makeDuly({ store: inSchema(url, schema), concurrency: 4 });
+  const entered = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  const work = duly.task({
+    name: 'work',
+    run: async () => {
+      entered.resolve();
+      await end.promise;
+    },
+  });
+  await duly.start();
+  const job = await work.now(null);
+  await entered.promise;
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(`BEGIN; SELECT 1 FROM ${schema}.leases FOR UPDATE`);
+  const published = async (isReady: boolean) => {
+    for (;;) {
+      const [node] = await duly.nodes();
+      if ((node?.notReady === null) === isReady) return node?.notReady ?? null;
+      // Every beat of a node is a call.
+      await new Promise<void>((resolve) => {
+        const off = duly.on('call', ({ verb }) => {
+          if (verb !== 'nodes') return;
+          off();
+          resolve();
+        });
+      });
+    }
+  };
+  end.resolve();
+  assert.match((await published(false)) as string, /wait to be recorded/);
+  const waiting = await work.now(null);
+  assert.match((await waiting.why()).sentence, /wait to be recorded/);
+  await client.query('ROLLBACK');
+  await client.end();
+  await Promise.all([job.result(), waiting.result()]);
+  assert.equal(await published(true), null);
+  await duly.stop();
+});
