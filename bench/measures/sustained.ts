@@ -2,7 +2,7 @@ import { pause } from '../contestant.ts';
 import type { Result } from '../result.ts';
 import type { Measure, Setup } from '../rounds.ts';
 import { openSession, type Session } from '../session.ts';
-import { median, percentile } from '../statistics.ts';
+import { median } from '../statistics.ts';
 import type { SustainOptions, SustainWindow } from '../sustain.ts';
 
 const sampleMs = 5_000;
@@ -117,12 +117,12 @@ export const sustained: Measure = {
       ...{
         ...line,
         peers: [],
-        title: `${pressureRate} jobs a second${beside}: now() to start, p99`,
+        title: `${pressureRate} jobs a second${beside}: now() to start, p99 of the worst window`,
         unit: 'ms',
       },
-      ...{ isMoreBetter: false, duly: median(p99) },
+      ...{ isMoreBetter: false, duly: Math.max(...p99) },
       target: { text: '≤ 25 ms', of: 'value', atMost: 25 },
-      details: { ...pressed, worstWindow: Math.max(...p99), p90OfWindows: percentile(p99, 0.9) },
+      details: { ...pressed },
     });
     return results;
   },

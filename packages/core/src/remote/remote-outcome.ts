@@ -38,14 +38,14 @@ export function readOutcome(given: RemoteOutcome, job: ClaimedJob): Outcome {
     case 'failed': {
       const error = readError(given.error);
       // One that fails after it was asked to cancel is cancelled, and not tried again.
-      if (job.cancelRequestedAt !== null) return { kind: 'cancelled', error };
+      if (job.cancelRequestedAt !== null) return { kind: 'cancelled', started: true, error };
       if (given.retryIn === undefined) return { kind: 'threw', error };
       return { kind: 'retry-asked', due: { inMs: parseDuration(given.retryIn, 'retryIn') }, error };
     }
     case 'snoozed':
       return { kind: 'snoozed', due: { inMs: parseDuration(given.in, 'in') } };
     case 'cancelled':
-      return { kind: 'cancelled', error: null };
+      return { kind: 'cancelled', started: true, error: null };
     case 'released':
       return { kind: 'released', started: given.started ?? true, stopped: true };
     default:

@@ -225,7 +225,7 @@ export function createRemoteWorkers(parts: RemoteParts): RemoteWorkers {
         if (leases[i]?.state === 'cancel') cancelled.push(job);
       }
     }
-    const outcome = { kind: 'cancelled', error: null } as const;
+    const outcome = { kind: 'cancelled', started: false, error: null } as const;
     await settleAll(
       engine,
       cancelled.map((job) => settlementOf({ job, outcome, report: null, random, backoff: null })),

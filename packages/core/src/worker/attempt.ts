@@ -274,19 +274,19 @@ class RunningAttempt implements Attempt, AttemptPort {
   /** Writes the beginning, where one is due; tells whether the handler may be entered. */
   async #begin(): Promise<boolean> {
     const { job } = this;
-    if (job.cancelRequestedAt !== null) this.#decide({ kind: 'cancelled', error: null });
+    if (job.cancelRequestedAt !== null) this.#decide({ kind: 'cancelled', started: false, error: null });
     else if (needsBeginning(job)) {
       try {
         const state = await this.#host.beats.begin({ id: job.id, fence: job.fence });
         if (state === 'lost') this.#decide(null);
-        if (state === 'cancel') this.#decide({ kind: 'cancelled', error: null });
+        if (state === 'cancel') this.#decide({ kind: 'cancelled', started: false, error: null });
       } catch {
         // The store could not be asked. Without a written beginning the handler must not run here.
         this.#decide({ kind: 'released', started: false, stopped: true });
       }
     }
     // Told meanwhile.
-    if (this.#aborted === 'cancelled') this.#decide({ kind: 'cancelled', error: null });
+    if (this.#aborted === 'cancelled') this.#decide({ kind: 'cancelled', started: false, error: null });
     else if (this.#aborted !== null || this.#isPresumedLost) {
       this.#decide({ kind: 'released', started: false, stopped: true });
     }
@@ -300,7 +300,7 @@ class RunningAttempt implements Attempt, AttemptPort {
       case 'held':
         return true;
       case 'cancelled':
-        this.#decide({ kind: 'cancelled', error: null });
+        this.#decide({ kind: 'cancelled', started: false, error: null });
         return false;
       case 'released':
         this.isReleased = true;
@@ -332,14 +332,18 @@ class RunningAttempt implements Attempt, AttemptPort {
 
   #outcomeOf(ended: HandlerOutcome | { kind: 'died'; error: JobError }): Outcome | null {
     if (ended.kind === 'not-entered') {
-      if (ended.why === 'cancelled') return { kind: 'cancelled', error: null };
+      if (ended.why === 'cancelled') return { kind: 'cancelled', started: false, error: null };
       this.#host.onLate(this.job);
       return { kind: 'released', started: false, stopped: true };
     }
     if (ended.kind === 'newer-version') return { kind: 'released', started: false, stopped: true };
     if (ended.kind === 'returned' || ended.kind === 'result-refused') return ended;
     if (this.#aborted === 'cancelled') {
-      return { kind: 'cancelled', error: 'error' in ended ? ended.error : null };
+      return {
+        kind: 'cancelled',
+        started: ended.kind !== 'input-refused',
+        error: 'error' in ended ? ended.error : null,
+      };
     }
     if (ended.kind !== 'threw') return ended;
     // It stopped because its lease seemed lost: the node that takes the lease over decides.
@@ -353,7 +357,8 @@ class RunningAttempt implements Attempt, AttemptPort {
   }
 
   #endGrace(): void {
-    if (this.#aborted === 'cancelled') this.#decide({ kind: 'cancelled', error: null });
+    if (this.#aborted === 'cancelled')
+      this.#decide({ kind: 'cancelled', started: this.#hasEntered, error: null });
     else this.#decide({ kind: 'timeout', error: timeoutError(this.job, null), stopped: false });
     this.#thread?.kill();
   }

@@ -23,6 +23,7 @@ export type Outcome =
   | { kind: 'died'; error: JobError }
   /** `stopped`: the handler ended within the grace. Otherwise nobody knows what it still does. */
   | { kind: 'timeout'; error: JobError; stopped: boolean }
-  | { kind: 'cancelled'; error: JobError | null }
+  /** `started`: the handler was entered. */
+  | { kind: 'cancelled'; started: boolean; error: JobError | null }
   /** Goes back unspent. `stopped` as above; `started`: the handler was entered. */
   | { kind: 'released'; started: boolean; stopped: boolean };

@@ -84,7 +84,14 @@ function settlementOfOther(
     case 'snoozed':
       return { ...base, to: 'SCHEDULED', reason: 'snoozed', spends: false, due: outcome.due };
     case 'cancelled':
-      return { ...base, to: 'CANCELLED', reason: 'cancelled', spends: false, error: outcome.error };
+      return {
+        ...base,
+        to: 'CANCELLED',
+        reason: 'cancelled',
+        spends: false,
+        started: outcome.started,
+        error: outcome.error,
+      };
     case 'input-refused':
       return { ...base, to: 'FAILED', reason: 'input-refused', started: false, error: outcome.error };
     case 'result-refused':

@@ -136,7 +136,8 @@ test('a cancel that arrives while the input is checked keeps the handler from be
   await store.clock.advance(5_000);
   finish();
   await store.clock.advance(0);
-  assert.deepEqual([(await store.job(id)).status, isEntered], ['CANCELLED', false]);
+  const { status, startedAt } = await store.job(id);
+  assert.deepEqual([status, startedAt, isEntered], ['CANCELLED', null, false]);
 });
 
 test('a lease that ends while the input is checked keeps the handler from being entered', async (t) => {

@@ -76,7 +76,7 @@ test('a handler is told everything about its attempt', async (t) => {
     priority: 3,
     tenant: 'acme',
   });
-  assert.deepEqual(current, { id, type: 'look' });
+  assert.deepEqual(current, { id, type: 'look', tenant: 'acme' });
   assert.equal(currentJob(), null);
 });
 

@@ -416,7 +416,7 @@ async function tableFindings(
       found(
         table.tomorrow ? 'note' : 'warning',
         'history_role',
-        `This role ${lack}: where nodes with the role maintenance run under it, history has no days that are dropped whole, and its jobs are forgotten one by one.`,
+        `This role ${lack}: where nodes with the role maintenance run under it, history has no days that are dropped whole, and its jobs are forgotten one by one.${table.isOwner ? '' : ' Nodes under it cannot vacuum the tables of live jobs either, which slows the store down under heavy load.'}`,
         table.isOwner
           ? `GRANT CREATE ON SCHEMA "${schema}" TO <role>`
           : `Run one node with the role maintenance as the owner of the tables, or ALTER TABLE … OWNER TO <role>.`,

@@ -15,7 +15,7 @@ END $$;
 CREATE FUNCTION duly.tell_1(p_told jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE duly.jobs j SET slot_details = t.details
-  FROM jsonb_to_recordset(coalesce(p_told, '[]')) AS t (id text, details text) 
+  FROM jsonb_to_recordset(coalesce(p_told, '[]')) AS t (id text, details text)
   WHERE j.id = ANY (ARRAY[t.id]) AND j.slot IS NOT NULL;
 END $$;
 
@@ -272,7 +272,7 @@ BEGIN
     INTO v_columns, v_any_waits, v_texts FROM (
       SELECT s.id, p.app, p.tenant, p.name, s.generation, s.version, replace(p.spec, chr(30), ' ') AS spec, replace(s.state, chr(30), ' ') AS state,
         s.due_at, s.waits_for, p.created_at, s.updated_at
-      FROM unnest(v_ids) WITH ORDINALITY AS i (id, n) 
+      FROM unnest(v_ids) WITH ORDINALITY AS i (id, n)
       JOIN duly.schedules s ON s.id = ANY (ARRAY[i.id]) JOIN duly.specs p ON p.id = ANY (ARRAY[i.id]) ORDER BY i.n) c;
     SELECT json_agg(json_build_array(i.n - 1, r.id, r.status, r.slot_at, r.origin, r.due_at, r.cancel_requested_at) ORDER BY i.n, r.seq) INTO v_runs
     FROM unnest(v_ids) WITH ORDINALITY AS i (id, n) CROSS JOIN LATERAL (
