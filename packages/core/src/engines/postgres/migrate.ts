@@ -11,6 +11,19 @@ export const schemaVersion = migrations.length;
 /** The lowest schema number whose code may still work on a store that this code has migrated. */
 const lowestCode = 1;
 
+// Until this schema the functions of earlier steps were changed in place. A store that is older gets all of them anew; its tables stay.
+const lastInPlace = 15;
+const dropFunctions = `DROP VIEW duly.live_1, duly.over_1 CASCADE;
+DO $$
+DECLARE v_function regprocedure;
+BEGIN
+  FOR v_function IN
+    SELECT p.oid FROM pg_proc p JOIN pg_class c ON c.relnamespace = p.pronamespace WHERE c.oid = 'duly.meta'::regclass
+  LOOP
+    EXECUTE format('DROP FUNCTION IF EXISTS %s CASCADE', v_function);
+  END LOOP;
+END $$`;
+
 /** A store whose schema is read. */
 export interface SchemaTarget {
   database: Database;
@@ -120,8 +133,11 @@ async function runSteps(
     [`"${schema}"`],
   );
   if (named?.exists !== true) await inside.query(`CREATE SCHEMA "${schema}"`);
+  const isOld = version > 0 && version < lastInPlace;
+  if (isOld) await inside.query(inSchema(dropFunctions, schema));
   const steps = migrations.filter((step) => step.number > version);
-  for (const step of steps) await inside.query(inSchema(step.sql, schema));
+  // The first one holds the tables.
+  for (const step of isOld ? migrations.slice(1) : steps) await inside.query(inSchema(step.sql, schema));
   if (steps.length > 0) {
     const write = inSchema(
       'INSERT INTO duly.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value',

@@ -48,6 +48,29 @@ it('a store that is opened without migrating is left as it is, and says what is 
   await store.close();
 });
 
+it('a store whose functions are older gets them anew and loses nothing', async () => {
+  const schema = freshSchema();
+  const before = await openEngine(inSchema(url, schema));
+  const job = jobSpec({ due: { inMs: 0 } });
+  await before.enqueue({ groups: [{ jobs: [job] }] });
+  await before.close();
+  // As a store of an earlier version has it.
+  await ask(`DROP FUNCTION ${schema}.reap_1; DROP FUNCTION ${schema}.take_ids_1;
+    CREATE FUNCTION ${schema}.reap_1(bigint, bigint, integer) RETURNS text LANGUAGE sql AS $$ SELECT 'old' $$;
+    UPDATE ${schema}.meta SET value = 14 WHERE key = 'schema_version'`);
+  const [id] = await ask(`SELECT value FROM ${schema}.meta WHERE key = 'store'`);
+  const after = await openEngine(inSchema(url, schema));
+  assert.deepEqual((await after.reap({ node: 'node-a', leaseMs: 1_000, limit: 10 })).jobs, []);
+  await after.enqueue({ groups: [{ jobs: [job] }], repeat: true });
+  const { claimed } = await after.exchange({ settle: [], claim: claimRequest() });
+  assert.deepEqual(
+    claimed.map((one) => one.id),
+    [job.id],
+  );
+  await after.close();
+  assert.deepEqual(await ask(`SELECT value FROM ${schema}.meta WHERE key = 'store'`), [id]);
+});
+
 it('processes that migrate at once do it once', async () => {
   const schema = freshSchema();
   const child = fileURLToPath(new URL('./fixtures/migrate-child.ts', import.meta.url));

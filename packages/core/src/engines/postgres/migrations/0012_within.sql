@@ -1,7 +1,7 @@
 -- Inside a transaction of the user's own, and beside one.
 
 -- Names this store, so that a transaction of another database that holds a store too is not taken for one of ours.
-INSERT INTO duly.meta (key, value) VALUES ('store', floor(random() * 9007199254740991)::bigint);
+INSERT INTO duly.meta (key, value) VALUES ('store', floor(random() * 9007199254740991)::bigint) ON CONFLICT DO NOTHING;
 
 -- How long a call waits is said by whoever calls it.
 ALTER FUNCTION duly.enqueue_1 RESET lock_timeout;
