@@ -426,7 +426,7 @@ test('an action on many jobs changes no more than its dry run counted, or nothin
       if (broken) throw new Error('Broken.');
     },
   });
-  // More than one page, so that the bound is kept over pages.
+  // More than one page, so that the bound holds across pages.
   const made = await task.inMany(
     '1h',
     Array.from({ length: 1_203 }, (_, n) => n),
@@ -434,13 +434,7 @@ test('an action on many jobs changes no more than its dry run counted, or nothin
   const scheduled = duly.jobs({ task: 'later', status: 'SCHEDULED' });
   const counted = await scheduled.cancel({ dryRun: true });
   assert.equal(counted.changed, 1_203);
-  assert.deepEqual(
-    counted.ids,
-    made
-      .map(({ id }) => id)
-      .toReversed()
-      .slice(0, 1_000),
-  );
+  assert.deepEqual(counted.ids, made.map(({ id }) => id).toReversed());
 
   const error = await refusal('too_many_match', () => scheduled.cancel({ expected: 1_202 }));
   assert.deepEqual(error.details, { expected: 1_202, found: 1_203 });

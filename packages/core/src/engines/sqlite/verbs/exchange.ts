@@ -95,6 +95,7 @@ function settle(work: Work, settlement: Settlement, repeat: boolean): 'done' | '
   // This claim would have been the first start, or the first since a replay, and the handler was not entered: the job has not started.
   const isUnstarted =
     !settlement.started &&
+    settlement.to !== 'COMPLETED' &&
     row.started_at === row.claimed_at &&
     (row.spent === 0 || row.reason === 'replayed');
   const spent = row.spent + (settlement.spends ? 1 : 0);
