@@ -46,8 +46,10 @@ export async function makeSamples({ duly, ask }: Fixture): Promise<Samples> {
     await made('/api/alerts/windows', { cron: '0 2 * * *', duration: '1h' }),
     await made('/api/keys', { scope: 'read', tenant: 'a', note: onlyForA }),
   ];
-  await ask('/api/values/only/for-a', { method: 'PUT', body: { value: onlyForA } });
-  await ask('/api/locks/only-for-a/acquire', { body: { holder: onlyForA } });
+  const value = await ask('/api/values/only/for-a', { method: 'PUT', body: { value: onlyForA, ttl: '1h' } });
+  assert.ok(value.status < 300, JSON.stringify(value.json));
+  const lock = await ask('/api/locks/only-for-a/acquire', { body: { holder: onlyForA } });
+  assert.equal(lock.status, 200, JSON.stringify(lock.json));
   const lease = { id: job.id, fence: 1 };
   return {
     names: [
@@ -84,13 +86,13 @@ export async function makeSamples({ duly, ask }: Fixture): Promise<Samples> {
       'POST /api/alerts/windows': { cron: '0 2 * * *', duration: '1h' },
       'POST /api/pauses': { queue: 'sample' },
       'POST /api/pauses/resume': { queue: 'sample' },
-      'POST /api/locks/{name}/renew': { fence: 1 },
-      'POST /api/locks/{name}/release': { fence: 1 },
-      'PUT /api/values/{name}/{key}': { value: 1 },
-      'PATCH /api/values/{name}/{key}': { for: '1h' },
+      'POST /api/locks/{name}/renew': { fence: lock.json.fence },
+      'POST /api/locks/{name}/release': { fence: lock.json.fence },
+      'PUT /api/values/{name}/{key}': { value: 1, ttl: '1h' },
+      'PATCH /api/values/{name}/{key}': { ttl: '2h' },
       'POST /api/worker/claim': { worker: 'sample', tasks: [{ type: 'none' }] },
       'POST /api/worker/heartbeat': { leases: [lease] },
-      'POST /api/worker/report': { reports: [{ ...lease, progress: 1 }] },
+      'POST /api/worker/report': { reports: [{ ...lease, progress: { percent: 1 } }] },
       'POST /api/worker/settle': { outcomes: [{ ...lease, outcome: 'completed' }] },
     },
     queries: {
