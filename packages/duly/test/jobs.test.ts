@@ -192,7 +192,7 @@ test('a pause keeps jobs waiting, why names it, and resume ends it', async (t) =
   await folder.duly('run', 'later', '--queue', 'brief', '--in', '1h');
   assert.match((await folder.duly('pause', 'queue', 'briefs', '--for', '1s')).err, /Did you mean "brief"\?/);
   assert.doesNotMatch((await folder.duly('pause', 'queue', 'brief', '--for', '1s')).err, /warning/);
-  await folder.duly('resume', 'queue', 'defualt');
+  for (const queue of ['defualt', 'brief', 'briefs']) await folder.duly('resume', 'queue', queue);
 
   const slip = await folder.duly('resume', 'task', 'helo');
   assert.match(slip.out, /^Task "helo" was not paused/);

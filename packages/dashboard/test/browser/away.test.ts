@@ -82,7 +82,11 @@ test('a sign-in link asks, and one click signs in; the key is not in the address
 test('signing out ends the session', async (t) => {
   const { page, url, open } = await openDashboard(t);
   await open('jobs');
+  const ended = page.waitForResponse(
+    (response) => response.url().endsWith('/api/session') && response.request().method() === 'DELETE',
+  );
   await page.getByRole('button', { name: 'Sign out' }).click();
+  await (await ended).finished();
   await page.getByLabel('Key').waitFor();
   assert.equal((await page.request.get(`${url}/api/jobs`)).status(), 401);
 });

@@ -44,7 +44,8 @@ export function refusalsOf({ path, method, security }: RouteConfig): RouteConfig
     400,
     421,
     ...(isOpen ? [] : [401, 403, 429]),
-    ...(path.includes('{') ? [404] : []),
+    // What a change refers to may be gone, even if its path has no name: a schedule that is being put, for instance.
+    ...(path.includes('{') || (changes && !isOpen) ? [404] : []),
     ...(path.startsWith('/api/jobs/{') ? [410] : []),
     // A body is read wherever something changes, and an `Idempotency-Key` may have been used before (422).
     ...(changes && !isOpen ? [409, 413, 415, 422] : []),
