@@ -1,3 +1,4 @@
+import { builtInPrefix } from '../built-in.ts';
 import type { Clock } from '../clock.ts';
 import { type Duration, parseDuration } from '../duration.ts';
 import type {
@@ -139,6 +140,11 @@ export interface RemoteWorkers {
   settle(settlements: readonly RemoteSettlement[]): Promise<RemoteSettled[]>;
   /** Takes a worker off the list, at its end. */
   leave(worker: string): Promise<void>;
+  /**
+   * The same calls for one client, named by the server and never by the client: they act only on leases that
+   * this owner claimed. Every other lease is `lost`.
+   */
+  ownedBy(owner: string): RemoteWorkers;
 }
 
 /** What they are made of. */
@@ -268,20 +274,34 @@ export function createRemoteWorkers(parts: RemoteParts): RemoteWorkers {
     };
   }
 
+  /** Per lease the job, or null if this owner did not claim it: fences are easy to guess, so they prove nothing. */
+  async function readHeld(
+    engine: Engine,
+    owner: string | null,
+    leases: readonly RemoteLease[],
+  ): Promise<{ now: number; held: (JobRecord | null)[] }> {
+    const reply = await engine.get({ ids: leases.map(({ id }) => id) });
+    heard(reply);
+    const held = leases.map(({ fence }, i) => {
+      const record = reply.jobs[i] ?? null;
+      return record !== null && isHeldBy(owner, record, fence) ? record : null;
+    });
+    return { now: reply.now, held };
+  }
+
   /** Settles attempts that ran beyond their timeout and grace, and tells which others are beyond their timeout. */
   async function lateOnes(
     engine: Engine,
     leases: readonly RemoteLease[],
+    { now, held }: { now: number; held: readonly (JobRecord | null)[] },
   ): Promise<Map<number, 'timeout' | 'over'>> {
-    const reply = await engine.get({ ids: leases.map(({ id }) => id) });
-    heard(reply);
     const late = new Map<number, 'timeout' | 'over'>();
     const over: Settlement[] = [];
     for (const [i, { fence }] of leases.entries()) {
-      const record = reply.jobs[i] ?? null;
+      const record = held[i] ?? null;
       if (record === null || record.fence !== fence || record.policy.timeoutMs === null) continue;
-      const startedAt = record.attempts.at(-1)?.startedAt ?? reply.now;
-      const lateMs = reply.now - startedAt - record.policy.timeoutMs;
+      const startedAt = record.attempts.at(-1)?.startedAt ?? now;
+      const lateMs = now - startedAt - record.policy.timeoutMs;
       if (lateMs < 0) continue;
       late.set(i, lateMs < record.policy.graceMs ? 'timeout' : 'over');
       if (lateMs < record.policy.graceMs) continue;
@@ -293,13 +313,13 @@ export function createRemoteWorkers(parts: RemoteParts): RemoteWorkers {
     return late;
   }
 
-  return {
+  const callsOf = (owner: string | null): RemoteWorkers => ({
     async claim(given) {
       const { worker, limit = 1, token, wait = 0, signal } = readOptions(given, 'claim()', claimNames);
-      const info = readWorker(worker);
+      const info = readWorker(worker, owner);
       const waitMs = parseDuration(wait, 'wait');
       const claim: ClaimRequest = {
-        token: token === undefined ? ids.newId('claim') : readName(token, 'token'),
+        token: token === undefined ? ids.newId('claim') : nodeOf(readName(token, 'token'), owner),
         node: info.id,
         tasks: info.tasks.map(({ type, version }) => ({ type, version, limit: 1_000 })),
         queues: info.queues,
@@ -349,19 +369,23 @@ export function createRemoteWorkers(parts: RemoteParts): RemoteWorkers {
 
     async heartbeat(leases, { worker, running } = {}) {
       const engine = await parts.engine();
-      const node = worker === undefined ? 'remote' : nodeOf(worker);
+      const node = worker === undefined ? 'remote' : nodeOf(worker, owner);
       const about = known.get(node);
       if (about !== undefined) await beat(engine, { ...about.info, running: running ?? leases.length });
       if (leases.length === 0) return [];
-      const late = await lateOnes(engine, leases);
+      const read = await readHeld(engine, owner, leases);
+      const isHeld = (_: unknown, i: number): boolean => read.held[i] !== null;
+      const late = await lateOnes(engine, leases, read);
       const reply = await engine.heartbeat({
         node,
         leaseMs,
         // Beginnings are written before a job is given out; a long run has surely begun.
-        leases: leases.map(({ id, fence }) => ({ id, fence, begun: true })),
+        leases: leases.filter(isHeld).map(({ id, fence }) => ({ id, fence, begun: true })),
       });
       heard(reply);
-      return reply.leases.map(({ state }, i): RemoteBeat => {
+      const beats = reply.leases.values();
+      return leases.map((lease, i): RemoteBeat => {
+        const state = isHeld(lease, i) ? (beats.next().value?.state ?? 'lost') : 'lost';
         if (state === 'lost' || late.get(i) === 'over') return 'lost';
         return state === 'cancel' ? 'cancel' : ((late.get(i) as 'timeout' | undefined) ?? 'kept');
       });
@@ -375,17 +399,20 @@ export function createRemoteWorkers(parts: RemoteParts): RemoteWorkers {
         fence,
         ...(bodies[i] ?? { progress: null, logs: [] }),
       }));
-      const reply = await engine.report({ reports, logLimit: logLinesMax });
+      const { held } = await readHeld(engine, owner, given);
+      const isHeld = (_: unknown, i: number): boolean => held[i] !== null;
+      const reply = await engine.report({ reports: reports.filter(isHeld), logLimit: logLinesMax });
       heard(reply);
-      return reply.reports;
+      const results = reply.reports.values();
+      return given.map((one, i) => (isHeld(one, i) ? (results.next().value ?? 'lost') : 'lost'));
     },
 
     async settle(given) {
       const engine = await parts.engine();
-      const { jobs } = await engine.get({ ids: given.map(({ id }) => id) });
+      const { held } = await readHeld(engine, owner, given);
       const settlements = await Promise.all(
         given.map(async (one, i): Promise<Settlement | null> => {
-          const record = jobs[i] ?? null;
+          const record = held[i] ?? null;
           if (record === null) return null;
           const report = await bodyOf(engine, one);
           return settlementFor(record, one, report);
@@ -405,11 +432,14 @@ export function createRemoteWorkers(parts: RemoteParts): RemoteWorkers {
 
     async leave(worker) {
       const engine = await parts.engine();
-      const node = nodeOf(worker);
+      const node = nodeOf(worker, owner);
       known.delete(node);
       await engine.nodes({ beat: null, leave: node, drain: null, forgetAfterMs: nodeSilentMs });
     },
-  };
+
+    ownedBy: (name) => callsOf(readName(name, 'owner')),
+  });
+  return callsOf(null);
 
   function settlementFor(record: JobRecord, { fence, outcome }: RemoteSettlement, report: ReportBody | null) {
     const job = claimedOf(record, fence);
@@ -417,19 +447,42 @@ export function createRemoteWorkers(parts: RemoteParts): RemoteWorkers {
   }
 }
 
-/** The name under which a worker is listed: nobody can take the place of a node of this library by its name. */
-function nodeOf(id: string): string {
-  return `remote:${readName(id, 'id')}`;
+const remotePrefix = 'remote:';
+
+/**
+ * The node of a worker, `remote:<worker>@<owner>`. The last `@` always precedes the owner, so no choice of names
+ * reads as another owner, and ids of nodes of this library (`node_…`) never have this form.
+ */
+function nodeOf(id: string, owner: string | null): string {
+  const worker = readName(id, 'id');
+  return owner === null ? `${remotePrefix}${escaped(worker)}` : `${remotePrefix}${worker}@${escaped(owner)}`;
 }
 
-function readWorker(given: RemoteWorker): NodeInfo & { tasks: { type: string; version: number }[] } {
+function escaped(name: string): string {
+  return name.replaceAll('%', '%25').replaceAll('@', '%40');
+}
+
+/** Whether this owner claimed the attempt with this fence. A fence belongs to one claim, so this never changes. */
+function isHeldBy(owner: string | null, record: JobRecord, fence: number): boolean {
+  if (record.type.startsWith(builtInPrefix)) return false;
+  const attempt = record.attempts.find((one) => one.fence === fence);
+  const node = (record.fence === fence ? record.node : attempt?.node) ?? '';
+  if (!node.startsWith(remotePrefix)) return false;
+  const at = node.lastIndexOf('@');
+  return owner === null ? at < 0 : at >= 0 && node.slice(at + 1) === escaped(owner);
+}
+
+function readWorker(
+  given: RemoteWorker,
+  owner: string | null,
+): NodeInfo & { tasks: { type: string; version: number }[] } {
   const worker = readOptions(given, 'worker', workerNames);
   const { id, tasks, queues, concurrency = 1, running = 0, host = '', pid = 0 } = worker;
   if (!Array.isArray(tasks) || tasks.length === 0 || tasks.length > 1_000) {
     return refuseOption('tasks', tasks, 'to be a list of 1 to 1000 tasks');
   }
   return {
-    id: nodeOf(id as string),
+    id: nodeOf(id as string, owner),
     app: 'remote',
     release: null,
     declares: [],
@@ -437,7 +490,7 @@ function readWorker(given: RemoteWorker): NodeInfo & { tasks: { type: string; ve
     pid: readWholeNumber(pid, 'pid', 0, Number.MAX_SAFE_INTEGER),
     roles: ['worker'],
     tasks: tasks.map(({ type, version = 1 }: { type: string; version?: number }) => ({
-      type: readName(type, 'type'),
+      type: readType(type),
       version: readWholeNumber(version, 'version', 1, 1_000_000_000),
     })),
     queues: queues === undefined ? null : queues.map((queue) => readName(queue, 'queues')),
@@ -446,6 +499,13 @@ function readWorker(given: RemoteWorker): NodeInfo & { tasks: { type: string; ve
     notReady: null,
     startedAt: 0,
   };
+}
+
+function readType(given: string): string {
+  const type = readName(given, 'type');
+  return type.startsWith(builtInPrefix)
+    ? refuseOption('type', type, `not to begin with "${builtInPrefix}"`)
+    : type;
 }
 
 function toRemoteJob(job: ClaimedJob): RemoteJob {

@@ -79,6 +79,7 @@ test('what a worker says of itself and of outcomes is checked', async (t) => {
   await refused({ worker: { ...worker, id: '' } });
   await refused({ worker: { ...worker, tasks: [] } });
   await refused({ worker: { ...worker, tasks: [{ type: 'work', version: 0 }] } });
+  await refused({ worker: { ...worker, tasks: [{ type: 'duly:http' }] } });
   await refused({ worker, limit: 0 });
   await refused({ worker, limits: 1 });
 });

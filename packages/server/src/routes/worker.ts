@@ -1,4 +1,5 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { Context } from 'hono';
 import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
 import { waitMs } from '../request/wait.ts';
@@ -74,11 +75,13 @@ const settle = createRoute({
 /** `/api/worker/*`: the lease protocol over HTTP. */
 export function workerRoutes({ duly }: ServerContext): OpenAPIHono<ServerEnv> {
   const routes = newRoutes();
+  // A lease belongs to its caller: a worker may claim through one server and settle through another.
+  const remoteOf = (c: Context<ServerEnv>) => duly.remote.ownedBy(c.get('caller').actor);
 
   routes.openapi(claim, async (c) => {
     const { worker: id, wait, limit = 1, token, tasks, ...about } = c.req.valid('json');
     for (const { type } of tasks) refuseBuiltIn(type, 'tasks');
-    const claimed = await duly.remote.claim({
+    const claimed = await remoteOf(c).claim({
       worker: {
         id,
         tasks: tasks.map(({ type, version = 1 }) => ({ type, version })),
@@ -99,7 +102,7 @@ export function workerRoutes({ duly }: ServerContext): OpenAPIHono<ServerEnv> {
 
   routes.openapi(heartbeat, async (c) => {
     const { leases, worker, running } = c.req.valid('json');
-    const states = await duly.remote.heartbeat(leases, {
+    const states = await remoteOf(c).heartbeat(leases, {
       ...(worker === undefined ? {} : { worker }),
       ...(running === undefined ? {} : { running }),
     });
@@ -108,13 +111,13 @@ export function workerRoutes({ duly }: ServerContext): OpenAPIHono<ServerEnv> {
 
   routes.openapi(report, async (c) => {
     const { reports } = c.req.valid('json');
-    const results = await duly.remote.report(reports.map(toReport));
+    const results = await remoteOf(c).report(reports.map(toReport));
     return c.json({ reports: reports.map(({ id }, i) => ({ id, result: results[i] ?? 'lost' })) }, 200);
   });
 
   routes.openapi(settle, async (c) => {
     const { outcomes } = c.req.valid('json');
-    const settled = await duly.remote.settle(
+    const settled = await remoteOf(c).settle(
       outcomes.map((one) => ({ ...toReport(one), outcome: toOutcome(one) })),
     );
     return c.json({ outcomes: settled }, 200);

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { makeStore, startServer } from '../fixture.ts';
 
@@ -17,8 +19,31 @@ async function setup(t: import('node:test').TestContext, options: Parameters<typ
   const claim = (more: object = {}) => post('claim', { worker: 'hand', tasks: [{ type: 'work' }], ...more });
   const settle = async (lease: { id: string; fence: number }, outcome: object) =>
     (await post('settle', { outcomes: [{ id: lease.id, fence: lease.fence, ...outcome }] })).outcomes[0];
-  return { ...fixture, run, post, make, claim, settle };
+  /** Claims a job to learn a fence, and tries all fences near it on another job. Returns the distinct answers. */
+  const guess = async (id: string) => {
+    const own = await make({ type: 'bait' });
+    const [bait] = (await post('claim', { worker: 'hand', tasks: [{ type: 'bait' }] })).jobs;
+    assert.equal(bait.id, own);
+    const leases = Array.from({ length: 101 }, (_, i) => ({ id, fence: Math.max(0, bait.fence - 50 + i) }));
+    const logs = [{ line: 1, message: 'forged' }];
+    const beats = (await post('heartbeat', { leases })).leases;
+    const reports = (await post('report', { reports: leases.map((lease) => ({ ...lease, logs })) })).reports;
+    const forged = { outcome: 'completed', result: { forged: true } };
+    const { outcomes } = await post('settle', { outcomes: leases.map((lease) => ({ ...lease, ...forged })) });
+    const distinct = (values: string[]): string[] => [...new Set(values)];
+    return {
+      heartbeat: distinct(beats.map(({ state }: { state: string }) => state)),
+      report: distinct(reports.map(({ result }: { result: string }) => result)),
+      settle: distinct(outcomes.map(({ result }: { result: string }) => result)),
+      logs: (await ask(`/api/jobs/${id}/logs`)).json.data.map(({ message }: { message: string }) => message),
+      status: (await ask(`/api/jobs/${id}`)).json.status,
+    };
+  };
+  return { ...fixture, run, post, make, claim, settle, guess };
 }
+
+/** What guessed fences must give: nothing read, nothing written. */
+const nothing = { heartbeat: ['lost'], report: ['lost'], settle: ['lost'], logs: [], status: 'RUNNING' };
 
 test('a claim gives jobs with all that is needed, to one worker only, and says nothing of other types', async (t) => {
   const { make, claim, ask } = await setup(t);
@@ -45,7 +70,8 @@ test('a claim gives jobs with all that is needed, to one worker only, and says n
   assert.ok(job.fence > 0);
   assert.deepEqual((await claim()).jobs, []);
   const shown = (await ask(`/api/jobs/${id}`)).json;
-  assert.deepEqual([shown.status, shown.node], ['RUNNING', 'remote:hand']);
+  assert.equal(shown.status, 'RUNNING');
+  assert.match(shown.node, /^remote:hand@key:\w+$/);
 });
 
 test('a claim that waits is answered when a job is made, when one falls due, and after its time', async (t) => {
@@ -209,7 +235,7 @@ test('a heartbeat tells of a cancel and of a timeout', async (t) => {
 });
 
 test('only keys that may run, and are no tenant’s, work; what does not fit is refused', async (t) => {
-  const { ask, key, make, claim } = await setup(t);
+  const { ask, key, make, claim, run } = await setup(t);
   const body = { worker: 'x', tasks: [{ type: 'work' }] };
   assert.equal((await ask('/api/worker/claim', { key: await key('read'), body })).status, 403);
   assert.equal((await ask('/api/worker/claim', { key: await key('admin', 'acme'), body })).status, 403);
@@ -231,7 +257,7 @@ test('only keys that may run, and are no tenant’s, work; what does not fit is 
     { outcome: 'failed' },
     { outcome: 'snoozed', in: 'soon' },
   ]) {
-    const answer = await ask('/api/worker/settle', { body: { outcomes: [{ id, fence, ...bad }] } });
+    const answer = await ask('/api/worker/settle', { key: run, body: { outcomes: [{ id, fence, ...bad }] } });
     assert.equal(answer.status, 400, JSON.stringify(bad));
   }
   const none = await ask('/api/worker/settle', {
@@ -241,12 +267,98 @@ test('only keys that may run, and are no tenant’s, work; what does not fit is 
 });
 
 test('a worker that is asked to drain is told so and given nothing', async (t) => {
-  const { make, claim, duly } = await setup(t);
+  const { make, claim, duly, ask } = await setup(t);
   await claim();
-  await duly.drainNode('remote:hand');
+  const [node] = (await duly.nodes()).filter(({ id }) => id.startsWith('remote:hand@key:'));
+  const drained = await ask(`/api/workers/${encodeURIComponent(node?.id ?? '')}/drain`, { body: {} });
+  assert.ok(drained.status < 300, drained.text);
   await make();
   let answer = await claim({ running: 1 });
   while (!answer.drain && answer.jobs.length === 0) answer = await claim();
   assert.deepEqual([answer.drain, answer.jobs], [true, []]);
   assert.equal((await claim({ worker: 'another' })).jobs.length, 1);
+});
+
+test('guessed fences do nothing to a job that a node in a process runs', async (t) => {
+  const entered = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  const run = async () => {
+    entered.resolve();
+    await end.promise;
+    return 'genuine';
+  };
+  const { guess, duly, ask } = await setup(t, { tasks: [{ name: 'inside', run }], start: true });
+  const { id } = (await ask('/api/jobs', { body: { type: 'inside', tenant: 'b' } })).json;
+  await entered.promise;
+  const got = await guess(id);
+  end.resolve();
+  assert.deepEqual(got, nothing);
+  assert.equal((await duly.job(id).wait()).result, 'genuine');
+});
+
+test('guessed fences do nothing to a job with an HTTP target', async (t) => {
+  const asked = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  const target = createServer(async (_, response) => {
+    asked.resolve();
+    await end.promise;
+    response.writeHead(200, { 'content-type': 'text/plain' }).end('genuine');
+  });
+  await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    target.closeAllConnections();
+    target.close();
+  });
+  const url = `http://127.0.0.1:${(target.address() as AddressInfo).port}`;
+  const { guess, duly, ask } = await setup(t, { start: true, server: { allowTargets: ['127.0.0.1'] } });
+  const { id } = (await ask('/api/jobs', { body: { target: { http: { url } }, tenant: 'b' } })).json;
+  await asked.promise;
+  const got = await guess(id);
+  end.resolve();
+  assert.deepEqual(got, nothing);
+  assert.equal(((await duly.job(id).wait()).result as { body: string }).body, 'genuine');
+});
+
+test('a lease belongs to the key that claimed it: guessed fences and tokens of another key do nothing', async (t) => {
+  const store = makeStore(t);
+  const { make, claim, settle } = await setup(t, { store });
+  const other = await setup(t, { store });
+  const id = await make();
+  const [lease] = (await claim({ token: 'a' })).jobs;
+  assert.deepEqual((await other.claim({ token: 'a' })).jobs, []);
+  assert.deepEqual(await other.guess(id), nothing);
+  assert.equal((await settle(lease, { outcome: 'completed', result: 1 })).result, 'done');
+  assert.equal((await other.settle(lease, { outcome: 'completed', result: 1 })).result, 'lost');
+});
+
+test('a worker may claim through one server and go on through another with the same key', async (t) => {
+  const store = makeStore(t);
+  const { make, claim, run } = await setup(t, { store });
+  const other = await startServer(t, { store });
+  const id = await make();
+  const [{ fence }] = (await claim()).jobs;
+  const ask = async (verb: string, body: object) =>
+    (await other.ask(`/api/worker/${verb}`, { key: run, body })).json;
+  const lease = { id, fence };
+  assert.deepEqual(await ask('heartbeat', { leases: [lease] }), { leases: [{ id, state: 'kept' }] });
+  const { outcomes } = await ask('settle', { outcomes: [{ ...lease, outcome: 'completed' }] });
+  assert.deepEqual(outcomes, [{ id, result: 'done', status: 'COMPLETED' }]);
+});
+
+test('an owner whose name ends in another’s does not hold the other’s leases', async (t) => {
+  const authorize = (request: Request) => ({
+    actor: request.headers.get('x-actor') ?? 'admin',
+    scope: 'admin' as const,
+    tenant: null,
+  });
+  const { ask } = await startServer(t, { server: { authorize } });
+  const { id } = (await ask('/api/jobs', { body: { type: 'work' } })).json;
+  const as = async (actor: string, verb: string, body: object) =>
+    (await ask(`/api/worker/${verb}`, { body, headers: { 'x-actor': actor } })).json;
+  const [{ fence }] = (await as('ann@acme', 'claim', { worker: 'w@x', tasks: [{ type: 'work' }] })).jobs;
+  const stateFor = async (actor: string) =>
+    (await as(actor, 'heartbeat', { leases: [{ id, fence }] })).leases[0].state;
+  for (const actor of ['acme', 'x@ann@acme', 'ann%40acme', 'ann'])
+    assert.equal(await stateFor(actor), 'lost', actor);
+  assert.equal(await stateFor('ann@acme'), 'kept');
 });
