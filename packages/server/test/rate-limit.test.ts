@@ -83,3 +83,24 @@ test('a WebSocket that floods is closed with a reason and read no further; other
   assert.equal(JSON.parse(String(text)).event, 'error');
   assert.equal((await ask('/api/session')).status, 200);
 });
+
+test('a WebSocket that floods with pings or pongs is closed as well', async (t) => {
+  const { url, adminKey, ask } = await startServer(t);
+  for (const kind of ['ping', 'pong'] as const) {
+    const flood = new WebSocket(`${url.replace('http', 'ws')}/api/ws`, {
+      headers: { Authorization: `Bearer ${adminKey}` },
+    });
+    t.after(() => flood.terminate());
+    await once(flood, 'open');
+    const closed = once(flood, 'close');
+    let answered = 0;
+    flood.on('pong', () => answered++);
+    for (let i = 0; i < 1_000; i++) flood[kind]();
+    // Answered after all of the above; an error, or nothing once the connection is closed.
+    flood.send('{}');
+    const [code, reason] = await Promise.race([closed, once(flood, 'message')]);
+    assert.deepEqual([code, String(reason)], [1008, 'rate_limited: too many messages.'], kind);
+    assert.ok(answered <= 250, `${answered} of 1,000 pings were answered`);
+  }
+  assert.equal((await ask('/api/session')).status, 200);
+});

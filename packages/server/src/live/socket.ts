@@ -133,9 +133,16 @@ export function serveSocket(
     clock.after(closeMs, () => socket.terminate(), { unref: true });
   }
 
+  /** Counts a frame of the peer; false: it is not to be processed. */
+  function admitFrame(): boolean {
+    if (isRefused) return false;
+    if (messages?.take() !== false && context.rateLimits?.take(caller.actor) !== false) return true;
+    refuseFlood();
+    return false;
+  }
+
   socket.on('message', (bytes, isBinary) => {
-    if (isRefused) return;
-    if (messages?.take() === false || context.rateLimits?.take(caller.actor) === false) return refuseFlood();
+    if (!admitFrame()) return;
     const text = isBinary ? '' : String(bytes);
     // Nothing more is read until what was said is answered, and the answer on its way: whoever asks and does not listen would fill the memory.
     takenCount++;
@@ -148,8 +155,12 @@ export function serveSocket(
         if (takenCount === 0 && !isRefused) socket.resume();
       });
   });
+  // The library answers pings, and frames without a payload are cheap to send: they cost as much as messages.
+  socket.on('ping', () => void admitFrame());
   socket.on('pong', () => {
-    unansweredCount = 0;
+    // An answer to the server's own ping is free: a busy key must not lose its idle connections.
+    if (unansweredCount > 0) unansweredCount = 0;
+    else admitFrame();
   });
   socket.on('close', () => {
     timer.cancel();
