@@ -72,7 +72,8 @@ test('a link with a key asks before it signs a browser in; then a strict cookie,
   assert.ok(page.text.includes(id) && page.text.includes('admin') && !page.text.includes(secret));
   assert.equal(page.headers.get('set-cookie'), null, 'looking at it signs nobody in');
 
-  const answer = await ask('/signin', { key: null, method: 'POST', headers: pending });
+  const action = /<form method="post" action="([^"]+)">/.exec(page.text)?.[1] as string;
+  const answer = await ask(action, { key: null, method: 'POST', headers: pending });
   assert.deepEqual([answer.status, answer.headers.get('location')], [303, '/']);
   const [cookie = '', ended = ''] = answer.headers.getSetCookie();
   assert.match(cookie, /^duly_session=/);
@@ -109,7 +110,7 @@ test('a link with a key asks before it signs a browser in; then a strict cookie,
 
 test('a page of another site cannot sign a browser in with a key of its choice', async (t) => {
   const fixture = await startServer(t);
-  const { ask, adminKey } = fixture;
+  const { ask } = fixture;
   const pending = await openLink(fixture, await fixture.key('read', 'attacker'));
   const sites: [name: string, value: string][] = [
     ['Sec-Fetch-Site', 'cross-site'],
@@ -122,15 +123,62 @@ test('a page of another site cannot sign a browser in with a key of its choice',
     assert.deepEqual([answer.status, answer.json.code], [403, 'cross_site']);
     assert.equal(answer.headers.get('set-cookie'), null);
   }
-  // The page names the session that would be replaced.
-  const mine = await ask('/api/session', { method: 'POST' });
-  const session = (mine.headers.get('set-cookie') as string).split(';')[0];
-  const page = await ask('/signin', { key: null, headers: { Cookie: `${session}; ${pending.Cookie}` } });
-  assert.ok(page.text.includes(adminKey.split('_')[1] as string) && page.text.includes('attacker'));
+  // The strict session cookie does not come along from another site: the page warns without it.
+  const page = await ask('/signin', { key: null, headers: pending });
+  assert.match(page.text, /Signing in replaces the current session of this browser/);
+  assert.ok(page.text.includes('attacker'));
+  // A key that is held down must not press the button of a page that another site opened or moves.
+  assert.doesNotMatch(page.text, /autofocus/);
+  assert.equal(page.headers.get('cross-origin-opener-policy'), 'same-origin');
   // Without a link there is nothing to confirm.
   assert.equal((await ask('/signin', { key: null, method: 'POST' })).status, 401);
   const bare = await ask('/signin', { key: null });
   assert.deepEqual([bare.status, bare.headers.get('location')], [303, '/']);
+});
+
+test('confirming a sign-in page takes the key that the page showed, and no other', async (t) => {
+  const fixture = await startServer(t);
+  const { ask, adminKey } = fixture;
+  const mine = await openLink(fixture, adminKey);
+  const page = await ask('/signin', { key: null, headers: mine });
+  const action = /<form method="post" action="([^"]+)">/.exec(page.text)?.[1] as string;
+  // Another site opens a link of its own meanwhile, which replaces the cookie.
+  const theirs = await openLink(fixture, await fixture.key('read', 'attacker'));
+  for (const path of [action, '/signin']) {
+    const answer = await ask(path, { key: null, method: 'POST', headers: theirs });
+    assert.deepEqual([answer.status, answer.json?.code], [400, 'request_invalid'], path);
+    assert.equal(answer.headers.get('set-cookie'), null);
+  }
+  assert.equal((await ask(action, { key: null, method: 'POST', headers: mine })).status, 303);
+});
+
+test('a sign-in link that is not valid shows a page to a browser, and its cookie is cleared', async (t) => {
+  const fixture = await startServer(t);
+  const { ask, server } = fixture;
+  const key = await fixture.key('read');
+  const stale = await openLink(fixture, key);
+  await server.keys.revoke(key.split('_')[1] as string);
+  const asks: [path: string, method: string][] = [
+    ['/signin?key=bad', 'GET'],
+    ['/signin', 'GET'],
+    ['/signin', 'POST'],
+  ];
+  for (const [path, method] of asks) {
+    const headers = { ...stale, Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+    const page = await ask(path, { key: null, method, headers });
+    assert.deepEqual(
+      [page.status, page.headers.get('content-type')],
+      [401, 'text/html; charset=UTF-8'],
+      path,
+    );
+    assert.match(page.text, /The key in the link is not valid\./);
+    assert.match(page.text, /<a href="\/">/);
+    assert.match(page.headers.get('content-security-policy') as string, /frame-ancestors 'none'/);
+    assert.match(page.headers.get('set-cookie') ?? '', /^duly_signin=; Max-Age=0; Path=\/signin/);
+    const json = await ask(path, { key: null, method, headers: { ...stale, Accept: 'application/json' } });
+    assert.deepEqual([json.status, json.json.code], [401, 'unauthenticated']);
+    assert.match(json.headers.get('set-cookie') ?? '', /^duly_signin=; Max-Age=0/);
+  }
 });
 
 test('a program with a sign-in of its own says who asks', async (t) => {

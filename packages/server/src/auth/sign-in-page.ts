@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Caller } from './caller.ts';
+import type { Problem } from '../problem.ts';
 import type { KeyInfo } from './keys.ts';
 
 const style = `
@@ -22,36 +22,42 @@ export const signInPolicy = [
  * The page that asks whether to sign in with the key of a link. Without it, another site could open such a
  * link in your browser, and what you then do would happen under its key.
  */
-export function signInPage({
-  key,
-  current,
-  action,
-}: {
-  key: KeyInfo;
-  /** Whose session the browser has now; null: none. */
-  current: Caller | null;
-  action: string;
-}): string {
+export function signInPage({ key, action }: { key: KeyInfo; action: string }): string {
   const tenant = key.tenant === null ? '' : `, tenant <b>${escapeHtml(key.tenant)}</b>`;
-  const replaced =
-    current === null
-      ? ''
-      : `<p>You are signed in as <b>${escapeHtml(current.actor)}</b>. This replaces it.</p>`;
+  // The server cannot name the session: a page opened from another site does not get its strict cookie.
+  // The button has no focus, so that a key pressed for another page does not confirm.
+  return htmlPage(
+    'Sign in to Duly?',
+    `<p>The link carries the key <b>${escapeHtml(key.id)}</b>: scope <b>${key.scope}</b>${tenant}.</p>
+<p>Signing in replaces the current session of this browser, if there is one.</p>
+<p>Continue only if you opened this link yourself.</p>
+<form method="post" action="${escapeHtml(action)}"><button>Sign in</button></form>`,
+  );
+}
+
+/** The page for a link that cannot sign a browser in. */
+export function signInRefusedPage({ problem, dashboard }: { problem: Problem; dashboard: string }): string {
+  const hint = problem.hint === undefined ? '' : `\n<p>${escapeHtml(problem.hint)}</p>`;
+  return htmlPage(
+    'You are not signed in',
+    `<p>${escapeHtml(problem.detail)}</p>${hint}
+<p><a href="${escapeHtml(dashboard)}">Sign in on the dashboard</a></p>`,
+  );
+}
+
+function htmlPage(title: string, content: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>Sign in to Duly</title>
+<title>${title}</title>
 <style>${style}</style>
 </head>
 <body>
 <main>
-<h1>Sign in to Duly?</h1>
-<p>The link carries the key <b>${escapeHtml(key.id)}</b>: scope <b>${key.scope}</b>${tenant}.</p>
-${replaced}
-<p>Continue only if you opened this link yourself.</p>
-<form method="post" action="${escapeHtml(action)}"><button autofocus>Sign in</button></form>
+<h1>${title}</h1>
+${content}
 </main>
 </body>
 </html>

@@ -2312,7 +2312,7 @@ export interface Operations {
   /** Sign a browser in with the key of the link that it has opened */
   'POST /signin': {
     path: Record<never, never>;
-    query: Record<never, never>;
+    query: { key_id?: string | readonly string[] };
     body: never;
     answer: null;
   };

@@ -3,9 +3,10 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import type { KeyInfo } from '../auth/keys.ts';
-import { callerOf, keyTextOf, secured, sessionCookie, unsecured } from '../auth/secured.ts';
-import { signInPage, signInPolicy } from '../auth/sign-in-page.ts';
+import { keyTextOf, secured, sessionCookie, unsecured } from '../auth/secured.ts';
+import { signInPage, signInPolicy, signInRefusedPage } from '../auth/sign-in-page.ts';
 import type { ServerContext, ServerEnv } from '../context.ts';
+import { answerProblem, toProblem } from '../problem.ts';
 import { json } from '../schemas/answers.ts';
 import { sessionSchema } from '../schemas/key.ts';
 import { problems, refusal } from '../schemas/problem.ts';
@@ -69,6 +70,13 @@ const confirmLink = createRoute({
   tags,
   summary: 'Sign a browser in with the key of the link that it has opened',
   ...unsecured,
+  request: {
+    query: z.strictObject({
+      key_id: z.string().max(100).optional().openapi({
+        description: 'The id of the key that the page showed. If the link is of another key, it is refused.',
+      }),
+    }),
+  },
   responses: { 303: { description: 'Signed in: to the dashboard.' }, 401: refusal(401), ...problems },
 });
 
@@ -125,8 +133,27 @@ export function sessionRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   }
 
   const linkPath = `${options.basePath}/signin`;
-  routes.openapi(openLink, async (c) => {
-    const { key: text } = c.req.valid('query');
+
+  function html(c: Context, page: string, status: 200 | 400 | 401): Response {
+    c.header('Content-Security-Policy', signInPolicy);
+    // The site that opened the page gets no handle of its window, so it cannot move or close it.
+    c.header('Cross-Origin-Opener-Policy', 'same-origin');
+    // Not "no-referrer": the form would be sent with "Origin: null", which is refused.
+    c.header('Referrer-Policy', 'same-origin');
+    return c.html(page, status) as Response;
+  }
+
+  /** Answers a browser with a page, and a program with the problem. */
+  function refuseLink(c: Context<ServerEnv>, error: unknown): Response {
+    const problem = toProblem(error);
+    if (problem.code === 'unauthenticated') deleteCookie(c, linkCookie, { path: linkPath });
+    const isShown = problem.status < 500 && /\btext\/html\b/i.test(c.req.header('accept') ?? '');
+    if (!isShown) return answerProblem(error, c);
+    const page = signInRefusedPage({ problem, dashboard: `${options.basePath}/` });
+    return html(c, page, problem.status as 400 | 401);
+  }
+
+  async function open(c: Context<ServerEnv>, text: string | undefined): Promise<Response> {
     if (text !== undefined) {
       await keyOfLink(text);
       setCookie(c, linkCookie, text, {
@@ -138,24 +165,39 @@ export function sessionRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
       });
       // Browsers put the address after the redirect into their history, so the key is not in it.
       c.header('Referrer-Policy', 'no-referrer');
-      return c.redirect(linkPath, 303) as never;
+      return c.redirect(linkPath, 303);
     }
     const pending = getCookie(c, linkCookie);
-    if (pending === undefined) return c.redirect(`${options.basePath}/`, 303) as never;
+    if (pending === undefined) return c.redirect(`${options.basePath}/`, 303);
     const key = await keyOfLink(pending);
-    c.header('Content-Security-Policy', signInPolicy);
-    // Not "no-referrer": the form would be sent with "Origin: null", which is refused.
-    c.header('Referrer-Policy', 'same-origin');
-    return c.html(signInPage({ key, current: await callerOf(c), action: linkPath }), 200) as never;
-  });
+    const action = `${linkPath}?key_id=${encodeURIComponent(key.id)}`;
+    return html(c, signInPage({ key, action }), 200);
+  }
 
-  // Another site can open a link, but it cannot send this request (`refuseCrossSite`) or frame the page.
-  routes.openapi(confirmLink, async (c) => {
+  async function confirm(c: Context<ServerEnv>, shownId: string | undefined): Promise<Response> {
     const key = await keyOfLink(getCookie(c, linkCookie));
+    // Another site can open a second link after the page was shown, which replaces the cookie.
+    if (shownId !== key.id) {
+      throw new DulyError('request_invalid', {
+        message: 'The link that this browser opened last is of another key than the page showed.',
+        hint: 'Open your link again, and confirm the page that it shows.',
+      });
+    }
     await context.duly.as(`key:${key.id}`, () => begin(c, key));
     deleteCookie(c, linkCookie, { path: linkPath });
-    return c.redirect(`${options.basePath}/`, 303) as never;
-  });
+    return c.redirect(`${options.basePath}/`, 303);
+  }
+
+  routes.openapi(
+    openLink,
+    (c) => open(c, c.req.valid('query').key).catch((error: unknown) => refuseLink(c, error)) as never,
+  );
+
+  // Another site can open a link, but it cannot send this request (`refuseCrossSite`) or frame the page.
+  routes.openapi(
+    confirmLink,
+    (c) => confirm(c, c.req.valid('query').key_id).catch((error: unknown) => refuseLink(c, error)) as never,
+  );
 
   return routes;
 }
