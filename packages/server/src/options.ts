@@ -41,7 +41,7 @@ export interface ServerOptions {
    * burst of 2,000. false: no limit.
    */
   rateLimit?: Partial<RateLimit> | false;
-  /** How many may watch jobs at the same time, by streams and long polls. Default 10,000. */
+  /** How many may watch jobs at the same time, by streams and long polls. Default 10,000; a key may have a quarter of them. */
   watchersMax?: number;
   /** After so long without news a watcher is sent a sign of life, and their key is looked at again, in milliseconds. Default 15 s. */
   beatMs?: number;

@@ -36,7 +36,7 @@ export interface JobWatch {
 /** The state of every job that somebody watches, kept up to date by one reader of the feed. */
 export interface JobStates {
   /** Begins to watch a job, with its log from after this line on (null: without it). Throws `job_not_found`. */
-  watch(id: string, logsAfter?: number | null): Promise<JobWatch>;
+  watch(id: string, options?: { logsAfter?: number | null; onClose?(): void }): Promise<JobWatch>;
   /** Watches that are open. */
   count(): number;
   close(): void;
@@ -137,6 +137,7 @@ export function createJobStates({
 
   class Watch implements JobWatch {
     readonly #entry: Entry;
+    readonly #onClose: () => void;
     /** The last line that was given or taken; null: the log is not followed. */
     #lineN: number | null;
     #lines: JobLogLine[] = [];
@@ -146,9 +147,10 @@ export function createJobStates({
     #wake: (() => void) | null = null;
     isClosed = false;
 
-    constructor(entry: Entry, logsAfter: number | null) {
+    constructor(entry: Entry, logsAfter: number | null, onClose: () => void) {
       this.#entry = entry;
       this.#lineN = logsAfter;
+      this.#onClose = onClose;
     }
 
     /** Whether new lines are to be read for it. One that is behind reads for itself. */
@@ -209,6 +211,7 @@ export function createJobStates({
       if (this.isClosed) return;
       this.isClosed = true;
       watchCount--;
+      this.#onClose();
       this.#wake?.();
       this.#entry.watches.delete(this);
       if (this.#entry.watches.size === 0 && entries.get(this.#entry.id) === this.#entry)
@@ -274,7 +277,7 @@ export function createJobStates({
   }
 
   return {
-    async watch(id, logsAfter = null) {
+    async watch(id, { logsAfter = null, onClose = () => {} } = {}) {
       if (isClosed) {
         throw new DulyError('stopped', { message: 'The server is stopping and tells no more news.' });
       }
@@ -283,7 +286,7 @@ export function createJobStates({
         entry = new Entry(id);
         entries.set(id, entry);
       }
-      const watch = new Watch(entry, logsAfter);
+      const watch = new Watch(entry, logsAfter, onClose);
       entry.watches.add(watch);
       watchCount++;
       try {

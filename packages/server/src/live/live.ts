@@ -10,12 +10,14 @@ import type { LiveStream } from './live-stream.ts';
 /** Everything that tells what happens to jobs while it happens. */
 export interface Live {
   /** Watches one job, without its log. */
-  watchJob(id: string): Promise<JobWatch>;
+  watchJob(id: string, options: { actor: string }): Promise<JobWatch>;
   /**
    * Opens the stream of one job, from a place on; null: its end was told there, and nothing has happened since. Throws `job_not_found`, or
    * what `show` throws.
    */
   jobStream(options: {
+    /** The caller, whose watchers are bounded. */
+    actor: string;
     id: string;
     /** The tenant of the watcher, checked before the job is read; null: any. */
     tenant: string | null;
@@ -25,7 +27,7 @@ export interface Live {
     show(job: Job): JobJson;
   }): Promise<LiveStream | null>;
   /** Opens the stream of all changes that match; `after` null: from now on. */
-  eventStream(options: { filter: EventFilter; after: number | null }): LiveStream;
+  eventStream(options: { actor: string; filter: EventFilter; after: number | null }): LiveStream;
   /** Streams and watches that are open. */
   count(): number;
   /** Ends all of them; those who come back find another server, or this one started again. */
@@ -46,26 +48,55 @@ export function createLive(options: {
   const streams = new Set<LiveStream>();
   let isClosed = false;
 
-  function admit(): void {
+  // A quarter each, so that one key cannot lock out the others.
+  const keyWatchersMax = Math.max(1, Math.floor(watchersMax / 4));
+  const countOf = new Map<string, number>();
+
+  /** Counts a watcher of this caller until the returned function is called. */
+  function admit(actor: string): () => void {
     if (isClosed) throw new DulyError('stopped', { message: 'The server is stopping.' });
-    if (states.count() + streams.size < watchersMax) return;
-    throw new DulyError('too_many_watchers', {
-      message: `${watchersMax} watchers are connected to this server, and it takes no more.`,
-      hint: 'Come back later, or ask another server of the same store.',
-      details: { watchersMax },
-    });
+    const count = countOf.get(actor) ?? 0;
+    if (count >= keyWatchersMax) {
+      throw new DulyError('too_many_watchers', {
+        message: `The key has ${keyWatchersMax} watchers on this server, the most that one key may have.`,
+        hint: 'Close streams that are not needed, or follow many jobs with one stream of GET /api/events.',
+        details: { watchersMax, keyWatchersMax },
+      });
+    }
+    if (states.count() + streams.size >= watchersMax) {
+      throw new DulyError('too_many_watchers', {
+        message: `${watchersMax} watchers are connected to this server, and it takes no more.`,
+        hint: 'Come back later, or ask another server of the same store.',
+        details: { watchersMax, keyWatchersMax },
+      });
+    }
+    countOf.set(actor, count + 1);
+    let isReleased = false;
+    return () => {
+      if (isReleased) return;
+      isReleased = true;
+      const left = (countOf.get(actor) ?? 1) - 1;
+      if (left === 0) countOf.delete(actor);
+      else countOf.set(actor, left);
+    };
   }
 
   return {
-    async watchJob(id) {
-      admit();
-      return states.watch(id);
-    },
-    async jobStream({ id, tenant, after, logs, show }) {
-      admit();
-      if (tenant !== null) await duly.job(id).get({ tenant });
-      const watch = await states.watch(id, logs ? after.line : null);
+    async watchJob(id, { actor }) {
+      const release = admit(actor);
       try {
+        return await states.watch(id, { onClose: release });
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+    async jobStream({ actor, id, tenant, after, logs, show }) {
+      const release = admit(actor);
+      let watch: JobWatch | null = null;
+      try {
+        if (tenant !== null) await duly.job(id).get({ tenant });
+        watch = await states.watch(id, { logsAfter: logs ? after.line : null, onClose: release });
         const state = watch.state();
         show(await state.job());
         if (!after.isEnd || !state.isOver || state.tag !== after.tag) {
@@ -74,17 +105,19 @@ export function createLive(options: {
         watch.close();
         return null;
       } catch (error) {
-        watch.close();
+        watch?.close();
+        release();
         throw error;
       }
     },
-    eventStream({ filter, after }) {
-      admit();
+    eventStream({ actor, filter, after }) {
+      const release = admit(actor);
       const pages = duly.changes(after === null ? {} : { after });
       const stream = openEventStream({ pages, facts, texts, filter, clock });
       const tracked: LiveStream = {
         ...stream,
         close() {
+          release();
           streams.delete(tracked);
           stream.close();
         },

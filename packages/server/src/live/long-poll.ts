@@ -30,7 +30,7 @@ export function readWait(
  */
 export async function changedJob(
   { live, clock, options }: Pick<ServerContext, 'live' | 'clock' | 'options'>,
-  ask: { job: Job; known: string | undefined; waitMs: number; signal(): AbortSignal },
+  ask: { actor: string; job: Job; known: string | undefined; waitMs: number; signal(): AbortSignal },
 ): Promise<Job> {
   const { job, known, waitMs } = ask;
   // Most requests know no ETag and do not wait.
@@ -40,7 +40,7 @@ export async function changedJob(
   if (isNews) return job;
   // Only asked for here: to have one costs.
   const signal = ask.signal();
-  const watch = await live.watchJob(job.id);
+  const watch = await live.watchJob(job.id, { actor: ask.actor });
   const timer = clock.after(waitMs, () => watch.close(), { unref: true });
   const leave = (): void => watch.close();
   signal.addEventListener('abort', leave, { once: true });

@@ -53,6 +53,7 @@ export function serveSocket(
   async function open(message: Exclude<Message, { unwatch: string }>): Promise<LiveStream | null> {
     if ('job' in message) {
       return live.jobStream({
+        actor: caller.actor,
         tenant: caller.tenant,
         id: message.job,
         after: readJobPlace(message.after),
@@ -61,6 +62,7 @@ export function serveSocket(
       });
     }
     return live.eventStream({
+      actor: caller.actor,
       filter: filterFor(caller, message.filter),
       after: readPlace(message.after),
     });
@@ -96,6 +98,7 @@ export function serveSocket(
         await send({ watch: named, event: kind, id: event.id, data });
       }
     } finally {
+      stream.close();
       if (streams.get(named) === stream) streams.delete(named);
     }
   }

@@ -29,7 +29,8 @@ export function eventRoutes({ live, clock, options }: ServerContext): OpenAPIHon
   routes.openapi(read, (c) => {
     const { last_event_id, ...given } = c.req.valid('query');
     const after = readPlace(c.req.header('last-event-id') ?? last_event_id);
-    const stream = live.eventStream({ filter: filterFor(c.var.caller, given), after });
+    const { caller } = c.var;
+    const stream = live.eventStream({ actor: caller.actor, filter: filterFor(caller, given), after });
     return sseResponse(stream, {
       clock,
       beatMs: options.beatMs,

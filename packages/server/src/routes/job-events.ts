@@ -46,6 +46,7 @@ export function jobEventRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     const { signal } = c.req.raw;
     const { logs = 'true', last_event_id } = c.req.valid('query');
     const stream = await live.jobStream({
+      actor: caller.actor,
       tenant: caller.tenant,
       id: c.req.valid('param').id,
       after: readJobPlace(c.req.header('last-event-id') ?? last_event_id),

@@ -276,7 +276,8 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     const known = c.req.header('if-none-match');
     const found = await find(c.get('caller'), c.req.valid('param').id);
     const signal = (): AbortSignal => c.req.raw.signal;
-    const job = await changedJob(context, { job: found, known, waitMs: wait.ms, signal });
+    const { actor } = c.get('caller');
+    const job = await changedJob(context, { actor, job: found, known, waitMs: wait.ms, signal });
     const etag = jobEtag(job, options.redact);
     c.header('ETag', etag);
     if (wait.preferred) c.header('Preference-Applied', `wait=${wait.ms / 1_000}`);

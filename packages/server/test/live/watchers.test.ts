@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { systemClock } from '@duly/core';
+import { WebSocket } from 'ws';
 import type { ServerContext } from '../../src/context.ts';
 import { appOf } from '../../src/server.ts';
 import { makeFolder, startServer } from '../fixture.ts';
@@ -105,11 +106,13 @@ test('a watcher that does not read for long is told everything when it does, in 
 });
 
 test('more watchers than the server takes are refused until one has gone', async (t) => {
-  const { duly, url, adminKey: key, ask } = await startServer(t, { server: { watchersMax: 2 } });
+  const fixture = await startServer(t, { server: { watchersMax: 2 } });
+  const { duly, url, ask } = fixture;
+  const [one, two] = [await fixture.key('read'), await fixture.key('read')];
   duly.task({ name: 'later', run: () => {} });
   const { id } = (await ask('/api/jobs', { body: { type: 'later', delay: '1h' } })).json;
-  const first = await openSse(t, `${url}/api/events`, { key });
-  const second = await openSse(t, `${url}/api/jobs/${id}/events`, { key });
+  const first = await openSse(t, `${url}/api/events`, { key: one });
+  const second = await openSse(t, `${url}/api/jobs/${id}/events`, { key: two });
   for (const path of [`/api/events`, `/api/jobs/${id}/events`, `/api/jobs/${id}?wait=1`]) {
     const refused = await ask(path);
     assert.deepEqual([refused.status, refused.json.code], [503, 'too_many_watchers']);
@@ -120,11 +123,47 @@ test('more watchers than the server takes are refused until one has gone', async
   // The server hears of a closed connection in its own time.
   let status = 503;
   while (status === 503) {
-    const third = await openSse(t, `${url}/api/jobs/${id}/events`, { key });
+    const third = await openSse(t, `${url}/api/jobs/${id}/events`, { key: two });
     status = third.status;
     await third.close();
   }
   assert.equal(status, 200);
+});
+
+test('one key takes a quarter of the watchers at most, and others are still served', async (t) => {
+  const fixture = await startServer(t, { server: { watchersMax: 8 } });
+  const { duly, server, url, ask, adminKey: other } = fixture;
+  const { context } = appOf.get(server) as { context: ServerContext };
+  const key = await fixture.key('read');
+  const { id } = await duly.taskNamed('work').in('1h', 1);
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/api/ws`, {
+    headers: { Authorization: `Bearer ${key}` },
+  });
+  t.after(() => socket.terminate());
+  await once(socket, 'open');
+  type News = { event: string; data: { code?: string; detail?: string } };
+  const watch = async (name: string, job = id): Promise<News> => {
+    const news = once(socket, 'message');
+    socket.send(JSON.stringify({ watch: name, job }));
+    return JSON.parse(String((await news)[0]));
+  };
+  assert.equal((await watch('first')).event, 'job');
+  const stream = await openSse(t, `${url}/api/events`, { key });
+  assert.equal(stream.status, 200);
+  const { event, data } = await watch('second');
+  assert.deepEqual([event, data.code], ['error', 'too_many_watchers']);
+  assert.match(data.detail ?? '', /The key has 2 watchers/);
+  for (const path of ['/api/events', `/api/jobs/${id}/events`, `/api/jobs/${id}?wait=1`]) {
+    const { status, json } = await ask(path, { key });
+    assert.deepEqual([status, json?.code], [503, 'too_many_watchers'], path);
+  }
+  assert.equal((await openSse(t, `${url}/api/events`, { key: other })).status, 200);
+  assert.equal((await ask(`/api/jobs/${id}?wait=0.01`, { key: other })).status, 200);
+  // A watch that has ended, or could not be opened, leaves room for another.
+  socket.send(JSON.stringify({ unwatch: 'first' }));
+  assert.equal((await watch('none', 'job_none')).data.code, 'job_not_found');
+  assert.equal((await watch('third')).event, 'job');
+  assert.equal(context.live.count(), 3);
 });
 
 test('who asks for the head of a stream only, or goes while it is opened, leaves no watcher behind', async (t) => {
