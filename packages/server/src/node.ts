@@ -51,6 +51,8 @@ const patience = {
   connectionsCheckingInterval: 5_000,
   // Longer than load balancers keep theirs (a minute): whoever lets go first may do so just while the other sends.
   keepAliveTimeout: 65_000,
+  // Node would answer a request without a host with an empty body; `answerUnreadable` sends a problem.
+  requireHostHeader: false,
 };
 
 /** A host as an address to go to names it. */
@@ -76,9 +78,12 @@ export async function listen(server: DulyServer, options: ListenOptions = {}): P
   const application = getRequestListener(directly(server), { errorHandler: answerUnreadable });
   const served = appOf.get(server);
   const direct = served === undefined ? null : createDirect(served.context);
-  const http = createHttpServer(patience, (incoming, outgoing) => {
+  const answer = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     if (direct?.(incoming, outgoing) !== true) void application(incoming, outgoing);
-  });
+  };
+  const http = createHttpServer(patience, answer);
+  // Node would answer 417 with an empty body. RFC 9110 lets servers ignore expectations that they do not know.
+  http.on('checkExpectation', answer);
   http.on('clientError', answerParserError);
   await new Promise<void>((resolve, reject) => {
     http.once('error', (error) => reject(listenFailed(host, port, error)));
@@ -133,10 +138,16 @@ function answerParserError(error: NodeJS.ErrnoException, connection: Duplex): vo
     connection.destroy();
     return;
   }
-  const shown = toProblem(parserError(error));
+  endWithProblem(connection, parserError(error));
+}
+
+/** Answers a connection that has no `ServerResponse` with a problem, and closes it. */
+function endWithProblem(connection: Duplex, error: DulyError, extra: Record<string, string> = {}): void {
+  const shown = toProblem(error);
   const body = JSON.stringify(shown);
   const headers = {
     ...standardHeaders,
+    ...extra,
     'Content-Type': 'application/problem+json',
     'Content-Length': Buffer.byteLength(body),
     Connection: 'close',
@@ -196,6 +207,14 @@ const messageBytesMax = 64 * 1024;
  */
 function acceptSockets(http: Server, server: DulyServer): WebSocketServer {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: messageBytesMax });
+  // Without a listener the library answers with a page of its own.
+  sockets.on('wsClientError', (error, connection) => {
+    const refused = new DulyError('request_invalid', {
+      message: `The WebSocket handshake is not valid: ${error.message}.`,
+      hint: 'Use a WebSocket client of RFC 6455, version 13.',
+    });
+    endWithProblem(connection, refused, { 'Sec-WebSocket-Version': '13' });
+  });
   http.on('upgrade', (incoming, connection, head) => {
     if (!asksForSocket(incoming)) return ignoreUpgrade(http, incoming, connection, head);
     connection.on('error', () => connection.destroy());

@@ -79,6 +79,45 @@ test("what Node's parser refuses is answered with a problem and a code", async (
   assert.equal((await fixture.ask('/api/session')).status, 200, 'the server goes on');
 });
 
+test('what Node or the WebSocket library would answer by itself has the headers and a code as well', async (t) => {
+  const fixture = await startServer(t);
+  const key = `Authorization: Bearer ${fixture.adminKey}\r\n`;
+  const upgrade = `GET /api/ws HTTP/1.1\r\nHost: localhost\r\n${key}Connection: Upgrade\r\nUpgrade: websocket\r\n`;
+  const valid = 'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n';
+  const close = 'Connection: close\r\n\r\n';
+  const cases: [what: string, text: string, status: number, code: string][] = [
+    ['no host', `GET /api/jobs HTTP/1.1\r\n${key}${close}`, 400, 'request_invalid'],
+    [
+      'an unknown expectation',
+      `GET /api/none HTTP/1.1\r\nHost: localhost\r\n${key}Expect: foo\r\n${close}`,
+      404,
+      'route_not_found',
+    ],
+    [
+      'a bad socket key',
+      `${upgrade}Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: bad\r\n\r\n`,
+      400,
+      'request_invalid',
+    ],
+    ['no socket key', `${upgrade}Sec-WebSocket-Version: 13\r\n\r\n`, 400, 'request_invalid'],
+    [
+      'an unknown socket version',
+      `${upgrade}Sec-WebSocket-Version: 99\r\n${valid}\r\n`,
+      400,
+      'request_invalid',
+    ],
+  ];
+  for (const [what, text, status, code] of cases) {
+    const [top = '', ...rest] = (await sendRaw(fixture, text)).split('\r\n\r\n');
+    assert.match(top, new RegExp(`^HTTP/1.1 ${status} `), `${what}: ${top}`);
+    assert.match(top, /content-type: application\/problem\+json/i, what);
+    assert.match(top, /cross-origin-resource-policy: same-origin/i, what);
+    assert.match(top, /x-content-type-options: nosniff/i, what);
+    assert.match(rest.join(''), new RegExp(`"code":"${code}"`), what);
+  }
+  assert.equal((await fixture.ask('/api/session')).status, 200, 'the server goes on');
+});
+
 test('a request that does not arrive in time is answered 408', async (t) => {
   const fixture = await startServer(t);
   const { http } = fixture.listening;
