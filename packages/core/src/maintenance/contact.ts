@@ -62,6 +62,8 @@ export function createContact({ clock, leaseMs, isAlone }: ContactOptions): Cont
     },
     failed() {
       held = 'unanswered';
+      // A node that was alone at its start is not alone for ever.
+      endedBy ??= Number.MIN_SAFE_INTEGER;
     },
     holdsForMs() {
       if (held === null || held === 'unanswered') return 0;

@@ -171,6 +171,8 @@ class RunningAttempt implements Attempt, AttemptPort {
   refusal(): 'cancelled' | 'ended' | null {
     // Without a schema nothing happened since the last check, in this very turn.
     if (this.#task.input === null) return null;
+    // Released or timed out while its input was validated: another node may have the job.
+    if (this.#isDecided) return 'ended';
     if (this.#aborted === 'cancelled') return 'cancelled';
     const entry = this.#host.beats.enter(this.job, this.#takenElapsed);
     return this.#aborted === 'lost' || this.#isPresumedLost || entry === 'ended' ? 'ended' : null;

@@ -134,6 +134,21 @@ test('a new node waits as after an outage where others are listed, and not where
   assert.equal(joined.reaped.length, 1);
 });
 
+test('a node that was alone at its start waits after an outage that began with its first call', async (t) => {
+  const { store, reaped, outage, pass } = await setup(t, { isAlone: true });
+  const id = await claim(store);
+  outage.isAway = true;
+  await assert.rejects(pass());
+  await store.clock.advance(leaseMs + 1);
+  outage.isAway = false;
+  await pass();
+  assert.deepEqual(reaped, []);
+  await store.clock.advance(graceMsOf(leaseMs));
+  await pass();
+  await pass();
+  assert.deepEqual(reaped, [id]);
+});
+
 test('a node that stood still, as in a machine that slept, waits as after an outage', async (t) => {
   const { store, reaped, pass } = await setup(t, { isAlone: true });
   await claim(store);

@@ -133,7 +133,7 @@ test('cron-parser agrees where no clock changes', () => {
     }),
     { numRuns: 1_000 * runFactor },
   );
-  assert.ok(compared > 150, `only ${compared} compared`);
+  assert.ok(compared > 100, `only ${compared} compared`);
 });
 
 test('a day matches by either of two restricted fields, and by both if one is free', () => {

@@ -140,6 +140,28 @@ test('a cancel that arrives while the input is checked keeps the handler from be
   assert.deepEqual([status, startedAt, isEntered], ['CANCELLED', null, false]);
 });
 
+test('a drain that releases a job while its input is checked keeps the handler from being entered', async (t) => {
+  const { store } = await setup(t);
+  const { schema, asked, finish } = slowSchema();
+  let isEntered = false;
+  const enter = (): void => {
+    isEntered = true;
+  };
+  const work = task('checked', enter, { input: schema });
+  const id = await store.enqueue(work);
+  // The slot of the lease is free again once its release is recorded, and then nothing is known of it.
+  const { worker, beats } = store.start([work]);
+  await store.clock.advance(0);
+  await asked;
+  const drained = worker.drain({ limitMs: 0 });
+  await store.clock.advance(2_000);
+  await drained;
+  beats.enter = () => 'held';
+  finish();
+  await store.clock.advance(0);
+  assert.deepEqual([(await store.job(id)).status, isEntered], ['PENDING', false]);
+});
+
 test('a lease that ends while the input is checked keeps the handler from being entered', async (t) => {
   const { store } = await setup(t);
   const { schema, asked, finish } = slowSchema();
