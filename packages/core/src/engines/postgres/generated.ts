@@ -422,7 +422,7 @@ CREATE INDEX finished_key ON duly.finished (dedupe_key, id) WHERE dedupe_key IS 
 CREATE INDEX finished_parent ON duly.finished (parent_id, id) WHERE parent_id IS NOT NULL;
 CREATE INDEX finished_backfill ON duly.finished (schedule_id, slot_at) WHERE origin = 'backfill';
 -- What belongs to no day that was made ahead.
-CREATE TABLE duly.finished_other PARTITION OF duly.finished DEFAULT;
+CREATE TABLE duly.finished_other PARTITION OF duly.finished DEFAULT WITH (autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX finished_other_prune ON duly.finished_other (prune_at);
 
 -- Dead letters: FAILED, until replayed, discarded or past their own retention. The columns of history.
@@ -628,7 +628,7 @@ CREATE TABLE duly.changes (
   n        integer NOT NULL,
   -- Out of line and as it is: compressing a long list costs more than writing it.
   entries  text NOT NULL
-);
+) WITH (autovacuum_vacuum_cost_delay = 0);
 ALTER TABLE duly.changes ALTER COLUMN entries SET STORAGE EXTERNAL;
 CREATE INDEX changes_xid ON duly.changes (xid);
 CREATE INDEX changes_seq ON duly.changes (seq);
@@ -3951,7 +3951,8 @@ BEGIN
     v_name := duly.day_name_1(v_day);
     CONTINUE WHEN NOT (v_is_owner AND v_may_create) OR to_regclass(format('duly.%I', v_name)) IS NOT NULL;
     BEGIN
-      EXECUTE format('CREATE TABLE duly.%I (LIKE duly.finished INCLUDING DEFAULTS)', v_name);
+      -- While autovacuum analyzes a day it holds a snapshot, and no dead row of a live job can be removed: it must not pause in between.
+      EXECUTE format('CREATE TABLE duly.%I (LIKE duly.finished INCLUDING DEFAULTS) WITH (autovacuum_vacuum_cost_delay = 0)', v_name);
       -- What lies in \`finished_other\` of that day moves over first, or it would stand in the way.
       EXECUTE format('WITH moved AS (DELETE FROM duly.finished_other WHERE prune_at >= %s AND prune_at < %s RETURNING *)
         INSERT INTO duly.%I SELECT * FROM moved', v_day * 86400000, (v_day + 1) * 86400000, v_name);

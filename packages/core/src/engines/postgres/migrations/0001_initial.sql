@@ -191,7 +191,7 @@ CREATE INDEX finished_key ON duly.finished (dedupe_key, id) WHERE dedupe_key IS 
 CREATE INDEX finished_parent ON duly.finished (parent_id, id) WHERE parent_id IS NOT NULL;
 CREATE INDEX finished_backfill ON duly.finished (schedule_id, slot_at) WHERE origin = 'backfill';
 -- What belongs to no day that was made ahead.
-CREATE TABLE duly.finished_other PARTITION OF duly.finished DEFAULT;
+CREATE TABLE duly.finished_other PARTITION OF duly.finished DEFAULT WITH (autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX finished_other_prune ON duly.finished_other (prune_at);
 
 -- Dead letters: FAILED, until replayed, discarded or past their own retention. The columns of history.
@@ -397,7 +397,7 @@ CREATE TABLE duly.changes (
   n        integer NOT NULL,
   -- Out of line and as it is: compressing a long list costs more than writing it.
   entries  text NOT NULL
-);
+) WITH (autovacuum_vacuum_cost_delay = 0);
 ALTER TABLE duly.changes ALTER COLUMN entries SET STORAGE EXTERNAL;
 CREATE INDEX changes_xid ON duly.changes (xid);
 CREATE INDEX changes_seq ON duly.changes (seq);

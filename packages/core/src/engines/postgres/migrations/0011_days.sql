@@ -36,7 +36,8 @@ BEGIN
     v_name := duly.day_name_1(v_day);
     CONTINUE WHEN NOT (v_is_owner AND v_may_create) OR to_regclass(format('duly.%I', v_name)) IS NOT NULL;
     BEGIN
-      EXECUTE format('CREATE TABLE duly.%I (LIKE duly.finished INCLUDING DEFAULTS)', v_name);
+      -- While autovacuum analyzes a day it holds a snapshot, and no dead row of a live job can be removed: it must not pause in between.
+      EXECUTE format('CREATE TABLE duly.%I (LIKE duly.finished INCLUDING DEFAULTS) WITH (autovacuum_vacuum_cost_delay = 0)', v_name);
       -- What lies in `finished_other` of that day moves over first, or it would stand in the way.
       EXECUTE format('WITH moved AS (DELETE FROM duly.finished_other WHERE prune_at >= %s AND prune_at < %s RETURNING *)
         INSERT INTO duly.%I SELECT * FROM moved', v_day * 86400000, (v_day + 1) * 86400000, v_name);
