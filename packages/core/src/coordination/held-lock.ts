@@ -184,7 +184,7 @@ function keep(
 
 /**
  * Makes every read of the signal check the lock first. After a turn that was blocked, `aborted` is then right at
- * once, before the timer or the message that tells of the loss.
+ * once, before the timer fires or the message about the loss arrives.
  */
 function checkedSignal(signal: AbortSignal, check: () => void): AbortSignal {
   const read = <Name extends 'aborted' | 'reason'>(name: Name): PropertyDescriptor => {

@@ -100,7 +100,7 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
       break;
     case 'listen':
       engine.wakeups((hint) => {
-        // Here, not by way of the main loop: one that is blocked must not start what was cancelled meanwhile.
+        // In this thread: a main loop that is blocked now must not start cancelled jobs when it turns again.
         if (hint === 'cancel') for (const { beats } of workers.values()) beats.check();
         if (hint !== 'jobs') post({ kind: 'hint', hint, nodes: [] });
         else if (isInside) isHeardInside = true;

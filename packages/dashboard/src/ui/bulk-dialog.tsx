@@ -37,7 +37,7 @@ export function useBulkDialog() {
   const counting = useBulkCount();
   const [asked, setAsked] = useState<{ count: BulkCount; words: BulkWords } | null>(null);
   return {
-    // The button stays enabled meanwhile: one that is not has no focus to come back to.
+    // The button stays enabled while it counts: a disabled button loses the focus.
     ask: (target: BulkTarget, words: BulkWords) => {
       if (counting.isPending) return;
       counting.mutate(target, {
