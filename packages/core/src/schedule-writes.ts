@@ -183,6 +183,7 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
       tenant: record.tenant,
       name: record.name,
       expectVersion: record.version,
+      expectGeneration: record.generation,
       spec: serialiseSpec(spec),
       state: serialiseState(plan.state),
       dueAt: plan.dueAt,
@@ -282,9 +283,9 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
         const { record, now } = await read(id);
         if (record === null) return false;
         if (isWanted !== undefined && !isWanted(readSchedule(parsed, record).spec)) return false;
-        const expectVersion = record.version;
+        const expected = { expectVersion: record.version, expectGeneration: record.generation };
         const slots = await leftUndecided(record, now);
-        if (await write({ op: 'delete', id, expectVersion, action: 'delete', slots, note })) return true;
+        if (await write({ op: 'delete', id, ...expected, action: 'delete', slots, note })) return true;
       }
       throw tooBusy(id);
     },

@@ -78,6 +78,12 @@ export async function tryAcquire(
     void renewal.close();
     return { refused: { holder: reply.holder, fence: reply.fence, untilAt: reply.untilAt, now: reply.now } };
   }
+  if (clock.elapsed() - askedElapsed >= ttlMs) {
+    // The answer took as long as the lock lasts, so another process may hold the lock by now. If none does, it is free again.
+    void renewal.close();
+    await engine.release({ locks: [{ name, fence: reply.fence }] });
+    return tryAcquire(parts, { ttlMs, ...lock });
+  }
   return { lock: keep(parts, engine, { lock, ttlMs, fence: reply.fence, askedElapsed, renewal }) };
 }
 

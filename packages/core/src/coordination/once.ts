@@ -78,6 +78,8 @@ async function recordOnce(
       // The last holder may have recorded its result between our look and our lock.
       const again = await engine.remember({ scope, key, put: null });
       if (again.value !== null) return fromJson(again.value, 'result');
+      // The lock may have ended while the answer was on its way, and its next holder may have recorded a result since.
+      if (lock.signal.aborted) continue;
       made ??= toJson(await fn({ fence: lock.fence, signal: lock.signal }), {
         what: 'result',
         maxBytes: resultBytesMax,

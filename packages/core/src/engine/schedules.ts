@@ -35,6 +35,11 @@ export type ScheduleChange =
       tenant: string | null;
       name: string;
       expectVersion: number | null;
+      /**
+       * Versions begin again when a schedule is deleted and created again, so a change that was planned on an earlier generation is
+       * refused by its generation. Left out: any.
+       */
+      expectGeneration?: number;
       spec: JsonText;
       state: JsonText;
       dueAt: number | null;
@@ -55,6 +60,8 @@ export type ScheduleChange =
       op: 'delete';
       id: string;
       expectVersion: number;
+      /** As for `put`. */
+      expectGeneration?: number;
       /** Cancels its unstarted jobs; running ones finish; the ledger stays. */
       action: string;
       /** Ledger rows of what had come and was not decided. Left out: none. */

@@ -105,13 +105,6 @@ function statusAt({ status, due_at }: Pick<JobColumns, 'status' | 'due_at'>, now
   return status === 'SCHEDULED' && due_at <= now ? 'PENDING' : status;
 }
 
-/** A job that is cancelled while it is tried again keeps the error of the attempt that failed; the one that was cancelled had none of its own. */
-function isOfEarlier(row: JobColumns, earlier: AttemptRecord[], error: JobError | null): boolean {
-  if (row.reason !== 'cancelled' || error === null) return false;
-  const text = JSON.stringify(error);
-  return earlier.some((attempt) => JSON.stringify(attempt.error) === text);
-}
-
 /** Earlier attempts, and the last one from the row's own columns: a job that runs once needs no list. */
 export function attemptsOf(row: JobColumns, error: JobError | null): AttemptRecord[] {
   const attempts = JSON.parse(row.attempts) as AttemptRecord[];
@@ -126,7 +119,7 @@ export function attemptsOf(row: JobColumns, error: JobError | null): AttemptReco
       begunAt: row.begun_at,
       endedAt: ended,
       reason: ended === null ? null : (row.reason as SettleReason),
-      error: ended === null || isOfEarlier(row, attempts, error) ? null : error,
+      error: ended === null ? null : error,
     });
   }
   return attempts;

@@ -19,6 +19,10 @@ export const scheduleLeaseMs = 3_000;
 // A page is planned in some milliseconds, far within the lease; other nodes take the next pages meanwhile.
 const claimCountMax = 500;
 
+// After `stale` a run that was to be told something has started, so the schedule is planned anew. After `conflict` another pass, or an
+// earlier send of this one, has written the schedule, and only a claim says when it is due again.
+const lookNow = 0;
+
 /** A schedule that was decided. */
 export interface Decided {
   schedule: ClaimedSchedule;
@@ -116,8 +120,8 @@ export function createFirePass(options: FirePassOptions): () => Promise<number> 
     return { ...groupOf(one), tell: await toldDetails(engine, one.plan.tell) };
   }
 
-  /** Writes what was decided; answers when the earliest of these schedules is due again. */
-  async function fire(all: Decided[]): Promise<number | null> {
+  /** Writes what was decided; answers when to look at the schedules again because of it. */
+  async function fire(all: Decided[], now: number): Promise<number | null> {
     const isTelling = all.some(({ plan: { tell } }) => tell.length > 0);
     const groups = isTelling
       ? await Promise.all(all.map((one) => (one.plan.tell.length > 0 ? tellingGroup(one) : groupOf(one))))
@@ -125,8 +129,7 @@ export function createFirePass(options: FirePassOptions): () => Promise<number> 
     let nextAt: number | null = null;
     for (const [i, result] of (await fireAll(groups, all)).entries()) {
       const one = all[i] as Decided;
-      // A run that was to be told something has started: the schedule is free again, and planned anew at once.
-      const dueAt = result === 'fired' ? one.plan.dueAt : result === 'stale' ? 0 : null;
+      const dueAt = result === null ? now + scheduleLeaseMs : result === 'fired' ? one.plan.dueAt : lookNow;
       if (dueAt !== null && (nextAt === null || dueAt < nextAt)) nextAt = dueAt;
       if (result !== 'fired') continue;
       options.onDecided?.(one);
@@ -135,6 +138,7 @@ export function createFirePass(options: FirePassOptions): () => Promise<number> 
     return nextAt;
   }
 
+  /** What became of each group; null: it was refused or its outcome is unknown. The schedule is then free again after its lease. */
   async function fireAll(groups: FireGroup[], all: Decided[]): Promise<(string | null)[]> {
     const offer = groups.some(({ jobs }) => jobs.length > 0) ? (options.taker?.offer() ?? null) : null;
     try {
@@ -177,7 +181,7 @@ export function createFirePass(options: FirePassOptions): () => Promise<number> 
           (one) => one !== null,
         );
     const decided = schedules.map((one) => decide(one, reply.now)).filter((one) => one !== null);
-    const nextAt = decided.length === 0 ? null : await fire(decided);
+    const nextAt = decided.length === 0 ? null : await fire(decided, reply.now);
     if (reply.more) return 0;
     const waitMs = sleepMs(reply, repliedElapsed, nextAt);
     // What could not be decided is free again after its lease, and not before.

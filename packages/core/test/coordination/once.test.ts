@@ -5,7 +5,7 @@ import { createDulyOn } from '../../src/duly.ts';
 import type { Engine } from '../../src/engine.ts';
 import { openEngine } from '../../src/engines/open.ts';
 import { seededRandom } from '../../src/random.ts';
-import { createTestDuly } from '../../src/testing/index.ts';
+import { createManualClock, createTestDuly } from '../../src/testing/index.ts';
 import { createBeats } from '../../src/worker/beats.ts';
 import { createSharedStore, deferred } from './setup.ts';
 
@@ -111,4 +111,60 @@ test('what was recorded between the first look and the lock is not done again', 
     return 'ours';
   });
   assert.deepEqual({ given, runs, looks }, { given: 'theirs', runs: 0, looks: 2 });
+});
+
+test('the work is not begun under a lock that ended while the store was asked', async (t) => {
+  const { duly, store, advance } = await createSharedStore(t, { virtual: true });
+  const other = duly();
+  const clock = createManualClock();
+  const engine = await openEngine(store, clock);
+  let looks = 0;
+  const slow: Engine = {
+    ...engine,
+    // The lock is not renewed, so it ends after its time.
+    renew: () => Promise.reject(new Error('The store does not answer.')),
+    async remember(input) {
+      const reply = await engine.remember(input);
+      // The answer under the lock takes longer than the lock lasts. Another caller takes over meanwhile.
+      if (++looks === 2) {
+        await Promise.all([clock.advance(11_000), advance(other, 11_000)]);
+        assert.equal(await other.once('invoice-10', {}, () => 'theirs'), 'theirs');
+      }
+      return reply;
+    },
+  };
+  const one = createDulyOn({ store, clock }, async () => ({
+    engine: slow,
+    createBeats: (beats) => createBeats({ ...beats, engine: slow, clock, random: seededRandom(1) }),
+  }));
+  t.after(() => one.stop());
+  const given = await one.once('invoice-10', { ttl: '10s' }, () => assert.fail('must not run'));
+  assert.equal(given, 'theirs');
+});
+
+test('a lock whose grant arrives after its time is asked for again', async (t) => {
+  const { store } = await createSharedStore(t, { virtual: true });
+  const clock = createManualClock();
+  const engine = await openEngine(store, clock);
+  const fences: number[] = [];
+  const slow: Engine = {
+    ...engine,
+    async acquire(input) {
+      const reply = await engine.acquire(input);
+      fences.push(reply.fence);
+      if (fences.length === 1) await clock.advance(11_000);
+      return reply;
+    },
+  };
+  const one = createDulyOn({ store, clock }, async () => ({
+    engine: slow,
+    createBeats: (beats) => createBeats({ ...beats, engine: slow, clock, random: seededRandom(1) }),
+  }));
+  t.after(() => one.stop());
+  const result = await one.lock('report', { ttl: '10s' }, ({ fence, signal }) => ({
+    fence,
+    isLost: signal.aborted,
+  }));
+  assert.equal(fences.length, 2);
+  assert.deepEqual(result, { acquired: true, value: { fence: fences[1], isLost: false }, kept: true });
 });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { Engine } from '../../src/engine.ts';
+import type { Engine, FireInput } from '../../src/engine.ts';
 import { createIds } from '../../src/ids.ts';
 import { seededRandom } from '../../src/random.ts';
 import { type EveryDefinition, readDraft } from '../../src/schedule/definition.ts';
 import { scheduleIdOf } from '../../src/schedule/identity.ts';
 import { createScheduleWrites } from '../../src/schedule-writes.ts';
-import { createFirePass } from '../../src/scheduler/fire-pass.ts';
+import { createFirePass, scheduleLeaseMs } from '../../src/scheduler/fire-pass.ts';
 import { createParsedSchedules } from '../../src/scheduler/parsed-schedules.ts';
 import { resolveTask } from '../../src/task-options.ts';
 import { openTestStore } from '../worker/setup.ts';
@@ -32,13 +32,13 @@ async function setup(t: TestContext, definition: EveryDefinition) {
     parsed,
   }).upsert(draft);
   const scheduleId = scheduleIdOf(draft);
-  let meddle: (() => Promise<void>) | null = null;
+  let meddle: ((input: FireInput) => Promise<unknown>) | null = null;
   const meddled: Engine = {
     ...engine,
     async fire(input) {
       const act = meddle;
       meddle = null;
-      await act?.();
+      await act?.(input);
       return engine.fire(input);
     },
   };
@@ -56,7 +56,7 @@ async function setup(t: TestContext, definition: EveryDefinition) {
     errors,
     pass,
     scheduleId,
-    between(act: () => Promise<void>) {
+    between(act: (input: FireInput) => Promise<unknown>) {
       meddle = act;
     },
     /** Settles what is given and takes what may run now. */
@@ -158,4 +158,22 @@ test('a run that was deleted between claim and fire takes no slot with it', asyn
   const last = (await ledger()).at(-1);
   assert.equal(last?.decision, 'fired');
   assert.equal((await one.job(last?.jobId ?? '')).status, 'BLOCKED');
+});
+
+test('after a conflict the schedules are looked at again at once, for nobody says when they are due', async (t) => {
+  const { pass, between, engine, clock, errors } = await setup(t, { rate: 10 * minute });
+  await clock.advance(10 * minute);
+  // As after a lost answer: an earlier send of the same decisions took effect.
+  between((input) => engine.fire(input));
+  assert.equal(await pass(), 0);
+  assert.equal(await pass(), 30_000);
+  assert.deepEqual(errors, []);
+});
+
+test('a schedule whose decision could not be written is looked at again after its lease', async (t) => {
+  const { pass, between, clock, errors } = await setup(t, { rate: 10 * minute });
+  await clock.advance(10 * minute);
+  between(() => Promise.reject(new Error('No answer.')));
+  assert.equal(await pass(), scheduleLeaseMs);
+  assert.equal(errors.length, 1);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { cases } from '../../../../test/property.ts';
 import { parseSpec, type ScheduleSpec, serialiseSpec } from '../../src/schedule/schedule-spec.ts';
 import { createSpecReader } from '../../src/scheduler/spec-reader.ts';
 
@@ -92,6 +93,6 @@ test('whatever users write, a reader that has read others answers what the text 
         }
       }
     }),
-    { numRuns: 300 },
+    cases(300),
   );
 });

@@ -889,7 +889,7 @@ BEGIN
   END IF;
   INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES ('serial', v_ref, p_job.due_at, p_job.seq, p_job.id)
   ON CONFLICT DO NOTHING;
-  PERFORM duly.place_1(p_now, p_job, 'BLOCKED', false, 'gate-shut');
+  PERFORM duly.place_1(p_now, p_job, 'BLOCKED', false, CASE p_event WHEN 'replayed' THEN p_event ELSE 'gate-shut' END);
   IF v_holder IS NULL THEN PERFORM duly.seat_next_1(p_now, v_ref); END IF;
   RETURN 'BLOCKED';
 END $$;
@@ -1052,6 +1052,13 @@ BEGIN
   v_over.error := CASE WHEN NOT v_completed THEN coalesce(p_error, p_job.error) END;
   v_over.result := p_result;
   v_over.attempts := p_job.attempts;
+  -- The last attempt of a job is read from the job's own columns. One that ends by a cancel is listed where the job has the error of an
+  -- earlier attempt, because the columns hold one error.
+  IF p_status = 'CANCELLED' AND p_job.status = 'RUNNING' AND p_job.error IS NOT NULL AND p_job.claimed_at IS NOT NULL THEN
+    v_over.attempts := duly.add_attempt_1(p_job.attempts, json_build_object('n', p_job.attempt, 'node', coalesce(p_job.node, ''),
+      'fence', p_job.fence, 'startedAt', p_job.claimed_at, 'begunAt', p_job.begun_at, 'endedAt', p_now, 'reason', p_reason,
+      'error', p_error::json));
+  END IF;
   v_over.input := p_job.input;
   IF p_status = 'FAILED' THEN
     -- An id that was made a second time after its first life ended must not jam its worker.
@@ -1430,6 +1437,7 @@ DECLARE
   v_id text := p_spec ->> 'id';
   v_brief record;
   v_item json;
+  v_deleted json;
 BEGIN
   IF NOT p_repeat THEN RETURN duly.make_new_1(p_now, p_spec, false); END IF;
   v_brief := duly.find_brief_1(v_id);
@@ -1437,10 +1445,17 @@ BEGIN
     PERFORM duly.confirm_1();
     RETURN duly.item_1(v_id, v_brief.status, v_brief.due_at, false);
   END IF;
+  -- After the job itself: a deletion that commits in between is seen by one of the two.
+  SELECT value INTO v_deleted FROM duly.journal WHERE scope = 'deleted' AND key = v_id;
+  IF FOUND THEN
+    PERFORM duly.confirm_1();
+    RETURN duly.item_1(v_id, v_deleted ->> 'status', (v_deleted ->> 'dueAt')::bigint, false);
+  END IF;
   v_item := duly.make_new_1(p_now, p_spec, true);
   -- A job that ended has left \`jobs\`, so the insert met no conflict. Our own row keeps all others from inserting the id, so this
   -- second check is final.
-  IF EXISTS (SELECT 1 FROM duly.dead WHERE id = v_id) OR EXISTS (SELECT 1 FROM duly.finished WHERE id = v_id) THEN
+  IF EXISTS (SELECT 1 FROM duly.dead WHERE id = v_id) OR EXISTS (SELECT 1 FROM duly.finished WHERE id = v_id)
+    OR EXISTS (SELECT 1 FROM duly.journal WHERE scope = 'deleted' AND key = v_id) THEN
     RAISE EXCEPTION USING ERRCODE = 'DU010', MESSAGE = format('Job "%s" was created and ended meanwhile.', v_id);
   END IF;
   RETURN v_item;
@@ -2767,6 +2782,15 @@ BEGIN
   DELETE FROM duly.journal WHERE scope = ANY (ARRAY(SELECT 'job:' || i FROM unnest(p_ids) i));
 END $$;
 
+-- Records that a job was deleted, so that a repeat of the call that created it does not create it again. A call whose reply was lost is
+-- repeated within seconds; a process that was suspended may repeat it hours later.
+CREATE FUNCTION duly.remember_deletion_1(p_now bigint, p_id text, p_status text, p_due bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO duly.journal AS j (scope, key, value, until_at)
+  VALUES ('deleted', p_id, json_build_object('status', p_status, 'dueAt', p_due)::text, p_now + 86400000)
+  ON CONFLICT (scope, key) DO UPDATE SET value = excluded.value, until_at = excluded.until_at;
+END $$;
+
 -- Does one action to one job if its status allows it; with \`p_dry\` only says whether it does.
 CREATE FUNCTION duly.act_1(p_now bigint, p_id text, p_action text, p_actor text, p_note text, p_dry boolean) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -2790,11 +2814,13 @@ BEGIN
       DELETE FROM duly.jobs WHERE id = p_id;
       PERFORM duly.changed_1(p_now, p_id, v_job.type, 'CANCELLED', 'deleted', v_job.percent);
       PERFORM duly.set_free_1(p_now, v_job, 'deleted');
+      PERFORM duly.remember_deletion_1(p_now, p_id, 'CANCELLED', v_job.due_at);
     ELSE
       v_over := duly.take_history_1(p_id);
       IF v_over.id IS NULL THEN RETURN false; END IF;
       PERFORM duly.audit_1(p_now, p_actor, 'delete', 'job:' || p_id, json_build_object('status', v_over.status), NULL, p_note);
       PERFORM duly.changed_1(p_now, p_id, v_over.type, v_over.status, 'deleted', v_over.percent);
+      PERFORM duly.remember_deletion_1(p_now, p_id, v_over.status, v_over.due_at);
     END IF;
     PERFORM duly.forget_1(ARRAY[p_id]);
     RETURN true;
@@ -2905,6 +2931,7 @@ CREATE FUNCTION duly.apply_schedule_1(p_now bigint, p_actor text, p_change jsonb
 DECLARE
   v_id text := p_change ->> 'id';
   v_expect bigint := (p_change ->> 'expectVersion')::bigint;
+  v_expect_generation integer := (p_change ->> 'expectGeneration')::integer;
   v_before duly.schedules;
   v_after duly.schedules;
   v_spec duly.specs;
@@ -2920,6 +2947,12 @@ BEGIN
       format('Schedule "%s" is at version %s, not %s.', v_id, coalesce(v_before.version::text, 'none'), coalesce(v_expect::text, 'none')),
       'Someone changed it meanwhile. Read it again and repeat the change.',
       json_build_object('id', v_id, 'version', v_before.version));
+  END IF;
+  IF v_expect_generation IS NOT NULL AND v_before.generation IS DISTINCT FROM v_expect_generation THEN
+    PERFORM duly.refuse_1('records_conflict',
+      format('Schedule "%s" was deleted and created again: it is in generation %s, not %s.', v_id,
+        coalesce(v_before.generation::text, 'none'), v_expect_generation),
+      'Read it again and repeat the change.', json_build_object('id', v_id, 'version', v_before.version));
   END IF;
   IF v_before.id IS NOT NULL THEN SELECT * INTO v_spec FROM duly.specs WHERE id = v_id; END IF;
   IF p_change ->> 'op' = 'put' AND NOT duly.all_wait_1(p_change -> 'tell') THEN
@@ -4132,4 +4165,6 @@ BEGIN
     END LOOP;
   END LOOP;
 END $$;` },
+  { number: 16, name: 'deletions', sql: `-- Functions only, changed in place: deletions that hold, changes that name their generation, and the feed of a job that is replayed into a line.
+-- This step gives stores of the previous schema the new functions (see lastInPlace in migrate.ts).` },
 ];

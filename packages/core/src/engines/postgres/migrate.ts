@@ -12,7 +12,7 @@ export const schemaVersion = migrations.length;
 const lowestCode = 1;
 
 // Until this schema the functions of earlier steps were changed in place. A store that is older gets all of them anew; its tables stay.
-const lastInPlace = 15;
+const lastInPlace = 16;
 const dropFunctions = `DROP VIEW duly.live_1, duly.over_1 CASCADE;
 DO $$
 DECLARE v_function regprocedure;

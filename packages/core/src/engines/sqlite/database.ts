@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync as NodeDatabase, StatementSync } from 'node:sqlite';
+import { systemClock } from '../../clock.ts';
 import { DulyError, dulyError } from '../../errors.ts';
 import { writeLockHolder } from './lock-holder.ts';
 import { createPrivately } from './private-file.ts';
@@ -55,7 +56,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenedData
     const exclusive = affected || options.exclusive;
     // Must stand before the file is first read: then no other connection can come in between.
     if (exclusive) db.exec('PRAGMA locking_mode = EXCLUSIVE');
-    db.exec('PRAGMA journal_mode = WAL');
+    useWal(db, options.busyMs);
     // FULL: a commit is on the disk when it returns. NORMAL would lose the last commits with the machine's power.
     db.exec('PRAGMA synchronous = FULL');
     db.exec('PRAGMA temp_store = MEMORY');
@@ -76,6 +77,24 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenedData
   } catch (error) {
     db?.close();
     throw openError(error, path);
+  }
+}
+
+/**
+ * Switches the file to WAL. Of several processes that open a new file at once, SQLite refuses one without waiting, because each of them
+ * would wait for the other. That one waits until the file is free and switches again.
+ */
+function useWal(db: SqliteDatabase, busyMs: number): void {
+  const untilElapsed = systemClock.elapsed() + busyMs;
+  for (;;) {
+    try {
+      db.exec('PRAGMA journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (resultCode(error) !== result.busy || systemClock.elapsed() >= untilElapsed) throw error;
+      db.exec('BEGIN IMMEDIATE');
+      db.exec('COMMIT');
+    }
   }
 }
 

@@ -15,7 +15,7 @@ import type {
 } from '../../engine.ts';
 import { dulyError, isDulyError } from '../../errors.ts';
 import { type Bell, bellPath, openBell } from './bell.ts';
-import { openDatabase, type SqliteDatabase, storeError } from './database.ts';
+import { type OpenedDatabase, openDatabase, type SqliteDatabase, storeError } from './database.ts';
 import { isSchemaReady, migrateSchema, schemaVersion } from './migrate.ts';
 import { hasStoreClock, openStoreClock, readBootId, type StoreClock } from './store-clock.ts';
 import { cancel, change, replay, reschedule } from './verbs/change.ts';
@@ -55,6 +55,8 @@ export interface SqliteEngineOptions {
   exclusive?: boolean;
   /** Names the boot of the machine; only tests set it. */
   boot?: string;
+  /** An open database to use instead of opening the path; only the simulation sets it. */
+  opened?: OpenedDatabase;
 }
 
 /** A wall clock that is off by more is worth a warning. */
@@ -113,7 +115,7 @@ const clockLookMs = 5_000;
 /** Opens the engine in this thread: every call blocks it for the time of a transaction. */
 export async function openSqliteEngine(options: SqliteEngineOptions): Promise<Engine> {
   const { path, clock, busyMs = 5_000, exclusive = false } = options;
-  const opened = await openDatabase({ path, busyMs, exclusive });
+  const opened = options.opened ?? (await openDatabase({ path, busyMs, exclusive }));
   const { db } = opened;
   const connection = new Connection(db, path);
   const warnings = [...opened.warnings];

@@ -358,6 +358,7 @@ WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, s
   error = coalesce(:error, error),
   attempts = CASE WHEN :entry IS NULL THEN attempts ELSE json_insert(attempts, '$[#]', json(:entry)) END
 WHERE seq = :seq`,
+    listCancelled: `UPDATE jobs SET attempts = json_insert(attempts, '$[#]', json(?)) WHERE seq = ? AND error IS NOT NULL`,
     trimAttempts: `UPDATE jobs SET attempts = json_remove(attempts, '$[0]') WHERE seq = ? AND json_array_length(attempts) > 50`,
   },
   stats: {

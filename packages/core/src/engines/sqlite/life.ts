@@ -2,7 +2,7 @@
  * The moves of a job's life that several verbs share: becoming ready, waiting behind a gate, and ending, with
  * everything that an end sets free.
  */
-import type { JobError, ReportBody } from '../../engine.ts';
+import type { AttemptRecord, JobError, ReportBody, SettleReason } from '../../engine.ts';
 import type { JobStatus, TerminalStatus } from '../../job.ts';
 import type { KeyRow } from './dedupe.ts';
 import { statements } from './generated.ts';
@@ -157,7 +157,7 @@ export function enter(work: Work, row: WaitingRow, event: string): JobStatus {
     return makeReady(work, row, event);
   }
   work.run(statements.job.addGate, 'serial', ref, row.due_at, row.seq);
-  place(work, row, { status: 'BLOCKED', ready: false, event: 'gate-shut' });
+  place(work, row, { status: 'BLOCKED', ready: false, event: event === 'replayed' ? event : 'gate-shut' });
   if (holder === undefined) seatNext(work, ref);
   return 'BLOCKED';
 }
@@ -285,6 +285,12 @@ export function finish(work: Work, row: LifeRow, ending: Ending): void {
   const isDead = ending.status === 'FAILED';
   const isCompleted = ending.status === 'COMPLETED';
   const { retentionMs, deadRetentionMs } = work.policy(row.policy);
+  if (ending.status === 'CANCELLED' && row.status === 'RUNNING') {
+    const { reason, error = null, fence = row.fence } = ending;
+    const entry = attemptEntry(work, { ...row, fence }, { reason: reason as SettleReason, error });
+    if (work.run(statements.settle.listCancelled, entry, row.seq) > 0)
+      work.run(statements.settle.trimAttempts, row.seq);
+  }
   work.run(
     statements.job.finish,
     ending.status,
@@ -314,6 +320,25 @@ export function finish(work: Work, row: LifeRow, ending: Ending): void {
   work.changed(row.id, row.type, ending.status, ending.event ?? eventOf[ending.status], percent);
   if (isCompleted) forgetChildren(work, row.id);
   setFree(work, row, ending.status);
+}
+
+/** An attempt that ends now, as it is listed. */
+export function attemptEntry(
+  work: Work,
+  row: Pick<LifeRow, 'attempt' | 'node' | 'fence' | 'claimed_at' | 'begun_at'>,
+  { reason, error }: { reason: SettleReason; error: JobError | null },
+): string {
+  const entry: AttemptRecord = {
+    n: row.attempt,
+    node: row.node ?? '',
+    fence: row.fence,
+    startedAt: row.claimed_at ?? work.now,
+    begunAt: row.begun_at,
+    endedAt: work.now,
+    reason,
+    error,
+  };
+  return JSON.stringify(entry);
 }
 
 /** Nobody can run a completed job again, so nobody can make its children again. */

@@ -14,6 +14,7 @@ import {
   only,
   read,
   reap,
+  replay,
   settle,
   statusOf,
 } from './steps.ts';
@@ -66,6 +67,28 @@ export function cancelTests(test: DefineTest): void {
     const job = await read(engine, lease.id);
     assert.deepEqual([job.status, job.finishedAt, job.leaseUntilAt], ['CANCELLED', t0 + 5, null]);
     assert.equal(job.attempts.at(-1)?.endedAt, t0 + 5);
+  });
+
+  test('an attempt that is cancelled keeps its own error, even one like that of an earlier attempt', async ({
+    engine,
+  }) => {
+    const error = { name: 'Error', message: 'It had to stop.' };
+    const first = await makeRunning(engine);
+    await cancel(engine, { id: first.id }, t0 + 1);
+    await finish(engine, first, 'CANCELLED', { error }, t0 + 2);
+    await replay(engine, first.id, t0 + 3);
+    const second = await claimOne(engine, {}, t0 + 3);
+    await cancel(engine, { id: first.id }, t0 + 4);
+    await finish(engine, second, 'CANCELLED', { error }, t0 + 5);
+    const expected = [
+      [1, 'cancelled', error.message],
+      [2, 'cancelled', error.message],
+    ];
+    const own = async (): Promise<unknown[]> =>
+      (await read(engine, first.id)).attempts.map((one) => [one.n, one.reason, one.error?.message ?? null]);
+    assert.deepEqual(await own(), expected);
+    await replay(engine, first.id, t0 + 6);
+    assert.deepEqual(await own(), expected, 'they are listed the same after a replay');
   });
 
   test('an attempt that is cancelled is not told the error of the one before it', async ({ engine }) => {

@@ -16,6 +16,7 @@ import {
   cancel,
   claim,
   claimOne,
+  deleteJobs,
   finish,
   gatesOf,
   itemAt,
@@ -43,6 +44,21 @@ export function dedupeTests(test: DefineTest): void {
     assert.equal(first.deduped, false);
     assert.deepEqual(await read(engine, first.id), before);
     assert.equal((await engine.counts({ now: t0, cap: 9 })).status.SCHEDULED.count, 1);
+  });
+
+  test('deleting a job that has not ended releases its key, deleting an ended one does not', async ({
+    engine,
+  }) => {
+    const fields = { dedupe: dedupe('k', { forMs: hour }) };
+    const waiting = await make(engine, { ...fields, due: { at: t0 + minute } });
+    await deleteJobs(engine, [waiting.id]);
+    const next = await make(engine, fields, t0 + 1);
+    assert.equal(next.deduped, false);
+    await finish(engine, await claimOne(engine), 'COMPLETED');
+    await deleteJobs(engine, [next.id]);
+    const folded = await make(engine, fields, t0 + 2);
+    assert.deepEqual([folded.id, folded.status, folded.deduped], [next.id, 'COMPLETED', true]);
+    assert.equal((await make(engine, fields, t0 + hour + 1)).deduped, false);
   });
 
   test('a key is held until its job is terminal, whatever the end', async ({ engine }) => {

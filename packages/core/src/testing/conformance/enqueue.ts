@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import type { Engine, JobSpec } from '../../engine.ts';
 import {
   claimRequest,
+  day,
   dedupe,
   freshId,
   hour,
@@ -16,6 +18,7 @@ import {
   claim,
   claimOne,
   claimReply,
+  deleteJobs,
   finish,
   itemAt,
   make,
@@ -301,6 +304,50 @@ export function enqueueTests(test: DefineTest): void {
       const item = only(accepted(only(reply.groups)));
       assert.deepEqual([item.id, item.status], [spec.id, to]);
       assert.deepEqual(await claim(engine, {}, t0 + 1), []);
+    }
+  });
+
+  test('a repeated enqueue of a job that was deleted does not create it again for 24 hours', async ({
+    engine,
+  }) => {
+    for (const make of [waiting, ended, withKey, replaced]) {
+      const spec = await make(engine);
+      await deleteJobs(engine, [spec.id]);
+      for (const now of [t0 + 1, t0 + day - 1]) {
+        await engine.prune({ now, limit: 100, ledgerMs: day, auditMs: day, changesMs: day });
+        const reply = await engine.enqueue({ now, repeat: true, groups: [{ jobs: [spec] }] });
+        const item = only(accepted(only(reply.groups)));
+        assert.deepEqual([item.id, item.deduped], [spec.id, false]);
+        assert.equal((await engine.get({ now, ids: [spec.id] })).jobs[0] ?? null, null);
+        assert.deepEqual(await claim(engine, {}, now), []);
+      }
+    }
+
+    async function waiting(engine: Engine): Promise<JobSpec> {
+      const spec = jobSpec({ due: { at: t0 + hour } });
+      await makeAll(engine, [spec]);
+      return spec;
+    }
+
+    async function ended(engine: Engine): Promise<JobSpec> {
+      const spec = jobSpec();
+      await makeAll(engine, [spec]);
+      await finish(engine, await claimOne(engine), 'COMPLETED');
+      return spec;
+    }
+
+    async function withKey(engine: Engine): Promise<JobSpec> {
+      const spec = jobSpec({ due: { at: t0 + hour }, dedupe: dedupe('deleted') });
+      await makeAll(engine, [spec]);
+      return spec;
+    }
+
+    async function replaced(engine: Engine): Promise<JobSpec> {
+      const key = { dedupe: dedupe('replaced', { mode: 'replace' }), due: { at: t0 + hour } };
+      const spec = jobSpec(key);
+      await makeAll(engine, [spec]);
+      await makeAll(engine, [jobSpec({ ...key, input: '{"newer":true}' })]);
+      return spec;
     }
   });
 

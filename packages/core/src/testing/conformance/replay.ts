@@ -6,6 +6,8 @@ import {
   cancel,
   claim,
   claimOne,
+  feedAfter,
+  feedPosition,
   finish,
   make,
   makeFailed,
@@ -113,6 +115,18 @@ export function replayTests(test: DefineTest): void {
     assert.equal((await replay(engine, lease.id)).status, 'BLOCKED');
     const row = only(await auditOf(engine, `job:${lease.id}`));
     assert.ok(row.after?.includes('BLOCKED'), `after: ${row.after}`);
+  });
+
+  test('the feed shows a job that is replayed into a line as replayed', async ({ engine }) => {
+    const lease = await makeFailed(engine, { serial: 's' });
+    await make(engine, { serial: 's' });
+    const position = await feedPosition(engine);
+    await replay(engine, lease.id);
+    const changes = await feedAfter(engine, position);
+    assert.deepEqual(
+      changes.map(({ id, event, status }) => [id, event, status]),
+      [[lease.id, 'replayed', 'BLOCKED']],
+    );
   });
 
   test('a replay leaves an audit row', async ({ engine }) => {

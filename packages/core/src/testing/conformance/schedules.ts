@@ -162,6 +162,25 @@ function applyTests(test: DefineTest): void {
     assert.ok(second_.generation > first.generation);
   });
 
+  test('a change that was planned on an earlier generation is refused', async ({ engine }) => {
+    const put = schedulePut();
+    const first = only(await applySchedules(engine, [put]));
+    const expected = { expectVersion: first.version, expectGeneration: first.generation };
+    const remove = { op: 'delete' as const, id: put.id, action: 'delete', ...expected };
+    await applySchedules(engine, [remove]);
+    const again = only(await applySchedules(engine, [{ ...put, spec: '{"again":true}' }], t0 + 1));
+    assert.equal(again.version, first.version);
+    const edit = { ...put, spec: '{"stale":true}', action: 'edit', ...expected };
+    for (const change of [edit, remove]) {
+      const groups = [{ actor: 'a', changes: [change] }];
+      const refused = only((await engine.applySchedules({ now: t0 + 2, groups })).groups);
+      assert.equal(refused.ok === false && refused.error.code, 'records_conflict');
+    }
+    assert.equal((await readSchedule(engine, put.id))?.spec, '{"again":true}');
+    await applySchedules(engine, [{ ...edit, expectGeneration: again.generation }], t0 + 3);
+    assert.equal((await readSchedule(engine, put.id))?.spec, '{"stale":true}');
+  });
+
   test('a deletion may decide slots, and they stay in the ledger', async ({ engine }) => {
     const put = schedulePut();
     const late = { decision: 'missed', reason: 'late' };

@@ -231,7 +231,7 @@ BEGIN
   END IF;
   INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES ('serial', v_ref, p_job.due_at, p_job.seq, p_job.id)
   ON CONFLICT DO NOTHING;
-  PERFORM duly.place_1(p_now, p_job, 'BLOCKED', false, 'gate-shut');
+  PERFORM duly.place_1(p_now, p_job, 'BLOCKED', false, CASE p_event WHEN 'replayed' THEN p_event ELSE 'gate-shut' END);
   IF v_holder IS NULL THEN PERFORM duly.seat_next_1(p_now, v_ref); END IF;
   RETURN 'BLOCKED';
 END $$;
@@ -394,6 +394,13 @@ BEGIN
   v_over.error := CASE WHEN NOT v_completed THEN coalesce(p_error, p_job.error) END;
   v_over.result := p_result;
   v_over.attempts := p_job.attempts;
+  -- The last attempt of a job is read from the job's own columns. One that ends by a cancel is listed where the job has the error of an
+  -- earlier attempt, because the columns hold one error.
+  IF p_status = 'CANCELLED' AND p_job.status = 'RUNNING' AND p_job.error IS NOT NULL AND p_job.claimed_at IS NOT NULL THEN
+    v_over.attempts := duly.add_attempt_1(p_job.attempts, json_build_object('n', p_job.attempt, 'node', coalesce(p_job.node, ''),
+      'fence', p_job.fence, 'startedAt', p_job.claimed_at, 'begunAt', p_job.begun_at, 'endedAt', p_now, 'reason', p_reason,
+      'error', p_error::json));
+  END IF;
   v_over.input := p_job.input;
   IF p_status = 'FAILED' THEN
     -- An id that was made a second time after its first life ended must not jam its worker.

@@ -272,6 +272,7 @@ DECLARE
   v_id text := p_spec ->> 'id';
   v_brief record;
   v_item json;
+  v_deleted json;
 BEGIN
   IF NOT p_repeat THEN RETURN duly.make_new_1(p_now, p_spec, false); END IF;
   v_brief := duly.find_brief_1(v_id);
@@ -279,10 +280,17 @@ BEGIN
     PERFORM duly.confirm_1();
     RETURN duly.item_1(v_id, v_brief.status, v_brief.due_at, false);
   END IF;
+  -- After the job itself: a deletion that commits in between is seen by one of the two.
+  SELECT value INTO v_deleted FROM duly.journal WHERE scope = 'deleted' AND key = v_id;
+  IF FOUND THEN
+    PERFORM duly.confirm_1();
+    RETURN duly.item_1(v_id, v_deleted ->> 'status', (v_deleted ->> 'dueAt')::bigint, false);
+  END IF;
   v_item := duly.make_new_1(p_now, p_spec, true);
   -- A job that ended has left `jobs`, so the insert met no conflict. Our own row keeps all others from inserting the id, so this
   -- second check is final.
-  IF EXISTS (SELECT 1 FROM duly.dead WHERE id = v_id) OR EXISTS (SELECT 1 FROM duly.finished WHERE id = v_id) THEN
+  IF EXISTS (SELECT 1 FROM duly.dead WHERE id = v_id) OR EXISTS (SELECT 1 FROM duly.finished WHERE id = v_id)
+    OR EXISTS (SELECT 1 FROM duly.journal WHERE scope = 'deleted' AND key = v_id) THEN
     RAISE EXCEPTION USING ERRCODE = 'DU010', MESSAGE = format('Job "%s" was created and ended meanwhile.', v_id);
   END IF;
   RETURN v_item;

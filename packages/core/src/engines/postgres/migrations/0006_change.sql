@@ -227,6 +227,15 @@ BEGIN
   DELETE FROM duly.journal WHERE scope = ANY (ARRAY(SELECT 'job:' || i FROM unnest(p_ids) i));
 END $$;
 
+-- Records that a job was deleted, so that a repeat of the call that created it does not create it again. A call whose reply was lost is
+-- repeated within seconds; a process that was suspended may repeat it hours later.
+CREATE FUNCTION duly.remember_deletion_1(p_now bigint, p_id text, p_status text, p_due bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO duly.journal AS j (scope, key, value, until_at)
+  VALUES ('deleted', p_id, json_build_object('status', p_status, 'dueAt', p_due)::text, p_now + 86400000)
+  ON CONFLICT (scope, key) DO UPDATE SET value = excluded.value, until_at = excluded.until_at;
+END $$;
+
 -- Does one action to one job if its status allows it; with `p_dry` only says whether it does.
 CREATE FUNCTION duly.act_1(p_now bigint, p_id text, p_action text, p_actor text, p_note text, p_dry boolean) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -250,11 +259,13 @@ BEGIN
       DELETE FROM duly.jobs WHERE id = p_id;
       PERFORM duly.changed_1(p_now, p_id, v_job.type, 'CANCELLED', 'deleted', v_job.percent);
       PERFORM duly.set_free_1(p_now, v_job, 'deleted');
+      PERFORM duly.remember_deletion_1(p_now, p_id, 'CANCELLED', v_job.due_at);
     ELSE
       v_over := duly.take_history_1(p_id);
       IF v_over.id IS NULL THEN RETURN false; END IF;
       PERFORM duly.audit_1(p_now, p_actor, 'delete', 'job:' || p_id, json_build_object('status', v_over.status), NULL, p_note);
       PERFORM duly.changed_1(p_now, p_id, v_over.type, v_over.status, 'deleted', v_over.percent);
+      PERFORM duly.remember_deletion_1(p_now, p_id, v_over.status, v_over.due_at);
     END IF;
     PERFORM duly.forget_1(ARRAY[p_id]);
     RETURN true;

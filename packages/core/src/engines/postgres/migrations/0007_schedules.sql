@@ -72,6 +72,7 @@ CREATE FUNCTION duly.apply_schedule_1(p_now bigint, p_actor text, p_change jsonb
 DECLARE
   v_id text := p_change ->> 'id';
   v_expect bigint := (p_change ->> 'expectVersion')::bigint;
+  v_expect_generation integer := (p_change ->> 'expectGeneration')::integer;
   v_before duly.schedules;
   v_after duly.schedules;
   v_spec duly.specs;
@@ -87,6 +88,12 @@ BEGIN
       format('Schedule "%s" is at version %s, not %s.', v_id, coalesce(v_before.version::text, 'none'), coalesce(v_expect::text, 'none')),
       'Someone changed it meanwhile. Read it again and repeat the change.',
       json_build_object('id', v_id, 'version', v_before.version));
+  END IF;
+  IF v_expect_generation IS NOT NULL AND v_before.generation IS DISTINCT FROM v_expect_generation THEN
+    PERFORM duly.refuse_1('records_conflict',
+      format('Schedule "%s" was deleted and created again: it is in generation %s, not %s.', v_id,
+        coalesce(v_before.generation::text, 'none'), v_expect_generation),
+      'Read it again and repeat the change.', json_build_object('id', v_id, 'version', v_before.version));
   END IF;
   IF v_before.id IS NOT NULL THEN SELECT * INTO v_spec FROM duly.specs WHERE id = v_id; END IF;
   IF p_change ->> 'op' = 'put' AND NOT duly.all_wait_1(p_change -> 'tell') THEN

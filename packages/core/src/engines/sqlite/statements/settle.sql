@@ -11,6 +11,11 @@ UPDATE jobs SET
   attempts = CASE WHEN :entry IS NULL THEN attempts ELSE json_insert(attempts, '$[#]', json(:entry)) END
 WHERE seq = :seq
 
+-- The last attempt of a job is read from the job's own columns. One that ends by a cancel is listed where the job has the error of an earlier
+-- attempt, because the columns hold one error.
+-- name: listCancelled
+UPDATE jobs SET attempts = json_insert(attempts, '$[#]', json(?)) WHERE seq = ? AND error IS NOT NULL
+
 -- Keeps the newest attempts only; a job that is lost or put off for years must not grow without bound.
 -- name: trimAttempts
 UPDATE jobs SET attempts = json_remove(attempts, '$[0]') WHERE seq = ? AND json_array_length(attempts) > 50

@@ -19,7 +19,7 @@ import { enter, finish, type LifeRow, readLife, setFree } from '../life.ts';
 import type { JobRow } from '../rows.ts';
 import type { Work } from '../work.ts';
 import { moveDue } from './enqueue.ts';
-import { dueAtOf } from './job-spec.ts';
+import { dueAtOf, rememberDeletion } from './job-spec.ts';
 import { pageOfIds } from './list.ts';
 
 /** Who does something to a job, and why. */
@@ -111,11 +111,13 @@ function deleteJob(work: Work, id: string, act: Act): void {
     work.run(statements.job.remove, live.seq);
     work.changed(live.id, live.type, 'CANCELLED', 'deleted', live.percent);
     setFree(work, live, 'deleted');
+    rememberDeletion(work, { id, status: 'CANCELLED', dueAt: live.due_at });
   } else {
     const row = work.get<JobRow>(statements.job.finished, id) as JobRow;
     auditFinished(work, act, 'delete', id, { status: row.status }, null);
     work.run(statements.job.removeFinished, id);
     work.changed(row.id, row.type, row.status, 'deleted', row.percent);
+    rememberDeletion(work, { id, status: row.status, dueAt: row.due_at });
   }
   forget(work, id);
 }

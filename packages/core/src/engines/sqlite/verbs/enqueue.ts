@@ -16,7 +16,7 @@ import {
 } from '../life.ts';
 import type { Work } from '../work.ts';
 import { claimReady, prospectOf } from './claim.ts';
-import { dueAtOf, existing, isPlain } from './job-spec.ts';
+import { dueAtOf, existing, findDeleted, isPlain } from './job-spec.ts';
 import { insertAllTaken, takeAtOnce, takenOf } from './take-at-once.ts';
 
 /** See the contract. */
@@ -63,7 +63,7 @@ export function claimMade(
 /** Makes one job, or finds the one that keeps the same promise already. */
 export function makeJob(work: Work, spec: JobSpec, repeat: boolean): EnqueuedItem {
   if (repeat) {
-    const known = findBrief(work, spec.id);
+    const known = findBrief(work, spec.id) ?? findDeleted(work, spec.id);
     if (known !== undefined) return { ...known, deduped: false };
   }
   if (spec.parent !== null && spec.parent.key !== null) {

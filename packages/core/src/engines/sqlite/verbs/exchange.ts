@@ -1,14 +1,9 @@
-import type {
-  AttemptRecord,
-  ClaimRequest,
-  ExchangeInput,
-  ExchangeReply,
-  Settlement,
-} from '../../../engine.ts';
+import type { ClaimRequest, ExchangeInput, ExchangeReply, Settlement } from '../../../engine.ts';
 import { canTransition, isSuspect, isTerminal, mustRunAlone } from '../../../job.ts';
 import { attemptsOf } from '../../job-row.ts';
 import { statements } from '../generated.ts';
 import {
+  attemptEntry,
   type Ending,
   enter,
   finish,
@@ -188,18 +183,4 @@ function goAgain(
     if (due <= work.now)
       enter(work, { ...row, status: 'SCHEDULED', reason: settlement.reason, due_at: due }, 'due');
   }
-}
-
-function attemptEntry(work: Work, row: LifeRow, settlement: Settlement): string {
-  const entry: AttemptRecord = {
-    n: row.attempt,
-    node: row.node ?? '',
-    fence: row.fence,
-    startedAt: row.claimed_at ?? work.now,
-    begunAt: row.begun_at,
-    endedAt: work.now,
-    reason: settlement.reason,
-    error: settlement.error,
-  };
-  return JSON.stringify(entry);
 }

@@ -21,6 +21,28 @@ export function isPlain(spec: JobSpec): boolean {
   return spec.dedupe === null && spec.parent === null && spec.gates.length === 0 && spec.serial === null;
 }
 
+// A call whose reply was lost is repeated within seconds. A process that was suspended may repeat it hours later.
+const deletionMs = 24 * 60 * 60_000;
+
+/** Records that a job was deleted, so that a repeat of the call that created it does not create it again. */
+export function rememberDeletion(work: Work, { id, status, dueAt }: Omit<EnqueuedItem, 'deduped'>): void {
+  work.run(
+    statements.value.remember,
+    'deleted',
+    id,
+    JSON.stringify({ status, dueAt }),
+    work.now + deletionMs,
+  );
+}
+
+/** A job that was deleted in the last 24 hours, as it was then. */
+export function findDeleted(work: Work, id: string): Omit<EnqueuedItem, 'deduped'> | undefined {
+  const row = work.tuple<[string]>(statements.value.remembered, 'deleted', id);
+  if (row === undefined) return undefined;
+  const { status, dueAt } = JSON.parse(row[0]) as Pick<EnqueuedItem, 'status' | 'dueAt'>;
+  return { id, status, dueAt };
+}
+
 /** The same id again: the same promise, unless it says something else. */
 export function existing(work: Work, spec: JobSpec): EnqueuedItem {
   const row = work.get<{ type: string; status: JobStatus; due_at: number }>(statements.job.life, spec.id) as {

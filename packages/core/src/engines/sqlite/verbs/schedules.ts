@@ -73,6 +73,13 @@ function apply(work: Work, actor: string, change: ScheduleChange): AppliedSchedu
       details: { id: change.id, version },
     });
   }
+  if (change.expectGeneration !== undefined && before?.generation !== change.expectGeneration) {
+    throw dulyError('records_conflict', {
+      message: `Schedule "${change.id}" was deleted and created again: it is in generation ${before?.generation ?? 'none'}, not ${change.expectGeneration}.`,
+      hint: 'Read it again and repeat the change.',
+      details: { id: change.id, version },
+    });
+  }
   if (change.op === 'put' && !allWait(work, change.tell ?? [])) {
     throw dulyError('records_conflict', {
       message: `A run of schedule "${change.id}" that was to be told what is merged into it no longer waits.`,

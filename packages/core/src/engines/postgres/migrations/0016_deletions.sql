@@ -1,0 +1,2 @@
+-- Functions only, changed in place: deletions that hold, changes that name their generation, and the feed of a job that is replayed into a line.
+-- This step gives stores of the previous schema the new functions (see lastInPlace in migrate.ts).
