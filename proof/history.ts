@@ -211,6 +211,8 @@ export interface Changed extends Stamped {
   id: string;
   result: string;
   status: JobStatus | null;
+  /** In a transaction of the user's own: when the call was made. `at` is then the commit. */
+  calledAt?: number;
   /** Who asked; left out where nothing keeps it. */
   actor?: string;
   /** Of a reschedule: when it was to be due, and when it is by the answer. */
@@ -388,6 +390,8 @@ export interface NodeChanged extends Stamped {
   queues?: string[];
   /** With `up`: which version of a task it has, where it is not 1; left out: it is not noted. */
   versionOf?: Record<string, number>;
+  /** With `up`: the release of the program; left out if it has none or it is not recorded. */
+  release?: string;
   /** With `crashed`: between which calls. */
   where?: string;
 }

@@ -1,42 +1,169 @@
-// `npm run simulate -- --seeds N --from S` plays N simulated clusters; `--seed S --trace` plays one again and shows it; `--mutations` plays each
-// seeded defect in the world that the page on proofs lists for it and looks for another where that does not show it (`--afresh`: looks from the
-// first world on, to see how many it takes), and with `--write` keeps that in the page.
+// `npm run simulate`: plays simulated clusters and checks every invariant.
+// - `--seeds N --from S` plays a range on all cores, `--seed S --trace` plays one seed and shows its events.
+// - `--until-failure` plays fresh seeds until one fails and stores its script; `--script <file>` plays a stored script.
+// - `--coverage` plays a range and prints how often its seeds exercised each invariant.
+// - `--mutations` plays each seeded defect in the world that docs/internals/proof.md lists for it. If that world does
+//   not show the defect, it searches for another. `--afresh` always searches, and `--write` updates the page.
+// - `--engine postgres` plays on a real PostgreSQL.
 
+import { randomInt } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { systemClock } from '../packages/core/src/clock.ts';
 import { readArguments } from './arguments.ts';
+import { exerciseNames, invariants } from './checker/index.ts';
 import { catchMutation } from './simulation/catch-mutation.ts';
+import { createCoverage, describeCoverage } from './simulation/coverage.ts';
 import { listedSeed, pageUrl, rowOf, tableHead, withRows } from './simulation/defect-table.ts';
 import { mutations } from './simulation/mutations/index.ts';
+import { playRange, type RangeResult } from './simulation/play-range.ts';
+import { startPostgresWorlds } from './simulation/postgres/worlds.ts';
+import type { Script } from './simulation/script.ts';
+import type { SeedReport } from './simulation/seed-process.ts';
 import { createSeedProgress } from './simulation/seed-progress.ts';
-import { describeFailure, headlineOf, playSeed, playSeeds } from './simulation/seeds.ts';
+import {
+  headlineOf,
+  type Played,
+  playScript,
+  playSeed,
+  type SimulatedEngine,
+  shrinkFailure,
+} from './simulation/seeds.ts';
+import type { SimulateOptions } from './simulation/simulate.ts';
+import { readStoredScript, scriptCommand, storeScript } from './simulation/stored-script.ts';
 import { describe } from './simulation/trace.ts';
 
-const usage = `Usage: npm run simulate -- [--seeds <count>] [--from <first seed>]
+const usage = `Usage: npm run simulate -- [--seeds <count>] [--from <first seed>] [--keep-going] [--jobs <processes>]
+       npm run simulate -- --coverage [--seeds <count>] [--from <first seed>] [--jobs <processes>]
+       npm run simulate -- --until-failure [--jobs <processes>]
        npm run simulate -- --seed <seed> [--trace]
-       npm run simulate -- --mutations [--afresh] [--write]`;
+       npm run simulate -- --script <file> [--trace]
+       npm run simulate -- --mutations [--afresh] [--write]
 
-async function playOne(seed: number, isTraced: boolean): Promise<boolean> {
-  const played = await playSeed(seed);
+--seeds plays a range and stops at the lowest failing seed. Without --from it starts at a random seed and prints it.
+--keep-going plays the whole range and groups the failures by invariant.
+--coverage plays 500 seeds, or as many as --seeds says, and prints how many of them exercised each invariant.
+--until-failure plays seeds from a random start until one fails, shrinks it and writes it to proof/regressions/.
+--engine postgres, with any of these except --mutations, plays on a real PostgreSQL behind a proxy that cuts connections.`;
+
+// High enough to leave the seeds of the tests alone, and low enough that no number derived from a seed is rounded.
+const randomStart = (): number => randomInt(1_000_000, 2 ** 31);
+
+/** Shows a world that was played; `name` is what was played. */
+async function showPlayed(played: Played, name: string, isTraced: boolean): Promise<boolean> {
   if (isTraced) for (const event of played.evidence.events) console.log(describe(event));
   if (played.violations.length === 0) {
     console.log(
-      `Seed ${seed}: ${played.evidence.events.length} events, ${played.evidence.final.jobs.length} jobs, every promise kept.`,
+      `${name}: ${played.evidence.events.length} events, ${played.evidence.final.jobs.length} jobs, every promise kept.`,
     );
     return true;
   }
   console.error(headlineOf(played));
-  console.error(await describeFailure(played, { headline: false }));
+  console.error((await shrinkFailure(played, options)).text);
   return false;
 }
 
-async function playMany(from: number, count: number): Promise<boolean> {
+async function playStored(path: string, isTraced: boolean): Promise<boolean> {
+  return showPlayed(await playScript(readScript(path), options), path, isTraced);
+}
+
+function readScript(path: string): Script {
+  try {
+    return readStoredScript(path).script;
+  } catch (error) {
+    return refuse((error as Error).message);
+  }
+}
+
+function describeSpeed({ playedCount, elapsedMs, cpuMs }: RangeResult): string {
+  const perSecond = (playedCount / (elapsedMs / 1_000)).toFixed(1);
+  const cpu = (cpuMs / Math.max(1, playedCount)).toFixed(1);
+  return `${playedCount} played in ${(elapsedMs / 1_000).toFixed(1)} s: ${perSecond} seeds per second, ${cpu} ms of CPU time per seed.`;
+}
+
+/** Lists the failing seeds of each invariant. */
+function describeFailures(failures: readonly SeedReport[]): string {
+  const byInvariant = new Map<string, number[]>();
+  for (const { seed, broken } of failures) {
+    for (const { invariant } of broken)
+      byInvariant.set(invariant, [...(byInvariant.get(invariant) ?? []), seed]);
+  }
+  const lines = [...byInvariant]
+    .sort(([, one], [, other]) => other.length - one.length)
+    .map(([invariant, seeds]) => `  ${invariant}: ${seeds.length} (${seeds.join(', ')})`);
+  return [`${failures.length} failing seed${failures.length === 1 ? '' : 's'}:`, ...lines].join('\n');
+}
+
+function oneLineOf({ seed, broken }: SeedReport): string {
+  const [first] = broken;
+  const others = broken.slice(1).map(({ invariant }) => invariant);
+  const more = others.length === 0 ? '' : ` (also ${others.join(', ')})`;
+  return `Seed ${seed} breaks ${first?.invariant}: ${first?.message}${more}`;
+}
+
+/** Aborted by Ctrl-C. */
+function interrupted(): AbortSignal {
+  const controller = new AbortController();
+  process.once('SIGINT', () => controller.abort());
+  return controller.signal;
+}
+
+interface Range {
+  from: number;
+  count: number;
+  jobs: number;
+  signal: AbortSignal;
+}
+
+async function playMany(
+  { from, count, jobs, signal }: Range,
+  { keepGoing, isCovered }: Record<'keepGoing' | 'isCovered', boolean>,
+): Promise<boolean> {
+  const coverage = createCoverage(invariants.flatMap(exerciseNames));
   const progress = createSeedProgress(count, process.stderr);
-  const failure = await playSeeds(from, count, () => progress.step());
+  const result = await playRange({
+    ...{ from, count, jobs, engine, keepGoing, signal },
+    onSeed: ({ counts }) => {
+      progress.step();
+      coverage.add(counts);
+    },
+    onFailure: (report) => {
+      if (keepGoing) console.error(oneLineOf(report));
+    },
+  });
   progress.end();
-  if (failure === null)
+  const [lowest] = result.failures;
+  if (lowest === undefined && !signal.aborted)
     console.log(`${count} seed${count === 1 ? '' : 's'} from ${from}: every promise kept.`);
-  else console.error(failure);
-  return failure === null;
+  if (lowest !== undefined && !keepGoing) {
+    console.error(lowest.headline);
+    console.error((await shrinkFailure(await playSeed(lowest.seed, options), options)).text);
+  }
+  if (lowest !== undefined && keepGoing) console.error(describeFailures(result.failures));
+  if (isCovered) console.log(describeCoverage(coverage.rows()));
+  console.log(describeSpeed(result));
+  if (signal.aborted) process.exit(130);
+  return lowest === undefined;
+}
+
+async function playUntilFailure({ from, jobs, signal }: Range): Promise<boolean> {
+  const result = await playRange({ from, count: Number.POSITIVE_INFINITY, jobs, engine, signal });
+  const [lowest] = result.failures;
+  if (lowest === undefined) {
+    console.log(`No failure from seed ${from} on.`);
+    console.log(describeSpeed(result));
+    process.exit(130);
+  }
+  console.error(lowest.headline);
+  console.log(describeSpeed(result));
+  const played = await playSeed(lowest.seed, options);
+  const { script, text } = await shrinkFailure(played, options);
+  console.error(text);
+  const invariant = played.violations[0]?.invariant ?? '';
+  const foundAt = new Date(systemClock.now()).toISOString();
+  const path = storeScript({ invariant, seed: lowest.seed, foundAt, script });
+  console.error(`Wrote ${path}. Play it again: ${scriptCommand(path)}`);
+  return false;
 }
 
 async function playMutations({
@@ -60,25 +187,77 @@ async function playMutations({
 const { values, number, refuse } = readArguments(usage, {
   seeds: { type: 'string' },
   from: { type: 'string' },
+  jobs: { type: 'string' },
+  'keep-going': { type: 'boolean', default: false },
+  coverage: { type: 'boolean', default: false },
+  'until-failure': { type: 'boolean', default: false },
   seed: { type: 'string' },
+  script: { type: 'string' },
+  engine: { type: 'string', default: 'sqlite' },
   trace: { type: 'boolean', default: false },
   mutations: { type: 'boolean', default: false },
   afresh: { type: 'boolean', default: false },
   write: { type: 'boolean', default: false },
 });
 const hasRange = values.seeds !== undefined || values.from !== undefined;
+const isOneWorld = values.seed !== undefined || values.script !== undefined;
 if (values.afresh && !values.mutations)
   refuse('Expected --mutations with --afresh: it looks for their worlds.');
 if (values.write && !values.mutations) refuse('Expected --mutations with --write: it writes their table.');
-if (values.trace && values.seed === undefined) refuse('Expected --seed with --trace: it shows one world.');
-if ([values.mutations, values.seed !== undefined, hasRange].filter(Boolean).length > 1)
-  refuse('Expected one of --mutations, --seed, and --seeds with --from.');
-const from = number('from', { fallback: 1, min: 0 });
-const count = number('seeds', { fallback: 2_000, min: 1 });
+if (values.trace && !isOneWorld) refuse('Expected --seed with --trace: it shows one world.');
+const modes = [
+  values.mutations,
+  values['until-failure'],
+  values.seed !== undefined,
+  values.script !== undefined,
+  hasRange,
+];
+if (modes.filter(Boolean).length > 1)
+  refuse('Expected one of --mutations, --until-failure, --seed, --script, and --seeds with --from.');
+if (values['keep-going'] && (values.mutations || values['until-failure'] || isOneWorld))
+  refuse('Expected --seeds with --keep-going: it plays a range.');
+if (values.coverage && (values.mutations || values['until-failure'] || isOneWorld))
+  refuse('Expected --seeds with --coverage: it plays a range.');
+const count = number('seeds', { fallback: values.coverage ? 500 : 2_000, min: 1 });
 const seed = number('seed', { fallback: 1, min: 0 });
-const isKept = values.mutations
-  ? await playMutations({ isAfresh: values.afresh, isWritten: values.write })
-  : values.seed !== undefined
-    ? await playOne(seed, values.trace)
-    : await playMany(from, count);
-process.exitCode = isKept ? 0 : 1;
+// A process takes a second to start, which only pays off for several seeds.
+const seedsPerProcess = 20;
+const jobs = number('jobs', { fallback: availableParallelism(), min: 1 });
+const from = number('from', { fallback: randomStart(), min: 0 });
+const isUntilFailure = values['until-failure'];
+const isPlayingMany = !values.mutations && !isOneWorld;
+// Before the first line is printed: Ctrl-C may follow it at once.
+const signal = isPlayingMany ? interrupted() : new AbortController().signal;
+const isFresh = isPlayingMany && values.from === undefined;
+if (isFresh)
+  console.log(isUntilFailure ? `Seeds from ${from} until one fails.` : `${count} seeds from ${from}.`);
+const range = {
+  from,
+  count,
+  signal,
+  jobs: isUntilFailure ? jobs : Math.min(jobs, Math.ceil(count / seedsPerProcess)),
+};
+const engine: SimulatedEngine = values.engine === 'postgres' ? 'postgres' : 'sqlite';
+if (engine !== values.engine) refuse('Expected --engine sqlite or --engine postgres.');
+if (engine === 'postgres' && values.mutations)
+  refuse('Expected --mutations without --engine: they are defects of the engine on SQLite.');
+const worlds = engine === 'postgres' ? await startPostgresWorlds() : null;
+const options: SimulateOptions = worlds === null ? {} : { open: worlds.open };
+try {
+  const isKept = values.mutations
+    ? await playMutations({ isAfresh: values.afresh, isWritten: values.write })
+    : isUntilFailure
+      ? await playUntilFailure(range)
+      : values.script !== undefined
+        ? await playStored(values.script, values.trace)
+        : values.seed !== undefined
+          ? await showPlayed(await playSeed(seed, options), `Seed ${seed}`, values.trace)
+          : await playMany(range, {
+              // The counts are of the whole range, even if one of its seeds fails.
+              keepGoing: values['keep-going'] || values.coverage,
+              isCovered: values.coverage,
+            });
+  process.exitCode = isKept ? 0 : 1;
+} finally {
+  await worlds?.stop();
+}

@@ -7,7 +7,7 @@ export const actsAudited: Invariant = {
   name: 'acts-audited',
   promise:
     'Whatever somebody did to a promise already made has its audit row, of the same instant: jobs cancelled, moved, replayed, discarded, deleted; schedules made, edited, paused, resumed, triggered, deleted.',
-  check({ events, final, unorderedMs = 0 }) {
+  check({ events, final, unorderedMs = 0 }, _facts, exercise) {
     const rows = new Map<string, number[]>();
     for (const { subject, action, at } of final.audit) {
       const key = `${action} ${subject}`;
@@ -17,6 +17,7 @@ export const actsAudited: Invariant = {
     for (const event of events) {
       const act = actOf(event);
       if (act === null) continue;
+      exercise();
       const { action, subject, id } = act;
       const instants = rows.get(`${action} ${subject}`) ?? [];
       const found = instants.findIndex((at) => Math.abs(at - event.at) <= unorderedMs);

@@ -6,7 +6,7 @@ export const atMostOnce: Invariant = {
   name: 'at-most-once',
   promise:
     'A task with `delivery: "at-most-once"` never starts again after a lost lease, nor after its worker had to stop.',
-  check({ events }, { made, settled, touched }) {
+  check({ events }, { made, settled, touched }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const starts = new Map<string, { fence: number; at: number; node: string }[]>();
     for (const event of events) {
@@ -15,6 +15,10 @@ export const atMostOnce: Invariant = {
     }
     for (const [id, all] of starts) {
       for (const [i, start] of all.entries()) {
+        const isCutShort = (settled.get(id) ?? []).some(
+          ({ fence, reason }) => fence >= start.fence && (reason === 'lost' || reason === 'released'),
+        );
+        if (isCutShort) exercise();
         const before = all[i - 1];
         if (before === undefined) continue;
         // Its own node told how the earlier attempt ended, or a person brought the job back. That it gave the job back tells no end.

@@ -10,7 +10,8 @@ export const attemptsCounted: Invariant = {
   name: 'attempts-counted',
   promise:
     'No job spends more attempts than it has, none is given up with attempts left, and the third loss after a written beginning ends it. Attempts are numbered without a gap, and when the first one started is kept.',
-  check({ events, final, isComplete }, facts) {
+  parts: ['attempts used up', 'third loss', 'next attempt', 'first start', 'progress'],
+  check({ events, final, isComplete }, facts, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const { accepted, made, leases } = facts;
     const began = new Set(
@@ -27,9 +28,11 @@ export const attemptsCounted: Invariant = {
       const fail = (message: string): void =>
         void problems.push({ subjects: [id], message: `Job ${id} ${message}` });
       if (spent > maxAttempts) fail(`spent ${spent} attempts of ${maxAttempts}.`);
+      if (begunLosses >= begunLossesMax) exercise('third loss');
       if (begunLosses > begunLossesMax || (begunLosses === begunLossesMax && !isOver(job)))
         fail(`was lost ${begunLosses} times after its beginning was written, and is ${status}.`);
       const isGivenUp = status === 'FAILED' && (reason === 'threw' || reason === 'timeout');
+      if (isGivenUp && policy.delivery === 'at-least-once') exercise('attempts used up');
       // What was stopped in the middle and must not start twice ends at once.
       if (isGivenUp && spent < maxAttempts && policy.delivery === 'at-least-once')
         fail(`was given up (${reason}) after ${spent} of ${maxAttempts} attempts.`);
@@ -39,12 +42,15 @@ export const attemptsCounted: Invariant = {
       if (counted !== spent) fail(`is told to have spent ${spent} attempts; outcomes spent ${counted}.`);
       const started = (leases.get(id) ?? []).filter(({ how }) => how === 'claimed').length;
       if (job.attempt > started) fail(`counts ${job.attempt} attempts, and was given out ${started} times.`);
+      if (started > 1) exercise('next attempt');
       for (const message of numberProblems(job, facts, began)) fail(message);
+      if (job.startedAt !== null) exercise('first start');
       const startProblem = firstStartProblem(job, facts, began);
       if (startProblem !== null) fail(startProblem);
       const last = leases.get(id)?.findLast(({ how }) => how === 'claimed');
       const percent = last === undefined ? 0 : (reported.get(`${id}/${last.fence}`) ?? 0);
       const isReplayed = facts.touched.get(id)?.some(({ verb }) => verb === 'replay') === true;
+      if (percent > 0 && !isReplayed) exercise('progress');
       if (job.progress.percent < percent && !isReplayed)
         fail(`is told to be at ${job.progress.percent} %, and its last attempt said ${percent} %.`);
     }
@@ -55,7 +61,7 @@ export const attemptsCounted: Invariant = {
 /** Numbers of attempts that do not follow each other: each has the next one, and one that was given back unused is given again. */
 function numberProblems(
   { id }: FinalState['jobs'][number],
-  { leases, accepted }: Facts,
+  { leases, accepted, touched }: Facts,
   began: ReadonlySet<string>,
 ): string[] {
   const claims = (leases.get(id) ?? []).filter(({ how }) => how === 'claimed');
@@ -66,7 +72,11 @@ function numberProblems(
       ({ fence, reason, to }) =>
         fence >= before.fence && fence < claim.fence && reason === 'released' && to === 'PENDING',
     );
-    const isUnused = isGivenBack && !began.has(`${id}/${before.fence}`);
+    // One that was asked to cancel was ended with its number instead, and could be brought back.
+    const isAsked = (touched.get(id) ?? []).some(
+      ({ verb, result, at }) => verb === 'cancel' && result === 'asked' && at >= before.at && at <= claim.at,
+    );
+    const isUnused = isGivenBack && !isAsked && !began.has(`${id}/${before.fence}`);
     const expected = before.attempt + (isUnused ? 0 : 1);
     return claim.attempt === expected
       ? []

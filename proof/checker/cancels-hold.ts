@@ -1,10 +1,12 @@
 import type { Evidence } from '../history.ts';
-import { type Facts, isOver, show } from './facts.ts';
-import type { Invariant } from './invariant.ts';
+import { type Facts, isOver, type Lease, show } from './facts.ts';
+import type { Exercise, Invariant } from './invariant.ts';
 
 interface Ended {
   id: string;
   at: number;
+  /** Index of the event that ended it. */
+  index: number;
   by: string;
   /** `asked`: it ran and was asked; `ask`: if it runs; `terminate`: whatever it does; `unstarted`: only if nobody had it yet. */
   mode: 'ask' | 'asked' | 'terminate' | 'unstarted';
@@ -15,11 +17,12 @@ export const cancelsHold: Invariant = {
   name: 'cancels-hold',
   promise:
     'What was asked to cancel is CANCELLED, at once unless it runs, and never starts again; so is what an overlap policy ends, and what waits when its schedule is deleted. Nobody is told of a cancel, and nothing is CANCELLED, unless somebody asked.',
-  check(evidence, facts) {
+  parts: ['ask', 'asked', 'terminate', 'unstarted', 'cancelled'],
+  check(evidence, facts, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const { unorderedMs = 0 } = evidence;
     const jobs = new Map(evidence.final.jobs.map((job) => [job.id, job]));
-    for (const { id, at, by, mode } of endsOf(evidence, facts)) {
+    for (const { id, at, index, by, mode } of endsOf(evidence)) {
       const job = jobs.get(id);
       const isElsewhere = (facts.touched.get(id) ?? []).some(
         ({ verb, at: actAt }) =>
@@ -32,13 +35,14 @@ export const cancelsHold: Invariant = {
       if (job.finishedAt !== null && job.finishedAt < at) continue;
       const leases = facts.leases.get(id) ?? [];
       const last = leases.filter((lease) => lease.at <= at + unorderedMs).at(-1);
-      const isRunning = last !== undefined && (last.settledAt ?? Number.POSITIVE_INFINITY) >= at;
+      const isRunning = last !== undefined && !isSettledBefore(last, { at, index }, evidence.isComplete);
       if (mode === 'unstarted' && last !== undefined) continue;
       const fail = (message: string): void =>
         void problems.push({
           subjects: [id],
           message: `Job ${id} was to be ended by ${by} at ${show(at)}, and ${message}.`,
         });
+      exercise(mode);
       const again = leases.find((lease) => lease.how === 'claimed' && lease.at > at + unorderedMs);
       if (again !== undefined) {
         fail(`was given to ${again.node} at ${show(again.at)}`);
@@ -52,20 +56,38 @@ export const cancelsHold: Invariant = {
       } else if (job.cancelRequestedAt === null) {
         // Its attempt ended in the same moment: it waited then, had no worker, and was over at once.
         const settledAt = last?.settledAt ?? Number.POSITIVE_INFINITY;
-        const mayHaveWaited = unorderedMs > 0 && mode === 'ask' && Math.abs(settledAt - at) <= unorderedMs;
+        const mayHaveWaited =
+          !evidence.isComplete && mode === 'ask' && Math.abs(settledAt - at) <= unorderedMs;
         if (!mayHaveWaited || job.status !== 'CANCELLED') fail('its worker was never told');
       } else if (evidence.isSettled && !isOver(job)) fail(`is ${job.status}`);
     }
     // Where notes are missing, whoever asked may be among them.
-    return evidence.isComplete ? [...problems, ...unaskedProblems(evidence, facts)] : problems;
+    return evidence.isComplete ? [...problems, ...unaskedProblems(evidence, facts, exercise)] : problems;
   },
 };
 
+/**
+ * Whether an attempt was settled before an event. In a complete history the events of one millisecond are in the store's order; in
+ * others an attempt of the same millisecond may have been running still.
+ */
+function isSettledBefore(
+  lease: Lease,
+  { at, index }: Pick<Ended, 'at' | 'index'>,
+  isComplete: boolean,
+): boolean {
+  if (isComplete) return (lease.settledIndex ?? Number.POSITIVE_INFINITY) < index;
+  return (lease.settledAt ?? Number.POSITIVE_INFINITY) < at;
+}
+
 /** Jobs that are CANCELLED, and attempts that were told of a cancel, though nobody had asked. */
-function unaskedProblems(evidence: Evidence, facts: Facts): ReturnType<Invariant['check']> {
+function unaskedProblems(
+  evidence: Evidence,
+  facts: Facts,
+  exercise: Exercise,
+): ReturnType<Invariant['check']> {
   const problems: ReturnType<Invariant['check']> = [];
   const asks = new Map<string, Pick<Ended, 'at' | 'mode'>[]>();
-  for (const { id, at, mode } of [...endsOf(evidence, facts), ...cleanupEndsOf(evidence.events)])
+  for (const { id, at, mode } of [...endsOf(evidence), ...cleanupEndsOf(evidence.events)])
     asks.set(id, [...(asks.get(id) ?? []), { at, mode }]);
   /** Whether somebody had asked by then, since it was last brought back. Its schedule's deletion asks only for what nobody has. */
   const isAsked = (id: string, at: number, isStarted: boolean): boolean => {
@@ -81,6 +103,7 @@ function unaskedProblems(evidence: Evidence, facts: Facts): ReturnType<Invariant
     const isTold =
       (event.kind === 'renewed' && event.state === 'cancel') ||
       (event.kind === 'aborted' && event.reason === 'cancelled');
+    if (isTold) exercise('cancelled');
     if (!isTold || isAsked(event.id, event.at, true)) continue;
     problems.push({
       subjects: [event.id],
@@ -88,6 +111,7 @@ function unaskedProblems(evidence: Evidence, facts: Facts): ReturnType<Invariant
     });
   }
   for (const { id, status, finishedAt, startedAt } of evidence.final.jobs) {
+    if (status === 'CANCELLED') exercise('cancelled');
     if (status !== 'CANCELLED' || finishedAt === null || isAsked(id, finishedAt, startedAt !== null))
       continue;
     problems.push({
@@ -113,27 +137,29 @@ function cleanupEndsOf(events: Evidence['events']): Pick<Ended, 'id' | 'at' | 'm
 }
 
 /** Everything that somebody, or a policy, ended. */
-function endsOf({ events, isComplete }: Evidence, { made }: Facts): Ended[] {
+function endsOf({ events, isComplete }: Evidence): Ended[] {
   const ends: Ended[] = [];
-  for (const event of events) {
+  /** The runs of each schedule that were made so far. */
+  const runs = new Map<string, string[]>();
+  for (const [index, event] of events.entries()) {
     const { at, node } = event;
     if (event.kind === 'changed' && (event.verb === 'cancel' || event.verb === 'terminate')) {
       const mode = event.result === 'asked' ? 'asked' : 'terminate';
       if (event.result === 'asked' || event.result === 'changed')
-        ends.push({ id: event.id, at, by: node, mode });
+        ends.push({ id: event.id, at, index, by: node, mode });
     }
     const isWritten =
       (event.kind === 'fired' && event.result === 'fired') ||
       (event.kind === 'applied' && event.result === 'applied');
     if (!isWritten) continue;
     for (const { id, mode } of event.cancel)
-      ends.push({ id, at, by: `the policy of ${event.scheduleId}`, mode });
+      ends.push({ id, at, index, by: `the policy of ${event.scheduleId}`, mode });
+    for (const { id, slot } of event.jobs)
+      if (slot !== null) runs.set(slot.scheduleId, [...(runs.get(slot.scheduleId) ?? []), id]);
     // Which of its jobs were there already is told only by a history in the store's order.
     if (event.kind !== 'applied' || event.spec !== null || !isComplete) continue;
-    for (const { id, slot, madeAt } of made.values()) {
-      if (slot?.scheduleId !== event.scheduleId || madeAt >= at) continue;
-      ends.push({ id, at, by: `the deletion of ${event.scheduleId}`, mode: 'unstarted' });
-    }
+    for (const id of runs.get(event.scheduleId) ?? [])
+      ends.push({ id, at, index, by: `the deletion of ${event.scheduleId}`, mode: 'unstarted' });
   }
   return ends;
 }

@@ -7,7 +7,8 @@ export const comesAgain: Invariant = {
   name: 'comes-again',
   promise:
     'A failed attempt is followed after the backoff of its job, one that snoozed or asked for it after what it asked for, a lost one at once.',
-  check({ events, isComplete }, { made, accepted }) {
+  parts: ['threw', 'timeout', 'retry-asked', 'snoozed', 'lost'],
+  check({ events, isComplete }, { made, accepted }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const ended = new Map<string, Ended>();
     for (const event of events) if (event.kind === 'ended') ended.set(`${event.id}/${event.fence}`, event);
@@ -22,6 +23,7 @@ export const comesAgain: Invariant = {
         const asked = ended.get(`${id}/${outcome.fence}`)?.againMs;
         const span = spanOf(outcome, { job, failures: isComplete ? failures : null, asked });
         const afterMs = (outcome.dueAt ?? outcome.at) - outcome.at;
+        if (span !== null) exercise(outcome.reason);
         if (span === null || (afterMs >= span.min && afterMs <= span.max)) continue;
         problems.push({
           subjects: [id],

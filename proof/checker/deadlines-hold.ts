@@ -9,7 +9,8 @@ export const deadlinesHold: Invariant = {
   name: 'deadlines-hold',
   promise:
     'No job starts for the first time after its start deadline; then it is EXPIRED, and only then, and only if it never started.',
-  check({ final, isComplete, isSettled, unorderedMs = 0 }, { made, leases, touched }) {
+  parts: ['started', 'moved', 'expired'],
+  check({ final, isComplete, isSettled, unorderedMs = 0 }, { made, leases, touched }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     for (const job of final.jobs) {
       const { id, status, expireAt, finishedAt, startedAt } = job;
@@ -22,18 +23,21 @@ export const deadlinesHold: Invariant = {
         const untilAt = asked.dueAt + asked.startDeadlineMs;
         // Whoever was given it first may have been killed before it noted that; the job itself tells when it was.
         const firstAt = isComplete ? (first?.at ?? null) : startedAt;
+        if (firstAt !== null) exercise('started');
         if (firstAt !== null && firstAt > untilAt + unorderedMs)
           fail(`might start until ${show(untilAt)} and was first given to somebody at ${show(firstAt)}`);
       }
       const isReplaced = touched.get(id)?.some(({ verb }) => verb === 'fold' || verb === 'replay') === true;
       if (asked !== undefined && startedAt === null && !isReplaced) {
         const untilAt = asked.startDeadlineMs === null ? null : job.dueAt + asked.startDeadlineMs;
+        if (untilAt !== null && touched.get(id)?.some(({ verb }) => verb === 'reschedule')) exercise('moved');
         if (expireAt !== untilAt)
           fail(
             `is due at ${show(job.dueAt)} and might start until ${show(untilAt)}; it is kept with ${show(expireAt)}`,
           );
       }
       if (status === 'EXPIRED') {
+        exercise('expired');
         if (expireAt === null) fail('is EXPIRED and has no start deadline');
         else if ((finishedAt ?? 0) <= expireAt)
           fail(`is EXPIRED since ${show(finishedAt)}; it might start until ${show(expireAt)}`);

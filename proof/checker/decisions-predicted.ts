@@ -14,13 +14,15 @@ export const decisionsPredicted: Invariant = {
   name: 'decisions-predicted',
   promise:
     'Every slot is decided as an independent model says, and noticed in time while any scheduler could.',
-  check(evidence, facts) {
+  parts: ['pass', 'edit'],
+  check(evidence, facts, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     // Where the instants of calls do not tell their order, nobody knows which runs a pass saw.
     if ((evidence.unorderedMs ?? 0) > 0) return problems;
     const boundMs = evidence.isComplete ? noticeMsMax.simulated : noticeMsMax.real;
     const { writes, ends } = predict(evidence);
     for (const { scheduleId, event, plannedAt, dueAt, difference } of writes) {
+      exercise(event.kind === 'fired' ? 'pass' : 'edit');
       if (difference !== null) {
         const what = event.kind === 'fired' ? 'a pass' : `"${event.action}"`;
         problems.push({

@@ -8,7 +8,8 @@ export const effectsOnce: Invariant = {
   name: 'effects-once',
   promise:
     'What a handler did in the transaction that completed its job is there once if the job is COMPLETED, by the attempt that completed it, and else not at all.',
-  check({ final }, { deleted }) {
+  parts: ['one attempt', 'several attempts'],
+  check({ final }, { deleted }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     if (final.own === undefined) return problems;
     const effects = new Map<string, number[]>();
@@ -20,6 +21,7 @@ export const effectsOnce: Invariant = {
     }
     for (const { id, type, status, attempts } of final.jobs) {
       if (type !== chargeType) continue;
+      if (attempts.length > 0) exercise(attempts.length === 1 ? 'one attempt' : 'several attempts');
       const fences = effects.get(id) ?? [];
       const last = attempts.at(-1)?.fence;
       const isRight =

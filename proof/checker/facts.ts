@@ -17,6 +17,8 @@ export interface Lease {
   renewedAt: number;
   /** When its outcome was accepted; null: none was. */
   settledAt: number | null;
+  /** Index of the event that accepted its outcome; null: the history has none. */
+  settledIndex: number | null;
   isBegun: boolean;
 }
 
@@ -68,7 +70,7 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
     all.push(lease);
   };
 
-  for (const event of events) {
+  for (const [index, event] of events.entries()) {
     switch (event.kind) {
       case 'made':
         addMade(event.jobs, event.at);
@@ -92,6 +94,7 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
           untilAt: event.untilAt,
           renewedAt: event.at,
           settledAt: null,
+          settledIndex: null,
           isBegun: event.kind === 'reaped' && event.begun,
         });
         break;
@@ -112,7 +115,10 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
         const lease = byFence.get(`${event.id}/${event.fence}`);
         // When the first of two sends counted the job itself tells.
         if (event.result === 'done' && event.repeat && !isComplete) repeated.push({ lease, at: event.at });
-        else if (event.result === 'done' && lease !== undefined) lease.settledAt ??= event.at;
+        else if (event.result === 'done' && lease !== undefined) {
+          lease.settledAt ??= event.at;
+          lease.settledIndex ??= index;
+        }
         break;
       }
       case 'changed':

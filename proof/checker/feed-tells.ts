@@ -7,7 +7,8 @@ export const feedTells: Invariant = {
   name: 'feed-tells',
   promise:
     'The feed tells, in order and without a gap, that a job was made, each time that it was given out, how far it is, and what it became.',
-  check({ final, isComplete }, { made, leases, deleted }) {
+  parts: ['finished', 'deleted', 'progress'],
+  check({ final, isComplete }, { made, leases, deleted }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     if (final.feed === undefined || !isComplete) return problems;
     const byJob = new Map<string, Change[]>();
@@ -35,13 +36,16 @@ export const feedTells: Invariant = {
         fail(`the feed tells ${claims} times that it was given out; it was ${given} times`);
       const job = jobs.get(id);
       const last = changes.at(-1);
+      if (job !== undefined) exercise('finished');
       if (job !== undefined && last?.status !== job.status)
         fail(`the feed ends with ${last === undefined ? 'nothing' : words(last)}, and it is ${job.status}`);
+      if (deleted.has(id) && job === undefined) exercise('deleted');
       if (deleted.has(id) && job === undefined && last?.event !== 'deleted')
         fail(`the feed ends with ${last === undefined ? 'nothing' : words(last)}, and it was deleted`);
       for (const [i, change] of changes.entries()) {
         const before = changes.slice(0, i).findLast(({ percent }) => percent !== null);
         if (change.event === 'claimed' || change.percent === null || before === undefined) continue;
+        exercise('progress');
         // Brought back, it begins anew.
         if (change.event !== 'replayed' && change.percent < (before.percent ?? 0))
           fail(`the feed has ${words(change)} after ${words(before)}`);

@@ -12,13 +12,15 @@ export const fencesGrow: Invariant = {
   name: 'fences-grow',
   promise:
     'Every fence is greater than all fences given before for the same job, schedule or lock, and no fence is given for two jobs.',
-  check({ events }, { leases }) {
+  parts: ['job', 'schedule', 'lock'],
+  check({ events }, { leases }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
-    const compare = (subject: string, given: Given[]): void => {
+    const compare = (part: string, subject: string, given: Given[]): void => {
       const ordered = [...given].sort((one, other) => one.fence - other.fence);
       for (const [i, one] of ordered.entries()) {
         const before = ordered[i - 1];
         if (before === undefined) continue;
+        exercise(part);
         if (one.fence === before.fence || one.at < before.at) {
           problems.push({
             subjects: [subject],
@@ -29,7 +31,7 @@ export const fencesGrow: Invariant = {
     };
     const jobOf = new Map<number, string>();
     for (const [id, given] of leases) {
-      compare(id, given);
+      compare('job', id, given);
       for (const { fence, node, at } of given) {
         // One counter for the whole store: what a handler guards elsewhere may belong to several jobs.
         const other = jobOf.get(fence);
@@ -53,7 +55,8 @@ export const fencesGrow: Invariant = {
       const key = `${event.fence}/${event.node}`;
       if (!given.has(key)) given.set(key, event);
     }
-    for (const [subject, given] of others) compare(subject, [...given.values()]);
+    for (const [subject, given] of others)
+      compare(subject.startsWith('lock:') ? 'lock' : 'schedule', subject, [...given.values()]);
     return problems;
   },
 };

@@ -13,7 +13,7 @@ import { factsOf } from './facts.ts';
 import { feedTells } from './feed-tells.ts';
 import { fencesGrow } from './fences-grow.ts';
 import { gatesHold } from './gates-hold.ts';
-import type { Invariant, Violation } from './invariant.ts';
+import type { Exercise, Invariant, Violation } from './invariant.ts';
 import { jobsAsAsked } from './jobs-as-asked.ts';
 import { keptAsTold } from './kept-as-told.ts';
 import { ledgerAgrees } from './ledger-agrees.ts';
@@ -40,7 +40,7 @@ import { takenByRank } from './taken-by-rank.ts';
 import { transactionsWhole } from './transactions-whole.ts';
 import { valuesExpire } from './values-expire.ts';
 
-export type { Invariant, Violation } from './invariant.ts';
+export type { Exercise, Invariant, Violation } from './invariant.ts';
 
 /** Every invariant. */
 export const invariants: readonly Invariant[] = [
@@ -85,9 +85,35 @@ export const invariants: readonly Invariant[] = [
 ];
 
 /** Everything in a history that breaks an invariant; empty: it holds all of them. */
-export function check(evidence: Evidence, held: readonly Invariant[] = invariants): Violation[] {
+export function check(
+  evidence: Evidence,
+  held: readonly Invariant[] = invariants,
+  counts: ExerciseCounts = new Map(),
+): Violation[] {
   const facts = factsOf(evidence);
-  return held.flatMap((invariant) =>
-    invariant.check(evidence, facts).map((problem) => ({ invariant: invariant.name, ...problem })),
-  );
+  return held.flatMap((invariant) => {
+    const names = exerciseNames(invariant);
+    for (const name of names) counts.set(name, counts.get(name) ?? 0);
+    const exercise: Exercise = (part) => {
+      const name = nameOf(invariant, part);
+      const count = counts.get(name);
+      if (count === undefined || !names.includes(name)) throw new Error(`Unknown part: ${name}.`);
+      counts.set(name, count + 1);
+    };
+    return invariant
+      .check(evidence, facts, exercise)
+      .map((problem) => ({ invariant: invariant.name, ...problem }));
+  });
+}
+
+/** The number of comparisons by invariant, or by `invariant: part`. */
+export type ExerciseCounts = Map<string, number>;
+
+/** The names under which the comparisons of an invariant are counted. */
+export function exerciseNames(invariant: Invariant): string[] {
+  return invariant.parts?.map((part) => nameOf(invariant, part)) ?? [invariant.name];
+}
+
+function nameOf({ name }: Invariant, part: string | undefined): string {
+  return part === undefined ? name : `${name}: ${part}`;
 }

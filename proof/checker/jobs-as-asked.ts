@@ -25,7 +25,8 @@ export const jobsAsAsked: Invariant = {
   name: 'jobs-as-asked',
   promise:
     'A job has the input, the due instant, the start deadline, the serial key and all else that its call, or the slot of its schedule, asked for.',
-  check({ events, final, isComplete }, facts) {
+  parts: ['call', 'slot', 'move', 'fold', 'details', 'stored'],
+  check({ events, final, isComplete }, facts, exercise) {
     const problems: Problems = [];
     // The order of events of several processes does not tell which edit a decision saw, nor which fold came last.
     const unsure = isComplete ? new Set<string>() : unsureOf(events);
@@ -63,6 +64,7 @@ export const jobsAsAsked: Invariant = {
         }
       } else if (event.kind === 'changed' && event.moved !== undefined) {
         const { wantedAt, dueAt } = event.moved;
+        if (event.result === 'changed') exercise('move');
         if (event.result !== 'changed' || wantedAt === dueAt) continue;
         problems.push({
           subjects: [event.id],
@@ -79,6 +81,7 @@ export const jobsAsAsked: Invariant = {
         foldedAt.set(call, event.at);
         if (replaces && !isEcho) inputs.set(event.id, input);
         give(event.id, input);
+        if (replaces && !isEcho) exercise('fold');
         if (replaces && !isEcho && wantedAt !== dueAt) {
           problems.push({
             subjects: [event.id],
@@ -94,6 +97,7 @@ export const jobsAsAsked: Invariant = {
           give(job.id, job.input);
           if (job.slot !== null) details.set(job.id, job.slot.details);
           if (spec === undefined || unsure.has(scheduleId)) continue;
+          exercise('slot');
           const isOwn = job.origin === 'trigger' && triggered.has(job.input);
           const wanted = isOwn ? { ...spec, job: { ...spec.job, input: job.input } } : spec;
           const difference =
@@ -114,11 +118,14 @@ export const jobsAsAsked: Invariant = {
       }
     }
     const slackMs = isComplete ? 0 : estimateMs;
-    for (const answer of answers)
+    for (const answer of answers) {
+      exercise('call');
       problems.push(...answerProblems(answer, facts, given.get(answer.id), slackMs));
+    }
     // What a killed process told nobody has noted.
     for (const { id, slot } of isComplete ? final.jobs : []) {
       const told = details.get(id);
+      if (told !== undefined) exercise('details');
       if (told === undefined || told === slot?.details) continue;
       problems.push({
         subjects: [id],
@@ -138,6 +145,7 @@ export const jobsAsAsked: Invariant = {
     }
     for (const { id, input } of final.jobs) {
       const expected = inputs.get(id);
+      if (expected !== undefined && !unsure.has(id)) exercise('stored');
       if (expected === undefined || expected === input || unsure.has(id)) continue;
       problems.push({
         subjects: [id],

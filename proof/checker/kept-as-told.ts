@@ -1,29 +1,31 @@
 import type { Evidence } from '../history.ts';
 import { type Facts, show } from './facts.ts';
-import type { Invariant } from './invariant.ts';
+import type { Exercise, Invariant } from './invariant.ts';
 
 /** See `promise`. */
 export const keptAsTold: Invariant = {
   name: 'kept-as-told',
   promise:
     'What is kept says what happened: the error of the last attempt that failed, every log line that was taken, who cancelled, and who decided a slot.',
-  check: (evidence, facts) => [
-    ...errorProblems(evidence, facts),
-    ...lineProblems(evidence, facts),
-    ...cancelProblems(evidence, facts),
-    ...ledgerProblems(evidence),
+  parts: ['error', 'log lines', 'cancel', 'ledger'],
+  check: (evidence, facts, exercise) => [
+    ...errorProblems(evidence, facts, exercise),
+    ...lineProblems(evidence, facts, exercise),
+    ...cancelProblems(evidence, facts, exercise),
+    ...ledgerProblems(evidence, exercise),
   ],
 };
 
 type Problems = ReturnType<Invariant['check']>;
 
-function errorProblems({ final, isComplete }: Evidence, { accepted }: Facts): Problems {
+function errorProblems({ final, isComplete }: Evidence, { accepted }: Facts, exercise: Exercise): Problems {
   // What a process that was killed had settled is not in the events.
   if (!isComplete) return [];
   return final.jobs.flatMap(({ id, status, error, attempts }) => {
     const outcomes = accepted.get(id) ?? [];
     const problems: Problems = [];
     const expected = outcomes.findLast((outcome) => outcome.error !== null)?.error ?? null;
+    if (status !== 'COMPLETED' && expected !== null) exercise('error');
     // A job that returned has nothing to say of earlier failures; its attempts do.
     if (status !== 'COMPLETED' && (error?.message ?? null) !== expected) {
       problems.push({
@@ -43,7 +45,7 @@ function errorProblems({ final, isComplete }: Evidence, { accepted }: Facts): Pr
   });
 }
 
-function lineProblems({ events, final }: Evidence, { accepted }: Facts): Problems {
+function lineProblems({ events, final }: Evidence, { accepted }: Facts, exercise: Exercise): Problems {
   if (final.lineCounts === undefined) return [];
   const counts = final.lineCounts;
   /** By job: the lines that were taken, once each however often they came. */
@@ -59,6 +61,7 @@ function lineProblems({ events, final }: Evidence, { accepted }: Facts): Problem
   return final.jobs.flatMap(({ id }) => {
     const expected = taken.get(id)?.size ?? 0;
     const count = counts[id] ?? 0;
+    if (expected > 0) exercise('log lines');
     if (count === expected) return [];
     return [
       { subjects: [id], message: `Of job ${id} ${expected} log lines were taken, and ${count} are there.` },
@@ -66,7 +69,11 @@ function lineProblems({ events, final }: Evidence, { accepted }: Facts): Problem
   });
 }
 
-function cancelProblems({ events, final, isComplete }: Evidence, { touched }: Facts): Problems {
+function cancelProblems(
+  { events, final, isComplete }: Evidence,
+  { touched }: Facts,
+  exercise: Exercise,
+): Problems {
   if (!isComplete) return [];
   const byPolicy = new Set<string>();
   for (const event of events)
@@ -74,12 +81,13 @@ function cancelProblems({ events, final, isComplete }: Evidence, { touched }: Fa
       for (const { id } of event.cancel) byPolicy.add(id);
   return final.jobs.flatMap(({ id, status, cancelledBy }) => {
     const acts = touched.get(id) ?? [];
-    // Brought back, it has forgotten who cancelled it; and of two who did, the first is told.
+    // Brought back, it has forgotten who cancelled it.
     if (status !== 'CANCELLED' || byPolicy.has(id) || acts.some(({ verb }) => verb === 'replay')) return [];
-    const first = acts.find(
-      ({ verb, result }) =>
-        (verb === 'cancel' || verb === 'terminate') && (result === 'changed' || result === 'asked'),
-    );
+    const cancels = acts.filter(({ verb }) => verb === 'cancel' || verb === 'terminate');
+    // The act that ended it at once; otherwise the first that asked its handler to stop.
+    const first =
+      cancels.find(({ result }) => result === 'changed') ?? cancels.find(({ result }) => result === 'asked');
+    if (first !== undefined) exercise('cancel');
     if (first === undefined || cancelledBy === first.actor) return [];
     return [
       {
@@ -90,7 +98,7 @@ function cancelProblems({ events, final, isComplete }: Evidence, { touched }: Fa
   });
 }
 
-function ledgerProblems({ events, final }: Evidence): Problems {
+function ledgerProblems({ events, final }: Evidence, exercise: Exercise): Problems {
   const nodes = new Map<string, string>();
   for (const event of events) {
     const isKept =
@@ -102,6 +110,7 @@ function ledgerProblems({ events, final }: Evidence): Problems {
   return Object.entries(final.ledger).flatMap(([scheduleId, rows]) =>
     rows.flatMap(({ jobId, node, fromAt }) => {
       const decider = jobId === null ? undefined : nodes.get(jobId);
+      if (decider !== undefined) exercise('ledger');
       if (decider === undefined || decider === node) return [];
       return [
         {

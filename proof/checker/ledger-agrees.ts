@@ -5,7 +5,7 @@ import type { Invariant } from './invariant.ts';
 export const ledgerAgrees: Invariant = {
   name: 'ledger-agrees',
   promise: 'A slot is recorded as fired if and only if exactly one job was made for it.',
-  check({ final }, { deleted, made }) {
+  check({ final }, { deleted, made }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const jobs = new Map(final.jobs.map((job) => [job.id, job]));
     const slotOf = (scheduleId: string, generation: number, slotAt: number): string =>
@@ -21,6 +21,7 @@ export const ledgerAgrees: Invariant = {
           });
           continue;
         }
+        exercise();
         const job = row.jobId === null ? undefined : jobs.get(row.jobId);
         if (row.jobId === null || (job === undefined && !deleted.has(row.jobId))) {
           problems.push({

@@ -1,19 +1,20 @@
 import { isTerminal } from '../../packages/core/src/job.ts';
 import type { FinalState, HistoryEvent } from '../history.ts';
 import { type Facts, type Lease, show } from './facts.ts';
-import type { Invariant } from './invariant.ts';
+import type { Exercise, Invariant } from './invariant.ts';
 
 /** See `promise`. */
 export const limitsHold: Invariant = {
   name: 'limits-hold',
   promise:
     'Leases never exceed a limit: one at a time for a serial key, in due order, or a lock, and no node runs more than it may.',
-  check({ events, final, isComplete, unorderedMs = 0 }, facts) {
+  parts: ['serial key', 'line', 'held lock', 'lost lock', 'node', 'task'],
+  check({ events, final, isComplete, unorderedMs = 0 }, facts, exercise) {
     return [
-      ...checkSerial(facts, terminatedBy(events)),
-      ...(unorderedMs === 0 ? checkLine(facts, isComplete ? null : final) : []),
-      ...checkLocks(events, isComplete),
-      ...checkConcurrency(events),
+      ...checkSerial(facts, terminatedBy(events), exercise),
+      ...(unorderedMs === 0 ? checkLine(facts, isComplete ? null : final, exercise) : []),
+      ...checkLocks(events, isComplete, exercise),
+      ...checkConcurrency(events, exercise),
     ];
   },
 };
@@ -33,6 +34,7 @@ function terminatedBy(events: readonly HistoryEvent[]): Map<string, number[]> {
 function checkSerial(
   { leases, made, touched }: Facts,
   terminated: ReadonlyMap<string, number[]>,
+  exercise: Exercise,
 ): ReturnType<Invariant['check']> {
   const problems: ReturnType<Invariant['check']> = [];
   const bySerial = new Map<string, Lease[]>();
@@ -45,6 +47,11 @@ function checkSerial(
   for (const [serial, all] of bySerial) {
     const ordered = all.sort((one, other) => one.fence - other.fence);
     for (const [i, lease] of ordered.entries()) {
+      const dueAt = lease.dueAt ?? lease.at;
+      const hasWaited = ordered
+        .slice(0, i)
+        .some((before) => before.id !== lease.id && (before.settledAt ?? before.untilAt) > dueAt);
+      if (hasWaited) exercise('serial key');
       for (const before of ordered.slice(0, i)) {
         if (before.id === lease.id || before.settledAt !== null) continue;
         const wasEnded =
@@ -84,6 +91,7 @@ function checkLine(
   { leases, made, touched, accepted }: Facts,
   /** Tells of first starts that nobody noted; null: all were. */
   final: FinalState | null,
+  exercise: Exercise,
 ): ReturnType<Invariant['check']> {
   const starts = final && new Map(final.jobs.map(({ id, startedAt }) => [id, startedAt]));
   const problems: ReturnType<Invariant['check']> = [];
@@ -95,9 +103,10 @@ function checkLine(
     const { id, serial, tenant, dueAt, madeAt } = job;
     if (serial === null) continue;
     const where = JSON.stringify([tenant, serial]);
-    for (const { to, at } of accepted.get(id) ?? []) {
+    for (const { to, at, fence } of accepted.get(id) ?? []) {
       if (isTerminal(to)) ends.set(where, [...(ends.get(where) ?? []), at]);
-      const back = to === 'SCHEDULED' ? leases.get(id)?.find((lease) => lease.at >= at) : undefined;
+      // By fence: an attempt that is taken and put off within one millisecond is not its own successor.
+      const back = to === 'SCHEDULED' ? leases.get(id)?.find((lease) => lease.fence > fence) : undefined;
       if (back === undefined || back.dueAt === null || touched.has(id)) continue;
       const known = comebacks.get(where) ?? [];
       comebacks.set(where, [...known, { id, dueAt: back.dueAt, at: back.at }]);
@@ -135,6 +144,7 @@ function checkLine(
         .filter(({ moves, firstAt }) => moves.every(({ at }) => at < freeAt || at > firstAt))
         .map((one) => ({ ...one, dueAt: one.moves.findLast(({ at }) => at < freeAt)?.dueAt ?? one.dueAt }))
         .filter(({ dueAt, madeAt, firstAt }) => madeAt < freeAt && dueAt < freeAt && firstAt >= freeAt);
+      if (waiting.length > 1) exercise('line');
       for (const one of waiting) {
         const passed = waiting.find(
           ({ dueAt, firstAt }) =>
@@ -154,13 +164,19 @@ function checkLine(
   return problems;
 }
 
-function checkLocks(events: readonly HistoryEvent[], isComplete: boolean): ReturnType<Invariant['check']> {
+function checkLocks(
+  events: readonly HistoryEvent[],
+  isComplete: boolean,
+  exercise: Exercise,
+): ReturnType<Invariant['check']> {
   const problems: ReturnType<Invariant['check']> = [];
   const holders = new Map<string, { node: string; fence: number; untilAt: number }>();
   for (const event of events) {
     if (event.kind !== 'locked') continue;
     const { name, node, fence, at, untilAt } = event;
     const holder = holders.get(name);
+    if (event.result === 'refused') exercise('held lock');
+    if (event.result === 'lost') exercise('lost lock');
     // Where notes are missing, nobody knows who has it.
     if (isComplete && event.result === 'kept' && holder?.fence !== fence) {
       problems.push({
@@ -187,7 +203,10 @@ function checkLocks(events: readonly HistoryEvent[], isComplete: boolean): Retur
   return problems;
 }
 
-function checkConcurrency(events: readonly HistoryEvent[]): ReturnType<Invariant['check']> {
+function checkConcurrency(
+  events: readonly HistoryEvent[],
+  exercise: Exercise,
+): ReturnType<Invariant['check']> {
   const problems: ReturnType<Invariant['check']> = [];
   const nodes = new Map<
     string,
@@ -208,6 +227,8 @@ function checkConcurrency(events: readonly HistoryEvent[]): ReturnType<Invariant
     node.running.set(`${event.id}/${event.fence}`, event.type);
     const ofType = [...node.running.values()].filter((type) => type === event.type).length;
     const typeLimit = node.of[event.type] ?? Number.POSITIVE_INFINITY;
+    if (node.running.size >= node.limit) exercise('node');
+    if (ofType >= typeLimit) exercise('task');
     if (node.running.size > node.limit || ofType > typeLimit) {
       problems.push({
         subjects: [event.id],

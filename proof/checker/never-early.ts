@@ -7,7 +7,8 @@ export const neverEarly: Invariant = {
   name: 'never-early',
   promise:
     'Nothing starts before its time: no attempt before its due instant, no slot decided before it has come.',
-  check({ events, isComplete }, { leases, made, accepted, touched }) {
+  parts: ['first attempt', 'later attempt', 'slot'],
+  check({ events, isComplete }, { leases, made, accepted, touched }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const unknownMoves = isComplete ? new Map<string, number>() : unknownMovesOf(events);
     for (const [id, all] of leases) {
@@ -32,7 +33,11 @@ export const neverEarly: Invariant = {
         // Noted only after it was given: the answer to its making was lost, and who asked again was told when it is due by now.
         const isLate = !isComplete && promise !== undefined && promise.madeAt > lease.at;
         const dueAt = before === undefined ? (isLate ? null : promise?.dueAt) : before.dueAt;
-        if (dueAt !== undefined && dueAt !== null) early(dueAt, 'the instant it was promised for');
+        if (dueAt === undefined || dueAt === null) continue;
+        // A job that was due when it was created or settled cannot start early.
+        if (dueAt > (before?.at ?? promise?.madeAt ?? dueAt))
+          exercise(before === undefined ? 'first attempt' : 'later attempt');
+        early(dueAt, 'the instant it was promised for');
       }
     }
     for (const event of events) {
@@ -48,6 +53,7 @@ export const neverEarly: Invariant = {
       const isApplied = event.kind === 'applied' && event.result === 'applied';
       if (!isFired && !isApplied) continue;
       for (const { toAt, decision } of event.slots) {
+        exercise('slot');
         if (toAt <= event.at) continue;
         problems.push({
           subjects: [event.scheduleId],

@@ -5,7 +5,8 @@ import type { Invariant } from './invariant.ts';
 export const nothingVanishes: Invariant = {
   name: 'nothing-vanishes',
   promise: 'Created = live + finished + audited deletions, and nothing is there that nobody made.',
-  check({ final, isComplete }, { made, deleted }) {
+  parts: ['present', 'deleted'],
+  check({ final, isComplete }, { made, deleted }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const present = new Set<string>();
     for (const { id } of final.jobs) {
@@ -16,6 +17,7 @@ export const nothingVanishes: Invariant = {
       }
     }
     for (const [id, { madeAt }] of made) {
+      exercise(deleted.has(id) && !present.has(id) ? 'deleted' : 'present');
       if (present.has(id) || deleted.has(id)) continue;
       problems.push({
         subjects: [id],

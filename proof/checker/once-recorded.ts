@@ -7,14 +7,21 @@ export const onceRecorded: Invariant = {
   name: 'once-recorded',
   promise:
     'What was recorded by `once` stays: nobody runs it again, and everybody is given that result. Nobody records under a dead fence.',
-  check({ events, isComplete, unorderedMs = 0 }, facts) {
+  parts: ['recorded before', 'dead fence'],
+  check({ events, isComplete, unorderedMs = 0 }, facts, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const written = new Map<string, { at: number; value: string | null; node: string }>();
     const given = new Map<string, string>();
-    const absent = new Set<string>();
+    /** How often a node found nothing and has not run it since: two attempts of a job may be on one node. */
+    const absent = new Map<string, number>();
     const locks = new Map<string, number>();
     for (const event of events) {
       if (event.kind === 'locked' && event.result === 'acquired') locks.set(event.name, event.fence);
+      // A deleted job's steps go with it. An attempt that has not heard of the deletion finds nothing.
+      if (event.kind === 'changed' && event.verb === 'delete' && event.result === 'changed') {
+        for (const where of written.keys()) if (where.startsWith(`job:${event.id}/`)) written.delete(where);
+        for (const where of given.keys()) if (where.startsWith(`job:${event.id}/`)) given.delete(where);
+      }
       if (event.kind !== 'remembered' && event.kind !== 'once') continue;
       const where = `${event.scope ?? 'once'}/${event.key}`;
       const before = written.get(where);
@@ -23,12 +30,14 @@ export const onceRecorded: Invariant = {
           subjects: [where],
           message: `${where}: ${message}${before === undefined ? '' : ` (recorded by ${before.node} at ${show(before.at)} as ${before.value})`}.`,
         });
+      if (before !== undefined) exercise('recorded before');
+      if (event.kind === 'remembered' && event.result === 'lost') exercise('dead fence');
       // What two processes saw at about the same time is in no order.
       const isAfter = before !== undefined && event.at > before.at + unorderedMs;
       if (event.kind === 'once') {
         if (event.state === 'ran') {
           // Two attempts of a job may run its step, if both found nothing.
-          const mayRun = event.scope === undefined ? !isAfter : absent.delete(`${event.node} ${where}`);
+          const mayRun = event.scope === undefined ? !isAfter : takeOne(absent, `${event.node} ${where}`);
           if (!mayRun) fail(`${event.node} ran it at ${show(event.at)}`);
           continue;
         }
@@ -39,7 +48,7 @@ export const onceRecorded: Invariant = {
         continue;
       }
       const { result, value, node, at } = event;
-      if (result === 'absent') absent.add(`${node} ${where}`);
+      if (result === 'absent') absent.set(`${node} ${where}`, (absent.get(`${node} ${where}`) ?? 0) + 1);
       const { guard } = event;
       if (result === 'written' && guard !== undefined && isComplete && isDead(guard, at, facts, locks))
         fail(`${node} wrote ${value} at ${show(at)} under fence ${guard.fence}, which was dead`);
@@ -53,6 +62,13 @@ export const onceRecorded: Invariant = {
     return problems;
   },
 };
+
+/** Takes one of what is counted; false: there was none. */
+function takeOne(counts: Map<string, number>, key: string): boolean {
+  const count = counts.get(key) ?? 0;
+  counts.set(key, Math.max(0, count - 1));
+  return count > 0;
+}
 
 /** Whether the lease or the lock under which something was recorded was somebody else's by then. */
 function isDead(

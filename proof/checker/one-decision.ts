@@ -1,19 +1,21 @@
 import type { SlotRow } from '../../packages/core/src/engine.ts';
 import type { Applied, Fired, HistoryEvent, LedgerRow } from '../history.ts';
 import { show } from './facts.ts';
-import type { Invariant } from './invariant.ts';
+import type { Exercise, Invariant } from './invariant.ts';
 
 /** See `promise`. */
 export const oneDecision: Invariant = {
   name: 'one-decision',
   promise:
     'Every slot has at most one decision, the ledger keeps exactly what was decided, with its reason, its job and its count, under the generation it was decided for, and decisions follow each other in time. A schedule that is made again is a new generation.',
-  check({ events, final, isComplete }) {
-    const problems = madeAgain(events);
+  parts: ['slot', 'next slot', 'created again'],
+  check({ events, final, isComplete }, _facts, exercise) {
+    const problems = madeAgain(events, exercise);
     const generationOf = generations(events);
     for (const [scheduleId, rows] of Object.entries(final.ledger)) {
       for (const [i, row] of rows.entries()) {
         const before = rows[i - 1];
+        if (before?.generation === row.generation) exercise('next slot');
         if (before === undefined || before.generation !== row.generation || row.fromAt > before.toAt)
           continue;
         problems.push({
@@ -32,6 +34,7 @@ export const oneDecision: Invariant = {
       const decidedSlots = event.slots.map((slot) => ({ ...slot, generation }));
       slots.set(event.scheduleId, [...(slots.get(event.scheduleId) ?? []), ...decidedSlots]);
       for (const slot of decidedSlots) {
+        exercise('slot');
         const key = slotKey(event.scheduleId, slot);
         const inLedger = (final.ledger[event.scheduleId] ?? []).some((row) => isPartOf(slot, row));
         if (!inLedger) {
@@ -72,13 +75,14 @@ export const oneDecision: Invariant = {
 type DecidedSlot = SlotRow & { generation: number | null };
 
 /** Schedules that were made again and are told apart from what they were before by nothing. */
-function madeAgain(events: readonly HistoryEvent[]): ReturnType<Invariant['check']> {
+function madeAgain(events: readonly HistoryEvent[], exercise: Exercise): ReturnType<Invariant['check']> {
   const problems: ReturnType<Invariant['check']> = [];
   const last = new Map<string, { generation: number; isGone: boolean }>();
   for (const event of events) {
     if (event.kind !== 'applied' || event.result !== 'applied' || event.generation === null) continue;
     const { scheduleId, generation, at, spec } = event;
     const before = last.get(scheduleId);
+    if (before?.isGone === true && spec !== null) exercise('created again');
     if (before?.isGone === true && spec !== null && generation <= before.generation) {
       problems.push({
         subjects: [scheduleId],

@@ -1,6 +1,7 @@
+import { isTerminal } from '../../packages/core/src/job.ts';
 import type { Evidence, MadeJob } from '../history.ts';
 import { type Facts, show } from './facts.ts';
-import type { Invariant } from './invariant.ts';
+import type { Exercise, Invariant } from './invariant.ts';
 
 /** A job that was made under a dedupe key. */
 export interface Held extends MadeJob {
@@ -11,6 +12,8 @@ export interface Held extends MadeJob {
   startedAt: number | null;
   /** It was brought back or deleted: what it held when is not told. */
   isElsewhere: boolean;
+  /** When it was deleted before it had ended, which releases its key; null: it was not. */
+  releasedAt: number | null;
 }
 
 // So long the store remembers at least which job took a call over.
@@ -21,7 +24,8 @@ export const oneHolder: Invariant = {
   name: 'one-holder',
   promise:
     'A dedupe key has one holder (and one follow-up behind a started one) at a time, and a call that is folded is answered with it and makes no job; a key of a handler has one child.',
-  check(evidence, facts) {
+  parts: ['earlier holder', 'fold', 'child'],
+  check(evidence, facts, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const { unorderedMs = 0 } = evidence;
     const holders = holdersOf(evidence, facts);
@@ -30,7 +34,9 @@ export const oneHolder: Invariant = {
         const held = all
           .slice(0, i)
           .filter((before) => isHeldAt(before, job.madeAt + unorderedMs))
-          .filter((before) => !isSucceeded(before, all, job.madeAt + unorderedMs));
+          .filter((before) => !isSucceeded(before, all, job.madeAt + unorderedMs))
+          .filter((before) => !hasNeverHeld(before, all) && !isTakenOver(before, all.slice(0, i)));
+        if (held.length > 0) exercise('earlier holder');
         const live = held.filter(({ overAt }) => overAt === null || overAt > job.madeAt + unorderedMs);
         const mayFollow = job.dedupe?.mode !== 'drop';
         // What is over has nothing to replace or to wait for; what has started is followed by one.
@@ -44,7 +50,7 @@ export const oneHolder: Invariant = {
         });
       }
     }
-    problems.push(...childProblems(facts));
+    problems.push(...childProblems(facts, exercise));
     for (const event of evidence.events) {
       if (event.kind !== 'changed' || event.verb !== 'fold' || event.key == null) continue;
       const key = nameOf(event.key);
@@ -58,6 +64,7 @@ export const oneHolder: Invariant = {
           message: `Key ${key}: a call of ${event.node} was taken over by job ${event.id} at ${show(event.at)}, and job ${call} was made for it as well.`,
         });
       }
+      exercise('fold');
       if (facts.echoes.has(event)) continue;
       const holder = (holders.get(key) ?? []).find(({ id }) => id === event.id);
       // Whoever made it may have been killed before it noted that.
@@ -66,11 +73,12 @@ export const oneHolder: Invariant = {
       // Behind a started one it takes what comes for as long as that one lives, however long it would hold the key itself.
       const ahead = holder && (holders.get(key) ?? []).find((one) => isFollowed(one, holder, unorderedMs));
       if (ahead !== undefined && (ahead.overAt === null || ahead.overAt >= event.at - unorderedMs)) continue;
+      const calledAt = event.calledAt ?? event.at;
       // In the millisecond in which it ends it may still be the answer.
       if (
         holder !== undefined &&
-        holder.madeAt <= event.at + unorderedMs &&
-        isHeldAt(holder, event.at - 1 - unorderedMs)
+        holder.madeAt <= calledAt + unorderedMs &&
+        isHeldAt(holder, calledAt - 1 - unorderedMs)
       )
         continue;
       problems.push({
@@ -83,11 +91,13 @@ export const oneHolder: Invariant = {
 };
 
 /** Children of one job and key that are two. */
-function childProblems({ made }: Facts): ReturnType<Invariant['check']> {
+function childProblems({ made, leases }: Facts, exercise: Exercise): ReturnType<Invariant['check']> {
   const problems: ReturnType<Invariant['check']> = [];
   const children = new Map<string, string>();
   for (const { id, child } of made.values()) {
     if (child == null) continue;
+    // A parent that starts again asks for the same child again.
+    if ((leases.get(child.of) ?? []).length > 1) exercise('child');
     const where = JSON.stringify([child.of, child.key]);
     const before = children.get(where);
     if (before !== undefined) {
@@ -106,7 +116,10 @@ function nameOf({ type, tenant, key }: { type: string; tenant: string | null; ke
 }
 
 /** The jobs of each key, in the order in which they were made; those that were brought back or deleted are left out. */
-export function holdersOf({ final }: Evidence, { made, leases, touched }: Facts): Map<string, Held[]> {
+export function holdersOf(
+  { final }: Evidence,
+  { made, leases, touched, accepted }: Facts,
+): Map<string, Held[]> {
   const ends = new Map(final.jobs.map(({ id, finishedAt }) => [id, finishedAt]));
   const holders = new Map<string, Held[]>();
   for (const job of made.values()) {
@@ -120,14 +133,22 @@ export function holdersOf({ final }: Evidence, { made, leases, touched }: Facts)
     holders.set(key, all);
     // It holds its key again for a while; only what is folded into it is judged by it.
     const overAt = isElsewhere ? job.madeAt : (ends.get(id) ?? null);
-    all.push({ ...job, overAt, startedAt: leases.get(id)?.[0]?.at ?? null, isElsewhere });
+    const acts = touched.get(id) ?? [];
+    const deletedAt = acts.find(({ verb, result }) => verb === 'delete' && result === 'changed')?.at ?? null;
+    const hasEnded =
+      (accepted.get(id) ?? []).some(({ to }) => isTerminal(to)) ||
+      acts.some(({ status }) => status !== null && isTerminal(status));
+    const releasedAt = hasEnded ? null : deletedAt;
+    const startedAt = leases.get(id)?.[0]?.at ?? null;
+    all.push({ ...job, overAt, startedAt, isElsewhere, releasedAt });
   }
   for (const all of holders.values()) all.sort((one, other) => one.madeAt - other.madeAt);
   return holders;
 }
 
 /** Whether a job holds its key at an instant. In the millisecond in which it ends it does not any more. */
-function isHeldAt({ dedupe, madeAt, overAt }: Held, at: number): boolean {
+function isHeldAt({ dedupe, madeAt, overAt, releasedAt }: Held, at: number): boolean {
+  if (releasedAt !== null && releasedAt <= at) return false;
   const untilAt = dedupe?.forMs == null ? overAt : madeAt + dedupe.forMs;
   return untilAt === null || untilAt > at;
 }
@@ -139,11 +160,29 @@ export function isFollowed(before: Held, job: Held, unorderedMs: number): boolea
   return before.overAt === null || before.overAt > job.madeAt + unorderedMs;
 }
 
-/** Whether the follow-up behind a job has its key by an instant: it does when that one is over, however long it would have held it. */
+/**
+ * Whether the follow-up behind a job has its key by an instant: it does when that job has ended, however long it would have held the key.
+ * How long a follow-up that was retried or deleted later held the key is not known, so it may have been the holder.
+ */
 function isSucceeded(holder: Held, all: readonly Held[], at: number): boolean {
   const { overAt } = holder;
   if (overAt === null || overAt > at) return false;
-  return all.some((one) => isFollowed(holder, one, 0) && (one.overAt === null || one.overAt >= overAt));
+  return all.some(
+    (one) => isFollowed(holder, one, 0) && (one.isElsewhere || one.overAt === null || one.overAt >= overAt),
+  );
+}
+
+/** Whether a job was a follow-up that ended before the holder ahead of it did: however long it would have held the key, it never did. */
+function hasNeverHeld(job: Held, all: readonly Held[]): boolean {
+  const { overAt } = job;
+  if (overAt === null) return false;
+  return all.some((ahead) => isFollowed(ahead, job, 0) && (ahead.overAt === null || overAt <= ahead.overAt));
+}
+
+/** Whether one of these took the key over from a job that had ended: a call that replaces does, however long the key would have been held. */
+function isTakenOver({ id, overAt }: Held, jobs: readonly Held[]): boolean {
+  if (overAt === null) return false;
+  return jobs.some((one) => one.id !== id && one.dedupe?.mode !== 'drop' && one.madeAt >= overAt);
 }
 
 /** Whether a job had been given to a worker by an instant. */

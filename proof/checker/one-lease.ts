@@ -1,6 +1,6 @@
-import type { Fault } from '../history.ts';
+import type { Fault, HistoryEvent } from '../history.ts';
 import { type Facts, isTroubled, type Lease, show } from './facts.ts';
-import type { Invariant } from './invariant.ts';
+import type { Exercise, Invariant } from './invariant.ts';
 
 // The end of a real process is noted by another one, some time after it.
 const noteMsMax = 1_000;
@@ -11,11 +11,12 @@ const answerMsMax = 11_000;
 export const oneLease: Invariant = {
   name: 'one-lease',
   promise: 'A job has at most one live lease: none is given while an earlier one holds.',
-  check({ isComplete }, facts) {
+  check({ isComplete }, facts, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     for (const [id, leases] of facts.leases) {
       for (const [i, lease] of leases.entries()) {
         const before = leases[i - 1];
+        if (before?.settledAt === null) exercise();
         if (before === undefined || !isLiveAt(before, lease.at) || isTerminated(facts, before, lease.at))
           continue;
         // A store whose clock jumped has ended all leases at once; that is told apart as a fault.
@@ -51,17 +52,23 @@ const stallLeases = 1.5;
 /** See `promise`. */
 export const noFalseReclaim: Invariant = {
   name: 'no-false-reclaim',
-  promise: 'No lease is taken from a node that could beat.',
-  check({ isComplete }, facts) {
+  promise: 'No lease and no lock is taken from a node that could renew it.',
+  parts: ['taken', 'renewed', 'lock'],
+  check({ events, isComplete }, facts, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     for (const [id, leases] of facts.leases) {
       for (const [i, lease] of leases.entries()) {
+        const firstUntilAt = lease.at + lease.untilAt - lease.renewedAt;
+        if ((lease.settledAt ?? lease.renewedAt) > firstUntilAt) exercise('renewed');
         const before = leases[i - 1];
         if (lease.how !== 'reaped' || before === undefined || before.settledAt !== null) continue;
+        exercise('taken');
         // What a reaper was given it settles at once, or its store did not answer.
         // One that is not renewed for a moment is renewed after it, unless somebody took it just then.
         const stalledFromAt = Math.max(before.at, lease.at - stallLeases * (lease.untilAt - lease.at));
-        const saw = isComplete ? withoutBriefLosses(facts, before, lease.at) : facts;
+        const saw = isComplete
+          ? withoutBlocks(withoutBriefLosses(facts, before, lease.at), before, lease.at)
+          : facts;
         if (isTroubled(saw, before.node, before.at, lease.at, { stalledFromAt })) continue;
         // Its main loop settles it. (Those of a worker are renewed by another thread.)
         if (before.how === 'reaped' && isBlocked(facts, before.node, before.at, lease.at)) continue;
@@ -71,9 +78,44 @@ export const noFalseReclaim: Invariant = {
         });
       }
     }
-    return problems;
+    return isComplete ? [...problems, ...lockProblems(events, facts, exercise)] : problems;
   },
 };
+
+// A lock that was granted this long before an event loop was blocked is renewed by another thread.
+const grantMs = 100;
+
+/** Locks that another process got though their holder was up and could renew them. */
+function lockProblems(
+  events: readonly HistoryEvent[],
+  facts: Facts,
+  exercise: Exercise,
+): ReturnType<Invariant['check']> {
+  const problems: ReturnType<Invariant['check']> = [];
+  const holders = new Map<string, { node: string; fence: number; grantedAt: number; renewedAt: number }>();
+  for (const event of events) {
+    if (event.kind !== 'locked') continue;
+    const { name, node, fence, at } = event;
+    const holder = holders.get(name);
+    if (event.result === 'kept' && holder?.fence === fence) {
+      if (event.verb === 'release') holders.delete(name);
+      else holder.renewedAt = at;
+    }
+    if (event.result !== 'acquired' || holder?.fence === fence) continue;
+    holders.set(name, { node, fence, grantedAt: at, renewedAt: at });
+    if (holder === undefined) continue;
+    exercise('lock');
+    const isExcuse = (fault: Fault): boolean =>
+      fault.fault !== 'blocked' || fault.node !== holder.node || fault.at <= holder.grantedAt + grantMs;
+    const saw = { ...facts, faults: facts.faults.filter(isExcuse) };
+    if (isTroubled(saw, holder.node, holder.renewedAt, at)) continue;
+    problems.push({
+      subjects: [`lock:${name}`],
+      message: `Lock "${name}" was taken from ${holder.node} at ${show(at)}, which was up and could reach the store since ${show(holder.renewedAt)}.`,
+    });
+  }
+  return problems;
+}
 
 // So many answers may be lost one after the other, and the next call still comes at once.
 const lossesMax = 2;
@@ -95,6 +137,18 @@ function withoutBriefLosses(facts: Facts, { how, node, at, untilAt }: Lease, tak
   const isBrief = losses.every((fault) => (fault.untilAt ?? fault.at) + againMs <= untilAt);
   if (losses.length > lossesMax || !isBrief) return facts;
   return { ...facts, faults: facts.faults.filter((fault) => !isLoss(fault)) };
+}
+
+/**
+ * The facts without blocked event loops. Leases that a worker has received are renewed by another thread, until their attempt must have
+ * been timed out.
+ */
+function withoutBlocks(facts: Facts, { id, how, node, at, renewedAt }: Lease, takenAt: number): Facts {
+  const timeoutMs = facts.made.get(id)?.timeoutMs ?? Number.POSITIVE_INFINITY;
+  if (how !== 'claimed' || renewedAt === at || takenAt > at + timeoutMs) return facts;
+  const isExcuse = ({ fault, node: blocked, at: blockedAt }: Fault): boolean =>
+    fault !== 'blocked' || blocked !== node || blockedAt <= at;
+  return { ...facts, faults: facts.faults.filter(isExcuse) };
 }
 
 function hasCrashed(facts: Facts, node: string, fromAt: number, toAt: number): boolean {

@@ -6,12 +6,15 @@ export const oneOutcome: Invariant = {
   name: 'one-outcome',
   promise:
     'At most one outcome is accepted per attempt, and none under a fence that is dead; who sends one again that was accepted is told so.',
-  check({ final, isComplete }, { settled, accepted: firsts, leases, touched }) {
+  parts: ['accepted', 'sent again', 'dead fence'],
+  check({ final, isComplete }, { settled, accepted: firsts, leases, touched }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     for (const [id, all] of settled) {
       const accepted = new Map<number, (typeof all)[number]>();
       for (const one of all) {
         const before = accepted.get(one.fence);
+        if (one.repeat && before !== undefined) exercise('sent again');
+        else exercise(one.result === 'done' ? 'accepted' : 'dead fence');
         if (one.result !== 'done') {
           // Of one that was given back untouched nothing is kept by which it could be known again.
           const isKnown = isComplete && one.repeat && before?.to === one.to && one.reason !== 'released';

@@ -6,8 +6,13 @@ export const onlyHandled: Invariant = {
   name: 'only-handled',
   promise:
     'A worker is given only what it handles: jobs of the queues it takes from, and of no newer version of their task than its own.',
-  check({ events }, facts) {
+  check({ events }, facts, exercise) {
+    const made = [...facts.made.values()];
+    const choosy = new Set(
+      facts.nodes.flatMap(({ node }) => (made.every((job) => handles(facts, node, job)) ? [] : [node])),
+    );
     return events.flatMap((event) => {
+      if (event.kind === 'claimed' && choosy.has(event.node)) exercise();
       if (event.kind !== 'claimed' || handles(facts, event.node, event)) return [];
       const { id, node, type, version, queue } = event;
       return [

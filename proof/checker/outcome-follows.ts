@@ -2,7 +2,7 @@ import type { SettleReason } from '../../packages/core/src/engine.ts';
 import type { JobStatus } from '../../packages/core/src/job.ts';
 import type { Ended, Evidence, Settled } from '../history.ts';
 import { type Facts, show } from './facts.ts';
-import type { Invariant } from './invariant.ts';
+import type { Exercise, Invariant } from './invariant.ts';
 
 /** What an outcome with a reason may make of its job, and whether it spends an attempt; null: either. */
 const meaning: Partial<Record<SettleReason, { to: JobStatus[]; spends: boolean | null }>> = {
@@ -30,7 +30,8 @@ export const outcomeFollows: Invariant = {
   name: 'outcome-follows',
   promise:
     'The outcome of an attempt is what its handler did, spends and makes of the job what such an outcome does, and the result that is kept is what it returned; a lost attempt is judged by what was written and asked.',
-  check(evidence, facts) {
+  parts: [...Object.keys(meaning), 'taken over'],
+  check(evidence, facts, exercise) {
     const { events, final, isComplete } = evidence;
     const { accepted } = facts;
     const problems: ReturnType<Invariant['check']> = [];
@@ -58,6 +59,7 @@ export const outcomeFollows: Invariant = {
     }
     for (const { id, fence, at, node, to, reason, spends } of [...accepted.values()].flat()) {
       const means = meaning[reason];
+      if (means !== undefined) exercise(reason);
       const isMeant = means === undefined || (means.to.includes(to) && (means.spends ?? spends) === spends);
       if (isMeant) continue;
       problems.push({
@@ -65,7 +67,7 @@ export const outcomeFollows: Invariant = {
         message: `Job ${id} was settled ${to} (${reason}) by ${node} at ${show(at)} under fence ${fence}, which ${spends ? 'spent an' : 'spent no'} attempt.`,
       });
     }
-    problems.push(...lossProblems(evidence, facts));
+    problems.push(...lossProblems(evidence, facts, exercise));
     for (const [id, outcomes] of accepted) {
       for (const outcome of outcomes) {
         const attempt = attempts.get(`${id}/${outcome.fence}`);
@@ -138,6 +140,7 @@ function differenceOf(
 function lossProblems(
   { final, isComplete, unorderedMs = 0 }: Evidence,
   facts: Facts,
+  exercise: Exercise,
 ): ReturnType<Invariant['check']> {
   const problems: ReturnType<Invariant['check']> = [];
   const jobs = new Map(final.jobs.map((job) => [job.id, job]));
@@ -159,6 +162,7 @@ function lossProblems(
       const askedAt = job.cancelRequestedAt;
       // Asked between the reaper's look and its word, it is cancelled by the store.
       if (askedAt !== null && askedAt >= lease.at - unorderedMs) continue;
+      exercise('taken over');
       const expected = lossOf(lease.isBegun, job, askedAt !== null);
       if (expected.some(({ to, reason }) => to === outcome.to && reason === outcome.reason)) continue;
       problems.push({

@@ -9,12 +9,14 @@ const patienceMs = 1_000;
 export const promisesKept: Invariant = {
   name: 'promises-kept',
   promise: 'Every acknowledged job ends in one terminal status, or is still due.',
-  check(evidence, facts) {
+  parts: ['acknowledged', 'unfinished'],
+  check(evidence, facts, exercise) {
     const byId = new Map(evidence.final.jobs.map((job) => [job.id, job]));
     const problems: ReturnType<Invariant['check']> = [];
     for (const event of evidence.events) {
       if (event.kind !== 'answered' || event.outcome !== 'acknowledged' || event.dueAt === undefined)
         continue;
+      exercise('acknowledged');
       const id = event.subject as string;
       if (!byId.has(id) && !facts.deleted.has(id)) {
         problems.push({
@@ -25,6 +27,7 @@ export const promisesKept: Invariant = {
     }
     if (!evidence.isSettled) return problems;
     for (const job of evidence.final.jobs) {
+      if (!isOver(job)) exercise('unfinished');
       const stuck = isOver(job) ? null : whyStuck(job, evidence, facts, byId);
       if (stuck !== null) problems.push({ subjects: [job.id], message: `Job ${job.id} ${stuck}` });
     }

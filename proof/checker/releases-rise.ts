@@ -5,10 +5,15 @@ import type { Invariant } from './invariant.ts';
 export const releasesRise: Invariant = {
   name: 'releases-rise',
   promise: 'What a release declared is never changed or disabled by an older one.',
-  check({ events }) {
+  parts: ['newer release', 'older process'],
+  check({ events }, _facts, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const highest = new Map<string, { release: string; at: number }>();
     for (const event of events) {
+      if (event.kind === 'node' && event.state === 'up' && event.release !== undefined) {
+        const own = Number(event.release);
+        if ([...highest.values()].some(({ release }) => own < Number(release))) exercise('older process');
+      }
       if (event.kind !== 'applied' || event.result !== 'applied') continue;
       if (event.spec === null) {
         highest.delete(event.scheduleId);
@@ -17,6 +22,7 @@ export const releasesRise: Invariant = {
       const { release } = JSON.parse(event.spec) as { release: string | null };
       const before = highest.get(event.scheduleId);
       if (release === null) continue;
+      if (before !== undefined && Number(release) > Number(before.release)) exercise('newer release');
       if (before !== undefined && Number(release) < Number(before.release)) {
         problems.push({
           subjects: [event.scheduleId],

@@ -6,9 +6,10 @@ export const reportsFenced: Invariant = {
   name: 'reports-fenced',
   promise:
     'No progress and no log line is taken under a fence that is dead, or after the attempt was settled.',
-  check({ events, unorderedMs = 0 }, { leases, accepted, touched }) {
+  check({ events, unorderedMs = 0 }, { leases, accepted, touched }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     for (const event of events) {
+      if (event.kind === 'reported' && event.result === 'lost') exercise();
       if (event.kind !== 'reported' || event.result !== 'kept') continue;
       const { id, fence, node } = event;
       const at = event.at - unorderedMs;

@@ -7,13 +7,18 @@ const patienceMs = 5_000;
 export const schedulesLive: Invariant = {
   name: 'schedules-live',
   promise: 'Nothing that becomes of a job, deletion included, stops its schedule.',
-  check({ final, isSettled }) {
+  parts: ['live', 'job deleted'],
+  check({ final, isSettled }, { made, deleted }, exercise) {
     if (!isSettled) return [];
     const problems: ReturnType<Invariant['check']> = [];
     const jobs = new Map(final.jobs.map((job) => [job.id, job]));
+    const deletedOf = new Set(
+      [...made.values()].map((job) => (deleted.has(job.id) ? job.slot?.scheduleId : undefined)),
+    );
     for (const { id, dueAt, waitsFor, state } of final.schedules) {
       // Stored is only what differs from a new schedule's state.
       const { pause = null, ended = null } = JSON.parse(state) as { pause?: unknown; ended?: unknown };
+      if (pause === null && ended === null) exercise(deletedOf.has(id) ? 'job deleted' : 'live');
       if (dueAt !== null && dueAt < final.at - patienceMs) {
         problems.push({
           subjects: [id],

@@ -1,6 +1,6 @@
 import type { Began, HistoryEvent } from '../history.ts';
 import { type Facts, isAwake, isBlocked, isTroubled, show } from './facts.ts';
-import type { Invariant } from './invariant.ts';
+import type { Exercise, Invariant } from './invariant.ts';
 
 // A beat, which is a sixth of the lease, and the way there and back. Real machines are busy.
 const boundMsOf = { simulated: 4_000, real: 10_000 };
@@ -11,7 +11,7 @@ const recoverMs = 5_000;
 const estimateMsMax = 250;
 
 // What keeps a node that is up and turns from seeing in time that a lease of its own has ended: the answer to its beat is still to come.
-const holdsBeats: readonly string[] = ['call-slow', 'store-locked'];
+const holdsBeats: readonly string[] = ['call-slow', 'store-locked', 'blocked'];
 
 interface Reason {
   at: number;
@@ -23,9 +23,10 @@ export const signalsAborted: Invariant = {
   name: 'signals-aborted',
   promise:
     'The signal of a handler is aborted soon after its lease was lost or had ended unheard, its job was asked to cancel or its time was up, and not before.',
-  check({ events, isComplete }, facts) {
-    const problems = tooSoon(events, facts, isComplete);
-    if (isComplete) problems.push(...endedUnheard(events, facts));
+  parts: ['cancelled', 'timeout', 'lost', 'shutdown', 'not renewed'],
+  check({ events, isComplete }, facts, exercise) {
+    const problems = tooSoon(events, facts, isComplete, exercise);
+    if (isComplete) problems.push(...endedUnheard(events, facts, exercise));
     const boundMs = isComplete ? boundMsOf.simulated : boundMsOf.real;
     const began: Began[] = [];
     const overAt = new Map<string, number>();
@@ -77,7 +78,11 @@ export const signalsAborted: Invariant = {
  * Handlers that went on though their worker had heard nothing of their lease for as long as one lasts. Nobody has to tell it: it counts by
  * its own monotonic clock, so a store that does not answer, or cannot be reached, is no excuse, and neither is a lost answer.
  */
-function endedUnheard(events: readonly HistoryEvent[], facts: Facts): ReturnType<Invariant['check']> {
+function endedUnheard(
+  events: readonly HistoryEvent[],
+  facts: Facts,
+  exercise: Exercise,
+): ReturnType<Invariant['check']> {
   const problems: ReturnType<Invariant['check']> = [];
   const boundMs = boundMsOf.simulated;
   const leaseMsOf = new Map<string, number>();
@@ -85,6 +90,7 @@ function endedUnheard(events: readonly HistoryEvent[], facts: Facts): ReturnType
   const judge = (key: string, untilAt: number): void => {
     const { began, heardAt } = running.get(key) as { began: Began; heardAt: number };
     const endAt = heardAt + (leaseMsOf.get(key) ?? Number.POSITIVE_INFINITY);
+    if (untilAt > endAt) exercise('not renewed');
     if (untilAt <= endAt + boundMs) return;
     const { id, fence, node } = began;
     if (!isAwake(facts, node, heardAt, endAt + boundMs) || isHeldUp(facts, node, heardAt, endAt + boundMs))
@@ -131,6 +137,7 @@ function tooSoon(
   events: readonly HistoryEvent[],
   facts: Facts,
   isComplete: boolean,
+  exercise: Exercise,
 ): ReturnType<Invariant['check']> {
   const problems: ReturnType<Invariant['check']> = [];
   const began = new Map<string, Began>();
@@ -154,6 +161,7 @@ function tooSoon(
     }
     if (event.kind !== 'aborted') continue;
     const { id, fence, node, at, reason } = event;
+    exercise(reason);
     const begunAt = began.get(`${id}/${fence}`)?.at ?? at;
     let why: string | null = null;
     if (reason === 'timeout') {

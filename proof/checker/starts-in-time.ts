@@ -21,7 +21,7 @@ export const startsInTime: Invariant = {
   name: 'starts-in-time',
   promise:
     'A job that is due and waits for nothing is taken at once while a worker is up, free and can reach the store.',
-  check(evidence, facts) {
+  check(evidence, facts, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const boundMs = evidence.isComplete ? lateMsMax.simulated : lateMsMax.real;
     const given = new Set<number>();
@@ -31,6 +31,7 @@ export const startsInTime: Invariant = {
       // A repeated claim answers with the leases that it gave before.
       given.add(event.fence);
       const readyAt = readySince(event, facts, lines);
+      if (readyAt !== null) exercise();
       if (readyAt === null || event.at - readyAt <= boundMs) continue;
       const { id, type, version, queue } = event;
       const waited = { id, type, version, queue, readyAt, untilAt: readyAt + boundMs };

@@ -6,7 +6,8 @@ export const suspectsAlone: Invariant = {
   name: 'suspects-alone',
   promise:
     'A job that was lost before is given to a worker by itself, and its beginning is written before its handler is entered.',
-  check({ events, isComplete }, facts) {
+  parts: ['claimed', 'began'],
+  check({ events, isComplete }, facts, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const given = new Set<number>();
     const begun = new Set<string>();
@@ -18,15 +19,19 @@ export const suspectsAlone: Invariant = {
         // A repeated claim answers with what is left of what it gave.
         given.add(event.fence);
         takenAt.set(event.fence, event.at);
-        if (event.together === 1 || !wasLost(facts, event.id, event.fence, event.at)) continue;
+        if (!wasLost(facts, event.id, event.fence, event.at)) continue;
+        exercise('claimed');
+        if (event.together === 1) continue;
         problems.push({
           subjects: [event.id],
           message: `Job ${event.id} was lost before, and was given to ${event.node} at ${show(event.at)} together with ${event.together - 1} others.`,
         });
       }
       // What a process noted of its heartbeats may be missing.
-      if (event.kind !== 'began' || !isComplete || begun.has(`${event.id}/${event.fence}`)) continue;
+      if (event.kind !== 'began' || !isComplete) continue;
       if (!wasLost(facts, event.id, event.fence, takenAt.get(event.fence) ?? event.at)) continue;
+      exercise('began');
+      if (begun.has(`${event.id}/${event.fence}`)) continue;
       problems.push({
         subjects: [event.id],
         message: `Job ${event.id} was lost before, and began on ${event.node} at ${show(event.at)} (fence ${event.fence}) without a written beginning.`,

@@ -17,7 +17,8 @@ export const takenByRank: Invariant = {
   name: 'taken-by-rank',
   promise:
     'Of two jobs that are due and wait for nothing, the one that ranks first is taken first: by priority, by due instant, what is caught up on behind what is live.',
-  check(evidence, facts) {
+  parts: ['due instant', 'priority'],
+  check(evidence, facts, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     // It takes the order of all calls to know who was ready when.
     if (!evidence.isComplete) return problems;
@@ -32,13 +33,16 @@ export const takenByRank: Invariant = {
       if (job === undefined || facts.leases.get(event.id)?.some(({ how }) => how === 'reaped')) return null;
       if (facts.touched.has(event.id)) return null;
       const rank = event.dueAt + job.rankOffsetMs;
+      const compared = new Set<string>();
       for (const one of waiting.values()) {
-        if (one.rank >= rank || one.dueAt > event.at || limited.has(one.type)) continue;
+        if (one.rank === rank || one.dueAt > event.at || limited.has(one.type)) continue;
         if (!handles(facts, event.node, one)) continue;
         const targets = ['all', `queue:${one.queue}`, `task:${one.type}`];
         if (targets.some((target) => (pauses.get(target) ?? 0) > event.at)) continue;
-        return one;
+        compared.add(one.rank - one.dueAt === job.rankOffsetMs ? 'due instant' : 'priority');
+        if (one.rank < rank) return one;
       }
+      for (const part of compared) exercise(part);
       return null;
     };
     for (const event of evidence.events) {

@@ -7,7 +7,8 @@ export const transactionsWhole: Invariant = {
   name: 'transactions-whole',
   promise:
     "Jobs made in a transaction of the user's own are there if it was committed and never were if it was rolled back; if its process died, all of it is there or nothing.",
-  check({ events, final }, { deleted }) {
+  parts: ['committed', 'rolled back', 'died'],
+  check({ events, final }, { deleted }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     if (final.own === undefined) return problems;
     const present = new Set([...final.jobs.map(({ id }) => id), ...deleted]);
@@ -26,6 +27,7 @@ export const transactionsWhole: Invariant = {
           subjects: [`tx:${tx}`, ...ids],
           message: `Transaction ${tx} of ${notes[0]?.node}, begun at ${show(notes[0]?.at ?? null)}, ${message}`,
         });
+      exercise(has('committed') ? 'committed' : has('rolledBack') ? 'rolled back' : 'died');
       const count = `${there.length} of its ${ids.length} jobs`;
       if (has('committed')) {
         if (there.length < ids.length) fail(`was committed, and only ${count} are there.`);

@@ -15,7 +15,8 @@ export const valuesExpire: Invariant = {
   name: 'values-expire',
   promise:
     'An expiring value is there until its instant and not after it; then its clean-up runs, never before, and never if it was deleted or replaced.',
-  check(evidence) {
+  parts: ['read', 'read after expiry', 'clean-up', 'extended', 'dropped clean-up'],
+  check(evidence, _facts, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const { events, final } = evidence;
     const values = new Map<string, Value>();
@@ -29,6 +30,7 @@ export const valuesExpire: Invariant = {
       if (event.kind === 'began') {
         const droppedAt = dropped.get(event.id);
         const wantedAt = wanted.get(event.id);
+        if (wantedAt !== undefined) exercise('clean-up');
         if (droppedAt !== undefined && event.at > droppedAt)
           fail({
             subjects: [event.id],
@@ -50,6 +52,7 @@ export const valuesExpire: Invariant = {
         const isRight = isLive
           ? event.value === value.text && event.expiresAt === value.expiresAt
           : event.value === null;
+        exercise(isLive || value === undefined ? 'read' : 'read after expiry');
         if (isRight) continue;
         fail({
           subjects: [`value:${where}`],
@@ -64,8 +67,10 @@ export const valuesExpire: Invariant = {
         });
         continue;
       }
+      if (op === 'extend' && isLive) exercise('extended');
       apply(event, { values, dropped, wanted, where, value, isLive });
     }
+    for (const _id of dropped.keys()) exercise('dropped clean-up');
     if (!evidence.isSettled) return problems;
     const began = new Set(events.flatMap((event) => (event.kind === 'began' ? [event.id] : [])));
     for (const [id, fromAt] of wanted) {

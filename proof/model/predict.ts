@@ -7,7 +7,7 @@ import type { SlotDetails } from '../../packages/core/src/worker/context.ts';
 import { type ModelStep, PlanModel } from '../../packages/core/test/schedule/plan-model.ts';
 import type { Applied, Evidence, Fired, HistoryEvent } from '../history.ts';
 import { countedRule } from './rule.ts';
-import { Runs } from './runs.ts';
+import { Runs, type SeenRuns } from './runs.ts';
 
 /** The lease of a schedule that is being decided, by SEMANTICS §3. */
 const scheduleLeaseMs = 3_000;
@@ -306,27 +306,42 @@ function* replay(
   const { readIndex, index, plannedAt } = span;
   const { scheduleId } = event;
   const points =
-    event.kind === 'applied'
-      ? runs.pointsBetween(scheduleId, readIndex, index - 1)
-      : span.tie === undefined
+    event.kind === 'fired' && span.tie !== undefined
+      ? runs.pointsBetween(scheduleId, ...span.tie)
+      : event.kind === 'fired'
         ? [readIndex]
-        : runs.pointsBetween(scheduleId, ...span.tie);
+        : runs.pointsBetween(scheduleId, readIndex, index - 1);
   const isUnsure =
     runs.isAmbiguous(scheduleId, plannedAt) || event.kind === 'applied' || span.tie !== undefined;
   const lateness = isUnsure ? [true, false] : [true];
+  // Most points of a span show the same runs. Each view is played once.
+  const played = new Map<string, Life | string>();
   for (const isLate of lateness) {
-    for (const activePoint of points) {
-      for (const waitedPoint of points) {
-        const seen = runs.seenAt(scheduleId, activePoint, plannedAt, isLate);
-        const ended = runs.seenAt(scheduleId, waitedPoint, plannedAt, isLate);
+    const views = points.flatMap((activePoint) =>
+      [...viewsFrom(life, event, runs, { ...span, activePoint, isLate })].map((view) => ({
+        ...view,
+        text: JSON.stringify([view.active, view.activeCount, view.mayGate && [...view.mayGate]]),
+      })),
+    );
+    const ends = points.map((point) => {
+      const seen = runs.seenAt(scheduleId, point, plannedAt, isLate);
+      const waited = life.waitsFor === null ? null : seen.endOf(life.waitsFor);
+      return { waited, text: JSON.stringify(waited) };
+    });
+    for (const view of views) {
+      for (const { waited, text } of ends) {
+        const key = `${view.text} ${text}`;
+        const known = played.get(key);
+        if (typeof known === 'string') yield known;
+        if (known !== undefined) continue;
         const copy = copyLife(life);
         const ids = event.jobs.map(({ id }) => id);
         let used = 0;
         const step = play(copy, event, {
           now: plannedAt,
-          active: seen.active.slice(0, activeMax),
-          activeCount: seen.active.length,
-          waited: copy.waitsFor === null ? null : ended.endOf(copy.waitsFor),
+          active: view.active,
+          activeCount: view.activeCount,
+          waited,
           limits: { leaseMs: scheduleLeaseMs, catchUpBudget: budget },
           newJobId: () => ids[used++] ?? `unmade-${used}`,
         });
@@ -334,13 +349,70 @@ function* replay(
           yield 'unknown';
           return;
         }
-        const difference = compare(life.model, event, step, { isWhole: span.tie === undefined });
-        if (difference !== null) yield difference;
-        else {
-          const { dueAt, waitsFor } = step;
-          yield { ...copy, dueAt, waitsFor, writtenAt: event.at, version: life.version + 1 };
-        }
+        const isWhole = span.tie === undefined;
+        const difference = compare(life.model, event, step, { isWhole, mayGate: view.mayGate });
+        const { dueAt, waitsFor } = step;
+        const result = difference ?? {
+          ...copy,
+          dueAt,
+          waitsFor,
+          writtenAt: event.at,
+          version: life.version + 1,
+        };
+        played.set(key, result);
+        yield result;
       }
+    }
+  }
+}
+
+/** The unfinished runs that a planner was shown. */
+interface RunsView {
+  active: SeenRuns['active'];
+  activeCount: number;
+  /** Runs that a new one may be put behind beside those of `active`; null: none. */
+  mayGate: ReadonlySet<string> | null;
+}
+
+/**
+ * What the writer of an event may have been shown of the unfinished runs. An operation reads all of them. A claim of a schedule comes with
+ * the ten oldest; where there are more, most overlap policies read all of them afterwards, at any moment until the write.
+ */
+function* viewsFrom(
+  { model }: Life,
+  event: Fired | Applied,
+  runs: Runs,
+  {
+    readIndex,
+    index,
+    plannedAt,
+    activePoint,
+    isLate,
+  }: { readIndex: number; index: number; plannedAt: number; activePoint: number; isLate: boolean },
+): Generator<RunsView> {
+  const { scheduleId } = event;
+  const { active } = runs.seenAt(scheduleId, activePoint, plannedAt, isLate);
+  const { overlap } = model.policies;
+  const claimed = active.slice(0, activeMax);
+  if (event.kind === 'applied' || active.length <= activeMax) {
+    yield { active, activeCount: active.length, mayGate: null };
+    return;
+  }
+  if (overlap === 'allow' || overlap === 'skip') {
+    yield { active: claimed, activeCount: active.length, mayGate: null };
+    return;
+  }
+  for (const point of runs.pointsBetween(scheduleId, readIndex, index - 1)) {
+    for (const readAt of new Set([plannedAt, event.at])) {
+      const all = runs.seenAt(scheduleId, point, readAt, isLate).active;
+      // Those of them that no gate holds back are read for `bufferAll`. The model does not follow gates.
+      if (overlap === 'bufferAll')
+        yield {
+          active: claimed,
+          activeCount: active.length,
+          mayGate: new Set(all.map(({ id }) => id)),
+        };
+      else yield { active: all, activeCount: all.length, mayGate: null };
     }
   }
 }
@@ -461,7 +533,7 @@ function compare(
   model: PlanModel,
   event: Fired | Applied,
   step: ModelStep,
-  { isWhole }: { isWhole: boolean },
+  options: { isWhole: boolean; mayGate: RunsView['mayGate'] },
 ): string | null {
   const { rule } = model;
   const recorded = event.slots.flatMap(({ fromAt, toAt, decision, reason, jobId }) => {
@@ -487,7 +559,7 @@ function compare(
     .join('; ');
   const wanted = step.runs.map(({ id, slotAt, origin }) => `${origin} ${at(slotAt)} ${id}`).join('; ');
   if (made !== wanted) return `made [${made}], predicted [${wanted}]`;
-  const told = toldDifference(event, step, isWhole);
+  const told = toldDifference(event, step, options);
   if (told !== null) return told;
   if (event.dueAt !== step.dueAt) return `is due again at ${at(event.dueAt)}, predicted ${at(step.dueAt)}`;
   return null;
@@ -511,7 +583,11 @@ function countDifference(model: PlanModel, { slots }: Fired | Applied): string |
  * How the runs differ from the model's in more than their slots: when they are due, what they wait for, what they are told, whom they end.
  * Where the notes of processes that were killed are missing, a run may have been over already: then some of those that the model names will do.
  */
-function toldDifference(event: Fired | Applied, step: ModelStep, isWhole: boolean): string | null {
+function toldDifference(
+  event: Fired | Applied,
+  step: ModelStep,
+  { isWhole, mayGate }: { isWhole: boolean; mayGate: RunsView['mayGate'] },
+): string | null {
   const isAlike = (named: readonly string[], predicted: readonly string[]): boolean =>
     isWhole
       ? [...named].sort().join() === [...predicted].sort().join()
@@ -528,7 +604,7 @@ function toldDifference(event: Fired | Applied, step: ModelStep, isWhole: boolea
     for (const [name, value] of Object.entries(made)) {
       // Which are the oldest of many nobody knows where some were not noted.
       if (name === 'gates' && gates.length >= activeMax && gates.length === run.gates.length) continue;
-      if (name === 'gates' && isAlike(gates, run.gates)) continue;
+      if (name === 'gates' && isAlike(withoutOthers(gates, run.gates, mayGate), run.gates)) continue;
       const predicted = JSON.stringify(run[name as keyof typeof made]);
       if (JSON.stringify(value) === predicted) continue;
       return `made ${run.id} with ${name} ${JSON.stringify(value)}, predicted ${predicted}`;
@@ -548,6 +624,15 @@ function toldDifference(event: Fired | Applied, step: ModelStep, isWhole: boolea
   return unnamed === undefined ? null : `did not tell ${unnamed} what was merged into it`;
 }
 
+/** Gates without those that the model leaves open. */
+function withoutOthers(
+  gates: readonly string[],
+  predicted: readonly string[],
+  mayGate: RunsView['mayGate'],
+): readonly string[] {
+  return mayGate === null ? gates : gates.filter((id) => predicted.includes(id) || !mayGate.has(id));
+}
+
 /** The ends of a list that may be long. */
 function few(lines: string[]): string {
   if (lines.length <= 8) return lines.join('; ');
@@ -563,11 +648,20 @@ function at(instant: number | null): string {
 }
 
 function copyLife(life: Life): Life {
-  const { rule, told: _told, ...fields } = life.model;
-  const model: PlanModel = Object.assign(
-    Object.create(PlanModel.prototype) as PlanModel,
-    structuredClone(fields),
-  );
+  const { rule, told: _told, step: _step, ...fields } = life.model;
+  const model: PlanModel = Object.assign(Object.create(PlanModel.prototype) as PlanModel, copyData(fields));
   model.rule = rule;
   return { ...life, model };
+}
+
+/** A deep copy of plain data. It is five times as fast as `structuredClone`, which took half of the time of a prediction. */
+function copyData<Value>(value: Value): Value;
+function copyData(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((one) => copyData(one));
+  if (value instanceof Map) return new Map([...value].map(([key, one]) => [key, copyData(one)]));
+  if (value instanceof Set) return new Set(value);
+  const copy: Record<string, unknown> = {};
+  for (const key in value) copy[key] = copyData((value as Record<string, unknown>)[key]);
+  return copy;
 }

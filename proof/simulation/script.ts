@@ -9,6 +9,7 @@ import { withBursts } from './bursts.ts';
 import { withChoosyWorkers } from './choosy-workers.ts';
 import { type ClockChange, drawZonedRule, hourRepeated, hourSkipped } from './clock-changes.ts';
 import { drawCutOffWorkers } from './cut-off-workers.ts';
+import { plainMake } from './plain-make.ts';
 import { type TaskName, taskNames } from './tasks.ts';
 import type { Weather } from './wire.ts';
 import { createDice, type Dice } from './world.ts';
@@ -34,6 +35,8 @@ export interface Make {
   tenant: string | null;
   priority: number;
   count: number;
+  /** Another process makes the same job, under the same id, this much later. Left out: none does. */
+  twinMs?: number;
 }
 
 /** One thing that somebody does, or that goes wrong. */
@@ -64,6 +67,8 @@ export type Act =
   /** Ends, or drains and ends; whoever watches over it starts it again some seconds later. */
   | { do: 'crash' | 'restart' }
   | { do: 'freeze'; forMs: number }
+  /** Keeps the event loop of a process from turning; its store's thread goes on. */
+  | { do: 'block'; forMs: number }
   | { do: 'nodeClock'; byMs: number }
   | { do: 'storeClock'; byMs: number }
   | { do: 'refuse'; forMs: number }
@@ -179,6 +184,8 @@ function drawWorld(seed: number): Script {
   if (dice.chance(0.2)) steps.push(...drawFollowers(dice, lastsMs));
   if (dice.chance(0.2)) steps.push(...drawFlurry(dice, lastsMs));
   if (dice.chance(0.2)) steps.push(...drawLine(dice, lastsMs));
+  if (dice.chance(0.1)) steps.push(...drawTwins(dice, lastsMs));
+  if (dice.chance(0.1)) steps.push(...drawBadMoments(dice, lastsMs));
   const hasFile = seed % fileEvery === 1;
   if (hasFile) {
     add(dice.between(2, 6), () => drawTransact(dice));
@@ -187,6 +194,12 @@ function drawWorld(seed: number): Script {
   // One world in six is without faults: what then happens must happen on time.
   if (!dice.chance(1 / 6)) add(dice.between(1, 5), () => drawFault(dice, hasReleases, lastsMs));
   const leaseMs = dice.between(4, 10) * second;
+  // Drawn apart, so that the rest of the world stays as it is.
+  const ownDice = createDice(seed ^ 0x5bd1e995);
+  if (ownDice.chance(0.05)) steps.push(...drawStopped(ownDice, lastsMs));
+  if (ownDice.chance(0.05)) steps.push(...drawLateReturns(ownDice, lastsMs));
+  if (ownDice.chance(0.05)) steps.push(...drawFrozenSteps(ownDice, lastsMs, leaseMs));
+  if (dice.chance(0.08)) steps.push(...drawBlocked(dice, lastsMs, leaseMs));
   if (hasFile && dice.chance(0.5)) steps.push(...drawFrozenCharges(dice, lastsMs, leaseMs));
   steps.sort((one, other) => one.atMs - other.atMs);
   const script = {
@@ -201,9 +214,10 @@ function drawWorld(seed: number): Script {
   };
   if (seed % burstEvery === 0) return withBursts(script, dice);
   if (clockChange !== null) return withSteps(script, drawZoned(clockDice, clockChange, script));
-  if (seed % rarestEvery === 34) return withSteps(script, drawCutOffWorkers(createDice(-seed), script));
+  if (seed % rarerEvery === 2) return withSteps(script, drawCutOffWorkers(createDice(-seed), script));
   if (seed % rarerEvery === 26) return withSteps(script, drawRemade(createDice(-seed), script));
-  if (seed % rarestEvery === 42) return withChoosyWorkers(script, createDice(-seed));
+  if (seed % rarerEvery === 10 || seed % rarestEvery === 18)
+    return withChoosyWorkers(script, createDice(-seed));
   if (seed % rareEvery === 5) return withSteps(script, drawSlowMerges(dice, lastsMs));
   if (seed % rareEvery === 7) return withSteps(script, drawEndings(dice));
   if (seed % rareEvery === 9) return withSteps(script, drawMovedDeadline(dice, lastsMs));
@@ -301,6 +315,100 @@ function drawFollowers(dice: Dice, lastsMs: number): Step[] {
     dedupeForMs: dice.chance(0.2) ? dice.between(5, 20) * second : null,
     count: 1,
   }));
+}
+
+/** The same job made by two processes under one id, at the same time or while the first call's answer is lost. */
+function drawTwins(dice: Dice, lastsMs: number): Step[] {
+  const fromMs = dice.below(lastsMs);
+  const weather = { replyLost: 0.4, slow: 0.2, crash: 0.02, hintLost: 0 };
+  const makes = Array.from({ length: dice.between(2, 5) }, (): Step => {
+    const twinMs = dice.one([0, 0, 1, 3, 400, 2_500]);
+    const delayMs = dice.one([null, null, 2_000]);
+    const dedupe = dice.chance(0.3) ? dice.one(['drop', 'replace'] as const) : null;
+    const make = { ...drawMake(dice), task: dice.one(['quick', 'flaky', 'slow', 'journal'] as const) };
+    const own = { delayMs, isInstant: true, ms: dice.one([0, 100, 2_000]), dedupe, count: 1, twinMs };
+    return { ...make, ...own, atMs: fromMs + dice.below(2 * second), by: dice.below(1_000) };
+  });
+  const rough: Step = { atMs: fromMs, by: 0, do: 'weather', forMs: 3 * second, weather };
+  return dice.chance(0.5) ? [...makes, rough] : makes;
+}
+
+/** Jobs that are cancelled, ended, deleted, retried and moved by several processes at once, while answers are lost and late. */
+function drawBadMoments(dice: Dice, lastsMs: number): Step[] {
+  const fromMs = dice.below((lastsMs * 2) / 3);
+  const by = (): number => dice.below(1_000);
+  const makes = Array.from({ length: dice.between(1, 3) }, (): Step => {
+    const task = dice.one(['flaky', 'flaky', 'once', 'quick', 'stubborn', 'journal'] as const);
+    const own = { task, delayMs: dice.one([null, null, 500]), ms: dice.one([0, 100, 2_000]), count: 1 };
+    return { ...drawMake(dice), ...own, failures: dice.between(1, 3), atMs: fromMs, by: by() };
+  });
+  const acts = Array.from({ length: dice.between(2, 4) }, (): Step[] => {
+    const atMs = fromMs + 50 + dice.below(8 * second);
+    const job = -dice.between(1, 2);
+    return Array.from({ length: dice.between(1, 3) }, (): Step => {
+      const what = dice.one(['cancel', 'terminate', 'replay', 'replay', 'delete', 'delete'] as const);
+      return { atMs: atMs + dice.below(4), by: by(), do: what, job };
+    });
+  }).flat();
+  const weather = { replyLost: dice.one([0, 0.3]), slow: dice.one([0, 0.3]), crash: 0, hintLost: 0 };
+  return [...makes, ...acts, { atMs: fromMs, by: 0, do: 'weather', forMs: 8 * second, weather }];
+}
+
+/** Processes whose event loop is blocked for longer than a lease, while they hold a lock and run long jobs. */
+function drawBlocked(dice: Dice, lastsMs: number, leaseMs: number): Step[] {
+  const atMs = dice.below(lastsMs / 2);
+  const by = dice.below(1_000);
+  const lock = { do: 'lock', name: 'blocked', ttlMs: 3 * second } as const;
+  const make = { ...drawMake(dice), task: 'slow', delayMs: null, dedupe: null, serial: null } as const;
+  const forMs = leaseMs + dice.between(1, 4) * second;
+  return [
+    { atMs, by, ...lock, ms: 8 * second },
+    { atMs, by, ...make, ms: 3 * leaseMs, count: 3 },
+    { atMs: atMs + 500, by, do: 'block', forMs },
+    ...[1, 2].map((i): Step => ({ atMs: atMs + i * 2 * second, by: by + i, ...lock, ms: second })),
+    ...(dice.chance(0.5) ? [{ atMs: atMs + 700, by: by + 1, do: 'block', forMs } as Step] : []),
+  ];
+}
+
+/** Jobs that may start once, on processes that stop before they are done. */
+function drawStopped(dice: Dice, lastsMs: number): Step[] {
+  const atMs = dice.below(lastsMs / 2);
+  const by = dice.below(1_000);
+  const make = { ...plainMake, task: 'once', ms: dice.between(8, 14) * second, count: 3 } as const;
+  const stops = [0, 1].map(
+    (i): Step => ({ atMs: atMs + (i + 1) * second, by: dice.below(1_000), do: 'restart' }),
+  );
+  return [{ atMs, by, ...make }, ...stops];
+}
+
+/** Processes that stand still inside a step of a job, or inside `once`, until another has the lease or the lock. */
+function drawFrozenSteps(dice: Dice, lastsMs: number, leaseMs: number): Step[] {
+  const atMs = dice.below(lastsMs / 2);
+  const by = dice.below(1_000);
+  const key = 'frozen';
+  const forMs = leaseMs + dice.between(3, 6) * second;
+  return [
+    { atMs, by, do: 'once', key, ms: second },
+    { atMs: atMs + 300, by, do: 'freeze', forMs },
+    { atMs: atMs + 4 * second, by: by + 1, do: 'once', key, ms: dice.one([0, 8_000]) },
+    { atMs, by, ...plainMake, task: 'journal', ms: 0, count: 6 },
+    { atMs: atMs + dice.between(20, 90), by: by + 1, do: 'freeze', forMs },
+  ];
+}
+
+/** Handlers that return shortly after they were asked to stop. */
+function drawLateReturns(dice: Dice, lastsMs: number): Step[] {
+  const atMs = dice.below(lastsMs / 2);
+  const by = (): number => dice.below(1_000);
+  return [0, 1, 2].flatMap((i): Step[] => {
+    const fromMs = atMs + i * 4 * second;
+    const ms = dice.between(2, 4) * second;
+    const cancelMs = fromMs + ms - dice.between(300, 1_500);
+    return [
+      { atMs: fromMs, by: by(), ...plainMake, task: 'steady', ms, count: 1 },
+      { atMs: cancelMs, by: by(), do: 'cancel', job: -1 },
+    ];
+  });
 }
 
 function withSteps(script: Script, steps: Step[]): Script {

@@ -1,5 +1,5 @@
 /** Plays seeds, and tells of one that fails so that somebody can see why. */
-import { check, type Violation } from '../checker/index.ts';
+import { check, type ExerciseCounts, invariants, type Violation } from '../checker/index.ts';
 import type { Evidence } from '../history.ts';
 import { drawScript, type Script } from './script.ts';
 import { shrink } from './shrink.ts';
@@ -13,39 +13,57 @@ export interface Played {
   script: Script;
   evidence: Evidence;
   violations: Violation[];
+  engine: SimulatedEngine;
+  /** How often each invariant compared something that could have broken it. */
+  counts: ExerciseCounts;
 }
+
+/** The engine that a world is played on. */
+export type SimulatedEngine = 'sqlite' | 'postgres';
 
 /** Plays one seed and judges it. */
 export async function playSeed(seed: number, options: SimulateOptions = {}): Promise<Played> {
-  const script = drawScript(seed);
+  return playScript(drawScript(seed), options);
+}
+
+/** Plays a script and judges it. */
+export async function playScript(script: Script, options: SimulateOptions = {}): Promise<Played> {
+  const { seed } = script;
   const evidence = await watched(seed, () => simulate(script, options));
-  return { seed, script, evidence, violations: check(evidence) };
+  const engine = options.open === undefined ? 'sqlite' : 'postgres';
+  const counts: ExerciseCounts = new Map();
+  const violations = check(evidence, invariants, counts);
+  return { seed, script, evidence, violations, engine, counts };
 }
 
 /** The command that plays a seed again. */
-export function replayCommand(seed: number): string {
-  return `npm run simulate -- --seed ${seed} --trace`;
+export function replayCommand(seed: number, engine: SimulatedEngine = 'sqlite'): string {
+  const chosen = engine === 'sqlite' ? '' : `--engine ${engine} `;
+  return `npm run simulate -- ${chosen}--seed ${seed} --trace`;
 }
 
 // Of a world that did not come to rest, what it turns in.
 const lastEventCount = 30;
 
 /** What is broken and how to play it again: known at once, before anything smaller is looked for. */
-export function headlineOf({ seed, violations }: Played): string {
+export function headlineOf({ seed, violations, engine }: Played): string {
   return [
     `Seed ${seed} breaks ${violations.length} promise${violations.length === 1 ? '' : 's'}:`,
     ...violations.slice(0, 5).map(({ invariant, message }) => `  ${invariant}: ${message}`),
-    `Play it again: ${replayCommand(seed)}`,
+    `Play it again: ${replayCommand(seed, engine)}`,
   ].join('\n');
 }
 
-/** A failure in words: what is broken, what happened around it, and how to see it again. `headline: false`: it was told already. */
-export async function describeFailure(
-  played: Played,
-  options: SimulateOptions & { headline?: boolean } = {},
-): Promise<string> {
+/** The smallest script found that breaks the same invariant, and its description. */
+export interface ShrunkenFailure {
+  script: Script;
+  text: string;
+}
+
+/** Shrinks a failure and describes what happens in the smaller world. */
+export async function shrinkFailure(played: Played, options: SimulateOptions = {}): Promise<ShrunkenFailure> {
   const [first] = played.violations;
-  if (first === undefined) return '';
+  if (first === undefined) throw new Error(`Seed ${played.seed} does not fail.`);
   const small = await shrink(played.script, first.invariant, options);
   const evidence = await simulate(small, options);
   const violations = check(evidence);
@@ -54,8 +72,7 @@ export async function describeFailure(
     const details = JSON.stringify(rest);
     return `  ${(atMs / 1_000).toFixed(3).padStart(7)} s  ${what} ${details === '{}' ? '' : details}`;
   });
-  return [
-    ...(options.headline === false ? [] : [headlineOf(played)]),
+  const text = [
     `The same with ${small.steps.length} of ${played.script.steps.length} steps (${small.nodes.length} nodes, lease ${small.leaseMs} ms):`,
     ...steps,
     ...(shown === undefined
@@ -65,21 +82,12 @@ export async function describeFailure(
       ? []
       : ['The last events:', ...evidence.events.slice(-lastEventCount).map(describe)]),
   ].join('\n');
+  return { script: small, text };
 }
 
-/** Plays a range of seeds; stops at the first that fails, tells of it at once, and answers with its description. */
-export async function playSeeds(
-  from: number,
-  count: number,
-  onSeed?: (seed: number) => void,
-): Promise<string | null> {
-  for (let seed = from; seed < from + count; seed++) {
-    const played = await playSeed(seed);
-    if (played.violations.length > 0) {
-      console.error(headlineOf(played));
-      return describeFailure(played, { headline: false });
-    }
-    onSeed?.(seed);
-  }
-  return null;
+/** Describes a failure: what is broken, how to play it again, and what happens in the smallest world that shows it. */
+export async function describeFailure(played: Played, options: SimulateOptions = {}): Promise<string> {
+  if (played.violations.length === 0) return '';
+  const { text } = await shrinkFailure(played, options);
+  return `${headlineOf(played)}\n${text}`;
 }

@@ -1,5 +1,6 @@
 /** One process of the simulated cluster. */
 import type { Clock } from '../../packages/core/src/clock.ts';
+import { createLockRenewals } from '../../packages/core/src/coordination/lock-renewal.ts';
 import { createDulyOn, type Duly } from '../../packages/core/src/duly.ts';
 import type { Engine } from '../../packages/core/src/engine.ts';
 import { quietLogger } from '../../packages/core/src/logger.ts';
@@ -53,6 +54,8 @@ export class SimNode implements Process {
   readonly options: SimNodeOptions;
   isDead = false;
   isPaused = false;
+  /** The thread that renews leases and locks. It goes on while the event loop is blocked. */
+  readonly thread: Process & { wallOffsetMs: number };
   isStopping = false;
   isStarted = false;
   wallOffsetMs: number;
@@ -62,18 +65,16 @@ export class SimNode implements Process {
     this.name = options.name;
     this.place = options.place;
     this.wallOffsetMs = options.wallOffsetMs;
+    this.thread = threadOf(this);
     const { world, dice, store, weather, write, leaseMs } = options;
     this.clock = world.clockOf(this);
-    const wire = createWire({
-      world,
-      dice,
-      store,
-      process: this,
-      weather,
-      write,
-      crash: (where) => this.crash(where),
-    });
+    const wireOf = (process: Process): Engine =>
+      createWire({ world, dice, store, process, weather, write, crash: (where) => this.crash(where) });
+    // The calls that renew leave by the store's thread. A defect is put into both at once.
+    const { heartbeat, renew } = wireOf(this.thread);
+    const wire = { ...wireOf(this), heartbeat, renew };
     const engine = options.mutate?.(wire) ?? wire;
+    const storeThread = { engine, clock: world.clockOf(this.thread) };
     const random = seededRandom(options.seed);
     const makeBeats = options.mutateBeats?.(createBeats) ?? createBeats;
     this.duly = createDulyOn(
@@ -90,7 +91,9 @@ export class SimNode implements Process {
       },
       async () => ({
         engine,
-        createBeats: (beats) => makeBeats({ ...beats, engine, clock: this.clock, random }),
+        createBeats: ({ onBeat, ...beats }) =>
+          makeBeats({ ...beats, ...storeThread, random, onBeat: (news) => this.#post(() => onBeat(news)) }),
+        locks: createLockRenewals(storeThread),
       }),
     );
     defineTasks(this.duly, {
@@ -108,9 +111,10 @@ export class SimNode implements Process {
 
   /** Starts; a store that refuses is asked again. */
   start(): void {
-    const { roles, concurrency, queues, versionOf } = this.options;
+    const { roles, concurrency, queues, versionOf, release } = this.options;
     const only = queues === null ? {} : { queues: [...queues] };
-    this.#tell('up', { concurrency, concurrencyOf, roles: [...roles], ...only, versionOf });
+    const released = release === null ? {} : { release };
+    this.#tell('up', { concurrency, concurrencyOf, roles: [...roles], ...only, versionOf, ...released });
     const attempt = (): void => {
       this.duly.start({ roles, concurrency, ...only }).then(
         () => {
@@ -125,7 +129,7 @@ export class SimNode implements Process {
   /** Ends at once: nothing of it happens any more, and nothing that it sends arrives. */
   crash(where: string): void {
     if (this.isDead) return;
-    this.isDead = true;
+    this.#end();
     this.#tell('crashed', {}, where);
     this.options.store.user?.abandon(this);
     this.options.onDead(this);
@@ -135,6 +139,7 @@ export class SimNode implements Process {
   pause(): void {
     if (this.isDead || this.isPaused) return;
     this.isPaused = true;
+    this.thread.isPaused = true;
     this.#tell('paused');
   }
 
@@ -142,7 +147,20 @@ export class SimNode implements Process {
   resume(): void {
     if (this.isDead || !this.isPaused) return;
     this.#tell('resumed');
+    this.options.world.resume(this.thread);
     this.options.world.resume(this);
+  }
+
+  /** Keeps the event loop from turning. False: it stands still already. */
+  block(): boolean {
+    if (this.isDead || this.isPaused) return false;
+    this.isPaused = true;
+    return true;
+  }
+
+  /** Lets the event loop turn again. */
+  unblock(): void {
+    if (!this.isDead && this.isPaused && !this.thread.isPaused) this.options.world.resume(this);
   }
 
   /** Drains and ends. */
@@ -152,7 +170,7 @@ export class SimNode implements Process {
     this.#tell('stopping');
     const end = (): void => {
       if (this.isDead) return;
-      this.isDead = true;
+      this.#end();
       this.#tell('stopped');
       this.options.store.user?.abandon(this);
       this.options.onDead(this);
@@ -160,9 +178,23 @@ export class SimNode implements Process {
     this.duly.stop().then(end, end);
   }
 
+  #end(): void {
+    this.isDead = true;
+    this.thread.isDead = true;
+  }
+
+  /** Passes something from the store's thread to the event loop, which may be blocked. */
+  #post(fn: () => void): void {
+    if (this.isPaused) this.options.world.after(this, 0, fn);
+    else fn();
+  }
+
   #tell(
     state: 'up' | 'crashed' | 'paused' | 'resumed' | 'stopping' | 'stopped',
-    more: Pick<NodeChanged, 'concurrency' | 'concurrencyOf' | 'roles' | 'queues' | 'versionOf'> = {},
+    more: Pick<
+      NodeChanged,
+      'concurrency' | 'concurrencyOf' | 'roles' | 'queues' | 'versionOf' | 'release'
+    > = {},
     where?: string,
   ): void {
     const { world, write } = this.options;
@@ -175,6 +207,18 @@ export class SimNode implements Process {
       ...(where === undefined ? {} : { where }),
     });
   }
+}
+
+/** The store's thread of a node. It reads the machine's wall clock too. */
+function threadOf(node: SimNode): SimNode['thread'] {
+  return {
+    name: node.name,
+    isDead: false,
+    isPaused: false,
+    get wallOffsetMs() {
+      return node.wallOffsetMs;
+    },
+  };
 }
 
 const beginAgainMs = 50;

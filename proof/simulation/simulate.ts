@@ -2,7 +2,7 @@
 import type { Expiring } from '../../packages/core/src/coordination/expiring.ts';
 import type { Duly } from '../../packages/core/src/duly.ts';
 import type { Engine } from '../../packages/core/src/engine.ts';
-import { openEngine } from '../../packages/core/src/engines/open.ts';
+import { openSqliteEngine } from '../../packages/core/src/engines/sqlite/engine.ts';
 import { isDulyError } from '../../packages/core/src/errors.ts';
 import { isTerminal, jobStatuses } from '../../packages/core/src/job.ts';
 import type { JobHandle } from '../../packages/core/src/job-handle.ts';
@@ -10,9 +10,18 @@ import type { DedupeOptions } from '../../packages/core/src/job-options.ts';
 import { pauseKey } from '../../packages/core/src/pauses.ts';
 import { isStoreTrouble } from '../../packages/core/src/pipe.ts';
 import type { TriggerResult } from '../../packages/core/src/schedule-options.ts';
-import { type Asked, type Evidence, type HistoryEvent, readFinalState, readLineCounts } from '../history.ts';
+import type { Task } from '../../packages/core/src/task.ts';
+import {
+  type Asked,
+  type Evidence,
+  type HistoryEvent,
+  readFinalState,
+  readLineCounts,
+  type WriteEvent,
+} from '../history.ts';
 import type { Script, Step } from './script.ts';
 import { beginWhenFree, type MutateBeats, SimNode } from './sim-node.ts';
+import { openPooledDatabase } from './store-pool.ts';
 import { type TaskInput, valuesOf } from './tasks.ts';
 import { makeWorldFile, UserTransactions } from './user-transactions.ts';
 import { calm, type SharedStore, type Weather } from './wire.ts';
@@ -26,20 +35,42 @@ export interface SimulateOptions {
   mutateNode?(engine: Engine): Engine;
   /** Puts a defect into how every node renews its leases. */
   mutateBeats?: MutateBeats;
+  /** Opens the store of a world. Default: SQLite, in memory or in a file. */
+  open?(setting: WorldSetting): Promise<OpenedWorld>;
   /** After so many events a world is taken not to come to rest. */
   eventCountMax?: number;
 }
 
-// Long enough for leases to end, be reaped and be run again, for backoffs, and for a node that no hint reaches to look by itself.
-const healMs = 25_000;
+/** The world that a store is opened for. */
+export interface WorldSetting {
+  script: Script;
+  world: World;
+  write: WriteEvent;
+}
+
+/** The store of a world. */
+export interface OpenedWorld {
+  store: SharedStore;
+  /** Reads the store past every fault. */
+  raw: Engine;
+  /** Until then a node may sleep because a hint was lost. */
+  deafUntilElapsed?(): number;
+  close(): Promise<void>;
+}
+
+// Long enough for calls that are on their way, and for what must happen within five seconds.
+const healMs = 6_000;
+// So long a world may take until no schedule is overdue: leases end, are reaped and run again, and a node that no hint reaches looks by itself.
+const settleMsMax = 31_000;
 // A node sleeps by its monotonic clock, so after a jump of the store's it may be this late.
 const longestSleepMs = 31_000;
 // A line of slow runs is waited for; a world that does not come to rest by then is broken.
 const drainMsMax = 900_000;
 const drainStepMs = 2_000;
+const dayMs = 86_400_000;
 const unfinished = jobStatuses.filter((status) => !isTerminal(status));
 // A schedule whose runs take longer than its period never rests by itself.
-const pauseAfterMs = 10_000;
+const pauseAfterMs = 20_000;
 
 /** Plays a script. The same script gives the same history, byte for byte. */
 export async function simulate(script: Script, options: SimulateOptions = {}): Promise<Evidence> {
@@ -60,13 +91,15 @@ class Play {
   readonly nodes: SimNode[] = [];
   store!: SharedStore;
   #raw!: Engine;
-  #file: ReturnType<typeof makeWorldFile> | null = null;
+  #opened: OpenedWorld | null = null;
   #weather: Weather = calm;
   #weatherCount = 0;
   #callCount = 0;
   #nodeCount = 0;
   #valueCount = 0;
   #jumpedElapsed = Number.NEGATIVE_INFINITY;
+  /** Until then a node may sleep because a hint was lost. */
+  #deafUntilElapsed = Number.NEGATIVE_INFINITY;
   /** Jobs that were acknowledged, in order, for acts on jobs. */
   readonly #jobs: string[] = [];
 
@@ -79,15 +112,11 @@ class Play {
 
   async run(): Promise<Evidence> {
     const { world, script } = this;
-    // The store's clock is the world's: every call carries its instant, and the engine's own clock is asked nothing.
-    const clock = world.clockOf({ name: 'store', isDead: false, isPaused: false, wallOffsetMs: 0 });
-    if (script.hasFile) this.#file = makeWorldFile();
-    const path = this.#file?.path ?? ':memory:';
-    this.#raw = await openEngine(`sqlite:${path}`, clock);
-    const user = script.hasFile
-      ? new UserTransactions(path, world, (event) => this.events.push(event))
-      : null;
-    this.store = { engine: this.options.mutate?.(this.#raw) ?? this.#raw, isRefusing: false, user };
+    const write = (event: HistoryEvent): void => void this.events.push(event);
+    const open = this.options.open ?? ((setting) => openSqlite(setting, this.options));
+    this.#opened = await open({ script, world, write });
+    this.#raw = this.#opened.raw;
+    this.store = this.#opened.store;
     for (const [place, node] of script.nodes.entries()) this.#startNode(place, node.release);
     for (const step of script.steps) world.after(null, step.atMs, () => this.#act(step));
     const restless = await this.#live();
@@ -107,8 +136,14 @@ class Play {
     try {
       await world.run(script.lastsMs);
       this.#heal();
-      await world.run(Math.max(world.elapsed + healMs, this.#jumpedElapsed + longestSleepMs));
-      await this.#drain();
+      const untilElapsed = Math.max(
+        world.elapsed + settleMsMax,
+        this.#jumpedElapsed + longestSleepMs,
+        this.#deafUntilElapsed,
+        this.#opened?.deafUntilElapsed?.() ?? 0,
+      );
+      await world.run(world.elapsed + healMs);
+      await this.#drain(untilElapsed);
       return null;
     } catch (error) {
       if (error instanceof Restless) return error.message;
@@ -117,10 +152,8 @@ class Play {
   }
 
   async close(): Promise<void> {
-    for (const node of this.nodes) node.isDead = true;
-    // Through the defect, where there is one: it undoes what it did.
-    await (this.store?.engine ?? this.#raw)?.close();
-    this.#file?.remove();
+    for (const node of this.nodes) node.thread.isDead = node.isDead = true;
+    await this.#opened?.close();
   }
 
   // ------------------------------------------------------------------------------------------------ nodes
@@ -184,6 +217,11 @@ class Play {
         node?.pause();
         if (node !== null) world.after(null, step.forMs, () => node.resume());
         return;
+      case 'block':
+        if (node?.block() !== true) return;
+        this.#fault(node.name, 'blocked', step.forMs, node.name);
+        world.after(null, step.forMs, () => node.unblock());
+        return;
       case 'nodeClock':
         if (node === null) return;
         node.wallOffsetMs += step.byMs;
@@ -213,14 +251,19 @@ class Play {
       case 'weather': {
         const number = ++this.#weatherCount;
         this.#weather = step.weather;
-        if (step.weather.hintLost > 0) this.#fault('*', 'hints-lost', step.forMs + 31_000);
+        if (step.weather.hintLost > 0) {
+          this.#fault('*', 'hints-lost', step.forMs + longestSleepMs);
+          const deafUntilElapsed = world.elapsed + step.forMs + longestSleepMs;
+          this.#deafUntilElapsed = Math.max(this.#deafUntilElapsed, deafUntilElapsed);
+        }
         world.after(null, step.forMs, () => {
           if (this.#weatherCount === number) this.#weather = calm;
         });
         return;
       }
       case 'deploy': {
-        const extra = this.#startNode(0, step.release, true);
+        // In a place of its own, shaped like the first: it does not stand in for a node that a supervisor must restart.
+        const extra = this.#startNode(this.script.nodes.length, step.release, true);
         world.after(null, step.forMs, () => extra.stop());
         return;
       }
@@ -353,14 +396,30 @@ class Play {
         ...given,
         ...(step.dedupe === null ? {} : { dedupe: dedupeOf(step.dedupe, step) }),
       };
-      const dueAt = delayMs !== null && step.isInstant ? this.world.storeAt() + delayMs : null;
+      // Both calls of a pair name the same instant.
+      const isInstant = step.twinMs !== undefined || (delayMs !== null && step.isInstant);
+      const dueAt = isInstant ? this.world.storeAt() + (delayMs ?? 0) : null;
       const inMs = dueAt === null ? delayMs : null;
       const wants = { input: JSON.stringify(input), inMs, dueAt, options: given };
-      const make = (): Promise<unknown> => {
-        if (dueAt !== null) return task.at(dueAt, input, options);
-        return inMs === null ? task.now(input, options) : task.in(inMs, input, options);
+      const makeOn = (by: SimNode, id: string | null): void => {
+        const own = id === null ? options : { ...options, id };
+        const task = by.duly.tasks.get(step.task) as Task;
+        const make = (): Promise<unknown> => {
+          if (dueAt !== null) return task.at(dueAt, input, own);
+          return inMs === null ? task.now(input, own) : task.in(inMs, input, own);
+        };
+        this.#call(by, 'make', null, make, wants);
       };
-      this.#call(node, 'make', null, make, wants);
+      if (step.twinMs === undefined) makeOn(node, null);
+      else {
+        const id = node.duly.newJobId();
+        makeOn(node, id);
+        // As a client does that repeats a call without knowing what became of the first.
+        this.world.after(null, step.twinMs, () => {
+          const other = this.#living(step.by + 1);
+          if (other !== null) makeOn(other, id);
+        });
+      }
     }
   }
 
@@ -411,38 +470,66 @@ class Play {
     this.#weather = calm;
     this.#weatherCount++;
     this.store.isRefusing = false;
-    for (const node of this.nodes) if (node.isPaused) node.resume();
+    for (const node of this.nodes) {
+      if (node.thread.isPaused) node.resume();
+      else node.unblock();
+    }
     for (const [place, { release }] of this.script.nodes.entries()) {
       if (!this.nodes.some((node) => node.place === place && !node.isDead)) this.#startNode(place, release);
     }
   }
 
-  /** Lets time pass until nothing is due and unfinished; pauses schedules that fill their own line for ever. */
-  async #drain(): Promise<void> {
+  /**
+   * Lets time pass until no job is due and unfinished and no schedule is overdue. Pauses schedules that fill their own line for ever. An
+   * overdue schedule is not waited for beyond `schedulesUntilElapsed`: the checker reports it.
+   */
+  async #drain(schedulesUntilElapsed: number): Promise<void> {
     const { world } = this;
     const untilElapsed = world.elapsed + drainMsMax;
     let isPaused = false;
     while (world.elapsed < untilElapsed) {
       const now = world.storeAt();
-      const { jobs } = await this.#raw.list({
-        filter: { status: unfinished },
-        cursor: null,
-        limit: 1_000,
-        now,
-      });
-      if (jobs.every(({ status, dueAt }) => dueAt > now && status !== 'BLOCKED')) return;
+      const page = { cursor: null, limit: 1_000, now };
+      const { jobs } = await this.#raw.list({ ...page, filter: { status: unfinished } });
+      const { schedules } = await this.#raw.schedules({ ...page, filter: {} });
+      const isOverdue = schedules.some(({ dueAt }) => dueAt !== null && dueAt <= now);
+      const isWaiting = world.elapsed < schedulesUntilElapsed && isOverdue;
+      if (!isWaiting && jobs.every(({ status, dueAt }) => dueAt > now && status !== 'BLOCKED')) return;
       // A job that ends its process may just have ended the last of them.
       const node = this.#living(0);
-      if (!isPaused && node !== null && world.elapsed > this.script.lastsMs + healMs + pauseAfterMs) {
+      if (!isPaused && node !== null && world.elapsed > this.script.lastsMs + pauseAfterMs) {
         isPaused = true;
-        const { schedules } = await this.#raw.schedules({ filter: {}, cursor: null, limit: 100, now });
+        // With an end of its own: a pause that ends soon would keep its end.
         for (const { id } of schedules)
-          this.#call(node, 'pause', id, () => node.duly.schedules.pause({ id }));
+          this.#call(node, 'pause', id, () => node.duly.schedules.pause({ id }, { until: now + dayMs }));
       }
       await world.run(world.elapsed + drainStepMs);
     }
     // Not at rest although nothing was wrong any more: the checker says what hangs.
   }
+}
+
+async function openSqlite(
+  { script, world, write }: WorldSetting,
+  { mutate }: Pick<SimulateOptions, 'mutate'>,
+): Promise<OpenedWorld> {
+  // The store's clock is the world's: every call carries its instant, and the engine's own clock is asked nothing.
+  const clock = world.clockOf({ name: 'store', isDead: false, isPaused: false, wallOffsetMs: 0 });
+  const file = script.hasFile ? makeWorldFile() : null;
+  const path = file?.path ?? ':memory:';
+  const pooled = script.hasFile ? {} : { opened: await openPooledDatabase() };
+  const raw = await openSqliteEngine({ path, clock, ...pooled });
+  const user = script.hasFile ? new UserTransactions(path, world, write) : null;
+  const store = { engine: mutate?.(raw) ?? raw, isRefusing: false, user };
+  return {
+    store,
+    raw,
+    async close() {
+      // Through the defect, where there is one: it undoes what it did.
+      await store.engine.close();
+      file?.remove();
+    },
+  };
 }
 
 async function operate(

@@ -86,7 +86,9 @@ export class UserTransactions {
       return;
     }
     transaction.db.exec('COMMIT');
-    for (const event of transaction.events) this.#write({ ...event, at: this.#world.storeAt() });
+    const at = this.#world.storeAt();
+    for (const event of transaction.events)
+      this.#write(event.kind === 'changed' ? { ...event, at, calledAt: event.at } : { ...event, at });
     this.note(transaction, 'committed', []);
     this.#end(transaction);
   }

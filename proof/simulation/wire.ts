@@ -35,6 +35,10 @@ export interface SharedStore {
   isRefusing: boolean;
   /** In worlds with transactions of the user's own. */
   user: UserTransactions | null;
+  /** The engine of one node, where nodes do not share one. */
+  engineOf?(node: string): Engine;
+  /** The reply of a call that failed although it took effect; null if it had no effect. */
+  effectOf?(error: unknown): object | null;
 }
 
 /** What a wire is made of. */
@@ -65,6 +69,7 @@ const readers: readonly EngineVerb[] = [
 export function createWire(options: WireOptions): Engine {
   const { world, dice, store, process, weather, write, crash } = options;
   const { name } = process;
+  const engine = store.engineOf?.(name) ?? store.engine;
   const fault = (kind: string, detail: string, untilAt?: number): void =>
     write({
       kind: 'fault',
@@ -105,7 +110,7 @@ export function createWire(options: WireOptions): Engine {
           return;
         }
         const stamped = { ...input, now: world.storeAt() };
-        (store.engine[verb] as unknown as Call).call(store.engine, stamped).then(
+        (engine[verb] as unknown as Call).call(engine, stamped).then(
           (reply) => {
             for (const event of eventsOfCall(name, verb, stamped as never, reply as never)) write(event);
             if (process.isDead) return;
@@ -115,7 +120,13 @@ export function createWire(options: WireOptions): Engine {
               back(() => reject(refusal(verb, true)), dice.between(10, 2_000));
             } else back(() => resolve(reply), wayMs(verb));
           },
-          (error: unknown) => back(() => reject(error), 1),
+          (error: unknown) => {
+            const reply = store.effectOf?.(error) ?? null;
+            if (reply !== null) {
+              for (const event of eventsOfCall(name, verb, stamped as never, reply as never)) write(event);
+            }
+            back(() => reject(error), 1);
+          },
         );
       };
       world.after(null, wayMs(verb), () => arrive(world.elapsed));
@@ -135,7 +146,7 @@ export function createWire(options: WireOptions): Engine {
 
   /** On the user's own connection, in their process: nothing is between them. What it does happens with their commit. */
   async function within(tx: unknown): Promise<Within> {
-    const real = (await store.engine.within?.(tx)) as Within;
+    const real = (await engine.within?.(tx)) as Within;
     const noted = (events: HistoryEvent[]): void => void store.user?.of(tx)?.events.push(...events);
     const stamped = <Input extends object>(input: Input): Input & { now: number } => ({
       ...input,
@@ -184,13 +195,13 @@ export function createWire(options: WireOptions): Engine {
     });
   }
   // The store's own listener outlives the node and finds it dead.
-  store.engine.wakeups(hear);
+  engine.wakeups(hear);
 
   return {
     ...verbs,
     within,
     // As a file that several processes share: hints come from outside and must be proven.
-    info: () => ({ ...store.engine.info(), wake: 'push', durable: true }),
+    info: () => ({ ...engine.info(), wake: 'push', durable: true }),
     wakeups(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

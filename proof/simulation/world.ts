@@ -62,6 +62,7 @@ export class World {
   readonly #held = new Map<Process, Pending[]>();
 
   readonly #eventCountMax: number;
+  readonly #inFlight = new Set<Promise<unknown>>();
 
   constructor(startAt: number, eventCountMax: number = defaultEventCountMax) {
     this.startAt = startAt;
@@ -102,9 +103,24 @@ export class World {
     }
   }
 
+  /** Stops virtual time until a real call has settled. If it rejects, `run` rejects. */
+  hold(call: Promise<unknown>): void {
+    this.#inFlight.add(call);
+    const forget = (): void => void this.#inFlight.delete(call);
+    call.then(forget, forget);
+  }
+
+  async #settle(): Promise<void> {
+    await turn();
+    while (this.#inFlight.size > 0) {
+      await Promise.all(this.#inFlight);
+      await turn();
+    }
+  }
+
   /** Lets time pass; everything that falls into it happens. */
   async run(untilElapsed: number): Promise<void> {
-    await turn();
+    await this.#settle();
     for (let next = this.#peek(); next !== undefined && next.atElapsed <= untilElapsed; next = this.#peek()) {
       this.#pop();
       if (next.isCancelled || next.process?.isDead === true) continue;
@@ -120,7 +136,7 @@ export class World {
         );
       }
       next.fn();
-      await turn();
+      await this.#settle();
     }
     this.elapsed = Math.max(this.elapsed, untilElapsed);
   }

@@ -2,14 +2,18 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, watch } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { joinNegatives } from '../arguments.ts';
 import { repeatCommand } from '../chaos/report.ts';
+import { exerciseNames, invariants } from '../checker/index.ts';
+import { playRange, type RangeOptions } from '../simulation/play-range.ts';
+import { drawScript } from '../simulation/script.ts';
 import { createSeedProgress } from '../simulation/seed-progress.ts';
+import { storeScript } from '../simulation/stored-script.ts';
 
 const pathOf = (file: string): string => fileURLToPath(new URL(`../${file}`, import.meta.url));
 
@@ -51,11 +55,121 @@ test('npm run simulate refuses what does not go together, and plays what it is a
     call('simulate.ts', '--seeds', '-1').err,
     /^Expected --seeds to be a whole number from 1 up, got "-1"/,
   );
-  assert.equal(call('simulate.ts', '--seeds', '1').out, '1 seed from 1: every promise kept.\n');
-  const played = call('simulate.ts', '--seeds', '3', '--from', '7');
+  assert.match(call('simulate.ts', '--seed', '3', '--keep-going').err, /Expected --seeds with --keep-going/);
+  assert.match(call('simulate.ts', '--until-failure', '--seeds', '4').err, /Expected one of/);
+  assert.match(call('simulate.ts', '--seed', '3', '--coverage').err, /Expected --seeds with --coverage/);
+  const speed = 'played in [\\d.]+ s: [\\d.]+ seeds per second, [\\d.]+ ms of CPU time per seed\\.\n$';
+  const fresh = call('simulate.ts', '--seeds', '1').out;
+  assert.match(
+    fresh,
+    new RegExp(`^1 seeds? from (\\d+)\\.\n1 seed from \\1: every promise kept\\.\n1 ${speed}`),
+  );
+  const played = call('simulate.ts', '--seeds', '3', '--from', '7', '--jobs', '2');
   assert.equal(played.status, 0, played.err);
-  assert.equal(played.out, '3 seeds from 7: every promise kept.\n');
+  assert.match(played.out, new RegExp(`^3 seeds from 7: every promise kept\\.\n3 ${speed}`));
   assert.match(call('simulate.ts', '--seed', '5', '--trace').out, /\nSeed 5: \d+ events, .* kept\.\n$/);
+});
+
+test('npm run simulate plays a stored script, and refuses a file that is none', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'duly-script-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const stored = {
+    invariant: 'one-lease',
+    seed: 5,
+    foundAt: '2026-01-01T00:00:00.000Z',
+    script: drawScript(5),
+  };
+  storeScript(stored, folder);
+  const path = join(folder, 'one-lease-5.json');
+  const [fromScript, fromSeed] = [
+    call('simulate.ts', '--script', path, '--trace'),
+    call('simulate.ts', '--seed', '5', '--trace'),
+  ];
+  assert.equal(fromScript.status, 0, fromScript.err);
+  assert.equal(fromScript.out.replace(path, 'Seed 5'), fromSeed.out);
+  writeFileSync(path, '{}');
+  assert.match(
+    call('simulate.ts', '--script', path).err,
+    /^Expected ".*" to hold invariant, seed, foundAt and script\.\nUsage: /,
+  );
+});
+
+test('npm run simulate --until-failure ends at SIGINT with a summary', async (t) => {
+  const args = [
+    '--disable-warning=ExperimentalWarning',
+    pathOf('simulate.ts'),
+    '--until-failure',
+    '--jobs',
+    '1',
+  ];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(() => child.kill('SIGKILL'));
+  let out = '';
+  for await (const text of child.stdout.setEncoding('utf8')) {
+    if (out === '') child.kill('SIGINT');
+    out += text;
+  }
+  if (child.exitCode === null) await once(child, 'exit');
+  assert.equal(child.exitCode, 130, out);
+  assert.match(out, /^Seeds from (\d+) until one fails\.\nNo failure from seed \1 on\.\n\d+ played in /);
+});
+
+test('npm run simulate --coverage prints how often each invariant was exercised, the rarest first', () => {
+  const { status, out, err } = call(
+    'simulate.ts',
+    '--coverage',
+    '--seeds',
+    '3',
+    '--from',
+    '7',
+    '--jobs',
+    '1',
+  );
+  assert.equal(status, 0, err);
+  assert.match(out, /^3 seeds from 7: every promise kept\.\ninvariant +seeds +% +per seed\n/);
+  assert.match(out, /^comes-to-rest +3 +100\.0 +1\.00$/m);
+  assert.match(out, /^outcome-follows: \S+ +0 +0\.0 +0\.00 {2}below 1 %$/m);
+  const rows = out.split('\n').filter((line) => / \d+\.\d +\d+\.\d\d/.test(line));
+  assert.equal(rows.length, invariants.flatMap(exerciseNames).length);
+  const seedCounts = rows.map((row) => Number(/ (\d) +\d+\.\d /.exec(row)?.[1]));
+  assert.deepEqual(seedCounts, [...seedCounts].sort());
+});
+
+/** Plays a range with processes that report every multiple of `failingEvery` as failing. */
+async function playFake(t: TestContext, failingEvery: number, options: Omit<RangeOptions, 'program'>) {
+  return playProgram(
+    t,
+    `process.on('message', ({ from, count }) => {
+      for (let seed = from; seed < from + count; seed++) {
+        const broken = seed % ${failingEvery} === 0 ? [{ invariant: 'one-lease', message: 'x' }] : [];
+        process.send({ seed, broken, headline: '', cpuMs: 1 });
+      }
+    });`,
+    options,
+  );
+}
+
+async function playProgram(t: TestContext, source: string, options: Omit<RangeOptions, 'program'>) {
+  const folder = mkdtempSync(join(tmpdir(), 'duly-seeds-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const program = join(folder, 'program.mjs');
+  writeFileSync(program, source);
+  return playRange({ ...options, program });
+}
+
+test('a range stops at its lowest failing seed, or plays on, and a process that dies is reported', async (t) => {
+  const range = { from: 101, count: 400, jobs: 3 };
+  const stopped = await playFake(t, 77, range);
+  assert.equal(stopped.failures[0]?.seed, 154);
+  assert.ok(stopped.playedCount < 400, `${stopped.playedCount} played`);
+  const whole = await playFake(t, 77, { ...range, keepGoing: true });
+  assert.deepEqual(
+    whole.failures.map(({ seed }) => seed),
+    [154, 231, 308, 385, 462],
+  );
+  assert.equal(whole.playedCount, 400);
+  assert.deepEqual((await playFake(t, 1_000, range)).failures, []);
+  await assert.rejects(playProgram(t, 'process.exit(3)', range), /ended with exit code 3/);
 });
 
 test('a number below zero is put to the option that awaits it, and nothing else is', () => {

@@ -24,7 +24,7 @@ export const mutations: readonly Mutation[] = [
     name: 'the fence of an outcome is not compared',
     changes: [
       ['v_job.fence <> v_fence OR ', ''],
-      ['l.id = r.id AND l.fence = r.fence AND l.plain', 'l.id = r.id AND l.plain'],
+      ['AND l.fence = r.fence AND l.plain', 'AND l.plain'],
     ],
     faults: stops,
     caughtBy: ['one-outcome', 'results-are-the-holders'],
@@ -32,7 +32,10 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'leases are reaped 2.9 s early',
     changes: [
-      ['FROM duly.leases WHERE until_at <= v_now ', 'FROM duly.leases WHERE until_at <= v_now + 2900 '],
+      [
+        'FROM duly.leases WHERE until_at <= least(v_now, p_ended_by) ',
+        'FROM duly.leases WHERE until_at <= v_now + 2900 ',
+      ],
     ],
     faults: /at random|blocked/,
     caughtBy: ['one-lease', 'no-false-reclaim', 'losses-have-causes'],
@@ -52,10 +55,15 @@ export const mutations: readonly Mutation[] = [
     name: 'a decision is taken without compare-and-set',
     changes: [
       [
-        'WHERE id = v_id AND version = v_version AND fence = v_fence RETURNING generation',
+        "IF NOT EXISTS (SELECT 1 FROM duly.schedule_leases WHERE fence = v_fence AND v_id = ANY (ids)) THEN RETURN 'conflict'; END IF;",
+        '',
+      ],
+      [
+        'WHERE id = v_id AND version = v_version RETURNING generation',
         'WHERE id = v_id RETURNING generation',
       ],
-      ['WHERE s.id = f.id AND s.version = f.version AND s.fence = f.fence', 'WHERE s.id = f.id'],
+      ['WHERE s.id = ANY (ARRAY[f.id]) AND s.version = f.version', 'WHERE s.id = ANY (ARRAY[f.id])'],
+      ['(v_held IS DISTINCT FROM v_moved AND EXISTS (', '(false AND EXISTS ('],
     ],
     faults: /^SIGSTOP between plan and fire/,
     // The key of the ledger refuses the second decision: nothing is broken, and the node is told of a defect.
@@ -65,7 +73,8 @@ export const mutations: readonly Mutation[] = [
     name: 'the cursor moves and the jobs are not made',
     changes: [
       ['LOOP PERFORM duly.make_job_1(p_now, v_one, false); END LOOP;', 'LOOP EXIT; END LOOP;'],
-      ["THEN PERFORM duly.make_plain_1(p_now, p_together -> 'jobs'); END IF;", 'THEN END IF;'],
+      // Sends the decisions one by one.
+      ['IF coalesce(cardinality(v_moved), 0) < cardinality(p_ids) OR (', 'IF true OR ('],
     ],
     faults: /at random/,
     caughtBy: ['ledger-agrees'],

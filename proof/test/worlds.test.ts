@@ -1,3 +1,3 @@
 import { testWorlds } from './worlds.ts';
 
-testWorlds(1_001, 1_000);
+testWorlds('test', { count: 100 });

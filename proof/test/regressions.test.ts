@@ -1,0 +1,77 @@
+// Past failures, played from their stored scripts.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { Violation } from '../checker/index.ts';
+import { seedStart, startOf } from '../simulation/commit-seeds.ts';
+import {
+  describeOpen,
+  isKnown,
+  type OpenFailure,
+  readOpenFailures,
+  scriptOf,
+} from '../simulation/open-failures.ts';
+import { drawScript } from '../simulation/script.ts';
+import { describeFailure, playScript } from '../simulation/seeds.ts';
+import { listStoredScripts, readStoredScript } from '../simulation/stored-script.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const open = readOpenFailures();
+
+for (const path of listStoredScripts()) {
+  test(`${path} plays clean`, async () => {
+    const played = await playScript(readStoredScript(join(root, path)).script);
+    if (played.violations.length > 0 && !isKnown(open, played.seed, played.violations))
+      assert.fail(await describeFailure(played));
+  });
+}
+
+for (const entry of open) {
+  console.log(describeOpen(entry));
+  test(`the open failure of ${entry.invariant} with seed ${scriptOf(entry).seed} still fails`, async () => {
+    const { violations } = await playScript(scriptOf(entry));
+    assert.ok(
+      violations.some(({ invariant }) => invariant === entry.invariant),
+      'It plays clean now. Remove it from proof/open-failures.json.',
+    );
+  });
+}
+
+test('a script survives JSON', () => {
+  const { start } = seedStart('test');
+  for (let seed = start; seed < start + 1_000; seed++) {
+    const script = drawScript(seed);
+    assert.deepStrictEqual(JSON.parse(JSON.stringify(script)), script, `seed ${seed}`);
+  }
+});
+
+test('a failure is known only if its seed and every broken invariant are listed', () => {
+  const entry = (seed: number, invariant: string): OpenFailure => ({
+    script: { ...drawScript(1), seed },
+    invariant,
+    date: '2026-01-01',
+    note: '',
+  });
+  const broken = (...names: string[]): Violation[] =>
+    names.map((invariant) => ({ invariant, message: '', subjects: [] }));
+  const list = [entry(7, 'one-lease'), entry(8, 'feed-tells')];
+  assert.equal(isKnown(list, 7, broken('one-lease')), true);
+  assert.equal(isKnown(list, 7, broken('feed-tells')), false);
+  assert.equal(isKnown(list, 9, broken('one-lease')), false);
+  assert.equal(isKnown(list, 7, broken('one-lease', 'feed-tells')), false);
+});
+
+test('seeds come from the commit, differ by purpose, and can be set', () => {
+  assert.deepEqual(seedStart('test', {}), seedStart('test', {}));
+  const starts = ['a', 'b'].flatMap((commit) =>
+    (['test', 'prove', 'postgres'] as const).map((purpose) => startOf(commit, purpose)),
+  );
+  assert.equal(new Set(starts).size, starts.length);
+  assert.ok(starts.every((start) => start >= 1_000_000 && start % 10_000 === 0));
+  assert.equal(seedStart('prove', { DULY_SEED_START: '42' }).start, 42);
+  assert.throws(
+    () => seedStart('prove', { DULY_SEED_START: 'x' }),
+    /Expected DULY_SEED_START to be a whole number/,
+  );
+});
