@@ -9,7 +9,7 @@ import { installBeside } from '../test/install-beside.ts';
 import { sharedServerVariable, startPostgres } from '../test/servers/postgres.ts';
 import { root } from './source-text.ts';
 
-/** The library's tests. */
+/** The tests of the library, those of `npm run prove` too. */
 const library = ['packages/core/test/**/*.test.ts'];
 
 /** The Nodes by the names they are asked for. 24 is the one of the repository. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { cases } from '../../../test/property.ts';
 import { type Duration, durationMsMax, formatDuration, parseDuration } from '../src/duration.ts';
 import { isDulyError } from '../src/errors.ts';
 
@@ -123,6 +124,7 @@ test('any sum of units is read as what it says', () => {
       assert.equal(parseDuration(text), expected);
       assert.equal(parseDuration(text.replaceAll(' ', '')), expected);
     }),
+    cases(100),
   );
 });
 
@@ -161,7 +163,7 @@ test('any text gives whole milliseconds in range or the one error', () => {
         }
       },
     ),
-    { numRuns: 2000 },
+    cases(2000),
   );
 });
 
@@ -196,5 +198,6 @@ test('what is shown can be read again and is close to what it was', () => {
       const again = parseDuration(formatDuration(ms));
       assert.ok(Math.abs(again - ms) <= Math.max(0, ms * 0.05), `${ms} → ${formatDuration(ms)} → ${again}`);
     }),
+    cases(100),
   );
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { cases } from '../../../test/property.ts';
 import { createIds, jobIdAt } from '../src/ids.ts';
 import { type Random, seededRandom, systemRandom } from '../src/random.ts';
 
@@ -22,6 +23,7 @@ test('the instant is read back from any id', () => {
     fc.property(fc.integer({ min: 0, max: 2 ** 48 - 1 }), (at) => {
       assert.equal(jobIdAt(setup(at).ids.jobId()), at);
     }),
+    cases(100),
   );
 });
 
@@ -52,6 +54,7 @@ test('ids grow in the order they were made, whatever the clock does', () => {
         previous = id;
       }
     }),
+    cases(100),
   );
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { cases } from '../../../test/property.ts';
 import { isDulyError } from '../src/errors.ts';
 import { fromJson, inputBytesMax, jsonDepthMax, toJson } from '../src/json.ts';
 
@@ -19,6 +20,7 @@ test('any JSON value is written as JSON.stringify writes it and read back the sa
       assert.equal(text, JSON.stringify(value));
       assert.deepEqual(fromJson(text), JSON.parse(text));
     }),
+    cases(100),
   );
 });
 
@@ -169,6 +171,7 @@ test('the limit holds for any text', () => {
       if (byteCount <= maxBytes) toJson(text, { what: 'input', maxBytes });
       else assert.throws(() => toJson(text, { what: 'input', maxBytes }), /at most/);
     }),
+    cases(100),
   );
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { cases } from '../../../test/property.ts';
 import { nearest } from '../src/nearest.ts';
 
 const words = ['skip', 'latest', 'all', 'video_transcode', 'bufferOne', 'bufferAll'];
@@ -37,5 +38,6 @@ test('one slip in a long enough word is forgiven', () => {
       assert.equal(nearest(`${word.slice(0, i)}_${word.slice(i + 1)}`, [word]), word);
       assert.equal(nearest(`${word.slice(0, i)}_${word.slice(i)}`, [word]), word);
     }),
+    cases(100),
   );
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { cases } from '../../../test/property.ts';
 import { type ErrorCode, isDulyError } from '../src/errors.ts';
 import { type Random, seededRandom } from '../src/random.ts';
 import { defaultRetry, type RetryPolicy, resolveRetry, retryDelayMs, retryFromStored } from '../src/retry.ts';
@@ -198,6 +199,7 @@ test('a delay is whole, within its jitter, and never above the limit, however ma
         assert.ok(Math.abs(delayMs - fixed) <= fixed * policy.jitter + 1, `${delayMs} around ${fixed}`);
       },
     ),
+    cases(100),
   );
 });
 

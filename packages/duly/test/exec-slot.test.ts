@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createTestDuly } from '@duly/core/testing';
 import fc from 'fast-check';
+import { cases } from '../../../test/property.ts';
 import { readSlotRule, type SlotRule, slotOf } from '../src/exec/exec-slot.ts';
 
 const at = (text: string): number => Date.parse(text);
@@ -51,7 +52,7 @@ test('the slot of an arrival is the nearest instant of the cron', () => {
         assert.ok(distanceMs < (dedupe.for as number));
       },
     ),
-    { numRuns: 300, seed: 8 },
+    cases(300),
   );
 });
 

@@ -4,6 +4,7 @@ import type { Schedule, ScheduleDefinition } from '@duly/core';
 import { createTestDuly } from '@duly/core/testing';
 import fc from 'fast-check';
 import { parse } from 'yaml';
+import { cases } from '../../../test/property.ts';
 import { crontabOf } from '../src/export/crontab-export.ts';
 import { manifestsOf } from '../src/export/kubernetes-export.ts';
 import { planCrontabs } from '../src/import/crontab-plan.ts';
@@ -153,7 +154,7 @@ test('an imported crontab is exported to what imports the same, whatever its com
       const second = await duly.schedules.put(again as ScheduleDefinition);
       assert.deepEqual(second.definition, first.definition);
     }),
-    { seed: 8, numRuns: 60 },
+    cases(60),
   );
   await duly.stop();
 });

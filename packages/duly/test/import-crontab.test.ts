@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { shadowTaskName } from '@duly/core';
 import { createTestDuly } from '@duly/core/testing';
 import fc from 'fast-check';
+import { cases } from '../../../test/property.ts';
 import { compareShadow } from '../src/import/compare-shadow.ts';
 import { readCronHistory } from '../src/import/cron-history.ts';
 import { hazardsOf, herdsOf } from '../src/import/crontab-hazards.ts';
@@ -270,7 +271,7 @@ test('a percent sign that is escaped is one again, whatever stands around it', (
       fc.pre(!text.includes('\\'));
       assert.deepEqual(splitPercent(text.replaceAll('%', '\\%')), { command: text, stdin: null });
     }),
-    { seed: 8 },
+    cases(100),
   );
 });
 
@@ -306,7 +307,7 @@ test('no text makes the parser throw, and every line is an entry, a problem or n
       assert.equal(new Set(lines).size, lines.length);
       assert.ok(lines.every((line) => line >= 1 && line <= text.split(/\r\n|\n|\r/).length));
     }),
-    { seed: 8, numRuns: 300 },
+    cases(300),
   );
 });
 

@@ -1,11 +1,11 @@
 /**
- * Random requests to the HTTP API, generated from its OpenAPI document. Each run takes a new seed and prints it;
- * `DULY_FUZZ_SEED=<n>` repeats one, `DULY_FUZZ_SECONDS=<n>` changes how long it takes.
+ * Random requests to the HTTP API, generated from its OpenAPI document. `DULY_SEED_START=<n>` chooses the
+ * requests, `DULY_FUZZ_SECONDS=<n>` how long it takes.
  */
 import assert from 'node:assert/strict';
-import { randomInt } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { errorCodes, systemClock } from '@duly/core';
+import { propertySeed } from '../../../test/property.ts';
 import { type Fixture, startServer } from './fixture.ts';
 import {
   type ApiDocument,
@@ -299,9 +299,7 @@ function wellFormed(text: string): string {
 
 /** Sends random requests for a while. Whatever they hold: no failure, no hang, and every refusal a known problem. */
 export async function fuzzServer(t: TestContext): Promise<void> {
-  const seed = Number(process.env['DULY_FUZZ_SEED'] ?? randomInt(2 ** 31));
-  const isRepeat = process.env['DULY_FUZZ_SEED'] !== undefined;
-  t.diagnostic(`Repeat with DULY_FUZZ_SEED=${seed}${isRepeat ? ' (given)' : ''}.`);
+  const seed = propertySeed;
   const lookup = async () => [{ address: '127.0.0.1', family: 4 as const }];
   const fixture = await startServer(t, { server: { lookup, rateLimit: false, alertEvery: '1h' } });
   const samples = await makeSamples(fixture);
@@ -328,7 +326,7 @@ export async function fuzzServer(t: TestContext): Promise<void> {
   await Promise.all(Array.from({ length: lanes }, (_, lane) => work(lane)));
   t.diagnostic(`${count} requests in ${seconds} s.`);
   const told = [...findings].map(([what, example]) => `${what}\n    ${example}`).join('\n');
-  assert.equal(findings.size, 0, `DULY_FUZZ_SEED=${seed} found:\n${told}`);
+  assert.equal(findings.size, 0, `DULY_SEED_START=${seed} found:\n${told}`);
   assert.ok(count > 100, `${count} requests`);
   const after = await fixture.ask('/api/jobs', { body: { type: 'after', delay: '1h' } });
   assert.equal(after.status, 201, after.text);

@@ -3,12 +3,10 @@ import { test } from 'node:test';
 import { CronExpressionParser } from 'cron-parser';
 import { Cron } from 'croner';
 import fc from 'fast-check';
+import { cases } from '../../../../test/property.ts';
 import { isDulyError } from '../../src/errors.ts';
 import { type Rule, resolveRule } from '../../src/schedule/rule.ts';
 import { randomCron, slowNext } from './random-cron.ts';
-
-// DULY_TEST_RUNS=100 plays a hundred times as many; a failure prints its seed.
-const runFactor = Number(process.env.DULY_TEST_RUNS ?? 1);
 
 const after = fc
   .integer({ min: Date.UTC(1971, 0, 1) / 1_000, max: Date.UTC(2090, 0, 1) / 1_000 })
@@ -59,7 +57,7 @@ test('in UTC, next is what a search day by day finds', () => {
         return assert.ok(found === null || found - afterAt > 40 * 365 * 86_400_000, cron.text);
       assert.equal(show(found), show(expected), `${cron.text} after ${show(afterAt)}`);
     }),
-    { numRuns: 4_000 * runFactor },
+    cases(4_000),
   );
 });
 
@@ -80,7 +78,7 @@ test('in every zone, next is after, previous is its mirror, nothing lies between
       if (fourth !== null && fourth > next)
         assert.equal(rule.countBetween(next, fourth), 4, `count: ${what}`);
     }),
-    { numRuns: 4_000 * runFactor },
+    cases(4_000),
   );
 });
 
@@ -108,7 +106,7 @@ test('croner agrees where no clock changes', () => {
         compared++;
       },
     ),
-    { numRuns: 3_000 * runFactor },
+    cases(3_000),
   );
   assert.ok(compared > 500, `only ${compared} compared`);
 });
@@ -131,7 +129,7 @@ test('cron-parser agrees where no clock changes', () => {
       assert.equal(show(judge.getTime()), show(expected), `${cron.text} after ${show(afterAt)}`);
       compared++;
     }),
-    { numRuns: 1_000 * runFactor },
+    cases(1_000),
   );
   assert.ok(compared > 100, `only ${compared} compared`);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { cases } from '../../../../test/property.ts';
 import { isDulyError } from '../../src/errors.ts';
 import { type Rule, type RuleInput, resolveRule } from '../../src/schedule/rule.ts';
 import { readClock } from './brute-force.ts';
@@ -176,7 +177,7 @@ test('what is left are the slots whose clock shows nothing excluded, forwards, b
         );
       },
     ),
-    { numRuns: 150 },
+    cases(150),
   );
 });
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { propertySeed, runFactor } from '../../../../test/property.ts';
 import { playCase } from './plan-world.ts';
 
 // Any number of others: npm run plan-model -- --cases N --seed S
-const caseCount = 12_000;
-const firstSeed = 1;
+const caseCount = 2_000 * runFactor;
+const firstSeed = propertySeed;
 
-test(`the planner decides ${caseCount} random lives like the slow model`, () => {
+test(`the planner decides ${caseCount} random lives from seed ${firstSeed} like the slow model`, () => {
   let slotCount = 0;
   for (let i = 0; i < caseCount; i++) slotCount += playCase(firstSeed + i);
   assert.ok(slotCount > 10 * caseCount, `the plays decide too few slots to mean much: ${slotCount}`);

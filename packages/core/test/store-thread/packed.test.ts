@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { cases } from '../../../../test/property.ts';
 import {
   packInput,
   packList,
@@ -26,6 +27,7 @@ test('a list that was packed and has travelled is the list again', () => {
     fc.property(lists, (list) => {
       assert.deepEqual(unpackList(travel(packList(list))), list);
     }),
+    cases(100),
   );
 });
 
@@ -80,6 +82,7 @@ test('what verbs are asked and answer comes out as it went in', () => {
       assert.deepEqual(unpackInput('fire', travel(packInput('fire', fire))), fire);
       assert.deepEqual(unpackInput('get', travel(packInput('get', { other }))), { other });
     }),
+    cases(100),
   );
   const outcomes = fc.array(fc.constantFrom('done', 'lost'));
   const answers = fc.array(
@@ -104,5 +107,6 @@ test('what verbs are asked and answer comes out as it went in', () => {
       );
       assert.deepEqual(unpackReply('get', travel(packReply('get', { now: 1 }))), { now: 1 });
     }),
+    cases(100),
   );
 });

@@ -130,6 +130,12 @@ export async function openDashboard(t: TestContext, options: DashboardOptions = 
   };
 }
 
+/** Searches the list of jobs. */
+export async function search(page: Page, text: string): Promise<void> {
+  await page.getByLabel('Search jobs').fill(text);
+  await page.keyboard.press('Enter');
+}
+
 /** A promise with its ends, for handlers that a test holds. */
 export function gate(): { opened: Promise<void>; open(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();

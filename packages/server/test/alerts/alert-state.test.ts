@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { cases } from '../../../../test/property.ts';
 import { type AlertState, nextState, quietState } from '../../src/alerts/alert-state.ts';
 import { isMuted, type MaintenanceWindow } from '../../src/alerts/maintenance.ts';
 
@@ -59,6 +60,7 @@ test('what fired and resolved is always told in turns, whatever happens', () => 
         assert.equal(after.length % 2, 0);
       },
     ),
+    cases(100),
   );
 });
 

@@ -40,9 +40,18 @@ async function setup(t: TestContext, { address = url, schema = freshSchema() } =
   const leaveDead = async () => {
     await ask(`INSERT INTO "${schema}".leases SELECT generate_series(1, 20000)`);
     await ask(`DELETE FROM "${schema}".leases`);
+    await untilRemovable();
     await untilCounted(schema);
   };
   return { vacuum, clock, sent, run, leaveDead, schema };
+}
+
+/** Waits until no transaction of another test, on the same server, still sees what was deleted. */
+async function untilRemovable(): Promise<void> {
+  const [{ xid } = { xid: '0' }] = (await ask('SELECT txid_current()::text AS xid')) as { xid: string }[];
+  const older = `SELECT count(*)::int AS n FROM pg_stat_activity
+    WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid() AND txid_current() - age(backend_xmin) <= $1::bigint`;
+  while ((await ask(older, [xid]))[0]?.n > 0);
 }
 
 /** Waits until the server's statistics know of the dead rows. It counts them a moment after the commit. */

@@ -15,28 +15,6 @@ const failing = {
   },
 };
 
-test('a job is cancelled, retried, run again, and run with another input', async (t) => {
-  const { page, duly, api, open } = await openDashboard(t, { tasks: [noop] });
-  const later = await duly.taskNamed('noop').in('1h', { user: 1 });
-  await open(`jobs/${later.id}`);
-  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-  await page.getByText('It is cancelled.').waitFor();
-  assert.equal((await api(`jobs/${later.id}`)).status, 'CANCELLED');
-  await page.getByRole('button', { name: 'Retry', exact: true }).click();
-  await page.getByText('Completed', { exact: true }).first().waitFor();
-  assert.equal((await api(`jobs/${later.id}`)).status, 'COMPLETED');
-  await page.getByRole('button', { name: 'Run again' }).click();
-  await page.waitForURL((url) => url.pathname.startsWith('/jobs/job_') && !url.pathname.endsWith(later.id));
-  const again = page.url().split('/').at(-1) as string;
-  assert.equal((await api(`jobs/${again}`)).copy_of, later.id);
-  await page.getByRole('button', { name: 'Edit and run' }).click();
-  await page.getByRole('dialog').getByRole('textbox').fill('{ "user": 2 }');
-  await page.getByRole('dialog').getByRole('button', { name: 'Run', exact: true }).click();
-  await page.waitForURL((url) => !url.pathname.endsWith(again));
-  const edited = page.url().split('/').at(-1) as string;
-  assert.deepEqual((await api(`jobs/${edited}`)).input, { user: 2 });
-});
-
 test('a job is made by a form from the schema of its task, at once and by a rule', async (t) => {
   const input = z.object({ to: z.string(), copies: z.int().default(1), kind: z.enum(['plain', 'rich']) });
   const { page, api, open } = await openDashboard(t, {
@@ -182,53 +160,6 @@ test('a schedule is edited, its next slot skipped, and past slots are made up fo
   const { data } = await api('jobs');
   assert.deepEqual([...new Set(data.map(({ origin }: { origin: string }) => origin))], ['backfill']);
   assert.equal(data.length, 3);
-});
-
-test('a queue, a task and everything is paused with a note and resumed, a worker drained', async (t) => {
-  const { page, duly, api, open } = await openDashboard(t, { tasks: [noop] });
-  await duly.taskNamed('handled_elsewhere').now(null);
-  await open('queues');
-  await page.getByRole('row').getByRole('button', { name: 'Pause', exact: true }).first().click();
-  await page.getByLabel('Why').fill('maintenance of the mail server');
-  await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
-  await page.getByText('maintenance of the mail server').waitFor();
-  assert.equal((await api('pauses')).data.length, 1);
-  await page.getByRole('button', { name: 'Resume' }).click();
-  await page.getByText('maintenance of the mail server').waitFor({ state: 'detached' });
-  assert.equal((await api('pauses')).data.length, 0);
-  // Everything at once asks for a word, and stands on the overview for whoever wonders.
-  await page.getByRole('button', { name: 'Pause everything' }).click();
-  await page.getByLabel('Why').fill('the database is being moved');
-  const pause = page.getByRole('dialog').getByRole('button', { name: 'Pause' });
-  assert.ok(await pause.isDisabled());
-  await page.getByLabel('Type “pause” to go on').fill('pause');
-  await pause.click();
-  await page.getByRole('button', { name: 'Resume' }).waitFor();
-  assert.deepEqual(
-    (await api('pauses')).data.map(({ scope }: { scope: string }) => scope),
-    ['all'],
-  );
-  await open('');
-  const told = page.getByRole('status').filter({ hasText: 'the database is being moved' });
-  await told.getByRole('link', { name: 'Queues' }).click();
-  await page.getByRole('button', { name: 'Resume' }).click();
-  await page.getByRole('button', { name: 'Pause everything' }).waitFor();
-  assert.equal((await api('pauses')).data.length, 0);
-  await open('tasks/noop');
-  await page.getByRole('button', { name: 'Pause', exact: true }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
-  await page.getByRole('button', { name: 'Resume' }).waitFor();
-  assert.deepEqual(
-    (await api('pauses')).data.map(({ scope, name }: { scope: string; name: string }) => [scope, name]),
-    [['task', 'noop']],
-  );
-  await page.getByRole('button', { name: 'Resume' }).click();
-  await page.getByRole('button', { name: 'Pause', exact: true }).waitFor();
-  await open('workers');
-  await page.getByRole('button', { name: 'Drain' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Drain' }).click();
-  await page.getByText('draining').waitFor();
-  assert.notEqual((await api('workers')).data[0].drain_requested_at, null);
 });
 
 test('a key is made, shown once and revoked, and the audit knows', async (t) => {

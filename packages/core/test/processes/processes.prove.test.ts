@@ -39,26 +39,6 @@ test('each job is taken once by many processes, and all of them take part', asyn
   for (const { id } of jobs) assert.equal(entriesOf(cluster.told, id).length, 1, id);
 });
 
-test('kill -9 in the middle of a job: another process finishes it, under a greater fence, and no attempt is spent', async (t) => {
-  const cluster = createCluster(t, { leaseMs });
-  const work = defineTask(cluster.client, 'work');
-  await cluster.spawn();
-  const job = await work.now('go');
-  const first = await cluster.news('entered', ({ id }) => id === job.id);
-  await cluster.spawn();
-  const victim = cluster.process(first.pid);
-  victim.kill('SIGKILL');
-  await once(victim, 'exit');
-  const second = await cluster.news('entered', ({ id, attempt }) => id === job.id && attempt === 2);
-  assert.ok(second.fence > first.fence);
-  cluster.process(second.pid).send('go');
-  const done = await job.wait();
-  assert.equal(done.status, 'COMPLETED');
-  assert.equal(done.attempts, 1);
-  const reasons = (await job.get()).attemptList.map(({ reason }) => reason);
-  assert.deepEqual(reasons, ['lost', 'returned']);
-});
-
 test('SIGSTOP past the lease, then SIGCONT: the stale outcome is refused and the handler is told', async (t) => {
   const cluster = createCluster(t, { leaseMs });
   const work = defineTask(cluster.client, 'work');

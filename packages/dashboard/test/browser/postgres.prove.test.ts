@@ -8,5 +8,5 @@ import { takeStoresFrom } from './fixture.ts';
 const url = await testPostgresUrl();
 takeStoresFrom(() => inSchema(url, freshSchema()));
 
-await import('./dashboard.test.ts');
-await import('./figures.test.ts');
+await import('./dashboard.prove.test.ts');
+await import('./figures.prove.test.ts');

@@ -65,20 +65,6 @@ test('a key that is revoked under an open page leads to the way in, and another 
   assert.equal(await page.getByRole('link', { name: 'Audit', exact: true }).count(), 0);
 });
 
-test('a sign-in link asks, and one click signs in; the key is not in the address', async (t) => {
-  const { page, url, api } = await openDashboard(t);
-  await page.context().clearCookies();
-  const { key, id } = await api('keys', { method: 'POST', body: JSON.stringify({ scope: 'read' }) });
-  await page.goto(`${url}/signin?key=${key}`);
-  assert.equal(page.url(), `${url}/signin`);
-  await page.getByText(id).waitFor();
-  assert.equal((await page.request.get(`${url}/api/session`)).status(), 401, 'not before it was confirmed');
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
-  const session = await (await page.request.get(`${url}/api/session`)).json();
-  assert.equal(session.actor, `key:${id}`);
-});
-
 test('signing out ends the session', async (t) => {
   const { page, url, open } = await openDashboard(t);
   await open('jobs');

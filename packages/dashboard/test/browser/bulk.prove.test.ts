@@ -1,15 +1,9 @@
 // Actions on many jobs: what is done is what the dialog showed, or nothing.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Page } from 'playwright-core';
-import { closeBrowser, openDashboard } from './fixture.ts';
+import { closeBrowser, openDashboard, search } from './fixture.ts';
 
 after(closeBrowser);
-
-async function search(page: Page, text: string): Promise<void> {
-  await page.getByLabel('Search jobs').fill(text);
-  await page.keyboard.press('Enter');
-}
 
 test('a search that cannot be read lists nothing and offers no action, whatever was found before', async (t) => {
   const { page, duly, api, open } = await openDashboard(t);
@@ -44,34 +38,6 @@ test('a search that cannot be read lists nothing and offers no action, whatever 
     data.map(({ type }: { type: string }) => type),
     ['other'],
   );
-});
-
-test('a word finds the jobs of a task, a tenant, a status and an error', async (t) => {
-  const failing = {
-    name: 'charge_card',
-    retry: { attempts: 1 },
-    run: () => {
-      throw new Error('card declined');
-    },
-  };
-  const { page, duly, open } = await openDashboard(t, { tasks: [failing] });
-  await (await duly.taskNamed('charge_card').now(null)).result().catch(() => null);
-  await duly.taskNamed('send_mail').in('1h', null, { tenant: 'acme' });
-  await duly.taskNamed('send_mail').in('1h', null, { tenant: 'globex' });
-  await open('jobs');
-  const rows = page.getByRole('list', { name: 'Jobs' }).getByRole('listitem');
-  for (const [text, count] of [
-    ['send_mail', 2],
-    ['acme', 1],
-    ['failed', 1],
-    ['declined', 1],
-    ['SCHEDULED globex', 1],
-    ['mail', 2],
-  ] as const) {
-    await search(page, text);
-    await page.getByText(`${count} found`).waitFor();
-    assert.equal(await rows.count(), count, text);
-  }
 });
 
 test('jobs that arrive or change while the dialog is open are left alone', async (t) => {

@@ -33,7 +33,7 @@ async function playOutage(cluster: Cluster, failureCount: number, takeAway: Take
     processes.map(({ pid }) =>
       cluster.news(
         'failed',
-        (news) => news.pid === pid && news.doing === 'reaping' && news.count === failureCount,
+        (news) => news.pid === pid && news.doing === 'reaping' && news.count >= failureCount,
       ),
     ),
   );
