@@ -1072,8 +1072,6 @@ BEGIN
   PERFORM duly.changed_1(p_now, p_job.id, p_job.type, p_status, coalesce(p_event, CASE p_status
     WHEN 'COMPLETED' THEN 'returned' WHEN 'FAILED' THEN 'failed' WHEN 'CANCELLED' THEN 'cancelled' ELSE 'expired' END),
     v_over.percent);
-  -- Nobody can run a completed job again, so nobody can make its children again.
-  IF v_completed THEN DELETE FROM duly.children WHERE parent_id = p_job.id; END IF;
   PERFORM duly.set_free_1(p_now, p_job, p_status);
 END $$;
 
@@ -2059,12 +2057,8 @@ BEGIN
   IF EXISTS (SELECT 1 FROM duly.schedules WHERE waits_for IS NOT NULL) THEN
     v_followed := v_followed || ARRAY(SELECT waits_for FROM duly.schedules WHERE waits_for = ANY (v_ids));
   END IF;
-  IF EXISTS (SELECT 1 FROM duly.children) THEN
-    v_followed := v_followed || ARRAY(SELECT parent_id FROM duly.children WHERE parent_id = ANY (v_ids));
-  END IF;
   IF v_followed <> '{}' THEN
     FOR v_id IN SELECT DISTINCT f FROM unnest(v_followed) f LOOP
-      DELETE FROM duly.children WHERE parent_id = v_id;
       v_job.id := v_id;
       PERFORM duly.set_free_1(p_now, v_job, 'COMPLETED');
     END LOOP;
@@ -4165,6 +4159,7 @@ BEGIN
     END LOOP;
   END LOOP;
 END $$;` },
-  { number: 16, name: 'deletions', sql: `-- Functions only, changed in place: deletions that hold, changes that name their generation, and the feed of a job that is replayed into a line.
+  { number: 16, name: 'deletions', sql: `-- Functions only, changed in place: deletions that hold, changes that name their generation,
+-- children that outlast their parent's end, and the feed of a job that is replayed into a line.
 -- This step gives stores of the previous schema the new functions (see lastInPlace in migrate.ts).` },
 ];

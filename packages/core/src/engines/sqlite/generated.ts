@@ -185,13 +185,11 @@ WHERE fence = list.value ->> 1 AND status = 'RUNNING'
 RETURNING seq, id, type, tenant, dedupe_key, serial`,
     removeMany: `DELETE FROM jobs WHERE seq IN (SELECT value FROM json_each(?))`,
     followed: `SELECT ref FROM gates WHERE ref IN (SELECT value FROM json_each(:ids)) AND kind <> 'serial'
-UNION SELECT waits_for FROM schedules WHERE waits_for IN (SELECT value FROM json_each(:ids))
-UNION SELECT parent_id FROM children WHERE parent_id IN (SELECT value FROM json_each(:ids))`,
+UNION SELECT waits_for FROM schedules WHERE waits_for IN (SELECT value FROM json_each(:ids))`,
     remove: `DELETE FROM jobs WHERE seq = ?`,
     removeFinished: `DELETE FROM finished WHERE id = ?`,
     removeLogs: `DELETE FROM logs WHERE job_id = ?`,
     removeJournal: `DELETE FROM journal WHERE scope = ?`,
-    hasChildren: `SELECT 1 FROM children WHERE parent_id = ? LIMIT 1`,
     removeChildren: `DELETE FROM children WHERE parent_id = ?`,
     child: `SELECT job_id FROM children WHERE parent_id = ? AND key = ?`,
     addChild: `INSERT INTO children (parent_id, key, job_id) VALUES (?, ?, ?)`,

@@ -318,7 +318,6 @@ export function finish(work: Work, row: LifeRow, ending: Ending): void {
   work.run(statements.job.remove, row.seq);
   const percent = isCompleted ? 100 : (progress?.percent ?? row.percent);
   work.changed(row.id, row.type, ending.status, ending.event ?? eventOf[ending.status], percent);
-  if (isCompleted) forgetChildren(work, row.id);
   setFree(work, row, ending.status);
 }
 
@@ -339,11 +338,6 @@ export function attemptEntry(
     error,
   };
   return JSON.stringify(entry);
-}
-
-/** Nobody can run a completed job again, so nobody can make its children again. */
-function forgetChildren(work: Work, id: string): void {
-  if (work.tuple(statements.job.hasChildren, id) !== undefined) work.run(statements.job.removeChildren, id);
 }
 
 /** An attempt that returned: id, fence, result, and 1 if an attempt is spent. */
@@ -380,7 +374,6 @@ export function finishReturned(work: Work, list: Returned[], reason: string): Se
   const followed = new Set(work.tuples<[string]>(statements.job.followed, asked).map(([id]) => id));
   for (const [seq, id, type, tenant, dedupe_key, serial] of rows) {
     if (dedupe_key === null && serial === null && !followed.has(id)) continue;
-    forgetChildren(work, id);
     setFree(work, { seq, id, type, tenant, dedupe_key, serial, status: 'RUNNING' }, 'COMPLETED');
   }
   return ids;

@@ -536,6 +536,10 @@ export function enqueueTests(test: DefineTest): void {
     assert.equal((await make(engine, child('page-1', freshId()))).deduped, false, 'another parent');
     assert.equal((await make(engine, child(null))).deduped, false);
     assert.equal((await make(engine, child(null))).deduped, false, 'without a key nothing is shared');
+
+    await finish(engine, parent, 'COMPLETED');
+    const late = await make(engine, child('page-1'));
+    assert.deepEqual([late.id, late.deduped], [first.id, true], 'an attempt that lost its lease may ask later');
   });
 
   test('a child stays unique over a retry of its parent, and within one group', async ({ engine }) => {

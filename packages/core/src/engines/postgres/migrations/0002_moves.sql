@@ -414,8 +414,6 @@ BEGIN
   PERFORM duly.changed_1(p_now, p_job.id, p_job.type, p_status, coalesce(p_event, CASE p_status
     WHEN 'COMPLETED' THEN 'returned' WHEN 'FAILED' THEN 'failed' WHEN 'CANCELLED' THEN 'cancelled' ELSE 'expired' END),
     v_over.percent);
-  -- Nobody can run a completed job again, so nobody can make its children again.
-  IF v_completed THEN DELETE FROM duly.children WHERE parent_id = p_job.id; END IF;
   PERFORM duly.set_free_1(p_now, p_job, p_status);
 END $$;
 

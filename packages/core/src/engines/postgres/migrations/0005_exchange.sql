@@ -184,12 +184,8 @@ BEGIN
   IF EXISTS (SELECT 1 FROM duly.schedules WHERE waits_for IS NOT NULL) THEN
     v_followed := v_followed || ARRAY(SELECT waits_for FROM duly.schedules WHERE waits_for = ANY (v_ids));
   END IF;
-  IF EXISTS (SELECT 1 FROM duly.children) THEN
-    v_followed := v_followed || ARRAY(SELECT parent_id FROM duly.children WHERE parent_id = ANY (v_ids));
-  END IF;
   IF v_followed <> '{}' THEN
     FOR v_id IN SELECT DISTINCT f FROM unnest(v_followed) f LOOP
-      DELETE FROM duly.children WHERE parent_id = v_id;
       v_job.id := v_id;
       PERFORM duly.set_free_1(p_now, v_job, 'COMPLETED');
     END LOOP;

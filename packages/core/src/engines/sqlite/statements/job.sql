@@ -76,11 +76,10 @@ RETURNING seq, id, type, tenant, dedupe_key, serial
 -- name: removeMany
 DELETE FROM jobs WHERE seq IN (SELECT value FROM json_each(?))
 
--- Which of these jobs somebody or something waits for, or has children.
+-- Which of these jobs another job or a schedule waits for.
 -- name: followed
 SELECT ref FROM gates WHERE ref IN (SELECT value FROM json_each(:ids)) AND kind <> 'serial'
 UNION SELECT waits_for FROM schedules WHERE waits_for IN (SELECT value FROM json_each(:ids))
-UNION SELECT parent_id FROM children WHERE parent_id IN (SELECT value FROM json_each(:ids))
 
 -- name: remove
 DELETE FROM jobs WHERE seq = ?
@@ -93,9 +92,6 @@ DELETE FROM logs WHERE job_id = ?
 
 -- name: removeJournal
 DELETE FROM journal WHERE scope = ?
-
--- name: hasChildren
-SELECT 1 FROM children WHERE parent_id = ? LIMIT 1
 
 -- name: removeChildren
 DELETE FROM children WHERE parent_id = ?
