@@ -12,7 +12,7 @@ export async function activeRuns(
   scheduleId: string,
   status: JobStatus[] = unfinished,
 ): Promise<ActiveRun[]> {
-  const runs: ActiveRun[] = [];
+  const runs: (ActiveRun & { createdAt: number })[] = [];
   let cursor: string | null = null;
   do {
     const page: { jobs: JobRecord[]; nextCursor: string | null } = await engine.list({
@@ -29,12 +29,14 @@ export async function activeRuns(
         origin: job.origin,
         dueAt: job.dueAt,
         cancelRequestedAt: job.cancelRequestedAt,
+        createdAt: job.createdAt,
       });
     }
     cursor = page.nextCursor;
   } while (cursor !== null);
-  // The list is newest first.
-  return runs.reverse();
+  // The list goes by id. An id carries the clock of the node that made it, which may be wrong; `createdAt` is the store's.
+  runs.sort((one, other) => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1));
+  return runs.map(({ createdAt: _createdAt, ...run }) => run);
 }
 
 /**
