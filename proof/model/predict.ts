@@ -85,7 +85,8 @@ export function predict(evidence: Evidence): Prediction {
       lives.set(scheduleId, alike);
       // A rule that the model does not know is not predicted.
       if (alike.length > 0 || born.includes(null)) continue;
-      differs(null, `is due first at ${at(event.dueAt)}, predicted ${at(born[0]?.dueAt ?? null)}`);
+      const predicted = born[0] === undefined ? 'that its writer reads first' : at(born[0]?.dueAt ?? null);
+      differs(null, `is due first at ${at(event.dueAt)}, predicted ${predicted}`);
       continue;
     }
     const known = lives.get(scheduleId) ?? [];
@@ -265,17 +266,40 @@ function stateOf({ model, ...life }: Life): string {
 /** Where the writer may have read what its plan stands on, the newest first. */
 function readsBefore(events: readonly HistoryEvent[], index: number, event: Fired | Applied): number[] {
   const found: number[] = [];
-  for (let i = index - 1; i >= 0; i--) {
+  let fromIndex = 0;
+  for (let i = index - 1; i >= fromIndex; i--) {
     const one = events[i] as HistoryEvent;
     if (!('scheduleId' in one) || one.scheduleId !== event.scheduleId) continue;
-    // What was read before the last write has another version.
-    if (one.kind === 'applied' && one.result === 'applied') break;
+    if (one.kind === 'applied' && one.result === 'applied') {
+      // What was read before the last write has another version.
+      if (event.kind === 'fired' || event.expectVersion !== null) break;
+      // A schedule that was absent may have been created and deleted since then, while the call that creates it now went on.
+      fromIndex = callBegan(events, index, event);
+      continue;
+    }
     if (one.node !== event.node) continue;
     if (event.kind === 'fired') {
       if (one.kind === 'scheduleClaimed' && one.fence === event.fence) return [i];
     } else if (one.kind === 'scheduleRead' && one.version === event.expectVersion) found.push(i);
   }
   return found;
+}
+
+/** Where the call that creates a schedule began at the earliest: the oldest open `put` of its process, else the start of that process. */
+function callBegan(events: readonly HistoryEvent[], index: number, { node, spec }: Applied): number {
+  const isReleased = (JSON.parse(spec as string) as ScheduleSpec).release !== null;
+  const answered = new Set<number>();
+  let putIndex: number | null = null;
+  for (let i = index - 1; i >= 0; i--) {
+    const one = events[i] as HistoryEvent;
+    if (one.node !== node) continue;
+    // A release declares its schedules without a call.
+    if (one.kind === 'node' && one.state === 'up') return isReleased ? i : (putIndex ?? i);
+    // A call with an unknown outcome may still be on its way.
+    if (one.kind === 'answered' && one.outcome !== 'unknown') answered.add(one.call);
+    if (one.kind === 'asked' && one.what === 'put' && !answered.has(one.call)) putIndex = i;
+  }
+  return isReleased ? 0 : (putIndex ?? 0);
 }
 
 function createLife(event: Applied, plannedAt: number): Life | null {
@@ -474,10 +498,7 @@ function edit(life: Life, event: Applied, told: Parameters<PlanModel['pass']>[0]
   if (decisive(before) === decisive(next)) {
     // Nothing that decides was changed, so nothing is decided.
     model.begin(told);
-    // The end of the run that it waited for has made it due already, and nobody has looked yet.
-    const wokenAt = told.waited?.finishedAt ?? Number.POSITIVE_INFINITY;
-    const dueAt = Math.min(life.dueAt ?? Number.POSITIVE_INFINITY, wokenAt);
-    return { ...model.step, dueAt: Number.isFinite(dueAt) ? dueAt : null, waitsFor: life.waitsFor };
+    return { ...model.step, dueAt: keptDueAt(life, told.waited), waitsFor: life.waitsFor };
   }
   const isSameRule = slotsOf(before) === slotsOf(next);
   // A rate goes on counting from when it was made, whatever `startAt` it had meanwhile.
@@ -491,6 +512,14 @@ function edit(life: Life, event: Applied, told: Parameters<PlanModel['pass']>[0]
   const { step, applied } = model.edit(told, { rule, policies: next.policies, isSameRule });
   life.anchorAt = anchorAt;
   return applied ? step : 'unknown';
+}
+
+/** When a schedule is due that was not decided since its last write. The end of the run that it waits for makes it due. */
+function keptDueAt({ dueAt, writtenAt }: Life, waited: { finishedAt: number } | null): number | null {
+  if (waited === null) return dueAt;
+  // A write that waits for a run that is over leaves the schedule due at once.
+  if (waited.finishedAt < writtenAt) return writtenAt;
+  return Math.min(dueAt ?? Number.POSITIVE_INFINITY, waited.finishedAt);
 }
 
 /** What names the slots: the rule without what only decides about them. */
