@@ -341,7 +341,8 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   function nextWaitMs(reply: ExchangeReply | null, isMore: boolean): number {
-    if (outbox.length > 0 || reply === null) return 0;
+    // The wake for an unknown offer is used up when the pass after it repeated an exchange instead.
+    if (outbox.length > 0 || unknownOffers.length > 0 || reply === null) return 0;
     // Places are taken: the next attempt that ends wakes the loop.
     if (claimLimit() <= 0 && internalLimit() <= 0) return maxSleepMs();
     const isDueAlready = isMore || (reply.nextDueAt !== null && reply.nextDueAt <= reply.now);

@@ -1096,6 +1096,38 @@ test('an offer whose answer was lost is asked for again: its jobs start at once,
   assert.ok(worker.offer(), 'the places that were promised are free again');
 });
 
+test('an offer whose answer was lost while an exchange waited to be repeated is asked for right after that', async (t) => {
+  const store = await setup(t);
+  const work = task('work', () => 'quick');
+  const { run, gates } = held();
+  const slow = task('slow', run);
+  let isLost = false;
+  const engine = {
+    ...store.engine,
+    async exchange(input: ExchangeInput) {
+      const reply = await store.engine.exchange(input);
+      if (!isLost) return reply;
+      isLost = false;
+      throw dulyError('store_unavailable', { message: 'The answer was lost.', hint: '-' });
+    },
+  };
+  const { worker } = store.start([work, slow], { engine, concurrency: 2 });
+  await store.enqueue(slow);
+  await store.clock.settle();
+  const offer = worker.offer();
+  assert.ok(offer);
+  isLost = true;
+  gates[0]?.end();
+  await store.clock.settle();
+  assert.equal(isLost, false, 'the outcome was sent, and its answer was lost');
+  const job = store.spec(work, null);
+  await store.engine.enqueue({ groups: [{ jobs: [job] }], claim: offer });
+  worker.accept(offer, 'unknown');
+  await store.clock.advance(100);
+  const { status, attempt, losses } = await store.job(job.id);
+  assert.deepEqual([status, attempt, losses], ['COMPLETED', 1, 0]);
+});
+
 test('a hint that comes while every place is offered is followed once the offer has its answer', async (t) => {
   const store = await setup(t);
   const [long, later] = [task('long', () => new Promise(() => {})), task('later', () => 'punctual')];
