@@ -1,5 +1,5 @@
 import { isTerminal } from '../../packages/core/src/job.ts';
-import type { Evidence, MadeJob } from '../history.ts';
+import type { Changed, Evidence, MadeJob, Settled } from '../history.ts';
 import { type Facts, show } from './facts.ts';
 import type { Exercise, Invariant } from './invariant.ts';
 
@@ -8,6 +8,8 @@ export interface Held extends MadeJob {
   madeAt: number;
   /** When it was over; null: it is not. */
   overAt: number | null;
+  /** When it first was over or deleted, also if it was brought back or deleted later; null: never. */
+  endedAt: number | null;
   /** When it was first given to a worker; null: never. */
   startedAt: number | null;
   /** It was brought back or deleted: what it held when is not told. */
@@ -71,8 +73,14 @@ export const oneHolder: Invariant = {
       if (holder === undefined && !evidence.isComplete) continue;
       if (holder?.isElsewhere) continue;
       // Behind a started one it takes what comes for as long as that one lives, however long it would hold the key itself.
-      const ahead = holder && (holders.get(key) ?? []).find((one) => isFollowed(one, holder, unorderedMs));
-      if (ahead !== undefined && (ahead.overAt === null || ahead.overAt >= event.at - unorderedMs)) continue;
+      // A replay does not take the key back, so the first end of that one counts.
+      const ahead =
+        holder &&
+        (holders.get(key) ?? []).find((one) =>
+          isFollowed({ ...one, overAt: one.endedAt }, holder, unorderedMs),
+        );
+      if (ahead !== undefined && (ahead.endedAt === null || ahead.endedAt >= event.at - unorderedMs))
+        continue;
       const calledAt = event.calledAt ?? event.at;
       // In the millisecond in which it ends it may still be the answer.
       if (
@@ -140,10 +148,22 @@ export function holdersOf(
       acts.some(({ status }) => status !== null && isTerminal(status));
     const releasedAt = hasEnded ? null : deletedAt;
     const startedAt = leases.get(id)?.[0]?.at ?? null;
-    all.push({ ...job, overAt, startedAt, isElsewhere, releasedAt });
+    const endedAt = isElsewhere ? firstEndAt(accepted.get(id) ?? [], acts) : overAt;
+    all.push({ ...job, overAt, endedAt, startedAt, isElsewhere, releasedAt });
   }
   for (const all of holders.values()) all.sort((one, other) => one.madeAt - other.madeAt);
   return holders;
+}
+
+/** When a job that was brought back or deleted had ended first; when it was brought back or deleted, if no event tells its end. */
+function firstEndAt(accepted: readonly Settled[], acts: readonly Changed[]): number {
+  const ends = accepted.filter(({ to }) => isTerminal(to));
+  const known = acts.filter(
+    ({ verb, result, status }) =>
+      (status !== null && isTerminal(status)) ||
+      ((verb === 'replay' || verb === 'delete') && result === 'changed'),
+  );
+  return Math.min(...[...ends, ...known].map(({ at }) => at));
 }
 
 /** Whether a job holds its key at an instant. In the millisecond in which it ends it does not any more. */
