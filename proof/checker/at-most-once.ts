@@ -6,7 +6,7 @@ export const atMostOnce: Invariant = {
   name: 'at-most-once',
   promise:
     'A task with `delivery: "at-most-once"` never starts again after a lost lease, nor after its worker had to stop.',
-  check({ events }, { made, settled, touched }, exercise) {
+  check({ events }, { made, leases, settled, touched }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const starts = new Map<string, { fence: number; at: number; node: string }[]>();
     for (const event of events) {
@@ -26,8 +26,10 @@ export const atMostOnce: Invariant = {
           ({ fence, result, reason }) =>
             fence === before.fence && result === 'done' && reason !== 'lost' && reason !== 'released',
         );
+        // A worker may enter the handler after the job was terminated and replayed: the answer that allowed it was on its way.
+        const takenAt = leases.get(id)?.find(({ fence }) => fence === before.fence)?.at ?? before.at;
         const isReplayed = (touched.get(id) ?? []).some(
-          ({ verb, at }) => verb === 'replay' && at >= before.at,
+          ({ verb, at }) => verb === 'replay' && at >= takenAt && at <= start.at,
         );
         if (isSettled || isReplayed) continue;
         problems.push({

@@ -539,7 +539,11 @@ export function enqueueTests(test: DefineTest): void {
 
     await finish(engine, parent, 'COMPLETED');
     const late = await make(engine, child('page-1'));
-    assert.deepEqual([late.id, late.deduped], [first.id, true], 'an attempt that lost its lease may ask later');
+    assert.deepEqual(
+      [late.id, late.deduped],
+      [first.id, true],
+      'an attempt that lost its lease may ask later',
+    );
   });
 
   test('a child stays unique over a retry of its parent, and within one group', async ({ engine }) => {
