@@ -215,7 +215,7 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
     async reap(input: Parameters<Engine['reap']>[0]) {
       requireOpen();
       const nothing = connection.glance(input, (work) =>
-        connection.isClockQuiet(input) ? glanceReap(work, input) : null,
+        connection.isClockQuiet(input) ? glanceReap(work) : null,
       );
       if (nothing !== null) return nothing;
       return write(input, (work) => {

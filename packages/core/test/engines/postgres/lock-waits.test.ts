@@ -61,6 +61,20 @@ it('who makes plain jobs while somebody locks the whole table is told so, with n
   await send();
 });
 
+it('while a job runs, a reap does not answer from a store whose leases are locked', async (t) => {
+  const { schema, engine, stranger } = await setup(t);
+  await engine.enqueue({ groups: [{ jobs: [jobSpec({ due: { inMs: 0 } })] }] });
+  const { claimed } = await engine.exchange({ settle: [], claim: claimRequest() });
+  assert.equal(claimed.length, 1);
+  await stranger.query('BEGIN');
+  await stranger.query(`LOCK TABLE ${schema}.leases IN EXCLUSIVE MODE`);
+  const reap = () => engine.reap({ node: 'n', leaseMs: 1_000, limit: 10, endedBy: 0 });
+  // A node that is answered would think that outcomes arrive, and take over what ended meanwhile.
+  await assert.rejects(reap(), (error) => isDulyError(error, 'store_busy'));
+  await stranger.query('ROLLBACK');
+  assert.deepEqual((await reap()).jobs, []);
+});
+
 it('a verb that meets a deadlock is done again by itself', async (t) => {
   const { schema, engine, stranger } = await setup(t);
   const jobs = [jobSpec(), jobSpec()] as const;

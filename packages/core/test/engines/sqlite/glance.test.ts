@@ -30,3 +30,25 @@ test('whoever finds nothing to do does not wait for whoever writes', async (t) =
   });
   writer.exec('ROLLBACK');
 });
+
+test('while a job runs, a reap does not answer from a file that nobody can write', async (t) => {
+  const path = join(testFolder(t), 'duly.db');
+  const engine = await openSqliteEngine({ path, clock: systemClock, busyMs: 50 });
+  t.after(() => engine.close());
+  await engine.enqueue({ groups: [{ jobs: [jobSpec({ due: { inMs: 0 } })] }] });
+  const { claimed } = await engine.exchange({ settle: [], claim: claimRequest() });
+  assert.equal(claimed.length, 1);
+  const writer = new DatabaseSync(path);
+  t.after(() => writer.close());
+  writer.exec('BEGIN IMMEDIATE');
+
+  // Neither lets it take a lease over. A node that is answered would think that outcomes arrive, and take over what ended meanwhile.
+  for (const endedBy of [undefined, 0]) {
+    const input = { node: 'n', leaseMs: 1_000, limit: 10, ...(endedBy === undefined ? {} : { endedBy }) };
+    await assert.rejects(engine.reap(input), { code: 'store_locked_by_user_transaction' });
+  }
+  writer.exec('ROLLBACK');
+  const { jobs, nextAt, now } = await engine.reap({ node: 'n', leaseMs: 1_000, limit: 10, endedBy: 0 });
+  assert.deepEqual(jobs, []);
+  assert.ok(nextAt !== null && nextAt > now);
+});

@@ -47,15 +47,17 @@ function endedBy(work: Work, input: ReapInput): number {
   return input.endedBy === undefined ? work.steady : work.steady - Math.max(0, work.now - input.endedBy);
 }
 
-/** The answer to a reap that would find nothing, without a transaction; null: it has to be made. */
-export function glanceReap(work: Work, input: ReapInput): Omit<ReapReply, 'now'> | null {
-  const [lease, deadline, isWaiting] = work.tuple<[number | null, number | null, 0 | 1]>(
+/**
+ * The answer to a reap that would find nothing, without a transaction; null: it has to be made. While somebody holds a lease it has to:
+ * a file that another connection keeps locked can still be read, and an answer would say that outcomes could have arrived.
+ */
+export function glanceReap(work: Work): Omit<ReapReply, 'now'> | null {
+  const [isLeased, deadline, isWaiting] = work.tuple<[0 | 1, number | null, 0 | 1]>(
     statements.lease.glance,
-  ) as [number | null, number | null, 0 | 1];
-  if ((lease !== null && lease <= endedBy(work, input)) || (deadline !== null && deadline < work.now))
-    return null;
+  ) as [0 | 1, number | null, 0 | 1];
+  if (isLeased === 1 || (deadline !== null && deadline < work.now)) return null;
   if (isWaiting === 1 && waitingTypes(work).some((type) => isDue(work, type))) return null;
-  return { jobs: [], expired: 0, promoted: 0, more: false, nextAt: earliest(work, lease, deadline) };
+  return { jobs: [], expired: 0, promoted: 0, more: false, nextAt: earliest(work, null, deadline) };
 }
 
 function isDue(work: Work, type: string): boolean {
