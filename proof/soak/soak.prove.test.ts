@@ -17,6 +17,8 @@ function series(valueAt: (s: number) => number, noise = 0): Sample[] {
 }
 
 const tolerance = { share: 0.1, amount: 1 };
+// With fewer undisturbed samples a soak judges nothing.
+const calmCountMin = 20;
 
 test('what grows in the second half is found, in noise and with odd samples too', () => {
   assert.equal(
@@ -168,13 +170,13 @@ test('a soak of seconds: every kind of work is done, nothing piles up, and the e
   ];
   for (const kind of kinds) assert.ok((report.counts.calls[kind] ?? 0) > 0, kind);
   for (const name of Object.keys(measures) as MeasureName[]) {
-    assert.ok(report.trends[name].max > 0, name);
+    assert.ok(Math.max(...report.samples.map((sample) => sample[name])) > 0, name);
   }
   // Some 60 rows are made in a second: several thousand would be here if nobody pruned.
-  assert.ok(report.trends.rows.isFlat, told);
+  if (report.calmCount >= calmCountMin) assert.ok(report.trends.rows.isFlat, told);
   // On a machine that is busy with other tests there is nothing to judge, and it must say that.
   const { isTooNoisy, allowed } = report.trends.latencyMs;
-  const isBusy = report.calmCount < 20 || isTooNoisy;
+  const isBusy = report.calmCount < calmCountMin || isTooNoisy;
   if (isBusy)
     t.diagnostic(
       `The machine was busy: ${report.calmCount} samples were left to judge, and the latency might have grown by ${allowed} ms.`,
@@ -182,11 +184,16 @@ test('a soak of seconds: every kind of work is done, nothing piles up, and the e
   assert.equal(code, isBusy ? 2 : 0, told);
 });
 
-test('a store that nobody prunes is told as not flat', async () => {
+test('a store that nobody prunes is told as not flat', async (t) => {
   const { code, told, report } = await runSoak('--minutes', '0.6', '--retention', '2', '--leak', 'prune');
+  if (report.calmCount < calmCountMin) {
+    t.diagnostic(`The machine was busy: ${report.calmCount} samples were left to judge.`);
+    assert.equal(code, 2, told);
+    return;
+  }
   assert.equal(report.trends.rows.isFlat, false, told);
   assert.equal(report.trends.storeMb.isFlat, false, told);
-  assert.equal(code, report.calmCount < 20 ? 2 : 1, told);
+  assert.equal(code, 1, told);
 });
 
 test('of a run of some samples nothing is said', async () => {
