@@ -43,6 +43,7 @@ export function recorded(
     try {
       const result = await run(context);
       value = JSON.stringify(result) ?? null;
+      if (value === null && result !== undefined) how = 'returned-no-json';
       if (completedApart.has(context)) how = 'completed-apart';
       return result;
     } catch (error) {

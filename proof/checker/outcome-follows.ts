@@ -123,6 +123,8 @@ function differenceOf(
   }
   // Whether its transaction was committed is what `effects-once` asks.
   if (how === 'completed-apart') return null;
+  if (how === 'returned-no-json')
+    return reason === 'result-refused' ? null : 'though its handler returned something that is not JSON';
   if (how === 'returned') {
     if (to !== 'COMPLETED' || reason !== 'returned') return 'though its handler returned';
     return value === (ended.value ?? null)

@@ -2,7 +2,7 @@ import type { Mutation } from './mutations/index.ts';
 import { type Played, playSeed } from './seeds.ts';
 
 /** A defect that is not caught in so many worlds is not caught. */
-export const mutationSeedsMax = 400;
+export const mutationSeedsMax = 1_500;
 
 /** The seed that sees a defect, and which of the invariants that must see it do. */
 export interface Caught {

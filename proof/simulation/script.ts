@@ -106,10 +106,10 @@ export interface Script {
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
-// One in eight: a file takes longer than memory.
-const fileEvery = 8;
-// A quarter of the worlds: lists are written by other statements than single jobs.
-const burstEvery = 4;
+// A file takes twice as long as memory.
+const fileEvery = 32;
+// Lists are written by other statements than single jobs.
+const burstEvery = 16;
 // One in eight: what becomes of calls whose answers are lost.
 const lostCallsEvery = 8;
 // One in sixteen each: what would hardly ever come about by chance.
@@ -118,11 +118,39 @@ const rareEvery = 16;
 const rarerEvery = 32;
 // One in sixty-four: takes most of its world away from everything else.
 const rarestEvery = 64;
+/** How much happens in a world. */
+interface WorldSize {
+  lastsS: { min: number; max: number };
+  nodeCounts: readonly number[];
+  scheduleCounts: readonly number[];
+  makeCounts: { min: number; max: number };
+  operationCountMax: number;
+}
+
+// A failure needs few jobs, and several small worlds take as long as a large one. What only comes about after a while, or among many, needs large ones.
+const smallWorld: WorldSize = {
+  lastsS: { min: 5, max: 11 },
+  nodeCounts: [2, 2, 2, 3],
+  scheduleCounts: [1, 1, 1, 2],
+  makeCounts: { min: 1, max: 4 },
+  operationCountMax: 3,
+};
+const largeWorld: WorldSize = {
+  lastsS: { min: 12, max: 45 },
+  nodeCounts: [3, 3, 3, 4, 5],
+  scheduleCounts: [1, 2, 3],
+  makeCounts: { min: 2, max: 10 },
+  operationCountMax: 5,
+};
+const largeShare = 0.05;
 const allRoles: readonly Role[] = ['scheduler', 'worker', 'maintenance'];
 
 /** Draws the world of a seed. */
 export function drawScript(seed: number): Script {
-  return withFinishDeadlines(drawWorld(seed), createDice(seed * 2));
+  const script = withFinishDeadlines(drawWorld(seed), createDice(seed * 2));
+  // Everything happens before the faults end.
+  const lastsMs = Math.max(script.lastsMs, ...script.steps.map(({ atMs }) => atMs + 1));
+  return { ...script, lastsMs };
 }
 
 /** Gives some schedules a finish deadline: people are told when it has passed, and nothing else must come of it. Drawn apart, as nothing else depends on it. */
@@ -138,10 +166,13 @@ function withFinishDeadlines(script: Script, dice: Dice): Script {
 function drawWorld(seed: number): Script {
   const dice = createDice(seed * 2 + 1);
   const drawnAt = Date.UTC(2027, 0, 15, 10, 0, 0) + dice.below(hour);
-  const lastsMs = dice.between(12, 45) * second;
+  const size = dice.chance(largeShare) ? largeWorld : smallWorld;
+  const drawnMs = dice.between(size.lastsS.min, size.lastsS.max) * second;
   // Drawn apart: the other worlds stay as they are.
   const clockDice = createDice(-seed);
   const clockChange = seed % rareEvery === 6 ? hourSkipped : seed % rareEvery === 14 ? hourRepeated : null;
+  // Long enough that schedules are decided before the clocks change.
+  const lastsMs = drawnMs + (clockChange === null ? 0 : 12 * second);
   const startAt = clockChange === null ? drawnAt : clockChange.at - clockDice.below(lastsMs);
   const hasReleases = dice.chance(0.3);
   const declared: Script['declared'] = {};
@@ -153,7 +184,9 @@ function drawWorld(seed: number): Script {
         dice.chance(0.8) || release === '1' ? { [every.task as TaskName]: withoutTask(every) } : {};
     }
   }
-  const count = dice.one([3, 3, 3, 4, 5]);
+  const hasFile = seed % fileEvery === 1;
+  // In a file two of them are frozen.
+  const count = hasFile ? 3 : dice.one(size.nodeCounts);
   const nodes = Array.from({ length: count }, (_, i) => ({
     // The first two play all roles, so that each role is there twice.
     roles: i < 2 || dice.chance(0.7) ? allRoles : [dice.one(allRoles), 'maintenance' as const],
@@ -166,27 +199,26 @@ function drawWorld(seed: number): Script {
       steps.push({ atMs: dice.below(lastsMs), by: dice.below(1_000), ...draw() });
     }
   };
-  const scheduleCount = dice.between(1, 3);
+  const scheduleCount = dice.one(size.scheduleCounts);
   for (let i = 0; i < scheduleCount; i++) {
     const definition = drawDefinition(dice, `s${i}`, startAt);
     steps.push({ atMs: dice.below(5 * second), by: dice.below(1_000), do: 'put', definition });
   }
-  add(dice.between(2, 10), () => drawMake(dice));
+  add(dice.between(size.makeCounts.min, size.makeCounts.max), () => drawMake(dice));
   add(dice.below(4), () => drawChange(dice));
-  add(dice.below(6), () => drawOperation(dice, scheduleCount, startAt));
+  add(dice.between(0, size.operationCountMax), () => drawOperation(dice, scheduleCount, startAt));
   if (dice.chance(0.3)) {
     add(2, () => ({ do: 'lock', name: 'l', ttlMs: 3 * second, ms: dice.between(1, 6) * second }));
     if (dice.chance(0.3)) steps.push(...drawFrozenLock(dice, lastsMs));
   }
-  if (dice.chance(0.4)) add(dice.between(2, 6), () => drawValue(dice));
+  if (dice.chance(0.3)) add(dice.between(2, 6), () => drawValue(dice));
   if (dice.chance(0.3)) add(dice.between(2, 3), () => drawOnce(dice));
   if (dice.chance(0.3)) add(dice.between(1, 3), () => drawClaimsPause(dice));
-  if (dice.chance(0.2)) steps.push(...drawFollowers(dice, lastsMs));
-  if (dice.chance(0.2)) steps.push(...drawFlurry(dice, lastsMs));
-  if (dice.chance(0.2)) steps.push(...drawLine(dice, lastsMs));
+  if (dice.chance(0.15)) steps.push(...drawFollowers(dice, lastsMs));
+  if (dice.chance(0.1)) steps.push(...drawFlurry(dice, lastsMs));
+  if (dice.chance(0.12)) steps.push(...drawLine(dice, lastsMs));
   if (dice.chance(0.1)) steps.push(...drawTwins(dice, lastsMs));
   if (dice.chance(0.1)) steps.push(...drawBadMoments(dice, lastsMs));
-  const hasFile = seed % fileEvery === 1;
   if (hasFile) {
     add(dice.between(2, 6), () => drawTransact(dice));
     add(dice.between(2, 5), () => drawCharge(dice));
@@ -198,9 +230,9 @@ function drawWorld(seed: number): Script {
   const ownDice = createDice(seed ^ 0x5bd1e995);
   if (ownDice.chance(0.05)) steps.push(...drawStopped(ownDice, lastsMs));
   if (ownDice.chance(0.05)) steps.push(...drawLateReturns(ownDice, lastsMs));
-  if (ownDice.chance(0.05)) steps.push(...drawFrozenSteps(ownDice, lastsMs, leaseMs));
+  if (ownDice.chance(0.1)) steps.push(...drawFrozenSteps(ownDice, lastsMs, leaseMs));
   if (dice.chance(0.08)) steps.push(...drawBlocked(dice, lastsMs, leaseMs));
-  if (hasFile && dice.chance(0.5)) steps.push(...drawFrozenCharges(dice, lastsMs, leaseMs));
+  if (hasFile && dice.chance(0.9)) steps.push(...drawFrozenCharges(dice, lastsMs, leaseMs));
   steps.sort((one, other) => one.atMs - other.atMs);
   const script = {
     seed,
@@ -216,6 +248,8 @@ function drawWorld(seed: number): Script {
   if (clockChange !== null) return withSteps(script, drawZoned(clockDice, clockChange, script));
   if (seed % rarerEvery === 2) return withSteps(script, drawCutOffWorkers(createDice(-seed), script));
   if (seed % rarerEvery === 26) return withSteps(script, drawRemade(createDice(-seed), script));
+  if (seed % rarerEvery === 27) return withLostDecisions(script, createDice(-seed));
+  if (seed % rareEvery === 4) return withSteps(script, drawDeletedRuns(createDice(-seed), script));
   if (seed % rarerEvery === 10 || seed % rarestEvery === 18)
     return withChoosyWorkers(script, createDice(-seed));
   if (seed % rareEvery === 5) return withSteps(script, drawSlowMerges(dice, lastsMs));
@@ -258,7 +292,7 @@ function drawRemade(dice: Dice, { startAt, lastsMs }: Script): Step[] {
   const steps: Step[] = [];
   while (atMs < lastsMs) {
     steps.push({ atMs, by: dice.below(1_000), do: 'put', definition });
-    atMs += dice.between(6, 14) * second + dice.below(second);
+    atMs += dice.between(2, 6) * second + dice.below(second);
     if (dice.chance(0.5))
       steps.push({ atMs: atMs - 100, by: dice.below(1_000), do: 'pause', schedule, forMs: null });
     steps.push({ atMs, by: dice.below(1_000), do: 'remove', schedule });
@@ -266,6 +300,39 @@ function drawRemade(dice: Dice, { startAt, lastsMs }: Script): Step[] {
     if (dice.chance(0.4)) definition = draw();
   }
   return steps;
+}
+
+/** A schedule whose runs are taken with its decisions, on a wire that loses answers and hints. Leases end before workers ask by themselves. */
+function withLostDecisions(script: Script, dice: Dice): Script {
+  const weather = { replyLost: 0.3, slow: 0, crash: 0, hintLost: 0.8 };
+  const definition: ScheduleDefinition = {
+    ...{ task: 'quick', name: 's7', rate: 4 * second, anchor: 'start', overlap: 'allow' },
+    input: { call: null, ms: 0, failures: 0 },
+  };
+  const steps: Step[] = [
+    { atMs: dice.below(second), by: dice.below(1_000), do: 'put', definition },
+    { atMs: second, by: 0, do: 'weather', forMs: Math.max(script.lastsMs, 20 * second), weather },
+  ];
+  return { ...withSteps(script, steps), leaseMs: 4 * second };
+}
+
+/** A schedule whose runs wait in line. One of them is deleted, and sometimes the schedule too. */
+function drawDeletedRuns(dice: Dice, { lastsMs }: Script): Step[] {
+  // The operations of the world do not know this schedule.
+  const schedule = 8;
+  const by = (): number => dice.below(1_000);
+  const atMs = dice.below(lastsMs / 2);
+  const definition: ScheduleDefinition = {
+    ...{ task: 'slow', name: `s${schedule}`, rate: minute, overlap: 'bufferAll', bufferLimit: 5 },
+    input: { call: null, ms: second, failures: 0 },
+  };
+  const trigger = { do: 'trigger', schedule, allow: false, hasInput: false } as const;
+  return [
+    { atMs, by: by(), do: 'put', definition },
+    ...[1, 2, 3].map((i): Step => ({ atMs: atMs + i * 300, by: by(), ...trigger })),
+    { atMs: atMs + second + dice.below(2 * second), by: by(), do: 'delete', job: -dice.between(1, 3) },
+    ...(dice.chance(0.5) ? [{ atMs: atMs + 3 * second, by: by(), do: 'remove', schedule } as const] : []),
+  ];
 }
 
 function withoutTask({ task: _task, ...rest }: ScheduleDefinition): Omit<ScheduleDefinition, 'task'> {
@@ -284,7 +351,7 @@ function drawMake(dice: Dice): Make {
     task: dice.chance(0.01) ? 'poison' : dice.one(ordinaryTaskNames),
     delayMs: dice.chance(0.5) ? dice.between(1, 30) * second + dice.below(second) : null,
     isInstant: dice.chance(0.5),
-    ms: dice.one([0, 100, 2_000, 8_000, 20_000]),
+    ms: dice.one([0, 100, 2_000, 6_000, 12_000]),
     failures: dice.below(4),
     serial: dice.chance(0.2) ? dice.one(['a', 'b']) : null,
     dedupe: dice.chance(0.15) ? dice.one(['drop', 'replace', 'extend'] as const) : null,
@@ -598,7 +665,7 @@ function drawCharge(dice: Dice): Act {
 /** Some that run when a node stands still past its lease, and complete their jobs when others have them. */
 function drawFrozenCharges(dice: Dice, lastsMs: number, leaseMs: number): Step[] {
   const atMs = dice.below(lastsMs / 2);
-  const by = () => dice.below(1_000);
+  const by = dice.below(1_000);
   const ms = 4 * second;
   const charge = {
     ...(drawCharge(dice) as Extract<Act, { do: 'make' }>),
@@ -607,11 +674,12 @@ function drawFrozenCharges(dice: Dice, lastsMs: number, leaseMs: number): Step[]
     serial: null,
     dedupe: null,
   };
-  const forMs = leaseMs + dice.below(ms);
+  // Long enough that another attempt runs when the first goes on.
+  const forMs = leaseMs + dice.below(ms / 2);
   return [
-    { atMs, by: by(), ...charge, count: 4 },
-    { atMs: atMs + second, by: by(), do: 'freeze', forMs },
-    { atMs: atMs + second, by: by(), do: 'freeze', forMs },
+    { atMs, by, ...charge, count: 4 },
+    { atMs: atMs + second, by, do: 'freeze', forMs },
+    { atMs: atMs + second, by: by + 1, do: 'freeze', forMs },
   ];
 }
 

@@ -66,11 +66,13 @@ const settleMsMax = 31_000;
 const longestSleepMs = 31_000;
 // A line of slow runs is waited for; a world that does not come to rest by then is broken.
 const drainMsMax = 900_000;
-const drainStepMs = 2_000;
+const drainStepMs = 4_000;
 const dayMs = 86_400_000;
+// Long enough to see that schedules go on after the faults.
+const pauseAfterMs = 10_000;
+// Long enough that every schedule that is overdue or waits for a run could go on.
+const pauseAllAfterMs = 60_000;
 const unfinished = jobStatuses.filter((status) => !isTerminal(status));
-// A schedule whose runs take longer than its period never rests by itself.
-const pauseAfterMs = 20_000;
 
 /** Plays a script. The same script gives the same history, byte for byte. */
 export async function simulate(script: Script, options: SimulateOptions = {}): Promise<Evidence> {
@@ -441,6 +443,7 @@ class Play {
         // A trigger that was merged or skipped made nothing.
         const isMade = what === 'trigger' && (result as TriggerResult).result === 'made';
         if (isMade) subject = (result as TriggerResult).job?.id ?? subject;
+        if (isMade && subject !== null) this.#jobs.push(subject);
         if (what !== 'make') {
           events.push({ kind: 'answered', at, ...base, outcome: 'acknowledged', subject });
           return;
@@ -480,28 +483,33 @@ class Play {
   }
 
   /**
-   * Lets time pass until no job is due and unfinished and no schedule is overdue. Pauses schedules that fill their own line for ever. An
-   * overdue schedule is not waited for beyond `schedulesUntilElapsed`: the checker reports it.
+   * Lets time pass until no job is due and unfinished and no schedule is overdue. Pauses the schedules that are due soon, and after a
+   * while all: a schedule whose runs take longer than its period would never rest. An overdue schedule is not waited for beyond `schedulesUntilElapsed`: the checker
+   * reports it.
    */
   async #drain(schedulesUntilElapsed: number): Promise<void> {
     const { world } = this;
     const untilElapsed = world.elapsed + drainMsMax;
-    let isPaused = false;
+    const pausedIds = new Set<string>();
     while (world.elapsed < untilElapsed) {
       const now = world.storeAt();
       const page = { cursor: null, limit: 1_000, now };
-      const { jobs } = await this.#raw.list({ ...page, filter: { status: unfinished } });
       const { schedules } = await this.#raw.schedules({ ...page, filter: {} });
+      const { jobs } = await this.#raw.list({ ...page, filter: { status: unfinished } });
       const isOverdue = schedules.some(({ dueAt }) => dueAt !== null && dueAt <= now);
       const isWaiting = world.elapsed < schedulesUntilElapsed && isOverdue;
       if (!isWaiting && jobs.every(({ status, dueAt }) => dueAt > now && status !== 'BLOCKED')) return;
       // A job that ends its process may just have ended the last of them.
       const node = this.#living(0);
-      if (!isPaused && node !== null && world.elapsed > this.script.lastsMs + pauseAfterMs) {
-        isPaused = true;
-        // With an end of its own: a pause that ends soon would keep its end.
-        for (const { id } of schedules)
+      const drainedMs = world.elapsed - this.script.lastsMs;
+      if (node !== null && drainedMs >= pauseAfterMs) {
+        for (const { id, dueAt } of schedules) {
+          const isDueSoon = dueAt !== null && dueAt > now && dueAt < now + pauseAfterMs;
+          if (pausedIds.has(id) || !(isDueSoon || drainedMs >= pauseAllAfterMs)) continue;
+          pausedIds.add(id);
+          // With an end of its own: a pause that ends soon would keep its end.
           this.#call(node, 'pause', id, () => node.duly.schedules.pause({ id }, { until: now + dayMs }));
+        }
       }
       await world.run(world.elapsed + drainStepMs);
     }

@@ -3,6 +3,7 @@ import type { Clock } from '../../packages/core/src/clock.ts';
 import type { Expiring } from '../../packages/core/src/coordination/expiring.ts';
 import type { Duly } from '../../packages/core/src/duly.ts';
 import type { EveryDefinition } from '../../packages/core/src/schedule/definition.ts';
+import type { StandardSchema } from '../../packages/core/src/schema.ts';
 import type { TaskContext } from '../../packages/core/src/task.ts';
 import { completesApart, recorded } from '../handler-notes.ts';
 import type { WriteEvent } from '../history.ts';
@@ -21,6 +22,7 @@ export interface TaskInput {
 /** The names of the tasks. */
 export const taskNames = [
   'quick',
+  'picky',
   'slow',
   'flaky',
   'once',
@@ -61,6 +63,15 @@ export interface TaskSetting {
 
 class Refusal extends Error {}
 
+/** A schema that refuses inputs with one or three failures if it is strict. */
+function inputSchema(isStrict: boolean): StandardSchema<TaskInput> {
+  const validate = (value: unknown) =>
+    isStrict && (value as TaskInput).failures % 2 === 1
+      ? { issues: [{ message: 'Expected no failure.' }] }
+      : { value: value as TaskInput };
+  return { '~standard': { version: 1, vendor: 'simulation', validate } };
+}
+
 /** Defines the tasks on one node. */
 export function defineTasks(duly: Duly, setting: TaskSetting): void {
   const { clock } = setting;
@@ -87,6 +98,12 @@ export function defineTasks(duly: Duly, setting: TaskSetting): void {
   };
 
   define('quick', {}, () => 'done');
+  // Every second process has a release that accepts less input.
+  define(
+    'picky',
+    { input: inputSchema(Number(setting.name.slice(1)) % 2 === 1) },
+    (_context, { failures }) => (failures === 2 ? () => null : null),
+  );
   define('slow', { timeout: '2m' }, async (context, { ms }) => {
     await context.progress(10, 'begun');
     await clock.sleep(ms / 2, context.signal);

@@ -25,7 +25,6 @@ export async function watched<Value>(
   const turn = (by: 1 | -1) => {
     Atomics.add(cells as Int32Array, 2, by);
     Atomics.add(cells as Int32Array, 1, 1);
-    Atomics.notify(cells as Int32Array, 1);
   };
   Atomics.store(cells, 0, seed);
   turn(1);
