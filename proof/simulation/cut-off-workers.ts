@@ -7,6 +7,9 @@ const second = 1_000;
 // For a worker to see that its leases have ended, and for the checker to be sure that it did not.
 const afterLeaseMs = 8 * second;
 
+/** The store answers again by then. */
+export const cutOffMsMax = 28 * second;
+
 /** Jobs that outlast a store which does not answer. */
 export function drawCutOffWorkers(dice: Dice, { leaseMs }: { leaseMs: number }): Step[] {
   const atMs = dice.between(1, 5) * second + dice.below(second);

@@ -8,7 +8,7 @@ import type { RuleInput } from '../../packages/core/src/schedule/rule.ts';
 import { withBursts } from './bursts.ts';
 import { withChoosyWorkers } from './choosy-workers.ts';
 import { type ClockChange, drawZonedRule, hourRepeated, hourSkipped } from './clock-changes.ts';
-import { drawCutOffWorkers } from './cut-off-workers.ts';
+import { cutOffMsMax, drawCutOffWorkers } from './cut-off-workers.ts';
 import { plainMake } from './plain-make.ts';
 import { type TaskName, taskNames } from './tasks.ts';
 import type { Weather } from './wire.ts';
@@ -185,8 +185,9 @@ function drawWorld(seed: number): Script {
     }
   }
   const hasFile = seed % fileEvery === 1;
-  // In a file two of them are frozen.
-  const count = hasFile ? 3 : dice.one(size.nodeCounts);
+  const hasFrozenSteps = seed % rarerEvery === 12;
+  // Two of three are frozen, and the third takes over.
+  const count = hasFile || hasFrozenSteps ? 3 : dice.one(size.nodeCounts);
   const nodes = Array.from({ length: count }, (_, i) => ({
     // The first two play all roles, so that each role is there twice.
     roles: i < 2 || dice.chance(0.7) ? allRoles : [dice.one(allRoles), 'maintenance' as const],
@@ -230,7 +231,7 @@ function drawWorld(seed: number): Script {
   const ownDice = createDice(seed ^ 0x5bd1e995);
   if (ownDice.chance(0.05)) steps.push(...drawStopped(ownDice, lastsMs));
   if (ownDice.chance(0.05)) steps.push(...drawLateReturns(ownDice, lastsMs));
-  if (ownDice.chance(0.1)) steps.push(...drawFrozenSteps(ownDice, lastsMs, leaseMs));
+  if (hasFrozenSteps || ownDice.chance(0.05)) steps.push(...drawFrozenSteps(ownDice, lastsMs, leaseMs));
   if (dice.chance(0.08)) steps.push(...drawBlocked(dice, lastsMs, leaseMs));
   if (hasFile && dice.chance(0.9)) steps.push(...drawFrozenCharges(dice, lastsMs, leaseMs));
   steps.sort((one, other) => one.atMs - other.atMs);
@@ -246,7 +247,10 @@ function drawWorld(seed: number): Script {
   };
   if (seed % burstEvery === 0) return withBursts(script, dice);
   if (clockChange !== null) return withSteps(script, drawZoned(clockDice, clockChange, script));
-  if (seed % rarerEvery === 2) return withSteps(script, drawCutOffWorkers(createDice(-seed), script));
+  if (seed % rarerEvery === 2) {
+    const cutOff = withSteps(script, drawCutOffWorkers(createDice(-seed), script));
+    return { ...cutOff, lastsMs: Math.max(lastsMs, cutOffMsMax) };
+  }
   if (seed % rarerEvery === 26) return withSteps(script, drawRemade(createDice(-seed), script));
   if (seed % rarerEvery === 27) return withLostDecisions(script, createDice(-seed));
   if (seed % rareEvery === 4) return withSteps(script, drawDeletedRuns(createDice(-seed), script));
