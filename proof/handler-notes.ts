@@ -1,5 +1,5 @@
 /** What handlers do, noted around them: the simulation and the runs on real processes write it alike. */
-import type { TaskContext } from '../packages/core/src/task.ts';
+import type { TaskContext } from '../packages/core/src/jobs/task-definition.ts';
 import { controlOf } from '../packages/core/src/worker/control.ts';
 import type { WriteEvent } from './history.ts';
 

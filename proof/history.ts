@@ -15,9 +15,9 @@ import type {
   SettleReason,
   SlotRow,
   SlotsReply,
-} from '../packages/core/src/engine.ts';
-import type { JobStatus } from '../packages/core/src/job.ts';
-import type { StoredRetry } from '../packages/core/src/retry.ts';
+} from '../packages/core/src/contract/engine.ts';
+import type { JobStatus } from '../packages/core/src/contract/job-status.ts';
+import type { StoredRetry } from '../packages/core/src/lifecycle/retry.ts';
 
 /** What every event says. */
 interface Stamped {

@@ -7,8 +7,8 @@ import {
   type PauseValue,
   type ReportBody,
   type ScheduleChange,
-} from '../packages/core/src/engine.ts';
-import type { StoredRetry } from '../packages/core/src/retry.ts';
+} from '../packages/core/src/contract/engine.ts';
+import type { StoredRetry } from '../packages/core/src/lifecycle/retry.ts';
 import type { HistoryEvent, MadeJob, WriteEvent } from './history.ts';
 
 type Call = (input: never) => Promise<{ now: number }>;

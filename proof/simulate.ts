@@ -9,7 +9,7 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { systemClock } from '../packages/core/src/clock.ts';
+import { systemClock } from '../packages/core/src/base/clock.ts';
 import { readArguments } from './arguments.ts';
 import { exerciseNames, invariants } from './checker/index.ts';
 import { catchMutation } from './simulation/catch-mutation.ts';
@@ -35,15 +35,16 @@ import { describe } from './simulation/trace.ts';
 
 const usage = `Usage: npm run simulate -- [--seeds <count>] [--from <first seed>] [--keep-going] [--jobs <processes>]
        npm run simulate -- --coverage [--seeds <count>] [--from <first seed>] [--jobs <processes>]
-       npm run simulate -- --until-failure [--jobs <processes>]
+       npm run simulate -- --until-failure [--from <first seed>] [--jobs <processes>]
        npm run simulate -- --seed <seed> [--trace]
        npm run simulate -- --script <file> [--trace]
        npm run simulate -- --mutations [--afresh] [--write]
+       With any of these except --mutations: [--engine sqlite|postgres]
 
 --seeds plays a range and stops at the lowest failing seed. Without --from it starts at a random seed and prints it.
 --keep-going plays the whole range and groups the failures by invariant.
---coverage plays 500 seeds, or as many as --seeds says, and prints how many of them exercised each invariant.
---until-failure plays seeds from a random start until one fails, shrinks it and writes it to proof/regressions/.
+--coverage plays 2,000 seeds, or as many as --seeds says, and prints how many of them exercised each invariant.
+--until-failure plays seeds from --from, or a random start, until one fails, shrinks it and writes it to proof/regressions/.
 --engine postgres, with any of these except --mutations, plays on a real PostgreSQL behind a proxy that cuts connections.`;
 
 // High enough to leave the seeds of the tests alone, and low enough that no number derived from a seed is rounded.
@@ -161,8 +162,12 @@ async function playUntilFailure({ from, jobs, signal }: Range): Promise<boolean>
   console.error(text);
   const invariant = played.violations[0]?.invariant ?? '';
   const foundAt = new Date(systemClock.now()).toISOString();
-  const path = storeScript({ invariant, seed: lowest.seed, foundAt, script });
-  console.error(`Wrote ${path}. Play it again: ${scriptCommand(path)}`);
+  const path = storeScript({
+    ...{ invariant, seed: lowest.seed },
+    ...(engine === 'sqlite' ? {} : { engine }),
+    ...{ foundAt, script },
+  });
+  console.error(`Wrote ${path}. Play it again: ${scriptCommand(path, engine)}`);
   return false;
 }
 
@@ -199,7 +204,7 @@ const { values, number, refuse } = readArguments(usage, {
   afresh: { type: 'boolean', default: false },
   write: { type: 'boolean', default: false },
 });
-const hasRange = values.seeds !== undefined || values.from !== undefined;
+const hasRange = values.seeds !== undefined || (values.from !== undefined && !values['until-failure']);
 const isOneWorld = values.seed !== undefined || values.script !== undefined;
 if (values.afresh && !values.mutations)
   refuse('Expected --mutations with --afresh: it looks for their worlds.');
@@ -218,12 +223,17 @@ if (values['keep-going'] && (values.mutations || values['until-failure'] || isOn
   refuse('Expected --seeds with --keep-going: it plays a range.');
 if (values.coverage && (values.mutations || values['until-failure'] || isOneWorld))
   refuse('Expected --seeds with --coverage: it plays a range.');
-const count = number('seeds', { fallback: values.coverage ? 500 : 2_000, min: 1 });
+const count = number('seeds', { fallback: 2_000, min: 1 });
 const seed = number('seed', { fallback: 1, min: 0 });
 // A process takes a second to start, which only pays off for several seeds.
 const seedsPerProcess = 20;
 const jobs = number('jobs', { fallback: availableParallelism(), min: 1 });
 const from = number('from', { fallback: randomStart(), min: 0 });
+// Above this, numbers that are derived from a seed are rounded.
+const seedMax = 2 ** 50;
+if (Math.max(seed, from + count) > seedMax) refuse(`Expected seeds up to ${seedMax}.`);
+if (values.jobs !== undefined && (isOneWorld || values.mutations))
+  refuse('Expected --seeds or --until-failure with --jobs: one world is played in one process.');
 const isUntilFailure = values['until-failure'];
 const isPlayingMany = !values.mutations && !isOneWorld;
 // Before the first line is printed: Ctrl-C may follow it at once.

@@ -2,8 +2,8 @@
 
 import { lineAt, maskSource, type Problem, type SourceFile } from './source-text.ts';
 
-const clockFile = 'packages/core/src/clock.ts';
-const randomFile = 'packages/core/src/random.ts';
+const clockFile = 'packages/core/src/base/clock.ts';
+const randomFile = 'packages/core/src/base/random.ts';
 
 const clockReads: [RegExp, string][] = [
   [/\bDate\s*\.\s*now\b/g, 'Date.now'],

@@ -2,10 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorCodes } from '../packages/core/src/errors.ts';
+import { errorCodes } from '../packages/core/src/base/errors.ts';
 import { lineAt, maskSource, type Problem, root, type SourceFile } from './source-text.ts';
 
-const registerPath = 'packages/core/src/errors.ts';
+const registerPath = 'packages/core/src/base/errors.ts';
 const documentPath = 'docs/reference/errors.md';
 
 /** The documentation of errors as it stands in the repository. */

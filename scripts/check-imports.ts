@@ -1,16 +1,51 @@
-// Import direction: who may know whom. See docs/internals/layout.md.
+// Import direction: which folder may import which. See docs/internals/layout.md.
 
 import { posix } from 'node:path';
 import { type Import, importsOf, type Problem, type SourceFile } from './source-text.ts';
 
-const enginesFolder = 'packages/core/src/engines/';
-const door = `${enginesFolder}open.ts`;
+const core = 'packages/core/src/';
+const low = ['base', 'contract', 'lifecycle', 'schedules/calendar'] as const;
+const schedules = ['schedules/definition', 'schedules/planner', 'schedules'] as const;
+const engine = ['base', 'contract', 'lifecycle', 'engines/shared'] as const;
 
 /**
- * Finds imports that break the layout:
- * an engine's inside used from outside `engines/` (the way in is `engines/open.ts`),
- * an engine that knows a sibling or the door, a relative path into another package,
- * a package imported statically by core, a target that does not exist, and cycles.
+ * The layers of core, lowest first: the folders that a folder may import besides itself, all of which are above it in this
+ * table. Type imports count. The longest folder that a path is in decides.
+ */
+export const layers: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  contract: ['base'],
+  lifecycle: ['base', 'contract'],
+  'schedules/calendar': ['base'],
+  'engines/shared': ['base', 'contract', 'lifecycle'],
+  'engines/sqlite': engine,
+  'engines/postgres': engine,
+  store: [...low, 'engines/shared'],
+  'store/thread': [...low, 'engines/shared', 'store'],
+  jobs: [...low, 'store'],
+  operations: [...low, 'store', 'jobs'],
+  'schedules/definition': [...low, 'jobs'],
+  'schedules/planner': [...low, 'schedules/definition'],
+  schedules: [...low, 'store', 'jobs', 'operations', 'schedules/definition', 'schedules/planner'],
+  forecast: [...low, 'jobs', 'operations', ...schedules],
+  tasks: [...low, 'store', 'jobs', 'operations', ...schedules],
+  worker: [...low, 'store', 'jobs'],
+  'worker/remote': [...low, 'store', 'jobs', 'worker'],
+  maintenance: low,
+  coordination: ['base', 'contract', 'store', 'jobs', 'tasks'],
+};
+
+// Files at the top import everything but the engines, which they know by the types of engines/shared; nobody imports them but tests and
+// src/testing, which is above all.
+const topAndTesting = ['', 'testing'];
+const hiddenFromTop = ['engines/sqlite', 'engines/postgres'];
+
+// These load the engine of a store with import().
+const engineLoaders = ['store/open-engine.ts', 'store/examine.ts', 'store/open-user-transaction.ts'];
+
+/**
+ * Finds imports that break the layout: one that the layers do not allow, a relative path into another package, a package that
+ * core imports statically, a target that does not exist, and cycles.
  */
 export function findImportProblems(files: SourceFile[]): Problem[] {
   const known = new Set(files.map((file) => file.path));
@@ -30,7 +65,7 @@ export function findImportProblems(files: SourceFile[]): Problem[] {
         continue;
       }
       const target = posix.join(posix.dirname(file.path), one.specifier);
-      const message = directionProblem(file.path, target);
+      const message = directionProblem(file.path, target, one);
       if (message !== null) add(message);
       // A folder or package.json named by `new URL` is not a module.
       if (!target.endsWith('.ts')) continue;
@@ -48,29 +83,35 @@ function barePackageProblem(path: string, one: Import): string | null {
   return `core has no dependencies: import "${one.specifier}" lazily with import(), and describe the slice of it that is used.`;
 }
 
-function directionProblem(from: string, to: string): string | null {
+function directionProblem(from: string, to: string, { kind }: Import): string | null {
   const packageOf = (path: string): string => path.split('/').slice(0, 2).join('/');
   if (packageOf(from) !== packageOf(to))
     return `"${to}" is in another package: import it by that package's name.`;
+  if (!from.startsWith(core) || !to.startsWith(core) || !to.endsWith('.ts')) return null;
 
-  const fromEngine = engineOf(from);
-  const toEngine = engineOf(to);
-  if (fromEngine !== null && to === door)
-    return 'an engine must not know engines/open.ts, which knows every engine.';
-  if (toEngine === null) return null;
-  if (fromEngine === null && !from.startsWith(enginesFolder)) {
-    return `"${to}" is inside an engine: go through engines/open.ts.`;
+  const [folder, target] = [layerOf(from), layerOf(to)];
+  if (folder === null)
+    return `"${from}" is in no layer: add its folder to the table in scripts/check-imports.ts.`;
+  if (folder === target) return null;
+  if (topAndTesting.includes(folder)) {
+    return target !== null && hiddenFromTop.includes(target)
+      ? `"${to}" is inside an engine: go through store/open-engine.ts.`
+      : null;
   }
-  if (fromEngine !== null && fromEngine !== toEngine) {
-    return `the ${fromEngine} engine must not import from its sibling, the ${toEngine} engine.`;
-  }
-  return null;
+  const allowed = layers[folder] ?? [];
+  if (target !== null && allowed.includes(target)) return null;
+  const isLoader = engineLoaders.includes(from.slice(core.length)) && kind === 'dynamic';
+  if (isLoader && target !== null && hiddenFromTop.includes(target)) return null;
+  return `${folder} must not import ${target === '' ? 'the top of core' : target}: "${to}". It may import ${allowed.join(', ') || 'nothing'}.`;
 }
 
-function engineOf(path: string): string | null {
-  if (!path.startsWith(enginesFolder)) return null;
-  const [engine, rest] = path.slice(enginesFolder.length).split('/', 2);
-  return rest === undefined ? null : (engine as string);
+/** The longest folder of the layers that a file of core is in; '' for the files at the top; null: it is in none. */
+function layerOf(path: string): string | null {
+  const inner = posix.dirname(path.slice(core.length));
+  if (inner === '.') return '';
+  for (let folder = inner; folder !== '.'; folder = posix.dirname(folder))
+    if (folder in layers || topAndTesting.includes(folder)) return folder;
+  return null;
 }
 
 function findCycles(graph: Map<string, { to: string; line: number }[]>): Problem[] {

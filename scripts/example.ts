@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { nearest } from '../packages/core/src/nearest.ts';
+import { nearest } from '../packages/core/src/base/nearest.ts';
 import { root } from './source-text.ts';
 
 const [name, ...rest] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 // `npm run plan-model -- --cases N --seed S`: plays N random lives of schedules, by the planner and by its slow model, from seed S on.
 
 import { parseArgs } from 'node:util';
-import { playCase } from '../packages/core/test/schedule/plan-world.ts';
+import { playCase } from '../packages/core/test/schedules/planner/plan-world.ts';
 
 const { values } = parseArgs({
   options: {

@@ -2,11 +2,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../packages/core/src/clock.ts';
-import type { CountsReply, Engine } from '../../packages/core/src/engine.ts';
-import { openEngine } from '../../packages/core/src/engines/open.ts';
-import { isTerminal, type JobStatus } from '../../packages/core/src/job.ts';
-import { type Random, seededRandom } from '../../packages/core/src/random.ts';
+import { systemClock } from '../../packages/core/src/base/clock.ts';
+import { type Random, seededRandom } from '../../packages/core/src/base/random.ts';
+import type { CountsReply, Engine } from '../../packages/core/src/contract/engine.ts';
+import { isTerminal, type JobStatus } from '../../packages/core/src/contract/job-status.ts';
+import { openEngine } from '../../packages/core/src/store/open-engine.ts';
 import { check, invariants, type Violation } from '../checker/index.ts';
 import {
   type Evidence,

@@ -1,4 +1,6 @@
 // The client of a chaos run: makes promises, cancels and moves some, and writes down what was acknowledged and what was refused.
+
+import { seededRandom } from '../../packages/core/src/base/random.ts';
 import {
   Duly,
   isDulyError,
@@ -7,9 +9,8 @@ import {
   systemClock,
   type Task,
 } from '../../packages/core/src/index.ts';
-import { pauseKey } from '../../packages/core/src/pauses.ts';
-import { isStoreTrouble, isUnknownOutcome } from '../../packages/core/src/pipe.ts';
-import { seededRandom } from '../../packages/core/src/random.ts';
+import { pauseKey } from '../../packages/core/src/jobs/pauses.ts';
+import { isStoreTrouble, isUnknownOutcome } from '../../packages/core/src/store/batcher.ts';
 import type { Asked, Transacted } from '../history.ts';
 import { eventsOfCall } from '../recorder.ts';
 import { type ClientCommand, notNowCode, type ProcessNews, type ProcessOptions } from './commands.ts';

@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../../packages/core/src/clock.ts';
+import { systemClock } from '../../packages/core/src/base/clock.ts';
 import type { HistoryEvent } from '../history.ts';
 import {
   type ClientCommand,

@@ -1,6 +1,6 @@
 /** What a chaos run stands on: one kind of store, where its processes sit, what can go wrong with it, and what is looked at in the end. */
 import type { ChildProcess } from 'node:child_process';
-import type { Random } from '../../packages/core/src/random.ts';
+import type { Random } from '../../packages/core/src/base/random.ts';
 import type { Violation } from '../checker/index.ts';
 import type { FaultKind } from './faults/fault.ts';
 

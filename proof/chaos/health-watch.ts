@@ -1,5 +1,5 @@
 /** Asks a process of the run how it is, again and again, as whoever restarts or pages asks it, and notes what it says. */
-import { systemClock } from '../../packages/core/src/clock.ts';
+import { systemClock } from '../../packages/core/src/base/clock.ts';
 import type { Duly } from '../../packages/core/src/index.ts';
 import { readReadiness } from '../../packages/server/src/health/readiness.ts';
 import type { HealthTold, HistoryEvent } from '../history.ts';

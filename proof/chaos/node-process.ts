@@ -1,6 +1,6 @@
 // One node of a chaos run: all roles, its history at the seam of its store, and a way to be taken down at a named point.
 import { Duly } from '../../packages/core/src/index.ts';
-import { isStoreTrouble } from '../../packages/core/src/pipe.ts';
+import { isStoreTrouble } from '../../packages/core/src/store/batcher.ts';
 import { recorded } from '../handler-notes.ts';
 import { eventsOfCall } from '../recorder.ts';
 import { type NodeCommand, notNowCode, type ProcessNews, type ProcessOptions } from './commands.ts';

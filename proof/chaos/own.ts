@@ -1,7 +1,7 @@
 /** The program's own connection to the store, as a user has one: rows of its own, in transactions in which it makes and completes jobs. */
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
-import { parseStoreAddress } from '../../packages/core/src/engines/address.ts';
+import { parseStoreAddress } from '../../packages/core/src/store/store-url.ts';
 import type { OwnRows } from '../history.ts';
 
 /** A connection with at most one transaction open. */

@@ -1,7 +1,7 @@
 // Each invariant of a chaos run is shown a history that breaks it, and the same without the harm.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AttemptRecord, JobRecord, ScheduleRecord } from '../../packages/core/src/engine.ts';
+import type { AttemptRecord, JobRecord, ScheduleRecord } from '../../packages/core/src/contract/engine.ts';
 import { check, type Invariant } from '../checker/index.ts';
 import { limitsHold } from '../checker/limits-hold.ts';
 import { neverEarly } from '../checker/never-early.ts';
@@ -150,6 +150,19 @@ test('a slot without a decision, with two, or miscounted is found, and an end be
   const fired = { kind: 'fired', at: at(9_000), slots: [], jobs: [] } as unknown as HistoryEvent;
   const late = breaks(everySlotDecided, [fired], { schedules, ledger: { s: [row(0, 1_000)] } });
   assert.match(late.join(), /no decision from/);
+  // A node that dies with the schedule holds it for a lease of 3 s.
+  const claimedAt = (ms: number): HistoryEvent =>
+    ({ kind: 'scheduleClaimed', at: at(ms), node: 'node_b', scheduleId: 's' }) as HistoryEvent;
+  const held = breaks(everySlotDecided, [claimedAt(8_000), fired], {
+    schedules,
+    ledger: { s: [row(0, 1_000)] },
+  });
+  assert.deepEqual(held, []);
+  const free = breaks(everySlotDecided, [claimedAt(2_000), fired], {
+    schedules,
+    ledger: { s: [row(0, 1_000)] },
+  });
+  assert.equal(free.length, 1);
 });
 
 test('jobs that do not move again when the store is back are found', () => {

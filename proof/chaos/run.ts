@@ -1,7 +1,7 @@
 // `npm run chaos -- --engine sqlite --minutes 5 --seed 7`: real processes, real faults. The exit code is 1 if anything was violated, 2 if the
 // machine was too busy to tell.
 import { constants } from 'node:os';
-import { systemClock } from '../../packages/core/src/clock.ts';
+import { systemClock } from '../../packages/core/src/base/clock.ts';
 import { readArguments } from '../arguments.ts';
 import { NoSuchFault, runChaos } from './chaos.ts';
 import { mutations } from './engines/postgres/mutations.ts';

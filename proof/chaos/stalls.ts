@@ -1,7 +1,7 @@
 /** When the machine did not let a run go on, by measures that know nothing of the product. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../../packages/core/src/clock.ts';
+import { systemClock } from '../../packages/core/src/base/clock.ts';
 import { startYardstick } from '../soak/yardstick.ts';
 
 /** What is watched, and who is told. */

@@ -3,9 +3,9 @@
  * a chaos run writes its history and takes a process down at a named point. The product knows nothing of it.
  */
 import { Worker } from 'node:worker_threads';
-import type { EngineVerb } from '../../packages/core/src/engine.ts';
-import type { FromThread, ToThread } from '../../packages/core/src/store-thread/messages.ts';
-import { unpackInput, unpackReply } from '../../packages/core/src/store-thread/packed.ts';
+import type { EngineVerb } from '../../packages/core/src/contract/engine.ts';
+import type { FromThread, ToThread } from '../../packages/core/src/store/thread/messages.ts';
+import { unpackInput, unpackReply } from '../../packages/core/src/store/thread/packed.ts';
 
 /** What is told at the seam, always before the message goes on. */
 export interface SeamListener {

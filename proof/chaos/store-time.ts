@@ -1,4 +1,4 @@
-import { systemClock } from '../../packages/core/src/clock.ts';
+import { systemClock } from '../../packages/core/src/base/clock.ts';
 
 /** The store's time as a process knows it: the last instant it heard, and what its monotonic clock counted since. */
 export interface StoreTime {

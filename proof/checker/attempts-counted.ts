@@ -61,7 +61,7 @@ export const attemptsCounted: Invariant = {
 /** Numbers of attempts that do not follow each other: each has the next one, and one that was given back unused is given again. */
 function numberProblems(
   { id }: FinalState['jobs'][number],
-  { leases, accepted, touched }: Facts,
+  { leases, accepted, touched, indexOf }: Facts,
   began: ReadonlySet<string>,
 ): string[] {
   const claims = (leases.get(id) ?? []).filter(({ how }) => how === 'claimed');
@@ -73,9 +73,10 @@ function numberProblems(
         fence >= before.fence && fence < claim.fence && reason === 'released' && to === 'PENDING',
     );
     // One that was asked to cancel was ended with its number instead, and could be brought back.
-    const isAsked = (touched.get(id) ?? []).some(
-      ({ verb, result, at }) => verb === 'cancel' && result === 'asked' && at >= before.at && at <= claim.at,
-    );
+    const isAsked = (touched.get(id) ?? []).some((act) => {
+      const index = indexOf.get(act) ?? Number.NaN;
+      return act.verb === 'cancel' && act.result === 'asked' && index > before.index && index < claim.index;
+    });
     const isUnused = isGivenBack && !isAsked && !began.has(`${id}/${before.fence}`);
     const expected = before.attempt + (isUnused ? 0 : 1);
     return claim.attempt === expected

@@ -89,11 +89,13 @@ function unaskedProblems(
   const asks = new Map<string, Pick<Ended, 'at' | 'mode'>[]>();
   for (const { id, at, mode } of [...endsOf(evidence), ...cleanupEndsOf(evidence.events)])
     asks.set(id, [...(asks.get(id) ?? []), { at, mode }]);
-  /** Whether somebody had asked by then, since it was last brought back. Its schedule's deletion asks only for what nobody has. */
-  const isAsked = (id: string, at: number, isStarted: boolean): boolean => {
+  /**
+   * Whether somebody had asked by then, since it was last brought back before `lifeAt`. Its schedule's deletion asks only for what nobody has.
+   */
+  const isAsked = (id: string, at: number, isStarted: boolean, lifeAt = at): boolean => {
     const acts = facts.touched.get(id) ?? [];
     const backAt = acts.findLast(
-      (act) => act.verb === 'replay' && act.result === 'changed' && act.at < at,
+      (act) => act.verb === 'replay' && act.result === 'changed' && act.at < lifeAt,
     )?.at;
     return (asks.get(id) ?? []).some(
       (ask) => ask.at <= at && ask.at >= (backAt ?? 0) && !(isStarted && ask.mode === 'unstarted'),
@@ -104,7 +106,10 @@ function unaskedProblems(
       (event.kind === 'renewed' && event.state === 'cancel') ||
       (event.kind === 'aborted' && event.reason === 'cancelled');
     if (isTold) exercise('cancelled');
-    if (!isTold || isAsked(event.id, event.at, true)) continue;
+    if (!isTold) continue;
+    // An attempt that goes on after its job was ended and brought back may still hear of the cancel before that.
+    const lease = facts.leases.get(event.id)?.find(({ fence }) => fence === event.fence);
+    if (isAsked(event.id, event.at, true, lease?.at)) continue;
     problems.push({
       subjects: [event.id],
       message: `Job ${event.id} (fence ${event.fence} on ${event.node}) was told of a cancel at ${show(event.at)}, and nobody had asked.`,

@@ -1,4 +1,4 @@
-import { isTerminal } from '../../packages/core/src/job.ts';
+import { isTerminal } from '../../packages/core/src/contract/job-status.ts';
 import type { Evidence, Fault, HistoryEvent, MadeJob, NodeChanged, Settled } from '../history.ts';
 
 /** One lease from the claim (or reap) that gave it to its end. */
@@ -10,6 +10,8 @@ export interface Lease {
   how: 'claimed' | 'reaped';
   /** When it was given. */
   at: number;
+  /** Index of the event that gave it. */
+  index: number;
   dueAt: number | null;
   /** When it ends, as far as the store has said. */
   untilAt: number;
@@ -25,7 +27,7 @@ export interface Lease {
 /** What the invariants look up again and again, read off the events once. */
 export interface Facts {
   /** Every job the store accepted. */
-  made: Map<string, MadeJob & { madeAt: number }>;
+  made: Map<string, MadeJob & { madeAt: number; madeIndex: number }>;
   /** Leases of each job, by fence. */
   leases: Map<string, Lease[]>;
   /** Accepted and refused settlements of each job, in order. */
@@ -34,13 +36,18 @@ export interface Facts {
   accepted: Map<string, Settled[]>;
   /** Jobs that were deleted by an audited act. */
   deleted: Set<string>;
-  /** Acts of people on a job that may change its due instant or bring it back. */
+  /** Acts of people on a job, such as a cancel, a replay or a move, that did something. */
   touched: Map<string, Extract<HistoryEvent, { kind: 'changed' }>[]>;
   /** Folds of a call that was sent again after an unknown outcome, and that had been folded then, or may have been. */
   echoes: Set<HistoryEvent>;
   faults: Fault[];
   nodes: NodeChanged[];
+  /** Index of each event. In a complete history the events of one millisecond are in the store's order. */
+  indexOf: Map<HistoryEvent, number>;
 }
+
+/** Acts after which an attempt holds its lease no more. A job that is brought back was ended before, though that may not have been noted. */
+export const endingVerbs: readonly string[] = ['terminate', 'delete', 'discard', 'replay'];
 
 /** Reads the facts off a history. */
 export function factsOf({ events, final, isComplete }: Evidence): Facts {
@@ -54,11 +61,12 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
   const byFence = new Map<string, Lease>();
   const faults: Fault[] = [];
   const nodes: NodeChanged[] = [];
+  const indexOf: Facts['indexOf'] = new Map();
   const repeated: { lease: Lease | undefined; at: number }[] = [];
   const cleanups = new Map<string, string>();
 
-  const addMade = (jobs: MadeJob[], at: number): void => {
-    for (const job of jobs) if (!made.has(job.id)) made.set(job.id, { ...job, madeAt: at });
+  const addMade = (jobs: MadeJob[], madeAt: number, madeIndex: number): void => {
+    for (const job of jobs) if (!made.has(job.id)) made.set(job.id, { ...job, madeAt, madeIndex });
   };
   const addLease = (lease: Lease): void => {
     const key = `${lease.id}/${lease.fence}`;
@@ -71,15 +79,16 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
   };
 
   for (const [index, event] of events.entries()) {
+    indexOf.set(event, index);
     switch (event.kind) {
       case 'made':
-        addMade(event.jobs, event.at);
+        addMade(event.jobs, event.at, index);
         break;
       case 'fired':
-        if (event.result === 'fired') addMade(event.jobs, event.at);
+        if (event.result === 'fired') addMade(event.jobs, event.at, index);
         break;
       case 'applied':
-        if (event.result === 'applied') addMade(event.jobs, event.at);
+        if (event.result === 'applied') addMade(event.jobs, event.at, index);
         break;
       case 'claimed':
       case 'reaped':
@@ -90,6 +99,7 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
           attempt: event.attempt,
           how: event.kind,
           at: event.at,
+          index,
           dueAt: event.kind === 'claimed' ? event.dueAt : null,
           untilAt: event.untilAt,
           renewedAt: event.at,
@@ -127,7 +137,8 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
           if (repeat && (!isComplete || foldedCalls.has(call))) echoes.add(event);
           foldedCalls.add(call);
         }
-        touched.set(event.id, [...(touched.get(event.id) ?? []), event]);
+        if (isDone(event.result, isComplete))
+          touched.set(event.id, [...(touched.get(event.id) ?? []), event]);
         break;
       case 'valued': {
         const where = `${event.name}/${event.key}`;
@@ -170,7 +181,12 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
       .filter(({ action }) => action === 'delete' || action === 'discard')
       .flatMap(({ subject }) => (subject.startsWith('job:') ? [subject.slice('job:'.length)] : [])),
   );
-  return { made, leases, settled, accepted, deleted, touched, echoes, faults, nodes };
+  return { made, leases, settled, accepted, deleted, touched, echoes, faults, nodes, indexOf };
+}
+
+/** Whether an act did something. Where notes are missing, `unchanged` and `missing` may answer the repeat of an act that did. */
+function isDone(result: string, isComplete: boolean): boolean {
+  return result !== 'refused' && (!isComplete || (result !== 'unchanged' && result !== 'missing'));
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Change } from '../../packages/core/src/engine.ts';
+import type { Change } from '../../packages/core/src/contract/engine.ts';
 import { show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 

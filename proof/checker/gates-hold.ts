@@ -28,8 +28,11 @@ export const gatesHold: Invariant = {
         message: `Job ${id} was given to ${early.node} at ${show(early.at)}, though ${before}, ${why}, was over at ${show(overAt)}.`,
       });
     };
-    for (const { id, gates } of facts.made.values())
+    for (const { id, gates } of facts.made.values()) {
+      // A job that is brought back is due at once, whatever it waited for before.
+      if (isBroughtBack(facts, id)) continue;
       for (const ref of gates) judge('gate', id, ref, 'which it waits for');
+    }
     for (const all of holdersOf(evidence, facts).values()) {
       for (const [i, job] of all.entries()) {
         // A job that was brought back before its first start does not take its key back, and runs beside the holder.

@@ -1,6 +1,6 @@
-import { isTerminal } from '../../packages/core/src/job.ts';
+import { isTerminal } from '../../packages/core/src/contract/job-status.ts';
 import type { FinalState, HistoryEvent } from '../history.ts';
-import { type Facts, type Lease, show } from './facts.ts';
+import { endingVerbs, type Facts, type Lease, show } from './facts.ts';
 import type { Exercise, Invariant } from './invariant.ts';
 
 /** See `promise`. */
@@ -57,7 +57,9 @@ function checkSerial(
         const wasEnded =
           lease.at >= before.untilAt ||
           (leases.get(before.id) ?? []).some(({ fence }) => fence > before.fence) ||
-          (touched.get(before.id) ?? []).some(({ at }) => at >= before.at && at <= lease.at) ||
+          (touched.get(before.id) ?? []).some(
+            ({ verb, at }) => endingVerbs.includes(verb) && at >= before.at && at <= lease.at,
+          ) ||
           (terminated.get(before.id) ?? []).some((at) => at >= before.at && at <= lease.at);
         if (wasEnded) continue;
         problems.push({
@@ -82,13 +84,15 @@ interface InLine {
   dueAt: number;
   madeAt: number;
   firstAt: number;
+  /** Index of the event that gave it to a worker first, in a complete history. */
+  firstIndex: number;
   /** When it was moved, and to when. */
   moves: { at: number; dueAt: number }[];
 }
 
 /** Of two jobs that stood in line for a serial key when its holder ended, the one that was due first comes first. */
 function checkLine(
-  { leases, made, touched, accepted }: Facts,
+  { leases, made, touched, accepted, indexOf }: Facts,
   /** Tells of first starts that nobody noted; null: all were. */
   final: FinalState | null,
   exercise: Exercise,
@@ -96,15 +100,17 @@ function checkLine(
   const starts = final && new Map(final.jobs.map(({ id, startedAt }) => [id, startedAt]));
   const problems: ReturnType<Invariant['check']> = [];
   const lines = new Map<string, InLine[]>();
-  const ends = new Map<string, number[]>();
+  const ends = new Map<string, { at: number; index: number }[]>();
   /** Those that put themselves off, and so left their place, as they were taken again. */
   const comebacks = new Map<string, { id: string; dueAt: number; at: number }[]>();
   for (const job of made.values()) {
     const { id, serial, tenant, dueAt, madeAt } = job;
     if (serial === null) continue;
     const where = JSON.stringify([tenant, serial]);
-    for (const { to, at, fence } of accepted.get(id) ?? []) {
-      if (isTerminal(to)) ends.set(where, [...(ends.get(where) ?? []), at]);
+    for (const outcome of accepted.get(id) ?? []) {
+      const { to, at, fence } = outcome;
+      const index = indexOf.get(outcome) ?? Number.NaN;
+      if (isTerminal(to)) ends.set(where, [...(ends.get(where) ?? []), { at, index }]);
       // By fence: an attempt that is taken and put off within one millisecond is not its own successor.
       const back = to === 'SCHEDULED' ? leases.get(id)?.find((lease) => lease.fence > fence) : undefined;
       if (back === undefined || back.dueAt === null || touched.has(id)) continue;
@@ -116,11 +122,13 @@ function checkLine(
     const isOnlyMoved =
       acts.every(({ moved }) => moved !== undefined) && (starts === null || acts.length === 0);
     if (job.slot !== null || job.dedupe !== null || job.startDeadlineMs !== null || !isOnlyMoved) continue;
-    const firstAt = (starts === null ? leases.get(id)?.[0]?.at : starts.get(id)) ?? Number.POSITIVE_INFINITY;
+    const first = leases.get(id)?.[0];
+    const firstAt = (starts === null ? first?.at : starts.get(id)) ?? Number.POSITIVE_INFINITY;
+    const firstIndex = first?.index ?? Number.POSITIVE_INFINITY;
     const moves = acts.flatMap(({ at, result, moved }) =>
       result === 'changed' && moved?.dueAt != null ? [{ at, dueAt: moved.dueAt }] : [],
     );
-    lines.set(where, [...(lines.get(where) ?? []), { id, dueAt, madeAt, firstAt, moves }]);
+    lines.set(where, [...(lines.get(where) ?? []), { id, dueAt, madeAt, firstAt, firstIndex, moves }]);
   }
   for (const [where, line] of lines) {
     for (const back of starts === null ? (comebacks.get(where) ?? []) : []) {
@@ -138,18 +146,20 @@ function checkLine(
         message: `Serial key ${where}: job ${back.id}, which had put itself off until ${show(back.dueAt)}, was taken at ${show(back.at)} before ${passed.id}, due ${show(passed.dueAt)}.`,
       });
     }
-    for (const freeAt of ends.get(where) ?? []) {
+    for (const { at: freeAt, index } of ends.get(where) ?? []) {
       const waiting = line
+        // In a complete history also within one millisecond: a job that was taken and ended in it did not wait for its own end.
+        .filter(({ firstAt, firstIndex }) => (starts === null ? firstIndex > index : firstAt >= freeAt))
         // Who was moved after that is in another place by now.
         .filter(({ moves, firstAt }) => moves.every(({ at }) => at < freeAt || at > firstAt))
         .map((one) => ({ ...one, dueAt: one.moves.findLast(({ at }) => at < freeAt)?.dueAt ?? one.dueAt }))
-        .filter(({ dueAt, madeAt, firstAt }) => madeAt < freeAt && dueAt < freeAt && firstAt >= freeAt);
+        .filter(({ dueAt, madeAt }) => madeAt < freeAt && dueAt < freeAt);
       if (waiting.length > 1) exercise('line');
       for (const one of waiting) {
         const passed = waiting.find(
-          ({ dueAt, firstAt }) =>
+          ({ dueAt, firstAt, firstIndex }) =>
             dueAt < one.dueAt &&
-            firstAt > one.firstAt &&
+            (starts === null ? firstIndex > one.firstIndex : firstAt > one.firstAt) &&
             // What never started was ended meanwhile, and whoever did so may have died before it noted that.
             (starts === null || Number.isFinite(firstAt)),
         );

@@ -1,12 +1,16 @@
 import { show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
+// A deletion holds for at least this long.
+const heldMs = 24 * 3_600_000;
+
 /** See `promise`. */
 export const nothingVanishes: Invariant = {
   name: 'nothing-vanishes',
-  promise: 'Created = live + finished + audited deletions, and nothing is there that nobody made.',
-  parts: ['present', 'deleted'],
-  check({ final, isComplete }, { made, deleted }, exercise) {
+  promise:
+    'Created = live + finished + audited deletions, nothing is there that nobody made, and a deleted job stays deleted.',
+  parts: ['present', 'deleted', 'deleted and asked for again'],
+  check({ events, final, isComplete }, { made, deleted, touched, indexOf }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const present = new Set<string>();
     for (const { id } of final.jobs) {
@@ -15,6 +19,22 @@ export const nothingVanishes: Invariant = {
       if (isComplete && !made.has(id)) {
         problems.push({ subjects: [id], message: `Job ${id} is in the store, and nobody made it.` });
       }
+    }
+    for (const [id, acts] of touched) {
+      const deletion = acts.findLast(({ verb }) => verb === 'delete');
+      if (deletion === undefined || final.at - deletion.at >= heldMs) continue;
+      const isAskedAgain = events.some(
+        (event, index) =>
+          event.kind === 'made' &&
+          index > (indexOf.get(deletion) ?? Number.NaN) &&
+          event.jobs.some((job) => job.id === id),
+      );
+      if (isAskedAgain) exercise('deleted and asked for again');
+      if (!present.has(id)) continue;
+      problems.push({
+        subjects: [id],
+        message: `Job ${id} was deleted at ${show(deletion.at)}, and is in the store.`,
+      });
     }
     for (const [id, { madeAt }] of made) {
       exercise(deleted.has(id) && !present.has(id) ? 'deleted' : 'present');

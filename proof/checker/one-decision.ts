@@ -1,4 +1,4 @@
-import type { SlotRow } from '../../packages/core/src/engine.ts';
+import type { SlotRow } from '../../packages/core/src/contract/engine.ts';
 import type { Applied, Fired, HistoryEvent, LedgerRow } from '../history.ts';
 import { show } from './facts.ts';
 import type { Exercise, Invariant } from './invariant.ts';

@@ -1,24 +1,36 @@
-import { isTerminal } from '../../packages/core/src/job.ts';
-import type { Changed, Evidence, MadeJob, Settled } from '../history.ts';
+import { isTerminal } from '../../packages/core/src/contract/job-status.ts';
+import type { Evidence, MadeJob } from '../history.ts';
 import { type Facts, show } from './facts.ts';
 import type { Exercise, Invariant } from './invariant.ts';
+
+/** A span in which a job had not ended; `endedAt` null: it has not ended since. */
+interface Life {
+  fromAt: number;
+  endedAt: number | null;
+  /** Whether a deletion ended it. */
+  isDeleted: boolean;
+}
 
 /** A job that was made under a dedupe key. */
 export interface Held extends MadeJob {
   madeAt: number;
   /** When it was over; null: it is not. */
   overAt: number | null;
-  /** When it first was over or deleted, also if it was brought back or deleted later; null: never. */
-  endedAt: number | null;
+  /** Its lives: from its creation, or from when it was brought back, to its end or deletion. */
+  lives: Life[];
   /** When it was first given to a worker; null: never. */
   startedAt: number | null;
+  /** Where its creation is among the others: the index of its event in a complete history, its instant in others. */
+  madeOrder: number;
+  /** The same of its first start. */
+  startedOrder: number | null;
   /** It was brought back or deleted: what it held when is not told. */
   isElsewhere: boolean;
-  /** When it was deleted before it had ended, which releases its key; null: it was not. */
+  /** When it was deleted while it had not ended, which releases its key; null: it was not. */
   releasedAt: number | null;
 }
 
-// So long the store remembers at least which job took a call over.
+// The store remembers for at least this long which job took a call over.
 const foldKeptMs = 600_000;
 
 /** See `promise`. */
@@ -30,6 +42,7 @@ export const oneHolder: Invariant = {
   check(evidence, facts, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const { unorderedMs = 0 } = evidence;
+    const firstFolds = firstFoldsOf(evidence);
     const holders = holdersOf(evidence, facts);
     for (const [key, all] of holders) {
       for (const [i, job] of all.entries()) {
@@ -58,8 +71,9 @@ export const oneHolder: Invariant = {
       const key = nameOf(event.key);
       const { call, replaces } = event.folded ?? {};
       const madeAt = call === undefined ? undefined : facts.made.get(call)?.madeAt;
-      // After that it may be forgotten which job took it over, and the call is sent again by whoever has slept so long.
-      const isForgotten = madeAt !== undefined && madeAt >= event.at + foldKeptMs;
+      // After that the store may have forgotten which job took the call over, and a repeat creates a job.
+      const firstAt = (call === undefined ? undefined : firstFolds.get(call)) ?? event.at;
+      const isForgotten = madeAt !== undefined && madeAt >= firstAt + foldKeptMs;
       if (call !== undefined && replaces && madeAt !== undefined && !isForgotten) {
         problems.push({
           subjects: [event.id, call],
@@ -73,14 +87,14 @@ export const oneHolder: Invariant = {
       if (holder === undefined && !evidence.isComplete) continue;
       if (holder?.isElsewhere) continue;
       // Behind a started one it takes what comes for as long as that one lives, however long it would hold the key itself.
-      // A replay does not take the key back, so the first end of that one counts.
-      const ahead =
-        holder &&
-        (holders.get(key) ?? []).find((one) =>
-          isFollowed({ ...one, overAt: one.endedAt }, holder, unorderedMs),
-        );
-      if (ahead !== undefined && (ahead.endedAt === null || ahead.endedAt >= event.at - unorderedMs))
-        continue;
+      const isBehind =
+        holder !== undefined &&
+        (holders.get(key) ?? []).some((ahead) => {
+          const endedAt = endOfLife(ahead, holder.madeAt);
+          const isAlive = endedAt === null || endedAt >= event.at - unorderedMs;
+          return isAlive && isFollowed({ ...ahead, overAt: endedAt }, holder, unorderedMs);
+        });
+      if (isBehind) continue;
       const calledAt = event.calledAt ?? event.at;
       // In the millisecond in which it ends it may still be the answer.
       if (
@@ -98,17 +112,35 @@ export const oneHolder: Invariant = {
   },
 };
 
+/** When each call was first folded; repeats do not renew what the store remembers. */
+function firstFoldsOf({ events }: Evidence): Map<string, number> {
+  const firstFolds = new Map<string, number>();
+  for (const event of events) {
+    if (event.kind !== 'changed' || event.folded === undefined) continue;
+    const { call } = event.folded;
+    if (!firstFolds.has(call)) firstFolds.set(call, event.at);
+  }
+  return firstFolds;
+}
+
 /** Children of one job and key that are two. */
-function childProblems({ made, leases }: Facts, exercise: Exercise): ReturnType<Invariant['check']> {
+function childProblems(
+  { made, leases, touched, indexOf }: Facts,
+  exercise: Exercise,
+): ReturnType<Invariant['check']> {
   const problems: ReturnType<Invariant['check']> = [];
   const children = new Map<string, string>();
-  for (const { id, child } of made.values()) {
+  for (const { id, child, madeIndex } of made.values()) {
     if (child == null) continue;
     // A parent that starts again asks for the same child again.
     if ((leases.get(child.of) ?? []).length > 1) exercise('child');
     const where = JSON.stringify([child.of, child.key]);
     const before = children.get(where);
-    if (before !== undefined) {
+    // The children of a job are forgotten with it. An attempt that does not know yet that it was deleted may create one again.
+    const isForgotten = (touched.get(child.of) ?? []).some(
+      (act) => act.verb === 'delete' && (indexOf.get(act) ?? Number.NaN) < madeIndex,
+    );
+    if (before !== undefined && !isForgotten) {
       problems.push({
         subjects: [id, before, child.of],
         message: `Job ${child.of} made two children under the key "${child.key}": ${before} and ${id}.`,
@@ -124,10 +156,8 @@ function nameOf({ type, tenant, key }: { type: string; tenant: string | null; ke
 }
 
 /** The jobs of each key, in the order in which they were made; those that were brought back or deleted are left out. */
-export function holdersOf(
-  { final }: Evidence,
-  { made, leases, touched, accepted }: Facts,
-): Map<string, Held[]> {
+export function holdersOf({ final, isComplete }: Evidence, facts: Facts): Map<string, Held[]> {
+  const { made, leases, touched } = facts;
   const ends = new Map(final.jobs.map(({ id, finishedAt }) => [id, finishedAt]));
   const holders = new Map<string, Held[]>();
   for (const job of made.values()) {
@@ -141,29 +171,51 @@ export function holdersOf(
     holders.set(key, all);
     // It holds its key again for a while; only what is folded into it is judged by it.
     const overAt = isElsewhere ? job.madeAt : (ends.get(id) ?? null);
-    const acts = touched.get(id) ?? [];
-    const deletedAt = acts.find(({ verb, result }) => verb === 'delete' && result === 'changed')?.at ?? null;
-    const hasEnded =
-      (accepted.get(id) ?? []).some(({ to }) => isTerminal(to)) ||
-      acts.some(({ status }) => status !== null && isTerminal(status));
-    const releasedAt = hasEnded ? null : deletedAt;
-    const startedAt = leases.get(id)?.[0]?.at ?? null;
-    const endedAt = isElsewhere ? firstEndAt(accepted.get(id) ?? [], acts) : overAt;
-    all.push({ ...job, overAt, endedAt, startedAt, isElsewhere, releasedAt });
+    const first = leases.get(id)?.[0];
+    const startedAt = first?.at ?? null;
+    const madeOrder = isComplete ? job.madeIndex : job.madeAt;
+    const startedOrder = (isComplete ? first?.index : first?.at) ?? null;
+    const lives = isElsewhere
+      ? livesOf(job, facts)
+      : [{ fromAt: job.madeAt, endedAt: overAt, isDeleted: false }];
+    const releasedAt = lives.find(({ isDeleted }) => isDeleted)?.endedAt ?? null;
+    const order = { madeOrder, startedOrder };
+    all.push({ ...job, ...order, overAt, lives, startedAt, isElsewhere, releasedAt });
   }
   for (const all of holders.values()) all.sort((one, other) => one.madeAt - other.madeAt);
   return holders;
 }
 
-/** When a job that was brought back or deleted had ended first; when it was brought back or deleted, if no event tells its end. */
-function firstEndAt(accepted: readonly Settled[], acts: readonly Changed[]): number {
-  const ends = accepted.filter(({ to }) => isTerminal(to));
-  const known = acts.filter(
-    ({ verb, result, status }) =>
-      (status !== null && isTerminal(status)) ||
-      ((verb === 'replay' || verb === 'delete') && result === 'changed'),
-  );
-  return Math.min(...[...ends, ...known].map(({ at }) => at));
+/** The lives of a job that was brought back or deleted. */
+function livesOf(
+  { id, madeAt }: { id: string; madeAt: number },
+  { accepted, touched, indexOf }: Pick<Facts, 'accepted' | 'touched' | 'indexOf'>,
+): Life[] {
+  const turns = [...(accepted.get(id) ?? []), ...(touched.get(id) ?? [])]
+    .filter((event) => indexOf.has(event))
+    .sort((one, other) => (indexOf.get(one) as number) - (indexOf.get(other) as number));
+  const lives: Life[] = [{ fromAt: madeAt, endedAt: null, isDeleted: false }];
+  for (const turn of turns) {
+    const life = lives.at(-1) as Life;
+    const isBack = turn.kind === 'changed' && turn.verb === 'replay' && turn.result === 'changed';
+    const isOver =
+      turn.kind === 'settled'
+        ? isTerminal(turn.to)
+        : (turn.verb === 'delete' && turn.result === 'changed') ||
+          (turn.verb !== 'replay' && turn.status !== null && isTerminal(turn.status));
+    if ((isOver || isBack) && life.endedAt === null) {
+      life.endedAt = turn.at;
+      life.isDeleted = turn.kind === 'changed' && turn.verb === 'delete';
+    }
+    if (isBack) lives.push({ fromAt: turn.at, endedAt: null, isDeleted: false });
+  }
+  return lives;
+}
+
+/** When the life of a job ended that it had at an instant: that instant if it had none, null if it has not ended. */
+function endOfLife({ lives }: Held, at: number): number | null {
+  const life = lives.findLast(({ fromAt }) => fromAt <= at);
+  return life === undefined ? at : life.endedAt;
 }
 
 /** Whether a job holds its key at an instant. In the millisecond in which it ends it does not any more. */
@@ -175,7 +227,8 @@ function isHeldAt({ dedupe, madeAt, overAt, releasedAt }: Held, at: number): boo
 
 /** Whether a job was made behind another one under its key: that had started, and was not over. */
 export function isFollowed(before: Held, job: Held, unorderedMs: number): boolean {
-  if (job.dedupe?.mode === 'drop' || !isStartedBy(before, job.madeAt - 1 - unorderedMs)) return false;
+  if (job.dedupe?.mode === 'drop' || before.startedOrder === null) return false;
+  if (before.startedOrder >= job.madeOrder - unorderedMs) return false;
   if (!isHeldAt(before, job.madeAt + unorderedMs)) return false;
   return before.overAt === null || before.overAt > job.madeAt + unorderedMs;
 }
@@ -194,9 +247,12 @@ function isSucceeded(holder: Held, all: readonly Held[], at: number): boolean {
 
 /** Whether a job was a follow-up that ended before the holder ahead of it did: however long it would have held the key, it never did. */
 function hasNeverHeld(job: Held, all: readonly Held[]): boolean {
-  const { overAt } = job;
-  if (overAt === null) return false;
-  return all.some((ahead) => isFollowed(ahead, job, 0) && (ahead.overAt === null || overAt <= ahead.overAt));
+  const endedAt = job.lives[0]?.endedAt ?? null;
+  if (endedAt === null) return false;
+  return all.some((ahead) => {
+    const overAt = endOfLife(ahead, job.madeAt);
+    return isFollowed({ ...ahead, overAt }, job, 0) && (overAt === null || endedAt <= overAt);
+  });
 }
 
 /** Whether one of these took the key over from a job that had ended: a call that replaces does, however long the key would have been held. */

@@ -1,5 +1,5 @@
 import type { Fault, HistoryEvent } from '../history.ts';
-import { type Facts, isTroubled, type Lease, show } from './facts.ts';
+import { endingVerbs, type Facts, isTroubled, type Lease, show } from './facts.ts';
 import type { Exercise, Invariant } from './invariant.ts';
 
 // The end of a real process is noted by another one, some time after it.
@@ -117,16 +117,20 @@ function lockProblems(
   return problems;
 }
 
-// So many answers may be lost one after the other, and the next call still comes at once.
+// With this many lost answers, the next call still comes at once.
 const lossesMax = 2;
 // After a lost answer the call is sent again, and has its own answer, within this time.
 const againMs = 1_500;
+// A lease is renewed this many times before it would end.
+const renewalsPerLease = 6;
 
 /**
  * The facts without the few answers that a worker lost while it held a lease. It sends such a call again, under the same token if it was a
- * claim, and is given the same leases: a lost answer alone is no excuse where that was long before the lease's end.
+ * claim, and is given the same leases: a lost answer alone is no excuse where that was long before the lease's end, and where the worker
+ * heard of the lease before it had to assume that the lease was gone.
  */
-function withoutBriefLosses(facts: Facts, { how, node, at, untilAt }: Lease, takenAt: number): Facts {
+function withoutBriefLosses(facts: Facts, lease: Lease, takenAt: number): Facts {
+  const { how, node, at, untilAt, renewedAt } = lease;
   if (how !== 'claimed') return facts;
   const isLoss = (fault: Fault): boolean =>
     fault.fault === 'reply-lost' &&
@@ -135,8 +139,21 @@ function withoutBriefLosses(facts: Facts, { how, node, at, untilAt }: Lease, tak
     (fault.untilAt ?? fault.at) >= at;
   const losses = facts.faults.filter(isLoss);
   const isBrief = losses.every((fault) => (fault.untilAt ?? fault.at) + againMs <= untilAt);
-  if (losses.length > lossesMax || !isBrief) return facts;
+  const leaseMs = untilAt - renewedAt;
+  const isHeardOf = silenceMs(losses) + leaseMs / renewalsPerLease < leaseMs;
+  if (losses.length > lossesMax || !isBrief || !isHeardOf) return facts;
   return { ...facts, faults: facts.faults.filter((fault) => !isLoss(fault)) };
+}
+
+/** How long the longest row of lost answers lasts between which no other answer arrived for sure. */
+function silenceMs(losses: readonly Fault[]): number {
+  let longestMs = 0;
+  let row = { fromAt: 0, untilAt: Number.NEGATIVE_INFINITY };
+  for (const { at, untilAt = at } of losses.toSorted((one, other) => one.at - other.at)) {
+    row = at < row.untilAt + againMs ? { ...row, untilAt } : { fromAt: at, untilAt };
+    longestMs = Math.max(longestMs, row.untilAt - row.fromAt);
+  }
+  return longestMs;
 }
 
 /**
@@ -181,8 +198,9 @@ function isLiveAt(lease: Lease, at: number): boolean {
 
 /** Whether a person's act or an overlap policy ended the lease. */
 function isTerminated(facts: Facts, lease: Lease, at: number): boolean {
-  const changes = facts.touched.get(lease.id) ?? [];
-  return changes.some((change) => change.at >= lease.at && change.at <= at && change.verb !== 'reschedule');
+  return (facts.touched.get(lease.id) ?? []).some(
+    (act) => act.at >= lease.at && act.at <= at && endingVerbs.includes(act.verb),
+  );
 }
 
 function isClockJumped(facts: Facts, fromAt: number, toAt: number): boolean {

@@ -1,5 +1,5 @@
-import type { SettleReason } from '../../packages/core/src/engine.ts';
-import type { JobStatus } from '../../packages/core/src/job.ts';
+import type { SettleReason } from '../../packages/core/src/contract/engine.ts';
+import type { JobStatus } from '../../packages/core/src/contract/job-status.ts';
 import type { Ended, Evidence, Settled } from '../history.ts';
 import { type Facts, show } from './facts.ts';
 import type { Exercise, Invariant } from './invariant.ts';

@@ -45,6 +45,7 @@ export const takenByRank: Invariant = {
       for (const part of compared) exercise(part);
       return null;
     };
+    const calls = callsOf(evidence.events);
     for (const event of evidence.events) {
       for (const job of madeBy(event)) {
         // Sent again after an unknown outcome it is made no second time.
@@ -58,7 +59,8 @@ export const takenByRank: Invariant = {
       if (event.kind !== 'claimed' || given.has(event.fence)) continue;
       // A repeated claim answers with the leases that it gave before.
       given.add(event.fence);
-      waiting.delete(event.id);
+      // What one call gives is taken at once, in whatever order it is listed.
+      for (const { id } of calls.get(event) ?? [event]) waiting.delete(id);
       const first = passed(event);
       if (first === null) continue;
       problems.push({
@@ -69,6 +71,21 @@ export const takenByRank: Invariant = {
     return problems;
   },
 };
+
+/** For each claimed job, all that the same call gave. */
+function callsOf(events: readonly HistoryEvent[]): Map<Claimed, Claimed[]> {
+  const calls = new Map<Claimed, Claimed[]>();
+  let call: Claimed[] = [];
+  for (const event of events) {
+    if (event.kind !== 'claimed') continue;
+    const [first] = call;
+    const isSame = first?.node === event.node && first.at === event.at && call.length < first.together;
+    if (!isSame) call = [];
+    call.push(event);
+    calls.set(event, call);
+  }
+  return calls;
+}
 
 function madeBy(event: HistoryEvent): readonly MadeJob[] {
   if (event.kind === 'made') return event.jobs;

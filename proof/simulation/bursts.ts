@@ -1,5 +1,5 @@
 /** Worlds in which many quick jobs come at once, so that claims and outcomes travel in lists, and some of an outcome's company is lost. */
-import type { ScheduleDefinition } from '../../packages/core/src/schedule/definition.ts';
+import type { ScheduleDefinition } from '../../packages/core/src/schedules/definition/definition.ts';
 import { plainMake } from './plain-make.ts';
 import type { Script, Step } from './script.ts';
 import type { Dice } from './world.ts';

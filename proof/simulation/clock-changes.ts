@@ -1,5 +1,5 @@
 /** Worlds in which the clocks of a zone are changed: an hour that is skipped, and one that is repeated. */
-import type { Dst } from '../../packages/core/src/schedule/zoned-times.ts';
+import type { Dst } from '../../packages/core/src/schedules/calendar/zoned-times.ts';
 import type { Dice } from './world.ts';
 
 /** A change of the clocks, and what is worth asking of it. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Violation } from '../checker/index.ts';
 import type { Script } from './script.ts';
+import type { SimulatedEngine } from './seeds.ts';
 import { readStoredScript } from './stored-script.ts';
 
 /** An entry of the list. */
@@ -11,9 +12,11 @@ export interface OpenFailure {
   /** The path of a stored script, relative to the repository, or the script itself. */
   script: string | Script;
   invariant: string;
+  /** The engine that it fails on; left out: `sqlite`. */
+  engine?: SimulatedEngine;
   /** ISO date of the entry. */
   date: string;
-  note: string;
+  note?: string;
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -41,5 +44,5 @@ export function isKnown(
 
 /** An entry in one line. */
 export function describeOpen(entry: OpenFailure): string {
-  return `Open failure of ${entry.date}: ${entry.invariant}, seed ${scriptOf(entry).seed}. ${entry.note}`;
+  return `Open failure of ${entry.date}: ${entry.invariant}, seed ${scriptOf(entry).seed}. ${entry.note ?? ''}`.trimEnd();
 }

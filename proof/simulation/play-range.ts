@@ -1,7 +1,7 @@
 /** Plays a range of seeds on several processes. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { systemClock } from '../../packages/core/src/clock.ts';
+import { systemClock } from '../../packages/core/src/base/clock.ts';
 import type { SeedReport } from './seed-process.ts';
 import type { SimulatedEngine } from './seeds.ts';
 

@@ -1,10 +1,11 @@
 /** What happens in one simulated world: drawn from the seed before it begins, so that parts of it can be left out. */
+
+import type { PauseTarget } from '../../packages/core/src/jobs/pauses.ts';
 import type { Role } from '../../packages/core/src/options.ts';
-import type { PauseTarget } from '../../packages/core/src/pauses.ts';
-import type { ScheduleDefinition } from '../../packages/core/src/schedule/definition.ts';
-import type { ScheduleChanges } from '../../packages/core/src/schedule/override.ts';
-import type { SchedulePolicies } from '../../packages/core/src/schedule/policies.ts';
-import type { RuleInput } from '../../packages/core/src/schedule/rule.ts';
+import type { RuleInput } from '../../packages/core/src/schedules/calendar/rule.ts';
+import type { ScheduleDefinition } from '../../packages/core/src/schedules/definition/definition.ts';
+import type { ScheduleChanges } from '../../packages/core/src/schedules/definition/override.ts';
+import type { SchedulePolicies } from '../../packages/core/src/schedules/definition/policies.ts';
 import { withBursts } from './bursts.ts';
 import { withChoosyWorkers } from './choosy-workers.ts';
 import { type ClockChange, drawZonedRule, hourRepeated, hourSkipped } from './clock-changes.ts';
@@ -393,15 +394,28 @@ function drawTwins(dice: Dice, lastsMs: number): Step[] {
   const fromMs = dice.below(lastsMs);
   const weather = { replyLost: 0.4, slow: 0.2, crash: 0.02, hintLost: 0 };
   const makes = Array.from({ length: dice.between(2, 5) }, (): Step => {
-    const twinMs = dice.one([0, 0, 1, 3, 400, 2_500]);
+    const twinMs = dice.one([0, 0, 1, 3, 400, 2_500, 2_500]);
     const delayMs = dice.one([null, null, 2_000]);
     const dedupe = dice.chance(0.3) ? dice.one(['drop', 'replace'] as const) : null;
     const make = { ...drawMake(dice), task: dice.one(['quick', 'flaky', 'slow', 'journal'] as const) };
     const own = { delayMs, isInstant: true, ms: dice.one([0, 100, 2_000]), dedupe, count: 1, twinMs };
     return { ...make, ...own, atMs: fromMs + dice.below(2 * second), by: dice.below(1_000) };
   });
+  // One is deleted before it is asked for again.
+  const deletions = makes.flatMap((make): Step[] =>
+    make.do === 'make' && (make.twinMs ?? 0) > 100 && dice.chance(0.5)
+      ? [
+          {
+            atMs: make.atMs + dice.between(10, make.twinMs as number),
+            by: dice.below(1_000),
+            do: 'delete',
+            job: -1,
+          },
+        ]
+      : [],
+  );
   const rough: Step = { atMs: fromMs, by: 0, do: 'weather', forMs: 3 * second, weather };
-  return dice.chance(0.5) ? [...makes, rough] : makes;
+  return dice.chance(0.5) ? [...makes, ...deletions, rough] : [...makes, ...deletions];
 }
 
 /** Jobs that are cancelled, ended, deleted, retried and moved by several processes at once, while answers are lost and late. */

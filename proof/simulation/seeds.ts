@@ -29,12 +29,27 @@ export async function playSeed(seed: number, options: SimulateOptions = {}): Pro
 /** Plays a script and judges it. */
 export async function playScript(script: Script, options: SimulateOptions = {}): Promise<Played> {
   const { seed } = script;
-  const evidence = await watched(seed, () => simulate(script, options));
   const engine = options.open === undefined ? 'sqlite' : 'postgres';
   const counts: ExerciseCounts = new Map();
-  const violations = check(evidence, invariants, counts);
-  return { seed, script, evidence, violations, engine, counts };
+  try {
+    const evidence = await watched(seed, () => simulate(script, options));
+    const violations = check(evidence, invariants, counts);
+    return { seed, script, evidence, violations, engine, counts };
+  } catch (error) {
+    const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const violations = [{ invariant: throwing, message, subjects: [] }];
+    return { seed, script, evidence: nothing, violations, engine, counts };
+  }
 }
+
+// What a world breaks that cannot be played or judged to its end.
+const throwing = 'does-not-throw';
+const nothing: Evidence = {
+  events: [],
+  final: { at: 0, jobs: [], schedules: [], ledger: {}, audit: [] },
+  isComplete: true,
+  isSettled: false,
+};
 
 /** The command that plays a seed again. */
 export function replayCommand(seed: number, engine: SimulatedEngine = 'sqlite'): string {
@@ -64,9 +79,8 @@ export interface ShrunkenFailure {
 export async function shrinkFailure(played: Played, options: SimulateOptions = {}): Promise<ShrunkenFailure> {
   const [first] = played.violations;
   if (first === undefined) throw new Error(`Seed ${played.seed} does not fail.`);
-  const small = await shrink(played.script, first.invariant, options);
-  const evidence = await simulate(small, options);
-  const violations = check(evidence);
+  const small = await shrink(played.script, first.invariant, playScript, options);
+  const { evidence, violations } = await playScript(small, options);
   const [shown] = violations;
   const steps = small.steps.map(({ atMs, by: _by, do: what, ...rest }) => {
     const details = JSON.stringify(rest);

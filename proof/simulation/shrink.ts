@@ -1,9 +1,8 @@
 /** Makes a failing world smaller: what is not needed for the failure is left out. */
-import { systemClock } from '../../packages/core/src/clock.ts';
-import { check } from '../checker/index.ts';
+import { systemClock } from '../../packages/core/src/base/clock.ts';
 import type { Script } from './script.ts';
-import { type SimulateOptions, simulate } from './simulate.ts';
-import { watched } from './watchdog.ts';
+import type { Played } from './seeds.ts';
+import type { SimulateOptions } from './simulate.ts';
 
 /** How many worlds may be tried. */
 const tryCountMax = 120;
@@ -15,6 +14,7 @@ const restlessEventCountMax = 6_000;
 export async function shrink(
   script: Script,
   invariant: string,
+  play: (script: Script, options: SimulateOptions) => Promise<Pick<Played, 'violations'>>,
   options: SimulateOptions = {},
 ): Promise<Script> {
   let best = script;
@@ -24,8 +24,8 @@ export async function shrink(
   const fails = async (candidate: Script): Promise<boolean> => {
     tried++;
     const limit = invariant === 'comes-to-rest' ? { eventCountMax: restlessEventCountMax } : {};
-    const evidence = await watched(script.seed, () => simulate(candidate, { ...options, ...limit }));
-    return check(evidence).some((violation) => violation.invariant === invariant);
+    const { violations } = await play(candidate, { ...options, ...limit });
+    return violations.some((violation) => violation.invariant === invariant);
   };
   // Halves first, then smaller and smaller pieces.
   for (let size = Math.ceil(best.steps.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {

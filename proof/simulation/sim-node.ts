@@ -1,13 +1,13 @@
 /** One process of the simulated cluster. */
-import type { Clock } from '../../packages/core/src/clock.ts';
-import { createLockRenewals } from '../../packages/core/src/coordination/lock-renewal.ts';
+import type { Clock } from '../../packages/core/src/base/clock.ts';
+import { quietLogger } from '../../packages/core/src/base/logger.ts';
+import { seededRandom } from '../../packages/core/src/base/random.ts';
+import type { Engine } from '../../packages/core/src/contract/engine.ts';
 import { createDulyOn, type Duly } from '../../packages/core/src/duly.ts';
-import type { Engine } from '../../packages/core/src/engine.ts';
-import { quietLogger } from '../../packages/core/src/logger.ts';
 import type { Role } from '../../packages/core/src/options.ts';
-import { seededRandom } from '../../packages/core/src/random.ts';
-import type { EveryDefinition } from '../../packages/core/src/schedule/definition.ts';
-import { type Beats, type BeatsOptions, createBeats } from '../../packages/core/src/worker/beats.ts';
+import type { EveryDefinition } from '../../packages/core/src/schedules/definition/definition.ts';
+import { type Beats, type BeatsOptions, createBeats } from '../../packages/core/src/store/heartbeats.ts';
+import { createLockRenewals } from '../../packages/core/src/store/lock-renewal.ts';
 import type { NodeChanged, WriteEvent } from '../history.ts';
 import { concurrencyOf, defineTasks, type TaskName } from './tasks.ts';
 import type { UserTransaction, UserTransactions } from './user-transactions.ts';

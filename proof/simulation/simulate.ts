@@ -1,16 +1,17 @@
 /** Plays one simulated world from its script, and hands back its history. */
+
+import { isDulyError } from '../../packages/core/src/base/errors.ts';
+import type { Engine } from '../../packages/core/src/contract/engine.ts';
+import { isTerminal, jobStatuses } from '../../packages/core/src/contract/job-status.ts';
 import type { Expiring } from '../../packages/core/src/coordination/expiring.ts';
 import type { Duly } from '../../packages/core/src/duly.ts';
-import type { Engine } from '../../packages/core/src/engine.ts';
 import { openSqliteEngine } from '../../packages/core/src/engines/sqlite/engine.ts';
-import { isDulyError } from '../../packages/core/src/errors.ts';
-import { isTerminal, jobStatuses } from '../../packages/core/src/job.ts';
-import type { JobHandle } from '../../packages/core/src/job-handle.ts';
-import type { DedupeOptions } from '../../packages/core/src/job-options.ts';
-import { pauseKey } from '../../packages/core/src/pauses.ts';
-import { isStoreTrouble } from '../../packages/core/src/pipe.ts';
-import type { TriggerResult } from '../../packages/core/src/schedule-options.ts';
-import type { Task } from '../../packages/core/src/task.ts';
+import type { JobHandle } from '../../packages/core/src/jobs/job-handle.ts';
+import type { DedupeOptions } from '../../packages/core/src/jobs/job-options.ts';
+import { pauseKey } from '../../packages/core/src/jobs/pauses.ts';
+import type { TriggerResult } from '../../packages/core/src/schedules/schedule-options.ts';
+import { isStoreTrouble } from '../../packages/core/src/store/batcher.ts';
+import type { Task } from '../../packages/core/src/tasks/task.ts';
 import {
   type Asked,
   type Evidence,

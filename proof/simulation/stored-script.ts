@@ -3,12 +3,15 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Script } from './script.ts';
+import type { SimulatedEngine } from './seeds.ts';
 
 /** The content of a stored script. */
 export interface StoredScript {
   /** The invariant that the script broke when it was found. */
   invariant: string;
   seed: number;
+  /** The engine that it failed on; left out: `sqlite`. */
+  engine?: SimulatedEngine;
   /** ISO date. */
   foundAt: string;
   script: Script;
@@ -27,11 +30,18 @@ export function storeScript(stored: StoredScript, folder = regressions): string 
 
 /** Reads a stored script. Throws an error with the path if the file is not one. */
 export function readStoredScript(path: string): StoredScript {
-  const stored = JSON.parse(readFileSync(path, 'utf8')) as Partial<StoredScript>;
-  const { invariant, seed, foundAt, script } = stored;
+  const { invariant, seed, engine, foundAt, script } = parseFile(path);
   if (invariant === undefined || seed === undefined || foundAt === undefined || script?.steps === undefined)
     throw new Error(`Expected "${path}" to hold invariant, seed, foundAt and script.`);
-  return { invariant, seed, foundAt, script };
+  return { invariant, seed, ...(engine && { engine }), foundAt, script };
+}
+
+function parseFile(path: string): Partial<StoredScript> {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Partial<StoredScript>;
+  } catch (error) {
+    throw new Error(`Expected "${path}" to be a stored script: ${(error as Error).message}`);
+  }
 }
 
 /** The paths of all stored scripts, relative to the repository, in order. */
@@ -46,6 +56,7 @@ export function listStoredScripts(): string[] {
 }
 
 /** The command that plays a stored script. */
-export function scriptCommand(path: string): string {
-  return `npm run simulate -- --script ${path} --trace`;
+export function scriptCommand(path: string, engine: SimulatedEngine = 'sqlite'): string {
+  const chosen = engine === 'sqlite' ? '' : `--engine ${engine} `;
+  return `npm run simulate -- ${chosen}--script ${path} --trace`;
 }

@@ -1,10 +1,10 @@
 /** The tasks of the simulated cluster: handlers that do every sort of thing that handlers do. */
-import type { Clock } from '../../packages/core/src/clock.ts';
+import type { Clock } from '../../packages/core/src/base/clock.ts';
+import type { StandardSchema } from '../../packages/core/src/base/schema.ts';
 import type { Expiring } from '../../packages/core/src/coordination/expiring.ts';
 import type { Duly } from '../../packages/core/src/duly.ts';
-import type { EveryDefinition } from '../../packages/core/src/schedule/definition.ts';
-import type { StandardSchema } from '../../packages/core/src/schema.ts';
-import type { TaskContext } from '../../packages/core/src/task.ts';
+import type { TaskContext } from '../../packages/core/src/jobs/task-definition.ts';
+import type { EveryDefinition } from '../../packages/core/src/schedules/definition/definition.ts';
 import { completesApart, recorded } from '../handler-notes.ts';
 import type { WriteEvent } from '../history.ts';
 import type { UserTransaction } from './user-transactions.ts';

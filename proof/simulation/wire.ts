@@ -1,4 +1,6 @@
 /** The way from a node to the store: calls take time, and the wire can lose answers, refuse, and end the node between any two calls. */
+
+import { dulyError } from '../../packages/core/src/base/errors.ts';
 import {
   type Engine,
   type EngineVerb,
@@ -6,8 +8,7 @@ import {
   type Hint,
   type SettleWithinInput,
   type Within,
-} from '../../packages/core/src/engine.ts';
-import { dulyError } from '../../packages/core/src/errors.ts';
+} from '../../packages/core/src/contract/engine.ts';
 import type { HistoryEvent, WriteEvent } from '../history.ts';
 import { eventsOfCall } from '../recorder.ts';
 import type { UserTransactions } from './user-transactions.ts';

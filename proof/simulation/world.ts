@@ -1,6 +1,6 @@
 /** Virtual time for a whole cluster: one line of events, each at its instant, in an order that only the seed decides. */
-import { type Clock, createSleep, type Timer } from '../../packages/core/src/clock.ts';
-import { type Random, seededRandom } from '../../packages/core/src/random.ts';
+import { type Clock, createSleep, type Timer } from '../../packages/core/src/base/clock.ts';
+import { type Random, seededRandom } from '../../packages/core/src/base/random.ts';
 
 /** Somebody whose events can be held back or dropped: a process of the cluster. */
 export interface Process {

@@ -1,6 +1,7 @@
 /** A steady mixed load: everything that Duly does, a little of each, again and again. */
+
+import type { Random } from '../../packages/core/src/base/random.ts';
 import { type Duly, type JobHandle, type Role, systemClock } from '../../packages/core/src/index.ts';
-import type { Random } from '../../packages/core/src/random.ts';
 import { runIsolated } from './isolated-task.ts';
 
 /** What the load has done so far. */

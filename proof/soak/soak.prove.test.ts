@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { seededRandom } from '../../packages/core/src/random.ts';
+import { seededRandom } from '../../packages/core/src/base/random.ts';
 import { type MeasureName, measures, type SoakReport } from './soak.ts';
 import { type Sample, stepOf, trendOf } from './trend.ts';
 

@@ -2,34 +2,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { atMostOnce } from '../checker/at-most-once.ts';
-import { check } from '../checker/index.ts';
-import type { Changed, HistoryEvent, MadeJob } from '../history.ts';
-
-const stamp = { node: 'n', id: 'job_1' };
-
-function claimed(at: number, fence: number): HistoryEvent {
-  return {
-    ...{ kind: 'claimed', at, ...stamp, type: 'once', version: 1, queue: 'default' },
-    ...{ attempt: fence, fence, dueAt: 0, untilAt: 90_000, together: 1 },
-  };
-}
+import type { HistoryEvent, MadeJob } from '../history.ts';
+import { changed, claimed, judge, made } from './judge.ts';
 
 const began = (at: number, fence: number): HistoryEvent => ({
-  ...{ kind: 'began', at, ...stamp, type: 'once', attempt: fence, fence },
+  ...{ kind: 'began', at, node: 'n', id: 'job_1', type: 'once', attempt: fence, fence },
 });
 
 /** The problems of two starts, at 30 under fence 1 and at 50 under fence 2, with a replay at `replayedAt`. */
-function problems(replayedAt: number | null): string {
-  const job = { id: 'job_1', type: 'once', tenant: null, delivery: 'at-most-once' } as unknown as MadeJob;
-  const made = { kind: 'made', at: 0, node: 'n', jobs: [job] } as unknown as HistoryEvent;
-  const events = [made, claimed(10, 1), began(30, 1), claimed(40, 2), began(50, 2)];
-  const replay = { kind: 'changed', ...stamp, verb: 'replay', result: 'changed', status: null } as const;
-  if (replayedAt !== null) events.push({ ...replay, at: replayedAt } as Changed);
-  events.sort((one, other) => one.at - other.at);
-  const final = { at: 100, jobs: [], schedules: [], ledger: {}, audit: [] };
-  return check({ events, final, isComplete: true, isSettled: true }, [atMostOnce])
-    .map(({ message }) => message)
-    .join('\n');
+function problems(replayedAt: number | null, result = 'changed'): string {
+  const once = { type: 'once', delivery: 'at-most-once' } as Partial<MadeJob>;
+  return judge(atMostOnce, [
+    ...[made(0, 'job_1', once), claimed(10, 'job_1', 1), began(30, 1), claimed(40, 'job_1', 2), began(50, 2)],
+    ...(replayedAt === null ? [] : [changed(replayedAt, 'replay', 'job_1', { result })]),
+  ]);
 }
 
 test('a replay after the claim allows a second start, even if the first handler starts later', () => {
@@ -39,4 +25,8 @@ test('a replay after the claim allows a second start, even if the first handler 
 
 test('a replay before the claim or after the second start does not allow it', () => {
   for (const at of [null, 5, 60]) assert.match(problems(at), /is at most once; it began/);
+});
+
+test('a replay that was refused does not allow it', () => {
+  assert.match(problems(35, 'refused'), /is at most once; it began/);
 });

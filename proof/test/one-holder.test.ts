@@ -1,45 +1,44 @@
 // Calls that fold into a follow-up behind a job that is deleted or brought back later.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JobRecord } from '../../packages/core/src/engine.ts';
-import { check } from '../checker/index.ts';
 import { oneHolder } from '../checker/one-holder.ts';
 import type { Changed, HistoryEvent, MadeJob } from '../history.ts';
+import { changed, claimed, judge, made } from './judge.ts';
 
-const stamp = { node: 'n' };
 const endsAt = 70_000;
 
-function made(at: number, id: string, forMs: number | null): HistoryEvent {
-  const dedupe = { key: 'k', forMs, mode: 'extend' };
-  const job = { id, type: 'flaky', tenant: null, dedupe, child: null } as unknown as MadeJob;
-  return { kind: 'made', at, ...stamp, jobs: [job] } as HistoryEvent;
+/** A job is created under the key. */
+function holder(at: number, id: string, forMs: number | null): HistoryEvent {
+  const dedupe = { key: 'k', forMs, mode: 'extend' } as MadeJob['dedupe'];
+  return made(at, id, { type: 'flaky', dedupe });
 }
 
-function act(at: number, verb: Changed['verb'], id: string): Changed {
+/** A job is created under the key by a call that must not replace another one. */
+const drop = (at: number, id: string): HistoryEvent =>
+  made(at, id, { type: 'flaky', dedupe: { key: 'k', forMs: null, mode: 'drop' } as MadeJob['dedupe'] });
+
+/** A call is folded into a job. */
+function fold(at: number, id: string, folded?: Partial<Changed['folded']>): HistoryEvent {
   const key = { type: 'flaky', tenant: null, key: 'k' };
-  return { kind: 'changed', at, ...stamp, verb, id, result: 'changed', status: null, key };
+  return changed(at, 'fold', id, {
+    key,
+    ...(folded && { folded: folded as Changed['folded'] }),
+  } as Partial<Changed>);
 }
+
+const settled = (at: number, to: string): HistoryEvent =>
+  ({ kind: 'settled', at, node: 'n', id: 'job_1', fence: 1, to, result: 'done' }) as HistoryEvent;
 
 /** What is said of a fold into `job_2`, which holds the key for 10 s and waits behind `job_1`. */
 function breaks(foldAt: number, later: Changed['verb'] | null): string {
-  const claimed: HistoryEvent = {
-    ...{ kind: 'claimed', at: 1, ...stamp, id: 'job_1', type: 'flaky', version: 1, queue: 'default' },
-    ...{ attempt: 1, fence: 1, dueAt: 0, untilAt: 90_000, together: 1 },
-  };
-  const settled = {
-    ...{ kind: 'settled', at: endsAt, ...stamp, id: 'job_1', fence: 1, to: 'FAILED', result: 'done' },
-  } as HistoryEvent;
-  const fold = act(foldAt, 'fold', 'job_2');
-  const events = [made(0, 'job_1', null), claimed, made(1_000, 'job_2', 10_000), fold, settled];
-  if (later !== null) events.push(act(100_000, later, 'job_1'));
-  events.sort((one, other) => one.at - other.at);
-  const first = { id: 'job_1', status: 'FAILED', finishedAt: endsAt };
-  const second = { id: 'job_2', status: 'COMPLETED', finishedAt: 95_000 };
-  const jobs = (later === 'delete' ? [second] : [first, second]).map((job) => ({ ...job, attempts: [] }));
-  const final = { at: 200_000, jobs: jobs as unknown as JobRecord[], schedules: [], ledger: {}, audit: [] };
-  return check({ events, final, isComplete: true, isSettled: true }, [oneHolder])
-    .map(({ message }) => message)
-    .join('\n');
+  const events = [
+    ...[holder(0, 'job_1', null), claimed(1, 'job_1'), holder(1_000, 'job_2', 10_000)],
+    ...[fold(foldAt, 'job_2'), settled(endsAt, 'FAILED')],
+    ...(later === null ? [] : [changed(100_000, later, 'job_1')]),
+  ];
+  const first = { id: 'job_1', status: 'FAILED', finishedAt: endsAt } as const;
+  const second = { id: 'job_2', finishedAt: 95_000 };
+  return judge(oneHolder, events, later === 'delete' ? [second] : [first, second]);
 }
 
 for (const later of [null, 'delete', 'replay'] as const) {
@@ -49,3 +48,86 @@ for (const later of [null, 'delete', 'replay'] as const) {
     assert.match(breaks(endsAt + 1, later), /was answered with job job_2, which held it/);
   });
 }
+
+const both = (firstAt: number, secondAt: number) => [
+  { id: 'job_1', finishedAt: firstAt },
+  { id: 'job_2', finishedAt: secondAt },
+];
+
+test('events of one millisecond are in the order of the history', () => {
+  const [first, second] = [holder(5, 'job_1', null), holder(5, 'job_2', 10_000)];
+  const [start, later] = [claimed(5, 'job_1'), fold(20_000, 'job_2')];
+  // The second job was created behind the started first one, and takes calls while that one lives.
+  assert.equal(judge(oneHolder, [first, start, second, later], both(70_000, 90_000)), '');
+  // Before the first one started, there must be no second one, and it takes calls for its own time only.
+  assert.match(judge(oneHolder, [first, second, start, later], both(70_000, 90_000)), /job_2, which held it/);
+});
+
+test('a follow-up behind a retried job takes calls until that job ends again', () => {
+  const events = (foldAt: number): HistoryEvent[] => [
+    ...[holder(0, 'job_1', null), claimed(1, 'job_1')],
+    ...[changed(100, 'terminate', 'job_1', { status: 'CANCELLED' }), changed(200, 'replay', 'job_1')],
+    ...[holder(1_000, 'job_2', 10_000), fold(foldAt, 'job_2'), settled(50_000, 'COMPLETED')],
+  ];
+  assert.equal(judge(oneHolder, events(49_999), both(50_000, 90_000)), '');
+  assert.match(judge(oneHolder, events(50_001), both(50_000, 90_000)), /job_2, which held it/);
+});
+
+test('a repeat of a folded call may create a job once the first fold is forgotten', () => {
+  const events = (createdAt: number): HistoryEvent[] => [
+    ...[holder(0, 'job_1', 800_000), fold(1_000, 'job_1', { call: 'job_2', replaces: true })],
+    fold(600_500, 'job_1', { call: 'job_2', replaces: true, repeat: true }),
+    holder(createdAt, 'job_2', null),
+  ];
+  assert.equal(judge(oneHolder, events(601_000), both(500, 700_000)), '');
+  assert.match(
+    judge(oneHolder, events(600_999), both(500, 700_000)),
+    /and job job_2 was made for it as well/,
+  );
+});
+
+test('a follow-up that ends before its holder never holds the key, also if both come back or are deleted', () => {
+  const events = (endOfSecondAt: number): HistoryEvent[] => [
+    ...[holder(0, 'job_1', null), claimed(1, 'job_1'), holder(1_000, 'job_2', 80_000)],
+    changed(endOfSecondAt, 'cancel', 'job_2', { status: 'CANCELLED' }),
+    ...[settled(3_000, 'COMPLETED'), changed(3_500, 'delete', 'job_1')],
+    ...[drop(5_000, 'job_3'), changed(6_000, 'replay', 'job_2')],
+  ];
+  const jobs = [...both(3_000, 90_000).slice(1), { id: 'job_3', finishedAt: 9_000 }];
+  assert.equal(judge(oneHolder, events(2_000), jobs), '');
+  assert.match(judge(oneHolder, events(4_000), jobs), /job_3 was made at .* while job job_2/);
+});
+
+test('the deletion of a job that was brought back and has not ended releases its key', () => {
+  const events = (replayAt: number): HistoryEvent[] => [
+    ...[holder(0, 'job_1', 80_000), changed(1_000, 'cancel', 'job_1', { status: 'CANCELLED' })],
+    ...[changed(replayAt, 'replay', 'job_1'), changed(3_000, 'delete', 'job_1'), drop(4_000, 'job_3')],
+  ];
+  const jobs = [{ id: 'job_3', finishedAt: 9_000 }];
+  assert.equal(judge(oneHolder, events(2_000), jobs), '');
+  assert.equal(
+    judge(oneHolder, events(1_000), jobs),
+    '',
+    'brought back in the millisecond in which it ended',
+  );
+  assert.match(judge(oneHolder, events(5_000), jobs), /job_3 was made at .* while job job_1/);
+});
+
+test('a child is created once, until its parent is deleted', () => {
+  const child = (at: number, id: string): HistoryEvent =>
+    made(at, id, { child: { of: 'job_1', key: 'mail' } } as Partial<MadeJob>);
+  const [first, second, deletion] = [child(10, 'job_2'), child(30, 'job_3'), changed(20, 'delete', 'job_1')];
+  assert.match(judge(oneHolder, [made(0, 'job_1'), first, second]), /made two children under the key "mail"/);
+  assert.equal(judge(oneHolder, [made(0, 'job_1'), first, deletion, second]), '');
+});
+
+test('a job that ends, and whose history is deleted in the same millisecond, holds its key for its time', () => {
+  const events = [
+    ...[holder(0, 'job_1', 80_000), claimed(1, 'job_1'), settled(1_000, 'COMPLETED')],
+    ...[changed(1_000, 'delete', 'job_1'), drop(4_000, 'job_3')],
+  ];
+  assert.match(
+    judge(oneHolder, events, [{ id: 'job_3', finishedAt: 9_000 }]),
+    /job_3 was made at .* while job job_1/,
+  );
+});

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startPostgresWorlds } from '../simulation/postgres/worlds.ts';
-import { testWorlds } from './worlds.ts';
+import { testRegressions, testWorlds } from './worlds.ts';
 
 const worlds = await startPostgresWorlds();
 after(() => worlds.stop());
 
 testWorlds('postgres', { count: 40, chunkSize: 10 }, { open: worlds.open });
+testRegressions({ open: worlds.open });
 
 test('the worlds lose replies, cut connections and crash the server', () => {
   const needed = [

@@ -1,42 +1,13 @@
 // Past failures, played from their stored scripts.
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { Violation } from '../checker/index.ts';
 import { seedStart, startOf } from '../simulation/commit-seeds.ts';
-import {
-  describeOpen,
-  isKnown,
-  type OpenFailure,
-  readOpenFailures,
-  scriptOf,
-} from '../simulation/open-failures.ts';
+import { isKnown, type OpenFailure } from '../simulation/open-failures.ts';
 import { drawScript } from '../simulation/script.ts';
-import { describeFailure, playScript } from '../simulation/seeds.ts';
-import { listStoredScripts, readStoredScript } from '../simulation/stored-script.ts';
+import { testRegressions } from './worlds.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const open = readOpenFailures();
-
-for (const path of listStoredScripts()) {
-  test(`${path} plays clean`, async () => {
-    const played = await playScript(readStoredScript(join(root, path)).script);
-    if (played.violations.length > 0 && !isKnown(open, played.seed, played.violations))
-      assert.fail(await describeFailure(played));
-  });
-}
-
-for (const entry of open) {
-  console.log(describeOpen(entry));
-  test(`the open failure of ${entry.invariant} with seed ${scriptOf(entry).seed} still fails`, async () => {
-    const { violations } = await playScript(scriptOf(entry));
-    assert.ok(
-      violations.some(({ invariant }) => invariant === entry.invariant),
-      'It plays clean now. Remove it from proof/open-failures.json.',
-    );
-  });
-}
+testRegressions();
 
 test('a script survives JSON', () => {
   const { start } = seedStart('test');

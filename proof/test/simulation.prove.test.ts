@@ -1,7 +1,7 @@
 // Many worlds, histories with missing notes, and every seeded defect in the world that the page lists for it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Engine } from '../../packages/core/src/engine.ts';
+import type { Engine } from '../../packages/core/src/contract/engine.ts';
 import { check, invariants } from '../checker/index.ts';
 import type { Evidence, HistoryEvent } from '../history.ts';
 import { predict } from '../model/predict.ts';

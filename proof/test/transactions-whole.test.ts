@@ -1,7 +1,7 @@
 // What only real processes leave behind: transactions that ended with their process. Each bad history is found, and the good ones are not.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AttemptRecord, JobRecord } from '../../packages/core/src/engine.ts';
+import type { AttemptRecord, JobRecord } from '../../packages/core/src/contract/engine.ts';
 import { effectsOnce } from '../checker/effects-once.ts';
 import { check } from '../checker/index.ts';
 import { transactionsWhole } from '../checker/transactions-whole.ts';

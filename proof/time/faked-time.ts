@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../../packages/core/src/clock.ts';
+import { systemClock } from '../../packages/core/src/base/clock.ts';
 import { installPackages, mayInstall } from '../../test/servers/debian.ts';
 
 const libraryName = 'libfaketimeMT.so.1';

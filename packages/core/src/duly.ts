@@ -1,9 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { hostname } from 'node:os';
-import { builtInPrefix, refuseReservedName } from './built-in.ts';
-import { notingCallbacks } from './callbacks.ts';
-import { type ChangesOptions, type ChangesPage, readChanges } from './changes.ts';
-import { systemClock } from './clock.ts';
+import { systemClock } from './base/clock.ts';
+import { type Duration, parseDuration } from './base/duration.ts';
+import { createEvents, type EventListener } from './base/emitter.ts';
+import { type DulyError, dulyError, isDulyError } from './base/errors.ts';
+import { createIds, type Ids } from './base/ids.ts';
+import { type OptionNames, readName, readOptions, readWord } from './base/option-reader.ts';
+import type { StandardSchema } from './base/schema.ts';
+import { listenForSignals } from './base/stop-signals.ts';
+import type { Engine, EngineInfo, EngineVerb } from './contract/engine.ts';
 import type { Expiring } from './coordination/expiring.ts';
 import { type ExpiringOptions, ExpiringSets } from './coordination/expiring-sets.ts';
 import type { LockParts } from './coordination/held-lock.ts';
@@ -16,21 +21,15 @@ import {
 import { type LockContext, type LockOptions, type LockResult, withLock } from './coordination/lock.ts';
 import { createLocks, type Locks } from './coordination/locks.ts';
 import { type OnceOptions, onceInStore } from './coordination/once.ts';
-import { createDoor } from './door.ts';
-import type { DulyEvents } from './duly-events.ts';
-import { type Duration, parseDuration } from './duration.ts';
-import type { Engine, EngineInfo, EngineVerb } from './engine.ts';
-import { defaultSchema } from './engines/address.ts';
-import { openStore, type Store } from './engines/open.ts';
-import { placeOfPool } from './engines/pool.ts';
-import { type DulyError, dulyError, isDulyError } from './errors.ts';
-import { createEvents, type EventListener } from './events.ts';
+import { placeOfPool } from './engines/shared/pool.ts';
+import type { DulyEvents } from './events.ts';
 import { type Forecast, type ForecastOptions, readForecast } from './forecast/forecast.ts';
-import { type Health, readHealth } from './health.ts';
-import { createIds, type Ids } from './ids.ts';
-import { JobHandle } from './job-handle.ts';
-import { DeadLetters, JobQuery, type JobsFilter } from './job-query.ts';
-import type { Job } from './job-view.ts';
+import { builtInPrefix, refuseReservedName } from './jobs/built-in-tasks.ts';
+import { stayAtStart } from './jobs/isolate-registry.ts';
+import { JobHandle } from './jobs/job-handle.ts';
+import { DeadLetters, JobQuery, type JobsFilter } from './jobs/job-query.ts';
+import type { Job } from './jobs/job-view.ts';
+import type { Why } from './jobs/job-why.ts';
 import {
   type CancelOptions,
   createJobs,
@@ -39,39 +38,14 @@ import {
   type Jobs,
   type NewDue,
   readJobId,
-} from './jobs.ts';
-import { mayBeAlive, nodeAwayMs } from './maintenance/beat-node.ts';
+} from './jobs/jobs.ts';
+import { createPauses, type Pause, type PauseOptions, type Pauses, type PauseTarget } from './jobs/pauses.ts';
+import type { ResolvedTask } from './jobs/task-definition.ts';
+import { callerFileOf, resolveTask } from './jobs/task-options.ts';
+import { mayBeAlive, nodeAwayMs } from './maintenance/node-heartbeat.ts';
 import { createNode, type DulyNode } from './node.ts';
-import { type OptionNames, readName, readOptions, readWord } from './option-reader.ts';
-import {
-  type DulyOptions,
-  type ResolvedOptions,
-  resolveOptions,
-  resolveStart,
-  resolveStop,
-  type StartOptions,
-  type StopOptions,
-} from './options.ts';
-import { createOutageLog } from './outage-log.ts';
-import { createParts, type Parts } from './parts.ts';
-import { createPauses, type Pause, type PauseOptions, type Pauses, type PauseTarget } from './pauses.ts';
-import { isStoreTrouble } from './pipe.ts';
-import { listQueues, type QueueList } from './queue-list.ts';
-import { createRecords, type Records } from './records.ts';
-import { createRemoteWorkers, type RemoteWorkers } from './remote/remote-workers.ts';
-import type { ScheduleReference } from './schedule-options.ts';
-import type { SlotWhy } from './schedule-why.ts';
-import { Schedules } from './schedules.ts';
-import type { StandardSchema } from './schema.ts';
-import {
-  readStats,
-  readTrend,
-  type StatsOptions,
-  type TrendOptions,
-  type TrendStep,
-  type TypeStats,
-} from './stats.ts';
-import { listenForSignals } from './stop-signals.ts';
+import { type ChangesOptions, type ChangesPage, readChanges } from './operations/changes.ts';
+import { type Health, readHealth } from './operations/health.ts';
 import {
   type AuditEntry,
   type AuditOptions,
@@ -81,17 +55,45 @@ import {
   readAudit,
   readCounts,
   readNodes,
-} from './store-views.ts';
-import type { ResolvedTask, Task, TaskInput, TaskOptions } from './task.ts';
-import { type Declared, TaskBook } from './task-book.ts';
-import { createTask } from './task-calls.ts';
-import { keepTaskForms } from './task-forms.ts';
-import { callerFileOf, resolveTask } from './task-options.ts';
-import { stayAtStart } from './task-registry.ts';
-import { readUpcoming, type Upcoming, type UpcomingOptions } from './upcoming.ts';
-import type { Why } from './why.ts';
-import { createBeats } from './worker/beats.ts';
+} from './operations/nodes.ts';
+import { listQueues, type QueueList } from './operations/queues.ts';
+import { createRecords, type Records } from './operations/records.ts';
+import {
+  readStats,
+  readTrend,
+  type StatsOptions,
+  type TrendOptions,
+  type TrendStep,
+  type TypeStats,
+} from './operations/stats.ts';
+import { readUpcoming, type Upcoming, type UpcomingOptions } from './operations/upcoming.ts';
+import {
+  type DulyOptions,
+  type ResolvedOptions,
+  resolveOptions,
+  resolveStart,
+  resolveStop,
+  type StartOptions,
+  type StopOptions,
+} from './options.ts';
+import type { ScheduleReference } from './schedules/schedule-options.ts';
+import type { SlotWhy } from './schedules/schedule-why.ts';
+import { Schedules } from './schedules/schedules.ts';
+import { isStoreTrouble } from './store/batcher.ts';
+import { notingCallbacks } from './store/callbacks.ts';
+import { createBeats } from './store/heartbeats.ts';
+import { createDoor } from './store/instrumented-engine.ts';
+import { createOutageLog } from './store/outage-log.ts';
+import { createParts, type Parts } from './store/session.ts';
+import type { Store } from './store/store.ts';
+import { defaultSchema } from './store/store-url.ts';
+import { openStore } from './store/thread/open-store.ts';
+import { keepTaskForms } from './tasks/input-forms.ts';
+import type { Task, TaskInput, TaskOptions } from './tasks/task.ts';
+import { createTask } from './tasks/task-calls.ts';
+import { type Declared, TaskBook } from './tasks/task-registry.ts';
 import { isIsolateThread } from './worker/isolate.ts';
+import { createRemoteWorkers, type RemoteWorkers } from './worker/remote/remote-workers.ts';
 
 /** How to look at the health. */
 export interface HealthCallOptions {

@@ -1,66 +1,89 @@
-/** A listener of one kind of event. One that is async is not waited for. */
-export type EventListener<Value> = (value: Value) => void;
+import type { DulyError } from './base/errors.ts';
+import type {
+  ClaimedJob,
+  ClaimedSchedule,
+  EngineInfo,
+  JobError,
+  Progress,
+  SettleReason,
+} from './contract/engine.ts';
+import type { JobStatus } from './contract/job-status.ts';
+import type { EngineCall } from './store/instrumented-engine.ts';
 
-/** A small typed emitter: `EventMap` maps names to what is told. */
-export interface Events<EventMap> {
-  /** Listens until the returned function is called. */
-  on<Name extends keyof EventMap>(name: Name, listener: EventListener<EventMap[Name]>): () => void;
-  /** Resolves with the next event of this name that fits. */
-  next<Name extends keyof EventMap>(
-    name: Name,
-    fits?: (value: EventMap[Name]) => boolean,
-  ): Promise<EventMap[Name]>;
-  /** Tells all listeners, in the order they came, before it returns. */
-  emit<Name extends keyof EventMap>(name: Name, value: EventMap[Name]): void;
-  /** Whether anybody listens, so that an event nobody hears need not be put together. */
-  has(name: keyof EventMap): boolean;
+/** A job as events name it. */
+export interface JobNotice {
+  id: string;
+  type: string;
+  queue: string;
+  tenant: string | null;
+  /** Number of the attempt. */
+  attempt: number;
 }
 
-/**
- * Makes an emitter. A listener that throws, or whose promise is rejected, hinders neither the other listeners nor the one who
- * emits; `onListenerError` is told.
- */
-export function createEvents<EventMap>(
-  onListenerError: (error: unknown, name: keyof EventMap) => void = () => {},
-): Events<EventMap> {
-  // Lists are replaced and never changed: a listener may leave while it is told, and whoever tells need not copy.
-  const listeners = new Map<keyof EventMap, readonly EventListener<never>[]>();
+/** A schedule as events name it. */
+export interface ScheduleNotice {
+  id: string;
+  name: string;
+  app: string | null;
+  tenant: string | null;
+}
 
-  function on<Name extends keyof EventMap>(name: Name, listener: EventListener<EventMap[Name]>): () => void {
-    const added = listener as EventListener<never>;
-    const before = listeners.get(name) ?? [];
-    if (!before.includes(added)) listeners.set(name, [...before, added]);
-    return () => {
-      const left = (listeners.get(name) ?? []).filter((one) => one !== added);
-      listeners.set(name, left);
-    };
-  }
-
-  return {
-    on,
-    next(name, fits = () => true) {
-      return new Promise((resolve) => {
-        const off = on(name, (value) => {
-          if (!fits(value)) return;
-          off();
-          resolve(value);
-        });
-      });
-    },
-    emit(name, value) {
-      const told = listeners.get(name);
-      if (told === undefined) return;
-      for (const listener of told) {
-        try {
-          const answer: unknown = (listener as EventListener<typeof value>)(value);
-          if (answer instanceof Promise) answer.catch((error) => onListenerError(error, name));
-        } catch (error) {
-          onListenerError(error, name);
-        }
-      }
-    },
-    has(name) {
-      return (listeners.get(name)?.length ?? 0) > 0;
-    },
+/** What a Duly tells. Events about jobs go out after the store has recorded what they say. */
+export interface DulyEvents {
+  /** The store is open. */
+  opened: EngineInfo;
+  /** A node of this process runs. */
+  started: { node: string };
+  /** A handler is about to be entered. */
+  'job.started': JobNotice;
+  /** A handler showed progress. */
+  'job.progress': JobNotice & { progress: Progress };
+  /** An attempt's outcome is recorded; `status` is the job's new one. */
+  'job.settled': JobNotice & {
+    status: JobStatus;
+    reason: SettleReason;
+    error: JobError | null;
+    /** What the handler returned; read from JSON only when it is asked for. */
+    readonly result: unknown;
   };
+  /** An attempt of this node no longer counts: its lease was lost. */
+  'job.lost': JobNotice;
+  /** A lost lease, of any node, was found and judged here. */
+  'job.reaped': JobNotice & { status: JobStatus };
+  /** This node decided slots of a schedule, and these jobs were made. */
+  'schedule.fired': ScheduleNotice & { jobs: string[] };
+  /** `pauseAfterFailures` paused a schedule. */
+  'schedule.paused': ScheduleNotice;
+  /** `flagAfterFailures` flagged a schedule. */
+  'schedule.flagged': ScheduleNotice;
+  /** A run of a flagged schedule completed, and the flag is gone. */
+  'schedule.recovered': ScheduleNotice;
+  /** The pause of a schedule ended by itself. */
+  'schedule.resumed': ScheduleNotice;
+  /** A schedule will fire no more: its rule, `endAt` or `maxRuns`. */
+  'schedule.ended': ScheduleNotice;
+  /** This node looked for work and found none, and nothing runs here. */
+  idle: { nextDueAt: Date | null };
+  /** Somebody asked this node to drain; it takes no more work. */
+  draining: { node: string };
+  /** Nothing runs here any more and nothing is taken. */
+  drained: { node: string };
+  /** A call to the store was answered. */
+  call: EngineCall;
+  /** Something failed that no caller is there to hear of; it is tried again. */
+  error: { error: unknown; doing: string };
+  /** The store was moved to another address while this node ran on it. The node stops: nothing is done here any more. */
+  moved: { error: DulyError; to: string };
+  /** The Duly is at its end. */
+  stopped: Record<never, never>;
+}
+
+/** The notice of a claimed job. */
+export function noticeOf({ id, type, queue, tenant, attempt }: ClaimedJob): JobNotice {
+  return { id, type, queue, tenant, attempt };
+}
+
+/** The notice of a claimed schedule. */
+export function scheduleNoticeOf({ id, name, app, tenant }: ClaimedSchedule): ScheduleNotice {
+  return { id, name, app, tenant };
 }

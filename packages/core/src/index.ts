@@ -1,32 +1,12 @@
-export {
-  builtInPrefix,
-  builtInTask,
-  commandTaskName,
-  httpTaskName,
-  internalQueue,
-  shadowTaskName,
-} from './built-in.ts';
-export { callbackField, callbacksRecord } from './callbacks.ts';
-export type { ChangesOptions, ChangesPage, FeedChange } from './changes.ts';
-export { type Clock, systemClock, type Timer } from './clock.ts';
-export type { ExpiredValue, Expiring, Expiry } from './coordination/expiring.ts';
-export type { CleanupTask, ExpiringOptions } from './coordination/expiring-sets.ts';
-export type { LockKind } from './coordination/held-lock.ts';
-export type { LeaderEvents, LeaderOptions, Leadership } from './coordination/leader.ts';
-export type { LockContext, LockOptions, LockResult } from './coordination/lock.ts';
-export type { LockListOptions, LockPage, LockView } from './coordination/lock-list.ts';
-export type { AcquiredLock, AcquireOptions, Locks } from './coordination/locks.ts';
-export type { OnceOptions } from './coordination/once.ts';
-export {
-  type DefinitionJson,
-  fromDefinitionJson,
-  toDeclaredTaskJson,
-  toDefinitionJson,
-} from './definition-json.ts';
-export type { EngineCall } from './door.ts';
-export { Duly, type HealthCallOptions } from './duly.ts';
-export type { DulyEvents, JobNotice, ScheduleNotice } from './duly-events.ts';
-export { type Duration, durationMsMax, formatDuration, parseDuration } from './duration.ts';
+export { type Clock, systemClock, type Timer } from './base/clock.ts';
+export { type Duration, durationMsMax, formatDuration, parseDuration } from './base/duration.ts';
+export { DulyError, type ErrorCode, errorCodes, isDulyError } from './base/errors.ts';
+export { formatInstant, parseInstant } from './base/instant.ts';
+export { type Logger, quietLogger } from './base/logger.ts';
+export { nearest } from './base/nearest.ts';
+export type { Random } from './base/random.ts';
+export type { StandardSchema } from './base/schema.ts';
+export { snakeName, toSnakeCase } from './base/snake-case.ts';
 export type {
   Count,
   Engine,
@@ -37,23 +17,7 @@ export type {
   Origin,
   Progress,
   SettleReason,
-} from './engine.ts';
-export {
-  type PostgresAddress,
-  parseStoreAddress,
-  type SqliteAddress,
-  type StoreAddress,
-  withoutPassword,
-} from './engines/address.ts';
-export { examineStore } from './engines/examine.ts';
-export { openEngine, openStore, readSchemaStatus, type SchemaStatus, type Store } from './engines/open.ts';
-export type { PgPool, PgPoolClient, PgQuery, PgResult, PoolStore } from './engines/pool.ts';
-export type { SettingCheck, SettingState, StoreExamination } from './engines/setting-check.ts';
-export { DulyError, type ErrorCode, errorCodes, isDulyError } from './errors.ts';
-export { type Capacity, type CapacityOptions, capacity } from './forecast/capacity.ts';
-export type { Forecast, ForecastLoad, ForecastOptions, ForecastStep } from './forecast/forecast.ts';
-export type { Health, HealthCheck, HealthState } from './health.ts';
-export { formatInstant, parseInstant } from './instant.ts';
+} from './contract/engine.ts';
 export {
   isTerminal,
   type JobStatus,
@@ -61,8 +25,30 @@ export {
   jobTransitions,
   type TerminalStatus,
   terminalStatuses,
-} from './job.ts';
-export type { JobHandle } from './job-handle.ts';
+} from './contract/job-status.ts';
+export type { ExpiredValue, Expiring, Expiry } from './coordination/expiring.ts';
+export type { CleanupTask, ExpiringOptions } from './coordination/expiring-sets.ts';
+export type { LockKind } from './coordination/held-lock.ts';
+export type { LeaderEvents, LeaderOptions, Leadership } from './coordination/leader.ts';
+export type { LockContext, LockOptions, LockResult } from './coordination/lock.ts';
+export type { LockListOptions, LockPage, LockView } from './coordination/lock-list.ts';
+export type { AcquiredLock, AcquireOptions, Locks } from './coordination/locks.ts';
+export type { OnceOptions } from './coordination/once.ts';
+export { Duly, type HealthCallOptions } from './duly.ts';
+export type { PgPool, PgPoolClient, PgQuery, PgResult, PoolStore } from './engines/shared/pool.ts';
+export type { SettingCheck, SettingState, StoreExamination } from './engines/shared/setting-check.ts';
+export type { DulyEvents, JobNotice, ScheduleNotice } from './events.ts';
+export { type Capacity, type CapacityOptions, capacity } from './forecast/capacity.ts';
+export type { Forecast, ForecastLoad, ForecastOptions, ForecastStep } from './forecast/forecast.ts';
+export {
+  builtInPrefix,
+  builtInTask,
+  commandTaskName,
+  httpTaskName,
+  internalQueue,
+  shadowTaskName,
+} from './jobs/built-in-tasks.ts';
+export type { JobHandle } from './jobs/job-handle.ts';
 export {
   type AttemptJson,
   type JobErrorJson,
@@ -70,8 +56,8 @@ export {
   type JobJsonOptions,
   toAttemptJson,
   toJobJson,
-} from './job-json.ts';
-export type { DedupeOptions, JobOptions } from './job-options.ts';
+} from './jobs/job-json.ts';
+export type { DedupeOptions, JobOptions } from './jobs/job-options.ts';
 export type {
   ActionOptions,
   ActionPage,
@@ -83,8 +69,9 @@ export type {
   JobQuery,
   JobsFilter,
   PageOptions,
-} from './job-query.ts';
-export type { Attempt, Job, JobWait } from './job-view.ts';
+} from './jobs/job-query.ts';
+export type { Attempt, Job, JobWait } from './jobs/job-view.ts';
+export type { WaitingFor, Why, WorkerProblem } from './jobs/job-why.ts';
 export type {
   CancelOptions,
   JobChange,
@@ -93,11 +80,28 @@ export type {
   LogsOptions,
   NewDue,
   WaitOptions,
-} from './jobs.ts';
-export { type Logger, quietLogger } from './logger.ts';
-export { abandonMove, type Moved, type MoveOptions, moveStore } from './move.ts';
-export { nearest } from './nearest.ts';
-export { type OpenTelemetryApi, openTelemetry } from './opentelemetry.ts';
+} from './jobs/jobs.ts';
+export { type OpenTelemetryApi, openTelemetry } from './jobs/opentelemetry.ts';
+export type { Pause, PauseOptions, PauseTarget } from './jobs/pauses.ts';
+export type { DeclaredTask, SlotContext, TaskContext, TaskHandler } from './jobs/task-definition.ts';
+export type { TracedAttempt, TracedEnqueue, Tracing } from './jobs/tracing.ts';
+export type { Backoff, BackoffFunction, RetryPolicy } from './lifecycle/retry.ts';
+export type { ChangesOptions, ChangesPage, FeedChange } from './operations/changes.ts';
+export type { Health, HealthCheck, HealthState } from './operations/health.ts';
+export type { AuditEntry, AuditOptions, Counts, NodeView } from './operations/nodes.ts';
+export { pauseOf, type QueueLane, type QueueList, type QueueView } from './operations/queues.ts';
+export type { PutRecordOptions, Records, StoredRecord } from './operations/records.ts';
+export type {
+  Outcomes,
+  ScheduleStats,
+  ScheduleStatsOptions,
+  StatsOptions,
+  TrendOptions,
+  TrendStep,
+  TypeStats,
+} from './operations/stats.ts';
+export { abandonMove, type Moved, type MoveOptions, moveStore } from './operations/transfer.ts';
+export type { Upcoming, UpcomingOptions } from './operations/upcoming.ts';
 export {
   type DulyOptions,
   defaultStore,
@@ -108,37 +112,8 @@ export {
   type StartOptions,
   type StopOptions,
 } from './options.ts';
-export type { Pause, PauseOptions, PauseTarget } from './pauses.ts';
-export { pauseOf, type QueueLane, type QueueList, type QueueView } from './queue-list.ts';
-export type { Random } from './random.ts';
-export type { PutRecordOptions, Records, StoredRecord } from './records.ts';
-export type { RemoteError, RemoteOutcome } from './remote/remote-outcome.ts';
-export type {
-  RemoteBeat,
-  RemoteClaim,
-  RemoteClaimed,
-  RemoteJob,
-  RemoteLease,
-  RemoteReport,
-  RemoteSettled,
-  RemoteSettlement,
-  RemoteWorker,
-  RemoteWorkers,
-} from './remote/remote-workers.ts';
-export type { Backoff, BackoffFunction, RetryPolicy } from './retry.ts';
-export type { Decision } from './schedule/decision.ts';
-export type {
-  EveryDefinition,
-  EveryOptions,
-  ScheduleDefinition,
-  ScheduleJobOptions,
-} from './schedule/definition.ts';
-export type { ExcludeInput } from './schedule/exclude.ts';
-export { type ExplainOptions, explain } from './schedule/explain.ts';
-export { readMoment } from './schedule/moment.ts';
-export type { ScheduleChanges } from './schedule/override.ts';
-export type { CatchUpMode, JitterMode, OverlapMode, SchedulePolicies } from './schedule/policies.ts';
-export { type PreviewOptions, type PreviousOptions, preview, previous } from './schedule/preview.ts';
+export type { ExcludeInput } from './schedules/calendar/exclude.ts';
+export { readMoment } from './schedules/calendar/moment.ts';
 export {
   type ClockChange,
   type ResolveRuleOptions,
@@ -149,7 +124,34 @@ export {
   type RuleSpec,
   resolveRule,
   type SlotReading,
-} from './schedule/rule.ts';
+} from './schedules/calendar/rule.ts';
+export type {
+  EveryDefinition,
+  EveryOptions,
+  ScheduleDefinition,
+  ScheduleJobOptions,
+} from './schedules/definition/definition.ts';
+export { type ExplainOptions, explain } from './schedules/definition/explain.ts';
+export type { ScheduleChanges } from './schedules/definition/override.ts';
+export type {
+  CatchUpMode,
+  JitterMode,
+  OverlapMode,
+  SchedulePolicies,
+} from './schedules/definition/policies.ts';
+export {
+  type PreviewOptions,
+  type PreviousOptions,
+  preview,
+  previous,
+} from './schedules/definition/preview.ts';
+export {
+  type DefinitionJson,
+  fromDefinitionJson,
+  toDeclaredTaskJson,
+  toDefinitionJson,
+} from './schedules/definition-json.ts';
+export type { Decision } from './schedules/planner/decision.ts';
 export {
   type ComingSlotJson,
   type LedgerSlotJson,
@@ -158,13 +160,12 @@ export {
   toComingSlotJson,
   toLedgerJson,
   toScheduleJson,
-} from './schedule-json.ts';
+} from './schedules/schedule-json.ts';
 export type {
   ApplyOptions,
   BackfillOptions,
   BackfillResult,
   DeclaredSet,
-  DeclaredTask,
   ScheduleDiff,
   SchedulePage,
   SchedulePauseOptions,
@@ -173,7 +174,7 @@ export type {
   SlotsOptions,
   TriggerOptions,
   TriggerResult,
-} from './schedule-options.ts';
+} from './schedules/schedule-options.ts';
 export type {
   FoldedMonth,
   LastRun,
@@ -186,33 +187,41 @@ export type {
   ScheduleStatus,
   SlotRun,
   SlotStatus,
-} from './schedule-view.ts';
-export type { SlotWhy } from './schedule-why.ts';
-export type { Schedules } from './schedules.ts';
-export type { StandardSchema } from './schema.ts';
-export { snakeName, toSnakeCase } from './snake-case.ts';
-export type {
-  Outcomes,
-  ScheduleStats,
-  ScheduleStatsOptions,
-  StatsOptions,
-  TrendOptions,
-  TrendStep,
-  TypeStats,
-} from './stats.ts';
-export type { AuditEntry, AuditOptions, Counts, NodeView } from './store-views.ts';
+} from './schedules/schedule-view.ts';
+export type { SlotWhy } from './schedules/schedule-why.ts';
+export type { Schedules } from './schedules/schedules.ts';
+export { callbackField, callbacksRecord } from './store/callbacks.ts';
+export { examineStore } from './store/examine.ts';
+export type { EngineCall } from './store/instrumented-engine.ts';
+export { openEngine, readSchemaStatus, type SchemaStatus } from './store/open-engine.ts';
+export type { Store } from './store/store.ts';
+export {
+  type PostgresAddress,
+  parseStoreAddress,
+  type SqliteAddress,
+  type StoreAddress,
+  withoutPassword,
+} from './store/store-url.ts';
+export { openStore } from './store/thread/open-store.ts';
+export { type TaskForm, taskFormKind } from './tasks/input-forms.ts';
 export type {
   EveryArguments,
   InputArguments,
   ManyOptions,
-  SlotContext,
   Task,
-  TaskContext,
-  TaskHandler,
   TaskInput,
   TaskOptions,
-} from './task.ts';
-export { type TaskForm, taskFormKind } from './task-forms.ts';
-export type { TracedAttempt, TracedEnqueue, Tracing } from './tracing.ts';
-export type { Upcoming, UpcomingOptions } from './upcoming.ts';
-export type { WaitingFor, Why, WorkerProblem } from './why.ts';
+} from './tasks/task.ts';
+export type { RemoteError, RemoteOutcome } from './worker/remote/remote-outcome.ts';
+export type {
+  RemoteBeat,
+  RemoteClaim,
+  RemoteClaimed,
+  RemoteJob,
+  RemoteLease,
+  RemoteReport,
+  RemoteSettled,
+  RemoteSettlement,
+  RemoteWorker,
+  RemoteWorkers,
+} from './worker/remote/remote-workers.ts';

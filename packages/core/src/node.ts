@@ -1,21 +1,21 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { hostname } from 'node:os';
-import { type DulyEvents, noticeOf, scheduleNoticeOf } from './duly-events.ts';
-import { createEcho, type Echo } from './echo.ts';
-import type { ClaimedJob, ClaimRequest, Engine, NodeInfo } from './engine.ts';
-import type { Events } from './events.ts';
-import type { Ids } from './ids.ts';
-import { createLoop, type Loop } from './loop.ts';
-import { createNodeBeat } from './maintenance/beat-node.ts';
+import type { Events } from './base/emitter.ts';
+import type { Ids } from './base/ids.ts';
+import { createLoop, type Loop } from './base/loop.ts';
+import type { ClaimedJob, ClaimRequest, Engine, NodeInfo } from './contract/engine.ts';
+import { type DulyEvents, noticeOf, scheduleNoticeOf } from './events.ts';
+import type { ResolvedTask } from './jobs/task-definition.ts';
 import { createContact } from './maintenance/contact.ts';
+import { createNodeBeat } from './maintenance/node-heartbeat.ts';
 import { createPrunePass, idleEveryMsMax } from './maintenance/prune.ts';
 import { createReapPass } from './maintenance/reap.ts';
 import type { ResolvedOptions, ResolvedStart } from './options.ts';
-import type { Taker } from './parts.ts';
-import { createFirePass } from './scheduler/fire-pass.ts';
-import type { ResolvedTask } from './task.ts';
-import type { BeatNews, Beats } from './worker/beats.ts';
-import type { Standing, StandingOptions } from './worker/standing.ts';
+import { createFirePass } from './schedules/fire-pass.ts';
+import type { BeatNews, Beats } from './store/heartbeats.ts';
+import { createEcho, type Echo } from './store/notifier-probe.ts';
+import type { Standing, StandingOptions } from './store/parked-claim.ts';
+import type { Taker } from './store/session.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 
 /** What a node is made of. */

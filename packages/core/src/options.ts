@@ -1,10 +1,8 @@
 import { hostname } from 'node:os';
-import { type Clock, systemClock } from './clock.ts';
-import { type Duration, parseDuration } from './duration.ts';
-import { readSchemaName } from './engines/address.ts';
-import { isPgPool, type PgPool, type PoolStore } from './engines/pool.ts';
-import { inputBytesMax } from './json.ts';
-import { type Logger, quietLogger, stderrLogger } from './logger.ts';
+import { type Clock, systemClock } from './base/clock.ts';
+import { type Duration, parseDuration } from './base/duration.ts';
+import { inputBytesMax } from './base/json.ts';
+import { type Logger, quietLogger, stderrLogger } from './base/logger.ts';
 import {
   type OptionNames,
   readFlag,
@@ -13,9 +11,11 @@ import {
   readWholeNumber,
   readWord,
   refuseOption,
-} from './option-reader.ts';
-import { type Random, systemRandom } from './random.ts';
-import type { Tracing } from './tracing.ts';
+} from './base/option-reader.ts';
+import { type Random, systemRandom } from './base/random.ts';
+import { isPgPool, type PgPool, type PoolStore } from './engines/shared/pool.ts';
+import type { Tracing } from './jobs/tracing.ts';
+import { readSchemaName } from './store/store-url.ts';
 
 /** The parts a node can play. */
 export const roles = ['scheduler', 'worker', 'maintenance'] as const;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { Duly, type DulyOptions, type PgPool } from '../src/index.ts';
-import { resolveJobOptions } from '../src/job-options.ts';
+import { resolveJobOptions } from '../src/jobs/job-options.ts';
+import { callerFileOf, resolveTask } from '../src/jobs/task-options.ts';
+import { priorityStepMs, rankOffsetMs } from '../src/lifecycle/rank.ts';
 import { resolveOptions, resolveStart, resolveStop } from '../src/options.ts';
-import { priorityStepMs, rankOffsetMs } from '../src/rank.ts';
-import { callerFileOf, resolveTask } from '../src/task-options.ts';
 
 test('what is not said is filled in', () => {
   const options = resolveOptions(undefined);

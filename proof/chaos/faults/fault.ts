@@ -1,6 +1,6 @@
 /** What a fault is, and what it may touch. */
-import type { Clock } from '../../../packages/core/src/clock.ts';
-import type { Random } from '../../../packages/core/src/random.ts';
+import type { Clock } from '../../../packages/core/src/base/clock.ts';
+import type { Random } from '../../../packages/core/src/base/random.ts';
 import type { HistoryEvent } from '../../history.ts';
 import type { Fleet, FleetProcess } from '../fleet.ts';
 import { noWrites } from '../health-tells-truth.ts';

@@ -1,6 +1,7 @@
 /** Defects in locks, values that expire, `once`, and transactions of the user's own. */
-import type { JobSpec } from '../../../packages/core/src/engine.ts';
-import { dulyError } from '../../../packages/core/src/errors.ts';
+
+import { dulyError } from '../../../packages/core/src/base/errors.ts';
+import type { JobSpec } from '../../../packages/core/src/contract/engine.ts';
 import { type Mutation, onWithin, withSql } from './mutation.ts';
 
 /** Every one of them. */

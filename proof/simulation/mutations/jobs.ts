@@ -1,6 +1,12 @@
 /** Defects in how the store makes, gives and keeps jobs. */
-import type { ClaimedJob, EnqueueReply, Hint, Settlement } from '../../../packages/core/src/engine.ts';
-import { dulyError } from '../../../packages/core/src/errors.ts';
+
+import { dulyError } from '../../../packages/core/src/base/errors.ts';
+import type {
+  ClaimedJob,
+  EnqueueReply,
+  Hint,
+  Settlement,
+} from '../../../packages/core/src/contract/engine.ts';
 import { dropped, type Mutation, onClaim, onSettle, withoutAuditOf, withSql } from './mutation.ts';
 
 /** Every one of them. */
@@ -88,6 +94,11 @@ export const jobMutations: readonly Mutation[] = [
     name: 'a deletion leaves no audit row',
     caughtBy: ['nothing-vanishes', 'acts-audited'],
     mutate: withoutAuditOf('delete'),
+  },
+  {
+    name: 'a deleted job is created again when it is asked for again',
+    caughtBy: ['nothing-vanishes', 'feed-tells'],
+    mutate: withSql(['value', 'remembered'], (sql) => `${sql} AND scope <> 'deleted'`),
   },
   {
     name: 'to cancel leaves no audit row',

@@ -9,7 +9,7 @@ import type {
   ScheduleChange,
   Settlement,
   Within,
-} from '../../../packages/core/src/engine.ts';
+} from '../../../packages/core/src/contract/engine.ts';
 import { statements } from '../../../packages/core/src/engines/sqlite/generated.ts';
 import type { MutateBeats } from '../sim-node.ts';
 

@@ -1,8 +1,8 @@
 /** Defects in what becomes of schedules: the planner, what passes between it and the store, and the verbs that write decisions. */
-import type { FireReply, JobSpec, ScheduleChange } from '../../../packages/core/src/engine.ts';
-import type { ResolvedPolicies } from '../../../packages/core/src/schedule/policies.ts';
-import type { ScheduleSpec } from '../../../packages/core/src/schedule/schedule-spec.ts';
-import type { Dst } from '../../../packages/core/src/schedule/zoned-times.ts';
+import type { FireReply, JobSpec, ScheduleChange } from '../../../packages/core/src/contract/engine.ts';
+import type { Dst } from '../../../packages/core/src/schedules/calendar/zoned-times.ts';
+import type { ResolvedPolicies } from '../../../packages/core/src/schedules/definition/policies.ts';
+import type { ScheduleSpec } from '../../../packages/core/src/schedules/definition/spec.ts';
 import {
   type Mutate,
   type Mutation,

@@ -1,7 +1,8 @@
 /** Defects in what a node sends and hears: the history keeps what it sent. */
-import type { ClaimedJob, Engine } from '../../../packages/core/src/engine.ts';
-import { type DulyError, dulyError } from '../../../packages/core/src/errors.ts';
-import { isUnknownOutcome } from '../../../packages/core/src/pipe.ts';
+
+import { type DulyError, dulyError } from '../../../packages/core/src/base/errors.ts';
+import type { ClaimedJob, Engine } from '../../../packages/core/src/contract/engine.ts';
+import { isUnknownOutcome } from '../../../packages/core/src/store/batcher.ts';
 import { type Mutation, onBeat, onSettle, withSql } from './mutation.ts';
 
 /** Every one of them. */
@@ -48,7 +49,7 @@ export const workerMutations: readonly Mutation[] = [
   },
   {
     name: 'leases are renewed by the wall clock',
-    caughtBy: ['no-false-reclaim', 'signals-aborted'],
+    caughtBy: ['no-false-reclaim', 'signals-aborted', 'comes-to-rest'],
     mutateBeats: (create) => (options) => {
       const { clock } = options;
       return create({ ...options, clock: { ...clock, elapsed: () => clock.now() } });

@@ -1,14 +1,22 @@
 /** Simulated worlds on a real PostgreSQL: virtual time for the nodes and the store, real connections with seeded faults. */
 import pg from 'pg';
-import type { Clock } from '../../../packages/core/src/clock.ts';
-import { systemClock } from '../../../packages/core/src/clock.ts';
-import { type Engine, type EngineVerb, engineVerbs, type Hint } from '../../../packages/core/src/engine.ts';
+import type { Clock } from '../../../packages/core/src/base/clock.ts';
+import { systemClock } from '../../../packages/core/src/base/clock.ts';
+import { isDulyError } from '../../../packages/core/src/base/errors.ts';
+import { seededRandom } from '../../../packages/core/src/base/random.ts';
+import {
+  type Engine,
+  type EngineVerb,
+  engineVerbs,
+  type Hint,
+} from '../../../packages/core/src/contract/engine.ts';
 import { rowTypes } from '../../../packages/core/src/engines/postgres/driver.ts';
 import { createPostgresEngine } from '../../../packages/core/src/engines/postgres/engine.ts';
-import { type OpenedPostgres, openPostgres } from '../../../packages/core/src/engines/postgres/opened.ts';
+import {
+  type OpenedPostgres,
+  openPostgres,
+} from '../../../packages/core/src/engines/postgres/open-postgres.ts';
 import type { Database } from '../../../packages/core/src/engines/postgres/work.ts';
-import { isDulyError } from '../../../packages/core/src/errors.ts';
-import { seededRandom } from '../../../packages/core/src/random.ts';
 import { type PostgresServer, startPostgres } from '../../../test/servers/postgres.ts';
 import { throughPort } from '../../../test/servers/tcp-proxy.ts';
 import type { OpenedWorld, WorldSetting } from '../simulate.ts';

@@ -1,12 +1,13 @@
-import type { Engine } from '../engine.ts';
-import { dulyError } from '../errors.ts';
-import type { Ids } from '../ids.ts';
-import { type JobOptions, resolveJobOptions } from '../job-options.ts';
-import { makeJob } from '../make-job.ts';
-import { type OptionNames, readOptions, refuseOption } from '../option-reader.ts';
-import type { ResolvedTask, Task, TaskContext, TaskHandler } from '../task.ts';
-import type { TaskBook } from '../task-book.ts';
-import { resolveTask } from '../task-options.ts';
+import { dulyError } from '../base/errors.ts';
+import type { Ids } from '../base/ids.ts';
+import { type OptionNames, readOptions, refuseOption } from '../base/option-reader.ts';
+import type { Engine } from '../contract/engine.ts';
+import { makeJob } from '../jobs/create-job.ts';
+import { type JobOptions, resolveJobOptions } from '../jobs/job-options.ts';
+import type { ResolvedTask, TaskContext, TaskHandler } from '../jobs/task-definition.ts';
+import { resolveTask } from '../jobs/task-options.ts';
+import type { Task } from '../tasks/task.ts';
+import type { TaskBook } from '../tasks/task-registry.ts';
 import { createExpiring, type ExpiredValue, type Expiring } from './expiring.ts';
 
 /** A task that takes what a clean-up is given. */

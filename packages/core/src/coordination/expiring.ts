@@ -1,9 +1,9 @@
-import { type Duration, parseDuration } from '../duration.ts';
-import type { Due, Engine, JobSpec, PutExpiringInput, PutExpiringItem } from '../engine.ts';
-import { dulyError } from '../errors.ts';
-import { formatInstant, parseInstant } from '../instant.ts';
-import { fromJson, inputBytesMax, toJson } from '../json.ts';
-import { groupItems } from '../parts.ts';
+import { type Duration, parseDuration } from '../base/duration.ts';
+import { dulyError } from '../base/errors.ts';
+import { formatInstant, parseInstant } from '../base/instant.ts';
+import { fromJson, inputBytesMax, toJson } from '../base/json.ts';
+import type { Due, Engine, JobSpec, PutExpiringInput, PutExpiringItem } from '../contract/engine.ts';
+import { groupItems } from '../store/session.ts';
 import { readLockName } from './held-lock.ts';
 
 /** When a value ends: so long from now, or at an instant. */

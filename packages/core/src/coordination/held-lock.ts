@@ -1,8 +1,8 @@
-import type { Clock } from '../clock.ts';
-import type { AcquireReply, Engine, LockHolder } from '../engine.ts';
-import { dulyError } from '../errors.ts';
-import { readText } from '../option-reader.ts';
-import { createLockRenewals, type LockRenewal, type LockRenewals } from './lock-renewal.ts';
+import type { Clock } from '../base/clock.ts';
+import { dulyError } from '../base/errors.ts';
+import { readText } from '../base/option-reader.ts';
+import type { AcquireReply, Engine, LockHolder } from '../contract/engine.ts';
+import { createLockRenewals, type LockRenewal, type LockRenewals } from '../store/lock-renewal.ts';
 
 /** What everything under a lock is made of. */
 export interface LockParts {

@@ -1,8 +1,8 @@
-import { type Duration, parseDuration } from '../duration.ts';
-import type { LockHolder } from '../engine.ts';
-import { dulyError, isDulyError } from '../errors.ts';
-import { createEvents, type Events } from '../events.ts';
-import { type OptionNames, readOptions } from '../option-reader.ts';
+import { type Duration, parseDuration } from '../base/duration.ts';
+import { createEvents, type Events } from '../base/emitter.ts';
+import { dulyError, isDulyError } from '../base/errors.ts';
+import { type OptionNames, readOptions } from '../base/option-reader.ts';
+import type { LockHolder } from '../contract/engine.ts';
 import { type HeldLock, type LockParts, openLockWait, readLockName, tryAcquire } from './held-lock.ts';
 import { type LockContext, lockTtlMsMin } from './lock.ts';
 

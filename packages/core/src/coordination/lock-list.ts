@@ -1,6 +1,6 @@
-import type { Engine, LockHolder } from '../engine.ts';
-import { dulyError } from '../errors.ts';
-import { type OptionNames, readOptions, readWholeNumber, readWord, shown } from '../option-reader.ts';
+import { dulyError } from '../base/errors.ts';
+import { type OptionNames, readOptions, readWholeNumber, readWord, shown } from '../base/option-reader.ts';
+import type { Engine, LockHolder } from '../contract/engine.ts';
 import { type LockKind, readLockName, storedLockName } from './held-lock.ts';
 
 /** Which locks to list. */

@@ -1,7 +1,7 @@
-import { type Duration, parseDuration } from '../duration.ts';
-import type { LockHolder } from '../engine.ts';
-import { dulyError } from '../errors.ts';
-import { type OptionNames, readOptions } from '../option-reader.ts';
+import { type Duration, parseDuration } from '../base/duration.ts';
+import { dulyError } from '../base/errors.ts';
+import { type OptionNames, readOptions } from '../base/option-reader.ts';
+import type { LockHolder } from '../contract/engine.ts';
 import {
   type HeldLock,
   type LockParts,

@@ -1,7 +1,13 @@
-import { type Duration, parseDuration } from '../duration.ts';
-import type { LockHolder } from '../engine.ts';
-import { dulyError } from '../errors.ts';
-import { type OptionNames, readName, readOptions, readWholeNumber, refuseOption } from '../option-reader.ts';
+import { type Duration, parseDuration } from '../base/duration.ts';
+import { dulyError } from '../base/errors.ts';
+import {
+  type OptionNames,
+  readName,
+  readOptions,
+  readWholeNumber,
+  refuseOption,
+} from '../base/option-reader.ts';
+import type { LockHolder } from '../contract/engine.ts';
 import { type LockParts, lockPollMs, openLockWait, readLockName, storedLockName } from './held-lock.ts';
 import { defaultLockTtlMs, lockTtlMsMin } from './lock.ts';
 import { type LockListOptions, type LockPage, listLocks } from './lock-list.ts';

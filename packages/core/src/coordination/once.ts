@@ -1,7 +1,7 @@
-import { type Duration, parseDuration } from '../duration.ts';
-import { dulyError } from '../errors.ts';
-import { fromJson, resultBytesMax, toJson } from '../json.ts';
-import { type OptionNames, readOptions } from '../option-reader.ts';
+import { type Duration, parseDuration } from '../base/duration.ts';
+import { dulyError } from '../base/errors.ts';
+import { fromJson, resultBytesMax, toJson } from '../base/json.ts';
+import { type OptionNames, readOptions } from '../base/option-reader.ts';
 import {
   type LockName,
   type LockParts,

@@ -1,5 +1,5 @@
-import { type Duration, parseDuration } from '../duration.ts';
-import { type OptionNames, readOptions, readWholeNumber, refuseOption } from '../option-reader.ts';
+import { type Duration, parseDuration } from '../base/duration.ts';
+import { type OptionNames, readOptions, readWholeNumber, refuseOption } from '../base/option-reader.ts';
 
 /** So many jobs that take so long each. */
 export interface CapacityOptions {

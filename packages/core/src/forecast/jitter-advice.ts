@@ -1,4 +1,4 @@
-import { jitterOffsetMs } from '../schedule/jitter.ts';
+import { jitterOffsetMs } from '../schedules/planner/jitter.ts';
 import { ForecastRuns } from './forecast-runs.ts';
 import type { Load } from './load.ts';
 import type { StandingSchedule } from './play-forward.ts';

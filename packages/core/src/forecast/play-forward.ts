@@ -1,9 +1,9 @@
-import type { ActiveRun } from '../engine.ts';
-import { dueAtOf } from '../schedule/jitter.ts';
-import { plan } from '../schedule/plan.ts';
-import type { CalendarRule, PlanRule } from '../schedule/plan-rule.ts';
-import type { ScheduleSpec } from '../schedule/schedule-spec.ts';
-import type { ScheduleState } from '../schedule/schedule-state.ts';
+import type { ActiveRun } from '../contract/engine.ts';
+import type { CalendarRule, PlanRule } from '../schedules/definition/plan-rule.ts';
+import type { ScheduleSpec } from '../schedules/definition/spec.ts';
+import type { ScheduleState } from '../schedules/definition/state.ts';
+import { dueAtOf } from '../schedules/planner/jitter.ts';
+import { plan } from '../schedules/planner/plan.ts';
 import type { ForecastRuns } from './forecast-runs.ts';
 
 /** A schedule as it stands. */

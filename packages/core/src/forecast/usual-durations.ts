@@ -1,5 +1,5 @@
-import type { Engine, JobRecord } from '../engine.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '../base/random.ts';
+import type { Engine, JobRecord } from '../contract/engine.ts';
 
 /** How long runs lasted, by schedule and by task. */
 export interface UsualDurations {

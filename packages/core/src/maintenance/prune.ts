@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import type { Engine } from '../engine.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Engine } from '../contract/engine.ts';
 
 /** What the pruning pass is made of. */
 export interface PruneOptions {

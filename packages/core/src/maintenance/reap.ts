@@ -1,5 +1,5 @@
-import type { ClaimedJob, Engine, Settlement } from '../engine.ts';
-import { lossSettlement } from '../worker/loss.ts';
+import type { ClaimedJob, Engine, Settlement } from '../contract/engine.ts';
+import { lossSettlement } from '../lifecycle/loss.ts';
 import type { Contact } from './contact.ts';
 
 /** What the reaping pass is made of. */

@@ -1,4 +1,4 @@
-import { type Clock, createSleep, type Timer } from '../clock.ts';
+import { type Clock, createSleep, type Timer } from '../base/clock.ts';
 
 /** A clock that stands still until it is told to go on. */
 export interface ManualClock extends Clock {

@@ -1,15 +1,15 @@
-import { systemClock, type Timer } from '../clock.ts';
-import { currentJob } from '../current-job.ts';
+import { systemClock, type Timer } from '../base/clock.ts';
+import { type Duration, parseDuration } from '../base/duration.ts';
+import { dulyError } from '../base/errors.ts';
+import { formatInstant, parseInstant } from '../base/instant.ts';
+import { quietLogger } from '../base/logger.ts';
+import { seededRandom } from '../base/random.ts';
+import type { EngineVerb, JobError } from '../contract/engine.ts';
+import type { JobStatus } from '../contract/job-status.ts';
 import { Duly, insideOf } from '../duly.ts';
-import { type Duration, parseDuration } from '../duration.ts';
-import type { EngineVerb, JobError } from '../engine.ts';
-import { dulyError } from '../errors.ts';
-import { formatInstant, parseInstant } from '../instant.ts';
-import type { JobStatus } from '../job.ts';
-import { quietLogger } from '../logger.ts';
+import { currentJob } from '../jobs/current-job.ts';
 import type { DulyNode } from '../node.ts';
 import type { DulyOptions, StopOptions } from '../options.ts';
-import { seededRandom } from '../random.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
 
 /** One attempt that ended while virtual time went on. */

@@ -1,8 +1,8 @@
-import { formatDuration } from '../duration.ts';
-import type { ClaimedJob, JobError } from '../engine.ts';
-import { dulyError } from '../errors.ts';
+import { formatDuration } from '../base/duration.ts';
+import { dulyError } from '../base/errors.ts';
+import type { ClaimedJob, JobError } from '../contract/engine.ts';
+import type { AbortReason } from '../lifecycle/outcome.ts';
 import { toJobError } from './job-error.ts';
-import type { AbortReason } from './outcome.ts';
 
 /** The error that an attempt no longer counts. */
 export function leaseLost(job: Pick<ClaimedJob, 'id' | 'attempt'>): Error {

@@ -1,19 +1,27 @@
-import type { Clock, Timer } from '../clock.ts';
-import type { ClaimedJob, Engine, JobError, JsonText, Progress, ReportBody, Settlement } from '../engine.ts';
-import { isDulyError } from '../errors.ts';
-import { isSuspect } from '../job.ts';
-import type { Random } from '../random.ts';
-import type { LogLevel, ResolvedTask } from '../task.ts';
-import { withinOf } from '../within.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { isDulyError } from '../base/errors.ts';
+import type { Random } from '../base/random.ts';
+import type {
+  ClaimedJob,
+  Engine,
+  JobError,
+  JsonText,
+  Progress,
+  ReportBody,
+  Settlement,
+} from '../contract/engine.ts';
+import { isSuspect } from '../contract/job-status.ts';
+import type { LogLevel, ResolvedTask } from '../jobs/task-definition.ts';
+import type { AbortReason, HandlerOutcome, Outcome } from '../lifecycle/outcome.ts';
+import { settlementOf } from '../lifecycle/settle.ts';
+import type { Beats } from '../store/heartbeats.ts';
+import { withinOf } from '../store/user-transaction.ts';
 import { abortError, completedAlready, leaseLost, timeoutError } from './attempt-errors.ts';
-import type { Beats } from './beats.ts';
 import type { AttemptPort } from './context.ts';
 import { runHandler } from './handler.ts';
 import { type IsolateRun, runIsolated } from './isolate.ts';
 import { toJobError } from './job-error.ts';
-import type { AbortReason, HandlerOutcome, Outcome } from './outcome.ts';
 import { type AttemptReport, joinReports, type Reporter } from './reporter.ts';
-import { settlementOf } from './settle.ts';
 import type { Timed, Timeouts } from './timeouts.ts';
 
 /** What the attempts of one worker stand on, and whom they tell. One for all of them. */

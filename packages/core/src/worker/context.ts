@@ -1,9 +1,10 @@
-import { type Duration, parseDuration } from '../duration.ts';
-import type { ClaimedJob, JobSlot, JsonText, Progress } from '../engine.ts';
-import { dulyError } from '../errors.ts';
-import { parseInstant } from '../instant.ts';
-import { fromJson, resultBytesMax, toJson } from '../json.ts';
-import type { LogLevel, TaskContext } from '../task.ts';
+import { type Duration, parseDuration } from '../base/duration.ts';
+import { dulyError } from '../base/errors.ts';
+import { parseInstant } from '../base/instant.ts';
+import { fromJson, resultBytesMax, toJson } from '../base/json.ts';
+import type { ClaimedJob, JobSlot, JsonText, Progress } from '../contract/engine.ts';
+import type { SlotDetails } from '../contract/schedules.ts';
+import type { LogLevel, TaskContext } from '../jobs/task-definition.ts';
 import { ControlSignal } from './control.ts';
 
 /** What a handler's context stands on: in the same thread, or by messages from an isolated one. */
@@ -20,17 +21,6 @@ export interface AttemptPort {
   record(step: string, result: JsonText): Promise<JsonText>;
   /** Completes the job inside the user's transaction. */
   completeIn(tx: unknown, result: JsonText | null): Promise<void>;
-}
-
-/** What the planner tells a handler about its slot, as kept in `JobSlot.details`. */
-export interface SlotDetails {
-  /** Date of the slot in the schedule's zone. */
-  date: string;
-  timezone: string;
-  isCatchUp: boolean;
-  previousSlotAt: number | null;
-  nextSlotAt: number | null;
-  covers: { fromAt: number; toAt: number; count: number } | null;
 }
 
 const stepLengthMax = 200;

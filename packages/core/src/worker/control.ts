@@ -1,4 +1,4 @@
-import type { Due } from '../engine.ts';
+import type { Due } from '../contract/engine.ts';
 
 /** What a handler asked for by throwing. */
 export type Control = { kind: 'retry'; due: Due; reason: string | null } | { kind: 'snooze'; due: Due };

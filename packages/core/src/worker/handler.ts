@@ -1,12 +1,12 @@
-import { runInJob } from '../current-job.ts';
-import type { ClaimedJob } from '../engine.ts';
-import { fromJson, resultBytesMax, toJson } from '../json.ts';
-import { validateStoredInput } from '../stored-input.ts';
-import type { ResolvedTask } from '../task.ts';
+import { fromJson, resultBytesMax, toJson } from '../base/json.ts';
+import type { ClaimedJob } from '../contract/engine.ts';
+import { runInJob } from '../jobs/current-job.ts';
+import { validateStoredInput } from '../jobs/stored-input.ts';
+import type { ResolvedTask } from '../jobs/task-definition.ts';
+import type { HandlerOutcome } from '../lifecycle/outcome.ts';
 import { type AttemptPort, createContext } from './context.ts';
 import { controlOf } from './control.ts';
 import { toJobError } from './job-error.ts';
-import type { HandlerOutcome } from './outcome.ts';
 
 /** Checks the input, calls the handler as this job's, and says how it ended. Never rejects. */
 export async function runHandler(

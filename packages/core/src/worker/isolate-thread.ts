@@ -2,17 +2,17 @@
 import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { systemClock } from '../clock.ts';
-import type { JsonText } from '../engine.ts';
-import { dulyError, fromPlainError, toPlainError } from '../errors.ts';
-import type { ResolvedTask } from '../task.ts';
-import { findTask, registeredTaskNames, startReached } from '../task-registry.ts';
+import { systemClock } from '../base/clock.ts';
+import { dulyError, fromPlainError, toPlainError } from '../base/errors.ts';
+import type { JsonText } from '../contract/engine.ts';
+import { findTask, registeredTaskNames, startReached } from '../jobs/isolate-registry.ts';
+import type { ResolvedTask } from '../jobs/task-definition.ts';
+import type { AbortReason } from '../lifecycle/outcome.ts';
+import { enterLease } from '../store/shared-leases.ts';
 import { abortError, leaseLost } from './attempt-errors.ts';
 import type { AttemptPort } from './context.ts';
 import { runHandler } from './handler.ts';
 import type { FromIsolate, IsolateData, ToIsolate } from './isolate.ts';
-import type { AbortReason } from './outcome.ts';
-import { enterLease } from './shared-leases.ts';
 
 const parent = parentPort as MessagePort;
 const takenElapsed = systemClock.elapsed();

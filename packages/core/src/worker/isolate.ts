@@ -1,11 +1,11 @@
 import { isMainThread, type ResourceLimits, Worker, workerData } from 'node:worker_threads';
-import type { ClaimedJob, JobError, JsonText, Progress } from '../engine.ts';
-import { dulyError, fromPlainError, type PlainError, toPlainError } from '../errors.ts';
-import type { LogLevel } from '../task.ts';
+import { dulyError, fromPlainError, type PlainError, toPlainError } from '../base/errors.ts';
+import type { ClaimedJob, JobError, JsonText, Progress } from '../contract/engine.ts';
+import type { LogLevel } from '../jobs/task-definition.ts';
+import type { AbortReason, HandlerOutcome } from '../lifecycle/outcome.ts';
+import type { SharedLeases } from '../store/shared-leases.ts';
 import type { AttemptPort } from './context.ts';
 import { toJobError } from './job-error.ts';
-import type { AbortReason, HandlerOutcome } from './outcome.ts';
-import type { SharedLeases } from './shared-leases.ts';
 
 /** What an isolated task's thread is started with. */
 export interface IsolateData {

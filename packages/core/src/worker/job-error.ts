@@ -1,5 +1,5 @@
-import type { JobError } from '../engine.ts';
-import { type PlainError, toPlainError } from '../errors.ts';
+import { type PlainError, toPlainError } from '../base/errors.ts';
+import type { JobError } from '../contract/engine.ts';
 
 // Enough to find the place in the code; a message with a payload in it must not fill the store.
 const nameLengthMax = 200;

@@ -1,8 +1,8 @@
-import type { Clock, Timer } from '../clock.ts';
-import type { ClaimedJob, Engine, LogLine, Progress, ReportBody } from '../engine.ts';
-import { logLineBytesMax } from '../json.ts';
-import { createPipe } from '../pipe.ts';
-import type { Random } from '../random.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { logLineBytesMax } from '../base/json.ts';
+import type { Random } from '../base/random.ts';
+import type { ClaimedJob, Engine, LogLine, Progress, ReportBody } from '../contract/engine.ts';
+import { createPipe } from '../store/batcher.ts';
 
 /** Carries progress and log lines of all attempts of a worker to the store, coalesced. */
 export interface Reporter {

@@ -1,4 +1,4 @@
-import type { ClaimedJob, Progress, Settlement } from '../engine.ts';
+import type { ClaimedJob, Progress, Settlement } from '../contract/engine.ts';
 
 /** What a worker tells, as it happens. Events go out after the store has answered, never before. */
 export interface WorkerEvents {

@@ -1,22 +1,23 @@
-import { internalQueue } from '../built-in.ts';
-import type { Clock, Timer } from '../clock.ts';
-import type { ClaimedJob, ClaimRequest, Engine, ExchangeReply, Settlement } from '../engine.ts';
-import { isDulyError } from '../errors.ts';
-import { createEvents, type Events } from '../events.ts';
-import { createIds } from '../ids.ts';
-import { mustRunAlone } from '../job.ts';
-import { createLoop, type Loop } from '../loop.ts';
-import { isStoreTrouble, isUnknownOutcome } from '../pipe.ts';
-import type { Random } from '../random.ts';
-import type { ResolvedTask } from '../task.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { createEvents, type Events } from '../base/emitter.ts';
+import { isDulyError } from '../base/errors.ts';
+import { createIds } from '../base/ids.ts';
+import { createLoop, type Loop } from '../base/loop.ts';
+import type { Random } from '../base/random.ts';
+import { replyElapsed } from '../base/reply-elapsed.ts';
+import type { ClaimedJob, ClaimRequest, Engine, ExchangeReply, Settlement } from '../contract/engine.ts';
+import { mustRunAlone } from '../contract/job-status.ts';
+import { internalQueue } from '../jobs/built-in-tasks.ts';
+import type { ResolvedTask } from '../jobs/task-definition.ts';
+import type { Outcome } from '../lifecycle/outcome.ts';
+import { settlementOf } from '../lifecycle/settle.ts';
+import { isStoreTrouble, isUnknownOutcome } from '../store/batcher.ts';
+import { type BeatNews, type Beats, heldLeaseOf, sinceClaimMs } from '../store/heartbeats.ts';
+import type { Standing, StandingOptions } from '../store/parked-claim.ts';
 import { type Attempt, type AttemptHost, type Completion, startAttempt } from './attempt.ts';
-import { type BeatNews, type Beats, heldLeaseOf, sinceClaimMs } from './beats.ts';
-import type { Outcome } from './outcome.ts';
-import { createPace } from './pace.ts';
 import { createReporter, joinReports } from './reporter.ts';
-import { settlementOf } from './settle.ts';
-import { settleApart } from './settle-apart.ts';
-import type { Standing, StandingOptions } from './standing.ts';
+import { settleApart } from './settle-in-transaction.ts';
+import { createPace } from './throughput.ts';
 import { createTimeouts } from './timeouts.ts';
 import type { WorkerEvents } from './worker-events.ts';
 
@@ -197,7 +198,7 @@ export function createWorker(options: WorkerOptions): Worker {
   /** Decided attempts whose last report is still on its way. */
   let finishing = 0;
   /** Claims that travelled with other calls whose answers were lost. Their places stay reserved. */
-  const unknownOffers: ClaimRequest[] = [];
+  const unknownOffers: { claim: ClaimRequest; sinceElapsed: number }[] = [];
   /** After a refusal, so many settlements travel one by one, to find the one that is refused. */
   let narrowCount = 0;
   let soloSinceElapsed: number | null = null;
@@ -288,14 +289,28 @@ export function createWorker(options: WorkerOptions): Worker {
 
   function isQuiet(): boolean {
     return (
-      running.size === 0 && waiting.length === 0 && outbox.length === 0 && finishing === 0 && !isAsking()
+      running.size === 0 &&
+      waiting.length === 0 &&
+      outbox.length === 0 &&
+      unknownOffers.length === 0 &&
+      finishing === 0 &&
+      !isAsking()
     );
   }
 
+  /** The next claim whose leases are asked for. After a lease there is nothing left to ask for. */
+  function takeUnknownOffer(): ClaimRequest | null {
+    for (let next = unknownOffers.shift(); next !== undefined; next = unknownOffers.shift()) {
+      if (clock.elapsed() - next.sinceElapsed < leaseMs) return next.claim;
+      reserved -= next.claim.limit;
+    }
+    return null;
+  }
+
   function compose(): Exchange | null {
-    const unknown = unknownOffers.shift();
-    if (unknown !== undefined) return { settle: [], claim: unknown, repeat: true };
+    const unknown = narrowCount > 0 ? null : takeUnknownOffer();
     const settle = outbox.splice(0, narrowCount > 0 ? 1 : settleMax);
+    if (unknown !== null) return { settle, claim: unknown, repeat: true };
     const ordinary = narrowCount > 0 ? null : makeClaim();
     const internal = narrowCount > 0 || ordinary !== null ? null : makeInternalClaim();
     const claim = ordinary ?? internal;
@@ -325,8 +340,8 @@ export function createWorker(options: WorkerOptions): Worker {
     endedCount = 0;
     if (exchange.claim !== null && reply.now >= ahead.now) {
       const isCalm = !isMore && reply.nextDueAt !== null && reply.nextDueAt > reply.now;
-      // Counted from the answer's arrival, so that it is never early: a claim before the time would only have to be repeated.
-      const dueElapsed = isCalm ? arrivedElapsed + (reply.nextDueAt as number) - reply.now : null;
+      const repliedElapsed = replyElapsed(sentElapsed, arrivedElapsed);
+      const dueElapsed = isCalm ? repliedElapsed + (reply.nextDueAt as number) - reply.now : null;
       ahead = { now: reply.now, dueElapsed };
     }
     const [first] = reply.claimed;
@@ -363,7 +378,10 @@ export function createWorker(options: WorkerOptions): Worker {
       return;
     }
     line.unanswered = null;
-    reserved -= exchange.claim?.limit ?? 0;
+    // A claim that is repeated may have been given leases before: it is repeated again, without what was refused.
+    if (exchange.repeat && exchange.claim !== null)
+      unknownOffers.unshift({ claim: exchange.claim, sinceElapsed: clock.elapsed() });
+    else reserved -= exchange.claim?.limit ?? 0;
     const [only] = exchange.settle;
     if (only === undefined) return;
     if (exchange.settle.length > 1 || exchange.claim !== null) {
@@ -504,7 +522,7 @@ export function createWorker(options: WorkerOptions): Worker {
     events.emit('error', { error, doing: 'claiming what was just heard of' });
     if (isUnknownOutcome(error)) {
       reserved += claim.limit;
-      unknownOffers.push(claim);
+      unknownOffers.push({ claim, sinceElapsed: clock.elapsed() });
     }
     loop.wake();
   }
@@ -746,6 +764,7 @@ export function createWorker(options: WorkerOptions): Worker {
     const isHandedIn = (): boolean =>
       !isStanding &&
       outbox.length === 0 &&
+      unknownOffers.length === 0 &&
       finishing === 0 &&
       reserved === 0 &&
       [main, second].every(({ sent, unanswered }) => sent === null && unanswered === null);
@@ -788,7 +807,7 @@ export function createWorker(options: WorkerOptions): Worker {
       const askedElapsed = offeredElapsed.get(offer) ?? clock.elapsed();
       offeredElapsed.delete(offer);
       if (claimed === 'unknown') {
-        unknownOffers.push(offer);
+        unknownOffers.push({ claim: offer, sinceElapsed: clock.elapsed() });
         loop.wake();
         return;
       }

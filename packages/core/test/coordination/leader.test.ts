@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isDulyError } from '../../src/errors.ts';
+import { isDulyError } from '../../src/base/errors.ts';
 import { Duly } from '../../src/index.ts';
 import { createManualClock } from '../../src/testing/index.ts';
 import { createSharedStore } from './setup.ts';

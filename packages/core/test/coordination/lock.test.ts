@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { test } from 'node:test';
-import { isDulyError } from '../../src/errors.ts';
+import { isDulyError } from '../../src/base/errors.ts';
 import { createTestDuly } from '../../src/testing/index.ts';
 import { createSharedStore, deferred } from './setup.ts';
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { seededRandom } from '../../src/base/random.ts';
+import type { Engine } from '../../src/contract/engine.ts';
 import { createDulyOn } from '../../src/duly.ts';
-import type { Engine } from '../../src/engine.ts';
-import { openEngine } from '../../src/engines/open.ts';
-import { seededRandom } from '../../src/random.ts';
+import { createBeats } from '../../src/store/heartbeats.ts';
+import { openEngine } from '../../src/store/open-engine.ts';
 import { createManualClock, createTestDuly } from '../../src/testing/index.ts';
-import { createBeats } from '../../src/worker/beats.ts';
 import { createSharedStore, deferred } from './setup.ts';
 
 test('the work is done once, and everybody is given its result', async (t) => {

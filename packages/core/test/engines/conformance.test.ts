@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { Engine } from '../../src/engine.ts';
-import { openStore } from '../../src/engines/open.ts';
+import type { Engine } from '../../src/contract/engine.ts';
+import { openStore } from '../../src/store/thread/open-store.ts';
 import { playAgainstModel, playRandom } from '../../src/testing/conformance/index.ts';
 
 async function openFaulty(fault: (engine: Engine) => Partial<Engine>): Promise<Engine> {

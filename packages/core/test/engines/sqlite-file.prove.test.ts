@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after } from 'node:test';
-import type { Engine } from '../../src/engine.ts';
-import { openStore } from '../../src/engines/open.ts';
+import type { Engine } from '../../src/contract/engine.ts';
+import { openStore } from '../../src/store/thread/open-store.ts';
 import { type EngineConformanceOptions, engineConformance } from '../../src/testing/conformance/index.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'duly-conformance-'));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { propertySeed } from '../../../../test/property.ts';
-import { openStore } from '../../src/engines/open.ts';
+import { openStore } from '../../src/store/thread/open-store.ts';
 import { playAgainstModel, playRandom } from '../../src/testing/conformance/index.ts';
 
 describe('SQLite, random sequences', () => {

@@ -1,4 +1,4 @@
-import { openStore } from '../../src/engines/open.ts';
+import { openStore } from '../../src/store/thread/open-store.ts';
 import { engineConformance } from '../../src/testing/conformance/index.ts';
 
 engineConformance('sqlite::memory:', {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { dulyError } from '../../src/errors.ts';
+import { dulyError } from '../../src/base/errors.ts';
 import { createContact, graceMsOf } from '../../src/maintenance/contact.ts';
 import { createReapPass } from '../../src/maintenance/reap.ts';
 import { openTestStore, type TestStore, task } from '../worker/setup.ts';

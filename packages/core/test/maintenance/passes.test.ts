@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { NodeInfo } from '../../src/engine.ts';
-import { createNodeBeat, nodeBeatMs } from '../../src/maintenance/beat-node.ts';
+import type { NodeInfo } from '../../src/contract/engine.ts';
+import { nodeBeatMs } from '../../src/contract/timings.ts';
+import { createNodeBeat } from '../../src/maintenance/node-heartbeat.ts';
 import { createPrunePass } from '../../src/maintenance/prune.ts';
 import { createReapPass } from '../../src/maintenance/reap.ts';
 import { openTestStore, task } from '../worker/setup.ts';

@@ -5,16 +5,16 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { Duly, type DulyOptions, type EveryDefinition } from '../../src/index.ts';
+import { resolveTask } from '../../src/jobs/task-options.ts';
+import { compareReleases } from '../../src/schedules/definition/app-release.ts';
 import {
   type DeclaredInput,
   planDeclared,
   type StoredSchedule,
   specOf,
-} from '../../src/schedule/declared.ts';
-import { readDraft } from '../../src/schedule/definition.ts';
-import { scheduleIdOf } from '../../src/schedule/identity.ts';
-import { compareReleases } from '../../src/schedule/release.ts';
-import { resolveTask } from '../../src/task-options.ts';
+} from '../../src/schedules/definition/declared.ts';
+import { readDraft } from '../../src/schedules/definition/definition.ts';
+import { scheduleIdOf } from '../../src/schedules/definition/identity.ts';
 import { scene } from './setup.ts';
 
 /** Programs on one file. Each declares what it is told and starts as a scheduler, so that nothing runs. */

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { systemClock } from '../../src/clock.ts';
-import type { Engine } from '../../src/engine.ts';
-import { openEngine } from '../../src/engines/open.ts';
-import { dulyError, isDulyError } from '../../src/errors.ts';
-import { createIds } from '../../src/ids.ts';
-import { seededRandom } from '../../src/random.ts';
-import { readDraft } from '../../src/schedule/definition.ts';
-import { createScheduleWrites, type ScheduleWrites } from '../../src/schedule-writes.ts';
-import { createParsedSchedules } from '../../src/scheduler/parsed-schedules.ts';
-import { resolveTask } from '../../src/task-options.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { dulyError, isDulyError } from '../../src/base/errors.ts';
+import { createIds } from '../../src/base/ids.ts';
+import { seededRandom } from '../../src/base/random.ts';
+import type { Engine } from '../../src/contract/engine.ts';
+import { resolveTask } from '../../src/jobs/task-options.ts';
+import { readDraft } from '../../src/schedules/definition/definition.ts';
+import { createParsedSchedules } from '../../src/schedules/definition/schedule-cache.ts';
+import { createScheduleWrites, type ScheduleWrites } from '../../src/schedules/writes.ts';
+import { openEngine } from '../../src/store/open-engine.ts';
 
 /** Writes over a real store; `meddle` is asked before each call that changes schedules. */
 async function setup(t: TestContext, info: Partial<ReturnType<Engine['info']>> = {}) {

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import pg from 'pg';
 import { freshSchema, inSchema, testPostgresUrl } from '../../../../test/servers/postgres.ts';
-import { callbacksRecord } from '../../src/callbacks.ts';
+import type { DulyError } from '../../src/base/errors.ts';
+import type { Followed } from '../../src/contract/engine.ts';
 import { Duly } from '../../src/duly.ts';
-import type { Followed } from '../../src/engine.ts';
-import { createPostgresWithin } from '../../src/engines/postgres/within.ts';
-import type { DulyError } from '../../src/errors.ts';
+import { createPostgresWithin } from '../../src/engines/postgres/user-transaction.ts';
+import { callbacksRecord } from '../../src/store/callbacks.ts';
 import { jobSpec } from '../../src/testing/conformance/builders.ts';
 
 const url = await testPostgresUrl();

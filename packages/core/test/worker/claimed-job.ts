@@ -1,5 +1,5 @@
-import type { ClaimedJob, JobPolicy } from '../../src/engine.ts';
-import { defaultRetry } from '../../src/retry.ts';
+import type { ClaimedJob, JobPolicy } from '../../src/contract/engine.ts';
+import { defaultRetry } from '../../src/lifecycle/retry.ts';
 
 /** A job as a claim gives it, for tests of what is decided about one. */
 export function claimedJob({

@@ -1,11 +1,11 @@
 // What is checked directly before a handler is called: by the clock, and by all that this process was told of the lease.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { systemClock } from '../../src/clock.ts';
-import type { Engine } from '../../src/engine.ts';
-import { createRemoteWorkers } from '../../src/remote/remote-workers.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import type { Engine } from '../../src/contract/engine.ts';
+import { createLeaseBoard, createSharedLeases } from '../../src/store/shared-leases.ts';
 import { runIsolated } from '../../src/worker/isolate.ts';
-import { createLeaseBoard, createSharedLeases } from '../../src/worker/shared-leases.ts';
+import { createRemoteWorkers } from '../../src/worker/remote/remote-workers.ts';
 import { claimedJob } from './claimed-job.ts';
 import { polite } from './isolated-tasks.ts';
 import { openTestStore, task } from './setup.ts';

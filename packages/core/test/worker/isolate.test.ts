@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { systemClock } from '../../src/clock.ts';
-import type { ResolvedTask } from '../../src/task.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import type { ResolvedTask } from '../../src/jobs/task-definition.ts';
 import { runIsolated } from '../../src/worker/isolate.ts';
 import { claimedJob } from './claimed-job.ts';
 import { asks, blocked, crashes, exits, hungry, missing, polite, where } from './isolated-tasks.ts';

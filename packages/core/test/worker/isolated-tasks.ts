@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMainThread, threadId } from 'node:worker_threads';
 import { z } from 'zod';
-import { currentJob } from '../../src/current-job.ts';
-import { resolveRetry } from '../../src/retry.ts';
-import { registerTask } from '../../src/task-registry.ts';
+import { currentJob } from '../../src/jobs/current-job.ts';
+import { registerTask } from '../../src/jobs/isolate-registry.ts';
+import { resolveRetry } from '../../src/lifecycle/retry.ts';
 import { isIsolateThread } from '../../src/worker/isolate.ts';
 import { task } from './setup.ts';
 

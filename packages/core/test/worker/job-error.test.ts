@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JobError } from '../../src/engine.ts';
-import { dulyError } from '../../src/errors.ts';
+import { dulyError } from '../../src/base/errors.ts';
+import type { JobError } from '../../src/contract/engine.ts';
 import { toJobError } from '../../src/worker/job-error.ts';
 
 test('an error is kept with name, message, stack, code and causes', () => {

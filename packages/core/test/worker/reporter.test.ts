@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { ReportInput } from '../../src/engine.ts';
-import { dulyError } from '../../src/errors.ts';
-import type { TaskContext } from '../../src/task.ts';
+import { dulyError } from '../../src/base/errors.ts';
+import type { ReportInput } from '../../src/contract/engine.ts';
+import type { TaskContext } from '../../src/jobs/task-definition.ts';
 import { deferred, openTestStore, type StartOptions, task } from './setup.ts';
 
 /** A job whose handler is held open, so that the test can use its context. */

@@ -1,21 +1,21 @@
-import type { Clock } from '../../src/clock.ts';
-import { createDoor, type Door } from '../../src/door.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { createIds, type Ids } from '../../src/base/ids.ts';
+import { createLoop, type Loop } from '../../src/base/loop.ts';
+import { type Random, seededRandom } from '../../src/base/random.ts';
 import {
   type Engine,
   type EnqueuedItem,
   engineVerbs,
   type JobRecord,
   type JobSpec,
-} from '../../src/engine.ts';
-import { openEngine } from '../../src/engines/open.ts';
-import { createIds, type Ids } from '../../src/ids.ts';
-import { createLoop, type Loop } from '../../src/loop.ts';
+} from '../../src/contract/engine.ts';
+import type { ResolvedTask, TaskHandler } from '../../src/jobs/task-definition.ts';
+import { defaultRetry } from '../../src/lifecycle/retry.ts';
 import { createReapPass } from '../../src/maintenance/reap.ts';
-import { type Random, seededRandom } from '../../src/random.ts';
-import { defaultRetry } from '../../src/retry.ts';
-import type { ResolvedTask, TaskHandler } from '../../src/task.ts';
+import { type Beats, createBeats } from '../../src/store/heartbeats.ts';
+import { createDoor, type Door } from '../../src/store/instrumented-engine.ts';
+import { openEngine } from '../../src/store/open-engine.ts';
 import { createManualClock, type ManualClock } from '../../src/testing/manual-clock.ts';
-import { type Beats, createBeats } from '../../src/worker/beats.ts';
 import { createWorker, type Worker, type WorkerOptions } from '../../src/worker/worker.ts';
 
 /** A task with every option settled; `run` is all that most tests care about. */

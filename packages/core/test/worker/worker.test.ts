@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { z } from 'zod';
-import { currentJob } from '../../src/current-job.ts';
-import type { ClaimedJob, ClaimRequest, ExchangeInput, Settlement } from '../../src/engine.ts';
-import { dulyError } from '../../src/errors.ts';
+import { dulyError } from '../../src/base/errors.ts';
+import { seededRandom } from '../../src/base/random.ts';
+import type { ClaimedJob, ClaimRequest, ExchangeInput, Settlement } from '../../src/contract/engine.ts';
+import { currentJob } from '../../src/jobs/current-job.ts';
+import type { ResolvedTask, TaskContext } from '../../src/jobs/task-definition.ts';
+import { resolveRetry } from '../../src/lifecycle/retry.ts';
 import { createReapPass } from '../../src/maintenance/reap.ts';
-import { seededRandom } from '../../src/random.ts';
-import { resolveRetry } from '../../src/retry.ts';
-import type { ResolvedTask, TaskContext } from '../../src/task.ts';
 import { deferred, openTestStore, type TestStore, task } from './setup.ts';
 
 async function setup(t: TestContext) {
@@ -1126,6 +1126,75 @@ test('an offer whose answer was lost while an exchange waited to be repeated is 
   await store.clock.advance(100);
   const { status, attempt, losses } = await store.job(job.id);
   assert.deepEqual([status, attempt, losses], ['COMPLETED', 1, 0]);
+});
+
+test('a worker that drains asks for the leases of a call whose replies were all lost, and releases them', async (t) => {
+  const store = await setup(t);
+  const work = task('work', () => 'quick');
+  const { worker } = store.start([work]);
+  await store.clock.settle();
+  const offer = worker.offer();
+  assert.ok(offer);
+  const job = store.spec(work, null);
+  await store.engine.enqueue({ groups: [{ jobs: [job] }], claim: offer });
+  worker.accept(offer, []);
+  const drained = worker.drain({ limitMs: 1_000 });
+  worker.accept({ ...offer, limit: 0 }, 'unknown');
+  await store.clock.advance(1_000);
+  await drained;
+  const { status, losses, spent } = await store.job(job.id);
+  assert.deepEqual([status, losses, spent], ['PENDING', 0, 0]);
+});
+
+test('outcomes do not wait behind the leases of lost calls', async (t) => {
+  const store = await setup(t);
+  const { run, gates } = held();
+  const slow = task('slow', run);
+  const exchanges: ExchangeInput[] = [];
+  const engine = {
+    ...store.engine,
+    exchange(input: ExchangeInput) {
+      exchanges.push(input);
+      return store.engine.exchange(input);
+    },
+  };
+  const { worker } = store.start([slow], { engine, concurrency: 4 });
+  await store.enqueue(slow);
+  await store.clock.settle();
+  const offers = [worker.offer(), worker.offer()];
+  exchanges.length = 0;
+  for (const offer of offers) if (offer !== null) worker.accept({ ...offer, limit: 0 }, 'unknown');
+  gates[0]?.end();
+  await store.clock.settle();
+  assert.equal(
+    exchanges.findIndex(({ settle }) => settle.length > 0) <= 1,
+    true,
+    'the outcome travels with one of the first two',
+  );
+});
+
+test('a reply that arrives late does not delay what falls due next', async (t) => {
+  const store = await setup(t);
+  const work = task('work', () => 'punctual');
+  let delayMs = 0;
+  const engine = {
+    ...store.engine,
+    async exchange(input: ExchangeInput) {
+      const reply = await store.engine.exchange(input);
+      if (delayMs > 0) await store.clock.sleep(delayMs);
+      return reply;
+    },
+  };
+  const { worker } = store.start([work], { engine });
+  await store.clock.settle();
+  const soon = store.spec(work, null, { due: { inMs: 20_000 } });
+  await store.engine.enqueue({ groups: [{ jobs: [soon] }] });
+  delayMs = 12_000;
+  worker.wake();
+  await store.clock.advance(12_000);
+  delayMs = 0;
+  await store.clock.advance(8_000);
+  assert.equal((await store.job(soon.id)).status, 'COMPLETED');
 });
 
 test('a hint that comes while every place is offered is followed once the offer has its answer', async (t) => {

@@ -1,6 +1,6 @@
 /** A primary with a standby that streams from it, behind one way that leads to whichever is the primary now. */
 import pg from 'pg';
-import { systemClock } from '../../../../packages/core/src/clock.ts';
+import { systemClock } from '../../../../packages/core/src/base/clock.ts';
 import { startPgBouncer } from '../../../../test/servers/pgbouncer.ts';
 import { type PostgresServer, startPostgres } from '../../../../test/servers/postgres.ts';
 import { startTcpProxy, type TcpProxy } from '../../../../test/servers/tcp-proxy.ts';

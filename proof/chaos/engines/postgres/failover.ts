@@ -1,6 +1,6 @@
 // `npm run failover -- --rounds 3`: what a failover costs with a synchronous and with an asynchronous standby. One process makes and runs
 // jobs as fast as 50 callers ask; the standby is cut off from its primary, some time later everybody else is, and the standby is promoted.
-import { systemClock } from '../../../../packages/core/src/clock.ts';
+import { systemClock } from '../../../../packages/core/src/base/clock.ts';
 import { Duly } from '../../../../packages/core/src/index.ts';
 import { throughPort } from '../../../../test/servers/tcp-proxy.ts';
 import { readArguments } from '../../../arguments.ts';

@@ -3,7 +3,7 @@
  * whatever function holds it, so that it follows them from version to version; one that changes nothing is an error.
  */
 import pg from 'pg';
-import { parseStoreAddress } from '../../../../packages/core/src/engines/address.ts';
+import { parseStoreAddress } from '../../../../packages/core/src/store/store-url.ts';
 
 /** A defect. */
 export interface Mutation {

@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts';
-import { type PgPool, type PgPoolClient, placeOfPool, placeOfUrl } from '../pool.ts';
+import type { Clock } from '../../base/clock.ts';
+import { type PgPool, type PgPoolClient, placeOfPool, placeOfUrl } from '../shared/pool.ts';
 import { loadPg, type PgClient } from './driver.ts';
 
 /** Where a PostgreSQL is, or the pool that leads there. */
@@ -102,6 +102,20 @@ async function endPool(pool: PgPool, open: ReadonlySet<PgClient>, clock: Clock):
   clock.after(goodbyeMs, () => {
     for (const client of open) client.connection?.stream?.destroy();
   });
+}
+
+/**
+ * Ends a connection that was silent for too long. A reset discards what was not sent yet; after an ordinary close TCP would go on sending it,
+ * and the server would execute a call that was repeated on another connection meanwhile. Only a plain TCP socket can be reset: TLS and Unix
+ * sockets are closed.
+ */
+export function resetConnection(client: object): void {
+  const stream = (client as Pick<PgClient, 'connection'>).connection?.stream;
+  try {
+    stream?.resetAndDestroy?.();
+  } catch {
+    stream?.destroy();
+  }
 }
 
 /**

@@ -1,9 +1,10 @@
-import type { Clock, Timer } from '../../clock.ts';
-import { type DulyError, dulyError } from '../../errors.ts';
-import type { Random } from '../../random.ts';
-import type { PgPool, PgPoolClient, PgResult } from '../pool.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { type DulyError, dulyError } from '../../base/errors.ts';
+import type { Random } from '../../base/random.ts';
+import type { PgPool, PgPoolClient, PgResult } from '../shared/pool.ts';
+import { resetConnection } from './connect.ts';
 import { rowTypes } from './driver.ts';
-import type { Spare } from './spare.ts';
+import type { Spare } from './fallback-connection.ts';
 import { hasNoRoom, isConnectionSpent, isRetryable, storeError } from './store-error.ts';
 import type { Database, Value } from './work.ts';
 
@@ -283,6 +284,7 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
     const giveUp = (afterMs: number): void => {
       silentElapsed = clock.elapsed() - afterMs;
       connection.release(true);
+      resetConnection(client);
     };
     try {
       return await withinTime((allow) => use(connection, allow), giveUp);

@@ -1,5 +1,5 @@
-import { dulyError } from '../../errors.ts';
-import type { PgPool, PgPoolClient, PgQuery, PgResult } from '../pool.ts';
+import { dulyError } from '../../base/errors.ts';
+import type { PgPool, PgPoolClient, PgQuery, PgResult } from '../shared/pool.ts';
 
 /** The slice of a client of `pg` that listens. */
 export interface PgClient {
@@ -7,7 +7,7 @@ export interface PgClient {
   query(query: PgQuery): Promise<PgResult>;
   end(): Promise<void>;
   /** Its socket, where it shows one: a half-open connection can only be destroyed. */
-  readonly connection?: { stream?: { destroy(): unknown } };
+  readonly connection?: { stream?: { destroy(): unknown; resetAndDestroy?(): unknown } };
   on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): unknown;
   on(event: 'error' | 'end', listener: (error?: Error) => void): unknown;
 }

@@ -1,9 +1,10 @@
-import type { Engine, EngineVerb, MigrateInput, MigrateReply } from '../../engine.ts';
-import { Floors } from './floors.ts';
-import { createFollower } from './follow.ts';
+import type { Engine, EngineVerb, MigrateInput, MigrateReply } from '../../contract/engine.ts';
+import { Floors } from './claim-scan-hints.ts';
 import { statements } from './generated.ts';
 import { schemaVersion } from './migrate.ts';
-import { type OpenedPostgres, openPostgres, type PostgresOptions } from './opened.ts';
+import { type OpenedPostgres, openPostgres, type PostgresOptions } from './open-postgres.ts';
+import { createFollower } from './transaction-watch.ts';
+import { createPostgresWithin } from './user-transaction.ts';
 import { createVacuum } from './vacuum.ts';
 import { cancel, change, replay, reschedule } from './verbs/change.ts';
 import { enqueue } from './verbs/enqueue.ts';
@@ -11,16 +12,15 @@ import { exchange } from './verbs/exchange.ts';
 import { heartbeat, reap } from './verbs/lease.ts';
 import { auditRows, changes, counts, get, holder, list } from './verbs/list.ts';
 import { acquire, heldLocks, release, renew } from './verbs/locks.ts';
-import { exportRows, importRows, moving } from './verbs/moving.ts';
 import { nodes } from './verbs/nodes.ts';
 import { prune } from './verbs/prune.ts';
 import { records } from './verbs/records.ts';
 import { logs, report } from './verbs/report.ts';
 import { applySchedules, claimSchedules, fire, schedules, slots } from './verbs/schedules.ts';
 import { stats, trend } from './verbs/stats.ts';
+import { exportRows, importRows, moving } from './verbs/transfer.ts';
 import { upcoming } from './verbs/upcoming.ts';
 import { getExpiring, putExpiring, remember } from './verbs/values.ts';
-import { createPostgresWithin } from './within.ts';
 import { Work } from './work.ts';
 
 const verbs = {

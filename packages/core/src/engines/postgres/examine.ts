@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts';
-import { formatDuration } from '../../duration.ts';
+import type { Clock } from '../../base/clock.ts';
+import { formatDuration } from '../../base/duration.ts';
 import {
   examinationOf,
   failureOf,
@@ -7,11 +7,11 @@ import {
   ok,
   type SettingCheck,
   type StoreExamination,
-} from '../setting-check.ts';
+} from '../shared/setting-check.ts';
 import { createConnector, type PostgresTarget } from './connect.ts';
 import { createDatabase } from './database.ts';
 import { missingSteps, readSchema, schemaVersion } from './migrate.ts';
-import { openPostgres, type PostgresOptions } from './opened.ts';
+import { openPostgres, type PostgresOptions } from './open-postgres.ts';
 import type { Database } from './work.ts';
 
 /** How a store on PostgreSQL is examined. */

@@ -1428,6 +1428,17 @@ BEGIN
   RETURN v_item;
 END $$;
 
+-- Refuses a call that arrives after its own repeat, which took its ids (take_ids_1): the client has the reply to the repeat. Called once
+-- the jobs are inserted, so that a repeat that arrives now finds them.
+CREATE FUNCTION duly.refuse_late_1(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  -- Many ids are looked up only if there is one at all.
+  IF (cardinality(p_ids) <= 8 OR EXISTS (SELECT 1 FROM duly.journal WHERE scope = 'id'))
+    AND EXISTS (SELECT 1 FROM duly.journal WHERE scope = 'id' AND key = ANY (p_ids)) THEN
+    RAISE EXCEPTION USING ERRCODE = 'DU011', MESSAGE = 'A repeat of this call arrived first.';
+  END IF;
+END $$;
+
 -- Creates one job. With \`p_repeat\` the job may exist already under its id, in any state. Raises DU010 if it was created and ended
 -- meanwhile: the caller undoes what it did and asks again.
 CREATE FUNCTION duly.make_job_1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
@@ -1437,7 +1448,11 @@ DECLARE
   v_item json;
   v_deleted json;
 BEGIN
-  IF NOT p_repeat THEN RETURN duly.make_new_1(p_now, p_spec, false); END IF;
+  IF NOT p_repeat THEN
+    v_item := duly.make_new_1(p_now, p_spec, false);
+    PERFORM duly.refuse_late_1(ARRAY[v_id]);
+    RETURN v_item;
+  END IF;
   v_brief := duly.find_brief_1(v_id);
   IF v_brief.status IS NOT NULL THEN
     PERFORM duly.confirm_1();
@@ -1554,6 +1569,7 @@ BEGIN
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
+  PERFORM duly.refuse_late_1(ARRAY(SELECT jsonb_array_elements_text(v_columns -> 'id')));
   PERFORM duly.hint_1('j');
 END $$;` },
   { number: 4, name: 'claim', sql: `-- Taking work. A lane is (solo, type, version, queue); its ready jobs are one stretch of the index jobs_ready, by rank.
@@ -2496,6 +2512,7 @@ BEGIN
     SELECT v_now, cardinality(p_ids), json_build_array(p_ids, p_shared ->> 'type',
       CASE WHEN coalesce((p_shared ->> 'at')::bigint, v_now + (p_shared ->> 'inMs')::bigint) <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END,
       'made', 0)::text;
+    PERFORM duly.refuse_late_1(p_ids);
     RETURN json_build_object('now', v_now, 'claimed', '[]'::json, 'hints', 'j')::text;
   END IF;
   v_read := duly.pages_read_1();
@@ -2521,6 +2538,7 @@ BEGIN
     INSERT INTO duly.changes (at, n, entries) VALUES
       (v_now, 1, json_build_array(p_ids, s.type, 'PENDING', 'made', 0)::text),
       (v_now, 1, json_build_array(p_ids, s.type, 'RUNNING', 'claimed', 0)::text);
+    PERFORM duly.refuse_late_1(p_ids);
     -- See claim_1: nothing lives in any lane.
     RETURN json_build_object('now', v_now, 'looked', CASE WHEN p_claim -> 'floors' IS NOT NULL OR v_read > 300 THEN
       json_build_object('isFull', p_claim -> 'floors' IS NULL, 'pages', v_read, 'isAllPromoted', true, 'lanes', '[]'::json) END,
@@ -2541,6 +2559,7 @@ BEGIN
   FROM unnest(p_ids, p_inputs) AS j (id, input);
   INSERT INTO duly.changes (at, n, entries)
   VALUES (v_now, cardinality(p_ids), json_build_array(p_ids, s.type, v_status, 'made', 0)::text);
+  PERFORM duly.refuse_late_1(p_ids);
   PERFORM set_config('duly_work.hints', '', true);
   v_claim := duly.claim_1(v_now, p_claim, false);
   -- Who took all of it wakes nobody for it.
@@ -2739,10 +2758,15 @@ BEGIN
     v_over.slot_allow, v_over.slot_details, v_over.policy, v_over.retention_ms, v_over.dead_retention_ms, v_over.metadata, v_over.error,
     v_attempts, v_over.input)
   RETURNING * INTO v_job;
-  -- It holds its key again, unless another one has taken it since.
+  -- It holds its key again, unless the key is still held.
   IF v_over.dedupe_key IS NOT NULL THEN
     INSERT INTO duly.dedupes (type, tenant, key, job_id, created_at)
     VALUES (v_over.type, coalesce(v_over.tenant, ''), v_over.dedupe_key, p_id, p_now) ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN
+      UPDATE duly.dedupes SET job_id = p_id, until_at = NULL, created_at = p_now, ended = NULL, follow_id = NULL, follow_until = NULL
+      WHERE type = v_over.type AND tenant = coalesce(v_over.tenant, '') AND key = v_over.dedupe_key
+        AND until_at <= p_now AND (follow_id IS NULL OR follow_until <= p_now);
+    END IF;
   END IF;
   v_status := duly.enter_1(p_now, v_job, 'replayed');
   PERFORM duly.audit_1(p_now, p_actor, 'replay', 'job:' || p_id, json_build_object('status', v_over.status),
@@ -4161,5 +4185,7 @@ BEGIN
 END $$;` },
   { number: 16, name: 'deletions', sql: `-- Functions only, changed in place: deletions that hold, changes that name their generation,
 -- children that outlast their parent's end, and the feed of a job that is replayed into a line.
+-- This step gives stores of the previous schema the new functions (see lastInPlace in migrate.ts).` },
+  { number: 17, name: 'late_calls', sql: `-- Functions only, changed in place: a call that arrives after its own repeat is refused, and a replayed job holds its key again.
 -- This step gives stores of the previous schema the new functions (see lastInPlace in migrate.ts).` },
 ];

@@ -1,3 +1,3 @@
 /** The PostgreSQL engine, for those who want to open it themselves. */
 export { openPostgresEngine } from './engine.ts';
-export type { PostgresOptions } from './opened.ts';
+export type { PostgresOptions } from './open-postgres.ts';

@@ -1,5 +1,5 @@
-import type { JobFilter } from '../../engine.ts';
-import { isTerminal, type JobStatus, jobStatuses } from '../../job.ts';
+import type { JobFilter } from '../../contract/engine.ts';
+import { isTerminal, type JobStatus, jobStatuses } from '../../contract/job-status.ts';
 import type { Value } from './work.ts';
 
 /** Values of a statement that is put together, each by its place. */

@@ -1,6 +1,6 @@
-import type { Clock } from '../../clock.ts';
-import { type DulyError, dulyError } from '../../errors.ts';
-import { fencedPrefix } from '../move-parts.ts';
+import type { Clock } from '../../base/clock.ts';
+import { type DulyError, dulyError } from '../../base/errors.ts';
+import { fencedPrefix } from '../shared/transfer-parts.ts';
 import { migrations, statements } from './generated.ts';
 import { daysAhead } from './verbs/prune.ts';
 import { type Database, inSchema } from './work.ts';
@@ -12,7 +12,7 @@ export const schemaVersion = migrations.length;
 const lowestCode = 1;
 
 // Until this schema the functions of earlier steps were changed in place. A store that is older gets all of them anew; its tables stay.
-const lastInPlace = 16;
+const lastInPlace = 17;
 const dropFunctions = `DROP VIEW duly.live_1, duly.over_1 CASCADE;
 DO $$
 DECLARE v_function regprocedure;

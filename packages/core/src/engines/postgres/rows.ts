@@ -1,5 +1,5 @@
-import type { Gate, JobRecord, JobSlot } from '../../engine.ts';
-import { type JobColumns, jobRecordOf } from '../job-row.ts';
+import type { Gate, JobRecord, JobSlot } from '../../contract/engine.ts';
+import { type JobColumns, jobRecordOf } from '../shared/job-row.ts';
 
 /** A row of the views of live and ended jobs. */
 export interface JobRow extends JobColumns {

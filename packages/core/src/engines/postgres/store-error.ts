@@ -1,4 +1,4 @@
-import { DulyError, dulyError } from '../../errors.ts';
+import { DulyError, dulyError } from '../../base/errors.ts';
 
 /** What was being done when an error came. */
 export interface ErrorPlace {

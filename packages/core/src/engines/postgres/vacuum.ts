@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Database } from './work.ts';
 
 /** What the vacuum needs. */
@@ -25,7 +25,7 @@ const pauseMs = 1_000;
 const longRunMs = 2_000;
 const pausePerLongRun = 4;
 const pauseAfterErrorMs = 60_000;
-const hotTables = ['jobs', 'leases', 'schedules', 'schedule_leases', 'dedupes', 'gates', 'places'];
+const hotTables = ['jobs', 'leases', 'schedules', 'schedule_leases', 'dedupes', 'gates', 'places', 'journal'];
 
 // Only the owner may vacuum a table. `last_vacuum` tells whether another node did it a moment ago.
 const dueTables = `SELECT s.relid::regclass::text AS name FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid

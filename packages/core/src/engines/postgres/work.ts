@@ -1,8 +1,8 @@
-import type { GroupReply, Hint, MoveMark, Reply } from '../../engine.ts';
-import { type DulyError, dulyError, type ErrorCode, isDulyError, toPlainError } from '../../errors.ts';
-import { movedError } from '../move-parts.ts';
-import { createPolicies } from '../policies.ts';
-import type { Floors } from './floors.ts';
+import { type DulyError, dulyError, type ErrorCode, isDulyError, toPlainError } from '../../base/errors.ts';
+import type { GroupReply, Hint, MoveMark, Reply } from '../../contract/engine.ts';
+import { movedError } from '../../contract/transfer.ts';
+import { createPolicies } from '../shared/policies.ts';
+import type { Floors } from './claim-scan-hints.ts';
 
 /** A value bound to a statement. Lists and objects are handed over as JSON text by whoever calls. */
 export type Value = string | number | boolean | null;

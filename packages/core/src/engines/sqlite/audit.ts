@@ -1,4 +1,4 @@
-import type { Actor } from '../../engine.ts';
+import type { Actor } from '../../contract/engine.ts';
 import { statements } from './generated.ts';
 import type { Work } from './work.ts';
 

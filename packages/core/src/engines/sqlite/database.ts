@@ -1,8 +1,8 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync as NodeDatabase, StatementSync } from 'node:sqlite';
-import { systemClock } from '../../clock.ts';
-import { DulyError, dulyError } from '../../errors.ts';
+import { systemClock } from '../../base/clock.ts';
+import { DulyError, dulyError } from '../../base/errors.ts';
 import { writeLockHolder } from './lock-holder.ts';
 import { createPrivately } from './private-file.ts';
 

@@ -1,4 +1,4 @@
-import type { JobStatus } from '../../job.ts';
+import type { JobStatus } from '../../contract/job-status.ts';
 import { statements } from './generated.ts';
 import type { Work } from './work.ts';
 

@@ -1,4 +1,5 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
+import { dulyError, isDulyError } from '../../base/errors.ts';
 import type {
   ClaimSchedulesInput,
   Engine,
@@ -12,19 +13,18 @@ import type {
   MigrateReply,
   Reply,
   Stamp,
-} from '../../engine.ts';
-import { dulyError, isDulyError } from '../../errors.ts';
-import { type Bell, bellPath, openBell } from './bell.ts';
+} from '../../contract/engine.ts';
 import { type OpenedDatabase, openDatabase, type SqliteDatabase, storeError } from './database.ts';
 import { isSchemaReady, migrateSchema, schemaVersion } from './migrate.ts';
+import { type Bell, bellPath, openBell } from './notifier.ts';
 import { hasStoreClock, openStoreClock, readBootId, type StoreClock } from './store-clock.ts';
+import { createSqliteWithin } from './user-transaction.ts';
 import { cancel, change, replay, reschedule } from './verbs/change.ts';
 import { enqueue } from './verbs/enqueue.ts';
 import { exchange, glanceExchange } from './verbs/exchange.ts';
 import { glanceReap, heartbeat, reap } from './verbs/lease.ts';
 import { auditRows, changes, counts, get, holder, list } from './verbs/list.ts';
 import { acquire, heldLocks, release, renew } from './verbs/locks.ts';
-import { exportRows, importRows, isLookAtMove, moving } from './verbs/moving.ts';
 import { isLook, nodes } from './verbs/nodes.ts';
 import { prune } from './verbs/prune.ts';
 import { isReading, records } from './verbs/records.ts';
@@ -38,10 +38,10 @@ import {
   slots,
 } from './verbs/schedules.ts';
 import { stats, trend } from './verbs/stats.ts';
+import { exportRows, importRows, isLookAtMove, moving } from './verbs/transfer.ts';
 import { upcoming } from './verbs/upcoming.ts';
 import { getExpiring, putExpiring, remember } from './verbs/values.ts';
 import { createWalSpace } from './wal-space.ts';
-import { createSqliteWithin } from './within.ts';
 import { Connection, type Work } from './work.ts';
 
 /** How the engine is opened. */

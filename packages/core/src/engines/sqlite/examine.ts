@@ -7,10 +7,10 @@ import {
   ok,
   type SettingCheck,
   type StoreExamination,
-} from '../setting-check.ts';
-import { bellPath } from './bell.ts';
+} from '../shared/setting-check.ts';
 import { hasWalResetBug, openForReading } from './database.ts';
 import { readSqliteStatus } from './migrate.ts';
+import { bellPath } from './notifier.ts';
 
 // Less than this and the next burst may not fit.
 const freeBytesMin = 256 * 1024 * 1024;

@@ -1,5 +1,5 @@
-import type { GroupReply } from '../../engine.ts';
-import { isDulyError, toPlainError } from '../../errors.ts';
+import { isDulyError, toPlainError } from '../../base/errors.ts';
+import type { GroupReply } from '../../contract/engine.ts';
 import type { Work } from './work.ts';
 
 /**

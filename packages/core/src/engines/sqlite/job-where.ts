@@ -1,5 +1,5 @@
-import type { JobFilter } from '../../engine.ts';
-import { isTerminal, type JobStatus, jobStatuses } from '../../job.ts';
+import type { JobFilter } from '../../contract/engine.ts';
+import { isTerminal, type JobStatus, jobStatuses } from '../../contract/job-status.ts';
 import type { Value } from './work.ts';
 
 /** The slot of a run, as the index of backfills has it. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { dulyError } from '../../errors.ts';
-import { fencedPrefix } from '../move-parts.ts';
+import { dulyError } from '../../base/errors.ts';
+import { fencedPrefix } from '../shared/transfer-parts.ts';
 import { openForReading, type SqliteDatabase } from './database.ts';
 import { migrations, statements } from './generated.ts';
 

@@ -1,4 +1,4 @@
-import type { PauseValue } from '../../engine.ts';
+import type { PauseValue } from '../../contract/engine.ts';
 
 /** What is paused at an instant, and when the next pause ends by itself. */
 export interface Pauses {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
-import type { Clock } from '../../clock.ts';
-import { dulyError } from '../../errors.ts';
+import type { Clock } from '../../base/clock.ts';
+import { dulyError } from '../../base/errors.ts';
 import type { SqliteDatabase } from './database.ts';
 import { statements } from './generated.ts';
 

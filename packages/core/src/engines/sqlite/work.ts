@@ -1,7 +1,7 @@
-import type { Hint, JobPolicy, MoveMark, Stamp } from '../../engine.ts';
-import type { JobStatus } from '../../job.ts';
-import { movedError } from '../move-parts.ts';
-import { createPolicies } from '../policies.ts';
+import type { Hint, JobPolicy, MoveMark, Stamp } from '../../contract/engine.ts';
+import type { JobStatus } from '../../contract/job-status.ts';
+import { movedError } from '../../contract/transfer.ts';
+import { createPolicies } from '../shared/policies.ts';
 import type { SqliteDatabase, SqliteStatement } from './database.ts';
 import { storeError } from './database.ts';
 import { statements } from './generated.ts';

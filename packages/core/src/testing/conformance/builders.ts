@@ -13,7 +13,7 @@ import type {
   Settlement,
   SettleReason,
   SlotRow,
-} from '../../engine.ts';
+} from '../../contract/engine.ts';
 
 /** The instant at which every test begins. Far from the machine's clock, so that a verb that reads it is caught. */
 export const t0 = Date.UTC(2027, 0, 15, 10);

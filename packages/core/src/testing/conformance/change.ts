@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ChangeInput, Engine } from '../../engine.ts';
+import type { ChangeInput, Engine } from '../../contract/engine.ts';
 import { hour, jobSpec, settlement, t0 } from './builders.ts';
 import {
   auditOf,

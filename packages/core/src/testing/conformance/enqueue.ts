@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Engine, JobSpec } from '../../engine.ts';
+import type { Engine, JobSpec } from '../../contract/engine.ts';
 import {
   claimRequest,
   day,

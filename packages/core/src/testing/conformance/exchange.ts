@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ClaimRequest, JobSpec } from '../../engine.ts';
+import type { ClaimRequest, JobSpec } from '../../contract/engine.ts';
 import {
   claimRequest,
   hour,

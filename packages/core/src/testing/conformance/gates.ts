@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Engine, Gate, GateKind } from '../../engine.ts';
+import type { Engine, Gate, GateKind } from '../../contract/engine.ts';
 import { claimRequest, hour, jobSpec, minute, second, settlement, t0 } from './builders.ts';
 import {
   cancel,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Engine } from '../../engine.ts';
+import type { Engine } from '../../contract/engine.ts';
 import { cancelTests } from './cancel.ts';
 import { changeTests } from './change.ts';
 import { changeFeedTests } from './changes.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
-import { engineVerbs, type Hint } from '../../engine.ts';
-import { isDulyError } from '../../errors.ts';
+import { isDulyError } from '../../base/errors.ts';
+import { engineVerbs, type Hint } from '../../contract/engine.ts';
 import {
   hour,
   jobSlot,

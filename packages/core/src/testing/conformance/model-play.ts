@@ -1,7 +1,7 @@
 import assert, { AssertionError } from 'node:assert/strict';
-import type { Engine, Settlement } from '../../engine.ts';
-import { jobStatuses } from '../../job.ts';
-import { type Random, seededRandom } from '../../random.ts';
+import { type Random, seededRandom } from '../../base/random.ts';
+import type { Engine, Settlement } from '../../contract/engine.ts';
+import { jobStatuses } from '../../contract/job-status.ts';
 import { dedupe, hour, jobSpec, lostSettlement, minute, second, settlement, t0 } from './builders.ts';
 import { JobModel, type ModelEnd, type ModelJob } from './model.ts';
 import { beat, cancel, claim, makeAll, only, reap, replay, reschedule, settle } from './steps.ts';

@@ -1,6 +1,6 @@
 // A slow and obvious model of a job's life, written from the semantics and not from any engine. It keeps everything in one list and
 // looks at all of it for every question.
-import type { JobStatus } from '../../job.ts';
+import type { JobStatus } from '../../contract/job-status.ts';
 
 /** A job as the model sees it; the fields that are compared with the engine's record. */
 export interface ModelJob {

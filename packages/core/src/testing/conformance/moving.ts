@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { Engine, MovePart, MoveRow, MovingInput } from '../../engine.ts';
-import { moveParts } from '../../engines/move-parts.ts';
-import { openEngine } from '../../engines/open.ts';
-import { isDulyError } from '../../errors.ts';
-import { copyParts } from '../../move.ts';
+import { isDulyError } from '../../base/errors.ts';
+import type { Engine, MovePart, MoveRow, MovingInput } from '../../contract/engine.ts';
+import { moveParts } from '../../contract/transfer.ts';
+import { copyParts } from '../../operations/transfer.ts';
+import { openEngine } from '../../store/open-engine.ts';
 import {
   claimRequest,
   day,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Engine, NodesInput } from '../../engine.ts';
+import type { Engine, NodesInput } from '../../contract/engine.ts';
 import { hour, minute, nodeInfo, t0 } from './builders.ts';
 import { only } from './steps.ts';
 import type { DefineTest } from './suite.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Engine, PruneInput, PruneReply } from '../../engine.ts';
+import type { Engine, PruneInput, PruneReply } from '../../contract/engine.ts';
 import {
   day,
   dedupe,

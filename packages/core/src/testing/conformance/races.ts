@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Engine, EnqueuedItem } from '../../engine.ts';
-import { isDulyError } from '../../errors.ts';
+import { isDulyError } from '../../base/errors.ts';
+import type { Engine, EnqueuedItem } from '../../contract/engine.ts';
 import {
   dedupe,
   fireGroup,

@@ -1,4 +1,5 @@
 import assert, { AssertionError } from 'node:assert/strict';
+import { type Random, seededRandom } from '../../base/random.ts';
 import type {
   ChangeInput,
   Dedupe,
@@ -8,9 +9,8 @@ import type {
   JobFilter,
   JobSpec,
   Settlement,
-} from '../../engine.ts';
-import { jobStatuses } from '../../job.ts';
-import { type Random, seededRandom } from '../../random.ts';
+} from '../../contract/engine.ts';
+import { jobStatuses } from '../../contract/job-status.ts';
 import {
   claimRequest,
   day,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Engine, JobFilter, JobRecord } from '../../engine.ts';
-import { jobStatuses } from '../../job.ts';
+import type { Engine, JobFilter, JobRecord } from '../../contract/engine.ts';
+import { jobStatuses } from '../../contract/job-status.ts';
 import { day, dedupe, hour, jobError, jobSlot, jobSpec, minute, second, slotJob, t0 } from './builders.ts';
 import {
   cancel,

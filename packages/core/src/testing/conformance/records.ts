@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Engine, RecordsInput, SettingRecord } from '../../engine.ts';
+import type { Engine, RecordsInput, SettingRecord } from '../../contract/engine.ts';
 import { t0 } from './builders.ts';
 import { accepted, auditOf, itemAt, only } from './steps.ts';
 import type { DefineTest } from './suite.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Engine, RememberInput } from '../../engine.ts';
+import type { Engine, RememberInput } from '../../contract/engine.ts';
 import { day, hour, lockRequest, minute, t0 } from './builders.ts';
 import { claimOne, finish, makeRunning, reap } from './steps.ts';
 import type { DefineTest } from './suite.ts';

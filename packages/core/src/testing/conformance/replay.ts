@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { hour, minute, second, t0 } from './builders.ts';
+import { dedupe, hour, minute, second, t0 } from './builders.ts';
 import {
   auditOf,
   beat,
@@ -63,6 +63,28 @@ export function replayTests(test: DefineTest): void {
     const again = await claimOne(engine, {}, t0 + minute);
     assert.equal(again.cancelRequestedAt, null);
     assert.deepEqual(await beat(engine, again, t0 + minute), { state: 'kept' });
+  });
+
+  test('a replayed job holds its key again, unless the key is still held', async ({ engine }) => {
+    for (const [key, replayAt, holds] of [
+      ['own time is over', t0 + 2 * hour, true],
+      ['own time runs', t0 + minute, false],
+    ] as const) {
+      const fields = { dedupe: dedupe(key, { forMs: hour, mode: 'replace' }) } as const;
+      const { id } = await make(engine, { ...fields, due: { at: t0 + minute } });
+      await cancel(engine, { id });
+      await replay(engine, id, replayAt);
+      // Three hours after its creation, only the key that was taken anew is held.
+      const next = await make(engine, { ...fields, due: { at: t0 + 4 * hour } }, t0 + 3 * hour);
+      assert.deepEqual([key, next.deduped, next.id === id], [key, holds, holds]);
+    }
+    const fields = { dedupe: dedupe('taken', { forMs: hour }) };
+    const first = await make(engine, { ...fields, due: { at: t0 + minute } });
+    await cancel(engine, { id: first.id });
+    const second = await make(engine, { ...fields, due: { at: t0 + 9 * hour } }, t0 + 2 * hour);
+    await replay(engine, first.id, t0 + 2 * hour + 1);
+    const folded = await make(engine, fields, t0 + 2 * hour + 2);
+    assert.equal(folded.id, second.id);
   });
 
   test('an expired job comes back and does not expire again at once', async ({ engine }) => {

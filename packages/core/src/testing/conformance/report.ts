@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Engine, LogLine, Progress } from '../../engine.ts';
+import type { Engine, LogLine, Progress } from '../../contract/engine.ts';
 import { settlement, t0 } from './builders.ts';
 import { cancel, claimOne, finish, makeRunning, only, read, settle } from './steps.ts';
 import type { DefineTest } from './suite.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ClaimedSchedule, Engine, FireGroup, FireReply, Hint, JobSpec } from '../../engine.ts';
+import type { ClaimedSchedule, Engine, FireGroup, FireReply, Hint, JobSpec } from '../../contract/engine.ts';
 import {
   claimRequest,
   day,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { JobSpec } from '../../engine.ts';
+import type { JobSpec } from '../../contract/engine.ts';
 import { claimRequest, hour, jobSpec, lostSettlement, minute, second, settlement, t0 } from './builders.ts';
 import {
   cancel,

@@ -21,7 +21,7 @@ import type {
   ScheduleChange,
   ScheduleRecord,
   Settlement,
-} from '../../engine.ts';
+} from '../../contract/engine.ts';
 import { claimRequest, jobSpec, scheduleClaim, second, settlement, t0 } from './builders.ts';
 
 /** The items of a group that must have been accepted. */

@@ -1,4 +1,4 @@
-import type { Engine } from '../../engine.ts';
+import type { Engine } from '../../contract/engine.ts';
 
 /** A transaction of the user's own, begun on a connection of theirs. */
 export interface BegunTransaction {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ClaimedJob, Engine, JobRecord, JobSpec, Settlement } from '../../engine.ts';
+import type { ClaimedJob, Engine, JobRecord, JobSpec, Settlement } from '../../contract/engine.ts';
 import {
   claimRequest,
   day,

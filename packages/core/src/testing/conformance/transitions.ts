@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
-import type { ChangedItem, Engine, JobRecord, Settlement } from '../../engine.ts';
-import { type JobEvent, type JobStatus, type JobTransition, jobStatuses, jobTransitions } from '../../job.ts';
+import type { ChangedItem, Engine, JobRecord, Settlement } from '../../contract/engine.ts';
+import {
+  type JobEvent,
+  type JobStatus,
+  type JobTransition,
+  jobStatuses,
+  jobTransitions,
+} from '../../contract/job-status.ts';
 import { day, hour, jobSpec, lostSettlement, minute, second, settlement, t0 } from './builders.ts';
 import {
   beat,

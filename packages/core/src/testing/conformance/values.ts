@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Engine, PutExpiringInput, PutExpiringItem } from '../../engine.ts';
+import type { Engine, PutExpiringInput, PutExpiringItem } from '../../contract/engine.ts';
 import { day, hour, jobSpec, minute, t0 } from './builders.ts';
 import { accepted, cancel, claim, claimOne, finish, only, read, statusOf } from './steps.ts';
 import type { DefineTest } from './suite.ts';

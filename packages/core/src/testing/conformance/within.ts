@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Engine, Hint, JobSpec, Within } from '../../engine.ts';
-import { isDulyError } from '../../errors.ts';
+import { isDulyError } from '../../base/errors.ts';
+import type { Engine, Hint, JobSpec, Within } from '../../contract/engine.ts';
 import {
   claimRequest,
   dedupe,

@@ -6,11 +6,11 @@ import pg from 'pg';
 import { freePort } from '../../../../../test/servers/guarded-process.ts';
 import { freshSchema, startPostgres } from '../../../../../test/servers/postgres.ts';
 import { startTcpProxy, throughPort } from '../../../../../test/servers/tcp-proxy.ts';
-import { systemClock } from '../../../src/clock.ts';
-import { isPgPool, type PgPool } from '../../../src/engines/pool.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { isDulyError } from '../../../src/base/errors.ts';
 import { createConnector } from '../../../src/engines/postgres/connect.ts';
 import { isConnectionSpent, storeError } from '../../../src/engines/postgres/store-error.ts';
-import { isDulyError } from '../../../src/errors.ts';
+import { isPgPool, type PgPool } from '../../../src/engines/shared/pool.ts';
 import { ask, open, openDatabase, url } from './setup.ts';
 
 const schema = freshSchema();

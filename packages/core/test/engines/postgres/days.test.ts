@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import pg from 'pg';
 import { inSchema } from '../../../../../test/servers/postgres.ts';
-import type { Engine } from '../../../src/engine.ts';
-import { examineStore } from '../../../src/engines/examine.ts';
+import type { Engine } from '../../../src/contract/engine.ts';
 import { createPostgresEngine } from '../../../src/engines/postgres/engine.ts';
 import { keepDays } from '../../../src/engines/postgres/verbs/prune.ts';
 import { Work } from '../../../src/engines/postgres/work.ts';
+import { examineStore } from '../../../src/store/examine.ts';
 import { claimRequest, jobPolicy, jobSpec, settlement } from '../../../src/testing/conformance/builders.ts';
 import { ask, open, untilWaiting, url } from './setup.ts';
 

@@ -4,9 +4,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
-import { openEngine, openStore } from '../../../src/engines/open.ts';
+import { isDulyError } from '../../../src/base/errors.ts';
 import { schemaVersion } from '../../../src/engines/postgres/migrate.ts';
-import { isDulyError } from '../../../src/errors.ts';
+import { openEngine } from '../../../src/store/open-engine.ts';
+import { openStore } from '../../../src/store/thread/open-store.ts';
 import { playRandom } from '../../../src/testing/conformance/index.ts';
 import { ask, url } from './setup.ts';
 

@@ -4,8 +4,8 @@
 
 import pg from 'pg';
 import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
-import type { Engine } from '../../../src/engine.ts';
-import { openEngine } from '../../../src/engines/open.ts';
+import type { Engine } from '../../../src/contract/engine.ts';
+import { openEngine } from '../../../src/store/open-engine.ts';
 import type { EngineConformanceOptions } from '../../../src/testing/conformance/index.ts';
 import { url } from './setup.ts';
 

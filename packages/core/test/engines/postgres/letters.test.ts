@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { inSchema } from '../../../../../test/servers/postgres.ts';
-import { openEngine } from '../../../src/engines/open.ts';
+import { openEngine } from '../../../src/store/open-engine.ts';
 import { claimRequest, jobError, jobSpec, settlement } from '../../../src/testing/conformance/builders.ts';
 import { ask, url } from './setup.ts';
 

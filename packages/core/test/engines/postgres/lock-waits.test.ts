@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import pg from 'pg';
 import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
-import type { ClaimedJob } from '../../../src/engine.ts';
-import { openEngine } from '../../../src/engines/open.ts';
-import { isDulyError } from '../../../src/errors.ts';
+import { isDulyError } from '../../../src/base/errors.ts';
+import type { ClaimedJob } from '../../../src/contract/engine.ts';
+import { openEngine } from '../../../src/store/open-engine.ts';
 import { claimRequest, jobSpec, lockRequest } from '../../../src/testing/conformance/builders.ts';
 import { ask, untilWaiting, url } from './setup.ts';
 

@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { freshSchema, inSchema, startPostgres } from '../../../../../test/servers/postgres.ts';
 import { startTcpProxy, throughPort } from '../../../../../test/servers/tcp-proxy.ts';
-import { openEngine } from '../../../src/engines/open.ts';
+import { isDulyError } from '../../../src/base/errors.ts';
 import { schemaVersion } from '../../../src/engines/postgres/migrate.ts';
-import { isDulyError } from '../../../src/errors.ts';
+import { openEngine } from '../../../src/store/open-engine.ts';
 import { claimRequest, jobSpec, settlement } from '../../../src/testing/conformance/builders.ts';
 import { ask, open, url } from './setup.ts';
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
 import { testPostgresUrl } from '../../../../../test/servers/postgres.ts';
-import { type ServerFacts, serverFacts, warningsOf } from '../../../src/engines/postgres/opened.ts';
+import { type ServerFacts, serverFacts, warningsOf } from '../../../src/engines/postgres/open-postgres.ts';
 
 const url = await testPostgresUrl();
 

@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict';
 import pg from 'pg';
 import { freshSchema } from '../../../../../test/servers/postgres.ts';
-import type { ClaimedJob, Engine } from '../../../src/engine.ts';
-import { openEngine } from '../../../src/engines/open.ts';
+import type { ClaimedJob, Engine } from '../../../src/contract/engine.ts';
 import { migrations } from '../../../src/engines/postgres/generated.ts';
+import { openEngine } from '../../../src/store/open-engine.ts';
 import {
   claimRequest,
   day,

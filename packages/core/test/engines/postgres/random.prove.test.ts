@@ -1,6 +1,6 @@
 import { describe, it } from 'node:test';
 import { propertySeed } from '../../../../../test/property.ts';
-import { openStore } from '../../../src/engines/open.ts';
+import { openStore } from '../../../src/store/thread/open-store.ts';
 import { playAgainstModel, playRandom } from '../../../src/testing/conformance/index.ts';
 import { openEngine } from './setup.ts';
 

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { postgresPrograms } from '../../../../../test/servers/installed.ts';
 import { freshSchema, inSchema, runProgram, startPostgres } from '../../../../../test/servers/postgres.ts';
-import type { Engine } from '../../../src/engine.ts';
-import { openEngine } from '../../../src/engines/open.ts';
+import type { Engine } from '../../../src/contract/engine.ts';
+import { openEngine } from '../../../src/store/open-engine.ts';
 import { jobSpec } from '../../../src/testing/conformance/builders.ts';
 import { ask, url } from './setup.ts';
 

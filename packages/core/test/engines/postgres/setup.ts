@@ -1,11 +1,11 @@
 import pg from 'pg';
 import { testPostgresUrl } from '../../../../../test/servers/postgres.ts';
-import { systemClock } from '../../../src/clock.ts';
-import type { Engine } from '../../../src/engine.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { systemRandom } from '../../../src/base/random.ts';
+import type { Engine } from '../../../src/contract/engine.ts';
 import { type ClosableDatabase, createDatabase } from '../../../src/engines/postgres/database.ts';
 import { createPostgresEngine } from '../../../src/engines/postgres/engine.ts';
-import { openPostgres, type PostgresOptions } from '../../../src/engines/postgres/opened.ts';
-import { systemRandom } from '../../../src/random.ts';
+import { openPostgres, type PostgresOptions } from '../../../src/engines/postgres/open-postgres.ts';
 
 /** The address of the server of this run. */
 export const url = await testPostgresUrl();

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, it } from 'node:test';
 import { freshSchema, startPostgres } from '../../../../../test/servers/postgres.ts';
-import type { ClaimedJob, Engine } from '../../../src/engine.ts';
+import { isDulyError } from '../../../src/base/errors.ts';
+import type { ClaimedJob, Engine } from '../../../src/contract/engine.ts';
 import { createPostgresEngine } from '../../../src/engines/postgres/engine.ts';
-import { isDulyError } from '../../../src/errors.ts';
 import { claimRequest, jobSpec, settlement } from '../../../src/testing/conformance/builders.ts';
 import { ask, open } from './setup.ts';
 

@@ -6,10 +6,10 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { systemClock } from '../../../src/clock.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { isDulyError } from '../../../src/base/errors.ts';
 import { hasWalResetBug } from '../../../src/engines/sqlite/database.ts';
 import { openSqliteEngine } from '../../../src/engines/sqlite/engine.ts';
-import { isDulyError } from '../../../src/errors.ts';
 import { jobSpec } from '../../../src/testing/conformance/builders.ts';
 import { testFolder } from './folder.ts';
 

@@ -4,8 +4,8 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import { examineStore } from '../../../src/engines/examine.ts';
-import { openEngine } from '../../../src/engines/open.ts';
+import { examineStore } from '../../../src/store/examine.ts';
+import { openEngine } from '../../../src/store/open-engine.ts';
 import { testFolder } from './folder.ts';
 
 async function setup(t: TestContext) {

@@ -2,8 +2,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { openStore } from '../../../src/engines/open.ts';
-import { isDulyError } from '../../../src/errors.ts';
+import { isDulyError } from '../../../src/base/errors.ts';
+import { openStore } from '../../../src/store/thread/open-store.ts';
 import { jobSpec } from '../../../src/testing/conformance/builders.ts';
 
 const [scenario, folder] = process.argv.slice(2) as [string, string];

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { systemClock } from '../../../src/clock.ts';
+import { systemClock } from '../../../src/base/clock.ts';
 import { openSqliteEngine } from '../../../src/engines/sqlite/index.ts';
 import { claimRequest, jobSpec, scheduleClaim } from '../../../src/testing/conformance/builders.ts';
 import { testFolder } from './folder.ts';

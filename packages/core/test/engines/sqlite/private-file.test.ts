@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { examineStore } from '../../../src/engines/examine.ts';
-import { openEngine } from '../../../src/engines/open.ts';
+import { examineStore } from '../../../src/store/examine.ts';
+import { openEngine } from '../../../src/store/open-engine.ts';
 import { testFolder } from './folder.ts';
 
 const child = fileURLToPath(new URL('./private-file-child.ts', import.meta.url));

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { systemClock } from '../../../src/clock.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { isDulyError } from '../../../src/base/errors.ts';
 import { openSqliteEngine } from '../../../src/engines/sqlite/engine.ts';
 import { schemaVersion } from '../../../src/engines/sqlite/migrate.ts';
-import { isDulyError } from '../../../src/errors.ts';
 import { testFolder } from './folder.ts';
 
 const clock = systemClock;

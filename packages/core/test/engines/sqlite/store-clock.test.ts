@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import type { Clock } from '../../../src/clock.ts';
-import type { Engine } from '../../../src/engine.ts';
+import type { Clock } from '../../../src/base/clock.ts';
+import type { Engine } from '../../../src/contract/engine.ts';
 import { openSqliteEngine } from '../../../src/engines/sqlite/engine.ts';
 import { testFolder } from './folder.ts';
 

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import type { ClaimedJob, Engine, Hint } from '../../../src/engine.ts';
-import { openStore } from '../../../src/engines/open.ts';
-import { isDulyError } from '../../../src/errors.ts';
+import { isDulyError } from '../../../src/base/errors.ts';
+import type { ClaimedJob, Engine, Hint } from '../../../src/contract/engine.ts';
+import { openStore } from '../../../src/store/thread/open-store.ts';
 import { jobSpec, settlement } from '../../../src/testing/conformance/builders.ts';
 import { until } from '../../../src/testing/conformance/steps.ts';
 import { testFolder } from './folder.ts';
@@ -219,7 +219,7 @@ test('a lease that was settled is beaten no more, and one that was dropped neith
 
 test('an idle store does not keep the process alive', async (t) => {
   const { spawn } = await import('node:child_process');
-  const open = new URL('../../../src/engines/open.ts', import.meta.url).href;
+  const open = new URL('../../../src/store/thread/open-store.ts', import.meta.url).href;
   const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
   const script = `const { openStore } = await import(${JSON.stringify(open)}); await openStore(${JSON.stringify(url)});`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' });

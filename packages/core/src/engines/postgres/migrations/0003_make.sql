@@ -265,6 +265,17 @@ BEGIN
   RETURN v_item;
 END $$;
 
+-- Refuses a call that arrives after its own repeat, which took its ids (take_ids_1): the client has the reply to the repeat. Called once
+-- the jobs are inserted, so that a repeat that arrives now finds them.
+CREATE FUNCTION duly.refuse_late_1(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  -- Many ids are looked up only if there is one at all.
+  IF (cardinality(p_ids) <= 8 OR EXISTS (SELECT 1 FROM duly.journal WHERE scope = 'id'))
+    AND EXISTS (SELECT 1 FROM duly.journal WHERE scope = 'id' AND key = ANY (p_ids)) THEN
+    RAISE EXCEPTION USING ERRCODE = 'DU011', MESSAGE = 'A repeat of this call arrived first.';
+  END IF;
+END $$;
+
 -- Creates one job. With `p_repeat` the job may exist already under its id, in any state. Raises DU010 if it was created and ended
 -- meanwhile: the caller undoes what it did and asks again.
 CREATE FUNCTION duly.make_job_1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
@@ -274,7 +285,11 @@ DECLARE
   v_item json;
   v_deleted json;
 BEGIN
-  IF NOT p_repeat THEN RETURN duly.make_new_1(p_now, p_spec, false); END IF;
+  IF NOT p_repeat THEN
+    v_item := duly.make_new_1(p_now, p_spec, false);
+    PERFORM duly.refuse_late_1(ARRAY[v_id]);
+    RETURN v_item;
+  END IF;
   v_brief := duly.find_brief_1(v_id);
   IF v_brief.status IS NOT NULL THEN
     PERFORM duly.confirm_1();
@@ -391,5 +406,6 @@ BEGIN
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
+  PERFORM duly.refuse_late_1(ARRAY(SELECT jsonb_array_elements_text(v_columns -> 'id')));
   PERFORM duly.hint_1('j');
 END $$;

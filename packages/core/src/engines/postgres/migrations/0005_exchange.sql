@@ -623,6 +623,7 @@ BEGIN
     SELECT v_now, cardinality(p_ids), json_build_array(p_ids, p_shared ->> 'type',
       CASE WHEN coalesce((p_shared ->> 'at')::bigint, v_now + (p_shared ->> 'inMs')::bigint) <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END,
       'made', 0)::text;
+    PERFORM duly.refuse_late_1(p_ids);
     RETURN json_build_object('now', v_now, 'claimed', '[]'::json, 'hints', 'j')::text;
   END IF;
   v_read := duly.pages_read_1();
@@ -648,6 +649,7 @@ BEGIN
     INSERT INTO duly.changes (at, n, entries) VALUES
       (v_now, 1, json_build_array(p_ids, s.type, 'PENDING', 'made', 0)::text),
       (v_now, 1, json_build_array(p_ids, s.type, 'RUNNING', 'claimed', 0)::text);
+    PERFORM duly.refuse_late_1(p_ids);
     -- See claim_1: nothing lives in any lane.
     RETURN json_build_object('now', v_now, 'looked', CASE WHEN p_claim -> 'floors' IS NOT NULL OR v_read > 300 THEN
       json_build_object('isFull', p_claim -> 'floors' IS NULL, 'pages', v_read, 'isAllPromoted', true, 'lanes', '[]'::json) END,
@@ -668,6 +670,7 @@ BEGIN
   FROM unnest(p_ids, p_inputs) AS j (id, input);
   INSERT INTO duly.changes (at, n, entries)
   VALUES (v_now, cardinality(p_ids), json_build_array(p_ids, s.type, v_status, 'made', 0)::text);
+  PERFORM duly.refuse_late_1(p_ids);
   PERFORM set_config('duly_work.hints', '', true);
   v_claim := duly.claim_1(v_now, p_claim, false);
   -- Who took all of it wakes nobody for it.

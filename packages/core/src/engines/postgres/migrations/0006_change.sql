@@ -190,10 +190,15 @@ BEGIN
     v_over.slot_allow, v_over.slot_details, v_over.policy, v_over.retention_ms, v_over.dead_retention_ms, v_over.metadata, v_over.error,
     v_attempts, v_over.input)
   RETURNING * INTO v_job;
-  -- It holds its key again, unless another one has taken it since.
+  -- It holds its key again, unless the key is still held.
   IF v_over.dedupe_key IS NOT NULL THEN
     INSERT INTO duly.dedupes (type, tenant, key, job_id, created_at)
     VALUES (v_over.type, coalesce(v_over.tenant, ''), v_over.dedupe_key, p_id, p_now) ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN
+      UPDATE duly.dedupes SET job_id = p_id, until_at = NULL, created_at = p_now, ended = NULL, follow_id = NULL, follow_until = NULL
+      WHERE type = v_over.type AND tenant = coalesce(v_over.tenant, '') AND key = v_over.dedupe_key
+        AND until_at <= p_now AND (follow_id IS NULL OR follow_until <= p_now);
+    END IF;
   END IF;
   v_status := duly.enter_1(p_now, v_job, 'replayed');
   PERFORM duly.audit_1(p_now, p_actor, 'replay', 'job:' || p_id, json_build_object('status', v_over.status),

@@ -6,9 +6,9 @@ import type {
   ChangeReply,
   ReplayInput,
   RescheduleInput,
-} from '../../../engine.ts';
+} from '../../../contract/engine.ts';
 import { statements } from '../generated.ts';
-import { checkedDue } from '../specs.ts';
+import { checkedDue } from '../job-columns.ts';
 import { type AnsweredGroup, eachGroup, keepable, type Work } from '../work.ts';
 import { pageOfIds } from './list.ts';
 

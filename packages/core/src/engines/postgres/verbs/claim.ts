@@ -1,4 +1,4 @@
-import type { ClaimedJob, Origin } from '../../../engine.ts';
+import type { ClaimedJob, Origin } from '../../../contract/engine.ts';
 import { toSlot } from '../rows.ts';
 import type { Work } from '../work.ts';
 

@@ -1,8 +1,15 @@
-import type { EnqueuedItem, EnqueueInput, EnqueueReply, JobSpec } from '../../../engine.ts';
+import type { EnqueuedItem, EnqueueInput, EnqueueReply, JobSpec } from '../../../contract/engine.ts';
 import { textArray } from '../arrays.ts';
-import type { Looked } from '../floors.ts';
+import type { Looked } from '../claim-scan-hints.ts';
 import { statements } from '../generated.ts';
-import { areAlike, checkedDue, isPlain, plainColumns, type WrittenSpec, writtenSpec } from '../specs.ts';
+import {
+  areAlike,
+  checkedDue,
+  isPlain,
+  plainColumns,
+  type WrittenSpec,
+  writtenSpec,
+} from '../job-columns.ts';
 import { type AnsweredGroup, eachGroup, sqlStateBehind, uniqueViolation, type Work } from '../work.ts';
 import { type LeasedColumns, type TakenAlike, toClaimedJobs } from './claim.ts';
 

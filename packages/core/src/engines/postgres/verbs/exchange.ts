@@ -5,12 +5,12 @@ import type {
   Reply,
   Settlement,
   SettleWithinInput,
-} from '../../../engine.ts';
-import { canTransition } from '../../../job.ts';
+} from '../../../contract/engine.ts';
+import { canTransition } from '../../../contract/job-status.ts';
 import { numberArray, textArray } from '../arrays.ts';
-import type { Looked } from '../floors.ts';
+import type { Looked } from '../claim-scan-hints.ts';
 import { statements } from '../generated.ts';
-import { checkedDue } from '../specs.ts';
+import { checkedDue } from '../job-columns.ts';
 import type { Work } from '../work.ts';
 import { type LeasedColumns, type TakenAlike, toClaimedJobs } from './claim.ts';
 import { writtenReport } from './report.ts';

@@ -1,4 +1,4 @@
-import type { Beat, HeartbeatInput, HeartbeatReply, ReapInput, ReapReply } from '../../../engine.ts';
+import type { Beat, HeartbeatInput, HeartbeatReply, ReapInput, ReapReply } from '../../../contract/engine.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 import { type LeasedColumns, toClaimedJobs } from './claim.ts';

@@ -1,3 +1,4 @@
+import { dulyError } from '../../../base/errors.ts';
 import type {
   AuditInput,
   AuditReply,
@@ -14,10 +15,9 @@ import type {
   JobFilter,
   ListInput,
   ListReply,
-} from '../../../engine.ts';
-import { dulyError } from '../../../errors.ts';
-import { isTerminal, type JobStatus, jobStatuses } from '../../../job.ts';
-import { fewCountMax, fewOf, isFoundByIndex, leadOf, scanCountMax } from '../../job-scan.ts';
+} from '../../../contract/engine.ts';
+import { isTerminal, type JobStatus, jobStatuses } from '../../../contract/job-status.ts';
+import { fewCountMax, fewOf, isFoundByIndex, leadOf, scanCountMax } from '../../shared/job-scan.ts';
 import { statements } from '../generated.ts';
 import { Bound, jobWhere } from '../job-where.ts';
 import { type JobRow, toJobRecord } from '../rows.ts';

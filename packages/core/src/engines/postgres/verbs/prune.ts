@@ -1,4 +1,4 @@
-import type { PruneInput, PruneReply } from '../../../engine.ts';
+import type { PruneInput, PruneReply } from '../../../contract/engine.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 

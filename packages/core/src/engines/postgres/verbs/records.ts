@@ -1,4 +1,4 @@
-import type { RecordsInput, RecordsReply, SettingRecord } from '../../../engine.ts';
+import type { RecordsInput, RecordsReply, SettingRecord } from '../../../contract/engine.ts';
 import { statements } from '../generated.ts';
 import { type AnsweredGroup, eachGroup, type Work } from '../work.ts';
 

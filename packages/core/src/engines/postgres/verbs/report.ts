@@ -1,4 +1,4 @@
-import type { LogsInput, LogsReply, ReportBody, ReportInput, ReportReply } from '../../../engine.ts';
+import type { LogsInput, LogsReply, ReportBody, ReportInput, ReportReply } from '../../../contract/engine.ts';
 import { statements } from '../generated.ts';
 import { keepable, type Work } from '../work.ts';
 

@@ -19,13 +19,13 @@ import type {
   SlotRow,
   SlotsInput,
   SlotsReply,
-} from '../../../engine.ts';
-import type { JobStatus } from '../../../job.ts';
-import { type ScheduleColumns, toScheduleRecord } from '../../schedule-row.ts';
+} from '../../../contract/engine.ts';
+import type { JobStatus } from '../../../contract/job-status.ts';
+import { type ScheduleColumns, toScheduleRecord } from '../../shared/schedule-row.ts';
 import { numberArray, textArray } from '../arrays.ts';
 import { statements } from '../generated.ts';
+import { checkedDue, isPlain, policyText, slotText, writtenSpec } from '../job-columns.ts';
 import { Bound } from '../job-where.ts';
-import { checkedDue, isPlain, policyText, slotText, writtenSpec } from '../specs.ts';
 import {
   type AnsweredGroup,
   eachGroup,

@@ -1,6 +1,6 @@
-import type { StatsInput, StatsReply, TrendInput, TrendReply } from '../../../engine.ts';
-import type { JobStatus } from '../../../job.ts';
-import { partCountMax, type TrendSight, trendLooks, trendParts, trendStep } from '../../trend.ts';
+import type { StatsInput, StatsReply, TrendInput, TrendReply } from '../../../contract/engine.ts';
+import type { JobStatus } from '../../../contract/job-status.ts';
+import { partCountMax, type TrendSight, trendLooks, trendParts, trendStep } from '../../shared/trend.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 

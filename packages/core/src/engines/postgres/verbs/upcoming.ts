@@ -1,5 +1,5 @@
-import type { JobRecord, UpcomingInput, UpcomingReply } from '../../../engine.ts';
-import { addSteps } from '../../upcoming-steps.ts';
+import type { JobRecord, UpcomingInput, UpcomingReply } from '../../../contract/engine.ts';
+import { addSteps } from '../../shared/upcoming-steps.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 import { get } from './list.ts';

@@ -6,9 +6,9 @@ import type {
   PutExpiringReply,
   RememberInput,
   RememberReply,
-} from '../../../engine.ts';
+} from '../../../contract/engine.ts';
 import { statements } from '../generated.ts';
-import { checkedDue, writtenSpec } from '../specs.ts';
+import { checkedDue, writtenSpec } from '../job-columns.ts';
 import { type AnsweredGroup, eachGroup, type Work } from '../work.ts';
 
 type ValueChange = PutExpiringInput['groups'][number]['changes'][number];

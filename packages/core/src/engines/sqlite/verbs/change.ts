@@ -8,15 +8,15 @@ import type {
   JobTarget,
   ReplayInput,
   RescheduleInput,
-} from '../../../engine.ts';
-import type { JobStatus } from '../../../job.ts';
-import { attemptsOf } from '../../job-row.ts';
+} from '../../../contract/engine.ts';
+import type { JobStatus } from '../../../contract/job-status.ts';
+import { attemptsOf } from '../../shared/job-row.ts';
 import { audit } from '../audit.ts';
-import { holderOf } from '../dedupe.ts';
+import { heldNow, holderOf, type KeyRow } from '../dedupe.ts';
 import { statements } from '../generated.ts';
 import { eachGroup } from '../groups.ts';
-import { enter, finish, type LifeRow, readLife, setFree } from '../life.ts';
 import type { JobRow } from '../rows.ts';
+import { enter, finish, type LifeRow, readLife, setFree } from '../transitions.ts';
 import type { Work } from '../work.ts';
 import { moveDue } from './enqueue.ts';
 import { dueAtOf, rememberDeletion } from './job-spec.ts';
@@ -191,10 +191,10 @@ function replayJob(work: Work, id: string, act: Act): ChangedItem {
   return { id, result: 'changed', status, dueAt: work.now };
 }
 
-/** A replayed job holds its key again, unless another one has taken it since. */
+/** A replayed job holds its key again, unless the key is still held. */
 function holdKeyAgain(work: Work, row: LifeRow, key: string): void {
   const at = [row.type, row.tenant ?? '', key] as const;
-  if (work.get(statements.dedupe.holder, ...at) === undefined) {
+  if (heldNow(work.get<KeyRow>(statements.dedupe.holder, ...at), work.now) === null) {
     work.run(statements.dedupe.hold, ...at, row.id, null, work.now);
   }
 }

@@ -1,7 +1,7 @@
-import type { ClaimedJob, ClaimRequest, JobSlot, Origin } from '../../../engine.ts';
+import type { ClaimedJob, ClaimRequest, JobSlot, Origin } from '../../../contract/engine.ts';
 import { statements } from '../generated.ts';
-import { expireOverdue, promote } from '../life.ts';
 import { noPauses } from '../pauses.ts';
+import { expireOverdue, promote } from '../transitions.ts';
 import type { Work } from '../work.ts';
 
 /** The columns of a job under lease, in the order of the statements that read one. */

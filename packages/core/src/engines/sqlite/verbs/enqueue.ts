@@ -1,5 +1,11 @@
-import type { ClaimedJob, EnqueuedItem, EnqueueInput, EnqueueReply, JobSpec } from '../../../engine.ts';
-import type { JobStatus } from '../../../job.ts';
+import type {
+  ClaimedJob,
+  EnqueuedItem,
+  EnqueueInput,
+  EnqueueReply,
+  JobSpec,
+} from '../../../contract/engine.ts';
+import type { JobStatus } from '../../../contract/job-status.ts';
 import { heldNow, type KeyRow } from '../dedupe.ts';
 import { statements } from '../generated.ts';
 import { eachGroup } from '../groups.ts';
@@ -13,7 +19,7 @@ import {
   readLife,
   seatNext,
   serialRef,
-} from '../life.ts';
+} from '../transitions.ts';
 import type { Work } from '../work.ts';
 import { claimReady, prospectOf } from './claim.ts';
 import { dueAtOf, existing, findDeleted, isPlain } from './job-spec.ts';

@@ -1,7 +1,8 @@
-import type { ClaimRequest, ExchangeInput, ExchangeReply, Settlement } from '../../../engine.ts';
-import { canTransition, isSuspect, isTerminal, mustRunAlone } from '../../../job.ts';
-import { attemptsOf } from '../../job-row.ts';
+import type { ClaimRequest, ExchangeInput, ExchangeReply, Settlement } from '../../../contract/engine.ts';
+import { canTransition, isSuspect, isTerminal, mustRunAlone } from '../../../contract/job-status.ts';
+import { attemptsOf } from '../../shared/job-row.ts';
 import { statements } from '../generated.ts';
+import type { JobRow } from '../rows.ts';
 import {
   attemptEntry,
   type Ending,
@@ -12,8 +13,7 @@ import {
   leaveSerial,
   type Returned,
   readLife,
-} from '../life.ts';
-import type { JobRow } from '../rows.ts';
+} from '../transitions.ts';
 import type { Work } from '../work.ts';
 import { aloneInProcess, byItself, claimReady, isPlainly, nothingOf, ordinary, prospectOf } from './claim.ts';
 import { dueAtOf } from './job-spec.ts';

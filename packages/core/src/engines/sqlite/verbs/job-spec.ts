@@ -1,7 +1,8 @@
 /** What the spec of a job means in a transaction, for all verbs that make jobs. */
-import type { Due, EnqueuedItem, JobSpec } from '../../../engine.ts';
-import { dulyError } from '../../../errors.ts';
-import type { JobStatus } from '../../../job.ts';
+
+import { dulyError } from '../../../base/errors.ts';
+import type { Due, EnqueuedItem, JobSpec } from '../../../contract/engine.ts';
+import type { JobStatus } from '../../../contract/job-status.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 

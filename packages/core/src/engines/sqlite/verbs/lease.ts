@@ -1,6 +1,6 @@
-import type { Beat, HeartbeatInput, HeartbeatReply, ReapInput, ReapReply } from '../../../engine.ts';
+import type { Beat, HeartbeatInput, HeartbeatReply, ReapInput, ReapReply } from '../../../contract/engine.ts';
 import { statements } from '../generated.ts';
-import { expireOverdue, promote, waitingTypes } from '../life.ts';
+import { expireOverdue, promote, waitingTypes } from '../transitions.ts';
 import type { Work } from '../work.ts';
 import { type LeasedRow, toClaimedJob } from './claim.ts';
 

@@ -1,3 +1,4 @@
+import { dulyError } from '../../../base/errors.ts';
 import type {
   AuditInput,
   AuditReply,
@@ -15,9 +16,8 @@ import type {
   JobRecord,
   ListInput,
   ListReply,
-} from '../../../engine.ts';
-import { dulyError } from '../../../errors.ts';
-import { isTerminal, type JobStatus, jobStatuses } from '../../../job.ts';
+} from '../../../contract/engine.ts';
+import { isTerminal, type JobStatus, jobStatuses } from '../../../contract/job-status.ts';
 import {
   type FewKind,
   fewCountMax,
@@ -26,7 +26,7 @@ import {
   leadOf,
   nearScanCount,
   scanCountMax,
-} from '../../job-scan.ts';
+} from '../../shared/job-scan.ts';
 import { holderOf } from '../dedupe.ts';
 import { statements } from '../generated.ts';
 import { jobWhere, type Where } from '../job-where.ts';

@@ -6,8 +6,8 @@ import type {
   LockHolder,
   LocksInput,
   LocksReply,
-} from '../../../engine.ts';
-import { prefixEnd } from '../../prefix-end.ts';
+} from '../../../contract/engine.ts';
+import { prefixEnd } from '../../shared/prefix-end.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 

@@ -1,4 +1,4 @@
-import type { NodeInfo, NodesInput, NodesReply } from '../../../engine.ts';
+import type { NodeInfo, NodesInput, NodesReply } from '../../../contract/engine.ts';
 import { audit } from '../audit.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';

@@ -1,5 +1,5 @@
-import type { PruneInput, PruneReply } from '../../../engine.ts';
-import { foldSlots } from '../fold.ts';
+import type { PruneInput, PruneReply } from '../../../contract/engine.ts';
+import { foldSlots } from '../compact-ledger.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 

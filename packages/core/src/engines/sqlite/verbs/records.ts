@@ -1,5 +1,5 @@
-import type { RecordsInput, RecordsReply, SettingRecord } from '../../../engine.ts';
-import { dulyError } from '../../../errors.ts';
+import { dulyError } from '../../../base/errors.ts';
+import type { RecordsInput, RecordsReply, SettingRecord } from '../../../contract/engine.ts';
 import { audit } from '../audit.ts';
 import { statements } from '../generated.ts';
 import { eachGroup } from '../groups.ts';

@@ -1,5 +1,5 @@
-import type { LogLine, LogsInput, LogsReply, ReportInput, ReportReply } from '../../../engine.ts';
-import type { JobStatus } from '../../../job.ts';
+import type { LogLine, LogsInput, LogsReply, ReportInput, ReportReply } from '../../../contract/engine.ts';
+import type { JobStatus } from '../../../contract/job-status.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 

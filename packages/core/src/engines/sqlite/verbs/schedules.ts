@@ -1,3 +1,4 @@
+import { dulyError } from '../../../base/errors.ts';
 import type {
   ActiveRun,
   AppliedSchedule,
@@ -18,15 +19,14 @@ import type {
   SlotRow,
   SlotsInput,
   SlotsReply,
-} from '../../../engine.ts';
-import { dulyError } from '../../../errors.ts';
-import type { JobStatus } from '../../../job.ts';
-import { type ScheduleColumns, toScheduleRecord } from '../../schedule-row.ts';
+} from '../../../contract/engine.ts';
+import type { JobStatus } from '../../../contract/job-status.ts';
+import { type ScheduleColumns, toScheduleRecord } from '../../shared/schedule-row.ts';
 import { audit } from '../audit.ts';
-import { readFolds } from '../fold.ts';
+import { readFolds } from '../compact-ledger.ts';
 import { statements } from '../generated.ts';
 import { eachGroup } from '../groups.ts';
-import { readLife } from '../life.ts';
+import { readLife } from '../transitions.ts';
 import type { Value, Work } from '../work.ts';
 import { cancelJob } from './change.ts';
 import { claimMade, makeJob } from './enqueue.ts';

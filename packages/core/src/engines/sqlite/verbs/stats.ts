@@ -1,5 +1,5 @@
-import type { Outcomes, StatsInput, StatsReply, TrendInput, TrendReply } from '../../../engine.ts';
-import type { JobStatus } from '../../../job.ts';
+import type { Outcomes, StatsInput, StatsReply, TrendInput, TrendReply } from '../../../contract/engine.ts';
+import type { JobStatus } from '../../../contract/job-status.ts';
 import {
   type OddCounts,
   partCountMax,
@@ -8,7 +8,7 @@ import {
   trendLooks,
   trendParts,
   trendStep,
-} from '../../trend.ts';
+} from '../../shared/trend.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 

@@ -1,4 +1,4 @@
-import type { ClaimedJob, ClaimRequest, EnqueuedItem, JobSpec } from '../../../engine.ts';
+import type { ClaimedJob, ClaimRequest, EnqueuedItem, JobSpec } from '../../../contract/engine.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 import { nothingOf, prospectOf } from './claim.ts';

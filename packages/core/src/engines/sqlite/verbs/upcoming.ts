@@ -1,5 +1,5 @@
-import type { UpcomingInput, UpcomingReply } from '../../../engine.ts';
-import { addSteps } from '../../upcoming-steps.ts';
+import type { UpcomingInput, UpcomingReply } from '../../../contract/engine.ts';
+import { addSteps } from '../../shared/upcoming-steps.ts';
 import { statements } from '../generated.ts';
 import { type JobRow, toJobRecord } from '../rows.ts';
 import type { Work } from '../work.ts';

@@ -6,11 +6,11 @@ import type {
   PutExpiringReply,
   RememberInput,
   RememberReply,
-} from '../../../engine.ts';
+} from '../../../contract/engine.ts';
 import { audit } from '../audit.ts';
 import { statements } from '../generated.ts';
 import { eachGroup } from '../groups.ts';
-import { readLife } from '../life.ts';
+import { readLife } from '../transitions.ts';
 import type { Work } from '../work.ts';
 import { cancelJob } from './change.ts';
 import { makeJob, moveDue } from './enqueue.ts';

@@ -1,0 +1,134 @@
+import { type DulyError, dulyError } from '../base/errors.ts';
+/** The contract for moving a store to another place. */
+import type { Reply, Stamp } from './shared.ts';
+
+/** A part of what a store holds, as it is moved to another. */
+export type MovePart =
+  | 'records'
+  | 'generations'
+  | 'schedules'
+  | 'slots'
+  | 'folds'
+  | 'jobs'
+  | 'gates'
+  | 'places'
+  | 'dedupes'
+  | 'children'
+  | 'finished'
+  | 'dead'
+  | 'logs'
+  | 'expirings'
+  | 'journal'
+  | 'locks'
+  | 'audit';
+
+/** How many rows each part has. */
+export type MoveCounts = Record<MovePart, number>;
+
+/** A row of a part. Its columns are the same in every store (engines/shared/transfer-parts.ts); leases and locks are given by the time that is left of them. */
+export type MoveRow = Record<string, string | number | null>;
+
+/** That a store was moved away, or is being moved here. */
+export interface MoveMark {
+  /** `source`: what was here is elsewhere. `target`: what comes here is not all here yet. `arrived`: it is, and the store is in use. */
+  role: 'source' | 'target' | 'arrived';
+  /** Names the move: the same on both sides. */
+  move: string;
+  /** Where the other side is, without secrets. */
+  place: string;
+  at: number;
+}
+
+/** Looks at what a store can tell of a move, or takes a step of one. Each step can be repeated. */
+export interface MovingInput extends Stamp {
+  /**
+   * `look`: changes nothing. `leave`: fences the store: from the commit on every other verb is refused with `store_moved`. `arrive`: fences an
+   * empty store until `settle`, with `store_arriving`; one that holds something is refused (`store_not_empty`). `clear`: of a store that arrives: what came
+   * so far is dropped. `settle`: opens it, with counters that go on where those of the source ended. `reopen`: ends the fence; of a store that arrives what came
+   * is dropped.
+   */
+  step: 'look' | 'leave' | 'arrive' | 'clear' | 'settle' | 'reopen';
+  /** For all but `look`. */
+  move: string;
+  /** The other side's place, for `leave` and `arrive`. */
+  place: string;
+  /** For `settle`. */
+  counters: MoveCounters | null;
+}
+
+/** Counters that must not go back. */
+export interface MoveCounters {
+  fence: number;
+  /** The last position of the feed of changes. */
+  changes: number;
+  /** When the newest job was made that is no longer kept; null: none was forgotten. */
+  prunedMadeAt: number | null;
+}
+
+/** The answer to `moving`. */
+export interface MovingReply extends Reply {
+  mark: MoveMark | null;
+  counts: MoveCounts;
+  counters: MoveCounters;
+  /** How many nodes were heard of in the last 15 s; 0 of a fenced store. */
+  nodes: number;
+}
+
+/** Reads a page of a part of a fenced store, or of one in use for a look at it. */
+export interface ExportRowsInput extends Stamp {
+  part: MovePart;
+  /** As the last page named it; null: from the beginning. */
+  after: (string | number)[] | null;
+  limit: number;
+}
+
+/** The answer to `exportRows`. */
+export interface ExportRowsReply extends Reply {
+  rows: MoveRow[];
+  /** The next page; null: that was all. */
+  next: (string | number)[] | null;
+}
+
+/** Writes rows of a part into a store that arrives; elsewhere it is refused. A row that is there already stays as it is. */
+export interface ImportRowsInput extends Stamp {
+  move: string;
+  part: MovePart;
+  rows: MoveRow[];
+}
+
+/** What a store holds, in the order in which it is moved: what others name goes first. */
+export const moveParts = [
+  'records',
+  'generations',
+  'schedules',
+  'slots',
+  'folds',
+  'jobs',
+  'gates',
+  'places',
+  'dedupes',
+  'children',
+  'finished',
+  'dead',
+  'logs',
+  'expirings',
+  'journal',
+  'locks',
+  'audit',
+] as const satisfies readonly MovePart[];
+
+/** What every verb says of a store that was moved, or that is not yet all there. */
+export function movedError(mark: MoveMark, place: string): DulyError {
+  const details = { place, other: mark.place, move: mark.move };
+  return mark.role === 'source'
+    ? dulyError('store_moved', {
+        message: `The store at "${place}" was moved to "${mark.place}".`,
+        hint: 'Give that address as the store, and start again. Nothing is done here any more.',
+        details,
+      })
+    : dulyError('store_arriving', {
+        message: `The store at "${place}" is not all here yet: it is being moved from "${mark.place}".`,
+        hint: 'Wait for "duly move" to end, or repeat it if it was interrupted.',
+        details,
+      });
+}

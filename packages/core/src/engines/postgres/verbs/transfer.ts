@@ -1,0 +1,405 @@
+import { dulyError, isDulyError } from '../../../base/errors.ts';
+import type {
+  ExportRowsInput,
+  ExportRowsReply,
+  ImportRowsInput,
+  JobSlot,
+  MoveCounters,
+  MoveCounts,
+  MoveMark,
+  MovePart,
+  MoveRow,
+  MovingInput,
+  MovingReply,
+  Reply,
+} from '../../../contract/engine.ts';
+import { moveParts } from '../../../contract/transfer.ts';
+import {
+  fencedPrefix,
+  isMarkOf,
+  liveColumns,
+  liveNodeMs,
+  notEmpty,
+  overColumns,
+  plainParts,
+  refuseFenced,
+  requireArriving,
+  scheduleColumns,
+} from '../../shared/transfer-parts.ts';
+import { statements } from '../generated.ts';
+import { toSlot } from '../rows.ts';
+import { keepable, type Value, type Work } from '../work.ts';
+
+// These keep their names: the fence itself and the schema's version.
+const unfenced = ['moves', 'meta'];
+// The tables are locked one after the other, and each waits for whoever works on it.
+const fenceMs = 60_000;
+
+type Rows = <Row extends object>(sql: string, values?: readonly Value[]) => Promise<Row[]>;
+type Columns = Record<string, Value>;
+
+/** How a part lies in this store. `#` in front of a table's name stands for the schema and its prefix, `@now` for the instant. */
+interface PartTables {
+  from: string;
+  /** What is read, by the names that all stores know. */
+  select: readonly string[];
+  key: readonly string[];
+  /** A row as all stores know it, of what was read. */
+  read?(row: Columns): MoveRow;
+  /** Where its rows go; several where they are kept in several tables. */
+  insert(row: MoveRow, now: number): [table: string, row: Columns][];
+}
+
+/** A slot of all stores in the columns that this one has for it. */
+function slotColumns({ slot, policy }: MoveRow): Columns {
+  const { retentionMs, deadRetentionMs } = JSON.parse(policy as string) as {
+    retentionMs: number;
+    deadRetentionMs: number;
+  };
+  const kept = { retention_ms: retentionMs, dead_retention_ms: deadRetentionMs };
+  if (slot === null) return { ...kept, slot: null, slot_at: null, slot_allow: false, slot_details: null };
+  const { details, ...rest } = JSON.parse(slot as string) as JobSlot;
+  const isAllowed = rest.allow === true;
+  return {
+    ...kept,
+    slot: JSON.stringify(rest),
+    slot_at: rest.slotAt,
+    slot_allow: isAllowed,
+    slot_details: details,
+  };
+}
+
+function readSlot({ slot_details: details, ...row }: Columns): MoveRow {
+  const slot = toSlot(row.slot as string | null, details as string | null);
+  return { ...row, slot: slot === null ? null : JSON.stringify(slot) } as MoveRow;
+}
+
+const over = (table: 'finished' | 'dead'): PartTables => ({
+  from: `#${table}`,
+  select: [...overColumns, 'slot_details'],
+  key: ['id'],
+  read: readSlot,
+  insert: (row) => [[table, { ...row, ...slotColumns(row) }]],
+});
+
+// While a job runs its lease knows better.
+const ofLease = ['begun_at', 'percent', 'message', 'step', 'step_of'];
+
+// What a schedule has beside its id in the table of what its user wrote.
+const specColumns = ['app', 'tenant', 'name', 'spec', 'created_at'];
+
+const partTables: Record<MovePart, PartTables> = {
+  ...(Object.fromEntries(
+    Object.entries(plainParts).map(([part, { key, columns }]) => [
+      part,
+      {
+        from: `#${part}`,
+        select: columns,
+        key: columns.slice(0, key),
+        insert: (row: MoveRow) => [[part, row]],
+      },
+    ]),
+  ) as unknown as Record<keyof typeof plainParts, PartTables>),
+  jobs: {
+    from: '#jobs j LEFT JOIN #leases l ON l.id = j.id',
+    select: [
+      ...liveColumns.map((column) => {
+        if (column === 'fence') return 'coalesce(l.fence, j.fence) AS fence';
+        if (ofLease.includes(column))
+          return `CASE WHEN l.id IS NULL THEN j.${column} ELSE l.${column} END AS ${column}`;
+        return `j.${column}`;
+      }),
+      'j.slot_details',
+      'l.until_at - @now AS lease_left_ms',
+    ],
+    key: ['j.seq'],
+    read: readSlot,
+    insert({ lease_left_ms: leftMs, ...row }, now) {
+      const job: [string, Columns] = ['jobs', { ...row, ...slotColumns(row) }];
+      if (leftMs === null) return [job];
+      const { id, seq, fence, node, begun_at, percent, message, step, step_of } = row as Columns;
+      const lease = { id, seq, fence, node, begun_at, percent, message, step, step_of } as Columns;
+      const plain = row.dedupe_key === null && row.serial === null;
+      return [
+        job,
+        [
+          'leases',
+          {
+            ...lease,
+            token: null,
+            plain,
+            until_at: now + Number(leftMs),
+            cancel_at: row.cancel_requested_at as Value,
+          },
+        ],
+      ];
+    },
+  },
+  finished: over('finished'),
+  dead: over('dead'),
+  gates: {
+    from: '#gates',
+    select: ['kind', 'ref', 'order_at', 'seq', 'job'],
+    key: ['ref', 'kind', 'order_at', 'seq'],
+    insert: (row) => [['gates', row]],
+  },
+  places: {
+    from: '#places p JOIN #jobs j ON j.id = p.job',
+    select: ['p.kind', 'p.ref', 'j.seq', 'p.job'],
+    key: ['p.kind', 'p.ref'],
+    insert: ({ kind, ref, job }) => [['places', { kind, ref, job } as Columns]],
+  },
+  schedules: {
+    from: '#schedules s JOIN #specs p ON p.id = s.id',
+    select: scheduleColumns.map((column) => `${specColumns.includes(column) ? 'p' : 's'}.${column}`),
+    key: ['s.seq'],
+    insert(row) {
+      const isOfSpec = (name: string) => name === 'id' || specColumns.includes(name);
+      const pick = (wants: (name: string) => boolean): Columns =>
+        Object.fromEntries(Object.entries(row).filter(([name]) => wants(name)));
+      return [
+        ['schedules', pick((name) => !specColumns.includes(name))],
+        ['specs', pick(isOfSpec)],
+      ];
+    },
+  },
+  locks: {
+    from: '#locks',
+    select: [...['name', 'fence', 'token', 'holder'], 'until_at - @now AS left_ms'],
+    key: ['name'],
+    insert: ({ left_ms: leftMs, ...row }, now) => [
+      ['locks', { ...row, until_at: now + Number(leftMs) } as Columns],
+    ],
+  },
+};
+
+const named = (sql: string, prefix: string): string => sql.replaceAll('#', `duly.${prefix}`);
+
+/** See the contract. */
+export async function moving(work: Work, input: MovingInput): Promise<MovingReply> {
+  const { step, move, place } = input;
+  if (step === 'look') return stateOf(work, input);
+  // Places that a user's transaction left behind are given on by the next claim; another store could not.
+  if (step === 'leave') await giveLeftPlacesOn(work, input);
+  await work.transaction(async (rows, allow) => {
+    await allow(fenceMs);
+    await rows('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', ['duly.move']);
+    const now = await nowOf(rows, input);
+    const [mark = null] = await rows<MoveMark>('SELECT role, move, place, at FROM duly.moves');
+    if (step === 'leave' && !isMarkOf(mark, 'source', input)) {
+      refuseFenced(mark, place);
+      await rename(rows, '', fencedPrefix);
+      const [left] = await rows<{ n: number }>(named('SELECT count(*) AS n FROM #left_places', fencedPrefix));
+      if (left?.n !== 0) throw leftPlacesRemain();
+      await setMark(rows, { role: 'source', move, place, at: now });
+    } else if (step === 'arrive' && !isMarkOf(mark, 'target', input)) {
+      refuseFenced(mark, place);
+      const filled = Object.entries(await countsOf(rows, '')).find(([, count]) => count > 0);
+      if (filled !== undefined || (await liveNodes(rows, now)) > 0) throw notEmpty(filled);
+      await rename(rows, '', fencedPrefix);
+      await setMark(rows, { role: 'target', move, place, at: now });
+    } else if (step === 'clear') {
+      requireArriving(mark, input);
+      await clear(rows);
+    } else if (step === 'settle' && !isMarkOf(mark, 'arrived', input)) {
+      const { at, place: from } = requireArriving(mark, input);
+      await settle(rows, input.counters as MoveCounters);
+      await setMark(rows, { role: 'arrived', move, place: from, at });
+    } else if (step === 'reopen' && mark !== null && mark.move === move && mark.role !== 'arrived') {
+      if (mark.role === 'target') await clear(rows);
+      await rename(rows, fencedPrefix, '');
+      await rows('DELETE FROM duly.moves');
+    }
+  });
+  return stateOf(work, input);
+}
+
+async function giveLeftPlacesOn(work: Work, { now }: MovingInput): Promise<void> {
+  const claim = { token: 'move', node: 'move', tasks: [], queues: [], limit: 0, leaseMs: 1, idle: false };
+  const { exchange } = await import('./exchange.ts');
+  await exchange(work, { settle: [], claim, ...(now === undefined ? {} : { now }) }).catch(
+    (error: unknown) => {
+      // It was fenced before: nothing is left to give on.
+      if (!isDulyError(error, 'store_moved')) throw error;
+    },
+  );
+}
+
+function leftPlacesRemain() {
+  return dulyError('store_busy', {
+    message: 'A serial place was left by a transaction at the moment of the move. Nothing was changed.',
+    hint: 'Begin the move again.',
+  });
+}
+
+async function stateOf(work: Work, input: MovingInput): Promise<MovingReply> {
+  return work.transaction(async (rows) => {
+    const now = await nowOf(rows, input);
+    const [mark = null] = await rows<MoveMark>('SELECT role, move, place, at FROM duly.moves');
+    const prefix = prefixOf(mark);
+    const [fence] = await rows<{ n: number }>(
+      'SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS n FROM duly.fence',
+    );
+    const [feed] = await rows<{ n: number }>(
+      named(
+        `SELECT first_position + n - 1 + (SELECT coalesce(sum(c.n), 0)::bigint FROM #changes c WHERE NOT pg_visible_in_snapshot(c.xid, p.seen)) AS n
+         FROM #feed_pages p ORDER BY page DESC LIMIT 1`,
+        prefix,
+      ),
+    );
+    const [pruned] = await rows<{ value: number }>(
+      "SELECT value FROM duly.meta WHERE key = 'pruned_made_at'",
+    );
+    return {
+      now,
+      mark,
+      counts: await countsOf(rows, prefix),
+      counters: { fence: fence?.n ?? 0, changes: feed?.n ?? 0, prunedMadeAt: pruned?.value ?? null },
+      nodes: prefix === '' ? await liveNodes(rows, now) : 0,
+    };
+  });
+}
+
+/** See the contract. */
+export async function exportRows(work: Work, input: ExportRowsInput): Promise<ExportRowsReply> {
+  const { part, after, limit } = input;
+  const { from, select, key, read = (row) => row as MoveRow } = partTables[part];
+  const prefix = prefixOf(await work.mark());
+  const columns = [...select, ...key.map((column, i) => `${column} AS key_${i}`)].join(', ');
+  const values: Value[] = [limit, ...(after ?? [])];
+  const where =
+    after === null ? '' : ` WHERE (${key.join(', ')}) > (${key.map((_, i) => `$${i + 2}`).join(', ')})`;
+  const sql = `SELECT ${columns} FROM ${from}${where} ORDER BY ${key.join(', ')} LIMIT $1`;
+  const [clock] = await work.rowsOnce<{ now: number }>(statements.clock.now, []);
+  const now = input.now ?? (clock as { now: number }).now;
+  const found = await work.rowsOnce<Columns>(named(sql, prefix).replaceAll('@now', String(now)), values);
+  const last = found.length < limit ? undefined : found.at(-1);
+  return {
+    now,
+    rows: found.map((row) =>
+      read(Object.fromEntries(Object.entries(row).filter(([name]) => !/^key_\d$/.test(name)))),
+    ),
+    next: last === undefined ? null : key.map((_, i) => last[`key_${i}`] as string | number),
+  };
+}
+
+/** See the contract. */
+export async function importRows(work: Work, input: ImportRowsInput): Promise<Reply> {
+  const { insert } = partTables[input.part];
+  return work.transaction(async (rows) => {
+    const now = await nowOf(rows, input);
+    const [mark = null] = await rows<MoveMark>('SELECT role, move, place, at FROM duly.moves');
+    requireArriving(mark, input);
+    const byTable = new Map<string, Columns[]>();
+    for (const one of input.rows) {
+      for (const [table, row] of insert(one, now)) {
+        const kept = Object.fromEntries(
+          Object.entries(row).map(([name, value]) => [
+            name,
+            typeof value === 'string' ? keepable(value) : value,
+          ]),
+        );
+        const list = byTable.get(table) ?? [];
+        list.push(kept);
+        byTable.set(table, list);
+      }
+    }
+    for (const [table, list] of byTable) {
+      const names = Object.keys(list[0] as Columns)
+        .map((name) => `"${name}"`)
+        .join(', ');
+      // History has no key over all of its days; it is cleared before a move is repeated.
+      const conflict = table === 'finished' ? '' : ' ON CONFLICT DO NOTHING';
+      await rows(
+        named(
+          `INSERT INTO #${table} (${names}) OVERRIDING SYSTEM VALUE SELECT ${names} FROM json_populate_recordset(NULL::#${table}, $1::json)${conflict}`,
+          fencedPrefix,
+        ),
+        [JSON.stringify(list)],
+      );
+    }
+    return { now };
+  });
+}
+
+async function settle(rows: Rows, { fence, changes, prunedMadeAt }: MoveCounters): Promise<void> {
+  await rename(rows, fencedPrefix, '');
+  await rows("SELECT setval('duly.fence', greatest($1::bigint, (SELECT last_value FROM duly.fence)))", [
+    Math.max(1, fence),
+  ]);
+  for (const [table, column] of [
+    ['jobs', 'seq'],
+    ['schedules', 'seq'],
+    ['audit', 'position'],
+  ]) {
+    const last =
+      table === 'jobs'
+        ? `greatest((SELECT max(seq) FROM duly.jobs), (SELECT max(seq) FROM duly.finished), (SELECT max(seq) FROM duly.dead))`
+        : `(SELECT max(${column}) FROM duly.${table})`;
+    await rows(
+      `SELECT setval(pg_get_serial_sequence('duly.${table}', '${column}'), coalesce(${last}, 0) + 1, false)`,
+    );
+  }
+  await rows(
+    'UPDATE duly.feed_pages SET first_position = greatest(first_position, $1::bigint + 1) WHERE n = 0',
+    [changes],
+  );
+  if (prunedMadeAt !== null) await rows('SELECT duly.note_pruned_1($1::bigint)', [prunedMadeAt]);
+  for (const table of ['jobs', 'schedules', 'slots', 'finished', 'dead']) await rows(`ANALYZE duly.${table}`);
+}
+
+function prefixOf(mark: MoveMark | null): string {
+  return mark === null || mark.role === 'arrived' ? '' : fencedPrefix;
+}
+
+async function setMark(rows: Rows, { role, move, place, at }: MoveMark): Promise<void> {
+  await rows('DELETE FROM duly.moves');
+  await rows('INSERT INTO duly.moves (role, move, place, at) VALUES ($1, $2, $3, $4)', [
+    role,
+    move,
+    place,
+    at,
+  ]);
+}
+
+async function nowOf(rows: Rows, { now }: { now?: number }): Promise<number> {
+  if (now !== undefined) return now;
+  const [clock] = await rows<{ now: number }>(statements.clock.now);
+  return (clock as { now: number }).now;
+}
+
+async function countsOf(rows: Rows, prefix: string): Promise<MoveCounts> {
+  const columns = moveParts.map((part) => `(SELECT count(*) FROM ${partTables[part].from}) AS ${part}`);
+  const [row] = await rows<MoveCounts>(named(`SELECT ${columns.join(', ')}`, prefix));
+  return row as MoveCounts;
+}
+
+async function liveNodes(rows: Rows, now: number): Promise<number> {
+  const [row] = await rows<{ n: number }>('SELECT count(*) AS n FROM duly.nodes WHERE beat_at >= $1', [
+    now - liveNodeMs,
+  ]);
+  return (row as { n: number }).n;
+}
+
+/** The tables and views of the store, but for what is never fenced and for the days of history, which go with it. */
+async function tablesOf(rows: Rows, kinds: string): Promise<string[]> {
+  const found = await rows<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_class c WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'duly.meta'::regclass)
+     AND c.relkind::text = ANY ($1::text[]) AND NOT c.relispartition ORDER BY c.relname`,
+    [kinds],
+  );
+  return found.map(({ name }) => name).filter((name) => !unfenced.includes(name));
+}
+
+/** Renames all tables. Each takes its lock, so whoever works on one is waited for; the lock holds everyone else until the commit, and then they find nothing. */
+async function rename(rows: Rows, from: string, to: string): Promise<void> {
+  for (const table of await tablesOf(rows, '{r,p,v}')) {
+    await rows(`ALTER TABLE duly."${table}" RENAME TO "${to}${table.slice(from.length)}"`);
+  }
+}
+
+/** Drops what came so far. The last page of the feed stays: it knows the place. */
+async function clear(rows: Rows): Promise<void> {
+  const tables = (await tablesOf(rows, '{r,p}')).filter((table) => table !== `${fencedPrefix}feed_pages`);
+  await rows(`TRUNCATE ${tables.map((table) => `duly."${table}"`).join(', ')}`);
+}

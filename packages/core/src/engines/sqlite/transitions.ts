@@ -1,0 +1,431 @@
+/**
+ * The moves of a job's life that several verbs share: becoming ready, waiting behind a gate, and ending, with
+ * everything that an end sets free.
+ */
+import type { AttemptRecord, JobError, ReportBody, SettleReason } from '../../contract/engine.ts';
+import type { JobStatus, TerminalStatus } from '../../contract/job-status.ts';
+import type { KeyRow } from './dedupe.ts';
+import { statements } from './generated.ts';
+import type { Work } from './work.ts';
+
+/** What the moves need to know of a live job. */
+export interface LifeRow {
+  seq: number;
+  id: string;
+  type: string;
+  tenant: string | null;
+  status: JobStatus;
+  reason: string | null;
+  solo: number;
+  rank_offset: number;
+  due_at: number;
+  expire_at: number | null;
+  created_at: number;
+  started_at: number | null;
+  claimed_at: number | null;
+  begun_at: number | null;
+  fence: number;
+  node: string | null;
+  attempt: number;
+  spent: number;
+  max_attempts: number;
+  losses: number;
+  begun_losses: number;
+  percent: number;
+  dedupe_key: string | null;
+  serial: string | null;
+  schedule_id: string | null;
+  parent_id: string | null;
+  cancel_requested_at: number | null;
+  policy: string;
+}
+
+/** The columns of a life, in the order of its statements. */
+type LifeTuple = [
+  seq: number,
+  id: string,
+  type: string,
+  tenant: string | null,
+  status: JobStatus,
+  reason: string | null,
+  solo: number,
+  rank_offset: number,
+  due_at: number,
+  expire_at: number | null,
+  created_at: number,
+  started_at: number | null,
+  claimed_at: number | null,
+  begun_at: number | null,
+  fence: number,
+  node: string | null,
+  attempt: number,
+  spent: number,
+  max_attempts: number,
+  losses: number,
+  begun_losses: number,
+  percent: number,
+  dedupe_key: string | null,
+  serial: string | null,
+  schedule_id: string | null,
+  parent_id: string | null,
+  cancel_requested_at: number | null,
+  policy: string,
+];
+
+function toLife(row: LifeTuple | undefined): LifeRow | undefined {
+  if (row === undefined) return undefined;
+  return {
+    seq: row[0],
+    id: row[1],
+    type: row[2],
+    tenant: row[3],
+    status: row[4],
+    reason: row[5],
+    solo: row[6],
+    rank_offset: row[7],
+    due_at: row[8],
+    expire_at: row[9],
+    created_at: row[10],
+    started_at: row[11],
+    claimed_at: row[12],
+    begun_at: row[13],
+    fence: row[14],
+    node: row[15],
+    attempt: row[16],
+    spent: row[17],
+    max_attempts: row[18],
+    losses: row[19],
+    begun_losses: row[20],
+    percent: row[21],
+    dedupe_key: row[22],
+    serial: row[23],
+    schedule_id: row[24],
+    parent_id: row[25],
+    cancel_requested_at: row[26],
+    policy: row[27],
+  };
+}
+
+/** How a job ends. */
+export interface Ending {
+  status: TerminalStatus;
+  reason: string | null;
+  result?: string | null;
+  error?: JobError | null;
+  report?: ReportBody | null;
+  spent?: number;
+  losses?: number;
+  begunLosses?: number;
+  /** Its handler was never entered, so the claim does not count as its start. */
+  isUnstarted?: boolean;
+  /** A new fence kills the one under which the job ran. */
+  fence?: number;
+  cancelledBy?: string | null;
+  /** What happened, for the feed; the status decides it otherwise. */
+  event?: string;
+}
+
+/** Reads a live job by id. */
+export function readLife(work: Work, id: string): LifeRow | undefined {
+  return toLife(work.tuple<LifeTuple>(statements.job.life, id));
+}
+
+function readLifeBySeq(work: Work, seq: number): LifeRow | undefined {
+  return toLife(work.tuple<LifeTuple>(statements.job.lifeBySeq, seq));
+}
+
+/** The name of a serial place: keys are per tenant, and any text may be a key. */
+export function serialRef(tenant: string | null, serial: string): string {
+  return JSON.stringify([tenant, serial]);
+}
+
+/** The part of a job that becoming ready needs. */
+export type WaitingRow = Pick<
+  LifeRow,
+  'seq' | 'id' | 'type' | 'tenant' | 'status' | 'reason' | 'rank_offset' | 'due_at' | 'serial' | 'percent'
+>;
+
+/** A due job whose other gates are open: takes its serial place if it has one, and is ready; or waits for the place. */
+export function enter(work: Work, row: WaitingRow, event: string): JobStatus {
+  if (row.serial === null || row.status === 'RETRYING') return makeReady(work, row, event);
+  const ref = serialRef(row.tenant, row.serial);
+  const holder = work.get<{ job: number }>(statements.job.placeHolder, ref);
+  if (holder?.job === row.seq) return makeReady(work, row, event);
+  lineUp(work, { tenant: row.tenant, serial: row.serial, seq: row.seq });
+  if (holder === undefined && !hasEarlier(work, ref, row.due_at, row.seq)) {
+    work.run(statements.job.takePlace, ref, row.seq);
+    return makeReady(work, row, event);
+  }
+  work.run(statements.job.addGate, 'serial', ref, row.due_at, row.seq);
+  place(work, row, { status: 'BLOCKED', ready: false, event: event === 'replayed' ? event : 'gate-shut' });
+  if (holder === undefined) seatNext(work, ref);
+  return 'BLOCKED';
+}
+
+function makeReady(work: Work, row: WaitingRow, event: string): JobStatus {
+  return place(work, row, { status: row.status === 'RETRYING' ? 'RETRYING' : 'PENDING', ready: true, event });
+}
+
+/** Puts the due jobs of a serial key that nobody has promoted yet in line; `seq` is the one that comes just now, or -1. */
+export function lineUp(work: Work, key: { tenant: string | null; serial: string; seq: number }): void {
+  const ref = serialRef(key.tenant, key.serial);
+  for (const row of work.all<WaitingRow>(statements.job.unpromotedOfSerial, { ...key, now: work.now })) {
+    work.run(statements.job.addGate, 'serial', ref, row.due_at, row.seq);
+    place(work, row, { status: 'BLOCKED', ready: false, event: 'gate-shut' });
+  }
+}
+
+/** Whether somebody in line for a place was due earlier, or at the same instant and made before. */
+export function hasEarlier(work: Work, ref: string, dueAt: number, seq: number): boolean {
+  const first = work.get<{ seq: number; order_at: number }>(statements.job.nextInLine, ref);
+  return first !== undefined && (first.order_at < dueAt || (first.order_at === dueAt && first.seq < seq));
+}
+
+/** Puts a live job into a waiting status. `ready`: it may be taken. */
+export function place(
+  work: Work,
+  row: WaitingRow,
+  to: { status: JobStatus; ready: boolean; event: string; dueAt?: number; reason?: string | null },
+): JobStatus {
+  const due = to.dueAt ?? row.due_at;
+  const reason = to.reason === undefined ? row.reason : to.reason;
+  const rank = to.ready ? due + row.rank_offset : null;
+  work.run(statements.job.place, to.status, reason, rank, due, due, work.now, row.seq);
+  work.changed(row.id, row.type, to.status, to.event, row.percent);
+  // Not ready means due later: a sleeping node must learn of an earlier instant as well.
+  work.hints.add('jobs');
+  return to.status;
+}
+
+/** Gives a serial place up, and to the next in line. */
+export function leaveSerial(work: Work, row: Pick<LifeRow, 'seq' | 'serial' | 'tenant'>): void {
+  if (row.serial === null) return;
+  const ref = serialRef(row.tenant, row.serial);
+  if (work.run(statements.job.leavePlace, ref, row.seq) === 0) return;
+  lineUp(work, { tenant: row.tenant, serial: row.serial, seq: row.seq });
+  seatNext(work, ref);
+}
+
+/** Gives a free place to the first in line that is due. */
+export function seatNext(work: Work, ref: string): void {
+  for (;;) {
+    const next = work.get<{ seq: number }>(statements.job.nextInLine, ref);
+    if (next === undefined) return;
+    work.run(statements.job.removeSerialGate, ref, next.seq);
+    const waiting = readLifeBySeq(work, next.seq) as LifeRow;
+    if (waiting.due_at <= work.now) {
+      work.run(statements.job.takePlace, ref, waiting.seq);
+      makeReady(work, waiting, 'gate-open');
+      return;
+    }
+    // It was moved to later while it stood in line; the place is for whoever is due.
+    place(work, waiting, { status: 'SCHEDULED', ready: false, event: 'gate-open' });
+  }
+}
+
+/** Moves due jobs of these types, so many of each, to where a claim finds them; tells how many, and whether that was all. */
+export function promote(
+  work: Work,
+  types: Iterable<string>,
+  limit: number,
+): { count: number; isAll: boolean } {
+  const rows: WaitingRow[] = [];
+  let isAll = true;
+  for (const type of types) {
+    const due = work.all<WaitingRow>(statements.job.promotable, type, work.now, limit);
+    if (due.length >= limit) isAll = false;
+    rows.push(...due);
+  }
+  // Of several types that want one serial place the earliest due gets it.
+  rows.sort((a, b) => a.due_at - b.due_at || a.seq - b.seq);
+  const isHinted = work.hints.has('jobs');
+  for (const row of rows) {
+    // An earlier one of this list may have put it in line, or seated it, with the others of its serial key.
+    const isMoved = row.serial !== null && readLife(work, row.id)?.status !== row.status;
+    if (!isMoved) enter(work, row, 'due');
+  }
+  // Every node knows the next due instant and wakes by itself: no hint for what was to be expected.
+  if (!isHinted) work.hints.delete('jobs');
+  return { count: rows.length, isAll };
+}
+
+/** The types of the jobs that wait for their time. */
+export function waitingTypes(work: Work): string[] {
+  const types: string[] = [];
+  for (let last = ''; ; ) {
+    const next = work.get<{ type: string }>(statements.job.nextWaitingType, last);
+    if (next === undefined) return types;
+    types.push(next.type);
+    last = next.type;
+  }
+}
+
+/** Ends jobs whose start deadline has passed before their first start; answers how many. */
+export function expireOverdue(work: Work, limit: number): number {
+  const rows = work.tuples<[number]>(statements.job.overdue, work.now, limit);
+  for (const [seq] of rows) {
+    const row = readLifeBySeq(work, seq);
+    // The end of an earlier one in this very list may have opened or ended it.
+    if (row !== undefined) finish(work, row, { status: 'EXPIRED', reason: 'start-deadline' });
+  }
+  return rows.length;
+}
+
+const eventOf: Record<TerminalStatus, string> = {
+  COMPLETED: 'returned',
+  FAILED: 'failed',
+  CANCELLED: 'cancelled',
+  EXPIRED: 'expired',
+};
+
+/** Ends a live job: moves it to history and sets free everything that waited for it, in the same transaction. */
+export function finish(work: Work, row: LifeRow, ending: Ending): void {
+  const progress = ending.report?.progress ?? null;
+  const { now } = work;
+  const isDead = ending.status === 'FAILED';
+  const isCompleted = ending.status === 'COMPLETED';
+  const { retentionMs, deadRetentionMs } = work.policy(row.policy);
+  if (ending.status === 'CANCELLED' && row.status === 'RUNNING') {
+    const { reason, error = null, fence = row.fence } = ending;
+    const entry = attemptEntry(work, { ...row, fence }, { reason: reason as SettleReason, error });
+    if (work.run(statements.settle.listCancelled, entry, row.seq) > 0)
+      work.run(statements.settle.trimAttempts, row.seq);
+  }
+  work.run(
+    statements.job.finish,
+    ending.status,
+    ending.reason,
+    now,
+    ending.isUnstarted === true ? 1 : 0,
+    ending.isUnstarted === true ? 1 : 0,
+    now,
+    isDead ? 1 : 0,
+    now + (isDead ? deadRetentionMs : retentionMs),
+    ending.fence ?? row.fence,
+    ending.spent ?? row.spent,
+    ending.losses ?? row.losses,
+    ending.begunLosses ?? row.begun_losses,
+    isCompleted ? 100 : (progress?.percent ?? null),
+    progress?.message ?? null,
+    progress?.step ?? null,
+    progress?.of ?? null,
+    ending.cancelledBy ?? null,
+    isCompleted ? 1 : 0,
+    ending.error ? JSON.stringify(ending.error) : null,
+    ending.result ?? null,
+    row.seq,
+  );
+  work.run(statements.job.remove, row.seq);
+  const percent = isCompleted ? 100 : (progress?.percent ?? row.percent);
+  work.changed(row.id, row.type, ending.status, ending.event ?? eventOf[ending.status], percent);
+  setFree(work, row, ending.status);
+}
+
+/** An attempt that ends now, as it is listed. */
+export function attemptEntry(
+  work: Work,
+  row: Pick<LifeRow, 'attempt' | 'node' | 'fence' | 'claimed_at' | 'begun_at'>,
+  { reason, error }: { reason: SettleReason; error: JobError | null },
+): string {
+  const entry: AttemptRecord = {
+    n: row.attempt,
+    node: row.node ?? '',
+    fence: row.fence,
+    startedAt: row.claimed_at ?? work.now,
+    begunAt: row.begun_at,
+    endedAt: work.now,
+    reason,
+    error,
+  };
+  return JSON.stringify(entry);
+}
+
+/** An attempt that returned: id, fence, result, and 1 if an attempt is spent. */
+export type Returned = [id: string, fence: number, result: string | null, spends: 0 | 1];
+
+type ReturnedRow = [
+  seq: number,
+  id: string,
+  type: string,
+  tenant: string | null,
+  dedupe_key: string | null,
+  serial: string | null,
+];
+
+/**
+ * Ends many jobs that returned, each if it is still held under its fence: what `finish` does for each as COMPLETED, in a few statements
+ * for all. Answers the ids of those that it ended.
+ */
+export function finishReturned(work: Work, list: Returned[], reason: string): Set<string> {
+  const { now } = work;
+  const rows = work.tuples<ReturnedRow>(statements.job.finishMany, {
+    now,
+    reason,
+    list: JSON.stringify(list),
+  });
+  if (rows.length === 0) return new Set();
+  work.run(statements.job.removeMany, JSON.stringify(rows.map(([seq]) => seq)));
+  const ids = new Set<string>();
+  for (const [, id, type] of rows) {
+    ids.add(id);
+    work.changed(id, type, 'COMPLETED', eventOf.COMPLETED, 100);
+  }
+  const asked = { ids: JSON.stringify([...ids]) };
+  const followed = new Set(work.tuples<[string]>(statements.job.followed, asked).map(([id]) => id));
+  for (const [seq, id, type, tenant, dedupe_key, serial] of rows) {
+    if (dedupe_key === null && serial === null && !followed.has(id)) continue;
+    setFree(work, { seq, id, type, tenant, dedupe_key, serial, status: 'RUNNING' }, 'COMPLETED');
+  }
+  return ids;
+}
+
+/** Opens what waited for a job that is over, or gone. Looks first everywhere: nearly always there is nothing, and a write that finds nothing costs four times a look. */
+export function setFree(
+  work: Work,
+  row: Pick<LifeRow, 'seq' | 'id' | 'type' | 'tenant' | 'status' | 'dedupe_key' | 'serial'>,
+  status: TerminalStatus | 'deleted',
+): void {
+  if (row.status === 'BLOCKED') work.run(statements.job.removeGatesOf, row.seq);
+  if (row.dedupe_key !== null) passKeyOn(work, row, row.dedupe_key, status);
+  for (const { job } of gatesBehind(work, row.id)) gateOpened(work, job);
+  leaveSerial(work, row);
+  if (work.tuple(statements.job.isWaitedFor, row.id) === undefined) return;
+  if (work.run(statements.job.wakeSchedules, work.now, row.id, work.now) > 0) work.hints.add('schedules');
+}
+
+/** Takes the gates away that waited for a job. */
+function gatesBehind(work: Work, id: string): { job: number }[] {
+  if (work.tuple(statements.job.isAwaited, id) === undefined) return [];
+  return work.all<{ job: number }>(statements.job.openGates, id);
+}
+
+function gateOpened(work: Work, seq: number): void {
+  if (work.get(statements.job.gatesOf, seq) !== undefined) return;
+  const row = readLifeBySeq(work, seq);
+  if (row === undefined || row.status !== 'BLOCKED') return;
+  if (row.due_at > work.now) place(work, row, { status: 'SCHEDULED', ready: false, event: 'gate-open' });
+  else enter(work, row, 'gate-open');
+}
+
+/** A dedupe key after its holder's end: to the follow-up, kept for its time, or free. */
+function passKeyOn(
+  work: Work,
+  row: Pick<LifeRow, 'id' | 'type' | 'tenant'>,
+  key: string,
+  status: TerminalStatus | 'deleted',
+): void {
+  const at = [row.type, row.tenant ?? '', key] as const;
+  const held = work.get<KeyRow>(statements.dedupe.holder, ...at);
+  if (held === undefined) return;
+  if (held.follow_id === row.id) {
+    work.run(statements.dedupe.follow, null, null, ...at);
+  } else if (held.job_id === row.id) {
+    if (held.follow_id !== null) {
+      work.run(statements.dedupe.hold, ...at, held.follow_id, held.follow_until, work.now);
+    } else if (held.until_at === null || status === 'deleted') {
+      work.run(statements.dedupe.release, ...at);
+    } else {
+      work.run(statements.dedupe.end, status, ...at);
+    }
+  }
+}

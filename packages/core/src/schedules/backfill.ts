@@ -1,0 +1,73 @@
+/** What a backfill looks at, and what it answers. */
+import type { Engine, FoldedSlots, JobRecord } from '../contract/engine.ts';
+import { isTerminal } from '../contract/job-status.ts';
+import type { BackfillPlan, SlotRuns } from './planner/plan-operations.ts';
+import type { BackfillResult } from './schedule-options.ts';
+
+const pageSize = 500;
+
+/** Which slots of a range have a completed run, and which one that is not over. */
+export async function slotRuns(
+  engine: Pick<Engine, 'list' | 'slots'>,
+  scheduleId: string,
+  { fromAt, toAt }: { fromAt: number; toAt: number },
+): Promise<SlotRuns> {
+  const completed = new Set<number>();
+  const unfinished = new Set<number>();
+  const known = new Set<string>();
+  let cursor: string | null = null;
+  do {
+    // A run of a slot is made after the slot.
+    const page: { jobs: JobRecord[]; nextCursor: string | null } = await engine.list({
+      filter: { scheduleId, createdFrom: fromAt },
+      cursor,
+      limit: pageSize,
+    });
+    for (const { id, status, slot } of page.jobs) {
+      known.add(id);
+      if (slot?.slotAt === null || slot?.slotAt === undefined) continue;
+      if (status === 'COMPLETED') completed.add(slot.slotAt);
+      else if (!isTerminal(status)) unfinished.add(slot.slotAt);
+    }
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  const folds = new Map<string, FoldedSlots>();
+  let beforeAt = toAt + 1;
+  for (;;) {
+    const { slots, folded } = await engine.slots({
+      scheduleId,
+      fromAt,
+      beforeAt,
+      limit: pageSize,
+    });
+    for (const one of folded) folds.set(`${one.generation} ${one.startAt}`, one);
+    for (const row of slots) {
+      // Past its retention. What failed is kept for longer, so a run that is gone was completed.
+      if (row.decision === 'fired' && row.jobId !== null && !known.has(row.jobId)) completed.add(row.fromAt);
+    }
+    const last = slots.at(-1);
+    if (last === undefined || slots.length < pageSize) break;
+    beforeAt = last.fromAt;
+  }
+  // Which slots of a folded month fired is no longer known, only how many. Where some did, none is run again unless all are to be.
+  const ranOnce = [...folds.values()].filter(({ counts }) =>
+    counts.some(({ decision }) => decision === 'fired'),
+  );
+  const isFolded = (at: number): boolean => ranOnce.some((one) => one.fromAt <= at && at <= one.toAt);
+  return { completed, folded: { has: isFolded }, unfinished };
+}
+
+/** A backfill's plan as it is answered. */
+export function backfillResult(
+  { slots, plan, completedCount, foldedCount, unfinishedCount }: BackfillPlan,
+  dryRun: boolean,
+): BackfillResult {
+  return {
+    slots: slots.map((at) => new Date(at)),
+    jobs: dryRun ? [] : plan.runs.map(({ id }) => id),
+    completedCount,
+    foldedCount,
+    unfinishedCount,
+    dryRun,
+  };
+}

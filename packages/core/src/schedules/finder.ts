@@ -1,0 +1,128 @@
+/** Which schedule a reference means. */
+
+import { nearest } from '../base/nearest.ts';
+import { readName, refuseOption } from '../base/option-reader.ts';
+import type { Engine, ScheduleRecord } from '../contract/engine.ts';
+import { scheduleIdOf } from './definition/identity.ts';
+import type { ParsedSchedules } from './definition/schedule-cache.ts';
+import { type Deleted, type Kept, readDeleted } from './schedule-deleted.ts';
+import { ambiguous, missingSchedule, wasDeleted } from './schedule-errors.ts';
+import type { ScheduleReference, SchedulesFilter } from './schedule-options.ts';
+import { readSchedule } from './unreadable.ts';
+
+const pageSize = 500;
+
+/** Finds schedules by what users call them. */
+export class ScheduleFinder {
+  readonly #parts: { engine(): Promise<Engine>; app: string };
+  readonly #parsed: ParsedSchedules;
+
+  /** Made by `Schedules`. */
+  constructor(parts: { engine(): Promise<Engine>; app: string }, parsed: ParsedSchedules) {
+    this.#parts = parts;
+    this.#parsed = parsed;
+  }
+
+  /** The schedule that is meant, also one that was deleted. Throws `schedule_not_found` or `schedule_ambiguous`. */
+  async findKept(reference: ScheduleReference): Promise<Kept> {
+    const found = await this.#look(reference);
+    if (found !== null) return { ...found, parsed: readSchedule(this.#parsed, found.record) };
+    const [gone, ...others] = await this.#deleted(reference);
+    if (gone === undefined) throw await this.#missing(reference);
+    if (others.length > 0) {
+      throw ambiguous(
+        textOf(reference),
+        [gone, ...others].map(({ record }) => record),
+      );
+    }
+    return gone;
+  }
+
+  /** The deleted schedules that may be meant, the one that was deleted last first. */
+  async #deleted(reference: ScheduleReference): Promise<Deleted[]> {
+    const engine = await this.#parts.engine();
+    const ids = idsOf(reference, this.#parts.app);
+    const found = await Promise.all(ids.map((id) => readDeleted(engine, id, this.#parsed)));
+    return found
+      .filter((one) => one !== null)
+      .sort((one, other) => other.deleted.at.getTime() - one.deleted.at.getTime());
+  }
+
+  /** The schedule that is meant and there. Throws `schedule_not_found`, which tells of one that was deleted, or `schedule_ambiguous`. */
+  async find(
+    reference: ScheduleReference,
+  ): Promise<{ record: ScheduleRecord; now: number; deleted?: undefined }> {
+    const found = await this.#look(reference);
+    if (found !== null) return found;
+    const [gone] = await this.#deleted(reference);
+    throw gone === undefined ? await this.#missing(reference) : wasDeleted(gone);
+  }
+
+  async #missing(reference: ScheduleReference) {
+    return missingSchedule(textOf(reference), await this.#nearestName(reference));
+  }
+
+  /** The schedule that is there; null: none is. */
+  async #look(reference: ScheduleReference): Promise<{ record: ScheduleRecord; now: number } | null> {
+    const engine = await this.#parts.engine();
+    const filter = readReference(reference);
+    const read = (by: typeof filter) => engine.schedules({ filter: by, cursor: null, limit: 10 });
+    let { schedules, now } = await read(filter);
+    if (schedules.length === 0 && typeof reference === 'string' && reference.startsWith('sch_')) {
+      ({ schedules, now } = await read({ ids: [reference] }));
+    }
+    const [record, ...others] = schedules;
+    if (record === undefined) return null;
+    if (others.length > 0) throw ambiguous(textOf(reference), schedules);
+    return { record, now };
+  }
+
+  async #nearestName(reference: ScheduleReference): Promise<string | undefined> {
+    const engine = await this.#parts.engine();
+    const { schedules } = await engine.schedules({ filter: {}, cursor: null, limit: pageSize });
+    return nearest(
+      textOf(reference),
+      schedules.map(({ name }) => name),
+    );
+  }
+}
+
+/** The ids that a reference may have meant. The app of a declared schedule is this process's, unless it is named. */
+function idsOf(reference: ScheduleReference, ownApp: string): string[] {
+  if (typeof reference === 'object' && 'id' in reference) return [reference.id];
+  if (typeof reference === 'string' && reference.startsWith('sch_')) return [reference];
+  const named = typeof reference === 'string' ? { name: reference } : reference;
+  const { name, tenant = null, app } = named;
+  return (app === undefined ? [ownApp, null] : [app]).map((one) => scheduleIdOf({ app: one, tenant, name }));
+}
+
+/** The fields by which the store knows schedules, checked. */
+export function readStoreFilter({ app, tenant, name }: Pick<SchedulesFilter, 'app' | 'tenant' | 'name'>) {
+  return {
+    ...(app === undefined ? {} : { app: app === null ? null : readName(app, 'app') }),
+    ...(tenant === undefined ? {} : { tenant: tenant === null ? null : readName(tenant, 'tenant') }),
+    ...(name === undefined ? {} : { name: readName(name, 'name') }),
+  };
+}
+
+function readReference(reference: ScheduleReference): {
+  ids?: string[];
+  app?: string | null;
+  tenant?: string | null;
+  name?: string;
+} {
+  if (typeof reference === 'string') return { name: readName(reference, 'schedule') };
+  const fields = typeof reference === 'object' && reference !== null ? Object.keys(reference) : [];
+  if (fields.length === 1 && fields[0] === 'id')
+    return { ids: [readName((reference as { id: string }).id, 'id')] };
+  if (fields.includes('name') && fields.every((field) => ['name', 'tenant', 'app'].includes(field))) {
+    return readStoreFilter(reference as SchedulesFilter);
+  }
+  return refuseOption('schedule', reference, 'to be a name, { id } or { name, tenant?, app? }');
+}
+
+/** A reference in words. */
+export function textOf(reference: ScheduleReference): string {
+  if (typeof reference === 'string') return reference;
+  return 'id' in reference ? reference.id : reference.name;
+}

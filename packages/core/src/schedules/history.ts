@@ -1,0 +1,86 @@
+/** What a schedule was when a slot was decided: a later edit does not change what is told of the past. */
+import type { AuditRow, Engine, SlotsReply } from '../contract/engine.ts';
+import { resolveStoredRule } from './definition/plan-rule-of.ts';
+import { parseSpec } from './definition/spec.ts';
+import { dueAtOf } from './planner/jitter.ts';
+import type { Kept } from './schedule-deleted.ts';
+
+const pageSize = 500;
+// Some thousand changes of one schedule within the ledger's retention; what lies behind them is told by the oldest that was read.
+const pageCountMax = 10;
+
+/** The audit rows of a schedule from an instant on, newest first. */
+export async function changesSince(
+  engine: Pick<Engine, 'audit'>,
+  scheduleId: string,
+  fromAt: number,
+): Promise<AuditRow[]> {
+  const found: AuditRow[] = [];
+  let before: number | null = null;
+  for (let page = 0; page < pageCountMax; page++) {
+    const { rows }: { rows: AuditRow[] } = await engine.audit({
+      subject: `schedule:${scheduleId}`,
+      before,
+      limit: pageSize,
+    });
+    found.push(...rows.filter(({ at }) => at >= fromAt));
+    const last = rows.at(-1);
+    if (rows.length < pageSize || last === undefined || last.at < fromAt) break;
+    before = last.position;
+  }
+  return found;
+}
+
+/**
+ * When a decided slot fell due, by what the schedule was when the slot came: an edit does not move that, but for the next slot that it brings.
+ * null: nothing was changed since then, or the rule did not name it.
+ */
+export function dueWhenCame(decided: Kept, slotAt: number, changes: readonly AuditRow[]): number | null {
+  const next = changes.findLast(({ at, before }) => at > slotAt && before !== null);
+  if (next === undefined) return null;
+  const { spec: stored } = JSON.parse(next.before as string) as { spec: unknown };
+  const spec = parseSpec(JSON.stringify(stored));
+  const { planRule } = resolveStoredRule(spec.rule, spec.policies, slotAt);
+  if (planRule.kind === 'delay' || planRule.all.next(slotAt - 1) !== slotAt) return null;
+  const dueAt = dueAtOf({ id: decided.record.id, policies: spec.policies }, planRule.all, slotAt);
+  const { planRule: later } = decided.parsed;
+  const nextAt = later.kind === 'delay' || dueAt <= next.at ? null : later.all.next(next.at);
+  return nextAt === null ? dueAt : Math.min(dueAt, nextAt - 1);
+}
+
+/**
+ * The schedule with the rule and the policies under which a slot of a row was decided. An edit decides what is due before it takes effect, so
+ * what was decided in the instant of an edit was decided by what stood before.
+ */
+export function asDecided(
+  kept: Kept,
+  row: SlotsReply['slots'][number],
+  slotAt: number,
+  changes: readonly AuditRow[],
+): Kept {
+  const lastAt = row.lastDecidedAt ?? row.decidedAt;
+  const decidedAt = Math.min(Math.max(row.decidedAt, slotAt), lastAt);
+  const next = changesOf(kept, row.generation, changes).findLast(
+    ({ at, before }) => at >= decidedAt && before !== null,
+  );
+  if (next === undefined) return kept;
+  const { spec: stored } = JSON.parse(next.before as string) as { spec: unknown };
+  const spec = parseSpec(JSON.stringify(stored));
+  // The row's first slot is one of the rule's, so a rate that was counted from the making has the same slots when it is counted from there.
+  const rule = resolveStoredRule(spec.rule, spec.policies, row.fromAt);
+  return { ...kept, parsed: { ...kept.parsed, spec, ...rule } };
+}
+
+/** The changes of one life of a schedule: one that was deleted and made again in an instant is not told by what the other was. */
+export function changesOf(
+  { record, deleted }: Kept,
+  generation: number,
+  changes: readonly AuditRow[],
+): readonly AuditRow[] {
+  // A deletion is the last change of its life.
+  let life = record.generation + (deleted === undefined ? 0 : 1);
+  return changes.filter(({ action }) => {
+    if (action === 'delete') life -= 1;
+    return life === generation;
+  });
+}

@@ -1,0 +1,124 @@
+import type { Origin } from '../../contract/engine.ts';
+import type { SlotDetails } from '../../contract/schedules.ts';
+import type { Covers } from '../definition/state.ts';
+import { fireIdOf } from './fire-id.ts';
+import type { Fate } from './overlap.ts';
+import { addCovers, type Pass } from './plan-state.ts';
+import type { PlannedRun } from './plan-types.ts';
+
+/** A catch-up run comes after everything that falls due in the next day; later it has waited long enough. */
+const catchUpRankMs = 86_400_000;
+
+/** Outcomes not yet seen; more than this in flight means that nothing ends any more, and the oldest no longer matter. */
+const watchedMax = 1_000;
+
+/** One run waits at a time; more are left over only when policies change or someone cancels, and then the newest ones matter. */
+const waitingMax = 10;
+
+/** Somebody asked for each of them; of more than this at a time the oldest have their turn first. */
+const ownInputsMax = 100;
+
+/** What a run is made from. */
+export interface RunToMake {
+  slotAt: number | null;
+  dueAt: number;
+  origin: Origin;
+  isCatchUp: boolean;
+  previousSlotAt: number | null;
+  nextSlotAt: number | null;
+  covers: Covers | null;
+  fate: Extract<Fate, { kind: 'make' }>;
+  line?: string | null;
+  allow?: boolean;
+  /** A trigger with an input that is not the schedule's. */
+  hasOwnInput?: boolean;
+}
+
+/** Plans a run: a job to make, perhaps behind others or in their place. */
+export function makeRun(pass: Pass, make: RunToMake): PlannedRun {
+  const { input, state } = pass;
+  const { policies } = input.spec;
+  const { slotAt, dueAt, fate, isCatchUp, allow = false } = make;
+  const id = input.newJobId();
+  const run: PlannedRun = {
+    id,
+    slotAt,
+    dueAt,
+    origin: make.origin,
+    gates: fate.gates,
+    line: make.line ?? (policies.overlap === 'bufferAll' && !allow ? `schedule:${input.id}` : null),
+    isCatchUp,
+    rankDelayMs: isCatchUp ? Math.max(0, input.now - dueAt) + catchUpRankMs : 0,
+    startDeadlineMs: policies.startDeadlineMs,
+    finishDeadlineAt: policies.finishDeadlineMs === null ? null : dueAt + policies.finishDeadlineMs,
+    fireId: fireIdOf({ scheduleId: input.id, generation: input.generation, slotAt, runId: id }),
+    allow,
+    details: detailsOf(pass, make),
+  };
+  pass.runs.push(run);
+  if (allow) return run;
+  endOthers(pass, fate);
+  pass.active.push({
+    id,
+    status: run.gates.length > 0 ? 'BLOCKED' : 'PENDING',
+    origin: run.origin,
+    cancelRequestedAt: null,
+    isPlanned: true,
+  });
+  pass.activeCount += 1;
+  state.lastRunId = id;
+  if (make.hasOwnInput) {
+    state.ownInputs = [...state.ownInputs, id].slice(-ownInputsMax);
+  } else if (policies.overlap === 'bufferOne' && run.gates.length > 0 && run.origin !== 'backfill') {
+    noteWaiting(pass, id, make.covers);
+  }
+  return run;
+}
+
+function endOthers(pass: Pass, fate: RunToMake['fate']): void {
+  pass.cancel.push(...fate.cancel);
+  const terminated = new Set(fate.cancel.filter(({ mode }) => mode === 'terminate').map(({ id }) => id));
+  if (terminated.size === 0) return;
+  pass.active = pass.active.filter(({ id }) => !terminated.has(id));
+  pass.activeCount -= terminated.size;
+}
+
+function detailsOf({ input }: Pass, make: RunToMake): SlotDetails {
+  return {
+    date: make.slotAt === null ? input.rule.dateOf(input.now) : input.rule.slotDateOf(make.slotAt),
+    timezone: input.rule.timezone,
+    isCatchUp: make.isCatchUp,
+    previousSlotAt: make.previousSlotAt,
+    nextSlotAt: make.nextSlotAt,
+    covers: make.covers,
+  };
+}
+
+/** Notes that a slot fired: counts it, and remembers its run where outcomes matter. */
+export function noteFired(pass: Pass, slotAt: number, runId: string): void {
+  const { state } = pass;
+  const { pauseAfterFailures, flagAfterFailures } = pass.input.spec.policies;
+  state.firedCount += 1;
+  state.lastFired = { slotAt, runId };
+  state.covers = null;
+  if (pauseAfterFailures !== null || flagAfterFailures !== null) {
+    state.watched = [...state.watched, runId].slice(-watchedMax);
+  }
+}
+
+function noteWaiting({ state, input }: Pass, id: string, covers: Covers | null): void {
+  const madeAt = state.waiting.find((one) => one.id === id)?.madeAt ?? input.now;
+  const others = state.waiting.filter((one) => one.id !== id);
+  state.waiting = [...others, { id, madeAt, covers }].slice(-waitingMax);
+}
+
+/** Merges a slot into a run that waits; the run learns of it. */
+export function mergeInto(pass: Pass, runId: string, slotAt: number): void {
+  const { state } = pass;
+  const known = state.waiting.find(({ id }) => id === runId)?.covers ?? null;
+  const covers = addCovers(known, { fromAt: slotAt, toAt: slotAt, count: 1 });
+  noteWaiting(pass, runId, covers);
+  const planned = pass.runs.find(({ id }) => id === runId);
+  if (planned === undefined) pass.tell.set(runId, covers);
+  else planned.details.covers = covers;
+}

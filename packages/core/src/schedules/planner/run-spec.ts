@@ -1,0 +1,48 @@
+import type { Gate, JobSpec, JsonText, ScheduleRecord } from '../../contract/engine.ts';
+import { rankOffsetMs } from '../../lifecycle/rank.ts';
+import type { ScheduleJob } from '../definition/spec.ts';
+import type { PlannedRun } from './plan-types.ts';
+
+// One list for all: many jobs in one message carry it once.
+const noGates: Gate[] = [];
+
+/**
+ * The job of a planned run. Everything about the task comes from what is stored with the schedule, so a node that does not have
+ * the task's code fires it all the same. `input` stands in for the schedule's own.
+ */
+export function toJob(
+  schedule: Pick<ScheduleRecord, 'id' | 'name' | 'generation'>,
+  job: ScheduleJob,
+  run: PlannedRun,
+  input: JsonText = job.input,
+): JobSpec {
+  return {
+    id: run.id,
+    type: job.type,
+    version: job.version,
+    queue: job.queue,
+    tenant: job.tenant,
+    priority: job.priority,
+    rankOffsetMs: rankOffsetMs(job.priority) + run.rankDelayMs,
+    due: { at: run.dueAt },
+    input,
+    metadata: job.metadata,
+    policy: job.policy,
+    startDeadlineMs: run.startDeadlineMs,
+    dedupe: null,
+    serial: job.serial ?? run.line,
+    gates: run.gates.length === 0 ? noGates : run.gates.map((ref) => ({ kind: 'overlap', ref })),
+    parent: null,
+    origin: run.origin,
+    slot: {
+      scheduleId: schedule.id,
+      scheduleName: schedule.name,
+      generation: schedule.generation,
+      slotAt: run.slotAt,
+      fireId: run.fireId,
+      details: JSON.stringify(run.details),
+      ...(run.allow ? { allow: true } : {}),
+    },
+    copyOf: null,
+  };
+}

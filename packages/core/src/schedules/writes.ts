@@ -1,0 +1,341 @@
+/** How what is asked of a schedule becomes one write: read it, plan, compare and set, and again if someone was faster. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../base/clock.ts';
+import { type DulyError, dulyError, fromPlainError, isDulyError } from '../base/errors.ts';
+import type { Ids } from '../base/ids.ts';
+import type { Random } from '../base/random.ts';
+import type {
+  Actor,
+  AppliedSchedule,
+  ApplySchedulesInput,
+  Engine,
+  GroupReply,
+  JsonText,
+  ScheduleChange,
+  ScheduleRecord,
+  SlotRow,
+} from '../contract/engine.ts';
+import { createPipe, isStoreTrouble } from '../store/batcher.ts';
+import { specOf } from './definition/declared.ts';
+import { isRefused, type ScheduleDraft } from './definition/definition.ts';
+import { type ScheduleIdentity, scheduleIdOf } from './definition/identity.ts';
+import { resolveStoredRule } from './definition/plan-rule-of.ts';
+import type { ParsedSchedules } from './definition/schedule-cache.ts';
+import { type ScheduleSpec, serialiseSpec } from './definition/spec.ts';
+import { serialiseState } from './definition/state.ts';
+import { scheduleLeaseMs } from './fire-pass.ts';
+import { activeRuns } from './planner/active-runs.ts';
+import { catchUpPerSecond } from './planner/catch-up-budget.ts';
+import { planCreate } from './planner/plan.ts';
+import { planEdit } from './planner/plan-edit.ts';
+import { planDelete } from './planner/plan-operations.ts';
+import type { Plan, PlanInput } from './planner/plan-types.ts';
+import { planDeleteUnread } from './planner/plan-unreadable.ts';
+import { toJob } from './planner/run-spec.ts';
+import { toldDetails } from './planner/slot-details.ts';
+import { type ReadableSchedule, readSchedule } from './unreadable.ts';
+
+/** A schedule as it stands, with what a plan needs. */
+export interface Loaded {
+  record: ScheduleRecord;
+  parsed: ReadableSchedule;
+  now: number;
+  input: PlanInput;
+}
+
+/** What is to be written. */
+export interface Wanted<Result> {
+  /** What happened, for the audit row. */
+  action: string;
+  plan: Plan;
+  /** The new spec; left out: it stays. */
+  spec?: ScheduleSpec;
+  note?: string | null;
+  /** Of the jobs that are made; left out: the schedule's. */
+  jobInput?: JsonText;
+  result: Result;
+  /** Something is left to do after this write: read and plan once more. */
+  again?: boolean;
+}
+
+/** What it is made of. */
+export interface ScheduleWritesOptions {
+  engine(): Promise<
+    Pick<Engine, 'schedules' | 'applySchedules' | 'get' | 'list'> & Partial<Pick<Engine, 'info'>>
+  >;
+  clock: Clock;
+  random: Random;
+  /** Who asks, at the moment of the call. */
+  actor(): Actor;
+  /** Named in the ledger for what is decided here. */
+  node: string;
+  ids: Ids;
+  parsed: ParsedSchedules;
+}
+
+/** Reads and changes single schedules. */
+export interface ScheduleWrites {
+  /** The schedule of this id as it stands, or null. Throws what its rule throws where it cannot be read here. */
+  load(id: string): Promise<Loaded | null>;
+  /**
+   * Plans and writes, as often as it takes; `plan` answers null when there is nothing to do. Throws what a rule throws that cannot be read
+   * here, unless the plan is made for that (`unread`).
+   */
+  change<Result>(
+    id: string,
+    plan: (loaded: Loaded) => Promise<Wanted<Result> | null> | Wanted<Result> | null,
+    options?: { unread: boolean },
+  ): Promise<Result | null>;
+  /** Makes a schedule; false: it is there already. Throws `refusal`, why one with this rule is not made now, where it is not. */
+  create(identity: ScheduleIdentity, spec: ScheduleSpec, refusal: DulyError | null): Promise<boolean>;
+  /** Makes the schedule or edits it to this; does nothing when it is so already. */
+  upsert(draft: ScheduleDraft): Promise<'created' | 'edited' | 'unchanged'>;
+  /** Deletes it; false: it was gone already, or `isWanted` says no to what is stored by now. */
+  remove(id: string, note: string | null, isWanted?: (spec: ScheduleSpec) => boolean): Promise<boolean>;
+}
+
+type ChangeGroup = ApplySchedulesInput['groups'][number];
+type ChangeAnswer = GroupReply<AppliedSchedule> | { failed: unknown };
+
+// Some 20 ms of one transaction.
+const togetherMax = 200;
+
+// A conflict means that somebody else made progress, so this is reached only when something is wrong.
+const tryCountMax = 100;
+
+/** Makes it. */
+export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWrites {
+  const { actor, node, ids, parsed, clock, random } = options;
+  /** Changes that are asked for while one write is on its way travel together in the next: a thousand schedules are not a thousand commits. */
+  const together = createPipe<ChangeGroup, ChangeAnswer>({
+    clock,
+    random,
+    maxItems: togetherMax,
+    send: apply,
+  });
+  const limits = { leaseMs: scheduleLeaseMs, catchUpBudget: catchUpPerSecond };
+
+  async function read(id: string): Promise<{ record: ScheduleRecord | null; now: number }> {
+    const engine = await options.engine();
+    const { schedules, now } = await engine.schedules({ filter: { ids: [id] }, cursor: null, limit: 1 });
+    return { record: schedules[0] ?? null, now };
+  }
+
+  async function toLoaded(record: ScheduleRecord, now: number): Promise<Loaded> {
+    const engine = await options.engine();
+    const one = readSchedule(parsed, record);
+    // Read after the schedule: a run made since then moved its version, and the write is refused.
+    const [active, waited] = await Promise.all([
+      activeRuns(engine, record.id),
+      waitedOf(engine, record.waitsFor),
+    ]);
+    const input: PlanInput = {
+      id: record.id,
+      generation: record.generation,
+      spec: one.spec,
+      rule: one.planRule,
+      state: one.state,
+      now,
+      node,
+      active,
+      activeCount: active.length,
+      waited,
+      limits,
+      newJobId: ids.jobId,
+    };
+    return { record, parsed: one, now, input };
+  }
+
+  /** Never rejects, so that nothing is repeated by itself: a trigger whose outcome is unknown must not be asked for twice. */
+  async function apply(groups: ChangeGroup[]): Promise<ChangeAnswer[]> {
+    const engine = await options.engine();
+    try {
+      return (await engine.applySchedules({ groups })).groups;
+    } catch (error) {
+      if (groups.length === 1 || isStoreTrouble(error)) return groups.map(() => ({ failed: error }));
+      // One that fails the whole call fails alone.
+      const answers: ChangeAnswer[] = [];
+      for (const group of groups) answers.push(...(await apply([group])));
+      return answers;
+    }
+  }
+
+  async function write(change: ScheduleChange): Promise<boolean> {
+    const engine = await options.engine();
+    const group = { actor: actor(), changes: [change] };
+    // A store with many writers is asked for each: together they would all wait for what one of them waits for.
+    const isTogether = engine.info !== undefined && engine.info().isParallel !== true;
+    const answer = isTogether ? await together.push(group) : (await apply([group]))[0];
+    if (answer === undefined) throw dulyError('internal', { message: 'The store answered without a group.' });
+    if ('failed' in answer) throw answer.failed;
+    if (answer.ok) return true;
+    if (answer.error.code === 'records_conflict') return false;
+    throw fromPlainError(answer.error);
+  }
+
+  async function put<Result>({ record, parsed: one }: Loaded, wanted: Wanted<Result>): Promise<boolean> {
+    const { plan, spec = one.spec } = wanted;
+    const engine = await options.engine();
+    return write({
+      op: 'put',
+      id: record.id,
+      app: record.app,
+      tenant: record.tenant,
+      name: record.name,
+      expectVersion: record.version,
+      expectGeneration: record.generation,
+      spec: serialiseSpec(spec),
+      state: serialiseState(plan.state),
+      dueAt: plan.dueAt,
+      waitsFor: plan.waitsFor,
+      action: wanted.action,
+      note: wanted.note ?? null,
+      slots: plan.slots,
+      // What was decided before an edit took effect runs as the schedule was then.
+      jobs: plan.runs.map((run) => toJob(record, one.spec.job, run, wanted.jobInput)),
+      cancel: plan.cancel,
+      tell: await toldDetails(engine, plan.tell),
+    });
+  }
+
+  async function loadAny(id: string): Promise<Loaded | null> {
+    const { record, now } = await read(id);
+    return record === null ? null : toLoaded(record, now);
+  }
+
+  async function load(id: string): Promise<Loaded | null> {
+    const loaded = await loadAny(id);
+    const unreadable = loaded?.parsed.unreadable ?? null;
+    if (unreadable !== null) throw unreadable;
+    return loaded;
+  }
+
+  /** What a deletion decides. Nothing where nothing of the schedule can be read here: it can be deleted all the same. */
+  async function leftUndecided(record: ScheduleRecord, now: number): Promise<SlotRow[]> {
+    try {
+      const { input, parsed: one } = await toLoaded(record, now);
+      return one.unreadable === null ? planDelete(input).slots : planDeleteUnread(input);
+    } catch (error) {
+      if (isDulyError(error, 'store_corrupt') || isDulyError(error, 'schema_too_new')) return [];
+      throw error;
+    }
+  }
+
+  const writes: ScheduleWrites = {
+    load,
+
+    async change(id, planOf, { unread } = { unread: false }) {
+      for (let tried = 0; tried < tryCountMax; tried++) {
+        const loaded = await (unread ? loadAny(id) : load(id));
+        if (loaded === null) return null;
+        const wanted = await planOf(loaded);
+        if (wanted === null) return null;
+        if ((await put(loaded, wanted)) && !wanted.again) return wanted.result;
+      }
+      throw tooBusy(id);
+    },
+
+    async create(identity, spec, refusal) {
+      const id = scheduleIdOf(identity);
+      const { record, now } = await read(id);
+      if (record !== null) return false;
+      if (refusal !== null) throw refusal;
+      const { planRule } = resolveStoredRule(spec.rule, spec.policies, now);
+      const plan = planCreate({
+        id,
+        generation: 0,
+        spec,
+        rule: planRule,
+        now,
+        node,
+        limits,
+        newJobId: ids.jobId,
+      });
+      return write({
+        op: 'put',
+        id,
+        ...identity,
+        expectVersion: null,
+        spec: serialiseSpec(spec),
+        state: serialiseState(plan.state),
+        dueAt: plan.dueAt,
+        waitsFor: plan.waitsFor,
+        action: 'create',
+        slots: [],
+        jobs: [],
+      });
+    },
+
+    async upsert(draft) {
+      const { app, tenant, name } = draft;
+      const spec = specOf(draft, { release: null, override: null, drift: null });
+      if (await writes.create({ app, tenant, name }, spec, draft.refusal)) return 'created';
+      const edited = await writes.change(scheduleIdOf(draft), (loaded) => {
+        if (isSame(loaded.parsed.spec, spec)) return null;
+        if (isRefused(draft.refusal, loaded.parsed.spec, spec)) throw draft.refusal;
+        return wantEdit(loaded, spec, {});
+      });
+      return edited === null ? 'unchanged' : 'edited';
+    },
+
+    async remove(id, note, isWanted) {
+      for (let tried = 0; tried < tryCountMax; tried++) {
+        const { record, now } = await read(id);
+        if (record === null) return false;
+        if (isWanted !== undefined && !isWanted(readSchedule(parsed, record).spec)) return false;
+        const expected = { expectVersion: record.version, expectGeneration: record.generation };
+        const slots = await leftUndecided(record, now);
+        if (await write({ op: 'delete', id, ...expected, action: 'delete', slots, note })) return true;
+      }
+      throw tooBusy(id);
+    },
+  };
+  return writes;
+}
+
+/** An edit as it is written: in one step, or in several when the old rule's slots do not all fit into one. */
+export function wantEdit(
+  { input, record, parsed }: Loaded,
+  spec: ScheduleSpec,
+  { action = 'edit', note = null }: { action?: string; note?: string | null },
+): Wanted<'edited'> {
+  // A new input, note or release is no reason to decide anything: slots that are due stay for the next pass.
+  if (hasSameDecisions(parsed.spec, spec)) {
+    const plan: Plan = { ...nothing, state: parsed.state, dueAt: record.dueAt, waitsFor: record.waitsFor };
+    return { action, plan, spec, note, result: 'edited' };
+  }
+  const { plan, applied } = planEdit(input, {
+    spec,
+    ruleFor: (anchorAt) => resolveStoredRule(spec.rule, spec.policies, anchorAt).planRule,
+  });
+  if (!applied) return { action: 'decide', plan, result: 'edited', again: true };
+  return { action, plan, spec, note, result: 'edited' };
+}
+
+const nothing = { slots: [], runs: [], cancel: [], tell: [], more: false, events: [] };
+
+function hasSameDecisions(one: ScheduleSpec, other: ScheduleSpec): boolean {
+  const decisive = ({ rule, policies }: ScheduleSpec) =>
+    JSON.parse(JSON.stringify({ rule, policies })) as unknown;
+  return isDeepStrictEqual(decisive(one), decisive(other));
+}
+
+/** Whether two specs say the same, as JSON keeps them. */
+export function isSame(one: ScheduleSpec, other: ScheduleSpec): boolean {
+  return isDeepStrictEqual(JSON.parse(serialiseSpec(one)), JSON.parse(serialiseSpec(other)));
+}
+
+async function waitedOf(engine: Pick<Engine, 'get'>, id: string | null): Promise<PlanInput['waited']> {
+  if (id === null) return null;
+  const [job] = (await engine.get({ ids: [id] })).jobs;
+  if (job === null || job === undefined || job.finishedAt === null) return null;
+  return { id, status: job.status, finishedAt: job.finishedAt };
+}
+
+function tooBusy(id: string) {
+  return dulyError('records_conflict', {
+    message: `Schedule "${id}" was changed by others ${tryCountMax} times while it was to be changed here.`,
+    hint: 'Try again.',
+    details: { id },
+  });
+}

@@ -1,0 +1,73 @@
+import type { Actor, ApplySchedulesInput, Engine, EnqueueInput, Within } from '../contract/engine.ts';
+import { groupItems } from './session.ts';
+
+/** The field of a job's metadata that names the address which is told of its end. */
+export const callbackField = 'callback_url';
+
+/**
+ * The record that says whether any job of the store ever had such an address. Whoever tells them looks at every job that ends only where it is
+ * there: reading them all costs more than half as much as running them.
+ */
+export const callbacksRecord = { kind: 'webhook-setting', key: 'callbacks' } as const;
+
+/**
+ * The same engine, which notes that jobs have addresses to be told before it keeps the first of them, whoever makes it: a call, a schedule, a
+ * transaction of the user's own.
+ */
+export function notingCallbacks(engine: Engine, actor: () => Actor): Engine {
+  let isNoted = false;
+
+  async function isThere(): Promise<boolean> {
+    const ops = [{ op: 'get' as const, ...callbacksRecord }];
+    const { groups } = await engine.records({ groups: [{ actor: actor(), ops }] });
+    return groups.flatMap((group) => groupItems(group)).some((records) => records.length > 0);
+  }
+
+  async function note(within: Within | null): Promise<void> {
+    if (!(await isThere())) {
+      const ops = [{ op: 'put' as const, ...callbacksRecord, value: 'true' }];
+      const { groups } = await (within?.records ?? engine.records)({ groups: [{ actor: actor(), ops }] });
+      for (const group of groups) groupItems(group);
+      // Not remembered if they may still roll it back.
+      if (within?.records !== undefined) return;
+    }
+    isNoted = true;
+  }
+
+  function noting<Verbs extends Pick<Engine, 'enqueue' | 'applySchedules'>>(
+    verbs: Verbs,
+    within: Within | null,
+  ): Verbs {
+    return {
+      ...verbs,
+      enqueue: (input) =>
+        isNoted || !hasCallback(input) ? verbs.enqueue(input) : note(within).then(() => verbs.enqueue(input)),
+      applySchedules: (input) =>
+        isNoted || !mayMakeCallbacks(input)
+          ? verbs.applySchedules(input)
+          : note(within).then(() => verbs.applySchedules(input)),
+    };
+  }
+
+  const { within: open } = engine;
+  const noted = noting(engine, null);
+  if (open === undefined) return noted;
+  return {
+    ...noted,
+    within: async (tx) => {
+      const within = await open(tx);
+      return noting(within, within);
+    },
+  };
+}
+
+// What is kept is JSON text, and nearly always none: looked through, not parsed. A word too many costs one record.
+function hasCallback({ groups }: EnqueueInput): boolean {
+  return groups.some(({ jobs }) => jobs.some(({ metadata }) => metadata?.includes(callbackField) === true));
+}
+
+function mayMakeCallbacks({ groups }: ApplySchedulesInput): boolean {
+  return groups.some(({ changes }) =>
+    changes.some((change) => change.op === 'put' && change.spec.includes(callbackField)),
+  );
+}

@@ -1,0 +1,101 @@
+import type { Clock } from '../base/clock.ts';
+import { dulyError, isDulyError } from '../base/errors.ts';
+import { type Engine, type EngineVerb, engineVerbs, type Stamp, type Within } from '../contract/engine.ts';
+import { unsupportedTx } from '../engines/shared/transaction-errors.ts';
+
+/** One call of a verb, after it was answered. */
+export interface EngineCall {
+  verb: EngineVerb;
+  /** How long the answer took. */
+  tookMs: number;
+  ok: boolean;
+  /** The code of the error it failed with; null when it did not. */
+  code: string | null;
+}
+
+/** What a door is made of. */
+export interface DoorOptions {
+  engine: Engine;
+  clock: Clock;
+  /** The clock rules the store too: every call carries its `now`. For virtual time only. */
+  rules: boolean;
+  onCall(call: EngineCall): void;
+}
+
+/** The engine as the rest of Duly sees it, with a count of what went through. */
+export interface Door {
+  readonly engine: Engine;
+  /** Counts and tells of a call that was made beside it, by the store for a worker that sleeps. */
+  tell(verb: EngineVerb, tookMs: number, error: unknown): void;
+  /** Calls of each verb so far. */
+  counts(): Record<EngineVerb, number>;
+}
+
+type Call = (input: { now?: number }) => Promise<{ now: number }>;
+
+/**
+ * Makes the one door between Duly and an engine. It times each call, tells of it, counts it, sets `now` on virtual time and
+ * gives a failure of the store that has no code one. Engines stay plain.
+ */
+export function createDoor({ engine, clock, rules, onCall }: DoorOptions): Door {
+  const counts = Object.fromEntries(engineVerbs.map((verb) => [verb, 0])) as Record<EngineVerb, number>;
+
+  function through(verb: EngineVerb): Call {
+    const call = (engine[verb] as unknown as Call).bind(engine);
+    return async (input) => {
+      const startedAt = clock.elapsed();
+      counts[verb]++;
+      try {
+        const reply = await call(rules && input.now === undefined ? { ...input, now: clock.now() } : input);
+        onCall({ verb, tookMs: clock.elapsed() - startedAt, ok: true, code: null });
+        return reply;
+      } catch (cause) {
+        const error = isDulyError(cause) ? cause : wrap(verb, engine, cause);
+        onCall({ verb, tookMs: clock.elapsed() - startedAt, ok: false, code: error.code });
+        throw error;
+      }
+    };
+  }
+
+  /** On virtual time calls inside a user's transaction carry the instant too. */
+  function stamped(within: Within): Within {
+    if (!rules) return within;
+    const calls = Object.entries(within).map(([name, call]) => [
+      name,
+      (input: Stamp) => (call as unknown as Call)({ now: clock.now(), ...input }),
+    ]);
+    return Object.fromEntries(calls) as Within;
+  }
+
+  const verbs = Object.fromEntries(engineVerbs.map((verb) => [verb, through(verb)]));
+  return {
+    engine: {
+      ...(verbs as unknown as Pick<Engine, EngineVerb>),
+      info: () => engine.info(),
+      wakeups: (listener) => engine.wakeups(listener),
+      ring: () => engine.ring(),
+      within: async (tx) => {
+        if (engine.within === undefined) throw unsupportedTx(engine.info().place);
+        return stamped(await engine.within(tx));
+      },
+      follow: (followed) => engine.follow?.(followed),
+      close: () => engine.close(),
+    },
+    tell(verb, tookMs, error) {
+      counts[verb]++;
+      const code = error === null ? null : isDulyError(error) ? error.code : 'store_unavailable';
+      onCall({ verb, tookMs, ok: error === null, code });
+    },
+    counts: () => ({ ...counts }),
+  };
+}
+
+function wrap(verb: EngineVerb, engine: Engine, cause: unknown) {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return dulyError('store_unavailable', {
+    message: `The ${engine.info().kind} store failed while it did "${verb}": ${reason}`,
+    hint: 'The cause tells what the store said. Check that it can be reached and written.',
+    details: { verb },
+    cause,
+  });
+}

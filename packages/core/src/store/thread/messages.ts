@@ -1,0 +1,60 @@
+import type { PlainError } from '../../base/errors.ts';
+import type {
+  Beat,
+  ClaimRequest,
+  EngineInfo,
+  EngineVerb,
+  ExchangeReply,
+  Followed,
+  Hint,
+  Settlement,
+} from '../../contract/engine.ts';
+import type { BeatNews, LeaseRef } from '../heartbeats.ts';
+import type { GrantedLock } from '../lock-renewal.ts';
+import type { SharedLeases } from '../shared-leases.ts';
+import type { Given } from './parked-claims.ts';
+
+/** What the main thread posts to the store's thread. */
+export type ToThread =
+  | { kind: 'call'; id: number; verb: EngineVerb; input: unknown }
+  /** A call is being made ready. */
+  | { kind: 'soon' }
+  | { kind: 'ring'; id: number }
+  /** Somebody wants to hear hints from now on. */
+  | { kind: 'listen' }
+  /** A transaction of the user's own has hints to tell once it is over. */
+  | { kind: 'follow'; followed: Followed }
+  | { kind: 'close'; id: number }
+  /** The main loop has turned. */
+  | { kind: 'pong' }
+  | { kind: 'beats-open'; beats: number; node: string; beatMs: number; shared: SharedLeases }
+  | { kind: 'beats-drop'; beats: number; leases: LeaseRef[] }
+  | { kind: 'beats-begin'; beats: number; id: number; lease: LeaseRef }
+  | { kind: 'beats-check'; beats: number }
+  | { kind: 'beats-close'; beats: number }
+  /** Claims of this node may stand. */
+  | { kind: 'standing-open'; node: string; given: Int32Array }
+  | { kind: 'standing-close'; id: number; node: string }
+  /** A lock will be acquired with this token, and is to be renewed from its grant on. */
+  | { kind: 'lock-open'; token: string; kept: BigInt64Array }
+  /** A lock that the previous thread renewed. */
+  | { kind: 'lock-resume'; token: string; kept: BigInt64Array; lock: GrantedLock }
+  | { kind: 'lock-close'; token: string };
+
+/** What the store's thread posts to the main thread. */
+export type FromThread =
+  | { kind: 'open'; info: EngineInfo }
+  | { kind: 'refused'; error: PlainError }
+  | { kind: 'reply'; id: number; reply: unknown }
+  | { kind: 'error'; id: number; error: PlainError }
+  /** `nodes`: those whose standing claims are being used because of it. */
+  | { kind: 'hint'; hint: Hint; nodes: string[] }
+  | { kind: 'given'; given: Given }
+  /** Jobs that were claimed and that the worker had no time for. */
+  | { kind: 'given-back'; settle: Settlement[]; reply: ExchangeReply }
+  | { kind: 'not-given'; claim: ClaimRequest; error: PlainError; tookMs: number }
+  | { kind: 'ping' }
+  | { kind: 'beat'; beats: number; news: BeatNews }
+  | { kind: 'begun'; id: number; state: Beat['state'] }
+  | { kind: 'beats-error'; beats: number; error: PlainError }
+  | { kind: 'lock-lost'; token: string };

@@ -1,0 +1,136 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import type { ClaimedJob, ClaimRequest, Engine, ExchangeReply, Settlement } from '../../contract/engine.ts';
+import { settlementOf } from '../../lifecycle/settle.ts';
+
+/** What a claim that stood was given. Plain data: it travels to the worker's thread. */
+export interface Given {
+  claim: ClaimRequest;
+  /** The worker takes the jobs by changing this number, in the word it shares with the thread, to `nothingGiven`. */
+  number: number;
+  reply: ExchangeReply;
+  tookMs: number;
+}
+
+/** The word that a worker and the thread share, when nothing waits to be taken. */
+export const nothingGiven = 0;
+
+/** What standing claims are made of. */
+export interface StandingClaimsOptions {
+  engine: Pick<Engine, 'exchange'>;
+  clock: Clock;
+  random: Random;
+  /** A claim was used, and given jobs or nothing. */
+  onGiven(given: Given): void;
+  /** A claim was used and failed. */
+  onFailed(claim: ClaimRequest, error: unknown, tookMs: number): void;
+  /** These were not taken in time and go back now: their leases are to be renewed no longer. */
+  onNotTaken(jobs: ClaimedJob[]): void;
+  /** They went back. */
+  onGivenBack(settle: Settlement[], reply: ExchangeReply): void;
+}
+
+/** Claims of workers that have nothing to do, kept where jobs are heard of first. */
+export interface StandingClaims {
+  /** Claims of this node may stand from now on. */
+  open(node: string, given: Int32Array): void;
+  /** A claim goes out: the one that its worker left before stands no more. */
+  begin(claim: ClaimRequest): void;
+  /** It is answered, or failed (null). That of a worker that does nothing stands from here on, if it found nothing. */
+  end(claim: ClaimRequest, reply: ExchangeReply | null): void;
+  /** There may be jobs: tells whose claims stand, and then uses them. */
+  use(onBegin: (nodes: string[]) => void): void;
+  /** Claims of this node stand no more; resolves when none is being used. */
+  close(node: string): Promise<void>;
+}
+
+interface Place {
+  given: Int32Array;
+  /** Claims of the node that are on their way. */
+  onTheWay: number;
+  standing: ClaimRequest | null;
+  using: Promise<void> | null;
+}
+
+// A worker whose main loop has not turned for so long has no time for jobs, and others may. As long as a job waits there for a place.
+const takeMsMax = 250;
+const numberMax = 0x7fff_ffff;
+
+/** Makes room for standing claims. */
+export function createStandingClaims(options: StandingClaimsOptions): StandingClaims {
+  const { engine, clock, random, onGiven, onFailed, onNotTaken, onGivenBack } = options;
+  const places = new Map<string, Place>();
+  let lastNumber = 0;
+
+  async function useOne(place: Place, claim: ClaimRequest): Promise<void> {
+    const sinceElapsed = clock.elapsed();
+    place.onTheWay++;
+    try {
+      const reply = await engine.exchange({ settle: [], claim });
+      lastNumber = (lastNumber % numberMax) + 1;
+      if (reply.claimed.length > 0) offer(place, lastNumber, reply.claimed);
+      onGiven({ claim, number: lastNumber, reply, tookMs: clock.elapsed() - sinceElapsed });
+      answered(place, claim, reply);
+    } catch (error) {
+      answered(place, claim, null);
+      onFailed(claim, error, clock.elapsed() - sinceElapsed);
+    }
+  }
+
+  /** Of the worker, who takes them, and the timer, who takes them back, one comes first. */
+  function offer(place: Place, number: number, jobs: ClaimedJob[]): void {
+    Atomics.store(place.given, 0, number);
+    clock.after(takeMsMax, () => void giveBack(place, number, jobs), { unref: true });
+  }
+
+  async function giveBack(place: Place, number: number, jobs: ClaimedJob[]): Promise<void> {
+    if (Atomics.compareExchange(place.given, 0, number, nothingGiven) !== number) return;
+    onNotTaken(jobs);
+    const outcome = { kind: 'released', started: false, stopped: true } as const;
+    const settle = jobs.map((job) => settlementOf({ job, outcome, report: null, random, backoff: null }));
+    // A store that cannot take them now lets their leases end by themselves.
+    const reply = await engine.exchange({ settle, claim: null }).catch(() => null);
+    if (reply !== null) onGivenBack(settle, reply);
+  }
+
+  function answered(place: Place, claim: ClaimRequest, reply: ExchangeReply | null): void {
+    place.onTheWay--;
+    const isNothing =
+      reply !== null && reply.claimed.length === 0 && !reply.more && reply.soloSinceAt === null;
+    // What was given before must be taken first, and only a worker that is idle is sure to be so until its next claim.
+    const isFree = place.onTheWay === 0 && Atomics.load(place.given, 0) === nothingGiven;
+    if (isNothing && isFree && claim.idle && claim.limit > 0) place.standing = claim;
+  }
+
+  return {
+    open(node, given) {
+      Atomics.store(given, 0, nothingGiven);
+      places.set(node, { given, onTheWay: 0, standing: null, using: null });
+    },
+    begin({ node }) {
+      const place = places.get(node);
+      if (place === undefined) return;
+      place.onTheWay++;
+      place.standing = null;
+    },
+    end(claim, reply) {
+      const place = places.get(claim.node);
+      // Closed and opened again in between, it is not the one that began.
+      if (place !== undefined && place.onTheWay > 0) answered(place, claim, reply);
+    },
+    use(onBegin) {
+      const used = [...places].filter(([, { standing }]) => standing !== null);
+      onBegin(used.map(([node]) => node));
+      for (const [, place] of used) {
+        const claim = place.standing as ClaimRequest;
+        place.standing = null;
+        place.using = useOne(place, claim);
+      }
+    },
+    async close(node) {
+      const place = places.get(node);
+      places.delete(node);
+      await place?.using;
+    },
+  };
+}

@@ -1,0 +1,338 @@
+import { Worker } from 'node:worker_threads';
+import { systemClock } from '../../base/clock.ts';
+import { dulyError, fromPlainError } from '../../base/errors.ts';
+import {
+  type Engine,
+  type EngineInfo,
+  type ExchangeReply,
+  engineVerbs,
+  type Followed,
+  type Hint,
+} from '../../contract/engine.ts';
+import type { Beats } from '../heartbeats.ts';
+import type { GrantedLock, LockRenewal, LockRenewals } from '../lock-renewal.ts';
+import { createWithin } from '../open-user-transaction.ts';
+import type { Standing, StandingOptions } from '../parked-claim.ts';
+import { createSharedLeases, enterLease, type SharedLeases } from '../shared-leases.ts';
+import type { Store, StoreBeatsOptions } from '../store.ts';
+import { createKept, loadKept } from './lock-host.ts';
+import type { FromThread, ToThread } from './messages.ts';
+import { packInput, unpackReply } from './packed.ts';
+import { type Given, nothingGiven } from './parked-claims.ts';
+
+interface OpenBeats extends StoreBeatsOptions {
+  shared: SharedLeases;
+}
+
+interface OpenStanding extends StandingOptions {
+  given: Int32Array;
+}
+
+interface OpenLock {
+  kept: BigInt64Array;
+  /** null: not granted yet. */
+  granted: { lock: GrantedLock; onLost(): void } | null;
+}
+
+interface Waiting {
+  resolve(value: never): void;
+  reject(error: Error): void;
+}
+
+// A thread that died once may die again: 100, 200 ms … 5 s between two.
+const firstPauseMs = 100;
+const pauseMsMax = 5_000;
+
+const kinds: readonly Hint[] = ['jobs', 'cancel', 'schedules', 'locks'];
+
+/**
+ * Opens a store in a thread of its own. The thread does not keep the process alive while nothing is asked of it. One that ends by itself, of
+ * something that nobody foresaw, is followed by another: a node must never stay up with a store that is gone for good.
+ */
+export async function openThreadStore(url: string): Promise<Store> {
+  const listeners = new Set<(hint: Hint) => void>();
+  const waiting = new Map<number, Waiting>();
+  const beats = new Map<number, OpenBeats>();
+  const standing = new Map<string, OpenStanding>();
+  const locks = new Map<string, OpenLock>();
+  let lastId = 0;
+  /** Nodes whose claims are used for the hint that is being told. */
+  let usedFor: readonly string[] = [];
+  let isListening = false;
+  /** Whether the thread was told that a call is coming which has not come yet. */
+  let isExpected = false;
+  let ended: Error | null = null;
+  const first = await startThread(url);
+  const { info } = first;
+  /** null: it has died, and another one is not there yet. */
+  let worker: Worker | null = null;
+  let restarting: Promise<void> = Promise.resolve();
+  adopt(first.worker);
+
+  function adopt(one: Worker): void {
+    worker = one;
+    one.on('message', receive);
+    one.on('error', (error) => lose(one, error));
+    one.on('exit', () => lose(one, null));
+    one.unref();
+  }
+
+  function post(message: ToThread): void {
+    worker?.postMessage(message);
+  }
+
+  function lose(one: Worker, cause: unknown): void {
+    if (one !== worker) return;
+    worker = null;
+    rejectAll(ended ?? threadError(cause, true));
+    if (ended === null) restarting = restart();
+  }
+
+  async function restart(): Promise<void> {
+    for (let pauseMs = firstPauseMs; ended === null; pauseMs = Math.min(pauseMs * 2, pauseMsMax)) {
+      await new Promise<void>((resolve) => void systemClock.after(pauseMs, resolve, { unref: true }));
+      // A store that cannot be opened now is tried again: whoever calls meanwhile is told that it is away.
+      const started = await startThread(url).catch(() => null);
+      if (started === null) continue;
+      if (ended !== null) {
+        await started.worker.terminate();
+        return;
+      }
+      adopt(started.worker);
+      for (const [which, { node, shared, beatMs }] of beats) {
+        // A new thread knows nothing of leases before it.
+        shared.words.fill(0);
+        post({ kind: 'beats-open', beats: which, node, shared, beatMs });
+      }
+      for (const [token, { kept, granted }] of locks) {
+        if (granted !== null) post({ kind: 'lock-resume', token, kept, lock: granted.lock });
+      }
+      // What was given at the last moment, and was not told, ends with its leases.
+      for (const [node, { given }] of standing) post({ kind: 'standing-open', node, given });
+      if (!isListening) return;
+      post({ kind: 'listen' });
+      // Whatever was told meanwhile nobody has heard.
+      for (const hint of kinds) tell(hint);
+      return;
+    }
+  }
+
+  function tell(hint: Hint): void {
+    for (const listener of [...listeners]) listener(hint);
+  }
+
+  function receive(message: FromThread): void {
+    switch (message.kind) {
+      case 'reply':
+        settle(message.id, (one) => one.resolve(message.reply as never));
+        break;
+      case 'begun':
+        settle(message.id, (one) => one.resolve(message.state as never));
+        break;
+      case 'error':
+        settle(message.id, (one) => one.reject(fromPlainError(message.error)));
+        break;
+      case 'hint':
+        usedFor = message.nodes;
+        tell(message.hint);
+        usedFor = [];
+        break;
+      case 'given':
+        takeGiven(message.given);
+        break;
+      case 'not-given': {
+        const { claim, error, tookMs } = message;
+        standing.get(claim.node)?.onFailed(claim, fromPlainError(error), tookMs);
+        break;
+      }
+      case 'ping':
+        post({ kind: 'pong' });
+        break;
+      case 'beat':
+        beats.get(message.beats)?.onBeat(message.news);
+        break;
+      case 'beats-error':
+        beats.get(message.beats)?.onError?.(fromPlainError(message.error));
+        break;
+      case 'lock-lost':
+        locks.get(message.token)?.granted?.onLost();
+        break;
+    }
+  }
+
+  function settle(id: number, fn: (one: Waiting) => void): void {
+    const one = waiting.get(id);
+    if (one === undefined) return;
+    waiting.delete(id);
+    if (waiting.size === 0) worker?.unref();
+    fn(one);
+  }
+
+  function rejectAll(error: Error): void {
+    for (const id of [...waiting.keys()]) settle(id, (one) => one.reject(error));
+  }
+
+  function threadError(cause: unknown, unknown: boolean): Error {
+    const said = cause instanceof Error ? ` (${cause.message})` : '';
+    return dulyError('store_unavailable', {
+      message: `The thread that holds the store "${info.place}" ended by itself${said}; another one is started.`,
+      hint: unknown
+        ? 'The call may have taken effect; its answer was lost. Please report what ended it.'
+        : 'Nothing of this call was kept. The next one goes through as soon as the thread is there.',
+      details: { place: info.place, unknown },
+      cause,
+    });
+  }
+
+  function closedError(): Error {
+    return dulyError('store_closed', {
+      message: `The store "${info.place}" was closed.`,
+      hint: 'Open a new one; a closed store stays closed.',
+      details: { path: info.place },
+    });
+  }
+
+  function ask<Result>(message: (id: number) => ToThread): Promise<Result> {
+    if (ended !== null) return Promise.reject(ended);
+    if (worker === null) return Promise.reject(threadError(null, false));
+    return new Promise<Result>((resolve, reject) => {
+      lastId += 1;
+      isExpected = false;
+      if (waiting.size === 0) worker?.ref();
+      waiting.set(lastId, { resolve, reject });
+      post(message(lastId));
+    });
+  }
+
+  const follow = (followed: Followed): void => {
+    if (ended === null) post({ kind: 'follow', followed });
+  };
+
+  const engine: Record<string, unknown> = {
+    info: () => info,
+    wakeups(listener: (hint: Hint) => void) {
+      listeners.add(listener);
+      // Only now: to listen may need a connection of its own, which those who only make jobs can do without.
+      if (!isListening && ended === null) post({ kind: 'listen' });
+      isListening = true;
+      return () => listeners.delete(listener);
+    },
+    // In this thread, where the user's connection is; what is to be told afterwards goes to the store's.
+    within: createWithin(url, info, follow),
+    follow,
+    ring: () => ask((id) => ({ kind: 'ring', id })),
+    async close() {
+      if (ended !== null) return;
+      const one = worker;
+      const closing = one === null ? restarting : ask((id) => ({ kind: 'close', id }));
+      ended = closedError();
+      // A thread that dies while it closes is closed.
+      await closing.catch(() => {});
+      await one?.terminate();
+    },
+  };
+  for (const verb of engineVerbs) {
+    engine[verb] = async (input: unknown) => {
+      const packed = packInput(verb, input);
+      return unpackReply(verb, await ask<object>((id) => ({ kind: 'call', id, verb, input: packed })));
+    };
+  }
+
+  const renewals: LockRenewals = { open: openLock };
+  return {
+    engine: engine as unknown as Engine,
+    createBeats: openBeats,
+    openStanding,
+    locks: renewals,
+    expect,
+  };
+
+  function openLock(token: string): LockRenewal {
+    const one: OpenLock = { kept: createKept(), granted: null };
+    locks.set(token, one);
+    post({ kind: 'lock-open', token, kept: one.kept });
+    return {
+      start(lock, _askedElapsed, onLost) {
+        one.granted = { lock, onLost };
+      },
+      keptElapsed: () => loadKept(one.kept),
+      async close() {
+        if (locks.delete(token)) post({ kind: 'lock-close', token });
+      },
+    };
+  }
+
+  function openStanding(options: StandingOptions): Standing {
+    const { node } = options;
+    const given = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    standing.set(node, { ...options, given });
+    post({ kind: 'standing-open', node, given });
+    return {
+      isUsed: () => usedFor.includes(node),
+      async close() {
+        await ask((id) => ({ kind: 'standing-close', id, node })).finally(() => standing.delete(node));
+      },
+    };
+  }
+
+  function takeGiven({ claim, number, reply: packed, tookMs }: Given): void {
+    const one = standing.get(claim.node);
+    if (one === undefined) return;
+    const reply = unpackReply('exchange', packed) as ExchangeReply;
+    const isTaken =
+      reply.claimed.length === 0 || Atomics.compareExchange(one.given, 0, number, nothingGiven) === number;
+    one.onGiven(claim, isTaken ? reply : null, tookMs);
+  }
+
+  function expect(): void {
+    // A thread with something to answer is awake, and one word for all calls of a burst is enough.
+    if (isExpected || waiting.size > 0) return;
+    isExpected = true;
+    post({ kind: 'soon' });
+  }
+
+  function openBeats(options: StoreBeatsOptions): Beats {
+    lastId += 1;
+    const which = lastId;
+    const { node, leaseMs, beatMs } = options;
+    const shared = createSharedLeases(leaseMs);
+    beats.set(which, { ...options, shared });
+    post({ kind: 'beats-open', beats: which, node, shared, beatMs });
+    return {
+      // The thread holds what it gives and drops what it settles by itself: a busy worker would send it thousands of leases a second.
+      isToldByStore: true,
+      hold() {},
+      drop(leases) {
+        post({ kind: 'beats-drop', beats: which, leases: leases.map(({ id, fence }) => ({ id, fence })) });
+      },
+      begin: (lease) => ask((id) => ({ kind: 'beats-begin', beats: which, id, lease })),
+      enter: ({ fence }, takenElapsed) => enterLease(shared, { fence, takenElapsed }, systemClock.elapsed()),
+      shared,
+      check: () => post({ kind: 'beats-check', beats: which }),
+      close() {
+        beats.delete(which);
+        post({ kind: 'beats-close', beats: which });
+      },
+    };
+  }
+}
+
+/** Starts a thread and waits until it has opened the store, or says why it could not. */
+function startThread(url: string): Promise<{ worker: Worker; info: EngineInfo }> {
+  const worker = new Worker(new URL('./host.ts', import.meta.url), {
+    workerData: { url },
+    name: 'duly-store',
+    // Flags of the application (a loader, --input-type) are not for our own code, and that it uses something experimental
+    // (node:sqlite before Node 24.15) is not for the application's eyes.
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+  });
+  return new Promise((resolve, reject) => {
+    worker.once('error', reject);
+    worker.once('exit', () => reject(new Error('The thread of the store ended before the store was open.')));
+    worker.once('message', (message: FromThread) => {
+      worker.removeAllListeners('error').removeAllListeners('exit');
+      if (message.kind === 'open') resolve({ worker, info: message.info });
+      else if (message.kind === 'refused') reject(fromPlainError(message.error));
+    });
+  });
+}

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { dulyError } from '../../src/base/errors.ts';
+import type { ClaimedJob, Engine } from '../../src/contract/engine.ts';
+import { type BeatNews, type BeatsOptions, createBeats } from '../../src/store/heartbeats.ts';
+import { openTestStore, task } from '../worker/setup.ts';
+
+const leaseMs = 30_000;
+const work = task('work', () => null, { timeoutMs: 60_000, graceMs: 10_000 });
+
+async function setup(t: TestContext, options: Partial<BeatsOptions> = {}, wrap = (engine: Engine) => engine) {
+  const store = await openTestStore();
+  t.after(() => store.close());
+  const { clock, random } = store;
+  const news: BeatNews[] = [];
+  const beats = createBeats({
+    engine: wrap(store.engine),
+    clock,
+    random,
+    node: 'node-1',
+    leaseMs,
+    beatMs: 5_000,
+    onBeat: (one) => news.push(one),
+    ...options,
+  });
+  t.after(() => beats.close());
+
+  async function claim(count: number): Promise<ClaimedJob[]> {
+    await store.enqueueMany(work, count);
+    const { claimed } = await store.engine.exchange({
+      settle: [],
+      claim: {
+        token: store.ids.newId('claim'),
+        node: 'node-1',
+        tasks: [{ type: work.name, version: 1, limit: count }],
+        queues: null,
+        limit: count,
+        leaseMs: options.leaseMs ?? leaseMs,
+        idle: true,
+      },
+    });
+    assert.equal(claimed.length, count);
+    beats.hold(
+      claimed.map(({ id, fence, policy: { timeoutMs, graceMs } }) => ({
+        id,
+        fence,
+        timeoutMs,
+        graceMs,
+        begun: false,
+      })),
+    );
+    return claimed;
+  }
+  const leaseEnd = async (job: ClaimedJob) => ((await store.job(job.id)).leaseUntilAt ?? 0) - clock.now();
+  const beatCount = () => store.door.counts().heartbeat;
+  return { store, clock, beats, news, claim, leaseEnd, beatCount };
+}
+
+test('one heartbeat renews all leases every beat, and none is sent while nothing is held', async (t) => {
+  const { clock, beats, claim, leaseEnd, beatCount } = await setup(t);
+  await clock.advance(60_000);
+  assert.equal(beatCount(), 0);
+  const jobs = await claim(100);
+  await clock.advance(4_999);
+  assert.equal(beatCount(), 0);
+  await clock.advance(1);
+  assert.equal(beatCount(), 1);
+  assert.equal(await leaseEnd(jobs[99] as ClaimedJob), leaseMs);
+  beats.drop(jobs);
+  await clock.advance(60_000);
+  assert.equal(beatCount(), 1);
+  assert.equal(clock.pendingCount(), 0);
+});
+
+test('a lease that was taken over is told as lost, once, and the others are kept', async (t) => {
+  const { store, clock, news, claim } = await setup(t);
+  const [first, second] = (await claim(2)) as [ClaimedJob, ClaimedJob];
+  await store.engine.cancel({
+    groups: [{ actor: 'test', note: null, targets: [{ id: first.id }], mode: 'terminate' }],
+  });
+  await clock.advance(20_000);
+  assert.deepEqual(news, [{ id: first.id, fence: first.fence, beat: { state: 'lost' } }]);
+  assert.equal((await store.job(second.id)).status, 'RUNNING');
+});
+
+test('a cancel is told once, at once when checked', async (t) => {
+  const { store, clock, beats, news, claim } = await setup(t);
+  const [job] = (await claim(1)) as [ClaimedJob];
+  await store.cancel(job.id);
+  beats.check();
+  await clock.advance(1);
+  assert.equal(news.length, 1);
+  assert.partialDeepStrictEqual(news[0], { id: job.id, beat: { state: 'cancel' } });
+  await clock.advance(20_000);
+  assert.equal(news.length, 1);
+});
+
+test('a lease is renewed no longer than timeout and grace, then told as lost', async (t) => {
+  const { clock, news, claim, leaseEnd } = await setup(t);
+  const [job] = (await claim(1)) as [ClaimedJob];
+  await clock.advance(70_000);
+  assert.equal(await leaseEnd(job), leaseMs);
+  await clock.advance(10_000);
+  assert.equal(await leaseEnd(job), leaseMs - 10_000);
+  assert.equal(news.length, 0);
+  await clock.advance(25_000);
+  assert.equal(news[0]?.beat.state, 'lost');
+});
+
+test('when the main loop has not turned for ten minutes nothing is renewed', async (t) => {
+  let sinceTurnMs = 0;
+  const { clock, news, claim, beatCount } = await setup(t, { sinceTurnMs: () => sinceTurnMs });
+  await claim(2);
+  await clock.advance(10_000);
+  assert.equal(beatCount(), 2);
+  sinceTurnMs = 600_001;
+  await clock.advance(40_000);
+  assert.equal(beatCount(), 2);
+  assert.equal(news.length, 2);
+});
+
+test('a lease that is given when a store comes back is renewed in time, however often it failed before', async (t) => {
+  let isAway = true;
+  const wrap = (engine: Engine): Engine => ({
+    ...engine,
+    heartbeat: (input) =>
+      isAway
+        ? Promise.reject(dulyError('store_busy', { message: 'The store is locked.' }))
+        : engine.heartbeat(input),
+  });
+  const { clock, claim, leaseEnd, news } = await setup(t, { leaseMs: 900, beatMs: 150 }, wrap);
+  await claim(1);
+  // The store is away for longer than the lease, and then back.
+  while (news.length === 0) await clock.advance(10);
+  assert.equal(news[0]?.beat.state, 'lost');
+  isAway = false;
+  const [job] = (await claim(1)) as [ClaimedJob];
+  for (let i = 0; i < 10; i++) {
+    await clock.advance(300);
+    assert.ok((await leaseEnd(job)) >= 600);
+  }
+});
+
+test('failing heartbeats are tried again, and a lease is given up only when its time is surely over', async (t) => {
+  let isAway = true;
+  const { clock, news, claim, leaseEnd } = await setup(t, {}, (engine) => ({
+    ...engine,
+    async heartbeat(input) {
+      if (isAway) throw dulyError('store_unavailable', { message: 'away' });
+      return engine.heartbeat(input);
+    },
+  }));
+  const [job] = (await claim(1)) as [ClaimedJob];
+  await clock.advance(20_000);
+  isAway = false;
+  await clock.advance(5_000);
+  assert.ok((await leaseEnd(job)) > 20_000, 'one of the tries renewed it');
+  assert.equal(news.length, 0);
+
+  isAway = true;
+  await clock.advance(24_000);
+  assert.equal(news.length, 0);
+  await clock.advance(12_000);
+  assert.deepEqual([news[0]?.beat.state, news[0]?.isPresumed], ['lost', true]);
+
+  // No other node took it over while the store was away: it is renewed, and nothing more is reported.
+  isAway = false;
+  await clock.advance(10_000);
+  assert.ok((await leaseEnd(job)) > 20_000, 'a late heartbeat renewed it');
+  assert.equal(news.length, 1);
+});
+
+test('beginnings made in one turn are written in one call, and answer how the lease stands', async (t) => {
+  const { store, clock, beats, claim, beatCount } = await setup(t);
+  const [kept, cancelled, lost] = (await claim(3)) as [ClaimedJob, ClaimedJob, ClaimedJob];
+  await store.cancel(cancelled.id);
+  await store.engine.cancel({
+    groups: [{ actor: 'test', note: null, targets: [{ id: lost.id }], mode: 'terminate' }],
+  });
+  const answers = await Promise.all([kept, cancelled, lost].map((lease) => beats.begin(lease)));
+  assert.deepEqual(answers, ['kept', 'cancel', 'lost']);
+  assert.equal(beatCount(), 1);
+  assert.equal((await store.job(kept.id)).attempts.at(-1)?.begunAt, clock.now());
+});
+
+test('everything that goes in and out can be posted to another thread', async (t) => {
+  const { clock, news, claim, store } = await setup(t);
+  const [job] = (await claim(1)) as [ClaimedJob];
+  await store.cancel(job.id);
+  await clock.advance(5_000);
+  assert.deepEqual(structuredClone(news), news);
+});

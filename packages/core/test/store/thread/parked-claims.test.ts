@@ -1,0 +1,393 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { dulyError, isDulyError } from '../../../src/base/errors.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import type { ClaimRequest, ExchangeInput, ExchangeReply, Hint } from '../../../src/contract/engine.ts';
+import { Duly } from '../../../src/index.ts';
+import { openEngine } from '../../../src/store/open-engine.ts';
+import type { Standing } from '../../../src/store/parked-claim.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { openStore } from '../../../src/store/thread/open-store.ts';
+import { createStandingClaims, type Given, nothingGiven } from '../../../src/store/thread/parked-claims.ts';
+import { claimRequest, jobSpec, t0 } from '../../../src/testing/conformance/builders.ts';
+import { createManualClock } from '../../../src/testing/index.ts';
+import { testFolder } from '../../engines/sqlite/folder.ts';
+
+const idle = (fields: Partial<ClaimRequest> = {}) => claimRequest({ node: 'node_1', limit: 5, ...fields });
+
+async function setup(t: TestContext) {
+  const clock = createManualClock(t0);
+  const engine = await openEngine('sqlite::memory:', clock);
+  t.after(() => engine.close());
+  /** What stands between the claims and the store; a test may hold a call up, or make it fail. */
+  let before: (input: ExchangeInput) => Promise<void> = async () => {};
+  const given: Given[] = [];
+  const failed: unknown[] = [];
+  const notTaken: string[] = [];
+  const claims = createStandingClaims({
+    clock,
+    random: seededRandom(1),
+    engine: {
+      async exchange(input) {
+        await before(input);
+        return engine.exchange({ ...input, now: clock.now() });
+      },
+    },
+    onGiven: (one) => given.push(one),
+    onFailed: (_claim, error) => failed.push(error),
+    onNotTaken: (jobs) => notTaken.push(...jobs.map(({ id }) => id)),
+    onGivenBack() {},
+  });
+  const word = new Int32Array(new SharedArrayBuffer(4));
+  claims.open('node_1', word);
+  return {
+    ...{ clock, engine, claims, given, failed, notTaken, word },
+    hold: (fn: typeof before) => {
+      before = fn;
+    },
+    /** An exchange as the thread makes it for the worker. */
+    async exchange(claim: ClaimRequest): Promise<ExchangeReply> {
+      claims.begin(claim);
+      const reply = await engine.exchange({ settle: [], claim, now: clock.now() });
+      claims.end(claim, reply);
+      return reply;
+    },
+    async make(): Promise<string> {
+      const spec = jobSpec();
+      await engine.enqueue({ groups: [{ jobs: [spec] }], now: clock.now() });
+      return spec.id;
+    },
+    async hear(): Promise<string[]> {
+      let used: string[] = [];
+      claims.use((nodes) => {
+        used = nodes;
+      });
+      await clock.settle();
+      return used;
+    },
+    async status(id: string) {
+      return (await engine.get({ ids: [id], now: clock.now() })).jobs[0]?.status;
+    },
+  };
+}
+
+test('the claim of an idle worker that found nothing is used when jobs are heard of, once', async (t) => {
+  const { exchange, make, hear, given, status } = await setup(t);
+  await exchange(idle());
+  const id = await make();
+  assert.deepEqual(await hear(), ['node_1']);
+  assert.deepEqual(
+    given.map(({ reply }) => reply.claimed.map((job) => job.id)),
+    [[id]],
+  );
+  assert.equal(await status(id), 'RUNNING');
+  await make();
+  assert.deepEqual(await hear(), [], 'the worker has not said yet what it can do besides');
+});
+
+test('a claim that is used in vain stands on', async (t) => {
+  const { exchange, make, hear, given } = await setup(t);
+  await exchange(idle());
+  assert.deepEqual(await hear(), ['node_1']);
+  await make();
+  assert.deepEqual(await hear(), ['node_1']);
+  assert.deepEqual(
+    given.map(({ reply }) => reply.claimed.length),
+    [0, 1],
+  );
+});
+
+test('only a claim of a worker that does nothing and wants something stands', async (t) => {
+  const { exchange, make, hear } = await setup(t);
+  await exchange(idle({ idle: false }));
+  assert.deepEqual(await hear(), []);
+  await exchange(idle({ limit: 0 }));
+  assert.deepEqual(await hear(), []);
+  await exchange(idle({ node: 'node_2' }));
+  assert.deepEqual(await hear(), [], 'nobody opened a place for it');
+  await make();
+  await exchange(idle());
+  assert.deepEqual(await hear(), [], 'it found something');
+});
+
+test('a claim that goes out, with whatever call, takes the place of the one that stands', async (t) => {
+  const { claims, exchange, hear } = await setup(t);
+  await exchange(idle());
+  const other = idle();
+  claims.begin(other);
+  assert.deepEqual(await hear(), []);
+  claims.end(other, null);
+  assert.deepEqual(
+    await hear(),
+    [],
+    'it travelled with an enqueue, or failed: what the worker does then is not known',
+  );
+});
+
+test('of two claims on their way none stands before both are answered', async (t) => {
+  const { claims, exchange, hear } = await setup(t);
+  const first = idle();
+  claims.begin(first);
+  const reply = await exchange(idle());
+  assert.deepEqual(await hear(), []);
+  claims.end(first, reply);
+  assert.deepEqual(await hear(), ['node_1']);
+});
+
+test('jobs that the worker does not take in time go back unspent', async (t) => {
+  const { clock, engine, exchange, make, hear, given, notTaken, word, status } = await setup(t);
+  await exchange(idle());
+  const id = await make();
+  await hear();
+  await clock.advance(249);
+  assert.equal(await status(id), 'RUNNING');
+  await clock.advance(1);
+  assert.equal(await status(id), 'PENDING');
+  assert.deepEqual(notTaken, [id]);
+  assert.equal(Atomics.load(word, 0), nothingGiven, 'the worker that comes now finds that it is too late');
+  const { jobs } = await engine.get({ ids: [id], now: clock.now() });
+  assert.equal(jobs[0]?.spent, 0);
+  assert.equal(jobs[0]?.losses, 0);
+  assert.equal(given.length, 1);
+});
+
+test('jobs that the worker has taken do not go back', async (t) => {
+  const { clock, exchange, make, hear, given, notTaken, word, status } = await setup(t);
+  await exchange(idle());
+  const id = await make();
+  await hear();
+  const { number } = given[0] as Given;
+  assert.equal(Atomics.compareExchange(word, 0, number, nothingGiven), number);
+  await clock.advance(1_000);
+  assert.equal(await status(id), 'RUNNING');
+  assert.deepEqual(notTaken, []);
+});
+
+test('nothing stands while what was given before is not taken', async (t) => {
+  const { exchange, make, hear, given, word } = await setup(t);
+  await exchange(idle());
+  await make();
+  await hear();
+  // The worker asked again before it heard of what it was given.
+  await exchange(idle());
+  await make();
+  assert.deepEqual(await hear(), []);
+  Atomics.store(word, 0, nothingGiven);
+  assert.equal(given.length, 1);
+});
+
+test('a place that closes waits for the use that is on its way', async (t) => {
+  const { clock, claims, exchange, hear, hold, given } = await setup(t);
+  const reached = Promise.withResolvers<void>();
+  hold(() => reached.promise);
+  await exchange(idle());
+  assert.deepEqual(await hear(), ['node_1']);
+  let isClosed = false;
+  const closed = claims.close('node_1').then(() => {
+    isClosed = true;
+  });
+  await clock.settle();
+  assert.equal(isClosed, false);
+  assert.deepEqual(given, []);
+  reached.resolve();
+  await closed;
+  assert.equal(given.length, 1, 'told before it is closed');
+  assert.deepEqual(await hear(), []);
+});
+
+test('a use that fails is told, and the claim stands no more', async (t) => {
+  const { exchange, hear, hold, failed } = await setup(t);
+  await exchange(idle());
+  hold(() => Promise.reject(dulyError('store_busy', { message: 'Busy.' })));
+  assert.deepEqual(await hear(), ['node_1']);
+  assert.ok(isDulyError(failed[0], 'store_busy'));
+  assert.deepEqual(await hear(), []);
+});
+
+// ------------------------------------------------------------------------------------- through the thread
+
+interface Worked {
+  store: Store;
+  standing: Standing;
+  /** What the claim that stood was given, in turn. */
+  nextGiven(): Promise<ExchangeReply | null>;
+  stand(): Promise<void>;
+}
+
+async function openWorker(t: TestContext, url: string): Promise<Worked> {
+  const store = await openStore(url);
+  t.after(() => store.engine.close());
+  const given: (ExchangeReply | null)[] = [];
+  let told: (() => void) | null = null;
+  assert.ok(store.openStanding !== undefined);
+  const standing = store.openStanding({
+    node: 'node_1',
+    onGiven(_claim, reply) {
+      given.push(reply);
+      told?.();
+    },
+    onFailed: (_claim, error) => assert.fail(error),
+  });
+  store.engine.wakeups(() => {});
+  return {
+    store,
+    standing,
+    async nextGiven() {
+      while (given.length === 0)
+        await new Promise<void>((resolve) => {
+          told = resolve;
+        });
+      return given.shift() as ExchangeReply | null;
+    },
+    async stand() {
+      await store.engine.exchange({ settle: [], claim: idle() });
+    },
+  };
+}
+
+const dueNow = () => jobSpec({ due: { inMs: 0 } });
+
+function nextJobsHint(engine: Store['engine'], look: () => void): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = engine.wakeups((hint: Hint) => {
+      if (hint !== 'jobs') return;
+      look();
+      stop();
+      resolve();
+    });
+  });
+}
+
+test('a job that another process makes is given to a worker that did not ask', async (t) => {
+  const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
+  const maker = await openStore(url);
+  t.after(() => maker.engine.close());
+  const { store, standing, nextGiven, stand } = await openWorker(t, url);
+  await stand();
+  let isUsed = false;
+  const hint = nextJobsHint(store.engine, () => {
+    isUsed = standing.isUsed();
+  });
+  const spec = dueNow();
+  await maker.engine.enqueue({ groups: [{ jobs: [spec] }] });
+  const reply = await nextGiven();
+  assert.deepEqual(
+    reply?.claimed.map(({ id }) => id),
+    [spec.id],
+  );
+  await hint;
+  assert.equal(isUsed, true, 'whoever hears the hint knows that nothing is left to ask');
+  assert.equal(standing.isUsed(), false);
+});
+
+test('a job that its own process makes, for whomever, is given too, after its maker has the answer', async (t) => {
+  const { store, nextGiven, stand } = await openWorker(t, `sqlite:${join(testFolder(t), 'duly.db')}`);
+  await stand();
+  const order: string[] = [];
+  const given = nextGiven().then(() => order.push('given'));
+  await store.engine.enqueue({ groups: [{ jobs: [dueNow()] }] }).then(() => order.push('made'));
+  await given;
+  assert.deepEqual(order, ['made', 'given']);
+});
+
+test('a worker whose main loop is blocked loses what it was given to others, unspent', async (t) => {
+  const file = join(testFolder(t), 'duly.db');
+  const { store, nextGiven, stand } = await openWorker(t, `sqlite:${file}`);
+  await stand();
+  // A thread of its own makes the job, while nothing on this one runs: no timer, no message.
+  const maker = await openStore(`sqlite:${file}`);
+  t.after(() => maker.engine.close());
+  const spec = dueNow();
+  const made = maker.engine.enqueue({ groups: [{ jobs: [spec] }] });
+  blockUntilGivenBack(file, spec.id);
+  await made;
+  assert.equal(await nextGiven(), null, 'it is told that it came too late');
+  const { jobs } = await store.engine.get({ ids: [spec.id] });
+  assert.equal(jobs[0]?.status, 'PENDING');
+  assert.equal(jobs[0]?.losses, 0);
+  const { claimed } = await maker.engine.exchange({ settle: [], claim: claimRequest({ node: 'node_2' }) });
+  assert.equal(claimed[0]?.id, spec.id);
+});
+
+/** Keeps this thread from everything else until the job was claimed and went back, however long a busy machine takes for it. */
+function blockUntilGivenBack(file: string, id: string): void {
+  const db = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
+  try {
+    const read = db.prepare('SELECT status, fence FROM jobs WHERE id = ?');
+    const cell = new Int32Array(new SharedArrayBuffer(4));
+    for (let looks = 0; looks < 3_000; looks++) {
+      const { status, fence } = read.get(id) ?? {};
+      if (status === 'PENDING' && fence !== 0) return;
+      Atomics.wait(cell, 0, 0, 10);
+    }
+    assert.fail('It was never claimed, or never went back.');
+  } finally {
+    db.close();
+  }
+}
+
+test('once a worker has closed its place nothing is claimed for it', async (t) => {
+  const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
+  const maker = await openStore(url);
+  t.after(() => maker.engine.close());
+  const { store, standing, stand } = await openWorker(t, url);
+  await stand();
+  await standing.close();
+  let isUsed = true;
+  const hint = nextJobsHint(store.engine, () => {
+    isUsed = standing.isUsed();
+  });
+  const spec = dueNow();
+  await maker.engine.enqueue({ groups: [{ jobs: [spec] }] });
+  await hint;
+  assert.equal(isUsed, false);
+  assert.equal((await store.engine.get({ ids: [spec.id] })).jobs[0]?.status, 'PENDING');
+});
+
+test('no job is left running by a node that stops while it is made', async (t) => {
+  const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
+  const maker = new Duly({ store: url, logger: false });
+  t.after(() => maker.stop());
+  const made = maker.task({ name: 'work', run: () => {} });
+  for (let n = 0; n < 8; n++) {
+    const node = new Duly({ store: url, logger: false });
+    node.task({ name: 'work', run: () => {} });
+    const isIdle = node.next('idle');
+    await node.start();
+    await isIdle;
+    const [job] = await Promise.all([made.now(), node.stop()]);
+    const { status } = (await maker.job(job.id).get()) ?? {};
+    assert.ok(status === 'PENDING' || status === 'COMPLETED', `stop ${n}: the job is ${status}`);
+    if (status === 'PENDING') await maker.job(job.id).cancel();
+  }
+});
+
+test('a job that falls due while the jobs of a standing claim run starts at its time', async (t) => {
+  const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
+  const maker = new Duly({ store: url, logger: false });
+  const node = new Duly({ store: url, logger: false });
+  const long = Promise.withResolvers<void>();
+  t.after(async () => {
+    long.resolve();
+    await Promise.all([maker.stop(), node.stop()]);
+  });
+  const define = (duly: Duly) => ({
+    long: duly.task({ name: 'long', run: () => long.promise }),
+    short: duly.task({ name: 'short', run: ({ lateness }) => lateness }),
+  });
+  const made = define(maker);
+  define(node);
+  const isIdle = node.next('idle');
+  await node.start();
+  await isIdle;
+  const started = node.next('job.started', ({ type }) => type === 'long');
+  const ended = node.next('job.settled', ({ type }) => type === 'short');
+  // Both in one transaction: what the claim is told about the next due time is all that the node hears of the second.
+  await Promise.all([made.long.now(), made.short.in(300)]);
+  await started;
+  const { result } = await ended;
+  // Without that it would sleep for 30 s, as long as hints are proven.
+  assert.ok((result as number) < 10_000, `it started ${result} ms late`);
+});

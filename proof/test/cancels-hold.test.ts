@@ -1,0 +1,22 @@
+// Attempts that go on after their job was ended and brought back.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cancelsHold } from '../checker/cancels-hold.ts';
+import type { HistoryEvent } from '../history.ts';
+import { changed, claimed, judge, made } from './judge.ts';
+
+/** What is said when the attempt with this fence hears of a cancel at 500. */
+function breaks(fence: number): string {
+  const told: HistoryEvent = { kind: 'aborted', at: 500, node: 'n', id: 'job_1', fence, reason: 'cancelled' };
+  const events = [
+    ...[made(0, 'job_1'), claimed(10, 'job_1', 1), changed(100, 'cancel', 'job_1', { result: 'asked' })],
+    ...[changed(200, 'terminate', 'job_1', { status: 'CANCELLED' }), changed(300, 'replay', 'job_1')],
+    ...[claimed(400, 'job_1', 2), told],
+  ];
+  return judge(cancelsHold, events, [{ id: 'job_1', finishedAt: 900 }]);
+}
+
+test('an attempt hears of a cancel that was asked for in its own life of the job only', () => {
+  assert.equal(breaks(1), '');
+  assert.match(breaks(2), /was told of a cancel at .*, and nobody had asked/);
+});

@@ -1,0 +1,49 @@
+/** Small histories for tests of single invariants. */
+import type { JobRecord } from '../../packages/core/src/contract/engine.ts';
+import { check } from '../checker/index.ts';
+import type { Invariant } from '../checker/invariant.ts';
+import type { Changed, Fault, HistoryEvent, MadeJob } from '../history.ts';
+
+/** Judges a complete history by one invariant. Returns the messages of what it breaks, one per line. */
+export function judge(
+  invariant: Invariant,
+  events: readonly HistoryEvent[],
+  jobs: readonly Partial<JobRecord>[] = [],
+): string {
+  // Stable: events of one instant stay in their order.
+  const sorted = events.toSorted((one, other) => one.at - other.at);
+  const ended = jobs.map((job) => ({ status: 'COMPLETED', finishedAt: null, attempts: [], ...job }));
+  const final = { at: 900_000, jobs: ended as unknown as JobRecord[], schedules: [], ledger: {}, audit: [] };
+  return check({ events: sorted, final, isComplete: true, isSettled: true }, [invariant])
+    .map(({ message }) => message)
+    .join('\n');
+}
+
+/** A job is created. */
+export function made(at: number, id: string, fields: Partial<MadeJob> = {}): HistoryEvent {
+  const job = { id, type: 'work', tenant: null, dedupe: null, child: null, gates: [], ...fields };
+  return { kind: 'made', at, node: 'n', jobs: [job as unknown as MadeJob] };
+}
+
+/** A job is given to a worker until `untilAt`, under a fence. */
+export function claimed(at: number, id: string, fence = 1, untilAt = at + 90_000): HistoryEvent {
+  return {
+    ...{ kind: 'claimed', at, node: 'n', id, type: 'work', version: 1, queue: 'default' },
+    ...{ attempt: fence, fence, dueAt: 0, untilAt, together: 1 },
+  };
+}
+
+/** Somebody acts on a job. */
+export function changed(
+  at: number,
+  verb: Changed['verb'],
+  id: string,
+  fields: Partial<Changed> = {},
+): Changed {
+  return { kind: 'changed', at, node: 'n', verb, id, result: 'changed', status: null, ...fields };
+}
+
+/** A reply of the store to node `n` is lost. */
+export function replyLost(at: number, untilAt: number): Fault {
+  return { kind: 'fault', at, node: 'n', fault: 'reply-lost', detail: '', untilAt };
+}

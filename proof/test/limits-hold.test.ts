@@ -1,0 +1,30 @@
+// Jobs in one line that are taken and end within one millisecond.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { limitsHold } from '../checker/limits-hold.ts';
+import type { HistoryEvent, MadeJob } from '../history.ts';
+import { claimed, judge, made } from './judge.ts';
+
+const inLine = (id: string, dueAt: number): HistoryEvent =>
+  made(10, id, { serial: 'line', dueAt, slot: null, startDeadlineMs: null } as Partial<MadeJob>);
+
+const completed = (at: number, id: string): HistoryEvent =>
+  ({ kind: 'settled', at, node: 'n', id, fence: 1, to: 'COMPLETED', result: 'done' }) as HistoryEvent;
+
+test('a job that has its place does not wait for its own end', () => {
+  // The first had the place when the second came, which was due earlier.
+  const events = [
+    ...[inLine('job_1', 10), inLine('job_2', 5), claimed(100, 'job_1'), completed(100, 'job_1')],
+    ...[claimed(200, 'job_2'), completed(300, 'job_2')],
+  ];
+  assert.equal(judge(limitsHold, events), '');
+});
+
+test('of two jobs that wait, the one that was due first comes first, also within one millisecond', () => {
+  const order = (...ids: string[]): HistoryEvent[] => [
+    ...[inLine('job_0', 0), claimed(50, 'job_0'), inLine('job_1', 5), inLine('job_2', 10)],
+    ...[completed(100, 'job_0'), ...ids.flatMap((id) => [claimed(100, id), completed(100, id)])],
+  ];
+  assert.equal(judge(limitsHold, order('job_1', 'job_2')), '');
+  assert.match(judge(limitsHold, order('job_2', 'job_1')), /job_2, due .*, was taken at .* before job_1/);
+});

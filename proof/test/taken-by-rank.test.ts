@@ -1,0 +1,31 @@
+// The order of jobs that one call gives, and of jobs that several calls give.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { takenByRank } from '../checker/taken-by-rank.ts';
+import type { HistoryEvent, MadeJob } from '../history.ts';
+import { claimed, judge, made } from './judge.ts';
+
+const due = (id: string, dueAt: number): HistoryEvent =>
+  made(10, id, {
+    dueAt,
+    rankOffsetMs: 0,
+    serial: null,
+    startDeadlineMs: null,
+    version: 1,
+    queue: 'default',
+  } as Partial<MadeJob>);
+
+const given = (at: number, id: string, dueAt: number, fence: number, together: number): HistoryEvent =>
+  ({ ...claimed(at, id, fence), dueAt, together }) as HistoryEvent;
+
+const node: HistoryEvent = { kind: 'node', at: 0, node: 'n', state: 'up' };
+
+test('what one call gives is taken at once, and of two calls the first takes what ranks first', () => {
+  const jobs = [node, due('job_1', 5), due('job_2', 1)];
+  const first = [given(20, 'job_1', 5, 1, 2), given(20, 'job_2', 1, 2, 2)];
+  assert.equal(judge(takenByRank, [...jobs, ...first]), '');
+  const apart = [given(20, 'job_1', 5, 1, 1), given(20, 'job_2', 1, 2, 1)];
+  assert.match(judge(takenByRank, [...jobs, ...apart]), /job_1 was given to n at .*, before job_2/);
+  const later = [given(20, 'job_1', 5, 1, 1), given(30, 'job_2', 1, 2, 1)];
+  assert.match(judge(takenByRank, [...jobs, ...later]), /job_1 was given to n at .*, before job_2/);
+});

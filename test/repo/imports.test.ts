@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findImportProblems, layers } from '../../scripts/check-imports.ts';
+import { readPackageSources } from '../../scripts/source-text.ts';
+
+function messagesFor(files: Record<string, string>): string[] {
+  return findImportProblems(Object.entries(files).map(([path, text]) => ({ path, text }))).map(
+    ({ path, message }) => `${path}: ${message}`,
+  );
+}
+
+const core = 'packages/core/src';
+
+test('the packages have no import problem', () => {
+  assert.deepEqual(findImportProblems(readPackageSources()), []);
+});
+
+test('an import that the layers do not allow is found, with both paths and what is allowed', () => {
+  const files = {
+    [`${core}/jobs/wait.ts`]: '',
+    [`${core}/store/feed.ts`]: "import type { Wait } from '../jobs/wait.ts';",
+    [`${core}/jobs/jobs.ts`]: "import { feed } from '../store/feed.ts';",
+  };
+  assert.deepEqual(messagesFor(files), [
+    `${core}/store/feed.ts: store must not import jobs: "${core}/jobs/wait.ts". It may import base, contract, lifecycle, schedules/calendar, engines/shared.`,
+  ]);
+});
+
+test('the longest folder of a path decides, and a folder without a layer is found', () => {
+  const files = {
+    [`${core}/schedules/calendar/rule.ts`]: "import { plan } from '../planner/plan.ts';",
+    [`${core}/schedules/planner/plan.ts`]: '',
+    [`${core}/schedules/schedules.ts`]: "import { plan } from './planner/plan.ts';",
+    [`${core}/odd/odd.ts`]: "import { plan } from '../schedules/planner/plan.ts';",
+  };
+  const [calendar, odd, ...others] = messagesFor(files);
+  assert.match(calendar ?? '', /schedules\/calendar must not import schedules\/planner/);
+  assert.match(odd ?? '', /is in no layer/);
+  assert.deepEqual(others, []);
+});
+
+test('an engine is loaded by the files that open it only, and only by import()', () => {
+  const files = {
+    [`${core}/engines/sqlite/engine.ts`]: "import '../postgres/engine.ts';",
+    [`${core}/engines/postgres/engine.ts`]: '',
+    [`${core}/store/open-engine.ts`]: "await import('../engines/sqlite/engine.ts');",
+    [`${core}/store/examine.ts`]: "import { examine } from '../engines/sqlite/engine.ts';",
+    [`${core}/store/feed.ts`]: "await import('../engines/sqlite/engine.ts');",
+    [`${core}/duly.ts`]: "new Worker(new URL('./engines/sqlite/engine.ts', import.meta.url));",
+  };
+  const found = messagesFor(files).map((message) => message.split(':')[0]);
+  const wrong = ['engines/sqlite/engine.ts', 'store/examine.ts', 'store/feed.ts', 'duly.ts'];
+  assert.deepEqual(
+    found,
+    wrong.map((path) => `${core}/${path}`),
+  );
+});
+
+test('no two layers import each other, and each imports only what is above it in the table', () => {
+  const order = Object.keys(layers);
+  for (const [folder, allowed] of Object.entries(layers)) {
+    for (const other of allowed)
+      assert.ok(
+        order.indexOf(other) < order.indexOf(folder),
+        `${folder} imports ${other}, which is below it`,
+      );
+  }
+});
+
+test('a cycle is found with its path, and a cycle of types alone is allowed', () => {
+  const [message, ...others] = messagesFor({
+    [`${core}/a.ts`]: "import './b.ts';",
+    [`${core}/b.ts`]: "export { c } from './c.ts';",
+    [`${core}/c.ts`]: "await import('./a.ts');",
+  });
+  assert.match(message ?? '', /a\.ts → .*b\.ts → .*c\.ts → .*a\.ts/);
+  assert.deepEqual(others, []);
+  assert.deepEqual(
+    messagesFor({
+      [`${core}/a.ts`]: "import type { B } from './b.ts';",
+      [`${core}/b.ts`]: "import { a } from './a.ts';",
+    }),
+    [],
+  );
+});
+
+test('a package imported statically by core is found, a lazy one is not', () => {
+  assert.match(
+    messagesFor({ [`${core}/a.ts`]: "import type { Pool } from 'pg';" })[0] ?? '',
+    /no dependencies/,
+  );
+  assert.deepEqual(messagesFor({ [`${core}/a.ts`]: "await import('pg'); import 'node:fs';" }), []);
+});
+
+test('a path into another package and a missing file are found', () => {
+  assert.match(
+    messagesFor({ 'packages/duly/src/a.ts': "import '../../core/src/b.ts';", [`${core}/b.ts`]: '' })[0] ?? '',
+    /another package/,
+  );
+  assert.match(messagesFor({ [`${core}/a.ts`]: "import './gone.ts';" })[0] ?? '', /does not exist/);
+});

@@ -1,0 +1,42 @@
+// test/repo/public-api.txt lists every exported name. A commit that changes the public API changes that file.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { entryPoints, exportedNames, listPath, namesOf, publicApi } from '../../scripts/public-api.ts';
+
+test('the list of exported names is that of the sources', () => {
+  assert.equal(
+    readFileSync(listPath, 'utf8'),
+    publicApi(),
+    'The public API changed. Run `npm run generate` and check the diff of test/repo/public-api.txt.',
+  );
+});
+
+test('the values in the list are the values that each entry point exports', async () => {
+  for (const entry of entryPoints()) {
+    const listed = namesOf(entry).filter(({ isType }) => !isType);
+    const exported = Object.keys(await import(pathToFileURL(entry.path).href)).sort();
+    assert.deepEqual(
+      listed.map(({ name }) => name),
+      exported,
+      entry.specifier,
+    );
+  }
+});
+
+test('every form of an export is read', () => {
+  const text = `
+    export { a, type B, c as d } from './x.ts';
+    export type { E, F as G } from './y.ts';
+    export const h = 1; export async function i() {} export class J {} export interface K {} export type L = 'export const no';
+    export * from 'other'; // export const no = 1;
+  `;
+  const names = exportedNames(text, (specifier) => `export const from_${specifier} = 1;`);
+  const values = ['J', 'a', 'd', 'from_other', 'h', 'i'];
+  const types = ['B', 'E', 'G', 'K', 'L'];
+  assert.deepEqual(
+    names.map(({ name, isType }) => (isType ? types : values).includes(name) && name),
+    [...values, ...types].sort(),
+  );
+});
