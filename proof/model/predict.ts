@@ -2,9 +2,10 @@
  * Predicts every decision about every slot from the rule, the policies, what people did and what ran, and compares. Shares nothing with
  * the planner: the decisions are those of its slow model, slots are counted anew, and what ran is read off the history.
  */
-import type { ScheduleSpec } from '../../packages/core/src/schedule/schedule-spec.ts';
-import type { SlotDetails } from '../../packages/core/src/worker/context.ts';
-import { type ModelStep, PlanModel } from '../../packages/core/test/schedule/plan-model.ts';
+
+import type { SlotDetails } from '../../packages/core/src/contract/schedules.ts';
+import type { ScheduleSpec } from '../../packages/core/src/schedules/definition/spec.ts';
+import { type ModelStep, PlanModel } from '../../packages/core/test/schedules/planner/plan-model.ts';
 import type { Applied, Evidence, Fired, HistoryEvent } from '../history.ts';
 import { countedRule } from './rule.ts';
 import { Runs, type SeenRuns } from './runs.ts';
@@ -418,7 +419,11 @@ function* viewsFrom(
   const { active } = runs.seenAt(scheduleId, activePoint, plannedAt, isLate);
   const { overlap } = model.policies;
   const claimed = active.slice(0, activeMax);
-  if (event.kind === 'applied' || active.length <= activeMax) {
+  if (event.kind === 'applied') {
+    yield { active: runs.asListed(active), activeCount: active.length, mayGate: null };
+    return;
+  }
+  if (active.length <= activeMax) {
     yield { active, activeCount: active.length, mayGate: null };
     return;
   }
@@ -428,7 +433,7 @@ function* viewsFrom(
   }
   for (const point of runs.pointsBetween(scheduleId, readIndex, index - 1)) {
     for (const readAt of new Set([plannedAt, event.at])) {
-      const all = runs.seenAt(scheduleId, point, readAt, isLate).active;
+      const all = runs.asListed(runs.seenAt(scheduleId, point, readAt, isLate).active);
       // Those of them that no gate holds back are read for `bufferAll`. The model does not follow gates.
       if (overlap === 'bufferAll')
         yield {

@@ -1,7 +1,7 @@
 /** Which runs of a schedule were unfinished at any point of a history, told by the history alone. */
-import type { ActiveRun, Origin } from '../../packages/core/src/engine.ts';
-import { isTerminal, type JobStatus } from '../../packages/core/src/job.ts';
-import type { StoredRetry } from '../../packages/core/src/retry.ts';
+import type { ActiveRun, Origin } from '../../packages/core/src/contract/engine.ts';
+import { isTerminal, type JobStatus } from '../../packages/core/src/contract/job-status.ts';
+import type { StoredRetry } from '../../packages/core/src/lifecycle/retry.ts';
 import type { Evidence, MadeJob } from '../history.ts';
 
 interface Turn {
@@ -165,7 +165,10 @@ export class Runs {
     return (this.#bySchedule.get(scheduleId) ?? []).some(({ silent }) => silent?.at === at);
   }
 
-  /** What a reader saw right after an event. `isLate`: it saw what happened silently in the same millisecond. */
+  /**
+   * What a reader saw right after an event. `isLate`: it saw what happened silently in the same millisecond. The runs of a claimed
+   * schedule are in the order in which they were stored.
+   */
   seenAt(scheduleId: string, index: number, at: number, isLate: boolean): SeenRuns {
     const active: ActiveRun[] = [];
     for (const run of this.#bySchedule.get(scheduleId) ?? []) {
@@ -192,6 +195,12 @@ export class Runs {
         return { id, status, finishedAt };
       },
     };
+  }
+
+  /** The same runs in the order of a list: runs that were stored in one millisecond are ordered by id. */
+  asListed(active: readonly ActiveRun[]): ActiveRun[] {
+    const storedAt = ({ id }: ActiveRun): number => this.#byId.get(id)?.turns[0]?.at ?? 0;
+    return [...active].sort((one, other) => storedAt(one) - storedAt(other) || (one.id < other.id ? -1 : 1));
   }
 
   #statusOf(run: Run, index: number, at: number, isLate: boolean): JobStatus | null {
