@@ -16,8 +16,12 @@ interface Run {
   turns: Turn[];
   /** When it was asked to cancel while it ran; brought back, it is not any more. */
   asked: { index: number; at: number | null }[];
-  /** Ended without an event of its own (its start deadline passed): when, and how. */
-  silent: { at: number; status: JobStatus } | null;
+}
+
+/** The end of a run without an event of its own: its start deadline passed. */
+interface SilentEnd {
+  at: number;
+  status: JobStatus;
 }
 
 /** A run as the history knows it. */
@@ -32,10 +36,10 @@ export class Runs {
   readonly #bySchedule = new Map<string, Run[]>();
   readonly #byId = new Map<string, Run>();
   readonly #deleted = new Map<string, number>();
-  readonly #finishedAt: Map<string, number | null>;
+  readonly #silentEnds: Map<string, SilentEnd[]>;
 
   constructor(evidence: Evidence) {
-    this.#finishedAt = new Map(evidence.final.jobs.map(({ id, finishedAt }) => [id, finishedAt]));
+    this.#silentEnds = silentEnds(evidence.final);
     const accepted = new Set<string>();
     // Whether a run that is asked to cancel ends at once depends on whether it runs, so they come in their place.
     const unnoted = evidence.isComplete ? [] : unnotedClaims(evidence);
@@ -82,12 +86,6 @@ export class Runs {
       }
     }
     if (!evidence.isComplete) this.#addUnnoted(evidence);
-    for (const job of evidence.final.jobs) {
-      const run = this.#byId.get(job.id);
-      const last = run?.turns.at(-1);
-      if (run === undefined || last === undefined || isTerminal(last.status)) continue;
-      if (job.finishedAt !== null) run.silent = { at: job.finishedAt, status: job.status };
-    }
   }
 
   /** What a process that was killed did not note any more, by the jobs' own record. */
@@ -162,7 +160,9 @@ export class Runs {
 
   /** Instants of silent ends, which may be seen or not by a reader of the same millisecond. */
   isAmbiguous(scheduleId: string, at: number): boolean {
-    return (this.#bySchedule.get(scheduleId) ?? []).some(({ silent }) => silent?.at === at);
+    return (this.#bySchedule.get(scheduleId) ?? []).some((run) =>
+      this.#silentEnds.get(run.job.id)?.some((end) => end.at === at),
+    );
   }
 
   /**
@@ -190,8 +190,8 @@ export class Runs {
         if (run === undefined) return null;
         const status = this.#statusOf(run, index, at, isLate);
         if (status === null || !isTerminal(status)) return null;
-        const last = run.turns.filter((turn) => turn.index <= index).at(-1);
-        const finishedAt = last !== undefined && isTerminal(last.status) ? last.at : (run.silent?.at ?? at);
+        const last = run.turns.filter((turn) => turn.index <= index).at(-1) as Turn;
+        const finishedAt = isTerminal(last.status) ? last.at : (this.#silentEndAfter(run, last)?.at ?? at);
         return { id, status, finishedAt };
       },
     };
@@ -208,15 +208,20 @@ export class Runs {
     if (deletedIndex !== undefined && deletedIndex <= index) return null;
     const last = run.turns.filter((turn) => turn.index <= index).at(-1);
     if (last === undefined) return null;
-    if (!isTerminal(last.status) && run.silent !== null) {
-      const isOver = isLate ? run.silent.at <= at : run.silent.at < at;
-      if (isOver) return run.silent.status;
-    }
-    return last.status;
+    if (isTerminal(last.status)) return last.status;
+    const end = this.#silentEndAfter(run, last);
+    const isOver = end !== undefined && (isLate ? end.at <= at : end.at < at);
+    return isOver ? end.status : last.status;
+  }
+
+  /** The silent end that follows a turn. A run that is brought back has ended before, at the latest in the same millisecond. */
+  #silentEndAfter({ job, turns }: Run, last: Turn): SilentEnd | undefined {
+    const isFirst = last === turns[0];
+    return this.#silentEnds.get(job.id)?.find(({ at }) => at > last.at || (isFirst && at === last.at));
   }
 
   #add(job: MadeJob, index: number, at: number): void {
-    const run: Run = { job, turns: [{ index, at, status: 'PENDING' }], asked: [], silent: null };
+    const run: Run = { job, turns: [{ index, at, status: 'PENDING' }], asked: [] };
     this.#byId.set(job.id, run);
     const id = job.slot?.scheduleId;
     if (id !== undefined) this.#bySchedule.set(id, [...(this.#bySchedule.get(id) ?? []), run]);
@@ -227,29 +232,43 @@ export class Runs {
   }
 
   #ask(id: string, mode: 'ask' | 'terminate', index: number, at: number): void {
-    const status = this.#byId.get(id)?.turns.at(-1)?.status;
-    if (status === undefined || isTerminal(status) || this.#wasOver(id, at)) return;
+    const run = this.#byId.get(id);
+    const status = run?.turns.at(-1)?.status;
+    if (run === undefined || status === undefined || isTerminal(status) || this.#wasOver(run, at)) return;
     if (mode === 'terminate' || status !== 'RUNNING') this.#turn(id, { index, at, status: 'CANCELLED' });
-    else this.#byId.get(id)?.asked.push({ index, at });
+    else run.asked.push({ index, at });
   }
 
   /** A deleted schedule's unstarted jobs go with it. */
   #unschedule(scheduleId: string, index: number, at: number): void {
-    for (const { job, turns } of this.#bySchedule.get(scheduleId) ?? []) {
-      const status = turns.at(-1)?.status;
-      if (status !== 'PENDING' || !this.#isUnstarted(turns) || this.#wasOver(job.id, at)) continue;
-      this.#turn(job.id, { index, at, status: 'CANCELLED' });
+    for (const run of this.#bySchedule.get(scheduleId) ?? []) {
+      const status = run.turns.at(-1)?.status;
+      if (status !== 'PENDING' || !this.#isUnstarted(run.turns) || this.#wasOver(run, at)) continue;
+      this.#turn(run.job.id, { index, at, status: 'CANCELLED' });
     }
   }
 
   /** Whether it had ended silently before. */
-  #wasOver(id: string, at: number): boolean {
-    return (this.#finishedAt.get(id) ?? at) < at;
+  #wasOver(run: Run, at: number): boolean {
+    const end = this.#silentEndAfter(run, run.turns.at(-1) as Turn);
+    return end !== undefined && end.at < at;
   }
 
   #isUnstarted(turns: Turn[]): boolean {
     return turns.every(({ status }) => status !== 'RUNNING');
   }
+}
+
+/** The ends that have no event. The feed has all of them, also of runs that were deleted or brought back since. */
+function silentEnds({ feed, jobs }: Evidence['final']): Map<string, SilentEnd[]> {
+  const ends = new Map<string, SilentEnd[]>();
+  const add = (id: string, end: SilentEnd): void => void ends.set(id, [...(ends.get(id) ?? []), end]);
+  if (feed !== undefined) {
+    for (const { id, at, event, status } of feed) if (event === 'expired') add(id, { at, status });
+    return ends;
+  }
+  for (const { id, finishedAt, status } of jobs) if (finishedAt !== null) add(id, { at: finishedAt, status });
+  return ends;
 }
 
 /** Claims of the runs of schedules that a killed process did not note, by the jobs' own record, in their order. */

@@ -294,7 +294,9 @@ it('a pool that is used up is waited for, and then told', async () => {
   const free = Promise.withResolvers<void>();
   const taken = Promise.withResolvers<void>();
   const holding = database
-    .transaction(async () => {
+    .transaction(async (_inside, allow) => {
+      // Without more time, this transaction would be given up in the moment in which the query below is.
+      await allow(60_000);
       taken.resolve();
       await free.promise;
     })
