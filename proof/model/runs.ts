@@ -9,6 +9,8 @@ interface Turn {
   index: number;
   at: number;
   status: JobStatus;
+  /** It was over, and was brought back. */
+  isBack?: boolean;
 }
 
 interface Run {
@@ -18,7 +20,7 @@ interface Run {
   asked: { index: number; at: number | null }[];
 }
 
-/** The end of a run without an event of its own: its start deadline passed. */
+/** The end of a run without an event of its own: its start deadline passed, or an attempt failed after its job was asked to cancel. */
 interface SilentEnd {
   at: number;
   status: JobStatus;
@@ -39,7 +41,7 @@ export class Runs {
   readonly #silentEnds: Map<string, SilentEnd[]>;
 
   constructor(evidence: Evidence) {
-    this.#silentEnds = silentEnds(evidence.final);
+    this.#silentEnds = allEnds(evidence.final);
     const accepted = new Set<string>();
     // Whether a run that is asked to cancel ends at once depends on whether it runs, so they come in their place.
     const unnoted = evidence.isComplete ? [] : unnotedClaims(evidence);
@@ -73,7 +75,7 @@ export class Runs {
           if (event.verb === 'delete' || event.verb === 'discard') {
             if (event.result === 'changed') this.#deleted.set(event.id, index);
           } else if (event.verb === 'replay' && event.result === 'changed') {
-            this.#turn(event.id, { index, at, status: event.status ?? 'PENDING' });
+            this.#turn(event.id, { index, at, status: event.status ?? 'PENDING', isBack: true });
             this.#byId.get(event.id)?.asked.push({ index, at: null });
           } else if (event.verb === 'terminate' && event.result === 'changed') {
             this.#turn(event.id, { index, at, status: 'CANCELLED' });
@@ -86,6 +88,17 @@ export class Runs {
       }
     }
     if (!evidence.isComplete) this.#addUnnoted(evidence);
+    this.#dropNotedEnds();
+  }
+
+  #dropNotedEnds(): void {
+    for (const [id, ends] of this.#silentEnds) {
+      const turns = this.#byId.get(id)?.turns ?? [];
+      const isNoted = (end: SilentEnd): boolean =>
+        turns.some(({ at, status }) => at === end.at && isTerminal(status));
+      const unnoted = ends.filter((end) => !isNoted(end));
+      this.#silentEnds.set(id, unnoted);
+    }
   }
 
   /** What a process that was killed did not note any more, by the jobs' own record. */
@@ -214,10 +227,9 @@ export class Runs {
     return isOver ? end.status : last.status;
   }
 
-  /** The silent end that follows a turn. A run that is brought back has ended before, at the latest in the same millisecond. */
-  #silentEndAfter({ job, turns }: Run, last: Turn): SilentEnd | undefined {
-    const isFirst = last === turns[0];
-    return this.#silentEnds.get(job.id)?.find(({ at }) => at > last.at || (isFirst && at === last.at));
+  /** The silent end that follows a turn. A run that was brought back ended before, at the latest in the same millisecond. */
+  #silentEndAfter({ job }: Run, { at, isBack = false }: Turn): SilentEnd | undefined {
+    return this.#silentEnds.get(job.id)?.find((end) => end.at > at || (end.at === at && !isBack));
   }
 
   #add(job: MadeJob, index: number, at: number): void {
@@ -259,12 +271,13 @@ export class Runs {
   }
 }
 
-/** The ends that have no event. The feed has all of them, also of runs that were deleted or brought back since. */
-function silentEnds({ feed, jobs }: Evidence['final']): Map<string, SilentEnd[]> {
+/** All ends of runs. The feed also has those of runs that were deleted or brought back since. */
+function allEnds({ feed, jobs }: Evidence['final']): Map<string, SilentEnd[]> {
   const ends = new Map<string, SilentEnd[]>();
   const add = (id: string, end: SilentEnd): void => void ends.set(id, [...(ends.get(id) ?? []), end]);
   if (feed !== undefined) {
-    for (const { id, at, event, status } of feed) if (event === 'expired') add(id, { at, status });
+    for (const { id, at, event, status } of feed)
+      if (event !== 'deleted' && isTerminal(status)) add(id, { at, status });
     return ends;
   }
   for (const { id, finishedAt, status } of jobs) if (finishedAt !== null) add(id, { at: finishedAt, status });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Change, JobRecord } from '../../packages/core/src/contract/engine.ts';
 import type { Evidence, HistoryEvent, MadeJob } from '../history.ts';
 import { Runs } from '../model/runs.ts';
-import { changed } from './judge.ts';
+import { changed, claimed } from './judge.ts';
 
 const scheduleId = 'sch_1';
 const job = {
@@ -17,15 +17,9 @@ const created = {
   ...{ kind: 'applied', at: 1_000, node: 'n1', scheduleId, action: 'trigger', result: 'applied' },
   ...{ spec: '{}', slots: [], jobs: [job as unknown as MadeJob], cancel: [], tell: [] },
 } as unknown as HistoryEvent;
-const expired = (at: number): Change =>
-  ({
-    position: at,
-    at,
-    id: 'job_1',
-    event: 'expired',
-    status: 'EXPIRED',
-    percent: null,
-  }) as unknown as Change;
+const ended = (at: number, event: string, status: string): Change =>
+  ({ position: at, at, id: 'job_1', event, status, percent: null }) as unknown as Change;
+const expired = (at: number): Change => ended(at, 'expired', 'EXPIRED');
 
 /** The status of `job_1` at each instant; null: it is not among the unfinished runs. */
 function statuses(events: HistoryEvent[], final: Partial<Evidence['final']>, instants: number[]): unknown[] {
@@ -53,6 +47,25 @@ test('a run whose start deadline passed is over until it is brought back', () =>
   const seen = ['PENDING', null, null, 'PENDING', 'PENDING', null];
   assert.deepEqual(statuses(events, { feed }, [4_999, 5_000, 7_999, 8_000, 19_999, 20_000]), seen);
   assert.deepEqual(statuses(events, { feed: [expired(8_000)] }, [8_000, 9_000]), ['PENDING', 'PENDING']);
+});
+
+test('an attempt that fails after a cancel was asked for ends its run, whatever the worker reported', () => {
+  const settled = (to: string) =>
+    ({ kind: 'settled', at: 3_000, node: 'n1', id: 'job_1', fence: 1, to, result: 'done' }) as HistoryEvent;
+  const cancelled = ended(3_000, 'cancelled', 'CANCELLED');
+  const before = [created, claimed(2_000, 'job_1')];
+  assert.deepEqual(statuses([...before, settled('RETRYING')], { feed: [cancelled] }, [2_999, 3_000]), [
+    'RUNNING',
+    null,
+  ]);
+  // An end that has an event is seen from that event on.
+  const together = [...before, changed(3_000, 'cancel', 'job_1', { result: 'asked' }), settled('CANCELLED')];
+  const runs = new Runs({
+    ...{ events: together, isComplete: true, isSettled: true },
+    final: { at: 100_000, jobs: [], schedules: [], ledger: {}, audit: [], feed: [cancelled] },
+  });
+  assert.equal(runs.seenAt(scheduleId, 2, 3_000, true).active[0]?.status, 'RUNNING');
+  assert.equal(runs.seenAt(scheduleId, 3, 3_000, true).active.length, 0);
 });
 
 test('without a feed, the record of the job says when it ended', () => {

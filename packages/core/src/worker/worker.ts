@@ -358,8 +358,8 @@ export function createWorker(options: WorkerOptions): Worker {
   function nextWaitMs(reply: ExchangeReply | null, isMore: boolean): number {
     // The wake for an unknown offer is used up when the pass after it repeated an exchange instead.
     if (outbox.length > 0 || unknownOffers.length > 0 || reply === null) return 0;
-    // Places are taken: the next attempt that ends wakes the loop.
-    if (claimLimit() <= 0 && internalLimit() <= 0) return maxSleepMs();
+    // Places are taken: the next attempt that ends wakes the loop. Places that are only offered may be free again before that.
+    if (offered === 0 && claimLimit() <= 0 && internalLimit() <= 0) return maxSleepMs();
     const isDueAlready = isMore || (reply.nextDueAt !== null && reply.nextDueAt <= reply.now);
     if (isDueAlready) return reply.claimed.length > 0 ? 0 : fruitlessMs;
     // The newest answer rules: what this one saw coming, another that went out beside it may have taken.

@@ -1215,6 +1215,36 @@ test('a hint that comes while every place is offered is followed once the offer 
   assert.equal((await store.job(soon.id)).status, 'COMPLETED');
 });
 
+test('a job that an exchange announced while every place was offered starts at its instant', async (t) => {
+  const store = await setup(t);
+  const work = task('work', () => 'punctual');
+  const gate = deferred<void>();
+  let isHeld = false;
+  const { worker } = store.start([work], {
+    concurrency: 1,
+    engine: {
+      ...store.engine,
+      async exchange(input) {
+        if (isHeld) await gate.promise;
+        return store.engine.exchange(input);
+      },
+    },
+  });
+  await store.enqueue(work);
+  await store.clock.settle();
+  isHeld = true;
+  // The hint sends an exchange. It asks for the only place, and so does the offer.
+  const soon = await store.enqueue(work, null, { due: { inMs: 800 } });
+  await store.clock.settle();
+  const offer = worker.offer();
+  assert.ok(offer);
+  gate.resolve();
+  await store.clock.settle();
+  worker.accept(offer, []);
+  await store.clock.advance(800);
+  assert.equal((await store.job(soon)).status, 'COMPLETED');
+});
+
 test('a listener that throws does not disturb the worker', async (t) => {
   const store = await setup(t);
   const work = task('work', () => null);
