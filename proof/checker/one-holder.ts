@@ -201,7 +201,7 @@ function livesOf(
     const isOver =
       turn.kind === 'settled'
         ? isTerminal(turn.to)
-        : (turn.verb === 'delete' && turn.result === 'changed') ||
+        : ((turn.verb === 'delete' || turn.verb === 'terminate') && turn.result === 'changed') ||
           (turn.verb !== 'replay' && turn.status !== null && isTerminal(turn.status));
     if ((isOver || isBack) && life.endedAt === null) {
       life.endedAt = turn.at;

@@ -87,15 +87,20 @@ test('a repeat of a folded call may create a job once the first fold is forgotte
 });
 
 test('a follow-up that ends before its holder never holds the key, also if both come back or are deleted', () => {
-  const events = (endOfSecondAt: number): HistoryEvent[] => [
+  const cancel = (at: number): HistoryEvent => changed(at, 'cancel', 'job_2', { status: 'CANCELLED' });
+  // A call that acts on all jobs of a filter does not report their statuses.
+  const terminate = (at: number): HistoryEvent => changed(at, 'terminate', 'job_2');
+  const events = (endOfSecond: HistoryEvent): HistoryEvent[] => [
     ...[holder(0, 'job_1', null), claimed(1, 'job_1'), holder(1_000, 'job_2', 80_000)],
-    changed(endOfSecondAt, 'cancel', 'job_2', { status: 'CANCELLED' }),
+    endOfSecond,
     ...[settled(3_000, 'COMPLETED'), changed(3_500, 'delete', 'job_1')],
     ...[drop(5_000, 'job_3'), changed(6_000, 'replay', 'job_2')],
   ];
   const jobs = [...both(3_000, 90_000).slice(1), { id: 'job_3', finishedAt: 9_000 }];
-  assert.equal(judge(oneHolder, events(2_000), jobs), '');
-  assert.match(judge(oneHolder, events(4_000), jobs), /job_3 was made at .* while job job_2/);
+  for (const end of [cancel, terminate]) {
+    assert.equal(judge(oneHolder, events(end(2_000)), jobs), '');
+    assert.match(judge(oneHolder, events(end(4_000)), jobs), /job_3 was made at .* while job job_2/);
+  }
 });
 
 test('the deletion of a job that was brought back and has not ended releases its key', () => {
