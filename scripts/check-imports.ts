@@ -1,4 +1,4 @@
-// Import direction: which folder may import which. See docs/internals/layout.md.
+// Import direction: which folder may import which. See docs/internals/architecture.md.
 
 import { posix } from 'node:path';
 import { type Import, importsOf, type Problem, type SourceFile } from './source-text.ts';

@@ -65,3 +65,23 @@ test('every guide and reference is in the list of contents, and every guide in t
     [],
   );
 });
+
+test('every source file that the internals pages name exists', () => {
+  const bases = [
+    '',
+    'packages/core/src',
+    'packages/core/src/engines/sqlite',
+    'packages/core/src/engines/postgres',
+  ];
+  const named = ['docs/internals/architecture.md', 'docs/internals/changing.md']
+    .filter((page) => existsSync(join(root, page)))
+    .flatMap((page) =>
+      [...read(page).matchAll(/`([a-z][\w/.-]*\/[\w.-]+\.(?:ts|tsx|sql|md|txt))`/g)].map(([, path = '']) => ({
+        page,
+        path,
+      })),
+    );
+  assert.ok(named.length > 20, 'no files were found in the pages');
+  const missing = named.filter(({ path }) => !bases.some((base) => existsSync(join(root, base, path))));
+  assert.deepEqual(missing, []);
+});
