@@ -21,8 +21,8 @@ export interface PostgresConnector {
   place: string;
   /** Makes a client, not connected yet, that no pool knows of; null: nobody said where to. */
   createListener(): PgClient | null;
-  /** Makes a client, not connected yet, for when the pool is somebody else's and all of it is taken; null: the pool is Duly's own, or does not say how. */
-  createSpare: (() => PgClient) | null;
+  /** Creates an unconnected client for when the program's own pool is used up; null: the pool is Duly's, or has no client class. */
+  createFallback: (() => PgClient) | null;
   /** Ends the pool if it was made here. */
   end(): Promise<void>;
 }
@@ -56,7 +56,7 @@ export async function createConnector(target: PostgresTarget & { clock: Clock })
         if (Client === undefined || options === undefined) return null;
         return new Client(options as never) as PgClient;
       },
-      createSpare:
+      createFallback:
         Client === undefined || options === undefined ? null : () => new Client(options as never) as PgClient,
       async end() {},
     };
@@ -74,7 +74,7 @@ export async function createConnector(target: PostgresTarget & { clock: Clock })
     pool,
     place: placeOfUrl(connection, schema),
     createListener: () => new pg.Client({ ...common, connectionString: listenUrl ?? connection }),
-    createSpare: null,
+    createFallback: null,
     end: () => endPool(pool, open, target.clock),
   };
 }

@@ -4,8 +4,8 @@ import type { Random } from '../../base/random.ts';
 import type { PgPool, PgPoolClient, PgResult } from '../shared/pool.ts';
 import { resetConnection } from './connect.ts';
 import { rowTypes } from './driver.ts';
-import type { Spare } from './fallback-connection.ts';
-import { hasNoRoom, isConnectionSpent, isRetryable, storeError } from './store-error.ts';
+import type { FallbackConnection } from './fallback-connection.ts';
+import { isConnectionSpent, isRetryable, isTooManyConnections, storeError } from './store-error.ts';
 import type { Database, Value } from './work.ts';
 
 /** What a database is made of. */
@@ -24,17 +24,17 @@ export interface DatabaseOptions {
    * must where the pool is somebody else's.
    */
   keepMs?: number;
-  /** A connection beside the pool, for calls that the pool has let wait; null, the default: there is none. */
-  spare?: Spare | null;
+  /** A connection beside the pool, for calls that wait too long for the pool; null (default): none. */
+  fallback?: FallbackConnection | null;
 }
 
 /** A database that can be closed for further calls. */
 export interface ClosableDatabase extends Database {
   /**
-   * Makes connections ready for calls to come, once it is quiet: plays this on so many of them, one after the other, and keeps them from then on,
-   * for as long as they last. Does nothing where none are kept, and tells of no failure: whatever it is, the next call tells it.
+   * Runs this text on `count` connections, one after the other, once the process is quiet, and pins these connections. Does nothing if
+   * `keepMs` is 0, and reports no failure: the next call does.
    */
-  rehearse(text: string, count: number): void;
+  warmUp(text: string, count: number): void;
   /** Refuses every later call and waits for those that run. The pool is somebody else's to end. */
   close(): Promise<void>;
 }
@@ -51,13 +51,13 @@ interface Kept {
 // 5, 10 … 80 ms, then it is told.
 const retryMax = 5;
 const firstRetryMs = 5;
-// A pool that has let a call wait for so long is held by what takes long.
-const spareMs = 1_000;
+// After this long the pool is used up by slow calls.
+const fallbackAfterMs = 1_000;
 // How long a server that had no further connection is not asked for one.
 const askAgainMs = 1_000;
-// A process that is just starting has better to do, and one that ends at once has no use for it.
+// Not while the process starts, and not in a process that ends at once.
 const quietMs = 500;
-// Who is never quiet for so long has made its connections ready by using them.
+// A process that is busy for longer has warmed its connections by using them.
 const quietLooksMax = 20;
 
 /**
@@ -66,7 +66,7 @@ const quietLooksMax = 20;
  * (SET LOCAL), so that a pooler may give every transaction another connection.
  */
 export function createDatabase(options: DatabaseOptions): ClosableDatabase {
-  const { pool, place, clock, random, callMs, lockMs, keepMs = 0, spare = null } = options;
+  const { pool, place, clock, random, callMs, lockMs, keepMs = 0, fallback = null } = options;
   const running = new Set<Promise<unknown>>();
   let isClosed = false;
   // The server ends by itself what takes too long, a little before it is given up here: then its answer still arrives. Written out,
@@ -93,8 +93,8 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
   /** Connections that are at hand, the one that was used last at the end. To ask the pool for one, and to give it back, takes longer than to send a short statement. */
   let kept: Kept[] = [];
   let keptMax = 1;
-  /** Whether they stay however long they are not used: once they are ready, to be so again takes as long as several calls. */
-  let isHeld = false;
+  /** Whether connections stay however long they are idle: to warm them up again takes as long as several calls. */
+  let isPinned = false;
   let keeping: Timer | null = null;
   /** Calls that wait for a connection of the pool, and may wait for this very one. */
   let connectingCount = 0;
@@ -134,38 +134,38 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
     client.on('error', lose);
     // As little as one in the pool for whom nobody waits, it keeps no process alive.
     client.unref?.();
-    if (!isHeld) keeping ??= clock.after(keepMs, lookAtKept, { unref: true });
+    if (!isPinned) keeping ??= clock.after(keepMs, lookAtKept, { unref: true });
   }
 
   function lookAtKept(): void {
     keeping = null;
     const [oldest] = kept;
-    if (oldest === undefined || isHeld) return;
+    if (oldest === undefined || isPinned) return;
     const leftMs = keepMs - (clock.elapsed() - oldest.sinceElapsed);
     if (leftMs <= 0) takeKept()?.release();
     else keeping = clock.after(leftMs, lookAtKept, { unref: true });
   }
 
-  let rehearsing: Timer | null = null;
+  let warmUpTimer: Timer | null = null;
 
-  function rehearseWhenQuiet(text: string, count: number, looksLeft: number): void {
-    rehearsing = clock.after(
+  function warmUpWhenQuiet(text: string, count: number, looksLeft: number): void {
+    warmUpTimer = clock.after(
       quietMs,
       () => {
         if (isClosed || looksLeft === 0) return;
-        if (running.size > 0) rehearseWhenQuiet(text, count, looksLeft - 1);
-        else void follow(() => rehearseAll(text, count)).catch(() => {});
+        if (running.size > 0) warmUpWhenQuiet(text, count, looksLeft - 1);
+        else void follow(() => warmUpAll(text, count)).catch(() => {});
       },
       { unref: true },
     );
   }
 
-  async function rehearseAll(text: string, count: number): Promise<void> {
+  async function warmUpAll(text: string, count: number): Promise<void> {
     keptMax = count;
-    isHeld = true;
+    isPinned = true;
     const ready = new Set<PgPoolClient>();
     while (!isClosed && ready.size < count) {
-      // A server that has no further connection needs none that is ready.
+      // If the server refuses another connection, fewer are warmed up.
       const client = takeKept((other) => !ready.has(other)) ?? (await connectOnce());
       usedCount++;
       ready.add(client);
@@ -183,12 +183,14 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
     for (;;) {
       const before = givenBackCount;
       try {
-        if (mayHaveRoom()) return await connectOnce();
-        throw noRoom;
+        if (mayConnect()) return await connectOnce();
+        throw refusal;
       } catch (error) {
-        if (mayHaveRoom() && hasNoRoom(error)) [noRoom, noRoomElapsed] = [error, clock.elapsed()];
+        if (mayConnect() && isTooManyConnections(error)) [refusal, refusedElapsed] = [error, clock.elapsed()];
         const leftMs = callMs - (clock.elapsed() - sinceElapsed);
-        const next = await (hasNoRoom(error) && leftMs > 0 ? afterOthers(before, leftMs) : 'nothing');
+        const next = await (isTooManyConnections(error) && leftMs > 0
+          ? afterOthers(before, leftMs)
+          : 'nothing');
         if (usedCount + connectingCount === 0) for (const tell of waiting.splice(0)) tell('nothing');
         if (next === 'nothing') throw storeError(error, { place, unknown: false });
         if (next !== 'room') return next;
@@ -196,13 +198,13 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
     }
   }
 
-  /** What the server said when it had no further connection, and when. */
-  let noRoom: unknown = null;
-  let noRoomElapsed = Number.NEGATIVE_INFINITY;
+  /** The server's last error about too many connections, and when it came. */
+  let refusal: unknown = null;
+  let refusedElapsed = Number.NEGATIVE_INFINITY;
 
-  /** Asking costs the server a process each time, so it is asked again only after a while, as long as there are others to wait for. */
-  function mayHaveRoom(): boolean {
-    return usedCount === 0 || (pool.idleCount ?? 0) > 0 || clock.elapsed() - noRoomElapsed > askAgainMs;
+  /** Each attempt costs the server a process, so the next one waits a while, if other calls can release a connection. */
+  function mayConnect(): boolean {
+    return usedCount === 0 || (pool.idleCount ?? 0) > 0 || clock.elapsed() - refusedElapsed > askAgainMs;
   }
 
   /** Others of this process end their calls in a moment, or have done so meanwhile. Whoever has no connection at all hears of it at once. */
@@ -230,7 +232,7 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
    */
   function fromPool(): Promise<PgPoolClient> {
     const connecting = pool.connect();
-    if (spare === null) return connecting;
+    if (fallback === null) return connecting;
     return new Promise((resolve, reject) => {
       let isOver = false;
       const give = (client: PgPoolClient): void => {
@@ -239,8 +241,8 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
         isOver = true;
         resolve(client);
       };
-      // Where there is no spare one either, the pool is waited for.
-      const timer = clock.after(spareMs, () => spare.take().then(give, () => {}));
+      // If the fallback is taken too, wait for the pool.
+      const timer = clock.after(fallbackAfterMs, () => fallback.take().then(give, () => {}));
       connecting.then(give, (error) => {
         timer.cancel();
         isOver = true;
@@ -352,16 +354,16 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
           ),
         ),
       ),
-    rehearse(text, count) {
-      if (keepMs > 0 && rehearsing === null) rehearseWhenQuiet(text, count, quietLooksMax);
+    warmUp(text, count) {
+      if (keepMs > 0 && warmUpTimer === null) warmUpWhenQuiet(text, count, quietLooksMax);
     },
     async close() {
       isClosed = true;
-      rehearsing?.cancel();
+      warmUpTimer?.cancel();
       await Promise.allSettled(running);
       keeping?.cancel();
       for (let client = takeKept(); client !== null; client = takeKept()) client.release();
-      spare?.close();
+      fallback?.close();
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Engine, EngineVerb, MigrateInput, MigrateReply } from '../../contract/engine.ts';
-import { Floors } from './claim-scan-hints.ts';
+import { ClaimScanHints } from './claim-scan-hints.ts';
 import { statements } from './generated.ts';
 import { schemaVersion } from './migrate.ts';
 import { type OpenedPostgres, openPostgres, type PostgresOptions } from './open-postgres.ts';
@@ -73,7 +73,7 @@ export async function openPostgresEngine(options: PostgresOptions): Promise<Engi
 /** Makes the engine of an open PostgreSQL: every verb is one round trip, or a few where nobody waits for it. */
 export function createPostgresEngine(opened: OpenedPostgres): Engine {
   const work = new Work(opened.database, opened.schema, (hints) => opened.tell(hints), {
-    floors: new Floors(opened.clock),
+    scanHints: new ClaimScanHints(opened.clock),
   });
   const follower = createFollower({
     ...{ database: opened.database, clock: opened.clock },

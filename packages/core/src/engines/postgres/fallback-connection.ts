@@ -2,24 +2,24 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { PgPoolClient } from '../shared/pool.ts';
 import type { PgClient } from './driver.ts';
 
-/** One connection beside a pool that is somebody else's. */
-export interface Spare {
-  /** Gives it to one caller after the other, each until they release it, and connects when it is not there. */
+/** One connection beside the program's own pool. */
+export interface FallbackConnection {
+  /** Gives the connection to one caller at a time, until that caller releases it. Connects if needed. */
   take(): Promise<PgPoolClient>;
-  /** Ends it. Whoever has it has released it before. */
+  /** Closes the connection, which must be released. */
   close(): void;
 }
 
-// Where it was needed once it will be needed again soon; after that it is one connection too many.
+// It is probably needed again soon; after this it only costs the server a connection.
 const idleMs = 60_000;
 
-/** Makes one. Connects to nothing yet. */
-export function createSpare(options: { create(): PgClient; clock: Clock }): Spare {
+/** Creates a fallback connection without connecting. */
+export function createFallbackConnection(options: { create(): PgClient; clock: Clock }): FallbackConnection {
   const { create, clock } = options;
-  /** Open, and used by nobody. */
+  /** Open and unused. */
   let idle: PgClient | null = null;
   let ending: Timer | null = null;
-  /** Settles when whoever came last has released it. */
+  /** Settles when the last caller in the queue has released the connection. */
   let turn: Promise<void> = Promise.resolve();
 
   let isClosed = false;
@@ -33,7 +33,7 @@ export function createSpare(options: { create(): PgClient; clock: Clock }): Spar
     ending?.cancel();
     const client = idle ?? create();
     if (client !== idle) {
-      // Nobody else listens while it is idle.
+      // An idle connection has no other error listener.
       client.on('error', () => end(client));
       await client.connect();
     }
@@ -52,7 +52,7 @@ export function createSpare(options: { create(): PgClient; clock: Clock }): Spar
         const release = (destroy?: boolean): void => {
           if (destroy === true) {
             end(client);
-            // One that was cut off without a word does not answer to a goodbye.
+            // A connection that was cut silently never answers a closing message.
             client.connection?.stream?.destroy();
           } else if (isClosed) end(client);
           else {

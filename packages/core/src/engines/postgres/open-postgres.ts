@@ -4,7 +4,7 @@ import type { Random } from '../../base/random.ts';
 import type { EngineInfo, Hint } from '../../contract/engine.ts';
 import { createConnector, type PostgresTarget } from './connect.ts';
 import { createDatabase } from './database.ts';
-import { createSpare } from './fallback-connection.ts';
+import { createFallbackConnection } from './fallback-connection.ts';
 import {
   type MigrationTarget,
   migrateSchema,
@@ -64,8 +64,8 @@ const keepMsOwn = 60_000;
 // As many as a node uses at once when there is much to do: one decides schedules, two bring work and hand in outcomes.
 const readyCount = 3;
 const versionMin = 130_000;
-// What it plays is undone.
-const rehearsal = 'BEGIN ISOLATION LEVEL READ COMMITTED; SELECT duly.rehearse_1(); ROLLBACK';
+// The transaction is rolled back.
+const warmUpStatement = 'BEGIN ISOLATION LEVEL READ COMMITTED; SELECT duly.rehearse_1(); ROLLBACK';
 
 /** What is looked at before a server may hold a store. */
 export interface ServerFacts {
@@ -102,11 +102,12 @@ const oldMinutes = 10;
 export async function openPostgres(options: PostgresOptions): Promise<OpenedPostgres> {
   const { schema, clock, random, callMs = callMsDefault } = options;
   const connector = await createConnector(options);
-  const { pool, place, createSpare: create } = connector;
-  const spare = create === null ? null : createSpare({ create, clock });
+  const { pool, place, createFallback } = connector;
+  const fallback =
+    createFallback === null ? null : createFallbackConnection({ create: createFallback, clock });
   // A pool that was made here is used by nobody else.
   const keepMs = typeof options.connection === 'string' ? keepMsOwn : 0;
-  const database = createDatabase({ pool, place, clock, random, callMs, lockMs, keepMs, spare });
+  const database = createDatabase({ pool, place, clock, random, callMs, lockMs, keepMs, fallback });
   const target: MigrationTarget = { database, schema, place, clock };
   let info: EngineInfo;
   try {
@@ -154,9 +155,9 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
     },
     wakeups(listener) {
       listeners.add(listener);
-      // Whoever only makes jobs listens to nothing, needs no connection for it, and none that is ready for more.
+      // Whoever only makes jobs listens to nothing, needs no connection for it, and no warm ones either.
       notices.listen();
-      database.rehearse(inSchema(rehearsal, schema), Math.min(readyCount, options.poolSize));
+      database.warmUp(inSchema(warmUpStatement, schema), Math.min(readyCount, options.poolSize));
       return () => listeners.delete(listener);
     },
     ring: () => notices.ring(),

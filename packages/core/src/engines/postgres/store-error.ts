@@ -38,7 +38,7 @@ function wasNotSent(error: unknown): boolean {
 }
 
 /** Whether the server, or a pooler before it, has no further connection for this process. */
-export function hasNoRoom(error: unknown): boolean {
+export function isTooManyConnections(error: unknown): boolean {
   const state = sqlStateOf(error);
   // PgBouncer (max_client_conn) says it in words alone.
   return (

@@ -2,7 +2,7 @@ import { type DulyError, dulyError, type ErrorCode, isDulyError, toPlainError } 
 import type { GroupReply, Hint, MoveMark, Reply } from '../../contract/engine.ts';
 import { movedError } from '../../contract/transfer.ts';
 import { createPolicies } from '../shared/policies.ts';
-import type { Floors } from './claim-scan-hints.ts';
+import type { ClaimScanHints } from './claim-scan-hints.ts';
 
 /** A value bound to a statement. Lists and objects are handed over as JSON text by whoever calls. */
 export type Value = string | number | boolean | null;
@@ -48,20 +48,20 @@ export class Work {
   readonly #texts = new Map<string, string>();
   /** What a stored policy says. */
   readonly policy = createPolicies();
-  /** Where claims begin to look; null where none are made. */
-  readonly floors: Floors | null;
+  /** Where claims begin to scan; null if this work claims nothing. */
+  readonly scanHints: ClaimScanHints | null;
 
   constructor(
     database: Database,
     schema: string,
     tell: (hints: Hint[]) => void,
-    { where = 'own', floors = null }: { where?: WorkPlace; floors?: Floors | null } = {},
+    { where = 'own', scanHints = null }: { where?: WorkPlace; scanHints?: ClaimScanHints | null } = {},
   ) {
     this.#database = database;
     this.#schema = schema;
     this.#tell = tell;
     this.where = where;
-    this.floors = floors;
+    this.scanHints = scanHints;
   }
 
   /** The rows of a statement of this schema. */

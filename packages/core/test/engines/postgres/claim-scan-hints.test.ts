@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import type { ClaimedJob } from '../../../src/contract/engine.ts';
-import { Floors } from '../../../src/engines/postgres/claim-scan-hints.ts';
+import { ClaimScanHints } from '../../../src/engines/postgres/claim-scan-hints.ts';
 import { enqueue } from '../../../src/engines/postgres/verbs/enqueue.ts';
 import { exchange } from '../../../src/engines/postgres/verbs/exchange.ts';
 import { Work } from '../../../src/engines/postgres/work.ts';
@@ -12,68 +12,68 @@ import { ask, open } from './setup.ts';
 
 const hourMs = 3_600_000;
 const noonAt = Date.UTC(2027, 0, 15, 12);
-const looked = (tookMs: number) => ({ isFull: true, pages: tookMs * 100, isAllPromoted: true, lanes: [] });
+const scanned = (tookMs: number) => ({ isFull: true, pages: tookMs * 100, isAllPromoted: true, lanes: [] });
 
-describe('floors', () => {
+describe('claim scan hints', () => {
   const tasks = [{ type: 'mail', version: 2, limit: 5 }];
   const lane = { type: 'mail', version: 2, queue: 'default' };
   const floorsOf = (sent: object) => (sent as { floors?: { lanes: object[]; dueAt: number } }).floors ?? null;
 
-  it('begin when a look was long, follow what lives, and end with the next look from the bottom', async () => {
+  it('begin after a long scan, follow the live jobs, and end with the next full scan', async () => {
     const clock = createManualClock();
-    const floors = new Floors(clock);
+    const hints = new ClaimScanHints(clock);
     const claim = claimRequest({ tasks });
-    floors.meet(lane);
-    assert.equal(floorsOf(floors.sent(claim)), null, 'no look was long yet');
-    floors.learn(claim, noonAt, {
-      ...looked(20),
+    hints.noteLane(lane);
+    assert.equal(floorsOf(hints.sent(claim)), null, 'no scan was long yet');
+    hints.update(claim, noonAt, {
+      ...scanned(20),
       lanes: [{ ...lane, queue: 'slow', rank: noonAt - hourMs }],
     });
-    assert.deepEqual(floorsOf(floors.sent(claim)), {
+    assert.deepEqual(floorsOf(hints.sent(claim)), {
       lanes: [
         { ...lane, rank: noonAt - 1_000 },
         { ...lane, queue: 'slow', rank: noonAt - hourMs },
       ],
       dueAt: noonAt - 1_000,
     });
-    floors.learn(claim, noonAt + 5, { ...looked(1), isFull: false, lanes: [{ ...lane, rank: noonAt + 2 }] });
-    assert.deepEqual(floorsOf(floors.sent(claim))?.lanes, [
+    hints.update(claim, noonAt + 5, { ...scanned(1), isFull: false, lanes: [{ ...lane, rank: noonAt + 2 }] });
+    assert.deepEqual(floorsOf(hints.sent(claim))?.lanes, [
       { ...lane, rank: noonAt + 2 },
       { ...lane, queue: 'slow', rank: noonAt - 995 },
     ]);
-    assert.equal(floorsOf(floors.sent(claim, { isFull: true })), null);
-    assert.equal(floors.waitMs(), 80);
+    assert.equal(floorsOf(hints.sent(claim, { isFull: true })), null);
+    assert.equal(hints.waitMs(), 80);
     await clock.advance(80);
-    assert.equal(floors.waitMs(), 0);
+    assert.equal(hints.waitMs(), 0);
     await clock.advance(121);
-    assert.equal(floorsOf(floors.sent(claim)), null, 'ten times what it cost is over');
-    floors.learn(claim, noonAt + 201, null);
+    assert.equal(floorsOf(hints.sent(claim)), null, 'ten times its cost has passed');
+    hints.update(claim, noonAt + 201, null);
     await clock.advance(1);
-    assert.equal(floorsOf(floors.sent(claim)), null, 'the look was short');
-    assert.equal(floors.waitMs(), 0);
+    assert.equal(floorsOf(hints.sent(claim)), null, 'the scan was short');
+    assert.equal(hints.waitMs(), 0);
   });
 
   it('are for the tasks of the claim, and where lanes are too many there are none', () => {
-    const floors = new Floors(createManualClock());
+    const hints = new ClaimScanHints(createManualClock());
     const claim = claimRequest({ tasks });
-    floors.meet({ ...lane, type: 'other' });
-    floors.meet(lane);
-    floors.learn(claim, noonAt, looked(20));
-    assert.equal(floorsOf(floors.sent(claim))?.lanes.length, 1);
-    for (let n = 0; n < 300; n++) floors.meet({ ...lane, queue: `q${n}` });
-    assert.equal(floorsOf(floors.sent(claim)), null);
+    hints.noteLane({ ...lane, type: 'other' });
+    hints.noteLane(lane);
+    hints.update(claim, noonAt, scanned(20));
+    assert.equal(floorsOf(hints.sent(claim))?.lanes.length, 1);
+    for (let n = 0; n < 300; n++) hints.noteLane({ ...lane, queue: `q${n}` });
+    assert.equal(floorsOf(hints.sent(claim)), null);
   });
 });
 
-describe('PostgreSQL, claims with floors', () => {
-  const schema = `floors_${process.pid}`;
+describe('PostgreSQL, claims with scan hints', () => {
+  const schema = `scan_hints_${process.pid}`;
   after(() => ask(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`));
 
-  it('take what is above them at once, and find what is below by the next look from the bottom', async () => {
+  it('find jobs above them at once, and jobs below them in the next full scan', async () => {
     const opened = await open({ schema });
     const clock = createManualClock();
-    const floors = new Floors(clock);
-    const work = new Work(opened.database, schema, () => {}, { floors });
+    const hints = new ClaimScanHints(clock);
+    const work = new Work(opened.database, schema, () => {}, { scanHints: hints });
     try {
       const above = jobSpec({ due: { at: noonAt } });
       const below = jobSpec({ due: { at: noonAt }, rankOffsetMs: -hourMs });
@@ -82,19 +82,19 @@ describe('PostgreSQL, claims with floors', () => {
         await enqueue(work, { now: noonAt, groups: [{ jobs: [job] }] });
       const { type, version } = above;
       const claim = () => claimRequest({ tasks: [{ type, version, limit: 5 }], limit: 5 });
-      floors.learn(claim(), noonAt, looked(100));
+      hints.update(claim(), noonAt, scanned(100));
       const take = async (now: number) => {
         const { claimed, nextDueAt } = await exchange(work, { now, settle: [], claim: claim() });
         return [claimed.map(({ id }) => id), nextDueAt];
       };
       assert.deepEqual(await take(noonAt), [[above.id], noonAt + 50]);
-      assert.deepEqual(await take(noonAt + 10), [[], noonAt + 50], 'it is not yet time to look below');
+      assert.deepEqual(await take(noonAt + 10), [[], noonAt + 50], 'it is not yet time for a full scan');
       await clock.advance(100);
       assert.deepEqual(await take(noonAt + 50), [[later.id], null]);
       assert.deepEqual(
         await take(noonAt + 60),
         [[], noonAt + 60 + 300],
-        'asked again when it may look below',
+        'asks again when a full scan is allowed',
       );
       await clock.advance(300);
       assert.deepEqual(await take(noonAt + 360), [[below.id], null]);
@@ -106,8 +106,8 @@ describe('PostgreSQL, claims with floors', () => {
   it('whoever settles is answered by the instant of that, and asks again for what is below', async () => {
     const opened = await open({ schema });
     const clock = createManualClock();
-    const floors = new Floors(clock);
-    const work = new Work(opened.database, schema, () => {}, { floors });
+    const hints = new ClaimScanHints(clock);
+    const work = new Work(opened.database, schema, () => {}, { scanHints: hints });
     try {
       const first = jobSpec({ due: { at: noonAt } });
       const below = jobSpec({ due: { at: noonAt }, rankOffsetMs: -hourMs });
@@ -117,7 +117,7 @@ describe('PostgreSQL, claims with floors', () => {
       const { claimed } = await exchange(work, { now: noonAt, settle: [], claim: claim() });
       assert.equal(claimed[0]?.id, first.id);
       await enqueue(work, { now: noonAt, groups: [{ jobs: [below] }] });
-      floors.learn(claim(), noonAt, looked(100));
+      hints.update(claim(), noonAt, scanned(100));
       await clock.advance(400);
       const done = settlement(claimed[0] as ClaimedJob, 'COMPLETED');
       const settled = await exchange(work, { now: noonAt + 400, settle: [done], claim: claim() });
@@ -135,16 +135,16 @@ describe('PostgreSQL, claims with floors', () => {
     }
   });
 
-  it('a lone job that is made above them runs with the commit that makes it', async () => {
+  it('a plain job created above them runs with the commit that creates it', async () => {
     const opened = await open({ schema });
-    const floors = new Floors(createManualClock());
-    const work = new Work(opened.database, schema, () => {}, { floors });
+    const hints = new ClaimScanHints(createManualClock());
+    const work = new Work(opened.database, schema, () => {}, { scanHints: hints });
     try {
       const job = jobSpec({ due: { at: noonAt } });
       const { type, version } = job;
       const claim = claimRequest({ tasks: [{ type, version, limit: 5 }], limit: 5 });
-      floors.meet(job);
-      floors.learn(claim, noonAt, looked(100));
+      hints.noteLane(job);
+      hints.update(claim, noonAt, scanned(100));
       const { claimed } = await enqueue(work, { now: noonAt, groups: [{ jobs: [job] }], claim });
       assert.deepEqual(
         claimed.map(({ id }) => id),

@@ -76,7 +76,7 @@ function alikeToClaimedJobs(work: Work, taken: TakenAlike): ClaimedJob[] {
     origin,
   } = taken;
   const policy = work.policy(taken.policy);
-  work.floors?.meet(taken);
+  work.scanHints?.noteLane(taken);
   return ids.map((id, i) => ({
     id,
     type,
@@ -111,7 +111,11 @@ export function toClaimedJobs(work: Work, columns: LeasedColumns | TakenAlike): 
   const at = <Item>(column: readonly Item[], i: number): Item => column[i] as Item;
   return columns[0].map((id, i) => {
     const parentId = at(columns[22], i);
-    work.floors?.meet({ type: at(columns[1], i), version: at(columns[2], i), queue: at(columns[3], i) });
+    work.scanHints?.noteLane({
+      type: at(columns[1], i),
+      version: at(columns[2], i),
+      queue: at(columns[3], i),
+    });
     return {
       id,
       type: at(columns[1], i),

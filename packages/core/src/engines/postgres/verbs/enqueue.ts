@@ -1,6 +1,6 @@
 import type { EnqueuedItem, EnqueueInput, EnqueueReply, JobSpec } from '../../../contract/engine.ts';
 import { textArray } from '../arrays.ts';
-import type { Looked } from '../claim-scan-hints.ts';
+import type { LaneScan } from '../claim-scan-hints.ts';
 import { statements } from '../generated.ts';
 import {
   areAlike,
@@ -17,7 +17,7 @@ interface Answer {
   now: number;
   groups?: AnsweredGroup<EnqueuedItem>[];
   claimed: LeasedColumns | TakenAlike;
-  looked?: Looked | null;
+  looked?: LaneScan | null;
 }
 
 type PreparedGroup = JobSpec[];
@@ -66,15 +66,15 @@ async function send(work: Work, input: EnqueueInput, groups: PreparedGroup[]): P
 /** Plain jobs that differ in nothing but their input. */
 async function callAlike(work: Work, { now, claim }: EnqueueInput, jobs: JobSpec[]): Promise<Answer> {
   const { id: _id, input: _input, ...shared } = writtenSpec(jobs[0] as JobSpec);
-  work.floors?.meet(jobs[0] as JobSpec);
+  work.scanHints?.noteLane(jobs[0] as JobSpec);
   const answer = await work.call<Answer>(statements.call.enqueueAlike, [
     now ?? null,
     textArray(jobs.map(({ id }) => id)),
     textArray(jobs.map(({ input }) => input)),
     JSON.stringify(shared),
-    claim === undefined ? null : JSON.stringify(work.floors?.sent(claim) ?? claim),
+    claim === undefined ? null : JSON.stringify(work.scanHints?.sent(claim) ?? claim),
   ]);
-  if (claim !== undefined) work.floors?.learn(claim, answer.now, answer.looked);
+  if (claim !== undefined) work.scanHints?.update(claim, answer.now, answer.looked);
   return answer;
 }
 

@@ -8,7 +8,7 @@ import type {
 } from '../../../contract/engine.ts';
 import { canTransition } from '../../../contract/job-status.ts';
 import { numberArray, textArray } from '../arrays.ts';
-import type { Looked } from '../claim-scan-hints.ts';
+import type { LaneScan } from '../claim-scan-hints.ts';
 import { statements } from '../generated.ts';
 import { checkedDue } from '../job-columns.ts';
 import type { Work } from '../work.ts';
@@ -22,18 +22,18 @@ interface Answer {
   nextDueAt: number | null;
   more: boolean;
   soloSinceAt: number | null;
-  looked?: Looked | null;
+  looked?: LaneScan | null;
 }
 
 /** See the contract. */
 export async function exchange(work: Work, input: ExchangeInput): Promise<ExchangeReply> {
-  const { looked, ...reply } = await exchangeOnce(work, input);
-  // Asked with floors, and nothing was found: whoever asks was told, perhaps, of something below them.
-  const isInDoubt = looked?.isFull === false && reply.claimed.length === 0 && input.claim?.limit !== 0;
+  const { looked: scanned, ...reply } = await exchangeOnce(work, input);
+  // A claim with hints found nothing, but a notification may be about a job below them.
+  const isInDoubt = scanned?.isFull === false && reply.claimed.length === 0 && input.claim?.limit !== 0;
   if (!isInDoubt) return reply;
   // What was settled counts from the instant that is answered, so a second statement, with an instant of its own, is for the next call.
   const leastMs = input.settle.length > 0 ? 1 : 0;
-  const waitMs = Math.max(leastMs, work.floors?.waitMs() ?? 0);
+  const waitMs = Math.max(leastMs, work.scanHints?.waitMs() ?? 0);
   if (waitMs > 0) {
     const nextLookAt = reply.now + Math.ceil(waitMs);
     return { ...reply, nextDueAt: Math.min(reply.nextDueAt ?? nextLookAt, nextLookAt) };
@@ -48,18 +48,18 @@ async function exchangeOnce(
   how: { isFull?: boolean } = {},
 ): Promise<ExchangeReply & Pick<Answer, 'looked'>> {
   const { claim } = input;
-  const asked = claim === null ? null : (work.floors?.sent(claim, how) ?? claim);
+  const asked = claim === null ? null : (work.scanHints?.sent(claim, how) ?? claim);
   const isAlone = claim !== null && asked === claim && claim.limit > 0 && input.settle.length === 0;
   const reply =
     isAlone && input.repeat !== true
       ? await claimAlone(work, claim, input.now)
       : await settleAndClaim(work, input, asked);
-  const { now, nextDueAt, more, soloSinceAt, looked } = reply;
+  const { now, nextDueAt, more, soloSinceAt, looked: scanned } = reply;
   const claimed = toClaimedJobs(work, reply.claimed);
-  if (claim !== null) work.floors?.learn(claim, now, looked);
+  if (claim !== null) work.scanHints?.update(claim, now, scanned);
   const settled: ExchangeReply['settled'] = input.settle.map(() => 'done');
   for (const place of reply.lost) settled[place] = 'lost';
-  return { now, settled, claimed, nextDueAt, more, soloSinceAt, looked };
+  return { now, settled, claimed, nextDueAt, more, soloSinceAt, looked: scanned };
 }
 
 /** The ordinary way: whatever is to be settled, and a claim as it is sent. */

@@ -235,7 +235,7 @@ function takenAsMade(work: Work, together: SoleDecision[], { made }: TakenAsMade
   const [ids, fences] = made;
   const jobs = new Map(together.map(({ job }) => [job.id, job]));
   const [first] = together;
-  work.floors?.meet((first as SoleDecision).job);
+  work.scanHints?.noteLane((first as SoleDecision).job);
   // What the store keeps of a policy, as one object for all.
   const policy = work.policy(policyText((first as SoleDecision).job.policy));
   return ids.map((id, i) => {

@@ -1,4 +1,4 @@
-// Only PostgreSQL plans anew on every connection, and so has something to rehearse.
+// Only PostgreSQL plans anew on every connection, so only its connections are warmed up.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { createPostgresEngine } from '../../../src/engines/postgres/engine.ts';
 import { claimRequest, jobSpec } from '../../../src/testing/conformance/builders.ts';
 import { ask, open, openDatabase, url } from './setup.ts';
 
-it('a rehearsal plays the ways of a lone job and of a page of schedules to their ends, and leaves nothing', async () => {
+it('a warm-up runs the paths of a plain job and of a page of schedules, and leaves nothing behind', async () => {
   const schema = freshSchema();
   const opened = await open({ schema });
   const engine = createPostgresEngine(opened);
@@ -47,12 +47,12 @@ it('a rehearsal plays the ways of a lone job and of a page of schedules to their
   await engine.close();
 });
 
-it('connections are rehearsed once each when it is quiet, and stay at hand however long they are not used', async () => {
-  const sequence = `public.rehearsed_${process.pid}`;
+it('connections are warmed up once each when the process is quiet, and stay pinned however long they are idle', async () => {
+  const sequence = `public.warmed_${process.pid}`;
   await ask(`CREATE SEQUENCE ${sequence}`);
   const count = async () => (await ask(`SELECT last_value::int AS n FROM ${sequence}`))[0]?.n;
   const database = openDatabase({ keepMs: 1 });
-  database.rehearse(`BEGIN; SELECT nextval('${sequence}'); ROLLBACK`, 3);
+  database.warmUp(`BEGIN; SELECT nextval('${sequence}'); ROLLBACK`, 3);
   while ((await count()) < 3);
   const pids = async () => {
     const call = () => database.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
@@ -66,11 +66,11 @@ it('connections are rehearsed once each when it is quiet, and stay at hand howev
   await ask(`DROP SEQUENCE ${sequence}`);
 });
 
-it('a rehearsal that fails leaves no transaction open, and nobody hears of it', async () => {
+it('a failed warm-up leaves no transaction open and is not reported', async () => {
   const database = openDatabase({ keepMs: 60_000, max: 1 });
   await database.query('SELECT 1');
   const removed = once(database.pool, 'remove');
-  database.rehearse('BEGIN; SELECT 1 / 0; ROLLBACK', 3);
+  database.warmUp('BEGIN; SELECT 1 / 0; ROLLBACK', 3);
   await removed;
   await database.query('SELECT 1');
   await database.close();
