@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import module from 'node:module';
-import { refuseOldNode } from './node-version.ts';
-import { quietSqliteWarning } from './sqlite-warning.ts';
+import { refuseOldNode } from './cli/node-version.ts';
+import { quietSqliteWarning } from './cli/sqlite-warning.ts';
 
 const refusal = refuseOldNode(process.versions.node, process.execPath);
 if (refusal === null) {

@@ -1,10 +1,10 @@
 import { type Command, CommanderError } from 'commander';
-import { optionsOf } from './leaf.ts';
+import { optionsOf } from './cli/leaf.ts';
+import { buildProgram } from './cli/program.ts';
+import type { CommandRun } from './cli/shell.ts';
 import { printJsonAsLines } from './output/json.ts';
 import { redirectStdout } from './output/redirect.ts';
 import { createTerminal, type Terminal } from './output/terminal.ts';
-import { buildProgram } from './program.ts';
-import type { CommandRun } from './shell.ts';
 
 /** Runs the command line and answers with the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -28,7 +28,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     // Commander hands in the arguments, then the options, then the command itself.
     const args = call.slice(0, -2);
     const options = optionsOf(call.at(-1) as Command);
-    const [{ createShell }, run] = await Promise.all([import('./shell.ts'), load()]);
+    const [{ createShell }, run] = await Promise.all([import('./cli/shell.ts'), load()]);
     exitCode = (await run(createShell(out, err, json), options as never, ...(args as never[]))) ?? 0;
   });
 
@@ -47,7 +47,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     if (error instanceof CommanderError && error.code === 'commander.help') return 2;
     const [{ printError }, { usageErrorOf }] = await Promise.all([
       import('./output/errors.ts'),
-      import('./usage.ts'),
+      import('./cli/usage.ts'),
     ]);
     return printError(err, error instanceof CommanderError ? usageErrorOf(error) : error, json);
   } finally {

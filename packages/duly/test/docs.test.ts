@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { errorCodes } from '@duly/core';
 import { type Command, CommanderError } from 'commander';
-import { exitCodeOf, exitCodes } from '../src/exit-codes.ts';
-import { buildProgram } from '../src/program.ts';
+import { exitCodeOf, exitCodes } from '../src/cli/exit-codes.ts';
+import { buildProgram } from '../src/cli/program.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');

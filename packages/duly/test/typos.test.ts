@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Command, CommanderError } from 'commander';
-import { buildProgram } from '../src/program.ts';
-import { usageErrorOf } from '../src/usage.ts';
+import { buildProgram } from '../src/cli/program.ts';
+import { usageErrorOf } from '../src/cli/usage.ts';
 
 const build = (): Command => buildProgram(() => async () => {});
 

@@ -1,9 +1,9 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { createApp } from './app.ts';
 import { createKeys, type Keys } from './auth/keys.ts';
 import { createSessions } from './auth/sessions.ts';
-import { createBuiltIn } from './built-in.ts';
-import type { ServerContext, ServerEnv } from './context.ts';
+import { createBuiltIn } from './built-in/built-in.ts';
+import { createApp } from './http/app.ts';
+import type { ServerContext, ServerEnv } from './http/context.ts';
 import { createLive } from './live/live.ts';
 import { partsOf, resolveServerOptions, type ServerOptions } from './options.ts';
 import { createRateLimits } from './request/rate-limit.ts';

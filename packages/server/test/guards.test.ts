@@ -4,7 +4,7 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { DulyError } from '@duly/core';
-import { toProblem } from '../src/problem.ts';
+import { toProblem } from '../src/http/problem.ts';
 import { type Fixture, startServer } from './fixture.ts';
 
 /** Sends with headers that `fetch` would not let through. */

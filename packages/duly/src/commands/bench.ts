@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
 import { Duly, defaultStore, parseStoreAddress, systemClock, withoutPassword } from '@duly/core';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { readCount, usageError } from '../cli/usage.ts';
+import { givenStore, refuseMemory, refuseUnmakable } from '../client/store.ts';
 import { printJson } from '../output/json.ts';
 import { printTable } from '../output/table.ts';
 import { loadProject } from '../project/load.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { givenStore, refuseMemory, refuseUnmakable } from '../store.ts';
-import { readCount, usageError } from '../usage.ts';
 
 interface BenchOptions extends CommonOptions {
   jobs?: string;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { CommandRun, CommonOptions, Shell } from '../shell.ts';
-import { didYouMean, usageError } from '../usage.ts';
+import type { CommandRun, CommonOptions, Shell } from '../cli/shell.ts';
+import { didYouMean, usageError } from '../cli/usage.ts';
 
 const shells = ['bash', 'zsh', 'fish'] as const;
 

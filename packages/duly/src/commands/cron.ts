@@ -1,8 +1,8 @@
 import { DulyError, explain, isDulyError, preview, readMoment, resolveRule, systemClock } from '@duly/core';
+import type { Shell } from '../cli/shell.ts';
+import { readCount } from '../cli/usage.ts';
 import { printJson } from '../output/json.ts';
-import { printSlots } from '../schedule-slots.ts';
-import type { Shell } from '../shell.ts';
-import { readCount } from '../usage.ts';
+import { printSlots } from '../schedules/schedule-slots.ts';
 
 interface CronOptions {
   timezone?: string;

@@ -1,12 +1,12 @@
 import { type ActionOptions, type Duly, DulyError, type JobsFilter } from '@duly/core';
-import { type Client, withClient } from '../client.ts';
-import { confirm, requireAsking } from '../confirm.ts';
-import { deadFilter } from '../dead-filter.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { confirm, requireAsking } from '../cli/confirm.ts';
+import { exitCodes } from '../cli/exit-codes.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { usageError } from '../cli/usage.ts';
+import { type Client, withClient } from '../client/client.ts';
+import { deadFilter } from '../jobs/dead-filter.ts';
 import { printError } from '../output/errors.ts';
 import { printJson } from '../output/json.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { usageError } from '../usage.ts';
 
 interface DeadActOptions extends CommonOptions {
   all?: boolean;

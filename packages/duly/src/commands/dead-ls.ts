@@ -1,8 +1,8 @@
-import { withClient } from '../client.ts';
-import { deadFilter } from '../dead-filter.ts';
-import { printJobs } from '../job-list.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { readLimit } from '../usage.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { readLimit } from '../cli/usage.ts';
+import { withClient } from '../client/client.ts';
+import { deadFilter } from '../jobs/dead-filter.ts';
+import { printJobs } from '../jobs/job-list.ts';
 
 interface DeadLsOptions extends CommonOptions {
   task?: string[];

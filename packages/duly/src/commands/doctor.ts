@@ -1,11 +1,11 @@
 import { examineStore, type Health, type SettingState, type StoreExamination, toSnakeCase } from '@duly/core';
-import { type Advice, type AdviceOptions, adviceOn } from '../advice.ts';
-import { withClient } from '../client.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { exitCodes } from '../cli/exit-codes.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
 import { harmless, type Style, wrap } from '../output/terminal.ts';
 import { loadProject } from '../project/load.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
+import { type Advice, type AdviceOptions, adviceOn } from '../schedules/advice.ts';
 
 const marks: Record<SettingState, { text: string; style: Style }> = {
   ok: { text: 'ok     ', style: 'green' },

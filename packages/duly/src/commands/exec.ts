@@ -1,14 +1,14 @@
 import { Duly, defaultStore, systemClock } from '@duly/core';
-import { terminalActor } from '../client.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { readCount, readDuration, usageError } from '../cli/usage.ts';
+import { terminalActor } from '../client/client.ts';
+import { givenStore, inline, isNew, refuseMemory, refuseUnmakable } from '../client/store.ts';
 import { readSlotRule } from '../exec/exec-slot.ts';
 import { type ExecCall, type ExecEnd, exitCodeOf, runOnce } from '../exec/run-once.ts';
 import { openSignalRelay } from '../exec/signal-relay.ts';
 import { printError } from '../output/errors.ts';
 import { printJson } from '../output/json.ts';
 import { loadProject } from '../project/load.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { givenStore, inline, isNew, refuseMemory, refuseUnmakable } from '../store.ts';
-import { readCount, readDuration, usageError } from '../usage.ts';
 
 interface ExecOptions extends CommonOptions {
   name: string;

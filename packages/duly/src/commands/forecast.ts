@@ -8,12 +8,12 @@ import {
   formatDuration,
   toSnakeCase,
 } from '@duly/core';
-import { withClient } from '../client.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { readCount, readDuration, usageError } from '../cli/usage.ts';
+import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
 import { printTable } from '../output/table.ts';
 import { oneLine } from '../output/terminal.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { readCount, readDuration, usageError } from '../usage.ts';
 
 interface ForecastCommandOptions extends CommonOptions {
   hours?: string;

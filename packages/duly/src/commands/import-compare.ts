@@ -1,12 +1,12 @@
 import { type Duly, type Schedule, shadowTaskName, systemClock } from '@duly/core';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { readDuration } from '../cli/usage.ts';
 import { type Compared, compareShadow, type Difference } from '../import/compare-shadow.ts';
 import type { CronHistory } from '../import/cron-history.ts';
 import { printJson } from '../output/json.ts';
 import { printTable } from '../output/table.ts';
 import { oneLine } from '../output/terminal.ts';
-import { withSchedules } from '../schedule-client.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { readDuration } from '../usage.ts';
+import { withSchedules } from '../schedules/schedule-client.ts';
 import { readHistory } from './import-crontab.ts';
 
 interface CompareOptions extends CommonOptions {

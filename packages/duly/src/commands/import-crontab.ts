@@ -7,21 +7,21 @@ import {
   systemClock,
   toComingSlotJson,
 } from '@duly/core';
-import { type Client, withClient } from '../client.ts';
+import { invocation } from '../cli/invocation.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { didYouMean, readDuration, usageError } from '../cli/usage.ts';
+import { type Client, withClient } from '../client/client.ts';
+import { commandFor, shellWord } from '../client/store.ts';
 import { type Imported, type ImportMode, importSchedule } from '../import/apply-import.ts';
 import { type CronHistory, readCronHistory } from '../import/cron-history.ts';
 import { type Hazard, hazardsOf, herdsOf } from '../import/crontab-hazards.ts';
 import { type CrontabPlan, type PlannedSchedule, planCrontabs, ruleOf } from '../import/crontab-plan.ts';
 import { readSources } from '../import/crontab-sources.ts';
 import { type UserSwitch, userSwitches } from '../import/shell-command.ts';
-import { invocation } from '../invocation.ts';
 import { printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
-import { withTypedOptions } from '../schedule-client.ts';
-import { dayText } from '../schedule-times.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { commandFor, shellWord } from '../store.ts';
-import { didYouMean, readDuration, usageError } from '../usage.ts';
+import { withTypedOptions } from '../schedules/schedule-client.ts';
+import { dayText } from '../schedules/schedule-times.ts';
 import { readStdin } from './run.ts';
 
 /** Options of the imports that begin paused, as a shadow or live. */

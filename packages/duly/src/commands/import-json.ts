@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { DulyError, fromDefinitionJson, type ScheduleDefinition } from '@duly/core';
-import { withClient } from '../client.ts';
+import type { Shell } from '../cli/shell.ts';
+import { withClient } from '../client/client.ts';
 import { type Imported, importSchedule } from '../import/apply-import.ts';
 import { printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
-import type { Shell } from '../shell.ts';
 import { type ImportModeOptions, readMode } from './import-crontab.ts';
 import { readStdin } from './run.ts';
 

@@ -1,7 +1,11 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DulyError, preview, resolveRule, systemClock, toComingSlotJson } from '@duly/core';
-import { type Client, withClient } from '../client.ts';
+import { invocation } from '../cli/invocation.ts';
+import type { Shell } from '../cli/shell.ts';
+import { didYouMean, usageError } from '../cli/usage.ts';
+import { type Client, withClient } from '../client/client.ts';
+import { commandFor, shellWord } from '../client/store.ts';
 import { type Imported, type ImportMode, importSchedule } from '../import/apply-import.ts';
 import {
   type ContainerRun,
@@ -10,13 +14,9 @@ import {
   type PlannedCronJob,
   planManifests,
 } from '../import/kubernetes-plan.ts';
-import { invocation } from '../invocation.ts';
 import { printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
-import { dayText } from '../schedule-times.ts';
-import type { Shell } from '../shell.ts';
-import { commandFor, shellWord } from '../store.ts';
-import { didYouMean, usageError } from '../usage.ts';
+import { dayText } from '../schedules/schedule-times.ts';
 import { type ImportModeOptions, nextText, readMode } from './import-crontab.ts';
 import { readStdin } from './run.ts';
 

@@ -2,12 +2,12 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DulyError } from '@duly/core';
+import { invocation } from '../cli/invocation.ts';
+import type { Shell } from '../cli/shell.ts';
+import { readVersion } from '../cli/version.ts';
+import { shellWord } from '../client/store.ts';
 import { templates } from '../init/templates.ts';
-import { invocation } from '../invocation.ts';
 import { printJson } from '../output/json.ts';
-import type { Shell } from '../shell.ts';
-import { shellWord } from '../store.ts';
-import { readVersion } from '../version.ts';
 
 /** `duly init`: a config, a first task and its test. Writes all of it or nothing, and never over something. */
 export async function init({ out, json }: Shell, _options: object, folder = '.'): Promise<number> {

@@ -1,7 +1,7 @@
-import { withClient } from '../client.ts';
-import { changeJobs, printChange } from '../job-changes.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { usageError } from '../usage.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { usageError } from '../cli/usage.ts';
+import { withClient } from '../client/client.ts';
+import { changeJobs, printChange } from '../jobs/job-changes.ts';
 
 interface JobsCancelOptions extends CommonOptions {
   task?: string;

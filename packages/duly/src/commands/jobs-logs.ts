@@ -1,8 +1,8 @@
 import { isTerminal, type JobLogLine, systemClock } from '@duly/core';
-import { withClient } from '../client.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
 import { harmless, type Style } from '../output/terminal.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
 
 const lookMs = 250;
 const styles: Record<JobLogLine['level'], Style> = {

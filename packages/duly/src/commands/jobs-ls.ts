@@ -1,8 +1,8 @@
 import type { JobStatus, JobsFilter } from '@duly/core';
-import { withClient } from '../client.ts';
-import { printJobs, readSince } from '../job-list.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { readLimit, readList, readPairs } from '../usage.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { readLimit, readList, readPairs } from '../cli/usage.ts';
+import { withClient } from '../client/client.ts';
+import { printJobs, readSince } from '../jobs/job-list.ts';
 
 interface JobsLsOptions extends CommonOptions {
   status?: string[];

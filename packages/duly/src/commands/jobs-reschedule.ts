@@ -1,7 +1,7 @@
-import { withClient } from '../client.ts';
-import { printChange } from '../job-changes.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { readDuration, readInstant, usageError } from '../usage.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { readDuration, readInstant, usageError } from '../cli/usage.ts';
+import { withClient } from '../client/client.ts';
+import { printChange } from '../jobs/job-changes.ts';
 
 /** `duly jobs reschedule`. */
 export async function jobsReschedule(

@@ -1,6 +1,6 @@
-import { withClient } from '../client.ts';
-import { changeJobs } from '../job-changes.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { withClient } from '../client/client.ts';
+import { changeJobs } from '../jobs/job-changes.ts';
 
 /** `duly jobs retry`: the same job again, with as many attempts more as it had. */
 export function jobsRetry(

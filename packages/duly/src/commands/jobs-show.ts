@@ -9,14 +9,14 @@ import {
   toJobJson,
   type Why,
 } from '@duly/core';
-import { withClient } from '../client.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
 import { stepText } from '../output/progress-bar.ts';
 import { attemptsText, statusStyles } from '../output/status.ts';
 import { printTable } from '../output/table.ts';
 import { harmless, oneLine, type Terminal } from '../output/terminal.ts';
 import { absolute, relative } from '../output/times.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
 
 // What was done to one job fits on a page; the newest come first.
 const auditCountMax = 50;

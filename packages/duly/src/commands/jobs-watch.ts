@@ -1,6 +1,6 @@
-import { withClient } from '../client.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { watchJob } from '../watch.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { withClient } from '../client/client.ts';
+import { watchJob } from '../jobs/watch.ts';
 
 /** `duly watch` and `duly jobs watch`. */
 export function jobsWatch(shell: Shell, options: CommonOptions, id: string): Promise<number> {

@@ -1,12 +1,12 @@
 import { type Duly, systemClock } from '@duly/core';
 import { createKeys, type KeyInfo, type Keys, keyScopes } from '@duly/server/keys';
-import { terminalActor, withClient } from '../client.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { didYouMean, readDuration, usageError } from '../cli/usage.ts';
+import { terminalActor, withClient } from '../client/client.ts';
 import { listJson, printJson } from '../output/json.ts';
 import { printTable } from '../output/table.ts';
 import { oneLine } from '../output/terminal.ts';
 import { relative } from '../output/times.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { didYouMean, readDuration, usageError } from '../usage.ts';
 
 /** Options of `duly keys add`. */
 export interface KeysAddOptions extends CommonOptions {

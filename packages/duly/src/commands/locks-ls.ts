@@ -1,11 +1,11 @@
 import type { LockKind } from '@duly/core';
-import { withClient } from '../client.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { readLimit } from '../cli/usage.ts';
+import { withClient } from '../client/client.ts';
 import { listJson, printJson } from '../output/json.ts';
 import { printTable } from '../output/table.ts';
 import { oneLine } from '../output/terminal.ts';
 import { rough } from '../output/times.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { readLimit } from '../usage.ts';
 
 interface LocksLsOptions extends CommonOptions {
   kind?: string;

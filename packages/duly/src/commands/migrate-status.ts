@@ -1,7 +1,7 @@
 import { readSchemaStatus } from '@duly/core';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { commandFor } from '../client/store.ts';
 import { printJson } from '../output/json.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { commandFor } from '../store.ts';
 import { storeToMigrate } from './migrate.ts';
 
 /** `duly migrate status`: where the schema stands and what is missing. Changes nothing. */

@@ -1,8 +1,8 @@
 import { defaultStore, openEngine, readSchemaStatus } from '@duly/core';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { givenStore, refuseMemory, refuseUnmakable } from '../client/store.ts';
 import { printJson } from '../output/json.ts';
 import { loadProject } from '../project/load.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { givenStore, refuseMemory, refuseUnmakable } from '../store.ts';
 
 /** `duly migrate`: opening a store brings it up to this code, so this opens it and tells where it stands. */
 export async function migrate(shell: Shell, options: CommonOptions): Promise<undefined> {

@@ -1,11 +1,11 @@
 import { abandonMove, DulyError, type Moved, moveStore, toSnakeCase, withoutPassword } from '@duly/core';
-import { confirm } from '../confirm.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { confirm } from '../cli/confirm.ts';
+import { exitCodes } from '../cli/exit-codes.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { isNew, refuseMemory, refuseMissing, refuseUnmakable, shellWord } from '../client/store.ts';
 import { printJson } from '../output/json.ts';
 import { createLiveArea } from '../output/live-area.ts';
 import { percentText, progressBar } from '../output/progress-bar.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { isNew, refuseMemory, refuseMissing, refuseUnmakable, shellWord } from '../store.ts';
 
 /** Options of `move`. */
 export interface MoveCommandOptions extends CommonOptions {

@@ -1,9 +1,9 @@
 import { systemClock, toSnakeCase } from '@duly/core';
-import { withClient } from '../client.ts';
+import { type PauseScope, pauseText, targetOf, warnUnknown } from '../cli/pause-target.ts';
+import type { CommandRun, CommonOptions, Shell } from '../cli/shell.ts';
+import { readDuration, readInstant, usageError } from '../cli/usage.ts';
+import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
-import { type PauseScope, pauseText, targetOf, warnUnknown } from '../pause-target.ts';
-import type { CommandRun, CommonOptions, Shell } from '../shell.ts';
-import { readDuration, readInstant, usageError } from '../usage.ts';
 
 interface PauseCommandOptions extends CommonOptions {
   for?: string;

@@ -1,8 +1,8 @@
+import type { CommonOptions, Shell } from '../cli/shell.ts';
 import { listJson, printJson } from '../output/json.ts';
 import { printTable } from '../output/table.ts';
 import { profileOf, profilesPath, readProfiles, writeProfiles } from '../remote/profiles.ts';
 import { addressOf } from '../remote/server.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
 import { readStdin } from './run.ts';
 
 /** `duly profiles ls`. Keys are not shown. */

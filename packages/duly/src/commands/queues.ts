@@ -7,13 +7,13 @@ import {
   systemClock,
   toSnakeCase,
 } from '@duly/core';
-import { withClient } from '../client.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { withClient } from '../client/client.ts';
 import { listJson, printJson } from '../output/json.ts';
 import { statusStyles } from '../output/status.ts';
 import { type Cell, printTable } from '../output/table.ts';
 import { oneLine } from '../output/terminal.ts';
 import { relative } from '../output/times.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
 
 /** `duly queues`. */
 export async function queues(shell: Shell, options: CommonOptions): Promise<undefined> {

@@ -1,8 +1,8 @@
-import { withClient } from '../client.ts';
+import { type PauseScope, pauseText, targetOf } from '../cli/pause-target.ts';
+import type { CommandRun, CommonOptions, Shell } from '../cli/shell.ts';
+import { didYouMean } from '../cli/usage.ts';
+import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
-import { type PauseScope, pauseText, targetOf } from '../pause-target.ts';
-import type { CommandRun, CommonOptions, Shell } from '../shell.ts';
-import { didYouMean } from '../usage.ts';
 
 /** `duly resume queue|task|all`. To end a pause that is not there is no error: what was asked for is so. */
 export function resumeOf(scope: PauseScope): CommandRun {

@@ -10,14 +10,7 @@ import {
   type Task,
   toJobJson,
 } from '@duly/core';
-import { type Client, clientDuly, useDuly, withServer } from '../client.ts';
-import { demoApp, demoTasks } from '../demo/tasks.ts';
-import { sentenceOf } from '../output/errors.ts';
-import { printJson } from '../output/json.ts';
-import { defineTasks, loadProject, type Project } from '../project/load.ts';
-import { givenServer } from '../remote/server.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { givenStore, isNew, isSameStore, refuseMemory, refuseUnmakable } from '../store.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
 import {
   didYouMean,
   readCount,
@@ -26,8 +19,15 @@ import {
   readPairs,
   readValue,
   usageError,
-} from '../usage.ts';
-import { watchJob } from '../watch.ts';
+} from '../cli/usage.ts';
+import { type Client, clientDuly, useDuly, withServer } from '../client/client.ts';
+import { givenStore, isNew, isSameStore, refuseMemory, refuseUnmakable } from '../client/store.ts';
+import { demoApp, demoTasks } from '../demo/tasks.ts';
+import { watchJob } from '../jobs/watch.ts';
+import { sentenceOf } from '../output/errors.ts';
+import { printJson } from '../output/json.ts';
+import { defineTasks, loadProject, type Project } from '../project/load.ts';
+import { givenServer } from '../remote/server.ts';
 
 interface RunOptions extends CommonOptions {
   in?: string;

@@ -8,21 +8,21 @@ import {
   systemClock,
   toScheduleJson,
 } from '@duly/core';
-import { adviceOn } from '../advice.ts';
-import { type Client, clientDuly, useDuly, withServer } from '../client.ts';
-import { invocation } from '../invocation.ts';
+import { invocation } from '../cli/invocation.ts';
+import { type RuleOptions, readRule } from '../cli/rule-options.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { didYouMean, readCount } from '../cli/usage.ts';
+import { type Client, clientDuly, useDuly, withServer } from '../client/client.ts';
+import { givenStore, isNew, isSameStore, refuseMemory, refuseUnmakable } from '../client/store.ts';
 import { printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
 import { relative } from '../output/times.ts';
 import type { Project } from '../project/load.ts';
 import { givenServer } from '../remote/server.ts';
-import { type RuleOptions, readRule } from '../rule-options.ts';
-import { ruleOf, withScheduleHints, withTypedOptions } from '../schedule-client.ts';
-import { asIfNoTime } from '../schedule-slots.ts';
-import { dayText, hazardText } from '../schedule-times.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { givenStore, isNew, isSameStore, refuseMemory, refuseUnmakable } from '../store.ts';
-import { didYouMean, readCount } from '../usage.ts';
+import { adviceOn } from '../schedules/advice.ts';
+import { ruleOf, withScheduleHints, withTypedOptions } from '../schedules/schedule-client.ts';
+import { asIfNoTime } from '../schedules/schedule-slots.ts';
+import { dayText, hazardText } from '../schedules/schedule-times.ts';
 import { readInput, readMetadata, taskFor, tryProject } from './run.ts';
 
 interface SchedulesAddOptions extends CommonOptions, RuleOptions {

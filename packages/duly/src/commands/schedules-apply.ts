@@ -11,15 +11,10 @@ import {
   type ScheduleDiff,
   snakeName,
 } from '@duly/core';
-import { terminalActor, useDuly, withServer } from '../client.ts';
-import { confirm } from '../confirm.ts';
-import { exitCodes } from '../exit-codes.ts';
-import { listJson, printJson } from '../output/json.ts';
-import { harmless, type Style } from '../output/terminal.ts';
-import { defineTasks, loadProject, type Project } from '../project/load.ts';
-import { givenServer } from '../remote/server.ts';
-import { withScheduleHints } from '../schedule-client.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
+import { confirm } from '../cli/confirm.ts';
+import { exitCodes } from '../cli/exit-codes.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { terminalActor, useDuly, withServer } from '../client/client.ts';
 import {
   givenStore,
   inline,
@@ -28,7 +23,12 @@ import {
   refuseMemory,
   refuseMissing,
   refuseUnmakable,
-} from '../store.ts';
+} from '../client/store.ts';
+import { listJson, printJson } from '../output/json.ts';
+import { harmless, type Style } from '../output/terminal.ts';
+import { defineTasks, loadProject, type Project } from '../project/load.ts';
+import { givenServer } from '../remote/server.ts';
+import { withScheduleHints } from '../schedules/schedule-client.ts';
 import { valueText } from './schedules-show.ts';
 
 interface DeclaredOptions extends CommonOptions {

@@ -1,9 +1,9 @@
 import { type BackfillOptions, type BackfillResult, type Rule, toSnakeCase } from '@duly/core';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { readCount } from '../cli/usage.ts';
 import { printJson } from '../output/json.ts';
-import { ruleOf, withSchedules } from '../schedule-client.ts';
-import { dayText } from '../schedule-times.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { readCount } from '../usage.ts';
+import { ruleOf, withSchedules } from '../schedules/schedule-client.ts';
+import { dayText } from '../schedules/schedule-times.ts';
 
 interface SchedulesBackfillOptions extends CommonOptions {
   from: string;

@@ -1,8 +1,8 @@
 import { type Duly, type Schedule, systemClock, toDefinitionJson } from '@duly/core';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { usageError } from '../cli/usage.ts';
 import { listJson, printJson } from '../output/json.ts';
-import { withSchedules } from '../schedule-client.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { usageError } from '../usage.ts';
+import { withSchedules } from '../schedules/schedule-client.ts';
 
 interface ExportOptions extends CommonOptions {
   crontab?: boolean;

@@ -1,12 +1,12 @@
 import { formatDuration, type Schedule, type SchedulesFilter, systemClock, toScheduleJson } from '@duly/core';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { readCount } from '../cli/usage.ts';
 import { listJson, printJson } from '../output/json.ts';
 import { statusStyles } from '../output/status.ts';
 import { type Cell, type Column, printTable } from '../output/table.ts';
 import { oneLine, type Style } from '../output/terminal.ts';
 import { relative } from '../output/times.ts';
-import { withSchedules } from '../schedule-client.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { readCount } from '../usage.ts';
+import { withSchedules } from '../schedules/schedule-client.ts';
 
 interface SchedulesLsOptions extends CommonOptions {
   task?: string;

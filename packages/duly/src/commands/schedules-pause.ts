@@ -1,11 +1,11 @@
 import { type Schedule, systemClock, toScheduleJson } from '@duly/core';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { readDuration, usageError } from '../cli/usage.ts';
 import { printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
 import { absolute, relative } from '../output/times.ts';
-import { ruleOf, withSchedules } from '../schedule-client.ts';
-import { dayText } from '../schedule-times.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { readDuration, usageError } from '../usage.ts';
+import { ruleOf, withSchedules } from '../schedules/schedule-client.ts';
+import { dayText } from '../schedules/schedule-times.ts';
 
 interface NoteOptions extends CommonOptions {
   note?: string;

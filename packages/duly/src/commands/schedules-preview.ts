@@ -1,9 +1,9 @@
 import { explain, preview, readMoment, resolveRule, systemClock } from '@duly/core';
-import { hasRule, type RuleOptions, readRule } from '../rule-options.ts';
-import { ruleOf, withSchedules } from '../schedule-client.ts';
-import { printSlots } from '../schedule-slots.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { readCount, usageError } from '../usage.ts';
+import { hasRule, type RuleOptions, readRule } from '../cli/rule-options.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { readCount, usageError } from '../cli/usage.ts';
+import { ruleOf, withSchedules } from '../schedules/schedule-client.ts';
+import { printSlots } from '../schedules/schedule-slots.ts';
 
 interface SchedulesPreviewOptions extends CommonOptions, RuleOptions {
   after?: string;

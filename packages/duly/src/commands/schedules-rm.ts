@@ -1,7 +1,7 @@
+import type { CommonOptions, Shell } from '../cli/shell.ts';
 import { printError } from '../output/errors.ts';
 import { oneLine } from '../output/terminal.ts';
-import { advised, withSchedules } from '../schedule-client.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
+import { advised, withSchedules } from '../schedules/schedule-client.ts';
 
 /** `duly schedules rm`: one that fails does not keep the others from being done; the exit code is that of the first failure. */
 export async function schedulesRm(

@@ -7,14 +7,14 @@ import {
   toLedgerJson,
   toScheduleJson,
 } from '@duly/core';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { readCount } from '../cli/usage.ts';
 import { printJson } from '../output/json.ts';
 import { type Cell, printTable } from '../output/table.ts';
 import { harmless, oneLine, type Style, type Terminal } from '../output/terminal.ts';
 import { absolute, relative } from '../output/times.ts';
-import { ruleOf, withSchedules } from '../schedule-client.ts';
-import { dayText } from '../schedule-times.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { readCount } from '../usage.ts';
+import { ruleOf, withSchedules } from '../schedules/schedule-client.ts';
+import { dayText } from '../schedules/schedule-times.ts';
 import { ruleText, stateCell } from './schedules-ls.ts';
 
 /** `duly schedules show`. */

@@ -1,11 +1,11 @@
 import { type Schedule, systemClock, toScheduleJson } from '@duly/core';
-import { exitCodes } from '../exit-codes.ts';
+import { exitCodes } from '../cli/exit-codes.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
 import { printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
 import { relative } from '../output/times.ts';
-import { ruleOf, withSchedules } from '../schedule-client.ts';
-import { dayText } from '../schedule-times.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
+import { ruleOf, withSchedules } from '../schedules/schedule-client.ts';
+import { dayText } from '../schedules/schedule-times.ts';
 import { nextText } from './schedules-pause.ts';
 
 /** What comes after the skipped slot; nothing does while the schedule is paused. */

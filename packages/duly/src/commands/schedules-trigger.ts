@@ -1,9 +1,9 @@
 import { toJobJson } from '@duly/core';
-import { exitCodes } from '../exit-codes.ts';
+import { exitCodes } from '../cli/exit-codes.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { watchJob } from '../jobs/watch.ts';
 import { printJson } from '../output/json.ts';
-import { withSchedules } from '../schedule-client.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { watchJob } from '../watch.ts';
+import { withSchedules } from '../schedules/schedule-client.ts';
 import { readInput } from './run.ts';
 
 interface SchedulesTriggerOptions extends CommonOptions {

@@ -1,9 +1,9 @@
 import { type Duly, isDulyError, systemClock } from '@duly/core';
+import type { Shell } from '../cli/shell.ts';
+import { readDuration } from '../cli/usage.ts';
 import { createNodeDuly } from '../node/node-duly.ts';
 import { printJson } from '../output/json.ts';
 import { rough } from '../output/times.ts';
-import type { Shell } from '../shell.ts';
-import { readDuration } from '../usage.ts';
 import { type NodeCommandOptions, readStart } from './up.ts';
 
 interface TickOptions extends NodeCommandOptions {

@@ -8,15 +8,15 @@ import {
   toJobJson,
   toSnakeCase,
 } from '@duly/core';
-import { withClient } from '../client.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { readDuration } from '../cli/usage.ts';
+import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
 import { createLiveArea } from '../output/live-area.ts';
 import { percentText, progressBar, stepText } from '../output/progress-bar.ts';
 import { statusStyles } from '../output/status.ts';
 import { cut, cutPainted, oneLine, pad, type Terminal } from '../output/terminal.ts';
 import { rough } from '../output/times.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { readDuration } from '../usage.ts';
 
 /** What one look sees. */
 interface Look {

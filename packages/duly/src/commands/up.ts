@@ -7,6 +7,11 @@ import {
   type StartOptions,
   withoutPassword,
 } from '@duly/core';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { readCount, readList, usageError } from '../cli/usage.ts';
+import { readVersion } from '../cli/version.ts';
+import { tellServingPlace } from '../client/serving-place.ts';
+import { commandFor, isSameStore, shellWord } from '../client/store.ts';
 import { demoJobs } from '../demo/tasks.ts';
 import type { JobLines } from '../node/job-lines.ts';
 import { createNodeDuly, type NodeDuly } from '../node/node-duly.ts';
@@ -17,11 +22,6 @@ import { printError } from '../output/errors.ts';
 import { oneLine, wrap } from '../output/terminal.ts';
 import { beginGeneration, followModules } from '../project/followed-modules.ts';
 import { watchProject } from '../project/watch-project.ts';
-import { tellServingPlace } from '../serving-place.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { commandFor, isSameStore, shellWord } from '../store.ts';
-import { readCount, readList, usageError } from '../usage.ts';
-import { readVersion } from '../version.ts';
 
 /** Options that `up` and `worker` share. */
 export interface NodeCommandOptions extends CommonOptions {

@@ -1,11 +1,11 @@
 import { isDulyError, localText, toSnakeCase } from '@duly/core';
-import type { Client } from '../client.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { usageError } from '../cli/usage.ts';
+import type { Client } from '../client/client.ts';
+import { shellWord } from '../client/store.ts';
 import { printJson } from '../output/json.ts';
 import { harmless } from '../output/terminal.ts';
-import { ruleOf, withSchedules } from '../schedule-client.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { shellWord } from '../store.ts';
-import { usageError } from '../usage.ts';
+import { ruleOf, withSchedules } from '../schedules/schedule-client.ts';
 
 /** `duly why`: a sentence about a job or a slot, or all of it as JSON. */
 export async function why(

@@ -1,8 +1,8 @@
 import { type Role, roles } from '@duly/core';
+import type { Shell } from '../cli/shell.ts';
+import { didYouMean, readList, usageError } from '../cli/usage.ts';
 import { createNodeDuly } from '../node/node-duly.ts';
 import { runNode } from '../node/run-node.ts';
-import type { Shell } from '../shell.ts';
-import { didYouMean, readList, usageError } from '../usage.ts';
 import { greet, type NodeCommandOptions, readStart } from './up.ts';
 
 /** `duly worker`: a node with the user's tasks, and no demo. */

@@ -1,10 +1,10 @@
 import { type Duly, type NodeView, systemClock, toSnakeCase } from '@duly/core';
-import { withClient } from '../client.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { withClient } from '../client/client.ts';
 import { listJson, printJson } from '../output/json.ts';
 import { type Cell, printTable } from '../output/table.ts';
 import { oneLine } from '../output/terminal.ts';
 import { relative, rough } from '../output/times.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
 
 // A node beats every 10 s. One that has missed a beat and half of the next may be gone; after 40 s it is no longer listed.
 const silentMs = 15_000;

@@ -1,5 +1,5 @@
 import { type DedupeOptions, formatDuration, parseDuration, resolveRule } from '@duly/core';
-import { readDuration, usageError } from '../usage.ts';
+import { readDuration, usageError } from '../cli/usage.ts';
 
 /** What an arrival's slot is, as the command line says it. */
 export type SlotRule =

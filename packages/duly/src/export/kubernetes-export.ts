@@ -1,9 +1,9 @@
 import { commandTaskName, parseDuration, type Schedule, shadowTaskName } from '@duly/core';
 import { stringify } from 'yaml';
+import { usageError } from '../cli/usage.ts';
 import { definitionAnnotation } from '../import/kubernetes-plan.ts';
 import type { CommandInput } from '../import/shell-command.ts';
 import { oneLine } from '../output/terminal.ts';
-import { usageError } from '../usage.ts';
 import { annotationOf, unsayable } from './cron-only.ts';
 
 const concurrency: Record<string, string> = {

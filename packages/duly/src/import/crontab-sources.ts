@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DulyError } from '@duly/core';
-import { usageError } from '../usage.ts';
+import { usageError } from '../cli/usage.ts';
 import type { CrontabSource } from './crontab-plan.ts';
 
 /** Which crontabs are read. */

@@ -1,11 +1,11 @@
 import { Duly, DulyError, type DulyOptions, defaultStore, type Logger, systemClock } from '@duly/core';
+import { invocation } from '../cli/invocation.ts';
+import type { CommonOptions, Shell } from '../cli/shell.ts';
+import { givenStore, isSameStore, refuseUnmakable } from '../client/store.ts';
 import { demoApp, demoTasks } from '../demo/tasks.ts';
 import { defineShadowTask } from '../import/shadow-task.ts';
-import { invocation } from '../invocation.ts';
 import { printWarning, sentenceOf } from '../output/errors.ts';
 import { defineTasks, dulyOf, loadProject, type Project } from '../project/load.ts';
-import type { CommonOptions, Shell } from '../shell.ts';
-import { givenStore, isSameStore, refuseUnmakable } from '../store.ts';
 import { tracingOf } from './tracing.ts';
 
 /** A Duly with its tasks, and where they came from. */

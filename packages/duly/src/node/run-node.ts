@@ -1,6 +1,6 @@
 import { type Duly, type StartOptions, systemClock } from '@duly/core';
+import type { Shell } from '../cli/shell.ts';
 import { redirectWrites } from '../output/redirect.ts';
-import type { Shell } from '../shell.ts';
 import { createJobLines, type JobLines } from './job-lines.ts';
 import { createJsonLines } from './json-lines.ts';
 

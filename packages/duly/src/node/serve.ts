@@ -2,8 +2,8 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Duly, DulyError, isDulyError } from '@duly/core';
 import type { Listening } from '@duly/server';
-import { terminalActor } from '../client.ts';
-import { usageError } from '../usage.ts';
+import { usageError } from '../cli/usage.ts';
+import { terminalActor } from '../client/client.ts';
 
 /** Where and how `up` serves. */
 export interface ServeOptions {

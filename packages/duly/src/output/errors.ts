@@ -1,5 +1,5 @@
 import { isDulyError } from '@duly/core';
-import { exitCodeOf, exitCodes } from '../exit-codes.ts';
+import { exitCodeOf, exitCodes } from '../cli/exit-codes.ts';
 import { caretLines } from './caret.ts';
 import { harmless, type Terminal } from './terminal.ts';
 

@@ -1,5 +1,5 @@
 import { Duly, DulyError, type DulyOptions, type ScheduleDefinition } from '@duly/core';
-import { didYouMean } from '../usage.ts';
+import { didYouMean } from '../cli/usage.ts';
 import type { DulyConfig, TaskDefinition } from './define.ts';
 import { findProject, importModule, inFile, shown } from './modules.ts';
 

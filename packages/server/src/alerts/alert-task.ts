@@ -9,7 +9,7 @@ import {
   type TaskContext,
 } from '@duly/core';
 import { z } from '@hono/zod-openapi';
-import { defineBuiltIn } from '../define-built-in.ts';
+import { defineBuiltIn } from '../built-in/define-built-in.ts';
 import type { GuardedClient } from '../outgoing/guarded-client.ts';
 import type { Signer } from '../outgoing/signer.ts';
 import { runCommand } from '../targets/run-command.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Clock, type Duly, isDulyError, type Logger, type Task } from '@duly/core';
-import { createLeading } from '../leading.ts';
+import { createLeading } from '../leader/leading.ts';
 import type { AlertRule } from './alert-rule.ts';
 import { type AlertNotice, type AlertState, nextState } from './alert-state.ts';
 import type { AlertStore } from './alert-store.ts';

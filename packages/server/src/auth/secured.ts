@@ -1,7 +1,7 @@
 import { DulyError } from '@duly/core';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
-import type { ServerEnv } from '../context.ts';
+import type { ServerEnv } from '../http/context.ts';
 import { readBody } from '../request/body.ts';
 import { idempotent } from '../request/idempotency.ts';
 import { allows, type Caller, type Scope } from './caller.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Problem } from '../problem.ts';
+import type { Problem } from '../http/problem.ts';
 import type { KeyInfo } from './keys.ts';
 
 const style = `

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { callerOf } from '../auth/secured.ts';
-import type { ServerEnv } from '../context.ts';
+import type { ServerEnv } from '../http/context.ts';
 import { standardHeaders } from '../request/standard-headers.ts';
 import { type DashboardFile, type DashboardFiles, readDashboard } from './dashboard-files.ts';
 

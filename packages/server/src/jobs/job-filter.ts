@@ -2,10 +2,10 @@ import { isDulyError, type JobsFilter, parseDuration } from '@duly/core';
 import type { z } from '@hono/zod-openapi';
 import type { Caller } from '../auth/caller.ts';
 import { tenantFor } from '../auth/tenant.ts';
-import type { ServerContext } from '../context.ts';
-import { refuseHiddenFilter } from '../present.ts';
+import type { ServerContext } from '../http/context.ts';
 import { findSchedule } from '../schedules/find.ts';
 import type { jobFilterSchema, jobListQuery } from '../schemas/job-filter.ts';
+import { refuseHiddenFilter } from './present.ts';
 
 type FilterBody = z.infer<typeof jobFilterSchema>;
 

@@ -2,11 +2,11 @@ import { DulyError, type JobHandle, type JobOptions, parseInstant } from '@duly/
 import type { z } from '@hono/zod-openapi';
 import type { Caller } from '../auth/caller.ts';
 import { tenantFor } from '../auth/tenant.ts';
-import type { ServerContext } from '../context.ts';
-import { refuseRedacted } from '../present.ts';
+import type { ServerContext } from '../http/context.ts';
 import type { jobOptionFields, newJobSchema } from '../schemas/job.ts';
 import { workOf } from '../targets/work.ts';
 import { withCallback } from '../webhooks/callback.ts';
+import { refuseRedacted } from './present.ts';
 
 type NewJob = z.infer<typeof newJobSchema>;
 type JobOptionFields = Partial<z.infer<z.ZodObject<typeof jobOptionFields>>>;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { type Job, type JobJson, toJobJson } from '@duly/core';
+import { withoutHidden } from '../jobs/present.ts';
 import type { RedactOptions } from '../options.ts';
-import { withoutHidden } from '../present.ts';
 
 /**
  * The `tag` is a short string that differs when a job does, for ETags and for streams that go on; `length` is that of its JSON. The lease is left out: a heartbeat every few

@@ -1,6 +1,6 @@
 import { isTerminal, type Job } from '@duly/core';
 import { z } from '@hono/zod-openapi';
-import type { ServerContext } from '../context.ts';
+import type { ServerContext } from '../http/context.ts';
 import { waitSecondsMax } from '../request/wait.ts';
 import { etagOf, jobEtag, matchesEtag } from './job-tag.ts';
 

@@ -1,6 +1,6 @@
 import { DulyError } from '@duly/core';
 import type { MiddlewareHandler } from 'hono';
-import type { ServerEnv } from '../context.ts';
+import type { ServerEnv } from '../http/context.ts';
 
 /** Refuses an address with a NUL character, in its path or its query: no name or id has one, and not every store can even be asked for it. */
 export const refuseNul: MiddlewareHandler<ServerEnv> = async (c, next) => {

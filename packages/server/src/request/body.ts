@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { DulyError } from '@duly/core';
 import type { Context, MiddlewareHandler } from 'hono';
-import type { ServerEnv } from '../context.ts';
+import type { ServerEnv } from '../http/context.ts';
 
 // Far beyond what programs write, and far below what makes a walk through it costly.
 const depthMax = 64;

@@ -1,6 +1,6 @@
 import { DulyError } from '@duly/core';
 import type { MiddlewareHandler } from 'hono';
-import type { ServerEnv } from '../context.ts';
+import type { ServerEnv } from '../http/context.ts';
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { DulyError } from '@duly/core';
 import type { MiddlewareHandler } from 'hono';
-import type { ServerEnv } from '../context.ts';
+import type { ServerEnv } from '../http/context.ts';
 
 /**
  * Refuses a `Host` that is not known to be this server. A page whose name is pointed at this machine is, to the browser, a page of this

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { DulyError } from '@duly/core';
 import type { Context, MiddlewareHandler, Next } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { ServerEnv } from '../context.ts';
+import type { ServerEnv } from '../http/context.ts';
 
 /** An answer as it is kept. */
 interface KeptAnswer {

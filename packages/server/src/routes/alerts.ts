@@ -7,7 +7,7 @@ import type { AlertChannel, AlertChannelValue } from '../alerts/channel.ts';
 import { isMuted, type MaintenanceWindow } from '../alerts/maintenance.ts';
 import { changedRule, readRule, toRuleJson } from '../alerts/rule-json.ts';
 import { secured } from '../auth/secured.ts';
-import type { ServerContext, ServerEnv } from '../context.ts';
+import type { ServerContext, ServerEnv } from '../http/context.ts';
 import { checkTargetUrl } from '../outgoing/target-url.ts';
 import {
   alertChannelSchema,

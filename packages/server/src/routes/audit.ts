@@ -1,10 +1,10 @@
 import type { AuditEntry } from '@duly/core';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
-import type { ServerContext, ServerEnv } from '../context.ts';
+import type { ServerContext, ServerEnv } from '../http/context.ts';
+import { shownInside } from '../jobs/present.ts';
+import { redacted } from '../jobs/redact.ts';
 import type { RedactOptions } from '../options.ts';
-import { shownInside } from '../present.ts';
-import { redacted } from '../redact.ts';
 import { readPosition } from '../request/position.ts';
 import { cursor, json, limit, listJson, listOf } from '../schemas/answers.ts';
 import { problems } from '../schemas/problem.ts';

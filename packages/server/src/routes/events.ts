@@ -1,6 +1,6 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import { callerOf, secured } from '../auth/secured.ts';
-import type { ServerContext, ServerEnv } from '../context.ts';
+import type { ServerContext, ServerEnv } from '../http/context.ts';
 import { sseResponse, sseType } from '../live/sse.ts';
 import { changeSchema } from '../schemas/change.ts';
 import { eventQuery, filterFor, readPlace } from '../schemas/event-filter.ts';

@@ -2,7 +2,7 @@ import { type ForecastOptions, toSnakeCase } from '@duly/core';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import { tenantFor } from '../auth/tenant.ts';
-import type { ServerContext, ServerEnv } from '../context.ts';
+import type { ServerContext, ServerEnv } from '../http/context.ts';
 import { duration, instant, json, name } from '../schemas/answers.ts';
 import { problems } from '../schemas/problem.ts';
 import { newRoutes } from './new-routes.ts';

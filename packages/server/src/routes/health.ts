@@ -1,8 +1,8 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { MiddlewareHandler } from 'hono';
 import { secured, unsecured } from '../auth/secured.ts';
-import type { ServerContext, ServerEnv } from '../context.ts';
 import { type Readiness, readReadiness, storePatienceMs, unready } from '../health/readiness.ts';
+import type { ServerContext, ServerEnv } from '../http/context.ts';
 import { json } from '../schemas/answers.ts';
 import { problems } from '../schemas/problem.ts';
 import { newRoutes } from './new-routes.ts';

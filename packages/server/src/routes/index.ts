@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import type { ServerContext, ServerEnv } from '../context.ts';
+import type { ServerContext, ServerEnv } from '../http/context.ts';
 import { alertRoutes } from './alerts.ts';
 import { auditRoutes } from './audit.ts';
 import { dayRoutes } from './day.ts';

@@ -1,10 +1,10 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { callerOf, secured } from '../auth/secured.ts';
 import { own } from '../auth/tenant.ts';
-import type { ServerContext, ServerEnv } from '../context.ts';
+import type { ServerContext, ServerEnv } from '../http/context.ts';
+import { presentJob } from '../jobs/present.ts';
 import { readJobPlace } from '../live/job-stream.ts';
 import { sseResponse, sseType } from '../live/sse.ts';
-import { presentJob } from '../present.ts';
 import { jobPath, jobSchema } from '../schemas/job.ts';
 import { problems } from '../schemas/problem.ts';
 import { newRoutes } from './new-routes.ts';

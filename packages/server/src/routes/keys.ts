@@ -2,7 +2,7 @@ import { DulyError, parseInstant } from '@duly/core';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { KeyInfo } from '../auth/keys.ts';
 import { secured } from '../auth/secured.ts';
-import type { ServerContext, ServerEnv } from '../context.ts';
+import type { ServerContext, ServerEnv } from '../http/context.ts';
 import { body, json, listJson, listOf } from '../schemas/answers.ts';
 import { keySchema, madeKeySchema, newKeySchema } from '../schemas/key.ts';
 import { problems } from '../schemas/problem.ts';

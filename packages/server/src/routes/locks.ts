@@ -1,6 +1,6 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
-import type { ServerContext, ServerEnv } from '../context.ts';
+import type { ServerContext, ServerEnv } from '../http/context.ts';
 import { waitField, waitMs } from '../request/wait.ts';
 import { body, cursor, duration, instant, json, limit, listJson, listOf, name } from '../schemas/answers.ts';
 import { problems } from '../schemas/problem.ts';

@@ -1,6 +1,6 @@
 import { OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
 import { getPath } from 'hono/utils/url';
-import type { ServerEnv } from '../context.ts';
+import type { ServerEnv } from '../http/context.ts';
 import { invalidRequest } from '../request/issues.ts';
 import { refusalsOf } from '../schemas/problem.ts';
 

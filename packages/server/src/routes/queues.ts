@@ -1,7 +1,7 @@
 import { DulyError, type Pause, type PauseTarget, type QueueLane, toSnakeCase } from '@duly/core';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
-import type { ServerContext, ServerEnv } from '../context.ts';
+import type { ServerContext, ServerEnv } from '../http/context.ts';
 import { body, json, listJson, listOf } from '../schemas/answers.ts';
 import { problems } from '../schemas/problem.ts';
 import { pauseFields, pauseSchema, pauseTargetFields, queuesSchema } from '../schemas/queue.ts';

@@ -1,7 +1,7 @@
 import { DulyError } from '@duly/core';
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import { callerOf, secured } from '../auth/secured.ts';
-import type { ServerContext, ServerEnv } from '../context.ts';
+import type { ServerContext, ServerEnv } from '../http/context.ts';
 import { serveSocket } from '../live/socket.ts';
 import { refuseOtherOrigin } from '../request/cross-site.ts';
 import { problems, refusal } from '../schemas/problem.ts';

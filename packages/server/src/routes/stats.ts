@@ -1,7 +1,7 @@
 import { DulyError, parseDuration, parseInstant, toSnakeCase } from '@duly/core';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
-import type { ServerContext, ServerEnv } from '../context.ts';
+import type { ServerContext, ServerEnv } from '../http/context.ts';
 import { findSchedule } from '../schedules/find.ts';
 import { json, listJson, listOf, name } from '../schemas/answers.ts';
 import { several } from '../schemas/job-filter.ts';

@@ -1,7 +1,7 @@
 import { DulyError, isDulyError, parseDuration, parseInstant } from '@duly/core';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
-import type { ServerContext, ServerEnv } from '../context.ts';
+import type { ServerContext, ServerEnv } from '../http/context.ts';
 import { body, duration, instant, json } from '../schemas/answers.ts';
 import { problems } from '../schemas/problem.ts';
 import { newRoutes } from './new-routes.ts';

@@ -3,7 +3,7 @@ import { createRoute, type OpenAPIHono, type z } from '@hono/zod-openapi';
 import type { Caller } from '../auth/caller.ts';
 import { secured } from '../auth/secured.ts';
 import { sees, tenantFor } from '../auth/tenant.ts';
-import type { ServerContext, ServerEnv } from '../context.ts';
+import type { ServerContext, ServerEnv } from '../http/context.ts';
 import { checkTargetUrl } from '../outgoing/target-url.ts';
 import { body, json, listJson, listOf } from '../schemas/answers.ts';
 import { problems } from '../schemas/problem.ts';

@@ -1,7 +1,7 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { secured } from '../auth/secured.ts';
-import type { ServerContext, ServerEnv } from '../context.ts';
+import type { ServerContext, ServerEnv } from '../http/context.ts';
 import { waitMs } from '../request/wait.ts';
 import { body, json } from '../schemas/answers.ts';
 import { problems } from '../schemas/problem.ts';

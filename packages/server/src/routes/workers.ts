@@ -1,7 +1,7 @@
 import { type NodeView, toSnakeCase } from '@duly/core';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
-import type { ServerContext, ServerEnv } from '../context.ts';
+import type { ServerContext, ServerEnv } from '../http/context.ts';
 import { json, listJson, listOf } from '../schemas/answers.ts';
 import { problems } from '../schemas/problem.ts';
 import { workerSchema } from '../schemas/queue.ts';

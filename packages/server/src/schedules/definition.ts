@@ -11,9 +11,9 @@ import {
 import type { z } from '@hono/zod-openapi';
 import type { Caller } from '../auth/caller.ts';
 import { tenantFor } from '../auth/tenant.ts';
-import type { ServerContext } from '../context.ts';
+import type { ServerContext } from '../http/context.ts';
 import { toRetry } from '../jobs/new-job.ts';
-import { refuseRedacted } from '../present.ts';
+import { refuseRedacted } from '../jobs/present.ts';
 import type {
   declaredSetSchema,
   newScheduleSchema,

@@ -1,7 +1,7 @@
 import { DulyError, isDulyError, type Schedule } from '@duly/core';
 import type { Caller } from '../auth/caller.ts';
 import { sees } from '../auth/tenant.ts';
-import type { ServerContext } from '../context.ts';
+import type { ServerContext } from '../http/context.ts';
 
 /** The schedule of this id or name, if the caller sees it. To others it does not exist. */
 export async function findSchedule(

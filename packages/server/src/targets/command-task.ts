@@ -1,6 +1,6 @@
 import { type Clock, commandTaskName, type Duly, DulyError, type Task, type TaskContext } from '@duly/core';
 import type { z } from '@hono/zod-openapi';
-import { defineBuiltIn } from '../define-built-in.ts';
+import { defineBuiltIn } from '../built-in/define-built-in.ts';
 import { commandJobInput } from '../schemas/targets.ts';
 import { type CommandLimits, runCommand } from './run-command.ts';
 import { fillText } from './template.ts';

@@ -1,6 +1,6 @@
 import { type Duly, DulyError, httpTaskName, type Task, type TaskContext } from '@duly/core';
 import type { z } from '@hono/zod-openapi';
-import { defineBuiltIn } from '../define-built-in.ts';
+import { defineBuiltIn } from '../built-in/define-built-in.ts';
 import type { GuardedClient, OutgoingResponse } from '../outgoing/guarded-client.ts';
 import { describeStatus, retryAfterOf } from '../outgoing/refusal.ts';
 import { type HttpTarget, httpJobInput } from '../schemas/targets.ts';

@@ -1,6 +1,6 @@
 import { builtInPrefix, commandTaskName, DulyError, httpTaskName, shadowTaskName } from '@duly/core';
 import { allows, type Caller } from '../auth/caller.ts';
-import type { ServerContext } from '../context.ts';
+import type { ServerContext } from '../http/context.ts';
 import { checkTargetUrl } from '../outgoing/target-url.ts';
 import type { Target } from '../schemas/targets.ts';
 import { unknownPlaceholder } from './template.ts';

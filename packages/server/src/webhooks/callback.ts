@@ -1,5 +1,5 @@
 import { callbackField } from '@duly/core';
-import type { ServerContext } from '../context.ts';
+import type { ServerContext } from '../http/context.ts';
 import { checkTargetUrl } from '../outgoing/target-url.ts';
 
 /**

@@ -12,11 +12,11 @@ import {
   toJobJson,
 } from '@duly/core';
 import { z } from '@hono/zod-openapi';
-import { defineBuiltIn } from '../define-built-in.ts';
+import { defineBuiltIn } from '../built-in/define-built-in.ts';
+import { withoutHidden } from '../jobs/present.ts';
 import type { RedactOptions } from '../options.ts';
 import type { GuardedClient } from '../outgoing/guarded-client.ts';
 import { describeStatus, retryAfterOf } from '../outgoing/refusal.ts';
-import { withoutHidden } from '../present.ts';
 import type { Endpoint, Endpoints } from './endpoints.ts';
 import type { Receiver } from './matching.ts';
 import type { SigningSecrets } from './signing.ts';

@@ -10,7 +10,7 @@ import {
   type Timer,
   terminalStatuses,
 } from '@duly/core';
-import { createLeading } from '../leading.ts';
+import { createLeading } from '../leader/leading.ts';
 import type { RedactOptions } from '../options.ts';
 import { type DeliveryInput, deliveryOf } from './delivery-task.ts';
 import type { Endpoints } from './endpoints.ts';

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { systemClock } from '@duly/core';
 import { WebSocket } from 'ws';
-import type { ServerContext } from '../../src/context.ts';
+import type { ServerContext } from '../../src/http/context.ts';
 import { appOf } from '../../src/server.ts';
 import { makeFolder, startServer } from '../fixture.ts';
 import { openSse, type SseReader, startGuide } from './guide.ts';
