@@ -9,7 +9,7 @@ import { buildDashboard } from './build-dashboard.ts';
 import { listFiles, maskSource, root } from './source-text.ts';
 
 // In this order: a package is compiled against the emitted types of those before it.
-const packages = ['core', 'server', 'duly'];
+const packages = ['core', 'conformance', 'server', 'duly'];
 
 /** A package.json, as far as the build reads it. */
 export interface Manifest {

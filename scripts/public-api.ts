@@ -2,7 +2,7 @@
 // compares it, so that a change of the public API is a change of test/repo/public-api.txt.
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { maskSource, root } from './source-text.ts';
 
 /** One exported name. A class is a value. */
@@ -20,7 +20,7 @@ export interface EntryPoint {
 /** The file that holds the list. */
 export const listPath = join(root, 'test/repo/public-api.txt');
 
-const packages = ['core', 'server', 'duly'];
+const packages = ['core', 'conformance', 'server', 'duly'];
 const head = '# Every name that users can import. Written by `npm run generate`.\n';
 
 /** The entry points of all published packages, in the order of their `exports`. */
@@ -40,8 +40,11 @@ export function entryPoints(): EntryPoint[] {
   });
 }
 
-/** The names that a module exports, sorted. `resolve` finds the source of `export * from`. */
-export function exportedNames(text: string, resolve: (specifier: string) => string): ExportedName[] {
+/** The names that a module exports, sorted. `namesFrom` returns the names behind an `export * from`. */
+export function exportedNames(
+  text: string,
+  namesFrom: (specifier: string) => readonly ExportedName[],
+): ExportedName[] {
   const masked = maskSource(text);
   const names = new Map<string, boolean>();
   for (const [, type, list] of masked.matchAll(/\bexport\s+(type\s+)?\{([^}]*)\}/g)) {
@@ -54,10 +57,12 @@ export function exportedNames(text: string, resolve: (specifier: string) => stri
     /\bexport\s+(?:declare\s+)?(?:async\s+)?(const|let|function\*?|class|abstract\s+class|interface|type)\s+([\w$]+)/g;
   for (const [, kind, name] of masked.matchAll(declared))
     names.set(name as string, kind === 'interface' || kind === 'type');
-  for (const match of masked.matchAll(/\bexport\s*\*\s*from\s*'/g)) {
+  for (const match of masked.matchAll(/\bexport\s+(type\s+)?\*\s*from\s*'/g)) {
     const start = match.index + match[0].length;
     const specifier = text.slice(start, masked.indexOf("'", start));
-    for (const { name, isType } of exportedNames(resolve(specifier), resolve)) names.set(name, isType);
+    // A name that the module exports itself hides one of the same name behind a star.
+    for (const { name, isType } of namesFrom(specifier))
+      if (!names.has(name)) names.set(name, isType || match[1] !== undefined);
   }
   return [...names]
     .map(([name, isType]) => ({ name, isType }))
@@ -65,15 +70,14 @@ export function exportedNames(text: string, resolve: (specifier: string) => stri
 }
 
 /** The names of an entry point. */
-export function namesOf({ path }: EntryPoint): ExportedName[] {
-  const all = entryPoints();
-  const resolve = (specifier: string): string => {
-    const entry = all.find((one) => one.specifier === specifier);
+export function namesOf({ path }: Pick<EntryPoint, 'path'>): ExportedName[] {
+  return exportedNames(readFileSync(path, 'utf8'), (specifier) => {
+    if (specifier.startsWith('.')) return namesOf({ path: join(dirname(path), specifier) });
+    const entry = entryPoints().find((one) => one.specifier === specifier);
     if (entry === undefined)
       throw new Error(`"${path}" exports everything of "${specifier}", which is no entry point of Duly.`);
-    return readFileSync(entry.path, 'utf8');
-  };
-  return exportedNames(readFileSync(path, 'utf8'), resolve);
+    return namesOf(entry);
+  });
 }
 
 /** The list as text. */

@@ -10,7 +10,7 @@ import { sharedServerVariable, startPostgres } from '../test/servers/postgres.ts
 import { root } from './source-text.ts';
 
 /** The tests of the library, those of `npm run prove` too. */
-const library = ['packages/core/test/**/*.test.ts'];
+const library = ['packages/core/test/**/*.test.ts', 'packages/conformance/test/**/*.test.ts'];
 
 /** The Nodes by the names they are asked for. 24 is the one of the repository. */
 export const nodeNames = ['22', '24', '26'];

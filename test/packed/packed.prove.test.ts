@@ -22,7 +22,12 @@ import { installBeside } from '../install-beside.ts';
 import { freshSchema, inSchema, testPostgresUrl } from '../servers/postgres.ts';
 import { finalCommands, readCompose, readDockerfile, runUnder, type Service } from './image.ts';
 
-const packages = { core: '@duly/core', server: '@duly/server', duly: 'duly' };
+const packages = {
+  core: '@duly/core',
+  conformance: '@duly/conformance',
+  server: '@duly/server',
+  duly: 'duly',
+};
 const folder = mkdtempSync(join(tmpdir(), 'duly-packed-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 

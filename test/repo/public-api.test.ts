@@ -30,11 +30,11 @@ test('every form of an export is read', () => {
     export { a, type B, c as d } from './x.ts';
     export type { E, F as G } from './y.ts';
     export const h = 1; export async function i() {} export class J {} export interface K {} export type L = 'export const no';
-    export * from 'other'; // export const no = 1;
+    export * from 'other'; export type * from 'types'; // export const no = 1;
   `;
-  const names = exportedNames(text, (specifier) => `export const from_${specifier} = 1;`);
+  const names = exportedNames(text, (specifier) => [{ name: `from_${specifier}`, isType: false }]);
   const values = ['J', 'a', 'd', 'from_other', 'h', 'i'];
-  const types = ['B', 'E', 'G', 'K', 'L'];
+  const types = ['B', 'E', 'G', 'K', 'L', 'from_types'];
   assert.deepEqual(
     names.map(({ name, isType }) => (isType ? types : values).includes(name) && name),
     [...values, ...types].sort(),

@@ -1,7 +1,2 @@
-export {
-  type BegunTransaction,
-  type EngineConformanceOptions,
-  engineConformance,
-} from './conformance/index.ts';
 export { createManualClock, type ManualClock } from './manual-clock.ts';
 export { createTestDuly, type Ran, TestDuly, type TestDulyOptions } from './test-duly.ts';

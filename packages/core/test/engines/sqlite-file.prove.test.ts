@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after } from 'node:test';
+import { type EngineConformanceOptions, engineConformance } from '@duly/conformance';
 import type { Engine } from '../../src/contract/engine.ts';
 import { openStore } from '../../src/store/thread/open-store.ts';
-import { type EngineConformanceOptions, engineConformance } from '../../src/testing/conformance/index.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'duly-conformance-'));
 after(() => rm(folder, { recursive: true, force: true }));

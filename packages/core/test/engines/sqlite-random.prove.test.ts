@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { playAgainstModel, playRandom } from '@duly/conformance';
 import { propertySeed } from '../../../../test/property.ts';
 import { openStore } from '../../src/store/thread/open-store.ts';
-import { playAgainstModel, playRandom } from '../../src/testing/conformance/index.ts';
 
 describe('SQLite, random sequences', () => {
   it(`120 random lives of jobs from seed ${propertySeed} agree with the model`, async () => {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { day, jobSpec, t0 } from '@duly/conformance/builders';
+import { makeAll } from '@duly/conformance/steps';
 import { z } from 'zod';
 import { type ErrorCode, isDulyError } from '../../src/base/errors.ts';
 import type { Engine } from '../../src/contract/engine.ts';
 import type { JobOptions } from '../../src/jobs/job-options.ts';
 import { JobQuery } from '../../src/jobs/job-query.ts';
 import { openStore } from '../../src/store/thread/open-store.ts';
-import { day, jobSpec, t0 } from '../../src/testing/conformance/builders.ts';
-import { makeAll } from '../../src/testing/conformance/steps.ts';
 import { createTestDuly, type TestDulyOptions } from '../../src/testing/index.ts';
 
 /** A Duly on virtual time that is stopped with the test. */

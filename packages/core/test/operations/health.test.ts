@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { claimRequest, jobSpec, nodeInfo, schedulePut } from '@duly/conformance/builders';
 import { createIds } from '../../src/base/ids.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Engine } from '../../src/contract/engine.ts';
 import { createPauses } from '../../src/jobs/pauses.ts';
 import { type HealthCheck, readHealth } from '../../src/operations/health.ts';
 import { openEngine } from '../../src/store/open-engine.ts';
-import { claimRequest, jobSpec, nodeInfo, schedulePut } from '../../src/testing/conformance/builders.ts';
 import { createManualClock } from '../../src/testing/manual-clock.ts';
 
 async function setup(t: { after(fn: () => Promise<void>): void }) {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { day, jobSpec } from '@duly/conformance/builders';
 import { dulyError } from '../../src/base/errors.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { ChangesInput, Engine, Hint } from '../../src/contract/engine.ts';
 import { bufferedMax, createFeed, type FeedFollower, type FeedPage } from '../../src/store/feed.ts';
 import { openEngine } from '../../src/store/open-engine.ts';
-import { day, jobSpec } from '../../src/testing/conformance/builders.ts';
 import { createManualClock } from '../../src/testing/index.ts';
 
 /** A feed over a store in memory, with the reads it made. */

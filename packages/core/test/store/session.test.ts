@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { claimRequest, dedupe, jobSpec } from '@duly/conformance/builders';
 import { dulyError } from '../../src/base/errors.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { ClaimedJob, ClaimRequest, Engine, EnqueueInput } from '../../src/contract/engine.ts';
@@ -7,7 +8,6 @@ import { createFinishWatch } from '../../src/jobs/wait.ts';
 import { createDoor } from '../../src/store/instrumented-engine.ts';
 import { openEngine } from '../../src/store/open-engine.ts';
 import { createParts } from '../../src/store/session.ts';
-import { claimRequest, dedupe, jobSpec } from '../../src/testing/conformance/builders.ts';
 import { createManualClock } from '../../src/testing/index.ts';
 
 /** The parts over a store in memory, whose calls can be made to fail. */

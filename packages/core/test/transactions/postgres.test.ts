@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { jobSpec } from '@duly/conformance/builders';
 import pg from 'pg';
 import { freshSchema, inSchema, testPostgresUrl } from '../../../../test/servers/postgres.ts';
 import type { DulyError } from '../../src/base/errors.ts';
@@ -9,7 +10,6 @@ import type { Followed } from '../../src/contract/engine.ts';
 import { Duly } from '../../src/duly.ts';
 import { createPostgresWithin } from '../../src/engines/postgres/user-transaction.ts';
 import { callbacksRecord } from '../../src/store/callbacks.ts';
-import { jobSpec } from '../../src/testing/conformance/builders.ts';
 
 const url = await testPostgresUrl();
 const pool = new pg.Pool({ connectionString: url, max: 8 });

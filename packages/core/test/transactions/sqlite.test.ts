@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
+import { jobSpec } from '@duly/conformance/builders';
 import type { DulyError } from '../../src/base/errors.ts';
 import { Duly } from '../../src/duly.ts';
 import { createSqliteWithin } from '../../src/engines/sqlite/user-transaction.ts';
 import { callbacksRecord } from '../../src/store/callbacks.ts';
-import { jobSpec } from '../../src/testing/conformance/builders.ts';
 import { createManualClock } from '../../src/testing/manual-clock.ts';
 import { testFolder } from '../engines/sqlite/folder.ts';
 

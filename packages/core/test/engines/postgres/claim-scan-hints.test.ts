@@ -1,12 +1,12 @@
 // Only in PostgreSQL do entries of jobs that are gone stay in the way of a claim, so this is not part of the shared suite.
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { claimRequest, jobSpec, settlement } from '@duly/conformance/builders';
 import type { ClaimedJob } from '../../../src/contract/engine.ts';
 import { ClaimScanHints } from '../../../src/engines/postgres/claim-scan-hints.ts';
 import { enqueue } from '../../../src/engines/postgres/verbs/enqueue.ts';
 import { exchange } from '../../../src/engines/postgres/verbs/exchange.ts';
 import { Work } from '../../../src/engines/postgres/work.ts';
-import { claimRequest, jobSpec, settlement } from '../../../src/testing/conformance/builders.ts';
 import { createManualClock } from '../../../src/testing/manual-clock.ts';
 import { ask, open } from './setup.ts';
 

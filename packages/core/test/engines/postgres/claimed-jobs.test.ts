@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { claimRequest, jobSpec, t0 } from '../../../src/testing/conformance/builders.ts';
+import { claimRequest, jobSpec, t0 } from '@duly/conformance/builders';
 import { ask, openEngine } from './setup.ts';
 
 // So that the planner has to read the rows that were chosen in the order of their table, as it may whenever it thinks that cheaper.

@@ -9,7 +9,7 @@ import {
   slotJob,
   slotRow,
   t0,
-} from '../../../src/testing/conformance/builders.ts';
+} from '@duly/conformance/builders';
 import { ask, openEngine } from './setup.ts';
 
 it('claimed schedules come in due order, each with its own runs, also once their tables were analyzed', async () => {

@@ -1,5 +1,5 @@
 import { after } from 'node:test';
-import { engineConformance } from '../../../src/testing/conformance/index.ts';
+import { engineConformance } from '@duly/conformance';
 import { createFreshStores } from './fresh-store.ts';
 
 const stores = createFreshStores();

@@ -1,6 +1,7 @@
 // Only PostgreSQL keeps history in days that are dropped whole, so this is not part of the shared suite.
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { claimRequest, jobPolicy, jobSpec, settlement } from '@duly/conformance/builders';
 import pg from 'pg';
 import { inSchema } from '../../../../../test/servers/postgres.ts';
 import type { Engine } from '../../../src/contract/engine.ts';
@@ -8,7 +9,6 @@ import { createPostgresEngine } from '../../../src/engines/postgres/engine.ts';
 import { keepDays } from '../../../src/engines/postgres/verbs/prune.ts';
 import { Work } from '../../../src/engines/postgres/work.ts';
 import { examineStore } from '../../../src/store/examine.ts';
-import { claimRequest, jobPolicy, jobSpec, settlement } from '../../../src/testing/conformance/builders.ts';
 import { ask, open, untilWaiting, url } from './setup.ts';
 
 const dayMs = 86_400_000;

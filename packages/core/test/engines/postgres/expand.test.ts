@@ -3,12 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { playRandom } from '@duly/conformance';
 import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
 import { isDulyError } from '../../../src/base/errors.ts';
 import { schemaVersion } from '../../../src/engines/postgres/migrate.ts';
 import { openEngine } from '../../../src/store/open-engine.ts';
 import { openStore } from '../../../src/store/thread/open-store.ts';
-import { playRandom } from '../../../src/testing/conformance/index.ts';
 import { ask, url } from './setup.ts';
 
 /** What the next release would do: every table grows, and the store says so. */

@@ -2,11 +2,11 @@
 // left is emptied and given to the next. A connection costs as much again: its first call of a function compiles and plans all that is in
 // it. So engines that go straight to the server share a pool, as those of a program may, and the functions of a schema are known to it.
 
+import type { EngineConformanceOptions } from '@duly/conformance';
 import pg from 'pg';
 import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
 import type { Engine } from '../../../src/contract/engine.ts';
 import { openEngine } from '../../../src/store/open-engine.ts';
-import type { EngineConformanceOptions } from '../../../src/testing/conformance/index.ts';
 import { url } from './setup.ts';
 
 /** A schema as it was when it was new. */

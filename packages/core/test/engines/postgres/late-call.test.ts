@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { claimRequest, dedupe, jobSpec, t0 } from '@duly/conformance/builders';
+import { claimOne, deleteJobs, finish } from '@duly/conformance/steps';
 import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
 import type { JobSpec } from '../../../src/contract/engine.ts';
 import { openEngine } from '../../../src/store/open-engine.ts';
-import { claimRequest, dedupe, jobSpec, t0 } from '../../../src/testing/conformance/builders.ts';
-import { claimOne, deleteJobs, finish } from '../../../src/testing/conformance/steps.ts';
 import { url } from './setup.ts';
 
 const kinds: [string, Partial<JobSpec>[]][] = [

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { claimRequest, jobError, jobSpec, settlement } from '@duly/conformance/builders';
 import { inSchema } from '../../../../../test/servers/postgres.ts';
 import { openEngine } from '../../../src/store/open-engine.ts';
-import { claimRequest, jobError, jobSpec, settlement } from '../../../src/testing/conformance/builders.ts';
 import { ask, url } from './setup.ts';
 
 const [{ number, icu }] = (await ask(

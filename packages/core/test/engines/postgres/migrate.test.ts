@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { claimRequest, jobSpec, settlement } from '@duly/conformance/builders';
 import pg from 'pg';
 import { freshSchema, inSchema, startPostgres } from '../../../../../test/servers/postgres.ts';
 import { startTcpProxy, throughPort } from '../../../../../test/servers/tcp-proxy.ts';
 import { isDulyError } from '../../../src/base/errors.ts';
 import { schemaVersion } from '../../../src/engines/postgres/migrate.ts';
 import { openEngine } from '../../../src/store/open-engine.ts';
-import { claimRequest, jobSpec, settlement } from '../../../src/testing/conformance/builders.ts';
 import { ask, open, url } from './setup.ts';
 
 async function tablesOf(schema: string): Promise<number> {

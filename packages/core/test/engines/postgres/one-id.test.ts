@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
+import { claimRequest, jobSpec, settlement } from '@duly/conformance/builders';
 import pg from 'pg';
 import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
 import { isDulyError } from '../../../src/base/errors.ts';
 import type { JobSpec } from '../../../src/contract/engine.ts';
 import { openEngine } from '../../../src/store/open-engine.ts';
-import { claimRequest, jobSpec, settlement } from '../../../src/testing/conformance/builders.ts';
 import { makePairs } from './pairs.ts';
 import { ask, untilWaiting, url } from './setup.ts';
 

@@ -2,8 +2,8 @@
 // leaves behind in its session would show here, and only here.
 
 import { after } from 'node:test';
+import { engineConformance } from '@duly/conformance';
 import { startPgBouncer } from '../../../../../test/servers/pgbouncer.ts';
-import { engineConformance } from '../../../src/testing/conformance/index.ts';
 import { createFreshStores } from './fresh-store.ts';
 import { url } from './setup.ts';
 

@@ -2,11 +2,6 @@
 // calls before and after a store is filled show whether a plan depended on how full the tables were when it was made.
 
 import assert from 'node:assert/strict';
-import pg from 'pg';
-import { freshSchema } from '../../../../../test/servers/postgres.ts';
-import type { ClaimedJob, Engine } from '../../../src/contract/engine.ts';
-import { migrations } from '../../../src/engines/postgres/generated.ts';
-import { openEngine } from '../../../src/store/open-engine.ts';
 import {
   claimRequest,
   day,
@@ -25,7 +20,12 @@ import {
   slotJob,
   slotRow,
   t0,
-} from '../../../src/testing/conformance/builders.ts';
+} from '@duly/conformance/builders';
+import pg from 'pg';
+import { freshSchema } from '../../../../../test/servers/postgres.ts';
+import type { ClaimedJob, Engine } from '../../../src/contract/engine.ts';
+import { migrations } from '../../../src/engines/postgres/generated.ts';
+import { openEngine } from '../../../src/store/open-engine.ts';
 import { ask, url } from './setup.ts';
 
 /** Pages read by the most expensive call of each function, by its name without the number. */

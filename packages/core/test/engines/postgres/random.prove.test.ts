@@ -1,7 +1,7 @@
 import { describe, it } from 'node:test';
+import { playAgainstModel, playRandom } from '@duly/conformance';
 import { propertySeed } from '../../../../../test/property.ts';
 import { openStore } from '../../../src/store/thread/open-store.ts';
-import { playAgainstModel, playRandom } from '../../../src/testing/conformance/index.ts';
 import { openEngine } from './setup.ts';
 
 describe('PostgreSQL, random sequences', () => {

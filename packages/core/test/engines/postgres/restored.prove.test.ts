@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { jobSpec } from '@duly/conformance/builders';
 import { postgresPrograms } from '../../../../../test/servers/installed.ts';
 import { freshSchema, inSchema, runProgram, startPostgres } from '../../../../../test/servers/postgres.ts';
 import type { Engine } from '../../../src/contract/engine.ts';
 import { openEngine } from '../../../src/store/open-engine.ts';
-import { jobSpec } from '../../../src/testing/conformance/builders.ts';
 import { ask, url } from './setup.ts';
 
 async function make(engine: Engine): Promise<string> {

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
+import { claimRequest, jobSpec, settlement } from '@duly/conformance/builders';
 import pg from 'pg';
 import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
 import { isDulyError } from '../../../src/base/errors.ts';
 import { openEngine } from '../../../src/store/open-engine.ts';
-import { claimRequest, jobSpec, settlement } from '../../../src/testing/conformance/builders.ts';
 import { ask, untilWaiting, url } from './setup.ts';
 
 const [{ number }] = (await ask("SELECT current_setting('server_version_num')::int AS number")) as [

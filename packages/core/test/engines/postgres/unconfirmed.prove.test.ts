@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { after, it } from 'node:test';
+import { claimRequest, jobSpec, settlement } from '@duly/conformance/builders';
 import { freshSchema, startPostgres } from '../../../../../test/servers/postgres.ts';
 import { isDulyError } from '../../../src/base/errors.ts';
 import type { ClaimedJob, Engine } from '../../../src/contract/engine.ts';
 import { createPostgresEngine } from '../../../src/engines/postgres/engine.ts';
-import { claimRequest, jobSpec, settlement } from '../../../src/testing/conformance/builders.ts';
 import { ask, open } from './setup.ts';
 
 // A server of its own: it loses its standby.

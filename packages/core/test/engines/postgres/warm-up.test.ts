@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { it } from 'node:test';
+import { claimRequest, jobSpec } from '@duly/conformance/builders';
 import pg from 'pg';
 import { freshSchema } from '../../../../../test/servers/postgres.ts';
 import { createPostgresEngine } from '../../../src/engines/postgres/engine.ts';
-import { claimRequest, jobSpec } from '../../../src/testing/conformance/builders.ts';
 import { ask, open, openDatabase, url } from './setup.ts';
 
 it('a warm-up runs the paths of a plain job and of a page of schedules, and leaves nothing behind', async () => {

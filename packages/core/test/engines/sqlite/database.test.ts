@@ -6,11 +6,11 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { jobSpec } from '@duly/conformance/builders';
 import { systemClock } from '../../../src/base/clock.ts';
 import { isDulyError } from '../../../src/base/errors.ts';
 import { hasWalResetBug } from '../../../src/engines/sqlite/database.ts';
 import { openSqliteEngine } from '../../../src/engines/sqlite/engine.ts';
-import { jobSpec } from '../../../src/testing/conformance/builders.ts';
 import { testFolder } from './folder.ts';
 
 const clock = systemClock;

@@ -2,9 +2,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { jobSpec } from '@duly/conformance/builders';
 import { isDulyError } from '../../../src/base/errors.ts';
 import { openStore } from '../../../src/store/thread/open-store.ts';
-import { jobSpec } from '../../../src/testing/conformance/builders.ts';
 
 const [scenario, folder] = process.argv.slice(2) as [string, string];
 const path = join(folder, 'duly.db');

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { claimRequest, jobSpec, scheduleClaim } from '@duly/conformance/builders';
 import { systemClock } from '../../../src/base/clock.ts';
 import { openSqliteEngine } from '../../../src/engines/sqlite/index.ts';
-import { claimRequest, jobSpec, scheduleClaim } from '../../../src/testing/conformance/builders.ts';
 import { testFolder } from './folder.ts';
 
 test('whoever finds nothing to do does not wait for whoever writes', async (t) => {

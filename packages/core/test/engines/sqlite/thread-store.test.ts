@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
+import { jobSpec, settlement } from '@duly/conformance/builders';
+import { until } from '@duly/conformance/steps';
 import { isDulyError } from '../../../src/base/errors.ts';
 import type { ClaimedJob, Engine, Hint } from '../../../src/contract/engine.ts';
 import { openStore } from '../../../src/store/thread/open-store.ts';
-import { jobSpec, settlement } from '../../../src/testing/conformance/builders.ts';
-import { until } from '../../../src/testing/conformance/steps.ts';
 import { testFolder } from './folder.ts';
 
 function nextHint(engine: Engine, wanted: Hint): Promise<Hint> {

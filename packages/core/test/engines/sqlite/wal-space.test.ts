@@ -4,10 +4,10 @@ import { cpSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
+import { jobSpec } from '@duly/conformance/builders';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { Engine } from '../../../src/contract/engine.ts';
 import { openSqliteEngine } from '../../../src/engines/sqlite/index.ts';
-import { jobSpec } from '../../../src/testing/conformance/builders.ts';
 import { testFolder } from './folder.ts';
 
 async function open(t: TestContext, path: string): Promise<Engine> {

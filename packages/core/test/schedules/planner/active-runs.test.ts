@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fireGroup, scheduleClaim, schedulePut, slotJob } from '@duly/conformance/builders';
 import { activeRuns } from '../../../src/schedules/planner/active-runs.ts';
-import { fireGroup, scheduleClaim, schedulePut, slotJob } from '../../../src/testing/conformance/builders.ts';
 import { openTestStore } from '../../worker/setup.ts';
 
 test('the order of unfinished runs is that of the store, whatever the clocks of the nodes that made them', async (t) => {

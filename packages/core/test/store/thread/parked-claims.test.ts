@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
+import { claimRequest, jobSpec, t0 } from '@duly/conformance/builders';
 import { dulyError, isDulyError } from '../../../src/base/errors.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import type { ClaimRequest, ExchangeInput, ExchangeReply, Hint } from '../../../src/contract/engine.ts';
@@ -11,7 +12,6 @@ import type { Standing } from '../../../src/store/parked-claim.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { openStore } from '../../../src/store/thread/open-store.ts';
 import { createStandingClaims, type Given, nothingGiven } from '../../../src/store/thread/parked-claims.ts';
-import { claimRequest, jobSpec, t0 } from '../../../src/testing/conformance/builders.ts';
 import { createManualClock } from '../../../src/testing/index.ts';
 import { testFolder } from '../../engines/sqlite/folder.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { claimRequest } from '@duly/conformance/builders';
 import type { Engine } from '../../../src/contract/engine.ts';
 import { createLeaseBoard, createSharedLeases, enterLease } from '../../../src/store/shared-leases.ts';
 import { createUnstarted } from '../../../src/store/thread/unstarted.ts';
-import { claimRequest } from '../../../src/testing/conformance/builders.ts';
 import { openTestStore, task } from '../../worker/setup.ts';
 
 const leaseMs = 30_000;

@@ -1,0 +1,448 @@
+import assert from 'node:assert/strict';
+import { isDulyError } from '@duly/core';
+import type { Engine, Hint, JobSpec, Within } from '@duly/core/internal';
+import {
+  claimRequest,
+  dedupe,
+  hour,
+  jobSpec,
+  minute,
+  scheduleClaim,
+  schedulePut,
+  second,
+  settlement,
+  t0,
+} from './builders.ts';
+import {
+  accepted,
+  beat,
+  claim,
+  claimOne,
+  claimSchedule,
+  feedAfter,
+  feedPosition,
+  finish,
+  itemAt,
+  make,
+  makeAll,
+  makeRunning,
+  only,
+  read,
+  readSchedule,
+  reap,
+  statusOf,
+  until,
+} from './steps.ts';
+import type { BegunTransaction, ConformanceContext, DefineTest } from './suite.ts';
+
+interface Begun extends BegunTransaction {
+  within: Within;
+}
+
+/** A transaction of the user's own, and the store inside it. */
+async function beginWithin({ engine, begin }: ConformanceContext): Promise<Begun> {
+  const transaction = await begin();
+  assert.ok(engine.within, 'an engine with transactions of the user has `within`');
+  return { ...transaction, within: await engine.within(transaction.tx) };
+}
+
+/** Makes jobs inside a transaction, as one group. */
+async function makeWithin({ within }: Begun, jobs: Partial<JobSpec>[], now = t0) {
+  const reply = await within.enqueue({ now, groups: [{ jobs: jobs.map((fields) => jobSpec(fields)) }] });
+  return accepted(only(reply.groups));
+}
+
+/** Whether a job is there for everyone. */
+async function isThere(engine: Engine, id: string): Promise<boolean> {
+  return only((await engine.get({ now: t0, ids: [id] })).jobs) !== null;
+}
+
+const listAll = { now: t0, filter: {}, cursor: null, limit: 100 };
+
+/** What the store promises inside transactions of the user's own, and beside them. */
+export function withinTests(test: DefineTest): void {
+  test('a job made within is seen by nobody before the commit, and is as any other after it', async (context) => {
+    const { engine } = context;
+    const fields = { due: { at: t0 + hour }, input: '{"a":[1,"§"]}', metadata: '{"m":1}', priority: 3 };
+    const usual = await read(engine, (await make(engine, fields)).id);
+    const position = await feedPosition(engine);
+    const begun = await beginWithin(context);
+    const { id, status, deduped } = only(await makeWithin(begun, [fields]));
+    assert.deepEqual([status, deduped], ['SCHEDULED', false]);
+    assert.equal(await isThere(engine, id), false);
+    assert.equal((await engine.list(listAll)).jobs.length, 1);
+    assert.equal(await begun.commit(), true);
+    assert.deepEqual(await read(engine, id), { ...usual, id });
+    assert.deepEqual(
+      (await feedAfter(engine, position)).map((change) => [change.id, change.event]),
+      [[id, 'made']],
+    );
+    assert.equal((await claimOne(engine, { limit: 1 }, t0 + hour)).input, fields.input);
+  });
+
+  test('inside its transaction what was made is seen at once', async (context) => {
+    const begun = await beginWithin(context);
+    const { id } = only(await makeWithin(begun, [{}]));
+    const got = await begun.within.get({ now: t0, ids: [id] });
+    assert.equal(only(got.jobs)?.id, id);
+    const listed = await begun.within.list(listAll);
+    assert.deepEqual(
+      listed.jobs.map((job) => job.id),
+      [id],
+    );
+  });
+
+  test('what was made within and rolled back never was', async (context) => {
+    const { engine } = context;
+    const position = await feedPosition(engine);
+    const parent = await makeRunning(engine, { type: 'parent' });
+    const begun = await beginWithin(context);
+    const held = { dedupe: dedupe('k') };
+    const child = { parent: { id: parent.id, key: 'c' } };
+    const made = await makeWithin(begun, [{}, { due: { at: t0 + hour } }, { serial: 's' }, held, child]);
+    await begun.rollback();
+    for (const { id } of made) assert.equal(await isThere(engine, id), false);
+    assert.deepEqual(await claim(engine), []);
+    const told = (await feedAfter(engine, position)).map((change) => change.id);
+    assert.deepEqual(new Set(told), new Set([parent.id]));
+    // Neither key, child nor serial place is taken.
+    const again = await makeAll(engine, [jobSpec(held), jobSpec(child), jobSpec({ serial: 's' })]);
+    assert.deepEqual(
+      again.map(({ status, deduped }) => [status, deduped]),
+      [
+        ['PENDING', false],
+        ['PENDING', false],
+        ['PENDING', false],
+      ],
+    );
+  });
+
+  test('a repeated enqueue within, of a job that has ended, makes nothing and answers its end', async (context) => {
+    const { engine } = context;
+    const spec = jobSpec();
+    await makeAll(engine, [spec]);
+    await finish(engine, await claimOne(engine), 'COMPLETED');
+    const begun = await beginWithin(context);
+    const reply = await begun.within.enqueue({ now: t0 + 1, repeat: true, groups: [{ jobs: [spec] }] });
+    assert.equal(only(accepted(only(reply.groups))).status, 'COMPLETED');
+    assert.equal(await begun.commit(), true);
+    assert.deepEqual(await claim(engine, {}, t0 + 1), []);
+  });
+
+  test('one transaction may make much, in several calls, and all of it is kept together', async (context) => {
+    const { engine } = context;
+    const begun = await beginWithin(context);
+    const plain = await makeWithin(
+      begun,
+      Array.from({ length: 30 }, () => ({})),
+    );
+    const gated = await makeWithin(begun, [
+      { gates: [{ kind: 'parent', ref: itemAt(plain, 0).id }] },
+      { dedupe: dedupe('k') },
+      { dedupe: dedupe('k') },
+    ]);
+    assert.equal(itemAt(gated, 0).status, 'BLOCKED');
+    assert.deepEqual([itemAt(gated, 2).id, itemAt(gated, 2).deduped], [itemAt(gated, 1).id, true]);
+    assert.equal(await begun.commit(), true);
+    assert.equal((await claim(engine)).length, 31);
+    assert.equal(await statusOf(engine, itemAt(gated, 0).id), 'BLOCKED');
+  });
+
+  test('a group that is refused within fails alone, and the transaction goes on', async (context) => {
+    const { engine } = context;
+    const { id: taken } = await make(engine, { due: { at: t0 + hour } });
+    const begun = await beginWithin(context);
+    const good = jobSpec({ serial: 's' });
+    const bad = [jobSpec({ serial: 's' }), jobSpec({ id: taken, type: 'other', serial: 's' })];
+    const { groups } = await begun.within.enqueue({ now: t0, groups: [{ jobs: bad }, { jobs: [good] }] });
+    const refused = itemAt(groups, 0);
+    assert.ok(!refused.ok);
+    assert.equal(refused.error.code, 'group_refused');
+    assert.equal(await begun.commit(), true);
+    assert.equal((await claimOne(engine)).id, good.id);
+  });
+
+  test('a key that is held answers within with its holder', async (context) => {
+    const { engine } = context;
+    const holder = await make(engine, { dedupe: dedupe('k'), due: { at: t0 + hour } });
+    const begun = await beginWithin(context);
+    const dropped = only(await makeWithin(begun, [{ dedupe: dedupe('k') }]));
+    assert.deepEqual([dropped.id, dropped.deduped], [holder.id, true]);
+    const replace = dedupe('k', { mode: 'replace' });
+    const replaced = only(
+      await makeWithin(begun, [{ dedupe: replace, input: '"new"', due: { at: t0 + minute } }]),
+    );
+    assert.deepEqual([replaced.id, replaced.deduped], [holder.id, true]);
+    assert.equal((await read(engine, holder.id)).input, '{"n":1}');
+    assert.equal(await begun.commit(), true);
+    const { input, dueAt } = await read(engine, holder.id);
+    assert.deepEqual([input, dueAt], ['"new"', t0 + minute]);
+  });
+
+  test('serial jobs made within run one at a time, in due order, with those made outside', async (context) => {
+    const { engine } = context;
+    const begun = await beginWithin(context);
+    const inside = await makeWithin(begun, [
+      { serial: 's', due: { at: t0 - 2 } },
+      { serial: 's', due: { at: t0 - 1 } },
+    ]);
+    assert.equal(await begun.commit(), true);
+    const outside = await make(engine, { serial: 's' });
+    const order: string[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      const lease = await claimOne(engine);
+      order.push(lease.id);
+      await finish(engine, lease, 'COMPLETED');
+    }
+    assert.deepEqual(order, [...inside.map(({ id }) => id), outside.id]);
+  });
+
+  test('a job settled within is over for everyone after the commit, and runs until then', async (context) => {
+    const { engine } = context;
+    const lease = await makeRunning(engine, { dedupe: dedupe('k'), serial: 's' });
+    const waiting = await make(engine, { gates: [{ kind: 'parent', ref: lease.id }] });
+    const next = await make(engine, { serial: 's', type: 'next' });
+    const both = await make(engine, { serial: 't', gates: [{ kind: 'parent', ref: lease.id }] });
+    const begun = await beginWithin(context);
+    const logs = [{ line: 1, at: t0, level: 'info' as const, message: 'paid' }];
+    const report = { progress: null, logs };
+    const now = t0 + second;
+    await begun.within.settle({
+      now,
+      settlement: settlement(lease, 'COMPLETED', { result: '{"paid":1}', report }),
+    });
+    assert.equal(await statusOf(engine, lease.id), 'RUNNING');
+    assert.equal(await statusOf(engine, waiting.id), 'BLOCKED');
+    assert.equal(await begun.commit(), true);
+    const { status, result, finishedAt, progress } = await read(engine, lease.id);
+    assert.deepEqual([status, result, finishedAt, progress.percent], ['COMPLETED', '{"paid":1}', now, 100]);
+    const { lines } = await engine.logs({ now, id: lease.id, after: 0, limit: 9 });
+    assert.deepEqual(
+      lines.map(({ message }) => message),
+      ['paid'],
+    );
+    const ready = await claim(
+      engine,
+      {
+        tasks: ['work', 'next'].map((type) => ({ type, version: 1, limit: 9 })),
+      },
+      now,
+    );
+    assert.deepEqual(new Set(ready.map(({ id }) => id)), new Set([waiting.id, next.id, both.id]));
+    assert.equal((await make(engine, { dedupe: dedupe('k') }, now)).deduped, false, 'its key is free');
+  });
+
+  test('a settlement that was rolled back settled nothing: the lease holds and may be settled again', async (context) => {
+    const { engine } = context;
+    const lease = await makeRunning(engine, { dedupe: dedupe('k'), serial: 's' });
+    for (const end of ['rollback', 'commit'] as const) {
+      const begun = await beginWithin(context);
+      await begun.within.settle({ now: t0, settlement: settlement(lease, 'COMPLETED') });
+      await begun[end]();
+      if (end === 'commit') continue;
+      const { status, fence, attempts } = await read(engine, lease.id);
+      assert.deepEqual([status, fence, attempts.length], ['RUNNING', lease.fence, 1]);
+      assert.deepEqual(await beat(engine, lease), { state: 'kept' });
+    }
+    assert.equal(await statusOf(engine, lease.id), 'COMPLETED');
+  });
+
+  test('a settlement under a lost lease fails the whole transaction, whoever swallows the error', async (context) => {
+    const { engine } = context;
+    const lease = await makeRunning(engine);
+    const taken = only(await reap(engine, t0 + hour));
+    const begun = await beginWithin(context);
+    const { id } = only(await makeWithin(begun, [{ type: 'beside' }], t0 + hour));
+    await assert.rejects(
+      begun.within.settle({ now: t0 + hour, settlement: settlement(lease, 'COMPLETED') }),
+      (error) => isDulyError(error, 'lease_lost') && error.details.id === lease.id,
+    );
+    assert.equal(await begun.commit(), false, 'nothing of it can be kept');
+    assert.equal(await isThere(engine, id), false);
+    const { status, fence } = await read(engine, lease.id);
+    assert.deepEqual([status, fence], ['RUNNING', taken.fence]);
+  });
+
+  test('a job that is over already cannot be settled within', async (context) => {
+    const { engine } = context;
+    const lease = await makeRunning(engine);
+    await finish(engine, lease, 'COMPLETED', { result: '"first"' });
+    const begun = await beginWithin(context);
+    const again = settlement(lease, 'COMPLETED', { result: '"second"' });
+    await assert.rejects(begun.within.settle({ now: t0, settlement: again }), (error) =>
+      isDulyError(error, 'lease_lost'),
+    );
+    assert.equal(await begun.commit(), false);
+    assert.equal((await read(engine, lease.id)).result, '"first"');
+  });
+
+  test('a schedule made within is due for nodes after the commit, and never was after a rollback', async (context) => {
+    const { engine } = context;
+    for (const end of ['rollback', 'commit'] as const) {
+      const begun = await beginWithin(context);
+      const put = schedulePut();
+      const groups = [{ actor: 'key:anna', changes: [put] }];
+      accepted(only((await begun.within.applySchedules({ now: t0, groups })).groups));
+      const inside = await begun.within.schedules({
+        now: t0,
+        filter: { ids: [put.id] },
+        cursor: null,
+        limit: 2,
+      });
+      assert.equal(only(inside.schedules).id, put.id);
+      assert.equal(await readSchedule(engine, put.id), null);
+      await begun[end]();
+      const due = (await engine.claimSchedules(scheduleClaim())).schedules.map(({ id }) => id);
+      assert.deepEqual(due, end === 'commit' ? [put.id] : [], end);
+      const { rows } = await engine.audit({ now: t0, subject: `schedule:${put.id}`, before: null, limit: 9 });
+      assert.equal(rows.length, end === 'commit' ? 1 : 0);
+    }
+  });
+
+  test('a schedule is changed within by compare-and-set', async (context) => {
+    const { engine } = context;
+    const put = schedulePut();
+    accepted(
+      only((await engine.applySchedules({ now: t0, groups: [{ actor: 'a', changes: [put] }] })).groups),
+    );
+    const { version } = await claimSchedule(engine, put.id);
+    const edit = { ...put, action: 'edit', spec: '{"rule":"hourly"}' };
+    const begun = await beginWithin(context);
+    const apply = async (expectVersion: number) => {
+      const groups = [{ actor: 'a', changes: [{ ...edit, expectVersion }] }];
+      return only((await begun.within.applySchedules({ now: t0, groups })).groups);
+    };
+    const late = await apply(version + 7);
+    assert.ok(!late.ok);
+    assert.equal(late.error.code, 'records_conflict');
+    assert.equal((await apply(version)).ok, true);
+    assert.equal(await begun.commit(), true);
+    assert.equal((await readSchedule(engine, put.id))?.spec, edit.spec);
+  });
+
+  test('whoever listens is told after the commit', async (context) => {
+    const { engine } = context;
+    const hints = new Set<Hint>();
+    const stop = engine.wakeups((hint) => hints.add(hint));
+    // Listening may begin with every hint once.
+    await engine.ring();
+    await until(engine, () => hints.has('echo'));
+    hints.clear();
+    const begun = await beginWithin(context);
+    await makeWithin(begun, [{}]);
+    const groups = [{ actor: 'key:anna', changes: [schedulePut()] }];
+    await begun.within.applySchedules({ now: t0, groups });
+    await begun.commit();
+    await until(engine, () => hints.has('jobs') && hints.has('schedules'));
+    stop();
+  });
+
+  test('what stands for no transaction is refused, and one that is over too', async (context) => {
+    const { engine } = context;
+    for (const tx of [null, 'BEGIN', {}, () => {}]) {
+      await assert.rejects(
+        async () => engine.within?.(tx),
+        (error) => isDulyError(error, 'tx_unknown'),
+      );
+    }
+    for (const end of ['rollback', 'commit'] as const) {
+      const begun = await beginWithin(context);
+      await begun[end]();
+      await assert.rejects(makeWithin(begun, [{}]), (error) => isDulyError(error, 'tx_not_open'), end);
+    }
+    assert.deepEqual(await claim(engine), []);
+  });
+
+  test('beside an open transaction with jobs of its own everyone makes, takes and ends others', async (context) => {
+    const { engine } = context;
+    const begun = await beginWithin(context);
+    await makeWithin(begun, [{}, { serial: 's' }, { dedupe: dedupe('held') }]);
+    const made = await makeAll(engine, [
+      jobSpec(),
+      jobSpec({ serial: 's' }),
+      jobSpec({ dedupe: dedupe('free') }),
+    ]);
+    const leases = await claim(engine);
+    assert.deepEqual(new Set(leases.map(({ id }) => id)), new Set(made.map(({ id }) => id)));
+    for (const lease of leases) await finish(engine, lease, 'COMPLETED');
+    await begun.commit();
+    assert.equal((await claim(engine)).length, 3);
+  });
+
+  test('a key that an open transaction took is busy for its own calls only, and then its holder answers', async (context) => {
+    const { engine } = context;
+    const peer = await context.openPeer();
+    const begun = await beginWithin(context);
+    const { id } = only(await makeWithin(begun, [{ dedupe: dedupe('held') }]));
+    await assert.rejects(make(peer, { dedupe: dedupe('held') }), (error) => isDulyError(error, 'store_busy'));
+    assert.equal((await make(engine, { dedupe: dedupe('other') })).deduped, false);
+    await begun.commit();
+    const late = await make(peer, { dedupe: dedupe('held') });
+    assert.deepEqual([late.id, late.deduped], [id, true]);
+  });
+
+  test('a lease that is being settled in an open transaction is kept, and nobody reaps it', async (context) => {
+    const { engine } = context;
+    const lease = await makeRunning(engine);
+    const begun = await beginWithin(context);
+    await begun.within.settle({ now: t0 + hour, settlement: settlement(lease, 'COMPLETED') });
+    assert.deepEqual(await beat(engine, lease, t0 + hour), { state: 'kept' });
+    assert.deepEqual(await reap(engine, t0 + 2 * hour), []);
+    await begun.commit();
+    assert.equal(await statusOf(engine, lease.id), 'COMPLETED');
+    assert.deepEqual(await beat(engine, lease, t0 + hour), { state: 'lost' });
+  });
+
+  test('beside a settlement in an open transaction others of its serial key are made, and wait for it', async (context) => {
+    const { engine } = context;
+    const peer = await context.openPeer();
+    const lease = await makeRunning(engine, { serial: 's' });
+    const begun = await beginWithin(context);
+    await begun.within.settle({ now: t0, settlement: settlement(lease, 'COMPLETED') });
+    const next = await make(peer, { serial: 's' });
+    const others = await makeAll(
+      peer,
+      Array.from({ length: 40 }, (_, n) => jobSpec({ serial: `other ${n}` })),
+    );
+    const { claimed } = await peer.exchange({ now: t0, settle: [], claim: claimRequest() });
+    assert.ok(
+      claimed.every(({ id }) => id !== next.id),
+      'it waits for the one before',
+    );
+    await begun.commit();
+    const rest = [...claimed, ...(await claim(peer))].map(({ id }) => id);
+    assert.deepEqual(new Set(rest), new Set([next.id, ...others.map(({ id }) => id)]));
+  });
+
+  test('serial jobs that several workers settle within run one at a time, in order, each once', async (context) => {
+    const { engine } = context;
+    const workers = [engine, await context.openPeer(), await context.openPeer()];
+    const made = await makeAll(
+      engine,
+      Array.from({ length: 24 }, (_, n) => jobSpec({ serial: `s${n % 2}`, due: { at: t0 - 24 + n } })),
+    );
+    const ended: string[] = [];
+    const running = new Set<string>();
+    const serialOf = new Map(made.map(({ id }, n) => [id, `s${n % 2}`]));
+    await Promise.all(
+      workers.map(async (worker) => {
+        while (ended.length < made.length) {
+          for (const lease of await claim(worker, { limit: 1 })) {
+            const serial = serialOf.get(lease.id) as string;
+            assert.ok(!running.has(serial), `two of "${serial}" run at once`);
+            running.add(serial);
+            const begun = await beginWithin(context);
+            await begun.within.settle({ now: t0, settlement: settlement(lease, 'COMPLETED') });
+            running.delete(serial);
+            ended.push(lease.id);
+            await begun.commit();
+          }
+        }
+      }),
+    );
+    for (const serial of ['s0', 's1']) {
+      const of = (ids: string[]) => ids.filter((id) => serialOf.get(id) === serial);
+      assert.deepEqual(of(ended), of(made.map(({ id }) => id)));
+    }
+  });
+}
