@@ -21,22 +21,15 @@ import { hasStoreClock, openStoreClock, readBootId, type StoreClock } from './st
 import { createSqliteWithin } from './user-transaction.ts';
 import { cancel, change, replay, reschedule } from './verbs/change.ts';
 import { enqueue } from './verbs/enqueue.ts';
-import { exchange, glanceExchange } from './verbs/exchange.ts';
-import { glanceReap, heartbeat, reap } from './verbs/lease.ts';
+import { checkExchange, exchange } from './verbs/exchange.ts';
+import { checkReap, heartbeat, reap } from './verbs/lease.ts';
 import { auditRows, changes, counts, get, holder, list } from './verbs/list.ts';
 import { acquire, heldLocks, release, renew } from './verbs/locks.ts';
 import { isLook, nodes } from './verbs/nodes.ts';
 import { prune } from './verbs/prune.ts';
 import { isReading, records } from './verbs/records.ts';
 import { logs, report } from './verbs/report.ts';
-import {
-  applySchedules,
-  claimSchedules,
-  fire,
-  glanceSchedules,
-  schedules,
-  slots,
-} from './verbs/schedules.ts';
+import { applySchedules, checkSchedules, claimSchedules, fire, schedules, slots } from './verbs/schedules.ts';
 import { stats, trend } from './verbs/stats.ts';
 import { exportRows, importRows, isLookAtMove, moving } from './verbs/transfer.ts';
 import { upcoming } from './verbs/upcoming.ts';
@@ -214,8 +207,8 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
     info: () => info,
     async reap(input: Parameters<Engine['reap']>[0]) {
       requireOpen();
-      const nothing = connection.glance(input, (work) =>
-        connection.isClockQuiet(input) ? glanceReap(work) : null,
+      const nothing = connection.readOnlyCheck(input, (work) =>
+        connection.isClockQuiet(input) ? checkReap(work) : null,
       );
       if (nothing !== null) return nothing;
       return write(input, (work) => {
@@ -263,18 +256,18 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
   }
   /** When the first of the schedules that were fired here is due again; nobody has come for it yet. */
   let firedDueAt = Number.POSITIVE_INFINITY;
-  // A node that is idle asks again and again, and the answer is nothing: told by one look, without taking the lock from those who write.
-  // Where it will surely find something it does not look first.
-  const glances: Partial<Record<string, (work: Work, input: never) => object | null>> = {
+  // Idle nodes ask often and find nothing: a read answers them without taking the lock from writers. If there is surely something to
+  // find, the check is skipped.
+  const readOnlyChecks: Partial<Record<string, (work: Work, input: never) => object | null>> = {
     exchange(work, input: ExchangeInput) {
       const isHeard = isJobsHeard;
       isJobsHeard = false;
-      return isHeard ? null : glanceExchange(work, input);
+      return isHeard ? null : checkExchange(work, input);
     },
     claimSchedules(work, input: ClaimSchedulesInput) {
       const isDue = work.now >= firedDueAt;
       if (isDue) firedDueAt = Number.POSITIVE_INFINITY;
-      return isDue ? null : glanceSchedules(work, input);
+      return isDue ? null : checkSchedules(work, input);
     },
   };
   const noteFired = ({ groups }: FireInput): void => {
@@ -288,12 +281,13 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
   for (const [name, verb] of Object.entries(writers)) {
     const isOnlyLooking = looks[name] as ((input: Stamp) => boolean) | undefined;
     const run = verb as (work: Work, input: Stamp) => object;
-    const glance = glances[name] as ((work: Work, input: Stamp) => object | null) | undefined;
+    const check = readOnlyChecks[name] as ((work: Work, input: Stamp) => object | null) | undefined;
     engine[name] = async (input: Stamp) => {
       requireOpen();
       if (isOnlyLooking?.(input) === true) return connection.read(input, (work) => run(work, input));
       if (name === 'fire') noteFired(input as FireInput);
-      const nothing = glance === undefined ? null : connection.glance(input, (work) => glance(work, input));
+      const nothing =
+        check === undefined ? null : connection.readOnlyCheck(input, (work) => check(work, input));
       return nothing ?? write(input, (work) => run(work, input));
     };
   }

@@ -69,12 +69,12 @@ FROM json_each(?) AS list CROSS JOIN jobs ON jobs.seq = list.value`,
 FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND token = ? ORDER BY fence`,
     pauses: `SELECT key, value FROM records WHERE kind = 'pause'`,
     soloSince: `SELECT min(due_at) AS at FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL AND solo = 2 AND type = ?`,
-    prospect: `SELECT (SELECT max(solo) FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL),
+    peek: `SELECT (SELECT max(solo) FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL),
   EXISTS (SELECT 1 FROM records WHERE kind = 'pause'),
   (SELECT min(expire_at) FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL),
   (SELECT min((SELECT min(due_at) FROM jobs INDEXED BY jobs_waiting
     WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND jobs.type = list.value)) FROM json_each(?) AS list)`,
-    prospectOfOne: `SELECT (SELECT max(solo) FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL),
+    peekOne: `SELECT (SELECT max(solo) FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL),
   EXISTS (SELECT 1 FROM records WHERE kind = 'pause'),
   (SELECT min(expire_at) FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL),
   (SELECT min(due_at) FROM jobs INDEXED BY jobs_waiting
@@ -230,7 +230,7 @@ RETURNING cancel_requested_at`,
 RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
   losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at`,
     nextEnd: `SELECT min(lease_until) AS at FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL`,
-    glance: `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL),
+    peek: `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL),
   (SELECT min(expire_at) FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL),
   EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_waiting WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING'))`,
   },
@@ -298,7 +298,7 @@ VALUES (:id, :app, :tenant, :name, :generation, 1, :state, :due, :waitsFor, :now
   due_at = :due, waits_for = :waitsFor, updated_at = :now, lease_until = NULL, token = NULL, node = NULL
 WHERE id = :id`,
     delete: `DELETE FROM schedules WHERE id = ?`,
-    glance: `SELECT min(due_at) FROM schedules INDEXED BY schedules_due WHERE due_at IS NOT NULL`,
+    peek: `SELECT min(due_at) FROM schedules INDEXED BY schedules_due WHERE due_at IS NOT NULL`,
     due: `SELECT seq, id, app, tenant, name, generation, version, spec, state, due_at, waits_for, created_at, updated_at
 FROM schedules INDEXED BY schedules_due JOIN specs USING (seq)
 WHERE due_at IS NOT NULL AND due_at <= ? AND (lease_until IS NULL OR lease_until <= ?)

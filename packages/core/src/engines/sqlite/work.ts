@@ -224,8 +224,8 @@ export class Connection {
     return this.#transaction('BEGIN', stamp, verb).reply;
   }
 
-  /** Asks without a transaction, for what one statement can tell; null: it cannot. */
-  glance<Result extends object>(
+  /** Answers without a transaction if a few reads suffice; null: the verb needs its transaction. */
+  readOnlyCheck<Result extends object>(
     stamp: Stamp,
     verb: (work: Work) => Result | null,
   ): (Result & { now: number }) | null {

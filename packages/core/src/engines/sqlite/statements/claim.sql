@@ -62,17 +62,17 @@ SELECT key, value FROM records WHERE kind = 'pause'
 -- name: soloSince
 SELECT min(due_at) AS at FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL AND solo = 2 AND type = ?
 
--- What a claim for these types has to do at all: the highest level that is ready, whether there is a pause, the next start deadline, and when
--- one of their jobs falls due. One look without a transaction: a node that is idle never takes the write lock.
--- name: prospect
+-- What a claim of these types would have to do: the highest ready level, whether there is a pause, the next start deadline, and when one
+-- of their jobs falls due. Read without a transaction, so an idle node never takes the write lock.
+-- name: peek
 SELECT (SELECT max(solo) FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL),
   EXISTS (SELECT 1 FROM records WHERE kind = 'pause'),
   (SELECT min(expire_at) FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL),
   (SELECT min((SELECT min(due_at) FROM jobs INDEXED BY jobs_waiting
     WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND jobs.type = list.value)) FROM json_each(?) AS list)
 
--- The same for one type: a list of one is dearer than the look itself.
--- name: prospectOfOne
+-- The same for one type: a list of one costs more than the rest of the statement.
+-- name: peekOne
 SELECT (SELECT max(solo) FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL),
   EXISTS (SELECT 1 FROM records WHERE kind = 'pause'),
   (SELECT min(expire_at) FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL),

@@ -15,8 +15,8 @@ RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, f
 -- name: nextEnd
 SELECT min(lease_until) AS at FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL
 
--- What a reap would look at first: whether somebody holds a lease, the next start deadline, whether jobs wait for their time.
--- name: glance
+-- Whether a reap could find something: whether a lease is held, the next start deadline, whether jobs wait for their time.
+-- name: peek
 SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL),
   (SELECT min(expire_at) FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL),
   EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_waiting WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING'))

@@ -27,7 +27,7 @@ WHERE id = :id
 DELETE FROM schedules WHERE id = ?
 
 -- When the next one falls due, leased or not.
--- name: glance
+-- name: peek
 SELECT min(due_at) FROM schedules INDEXED BY schedules_due WHERE due_at IS NOT NULL
 
 -- The ones that wait for the longest, as they are before they are leased.

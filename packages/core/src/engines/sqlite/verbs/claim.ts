@@ -77,9 +77,9 @@ interface Lane {
 
 /** Level of the column `solo`: taken with others. */
 export const ordinary = 0;
-/** Level of the column `solo`: lost before, claimed by itself. */
-export const byItself = 1;
-/** Level of the column `solo`: claimed by itself, and only where nothing runs. */
+/** Level of the column `solo`: lost before, so no other job is claimed with it. */
+export const claimedAlone = 1;
+/** Level of the column `solo`: claimed alone, and only by a process in which nothing runs. */
 export const aloneInProcess = 2;
 
 // A claim first promotes due jobs: some more than it takes, so that the most urgent of them is among what it sees.
@@ -87,8 +87,8 @@ const promoteMin = 1000;
 // So many a claim ends whose start deadline has passed; it passes over the others.
 const expireMax = 1000;
 
-/** What a claim has to do, by one look. */
-export interface Prospect {
+/** What a claim would have to do, as one read found it. */
+export interface ClaimPeek {
   /** The highest level of what is ready, of any type; null: nothing is. */
   solo: number | null;
   /** Whether there is a pause, over or not. */
@@ -101,14 +101,14 @@ export interface Prospect {
   dueAt: number | null;
 }
 
-/** Looks what there is for a claim of these tasks. */
-export function prospectOf(work: Work, tasks: ClaimRequest['tasks']): Prospect {
+/** Reads what a claim of these tasks would find, in one statement. */
+export function peek(work: Work, tasks: ClaimRequest['tasks']): ClaimPeek {
   const [only] = tasks;
   const isOne = only !== undefined && tasks.length === 1;
   const [solo, paused, deadlineAt, dueAt] = work.tuple<
     [solo: number | null, paused: 0 | 1, deadlineAt: number | null, dueAt: number | null]
   >(
-    isOne ? statements.claim.prospectOfOne : statements.claim.prospect,
+    isOne ? statements.claim.peekOne : statements.claim.peek,
     isOne ? only.type : JSON.stringify(tasks.map(({ type }) => type)),
   ) as [number | null, 0 | 1, number | null, number | null];
   return {
@@ -120,45 +120,40 @@ export function prospectOf(work: Work, tasks: ClaimRequest['tasks']): Prospect {
   };
 }
 
-/** Whether only what is ready counts: nothing is paused, overdue or due. */
-export function isPlainly({ isPaused, isOverdue, isDue }: Prospect): boolean {
+/** Whether only ready jobs matter: nothing is paused, overdue or due. */
+export function isReadyOnly({ isPaused, isOverdue, isDue }: ClaimPeek): boolean {
   return !isPaused && !isOverdue && !isDue;
 }
 
-/** What a claim finds that finds nothing; null: it has to be made. */
-export function nothingOf(prospect: Prospect): (ClaimResult & { nextDueAt: number | null }) | null {
-  if (prospect.solo !== null || !isPlainly(prospect)) return null;
-  return { claimed: [], more: false, soloSinceAt: null, nextDueAt: prospect.dueAt };
+/** Reply of an empty claim, or null if a transaction is needed. */
+export function emptyClaim(peeked: ClaimPeek): (ClaimResult & { nextDueAt: number | null }) | null {
+  if (peeked.solo !== null || !isReadyOnly(peeked)) return null;
+  return { claimed: [], more: false, soloSinceAt: null, nextDueAt: peeked.dueAt };
 }
 
 /** Takes ready jobs by rank for one worker. */
-export function claimReady(
-  work: Work,
-  claim: ClaimRequest,
-  prospect: Prospect,
-  repeat: boolean,
-): ClaimResult {
+export function claimReady(work: Work, claim: ClaimRequest, peeked: ClaimPeek, repeat: boolean): ClaimResult {
   if (repeat) {
     const before = work.tuples<LeasedRow>(statements.claim.byToken, claim.token);
     if (before.length > 0) {
       return { claimed: before.map((row) => toClaimedJob(work, row)), more: true, soloSinceAt: null };
     }
   }
-  const { isAllPromoted, isAllExpired } = makeDueReady(work, claim, prospect);
-  const pauses = prospect.isPaused ? work.pauses() : noPauses;
+  const { isAllPromoted, isAllExpired } = makeDueReady(work, claim, peeked);
+  const pauses = peeked.isPaused ? work.pauses() : noPauses;
   if (pauses.all) return { claimed: [], more: false, soloSinceAt: null };
   const tasks = claim.tasks.filter((task) => task.limit > 0 && !pauses.tasks.has(task.type));
   const isOpen = (queue: string) =>
     !pauses.queues.has(queue) && (claim.queues === null || claim.queues.includes(queue));
 
-  const hasSuspects = ((isPlainly(prospect) ? prospect.solo : highestSolo(work)) ?? ordinary) > ordinary;
+  const hasSuspects = ((isReadyOnly(peeked) ? peeked.solo : highestSolo(work)) ?? ordinary) > ordinary;
   const solo = hasSuspects ? findSolo(work, { claim, tasks, isOpen }) : noSolo;
   if (solo.taken !== null)
     return { claimed: [take(work, claim, solo.taken, work.fences(1))], more: true, soloSinceAt: null };
 
   // Takes nothing, and only asks what is there.
   if (claim.limit <= 0) {
-    const levels = hasSuspects ? [ordinary, byItself, aloneInProcess] : [ordinary];
+    const levels = hasSuspects ? [ordinary, claimedAlone, aloneInProcess] : [ordinary];
     const more = levels.some((level) => findLanes(work, level, tasks, isOpen).length > 0);
     return { claimed: [], more, soloSinceAt: solo.sinceAt };
   }
@@ -167,9 +162,9 @@ export function claimReady(
   const lanes = findLanes(work, ordinary, tasks, isOpen);
   const found = mergeHeads(work, { level: ordinary, lanes, limit: claim.limit, limits, isAllExpired });
   const suspect = hasSuspects
-    ? headOf(work, byItself, findLanes(work, byItself, tasks, isOpen), limits)
+    ? headOf(work, claimedAlone, findLanes(work, claimedAlone, tasks, isOpen), limits)
     : undefined;
-  // One that was lost before is claimed by itself, in its turn: when it stands at the head.
+  // A job that was lost before is claimed alone, when it reaches the head.
   if (suspect !== undefined && (found.heads[0] === undefined || suspect.rank <= found.heads[0].rank)) {
     return {
       claimed: [take(work, claim, suspect.seq, work.fences(1))],
@@ -186,7 +181,7 @@ export function claimReady(
 function makeDueReady(
   work: Work,
   claim: ClaimRequest,
-  { isOverdue, isDue }: Prospect,
+  { isOverdue, isDue }: ClaimPeek,
 ): { isAllPromoted: boolean; isAllExpired: boolean } {
   const isAllExpired = !isOverdue || expireOverdue(work, expireMax) < expireMax;
   // What an end sets free may be due.

@@ -21,7 +21,7 @@ import {
   serialRef,
 } from '../transitions.ts';
 import type { Work } from '../work.ts';
-import { claimReady, prospectOf } from './claim.ts';
+import { claimReady, peek } from './claim.ts';
 import { dueAtOf, existing, findDeleted, isPlain } from './job-spec.ts';
 import { insertAllTaken, takeAtOnce, takenOf } from './take-at-once.ts';
 
@@ -58,7 +58,7 @@ export function claimMade(
   made: JobSpec[] | null,
 ): ClaimedJob[] {
   if (claim === undefined) return [];
-  const { claimed } = claimReady(work, claim, prospectOf(work, claim.tasks), repeat);
+  const { claimed } = claimReady(work, claim, peek(work, claim.tasks), repeat);
   if (made !== null && made.length <= claimed.length) {
     const taken = new Set(claimed.map(({ id }) => id));
     if (made.every(({ id }) => taken.has(id))) work.hints.delete('jobs');

@@ -15,7 +15,15 @@ import {
   readLife,
 } from '../transitions.ts';
 import type { Work } from '../work.ts';
-import { aloneInProcess, byItself, claimReady, isPlainly, nothingOf, ordinary, prospectOf } from './claim.ts';
+import {
+  aloneInProcess,
+  claimedAlone,
+  claimReady,
+  emptyClaim,
+  isReadyOnly,
+  ordinary,
+  peek,
+} from './claim.ts';
 import { dueAtOf } from './job-spec.ts';
 import { appendLogs } from './report.ts';
 
@@ -25,22 +33,22 @@ export function exchange(work: Work, input: ExchangeInput): Omit<ExchangeReply, 
   const settled = settleAll(work, input.settle, repeat);
   const { claim } = input;
   if (claim === null) return { settled, claimed: [], more: false, soloSinceAt: null, nextDueAt: null };
-  const prospect = prospectOf(work, claim.tasks);
-  const nothing = repeat ? null : nothingOf(prospect);
+  const peeked = peek(work, claim.tasks);
+  const nothing = repeat ? null : emptyClaim(peeked);
   if (nothing !== null) return { settled, ...nothing };
-  const found = claimReady(work, claim, prospect, repeat);
+  const found = claimReady(work, claim, peeked, repeat);
   // What is taken was ready: what waits for its time has not changed.
-  const nextAt = isPlainly(prospect) ? prospect.dueAt : nextDueAt(work, claim.tasks);
+  const nextAt = isReadyOnly(peeked) ? peeked.dueAt : nextDueAt(work, claim.tasks);
   return { settled, ...found, nextDueAt: nextAt };
 }
 
-/** The answer to a claim that would find nothing, without a transaction; null: it has to be made. */
-export function glanceExchange(
+/** Reply of an empty claim, read without a transaction; null: a transaction is needed. */
+export function checkExchange(
   work: Work,
   { settle: ended, claim, repeat }: ExchangeInput,
 ): Omit<ExchangeReply, 'now'> | null {
   if (ended.length > 0 || claim === null || repeat === true) return null;
-  const nothing = nothingOf(prospectOf(work, claim.tasks));
+  const nothing = emptyClaim(peek(work, claim.tasks));
   return nothing && { settled: [], ...nothing };
 }
 
@@ -161,7 +169,7 @@ function goAgain(
     due,
     now: work.now,
     // Two losses after a written beginning: the next may end it, so it runs where nobody else can be the cause.
-    solo: mustRunAlone(counts) ? aloneInProcess : isSuspect(counts) ? byItself : ordinary,
+    solo: mustRunAlone(counts) ? aloneInProcess : isSuspect(counts) ? claimedAlone : ordinary,
     attempt: isUnused ? row.attempt - 1 : row.attempt,
     unstarted: counts.isUnstarted ? 1 : 0,
     spent: counts.spent,

@@ -48,12 +48,12 @@ function endedBy(work: Work, input: ReapInput): number {
 }
 
 /**
- * The answer to a reap that would find nothing, without a transaction; null: it has to be made. While somebody holds a lease it has to:
- * a file that another connection keeps locked can still be read, and an answer would say that outcomes could have arrived.
+ * Reply of an empty reap, read without a transaction; null: a transaction is needed. That is so while any lease is held: a locked file can
+ * still be read, and a reply would claim that outcomes could have arrived.
  */
-export function glanceReap(work: Work): Omit<ReapReply, 'now'> | null {
+export function checkReap(work: Work): Omit<ReapReply, 'now'> | null {
   const [isLeased, deadline, isWaiting] = work.tuple<[0 | 1, number | null, 0 | 1]>(
-    statements.lease.glance,
+    statements.lease.peek,
   ) as [0 | 1, number | null, 0 | 1];
   if (isLeased === 1 || (deadline !== null && deadline < work.now)) return null;
   if (isWaiting === 1 && waitingTypes(work).some((type) => isDue(work, type))) return null;

@@ -158,14 +158,14 @@ export function claimSchedules(work: Work, input: ClaimSchedulesInput): Omit<Cla
   };
 }
 
-/** The answer to a claim that would find nothing, without a transaction; null: it has to be made. */
-export function glanceSchedules(
+/** Reply of an empty claim, read without a transaction; null: a transaction is needed. */
+export function checkSchedules(
   work: Work,
   input: ClaimSchedulesInput,
 ): Omit<ClaimSchedulesReply, 'now'> | null {
   if (input.ids !== null) return null;
-  const [dueAt] = work.tuple<[number | null]>(statements.schedule.glance) as [number | null];
-  // One that is due may be leased, and then the end of its lease counts: the claim itself tells.
+  const [dueAt] = work.tuple<[number | null]>(statements.schedule.peek) as [number | null];
+  // A due schedule may be leased, and then the end of its lease counts, which the claim itself reads.
   return dueAt !== null && dueAt <= work.now ? null : { schedules: [], nextDueAt: dueAt, more: false };
 }
 

@@ -1,7 +1,7 @@
 import type { ClaimedJob, ClaimRequest, EnqueuedItem, JobSpec } from '../../../contract/engine.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
-import { nothingOf, prospectOf } from './claim.ts';
+import { emptyClaim, peek } from './claim.ts';
 import { dueAtOf, existing, isPlain } from './job-spec.ts';
 
 /** Jobs that are made and taken in one step. */
@@ -28,7 +28,7 @@ export function takeAtOnce(work: Work, claim: ClaimRequest | undefined, specs: J
     if (!isPlain(spec) || !isTimely(work, spec)) return null;
     task.limit--;
   }
-  if (nothingOf(prospectOf(work, claim.tasks)) === null) return null;
+  if (emptyClaim(peek(work, claim.tasks)) === null) return null;
   const first = work.fences(specs.length);
   const byRank = [...specs].sort((a, b) => rankOf(work, a) - rankOf(work, b));
   return { claim, fences: new Map(byRank.map((spec, i) => [spec, first + i])), claimed: [] };

@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { openSqliteEngine } from '../../../src/engines/sqlite/index.ts';
 import { testFolder } from './folder.ts';
 
-test('whoever finds nothing to do does not wait for whoever writes', async (t) => {
+test('a call that finds nothing to do does not wait for a writer', async (t) => {
   const path = join(testFolder(t), 'duly.db');
   const engine = await openSqliteEngine({ path, clock: systemClock, busyMs: 50 });
   t.after(() => engine.close());
@@ -24,14 +24,14 @@ test('whoever finds nothing to do does not wait for whoever writes', async (t) =
   assert.deepEqual(schedules, { schedules: [], nextDueAt: null, more: false });
   const { jobs, nextAt } = await engine.reap({ node: 'n', leaseMs: 1_000, limit: 10 });
   assert.deepEqual([jobs, nextAt], [[], null]);
-  // The lock is really held: whoever has something to write waits for it.
+  // The lock is really held: a call that writes waits for it.
   await assert.rejects(engine.enqueue({ groups: [{ jobs: [jobSpec()] }] }), {
     code: 'store_locked_by_user_transaction',
   });
   writer.exec('ROLLBACK');
 });
 
-test('while a job runs, a reap does not answer from a file that nobody can write', async (t) => {
+test('while a job runs, a reap does not answer from a file that cannot be written', async (t) => {
   const path = join(testFolder(t), 'duly.db');
   const engine = await openSqliteEngine({ path, clock: systemClock, busyMs: 50 });
   t.after(() => engine.close());
