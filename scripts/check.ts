@@ -8,6 +8,7 @@ import { findErrorProblems, readErrorDocument, registeredCodes } from './check-e
 import { findImportProblems } from './check-imports.ts';
 import { findStaleGenerated, generateAll, readIfExists } from './embed-sql.ts';
 import { findStaleHttp } from './http-api.ts';
+import { findStaleJobLists } from './job-lists.ts';
 import { readPackageSources, reportProblems, root } from './source-text.ts';
 
 function run(title: string, script: string, args: string[]): boolean {
@@ -21,6 +22,7 @@ function run(title: string, script: string, args: string[]): boolean {
 
 const sources = readPackageSources();
 const results = [
+  reportProblems('job fields', findStaleJobLists()),
   reportProblems('generated', findStaleGenerated(generateAll(), readIfExists)),
   reportProblems('http', findStaleHttp()),
   reportProblems('imports', findImportProblems(sources)),

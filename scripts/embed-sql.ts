@@ -1,8 +1,10 @@
 // Turns each engine's statements/*.sql and migrations/*.sql into its checked-in generated.ts, so that the
-// published package needs no file reads and a bundler keeps the SQL. `--check` only compares.
+// published package needs no file reads and a bundler keeps the SQL. Lists of job fields are filled in (job-lists.ts).
+// `--check` only compares.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
+import { expandJobLists } from './job-lists.ts';
 import { listFiles, type Problem, root } from './source-text.ts';
 
 const enginesFolder = join(root, 'packages/core/src/engines');
@@ -117,7 +119,7 @@ export function readIfExists(path: string): string | null {
 function readSqlFiles(folder: string): SqlFile[] {
   return listFiles(folder)
     .filter((file) => file.endsWith('.sql'))
-    .map((file) => ({ name: basename(file), sql: readFileSync(file, 'utf8') }));
+    .map((file) => ({ name: basename(file), sql: expandJobLists(readFileSync(file, 'utf8')) }));
 }
 
 function byName(files: SqlFile[]): SqlFile[] {

@@ -100,6 +100,7 @@ import type {
 } from './values.ts';
 
 export type * from './coordination.ts';
+export type * from './job-fields.ts';
 export type * from './jobs.ts';
 export type * from './operations.ts';
 export type * from './reading.ts';

@@ -1,4 +1,5 @@
 /** The contract for jobs: making, claiming, settling, renewing, acting on them. */
+import type { CallerFields, ClaimFields, RecordFields } from './job-fields.ts';
 import type { JobStatus } from './job-status.ts';
 import type { Actor, Due, Gate, GroupReply, JsonText, Origin, Reply, Stamp } from './shared.ts';
 
@@ -43,36 +44,17 @@ export interface JobSlot {
   allow?: boolean;
 }
 
-/** One promise, as the client hands it in. */
-export interface JobSpec {
-  /** Made by the client, time-ordered. The same id twice is the same promise. */
-  id: string;
-  type: string;
-  version: number;
-  queue: string;
-  tenant: string | null;
-  priority: number;
-  /**
-   * Added to the due instant to give the rank by which PENDING jobs are taken: −priority × a step, plus a
-   * penalty for catch-up runs. Static, so ageing is free.
-   */
-  rankOffsetMs: number;
+/** A job to create: the fields that the caller sets (job-fields.ts), and those that the engine turns into others. */
+export interface JobSpec extends CallerFields {
   due: Due;
-  input: JsonText;
-  metadata: JsonText | null;
-  policy: JobPolicy;
   /** How late after its due instant it may still start for the first time. */
   startDeadlineMs: number | null;
   dedupe: Dedupe | null;
-  /** Jobs of one serial key (per tenant) run one at a time, in due order. */
-  serial: string | null;
   /** Gates the caller knows of. One that names a terminal or unknown job is open from the start. */
   gates: Gate[];
-  /** The job in whose handler it was made; with a key it is unique by (parent, key). */
+  /** The job in whose handler it was created; with a key it is unique by (parent, key). */
   parent: { id: string; key: string | null } | null;
-  origin: Origin;
   slot: JobSlot | null;
-  copyOf: string | null;
 }
 
 /** An error as kept with a job. */
@@ -108,57 +90,15 @@ export interface AttemptRecord {
   error: JobError | null;
 }
 
-/** Everything the store knows of a job. */
-export interface JobRecord {
-  id: string;
-  type: string;
-  version: number;
-  queue: string;
-  tenant: string | null;
-  priority: number;
-  status: JobStatus;
-  /** Why it has this status, where the status alone does not say: a settle reason, who cancelled, which policy. */
-  reason: string | null;
-  input: JsonText;
-  metadata: JsonText | null;
-  policy: JobPolicy;
-  result: JsonText | null;
-  error: JobError | null;
+/** Everything the store knows of a job: its stored fields (job-fields.ts) and what is computed of them. */
+export interface JobRecord extends RecordFields {
   progress: Progress;
-  createdAt: number;
-  dueAt: number;
-  /** The first start. */
-  startedAt: number | null;
-  /** How long after its due instant it first started; null before. */
-  latenessMs: number | null;
-  updatedAt: number;
-  finishedAt: number | null;
-  /** The instant after which it can no longer start for the first time. */
-  expireAt: number | null;
-  /** Number of the last attempt, 0 before the first. */
-  attempt: number;
-  /** Attempts spent by failures, timeouts and success; losses and releases spend none. */
-  spent: number;
-  /** Grows by the policy's attempts with every replay. */
-  maxAttempts: number;
-  losses: number;
-  /** Losses after a written beginning; the third ends the job. */
-  begunLosses: number;
   /** Earlier attempts and the last one, oldest first; bounded, `attempt` tells how many there were. */
   attempts: AttemptRecord[];
-  fence: number;
-  node: string | null;
   leaseUntilAt: number | null;
   gates: Gate[];
-  dedupeKey: string | null;
-  serial: string | null;
   parent: { id: string; key: string | null } | null;
-  origin: Origin;
   slot: JobSlot | null;
-  copyOf: string | null;
-  cancelRequestedAt: number | null;
-  /** Who asked to cancel. */
-  cancelledBy: string | null;
   /** Whether it is listed as a dead letter. */
   dead: boolean;
 }
@@ -204,33 +144,14 @@ export interface ClaimRequest {
   idle: boolean;
 }
 
-/** A job under lease, with all that is needed to run it. */
-export interface ClaimedJob {
-  id: string;
-  type: string;
-  version: number;
-  queue: string;
-  tenant: string | null;
-  priority: number;
-  input: JsonText;
-  metadata: JsonText | null;
-  policy: JobPolicy;
-  fence: number;
-  /** Number of this attempt. */
-  attempt: number;
-  spent: number;
-  maxAttempts: number;
-  losses: number;
-  begunLosses: number;
+/** A job under lease, with all that is needed to run it: the fields of a claim (job-fields.ts) and what is computed of them. */
+export interface ClaimedJob
+  extends Omit<ClaimFields, 'begunAt' | 'claimedAt' | 'slot' | 'parentId' | 'parentKey'> {
+  claimedAt: number;
   /** Whether this attempt's beginning is written; false at every claim, true for a reaped job that had begun. */
   begun: boolean;
-  createdAt: number;
-  dueAt: number;
-  claimedAt: number;
-  origin: Origin;
   slot: JobSlot | null;
   parent: { id: string; key: string | null } | null;
-  cancelRequestedAt: number | null;
 }
 
 /** Why an attempt ended. */
