@@ -40,6 +40,8 @@ export interface Facts {
   touched: Map<string, Extract<HistoryEvent, { kind: 'changed' }>[]>;
   /** Folds of a call that was sent again after an unknown outcome, and that had been folded then, or may have been. */
   echoes: Set<HistoryEvent>;
+  /** When each call was first folded; repeats do not renew what the store remembers. */
+  firstFolds: Map<string, number>;
   faults: Fault[];
   nodes: NodeChanged[];
   /** Index of each event. In a complete history the events of one millisecond are in the store's order. */
@@ -57,7 +59,7 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
   const accepted: Facts['accepted'] = new Map();
   const touched: Facts['touched'] = new Map();
   const echoes: Facts['echoes'] = new Set();
-  const foldedCalls = new Set<string>();
+  const firstFolds: Facts['firstFolds'] = new Map();
   const byFence = new Map<string, Lease>();
   const faults: Fault[] = [];
   const nodes: NodeChanged[] = [];
@@ -134,8 +136,8 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
       case 'changed':
         if (event.folded !== undefined) {
           const { call, repeat = false } = event.folded;
-          if (repeat && (!isComplete || foldedCalls.has(call))) echoes.add(event);
-          foldedCalls.add(call);
+          if (repeat && (!isComplete || firstFolds.has(call))) echoes.add(event);
+          if (!firstFolds.has(call)) firstFolds.set(call, event.at);
         }
         if (isDone(event.result, isComplete))
           touched.set(event.id, [...(touched.get(event.id) ?? []), event]);
@@ -181,7 +183,7 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
       .filter(({ action }) => action === 'delete' || action === 'discard')
       .flatMap(({ subject }) => (subject.startsWith('job:') ? [subject.slice('job:'.length)] : [])),
   );
-  return { made, leases, settled, accepted, deleted, touched, echoes, faults, nodes, indexOf };
+  return { made, leases, settled, accepted, deleted, touched, echoes, firstFolds, faults, nodes, indexOf };
 }
 
 /** Whether an act did something. Where notes are missing, `unchanged` and `missing` may answer the repeat of an act that did. */

@@ -35,7 +35,6 @@ export const jobsAsAsked: Invariant = {
     const jitters = new Map<string, number>();
     const inputs = new Map<string, string>();
     const details = new Map<string, string | null>();
-    const foldedAt = new Map<string, number>();
     /** Inputs of triggers' own. */
     const triggered = new Set<string>();
     const given = new Map<string, Set<string>>();
@@ -77,8 +76,7 @@ export const jobsAsAsked: Invariant = {
         const isEcho = facts.echoes.has(event);
         const { call } = event.folded;
         // Sent again when the machine has slept meanwhile, it may be forgotten that it was taken over before.
-        if (event.at >= (foldedAt.get(call) ?? event.at) + foldKeptMs) unsure.add(event.id);
-        foldedAt.set(call, event.at);
+        if (event.at >= (facts.firstFolds.get(call) ?? event.at) + foldKeptMs) unsure.add(event.id);
         if (replaces && !isEcho) inputs.set(event.id, input);
         give(event.id, input);
         if (replaces && !isEcho) exercise('fold');

@@ -42,7 +42,7 @@ export const oneHolder: Invariant = {
   check(evidence, facts, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const { unorderedMs = 0 } = evidence;
-    const firstFolds = firstFoldsOf(evidence);
+    const firstFolds = facts.firstFolds;
     const holders = holdersOf(evidence, facts);
     for (const [key, all] of holders) {
       for (const [i, job] of all.entries()) {
@@ -111,17 +111,6 @@ export const oneHolder: Invariant = {
     return problems;
   },
 };
-
-/** When each call was first folded; repeats do not renew what the store remembers. */
-function firstFoldsOf({ events }: Evidence): Map<string, number> {
-  const firstFolds = new Map<string, number>();
-  for (const event of events) {
-    if (event.kind !== 'changed' || event.folded === undefined) continue;
-    const { call } = event.folded;
-    if (!firstFolds.has(call)) firstFolds.set(call, event.at);
-  }
-  return firstFolds;
-}
 
 /** Children of one job and key that are two. */
 function childProblems(

@@ -1,0 +1,36 @@
+// Calls that fold into a job, and repeats of them after a lost reply.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { jobsAsAsked } from '../checker/jobs-as-asked.ts';
+import type { Changed, HistoryEvent } from '../history.ts';
+import { changed, judge, made } from './judge.ts';
+
+const job = (at: number, id: string): HistoryEvent =>
+  made(at, id, { input: '"own"', priority: 0, rankOffsetMs: 0, dueAt: at });
+
+/** Call `call` with the input `"call"` is folded into a job and replaces it. */
+const fold = (at: number, id: string, repeat: boolean): HistoryEvent => {
+  const folded = { call: 'job_9', repeat, input: '"call"', replaces: true, wantedAt: at, dueAt: at };
+  return changed(at, 'fold', id, { folded: folded as Changed['folded'] });
+};
+
+/** What is said when a repeat at `at` is folded into another job than the call was first, and that job then has this input. */
+const breaks = (at: number, input: string): string =>
+  judge(
+    jobsAsAsked,
+    [
+      job(0, 'job_1'),
+      fold(1_000, 'job_1', false),
+      fold(600_500, 'job_1', true),
+      job(600_600, 'job_2'),
+      fold(at, 'job_2', true),
+    ],
+    [{ id: 'job_2', input }],
+  );
+
+test('a repeat of a folded call changes nothing until the first fold is forgotten', () => {
+  assert.equal(breaks(600_999, '"own"'), '');
+  assert.match(breaks(600_999, '"call"'), /job_2 has the input "call"; it was given "own"/);
+  assert.equal(breaks(601_000, '"own"'), '');
+  assert.equal(breaks(601_000, '"call"'), '');
+});
