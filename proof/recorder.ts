@@ -41,8 +41,8 @@ export function recordEngine(engine: Engine, node: string, write: WriteEvent): E
   return {
     ...(Object.fromEntries(verbs) as Pick<Engine, EngineVerb>),
     info: () => engine.info(),
-    wakeups: (listener) => engine.wakeups(listener),
-    ring: () => engine.ring(),
+    subscribe: (listener) => engine.subscribe(listener),
+    probe: () => engine.probe(),
     close: () => engine.close(),
   };
 }

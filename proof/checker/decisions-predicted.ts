@@ -74,7 +74,7 @@ export const decisionsPredicted: Invariant = {
 function whoCouldNotice(facts: Facts, fromAt: number, toAt: number): string | null {
   const schedulers = facts.nodes.filter(({ state, roles }) => state === 'up' && roles?.includes('scheduler'));
   const found = schedulers.find(
-    ({ node }) => !isTroubled(facts, node, fromAt - recoverMs, toAt, { isHinted: true }),
+    ({ node }) => !isTroubled(facts, node, fromAt - recoverMs, toAt, { isNotified: true }),
   );
   return found?.node ?? null;
 }

@@ -193,21 +193,21 @@ function isDone(result: string, isComplete: boolean): boolean {
 
 /**
  * Whether anything was wrong with the store, or with this node or its way there, within a span of the store's time. A machine that stood
- * still for a moment counts only from `stalledFromAt` on: after it everybody went on as before. Lost hints count only for what is done
- * upon a hint (`isHinted`), and a node's wall clock never: it goes by its monotonic one.
+ * still for a moment counts only from `stalledFromAt` on: after it everybody went on as before. Lost notifications count only for what is done
+ * upon a notification (`isNotified`), and a node's wall clock never: it goes by its monotonic one.
  */
 export function isTroubled(
   facts: Facts,
   node: string,
   fromAt: number,
   toAt: number,
-  { stalledFromAt = fromAt, isHinted = false }: { stalledFromAt?: number; isHinted?: boolean } = {},
+  { stalledFromAt = fromAt, isNotified = false }: { stalledFromAt?: number; isNotified?: boolean } = {},
 ): boolean {
   const isFaulty = facts.faults.some(
     (fault) =>
       (fault.node === '*' || fault.node === node) &&
       fault.fault !== 'node-clock-jump' &&
-      (isHinted || fault.fault !== 'hints-lost') &&
+      (isNotified || fault.fault !== 'notifications-lost') &&
       fault.at <= toAt &&
       (fault.untilAt ?? fault.at) >= (fault.fault === 'machine-stalled' ? stalledFromAt : fromAt),
   );

@@ -114,7 +114,7 @@ function whoWasFree(evidence: Evidence, facts: Facts, waited: Waited): string | 
   const workers = facts.nodes.filter(({ state, roles }) => state === 'up' && roles?.includes('worker'));
   for (const { node, concurrency = 0, concurrencyOf = {} } of workers) {
     if (!handles(facts, node, waited)) continue;
-    if (isTroubled(facts, node, readyAt - recoverMs, untilAt, { isHinted: true })) continue;
+    if (isTroubled(facts, node, readyAt - recoverMs, untilAt, { isNotified: true })) continue;
     if (isBlocked(facts, node, readyAt - recoverMs, untilAt)) continue;
     const busy = busyWith(evidence.events, facts, node, readyAt, untilAt);
     const ofType = busy.filter((type) => type === waited.type).length;

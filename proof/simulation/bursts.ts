@@ -85,7 +85,7 @@ function drawBurst(dice: Dice, atMs: number, leaseMs: number): Step[] {
             replyLost: dice.one([0.1, 0.3]),
             slow: dice.one([0, 0.1, 0.3]),
             crash: dice.one([0, 0.01]),
-            hintLost: 0,
+            notificationLost: 0,
           },
         };
       default:

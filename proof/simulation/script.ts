@@ -307,9 +307,9 @@ function drawRemade(dice: Dice, { startAt, lastsMs }: Script): Step[] {
   return steps;
 }
 
-/** A schedule whose runs are taken with its decisions, on a wire that loses answers and hints. Leases end before workers ask by themselves. */
+/** A schedule whose runs are taken with its decisions, on a wire that loses answers and notifications. Leases end before workers ask by themselves. */
 function withLostDecisions(script: Script, dice: Dice): Script {
-  const weather = { replyLost: 0.3, slow: 0, crash: 0, hintLost: 0.8 };
+  const weather = { replyLost: 0.3, slow: 0, crash: 0, notificationLost: 0.8 };
   const definition: ScheduleDefinition = {
     ...{ task: 'quick', name: 's7', rate: 4 * second, anchor: 'start', overlap: 'allow' },
     input: { call: null, ms: 0, failures: 0 },
@@ -392,7 +392,7 @@ function drawFollowers(dice: Dice, lastsMs: number): Step[] {
 /** The same job made by two processes under one id, at the same time or while the first call's answer is lost. */
 function drawTwins(dice: Dice, lastsMs: number): Step[] {
   const fromMs = dice.below(lastsMs);
-  const weather = { replyLost: 0.4, slow: 0.2, crash: 0.02, hintLost: 0 };
+  const weather = { replyLost: 0.4, slow: 0.2, crash: 0.02, notificationLost: 0 };
   const makes = Array.from({ length: dice.between(2, 5) }, (): Step => {
     const twinMs = dice.one([0, 0, 1, 3, 400, 2_500, 2_500]);
     const delayMs = dice.one([null, null, 2_000]);
@@ -435,7 +435,7 @@ function drawBadMoments(dice: Dice, lastsMs: number): Step[] {
       return { atMs: atMs + dice.below(4), by: by(), do: what, job };
     });
   }).flat();
-  const weather = { replyLost: dice.one([0, 0.3]), slow: dice.one([0, 0.3]), crash: 0, hintLost: 0 };
+  const weather = { replyLost: dice.one([0, 0.3]), slow: dice.one([0, 0.3]), crash: 0, notificationLost: 0 };
   return [...makes, ...acts, { atMs: fromMs, by: 0, do: 'weather', forMs: 8 * second, weather }];
 }
 
@@ -506,7 +506,7 @@ function drawSlowMerges(dice: Dice, lastsMs: number): Step[] {
     ...{ task: 'slow', name: 'merging', rate: 2 * second, overlap: 'bufferOne' },
     input: { call: null, ms: dice.one([2_500, 3_000, 5_000]), failures: 0 },
   };
-  const weather = { replyLost: 0, slow: 0.4, crash: 0, hintLost: 0 };
+  const weather = { replyLost: 0, slow: 0.4, crash: 0, notificationLost: 0 };
   return [
     { atMs: dice.below(second), by: dice.below(1_000), do: 'put', definition },
     { atMs: 2 * second, by: 0, do: 'weather', forMs: lastsMs, weather },
@@ -587,7 +587,7 @@ function drawFrozenLock(dice: Dice, lastsMs: number): Step[] {
 
 /** Holders whose renewal, or whose word that they give a lock back, is on its way until another has it. */
 function drawLateLocks(dice: Dice, lastsMs: number): Step[] {
-  const weather = { replyLost: 0, slow: 1, crash: 0, hintLost: 0 };
+  const weather = { replyLost: 0, slow: 1, crash: 0, notificationLost: 0 };
   const ttlMs = second;
   // The first is renewed by then, the second given back.
   return [2 * second, 250].flatMap((ms, i): Step[] => {
@@ -631,7 +631,7 @@ function withLostCalls(script: Script, dice: Dice): Script {
       queue: null,
       count: 1,
     };
-    const weather = { replyLost: 0.5, slow: 0, crash: 0, hintLost: 0 };
+    const weather = { replyLost: 0.5, slow: 0, crash: 0, notificationLost: 0 };
     return [
       { atMs, by: dice.below(1_000), ...make, delayMs: 400 },
       { atMs: atMs + 100, by: 0, do: 'weather', forMs: 500, weather },
@@ -794,7 +794,7 @@ function drawFault(dice: Dice, hasReleases: boolean, lastsMs: number): Act {
           replyLost: dice.one([0, 0.03, 0.1]),
           slow: dice.one([0, 0.02, 0.1]),
           crash: dice.one([0, 0.005, 0.02]),
-          hintLost: dice.one([0, 0.3, 1]),
+          notificationLost: dice.one([0, 0.3, 1]),
         },
       };
     default:

@@ -54,14 +54,14 @@ export interface OpenedWorld {
   store: SharedStore;
   /** Reads the store past every fault. */
   raw: Engine;
-  /** Until then a node may sleep because a hint was lost. */
-  deafUntilElapsed?(): number;
+  /** Until then a node may sleep because a notification was lost. */
+  disconnectedUntilElapsed?(): number;
   close(): Promise<void>;
 }
 
 // Long enough for calls that are on their way, and for what must happen within five seconds.
 const healMs = 6_000;
-// So long a world may take until no schedule is overdue: leases end, are reaped and run again, and a node that no hint reaches looks by itself.
+// So long a world may take until no schedule is overdue: leases end, are reaped and run again, and a node that no notification reaches looks by itself.
 const settleMsMax = 31_000;
 // A node sleeps by its monotonic clock, so after a jump of the store's it may be this late.
 const longestSleepMs = 31_000;
@@ -101,8 +101,8 @@ class Play {
   #nodeCount = 0;
   #valueCount = 0;
   #jumpedElapsed = Number.NEGATIVE_INFINITY;
-  /** Until then a node may sleep because a hint was lost. */
-  #deafUntilElapsed = Number.NEGATIVE_INFINITY;
+  /** Until then a node may sleep because a notification was lost. */
+  #disconnectedUntilElapsed = Number.NEGATIVE_INFINITY;
   /** Jobs that were acknowledged, in order, for acts on jobs. */
   readonly #jobs: string[] = [];
 
@@ -142,8 +142,8 @@ class Play {
       const untilElapsed = Math.max(
         world.elapsed + settleMsMax,
         this.#jumpedElapsed + longestSleepMs,
-        this.#deafUntilElapsed,
-        this.#opened?.deafUntilElapsed?.() ?? 0,
+        this.#disconnectedUntilElapsed,
+        this.#opened?.disconnectedUntilElapsed?.() ?? 0,
       );
       await world.run(world.elapsed + healMs);
       await this.#drain(untilElapsed);
@@ -254,10 +254,10 @@ class Play {
       case 'weather': {
         const number = ++this.#weatherCount;
         this.#weather = step.weather;
-        if (step.weather.hintLost > 0) {
-          this.#fault('*', 'hints-lost', step.forMs + longestSleepMs);
-          const deafUntilElapsed = world.elapsed + step.forMs + longestSleepMs;
-          this.#deafUntilElapsed = Math.max(this.#deafUntilElapsed, deafUntilElapsed);
+        if (step.weather.notificationLost > 0) {
+          this.#fault('*', 'notifications-lost', step.forMs + longestSleepMs);
+          const disconnectedUntilElapsed = world.elapsed + step.forMs + longestSleepMs;
+          this.#disconnectedUntilElapsed = Math.max(this.#disconnectedUntilElapsed, disconnectedUntilElapsed);
         }
         world.after(null, step.forMs, () => {
           if (this.#weatherCount === number) this.#weather = calm;

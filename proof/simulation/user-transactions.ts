@@ -15,7 +15,7 @@ export interface UserTransaction {
   readonly events: HistoryEvent[];
 }
 
-/** A file in memory for one world. No bell can be hung beside it: hints of a real file come when the machine pleases. */
+/** A file in memory for one world. A notifier cannot be opened beside it: notifications of a real file come when the machine pleases. */
 export function makeWorldFile(): { path: string; remove(): void } {
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'duly-world-'));
   const path = join(folder, 'duly.db');

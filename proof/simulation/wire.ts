@@ -5,7 +5,7 @@ import {
   type Engine,
   type EngineVerb,
   engineVerbs,
-  type Hint,
+  type Notification,
   type SettleWithinInput,
   type Within,
 } from '../../packages/core/src/contract/engine.ts';
@@ -22,12 +22,12 @@ export interface Weather {
   slow: number;
   /** The node ends before the call is sent, or after it took effect and before the answer. */
   crash: number;
-  /** A hint does not arrive. */
-  hintLost: number;
+  /** A notification does not arrive. */
+  notificationLost: number;
 }
 
 /** Fair weather. */
-export const calm: Weather = { replyLost: 0, slow: 0, crash: 0, hintLost: 0 };
+export const calm: Weather = { replyLost: 0, slow: 0, crash: 0, notificationLost: 0 };
 
 /** The store that all nodes share, and its moods. */
 export interface SharedStore {
@@ -183,32 +183,32 @@ export function createWire(options: WireOptions): Engine {
   const verbs = Object.fromEntries(
     engineVerbs.map((verb) => [verb, (input: { now?: number }) => send(verb, input)]),
   ) as unknown as Pick<Engine, EngineVerb>;
-  const listeners = new Set<(hint: Hint) => void>();
-  const coming = new Set<Hint>();
+  const listeners = new Set<(notification: Notification) => void>();
+  const coming = new Set<Notification>();
 
-  function hear(hint: Hint): void {
-    if (process.isDead || coming.has(hint) || listeners.size === 0) return;
-    if (dice.chance(weather().hintLost)) return;
-    coming.add(hint);
+  function receive(notification: Notification): void {
+    if (process.isDead || coming.has(notification) || listeners.size === 0) return;
+    if (dice.chance(weather().notificationLost)) return;
+    coming.add(notification);
     world.after(process, dice.below(3), () => {
-      coming.delete(hint);
-      for (const listener of [...listeners]) listener(hint);
+      coming.delete(notification);
+      for (const listener of [...listeners]) listener(notification);
     });
   }
   // The store's own listener outlives the node and finds it dead.
-  engine.wakeups(hear);
+  engine.subscribe(receive);
 
   return {
     ...verbs,
     within,
-    // As a file that several processes share: hints come from outside and must be proven.
+    // As a file that several processes share: notifications come from outside and must be proven.
     info: () => ({ ...engine.info(), wake: 'push', durable: true }),
-    wakeups(listener) {
+    subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    async ring() {
-      hear('echo');
+    async probe() {
+      receive('probe');
     },
     async close() {},
   };

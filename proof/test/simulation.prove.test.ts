@@ -87,7 +87,14 @@ test('250 worlds hold every fault, every decision and most reasons, and the mode
     for (const { event } of writes) slotCount += event.slots.length;
   }
   const wanted = [
-    ...['store-refuses', 'store-clock-jump', 'node-clock-jump', 'reply-lost', 'call-slow', 'hints-lost'],
+    ...[
+      'store-refuses',
+      'store-clock-jump',
+      'node-clock-jump',
+      'reply-lost',
+      'call-slow',
+      'notifications-lost',
+    ],
     ...['crashed', 'paused', 'resumed', 'stopped'],
     ...['fired', 'missed', 'skipped', 'merged', 'expired', 'excluded', 'ended'],
     ...['COMPLETED', 'FAILED', 'CANCELLED', 'EXPIRED'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { isDulyError } from '@duly/core';
-import { engineVerbs, type Hint } from '@duly/core/internal';
+import { engineVerbs, type Notification } from '@duly/core/internal';
 import {
   hour,
   jobSlot,
@@ -16,7 +16,7 @@ import {
 import { cancel, claimReply, make, makeRunning, until } from './steps.ts';
 import type { DefineTest } from './suite.ts';
 
-/** What `info`, `migrate`, `wakeups`, `ring` and `close` promise, and what holds for every verb. */
+/** What `info`, `migrate`, `subscribe`, `probe` and `close` promise, and what holds for every verb. */
 export function livingTests(test: DefineTest): void {
   test('an engine says what it is', async ({ engine }) => {
     const info = engine.info();
@@ -121,29 +121,29 @@ export function livingTests(test: DefineTest): void {
     assert.ok(reply.now >= last);
   });
 
-  test('a listener hears of new jobs, of cancels and of its own echo, until it stops listening', async ({
+  test('a listener receives new jobs, cancels and its own probe, until it stops listening', async ({
     engine,
   }) => {
-    const heard: Hint[] = [];
-    const stop = engine.wakeups((hint) => heard.push(hint));
+    const received: Notification[] = [];
+    const stop = engine.subscribe((notification) => received.push(notification));
     const lease = await makeRunning(engine);
-    await until(engine, () => heard.includes('jobs'));
+    await until(engine, () => received.includes('jobs'));
     await cancel(engine, { id: lease.id });
-    await until(engine, () => heard.includes('cancel'));
-    await engine.ring();
-    await until(engine, () => heard.includes('echo'));
+    await until(engine, () => received.includes('cancel'));
+    await engine.probe();
+    await until(engine, () => received.includes('probe'));
     stop();
-    const count = heard.length;
-    let echoed = false;
-    const stopEcho = engine.wakeups((hint) => {
-      if (hint === 'echo') echoed = true;
+    const count = received.length;
+    let isProbed = false;
+    const stopProbe = engine.subscribe((notification) => {
+      if (notification === 'probe') isProbed = true;
     });
     await make(engine);
-    await engine.ring();
-    // The echo comes last, so whatever else was sent has been delivered.
-    await until(engine, () => echoed);
-    stopEcho();
-    assert.equal(heard.length, count);
+    await engine.probe();
+    // The probe comes last, so whatever else was sent has been delivered.
+    await until(engine, () => isProbed);
+    stopProbe();
+    assert.equal(received.length, count);
   });
 
   test('a closed engine refuses every verb with a code, and closing twice is fine', async ({ engine }) => {

@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
-import type { ClaimedSchedule, Engine, FireGroup, FireReply, Hint, JobSpec } from '@duly/core/internal';
+import type {
+  ClaimedSchedule,
+  Engine,
+  FireGroup,
+  FireReply,
+  JobSpec,
+  Notification,
+} from '@duly/core/internal';
 import {
   claimRequest,
   day,
@@ -850,10 +857,10 @@ function waitTests(test: DefineTest): void {
     const job = await makeRun(engine);
     const claimed = await makeClaimed(engine);
     await finish(engine, job, 'COMPLETED');
-    const heard: Hint[] = [];
-    const stop = engine.wakeups((hint) => heard.push(hint));
+    const received: Notification[] = [];
+    const stop = engine.subscribe((notification) => received.push(notification));
     await fire(engine, fireGroup(claimed, { dueAt: null, waitsFor: job.id }));
-    await until(engine, () => heard.includes('schedules'));
+    await until(engine, () => received.includes('schedules'));
     stop();
   });
 

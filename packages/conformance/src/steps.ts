@@ -268,10 +268,10 @@ export async function readSchedule(engine: Engine, id: string, now = t0): Promis
 }
 
 /**
- * Waits for a hint by asking the engine again and again: no time is slept away, and the process stays alive although a hint alone
+ * Waits for a notification by asking the engine again and again: no time is slept away, and the process stays alive although a notification alone
  * does not keep it so.
  */
 export async function until(engine: Engine, condition: () => boolean): Promise<void> {
   for (let asked = 0; asked < 5_000 && !condition(); asked += 1) await engine.get({ now: t0, ids: [] });
-  assert.ok(condition(), 'the hint arrives');
+  assert.ok(condition(), 'the notification arrives');
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { isDulyError } from '@duly/core';
-import type { Engine, Hint, JobSpec, Within } from '@duly/core/internal';
+import type { Engine, JobSpec, Notification, Within } from '@duly/core/internal';
 import {
   claimRequest,
   dedupe,
@@ -322,18 +322,18 @@ export function withinTests(test: DefineTest): void {
 
   test('whoever listens is told after the commit', async (context) => {
     const { engine } = context;
-    const hints = new Set<Hint>();
-    const stop = engine.wakeups((hint) => hints.add(hint));
-    // Listening may begin with every hint once.
-    await engine.ring();
-    await until(engine, () => hints.has('echo'));
-    hints.clear();
+    const notifications = new Set<Notification>();
+    const stop = engine.subscribe((notification) => notifications.add(notification));
+    // Listening may begin with every notification once.
+    await engine.probe();
+    await until(engine, () => notifications.has('probe'));
+    notifications.clear();
     const begun = await beginWithin(context);
     await makeWithin(begun, [{}]);
     const groups = [{ actor: 'key:anna', changes: [schedulePut()] }];
     await begun.within.applySchedules({ now: t0, groups });
     await begun.commit();
-    await until(engine, () => hints.has('jobs') && hints.has('schedules'));
+    await until(engine, () => notifications.has('jobs') && notifications.has('schedules'));
     stop();
   });
 

@@ -13,7 +13,7 @@ import { createReapPass } from './maintenance/reap.ts';
 import type { ResolvedOptions, ResolvedStart } from './options.ts';
 import { createFirePass } from './schedules/fire-pass.ts';
 import type { BeatNews, Beats } from './store/heartbeats.ts';
-import { createEcho, type Echo } from './store/notifier-probe.ts';
+import { createNotifierProbe, type NotifierProbe } from './store/notifier-probe.ts';
 import type { Standing, StandingOptions } from './store/parked-claim.ts';
 import type { Taker } from './store/session.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
@@ -47,7 +47,7 @@ export interface DulyNode extends Taker {
   start(): Promise<void>;
   /** Looks for work at once: a task was added. */
   wake(): void;
-  /** How long whoever waits for a hint may sleep: long while hints are proven. */
+  /** How long a caller that waits for a notification may sleep: long while notifications are proven to arrive. */
   maxSleepMs(): number;
   /** Handlers that run here. */
   runningCount(): number;
@@ -85,7 +85,9 @@ export function createNode(node: NodeOptions): DulyNode {
   // What a worker starts because of somebody's now() must not run in that caller's async context.
   const inOwnContext = AsyncLocalStorage.snapshot();
 
-  const echo = virtual ? endlessSleep : createEcho({ engine, clock, random, onError: fail('proving hints') });
+  const probe = virtual
+    ? endlessSleep
+    : createNotifierProbe({ engine, clock, random, onError: fail('proving notifications') });
   let isMoving = !virtual;
   let closeBeats: () => void = () => {};
   let drainAsked = false;
@@ -101,9 +103,9 @@ export function createNode(node: NodeOptions): DulyNode {
         get: engine.get,
         info: engine.info,
         ...(engine.within === undefined ? {} : { within: engine.within }),
-        wakeups: (listener) =>
-          engine.wakeups((hint) => {
-            if (isMoving) listener(hint);
+        subscribe: (listener) =>
+          engine.subscribe((notification) => {
+            if (isMoving) listener(notification);
           }),
       },
       clock,
@@ -115,7 +117,7 @@ export function createNode(node: NodeOptions): DulyNode {
       queues: start.queues === null ? null : [...start.queues],
       leaseMs: options.leaseMs,
       openStanding: node.openStanding,
-      maxSleepMs: () => echo.maxSleepMs(),
+      maxSleepMs: () => probe.maxSleepMs(),
     });
     forward(made, events);
     made.events.on('skipped', ({ late, released }) => {
@@ -193,7 +195,7 @@ export function createNode(node: NodeOptions): DulyNode {
   });
 
   const scheduler = isScheduler ? makeScheduler() : null;
-  let offHints: () => void = () => {};
+  let unsubscribe: () => void = () => {};
 
   function makeScheduler(): Loop {
     const pass = createFirePass({
@@ -205,7 +207,7 @@ export function createNode(node: NodeOptions): DulyNode {
         offer: () => (drainAsked ? null : (worker?.offer() ?? null)),
         accept: (offer, claimed) => worker?.accept(offer, claimed),
       },
-      maxSleepMs: () => echo.maxSleepMs(),
+      maxSleepMs: () => probe.maxSleepMs(),
       onDecided: ({ schedule, plan }) => {
         if (plan.runs.length > 0) {
           events.emit('schedule.fired', {
@@ -255,14 +257,14 @@ export function createNode(node: NodeOptions): DulyNode {
     async start() {
       // Known to the store before it takes anything, so that why() never shows a job on a node nobody heard of.
       await nodeBeat.pass();
-      echo.start();
+      probe.start();
       // On virtual time the first pass is the test's to ask for: the loop is started with the first move.
       if (!virtual) worker?.start();
       if (!virtual) for (const loop of loops) loop.start();
       if (scheduler === null) return;
-      offHints = engine.wakeups((hint) => {
-        // Deaf: it may sleep less long from now on.
-        if ((hint === 'schedules' || hint === 'deaf') && isMoving) scheduler.wake();
+      unsubscribe = engine.subscribe((notification) => {
+        // Disconnected: it may sleep less long from now on.
+        if ((notification === 'schedules' || notification === 'disconnected') && isMoving) scheduler.wake();
       });
       if (!virtual) scheduler.start();
     },
@@ -271,7 +273,7 @@ export function createNode(node: NodeOptions): DulyNode {
       // The others are told what this node handles now, and not with the next beat.
       beatLoop.wake();
     },
-    maxSleepMs: () => echo.maxSleepMs(),
+    maxSleepMs: () => probe.maxSleepMs(),
     runningCount: () => worker?.runningCount() ?? 0,
     unrecordedCount: () => worker?.unrecordedCount() ?? 0,
     isIdle: () => worker?.isIdle() ?? true,
@@ -300,14 +302,14 @@ export function createNode(node: NodeOptions): DulyNode {
     },
     async stop(drainMs) {
       // First: other nodes fire what falls due from here on.
-      offHints();
+      unsubscribe();
       await scheduler?.stop();
       // A drain that somebody asked for before has its own, perhaps longer, limit.
       const limit = clock.after(drainMs, () => worker?.hurry());
       await worker?.drain({ limitMs: drainMs });
       limit.cancel();
       await Promise.all(loops.map((loop) => loop.stop()));
-      await echo.stop();
+      await probe.stop();
       closeBeats();
       await nodeBeat.leave().catch(fail('leaving'));
     },
@@ -315,7 +317,7 @@ export function createNode(node: NodeOptions): DulyNode {
   };
 }
 
-const endlessSleep: Echo = {
+const endlessSleep: NotifierProbe = {
   start() {},
   maxSleepMs: () => Number.POSITIVE_INFINITY,
   stop: async () => {},

@@ -4,7 +4,7 @@ import { dulyError } from '../../../packages/core/src/base/errors.ts';
 import type {
   ClaimedJob,
   EnqueueReply,
-  Hint,
+  Notification,
   Settlement,
 } from '../../../packages/core/src/contract/engine.ts';
 import { dropped, type Mutation, onClaim, onSettle, withoutAuditOf, withSql } from './mutation.ts';
@@ -15,12 +15,12 @@ export const jobMutations: readonly Mutation[] = [
     name: 'every claim wakes everybody, for ever',
     caughtBy: ['comes-to-rest'],
     mutate: (engine) => {
-      const listeners = new Set<(hint: Hint) => void>();
+      const listeners = new Set<(notification: Notification) => void>();
       return {
         ...engine,
-        wakeups(listener) {
+        subscribe(listener) {
           listeners.add(listener);
-          return engine.wakeups(listener);
+          return engine.subscribe(listener);
         },
         async exchange(input) {
           const reply = await engine.exchange(input);
@@ -610,9 +610,9 @@ export const jobMutations: readonly Mutation[] = [
     caughtBy: ['starts-in-time'],
     mutate: (engine) => ({
       ...engine,
-      wakeups: (listener) =>
-        engine.wakeups((hint) => {
-          if (hint !== 'jobs') listener(hint);
+      subscribe: (listener) =>
+        engine.subscribe((notification) => {
+          if (notification !== 'jobs') listener(notification);
         }),
     }),
   },

@@ -350,9 +350,9 @@ export const scheduleMutations: readonly Mutation[] = [
     caughtBy: ['decisions-predicted'],
     mutate: (engine) => ({
       ...engine,
-      wakeups: (listener) =>
-        engine.wakeups((hint) => {
-          if (hint !== 'schedules') listener(hint);
+      subscribe: (listener) =>
+        engine.subscribe((notification) => {
+          if (notification !== 'schedules') listener(notification);
         }),
     }),
   },

@@ -8,7 +8,7 @@ import {
   type Engine,
   type EngineVerb,
   engineVerbs,
-  type Hint,
+  type Notification,
 } from '../../../packages/core/src/contract/engine.ts';
 import { rowTypes } from '../../../packages/core/src/engines/postgres/driver.ts';
 import { createPostgresEngine } from '../../../packages/core/src/engines/postgres/engine.ts';
@@ -85,7 +85,7 @@ interface Call {
   fault: NetworkFault | null;
   /** The error of a call that was committed. */
   lost: Error | null;
-  hasHint: boolean;
+  hasNotification: boolean;
 }
 
 type Send = (input: object) => Promise<object>;
@@ -103,10 +103,10 @@ class PostgresWorld {
   #proxy!: FaultProxy;
   #raw!: Engine;
   readonly #engines = new Map<string, Engine>();
-  readonly #listeners = new Set<(hint: Hint) => void>();
+  readonly #listeners = new Set<(notification: Notification) => void>();
   readonly #effects = new WeakMap<Error, object>();
   #call: Call | null = null;
-  #deafUntilElapsed = 0;
+  #disconnectedUntilElapsed = 0;
   #isRefusing = false;
   #isHalted = false;
   #operation: Promise<void> = Promise.resolve();
@@ -141,7 +141,7 @@ class PostgresWorld {
     const self = this;
     return {
       raw: this.#raw,
-      deafUntilElapsed: () => this.#deafUntilElapsed,
+      disconnectedUntilElapsed: () => this.#disconnectedUntilElapsed,
       store: {
         engine: this.#engineOf(''),
         engineOf: (node) => this.#engineOf(node),
@@ -169,7 +169,7 @@ class PostgresWorld {
 
   // ------------------------------------------------------------------------------------------------ calls
 
-  /** The engine of one node: it shares the connections with the others, and has its own hints for where to scan. */
+  /** The engine of one node: it shares the connections with the others, and has its own claim scan hints. */
   #engineOf(node: string): Engine {
     const known = this.#engines.get(node);
     if (known !== undefined) return known;
@@ -177,12 +177,12 @@ class PostgresWorld {
       ...this.#remote,
       clock: this.#clock,
       database: this.#tapped(this.#remote.database),
-      tell: (hints) => this.#tell(hints),
-      wakeups: (listener) => {
+      notify: (notifications) => this.#deliver(notifications),
+      subscribe: (listener) => {
         this.#listeners.add(listener);
         return () => this.#listeners.delete(listener);
       },
-      ring: async () => {},
+      probe: async () => {},
       close: async () => {},
     });
     const verbs = engineVerbs.map((verb) => {
@@ -203,7 +203,7 @@ class PostgresWorld {
   async #send(node: string, verb: EngineVerb, send: Send, input: object): Promise<object> {
     if (this.#call !== null) this.#fail(new Error(`"${verb}" was sent while another call was under way.`));
     const { world, write } = this.#setting;
-    const call: Call = { fault: this.#network.faultAt(world.elapsed), lost: null, hasHint: false };
+    const call: Call = { fault: this.#network.faultAt(world.elapsed), lost: null, hasNotification: false };
     const fault = (name: string, whose: string, forMs: number): void => {
       const at = world.storeAt();
       const detail = `${verb}: ${call.fault}`;
@@ -218,9 +218,9 @@ class PostgresWorld {
       throw call.lost;
     } catch (error) {
       if (call.fault !== null) fault('reply-lost', node, replyLostMs);
-      if (call.hasHint) {
-        fault('hints-lost', '*', hintsLostMs);
-        this.#deafUntilElapsed = world.elapsed + hintsLostMs;
+      if (call.hasNotification) {
+        fault('notifications-lost', '*', notificationsLostMs);
+        this.#disconnectedUntilElapsed = world.elapsed + notificationsLostMs;
       }
       throw error;
     } finally {
@@ -266,12 +266,13 @@ class PostgresWorld {
     };
   }
 
-  #tell(hints: Iterable<Hint>): void {
+  #deliver(notifications: Iterable<Notification>): void {
     if (this.#call?.lost != null) {
-      this.#call.hasHint = true;
+      this.#call.hasNotification = true;
       return;
     }
-    for (const hint of hints) for (const listener of [...this.#listeners]) listener(hint);
+    for (const notification of notifications)
+      for (const listener of [...this.#listeners]) listener(notification);
   }
 
   /** Ends the world with an error of the harness or of the engine's reports. */
@@ -312,8 +313,8 @@ class PostgresWorld {
 
 // As on the simulated wire: within this time the node has sent the call again.
 const replyLostMs = 2_000;
-// A node that no hint reaches polls after this time.
-const hintsLostMs = 31_000;
+// A node that no notification reaches polls after this time.
+const notificationsLostMs = 31_000;
 
 function isServerError(error: unknown): boolean {
   return isDulyError(error) && typeof error.details.sqlState === 'string';

@@ -72,7 +72,7 @@ export function createLoop(options: LoopOptions): Loop {
       woken = false;
       alarm?.cancel();
       const waitMs = await passOnce();
-      // A hint does not cut the wait after a failure: a broken store must not be asked as fast as hints arrive.
+      // A notification does not cut the wait after a failure: a broken store must not be asked as fast as notifications arrive.
       if (stopped || waitMs <= 0 || (woken && failures === 0)) continue;
       await wait(waitMs);
     }

@@ -110,10 +110,10 @@ export type * from './transfer.ts';
 export type * from './values.ts';
 
 /**
- * A hint that something may be there to do. Polling is the truth. `echo` answers the engine's own `ring`; `deaf` says that hints
- * no longer arrive, so that until the next echo everyone looks by themselves.
+ * Says that there may be work. Polling is the truth. `probe` is the engine's own, sent with `probe()`; `disconnected` says that
+ * notifications no longer arrive, so that callers poll until the next `probe`.
  */
-export type Hint = 'jobs' | 'cancel' | 'schedules' | 'locks' | 'echo' | 'deaf';
+export type Notification = 'jobs' | 'cancel' | 'schedules' | 'locks' | 'probe' | 'disconnected';
 
 /** What an engine can say about itself; about speed and place, never about correctness. */
 export interface EngineInfo {
@@ -124,7 +124,7 @@ export interface EngineInfo {
   place: string;
   /** Version of the store's software. */
   version: string;
-  /** `push`: hints arrive from other processes. `poll`: only from this one. */
+  /** `push`: notifications arrive from other processes. `poll`: only from this one. */
   wake: 'push' | 'poll';
   /** Whether the store is kept when the process ends. */
   durable: boolean;
@@ -157,7 +157,7 @@ export interface Within extends Pick<Engine, 'enqueue' | 'applySchedules' | 'sch
 export interface Followed {
   /** The store's own name for the transaction; null: it is over already. */
   transaction: string | null;
-  hints: Hint[];
+  notifications: Notification[];
 }
 
 /** The contract. See the top of this file for what holds for every verb. */
@@ -246,23 +246,26 @@ export interface Engine {
   exportRows(input: ExportRowsInput): Promise<ExportRowsReply>;
   /** Writes what is moved. */
   importRows(input: ImportRowsInput): Promise<Reply>;
-  /** Listens for hints; `echo` answers the engine's own `ring`. */
-  wakeups(listener: (hint: Hint) => void): () => void;
-  /** Sends an echo hint through the whole path, so that a node can prove that hints arrive. */
-  ring(): Promise<void>;
+  /** Subscribes to notifications; `probe` arrives for the engine's own `probe()` only. */
+  subscribe(listener: (notification: Notification) => void): () => void;
+  /** Sends a `probe` notification through the whole path, so that a node can prove that notifications arrive. */
+  probe(): Promise<void>;
   /**
    * The store inside a transaction of the user's own, which `tx` stands for. Throws `tx_unknown`, `tx_other_store` or `tx_not_open`. Absent
    * where the store has no such thing.
    */
   within?(tx: unknown): Promise<Within>;
-  /** Learns what becomes of a user's transaction, and then sends its hints. Answers at once. Present where `within` is. */
+  /** Learns what becomes of a user's transaction, and then sends its notifications. Answers at once. Present where `within` is. */
   follow?(followed: Followed): void;
   /** Closes the store; every later call fails with `store_closed`. */
   close(): Promise<void>;
 }
 
-/** The verbs that take an input and answer: everything but info, wakeups, ring, within, follow and close. */
-export type EngineVerb = Exclude<keyof Engine, 'info' | 'wakeups' | 'ring' | 'within' | 'follow' | 'close'>;
+/** The verbs that take an input and answer: everything but info, subscribe, probe, within, follow and close. */
+export type EngineVerb = Exclude<
+  keyof Engine,
+  'info' | 'subscribe' | 'probe' | 'within' | 'follow' | 'close'
+>;
 
 /** The names of all verbs, for the door, the thread and the tests. */
 export const engineVerbs = [

@@ -12,7 +12,7 @@ export interface LockParts {
   newToken(): string;
   /** Renews locks beside the main loop; null: the store has no thread, and they are renewed in this one. */
   renewals(): LockRenewals | null;
-  /** How long to sleep at most when only a hint could tell more: long while hints are proven, short while they are not. */
+  /** How long to sleep at most when only a notification could tell more: long while notifications are proven, short while they are not. */
   maxSleepMs(): number;
   /** Aborted, with the error `stopped`, when no more calls are taken: nobody waits beyond that. */
   closed: AbortSignal;
@@ -218,11 +218,11 @@ const kindWords: Record<LockKind, string> = { lock: 'lock', leader: 'leadership'
 
 /** Waits for a lock that somebody else has. */
 export interface LockWait {
-  /** Forgets what was heard. To be called before a lock is asked for, so that no hint falls between the question and the wait. */
+  /** Forgets what was heard. To be called before a lock is asked for, so that no notification falls between the question and the wait. */
   listen(): void;
   /**
-   * Waits until asking again may help: until a hint since `listen` says that a lock was given back, until the holder's time is
-   * over, or for as long as a store whose hints may not arrive can be trusted. At most `maxMs`, and not beyond an abort. Throws
+   * Waits until asking again may help: until a notification since `listen` says that a lock was given back, until the holder's time is
+   * over, or for as long as a store whose notifications may not arrive can be trusted. At most `maxMs`, and not beyond an abort. Throws
    * `stopped` once no more calls are taken.
    */
   wait(refused: LockRefusal, options?: { maxMs?: number; signal?: AbortSignal }): Promise<void>;
@@ -231,14 +231,14 @@ export interface LockWait {
 }
 
 /**
- * Begins to hear of locks that are given back. `pollMs` is how long a wait is at most while it is not proven that hints of other
+ * Begins to hear of locks that are given back. `pollMs` is how long a wait is at most while it is not proven that notifications of other
  * processes arrive; each look is a transaction of the store.
  */
 export async function openLockWait(parts: LockParts, pollMs: number): Promise<LockWait> {
   const engine = await parts.engine();
   let heard = new AbortController();
-  const off = engine.wakeups((hint) => {
-    if (hint === 'locks' || hint === 'deaf') heard.abort();
+  const off = engine.subscribe((notification) => {
+    if (notification === 'locks' || notification === 'disconnected') heard.abort();
   });
   return {
     listen() {
@@ -255,7 +255,7 @@ export async function openLockWait(parts: LockParts, pollMs: number): Promise<Lo
   };
 }
 
-/** How often a lock is asked for again where no hint can tell that it was given back before its time. */
+/** How often a lock is asked for again where no notification can tell that it was given back before its time. */
 export const lockPollMs = 1_000;
 
 /** Reads the name of a lock, or a key: any text that every store can keep. `of` says what it names. */

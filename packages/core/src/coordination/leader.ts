@@ -39,7 +39,7 @@ export interface Leadership {
 
 const leaderNames: OptionNames<LeaderOptions> = { ttl: true };
 const defaultLeaderTtlMs = 15_000;
-// Standbys are many and wait for long, and each look is a write to the store; a leader that resigns is heard of by hint.
+// Standbys are many and wait for long, and each look is a write to the store; a leader that resigns is heard of by notification.
 const leaderPollMs = 5_000;
 // After a store that failed: soon enough for a standby, and no storm against a store in trouble.
 const failurePauseMs = 1_000;

@@ -39,7 +39,7 @@ export interface FirePassOptions {
   ids: Ids;
   /** A worker of this process that takes the jobs as they are made; left out: none. */
   taker?: Taker;
-  /** The longest sleep; less while hints are not proven. */
+  /** The longest sleep; less while notifications are not proven. */
   maxSleepMs(): number;
   /** Told of every schedule whose decisions were recorded here. */
   onDecided?(decided: Decided): void;

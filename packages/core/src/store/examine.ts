@@ -4,7 +4,7 @@ import type { StoreExamination } from '../engines/shared/setting-check.ts';
 import { parseStoreAddress } from './store-url.ts';
 
 /**
- * Looks at a store itself: what its settings promise, what holds it back, its schema, and whether hints arrive. Whether work moves is
+ * Looks at a store itself: what its settings promise, what holds it back, its schema, and whether notifications arrive. Whether work moves is
  * another question: `duly.health()`. Changes nothing, and a store that cannot be reached is a finding, not an error.
  */
 export async function examineStore(url: string, clock: Clock = systemClock): Promise<StoreExamination> {

@@ -33,7 +33,7 @@ const pageSize = 1_000;
 export const bufferedMax = 10_000;
 
 /** Makes a feed. It asks nothing while nobody follows. */
-export function createFeed(engine: Pick<Engine, 'changes' | 'wakeups'>, clock: Clock): Feed {
+export function createFeed(engine: Pick<Engine, 'changes' | 'subscribe'>, clock: Clock): Feed {
   return new TailedFeed(engine, clock);
 }
 
@@ -112,7 +112,7 @@ class Follower implements FeedFollower {
 }
 
 class TailedFeed implements Feed {
-  readonly #engine: Pick<Engine, 'changes' | 'wakeups'>;
+  readonly #engine: Pick<Engine, 'changes' | 'subscribe'>;
   readonly #clock: Clock;
   readonly #followers = new Set<Follower>();
   /** How far the tail has read; null: it does not run. */
@@ -126,7 +126,7 @@ class TailedFeed implements Feed {
   /** Makes the present wait end after so long, if that is sooner; null: the tail does not wait. */
   #setAlarm: ((ms: number) => void) | null = null;
 
-  constructor(engine: Pick<Engine, 'changes' | 'wakeups'>, clock: Clock) {
+  constructor(engine: Pick<Engine, 'changes' | 'subscribe'>, clock: Clock) {
     this.#engine = engine;
     this.#clock = clock;
   }
@@ -177,8 +177,8 @@ class TailedFeed implements Feed {
   }
 
   async #loop(): Promise<void> {
-    const off = this.#engine.wakeups((hint) => {
-      if (hint === 'jobs' || hint === 'cancel') this.nudge();
+    const off = this.#engine.subscribe((notification) => {
+      if (notification === 'jobs' || notification === 'cancel') this.nudge();
     });
     try {
       while (this.#followers.size > 0) {

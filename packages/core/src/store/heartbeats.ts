@@ -54,7 +54,7 @@ export interface Beats {
   enter(lease: LeaseRef, takenElapsed: number): Entry;
   /** The leases in shared memory, for the threads of isolated tasks; missing: they are in this thread. */
   readonly shared?: SharedLeases;
-  /** Beats at once, for instance after a hint that somebody asked to cancel. */
+  /** Beats at once, for instance after a notification that somebody asked to cancel. */
   check(): void;
   /** Stops. Leases are not given back. */
   close(): void;

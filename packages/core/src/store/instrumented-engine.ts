@@ -72,8 +72,8 @@ export function createDoor({ engine, clock, rules, onCall }: DoorOptions): Door 
     engine: {
       ...(verbs as unknown as Pick<Engine, EngineVerb>),
       info: () => engine.info(),
-      wakeups: (listener) => engine.wakeups(listener),
-      ring: () => engine.ring(),
+      subscribe: (listener) => engine.subscribe(listener),
+      probe: () => engine.probe(),
       within: async (tx) => {
         if (engine.within === undefined) throw unsupportedTx(engine.info().place);
         return stamped(await engine.within(tx));

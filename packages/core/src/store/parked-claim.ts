@@ -5,7 +5,7 @@ import type { ClaimRequest, ExchangeReply } from '../contract/engine.ts';
  * asking. Every claim of an idle worker that found nothing stands, until the worker's next claim of any kind goes out.
  */
 export interface Standing {
-  /** While a hint is told: whether the claim is used because of it, so that nothing is left to be asked. */
+  /** While a notification is delivered: whether the claim is used because of it, so that nothing is left to be asked. */
   isUsed(): boolean;
   /** Lets no claim stand any more. Once it resolves nothing more is given; rejects if the store could not be asked. */
   close(): Promise<void>;

@@ -118,7 +118,7 @@ function parsePostgres(url: string): PostgresAddress {
   const schema = readSchemaName(take('schema') ?? defaultSchema);
   const listenUrl = take('listenUrl');
   const pool = take('pool');
-  // Checked now: a wrong address for hints would otherwise only show as jobs that start late.
+  // Checked now: a wrong address for notifications would otherwise only show as jobs that start late.
   if (listenUrl !== null) readUrl(listenUrl, 'The address "listenUrl" of a PostgreSQL address');
   return {
     kind: 'postgres',

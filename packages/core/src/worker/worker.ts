@@ -23,7 +23,7 @@ import type { WorkerEvents } from './worker-events.ts';
 
 /** What a worker is made of. */
 export interface WorkerOptions {
-  engine: Pick<Engine, 'exchange' | 'report' | 'remember' | 'wakeups' | 'get' | 'info' | 'within'>;
+  engine: Pick<Engine, 'exchange' | 'report' | 'remember' | 'subscribe' | 'get' | 'info' | 'within'>;
   clock: Clock;
   random: Random;
   node: string;
@@ -39,7 +39,7 @@ export interface WorkerOptions {
   leaseMs?: number;
   /** Where its claim stands while it has nothing to do; left out, or null: it asks by itself. Called by `start`. */
   openStanding?(handlers: Pick<StandingOptions, 'onGiven' | 'onFailed'>): Standing | null;
-  /** How long the worker may sleep without a hint: 30 s while hints are proven, else 1 s. */
+  /** How long the worker may sleep without a notification: 30 s while notifications are proven, else 1 s. */
   maxSleepMs(): number;
 }
 
@@ -206,7 +206,7 @@ export function createWorker(options: WorkerOptions): Worker {
   let isHurried = false;
   /** The store was moved: nothing can be handed in any more. */
   let isStoreGone = false;
-  let stopHints: (() => void) | null = null;
+  let unsubscribe: (() => void) | null = null;
   let standing: Standing | null = null;
   const watchers = new Set<() => void>();
   /** Aborted when the end no longer waits for the store. */
@@ -775,7 +775,7 @@ export function createWorker(options: WorkerOptions): Worker {
       events.emit('error', { error, doing: 'draining' });
     }
     gaveUp.abort();
-    stopHints?.();
+    unsubscribe?.();
     await Promise.all([loop.stop(), secondLoop?.stop()]);
   }
 
@@ -783,10 +783,11 @@ export function createWorker(options: WorkerOptions): Worker {
     events,
     start() {
       if (draining !== null) return;
-      stopHints ??= engine.wakeups((hint) => {
-        // Deaf: it may sleep less long from now on.
-        if ((hint === 'jobs' && standing?.isUsed() !== true) || hint === 'deaf') loop.wake();
-        if (hint === 'cancel' && beats.isToldByStore !== true) beats.check();
+      unsubscribe ??= engine.subscribe((notification) => {
+        // Disconnected: it may sleep less long from now on.
+        if ((notification === 'jobs' && standing?.isUsed() !== true) || notification === 'disconnected')
+          loop.wake();
+        if (notification === 'cancel' && beats.isToldByStore !== true) beats.check();
       });
       standing ??= options.openStanding?.({ onGiven: given, onFailed: notGiven }) ?? null;
       loop.start();

@@ -104,7 +104,7 @@ test('errors are told, back off to at most 5 s, and never end the loop', async (
   await loop.stop();
 });
 
-test('a hint does not cut the wait after an error', async () => {
+test('a notification does not cut the wait after an error', async () => {
   const { clock, loop, passes } = setup(() => {
     throw new Error('the store is away');
   });

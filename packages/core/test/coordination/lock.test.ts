@@ -188,7 +188,7 @@ test('a lost lock is told by the name that was given', async (t) => {
   await first;
 });
 
-test('a lock is waited for by hint, by the end of the holder and by a look each second', async (t) => {
+test('a lock is waited for by notification, by the end of the holder and by a look each second', async (t) => {
   const { duly, advance } = await createSharedStore(t, { virtual: true });
   const [holder, other] = [duly(), duly()];
   const work = deferred();

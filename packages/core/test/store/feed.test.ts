@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { day, jobSpec } from '@duly/conformance/builders';
 import { dulyError } from '../../src/base/errors.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import type { ChangesInput, Engine, Hint } from '../../src/contract/engine.ts';
+import type { ChangesInput, Engine, Notification } from '../../src/contract/engine.ts';
 import { bufferedMax, createFeed, type FeedFollower, type FeedPage } from '../../src/store/feed.ts';
 import { openEngine } from '../../src/store/open-engine.ts';
 import { createManualClock } from '../../src/testing/index.ts';
@@ -20,7 +20,7 @@ async function setup(t: { after(fn: () => Promise<void>): void }, faults: Partia
         reads.push(input);
         return (faults.changes ?? engine.changes)(input);
       },
-      wakeups: faults.wakeups ?? (() => () => {}),
+      subscribe: faults.subscribe ?? (() => () => {}),
     },
     clock,
   );
@@ -95,18 +95,18 @@ test('a quiet feed is read five times a second, and soon again after a nudge', a
   feed.close(null);
 });
 
-test('hints of the store wake the tail', async (t) => {
-  let hint: (kind: 'jobs') => void = () => {};
+test('notifications of the store wake the tail', async (t) => {
+  let notify: (kind: 'jobs') => void = () => {};
   const { clock, feed, make } = await setup(t, {
-    wakeups: (listener) => {
-      hint = listener;
+    subscribe: (listener) => {
+      notify = listener;
       return () => {};
     },
   });
   const seen = collect(feed.follow(null));
   await clock.advance(10_000);
   const [id] = await make();
-  hint('jobs');
+  notify('jobs');
   await clock.advance(20);
   assert.deepEqual(seen.ids(), [id]);
   feed.close(null);
@@ -243,11 +243,11 @@ test('a store that is closed ends its followers with the error, and a closed fee
   assert.equal(await feed.follow(null).next(), null);
 });
 
-test('a quiet store is asked as often as the least patient follower wants, and hints cut every wait short', async (t) => {
-  let hint: (hint: Hint) => void = () => {};
+test('a quiet store is asked as often as the least patient follower wants, and notifications cut every wait short', async (t) => {
+  let notify: (notification: Notification) => void = () => {};
   const { clock, feed, reads, make } = await setup(t, {
-    wakeups(listener) {
-      hint = listener;
+    subscribe(listener) {
+      notify = listener;
       return () => {};
     },
   });
@@ -263,7 +263,7 @@ test('a quiet store is asked as often as the least patient follower wants, and h
   await clock.advance(60_000);
   assert.equal(await readsOf(50_000), 10);
   const [id] = await make();
-  hint('jobs');
+  notify('jobs');
   await clock.advance(30);
   assert.deepEqual(seen.ids(), [id]);
   idleMs = 1_000;

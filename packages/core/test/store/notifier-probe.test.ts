@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seededRandom } from '../../src/base/random.ts';
-import type { EngineInfo, Hint } from '../../src/contract/engine.ts';
-import { createEcho } from '../../src/store/notifier-probe.ts';
+import type { EngineInfo, Notification } from '../../src/contract/engine.ts';
+import { createNotifierProbe } from '../../src/store/notifier-probe.ts';
 import { createManualClock } from '../../src/testing/index.ts';
 
-/** An echo on a clock that stands still, over a path that carries hints or loses them. */
+/** A probe on a clock that stands still, over a path that carries notifications or loses them. */
 function setup(info: Partial<EngineInfo>, { carries = true } = {}) {
   const clock = createManualClock();
-  const path = { carries, rings: 0 };
-  const listeners = new Set<(hint: Hint) => void>();
-  const echo = createEcho({
+  const path = { carries, probes: 0 };
+  const listeners = new Set<(notification: Notification) => void>();
+  const probe = createNotifierProbe({
     clock,
     random: seededRandom(1),
     onError: (error) => assert.fail(String(error)),
@@ -24,62 +24,62 @@ function setup(info: Partial<EngineInfo>, { carries = true } = {}) {
         warnings: [],
         ...info,
       }),
-      wakeups(listener) {
+      subscribe(listener) {
         listeners.add(listener);
         return () => listeners.delete(listener);
       },
-      async ring() {
-        path.rings++;
-        if (path.carries) for (const listener of listeners) listener('echo');
+      async probe() {
+        path.probes++;
+        if (path.carries) for (const listener of listeners) listener('probe');
       },
     },
   });
-  return { clock, echo, path, listeners };
+  return { clock, probe, path, listeners };
 }
 
-test('a node sleeps long only while its own rings come back', async () => {
-  const { clock, echo, path, listeners } = setup({});
-  assert.equal(echo.maxSleepMs(), 1_000);
-  echo.start();
+test('a node sleeps long only while its own probes arrive', async () => {
+  const { clock, probe, path, listeners } = setup({});
+  assert.equal(probe.maxSleepMs(), 1_000);
+  probe.start();
   await clock.settle();
-  assert.equal(echo.maxSleepMs(), 30_000);
+  assert.equal(probe.maxSleepMs(), 30_000);
   await clock.advance(5 * 60_000);
-  assert.equal(echo.maxSleepMs(), 30_000);
-  assert.equal(path.rings, 11);
+  assert.equal(probe.maxSleepMs(), 30_000);
+  assert.equal(path.probes, 11);
   path.carries = false;
   await clock.advance(60_000);
-  assert.equal(echo.maxSleepMs(), 1_000);
+  assert.equal(probe.maxSleepMs(), 1_000);
   path.carries = true;
   await clock.advance(30_000);
-  assert.equal(echo.maxSleepMs(), 30_000);
-  await echo.stop();
+  assert.equal(probe.maxSleepMs(), 30_000);
+  await probe.stop();
   assert.equal(listeners.size, 0);
 });
 
-test('a path that says it carries nothing any more is not trusted until the next echo', async () => {
-  const { clock, echo, listeners } = setup({});
-  echo.start();
+test('a path that says it carries nothing any more is not trusted until the next probe', async () => {
+  const { clock, probe, listeners } = setup({});
+  probe.start();
   await clock.settle();
-  assert.equal(echo.maxSleepMs(), 30_000);
-  for (const listener of listeners) listener('deaf');
-  assert.equal(echo.maxSleepMs(), 1_000);
-  for (const listener of listeners) listener('echo');
-  assert.equal(echo.maxSleepMs(), 30_000);
-  await echo.stop();
+  assert.equal(probe.maxSleepMs(), 30_000);
+  for (const listener of listeners) listener('disconnected');
+  assert.equal(probe.maxSleepMs(), 1_000);
+  for (const listener of listeners) listener('probe');
+  assert.equal(probe.maxSleepMs(), 30_000);
+  await probe.stop();
 });
 
-test('where hints of other processes cannot arrive an echo proves nothing', async () => {
-  const { clock, echo, path } = setup({ wake: 'poll' });
-  echo.start();
+test('where notifications of other processes cannot arrive a probe proves nothing', async () => {
+  const { clock, probe, path } = setup({ wake: 'poll' });
+  probe.start();
   await clock.advance(120_000);
-  assert.deepEqual([echo.maxSleepMs(), path.rings], [1_000, 0]);
-  await echo.stop();
+  assert.deepEqual([probe.maxSleepMs(), path.probes], [1_000, 0]);
+  await probe.stop();
 });
 
 test('a store that ends with the process has no other process to hear from', async () => {
-  const { clock, echo, path } = setup({ wake: 'poll', durable: false });
-  echo.start();
+  const { clock, probe, path } = setup({ wake: 'poll', durable: false });
+  probe.start();
   await clock.advance(120_000);
-  assert.deepEqual([echo.maxSleepMs(), path.rings], [30_000, 0]);
-  await echo.stop();
+  assert.deepEqual([probe.maxSleepMs(), path.probes], [30_000, 0]);
+  await probe.stop();
 });

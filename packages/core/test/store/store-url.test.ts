@@ -65,7 +65,7 @@ test('a server may be a folder with its socket, or left to the environment', () 
   assert.deepEqual([open.connection, open.place], ['postgres:///app', 'postgres:///app?schema=duly']);
 });
 
-test('what is nearly a parameter of ours is told, and what is wrong with the address for hints', () => {
+test('what is nearly a parameter of ours is told, and what is wrong with the address for notifications', () => {
   const refused = (url: string, message: RegExp) =>
     assert.throws(
       () => parseStoreAddress(url),

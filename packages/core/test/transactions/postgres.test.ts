@@ -111,7 +111,7 @@ test('a schedule made in a transaction is there after the commit only', async (t
   assert.deepEqual(await names(), ['daily']);
 });
 
-test('a started worker runs the job soon after the commit, hint or not', async (t) => {
+test('a started worker runs the job soon after the commit, notification or not', async (t) => {
   const { duly, client } = await setup(t);
   const hello = duly.task({ name: 'hello', run: ({ input }) => input });
   await duly.start({ signals: false });
@@ -324,7 +324,7 @@ async function setupEnds(t: Parameters<typeof setup>[0]) {
   return { client, make, told };
 }
 
-test('the answer to COMMIT is the hint, once for all calls of the transaction', async (t) => {
+test('the answer to COMMIT is the notification, once for all calls of the transaction', async (t) => {
   const { client, make, told } = await setupEnds(t);
   for (const count of [1, 3]) {
     told.length = 0;
@@ -332,7 +332,7 @@ test('the answer to COMMIT is the hint, once for all calls of the transaction', 
     for (let i = 0; i < count; i++) await make(client);
     assert.deepEqual(told, []);
     await client.query('COMMIT');
-    assert.deepEqual(told, [{ transaction: null, hints: ['jobs'] }]);
+    assert.deepEqual(told, [{ transaction: null, notifications: ['jobs'] }]);
   }
 });
 
@@ -350,7 +350,7 @@ test('a rollback tells nothing, and one to a savepoint is no end', async (t) => 
   await client.query('SELECT 1');
   assert.deepEqual(told, []);
   await client.query('COMMIT');
-  assert.deepEqual(told, [{ transaction: null, hints: ['jobs'] }]);
+  assert.deepEqual(told, [{ transaction: null, notifications: ['jobs'] }]);
 });
 
 test('of a transaction whose connection is lost the server is asked', async (t) => {
@@ -365,5 +365,5 @@ test('of a transaction whose connection is lost the server is asked', async (t) 
   const { xid, pid } = rows[0] as { xid: string; pid: number };
   await pool.query('SELECT pg_terminate_backend($1)', [pid]);
   await ended;
-  assert.deepEqual(told, [{ transaction: xid, hints: ['jobs'] }]);
+  assert.deepEqual(told, [{ transaction: xid, notifications: ['jobs'] }]);
 });

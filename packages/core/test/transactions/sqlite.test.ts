@@ -77,7 +77,11 @@ test('whoever waits is told with the commit, however it is given, and the connec
   const told: string[] = [];
   const clock = createManualClock();
   const path = join(folder, 'duly.db');
-  const within = createSqliteWithin({ path, clock, follow: ({ hints }) => void told.push(...hints) });
+  const within = createSqliteWithin({
+    path,
+    clock,
+    follow: ({ notifications }) => void told.push(...notifications),
+  });
   const make = async (id: string) => {
     db.exec('BEGIN IMMEDIATE');
     await within(db).enqueue({ groups: [{ jobs: [jobSpec({ id, due: { inMs: 0 } })] }] });

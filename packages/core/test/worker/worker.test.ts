@@ -503,7 +503,7 @@ test('a handler that ignores its timeout is failed after the grace, keeps its pl
   assert.equal((await store.job(ids[2] as string)).status, 'RUNNING', 'the freed place is used');
 });
 
-test('a cancelled handler that throws is CANCELLED, told at once by the hint', async (t) => {
+test('a cancelled handler that throws is CANCELLED, told at once by the notification', async (t) => {
   const store = await setup(t);
   const { run, gates } = held({ listens: true });
   const long = task('long', run);
@@ -516,12 +516,12 @@ test('a cancelled handler that throws is CANCELLED, told at once by the hint', a
   assert.equal((await store.job(id)).status, 'CANCELLED');
 });
 
-test('without the hint a cancel reaches the handler with the next beat', async (t) => {
+test('without the notification a cancel reaches the handler with the next beat', async (t) => {
   const store = await setup(t);
   const { run, gates } = held({ listens: true });
   const long = task('long', run);
   const id = await store.enqueue(long);
-  store.start([long], { engine: { ...store.engine, wakeups: () => () => {} } });
+  store.start([long], { engine: { ...store.engine, subscribe: () => () => {} } });
   await store.clock.advance(1_000);
   await store.cancel(id);
   await store.clock.advance(3_999);
@@ -1197,14 +1197,14 @@ test('a reply that arrives late does not delay what falls due next', async (t) =
   assert.equal((await store.job(soon.id)).status, 'COMPLETED');
 });
 
-test('a hint that comes while every place is offered is followed once the offer has its answer', async (t) => {
+test('a notification that comes while every place is offered is followed once the offer has its answer', async (t) => {
   const store = await setup(t);
   const [long, later] = [task('long', () => new Promise(() => {})), task('later', () => 'punctual')];
   const { worker } = store.start([long, later]);
   await store.clock.settle();
   const offer = worker.offer();
   assert.ok(offer);
-  // Another process makes a job for later; the hint finds no free place here, and a long job takes one for good.
+  // Another process makes a job for later; the notification finds no free place here, and a long job takes one for good.
   const soon = store.spec(later, null, { due: { inMs: 800 } });
   await store.engine.enqueue({ groups: [{ jobs: [soon] }] });
   await store.clock.settle();
@@ -1233,7 +1233,7 @@ test('a job that an exchange announced while every place was offered starts at i
   await store.enqueue(work);
   await store.clock.settle();
   isHeld = true;
-  // The hint sends an exchange. It asks for the only place, and so does the offer.
+  // The notification sends an exchange. It asks for the only place, and so does the offer.
   const soon = await store.enqueue(work, null, { due: { inMs: 800 } });
   await store.clock.settle();
   const offer = worker.offer();

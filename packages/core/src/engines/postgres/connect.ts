@@ -6,7 +6,7 @@ import { loadPg, type PgClient } from './driver.ts';
 export interface PostgresTarget {
   /** `postgres://…` without Duly's own parameters, or a pool of the program's own. */
   connection: string | PgPool;
-  /** Where to listen for hints, when the connection goes through a pooler that gives no session of one's own. */
+  /** Where to listen for notifications, when the connection goes through a pooler that gives no session of one's own. */
   listenUrl: string | null;
   /** The schema that holds the store. */
   schema: string;
@@ -14,7 +14,7 @@ export interface PostgresTarget {
   poolSize: number;
 }
 
-/** The way to a server: connections for calls, and one apart for hints. */
+/** The way to a server: connections for calls, and one apart for notifications. */
 export interface PostgresConnector {
   pool: PgPool;
   /** Where it is, without secrets. */

@@ -72,12 +72,12 @@ export async function openPostgresEngine(options: PostgresOptions): Promise<Engi
 
 /** Makes the engine of an open PostgreSQL: every verb is one round trip, or a few where nobody waits for it. */
 export function createPostgresEngine(opened: OpenedPostgres): Engine {
-  const work = new Work(opened.database, opened.schema, (hints) => opened.tell(hints), {
+  const work = new Work(opened.database, opened.schema, (notifications) => opened.notify(notifications), {
     scanHints: new ClaimScanHints(opened.clock),
   });
   const follower = createFollower({
     ...{ database: opened.database, clock: opened.clock },
-    tell: (hints) => opened.tell(hints),
+    notify: (notifications) => opened.notify(notifications),
   });
   const vacuum = createVacuum(opened);
   const bound = Object.fromEntries(
@@ -104,8 +104,8 @@ export function createPostgresEngine(opened: OpenedPostgres): Engine {
       const now = input.now ?? (await storeNow(work));
       return { now, from, to: schemaVersion, steps };
     },
-    wakeups: (listener) => opened.wakeups(listener),
-    ring: () => opened.ring(),
+    subscribe: (listener) => opened.subscribe(listener),
+    probe: () => opened.probe(),
     async within(tx) {
       const { place, id = 0 } = opened.info;
       return createPostgresWithin(tx, { schema: opened.schema, place, id, follow: follower.follow });

@@ -23,8 +23,8 @@ export interface ExamineOptions extends PostgresTarget, Pick<PostgresOptions, 'c
 // Vacuum cannot clean up behind a transaction of this age, and no sound program has one open for so long.
 const transactionMsMaxDefault = 600_000;
 const callMs = 10_000;
-// An echo takes a millisecond; the connection for it some ten.
-const echoMs = 3_000;
+// A probe takes a millisecond; its connection takes about ten.
+const probeTimeoutMs = 3_000;
 const clockMsMax = 1_000;
 // A claim that steps over so many dead rows is noticeably slower.
 const deadRowMax = 200_000;
@@ -438,19 +438,19 @@ async function tableFindings(
   return findings;
 }
 
-/** Whether hints arrive. LISTEN succeeds behind a pooler too; only an echo proves it. */
+/** Whether notifications arrive. LISTEN succeeds behind a pooler too; only a probe proves it. */
 async function listenFinding(options: ExamineOptions): Promise<SettingCheck> {
   const opened = await openPostgres({ ...options, migrate: 'never' });
-  const isHeard = await new Promise<boolean>((resolve) => {
-    const timer = options.clock.after(echoMs, () => resolve(false));
-    opened.wakeups((hint) => {
-      if (hint !== 'echo') return;
+  const isReceived = await new Promise<boolean>((resolve) => {
+    const timer = options.clock.after(probeTimeoutMs, () => resolve(false));
+    opened.subscribe((notification) => {
+      if (notification !== 'probe') return;
       timer.cancel();
       resolve(true);
     });
   });
   await opened.close();
-  if (isHeard) return ok('listen', 'Hints arrive: what another process makes is started at once.');
+  if (isReceived) return ok('listen', 'Notifications arrive: what another process makes is started at once.');
   const late = 'what another process makes starts up to 1 s late.';
   const refusal = await listenRefusal(options);
   if (refusal !== null) {
@@ -458,19 +458,24 @@ async function listenFinding(options: ExamineOptions): Promise<SettingCheck> {
       options.listenUrl === null
         ? 'See that the server has a connection left.'
         : 'Check "listenUrl" of the address.';
-    return found('warning', 'listen', `The connection for hints cannot be made (${refusal}): ${late}`, hint);
+    return found(
+      'warning',
+      'listen',
+      `The connection for notifications cannot be made (${refusal}): ${late}`,
+      hint,
+    );
   }
   return options.listenUrl === null
     ? found(
         'warning',
         'listen',
-        `Hints do not arrive (LISTEN succeeds behind a pooler in transaction mode, and delivers nothing): ${late}`,
+        `Notifications do not arrive (LISTEN succeeds behind a pooler in transaction mode, and delivers nothing): ${late}`,
         'Name a direct connection: add ?listenUrl=postgres%3A%2F%2F… to the address.',
       )
     : found(
         'warning',
         'listen',
-        `Hints do not arrive over "listenUrl", which leads to another database, or to a pooler in transaction mode: ${late}`,
+        `Notifications do not arrive over "listenUrl", which leads to another database, or to a pooler in transaction mode: ${late}`,
         'Let "listenUrl" lead to the server itself, and to the same database.',
       );
 }

@@ -1,112 +1,112 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
-import type { Hint } from '../../contract/engine.ts';
+import type { Notification } from '../../contract/engine.ts';
 import type { PgClient } from './driver.ts';
 import type { Database } from './work.ts';
 
-/** What hints between processes are made of. */
-export interface NoticesOptions {
+/** Options of {@link createNotifier}. */
+export interface NotifierOptions {
   /** Sends: through the same connections as every call. */
   database: Database;
-  /** Makes the connection that hears; null: there is none to be had. */
+  /** Creates the connection that listens; null: none is available. */
   createListener(): PgClient | null;
   schema: string;
   clock: Clock;
   random: Random;
-  /** Called with hints of other processes, with the echo of this one, and with `deaf`. */
-  onHint(hint: Hint): void;
+  /** Called with notifications of other processes, with the probe of this one, and with `disconnected`. */
+  onNotification(notification: Notification): void;
 }
 
-/** Tells other processes on the same schema that something may be there to do, and hears it from them. */
-export interface Notices {
-  /** Begins to listen, and goes on until it is closed; later calls do nothing. */
+/** Notifies other processes on the same schema that there may be work, and receives their notifications. */
+export interface Notifier {
+  /** Starts to listen, until it is closed; later calls do nothing. */
   listen(): void;
-  /** Sends hints, those of one moment together. Never fails: a lost hint costs a poll. */
-  send(hints: Iterable<Hint>): void;
-  /** Sends an echo through the whole path. */
-  ring(): Promise<void>;
+  /** Sends notifications, those of one moment together. Never fails: a lost notification costs a poll. */
+  notify(notifications: Iterable<Notification>): void;
+  /** Sends a probe through the whole path. */
+  probe(): Promise<void>;
   close(): Promise<void>;
 }
 
 // Every NOTIFY takes one lock of the whole server for a moment, and wakes every listener. A first one goes at once; under load
 // the next ones of a process are collected for this long.
 const gapMs = 5;
-// An echo takes a millisecond. One that has not come after this long will not come: the connection is half open, or a pooler has
+// A probe takes a millisecond. One that has not arrived after this long never will: the connection is half open, or a pooler has
 // given our LISTEN to a session that is not ours.
-const echoMs = 2_000;
+const probeTimeoutMs = 2_000;
 const firstBackoffMs = 100;
 // A pooler stays a pooler: it is asked again now and then, in case the address leads somewhere else one day.
 const backoffMsMax = 60_000;
 
-// The commit of a hint need not reach the disk: what it is about has. Two statements without values are one message and one transaction, and
+// The commit of a notification need not reach the disk: what it is about has. Two statements without values are one message and one transaction, and
 // neither needs a plan: half the work of a SELECT that does the same, on both sides.
-const notify = (channel: string, payload: string): string =>
+const notifyStatement = (channel: string, payload: string): string =>
   `SET LOCAL synchronous_commit = off; NOTIFY "${channel}", '${payload}'`;
 
-const kinds: readonly Hint[] = ['jobs', 'cancel', 'schedules', 'locks'];
+const kinds: readonly Notification[] = ['jobs', 'cancel', 'schedules', 'locks'];
 
-/** Makes the hints of one engine. */
-export function createNotices(options: NoticesOptions): Notices {
-  const { database, createListener, schema, clock, random, onHint } = options;
+/** Creates the notifier of one engine. */
+export function createNotifier(options: NotifierOptions): Notifier {
+  const { database, createListener, schema, clock, random, onNotification } = options;
   const channel = channelOf(schema);
   const sender = Math.floor(random.next() * 2 ** 52).toString(36);
   const closing = new AbortController();
-  const pending = new Set<Hint>();
+  const pending = new Set<Notification>();
   let sending: Promise<void> | null = null;
   let listening: Promise<void> | null = null;
   /** The connection that listens now. */
-  let ear: Ear | null = null;
+  let listener: Listener | null = null;
 
   async function sendPending(): Promise<void> {
     while (pending.size > 0) {
-      const hints = [...pending];
+      const notifications = [...pending];
       pending.clear();
-      // What is rung for is committed: its caller must not be told that it failed, and the next poll finds the work.
-      await post(hints).catch(() => {});
+      // The change is committed, so its caller must not see a failure; the next poll finds the work.
+      await post(notifications).catch(() => {});
       await clock.sleep(gapMs, closing.signal);
     }
     sending = null;
   }
 
-  async function post(hints: Hint[]): Promise<void> {
-    await database.query(notify(channel, `${sender} ${hints.join(' ')}`));
+  async function post(notifications: Notification[]): Promise<void> {
+    await database.query(notifyStatement(channel, `${sender} ${notifications.join(' ')}`));
   }
 
-  function hear(payload: string): void {
-    const [from, ...hints] = payload.split(' ') as [string, ...Hint[]];
-    for (const hint of hints) {
-      // What this process did it knows already; only the echo is news, as a proof that hints arrive.
-      if ((from === sender) !== (hint === 'echo')) continue;
-      if (hint === 'echo') ear?.echoed();
-      onHint(hint);
+  function receive(payload: string): void {
+    const [from, ...notifications] = payload.split(' ') as [string, ...Notification[]];
+    for (const notification of notifications) {
+      // This process knows what it did; only the probe matters, as a proof that notifications arrive.
+      if ((from === sender) !== (notification === 'probe')) continue;
+      if (notification === 'probe') listener?.onProbe();
+      onNotification(notification);
     }
   }
 
-  async function ring(): Promise<void> {
-    ear?.expectEcho();
-    await post(['echo']);
+  async function probe(): Promise<void> {
+    listener?.expectProbe();
+    await post(['probe']);
   }
 
   async function listenOn(): Promise<void> {
     let failures = 0;
-    let hasHeard = false;
+    let hasListened = false;
     while (!closing.signal.aborted) {
       const client = createListener();
       if (client === null) return;
-      const one = createEar({ client, channel, clock, hear });
-      ear = one;
+      const one = createListenerOn({ client, channel, clock, receive });
+      listener = one;
       const isOpen = await one.open();
       if (isOpen) {
-        // Whatever was sent while nobody listened is lost.
-        if (hasHeard) for (const kind of kinds) onHint(kind);
-        await ring().catch(() => one.close());
+        // Notifications sent while this process did not listen are lost.
+        if (hasListened) for (const kind of kinds) onNotification(kind);
+        await probe().catch(() => one.close());
         await one.ended;
       }
-      ear = null;
-      hasHeard ||= one.isProven();
+      listener = null;
+      hasListened ||= one.isProven();
       failures = one.isProven() ? 1 : failures + 1;
       if (closing.signal.aborted) return;
-      onHint('deaf');
+      onNotification('disconnected');
       const pauseMs = Math.min(firstBackoffMs * 2 ** (failures - 1), backoffMsMax);
       // Half to the whole: the nodes that lost one server must not come back together.
       await clock.sleep(pauseMs * (0.5 + random.next() / 2), closing.signal);
@@ -117,55 +117,55 @@ export function createNotices(options: NoticesOptions): Notices {
     listen() {
       if (!closing.signal.aborted) listening ??= listenOn();
     },
-    send(hints) {
-      for (const hint of hints) pending.add(hint);
+    notify(notifications) {
+      for (const notification of notifications) pending.add(notification);
       if (pending.size > 0 && !closing.signal.aborted) sending ??= sendPending();
     },
-    ring,
+    probe,
     async close() {
       closing.abort();
-      ear?.close();
+      listener?.close();
       await sending;
       await listening;
     },
   };
 }
 
-/** The channel of a schema. Stores in one database do not hear each other. */
+/** The channel of a schema. Stores in one database do not receive each other's notifications. */
 export function channelOf(schema: string): string {
   return `duly.${schema}`;
 }
 
 /** One connection that listens. */
-interface Ear {
+interface Listener {
   /** Connects and listens; false: it could not. */
   open(): Promise<boolean>;
-  /** Gives the connection up unless an echo comes in time. */
-  expectEcho(): void;
-  echoed(): void;
-  /** Whether an echo has ever come over it. */
+  /** Closes the connection unless a probe arrives in time. */
+  expectProbe(): void;
+  onProbe(): void;
+  /** Whether a probe has ever arrived over it. */
   isProven(): boolean;
-  /** Settles when the connection is over, for whatever reason. */
+  /** Settles when the connection has ended, for any reason. */
   readonly ended: Promise<void>;
   close(): void;
 }
 
-interface EarOptions {
+interface ListenerOptions {
   client: PgClient;
   channel: string;
   clock: Clock;
-  hear(payload: string): void;
+  receive(payload: string): void;
 }
 
-function createEar({ client, channel, clock, hear }: EarOptions): Ear {
+function createListenerOn({ client, channel, clock, receive }: ListenerOptions): Listener {
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   let isProven = false;
-  let isOver = false;
+  let isEnded = false;
   let expected: { cancel(): void } | null = null;
 
   function close(): void {
-    if (isOver) return;
-    isOver = true;
+    if (isEnded) return;
+    isEnded = true;
     expected?.cancel();
     // A half-open connection does not answer to a goodbye, so it is not waited for.
     client.end().catch(() => {});
@@ -174,7 +174,7 @@ function createEar({ client, channel, clock, hear }: EarOptions): Ear {
   }
 
   client.on('notification', (message) => {
-    if (message.channel === channel && !isOver) hear(message.payload ?? '');
+    if (message.channel === channel && !isEnded) receive(message.payload ?? '');
   });
   client.on('error', close);
   client.on('end', close);
@@ -186,12 +186,12 @@ function createEar({ client, channel, clock, hear }: EarOptions): Ear {
       listening.catch(close);
       // Closed meanwhile, it may never answer.
       await Promise.race([listening, ended]).catch(() => {});
-      return !isOver;
+      return !isEnded;
     },
-    expectEcho() {
-      expected ??= clock.after(echoMs, close, { unref: true });
+    expectProbe() {
+      expected ??= clock.after(probeTimeoutMs, close, { unref: true });
     },
-    echoed() {
+    onProbe() {
       isProven = true;
       expected?.cancel();
       expected = null;

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { dulyError } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
-import type { EngineInfo, Hint } from '../../contract/engine.ts';
+import type { EngineInfo, Notification } from '../../contract/engine.ts';
 import { createConnector, type PostgresTarget } from './connect.ts';
 import { createDatabase } from './database.ts';
 import { createFallbackConnection } from './fallback-connection.ts';
@@ -14,7 +14,7 @@ import {
   type SchemaTarget,
   schemaVersion,
 } from './migrate.ts';
-import { createNotices } from './notifier.ts';
+import { createNotifier } from './notifier.ts';
 import { type Database, inSchema } from './work.ts';
 
 /** How a store on PostgreSQL is opened. */
@@ -48,10 +48,10 @@ export interface OpenedPostgres {
   info: EngineInfo;
   /** What `migrate` of the engine does. */
   migrate(input: { dryRun: boolean }): Promise<{ from: number; steps: string[] }>;
-  /** Tells hints of something that was committed here: to this process at once, to others by NOTIFY. */
-  tell(hints: Iterable<Hint>): void;
-  wakeups(listener: (hint: Hint) => void): () => void;
-  ring(): Promise<void>;
+  /** Sends notifications of something that was committed here: to this process at once, to others by NOTIFY. */
+  notify(notifications: Iterable<Notification>): void;
+  subscribe(listener: (notification: Notification) => void): () => void;
+  probe(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -131,14 +131,14 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
     throw error;
   }
 
-  const listeners = new Set<(hint: Hint) => void>();
-  const hear = (hint: Hint): void => {
-    for (const listener of [...listeners]) listener(hint);
+  const listeners = new Set<(notification: Notification) => void>();
+  const deliver = (notification: Notification): void => {
+    for (const listener of [...listeners]) listener(notification);
   };
-  const notices = createNotices({
+  const notifier = createNotifier({
     ...{ database, schema, clock, random },
     createListener: connector.createListener,
-    onHint: hear,
+    onNotification: deliver,
   });
   let closing: Promise<void> | null = null;
 
@@ -148,23 +148,23 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenedPost
     clock,
     info,
     migrate: (input) => migrateSchema(target, input),
-    tell(hints) {
-      const list = [...hints];
-      for (const hint of list) hear(hint);
-      notices.send(list);
+    notify(notifications) {
+      const list = [...notifications];
+      for (const notification of list) deliver(notification);
+      notifier.notify(list);
     },
-    wakeups(listener) {
+    subscribe(listener) {
       listeners.add(listener);
-      // Whoever only makes jobs listens to nothing, needs no connection for it, and no warm ones either.
-      notices.listen();
+      // A process that only creates jobs does not listen, and needs neither that connection nor warm ones.
+      notifier.listen();
       database.warmUp(inSchema(warmUpStatement, schema), Math.min(readyCount, options.poolSize));
       return () => listeners.delete(listener);
     },
-    ring: () => notices.ring(),
+    probe: () => notifier.probe(),
     close() {
       closing ??= (async () => {
-        // Hints of what was committed a moment ago still go out.
-        await notices.close();
+        // Notifications of what was committed a moment ago still go out.
+        await notifier.close();
         await database.close();
         await connector.end();
       })();

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import type { Followed, Hint } from '../../contract/engine.ts';
+import type { Followed, Notification } from '../../contract/engine.ts';
 import type { Database } from './work.ts';
 
 /** Learns what becomes of users' transactions. */
@@ -9,26 +9,26 @@ export interface Follower {
 }
 
 // Most transactions are committed a moment after their last statement. One that has been open for long is looked at less often: the wait is
-// a tenth of its age, so its hint is late by no more than that, and never by more than a second.
+// a tenth of its age, so its notification is late by no more than that, and never by more than a second.
 const firstWaitMs = 1;
 const longestWaitMs = 1_000;
 const ageShare = 0.1;
 
 interface Waiting {
-  hints: Set<Hint>;
+  notifications: Set<Notification>;
   sinceElapsed: number;
 }
 
 /**
- * Makes a follower. It asks the server what became of the transactions it was given, all with one statement, and tells the hints of those that
+ * Makes a follower. It asks the server what became of the transactions it was given, all with one statement, and sends the notifications of those that
  * were committed. What it does not learn, the next poll of a node finds.
  */
 export function createFollower(options: {
   database: Pick<Database, 'query'>;
   clock: Clock;
-  tell(hints: Iterable<Hint>): void;
+  notify(notifications: Iterable<Notification>): void;
 }): Follower {
-  const { database, clock, tell } = options;
+  const { database, clock, notify } = options;
   const waiting = new Map<string, Waiting>();
   const ended = new AbortController();
   let news = new AbortController();
@@ -39,13 +39,14 @@ export function createFollower(options: {
       'SELECT x AS xid, pg_xact_status(x::xid8) AS status FROM jsonb_array_elements_text($1::jsonb) x',
       [JSON.stringify([...waiting.keys()])],
     );
-    const told = new Set<Hint>();
+    const committed = new Set<Notification>();
     for (const { xid, status } of rows) {
       if (status === 'in progress') continue;
-      if (status === 'committed') for (const hint of waiting.get(xid)?.hints ?? []) told.add(hint);
+      if (status === 'committed')
+        for (const notification of waiting.get(xid)?.notifications ?? []) committed.add(notification);
       waiting.delete(xid);
     }
-    if (told.size > 0) tell(told);
+    if (committed.size > 0) notify(committed);
   }
 
   function waitMs(): number {
@@ -67,18 +68,18 @@ export function createFollower(options: {
   }
 
   return {
-    follow({ transaction, hints }) {
+    follow({ transaction, notifications }) {
       if (ended.signal.aborted) return;
       if (transaction === null) {
-        tell(hints);
+        notify(notifications);
         return;
       }
       const known = waiting.get(transaction);
       if (known === undefined) {
-        waiting.set(transaction, { hints: new Set(hints), sinceElapsed: clock.elapsed() });
+        waiting.set(transaction, { notifications: new Set(notifications), sinceElapsed: clock.elapsed() });
         // Who sleeps because of an old transaction must not let a young one wait.
         news.abort();
-      } else for (const hint of hints) known.hints.add(hint);
+      } else for (const notification of notifications) known.notifications.add(notification);
       if (!isRunning) void run();
     },
     close: () => ended.abort(),

@@ -1,5 +1,5 @@
 import { type DulyError, dulyError } from '../../base/errors.ts';
-import type { Followed, Hint, Within } from '../../contract/engine.ts';
+import type { Followed, Notification, Within } from '../../contract/engine.ts';
 import { notOpen, otherStore, unknownTx } from '../shared/transaction-errors.ts';
 import { sqlStateOf, storeError } from './store-error.ts';
 import { recogniseTransaction } from './transactions/recognise.ts';
@@ -10,7 +10,7 @@ import { get, list } from './verbs/list.ts';
 import { applySchedules, schedules } from './verbs/schedules.ts';
 import { type Database, type Value, Work } from './work.ts';
 
-/** Which store the transaction must be of, and whom to tell. */
+/** Which store the transaction must be of, and whom to notify. */
 export interface WithinOptions {
   schema: string;
   place: string;
@@ -28,18 +28,18 @@ export function createPostgresWithin(tx: unknown, options: WithinOptions): Withi
   const transaction = recogniseTransaction(tx);
   if (transaction === null) throw unknownTx(place, kinds);
   const database = new TransactionDatabase(transaction, options);
-  const tell = (hints: Hint[]): void => {
+  const notify = (notifications: Notification[]): void => {
     const { xid } = database;
     if (transaction.onEnd === undefined || xid === null) {
-      follow({ transaction: xid, hints });
+      follow({ transaction: xid, notifications });
       return;
     }
     // Who hears the answer to COMMIT need not ask what became of it.
-    transaction.onEnd(`${place} ${hints.join(' ')}`, (end) => {
-      if (end !== 'rolled-back') follow({ transaction: end === 'committed' ? null : xid, hints });
+    transaction.onEnd(`${place} ${notifications.join(' ')}`, (end) => {
+      if (end !== 'rolled-back') follow({ transaction: end === 'committed' ? null : xid, notifications });
     });
   };
-  const work = new Work(database, schema, tell, { where: 'within' });
+  const work = new Work(database, schema, notify, { where: 'within' });
   return {
     enqueue: (input) => enqueue(work, input),
     applySchedules: (input) => applySchedules(work, input),

@@ -1,5 +1,5 @@
 import { type DulyError, dulyError, type ErrorCode, isDulyError, toPlainError } from '../../base/errors.ts';
-import type { GroupReply, Hint, MoveMark, Reply } from '../../contract/engine.ts';
+import type { GroupReply, MoveMark, Notification, Reply } from '../../contract/engine.ts';
 import { movedError } from '../../contract/transfer.ts';
 import { createPolicies } from '../shared/policies.ts';
 import type { ClaimScanHints } from './claim-scan-hints.ts';
@@ -30,11 +30,11 @@ export function inSchema(sql: string, schema: string): string {
 
 /** What every function of the schema that writes answers beside its own fields. */
 interface CallReply extends Reply {
-  /** One letter for each hint to send now that it is committed. */
+  /** One letter for each notification to send now that it is committed. */
   hints?: string;
 }
 
-const hintOf: Record<string, Hint> = { j: 'jobs', c: 'cancel', s: 'schedules', l: 'locks' };
+const notificationOf: Record<string, Notification> = { j: 'jobs', c: 'cancel', s: 'schedules', l: 'locks' };
 
 /** Where the verbs of a work are done: in transactions of their own, or inside one of the user's. */
 export type WorkPlace = 'own' | 'within';
@@ -43,7 +43,7 @@ export type WorkPlace = 'own' | 'within';
 export class Work {
   readonly #database: Database;
   readonly #schema: string;
-  readonly #tell: (hints: Hint[]) => void;
+  readonly #notify: (notifications: Notification[]) => void;
   readonly where: WorkPlace;
   readonly #texts = new Map<string, string>();
   /** What a stored policy says. */
@@ -54,12 +54,12 @@ export class Work {
   constructor(
     database: Database,
     schema: string,
-    tell: (hints: Hint[]) => void,
+    notify: (notifications: Notification[]) => void,
     { where = 'own', scanHints = null }: { where?: WorkPlace; scanHints?: ClaimScanHints | null } = {},
   ) {
     this.#database = database;
     this.#schema = schema;
-    this.#tell = tell;
+    this.#notify = notify;
     this.where = where;
     this.scanHints = scanHints;
   }
@@ -110,7 +110,7 @@ export class Work {
     return this.#asked<Row>(inSchema(sql, this.#schema), values);
   }
 
-  /** Calls a function of the schema: one round trip, one transaction. Its hints are told before this answers. */
+  /** Calls a function of the schema: one round trip, one transaction. Its notifications are sent before this answers. */
   async call<Answer extends object>(sql: string, values: readonly Value[]): Promise<Answer & Reply> {
     let answer: { reply: string } | undefined;
     try {
@@ -120,7 +120,7 @@ export class Work {
     }
     const reply = readAnswer((answer as { reply: string }).reply) as Answer & CallReply;
     if (reply.hints !== undefined && reply.hints !== '') {
-      this.#tell([...reply.hints].map((letter) => hintOf[letter] as Hint));
+      this.#notify([...reply.hints].map((letter) => notificationOf[letter] as Notification));
     }
     return reply;
   }

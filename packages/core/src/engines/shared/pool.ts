@@ -26,7 +26,7 @@ export interface PgPoolClient {
 
 /**
  * The slice of a pool of `pg` that is used: what `new pg.Pool(…)` makes fits. Its `options` and `Client`, where it has them, make the
- * connection of its own that listens for hints.
+ * connection of its own that listens for notifications.
  */
 export interface PgPool {
   connect(): Promise<PgPoolClient>;

@@ -8,15 +8,15 @@ import type {
   ExchangeInput,
   FireInput,
   Followed,
-  Hint,
   MigrateInput,
   MigrateReply,
+  Notification,
   Reply,
   Stamp,
 } from '../../contract/engine.ts';
 import { type OpenedDatabase, openDatabase, type SqliteDatabase, storeError } from './database.ts';
 import { isSchemaReady, migrateSchema, schemaVersion } from './migrate.ts';
-import { type Bell, bellPath, openBell } from './notifier.ts';
+import { type Notifier, notifierPath, openNotifier } from './notifier.ts';
 import { hasStoreClock, openStoreClock, readBootId, type StoreClock } from './store-clock.ts';
 import { createSqliteWithin } from './user-transaction.ts';
 import { cancel, change, replay, reschedule } from './verbs/change.ts';
@@ -130,24 +130,24 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
     throw storeError(error, path);
   }
 
-  const listeners = new Set<(hint: Hint) => void>();
-  const tell = (hint: Hint) => {
-    for (const listener of [...listeners]) listener(hint);
+  const listeners = new Set<(notification: Notification) => void>();
+  const deliver = (notification: Notification) => {
+    for (const listener of [...listeners]) listener(notification);
   };
   /** Another process has jobs for us, as it says: the next exchange need not look first. */
-  let isJobsHeard = false;
-  const hear = (hint: Hint) => {
-    if (hint === 'jobs') isJobsHeard = true;
-    tell(hint);
+  let isJobsNotified = false;
+  const receive = (notification: Notification) => {
+    if (notification === 'jobs') isJobsNotified = true;
+    deliver(notification);
   };
-  const bell = path === ':memory:' || opened.exclusive ? null : tryBell(path, hear, warnings);
+  const notifier = path === ':memory:' || opened.exclusive ? null : tryNotifier(path, receive, warnings);
   let isClosed = false;
 
   const info: EngineInfo = {
     kind: 'sqlite',
     place: path,
     version: opened.version,
-    wake: bell?.hears === true ? 'push' : 'poll',
+    wake: notifier?.isReceiving === true ? 'push' : 'poll',
     durable: path !== ':memory:',
     warnings,
   };
@@ -184,19 +184,19 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
   }
 
   function commit<Result extends object>(stamp: Stamp, verb: (work: Work) => Result): Result & Reply {
-    const { reply, hints } = connection.write(stamp, verb);
-    if (hints.size > 0) {
-      bell?.ring(hints);
-      for (const hint of hints) tell(hint);
+    const { reply, notifications } = connection.write(stamp, verb);
+    if (notifications.size > 0) {
+      notifier?.notify(notifications);
+      for (const notification of notifications) deliver(notification);
     }
     return reply;
   }
 
   /** What was committed on a connection of the user's own is told like what was committed here. */
-  const follow = ({ hints }: Followed): void => {
+  const follow = ({ notifications }: Followed): void => {
     if (isClosed) return;
-    bell?.ring(hints);
-    for (const hint of hints) tell(hint);
+    notifier?.notify(notifications);
+    for (const notification of notifications) deliver(notification);
   };
   const within = createSqliteWithin({
     ...{ path, clock, follow },
@@ -227,7 +227,7 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
         return { from, to: schemaVersion, steps };
       });
     },
-    wakeups(listener: (hint: Hint) => void) {
+    subscribe(listener: (notification: Notification) => void) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
@@ -236,15 +236,15 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
       return within(tx);
     },
     follow,
-    async ring() {
+    async probe() {
       requireOpen();
-      if (bell === null) tell('echo');
-      else bell.ring(['echo']);
+      if (notifier === null) deliver('probe');
+      else notifier.notify(['probe']);
     },
     async close() {
       if (isClosed) return;
       isClosed = true;
-      bell?.close();
+      notifier?.close();
       db.close();
     },
   };
@@ -260,9 +260,9 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
   // find, the check is skipped.
   const readOnlyChecks: Partial<Record<string, (work: Work, input: never) => object | null>> = {
     exchange(work, input: ExchangeInput) {
-      const isHeard = isJobsHeard;
-      isJobsHeard = false;
-      return isHeard ? null : checkExchange(work, input);
+      const isNotified = isJobsNotified;
+      isJobsNotified = false;
+      return isNotified ? null : checkExchange(work, input);
     },
     claimSchedules(work, input: ClaimSchedulesInput) {
       const isDue = work.now >= firedDueAt;
@@ -305,13 +305,17 @@ function prepareStore(db: SqliteDatabase, path: string, clock: Clock, boot: stri
   return storeClock;
 }
 
-/** Without a bell hints of other processes are not heard, and polling does. */
-function tryBell(path: string, onHint: (hint: Hint) => void, warnings: string[]): Bell | null {
+/** Without a notifier, notifications of other processes are not received and polling finds the work. */
+function tryNotifier(
+  path: string,
+  onNotification: (notification: Notification) => void,
+  warnings: string[],
+): Notifier | null {
   try {
-    return openBell(path, onHint);
+    return openNotifier(path, onNotification);
   } catch (error) {
     warnings.push(
-      `Other processes cannot be heard at once: "${bellPath(path)}" cannot be opened (${(error as Error).message}).`,
+      `Notifications of other processes cannot be received: "${notifierPath(path)}" cannot be opened (${(error as Error).message}).`,
     );
     return null;
   }

@@ -10,7 +10,7 @@ import {
 } from '../shared/setting-check.ts';
 import { hasWalResetBug, openForReading } from './database.ts';
 import { readSqliteStatus } from './migrate.ts';
-import { bellPath } from './notifier.ts';
+import { notifierPath } from './notifier.ts';
 
 // Less than this and the next burst may not fit.
 const freeBytesMin = 256 * 1024 * 1024;
@@ -89,7 +89,7 @@ function placeFindings(path: string): SettingCheck[] {
 /** Checks who else may read the files: they hold the root of the webhook secrets and the credentials of targets. */
 function permissionFinding(path: string): SettingCheck {
   const name = 'permissions';
-  const files = [path, `${path}-wal`, `${path}-shm`, bellPath(path)].flatMap((file) => {
+  const files = [path, `${path}-wal`, `${path}-shm`, notifierPath(path)].flatMap((file) => {
     const stat = statSync(file, { throwIfNoEntry: false });
     return stat === undefined ? [] : [{ file, mode: stat.mode & 0o777 }];
   });

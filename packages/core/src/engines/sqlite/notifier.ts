@@ -1,27 +1,30 @@
 import { closeSync, type FSWatcher, readSync, watch, writeSync } from 'node:fs';
 import { systemRandom } from '../../base/random.ts';
-import type { Hint } from '../../contract/engine.ts';
+import type { Notification } from '../../contract/engine.ts';
 import { openBeside } from './private-file.ts';
 
-/** Tells other processes on the same file that something may be there to do, and hears it from them. */
-export interface Bell {
-  /** Rings for these hints. */
-  ring(hints: Iterable<Hint>): void;
-  /** Whether rings of other processes can be heard. */
-  readonly hears: boolean;
+/** Notifies other processes on the same file that there may be work, and receives their notifications. */
+export interface Notifier {
+  /** Sends these notifications. */
+  notify(notifications: Iterable<Notification>): void;
+  /** Whether notifications of other processes can be received. */
+  readonly isReceiving: boolean;
   close(): void;
 }
 
-const kinds: readonly Hint[] = ['jobs', 'cancel', 'schedules', 'locks', 'echo'];
+const kinds: readonly Notification[] = ['jobs', 'cancel', 'schedules', 'locks', 'probe'];
 const bytesPerKind = 4;
 
 /**
- * A small file beside the database. Whoever has committed something worth a look writes a new mark into the
- * place of its kind; everyone watches the file. The kernel wakes the watchers at once and an idle bell costs nothing.
- * A lost ring only means that the next poll finds the work.
+ * Opens a small file beside the database. After a commit that others may act on, a process writes a new mark at the position
+ * of its kind; all processes watch the file. The kernel wakes the watchers at once and an idle notifier costs nothing. If a
+ * notification is lost, the next poll finds the work.
  */
-export function openBell(database: string, onHint: (hint: Hint) => void): Bell {
-  const path = bellPath(database);
+export function openNotifier(
+  database: string,
+  onNotification: (notification: Notification) => void,
+): Notifier {
+  const path = notifierPath(database);
   const file = openBeside(path, database);
   const marks = Buffer.alloc(kinds.length * bytesPerKind);
   const seen = Buffer.alloc(marks.length);
@@ -32,7 +35,7 @@ export function openBell(database: string, onHint: (hint: Hint) => void): Bell {
   read(marks);
   read(seen);
 
-  const hear = () => {
+  const receive = () => {
     const current = Buffer.alloc(marks.length);
     read(current);
     for (const [index, kind] of kinds.entries()) {
@@ -41,14 +44,14 @@ export function openBell(database: string, onHint: (hint: Hint) => void): Bell {
       if (mark === seen.readUInt32LE(from)) continue;
       seen.writeUInt32LE(mark, from);
       const isOwn = mark === marks.readUInt32LE(from);
-      // Our own ring is news only as an echo: it proves that rings arrive.
-      if (isOwn === (kind === 'echo')) onHint(kind);
+      // Our own notification matters only as a probe: it proves that notifications arrive.
+      if (isOwn === (kind === 'probe')) onNotification(kind);
     }
   };
 
   let watcher: FSWatcher | undefined;
   try {
-    watcher = watch(path, { persistent: false }, hear);
+    watcher = watch(path, { persistent: false }, receive);
     watcher.on('error', () => {
       watcher?.close();
       watcher = undefined;
@@ -58,18 +61,18 @@ export function openBell(database: string, onHint: (hint: Hint) => void): Bell {
   }
 
   return {
-    ring(hints) {
-      for (const kind of hints) {
+    notify(notifications) {
+      for (const kind of notifications) {
         const from = kinds.indexOf(kind) * bytesPerKind;
         marks.writeUInt32LE(Math.floor(systemRandom.next() * 0xffffffff) + 1, from);
         try {
           writeSync(file, marks, from, bytesPerKind, from);
         } catch {
-          // A full disk. What is rung for is committed: its caller must not be told that it failed, and the next poll finds the work.
+          // A full disk. The change is committed, so its caller must not see a failure; the next poll finds the work.
         }
       }
     },
-    get hears() {
+    get isReceiving() {
       return watcher !== undefined;
     },
     close() {
@@ -79,7 +82,7 @@ export function openBell(database: string, onHint: (hint: Hint) => void): Bell {
   };
 }
 
-/** The bell of a database file. */
-export function bellPath(database: string): string {
+/** The notifier's file beside a database file. */
+export function notifierPath(database: string): string {
   return `${database}-bell`;
 }

@@ -193,7 +193,7 @@ export function place(
   work.run(statements.job.place, to.status, reason, rank, due, due, work.now, row.seq);
   work.changed(row.id, row.type, to.status, to.event, row.percent);
   // Not ready means due later: a sleeping node must learn of an earlier instant as well.
-  work.hints.add('jobs');
+  work.notifications.add('jobs');
   return to.status;
 }
 
@@ -238,14 +238,14 @@ export function promote(
   }
   // Of several types that want one serial place the earliest due gets it.
   rows.sort((a, b) => a.due_at - b.due_at || a.seq - b.seq);
-  const isHinted = work.hints.has('jobs');
+  const isNotified = work.notifications.has('jobs');
   for (const row of rows) {
     // An earlier one of this list may have put it in line, or seated it, with the others of its serial key.
     const isMoved = row.serial !== null && readLife(work, row.id)?.status !== row.status;
     if (!isMoved) enter(work, row, 'due');
   }
-  // Every node knows the next due instant and wakes by itself: no hint for what was to be expected.
-  if (!isHinted) work.hints.delete('jobs');
+  // Every node knows the next due instant and wakes by itself: no notification for what was to be expected.
+  if (!isNotified) work.notifications.delete('jobs');
   return { count: rows.length, isAll };
 }
 
@@ -390,7 +390,8 @@ export function setFree(
   for (const { job } of gatesBehind(work, row.id)) gateOpened(work, job);
   leaveSerial(work, row);
   if (work.tuple(statements.job.isWaitedFor, row.id) === undefined) return;
-  if (work.run(statements.job.wakeSchedules, work.now, row.id, work.now) > 0) work.hints.add('schedules');
+  if (work.run(statements.job.wakeSchedules, work.now, row.id, work.now) > 0)
+    work.notifications.add('schedules');
 }
 
 /** Takes the gates away that waited for a job. */

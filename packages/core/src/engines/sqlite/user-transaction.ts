@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { dulyError } from '../../base/errors.ts';
-import type { Followed, Hint, Reply, Stamp, Within } from '../../contract/engine.ts';
+import type { Followed, Notification, Reply, Stamp, Within } from '../../contract/engine.ts';
 import { notOpen, otherStore, unknownTx } from '../shared/transaction-errors.ts';
 import type { SqliteDatabase } from './database.ts';
 import { openStoreClock, readBootId } from './store-clock.ts';
@@ -12,7 +12,7 @@ import { records } from './verbs/records.ts';
 import { applySchedules, schedules } from './verbs/schedules.ts';
 import { Connection, type Work } from './work.ts';
 
-/** Which store the transaction must be of, and whom to tell. */
+/** Which store the transaction must be of, and whom to notify. */
 export interface WithinOptions {
   path: string;
   clock: Clock;
@@ -72,7 +72,7 @@ class UserConnection {
   readonly #clock: Clock;
   readonly #connection: Connection;
   /** What is to be told once the transaction is over; null: nothing is waited for. */
-  #hints: Set<Hint> | null = null;
+  #notifications: Set<Notification> | null = null;
   #nextLook: Timer | null = null;
 
   constructor(db: SqliteDatabase, options: WithinOptions, clock: Clock) {
@@ -124,41 +124,41 @@ class UserConnection {
 
   #run<Result extends object>(stamp: Stamp, verb: (work: Work) => Result): Result & Reply {
     if (!this.#db.isTransaction) throw notOpen(this.#path, 'no transaction is open on this connection');
-    const { reply, hints } = this.#connection.within(stamp, verb);
-    if (hints.size > 0) this.#tellLater(hints);
+    const { reply, notifications } = this.#connection.within(stamp, verb);
+    if (notifications.size > 0) this.#notifyLater(notifications);
     return reply;
   }
 
-  #tellLater(hints: Iterable<Hint>): void {
-    if (this.#hints !== null) {
-      for (const hint of hints) this.#hints.add(hint);
+  #notifyLater(notifications: Iterable<Notification>): void {
+    if (this.#notifications !== null) {
+      for (const notification of notifications) this.#notifications.add(notification);
       return;
     }
-    this.#hints = new Set(hints);
-    this.#hearEnd();
+    this.#notifications = new Set(notifications);
+    this.#watchEnd();
     this.#look(this.#clock.elapsed());
   }
 
   /** Nearly every program ends its transactions by `exec`. The news then goes out with the commit, and nobody has to look for it. */
-  #hearEnd(): void {
+  #watchEnd(): void {
     const db = this.#db;
     const { exec } = db;
     // Wrapped by somebody else, whom we would not take away again: then the looks do.
     if (Object.hasOwn(db, 'exec')) return;
     db.exec = (sql) => {
       exec.call(db, sql);
-      if (!db.isTransaction) this.#tell();
+      if (!db.isTransaction) this.#notify();
     };
   }
 
   /** It is over. */
-  #tell(): void {
-    const hints = [...(this.#hints ?? [])];
-    this.#hints = null;
+  #notify(): void {
+    const notifications = [...(this.#notifications ?? [])];
+    this.#notifications = null;
     this.#nextLook?.cancel();
     this.#nextLook = null;
     delete (this.#db as Partial<SqliteDatabase>).exec;
-    if (hints.length > 0) this.#options.follow({ transaction: null, hints });
+    if (notifications.length > 0) this.#options.follow({ transaction: null, notifications });
   }
 
   #look(sinceElapsed: number): void {
@@ -166,12 +166,12 @@ class UserConnection {
     const waitMs = Math.min(longestLookMs, Math.max(firstLookMs, ageMs * ageShare));
     this.#nextLook = this.#clock.after(waitMs, () => {
       if (!isTransactionOpen(this.#db)) {
-        this.#tell();
+        this.#notify();
         return;
       }
       // Also while one is open for long: it may be the next one, begun before anybody looked.
       if (ageMs >= longestLookMs)
-        this.#options.follow({ transaction: null, hints: [...(this.#hints ?? [])] });
+        this.#options.follow({ transaction: null, notifications: [...(this.#notifications ?? [])] });
       this.#look(sinceElapsed);
     });
   }

@@ -1,4 +1,4 @@
-import type { Hint, JobPolicy, MoveMark, Stamp } from '../../contract/engine.ts';
+import type { JobPolicy, MoveMark, Notification, Stamp } from '../../contract/engine.ts';
 import type { JobStatus } from '../../contract/job-status.ts';
 import { movedError } from '../../contract/transfer.ts';
 import { createPolicies } from '../shared/policies.ts';
@@ -31,7 +31,7 @@ export type ChangeEntry = [
 export class Work {
   readonly now: number;
   readonly steady: number;
-  readonly hints = new Set<Hint>();
+  readonly notifications = new Set<Notification>();
   #changes: ChangeEntry[] = [];
   #pauses: Pauses | null = null;
   #policy: JobPolicy | null = null;
@@ -187,11 +187,11 @@ export class Connection {
     return statement;
   }
 
-  /** Runs a verb that writes. Answers its result and the hints to send now that it is committed. */
+  /** Runs a verb that writes. Answers its result and the notifications to send now that it is committed. */
   write<Result extends object>(
     stamp: Stamp,
     verb: (work: Work) => Result,
-  ): { reply: Result & { now: number }; hints: Set<Hint> } {
+  ): { reply: Result & { now: number }; notifications: Set<Notification> } {
     // Immediate: a transaction that began as a reader and then writes can fail without waiting for its turn.
     return this.#transaction('BEGIN IMMEDIATE', stamp, (work) => {
       const result = verb(work);
@@ -205,14 +205,14 @@ export class Connection {
   within<Result extends object>(
     stamp: Stamp,
     verb: (work: Work) => Result,
-  ): { reply: Result & { now: number }; hints: Set<Hint> } {
+  ): { reply: Result & { now: number }; notifications: Set<Notification> } {
     try {
       this.db.exec('SAVEPOINT duly_call');
       const work = new Work(this, this.#instant(stamp));
       const reply = Object.assign(verb(work), { now: work.now });
       work.writeChanges();
       this.db.exec('RELEASE duly_call');
-      return { reply, hints: work.hints };
+      return { reply, notifications: work.notifications };
     } catch (error) {
       if (this.db.isTransaction) this.db.exec('ROLLBACK TO duly_call; RELEASE duly_call');
       throw this.#failure(error);
@@ -247,7 +247,7 @@ export class Connection {
   observeClock(work: Work, stamp: Stamp): boolean {
     if (stamp.now !== undefined || this.#clock === undefined) return true;
     // Everyone sleeps by the monotonic clock until what was due next; after a step that is another instant.
-    if (this.#clock.observe()) work.hints.add('jobs').add('schedules');
+    if (this.#clock.observe()) work.notifications.add('jobs').add('schedules');
     return this.#clock.isQuiet();
   }
 
@@ -255,13 +255,13 @@ export class Connection {
     begin: string,
     stamp: Stamp,
     verb: (work: Work) => Result,
-  ): { reply: Result & { now: number }; hints: Set<Hint> } {
+  ): { reply: Result & { now: number }; notifications: Set<Notification> } {
     try {
       this.statement(begin).run();
       const work = new Work(this, this.#instant(stamp));
       const reply = Object.assign(verb(work), { now: work.now });
       this.statement('COMMIT').run();
-      return { reply, hints: work.hints };
+      return { reply, notifications: work.notifications };
     } catch (error) {
       // A full disk may have ended the transaction already.
       if (this.db.isTransaction) this.db.exec('ROLLBACK');

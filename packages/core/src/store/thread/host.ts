@@ -59,7 +59,7 @@ function sinceTurnMs(): number {
 
 let standing: StandingClaims;
 let locks: LockHost;
-/** Whether the engine is being called this moment: a hint that it gives now is of what is not answered yet. */
+/** Whether the engine is being called this moment: a notification that it gives now is of what is not answered yet. */
 let isInside = false;
 let isHeardInside = false;
 
@@ -95,14 +95,14 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
     case 'soon':
       linger(engine);
       break;
-    case 'ring':
-      await answer(message.id, () => engine.ring());
+    case 'probe':
+      await answer(message.id, () => engine.probe());
       break;
     case 'listen':
-      engine.wakeups((hint) => {
+      engine.subscribe((notification) => {
         // In this thread: a main loop that is blocked now must not start cancelled jobs when it turns again.
-        if (hint === 'cancel') for (const { beats } of workers.values()) beats.check();
-        if (hint !== 'jobs') post({ kind: 'hint', hint, nodes: [] });
+        if (notification === 'cancel') for (const { beats } of workers.values()) beats.check();
+        if (notification !== 'jobs') post({ kind: 'notification', notification, nodes: [] });
         else if (isInside) isHeardInside = true;
         else hear();
       });
@@ -176,7 +176,7 @@ async function call(engine: Engine, verb: EngineVerb, input: LeaseCall | Acquire
 function hear(): void {
   isHeardInside = false;
   // Told before: the worker's thread wakes while the store is asked, and not after.
-  standing.use((nodes) => post({ kind: 'hint', hint: 'jobs', nodes }));
+  standing.use((nodes) => post({ kind: 'notification', notification: 'jobs', nodes }));
 }
 
 function openStanding(engine: Engine): StandingClaims {

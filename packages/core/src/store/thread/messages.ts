@@ -6,7 +6,7 @@ import type {
   EngineVerb,
   ExchangeReply,
   Followed,
-  Hint,
+  Notification,
   Settlement,
 } from '../../contract/engine.ts';
 import type { BeatNews, LeaseRef } from '../heartbeats.ts';
@@ -19,10 +19,10 @@ export type ToThread =
   | { kind: 'call'; id: number; verb: EngineVerb; input: unknown }
   /** A call is being made ready. */
   | { kind: 'soon' }
-  | { kind: 'ring'; id: number }
-  /** Somebody wants to hear hints from now on. */
+  | { kind: 'probe'; id: number }
+  /** Somebody subscribes to notifications. */
   | { kind: 'listen' }
-  /** A transaction of the user's own has hints to tell once it is over. */
+  /** A transaction of the user's own has notifications to send once it has ended. */
   | { kind: 'follow'; followed: Followed }
   | { kind: 'close'; id: number }
   /** The main loop has turned. */
@@ -48,7 +48,7 @@ export type FromThread =
   | { kind: 'reply'; id: number; reply: unknown }
   | { kind: 'error'; id: number; error: PlainError }
   /** `nodes`: those whose standing claims are being used because of it. */
-  | { kind: 'hint'; hint: Hint; nodes: string[] }
+  | { kind: 'notification'; notification: Notification; nodes: string[] }
   | { kind: 'given'; given: Given }
   /** Jobs that were claimed and that the worker had no time for. */
   | { kind: 'given-back'; settle: Settlement[]; reply: ExchangeReply }

@@ -7,7 +7,7 @@ import {
   type ExchangeReply,
   engineVerbs,
   type Followed,
-  type Hint,
+  type Notification,
 } from '../../contract/engine.ts';
 import type { Beats } from '../heartbeats.ts';
 import type { GrantedLock, LockRenewal, LockRenewals } from '../lock-renewal.ts';
@@ -43,20 +43,20 @@ interface Waiting {
 const firstPauseMs = 100;
 const pauseMsMax = 5_000;
 
-const kinds: readonly Hint[] = ['jobs', 'cancel', 'schedules', 'locks'];
+const kinds: readonly Notification[] = ['jobs', 'cancel', 'schedules', 'locks'];
 
 /**
  * Opens a store in a thread of its own. The thread does not keep the process alive while nothing is asked of it. One that ends by itself, of
  * something that nobody foresaw, is followed by another: a node must never stay up with a store that is gone for good.
  */
 export async function openThreadStore(url: string): Promise<Store> {
-  const listeners = new Set<(hint: Hint) => void>();
+  const listeners = new Set<(notification: Notification) => void>();
   const waiting = new Map<number, Waiting>();
   const beats = new Map<number, OpenBeats>();
   const standing = new Map<string, OpenStanding>();
   const locks = new Map<string, OpenLock>();
   let lastId = 0;
-  /** Nodes whose claims are used for the hint that is being told. */
+  /** Nodes whose claims are used for the notification that is being delivered. */
   let usedFor: readonly string[] = [];
   let isListening = false;
   /** Whether the thread was told that a call is coming which has not come yet. */
@@ -112,13 +112,13 @@ export async function openThreadStore(url: string): Promise<Store> {
       if (!isListening) return;
       post({ kind: 'listen' });
       // Whatever was told meanwhile nobody has heard.
-      for (const hint of kinds) tell(hint);
+      for (const notification of kinds) deliver(notification);
       return;
     }
   }
 
-  function tell(hint: Hint): void {
-    for (const listener of [...listeners]) listener(hint);
+  function deliver(notification: Notification): void {
+    for (const listener of [...listeners]) listener(notification);
   }
 
   function receive(message: FromThread): void {
@@ -132,9 +132,9 @@ export async function openThreadStore(url: string): Promise<Store> {
       case 'error':
         settle(message.id, (one) => one.reject(fromPlainError(message.error)));
         break;
-      case 'hint':
+      case 'notification':
         usedFor = message.nodes;
-        tell(message.hint);
+        deliver(message.notification);
         usedFor = [];
         break;
       case 'given':
@@ -210,7 +210,7 @@ export async function openThreadStore(url: string): Promise<Store> {
 
   const engine: Record<string, unknown> = {
     info: () => info,
-    wakeups(listener: (hint: Hint) => void) {
+    subscribe(listener: (notification: Notification) => void) {
       listeners.add(listener);
       // Only now: to listen may need a connection of its own, which those who only make jobs can do without.
       if (!isListening && ended === null) post({ kind: 'listen' });
@@ -220,7 +220,7 @@ export async function openThreadStore(url: string): Promise<Store> {
     // In this thread, where the user's connection is; what is to be told afterwards goes to the store's.
     within: createWithin(url, info, follow),
     follow,
-    ring: () => ask((id) => ({ kind: 'ring', id })),
+    probe: () => ask((id) => ({ kind: 'probe', id })),
     async close() {
       if (ended !== null) return;
       const one = worker;

@@ -162,7 +162,7 @@ export interface RemoteParts {
   ids: Ids;
   leaseMs: number;
   beatMs: number;
-  /** How long to sleep at most when only a hint could tell more. */
+  /** How long to sleep at most when only a notification could tell more. */
   maxSleepMs(): number;
   /** Aborted when no more calls are taken. */
   closed: AbortSignal;
@@ -339,14 +339,14 @@ export function createRemoteWorkers(parts: RemoteParts): RemoteWorkers {
       const endElapsed = clock.elapsed() + waitMs;
       const isGone = (): boolean => signal?.aborted ?? false;
       let news = new AbortController();
-      const off = engine.wakeups((hint) => {
-        if (hint === 'jobs' || hint === 'deaf') news.abort();
+      const off = engine.subscribe((notification) => {
+        if (notification === 'jobs' || notification === 'disconnected') news.abort();
       });
       try {
         for (let repeat = token !== undefined; ; repeat = false) {
           if (isGone()) return { ...none, drain: false };
           if (await beat(engine, info)) return { ...none, drain: true };
-          // Before the question: a hint that comes while it is asked must not be missed.
+          // Before the question: a notification that comes while it is asked must not be missed.
           if (news.signal.aborted) news = new AbortController();
           const askedElapsed = clock.elapsed();
           const reply = await engine.exchange({ settle: [], claim, repeat });

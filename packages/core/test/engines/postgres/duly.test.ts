@@ -1,4 +1,4 @@
-// The whole library on PostgreSQL: what the engine's own tests cannot show, the threads, the hints and the pools around it.
+// The whole library on PostgreSQL: what the engine's own tests cannot show, the threads, the notifications and the pools around it.
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
@@ -25,7 +25,7 @@ it('jobs and schedules run on an address', async () => {
   await duly.stop();
 });
 
-it('a job made by another Duly starts at once, by its hint', async () => {
+it('a job made by another Duly starts at once, by its notification', async () => {
   const store = inSchema(url, freshSchema());
   const node = makeDuly({ store });
   const started = Promise.withResolvers<void>();

@@ -94,7 +94,7 @@ it('autovacuum that is switched off for a table is found', async () => {
   assert.ok(find(await examineStore(store), 'autovacuum').every(({ state }) => state === 'ok'));
 });
 
-it('behind a pooler in transaction mode hints do not arrive, and it is said', async () => {
+it('behind a pooler in transaction mode notifications do not arrive, and it is said', async () => {
   const bouncer = await startPgBouncer(url);
   try {
     const found = await examineStore(inSchema(bouncer.url, schema));

@@ -7,71 +7,71 @@ import pg from 'pg';
 import { startPgBouncer } from '../../../../../test/servers/pgbouncer.ts';
 import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
 import { startTcpProxy, throughPort } from '../../../../../test/servers/tcp-proxy.ts';
-import type { Hint } from '../../../src/contract/engine.ts';
+import type { Notification } from '../../../src/contract/engine.ts';
 import { channelOf } from '../../../src/engines/postgres/notifier.ts';
 import type { OpenedPostgres } from '../../../src/engines/postgres/open-postgres.ts';
 import { ask, open, url } from './setup.ts';
 
-/** Everything a store hears, and a way to wait for it. */
+/** Everything a store receives, and a way to wait for it. */
 function listenTo(store: OpenedPostgres) {
-  const heard: Hint[] = [];
+  const received: Notification[] = [];
   let look = (): void => {};
-  const stop = store.wakeups((hint) => {
-    heard.push(hint);
+  const stop = store.subscribe((notification) => {
+    received.push(notification);
     look();
   });
   return {
-    heard,
+    received,
     stop,
-    /** Resolves once all of these were heard since the last `forget`. */
-    hears(...hints: Hint[]): Promise<void> {
+    /** Resolves once all of these were received since the last `forget`. */
+    receives(...notifications: Notification[]): Promise<void> {
       return new Promise((resolve) => {
         look = () => {
-          if (hints.every((hint) => heard.includes(hint))) resolve();
+          if (notifications.every((notification) => received.includes(notification))) resolve();
         };
         look();
       });
     },
     forget() {
-      heard.length = 0;
+      received.length = 0;
     },
   };
 }
 
-it('a listener proves itself by an echo, hears others, and of its own calls nothing twice', async () => {
+it('a listener proves itself by a probe, receives others, and nothing of its own calls twice', async () => {
   const schema = freshSchema();
   const [one, other] = [await open({ schema }), await open({ schema })];
   const [mine, theirs] = [listenTo(one), listenTo(other)];
-  // Without being asked: from the first echo on a node may sleep long.
-  await Promise.all([mine.hears('echo'), theirs.hears('echo')]);
+  // Without being asked: from the first probe on a node may sleep long.
+  await Promise.all([mine.receives('probe'), theirs.receives('probe')]);
   mine.forget();
-  one.tell(['jobs', 'locks']);
-  await theirs.hears('jobs', 'locks');
-  other.tell(['cancel']);
-  await mine.hears('cancel');
-  assert.deepEqual(mine.heard, ['jobs', 'locks', 'cancel'], 'its own at once and once');
+  one.notify(['jobs', 'locks']);
+  await theirs.receives('jobs', 'locks');
+  other.notify(['cancel']);
+  await mine.receives('cancel');
+  assert.deepEqual(mine.received, ['jobs', 'locks', 'cancel'], 'its own at once and once');
   mine.forget();
   theirs.forget();
-  await one.ring();
-  await mine.hears('echo');
-  assert.ok(!theirs.heard.includes('echo'), 'an echo is for the one that rang');
+  await one.probe();
+  await mine.receives('probe');
+  assert.ok(!theirs.received.includes('probe'), 'a probe is for its sender');
   await Promise.all([one.close(), other.close()]);
 });
 
-it('stores in one database do not hear each other', async () => {
+it('stores in one database do not receive notifications of each other', async () => {
   const [one, other] = [await open({ schema: freshSchema() }), await open({ schema: freshSchema() })];
   const [mine, theirs] = [listenTo(one), listenTo(other)];
-  await Promise.all([mine.hears('echo'), theirs.hears('echo')]);
+  await Promise.all([mine.receives('probe'), theirs.receives('probe')]);
   theirs.forget();
-  one.tell(['jobs']);
-  await one.ring();
-  await other.ring();
-  await theirs.hears('echo');
-  assert.deepEqual(theirs.heard, ['echo']);
+  one.notify(['jobs']);
+  await one.probe();
+  await other.probe();
+  await theirs.receives('probe');
+  assert.deepEqual(theirs.received, ['probe']);
   await Promise.all([one.close(), other.close()]);
 });
 
-it('nobody listens until somebody wants to hear', async () => {
+it('a store does not listen until there is a subscriber', async () => {
   const schema = freshSchema();
   const store = await open({ schema, poolSize: 1 });
   const count = async () => {
@@ -82,13 +82,13 @@ it('nobody listens until somebody wants to hear', async () => {
     return row?.n;
   };
   assert.equal(await count(), 0);
-  const ear = listenTo(store);
-  await ear.hears('echo');
+  const listener = listenTo(store);
+  await listener.receives('probe');
   assert.equal(await count(), 1);
   await store.close();
 });
 
-it('hints of a burst travel together', async () => {
+it('notifications of a burst travel together', async () => {
   const schema = freshSchema();
   const store = await open({ schema });
   const witness = new pg.Client({ connectionString: url });
@@ -101,10 +101,10 @@ it('hints of a burst travel together', async () => {
   });
   await witness.query(`LISTEN "${channelOf(schema)}"`);
   for (let call = 0; call < 1_000; call++) {
-    store.tell(['jobs']);
+    store.notify(['jobs']);
     if (call % 100 === 0) await null;
   }
-  store.tell(['schedules']);
+  store.notify(['schedules']);
   await done.promise;
   assert.ok(count <= 3, `a thousand calls sent ${count} notifications`);
   await witness.end();
@@ -114,31 +114,31 @@ it('hints of a burst travel together', async () => {
 it('a connection that ends is told at once and made again; what may have been missed is looked for', async () => {
   const schema = freshSchema();
   const store = await open({ schema });
-  const ear = listenTo(store);
-  await ear.hears('echo');
-  ear.forget();
+  const listener = listenTo(store);
+  await listener.receives('probe');
+  listener.forget();
   await ask(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND query LIKE '%' || $1 || '%'",
     [channelOf(schema)],
   );
-  await ear.hears('deaf', 'jobs', 'schedules', 'cancel', 'locks', 'echo');
-  assert.equal(ear.heard[0], 'deaf');
+  await listener.receives('disconnected', 'jobs', 'schedules', 'cancel', 'locks', 'probe');
+  assert.equal(listener.received[0], 'disconnected');
   await store.close();
 });
 
-it('a half-open connection is noticed by the echo that does not come', async () => {
+it('a half-open connection is noticed by the probe that does not arrive', async () => {
   const schema = freshSchema();
   const proxy = await startTcpProxy(Number(new URL(url).port));
   const store = await open({ schema, listenUrl: throughPort(url, proxy.port) });
-  const ear = listenTo(store);
-  await ear.hears('echo');
-  ear.forget();
+  const listener = listenTo(store);
+  await listener.receives('probe');
+  listener.forget();
   proxy.freeze();
-  await store.ring();
-  await ear.hears('deaf');
-  assert.ok(!ear.heard.includes('echo'));
+  await store.probe();
+  await listener.receives('disconnected');
+  assert.ok(!listener.received.includes('probe'));
   proxy.thaw();
-  await ear.hears('echo', 'jobs');
+  await listener.receives('probe', 'jobs');
   await store.close();
   await proxy.stop();
 });
@@ -148,15 +148,15 @@ it('behind a pooler in transaction mode LISTEN proves nothing, and a direct conn
   const bouncer = await startPgBouncer(url);
   try {
     const pooled = await open({ schema, connection: bouncer.url });
-    const ear = listenTo(pooled);
-    await ear.hears('deaf');
-    assert.ok(!ear.heard.includes('echo'), 'no echo came');
+    const listener = listenTo(pooled);
+    await listener.receives('disconnected');
+    assert.ok(!listener.received.includes('probe'), 'no probe arrived');
     const direct = await open({ schema, connection: bouncer.url, listenUrl: url });
-    const heard = listenTo(direct);
-    await heard.hears('echo');
-    // Sending needs no session: what the deaf one tells is heard.
-    pooled.tell(['jobs']);
-    await heard.hears('jobs');
+    const other = listenTo(direct);
+    await other.receives('probe');
+    // Sending needs no session: the disconnected one still notifies others.
+    pooled.notify(['jobs']);
+    await other.receives('jobs');
     await Promise.all([pooled.close(), direct.close()]);
   } finally {
     await bouncer.stop();
@@ -168,7 +168,7 @@ it('closing does not wait for a server that does not answer', async () => {
   const proxy = await startTcpProxy(Number(new URL(url).port));
   proxy.freeze();
   const store = await open({ schema, listenUrl: throughPort(url, proxy.port) });
-  store.wakeups(() => {});
+  store.subscribe(() => {});
   await store.close();
   await proxy.stop();
 });

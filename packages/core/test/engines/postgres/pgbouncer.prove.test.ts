@@ -11,7 +11,7 @@ import { url } from './setup.ts';
 // show the same in half of the time. Five for each test that runs, so that nobody waits for one.
 const concurrency = 2;
 const bouncer = await startPgBouncer(url, 5 * concurrency);
-// Hints come by a direct connection: the suite asks for an echo, which no pooler in this mode can give.
+// Notifications come by a direct connection: the suite asks for a probe, which no pooler in this mode can give.
 const stores = createFreshStores(`${bouncer.url}?pool=4&listenUrl=${encodeURIComponent(url)}`);
 after(async () => {
   await stores.close();

@@ -120,16 +120,16 @@ test('a database of somebody else is known by its columns, whatever its tables a
   );
 });
 
-test('a bell that cannot be opened is a warning: polling does without it', async (t) => {
+test('a notifier that cannot be opened is a warning: polling does without it', async (t) => {
   const path = join(testFolder(t), 'duly.db');
   mkdirSync(`${path}-bell`);
   const engine = await openSqliteEngine({ path, clock });
   t.after(() => engine.close());
   assert.equal(engine.info().wake, 'poll');
-  assert.match(engine.info().warnings.join(), /cannot be heard/);
+  assert.match(engine.info().warnings.join(), /cannot be received/);
 });
 
-test('a bell that cannot be written, as on a full disk, fails no call: what it rings for is committed', async (t) => {
+test('a notifier that cannot write, as on a full disk, fails no call: the change is committed', async (t) => {
   if (process.platform !== 'linux') return t.skip('only Linux has a file that is always full');
   const path = join(testFolder(t), 'duly.db');
   symlinkSync('/dev/full', `${path}-bell`);
@@ -138,7 +138,7 @@ test('a bell that cannot be written, as on a full disk, fails no call: what it r
   const spec = jobSpec();
   const { groups } = await engine.enqueue({ groups: [{ jobs: [spec] }] });
   assert.equal(groups[0]?.ok, true);
-  await engine.ring();
+  await engine.probe();
 });
 
 test('a write lock that another process keeps ends the call with store_busy, which names the process', async (t) => {

@@ -75,16 +75,16 @@ test('whoever sleeps until the next due instant is woken when the store follows 
   const { clock, step } = process();
   const engine = await openSqliteEngine({ path, clock, boot: 'a' });
   t.after(() => engine.close());
-  const hints: string[] = [];
-  engine.wakeups((hint) => hints.push(hint));
+  const notifications: string[] = [];
+  engine.subscribe((notification) => notifications.push(notification));
   step(hourMs);
   await engine.reap(reapNothing);
   pass(9_000);
   await engine.reap(reapNothing);
-  assert.deepEqual(hints, []);
+  assert.deepEqual(notifications, []);
   pass(1_100);
   await engine.reap(reapNothing);
-  assert.deepEqual(hints.sort(), ['jobs', 'schedules']);
+  assert.deepEqual(notifications.sort(), ['jobs', 'schedules']);
 });
 
 test('a clock that jumps to and fro is not followed', async (t) => {

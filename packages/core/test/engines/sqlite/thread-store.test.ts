@@ -1,4 +1,4 @@
-// Not part of the shared suite: the thread that holds an SQLite file, and hints between processes on one machine.
+// Not part of the shared suite: the thread that holds an SQLite file, and notifications between processes on one machine.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -8,16 +8,16 @@ import { Worker } from 'node:worker_threads';
 import { jobSpec, settlement } from '@duly/conformance/builders';
 import { until } from '@duly/conformance/steps';
 import { isDulyError } from '../../../src/base/errors.ts';
-import type { ClaimedJob, Engine, Hint } from '../../../src/contract/engine.ts';
+import type { ClaimedJob, Engine, Notification } from '../../../src/contract/engine.ts';
 import { openStore } from '../../../src/store/thread/open-store.ts';
 import { testFolder } from './folder.ts';
 
-function nextHint(engine: Engine, wanted: Hint): Promise<Hint> {
+function nextNotification(engine: Engine, wanted: Notification): Promise<Notification> {
   return new Promise((resolve) => {
-    const stop = engine.wakeups((hint) => {
-      if (hint !== wanted) return;
+    const stop = engine.subscribe((notification) => {
+      if (notification !== wanted) return;
       stop();
-      resolve(hint);
+      resolve(notification);
     });
   });
 }
@@ -28,12 +28,12 @@ test('a refusal in the thread arrives with its code', async (t) => {
   );
 });
 
-test('a store echoes its own ring, which proves that hints arrive', async (t) => {
+test('a store receives its own probe, which proves that notifications arrive', async (t) => {
   const { engine } = await openStore(`sqlite:${join(testFolder(t), 'duly.db')}`);
   t.after(() => engine.close());
-  const echo = nextHint(engine, 'echo');
-  await engine.ring();
-  assert.equal(await echo, 'echo');
+  const probed = nextNotification(engine, 'probe');
+  await engine.probe();
+  assert.equal(await probed, 'probe');
 });
 
 test('a job made through one connection wakes another one', async (t) => {
@@ -44,9 +44,9 @@ test('a job made through one connection wakes another one', async (t) => {
     await one.engine.close();
     await other.engine.close();
   });
-  const hint = nextHint(other.engine, 'jobs');
+  const notified = nextNotification(other.engine, 'jobs');
   await one.engine.enqueue({ groups: [{ jobs: [jobSpec()] }] });
-  assert.equal(await hint, 'jobs');
+  assert.equal(await notified, 'jobs');
 });
 
 test('a thread that was told of a call answers it, whether it comes at once, late or never', async (t) => {
@@ -75,7 +75,7 @@ test('calls after the end are refused, and the end can be asked for twice', asyn
   await assert.rejects(engine.get({ ids: [] }), (error) => isDulyError(error, 'store_closed'));
 });
 
-test('a thread that ends by itself is followed by another, with hints and heartbeats', async (t) => {
+test('a thread that ends by itself is followed by another, with notifications and heartbeats', async (t) => {
   const threads: Worker[] = [];
   const { postMessage } = Worker.prototype;
   t.mock.method(Worker.prototype, 'postMessage', function (this: Worker, ...args: [unknown]) {
@@ -86,7 +86,7 @@ test('a thread that ends by itself is followed by another, with hints and heartb
   const store = await openStore(`sqlite:${path}`);
   const { engine } = store;
   t.after(() => engine.close());
-  const hints = nextHint(engine, 'jobs');
+  const notified = nextNotification(engine, 'jobs');
   const beats = store.createBeats({ node: 'node_1', leaseMs: 300, beatMs: 50, onBeat() {} });
   await engine.get({ ids: [] });
   // Whoever writes waits for this one, so the call is surely not answered when the thread ends.
@@ -103,7 +103,7 @@ test('a thread that ends by itself is followed by another, with hints and heartb
     (error) => isDulyError(error, 'store_unavailable') && error.details.unknown === false,
   );
   // Who listened is told that it may have missed something.
-  await hints;
+  await notified;
   const spec = jobSpec({ due: { inMs: 0 } });
   await engine.enqueue({ groups: [{ jobs: [spec] }] });
   const tasks = [{ type: spec.type, version: spec.version, limit: 1 }];
@@ -121,7 +121,7 @@ test('a cancel that arrives while the main loop is blocked is known in the turn 
   t.after(() => Promise.all([engine.close(), other.engine.close()]));
   const spec = jobSpec({ due: { inMs: 0 } });
   await engine.enqueue({ groups: [{ jobs: [spec] }] });
-  engine.wakeups(() => {});
+  engine.subscribe(() => {});
   const beats = createBeats({ node: 'node_1', leaseMs: 60_000, beatMs: 60_000, onBeat() {} });
   t.after(() => beats.close());
   const tasks = [{ type: spec.type, version: spec.version, limit: 1 }];

@@ -5,7 +5,12 @@ import { type TestContext, test } from 'node:test';
 import { claimRequest, jobSpec, t0 } from '@duly/conformance/builders';
 import { dulyError, isDulyError } from '../../../src/base/errors.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import type { ClaimRequest, ExchangeInput, ExchangeReply, Hint } from '../../../src/contract/engine.ts';
+import type {
+  ClaimRequest,
+  ExchangeInput,
+  ExchangeReply,
+  Notification,
+} from '../../../src/contract/engine.ts';
 import { Duly } from '../../../src/index.ts';
 import { openEngine } from '../../../src/store/open-engine.ts';
 import type { Standing } from '../../../src/store/parked-claim.ts';
@@ -59,7 +64,7 @@ async function setup(t: TestContext) {
       await engine.enqueue({ groups: [{ jobs: [spec] }], now: clock.now() });
       return spec.id;
     },
-    async hear(): Promise<string[]> {
+    async notifyJobs(): Promise<string[]> {
       let used: string[] = [];
       claims.use((nodes) => {
         used = nodes;
@@ -74,25 +79,25 @@ async function setup(t: TestContext) {
 }
 
 test('the claim of an idle worker that found nothing is used when jobs are heard of, once', async (t) => {
-  const { exchange, make, hear, given, status } = await setup(t);
+  const { exchange, make, notifyJobs, given, status } = await setup(t);
   await exchange(idle());
   const id = await make();
-  assert.deepEqual(await hear(), ['node_1']);
+  assert.deepEqual(await notifyJobs(), ['node_1']);
   assert.deepEqual(
     given.map(({ reply }) => reply.claimed.map((job) => job.id)),
     [[id]],
   );
   assert.equal(await status(id), 'RUNNING');
   await make();
-  assert.deepEqual(await hear(), [], 'the worker has not said yet what it can do besides');
+  assert.deepEqual(await notifyJobs(), [], 'the worker has not said yet what it can do besides');
 });
 
 test('a claim that is used in vain stands on', async (t) => {
-  const { exchange, make, hear, given } = await setup(t);
+  const { exchange, make, notifyJobs, given } = await setup(t);
   await exchange(idle());
-  assert.deepEqual(await hear(), ['node_1']);
+  assert.deepEqual(await notifyJobs(), ['node_1']);
   await make();
-  assert.deepEqual(await hear(), ['node_1']);
+  assert.deepEqual(await notifyJobs(), ['node_1']);
   assert.deepEqual(
     given.map(({ reply }) => reply.claimed.length),
     [0, 1],
@@ -100,47 +105,47 @@ test('a claim that is used in vain stands on', async (t) => {
 });
 
 test('only a claim of a worker that does nothing and wants something stands', async (t) => {
-  const { exchange, make, hear } = await setup(t);
+  const { exchange, make, notifyJobs } = await setup(t);
   await exchange(idle({ idle: false }));
-  assert.deepEqual(await hear(), []);
+  assert.deepEqual(await notifyJobs(), []);
   await exchange(idle({ limit: 0 }));
-  assert.deepEqual(await hear(), []);
+  assert.deepEqual(await notifyJobs(), []);
   await exchange(idle({ node: 'node_2' }));
-  assert.deepEqual(await hear(), [], 'nobody opened a place for it');
+  assert.deepEqual(await notifyJobs(), [], 'nobody opened a place for it');
   await make();
   await exchange(idle());
-  assert.deepEqual(await hear(), [], 'it found something');
+  assert.deepEqual(await notifyJobs(), [], 'it found something');
 });
 
 test('a claim that goes out, with whatever call, takes the place of the one that stands', async (t) => {
-  const { claims, exchange, hear } = await setup(t);
+  const { claims, exchange, notifyJobs } = await setup(t);
   await exchange(idle());
   const other = idle();
   claims.begin(other);
-  assert.deepEqual(await hear(), []);
+  assert.deepEqual(await notifyJobs(), []);
   claims.end(other, null);
   assert.deepEqual(
-    await hear(),
+    await notifyJobs(),
     [],
     'it travelled with an enqueue, or failed: what the worker does then is not known',
   );
 });
 
 test('of two claims on their way none stands before both are answered', async (t) => {
-  const { claims, exchange, hear } = await setup(t);
+  const { claims, exchange, notifyJobs } = await setup(t);
   const first = idle();
   claims.begin(first);
   const reply = await exchange(idle());
-  assert.deepEqual(await hear(), []);
+  assert.deepEqual(await notifyJobs(), []);
   claims.end(first, reply);
-  assert.deepEqual(await hear(), ['node_1']);
+  assert.deepEqual(await notifyJobs(), ['node_1']);
 });
 
 test('jobs that the worker does not take in time go back unspent', async (t) => {
-  const { clock, engine, exchange, make, hear, given, notTaken, word, status } = await setup(t);
+  const { clock, engine, exchange, make, notifyJobs, given, notTaken, word, status } = await setup(t);
   await exchange(idle());
   const id = await make();
-  await hear();
+  await notifyJobs();
   await clock.advance(249);
   assert.equal(await status(id), 'RUNNING');
   await clock.advance(1);
@@ -154,10 +159,10 @@ test('jobs that the worker does not take in time go back unspent', async (t) => 
 });
 
 test('jobs that the worker has taken do not go back', async (t) => {
-  const { clock, exchange, make, hear, given, notTaken, word, status } = await setup(t);
+  const { clock, exchange, make, notifyJobs, given, notTaken, word, status } = await setup(t);
   await exchange(idle());
   const id = await make();
-  await hear();
+  await notifyJobs();
   const { number } = given[0] as Given;
   assert.equal(Atomics.compareExchange(word, 0, number, nothingGiven), number);
   await clock.advance(1_000);
@@ -166,24 +171,24 @@ test('jobs that the worker has taken do not go back', async (t) => {
 });
 
 test('nothing stands while what was given before is not taken', async (t) => {
-  const { exchange, make, hear, given, word } = await setup(t);
+  const { exchange, make, notifyJobs, given, word } = await setup(t);
   await exchange(idle());
   await make();
-  await hear();
+  await notifyJobs();
   // The worker asked again before it heard of what it was given.
   await exchange(idle());
   await make();
-  assert.deepEqual(await hear(), []);
+  assert.deepEqual(await notifyJobs(), []);
   Atomics.store(word, 0, nothingGiven);
   assert.equal(given.length, 1);
 });
 
 test('a place that closes waits for the use that is on its way', async (t) => {
-  const { clock, claims, exchange, hear, hold, given } = await setup(t);
+  const { clock, claims, exchange, notifyJobs, hold, given } = await setup(t);
   const reached = Promise.withResolvers<void>();
   hold(() => reached.promise);
   await exchange(idle());
-  assert.deepEqual(await hear(), ['node_1']);
+  assert.deepEqual(await notifyJobs(), ['node_1']);
   let isClosed = false;
   const closed = claims.close('node_1').then(() => {
     isClosed = true;
@@ -194,16 +199,16 @@ test('a place that closes waits for the use that is on its way', async (t) => {
   reached.resolve();
   await closed;
   assert.equal(given.length, 1, 'told before it is closed');
-  assert.deepEqual(await hear(), []);
+  assert.deepEqual(await notifyJobs(), []);
 });
 
 test('a use that fails is told, and the claim stands no more', async (t) => {
-  const { exchange, hear, hold, failed } = await setup(t);
+  const { exchange, notifyJobs, hold, failed } = await setup(t);
   await exchange(idle());
   hold(() => Promise.reject(dulyError('store_busy', { message: 'Busy.' })));
-  assert.deepEqual(await hear(), ['node_1']);
+  assert.deepEqual(await notifyJobs(), ['node_1']);
   assert.ok(isDulyError(failed[0], 'store_busy'));
-  assert.deepEqual(await hear(), []);
+  assert.deepEqual(await notifyJobs(), []);
 });
 
 // ------------------------------------------------------------------------------------- through the thread
@@ -230,7 +235,7 @@ async function openWorker(t: TestContext, url: string): Promise<Worked> {
     },
     onFailed: (_claim, error) => assert.fail(error),
   });
-  store.engine.wakeups(() => {});
+  store.engine.subscribe(() => {});
   return {
     store,
     standing,
@@ -249,10 +254,10 @@ async function openWorker(t: TestContext, url: string): Promise<Worked> {
 
 const dueNow = () => jobSpec({ due: { inMs: 0 } });
 
-function nextJobsHint(engine: Store['engine'], look: () => void): Promise<void> {
+function nextJobsNotification(engine: Store['engine'], look: () => void): Promise<void> {
   return new Promise((resolve) => {
-    const stop = engine.wakeups((hint: Hint) => {
-      if (hint !== 'jobs') return;
+    const stop = engine.subscribe((notification: Notification) => {
+      if (notification !== 'jobs') return;
       look();
       stop();
       resolve();
@@ -267,7 +272,7 @@ test('a job that another process makes is given to a worker that did not ask', a
   const { store, standing, nextGiven, stand } = await openWorker(t, url);
   await stand();
   let isUsed = false;
-  const hint = nextJobsHint(store.engine, () => {
+  const notified = nextJobsNotification(store.engine, () => {
     isUsed = standing.isUsed();
   });
   const spec = dueNow();
@@ -277,8 +282,8 @@ test('a job that another process makes is given to a worker that did not ask', a
     reply?.claimed.map(({ id }) => id),
     [spec.id],
   );
-  await hint;
-  assert.equal(isUsed, true, 'whoever hears the hint knows that nothing is left to ask');
+  await notified;
+  assert.equal(isUsed, true, 'a listener sees during the notification that nothing is left to ask');
   assert.equal(standing.isUsed(), false);
 });
 
@@ -336,12 +341,12 @@ test('once a worker has closed its place nothing is claimed for it', async (t) =
   await stand();
   await standing.close();
   let isUsed = true;
-  const hint = nextJobsHint(store.engine, () => {
+  const notified = nextJobsNotification(store.engine, () => {
     isUsed = standing.isUsed();
   });
   const spec = dueNow();
   await maker.engine.enqueue({ groups: [{ jobs: [spec] }] });
-  await hint;
+  await notified;
   assert.equal(isUsed, false);
   assert.equal((await store.engine.get({ ids: [spec.id] })).jobs[0]?.status, 'PENDING');
 });
@@ -388,6 +393,6 @@ test('a job that falls due while the jobs of a standing claim run starts at its 
   await Promise.all([made.long.now(), made.short.in(300)]);
   await started;
   const { result } = await ended;
-  // Without that it would sleep for 30 s, as long as hints are proven.
+  // Without that it would sleep for 30 s, as long as notifications are proven.
   assert.ok((result as number) < 10_000, `it started ${result} ms late`);
 });

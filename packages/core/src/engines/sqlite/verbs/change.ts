@@ -157,7 +157,7 @@ export function cancelJob(work: Work, row: LifeRow, mode: 'ask' | 'terminate', a
     work.run(statements.change.askCancel, { seq: row.seq, now: work.now, actor: act.actor });
     auditJob(work, act, 'cancel', row, { status: row.status, cancelRequestedAt: work.now });
     work.changed(row.id, row.type, row.status, 'cancel-asked', row.percent);
-    work.hints.add('cancel');
+    work.notifications.add('cancel');
     return { ...briefOf(row), result: 'asked' };
   }
   auditJob(work, act, mode === 'ask' ? 'cancel' : 'terminate', row, { status: 'CANCELLED' });
@@ -168,7 +168,7 @@ export function cancelJob(work: Work, row: LifeRow, mode: 'ask' | 'terminate', a
     // A running attempt must not be able to settle any more.
     fence: row.status === 'RUNNING' ? work.fences(1) : row.fence,
   });
-  if (row.status === 'RUNNING') work.hints.add('cancel');
+  if (row.status === 'RUNNING') work.notifications.add('cancel');
   return { id: row.id, result: 'changed', status: 'CANCELLED', dueAt: row.due_at };
 }
 

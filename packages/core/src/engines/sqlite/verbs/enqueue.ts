@@ -61,7 +61,7 @@ export function claimMade(
   const { claimed } = claimReady(work, claim, peek(work, claim.tasks), repeat);
   if (made !== null && made.length <= claimed.length) {
     const taken = new Set(claimed.map(({ id }) => id));
-    if (made.every(({ id }) => taken.has(id))) work.hints.delete('jobs');
+    if (made.every(({ id }) => taken.has(id))) work.notifications.delete('jobs');
   }
   return claimed;
 }
@@ -230,7 +230,7 @@ export function insertJob(work: Work, spec: JobSpec, moreGates: JobSpec['gates']
   }
   work.changed(spec.id, spec.type, status, 'made', 0);
   // Also for later ones: a sleeping node may have to wake earlier than it thought.
-  if (status !== 'BLOCKED') work.hints.add('jobs');
+  if (status !== 'BLOCKED') work.notifications.add('jobs');
   return { id: spec.id, status, dueAt, deduped: false };
 }
 

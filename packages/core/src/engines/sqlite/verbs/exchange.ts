@@ -184,7 +184,7 @@ function goAgain(
   });
   work.run(statements.settle.trimAttempts, row.seq);
   work.changed(row.id, row.type, to, events[settlement.reason] ?? 'failed', progress?.percent ?? row.percent);
-  work.hints.add('jobs');
+  work.notifications.add('jobs');
   if (to === 'SCHEDULED') {
     // Put off: it competes for its serial place again when it is due.
     leaveSerial(work, row);

@@ -64,7 +64,7 @@ export function release(work: Work, input: LocksInput): Omit<LocksReply, 'now'> 
   const locks = input.locks.map(({ name, fence }) =>
     work.run(statements.lock.release, name, fence) === 1 ? ('kept' as const) : ('lost' as const),
   );
-  work.hints.add('locks');
+  work.notifications.add('locks');
   return { locks };
 }
 

@@ -54,6 +54,6 @@ function operate(work: Work, actor: string, op: Operation): SettingRecord[] {
     });
   }
   // A resumed queue has work again.
-  if (op.kind === 'pause') work.hints.add('jobs');
+  if (op.kind === 'pause') work.notifications.add('jobs');
   return after === undefined ? [] : [after];
 }

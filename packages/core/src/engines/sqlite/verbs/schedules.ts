@@ -87,7 +87,7 @@ function apply(work: Work, actor: string, change: ScheduleChange): AppliedSchedu
       details: { id: change.id, version },
     });
   }
-  work.hints.add('schedules');
+  work.notifications.add('schedules');
   const subject = `schedule:${change.id}`;
   if (change.op === 'delete') {
     const row = before as ScheduleRow;
@@ -327,9 +327,9 @@ function fireGroup(
   for (const job of jobs) make(job);
   for (const slot of group.slots) addSlot(work, scheduleId, generation, slot);
   tell(work, group.tell ?? []);
-  // As a rule no hint for schedules: the node that fired comes back when it planned to, and the others saw its lease and look again when
+  // As a rule no notification for schedules: the node that fired comes back when it planned to, and the others saw its lease and look again when
   // that would have ended. But it did not plan to come back at once.
-  if (isWaitOver) work.hints.add('schedules');
+  if (isWaitOver) work.notifications.add('schedules');
   return 'fired';
 }
 

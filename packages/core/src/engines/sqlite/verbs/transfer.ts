@@ -114,7 +114,7 @@ export function moving(work: Work, input: MovingInput): Omit<MovingReply, 'now'>
     rename(work, '', fencedPrefix);
     setMark(work, { role: 'source', move, place, at: work.now });
     // Nodes that sleep hear of it now.
-    work.hints.add('jobs').add('schedules').add('cancel').add('locks');
+    work.notifications.add('jobs').add('schedules').add('cancel').add('locks');
   } else if (step === 'arrive' && !isMarkOf(mark, 'target', input)) {
     refuseFenced(mark, place);
     const filled = Object.entries(countsOf(work, '')).find(([, count]) => count > 0);
@@ -133,12 +133,12 @@ export function moving(work: Work, input: MovingInput): Omit<MovingReply, 'now'>
     work.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('changes', ?)", rowOfPosition(changes));
     if (prunedMadeAt !== null) work.run(statements.meta.write, 'pruned_made_at', prunedMadeAt);
     setMark(work, { role: 'arrived', move, place: from, at });
-    work.hints.add('jobs').add('schedules');
+    work.notifications.add('jobs').add('schedules');
   } else if (step === 'reopen' && mark !== null && mark.move === move && mark.role !== 'arrived') {
     if (mark.role === 'target') clear(work);
     rename(work, fencedPrefix, '');
     work.run('DELETE FROM moves');
-    work.hints.add('jobs').add('schedules');
+    work.notifications.add('jobs').add('schedules');
   }
   return stateOf(work);
 }
