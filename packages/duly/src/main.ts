@@ -1,7 +1,7 @@
 import { type Command, CommanderError } from 'commander';
-import { optionsOf } from './cli/leaf.ts';
+import { optionsOf } from './cli/command-builder.ts';
 import { buildProgram } from './cli/program.ts';
-import type { CommandRun } from './cli/shell.ts';
+import type { CommandRun } from './cli/context.ts';
 import { printJsonAsLines } from './output/json.ts';
 import { redirectStdout } from './output/redirect.ts';
 import { createTerminal, type Terminal } from './output/terminal.ts';
@@ -28,8 +28,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     // Commander hands in the arguments, then the options, then the command itself.
     const args = call.slice(0, -2);
     const options = optionsOf(call.at(-1) as Command);
-    const [{ createShell }, run] = await Promise.all([import('./cli/shell.ts'), load()]);
-    exitCode = (await run(createShell(out, err, json), options as never, ...(args as never[]))) ?? 0;
+    const [{ createContext }, run] = await Promise.all([import('./cli/context.ts'), load()]);
+    exitCode = (await run(createContext(out, err, json), options as never, ...(args as never[]))) ?? 0;
   });
 
   // What tasks and configs print would stand between the JSON.

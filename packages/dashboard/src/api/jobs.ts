@@ -16,17 +16,17 @@ export function inputText(input: unknown): string {
 }
 
 /** The newest jobs that match, read again with every change. */
-export function useNewestJobs(query: Query, { isHeld = false, limit = 100 } = {}) {
+export function useNewestJobs(query: Query, { isPaused = false, limit = 100 } = {}) {
   return useQuery({
     queryKey: ['jobs', query, limit],
     queryFn: ({ signal }) => get<Page<Job>>('api/jobs', { ...query, limit, brief: true }, signal),
-    enabled: !isHeld,
+    enabled: !isPaused,
     placeholderData: (before) => before,
   });
 }
 
 /** How many match. Counting takes longer than reading the first of them, so it is asked for by itself and less often. */
-export function useJobTotal(query: Query, { isHeld = false } = {}) {
+export function useJobTotal(query: Query, { isPaused = false } = {}) {
   return useQuery({
     queryKey: ['jobs', 'total', query],
     queryFn: ({ signal }) =>
@@ -35,7 +35,7 @@ export function useJobTotal(query: Query, { isHeld = false } = {}) {
         { ...query, limit: 1, count: 'true', brief: true },
         signal,
       ),
-    enabled: !isHeld,
+    enabled: !isPaused,
     meta: { pace: 'own' },
     refetchInterval: 5_000,
   });

@@ -1,5 +1,5 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
-import { isPassing, isStranger } from './request.ts';
+import { isPassing, isUnauthorized } from './request.ts';
 
 /** Whose session it is; read again when the server turns out not to know the caller any more. */
 export const sessionKey = ['session'] as const;
@@ -7,7 +7,7 @@ export const sessionKey = ['session'] as const;
 /** What was read of the server, and how it is read again. */
 export function createQueries(): QueryClient {
   const whoAmI = (error: unknown) => {
-    if (isStranger(error)) void queries.invalidateQueries({ queryKey: sessionKey });
+    if (isUnauthorized(error)) void queries.invalidateQueries({ queryKey: sessionKey });
   };
   const queries = new QueryClient({
     queryCache: new QueryCache({

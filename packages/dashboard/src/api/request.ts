@@ -27,7 +27,7 @@ export function isPassing(error: unknown): error is RequestError {
 }
 
 /** Whether the server no longer knows the caller. */
-export function isStranger(error: unknown): boolean {
+export function isUnauthorized(error: unknown): boolean {
   return error instanceof RequestError && error.problem.status === 401;
 }
 

@@ -4,7 +4,7 @@ import { failureShare, type TrendStep, useTrend } from '../api/stats.ts';
 import { duration } from '../time/format.ts';
 import { ChoiceBar } from '../ui/choice-bar.tsx';
 import { Panel } from '../ui/panel.tsx';
-import { Unread } from '../ui/states.tsx';
+import { QueryState } from '../ui/states.tsx';
 import { countText } from './count-text.ts';
 import { stepName } from './step-name.ts';
 import { TimeChart } from './time-chart.tsx';
@@ -31,7 +31,7 @@ export function OverTime({ type }: { type?: string }) {
       actions={<ChoiceBar label="How far back" choices={ranges} chosen={range} onChoose={choose} />}
     >
       {trend.data === undefined && (trend.error ?? trend.failureReason) !== null ? (
-        <Unread query={trend} />
+        <QueryState query={trend} />
       ) : (
         <Charts
           steps={trend.data?.data ?? []}

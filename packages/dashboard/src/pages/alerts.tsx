@@ -2,7 +2,7 @@ import { useAlertRules, useAlerts } from '../api/operations.ts';
 import { useMay } from '../shell/caller.tsx';
 import { Time } from '../time/time.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
-import { NothingYet, Unread } from '../ui/states.tsx';
+import { NothingYet, QueryState } from '../ui/states.tsx';
 import { Cell, Table } from '../ui/table.tsx';
 import { Channels } from './alerts/channels.tsx';
 import { Rules } from './alerts/rules.tsx';
@@ -13,8 +13,8 @@ export function AlertsPage() {
   const alerts = useAlerts();
   const rules = useAlertRules();
   const may = useMay('admin');
-  if (alerts.data === undefined) return <Unread isPage query={alerts} />;
-  if (rules.data === undefined) return <Unread isPage query={rules} />;
+  if (alerts.data === undefined) return <QueryState isPage query={alerts} />;
+  if (rules.data === undefined) return <QueryState isPage query={rules} />;
   return (
     <>
       <PageHead title="Alerts" about="Told once when it fires and once when it is over." />

@@ -1,11 +1,11 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type AuditEntry, useAudit } from '../api/operations.ts';
-import { useHeld } from '../live/held.ts';
+import { usePausedList } from '../live/paused-list.ts';
 import { Instant } from '../time/time.tsx';
 import { Button } from '../ui/button.tsx';
 import { TextInput } from '../ui/field.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
-import { FilteredAway, NothingYet, Unread } from '../ui/states.tsx';
+import { FilteredAway, NothingYet, QueryState } from '../ui/states.tsx';
 import { Cell, Table } from '../ui/table.tsx';
 
 /** Who did what to a promise already made. */
@@ -14,8 +14,8 @@ export function AuditPage() {
   const navigate = useNavigate();
   const audit = useAudit({ subject: q });
   // Older ones are shown when they are asked for, whatever is pointed at.
-  const held = useHeld(audit.data, `${audit.data?.pages.length} ${q}`);
-  const entries = held.data?.pages.flatMap(({ data }) => data);
+  const paused = usePausedList(audit.data, `${audit.data?.pages.length} ${q}`);
+  const entries = paused.data?.pages.flatMap(({ data }) => data);
   const search = (text: string) => void navigate({ to: '/audit', search: text === '' ? {} : { q: text } });
   return (
     <>
@@ -39,9 +39,9 @@ export function AuditPage() {
           placeholder="job:job_01k9… or schedule:…"
         />
       </form>
-      <Panel {...held.pointer}>
+      <Panel {...paused.pointer}>
         {entries === undefined ? (
-          <Unread query={audit} />
+          <QueryState query={audit} />
         ) : entries.length === 0 ? (
           q === '' ? (
             <NothingYet title="Nobody has changed anything yet." />

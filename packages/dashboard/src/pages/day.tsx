@@ -8,8 +8,8 @@ import { useNow } from '../time/time.tsx';
 import { useZone } from '../time/zone.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
-import { slotLook } from '../ui/slot-status.tsx';
-import { NothingYet, Unread } from '../ui/states.tsx';
+import { slotStyle } from '../ui/slot-status.tsx';
+import { NothingYet, QueryState } from '../ui/states.tsx';
 
 /** All schedules on one line of time, so that collisions are seen. */
 export function DayPage() {
@@ -47,7 +47,7 @@ export function DayPage() {
       )}
       <Panel>
         {day.data === undefined ? (
-          <Unread query={day} />
+          <QueryState query={day} />
         ) : day.data.pages[0]?.data.length === 0 ? (
           <NothingYet
             title="No schedule yet."
@@ -156,7 +156,7 @@ function SlotBar({
   const from = Date.parse(slot.slot);
   const to = Date.parse(slot.to);
   const isComing = slot.status === 'coming';
-  const { word, barClassName } = slotLook(slot.status);
+  const { word, barClassName } = slotStyle(slot.status);
   const text = `${clockTime(from, zone)}${to > from ? ` to ${clockTime(to, zone)}, ${slot.count ?? 'many'} slots` : ''}: ${isComing ? 'to come' : word}`;
   return (
     <li

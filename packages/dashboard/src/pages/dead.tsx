@@ -10,7 +10,7 @@ import {
   useDeadGroups,
 } from '../api/jobs.ts';
 import { countText } from '../api/page.ts';
-import { useHeld } from '../live/held.ts';
+import { usePausedList } from '../live/paused-list.ts';
 import { searchFor } from '../search/job-search.ts';
 import { useMay } from '../shell/caller.tsx';
 import { Time } from '../time/time.tsx';
@@ -18,7 +18,7 @@ import { useBulkDialog } from '../ui/bulk-dialog.tsx';
 import { Button } from '../ui/button.tsx';
 import { counted } from '../ui/counted.ts';
 import { PageHead, Panel } from '../ui/panel.tsx';
-import { NothingYet, Unread } from '../ui/states.tsx';
+import { NothingYet, QueryState } from '../ui/states.tsx';
 import { useToasts } from '../ui/toast.tsx';
 
 /** So many groups are shown at first, and more each time. */
@@ -30,10 +30,10 @@ const groupCountMax = 1_000;
 export function DeadPage() {
   const [groupMax, setGroupMax] = useState(groupStep);
   const dead = useDeadGroups(groupMax);
-  const held = useHeld(dead.data, groupMax);
+  const paused = usePausedList(dead.data, groupMax);
   const may = useMay('operate');
-  if (held.data === undefined) return <Unread isPage query={dead} />;
-  const { data: groups, group_count: groupCount, looked_at: total } = held.data;
+  if (paused.data === undefined) return <QueryState isPage query={dead} />;
+  const { data: groups, group_count: groupCount, looked_at: total } = paused.data;
   return (
     <>
       <PageHead
@@ -48,7 +48,7 @@ export function DeadPage() {
           </NothingYet>
         </Panel>
       ) : (
-        <div className="space-y-4" {...held.pointer}>
+        <div className="space-y-4" {...paused.pointer}>
           {groups.map((group) => (
             <Group key={causeKey(group)} group={group} isAll={!total.capped} />
           ))}

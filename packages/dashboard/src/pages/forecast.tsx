@@ -6,7 +6,7 @@ import { useZone } from '../time/zone.tsx';
 import { ChoiceBar } from '../ui/choice-bar.tsx';
 import { Field, Select, TextInput } from '../ui/field.tsx';
 import { Fact, PageHead, Panel } from '../ui/panel.tsx';
-import { NothingYet, Trouble, Unread } from '../ui/states.tsx';
+import { NothingYet, Trouble, QueryState } from '../ui/states.tsx';
 import { ClockChanges, Collisions, Overlaps } from './forecast/hazards.tsx';
 import { JitterAdvice } from './forecast/jitter-advice.tsx';
 import { LoadCharts } from './forecast/load-charts.tsx';
@@ -45,7 +45,7 @@ export function ForecastPage() {
       />
       {data === undefined ? (
         <Panel>
-          <Unread query={forecast} />
+          <QueryState query={forecast} />
         </Panel>
       ) : data.schedules === 0 ? (
         <Panel>

@@ -9,8 +9,8 @@ import { Button } from '../ui/button.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { Fact, PageHead, Panel } from '../ui/panel.tsx';
 import { ProgressBar } from '../ui/progress-bar.tsx';
-import { Unread } from '../ui/states.tsx';
-import { looks, type Status, StatusBadge } from '../ui/status.tsx';
+import { QueryState } from '../ui/states.tsx';
+import { statusStyle, type Status, StatusBadge } from '../ui/status.tsx';
 import { useToasts } from '../ui/toast.tsx';
 import { Attempts } from './job/attempts.tsx';
 import { ErrorView } from './job/error-view.tsx';
@@ -22,7 +22,7 @@ import { RunAgain } from './job/run-again.tsx';
 export function JobPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const job = useJob(id);
-  if (job.data === undefined) return <Unread isPage query={job} />;
+  if (job.data === undefined) return <QueryState isPage query={job} />;
   return <JobView job={job.data} />;
 }
 
@@ -38,7 +38,7 @@ function JobView({ job }: { job: Job }) {
             {job.type} <StatusBadge status={job.status as Status} />
           </span>
         }
-        name={`${job.status === 'RUNNING' ? `${Math.round(job.progress)} %` : looks[job.status as Status].word} · ${job.type}`}
+        name={`${job.status === 'RUNNING' ? `${Math.round(job.progress)} %` : statusStyle[job.status as Status].word} · ${job.type}`}
         about={<span className="font-mono text-xs break-all">{job.id}</span>}
         actions={<Actions job={job} />}
       />

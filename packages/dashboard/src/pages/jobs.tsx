@@ -31,11 +31,11 @@ export function JobsPage() {
   const [isPointed, setPointed] = useState(false);
   const isScrolled = useIsScrolled();
   const jobs = useLiveRows(query, {
-    isHeld: isPointed || isScrolled || live.state === 'paused',
+    isPaused: isPointed || isScrolled || live.state === 'paused',
     isBroken,
   });
   const { rows, newCount } = jobs;
-  const counting = useJobTotal(query, { isHeld: isBroken });
+  const counting = useJobTotal(query, { isPaused: isBroken });
   // Held, it would still give the count of an earlier search with the same terms.
   const total = isBroken ? undefined : counting.data?.total;
   const stats = useStats('24h');

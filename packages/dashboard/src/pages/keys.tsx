@@ -9,7 +9,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { Field, Select, TextInput } from '../ui/field.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
-import { Unread } from '../ui/states.tsx';
+import { QueryState } from '../ui/states.tsx';
 import { Cell, Table } from '../ui/table.tsx';
 import { useToasts } from '../ui/toast.tsx';
 
@@ -17,7 +17,7 @@ import { useToasts } from '../ui/toast.tsx';
 export function KeysPage() {
   const keys = useKeys();
   const [isMaking, setMaking] = useState(false);
-  if (keys.data === undefined) return <Unread isPage query={keys} />;
+  if (keys.data === undefined) return <QueryState isPage query={keys} />;
   return (
     <>
       <PageHead

@@ -3,7 +3,7 @@ import { useLocks } from '../api/operations.ts';
 import { Time } from '../time/time.tsx';
 import { TextInput } from '../ui/field.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
-import { FilteredAway, NothingYet, Unread } from '../ui/states.tsx';
+import { FilteredAway, NothingYet, QueryState } from '../ui/states.tsx';
 import { Cell, Table } from '../ui/table.tsx';
 
 const kinds = { lock: 'lock', leader: 'leadership', once: 'once' } as const;
@@ -33,7 +33,7 @@ export function LocksPage() {
       </div>
       <Panel>
         {rows === undefined ? (
-          <Unread query={locks} />
+          <QueryState query={locks} />
         ) : rows.length === 0 ? (
           q === '' ? (
             <NothingYet

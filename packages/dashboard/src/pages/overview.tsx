@@ -4,7 +4,7 @@ import { useDueSchedules } from '../api/schedules.ts';
 import { OverTime } from '../charts/over-time.tsx';
 import { useCaller } from '../shell/caller.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
-import { Loading, NothingYet, Unread } from '../ui/states.tsx';
+import { Loading, NothingYet, QueryState } from '../ui/states.tsx';
 import { ByTask } from './overview/by-task.tsx';
 import { DueNext } from './overview/due-next.tsx';
 import { RunningNow } from './overview/running-now.tsx';
@@ -21,7 +21,7 @@ export function OverviewPage() {
 
 function StoreOverview() {
   const queues = useQueues();
-  if (queues.data === undefined) return <Unread isPage query={queues} />;
+  if (queues.data === undefined) return <QueryState isPage query={queues} />;
   const { status } = queues.data;
   return (
     <>

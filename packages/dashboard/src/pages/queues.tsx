@@ -5,14 +5,14 @@ import { searchFor } from '../search/job-search.ts';
 import { Time } from '../time/time.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
 import { PauseSwitch, type PauseTarget } from '../ui/pause-switch.tsx';
-import { NothingYet, Unread } from '../ui/states.tsx';
+import { NothingYet, QueryState } from '../ui/states.tsx';
 import { Cell, Table } from '../ui/table.tsx';
 
 /** The lanes that jobs wait in. */
 export function QueuesPage() {
   const queues = useQueues();
   const paused = usePauses().data?.data ?? [];
-  if (queues.data === undefined) return <Unread isPage query={queues} />;
+  if (queues.data === undefined) return <QueryState isPage query={queues} />;
   return (
     <>
       <PageHead

@@ -9,7 +9,7 @@ import { Button } from '../ui/button.tsx';
 import { counted } from '../ui/counted.ts';
 import { JsonView } from '../ui/json-view.tsx';
 import { Fact, PageHead, Panel } from '../ui/panel.tsx';
-import { Unread } from '../ui/states.tsx';
+import { QueryState } from '../ui/states.tsx';
 import { StatusBadge } from '../ui/status.tsx';
 import { useToasts } from '../ui/toast.tsx';
 import { Ledger } from './schedule/ledger.tsx';
@@ -20,7 +20,7 @@ import { ScheduleActions } from './schedule/schedule-actions.tsx';
 export function SchedulePage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const schedule = useSchedule(id);
-  if (schedule.data === undefined) return <Unread isPage query={schedule} />;
+  if (schedule.data === undefined) return <QueryState isPage query={schedule} />;
   return <ScheduleView schedule={schedule.data} />;
 }
 

@@ -6,7 +6,7 @@ import { useSettled } from '../time/settled.ts';
 import { Button } from '../ui/button.tsx';
 import { TextInput } from '../ui/field.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
-import { FilteredAway, NothingYet, Unread } from '../ui/states.tsx';
+import { FilteredAway, NothingYet, QueryState } from '../ui/states.tsx';
 import { NewSchedule } from './schedules/new-schedule.tsx';
 import { ScheduleTable } from './schedules/schedule-table.tsx';
 
@@ -49,7 +49,7 @@ export function SchedulesPage() {
       </div>
       <Panel>
         {pages === undefined ? (
-          <Unread query={list} />
+          <QueryState query={list} />
         ) : pages.every(({ data }) => data.length === 0) ? (
           sought === '' ? (
             <NothingYet

@@ -7,7 +7,7 @@ import { duration } from '../time/format.ts';
 import { Time } from '../time/time.tsx';
 import { Fact, PageHead, Panel } from '../ui/panel.tsx';
 import { PauseSwitch } from '../ui/pause-switch.tsx';
-import { Unread } from '../ui/states.tsx';
+import { QueryState } from '../ui/states.tsx';
 
 /** How the jobs of one task do. */
 export function TaskPage() {
@@ -15,7 +15,7 @@ export function TaskPage() {
   const stats = useStats('7d');
   const pauses = usePauses().data?.data ?? [];
   const pause = pauses.find(({ scope, name }) => scope === 'task' && name === type) ?? null;
-  if (stats.data === undefined) return <Unread isPage query={stats} />;
+  if (stats.data === undefined) return <QueryState isPage query={stats} />;
   const one = stats.data.data.find((other) => other.type === type);
   const ms = (value: number | null | undefined) => (value == null ? '–' : duration(value));
   const jobs = (terms: Record<string, string>, text: string) => (

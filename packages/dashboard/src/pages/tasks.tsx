@@ -4,14 +4,14 @@ import { failureShare, shareText, useStats } from '../api/stats.ts';
 import { duration } from '../time/format.ts';
 import { Time } from '../time/time.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
-import { NothingYet, Unread } from '../ui/states.tsx';
+import { NothingYet, QueryState } from '../ui/states.tsx';
 import { Cell, Table } from '../ui/table.tsx';
 
 /** Every task that a worker handles, or of which a job ended in the last week: how its jobs end and how long they take. */
 export function TasksPage() {
   const stats = useStats('7d');
   const workers = useWorkers();
-  if (stats.data === undefined) return <Unread isPage query={stats} />;
+  if (stats.data === undefined) return <QueryState isPage query={stats} />;
   const handled = new Map<string, number>();
   for (const { tasks, silent } of workers.data?.data ?? []) {
     if (silent) continue;

@@ -6,7 +6,7 @@ import { Instant } from '../time/time.tsx';
 import { Button } from '../ui/button.tsx';
 import { DeleteButton } from '../ui/delete-button.tsx';
 import { Fact, PageHead, Panel } from '../ui/panel.tsx';
-import { Unread } from '../ui/states.tsx';
+import { QueryState } from '../ui/states.tsx';
 import { useToasts } from '../ui/toast.tsx';
 import { Deliveries } from './webhooks/deliveries.tsx';
 import { Secrets } from './webhooks/secrets.tsx';
@@ -18,7 +18,7 @@ import { hearsOf } from './webhooks.tsx';
 export function WebhookPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const webhook = useWebhook(id);
-  if (webhook.data === undefined) return <Unread isPage query={webhook} />;
+  if (webhook.data === undefined) return <QueryState isPage query={webhook} />;
   return <WebhookView webhook={webhook.data} />;
 }
 

@@ -4,8 +4,8 @@ import { useWebhooks, type Webhook } from '../api/webhooks.ts';
 import { Time } from '../time/time.tsx';
 import { Button } from '../ui/button.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
-import { NothingYet, Unread } from '../ui/states.tsx';
-import { looks } from '../ui/status.tsx';
+import { NothingYet, QueryState } from '../ui/states.tsx';
+import { statusStyle } from '../ui/status.tsx';
 import { Cell, Table } from '../ui/table.tsx';
 import { WebhookDialog } from './webhooks/webhook-dialog.tsx';
 import { WebhookState } from './webhooks/webhook-state.tsx';
@@ -15,7 +15,7 @@ export function WebhooksPage() {
   const webhooks = useWebhooks();
   const navigate = useNavigate();
   const [isAdding, setAdding] = useState(false);
-  if (webhooks.data === undefined) return <Unread isPage query={webhooks} />;
+  if (webhooks.data === undefined) return <QueryState isPage query={webhooks} />;
   return (
     <>
       <PageHead
@@ -74,7 +74,7 @@ export function WebhooksPage() {
 /** What it wants to hear of, in words. */
 export function hearsOf({ types, schedules, statuses, tenant }: Webhook): string {
   const ends =
-    statuses === null ? 'every end' : statuses.map((status) => looks[status].word.toLowerCase()).join(', ');
+    statuses === null ? 'every end' : statuses.map((status) => statusStyle[status].word.toLowerCase()).join(', ');
   return [
     `${ends} of ${types === null ? 'all tasks' : types.join(', ')}`,
     ...(schedules === null ? [] : [`run by ${schedules.join(', ')}`]),

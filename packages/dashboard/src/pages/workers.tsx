@@ -4,14 +4,14 @@ import { Time } from '../time/time.tsx';
 import { AskButton } from '../ui/ask-button.tsx';
 import { counted } from '../ui/counted.ts';
 import { PageHead, Panel } from '../ui/panel.tsx';
-import { NothingYet, Unread } from '../ui/states.tsx';
+import { NothingYet, QueryState } from '../ui/states.tsx';
 import { Cell, Table } from '../ui/table.tsx';
 import { useToasts } from '../ui/toast.tsx';
 
 /** The processes that do the work. */
 export function WorkersPage() {
   const workers = useWorkers();
-  if (workers.data === undefined) return <Unread isPage query={workers} />;
+  if (workers.data === undefined) return <QueryState isPage query={workers} />;
   return (
     <>
       <PageHead title="Workers" about="Every process that beats, what it may run and what it runs now." />

@@ -15,7 +15,7 @@ import {
 } from 'lucide-react';
 import { useCallback, useMemo, useState } from 'react';
 import { sessionKey } from '../api/queries.ts';
-import { isStranger, request } from '../api/request.ts';
+import { isUnauthorized, request } from '../api/request.ts';
 import { LiveProvider, useLive } from '../live/live.tsx';
 import { type Theme, useTheme } from '../theme/theme.tsx';
 import { useZone } from '../time/zone.tsx';
@@ -34,7 +34,7 @@ const themeIcons = { system: Monitor, light: Sun, dark: Moon };
 /** The dashboard, or the way in. */
 export function Root() {
   const session = useSession();
-  if (isStranger(session.error)) return <SignIn wasIn={session.data !== undefined} />;
+  if (isUnauthorized(session.error)) return <SignIn wasIn={session.data !== undefined} />;
   return (
     <LiveProvider>
       <Shell />
@@ -227,7 +227,7 @@ function Navigation({ onNavigate }: { onNavigate: () => void }) {
 /** Whether the page moves by itself, and the way to hold it. */
 function LiveSwitch() {
   const { state, pause, resume } = useLive();
-  const looks = {
+  const styles = {
     live: { icon: Pause, word: 'Live', label: 'Live. Pause what moves.', className: 'text-good' },
     paused: { icon: Play, word: 'Paused', label: 'Paused. Go on.', className: 'text-warn' },
     away: {
@@ -237,7 +237,7 @@ function LiveSwitch() {
       className: 'text-bad',
     },
   } as const;
-  const { icon: Icon, word, label, className } = looks[state];
+  const { icon: Icon, word, label, className } = styles[state];
   return (
     <button
       type="button"

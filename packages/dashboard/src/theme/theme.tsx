@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
-import { keep, kept } from '../kept.ts';
+import { saveSetting, readSetting } from '../local-settings.ts';
 
 /** What the person chose; `system` follows the machine. */
 export type Theme = 'light' | 'dark' | 'system';
@@ -14,10 +14,10 @@ const ThemeContext = createContext<ThemeChoice>({ theme: 'system', setTheme: () 
 /** Sets the theme on the document, before the first paint of whatever is inside. */
 export function ThemeProvider({ children }: { children: ReactNode }) {
   const [theme, setTheme] = useState<Theme>(() =>
-    kept('theme', ['light', 'dark', 'system'] as const, 'system'),
+    readSetting('theme', ['light', 'dark', 'system'] as const, 'system'),
   );
   useEffect(() => {
-    keep('theme', theme);
+    saveSetting('theme', theme);
     const dark = matchMedia('(prefers-color-scheme: dark)');
     const apply = () => {
       const isDark = theme === 'dark' || (theme === 'system' && dark.matches);

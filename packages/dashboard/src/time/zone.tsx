@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, useContext, useState } from 'react';
-import { keep, kept } from '../kept.ts';
+import { saveSetting, readSetting } from '../local-settings.ts';
 
 /** Which clock all times are shown in. */
 export type Zone = 'local' | 'utc';
@@ -16,9 +16,9 @@ const ZoneContext = createContext<ZoneChoice>({ zone: 'local', name: here, setZo
 
 /** The one switch between UTC and the reader's own zone. */
 export function ZoneProvider({ children }: { children: ReactNode }) {
-  const [zone, set] = useState<Zone>(() => kept('zone', ['local', 'utc'] as const, 'local'));
+  const [zone, set] = useState<Zone>(() => readSetting('zone', ['local', 'utc'] as const, 'local'));
   const setZone = (next: Zone) => {
-    keep('zone', next);
+    saveSetting('zone', next);
     set(next);
   };
   return <ZoneContext value={{ zone, name: zone === 'utc' ? 'UTC' : here, setZone }}>{children}</ZoneContext>;

@@ -10,7 +10,7 @@ import {
   SkipForward,
 } from 'lucide-react';
 
-interface Look {
+interface SlotStyle {
   icon: LucideIcon;
   word: string;
   className: string;
@@ -25,7 +25,7 @@ const barColours: Readonly<Record<string, string>> = {
 };
 
 /** What became of a slot: by its run where there is one, else by the decision. */
-const looks: Readonly<Record<string, Look>> = {
+const slotStyles: Readonly<Record<string, SlotStyle>> = {
   completed: { icon: CircleCheck, word: 'completed', className: 'text-good' },
   failed: { icon: CircleX, word: 'failed', className: 'text-bad' },
   fired: { icon: CircleDot, word: 'fired', className: 'text-run' },
@@ -40,11 +40,11 @@ const looks: Readonly<Record<string, Look>> = {
   ended: { icon: CircleDashed, word: 'ended', className: 'text-ink-faint' },
 };
 
-const unknown: Look = { icon: CircleDashed, word: 'unknown', className: 'text-ink-faint' };
+const unknown: SlotStyle = { icon: CircleDashed, word: 'unknown', className: 'text-ink-faint' };
 
-/** How a slot looks. */
-export function slotLook(status: string, runStatus?: string): Look & { barClassName: string } {
+/** The icon, word and colours of a slot. */
+export function slotStyle(status: string, runStatus?: string): SlotStyle & { barClassName: string } {
   const name = runStatus === 'FAILED' ? 'failed' : runStatus === 'COMPLETED' ? 'completed' : status;
-  const look = looks[name] ?? { ...unknown, word: name };
-  return { ...look, barClassName: barColours[look.className] ?? 'bg-line-strong' };
+  const style = slotStyles[name] ?? { ...unknown, word: name };
+  return { ...style, barClassName: barColours[style.className] ?? 'bg-line-strong' };
 }

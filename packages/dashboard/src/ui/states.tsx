@@ -117,7 +117,7 @@ export function awayText({ problem }: RequestError): string {
 }
 
 /** In place of what was not read yet: it is being read, or why it could not be. */
-export function Unread({
+export function QueryState({
   query,
   isPage = false,
 }: {

@@ -14,7 +14,7 @@ import {
 /** The statuses of a job, as everywhere in Duly. */
 export type Status = JobStatus;
 
-interface Look {
+interface StatusStyle {
   icon: LucideIcon;
   word: string;
   className: string;
@@ -23,7 +23,7 @@ interface Look {
 }
 
 /** Status by colour and icon and word, in this order wherever statuses are listed. */
-export const looks: Readonly<Record<Status, Look>> = {
+export const statusStyle: Readonly<Record<Status, StatusStyle>> = {
   RUNNING: { icon: CircleDot, word: 'Running', className: 'bg-run-soft text-run', colour: 'var(--run)' },
   PENDING: { icon: Hourglass, word: 'Pending', className: 'bg-wait-soft text-wait', colour: 'var(--wait)' },
   SCHEDULED: {
@@ -45,12 +45,12 @@ export const looks: Readonly<Record<Status, Look>> = {
   EXPIRED: { icon: TimerOff, word: 'Expired', className: 'bg-wait-soft text-wait', colour: 'var(--wait)' },
 };
 
-/** All statuses, in the order of `looks`. */
-export const statuses = Object.keys(looks) as Status[];
+/** All statuses, in the order of `statusStyle`. */
+export const statuses = Object.keys(statusStyle) as Status[];
 
 /** A job's status. */
 export function StatusBadge({ status }: { status: Status }) {
-  const { icon: Icon, word, className } = looks[status];
+  const { icon: Icon, word, className } = statusStyle[status];
   return (
     <span
       className={`inline-flex items-center gap-1 rounded-full px-2 py-0.5 text-xs font-medium ${className}`}

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import type { Shell } from './shell.ts';
+import type { CommandContext } from './context.ts';
 import { usageError } from './usage.ts';
 
 /** What came of a question. */
@@ -9,8 +9,8 @@ export type Answer = 'yes' | 'no' | 'interrupted';
  * Asks a person, no being the default. Ctrl-C and the end of the input (Ctrl-D) are answers too. Throws `usage` where nobody can be
  * asked (off a terminal, or a program wants JSON): `what` names what then needs `--yes`.
  */
-export async function confirm(shell: Shell, question: string, what: string): Promise<Answer> {
-  requireAsking(shell, what);
+export async function confirm(context: CommandContext, question: string, what: string): Promise<Answer> {
+  requireAsking(context, what);
   const reader = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise((resolve) => {
     const end = (answer: Answer, hasLineEnd: boolean): void => {
@@ -28,7 +28,7 @@ export async function confirm(shell: Shell, question: string, what: string): Pro
 }
 
 /** Throws `usage` where nobody can be asked. */
-export function requireAsking({ err, json }: Shell, what: string): void {
+export function requireAsking({ err, json }: CommandContext, what: string): void {
   if (!json && process.stdin.isTTY === true && err.isTerminal) return;
   throw usageError(
     `${what} needs --yes here: nobody can be asked.`,

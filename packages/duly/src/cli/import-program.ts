@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
-import { type ActionOf, leaf, noun } from './leaf.ts';
+import { type ActionOf, addCommand, addGroup } from './command-builder.ts';
 
 /** `duly import …`. */
 export function addImport(program: Command, action: ActionOf): void {
-  const parent = noun(
+  const parent = addGroup(
     program,
     'import',
     'schedules from crontabs and Kubernetes: a plan first, then as they shall begin',
   );
   withMode(
-    leaf(parent, 'crontab', 'what becomes of crontabs: each line in words, with its next runs and hazards'),
+    addCommand(parent, 'crontab', 'what becomes of crontabs: each line in words, with its next runs and hazards'),
   )
     .argument('[files...]', 'FILE, HOST=FILE, or "-" for stdin')
     .option('--system', "this machine's: /etc/crontab, /etc/cron.d and the users' own")
@@ -36,7 +36,7 @@ export function addImport(program: Command, action: ActionOf): void {
     .option('--jitter <duration>', 'spread runs: each slot falls due up to so much later')
     .option('--skip-unreadable', 'import the other lines')
     .action(action(async () => (await import('../commands/import-crontab.ts')).importCrontab));
-  withMode(leaf(parent, 'kubernetes', 'what becomes of CronJob manifests, field by field'))
+  withMode(addCommand(parent, 'kubernetes', 'what becomes of CronJob manifests, field by field'))
     .argument('<files...>', 'YAML or JSON files, folders of them, or "-" for stdin')
     .option(
       '--run <how>',
@@ -44,10 +44,10 @@ export function addImport(program: Command, action: ActionOf): void {
     )
     .option('--skip-unreadable', 'import the other manifests')
     .action(action(async () => (await import('../commands/import-kubernetes.ts')).importKubernetes));
-  withMode(leaf(parent, 'json', 'the schedules that "schedules export" wrote'))
+  withMode(addCommand(parent, 'json', 'the schedules that "schedules export" wrote'))
     .argument('<file>', 'a file, or "-" for stdin')
     .action(action(async () => (await import('../commands/import-json.ts')).importJson));
-  leaf(parent, 'compare', 'what schedules imported as a shadow would have done, and what cron did')
+  addCommand(parent, 'compare', 'what schedules imported as a shadow would have done, and what cron did')
     .argument('[schedules...]', 'only these')
     .requiredOption('--history <log>', 'the log of cron: /var/log/syslog, or "-" for stdin')
     .option('--timezone <zone>', "of times in the log that have none (default: this machine's)")

@@ -1,6 +1,6 @@
 import type { Duly, Pause, PauseTarget } from '@duly/core';
 import { oneLine } from '../output/terminal.ts';
-import type { Shell } from './shell.ts';
+import type { CommandContext } from './context.ts';
 import { didYouMean } from './usage.ts';
 
 /** What can be paused. */
@@ -26,7 +26,7 @@ const recentJobCount = 500;
  * before its first job comes, so without a similar name nothing is said of it.
  */
 export async function warnUnknown(
-  shell: Shell,
+  context: CommandContext,
   duly: Duly,
   scope: PauseScope,
   name: string | undefined,
@@ -36,7 +36,7 @@ export async function warnUnknown(
   if (scope === 'task') {
     const types = new Set(nodes.flatMap((node) => node.tasks.map((task) => task.type)));
     if (types.size > 0 && !types.has(name))
-      shell.warn(`No live node handles a task "${name}".${didYouMean(name, types)}`);
+      context.warn(`No live node handles a task "${name}".${didYouMean(name, types)}`);
     return;
   }
   const queues = new Set(['default', ...nodes.flatMap((node) => node.queues ?? [])]);
@@ -48,5 +48,5 @@ export async function warnUnknown(
   for (const { queue } of [...jobs, ...schedules]) queues.add(queue);
   if ((await duly.jobs({ queue: [name] }).first()) !== null) return;
   const near = queues.has(name) ? '' : didYouMean(name, queues);
-  if (near !== '') shell.warn(`No job, schedule or live node names a queue "${name}".${near}`);
+  if (near !== '') context.warn(`No job, schedule or live node names a queue "${name}".${near}`);
 }

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { addImport } from './import-program.ts';
-import { type ActionOf, collect, leaf, noun, storelessLeaf, withOutput, withStore } from './leaf.ts';
+import { type ActionOf, collect, addCommand, addGroup, addStorelessCommand, withOutput, withStore } from './command-builder.ts';
 import { addCron, addForecast, addSchedules } from './schedule-program.ts';
 import { readVersion } from './version.ts';
 
@@ -52,10 +52,10 @@ Examples:
 `;
 
 function addNodes(program: Command, action: ActionOf): void {
-  storelessLeaf(program, 'init', 'write a config, a first task and its test')
+  addStorelessCommand(program, 'init', 'write a config, a first task and its test')
     .argument('[folder]', 'where (default: here)')
     .action(action(async () => (await import('../commands/init.ts')).init));
-  leaf(
+  addCommand(
     program,
     'up',
     'start everything on ./duly.db: all roles, the server with its dashboard, and a live line for each job',
@@ -86,14 +86,14 @@ function addNodes(program: Command, action: ActionOf): void {
     .option('--no-tasks', 'without tasks, neither yours nor the demo: nodes elsewhere run them')
     .option('--no-reload', 'do not load tasks anew when their files change')
     .action(action(async () => (await import('../commands/up.ts')).up));
-  leaf(program, 'worker', 'start a node that runs your tasks')
+  addCommand(program, 'worker', 'start a node that runs your tasks')
     .option('--roles <names>', 'some of scheduler,worker,maintenance (default all)', collect)
     .option('--concurrency <count>', 'attempts that run at the same time (default 20)')
     .option('--queues <names>', 'take only from these queues (several: commas, or repeat it)', collect)
     .option('--quiet', 'no lines about jobs')
     .option('--allow-commands', 'let jobs run programs on this machine')
     .action(action(async () => (await import('../commands/worker.ts')).worker));
-  leaf(program, 'tick', 'do what is due, and what falls due soon, then end: for cron and serverless')
+  addCommand(program, 'tick', 'do what is due, and what falls due soon, then end: for cron and serverless')
     .option('--for <duration>', 'what falls due in this time (default 50s); nothing is begun after it')
     .option('--stay', 'stay for all of that time, also for jobs that are made meanwhile')
     .option('--drain <duration>', 'how long what runs then may take to finish (default 30s)')
@@ -102,7 +102,7 @@ function addNodes(program: Command, action: ActionOf): void {
     .option('--allow-commands', 'let jobs run programs on this machine')
     .option('--quiet', 'print nothing')
     .action(action(async () => (await import('../commands/tick.ts')).tick));
-  leaf(program, 'run', 'make a job: now, in a while or at an instant')
+  addCommand(program, 'run', 'make a job: now, in a while or at an instant')
     .argument('<task>', 'name of the task')
     .argument('[input]', 'its input: JSON, or else a text; "-" reads it from stdin')
     .option('--in <duration>', 'start it after this long, like 5m or "3 days"')
@@ -119,7 +119,7 @@ function addNodes(program: Command, action: ActionOf): void {
 }
 
 function addExec(program: Command, action: ActionOf): void {
-  leaf(program, 'exec', 'run a program on one of many hosts, and record the run as a job')
+  addCommand(program, 'exec', 'run a program on one of many hosts, and record the run as a job')
     .argument('<command...>', 'the program and its arguments, best after "--"')
     // What stands behind the program's name is the program's.
     .passThroughOptions()
@@ -143,8 +143,8 @@ The exit code is the program's. It is given DULY_FENCE, DULY_JOB_ID, DULY_ATTEMP
 `;
 
 function addJobs(program: Command, action: ActionOf): void {
-  const jobs = noun(program, 'jobs', 'list, show, watch and change jobs');
-  leaf(jobs, 'ls', 'list jobs, newest first')
+  const jobs = addGroup(program, 'jobs', 'list, show, watch and change jobs');
+  addCommand(jobs, 'ls', 'list jobs, newest first')
     .alias('list')
     .argument('[words...]', 'only with all of these in task, tenant, status or error')
     .option('--status <statuses>', 'only in these statuses (several: commas, or repeat it)', collect)
@@ -158,15 +158,15 @@ function addJobs(program: Command, action: ActionOf): void {
     .option('--limit <count>', 'how many, 1 to 1000 (default 20)')
     .option('--cursor <cursor>', 'the next page, as the last one named it')
     .action(action(async () => (await import('../commands/jobs-ls.ts')).jobsLs));
-  leaf(jobs, 'show', 'everything about one job')
+  addCommand(jobs, 'show', 'everything about one job')
     .argument('<id>')
     .action(action(async () => (await import('../commands/jobs-show.ts')).jobsShow));
   addWatch(jobs, action);
-  leaf(jobs, 'logs', 'the lines its handler logged')
+  addCommand(jobs, 'logs', 'the lines its handler logged')
     .argument('<id>')
     .option('-f, --follow', 'stay and print what comes until the job ends')
     .action(action(async () => (await import('../commands/jobs-logs.ts')).jobsLogs));
-  leaf(jobs, 'cancel', 'cancel jobs; running ones are asked to stop')
+  addCommand(jobs, 'cancel', 'cancel jobs; running ones are asked to stop')
     .argument('[ids...]')
     .option('--task <name>', 'with --key: the task')
     .option('--key <key>', 'the job that holds this dedupe key')
@@ -174,31 +174,31 @@ function addJobs(program: Command, action: ActionOf): void {
     .option('--terminate', 'end a running job at once instead of asking it')
     .option('--note <text>', 'why; kept in the audit')
     .action(action(async () => (await import('../commands/jobs-cancel.ts')).jobsCancel));
-  leaf(jobs, 'retry', 'bring FAILED, CANCELLED or EXPIRED jobs back')
+  addCommand(jobs, 'retry', 'bring FAILED, CANCELLED or EXPIRED jobs back')
     .argument('<ids...>')
     .option('--note <text>', 'why; kept in the audit')
     .action(action(async () => (await import('../commands/jobs-retry.ts')).jobsRetry));
-  leaf(jobs, 'reschedule', 'move a waiting job to another time')
+  addCommand(jobs, 'reschedule', 'move a waiting job to another time')
     .argument('<id>')
     .option('--in <duration>', 'so long from now')
     .option('--at <instant>', 'to this instant')
     .action(action(async () => (await import('../commands/jobs-reschedule.ts')).jobsReschedule));
   addWatch(program, action);
-  leaf(program, 'why', 'what became of a job or of a slot of a schedule, or what it waits for')
+  addCommand(program, 'why', 'what became of a job or of a slot of a schedule, or what it waits for')
     .argument('<id>', 'id of a job, or name or id of a schedule')
     .argument('[slot]', 'of a schedule: an instant, or a wall time in its zone like 2027-03-14T02:30')
     .action(action(async () => (await import('../commands/why.ts')).why));
 }
 
 function addWatch(parent: Command, action: ActionOf): void {
-  leaf(parent, 'watch', 'show a job until it ends; the exit code is its outcome')
+  addCommand(parent, 'watch', 'show a job until it ends; the exit code is its outcome')
     .argument('<id>')
     .action(action(async () => (await import('../commands/jobs-watch.ts')).jobsWatch));
 }
 
 function addDead(program: Command, action: ActionOf): void {
-  const dead = noun(program, 'dead', 'dead letters: FAILED jobs that wait for a person');
-  leaf(dead, 'ls', 'list dead letters, newest first')
+  const dead = addGroup(program, 'dead', 'dead letters: FAILED jobs that wait for a person');
+  addCommand(dead, 'ls', 'list dead letters, newest first')
     .alias('list')
     .option('--task <names>', 'only of these tasks (several: commas, or repeat it)', collect)
     .option('--error <text>', 'only with this text in the error')
@@ -210,7 +210,7 @@ function addDead(program: Command, action: ActionOf): void {
     ['replay', 'bring dead letters back'],
     ['discard', 'take dead letters off the list; they stay in history for their retention'],
   ] as const) {
-    leaf(dead, verb, description)
+    addCommand(dead, verb, description)
       .argument('[ids...]')
       .option('--all', 'all of them')
       .option('--task <names>', 'all of these tasks (several: commas, or repeat it)', collect)
@@ -228,108 +228,108 @@ function addDead(program: Command, action: ActionOf): void {
 }
 
 function addPauses(program: Command, action: ActionOf): void {
-  const pause = noun(program, 'pause', 'stop starting jobs; they are still accepted');
-  const resume = noun(program, 'resume', 'end a pause');
+  const pause = addGroup(program, 'pause', 'stop starting jobs; they are still accepted');
+  const resume = addGroup(program, 'resume', 'end a pause');
   for (const [scope, what] of [
     ['queue', 'one queue'],
     ['task', 'one task'],
     ['all', 'everything'],
   ] as const) {
-    const pauseLeaf = leaf(pause, scope, `pause ${what}`)
+    const pauseCommand = addCommand(pause, scope, `pause ${what}`)
       .option('--for <duration>', 'ends by itself after this long')
       .option('--until <instant>', 'ends by itself at this instant')
       .option('--note <text>', 'why, for whoever asks');
-    const resumeLeaf = leaf(resume, scope, `resume ${what}`);
+    const resumeCommand = addCommand(resume, scope, `resume ${what}`);
     if (scope !== 'all') {
-      pauseLeaf.argument('<name>');
-      resumeLeaf.argument('<name>');
+      pauseCommand.argument('<name>');
+      resumeCommand.argument('<name>');
     }
-    pauseLeaf.action(action(async () => (await import('../commands/pause.ts')).pauseOf(scope)));
-    resumeLeaf.action(action(async () => (await import('../commands/resume.ts')).resumeOf(scope)));
+    pauseCommand.action(action(async () => (await import('../commands/pause.ts')).pauseOf(scope)));
+    resumeCommand.action(action(async () => (await import('../commands/resume.ts')).resumeOf(scope)));
   }
-  leaf(pause, 'ls', 'list the pauses in force')
+  addCommand(pause, 'ls', 'list the pauses in force')
     .alias('list')
     .action(action(async () => (await import('../commands/pause-ls.ts')).pauseLs));
 }
 
 function addKeys(program: Command, action: ActionOf): void {
-  const keys = noun(program, 'keys', 'keys of the HTTP API and the dashboard');
-  leaf(keys, 'ls', 'list keys')
+  const keys = addGroup(program, 'keys', 'keys of the HTTP API and the dashboard');
+  addCommand(keys, 'ls', 'list keys')
     .alias('list')
     .action(action(async () => (await import('../commands/keys.ts')).keysLs));
-  leaf(keys, 'add', 'make a key; it is shown only once')
+  addCommand(keys, 'add', 'make a key; it is shown only once')
     .option('--scope <scope>', 'read, run, operate or admin; each holds those before it (default run)')
     .option('--tenant <name>', 'the one tenant that it is for')
     .option('--for <duration>', 'ends by itself after this long')
     .option('--note <text>', 'what it is for')
     .action(action(async () => (await import('../commands/keys.ts')).keysAdd));
-  leaf(keys, 'revoke', 'end keys')
+  addCommand(keys, 'revoke', 'end keys')
     .alias('rm')
     .argument('<ids...>')
     .action(action(async () => (await import('../commands/keys.ts')).keysRevoke));
 }
 
 function addProfiles(program: Command, action: ActionOf): void {
-  const profiles = storelessLeaf(program, 'profiles', 'servers and their keys, by short names');
-  storelessLeaf(profiles, 'ls', 'list them, without their keys')
+  const profiles = addStorelessCommand(program, 'profiles', 'servers and their keys, by short names');
+  addStorelessCommand(profiles, 'ls', 'list them, without their keys')
     .alias('list')
     .action(action(async () => (await import('../commands/profiles.ts')).profilesLs));
-  storelessLeaf(profiles, 'add', 'keep a server and its key under a name, for this user only')
+  addStorelessCommand(profiles, 'add', 'keep a server and its key under a name, for this user only')
     .argument('<name>')
     .argument('<url>', 'like https://duly.example.com')
     .option('--server-key <key>', 'its key; "-" reads it from stdin (default: $DULY_KEY)')
     .action(action(async () => (await import('../commands/profiles.ts')).profilesAdd));
-  storelessLeaf(
+  addStorelessCommand(
     profiles,
     'use',
     'give commands to this server unless they name another; without a name to none',
   )
     .argument('[name]')
     .action(action(async () => (await import('../commands/profiles.ts')).profilesUse));
-  storelessLeaf(profiles, 'rm', 'forget one')
+  addStorelessCommand(profiles, 'rm', 'forget one')
     .argument('<name>')
     .action(action(async () => (await import('../commands/profiles.ts')).profilesRm));
 }
 
 function addStore(program: Command, action: ActionOf): void {
-  leaf(program, 'top', 'queues, workers and running jobs, live; off a terminal once')
+  addCommand(program, 'top', 'queues, workers and running jobs, live; off a terminal once')
     .option('--every <duration>', 'how often it looks (default 1s)')
     .action(action(async () => (await import('../commands/top.ts')).top));
-  storelessLeaf(program, 'completion', 'print a script that completes commands and options')
+  addStorelessCommand(program, 'completion', 'print a script that completes commands and options')
     .argument('<shell>', 'bash, zsh or fish')
     .action(action(async () => (await import('../commands/completion.ts')).completionOf(program)));
   addProfiles(program, action);
-  leaf(program, 'queues', 'what is ready in which queue, and how many jobs are in each status').action(
+  addCommand(program, 'queues', 'what is ready in which queue, and how many jobs are in each status').action(
     action(async () => (await import('../commands/queues.ts')).queues),
   );
-  leaf(program, 'workers', 'the live nodes, and what they run').action(
+  addCommand(program, 'workers', 'the live nodes, and what they run').action(
     action(async () => (await import('../commands/workers.ts')).workers),
   );
-  const locks = noun(program, 'locks', 'locks, leaderships and what once() holds');
-  leaf(locks, 'ls', 'list who holds which locks, by kind and name')
+  const locks = addGroup(program, 'locks', 'locks, leaderships and what once() holds');
+  addCommand(locks, 'ls', 'list who holds which locks, by kind and name')
     .alias('list')
     .option('--kind <kind>', 'only lock, leader or once')
     .option('--prefix <text>', 'only names that begin so')
     .option('--limit <count>', 'how many, 1 to 1000 (default 20)')
     .option('--cursor <cursor>', 'the next page, as the last one named it')
     .action(action(async () => (await import('../commands/locks-ls.ts')).locksLs));
-  leaf(program, 'doctor', 'whether promises are kept now; the exit code says so too')
+  addCommand(program, 'doctor', 'whether promises are kept now; the exit code says so too')
     .option('--patience <duration>', 'how long the store may take for each answer (default 5s)')
     .action(action(async () => (await import('../commands/doctor.ts')).doctor));
-  leaf(program, 'bench', 'how fast jobs are made, started and run here, on a store beside the given one')
+  addCommand(program, 'bench', 'how fast jobs are made, started and run here, on a store beside the given one')
     .option('--jobs <count>', 'how many, 100 to 1000000 (default 5000)')
     .action(action(async () => (await import('../commands/bench.ts')).bench));
-  const migrate = leaf(program, 'migrate', 'make the store, or bring its schema up to this version').action(
+  const migrate = addCommand(program, 'migrate', 'make the store, or bring its schema up to this version').action(
     action(async () => (await import('../commands/migrate.ts')).migrate),
   );
-  storelessLeaf(program, 'move', 'move everything to another store; nodes on the old one stop')
+  addStorelessCommand(program, 'move', 'move everything to another store; nodes on the old one stop')
     .requiredOption('--from <url>', 'the store as it is')
     .requiredOption('--to <url>', 'an empty one; or the one that a move, which was interrupted, went to')
     .option('--dry-run', 'only tell what would be moved')
     .option('--abandon', 'give up a move that has not ended: the old store takes calls again')
     .option('--yes', 'do not ask; needed where nobody can answer')
     .action(action(async () => (await import('../commands/move.ts')).move));
-  leaf(migrate, 'status', 'tell where the schema stands and what is missing, and change nothing').action(
+  addCommand(migrate, 'status', 'tell where the schema stands and what is missing, and change nothing').action(
     action(async () => (await import('../commands/migrate-status.ts')).migrateStatus),
   );
 }

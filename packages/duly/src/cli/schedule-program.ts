@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { type ActionOf, collect, leaf, noun, storelessLeaf, withOutput } from './leaf.ts';
+import { type ActionOf, collect, addCommand, addGroup, addStorelessCommand, withOutput } from './command-builder.ts';
 
 const scheduleName = 'its name, or its id where several have the name';
 
 /** `duly schedules …`. */
 export function addSchedules(program: Command, action: ActionOf): void {
-  const schedules = noun(
+  const schedules = addGroup(
     program,
     'schedules',
     'rules that make jobs again and again: list, add and change them',
@@ -17,7 +17,7 @@ export function addSchedules(program: Command, action: ActionOf): void {
 }
 
 function addReading(schedules: Command, action: ActionOf): void {
-  leaf(schedules, 'ls', 'list schedules, with their next and last runs')
+  addCommand(schedules, 'ls', 'list schedules, with their next and last runs')
     .alias('list')
     .option('--task <name>', 'only of this task')
     .option('--app <name>', 'only declared by this app')
@@ -26,16 +26,16 @@ function addReading(schedules: Command, action: ActionOf): void {
     .option('--limit <count>', 'how many, 1 to 1000 (default 100)')
     .option('--cursor <cursor>', 'the next page, as the last one named it')
     .action(action(async () => (await import('../commands/schedules-ls.ts')).schedulesLs));
-  leaf(schedules, 'show', 'everything about one schedule, and what became of its last slots')
+  addCommand(schedules, 'show', 'everything about one schedule, and what became of its last slots')
     .argument('<schedule>', scheduleName)
     .option('--slots <count>', 'how many lines of the ledger, 1 to 1000 (default 10)')
     .action(action(async () => (await import('../commands/schedules-show.ts')).schedulesShow));
-  addRule(leaf(schedules, 'preview', 'the next slots of a schedule, or of a rule that is not stored'))
+  addRule(addCommand(schedules, 'preview', 'the next slots of a schedule, or of a rule that is not stored'))
     .argument('[schedule]', scheduleName)
     .option('--after <instant>', 'slots after this instant, or wall time in its zone (default now)')
     .option('--count <count>', 'how many, 1 to 10000 (default 10)')
     .action(action(async () => (await import('../commands/schedules-preview.ts')).schedulesPreview));
-  leaf(schedules, 'export', 'schedules as JSON, as the lines of a crontab, or as CronJobs of Kubernetes')
+  addCommand(schedules, 'export', 'schedules as JSON, as the lines of a crontab, or as CronJobs of Kubernetes')
     .argument('[schedules...]', 'only these')
     .option('--json', 'as JSON, whole (default); "import json" reads it')
     .option('--crontab', 'as lines of a crontab; what no crontab can say becomes a comment')
@@ -61,7 +61,7 @@ function addRule(command: Command): Command {
 }
 
 function addMaking(schedules: Command, action: ActionOf): void {
-  addRule(leaf(schedules, 'add', 'make a schedule, or change the one of this name to be so'))
+  addRule(addCommand(schedules, 'add', 'make a schedule, or change the one of this name to be so'))
     .argument('<name>')
     .requiredOption('--task <name>', 'the task that it runs')
     .option('--input <json or text>', 'what each run is given')
@@ -97,28 +97,28 @@ function addMaking(schedules: Command, action: ActionOf): void {
 }
 
 function addChanging(schedules: Command, action: ActionOf): void {
-  leaf(schedules, 'pause', 'stop deciding slots; jobs already made go on')
+  addCommand(schedules, 'pause', 'stop deciding slots; jobs already made go on')
     .argument('<schedule>', scheduleName)
     .option('--for <duration>', 'ends by itself after this long')
     .option('--until <instant>', 'ends by itself at this instant')
     .option('--note <text>', 'why, for whoever asks')
     .action(action(async () => (await import('../commands/schedules-pause.ts')).schedulesPause));
-  leaf(schedules, 'resume', 'go on; slots that fell in the pause are decided by its on-resume policy')
+  addCommand(schedules, 'resume', 'go on; slots that fell in the pause are decided by its on-resume policy')
     .argument('<schedule>', scheduleName)
     .option('--note <text>', 'why; kept in the audit')
     .action(action(async () => (await import('../commands/schedules-pause.ts')).schedulesResume));
-  leaf(schedules, 'trigger', 'one run now, also while it is paused')
+  addCommand(schedules, 'trigger', 'one run now, also while it is paused')
     .argument('<schedule>', scheduleName)
     .option('--allow', 'beside a run that is not finished, whatever its overlap policy says')
     .option('--input <json or text>', "in place of the schedule's own")
     .option('--note <text>', 'why; kept in the audit')
     .option('--watch', 'stay and show it until it ends; the exit code is its outcome')
     .action(action(async () => (await import('../commands/schedules-trigger.ts')).schedulesTrigger));
-  leaf(schedules, 'skip-next', 'let the next slot pass')
+  addCommand(schedules, 'skip-next', 'let the next slot pass')
     .argument('<schedule>', scheduleName)
     .option('--note <text>', 'why; kept in the audit')
     .action(action(async () => (await import('../commands/schedules-skip-next.ts')).schedulesSkipNext));
-  leaf(schedules, 'backfill', 'make runs for slots of the past that have no COMPLETED one')
+  addCommand(schedules, 'backfill', 'make runs for slots of the past that have no COMPLETED one')
     .argument('<schedule>', scheduleName)
     .requiredOption('--from <instant>', 'the first instant, or a date or wall time in its zone')
     .option('--to <instant>', 'the last instant, included (default now)')
@@ -129,17 +129,17 @@ function addChanging(schedules: Command, action: ActionOf): void {
     .option('--dry-run', 'only say what would be done')
     .option('--note <text>', 'why; kept in the audit')
     .action(action(async () => (await import('../commands/schedules-backfill.ts')).schedulesBackfill));
-  leaf(schedules, 'rm', 'delete schedules: what has not started is cancelled, what runs may finish')
+  addCommand(schedules, 'rm', 'delete schedules: what has not started is cancelled, what runs may finish')
     .argument('<schedules...>', 'their names or ids')
     .option('--note <text>', 'why; kept in the audit')
     .action(action(async () => (await import('../commands/schedules-rm.ts')).schedulesRm));
 }
 
 function addDeclared(schedules: Command, action: ActionOf): void {
-  leaf(schedules, 'diff', 'what "apply" would do: what the tasks here declare, and what is stored')
+  addCommand(schedules, 'diff', 'what "apply" would do: what the tasks here declare, and what is stored')
     .option('--prune', 'as if what is no longer declared were to be removed')
     .action(action(async () => (await import('../commands/schedules-apply.ts')).schedulesDiff));
-  leaf(schedules, 'apply', 'make the stored schedules of this app what the tasks here declare')
+  addCommand(schedules, 'apply', 'make the stored schedules of this app what the tasks here declare')
     .option('--prune', 'remove what is no longer declared, instead of disabling or only showing it')
     .option('--yes', 'do not ask before something is removed; needed where nobody can be asked')
     .action(action(async () => (await import('../commands/schedules-apply.ts')).schedulesApply));
@@ -148,13 +148,13 @@ function addDeclared(schedules: Command, action: ActionOf): void {
 /** `duly cron …`. */
 export function addCron(program: Command, action: ActionOf): void {
   const cron = withOutput(program.command('cron')).description('try a cron expression; needs no store');
-  storelessLeaf(cron, 'next', 'when it fires next')
+  addStorelessCommand(cron, 'next', 'when it fires next')
     .argument('<expression...>', 'the cron, in quotes')
     .option('--timezone <zone>', 'whose clock counts (default UTC)')
     .option('--count <count>', 'how many, 1 to 10000 (default 10)')
     .option('--after <instant>', 'after this instant, or wall time in the zone (default now)')
     .action(action(async () => (await import('../commands/cron.ts')).cronNext));
-  storelessLeaf(cron, 'explain', 'what it means, in words')
+  addStorelessCommand(cron, 'explain', 'what it means, in words')
     .argument('<expression...>', 'the cron, in quotes')
     .option('--timezone <zone>', 'whose clock counts (default UTC)')
     .action(action(async () => (await import('../commands/cron.ts')).cronExplain));
@@ -162,7 +162,7 @@ export function addCron(program: Command, action: ActionOf): void {
 
 /** `duly forecast`. */
 export function addForecast(program: Command, action: ActionOf): void {
-  leaf(
+  addCommand(
     program,
     'forecast',
     'what the schedules come to: load, workers needed, collisions, changes of the clock',

@@ -1,6 +1,6 @@
 import { DulyError, nearest, parseDuration, parseInstant } from '@duly/core';
 import { sentenceOf } from '../output/errors.ts';
-import type { Refusal } from './leaf.ts';
+import type { Refusal } from './command-builder.ts';
 
 /** What the parser refused, as an error with a code and a hint. */
 export function usageErrorOf(error: Refusal): DulyError {

@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import { Duly, defaultStore } from '@duly/core';
 import { invocation } from '../cli/invocation.ts';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { loadProject } from '../project/load.ts';
 import type { RemoteServer } from '../remote/remote-duly.ts';
 import { givenServer } from '../remote/server.ts';
@@ -44,13 +44,13 @@ export function terminalActor(): string {
  * The config is loaded only if neither option nor environment names the store.
  */
 export async function withClient<Value>(
-  shell: Shell,
+  context: CommandContext,
   options: CommonOptions,
   use: (client: Client) => Promise<Value>,
   { makes = false }: { makes?: boolean } = {},
 ): Promise<Value> {
   const server = givenServer(options);
-  if (server !== null) return withServer(shell, server, use);
+  if (server !== null) return withServer(context, server, use);
   const given = givenStore(options.store);
   const project =
     given === undefined || options.config !== undefined
@@ -62,12 +62,12 @@ export async function withClient<Value>(
     refuseUnmakable(store);
   } else refuseMissing(store);
   const own = given === undefined ? (project?.duly ?? null) : null;
-  return useDuly(shell, own ?? clientDuly(shell, makes ? store : existing(store)), store, use);
+  return useDuly(context, own ?? clientDuly(context, makes ? store : existing(store)), store, use);
 }
 
 /** Does something with a server. */
 export async function withServer<Value>(
-  shell: Shell,
+  context: CommandContext,
   server: RemoteServer,
   use: (client: Client) => Promise<Value>,
 ): Promise<Value> {
@@ -79,13 +79,13 @@ export async function withServer<Value>(
   });
   // What was asked of the server tells the page by itself.
   const value = await use({ duly, store: server.url, isServer: true, command, changed() {} });
-  if (page !== null && !shell.json) shell.err.line(`Dashboard: ${server.url}${page}`);
+  if (page !== null && !context.json) context.err.line(`Dashboard: ${server.url}${page}`);
   return value;
 }
 
 /** A Duly that makes and looks, and runs nothing. */
-export function clientDuly(shell: Shell, store: string): Duly {
-  const say = (_fields: object, message: string): void => shell.warn(message);
+export function clientDuly(context: CommandContext, store: string): Duly {
+  const say = (_fields: object, message: string): void => context.warn(message);
   return new Duly({
     store: inline(store),
     app: 'duly-command',
@@ -96,7 +96,7 @@ export function clientDuly(shell: Shell, store: string): Duly {
 
 /** Uses a Duly and stops it, whatever happens. */
 export async function useDuly<Value>(
-  shell: Shell,
+  context: CommandContext,
   duly: Duly,
   store: string,
   use: (client: Client) => Promise<Value>,
@@ -112,10 +112,10 @@ export async function useDuly<Value>(
         page = shown;
       },
     });
-    if (page !== null && !shell.json) {
+    if (page !== null && !context.json) {
       // It is done, whatever becomes of this.
       const url = await readServingPlace(duly).catch(() => null);
-      if (url !== null) shell.err.line(`Dashboard: ${url}${page}`);
+      if (url !== null) context.err.line(`Dashboard: ${url}${page}`);
     }
     return value;
   } finally {

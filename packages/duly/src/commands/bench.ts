@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { Duly, defaultStore, parseStoreAddress, systemClock, withoutPassword } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { readCount, usageError } from '../cli/usage.ts';
 import { givenStore, refuseMemory, refuseUnmakable } from '../client/store.ts';
 import { printJson } from '../output/json.ts';
@@ -26,7 +26,7 @@ const bulkCount = 1_000;
 const loneCount = 50;
 
 /** `duly bench`: how fast jobs are made, started and run on this machine and this store, in a place of its own beside it. */
-export async function bench(shell: Shell, options: BenchOptions): Promise<undefined> {
+export async function bench(context: CommandContext, options: BenchOptions): Promise<undefined> {
   const count = readCount(options.jobs, '--jobs') ?? 5_000;
   if (count < 100 || count > 1_000_000) {
     throw usageError(`Expected --jobs to be 100 to 1000000, got "${options.jobs}".`);
@@ -45,14 +45,14 @@ export async function bench(shell: Shell, options: BenchOptions): Promise<undefi
   } finally {
     await place.remove();
   }
-  if (shell.json) {
-    printJson(shell.out, { store: withoutPassword(store), jobs: count, ...figures });
+  if (context.json) {
+    printJson(context.out, { store: withoutPassword(store), jobs: count, ...figures });
     return;
   }
   const perSecond = (value: number): string => `${Math.round(value).toLocaleString('en-US')} a second`;
   const ms = (value: number): string => `${value.toFixed(1)} ms`;
   printTable(
-    shell.out,
+    context.out,
     [
       { title: 'WHAT', widthMin: 20 },
       { title: 'FIGURE', align: 'right' },
@@ -66,7 +66,7 @@ export async function bench(shell: Shell, options: BenchOptions): Promise<undefi
       ['and of 99 in 100', ms(figures.started_ms_p99)],
     ],
   );
-  shell.err.line(
+  context.err.line(
     'Other work on this machine and on the store counts too: measure twice, and compare only side by side.',
   );
 }

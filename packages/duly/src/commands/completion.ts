@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import type { CommandRun, CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommandRun, CommonOptions, CommandContext } from '../cli/context.ts';
 import { didYouMean, usageError } from '../cli/usage.ts';
 
 const shells = ['bash', 'zsh', 'fish'] as const;
 
 /** `duly completion`: a script for a shell, made of the tree of commands. */
 export function completionOf(program: Command): CommandRun {
-  return async ({ out }: Shell, _options: CommonOptions, name: string) => {
+  return async ({ out }: CommandContext, _options: CommonOptions, name: string) => {
     const shell = shells.find((one) => one === name);
     if (shell === undefined) {
       throw usageError(`Expected bash, zsh or fish, got "${name.slice(0, 40)}".${didYouMean(name, shells)}`);

@@ -1,5 +1,5 @@
 import { DulyError, explain, isDulyError, preview, readMoment, resolveRule, systemClock } from '@duly/core';
-import type { Shell } from '../cli/shell.ts';
+import type { CommandContext } from '../cli/context.ts';
 import { readCount } from '../cli/usage.ts';
 import { printJson } from '../output/json.ts';
 import { printSlots } from '../schedules/schedule-slots.ts';
@@ -10,7 +10,7 @@ interface CronOptions {
 
 /** `duly cron next`. */
 export async function cronNext(
-  shell: Shell,
+  context: CommandContext,
   options: CronOptions & { count?: string; after?: string },
   words: string[],
 ): Promise<undefined> {
@@ -21,18 +21,18 @@ export async function cronNext(
     const afterAt = options.after === undefined ? now : readMoment(options.after, '--after', input.timezone);
     const rule = resolveRule(input, { now: Math.min(now, afterAt) });
     const slots = preview(rule, { after: afterAt, count });
-    printSlots(shell, { rule, words: explain(rule, { now }), slots, afterAt, count });
+    printSlots(context, { rule, words: explain(rule, { now }), slots, afterAt, count });
   });
 }
 
 /** `duly cron explain`. */
-export async function cronExplain(shell: Shell, options: CronOptions, words: string[]): Promise<undefined> {
+export async function cronExplain(context: CommandContext, options: CronOptions, words: string[]): Promise<undefined> {
   withQuotes(words, (cron) => {
     const rule = resolveRule({ cron, timezone: options.timezone ?? 'UTC' }, { now: systemClock.now() });
     const sentence = explain(rule);
-    if (shell.json) {
-      printJson(shell.out, { cron: rule.spec.cron, timezone: rule.timezone, words: sentence });
-    } else shell.out.sentence(sentence);
+    if (context.json) {
+      printJson(context.out, { cron: rule.spec.cron, timezone: rule.timezone, words: sentence });
+    } else context.out.sentence(sentence);
   });
 }
 

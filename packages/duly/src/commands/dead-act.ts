@@ -1,7 +1,7 @@
 import { type ActionOptions, type Duly, DulyError, type JobsFilter } from '@duly/core';
 import { confirm, requireAsking } from '../cli/confirm.ts';
 import { exitCodes } from '../cli/exit-codes.ts';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { usageError } from '../cli/usage.ts';
 import { type Client, withClient } from '../client/client.ts';
 import { deadFilter } from '../jobs/dead-filter.ts';
@@ -22,16 +22,16 @@ type Verb = 'replay' | 'discard';
 const done: Record<Verb, string> = { replay: 'brought back', discard: 'discarded' };
 
 /** `duly dead replay`. */
-export function deadReplay(shell: Shell, options: DeadActOptions, ids: string[]): Promise<number> {
-  return act('replay', shell, options, ids);
+export function deadReplay(context: CommandContext, options: DeadActOptions, ids: string[]): Promise<number> {
+  return act('replay', context, options, ids);
 }
 
 /** `duly dead discard`. */
-export function deadDiscard(shell: Shell, options: DeadActOptions, ids: string[]): Promise<number> {
-  return act('discard', shell, options, ids);
+export function deadDiscard(context: CommandContext, options: DeadActOptions, ids: string[]): Promise<number> {
+  return act('discard', context, options, ids);
 }
 
-async function act(verb: Verb, shell: Shell, options: DeadActOptions, ids: string[]): Promise<number> {
+async function act(verb: Verb, context: CommandContext, options: DeadActOptions, ids: string[]): Promise<number> {
   const filter = deadFilter(options);
   const isByFilter = options.all === true || Object.keys(filter).length > 0;
   if (ids.length === 0 && !isByFilter) {
@@ -43,19 +43,19 @@ async function act(verb: Verb, shell: Shell, options: DeadActOptions, ids: strin
   if (ids.length > 0 && isByFilter) throw usageError('Give ids, or --all, --task or --error, not both.');
   const mustAsk = isByFilter && !options.yes && !options.dryRun;
   const what = `To ${verb} dead letters without naming them`;
-  if (mustAsk) requireAsking(shell, what);
-  return withClient(shell, options, async (client) => {
+  if (mustAsk) requireAsking(context, what);
+  return withClient(context, options, async (client) => {
     const { duly } = client;
-    const strangers = ids.length > 0 ? await printStrangers(shell, client, ids) : noStrangers;
+    const strangers = ids.length > 0 ? await printStrangers(context, client, ids) : noStrangers;
     const which: Omit<JobsFilter, 'dead'> = ids.length > 0 ? { ids } : filter;
     const how: ActionOptions = options.note === undefined ? {} : { note: options.note };
     const counted = await duly.dead[verb](which, { ...how, dryRun: true });
     const count = counted.changed;
     if (mustAsk && count > 0) {
       const question = `${verb === 'replay' ? 'Replay' : 'Discard'} ${lettersText(count)}?`;
-      const answer = await confirm(shell, question, what);
+      const answer = await confirm(context, question, what);
       if (answer !== 'yes') {
-        shell.err.line('Nothing was done.');
+        context.err.line('Nothing was done.');
         return answer === 'interrupted' ? exitCodes.interrupted : exitCodes.failure;
       }
       // Only what the question counted: dead letters that arrived since were not agreed to.
@@ -65,11 +65,11 @@ async function act(verb: Verb, shell: Shell, options: DeadActOptions, ids: strin
     const result = options.dryRun ? { changed: count, refused: 0 } : await duly.dead[verb](which, how);
     if (!options.dryRun && result.changed > 0) client.changed('/dead');
     const refused = result.refused + strangers.count;
-    if (shell.json) {
-      printJson(shell.out, { changed: result.changed, refused, dry_run: options.dryRun === true });
+    if (context.json) {
+      printJson(context.out, { changed: result.changed, refused, dry_run: options.dryRun === true });
     } else if (result.changed > 0 || strangers.count === 0) {
       const would = options.dryRun ? 'would be ' : '';
-      shell.out.line(`${lettersText(result.changed)} ${would}${done[verb]}.`);
+      context.out.line(`${lettersText(result.changed)} ${would}${done[verb]}.`);
     }
     return strangers.exitCode;
   });
@@ -84,12 +84,12 @@ interface Strangers {
 const noStrangers: Strangers = { count: 0, exitCode: 0 };
 
 /** Says which of the ids are no dead letters, and why. */
-async function printStrangers(shell: Shell, client: Client, ids: string[]): Promise<Strangers> {
+async function printStrangers(context: CommandContext, client: Client, ids: string[]): Promise<Strangers> {
   let strangers = noStrangers;
   for (const id of new Set(ids)) {
     const error = await strangerError(client, id);
     if (error === null) continue;
-    const code = printError(shell.err, error, shell.json);
+    const code = printError(context.err, error, context.json);
     strangers = { count: strangers.count + 1, exitCode: strangers.exitCode || code };
   }
   return strangers;

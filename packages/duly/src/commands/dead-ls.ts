@@ -1,4 +1,4 @@
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { readLimit } from '../cli/usage.ts';
 import { withClient } from '../client/client.ts';
 import { deadFilter } from '../jobs/dead-filter.ts';
@@ -13,12 +13,12 @@ interface DeadLsOptions extends CommonOptions {
 }
 
 /** `duly dead ls`. */
-export async function deadLs(shell: Shell, options: DeadLsOptions): Promise<undefined> {
+export async function deadLs(context: CommandContext, options: DeadLsOptions): Promise<undefined> {
   const limit = readLimit(options.limit);
   const filter = deadFilter(options);
-  await withClient(shell, options, async ({ duly }) => {
+  await withClient(context, options, async ({ duly }) => {
     const page = await duly.dead.list(filter).page({ limit, cursor: options.cursor ?? null });
     const isAll = Object.keys(filter).length === 0;
-    await printJobs(shell, duly, page, isAll ? 'There are no dead letters.' : 'No dead letter matches.');
+    await printJobs(context, duly, page, isAll ? 'There are no dead letters.' : 'No dead letter matches.');
   });
 }

@@ -1,6 +1,6 @@
 import { examineStore, type Health, type SettingState, type StoreExamination, toSnakeCase } from '@duly/core';
 import { exitCodes } from '../cli/exit-codes.ts';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
 import { harmless, type Style, wrap } from '../output/terminal.ts';
@@ -19,22 +19,22 @@ const narrowest = 30;
 
 /** `duly doctor`: whether promises are kept now, and what the store's settings are good for: a line for each, and what to do about what is wrong. */
 export function doctor(
-  shell: Shell,
+  context: CommandContext,
   options: CommonOptions & { patience?: string },
 ): Promise<number | undefined> {
   const { patience } = options;
-  return withClient(shell, options, async ({ duly, store }) => {
+  return withClient(context, options, async ({ duly, store }) => {
     const health = await duly.health(patience === undefined ? {} : { patience });
     // Who does not answer the one question would keep the other waiting too.
     const isThere = health.checks.every(({ name, state }) => name !== 'store' || state === 'ok');
     const examined = isThere ? await examineStore(store) : null;
     const advice = isThere ? await adviceOn(duly, { tasks: await tasksHere(options) }) : null;
-    if (shell.json) {
-      printJson(shell.out, toSnakeCase({ ...health, settings: examined?.checks ?? null, advice }));
+    if (context.json) {
+      printJson(context.out, toSnakeCase({ ...health, settings: examined?.checks ?? null, advice }));
     } else {
       // What the examination tells one by one.
       const checks = health.checks.filter(({ name }) => examined === null || name !== 'settings');
-      print(shell, [...checks, ...(examined?.checks ?? []), ...(advice ?? [])]);
+      print(context, [...checks, ...(examined?.checks ?? []), ...(advice ?? [])]);
     }
     return exitCode(health, examined);
   });
@@ -47,7 +47,7 @@ async function tasksHere({ config }: CommonOptions): Promise<AdviceOptions['task
 }
 
 function print(
-  { out }: Shell,
+  { out }: CommandContext,
   checks: (Health['checks'][number] | StoreExamination['checks'][number] | Advice)[],
 ): void {
   const width = Math.max(...checks.map(({ name }) => name.length));

@@ -1,5 +1,5 @@
 import { Duly, defaultStore, systemClock } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { readCount, readDuration, usageError } from '../cli/usage.ts';
 import { terminalActor } from '../client/client.ts';
 import { givenStore, inline, isNew, refuseMemory, refuseUnmakable } from '../client/store.ts';
@@ -26,20 +26,20 @@ const ttlMsDefault = 5 * 60_000;
 const ttlMsMin = 1_000;
 
 /** `duly exec`: runs a program on one of the hosts that ask for it, and records the run as a job. */
-export async function exec(shell: Shell, options: ExecOptions, argv: string[]): Promise<number> {
+export async function exec(context: CommandContext, options: ExecOptions, argv: string[]): Promise<number> {
   const call = readCall(options, argv);
   const lostExit = readLostExit(options.lostExit);
   const store = await storeOf(options);
   refuseMemory(store);
   refuseUnmakable(store);
-  if (isNew(store)) shell.warn(`There was no store at "${store}" yet; it is made.`);
+  if (isNew(store)) context.warn(`There was no store at "${store}" yet; it is made.`);
   // A reader that has gone away must not end us while the program runs: nobody would renew its lease.
   for (const stream of [process.stdout, process.stderr])
     stream.removeAllListeners('error').on('error', () => {});
   const relay = openSignalRelay();
   // Not what the store's settings are good for: cron would mail it with every run, and `doctor` tells it.
   const warn = (fields: object, message: string): void => {
-    if ('error' in fields) shell.warn(message);
+    if ('error' in fields) context.warn(message);
   };
   const duly = new Duly({
     store: inline(store),
@@ -50,16 +50,16 @@ export async function exec(shell: Shell, options: ExecOptions, argv: string[]): 
   });
   try {
     const { stdout, stderr } = process;
-    const parts = { duly, clock: systemClock, relay, stdout, stderr, warn: shell.warn };
+    const parts = { duly, clock: systemClock, relay, stdout, stderr, warn: context.warn };
     const end = await runOnce(call, parts);
-    if (shell.json) printJson(shell.out, toJson(call, end), { indent: 0 });
+    if (context.json) printJson(context.out, toJson(call, end), { indent: 0 });
     if (end.result === 'lost') {
-      if (!shell.json && !options.quiet)
-        shell.err.line(`duly exec: ${call.name} is not run here: ${end.why}.`);
+      if (!context.json && !options.quiet)
+        context.err.line(`duly exec: ${call.name} is not run here: ${end.why}.`);
       return lostExit;
     }
     if (end.status === null) {
-      shell.warn(
+      context.warn(
         `The run of "${call.name}" lost its lease and was ended; it is not recorded as done. Another host may have begun it again.`,
       );
     }
@@ -69,7 +69,7 @@ export async function exec(shell: Shell, options: ExecOptions, argv: string[]): 
       exitCode?: number;
     };
     if (exitCode === undefined) throw error;
-    printError(shell.err, error, shell.json);
+    printError(context.err, error, context.json);
     return exitCode;
   } finally {
     await duly.stop();

@@ -8,7 +8,7 @@ import {
   formatDuration,
   toSnakeCase,
 } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { readCount, readDuration, usageError } from '../cli/usage.ts';
 import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
@@ -26,8 +26,8 @@ interface ForecastCommandOptions extends CommonOptions {
 }
 
 /** `duly forecast`: the schedules of a store played forward, or plain arithmetic with `--jobs`. */
-export async function forecast(shell: Shell, options: ForecastCommandOptions): Promise<undefined> {
-  if (options.jobs !== undefined) return printCapacity(shell, readCapacity(options));
+export async function forecast(context: CommandContext, options: ForecastCommandOptions): Promise<undefined> {
+  if (options.jobs !== undefined) return printCapacity(context, readCapacity(options));
   if (options.every !== undefined) {
     throw usageError(
       '--every counts jobs that are given by --jobs.',
@@ -41,10 +41,10 @@ export async function forecast(shell: Shell, options: ForecastCommandOptions): P
     ...(options.takes === undefined ? {} : { takes: readDuration(options.takes, '--takes', { minMs: 1 }) }),
     ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
   };
-  await withClient(shell, options, async ({ duly, command }) => {
+  await withClient(context, options, async ({ duly, command }) => {
     const told = await duly.forecast(asked);
-    if (shell.json) printJson(shell.out, toSnakeCase(told));
-    else printForecast(shell, told, command);
+    if (context.json) printJson(context.out, toSnakeCase(told));
+    else printForecast(context, told, command);
   });
 }
 
@@ -65,7 +65,7 @@ function readCapacity(options: ForecastCommandOptions): CapacityOptions {
   };
 }
 
-function printCapacity({ out, json }: Shell, asked: CapacityOptions): undefined {
+function printCapacity({ out, json }: CommandContext, asked: CapacityOptions): undefined {
   const told: Capacity = capacity(asked);
   if (json) {
     printJson(out, toSnakeCase(told));
@@ -90,7 +90,7 @@ function printCapacity({ out, json }: Shell, asked: CapacityOptions): undefined 
   }
 }
 
-function printForecast({ out }: Shell, told: Forecast, command: (words: string) => string): void {
+function printForecast({ out }: CommandContext, told: Forecast, command: (words: string) => string): void {
   const { load, jitter, withWorkers } = told;
   if (told.schedules === 0) {
     out.line('There are no schedules to play forward.');
@@ -149,7 +149,7 @@ function printForecast({ out }: Shell, told: Forecast, command: (words: string) 
 const bars = ' ▁▂▃▄▅▆▇█';
 
 /** The load as one line of bars, as wide as there is room. */
-function printCurve(out: Shell['out'], { steps, peak }: ForecastLoad, to: Date): void {
+function printCurve(out: CommandContext['out'], { steps, peak }: ForecastLoad, to: Date): void {
   const width = Math.max(10, Math.min(96, out.columns() - 2, steps.length));
   const cells = Array.from({ length: width }, (_, i) => {
     const part = steps.slice(
@@ -166,7 +166,7 @@ function printCurve(out: Shell['out'], { steps, peak }: ForecastLoad, to: Date):
   out.line(out.paint('dim', `${from}${' '.repeat(Math.max(1, width - 10))}${end}  UTC`));
 }
 
-function printCollisions(out: Shell['out'], { collisions }: Forecast): void {
+function printCollisions(out: CommandContext['out'], { collisions }: Forecast): void {
   if (collisions.length === 0) return;
   out.line();
   out.line(out.paint('bold', 'Most at once'));
@@ -179,7 +179,7 @@ function printCollisions(out: Shell['out'], { collisions }: Forecast): void {
   );
 }
 
-function printOverlaps(out: Shell['out'], { overlaps }: Forecast): void {
+function printOverlaps(out: CommandContext['out'], { overlaps }: Forecast): void {
   if (overlaps.length === 0) return;
   out.line();
   out.line(out.paint('bold', 'Runs longer than their interval'));
@@ -202,7 +202,7 @@ function printOverlaps(out: Shell['out'], { overlaps }: Forecast): void {
   );
 }
 
-function printClockChanges(out: Shell['out'], { clockChanges }: Forecast): void {
+function printClockChanges(out: CommandContext['out'], { clockChanges }: Forecast): void {
   if (clockChanges.length === 0) return;
   out.line();
   out.line(out.paint('bold', 'Changes of the clock within a year'));

@@ -1,5 +1,5 @@
 import { type Duly, type Schedule, shadowTaskName, systemClock } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { readDuration } from '../cli/usage.ts';
 import { type Compared, compareShadow, type Difference } from '../import/compare-shadow.ts';
 import type { CronHistory } from '../import/cron-history.ts';
@@ -18,19 +18,19 @@ interface CompareOptions extends CommonOptions {
 const toleranceMsDefault = 60_000;
 
 /** `duly import compare`: what a shadow recorded beside what cron did. The exit code is 1 if they differ, or if there is nothing yet that could agree. */
-export async function importCompare(shell: Shell, options: CompareOptions, names: string[]): Promise<number> {
+export async function importCompare(context: CommandContext, options: CompareOptions, names: string[]): Promise<number> {
   const now = systemClock.now();
   const timezone = options.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   const toleranceMs =
     options.tolerance === undefined ? toleranceMsDefault : readDuration(options.tolerance, '--tolerance');
   const history = await readHistory(options.history, timezone, now);
-  return withSchedules(shell, options, async ({ duly }) => {
+  return withSchedules(context, options, async ({ duly }) => {
     const schedules = await shadowsOf(duly, names);
     const compared = await Promise.all(
       schedules.map((one) => compareShadow(duly, one, { history, toleranceMs, now })),
     );
-    if (shell.json) printJson(shell.out, { data: compared.map(toJson) });
-    else print(shell, compared, history);
+    if (context.json) printJson(context.out, { data: compared.map(toJson) });
+    else print(context, compared, history);
     return isNothing(compared) || compared.some(({ differences }) => differences.length > 0) ? 1 : 0;
   });
 }
@@ -42,7 +42,7 @@ async function shadowsOf(duly: Duly, names: readonly string[]): Promise<Schedule
   return schedules;
 }
 
-function print({ out }: Shell, compared: readonly Compared[], history: CronHistory): void {
+function print({ out }: CommandContext, compared: readonly Compared[], history: CronHistory): void {
   if (compared.length === 0) {
     out.line('There is no schedule that was imported as a shadow.');
     return;

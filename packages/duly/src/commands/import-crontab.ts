@@ -8,7 +8,7 @@ import {
   toComingSlotJson,
 } from '@duly/core';
 import { invocation } from '../cli/invocation.ts';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { didYouMean, readDuration, usageError } from '../cli/usage.ts';
 import { type Client, withClient } from '../client/client.ts';
 import { commandFor, shellWord } from '../client/store.ts';
@@ -49,7 +49,7 @@ const nextCount = 3;
 
 /** `duly import crontab`: shows what would become of crontabs, and makes schedules of them if told how they begin. */
 export async function importCrontab(
-  shell: Shell,
+  context: CommandContext,
   options: ImportCrontabOptions,
   files: string[],
 ): Promise<undefined> {
@@ -79,23 +79,23 @@ export async function importCrontab(
       : `Lines without CRON_TZ are read in ${timezone}.`;
   const show = { plan, hazards, herds, zoneNote, notRead, now };
   if (mode === null) {
-    if (shell.json) printJson(shell.out, toJson(show, null, null));
+    if (context.json) printJson(context.out, toJson(show, null, null));
     else {
-      printPlan(shell, show);
-      if (plan.schedules.length > 0) printHow(shell);
-      else shell.out.sentence('There is nothing to import.');
+      printPlan(context, show);
+      if (plan.schedules.length > 0) printHow(context);
+      else context.out.sentence('There is nothing to import.');
     }
     return;
   }
   refuseUnreadable(plan, options.skipUnreadable === true);
   await withClient(
-    shell,
+    context,
     options,
     async (client) => {
       const imported = await importAll(client, plan, mode);
       client.changed('/schedules');
-      if (shell.json) printJson(shell.out, toJson(show, mode, imported));
-      else printImported(shell, client, show, mode, imported);
+      if (context.json) printJson(context.out, toJson(show, mode, imported));
+      else printImported(context, client, show, mode, imported);
     },
     { makes: true },
   );
@@ -189,7 +189,7 @@ interface Shown {
   now: number;
 }
 
-function printPlan({ out }: Shell, { plan, hazards, herds, zoneNote, notRead, now }: Shown): void {
+function printPlan({ out }: CommandContext, { plan, hazards, herds, zoneNote, notRead, now }: Shown): void {
   for (const one of plan.schedules) {
     const rule = ruleOf(one);
     out.line(out.paint('bold', oneLine(one.name)));
@@ -239,7 +239,7 @@ function mailText(address: string): string {
   return `Cron mails what the lines print to ${oneLine(address)}; Duly keeps it as the log of each job, and an alert can mail failures.`;
 }
 
-function printHow({ out }: Shell): void {
+function printHow({ out }: CommandContext): void {
   const words = process.argv.slice(2).map(shellWord).join(' ');
   out.sentence('Nothing is stored yet. To go on:');
   for (const [mode, what] of [
@@ -252,7 +252,7 @@ function printHow({ out }: Shell): void {
 }
 
 function printImported(
-  { out }: Shell,
+  { out }: CommandContext,
   { store, command }: Client,
   { plan, herds, notRead }: Shown,
   mode: ImportMode,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { DulyError, fromDefinitionJson, type ScheduleDefinition } from '@duly/core';
-import type { Shell } from '../cli/shell.ts';
+import type { CommandContext } from '../cli/context.ts';
 import { withClient } from '../client/client.ts';
 import { type Imported, importSchedule } from '../import/apply-import.ts';
 import { printJson } from '../output/json.ts';
@@ -14,25 +14,25 @@ interface Given {
 }
 
 /** `duly import json`: the schedules that `duly schedules export` wrote, in another store. */
-export async function importJson(shell: Shell, options: ImportModeOptions, file: string): Promise<undefined> {
+export async function importJson(context: CommandContext, options: ImportModeOptions, file: string): Promise<undefined> {
   const mode = readMode(options);
   const given = readExport(file, file === '-' ? await readStdin() : readText(file));
   if (mode === null) {
-    if (shell.json) printJson(shell.out, { mode, schedules: given });
+    if (context.json) printJson(context.out, { mode, schedules: given });
     else {
       for (const { definition, paused } of given) {
         const { name, task, cron, rate, delay, rrule } = definition;
         const rule = cron ?? rrule ?? (rate === undefined ? `delay ${delay}` : `rate ${rate}`);
-        shell.out.line(
+        context.out.line(
           `${oneLine(name)}  ${oneLine(task)}  ${oneLine(String(rule))}${paused ? '  paused' : ''}`,
         );
       }
-      shell.out.line('Nothing is stored yet. To go on, the same with --shadow, --paused or --live.');
+      context.out.line('Nothing is stored yet. To go on, the same with --shadow, --paused or --live.');
     }
     return;
   }
   await withClient(
-    shell,
+    context,
     options,
     async ({ duly, changed }) => {
       const imported: Imported[] = [];
@@ -41,8 +41,8 @@ export async function importJson(shell: Shell, options: ImportModeOptions, file:
         imported.push(await importSchedule(duly, definition, paused ? 'paused' : mode));
       }
       const told = imported.map(({ schedule: { id, name }, result }) => ({ id, name, result }));
-      if (shell.json) printJson(shell.out, { mode, schedules: told });
-      else for (const { id, name, result } of told) shell.out.line(`${oneLine(name)}  ${result}  ${id}`);
+      if (context.json) printJson(context.out, { mode, schedules: told });
+      else for (const { id, name, result } of told) context.out.line(`${oneLine(name)}  ${result}  ${id}`);
     },
     { makes: true },
   );

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DulyError, preview, resolveRule, systemClock, toComingSlotJson } from '@duly/core';
 import { invocation } from '../cli/invocation.ts';
-import type { Shell } from '../cli/shell.ts';
+import type { CommandContext } from '../cli/context.ts';
 import { didYouMean, usageError } from '../cli/usage.ts';
 import { type Client, withClient } from '../client/client.ts';
 import { commandFor, shellWord } from '../client/store.ts';
@@ -29,20 +29,20 @@ const nextCount = 3;
 
 /** `duly import kubernetes`: shows what would become of CronJobs, field by field, and makes schedules of them if told how they begin. */
 export async function importKubernetes(
-  shell: Shell,
+  context: CommandContext,
   options: ImportKubernetesOptions,
   paths: string[],
 ): Promise<undefined> {
   const mode = readMode(options);
   const plan = planManifests(await readManifests(paths), readRun(options.run));
   if (mode === null) {
-    if (shell.json) printJson(shell.out, toJson(plan, null, null));
-    else printPlan(shell, plan);
+    if (context.json) printJson(context.out, toJson(plan, null, null));
+    else printPlan(context, plan);
     return;
   }
   refuseUnreadable(plan, options.skipUnreadable === true);
   await withClient(
-    shell,
+    context,
     options,
     async (client) => {
       client.changed('/schedules');
@@ -50,8 +50,8 @@ export async function importKubernetes(
       for (const { definition, suspended } of plan.schedules) {
         imported.push(await importSchedule(client.duly, definition, suspended ? 'paused' : mode));
       }
-      if (shell.json) printJson(shell.out, toJson(plan, mode, imported));
-      else printImported(shell, client, mode, imported);
+      if (context.json) printJson(context.out, toJson(plan, mode, imported));
+      else printImported(context, client, mode, imported);
     },
     { makes: true },
   );
@@ -114,7 +114,7 @@ function refuseUnreadable({ schedules, leftOut }: KubernetesPlan, isSkipped: boo
 
 const fromWidthMax = 44;
 
-function printPlan({ out }: Shell, { schedules, leftOut }: KubernetesPlan): void {
+function printPlan({ out }: CommandContext, { schedules, leftOut }: KubernetesPlan): void {
   const now = systemClock.now();
   for (const one of schedules) {
     const rule = ruleOf(one);
@@ -148,7 +148,7 @@ function printPlan({ out }: Shell, { schedules, leftOut }: KubernetesPlan): void
 }
 
 function printImported(
-  { out }: Shell,
+  { out }: CommandContext,
   { store, command }: Client,
   mode: ImportMode,
   imported: readonly Imported[],

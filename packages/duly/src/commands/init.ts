@@ -3,14 +3,14 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DulyError } from '@duly/core';
 import { invocation } from '../cli/invocation.ts';
-import type { Shell } from '../cli/shell.ts';
+import type { CommandContext } from '../cli/context.ts';
 import { readVersion } from '../cli/version.ts';
 import { shellWord } from '../client/store.ts';
 import { templates } from '../init/templates.ts';
 import { printJson } from '../output/json.ts';
 
 /** `duly init`: a config, a first task and its test. Writes all of it or nothing, and never over something. */
-export async function init({ out, json }: Shell, _options: object, folder = '.'): Promise<number> {
+export async function init({ out, json }: CommandContext, _options: object, folder = '.'): Promise<number> {
   const root = resolve(folder);
   const files = Object.entries(templates({ app: appName(root), version: readVersion() }))
     // Where package.json says that .ts is CommonJS, as npm init has it, a module has to say that it is one.

@@ -1,4 +1,4 @@
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { usageError } from '../cli/usage.ts';
 import { withClient } from '../client/client.ts';
 import { changeJobs, printChange } from '../jobs/job-changes.ts';
@@ -12,7 +12,7 @@ interface JobsCancelOptions extends CommonOptions {
 }
 
 /** `duly jobs cancel`: by ids, or by task and dedupe key. */
-export async function jobsCancel(shell: Shell, options: JobsCancelOptions, ids: string[]): Promise<number> {
+export async function jobsCancel(context: CommandContext, options: JobsCancelOptions, ids: string[]): Promise<number> {
   const { task, key, tenant } = options;
   const how = {
     ...(options.note === undefined ? {} : { note: options.note }),
@@ -23,11 +23,11 @@ export async function jobsCancel(shell: Shell, options: JobsCancelOptions, ids: 
   if (key !== undefined && (task === undefined || ids.length > 0)) {
     throw usageError('A dedupe key belongs to a task: give --task and --key, and no ids.');
   }
-  return withClient(shell, options, async ({ duly, changed }) => {
+  return withClient(context, options, async ({ duly, changed }) => {
     changed(ids.length === 1 ? `/jobs/${ids[0]}` : '/jobs');
-    if (key === undefined) return changeJobs(shell, ids, '', (id) => duly.cancel({ id }, how));
+    if (key === undefined) return changeJobs(context, ids, '', (id) => duly.cancel({ id }, how));
     const reference = { task: task as string, key, ...(tenant === undefined ? {} : { tenant }) };
-    printChange(shell, '', await duly.cancel(reference, how));
+    printChange(context, '', await duly.cancel(reference, how));
     return 0;
   });
 }

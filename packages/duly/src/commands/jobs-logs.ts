@@ -1,5 +1,5 @@
 import { isTerminal, type JobLogLine, systemClock } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
 import { harmless, type Style } from '../output/terminal.ts';
@@ -14,18 +14,18 @@ const styles: Record<JobLogLine['level'], Style> = {
 
 /** `duly jobs logs`. */
 export async function jobsLogs(
-  shell: Shell,
+  context: CommandContext,
   options: CommonOptions & { follow?: boolean },
   id: string,
 ): Promise<undefined> {
-  await withClient(shell, options, async ({ duly }) => {
+  await withClient(context, options, async ({ duly }) => {
     let after = 0;
     for (;;) {
       // The status first: lines that come after it are found by the next look.
       const isOver = !options.follow || isTerminal((await duly.job(id).get()).status);
       const lines = (await duly.job(id).logs()).filter((line) => line.n > after);
-      for (const line of lines) printLine(shell, line);
-      if (after === 0 && lines.length === 0 && isOver && !shell.json) shell.err.line('It logged nothing.');
+      for (const line of lines) printLine(context, line);
+      if (after === 0 && lines.length === 0 && isOver && !context.json) context.err.line('It logged nothing.');
       after = lines.at(-1)?.n ?? after;
       if (isOver) return;
       await systemClock.sleep(lookMs);
@@ -33,7 +33,7 @@ export async function jobsLogs(
   });
 }
 
-function printLine({ out, json }: Shell, { n, attempt, at, level, message }: JobLogLine): void {
+function printLine({ out, json }: CommandContext, { n, attempt, at, level, message }: JobLogLine): void {
   if (json) {
     printJson(out, { n, attempt, at: at.toISOString(), level, message }, { indent: 0 });
     return;

@@ -1,5 +1,5 @@
 import type { JobStatus, JobsFilter } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { readLimit, readList, readPairs } from '../cli/usage.ts';
 import { withClient } from '../client/client.ts';
 import { printJobs, readSince } from '../jobs/job-list.ts';
@@ -18,13 +18,13 @@ interface JobsLsOptions extends CommonOptions {
 }
 
 /** `duly jobs ls`. */
-export async function jobsLs(shell: Shell, options: JobsLsOptions, words: string[]): Promise<undefined> {
+export async function jobsLs(context: CommandContext, options: JobsLsOptions, words: string[]): Promise<undefined> {
   const limit = readLimit(options.limit);
   const filter = readFilter(options, words);
-  await withClient(shell, options, async ({ duly }) => {
+  await withClient(context, options, async ({ duly }) => {
     const page = await duly.jobs(filter).page({ limit, cursor: options.cursor ?? null });
     const isAll = Object.keys(filter).length === 0;
-    await printJobs(shell, duly, page, isAll ? 'There are no jobs.' : 'No job matches.');
+    await printJobs(context, duly, page, isAll ? 'There are no jobs.' : 'No job matches.');
   });
 }
 

@@ -1,11 +1,11 @@
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { readDuration, readInstant, usageError } from '../cli/usage.ts';
 import { withClient } from '../client/client.ts';
 import { printChange } from '../jobs/job-changes.ts';
 
 /** `duly jobs reschedule`. */
 export async function jobsReschedule(
-  shell: Shell,
+  context: CommandContext,
   options: CommonOptions & { in?: string; at?: string },
   id: string,
 ): Promise<undefined> {
@@ -13,8 +13,8 @@ export async function jobsReschedule(
   if ((delay === undefined) === (at === undefined)) throw usageError('Say when: --in or --at.');
   const due =
     delay === undefined ? { at: readInstant(at as string, '--at') } : { in: readDuration(delay, '--in') };
-  await withClient(shell, options, async ({ duly, changed }) => {
-    printChange(shell, 'moved', await duly.reschedule({ id }, due));
+  await withClient(context, options, async ({ duly, changed }) => {
+    printChange(context, 'moved', await duly.reschedule({ id }, due));
     changed(`/jobs/${id}`);
   });
 }

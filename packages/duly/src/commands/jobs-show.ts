@@ -9,7 +9,7 @@ import {
   toJobJson,
   type Why,
 } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
 import { stepText } from '../output/progress-bar.ts';
@@ -22,21 +22,21 @@ import { absolute, relative } from '../output/times.ts';
 const auditCountMax = 50;
 
 /** `duly jobs show`. */
-export async function jobsShow(shell: Shell, options: CommonOptions, id: string): Promise<undefined> {
-  await withClient(shell, options, async ({ duly }) => {
+export async function jobsShow(context: CommandContext, options: CommonOptions, id: string): Promise<undefined> {
+  await withClient(context, options, async ({ duly }) => {
     const job = await duly.job(id).get();
     const entries = await duly.audit({ subject: `job:${job.id}`, limit: auditCountMax });
     const audit = entries.toReversed();
-    if (shell.json) {
+    if (context.json) {
       const shown = { stack: true };
-      printJson(shell.out, {
+      printJson(context.out, {
         ...toJobJson(job, shown),
         attempt_list: job.attemptList.map((attempt) => toAttemptJson(attempt, shown)),
         audit: audit.map(({ at, actor, action, note }) => ({ at: at.toISOString(), actor, action, note })),
       });
       return;
     }
-    printJob(shell.out, job, await duly.why(id), audit);
+    printJob(context.out, job, await duly.why(id), audit);
   });
 }
 

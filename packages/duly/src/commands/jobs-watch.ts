@@ -1,8 +1,8 @@
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { withClient } from '../client/client.ts';
 import { watchJob } from '../jobs/watch.ts';
 
 /** `duly watch` and `duly jobs watch`. */
-export function jobsWatch(shell: Shell, options: CommonOptions, id: string): Promise<number> {
-  return withClient(shell, options, (client) => watchJob(client, id, shell));
+export function jobsWatch(context: CommandContext, options: CommonOptions, id: string): Promise<number> {
+  return withClient(context, options, (client) => watchJob(client, id, context));
 }

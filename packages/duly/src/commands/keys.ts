@@ -1,6 +1,6 @@
 import { type Duly, systemClock } from '@duly/core';
 import { createKeys, type KeyInfo, type Keys, keyScopes } from '@duly/server/keys';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { didYouMean, readDuration, usageError } from '../cli/usage.ts';
 import { terminalActor, withClient } from '../client/client.ts';
 import { listJson, printJson } from '../output/json.ts';
@@ -17,20 +17,20 @@ export interface KeysAddOptions extends CommonOptions {
 }
 
 /** `duly keys ls`. */
-export async function keysLs(shell: Shell, options: CommonOptions): Promise<undefined> {
-  await withClient(shell, options, async ({ duly, command }) => {
+export async function keysLs(context: CommandContext, options: CommonOptions): Promise<undefined> {
+  await withClient(context, options, async ({ duly, command }) => {
     const list = await keysOf(duly).list();
-    if (shell.json) {
-      printJson(shell.out, listJson(list.map(keyJson)));
+    if (context.json) {
+      printJson(context.out, listJson(list.map(keyJson)));
       return;
     }
     if (list.length === 0) {
-      shell.err.line(`There are no keys. Make one: ${command('keys add --scope admin')}`);
+      context.err.line(`There are no keys. Make one: ${command('keys add --scope admin')}`);
       return;
     }
     const now = systemClock.now();
     printTable(
-      shell.out,
+      context.out,
       [
         { title: 'ID' },
         { title: 'SCOPE' },
@@ -52,7 +52,7 @@ export async function keysLs(shell: Shell, options: CommonOptions): Promise<unde
 }
 
 /** `duly keys add`: the key alone on stdout, for scripts. */
-export async function keysAdd(shell: Shell, options: KeysAddOptions): Promise<undefined> {
+export async function keysAdd(context: CommandContext, options: KeysAddOptions): Promise<undefined> {
   const { scope = 'run', tenant = null, note = null } = options;
   const known = keyScopes.find((one) => one === scope);
   if (known === undefined) {
@@ -62,7 +62,7 @@ export async function keysAdd(shell: Shell, options: KeysAddOptions): Promise<un
   }
   const forMs = options.for === undefined ? null : readDuration(options.for, '--for');
   await withClient(
-    shell,
+    context,
     options,
     async ({ duly }) => {
       const keys = keysOf(duly);
@@ -73,10 +73,10 @@ export async function keysAdd(shell: Shell, options: KeysAddOptions): Promise<un
         expiresAt: forMs === null ? null : systemClock.now() + forMs,
         by: terminalActor(),
       });
-      if (shell.json) printJson(shell.out, { ...keyJson(made), key });
+      if (context.json) printJson(context.out, { ...keyJson(made), key });
       else {
-        shell.out.line(key);
-        shell.err.line('It is shown only this once.');
+        context.out.line(key);
+        context.err.line('It is shown only this once.');
       }
     },
     { makes: true },
@@ -84,12 +84,12 @@ export async function keysAdd(shell: Shell, options: KeysAddOptions): Promise<un
 }
 
 /** `duly keys revoke`. */
-export async function keysRevoke(shell: Shell, options: CommonOptions, ids: string[]): Promise<undefined> {
-  await withClient(shell, options, async ({ duly }) => {
+export async function keysRevoke(context: CommandContext, options: CommonOptions, ids: string[]): Promise<undefined> {
+  await withClient(context, options, async ({ duly }) => {
     const keys = keysOf(duly);
     for (const id of ids) await keys.revoke(idOf(id));
-    if (shell.json) printJson(shell.out, listJson(ids.map((id) => ({ id: idOf(id), revoked: true }))));
-    else shell.err.line('Revoked; a server that runs takes it for up to 5 s more.');
+    if (context.json) printJson(context.out, listJson(ids.map((id) => ({ id: idOf(id), revoked: true }))));
+    else context.err.line('Revoked; a server that runs takes it for up to 5 s more.');
   });
 }
 

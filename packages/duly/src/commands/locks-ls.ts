@@ -1,5 +1,5 @@
 import type { LockKind } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { readLimit } from '../cli/usage.ts';
 import { withClient } from '../client/client.ts';
 import { listJson, printJson } from '../output/json.ts';
@@ -15,28 +15,28 @@ interface LocksLsOptions extends CommonOptions {
 }
 
 /** `duly locks ls`. */
-export async function locksLs(shell: Shell, options: LocksLsOptions): Promise<undefined> {
+export async function locksLs(context: CommandContext, options: LocksLsOptions): Promise<undefined> {
   const limit = readLimit(options.limit);
-  await withClient(shell, options, async ({ duly }) => {
+  await withClient(context, options, async ({ duly }) => {
     const { locks, nextCursor } = await duly.locks.list({
       ...(options.kind === undefined ? {} : { kind: options.kind as LockKind }),
       ...(options.prefix === undefined ? {} : { prefix: options.prefix }),
       ...{ limit, cursor: options.cursor ?? null },
     });
-    if (shell.json) {
+    if (context.json) {
       const data = locks.map(({ kind, name, fence, holder, until, ttlMs }) => ({
         ...{ kind, name, fence, holder },
         ...{ until_at: until.toISOString(), ttl_ms: ttlMs },
       }));
-      printJson(shell.out, listJson(data, nextCursor));
+      printJson(context.out, listJson(data, nextCursor));
       return;
     }
     if (locks.length === 0) {
-      shell.err.line('No lock is held.');
+      context.err.line('No lock is held.');
       return;
     }
     printTable(
-      shell.out,
+      context.out,
       [
         { title: 'KIND' },
         { title: 'NAME', widthMin: 12 },
@@ -53,8 +53,8 @@ export async function locksLs(shell: Shell, options: LocksLsOptions): Promise<un
       ]),
     );
     if (nextCursor !== null)
-      shell.err.line(
-        shell.err.paint(
+      context.err.line(
+        context.err.paint(
           'dim',
           `There are more: the same command with --cursor ${JSON.stringify(nextCursor)}`,
         ),

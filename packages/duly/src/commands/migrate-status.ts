@@ -1,19 +1,19 @@
 import { readSchemaStatus } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { commandFor } from '../client/store.ts';
 import { printJson } from '../output/json.ts';
 import { storeToMigrate } from './migrate.ts';
 
 /** `duly migrate status`: where the schema stands and what is missing. Changes nothing. */
-export async function migrateStatus(shell: Shell, options: CommonOptions): Promise<undefined> {
+export async function migrateStatus(context: CommandContext, options: CommonOptions): Promise<undefined> {
   const store = await storeToMigrate(options);
   const { place, schema, known, lowestCode, steps } = await readSchemaStatus(store);
   const serves = lowestCode <= known;
-  if (shell.json) {
-    printJson(shell.out, { place, schema, known_schema: known, lowest_code: lowestCode, serves, steps });
+  if (context.json) {
+    printJson(context.out, { place, schema, known_schema: known, lowest_code: lowestCode, serves, steps });
     return;
   }
-  const { out } = shell;
+  const { out } = context;
   const stand = schema === 0 ? 'no schema yet' : `schema ${schema}`;
   if (!serves) {
     out.line(

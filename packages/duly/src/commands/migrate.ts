@@ -1,11 +1,11 @@
 import { defaultStore, openEngine, readSchemaStatus } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { givenStore, refuseMemory, refuseUnmakable } from '../client/store.ts';
 import { printJson } from '../output/json.ts';
 import { loadProject } from '../project/load.ts';
 
 /** `duly migrate`: opening a store brings it up to this code, so this opens it and tells where it stands. */
-export async function migrate(shell: Shell, options: CommonOptions): Promise<undefined> {
+export async function migrate(context: CommandContext, options: CommonOptions): Promise<undefined> {
   const store = await storeToMigrate(options);
   const before = await readSchemaStatus(store);
   const engine = await openEngine(store);
@@ -14,14 +14,14 @@ export async function migrate(shell: Shell, options: CommonOptions): Promise<und
     const { from: schema, to: known } = await engine.migrate({ dryRun: true });
     const { place, version } = engine.info();
     const made = before.schema === 0;
-    if (shell.json) {
-      printJson(shell.out, { place, version, schema, known_schema: known, made, steps: before.steps });
+    if (context.json) {
+      printJson(context.out, { place, version, schema, known_schema: known, made, steps: before.steps });
       return;
     }
     const rest =
       schema > known ? `newer than this version's ${known}, and still open to it` : 'nothing left to do';
     const did = made ? 'Made' : before.steps.length > 0 ? `Brought from schema ${before.schema}` : 'Checked';
-    shell.out.line(`${did} ${place}: schema ${schema}, ${rest}.`);
+    context.out.line(`${did} ${place}: schema ${schema}, ${rest}.`);
   } finally {
     await engine.close();
   }

@@ -1,7 +1,7 @@
 import { abandonMove, DulyError, type Moved, moveStore, toSnakeCase, withoutPassword } from '@duly/core';
 import { confirm } from '../cli/confirm.ts';
 import { exitCodes } from '../cli/exit-codes.ts';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { isNew, refuseMemory, refuseMissing, refuseUnmakable, shellWord } from '../client/store.ts';
 import { printJson } from '../output/json.ts';
 import { createLiveArea } from '../output/live-area.ts';
@@ -17,21 +17,21 @@ export interface MoveCommandOptions extends CommonOptions {
 }
 
 /** `duly move`: takes every promise along to another store. */
-export async function move(shell: Shell, options: MoveCommandOptions): Promise<number> {
+export async function move(context: CommandContext, options: MoveCommandOptions): Promise<number> {
   const { from, to } = options;
   refuseMissing(from);
   refuseMemory(to);
   refuseUnmakable(to);
-  if (options.abandon) return abandon(shell, from, to);
+  if (options.abandon) return abandon(context, from, to);
   const plan = await planOf(from, to);
-  if (options.dryRun || plan.result === 'already') return tell(shell, plan);
+  if (options.dryRun || plan.result === 'already') return tell(context, plan);
   if (!options.yes) {
     const { jobs, schedules, nodes } = { ...plan.counts, nodes: plan.nodes };
     const asked = `Move ${jobs} live jobs and ${schedules} schedules from ${withoutPassword(from)} to ${withoutPassword(to)}?${nodes > 0 ? ` ${nodes} ${nodes === 1 ? 'node runs' : 'nodes run'} there and will stop.` : ''}`;
-    const answer = await confirm(shell, asked, 'A move');
+    const answer = await confirm(context, asked, 'A move');
     if (answer !== 'yes') return answer === 'no' ? exitCodes.failure : exitCodes.interrupted;
   }
-  const area = createLiveArea(shell.err);
+  const area = createLiveArea(context.err);
   const total = Object.values(plan.counts).reduce((sum, count) => sum + count, 0);
   let before = 0;
   try {
@@ -39,13 +39,13 @@ export async function move(shell: Shell, options: MoveCommandOptions): Promise<n
       from,
       to,
       onProgress({ part, done, count }) {
-        if (!shell.err.isTerminal || shell.json) return;
+        if (!context.err.isTerminal || context.json) return;
         const percent = total === 0 ? 100 : Math.min(100, ((before + done) / total) * 100);
         area.set(() => [`${progressBar(percent, 20)} ${percentText(percent)}  ${part}`]);
         if (done >= count) before += done;
       },
     });
-    return tell(shell, { ...moved, nodes: plan.nodes });
+    return tell(context, { ...moved, nodes: plan.nodes });
   } finally {
     area.close();
   }
@@ -58,7 +58,7 @@ async function planOf(from: string, to: string): Promise<Moved> {
   return { ...plan, to: withoutPassword(to) };
 }
 
-async function abandon({ out, json }: Shell, from: string, to: string): Promise<number> {
+async function abandon({ out, json }: CommandContext, from: string, to: string): Promise<number> {
   if (!(await abandonMove({ from, to }))) {
     throw new DulyError('invalid_option', {
       message: 'There is no move between these two stores that has not ended.',
@@ -70,7 +70,7 @@ async function abandon({ out, json }: Shell, from: string, to: string): Promise<
   return 0;
 }
 
-function tell({ out, json }: Shell, moved: Moved): number {
+function tell({ out, json }: CommandContext, moved: Moved): number {
   if (json) {
     printJson(out, toSnakeCase(moved));
     return 0;

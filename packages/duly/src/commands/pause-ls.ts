@@ -1,5 +1,5 @@
 import { systemClock, toSnakeCase } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { withClient } from '../client/client.ts';
 import { listJson, printJson } from '../output/json.ts';
 import { printTable } from '../output/table.ts';
@@ -7,20 +7,20 @@ import { oneLine } from '../output/terminal.ts';
 import { relative } from '../output/times.ts';
 
 /** `duly pause ls`. */
-export async function pauseLs(shell: Shell, options: CommonOptions): Promise<undefined> {
-  await withClient(shell, options, async ({ duly }) => {
+export async function pauseLs(context: CommandContext, options: CommonOptions): Promise<undefined> {
+  await withClient(context, options, async ({ duly }) => {
     const pauses = await duly.pauses();
-    if (shell.json) {
-      printJson(shell.out, listJson(toSnakeCase(pauses) as unknown[]));
+    if (context.json) {
+      printJson(context.out, listJson(toSnakeCase(pauses) as unknown[]));
       return;
     }
     if (pauses.length === 0) {
-      shell.err.line('Nothing is paused.');
+      context.err.line('Nothing is paused.');
       return;
     }
     const now = systemClock.now();
     printTable(
-      shell.out,
+      context.out,
       [
         { title: 'SCOPE' },
         { title: 'NAME', widthMin: 12 },

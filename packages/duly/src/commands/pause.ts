@@ -1,6 +1,6 @@
 import { systemClock, toSnakeCase } from '@duly/core';
 import { type PauseScope, pauseText, targetOf, warnUnknown } from '../cli/pause-target.ts';
-import type { CommandRun, CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommandRun, CommonOptions, CommandContext } from '../cli/context.ts';
 import { readDuration, readInstant, usageError } from '../cli/usage.ts';
 import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
@@ -13,7 +13,7 @@ interface PauseCommandOptions extends CommonOptions {
 
 /** `duly pause queue|task|all`. */
 export function pauseOf(scope: PauseScope): CommandRun {
-  return async (shell: Shell, options: PauseCommandOptions, name?: string) => {
+  return async (context: CommandContext, options: PauseCommandOptions, name?: string) => {
     if (options.for !== undefined && options.until !== undefined)
       throw usageError('Give --for or --until, not both.');
     const until =
@@ -22,18 +22,18 @@ export function pauseOf(scope: PauseScope): CommandRun {
           ? undefined
           : readInstant(options.until, '--until')
         : systemClock.now() + readDuration(options.for, '--for', { minMs: 1 });
-    await withClient(shell, options, async ({ duly, changed }) => {
+    await withClient(context, options, async ({ duly, changed }) => {
       changed('/queues');
       const pause = await duly.pause(targetOf(scope, name), {
         ...(until === undefined ? {} : { until }),
         ...(options.note === undefined ? {} : { note: options.note }),
       });
-      if (shell.json) printJson(shell.out, toSnakeCase(pause));
+      if (context.json) printJson(context.out, toSnakeCase(pause));
       else
-        shell.out.line(
+        context.out.line(
           `${pauseText(pause)} is paused ${pause.until === null ? 'until it is resumed' : `until ${pause.until.toISOString()}`}.`,
         );
-      await warnUnknown(shell, duly, scope, name);
+      await warnUnknown(context, duly, scope, name);
     });
     return undefined;
   };

@@ -1,4 +1,4 @@
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { listJson, printJson } from '../output/json.ts';
 import { printTable } from '../output/table.ts';
 import { profileOf, profilesPath, readProfiles, writeProfiles } from '../remote/profiles.ts';
@@ -6,7 +6,7 @@ import { addressOf } from '../remote/server.ts';
 import { readStdin } from './run.ts';
 
 /** `duly profiles ls`. Keys are not shown. */
-export async function profilesLs({ out, err, json }: Shell): Promise<undefined> {
+export async function profilesLs({ out, err, json }: CommandContext): Promise<undefined> {
   const { used, servers } = readProfiles();
   const list = Object.entries(servers).map(([name, { url, key }]) => ({
     name,
@@ -27,7 +27,7 @@ export async function profilesLs({ out, err, json }: Shell): Promise<undefined> 
 
 /** `duly profiles add`: the key from an option, the environment, or stdin. */
 export async function profilesAdd(
-  shell: Shell,
+  context: CommandContext,
   options: CommonOptions,
   name: string,
   url: string,
@@ -37,16 +37,16 @@ export async function profilesAdd(
   const key = given ?? process.env.DULY_KEY ?? null;
   profiles.servers[name] = { url: addressOf(url), key: key === '' ? null : key };
   writeProfiles(profiles);
-  tell(shell, { name, url, has_key: key !== null }, `Kept in ${profilesPath()}, for this user only.`);
+  tell(context, { name, url, has_key: key !== null }, `Kept in ${profilesPath()}, for this user only.`);
 }
 
 /** `duly profiles use`; without a name none is used. */
-export async function profilesUse(shell: Shell, _options: CommonOptions, name?: string): Promise<undefined> {
+export async function profilesUse(context: CommandContext, _options: CommonOptions, name?: string): Promise<undefined> {
   const profiles = readProfiles();
   if (name !== undefined) profileOf(profiles, name);
   writeProfiles({ ...profiles, used: name ?? null });
   tell(
-    shell,
+    context,
     { used: name ?? null },
     name === undefined
       ? 'No profile is used: commands go to the store.'
@@ -55,15 +55,15 @@ export async function profilesUse(shell: Shell, _options: CommonOptions, name?: 
 }
 
 /** `duly profiles rm`. */
-export async function profilesRm(shell: Shell, _options: CommonOptions, name: string): Promise<undefined> {
+export async function profilesRm(context: CommandContext, _options: CommonOptions, name: string): Promise<undefined> {
   const profiles = readProfiles();
   profileOf(profiles, name);
   const { [name]: _gone, ...servers } = profiles.servers;
   writeProfiles({ used: profiles.used === name ? null : profiles.used, servers });
-  tell(shell, { name, removed: true }, `"${name}" is gone.`);
+  tell(context, { name, removed: true }, `"${name}" is gone.`);
 }
 
-function tell({ out, err, json }: Shell, fields: object, sentence: string): void {
+function tell({ out, err, json }: CommandContext, fields: object, sentence: string): void {
   if (json) printJson(out, fields);
   else err.line(sentence);
 }

@@ -7,7 +7,7 @@ import {
   systemClock,
   toSnakeCase,
 } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { withClient } from '../client/client.ts';
 import { listJson, printJson } from '../output/json.ts';
 import { statusStyles } from '../output/status.ts';
@@ -16,24 +16,24 @@ import { oneLine } from '../output/terminal.ts';
 import { relative } from '../output/times.ts';
 
 /** `duly queues`. */
-export async function queues(shell: Shell, options: CommonOptions): Promise<undefined> {
-  await withClient(shell, options, async ({ duly }) => {
+export async function queues(context: CommandContext, options: CommonOptions): Promise<undefined> {
+  await withClient(context, options, async ({ duly }) => {
     const { queues: list, status } = await duly.queues();
-    if (shell.json) {
+    if (context.json) {
       const data = list.map(({ queue, pause, lanes }) => ({
         queue,
         paused: pause !== null,
         lanes: toSnakeCase(lanes.map(({ pause: _, ...lane }) => lane)),
       }));
-      printJson(shell.out, { ...listJson(data), status });
+      printJson(context.out, { ...listJson(data), status });
       return;
     }
-    printStatuses(shell, status);
-    if (list.length > 0) printQueues(shell, list);
+    printStatuses(context, status);
+    if (list.length > 0) printQueues(context, list);
   });
 }
 
-function printQueues({ out }: Shell, list: readonly QueueView[]): void {
+function printQueues({ out }: CommandContext, list: readonly QueueView[]): void {
   const now = systemClock.now();
   const paused = (pause: Pause | null): Cell => (pause === null ? '' : { text: 'paused', style: 'yellow' });
   out.line();
@@ -60,7 +60,7 @@ function printQueues({ out }: Shell, list: readonly QueueView[]): void {
   );
 }
 
-function printStatuses({ out }: Shell, status: Awaited<ReturnType<Duly['counts']>>['status']): void {
+function printStatuses({ out }: CommandContext, status: Awaited<ReturnType<Duly['counts']>>['status']): void {
   const parts = jobStatuses
     .filter((name) => status[name].count > 0)
     .map((name) => `${countText(status[name])} ${out.paint(statusStyles[name], name)}`);

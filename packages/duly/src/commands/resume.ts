@@ -1,30 +1,30 @@
 import { type PauseScope, pauseText, targetOf } from '../cli/pause-target.ts';
-import type { CommandRun, CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommandRun, CommonOptions, CommandContext } from '../cli/context.ts';
 import { didYouMean } from '../cli/usage.ts';
 import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
 
 /** `duly resume queue|task|all`. To end a pause that is not there is no error: what was asked for is so. */
 export function resumeOf(scope: PauseScope): CommandRun {
-  return async (shell: Shell, options: CommonOptions, name?: string) => {
-    await withClient(shell, options, async ({ duly, command, changed }) => {
+  return async (context: CommandContext, options: CommonOptions, name?: string) => {
+    await withClient(context, options, async ({ duly, command, changed }) => {
       const resumed = await duly.resume(targetOf(scope, name));
       if (resumed) changed('/queues');
-      if (shell.json) printJson(shell.out, { resumed });
-      else shell.out.line(outcomeText(scope, name ?? null, resumed));
+      if (context.json) printJson(context.out, { resumed });
+      else context.out.line(outcomeText(scope, name ?? null, resumed));
       const rest = await duly.pauses();
       if (!resumed && name !== undefined) {
         const near = didYouMean(
           name,
           rest.filter((pause) => pause.scope === scope).map((pause) => pause.name ?? ''),
         );
-        if (near !== '') shell.warn(near.trim());
+        if (near !== '') context.warn(near.trim());
       }
       // A person who resumes wants things to run; another pause that still holds them back would surprise.
       const all = rest.find((pause) => pause.scope === 'all');
-      if (all !== undefined) shell.warn(`Everything is still paused; see: ${command('pause ls')}`);
+      if (all !== undefined) context.warn(`Everything is still paused; see: ${command('pause ls')}`);
       else if (scope === 'all' && rest.length > 0) {
-        shell.warn(
+        context.warn(
           `${rest.map(pauseText).join(', ')} ${rest.length === 1 ? 'is' : 'are'} still paused; see: ${command('pause ls')}`,
         );
       }

@@ -10,7 +10,7 @@ import {
   type Task,
   toJobJson,
 } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import {
   didYouMean,
   readCount,
@@ -43,7 +43,7 @@ interface RunOptions extends CommonOptions {
 
 /** `duly run`: makes a job. The task's code need not be here. */
 export async function run(
-  shell: Shell,
+  context: CommandContext,
   options: RunOptions,
   name: string,
   inputText: string | undefined,
@@ -53,16 +53,16 @@ export async function run(
   }
   const due = readDue(options);
   const jobOptions = readJobOptions(options);
-  const input = inputText === '-' ? readPiped(shell, await readStdin()) : readInput(shell, inputText);
+  const input = inputText === '-' ? readPiped(context, await readStdin()) : readInput(context, inputText);
   const server = givenServer(options);
   if (server !== null) {
-    return withServer(shell, server, async (client) => {
+    return withServer(context, server, async (client) => {
       const job = await makeRemotely(client, name, input, due, jobOptions);
-      if (!shell.json || !options.watch) await printMade(shell, client, name, job, options);
-      return options.watch ? watchJob(client, job.id, shell) : undefined;
+      if (!context.json || !options.watch) await printMade(context, client, name, job, options);
+      return options.watch ? watchJob(client, job.id, context) : undefined;
     });
   }
-  const project = await tryProject(shell, options);
+  const project = await tryProject(context, options);
   const given = givenStore(options.store);
   const store = given ?? project?.duly?.store ?? project?.options.store ?? defaultStore;
   refuseMemory(store);
@@ -70,16 +70,16 @@ export async function run(
   const isMade = isNew(store);
   const own = project?.duly != null && isSameStore(project.duly.store, store) ? project.duly : null;
 
-  return useDuly(shell, own ?? clientDuly(shell, store), store, async (client) => {
+  return useDuly(context, own ?? clientDuly(context, store), store, async (client) => {
     const { duly } = client;
     const nodes = await duly.nodes();
-    if (isMade) shell.warn(`There was no store at "${store}" yet; it was made.`);
+    if (isMade) context.warn(`There was no store at "${store}" yet; it was made.`);
     const task = taskFor(duly, name, project, nodes);
     const job = await make(task, input, due, jobOptions);
     client.changed(`/jobs/${job.id}`);
-    if (!shell.json || !options.watch) await printMade(shell, client, name, job, options);
-    warnUnhandled(shell, client, name, nodes);
-    return options.watch ? watchJob(client, job.id, shell) : undefined;
+    if (!context.json || !options.watch) await printMade(context, client, name, job, options);
+    warnUnhandled(context, client, name, nodes);
+    return options.watch ? watchJob(client, job.id, context) : undefined;
   });
 }
 
@@ -96,14 +96,14 @@ function makeRemotely(
 }
 
 /** Tasks that cannot be loaded are no reason to refuse a job: it is for others to run. */
-export async function tryProject(shell: Shell, options: CommonOptions): Promise<Project | null> {
+export async function tryProject(context: CommandContext, options: CommonOptions): Promise<Project | null> {
   try {
     return await loadProject({ config: options.config, withTasks: true });
   } catch (error) {
     // Without the config it is not known which store is meant.
     const isNeeded = options.config !== undefined || givenStore(options.store) === undefined;
     const project = isNeeded ? await loadProject({ config: options.config, withTasks: false }) : null;
-    shell.warn(`${sentenceOf((error as Error).message)} The input is not checked here.`);
+    context.warn(`${sentenceOf((error as Error).message)} The input is not checked here.`);
     return project;
   }
 }
@@ -139,16 +139,16 @@ function make(task: Task, input: unknown, due: Due, options: JobOptions): Promis
 }
 
 /** Reads what was piped in. The line end that `echo` and editors put behind a text is not a part of it. */
-function readPiped(shell: Shell, text: string): unknown {
-  return readInput(shell, text.replace(/\r?\n$/, ''));
+function readPiped(context: CommandContext, text: string): unknown {
+  return readInput(context, text.replace(/\r?\n$/, ''));
 }
 
 /** Reads an input: JSON, or else a text. */
-export function readInput(shell: Shell, text: string | undefined): unknown {
+export function readInput(context: CommandContext, text: string | undefined): unknown {
   if (text === undefined) return undefined;
   const value = readValue(text);
   if (typeof value === 'string' && value === text && /^\s*[[{"]/.test(text)) {
-    shell.warn('The input begins like JSON but is not JSON; it is taken as a text.');
+    context.warn('The input begins like JSON but is not JSON; it is taken as a text.');
   }
   return value;
 }
@@ -205,7 +205,7 @@ export function readMetadata(texts: readonly string[] | undefined): Record<strin
 
 /** The id alone on stdout, for scripts; what a person wants to know on stderr. */
 async function printMade(
-  { out, err, json }: Shell,
+  { out, err, json }: CommandContext,
   { command }: Client,
   name: string,
   job: JobHandle,
@@ -221,14 +221,14 @@ async function printMade(
   else if (!watch) err.line(`${name} is ${job.status}. Watch it: ${command(`watch ${job.id}`)}`);
 }
 
-function warnUnhandled(shell: Shell, { command }: Client, name: string, nodes: NodeView[]): void {
+function warnUnhandled(context: CommandContext, { command }: Client, name: string, nodes: NodeView[]): void {
   const workers = nodes.filter((node) => node.roles.includes('worker'));
   if (workers.length === 0) {
-    shell.warn(`No worker runs on this store; the job waits for one. Start one: ${command('up')}`);
+    context.warn(`No worker runs on this store; the job waits for one. Start one: ${command('up')}`);
     return;
   }
   const types = new Set(workers.flatMap((node) => node.tasks.map((task) => task.type)));
   if (!types.has(name)) {
-    shell.warn(`No live node handles "${name}"; the job waits for one.${didYouMean(name, types)}`);
+    context.warn(`No live node handles "${name}"; the job waits for one.${didYouMean(name, types)}`);
   }
 }

@@ -10,7 +10,7 @@ import {
 } from '@duly/core';
 import { invocation } from '../cli/invocation.ts';
 import { type RuleOptions, readRule } from '../cli/rule-options.ts';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { didYouMean, readCount } from '../cli/usage.ts';
 import { type Client, clientDuly, useDuly, withServer } from '../client/client.ts';
 import { givenStore, isNew, isSameStore, refuseMemory, refuseUnmakable } from '../client/store.ts';
@@ -54,21 +54,21 @@ const nextCount = 3;
 
 /** `duly schedules add`: a dynamic schedule, made or changed. The task's code need not be here. */
 export async function schedulesAdd(
-  shell: Shell,
+  context: CommandContext,
   options: SchedulesAddOptions,
   name: string,
 ): Promise<undefined> {
-  const definition = readDefinition(shell, options, name);
+  const definition = readDefinition(context, options, name);
   await withTypedOptions(() => refuseWrong(definition));
   const server = givenServer(options);
   if (server !== null) {
     // What is in this folder need not be what runs there.
-    await withServer(shell, server, (client) =>
-      withScheduleHints(client, () => put(shell, client, definition, { project: null, defined: [] })),
+    await withServer(context, server, (client) =>
+      withScheduleHints(client, () => put(context, client, definition, { project: null, defined: [] })),
     );
     return;
   }
-  const project = await tryProject(shell, options);
+  const project = await tryProject(context, options);
   const store = givenStore(options.store) ?? project?.duly?.store ?? project?.options.store ?? defaultStore;
   refuseMemory(store);
   refuseUnmakable(store);
@@ -79,19 +79,19 @@ export async function schedulesAdd(
     ...(project?.duly?.tasks.keys() ?? []),
   ];
   const own = project?.duly != null && isSameStore(project.duly.store, store) ? project.duly : null;
-  await useDuly(shell, own ?? clientDuly(shell, store), store, (client) =>
+  await useDuly(context, own ?? clientDuly(context, store), store, (client) =>
     withScheduleHints(client, async () => {
       const nodes = await client.duly.nodes();
-      if (isMade) shell.warn(`There was no store at "${store}" yet; it was made.`);
+      if (isMade) context.warn(`There was no store at "${store}" yet; it was made.`);
       taskFor(client.duly, definition.task, project, nodes);
-      await put(shell, client, definition, { project, defined });
+      await put(context, client, definition, { project, defined });
     }),
   );
 }
 
 /** Makes or changes it, and says what came of it and what a person should think about. */
 async function put(
-  shell: Shell,
+  context: CommandContext,
   client: Client,
   definition: ScheduleDefinition,
   { project, defined }: { project: Project | null; defined: readonly string[] },
@@ -101,12 +101,12 @@ async function put(
   const before = await sameName(duly, definition);
   const schedule = await withTypedOptions(() => duly.schedules.put(definition));
   client.changed(`/schedules/${schedule.id}`);
-  await printPut(shell, duly, schedule, before);
-  warnDeclared(shell, before, schedule);
-  warnIdle(shell, client, definition.task, { nodes, defined });
+  await printPut(context, duly, schedule, before);
+  warnDeclared(context, before, schedule);
+  warnIdle(context, client, definition.task, { nodes, defined });
   const tasks = project?.tasks.map((found) => found.definition) ?? [];
   for (const { message, hint } of await adviceOn(duly, { tasks, only: schedule }))
-    shell.warn(`${message} ${hint}`);
+    context.warn(`${message} ${hint}`);
 }
 
 /** Refuses what is wrong before a store is made for it: a Duly checks what its tasks declare without opening its store. */
@@ -124,9 +124,9 @@ async function refuseOver(definition: ScheduleDefinition): Promise<void> {
   }
 }
 
-function readDefinition(shell: Shell, options: SchedulesAddOptions, name: string): ScheduleDefinition {
+function readDefinition(context: CommandContext, options: SchedulesAddOptions, name: string): ScheduleDefinition {
   const rule = readRule(options);
-  const input = readInput(shell, options.input);
+  const input = readInput(context, options.input);
   const metadata = readMetadata(options.metadata);
   const priority = readCount(options.priority, '--priority');
   const { task, queue, tenant, serial, note } = options;
@@ -169,7 +169,7 @@ async function sameName(duly: Duly, { name, tenant = null }: ScheduleDefinition)
 }
 
 async function printPut(
-  { out, json }: Shell,
+  { out, json }: CommandContext,
   duly: Duly,
   schedule: Schedule,
   before: readonly Schedule[],
@@ -199,16 +199,16 @@ async function printPut(
   else if (schedule.kind === 'delay') out.line(`  ${asIfNoTime}`);
 }
 
-function warnDeclared(shell: Shell, before: readonly Schedule[], { id, name }: Schedule): void {
+function warnDeclared(context: CommandContext, before: readonly Schedule[], { id, name }: Schedule): void {
   const declared = before.find(({ app }) => app !== null);
   if (declared === undefined) return;
-  shell.warn(
+  context.warn(
     `The code of "${declared.app}" declares a schedule "${name}" too; from now on name this one by its id, ${id}.`,
   );
 }
 
 function warnIdle(
-  shell: Shell,
+  context: CommandContext,
   { command, isServer }: Client,
   task: string,
   { nodes, defined }: { nodes: readonly NodeView[]; defined: readonly string[] },
@@ -216,7 +216,7 @@ function warnIdle(
   const hasScheduler = nodes.some(({ roles }) => roles.includes('scheduler'));
   if (!hasScheduler) {
     const start = isServer ? `${invocation()} worker --store <its store>` : command('up');
-    shell.warn(`No scheduler runs on this store; slots wait for one. Start one: ${start}`);
+    context.warn(`No scheduler runs on this store; slots wait for one. Start one: ${start}`);
   }
   const types = new Set(
     nodes
@@ -226,10 +226,10 @@ function warnIdle(
   // Where nothing runs, what is defined here is what will.
   if (!hasScheduler) for (const name of defined) types.add(name);
   if (!types.has(task) && !hasScheduler) {
-    shell.warn(
+    context.warn(
       `No task "${task}" is defined here; its jobs wait for a node that has it.${didYouMean(task, types)}`,
     );
   } else if (!types.has(task)) {
-    shell.warn(`No live node handles "${task}"; its jobs wait for one.${didYouMean(task, types)}`);
+    context.warn(`No live node handles "${task}"; its jobs wait for one.${didYouMean(task, types)}`);
   }
 }

@@ -13,7 +13,7 @@ import {
 } from '@duly/core';
 import { confirm } from '../cli/confirm.ts';
 import { exitCodes } from '../cli/exit-codes.ts';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { terminalActor, useDuly, withServer } from '../client/client.ts';
 import {
   givenStore,
@@ -36,30 +36,30 @@ interface DeclaredOptions extends CommonOptions {
 }
 
 /** `duly schedules diff`: what `apply` would do. */
-export async function schedulesDiff(shell: Shell, options: DeclaredOptions): Promise<undefined> {
-  await withDeclared(shell, options, { isMade: false }, async ({ duly, project, set, how }) => {
+export async function schedulesDiff(context: CommandContext, options: DeclaredOptions): Promise<undefined> {
+  await withDeclared(context, options, { isMade: false }, async ({ duly, project, set, how }) => {
     const plan = await duly.schedules.diff(set, how);
-    await printPlan(shell, duly, project, plan, 'plan');
+    await printPlan(context, duly, project, plan, 'plan');
   });
 }
 
 /** `duly schedules apply`. */
 export async function schedulesApply(
-  shell: Shell,
+  context: CommandContext,
   options: DeclaredOptions & { yes?: boolean },
 ): Promise<number | undefined> {
-  return withDeclared(shell, options, { isMade: true }, async ({ duly, project, set, how }) => {
+  return withDeclared(context, options, { isMade: true }, async ({ duly, project, set, how }) => {
     const plan = await duly.schedules.diff(set, how);
     const removed = plan.filter(({ action }) => action === 'remove');
     if (removed.length > 0 && !options.yes) {
       const names = removed.map(({ name }) => `"${harmless(name)}"`).join(', ');
-      const answer = await confirm(shell, `Remove ${names}?`, 'To remove schedules');
+      const answer = await confirm(context, `Remove ${names}?`, 'To remove schedules');
       if (answer !== 'yes') {
-        shell.err.line('Nothing was done.');
+        context.err.line('Nothing was done.');
         return answer === 'interrupted' ? exitCodes.interrupted : exitCodes.failure;
       }
     }
-    await printPlan(shell, duly, project, await duly.schedules.apply(set, how), 'done');
+    await printPlan(context, duly, project, await duly.schedules.apply(set, how), 'done');
     return undefined;
   });
 }
@@ -75,7 +75,7 @@ interface Declared {
 
 /** Makes a Duly of what this folder declares, strictly: what does not load could look like what is no longer declared. */
 async function withDeclared<Value>(
-  shell: Shell,
+  context: CommandContext,
   options: DeclaredOptions,
   { isMade }: { isMade: boolean },
   use: (declared: Declared) => Promise<Value>,
@@ -92,7 +92,7 @@ async function withDeclared<Value>(
   if (server !== null) {
     const { app, release, schedules: set, tasks } = await declaredHere(project);
     const how = { app, ...(release === null ? {} : { release }), tasks, ...prune };
-    return withServer(shell, server, (client) =>
+    return withServer(context, server, (client) =>
       withScheduleHints(client, () => use({ duly: client.duly, project, set, how })),
     );
   }
@@ -109,8 +109,8 @@ async function withDeclared<Value>(
   if (isMade || isUnmade) refuseUnmakable(store);
   else refuseMissing(store);
   refuseMemory(store);
-  if (isUnmade) shell.warn(`There is no store at "${store}" yet; "schedules apply" makes it.`);
-  const say = (_fields: object, message: string): void => shell.warn(message);
+  if (isUnmade) context.warn(`There is no store at "${store}" yet; "schedules apply" makes it.`);
+  const say = (_fields: object, message: string): void => context.warn(message);
   const duly =
     project.duly ??
     new Duly({
@@ -119,7 +119,7 @@ async function withDeclared<Value>(
       actor: terminalActor(),
       logger: { debug() {}, info() {}, warn: say, error: say },
     });
-  return useDuly(shell, duly, store, (client) =>
+  return useDuly(context, duly, store, (client) =>
     withScheduleHints(client, async () => {
       defineTasks(duly, project.tasks);
       if (isMade) client.changed('/schedules');
@@ -153,7 +153,7 @@ const marks: Record<Action, { mark: string; style: Style; plan: string; done: st
 };
 
 async function printPlan(
-  { out, json }: Shell,
+  { out, json }: CommandContext,
   duly: Duly,
   project: Project,
   plan: readonly ScheduleDiff[],

@@ -1,5 +1,5 @@
 import { type BackfillOptions, type BackfillResult, type Rule, toSnakeCase } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { readCount } from '../cli/usage.ts';
 import { printJson } from '../output/json.ts';
 import { ruleOf, withSchedules } from '../schedules/schedule-client.ts';
@@ -18,13 +18,13 @@ interface SchedulesBackfillOptions extends CommonOptions {
 
 /** `duly schedules backfill`. */
 export async function schedulesBackfill(
-  shell: Shell,
+  context: CommandContext,
   options: SchedulesBackfillOptions,
   name: string,
 ): Promise<undefined> {
   const concurrency = readCount(options.concurrency, '--concurrency');
   const { from, to, order, reprocess, allow, dryRun, note } = options;
-  await withSchedules(shell, options, async ({ duly, changed }) => {
+  await withSchedules(context, options, async ({ duly, changed }) => {
     const schedule = await duly.schedules.get(name);
     const result = await duly.schedules.backfill(
       { id: schedule.id },
@@ -40,15 +40,15 @@ export async function schedulesBackfill(
       },
     );
     if (!dryRun) changed(`/schedules/${schedule.id}`);
-    if (shell.json) printJson(shell.out, toSnakeCase(result));
-    else printResult(shell, result, ruleOf(schedule));
+    if (context.json) printJson(context.out, toSnakeCase(result));
+    else printResult(context, result, ruleOf(schedule));
   });
 }
 
 // More lines than this nobody reads; -o json has them all.
 const shownMax = 20;
 
-function printResult({ out, err }: Shell, result: BackfillResult, rule: Rule): void {
+function printResult({ out, err }: CommandContext, result: BackfillResult, rule: Rule): void {
   const { slots, jobs, dryRun, completedCount, foldedCount, unfinishedCount } = result;
   const count = slots.length === 1 ? '1 slot' : `${slots.length} slots`;
   out.line(

@@ -1,5 +1,5 @@
 import { type Duly, type Schedule, systemClock, toDefinitionJson } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { usageError } from '../cli/usage.ts';
 import { listJson, printJson } from '../output/json.ts';
 import { withSchedules } from '../schedules/schedule-client.ts';
@@ -13,7 +13,7 @@ interface ExportOptions extends CommonOptions {
 
 /** `duly schedules export`: what would make the same schedules elsewhere. */
 export async function schedulesExport(
-  shell: Shell,
+  context: CommandContext,
   options: ExportOptions,
   names: string[],
 ): Promise<undefined> {
@@ -22,16 +22,16 @@ export async function schedulesExport(
     throw usageError('Give one of --crontab, --kubernetes and --json.');
   }
   if (image !== undefined && !kubernetes) throw usageError('--image is for --kubernetes.');
-  await withSchedules(shell, options, async ({ duly }) => {
+  await withSchedules(context, options, async ({ duly }) => {
     const schedules = await collect(duly, names);
     const now = systemClock.now();
     if (crontab) {
       const { crontabOf } = await import('../export/crontab-export.ts');
-      for (const line of crontabOf(schedules, now)) shell.out.line(line);
+      for (const line of crontabOf(schedules, now)) context.out.line(line);
     } else if (kubernetes) {
       const { manifestsOf } = await import('../export/kubernetes-export.ts');
-      shell.out.write(manifestsOf(schedules, { image: image ?? null, now }));
-    } else printJson(shell.out, listJson(schedules.map(toExport)));
+      context.out.write(manifestsOf(schedules, { image: image ?? null, now }));
+    } else printJson(context.out, listJson(schedules.map(toExport)));
   });
 }
 

@@ -1,5 +1,5 @@
 import { formatDuration, type Schedule, type SchedulesFilter, systemClock, toScheduleJson } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { readCount } from '../cli/usage.ts';
 import { listJson, printJson } from '../output/json.ts';
 import { statusStyles } from '../output/status.ts';
@@ -18,7 +18,7 @@ interface SchedulesLsOptions extends CommonOptions {
 }
 
 /** `duly schedules ls`. */
-export async function schedulesLs(shell: Shell, options: SchedulesLsOptions): Promise<undefined> {
+export async function schedulesLs(context: CommandContext, options: SchedulesLsOptions): Promise<undefined> {
   const { task, app, tenant, status, cursor } = options;
   const filter: SchedulesFilter = {
     ...(task === undefined ? {} : { task }),
@@ -27,29 +27,29 @@ export async function schedulesLs(shell: Shell, options: SchedulesLsOptions): Pr
     ...(status === undefined ? {} : { status: status as NonNullable<SchedulesFilter['status']> }),
   };
   const limit = readCount(options.limit, '--limit') ?? 100;
-  await withSchedules(shell, options, async ({ duly }) => {
+  await withSchedules(context, options, async ({ duly }) => {
     const { schedules, nextCursor } = await duly.schedules.list({
       ...filter,
       limit,
       ...(cursor === undefined ? {} : { cursor }),
     });
-    if (shell.json) {
-      printJson(shell.out, listJson(schedules.map(toScheduleJson), nextCursor));
+    if (context.json) {
+      printJson(context.out, listJson(schedules.map(toScheduleJson), nextCursor));
       return;
     }
     if (schedules.length === 0) {
       const isAll = Object.keys(filter).length === 0;
-      shell.err.line(isAll ? 'There are no schedules.' : 'No schedule matches.');
+      context.err.line(isAll ? 'There are no schedules.' : 'No schedule matches.');
       return;
     }
-    printSchedules(shell, schedules);
+    printSchedules(context, schedules);
     if (nextCursor !== null) {
-      shell.err.line(shell.err.paint('dim', `There are more: the same command with --cursor ${nextCursor}`));
+      context.err.line(context.err.paint('dim', `There are more: the same command with --cursor ${nextCursor}`));
     }
   });
 }
 
-function printSchedules({ out }: Shell, schedules: readonly Schedule[]): void {
+function printSchedules({ out }: CommandContext, schedules: readonly Schedule[]): void {
   const now = systemClock.now();
   const isShown = {
     tenant: schedules.some(({ tenant }) => tenant !== null),

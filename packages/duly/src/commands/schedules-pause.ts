@@ -1,5 +1,5 @@
 import { type Schedule, systemClock, toScheduleJson } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { readDuration, usageError } from '../cli/usage.ts';
 import { printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
@@ -13,7 +13,7 @@ interface NoteOptions extends CommonOptions {
 
 /** `duly schedules pause`. */
 export async function schedulesPause(
-  shell: Shell,
+  context: CommandContext,
   options: NoteOptions & { for?: string; until?: string },
   name: string,
 ): Promise<undefined> {
@@ -23,34 +23,34 @@ export async function schedulesPause(
     options.for === undefined
       ? options.until
       : systemClock.now() + readDuration(options.for, '--for', { minMs: 1 });
-  await withSchedules(shell, options, async ({ duly, changed }) => {
+  await withSchedules(context, options, async ({ duly, changed }) => {
     const schedule = await duly.schedules.pause(name, {
       ...(until === undefined ? {} : { until }),
       ...(options.note === undefined ? {} : { note: options.note }),
     });
     changed(`/schedules/${schedule.id}`);
-    if (shell.json) {
-      printJson(shell.out, toScheduleJson(schedule));
+    if (context.json) {
+      printJson(context.out, toScheduleJson(schedule));
       return;
     }
     const end = schedule.paused?.until ?? null;
     const how = end === null ? 'until it is resumed' : `until ${absolute(end, systemClock.now())}`;
     const state = schedule.disabled === null ? 'is paused' : 'is disabled; declared again, it is paused';
-    shell.out.line(`Schedule "${oneLine(schedule.name)}" ${state} ${how}. Jobs already made go on.`);
+    context.out.line(`Schedule "${oneLine(schedule.name)}" ${state} ${how}. Jobs already made go on.`);
   });
 }
 
 /** `duly schedules resume`. */
-export async function schedulesResume(shell: Shell, options: NoteOptions, name: string): Promise<undefined> {
-  await withSchedules(shell, options, async ({ duly, changed }) => {
+export async function schedulesResume(context: CommandContext, options: NoteOptions, name: string): Promise<undefined> {
+  await withSchedules(context, options, async ({ duly, changed }) => {
     const was = await duly.schedules.get(name);
     const note = options.note === undefined ? {} : { note: options.note };
     const schedule = await duly.schedules.resume({ id: was.id }, note);
     changed(`/schedules/${schedule.id}`);
-    if (shell.json) printJson(shell.out, toScheduleJson(schedule));
+    if (context.json) printJson(context.out, toScheduleJson(schedule));
     else {
       const said = was.paused === null ? 'was not paused' : 'goes on';
-      shell.out.line(`Schedule "${oneLine(schedule.name)}" ${said}.${nextText(schedule)}`);
+      context.out.line(`Schedule "${oneLine(schedule.name)}" ${said}.${nextText(schedule)}`);
     }
   });
 }

@@ -1,6 +1,6 @@
 import { explain, preview, readMoment, resolveRule, systemClock } from '@duly/core';
 import { hasRule, type RuleOptions, readRule } from '../cli/rule-options.ts';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { readCount, usageError } from '../cli/usage.ts';
 import { ruleOf, withSchedules } from '../schedules/schedule-client.ts';
 import { printSlots } from '../schedules/schedule-slots.ts';
@@ -12,7 +12,7 @@ interface SchedulesPreviewOptions extends CommonOptions, RuleOptions {
 
 /** `duly schedules preview`: of a stored schedule, or of a rule that is only tried. */
 export async function schedulesPreview(
-  shell: Shell,
+  context: CommandContext,
   options: SchedulesPreviewOptions,
   name: string | undefined,
 ): Promise<undefined> {
@@ -27,10 +27,10 @@ export async function schedulesPreview(
     const afterAt = options.after === undefined ? now : readMoment(options.after, '--after', timezone);
     const rule = resolveRule(input, { now: Math.min(now, afterAt), anchorAt: afterAt });
     const slots = preview(rule, { after: afterAt, count });
-    printSlots(shell, { rule, words: explain(rule, { now }), slots, afterAt, count });
+    printSlots(context, { rule, words: explain(rule, { now }), slots, afterAt, count });
     return;
   }
-  await withSchedules(shell, options, async ({ duly }) => {
+  await withSchedules(context, options, async ({ duly }) => {
     const schedule = await duly.schedules.get(name);
     const rule = ruleOf(schedule);
     const { after } = options;
@@ -39,11 +39,11 @@ export async function schedulesPreview(
       { count, ...(after === undefined ? {} : { after }) },
     );
     const afterAt = after === undefined ? systemClock.now() : readMoment(after, '--after', schedule.timezone);
-    printSlots(shell, { rule, words: schedule.words, slots, afterAt, count });
+    printSlots(context, { rule, words: schedule.words, slots, afterAt, count });
     const { paused, status } = schedule;
     if (paused !== null) {
       const until = paused.until === null ? 'no slot fires meanwhile' : `until ${paused.until.toISOString()}`;
-      shell.warn(`The schedule is ${status}${paused.until === null ? '; ' : ' '}${until}.`);
+      context.warn(`The schedule is ${status}${paused.until === null ? '; ' : ' '}${until}.`);
     }
   });
 }

@@ -1,15 +1,15 @@
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { printError } from '../output/errors.ts';
 import { oneLine } from '../output/terminal.ts';
 import { advised, withSchedules } from '../schedules/schedule-client.ts';
 
 /** `duly schedules rm`: one that fails does not keep the others from being done; the exit code is that of the first failure. */
 export async function schedulesRm(
-  shell: Shell,
+  context: CommandContext,
   options: CommonOptions & { note?: string },
   names: string[],
 ): Promise<number> {
-  return withSchedules(shell, options, async (client) => {
+  return withSchedules(context, options, async (client) => {
     const { duly } = client;
     let exitCode = 0;
     for (const name of names) {
@@ -17,16 +17,16 @@ export async function schedulesRm(
         const { id, name: known, app } = await duly.schedules.get(name);
         await duly.schedules.delete({ id }, options.note === undefined ? {} : { note: options.note });
         client.changed('/schedules');
-        if (shell.json) shell.out.line(JSON.stringify({ id, name: known, app, deleted: true }));
+        if (context.json) context.out.line(JSON.stringify({ id, name: known, app, deleted: true }));
         else
-          shell.out.line(
+          context.out.line(
             `Schedule "${oneLine(known)}" is deleted. What runs may finish; its ledger is kept.`,
           );
         if (app !== null) {
-          shell.warn(`The code of "${app}" declares it; whatever starts with that code makes it again.`);
+          context.warn(`The code of "${app}" declares it; whatever starts with that code makes it again.`);
         }
       } catch (error) {
-        const code = printError(shell.err, advised(error, client), shell.json);
+        const code = printError(context.err, advised(error, client), context.json);
         if (exitCode === 0) exitCode = code;
       }
     }

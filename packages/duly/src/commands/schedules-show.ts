@@ -7,7 +7,7 @@ import {
   toLedgerJson,
   toScheduleJson,
 } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { readCount } from '../cli/usage.ts';
 import { printJson } from '../output/json.ts';
 import { type Cell, printTable } from '../output/table.ts';
@@ -19,25 +19,25 @@ import { ruleText, stateCell } from './schedules-ls.ts';
 
 /** `duly schedules show`. */
 export async function schedulesShow(
-  shell: Shell,
+  context: CommandContext,
   options: CommonOptions & { slots?: string },
   name: string,
 ): Promise<undefined> {
   const limit = readCount(options.slots, '--slots') ?? 10;
-  await withSchedules(shell, options, async ({ duly, command }) => {
+  await withSchedules(context, options, async ({ duly, command }) => {
     const schedule = await duly.schedules.get(name, { deleted: true });
     const ledger = await duly.schedules.slots({ id: schedule.id }, { limit });
-    if (shell.json) {
-      printJson(shell.out, { ...toScheduleJson(schedule), slots: ledger.map(toLedgerJson) });
+    if (context.json) {
+      printJson(context.out, { ...toScheduleJson(schedule), slots: ledger.map(toLedgerJson) });
       return;
     }
     const rule = ruleOf(schedule);
-    printFields(shell.out, schedule, rule);
-    printLedger(shell.out, ledger, rule);
+    printFields(context.out, schedule, rule);
+    printLedger(context.out, ledger, rule);
     if (schedule.deleted !== null) {
       const all = command(`schedules show ${schedule.id} --slots 1000`);
-      shell.err.line(
-        shell.err.paint(
+      context.err.line(
+        context.err.paint(
           'dim',
           `It is deleted; its ledger is kept, and any slot is explained by its id. All of it: ${all}`,
         ),

@@ -1,6 +1,6 @@
 import { type Schedule, systemClock, toScheduleJson } from '@duly/core';
 import { exitCodes } from '../cli/exit-codes.ts';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
 import { relative } from '../output/times.ts';
@@ -18,19 +18,19 @@ function afterText(schedule: Schedule): string {
 
 /** `duly schedules skip-next`. */
 export async function schedulesSkipNext(
-  shell: Shell,
+  context: CommandContext,
   options: CommonOptions & { note?: string },
   name: string,
 ): Promise<number | undefined> {
-  return withSchedules(shell, options, async ({ duly, changed }) => {
+  return withSchedules(context, options, async ({ duly, changed }) => {
     const note = options.note === undefined ? {} : { note: options.note };
     const { slot, schedule } = await duly.schedules.skipNext(name, note);
     if (slot !== null) changed(`/schedules/${schedule.id}`);
-    if (shell.json) printJson(shell.out, { ...toScheduleJson(schedule), skipped_slot: slot });
-    else if (slot === null) shell.err.line(`Schedule "${oneLine(schedule.name)}" has no next slot to skip.`);
+    if (context.json) printJson(context.out, { ...toScheduleJson(schedule), skipped_slot: slot });
+    else if (slot === null) context.err.line(`Schedule "${oneLine(schedule.name)}" has no next slot to skip.`);
     else {
       const when = `${dayText(slot, ruleOf(schedule))} (${relative(slot, systemClock.now())})`;
-      shell.out.line(`Schedule "${oneLine(schedule.name)}" skips ${when}.${afterText(schedule)}`);
+      context.out.line(`Schedule "${oneLine(schedule.name)}" skips ${when}.${afterText(schedule)}`);
     }
     return slot === null ? exitCodes.refused : undefined;
   });

@@ -1,6 +1,6 @@
 import { toJobJson } from '@duly/core';
 import { exitCodes } from '../cli/exit-codes.ts';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { watchJob } from '../jobs/watch.ts';
 import { printJson } from '../output/json.ts';
 import { withSchedules } from '../schedules/schedule-client.ts';
@@ -15,19 +15,19 @@ interface SchedulesTriggerOptions extends CommonOptions {
 
 /** `duly schedules trigger`: the id of the run on stdout, for scripts; the rest on stderr. */
 export async function schedulesTrigger(
-  shell: Shell,
+  context: CommandContext,
   options: SchedulesTriggerOptions,
   name: string,
 ): Promise<number | undefined> {
-  const input = readInput(shell, options.input);
-  return withSchedules(shell, options, async (client) => {
+  const input = readInput(context, options.input);
+  return withSchedules(context, options, async (client) => {
     const { duly, command } = client;
     const { result, job, reason } = await duly.schedules.trigger(name, {
       ...(options.allow ? { allow: true } : {}),
       ...(input === undefined ? {} : { input }),
       ...(options.note === undefined ? {} : { note: options.note }),
     });
-    const { out, err, json } = shell;
+    const { out, err, json } = context;
     if (json && !(options.watch && job !== null)) {
       printJson(out, { result, reason, job: job === null ? null : toJobJson(await job.get()) });
     }
@@ -43,6 +43,6 @@ export async function schedulesTrigger(
       if (result === 'merged') err.line('No new run: it was merged into this one, which waits.');
       else if (!options.watch) err.line(`Watch it: ${command(`watch ${job.id}`)}`);
     }
-    return options.watch ? watchJob(client, job.id, shell) : undefined;
+    return options.watch ? watchJob(client, job.id, context) : undefined;
   });
 }

@@ -1,5 +1,5 @@
 import { type Duly, isDulyError, systemClock } from '@duly/core';
-import type { Shell } from '../cli/shell.ts';
+import type { CommandContext } from '../cli/context.ts';
 import { readDuration } from '../cli/usage.ts';
 import { createNodeDuly } from '../node/node-duly.ts';
 import { printJson } from '../output/json.ts';
@@ -29,12 +29,12 @@ interface Done {
 }
 
 /** `duly tick`: all roles for a bounded time, then the end. What comes and goes instead of staying: cron, serverless, small hosts. */
-export async function tick(shell: Shell, options: TickOptions): Promise<undefined> {
+export async function tick(context: CommandContext, options: TickOptions): Promise<undefined> {
   const forMs = options.for === undefined ? forMsDefault : readDuration(options.for, '--for');
   const drain = options.drain === undefined ? {} : { drain: readDuration(options.drain, '--drain') };
   const start = readStart(options);
   const allowCommands = options.allowCommands === true;
-  const { duly } = await createNodeDuly(shell, {
+  const { duly } = await createNodeDuly(context, {
     ...options,
     demo: 'never',
     withoutTasks: true,
@@ -59,7 +59,7 @@ export async function tick(shell: Shell, options: TickOptions): Promise<undefine
       done,
     });
     await duly.stop(drain);
-    report(shell, options, done.counts, nextAt, systemClock.elapsed() - sinceElapsed);
+    report(context, options, done.counts, nextAt, systemClock.elapsed() - sinceElapsed);
   } finally {
     await duly.stop(drain);
   }
@@ -144,7 +144,7 @@ function count(duly: Duly): Counting {
 }
 
 function report(
-  { out, json }: Shell,
+  { out, json }: CommandContext,
   { quiet }: TickOptions,
   done: Done,
   nextAt: Date | null,

@@ -8,7 +8,7 @@ import {
   toJobJson,
   toSnakeCase,
 } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { readDuration } from '../cli/usage.ts';
 import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
@@ -30,21 +30,21 @@ interface Look {
 const runningMax = 100;
 
 /** `duly top`: queues, workers and what runs, looked at again and again; off a terminal once. */
-export async function top(shell: Shell, options: CommonOptions & { every?: string }): Promise<undefined> {
+export async function top(context: CommandContext, options: CommonOptions & { every?: string }): Promise<undefined> {
   const everyMs = readDuration(options.every ?? '1s', '--every', { minMs: 100 });
-  await withClient(shell, options, async ({ duly, store }) => {
-    if (shell.json || !shell.out.isTerminal) {
+  await withClient(context, options, async ({ duly, store }) => {
+    if (context.json || !context.out.isTerminal) {
       const seen = await look(duly);
-      if (shell.json) printJson(shell.out, jsonOf(seen));
-      else for (const line of frame(shell.out, seen)) shell.out.line(line);
+      if (context.json) printJson(context.out, jsonOf(seen));
+      else for (const line of frame(context.out, seen)) context.out.line(line);
       return;
     }
-    await follow(shell, duly, everyMs, store);
+    await follow(context, duly, everyMs, store);
   });
 }
 
 /** Draws a frame at a time until Ctrl-C. A look that fails is told, and the next one may not. */
-async function follow({ out }: Shell, duly: Duly, everyMs: number, store: string): Promise<void> {
+async function follow({ out }: CommandContext, duly: Duly, everyMs: number, store: string): Promise<void> {
   const area = createLiveArea(out);
   const ended = new AbortController();
   const end = (): void => ended.abort();

@@ -7,7 +7,7 @@ import {
   type StartOptions,
   withoutPassword,
 } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { readCount, readList, usageError } from '../cli/usage.ts';
 import { readVersion } from '../cli/version.ts';
 import { tellServingPlace } from '../client/serving-place.ts';
@@ -49,8 +49,8 @@ export interface UpOptions extends NodeCommandOptions {
 }
 
 /** `duly up`: all roles and the server on one store, with a live line for each job. */
-export async function up(shell: Shell, options: UpOptions): Promise<number> {
-  const serving = readServing(options, shell.out.isTerminal);
+export async function up(context: CommandContext, options: UpOptions): Promise<number> {
+  const serving = readServing(options, context.out.isTerminal);
   const start = readStart(options);
   // Whoever serves also delivers webhooks and alerts, whichever queues it was told to take from.
   if (serving !== null && start.queues !== undefined) start.queues = [...start.queues, internalQueue];
@@ -64,7 +64,7 @@ export async function up(shell: Shell, options: UpOptions): Promise<number> {
   const reloads = options.reload !== false && demo !== 'always' && hasTasks;
   if (reloads) followModules();
   const load = (): Promise<NodeDuly> =>
-    createNodeDuly(shell, {
+    createNodeDuly(context, {
       ...options,
       demo,
       withTasks: hasTasks,
@@ -72,7 +72,7 @@ export async function up(shell: Shell, options: UpOptions): Promise<number> {
       allowCommands,
     });
   const node = await load();
-  return runNode(node.duly, shell, {
+  return runNode(node.duly, context, {
     start,
     quiet: options.quiet === true,
     close: async () => {
@@ -80,14 +80,14 @@ export async function up(shell: Shell, options: UpOptions): Promise<number> {
       await served?.close();
     },
     async onStarted({ node: id, lines, goOnWith }) {
-      await greet(shell, node, id, lines);
+      await greet(context, node, id, lines);
       const made = node.isDemo ? await makeDemoJobs(node.duly) : null;
       if (serving !== null) {
         served = await serve(node.duly, serving);
         // Only commands that name the dashboard's page miss it.
         await tellServingPlace(node.duly, served.url).catch(() => {});
         lines.serving({ url: served.url, key: served.firstKey, key_file: served.firstKeyFile });
-        if (!shell.json) for (const line of servingText(shell, served, node)) lines.print(line);
+        if (!context.json) for (const line of servingText(context, served, node)) lines.print(line);
       }
       const problem = sharingProblem(node.store, await node.duly.open());
       if (reloads) {
@@ -117,14 +117,14 @@ export async function up(shell: Shell, options: UpOptions): Promise<number> {
             lines.print(`Reloaded: ${tasks} (${next.source}). What ran before may finish.`);
           },
           onError(error) {
-            printError(shell.err, error, shell.json);
+            printError(context.err, error, context.json);
             lines.print('Not reloaded: it goes on with the tasks it had.');
           },
         });
       }
-      if (shell.json) return;
+      if (context.json) return;
       const text =
-        problem === null ? suggestions(shell, node, made) : [...wrap(problem, shell.out.columns() - 1), ''];
+        problem === null ? suggestions(context, node, made) : [...wrap(problem, context.out.columns() - 1), ''];
       for (const line of text) lines.print(line);
     },
   });
@@ -187,7 +187,7 @@ function readServing(options: UpOptions, mayPrintKey: boolean): ServeOptions | n
 
 /** Where the server is, the first key, and a call that makes a first job. */
 function servingText(
-  { out }: Shell,
+  { out }: CommandContext,
   { url, firstKey, firstKeyFile, movedFrom }: Served,
   { duly, store, isDemo }: NodeDuly,
 ): string[] {
@@ -223,7 +223,7 @@ function ownTasks(duly: Duly): string[] {
 
 /** What a node says when it runs: what it is, and which jobs wait that nobody handles. */
 export async function greet(
-  { out, json }: Shell,
+  { out, json }: CommandContext,
   { duly, store, source }: NodeDuly,
   id: string,
   lines: JobLines,
@@ -285,7 +285,7 @@ async function makeDemoJobs(duly: Duly): Promise<Map<string, string> | null> {
 }
 
 function suggestions(
-  { out }: Shell,
+  { out }: CommandContext,
   { duly, store, isDemo }: NodeDuly,
   made: Map<string, string> | null,
 ): string[] {

@@ -1,5 +1,5 @@
 import { isDulyError, localText, toSnakeCase } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { usageError } from '../cli/usage.ts';
 import type { Client } from '../client/client.ts';
 import { shellWord } from '../client/store.ts';
@@ -9,16 +9,16 @@ import { ruleOf, withSchedules } from '../schedules/schedule-client.ts';
 
 /** `duly why`: a sentence about a job or a slot, or all of it as JSON. */
 export async function why(
-  shell: Shell,
+  context: CommandContext,
   options: CommonOptions,
   id: string,
   slot: string | undefined,
 ): Promise<undefined> {
-  await withSchedules(shell, options, async (client) => {
+  await withSchedules(context, options, async (client) => {
     const { duly } = client;
     const answer = slot === undefined ? await whyJob(client, id) : await duly.why(id, slot);
-    if (shell.json) printJson(shell.out, toSnakeCase(answer));
-    else shell.out.sentence(harmless(answer.sentence));
+    if (context.json) printJson(context.out, toSnakeCase(answer));
+    else context.out.sentence(harmless(answer.sentence));
   });
 }
 

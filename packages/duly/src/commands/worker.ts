@@ -1,5 +1,5 @@
 import { type Role, roles } from '@duly/core';
-import type { Shell } from '../cli/shell.ts';
+import type { CommandContext } from '../cli/context.ts';
 import { didYouMean, readList, usageError } from '../cli/usage.ts';
 import { createNodeDuly } from '../node/node-duly.ts';
 import { runNode } from '../node/run-node.ts';
@@ -7,23 +7,23 @@ import { greet, type NodeCommandOptions, readStart } from './up.ts';
 
 /** `duly worker`: a node with the user's tasks, and no demo. */
 export async function worker(
-  shell: Shell,
+  context: CommandContext,
   options: NodeCommandOptions & { roles?: string[]; allowCommands?: boolean },
 ): Promise<number> {
   const start = readStart(options);
   const chosen = readRoles(options.roles);
   const allowCommands = options.allowCommands === true;
-  const node = await createNodeDuly(shell, {
+  const node = await createNodeDuly(context, {
     ...options,
     demo: 'never',
     withoutTasks: allowCommands || !chosen.includes('worker'),
     allowCommands,
   });
-  return runNode(node.duly, shell, {
+  return runNode(node.duly, context, {
     start: { ...start, roles: chosen },
     quiet: options.quiet === true,
     async onStarted({ node: id, lines }) {
-      await greet(shell, node, id, lines);
+      await greet(context, node, id, lines);
     },
   });
 }

@@ -1,5 +1,5 @@
 import { type Duly, type NodeView, systemClock, toSnakeCase } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { withClient } from '../client/client.ts';
 import { listJson, printJson } from '../output/json.ts';
 import { type Cell, printTable } from '../output/table.ts';
@@ -12,24 +12,24 @@ const silentMs = 15_000;
 const countMax = 1_000;
 
 /** `duly workers`. */
-export async function workers(shell: Shell, options: CommonOptions): Promise<undefined> {
-  await withClient(shell, options, async ({ duly, command }) => {
+export async function workers(context: CommandContext, options: CommonOptions): Promise<undefined> {
+  await withClient(context, options, async ({ duly, command }) => {
     const nodes = await countRunning(duly, await duly.nodes());
     const now = systemClock.now();
-    if (shell.json) {
+    if (context.json) {
       const data = nodes.map((node) => ({
         ...(toSnakeCase(node) as object),
         silent: now - node.beatAt.getTime() > silentMs,
       }));
-      printJson(shell.out, listJson(data));
+      printJson(context.out, listJson(data));
       return;
     }
     if (nodes.length === 0) {
-      shell.err.line(`No node is live. Start one: ${command('up')}`);
+      context.err.line(`No node is live. Start one: ${command('up')}`);
       return;
     }
     printTable(
-      shell.out,
+      context.out,
       [
         { title: 'NODE' },
         { title: 'APP', widthMin: 8, leaveOut: 2 },

@@ -1,5 +1,5 @@
 import { type JobChange, toSnakeCase } from '@duly/core';
-import type { Shell } from '../cli/shell.ts';
+import type { CommandContext } from '../cli/context.ts';
 import { printError } from '../output/errors.ts';
 import { statusStyles } from '../output/status.ts';
 
@@ -8,7 +8,7 @@ import { statusStyles } from '../output/status.ts';
  * being done; the exit code is that of the first failure.
  */
 export async function changeJobs(
-  shell: Shell,
+  context: CommandContext,
   ids: readonly string[],
   verb: string,
   change: (id: string) => Promise<JobChange>,
@@ -16,9 +16,9 @@ export async function changeJobs(
   let exitCode = 0;
   for (const id of ids) {
     try {
-      printChange(shell, verb, await change(id));
+      printChange(context, verb, await change(id));
     } catch (error) {
-      const code = printError(shell.err, error, shell.json);
+      const code = printError(context.err, error, context.json);
       if (exitCode === 0) exitCode = code;
     }
   }
@@ -29,7 +29,7 @@ export async function changeJobs(
  * Prints what became of a job that was asked to change; as JSON one object on each line, of one shape for all changes:
  * `{ id, result, status, due_at }`. `verb` tells what the new status does not; empty: it does.
  */
-export function printChange({ out, json }: Shell, verb: string, change: JobChange): void {
+export function printChange({ out, json }: CommandContext, verb: string, change: JobChange): void {
   if (json) {
     out.line(JSON.stringify(toSnakeCase(change)));
     return;

@@ -1,5 +1,5 @@
 import { type Duly, type Job, type JobPage, type JobsFilter, systemClock, toJobJson } from '@duly/core';
-import type { Shell } from '../cli/shell.ts';
+import type { CommandContext } from '../cli/context.ts';
 import { readDuration, readInstant } from '../cli/usage.ts';
 import { listJson, printJson } from '../output/json.ts';
 import { percentText } from '../output/progress-bar.ts';
@@ -21,13 +21,13 @@ const columns: Column[] = [
 
 /** Prints a page of jobs: a table, or the same shape as the HTTP API's. */
 export async function printJobs(
-  shell: Shell,
+  context: CommandContext,
   duly: Duly,
   { jobs, nextCursor }: JobPage,
   empty: string,
 ): Promise<void> {
-  const { out, err } = shell;
-  if (shell.json) {
+  const { out, err } = context;
+  if (context.json) {
     const data = jobs.map((job) => toJobJson(job, { stack: true }));
     printJson(out, listJson(data, nextCursor));
     return;

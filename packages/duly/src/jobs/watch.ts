@@ -8,7 +8,7 @@ import {
   toJobJson,
 } from '@duly/core';
 import { outcomeExitCodes } from '../cli/exit-codes.ts';
-import type { Shell } from '../cli/shell.ts';
+import type { CommandContext } from '../cli/context.ts';
 import type { Client } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
 import { createLiveArea } from '../output/live-area.ts';
@@ -30,16 +30,16 @@ const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 const unreadCode = 141;
 
 /** Shows a job until it ends and answers with the exit code of its outcome. */
-export async function watchJob(client: Client, id: string, shell: Shell): Promise<number> {
+export async function watchJob(client: Client, id: string, context: CommandContext): Promise<number> {
   const { duly } = client;
-  const view = viewOf(shell, client);
+  const view = viewOf(context, client);
   let job = await duly.job(id).get();
   let reason: string | null = null;
   let askAtElapsed = systemClock.elapsed() + whyMs;
   const onSignal = (signal: NodeJS.Signals): void => {
     view.close();
     // A person may think that the job was stopped with the watching.
-    if (!shell.json) shell.err.line(`The job goes on. To stop it: ${client.command(`jobs cancel ${id}`)}`);
+    if (!context.json) context.err.line(`The job goes on. To stop it: ${client.command(`jobs cancel ${id}`)}`);
     process.exit(signals[signal as keyof typeof signals]);
   };
   // Nobody reads any more, and the job is not over: 0 would say that it is COMPLETED.
@@ -61,7 +61,7 @@ export async function watchJob(client: Client, id: string, shell: Shell): Promis
         );
       }
       if (job.status !== before.status || (job.status === 'RUNNING' && !isOverdue(job))) reason = null;
-      else if (systemClock.elapsed() >= askAtElapsed && !shell.json) {
+      else if (systemClock.elapsed() >= askAtElapsed && !context.json) {
         reason = isOverdue(job)
           ? `Nothing was heard of its node "${job.node}" for a while. The job is taken over by the next node that looks.`
           : await duly.why(id).then(
@@ -110,13 +110,13 @@ interface View {
   end(job: Job): void;
 }
 
-function viewOf(shell: Shell, client: Client): View {
-  if (shell.json) return jsonView(shell);
-  return shell.out.isTerminal ? barView(shell, client) : lineView(shell, client);
+function viewOf(context: CommandContext, client: Client): View {
+  if (context.json) return jsonView(context);
+  return context.out.isTerminal ? barView(context, client) : lineView(context, client);
 }
 
 /** A bar that is redrawn in place, and the reason below it while the job waits. */
-function barView({ out }: Shell, client: Client): View {
+function barView({ out }: CommandContext, client: Client): View {
   const area = createLiveArea(out);
   return {
     show(job, reason) {
@@ -144,7 +144,7 @@ function barView({ out }: Shell, client: Client): View {
 }
 
 /** A line for each change. */
-function lineView({ out }: Shell, client: Client): View {
+function lineView({ out }: CommandContext, client: Client): View {
   let last = '';
   let lastReason = '';
   return {
@@ -171,7 +171,7 @@ function lineView({ out }: Shell, client: Client): View {
 }
 
 /** The job as JSON, a line for each change. */
-function jsonView({ out }: Shell): View {
+function jsonView({ out }: CommandContext): View {
   let last = '';
   return {
     show(job) {
@@ -185,7 +185,7 @@ function jsonView({ out }: Shell): View {
   };
 }
 
-function printEnd(job: Job, out: Shell['out'], { command }: Client): void {
+function printEnd(job: Job, out: CommandContext['out'], { command }: Client): void {
   const status = out.paint(['bold', statusStyles[job.status]], job.status);
   const took =
     job.startedAt === null || job.finishedAt === null

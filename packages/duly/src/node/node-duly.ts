@@ -1,6 +1,6 @@
 import { Duly, DulyError, type DulyOptions, defaultStore, type Logger, systemClock } from '@duly/core';
 import { invocation } from '../cli/invocation.ts';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { givenStore, isSameStore, refuseUnmakable } from '../client/store.ts';
 import { demoApp, demoTasks } from '../demo/tasks.ts';
 import { defineShadowTask } from '../import/shadow-task.ts';
@@ -30,8 +30,8 @@ export interface NodeDulyOptions extends CommonOptions {
 }
 
 /** Makes the Duly that a node runs: the user's own, one of the user's tasks, or one of the demo tasks. */
-export async function createNodeDuly(shell: Shell, options: NodeDulyOptions): Promise<NodeDuly> {
-  const node = await createOwnDuly(shell, options);
+export async function createNodeDuly(context: CommandContext, options: NodeDulyOptions): Promise<NodeDuly> {
+  const node = await createOwnDuly(context, options);
   defineShadowTask(node.duly);
   if (options.allowCommands) {
     const { defineCommandTask } = await import('@duly/server/commands');
@@ -40,7 +40,7 @@ export async function createNodeDuly(shell: Shell, options: NodeDulyOptions): Pr
   return node;
 }
 
-async function createOwnDuly(shell: Shell, options: NodeDulyOptions): Promise<NodeDuly> {
+async function createOwnDuly(context: CommandContext, options: NodeDulyOptions): Promise<NodeDuly> {
   const given = givenStore(options.store);
   const project =
     options.demo === 'always'
@@ -49,7 +49,7 @@ async function createOwnDuly(shell: Shell, options: NodeDulyOptions): Promise<No
   // A folder tasks/ without a module is somebody's beginning: a demo in its store would be in the way.
   const isEmpty = project !== null && project.config === null && !project.hasTasksFolder;
   if (project === null || (isEmpty && options.demo === 'if-empty'))
-    return demoDuly(shell, given ?? defaultStore, await tracingOf());
+    return demoDuly(context, given ?? defaultStore, await tracingOf());
 
   if (project.duly !== null && given !== undefined && !isSameStore(given, project.duly.store)) {
     throw new DulyError('config_invalid', {
@@ -57,18 +57,18 @@ async function createOwnDuly(shell: Shell, options: NodeDulyOptions): Promise<No
       hint: 'Leave the other out, or write in the config: new Duly({ store: process.env.DULY_STORE ?? … }).',
     });
   }
-  for (const warning of project.warnings) shell.warn(warning);
+  for (const warning of project.warnings) context.warn(warning);
   const store = project.duly?.store ?? given ?? project.options.store ?? defaultStore;
   refuseUnmakable(store);
-  const duly = dulyOf(project, { store, logger: loggerOf(shell), ...(await tracingOf()) });
+  const duly = dulyOf(project, { store, logger: loggerOf(context), ...(await tracingOf()) });
   if (options.withTasks !== false) defineTasks(duly, project.tasks);
   if (duly.tasks.size === 0 && !options.withoutTasks) throw noTasks(project, options.demo !== 'never');
   return { duly, store, isDemo: false, source: sourceOf(project) };
 }
 
-function demoDuly(shell: Shell, store: string, tracing: Pick<DulyOptions, 'tracing'>): NodeDuly {
+function demoDuly(context: CommandContext, store: string, tracing: Pick<DulyOptions, 'tracing'>): NodeDuly {
   refuseUnmakable(store);
-  const duly = new Duly({ store, app: demoApp, logger: loggerOf(shell), ...tracing });
+  const duly = new Duly({ store, app: demoApp, logger: loggerOf(context), ...tracing });
   for (const task of demoTasks) duly.task(task);
   return { duly, store, isDemo: true, source: 'the demo set' };
 }
@@ -93,7 +93,7 @@ function noTasks({ config, hasTasksFolder, hasTaskFiles }: Project, hasDemo: boo
   });
 }
 
-function loggerOf({ err, json }: Shell): Logger {
+function loggerOf({ err, json }: CommandContext): Logger {
   const say = (fields: object, message: string): void => {
     const { error } = fields as { error?: unknown };
     printWarning(err, error instanceof Error ? `${message} ${sentenceOf(error.message)}` : message, json);

@@ -1,5 +1,5 @@
 import { type Duly, type StartOptions, systemClock } from '@duly/core';
-import type { Shell } from '../cli/shell.ts';
+import type { CommandContext } from '../cli/context.ts';
 import { redirectWrites } from '../output/redirect.ts';
 import { createJobLines, type JobLines } from './job-lines.ts';
 import { createJsonLines } from './json-lines.ts';
@@ -29,8 +29,8 @@ const releaseMs = 1_500;
 const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 /** Starts a node, shows what it does, and ends with it: on a signal after a drain, on a second one at once. */
-export async function runNode(first: Duly, shell: Shell, options: RunNodeOptions): Promise<number> {
-  const { out, json } = shell;
+export async function runNode(first: Duly, context: CommandContext, options: RunNodeOptions): Promise<number> {
+  const { out, json } = context;
   const lines = json ? createJsonLines(first, out) : createJobLines(first, out);
   const restore = out.isTerminal && !json && !options.quiet ? printAbove(lines) : () => {};
   if (options.quiet) lines.close();

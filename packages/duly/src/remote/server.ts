@@ -1,5 +1,5 @@
 import { DulyError } from '@duly/core';
-import type { CommonOptions } from '../cli/shell.ts';
+import type { CommonOptions } from '../cli/context.ts';
 import { profileOf, readProfiles } from './profiles.ts';
 import type { RemoteServer } from './remote-duly.ts';
 

@@ -1,14 +1,14 @@
 import { DulyError, isDulyError, type Rule, resolveRule, type Schedule } from '@duly/core';
-import type { CommonOptions, Shell } from '../cli/shell.ts';
+import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { type Client, withClient } from '../client/client.ts';
 
 /** `withClient`, for commands that name a schedule: what the library's errors advise is said in words of the command. */
 export async function withSchedules<Value>(
-  shell: Shell,
+  context: CommandContext,
   options: CommonOptions,
   use: (client: Client) => Promise<Value>,
 ): Promise<Value> {
-  return withClient(shell, options, (client) =>
+  return withClient(context, options, (client) =>
     withScheduleHints(client, () => withTypedOptions(() => use(client))),
   );
 }

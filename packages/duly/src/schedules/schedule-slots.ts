@@ -1,5 +1,5 @@
 import { type Rule, systemClock, toComingSlotJson } from '@duly/core';
-import type { Shell } from '../cli/shell.ts';
+import type { CommandContext } from '../cli/context.ts';
 import { printJson } from '../output/json.ts';
 import { type Cell, printTable } from '../output/table.ts';
 import { relative } from '../output/times.ts';
@@ -21,11 +21,11 @@ export interface ComingSlots {
 }
 
 /** Prints coming slots in the rule's zone; what a change of the clock does to one stands beside it. */
-export function printSlots(shell: Shell, coming: ComingSlots): void {
+export function printSlots(context: CommandContext, coming: ComingSlots): void {
   const { rule, words, slots, count } = coming;
   const gone = skippedTimes(coming);
-  if (shell.json) {
-    printJson(shell.out, {
+  if (context.json) {
+    printJson(context.out, {
       words,
       timezone: rule.timezone,
       data: slots.map((slot) => toComingSlotJson(slot, rule)),
@@ -33,7 +33,7 @@ export function printSlots(shell: Shell, coming: ComingSlots): void {
     });
     return;
   }
-  const { out, err } = shell;
+  const { out, err } = context;
   out.sentence(words);
   if (slots.length > 0) {
     out.line();

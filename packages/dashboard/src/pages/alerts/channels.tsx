@@ -5,7 +5,7 @@ import { DeleteButton } from '../../ui/delete-button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, Select, TextInput } from '../../ui/field.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { NothingYet, Unread } from '../../ui/states.tsx';
+import { NothingYet, QueryState } from '../../ui/states.tsx';
 import { Cell, Table } from '../../ui/table.tsx';
 import { useToasts } from '../../ui/toast.tsx';
 
@@ -19,7 +19,7 @@ export function Channels() {
   return (
     <Panel title="Channels" actions={<Button onClick={() => setAdding(true)}>Add a channel</Button>}>
       {rows === undefined ? (
-        <Unread query={channels} />
+        <QueryState query={channels} />
       ) : rows.length === 0 ? (
         <NothingYet title="Nobody is told yet.">Alerts are shown here; a channel tells somebody.</NothingYet>
       ) : (

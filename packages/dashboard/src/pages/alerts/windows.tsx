@@ -12,7 +12,7 @@ import { DeleteButton } from '../../ui/delete-button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { NothingYet, Unread } from '../../ui/states.tsx';
+import { NothingYet, QueryState } from '../../ui/states.tsx';
 import { Cell, Table } from '../../ui/table.tsx';
 import { useToasts } from '../../ui/toast.tsx';
 import { RulePreview } from '../schedules/rule-preview.tsx';
@@ -29,7 +29,7 @@ export function Windows({ rules }: { rules: readonly AlertRule[] }) {
       actions={may && <Button onClick={() => setAdding(true)}>Add a window</Button>}
     >
       {rows === undefined ? (
-        <Unread query={windows} />
+        <QueryState query={windows} />
       ) : rows.length === 0 ? (
         <NothingYet title="Alerts are told at any time.">
           In a maintenance window nobody is told; what still holds at its end is told then.

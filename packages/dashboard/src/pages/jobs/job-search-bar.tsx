@@ -1,7 +1,7 @@
 import { Search } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { valuesOf, withTerm } from '../../search/job-search.ts';
-import { looks, type Status, statuses } from '../../ui/status.tsx';
+import { statusStyle, type Status, statuses } from '../../ui/status.tsx';
 
 /** The search: words and terms in a field, statuses as switches that write into it. */
 export function JobSearchBar({
@@ -62,7 +62,7 @@ export function JobSearchBar({
       <fieldset className="mt-2 flex flex-wrap gap-1.5">
         <legend className="sr-only">Only in these statuses</legend>
         {statuses.map((status) => {
-          const { icon: Icon, word, className } = looks[status];
+          const { icon: Icon, word, className } = statusStyle[status];
           const isChosen = chosen.includes(status);
           return (
             <button

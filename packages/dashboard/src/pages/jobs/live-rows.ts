@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { type Job, readOlderJobs, useNewestJobs } from '../../api/jobs.ts';
 import type { Query } from '../../api/request.ts';
-import { heldRows, newCountOf } from './held-rows.ts';
+import { pausedRows, newCountOf } from './paused-rows.ts';
 
 interface Shown {
   /** Which search these are of. */
@@ -15,14 +15,14 @@ interface Shown {
 let left: Shown | null = null;
 
 /**
- * The jobs of a search, newest first, that change while one looks. Held, the rows stay where they are and only their contents change; what is new
+ * The jobs of a search, newest first, that change while you look. Paused, the rows stay where they are and only their contents change; what is new
  * is counted until `showNew`. Older ones are read when they are asked for and not again.
  */
-export function useLiveRows(query: Query, { isHeld, isBroken }: { isHeld: boolean; isBroken: boolean }) {
-  const newest = useNewestJobs(query, { isHeld: isBroken });
+export function useLiveRows(query: Query, { isPaused, isBroken }: { isPaused: boolean; isBroken: boolean }) {
+  const newest = useNewestJobs(query, { isPaused: isBroken });
   const key = JSON.stringify(query);
   const [shown, setShown] = useState<Shown | null>(left?.key === key ? left : null);
-  // Held until the browser is back at the place it had on the page: fewer rows would have no such place.
+  // Paused until the browser is back at the place it had on the page: fewer rows would have no such place.
   const [isReturning, setReturning] = useState(shown !== null);
   useEffect(() => {
     const frame = requestAnimationFrame(() => requestAnimationFrame(() => setReturning(false)));
@@ -42,10 +42,10 @@ export function useLiveRows(query: Query, { isHeld, isBroken }: { isHeld: boolea
   }, [fresh, key]);
   // A search that cannot be read shows nothing, whatever an earlier one with the same terms found.
   const current = !isBroken && shown?.key === key ? shown : null;
-  const mustHold = (isHeld || isReturning) && current !== null;
+  const mustPause = (isPaused || isReturning) && current !== null;
   useEffect(() => {
-    if (!mustHold) show();
-  }, [mustHold, show]);
+    if (!mustPause) show();
+  }, [mustPause, show]);
 
   const asked = useRef<string | null>(null);
   const readMore = useCallback(() => {
@@ -75,7 +75,7 @@ export function useLiveRows(query: Query, { isHeld, isBroken }: { isHeld: boolea
   }, [isShort, readMore]);
 
   const rows =
-    current === null ? undefined : mustHold ? heldRows(current.rows, fresh?.data ?? []) : current.rows;
+    current === null ? undefined : mustPause ? pausedRows(current.rows, fresh?.data ?? []) : current.rows;
   return {
     rows,
     newCount: current === null || fresh === undefined ? 0 : newCountOf(current.rows, fresh.data),

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { useStats } from '../../api/stats.ts';
 import { duration } from '../../time/format.ts';
 import { Panel } from '../../ui/panel.tsx';
-import { Unread } from '../../ui/states.tsx';
+import { QueryState } from '../../ui/states.tsx';
 import { Cell, Table } from '../../ui/table.tsx';
 
 /** The last hour by task: how many ended, how many failed, how long they took and waited. */
@@ -21,7 +21,7 @@ export function ByTask() {
       }
     >
       {stats.data === undefined ? (
-        <Unread query={stats} />
+        <QueryState query={stats} />
       ) : rows.length === 0 ? (
         <p className="px-4 py-6 text-center text-sm text-ink-faint">No job ended in the last hour.</p>
       ) : (

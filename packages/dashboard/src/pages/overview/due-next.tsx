@@ -6,7 +6,7 @@ import { clockTime } from '../../time/format.ts';
 import { Time, useNow } from '../../time/time.tsx';
 import { useZone } from '../../time/zone.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { Unread } from '../../ui/states.tsx';
+import { QueryState } from '../../ui/states.tsx';
 
 const hourMs = 3_600_000;
 const minuteMs = 60_000;
@@ -131,8 +131,8 @@ function NextOnes({ now }: { now: number }) {
   // One that is paused until then is due, and has no run.
   const due = useDueSchedules(3 * listedCount);
   const waiting = useUpcoming(listedCount);
-  if (due.data === undefined) return <Unread query={due} />;
-  if (waiting.data === undefined) return <Unread query={waiting} />;
+  if (due.data === undefined) return <QueryState query={due} />;
+  if (waiting.data === undefined) return <QueryState query={waiting} />;
   const schedules = due.data.data;
   const upcoming = waiting.data;
   const rows = [

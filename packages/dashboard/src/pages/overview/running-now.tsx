@@ -1,22 +1,22 @@
 import { Link } from '@tanstack/react-router';
 import { useNewestJobs } from '../../api/jobs.ts';
-import { useHeld } from '../../live/held.ts';
+import { usePausedList } from '../../live/paused-list.ts';
 import { Took } from '../../time/time.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
-import { Unread } from '../../ui/states.tsx';
-import { heldRows } from '../jobs/held-rows.ts';
+import { QueryState } from '../../ui/states.tsx';
+import { pausedRows } from '../jobs/paused-rows.ts';
 
 /** What runs at this moment, with bars that move. */
 export function RunningNow() {
   const jobs = useNewestJobs({ status: 'RUNNING' }, { limit: 8 });
-  const held = useHeld(jobs.data);
-  // Which they are is held, not how far they are.
-  const rows = held.data === undefined ? undefined : heldRows(held.data.data, jobs.data?.data ?? []);
+  const paused = usePausedList(jobs.data);
+  // The choice of rows is paused, their progress is not.
+  const rows = paused.data === undefined ? undefined : pausedRows(paused.data.data, jobs.data?.data ?? []);
   return (
-    <Panel title="Running now" {...held.pointer}>
+    <Panel title="Running now" {...paused.pointer}>
       {rows === undefined ? (
-        <Unread query={jobs} />
+        <QueryState query={jobs} />
       ) : rows.length === 0 ? (
         <p className="px-4 py-6 text-center text-sm text-ink-faint">Nothing runs at this moment.</p>
       ) : (

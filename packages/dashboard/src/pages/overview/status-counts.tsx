@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useJobTotal } from '../../api/jobs.ts';
 import { type Count, countText } from '../../api/page.ts';
-import { looks, type Status, statuses } from '../../ui/status.tsx';
+import { statusStyle, type Status, statuses } from '../../ui/status.tsx';
 
 /** How many jobs are in each status, each a way to them. */
 export function StatusCounts({ counts }: { counts: Readonly<Record<Status, Count>> }) {
@@ -35,7 +35,7 @@ function Counts({ children }: { children: ReactNode }) {
 }
 
 function StatusCount({ status, count }: { status: Status; count: Count | undefined }) {
-  const { icon: Icon, word, className } = looks[status];
+  const { icon: Icon, word, className } = statusStyle[status];
   return (
     <li>
       <Link

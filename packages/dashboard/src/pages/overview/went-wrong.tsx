@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import { causeIn, causeKey, causeWords, useDeadGroups } from '../../api/jobs.ts';
-import { useHeld } from '../../live/held.ts';
+import { usePausedList } from '../../live/paused-list.ts';
 import { useMay } from '../../shell/caller.tsx';
 import { Time } from '../../time/time.tsx';
 import { useBulkDialog } from '../../ui/bulk-dialog.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { Unread } from '../../ui/states.tsx';
+import { QueryState } from '../../ui/states.tsx';
 
 const shownCount = 6;
 
@@ -17,24 +17,24 @@ export function WentWrong() {
   const dead = useDeadGroups(shownCount);
   const may = useMay('operate');
   const { ask, dialog } = useBulkDialog();
-  const held = useHeld(dead.data);
-  const groups = held.data?.data ?? [];
+  const paused = usePausedList(dead.data);
+  const groups = paused.data?.data ?? [];
   return (
     <Panel
-      {...held.pointer}
+      {...paused.pointer}
       title="What went wrong"
       actions={
         groups.length > 0 && (
           <Link to="/dead" className="text-xs text-accent hover:underline">
-            {(held.data?.group_count ?? 0) > groups.length
-              ? `All ${held.data?.group_count.toLocaleString('en')} causes`
+            {(paused.data?.group_count ?? 0) > groups.length
+              ? `All ${paused.data?.group_count.toLocaleString('en')} causes`
               : 'All dead letters'}
           </Link>
         )
       }
     >
-      {held.data === undefined ? (
-        <Unread query={dead} />
+      {paused.data === undefined ? (
+        <QueryState query={dead} />
       ) : groups.length === 0 ? (
         <p className="px-4 py-6 text-center text-sm text-ink-faint">Nothing has failed for good.</p>
       ) : (

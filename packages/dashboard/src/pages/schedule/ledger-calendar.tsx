@@ -9,7 +9,7 @@ import {
 } from '../../charts/calendar-cells.ts';
 import { useNow } from '../../time/time.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { slotLook } from '../../ui/slot-status.tsx';
+import { slotStyle } from '../../ui/slot-status.tsx';
 
 const tones: Readonly<Record<string, CalendarTone>> = {
   'text-good': 'good',
@@ -18,7 +18,7 @@ const tones: Readonly<Record<string, CalendarTone>> = {
   'text-warn': 'warn',
 };
 
-const looks: Record<CalendarTone, { className: string; word: string }> = {
+const toneStyle: Record<CalendarTone, { className: string; word: string }> = {
   quiet: { className: 'border border-line-strong bg-raised text-ink-faint', word: 'skipped or excluded' },
   good: { className: 'bg-good text-surface', word: 'completed' },
   run: { className: 'bg-run text-surface', word: 'under way' },
@@ -43,7 +43,7 @@ export function LedgerCalendar({ schedule }: { schedule: Schedule }) {
   const cells = calendarCells(
     rows.map((slot) => ({
       ...slot,
-      tone: tones[slotLook(slot.status, slot.runs[0]?.status).className] ?? 'quiet',
+      tone: tones[slotStyle(slot.status, slot.runs[0]?.status).className] ?? 'quiet',
     })),
     timezone,
     by,
@@ -59,11 +59,11 @@ export function LedgerCalendar({ schedule }: { schedule: Schedule }) {
           {(['good', 'warn', 'bad', 'quiet'] as const).map((tone) => (
             <li key={tone} className="inline-flex items-center gap-1">
               <span
-                className={`inline-flex size-3 items-center justify-center rounded-sm ${looks[tone].className}`}
+                className={`inline-flex size-3 items-center justify-center rounded-sm ${toneStyle[tone].className}`}
               >
                 <Mark tone={tone} />
               </span>
-              {looks[tone].word}
+              {toneStyle[tone].word}
             </li>
           ))}
         </ul>
@@ -158,14 +158,14 @@ function Square({ name, cell, most }: { name: string; cell: CalendarCell | undef
   }
   const parts = (['bad', 'warn', 'run', 'good', 'quiet'] as const)
     .filter((tone) => cell.counts[tone] !== undefined)
-    .map((tone) => `${cell.counts[tone]?.toLocaleString('en')} ${looks[tone].word}`);
+    .map((tone) => `${cell.counts[tone]?.toLocaleString('en')} ${toneStyle[tone].word}`);
   const text = `${name}: ${parts.join(', ')}`;
   // More slots, more colour; trouble is always plain to see.
   const opacity = cell.tone === 'good' && most > 1 ? 0.55 + 0.45 * (cell.slotCount / most) : 1;
   return (
     <li
       title={text}
-      className={`flex size-4 shrink-0 items-center justify-center rounded-sm ${looks[cell.tone].className}`}
+      className={`flex size-4 shrink-0 items-center justify-center rounded-sm ${toneStyle[cell.tone].className}`}
       style={{ opacity }}
     >
       <Mark tone={cell.tone} />

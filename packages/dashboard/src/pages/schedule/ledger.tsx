@@ -4,7 +4,7 @@ import { SlotStrip } from '../../charts/slot-strip.tsx';
 import { duration, fullInstant } from '../../time/format.ts';
 import { Button } from '../../ui/button.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { slotLook } from '../../ui/slot-status.tsx';
+import { slotStyle } from '../../ui/slot-status.tsx';
 import { NothingYet } from '../../ui/states.tsx';
 import { Cell, Table } from '../../ui/table.tsx';
 
@@ -36,7 +36,7 @@ export function Ledger({ schedule }: { schedule: Schedule }) {
 
 function LedgerRow({ slot, timezone }: { slot: LedgerSlot; timezone: string }) {
   const run = slot.runs[0];
-  const { icon: Icon, word, className } = slotLook(slot.status, run?.status);
+  const { icon: Icon, word, className } = slotStyle(slot.status, run?.status);
   return (
     <tr>
       <Cell className="whitespace-nowrap">

@@ -3,7 +3,7 @@ import type { Job } from '../../api/jobs.ts';
 import { useDeliveries, type Webhook } from '../../api/webhooks.ts';
 import { Time } from '../../time/time.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { NothingYet, Unread } from '../../ui/states.tsx';
+import { NothingYet, QueryState } from '../../ui/states.tsx';
 import { type Status, StatusBadge } from '../../ui/status.tsx';
 import { Cell, Table } from '../../ui/table.tsx';
 
@@ -14,7 +14,7 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
   return (
     <Panel title="Last deliveries">
       {rows === undefined ? (
-        <Unread query={deliveries} />
+        <QueryState query={deliveries} />
       ) : rows.length === 0 ? (
         <NothingYet title="Nothing was sent yet.">
           A delivery is made when a job ends that it hears of.

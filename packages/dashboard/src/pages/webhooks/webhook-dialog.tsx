@@ -7,10 +7,10 @@ import { Checks } from '../../ui/checks.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { namesOf, namesText } from '../../ui/names-text.ts';
-import { looks } from '../../ui/status.tsx';
+import { statusStyle } from '../../ui/status.tsx';
 import { useToasts } from '../../ui/toast.tsx';
 
-const endNames = Object.fromEntries(ends.map((end) => [end, looks[end].word]));
+const endNames = Object.fromEntries(ends.map((end) => [end, statusStyle[end].word]));
 
 /** What an address hears of: a new one, or changes of one that is there. */
 export function WebhookDialog({

@@ -13,7 +13,7 @@ export interface CommonOptions {
 }
 
 /** What a command prints to. */
-export interface Shell {
+export interface CommandContext {
   readonly out: Terminal;
   readonly err: Terminal;
   /** Whether programs read it: `-o json`. */
@@ -23,9 +23,9 @@ export interface Shell {
 }
 
 /** What a command does; it answers with its exit code, or with nothing when all went well. */
-export type CommandRun = (shell: Shell, options: never, ...args: never[]) => Promise<number | undefined>;
+export type CommandRun = (context: CommandContext, options: never, ...args: never[]) => Promise<number | undefined>;
 
-/** Puts a shell together. */
-export function createShell(out: Terminal, err: Terminal, json: boolean): Shell {
+/** Creates the context of one command. */
+export function createContext(out: Terminal, err: Terminal, json: boolean): CommandContext {
   return { out, err, json, warn: (message) => printWarning(err, message, json) };
 }

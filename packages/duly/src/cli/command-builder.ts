@@ -1,15 +1,15 @@
 import { type Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import type { CommandRun } from './shell.ts';
+import type { CommandRun } from './context.ts';
 
 /** What was refused, and how the command is used. Which of the known words was meant is found out by whoever says so: help needs no library. */
 export type Refusal = CommanderError & { usage?: string; word?: string; known?: readonly string[] };
 
-/** Makes an action of a command that is loaded only when it is called: help and typing mistakes need none of them. */
+/** Creates an action of a command that is loaded only when it is called: help and typing mistakes need none of them. */
 export type ActionOf = (load: () => Promise<CommandRun>) => (...call: unknown[]) => Promise<void>;
 
 /** A command that does something: `duly jobs ls`. It has the options that every one of them has. */
-export function leaf(parent: Command, name: string, description: string): Command {
-  const made = withStore(storelessLeaf(parent, name, description));
+export function addCommand(parent: Command, name: string, description: string): Command {
+  const made = withStore(addStorelessCommand(parent, name, description));
   return atTheStore.has(name) ? made : withServer(made);
 }
 
@@ -17,12 +17,12 @@ export function leaf(parent: Command, name: string, description: string): Comman
 const atTheStore = new Set(['up', 'worker', 'tick', 'exec', 'doctor', 'bench', 'migrate', 'status']);
 
 /** The same for one that needs no store. */
-export function storelessLeaf(parent: Command, name: string, description: string): Command {
+export function addStorelessCommand(parent: Command, name: string, description: string): Command {
   return withOutput(parent.command(name)).description(description);
 }
 
 /** A command that only holds others: `duly jobs`. It takes their common options too. */
-export function noun(parent: Command, name: string, description: string): Command {
+export function addGroup(parent: Command, name: string, description: string): Command {
   return withServer(withStore(withOutput(parent.command(name)))).description(description);
 }
 
@@ -48,7 +48,7 @@ export function withOutput(command: Command): Command {
 
 /**
  * The parser asks for a required option before it looks at those it does not know; a mistyped one is what the caller wants to hear of. And it takes a mistyped verb for an
- * argument where the noun does something by itself: `duly migrate sttaus`.
+ * argument where the addGroup does something by itself: `duly migrate sttaus`.
  */
 function unknownFirst(command: Command, error: CommanderError): CommanderError {
   if (error.code === 'commander.excessArguments' && command.commands.length > 0) {

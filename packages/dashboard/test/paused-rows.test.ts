@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { heldRows, newCountOf } from '../src/pages/jobs/held-rows.ts';
+import { pausedRows, newCountOf } from '../src/pages/jobs/paused-rows.ts';
 
-test('held rows keep their places and take what is known of them; newer ones are counted', () => {
+test('paused rows keep their order and show new contents; newer rows are counted', () => {
   const shown = [
     { id: 'c', n: 1 },
     { id: 'b', n: 1 },
@@ -12,7 +12,7 @@ test('held rows keep their places and take what is known of them; newer ones are
     { id: 'd', n: 2 },
     { id: 'c', n: 2 },
   ];
-  assert.deepEqual(heldRows(shown, fresh), [
+  assert.deepEqual(pausedRows(shown, fresh), [
     { id: 'c', n: 2 },
     { id: 'b', n: 1 },
   ]);

@@ -3,7 +3,7 @@ interface Row {
 }
 
 /** The same rows in the same places, each as it is now where that is known. */
-export function heldRows<R extends Row>(shown: readonly R[], fresh: readonly R[]): R[] {
+export function pausedRows<R extends Row>(shown: readonly R[], fresh: readonly R[]): R[] {
   const known = new Map(fresh.map((row) => [row.id, row]));
   return shown.map((row) => known.get(row.id) ?? row);
 }

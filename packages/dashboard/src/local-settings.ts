@@ -1,5 +1,5 @@
-/** A choice kept in this browser; the first that is valid. Browsers that keep nothing get the default. */
-export function kept<Choice extends string>(
+/** A choice stored in this browser, or the default if it is missing or invalid. */
+export function readSetting<Choice extends string>(
   name: string,
   choices: readonly Choice[],
   otherwise: Choice,
@@ -12,8 +12,8 @@ export function kept<Choice extends string>(
   }
 }
 
-/** Keeps a choice for the next visit. */
-export function keep(name: string, value: string): void {
+/** Stores a choice for the next visit. */
+export function saveSetting(name: string, value: string): void {
   try {
     localStorage.setItem(`duly.${name}`, value);
   } catch {
