@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pausedRows, newCountOf } from '../src/pages/jobs/paused-rows.ts';
+import { newCountOf, pausedRows } from '../src/pages/jobs/paused-rows.ts';
 
 test('paused rows keep their order and show new contents; newer rows are counted', () => {
   const shown = [

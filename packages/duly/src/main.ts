@@ -1,7 +1,7 @@
 import { type Command, CommanderError } from 'commander';
 import { optionsOf } from './cli/command-builder.ts';
-import { buildProgram } from './cli/program.ts';
 import type { CommandRun } from './cli/context.ts';
+import { buildProgram } from './cli/program.ts';
 import { printJsonAsLines } from './output/json.ts';
 import { redirectStdout } from './output/redirect.ts';
 import { createTerminal, type Terminal } from './output/terminal.ts';

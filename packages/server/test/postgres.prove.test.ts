@@ -7,7 +7,7 @@ useStores(() => freshInlineStore(url));
 
 await import('./client.test.ts');
 await import('./day.test.ts');
-await import('./http/direct.test.ts');
+await import('./http/fast-path.test.ts');
 await import('./idempotency.test.ts');
 await import('./jobs.test.ts');
 await import('./keys.test.ts');

@@ -29,7 +29,7 @@ test('a key that sends too much is answered 429 with when to come back; other ke
   const busy = await fixture.key('run');
   const other = await fixture.key('read');
   const { id } = await fixture.duly.taskNamed('work').in('1h');
-  // The second of these takes the short way of `direct.ts`, which must count as well.
+  // The second of these takes the path of `fast-path.ts`, which must count as well.
   for (const path of ['/api/session', `/api/jobs/${id}`, `/api/jobs/${id}`]) {
     assert.equal((await fixture.ask(path, { key: busy })).status, 200);
   }

@@ -6,7 +6,7 @@ import { useZone } from '../time/zone.tsx';
 import { ChoiceBar } from '../ui/choice-bar.tsx';
 import { Field, Select, TextInput } from '../ui/field.tsx';
 import { Fact, PageHead, Panel } from '../ui/panel.tsx';
-import { NothingYet, Trouble, QueryState } from '../ui/states.tsx';
+import { NothingYet, QueryState, Trouble } from '../ui/states.tsx';
 import { ClockChanges, Collisions, Overlaps } from './forecast/hazards.tsx';
 import { JitterAdvice } from './forecast/jitter-advice.tsx';
 import { LoadCharts } from './forecast/load-charts.tsx';

@@ -10,7 +10,7 @@ import { JsonView } from '../ui/json-view.tsx';
 import { Fact, PageHead, Panel } from '../ui/panel.tsx';
 import { ProgressBar } from '../ui/progress-bar.tsx';
 import { QueryState } from '../ui/states.tsx';
-import { statusStyle, type Status, StatusBadge } from '../ui/status.tsx';
+import { type Status, StatusBadge, statusStyle } from '../ui/status.tsx';
 import { useToasts } from '../ui/toast.tsx';
 import { Attempts } from './job/attempts.tsx';
 import { ErrorView } from './job/error-view.tsx';

@@ -74,7 +74,9 @@ export function WebhooksPage() {
 /** What it wants to hear of, in words. */
 export function hearsOf({ types, schedules, statuses, tenant }: Webhook): string {
   const ends =
-    statuses === null ? 'every end' : statuses.map((status) => statusStyle[status].word.toLowerCase()).join(', ');
+    statuses === null
+      ? 'every end'
+      : statuses.map((status) => statusStyle[status].word.toLowerCase()).join(', ');
   return [
     `${ends} of ${types === null ? 'all tasks' : types.join(', ')}`,
     ...(schedules === null ? [] : [`run by ${schedules.join(', ')}`]),

@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
-import { saveSetting, readSetting } from '../local-settings.ts';
+import { readSetting, saveSetting } from '../local-settings.ts';
 
 /** What the person chose; `system` follows the machine. */
 export type Theme = 'light' | 'dark' | 'system';

@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, useContext, useState } from 'react';
-import { saveSetting, readSetting } from '../local-settings.ts';
+import { readSetting, saveSetting } from '../local-settings.ts';
 
 /** Which clock all times are shown in. */
 export type Zone = 'local' | 'utc';

@@ -23,7 +23,11 @@ export interface CommandContext {
 }
 
 /** What a command does; it answers with its exit code, or with nothing when all went well. */
-export type CommandRun = (context: CommandContext, options: never, ...args: never[]) => Promise<number | undefined>;
+export type CommandRun = (
+  context: CommandContext,
+  options: never,
+  ...args: never[]
+) => Promise<number | undefined>;
 
 /** Creates the context of one command. */
 export function createContext(out: Terminal, err: Terminal, json: boolean): CommandContext {

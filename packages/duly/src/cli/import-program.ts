@@ -9,7 +9,11 @@ export function addImport(program: Command, action: ActionOf): void {
     'schedules from crontabs and Kubernetes: a plan first, then as they shall begin',
   );
   withMode(
-    addCommand(parent, 'crontab', 'what becomes of crontabs: each line in words, with its next runs and hazards'),
+    addCommand(
+      parent,
+      'crontab',
+      'what becomes of crontabs: each line in words, with its next runs and hazards',
+    ),
   )
     .argument('[files...]', 'FILE, HOST=FILE, or "-" for stdin')
     .option('--system', "this machine's: /etc/crontab, /etc/cron.d and the users' own")

@@ -1,6 +1,14 @@
 import { Command } from 'commander';
+import {
+  type ActionOf,
+  addCommand,
+  addGroup,
+  addStorelessCommand,
+  collect,
+  withOutput,
+  withStore,
+} from './command-builder.ts';
 import { addImport } from './import-program.ts';
-import { type ActionOf, collect, addCommand, addGroup, addStorelessCommand, withOutput, withStore } from './command-builder.ts';
 import { addCron, addForecast, addSchedules } from './schedule-program.ts';
 import { readVersion } from './version.ts';
 
@@ -316,12 +324,18 @@ function addStore(program: Command, action: ActionOf): void {
   addCommand(program, 'doctor', 'whether promises are kept now; the exit code says so too')
     .option('--patience <duration>', 'how long the store may take for each answer (default 5s)')
     .action(action(async () => (await import('../commands/doctor.ts')).doctor));
-  addCommand(program, 'bench', 'how fast jobs are made, started and run here, on a store beside the given one')
+  addCommand(
+    program,
+    'bench',
+    'how fast jobs are made, started and run here, on a store beside the given one',
+  )
     .option('--jobs <count>', 'how many, 100 to 1000000 (default 5000)')
     .action(action(async () => (await import('../commands/bench.ts')).bench));
-  const migrate = addCommand(program, 'migrate', 'make the store, or bring its schema up to this version').action(
-    action(async () => (await import('../commands/migrate.ts')).migrate),
-  );
+  const migrate = addCommand(
+    program,
+    'migrate',
+    'make the store, or bring its schema up to this version',
+  ).action(action(async () => (await import('../commands/migrate.ts')).migrate));
   addStorelessCommand(program, 'move', 'move everything to another store; nodes on the old one stop')
     .requiredOption('--from <url>', 'the store as it is')
     .requiredOption('--to <url>', 'an empty one; or the one that a move, which was interrupted, went to')
@@ -329,7 +343,9 @@ function addStore(program: Command, action: ActionOf): void {
     .option('--abandon', 'give up a move that has not ended: the old store takes calls again')
     .option('--yes', 'do not ask; needed where nobody can answer')
     .action(action(async () => (await import('../commands/move.ts')).move));
-  addCommand(migrate, 'status', 'tell where the schema stands and what is missing, and change nothing').action(
-    action(async () => (await import('../commands/migrate-status.ts')).migrateStatus),
-  );
+  addCommand(
+    migrate,
+    'status',
+    'tell where the schema stands and what is missing, and change nothing',
+  ).action(action(async () => (await import('../commands/migrate-status.ts')).migrateStatus));
 }

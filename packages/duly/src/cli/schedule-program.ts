@@ -1,5 +1,12 @@
 import type { Command } from 'commander';
-import { type ActionOf, collect, addCommand, addGroup, addStorelessCommand, withOutput } from './command-builder.ts';
+import {
+  type ActionOf,
+  addCommand,
+  addGroup,
+  addStorelessCommand,
+  collect,
+  withOutput,
+} from './command-builder.ts';
 
 const scheduleName = 'its name, or its id where several have the name';
 
@@ -35,7 +42,11 @@ function addReading(schedules: Command, action: ActionOf): void {
     .option('--after <instant>', 'slots after this instant, or wall time in its zone (default now)')
     .option('--count <count>', 'how many, 1 to 10000 (default 10)')
     .action(action(async () => (await import('../commands/schedules-preview.ts')).schedulesPreview));
-  addCommand(schedules, 'export', 'schedules as JSON, as the lines of a crontab, or as CronJobs of Kubernetes')
+  addCommand(
+    schedules,
+    'export',
+    'schedules as JSON, as the lines of a crontab, or as CronJobs of Kubernetes',
+  )
     .argument('[schedules...]', 'only these')
     .option('--json', 'as JSON, whole (default); "import json" reads it')
     .option('--crontab', 'as lines of a crontab; what no crontab can say becomes a comment')

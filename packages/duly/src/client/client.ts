@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import { Duly, defaultStore } from '@duly/core';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { invocation } from '../cli/invocation.ts';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { loadProject } from '../project/load.ts';
 import type { RemoteServer } from '../remote/remote-duly.ts';
 import { givenServer } from '../remote/server.ts';

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { Duly, defaultStore, parseStoreAddress, systemClock, withoutPassword } from '@duly/core';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readCount, usageError } from '../cli/usage.ts';
 import { givenStore, refuseMemory, refuseUnmakable } from '../client/store.ts';
 import { printJson } from '../output/json.ts';

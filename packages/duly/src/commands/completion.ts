@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { CommandRun, CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommandRun, CommonOptions } from '../cli/context.ts';
 import { didYouMean, usageError } from '../cli/usage.ts';
 
 const shells = ['bash', 'zsh', 'fish'] as const;

@@ -26,7 +26,11 @@ export async function cronNext(
 }
 
 /** `duly cron explain`. */
-export async function cronExplain(context: CommandContext, options: CronOptions, words: string[]): Promise<undefined> {
+export async function cronExplain(
+  context: CommandContext,
+  options: CronOptions,
+  words: string[],
+): Promise<undefined> {
   withQuotes(words, (cron) => {
     const rule = resolveRule({ cron, timezone: options.timezone ?? 'UTC' }, { now: systemClock.now() });
     const sentence = explain(rule);

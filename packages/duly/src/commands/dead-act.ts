@@ -1,7 +1,7 @@
 import { type ActionOptions, type Duly, DulyError, type JobsFilter } from '@duly/core';
 import { confirm, requireAsking } from '../cli/confirm.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { exitCodes } from '../cli/exit-codes.ts';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { usageError } from '../cli/usage.ts';
 import { type Client, withClient } from '../client/client.ts';
 import { deadFilter } from '../jobs/dead-filter.ts';
@@ -27,11 +27,20 @@ export function deadReplay(context: CommandContext, options: DeadActOptions, ids
 }
 
 /** `duly dead discard`. */
-export function deadDiscard(context: CommandContext, options: DeadActOptions, ids: string[]): Promise<number> {
+export function deadDiscard(
+  context: CommandContext,
+  options: DeadActOptions,
+  ids: string[],
+): Promise<number> {
   return act('discard', context, options, ids);
 }
 
-async function act(verb: Verb, context: CommandContext, options: DeadActOptions, ids: string[]): Promise<number> {
+async function act(
+  verb: Verb,
+  context: CommandContext,
+  options: DeadActOptions,
+  ids: string[],
+): Promise<number> {
   const filter = deadFilter(options);
   const isByFilter = options.all === true || Object.keys(filter).length > 0;
   if (ids.length === 0 && !isByFilter) {

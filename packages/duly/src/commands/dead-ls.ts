@@ -1,4 +1,4 @@
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readLimit } from '../cli/usage.ts';
 import { withClient } from '../client/client.ts';
 import { deadFilter } from '../jobs/dead-filter.ts';

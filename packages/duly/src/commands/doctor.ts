@@ -1,6 +1,6 @@
 import { examineStore, type Health, type SettingState, type StoreExamination, toSnakeCase } from '@duly/core';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { exitCodes } from '../cli/exit-codes.ts';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
 import { harmless, type Style, wrap } from '../output/terminal.ts';

@@ -1,5 +1,5 @@
 import { Duly, defaultStore, systemClock } from '@duly/core';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readCount, readDuration, usageError } from '../cli/usage.ts';
 import { terminalActor } from '../client/client.ts';
 import { givenStore, inline, isNew, refuseMemory, refuseUnmakable } from '../client/store.ts';

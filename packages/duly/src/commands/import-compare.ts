@@ -1,5 +1,5 @@
 import { type Duly, type Schedule, shadowTaskName, systemClock } from '@duly/core';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readDuration } from '../cli/usage.ts';
 import { type Compared, compareShadow, type Difference } from '../import/compare-shadow.ts';
 import type { CronHistory } from '../import/cron-history.ts';
@@ -18,7 +18,11 @@ interface CompareOptions extends CommonOptions {
 const toleranceMsDefault = 60_000;
 
 /** `duly import compare`: what a shadow recorded beside what cron did. The exit code is 1 if they differ, or if there is nothing yet that could agree. */
-export async function importCompare(context: CommandContext, options: CompareOptions, names: string[]): Promise<number> {
+export async function importCompare(
+  context: CommandContext,
+  options: CompareOptions,
+  names: string[],
+): Promise<number> {
   const now = systemClock.now();
   const timezone = options.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   const toleranceMs =

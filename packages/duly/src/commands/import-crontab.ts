@@ -7,8 +7,8 @@ import {
   systemClock,
   toComingSlotJson,
 } from '@duly/core';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { invocation } from '../cli/invocation.ts';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { didYouMean, readDuration, usageError } from '../cli/usage.ts';
 import { type Client, withClient } from '../client/client.ts';
 import { commandFor, shellWord } from '../client/store.ts';

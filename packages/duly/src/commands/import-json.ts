@@ -14,7 +14,11 @@ interface Given {
 }
 
 /** `duly import json`: the schedules that `duly schedules export` wrote, in another store. */
-export async function importJson(context: CommandContext, options: ImportModeOptions, file: string): Promise<undefined> {
+export async function importJson(
+  context: CommandContext,
+  options: ImportModeOptions,
+  file: string,
+): Promise<undefined> {
   const mode = readMode(options);
   const given = readExport(file, file === '-' ? await readStdin() : readText(file));
   if (mode === null) {

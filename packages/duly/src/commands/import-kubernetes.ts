@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DulyError, preview, resolveRule, systemClock, toComingSlotJson } from '@duly/core';
-import { invocation } from '../cli/invocation.ts';
 import type { CommandContext } from '../cli/context.ts';
+import { invocation } from '../cli/invocation.ts';
 import { didYouMean, usageError } from '../cli/usage.ts';
 import { type Client, withClient } from '../client/client.ts';
 import { commandFor, shellWord } from '../client/store.ts';

@@ -1,4 +1,4 @@
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { usageError } from '../cli/usage.ts';
 import { withClient } from '../client/client.ts';
 import { changeJobs, printChange } from '../jobs/job-changes.ts';
@@ -12,7 +12,11 @@ interface JobsCancelOptions extends CommonOptions {
 }
 
 /** `duly jobs cancel`: by ids, or by task and dedupe key. */
-export async function jobsCancel(context: CommandContext, options: JobsCancelOptions, ids: string[]): Promise<number> {
+export async function jobsCancel(
+  context: CommandContext,
+  options: JobsCancelOptions,
+  ids: string[],
+): Promise<number> {
   const { task, key, tenant } = options;
   const how = {
     ...(options.note === undefined ? {} : { note: options.note }),

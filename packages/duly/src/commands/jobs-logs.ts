@@ -1,5 +1,5 @@
 import { isTerminal, type JobLogLine, systemClock } from '@duly/core';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
 import { harmless, type Style } from '../output/terminal.ts';
@@ -25,7 +25,8 @@ export async function jobsLogs(
       const isOver = !options.follow || isTerminal((await duly.job(id).get()).status);
       const lines = (await duly.job(id).logs()).filter((line) => line.n > after);
       for (const line of lines) printLine(context, line);
-      if (after === 0 && lines.length === 0 && isOver && !context.json) context.err.line('It logged nothing.');
+      if (after === 0 && lines.length === 0 && isOver && !context.json)
+        context.err.line('It logged nothing.');
       after = lines.at(-1)?.n ?? after;
       if (isOver) return;
       await systemClock.sleep(lookMs);

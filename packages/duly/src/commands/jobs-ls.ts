@@ -1,5 +1,5 @@
 import type { JobStatus, JobsFilter } from '@duly/core';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readLimit, readList, readPairs } from '../cli/usage.ts';
 import { withClient } from '../client/client.ts';
 import { printJobs, readSince } from '../jobs/job-list.ts';
@@ -18,7 +18,11 @@ interface JobsLsOptions extends CommonOptions {
 }
 
 /** `duly jobs ls`. */
-export async function jobsLs(context: CommandContext, options: JobsLsOptions, words: string[]): Promise<undefined> {
+export async function jobsLs(
+  context: CommandContext,
+  options: JobsLsOptions,
+  words: string[],
+): Promise<undefined> {
   const limit = readLimit(options.limit);
   const filter = readFilter(options, words);
   await withClient(context, options, async ({ duly }) => {

@@ -1,4 +1,4 @@
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { withClient } from '../client/client.ts';
 import { changeJobs } from '../jobs/job-changes.ts';
 

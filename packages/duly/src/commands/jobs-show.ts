@@ -9,7 +9,7 @@ import {
   toJobJson,
   type Why,
 } from '@duly/core';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
 import { stepText } from '../output/progress-bar.ts';
@@ -22,7 +22,11 @@ import { absolute, relative } from '../output/times.ts';
 const auditCountMax = 50;
 
 /** `duly jobs show`. */
-export async function jobsShow(context: CommandContext, options: CommonOptions, id: string): Promise<undefined> {
+export async function jobsShow(
+  context: CommandContext,
+  options: CommonOptions,
+  id: string,
+): Promise<undefined> {
   await withClient(context, options, async ({ duly }) => {
     const job = await duly.job(id).get();
     const entries = await duly.audit({ subject: `job:${job.id}`, limit: auditCountMax });

@@ -1,6 +1,6 @@
 import { type Duly, systemClock } from '@duly/core';
 import { createKeys, type KeyInfo, type Keys, keyScopes } from '@duly/server/keys';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { didYouMean, readDuration, usageError } from '../cli/usage.ts';
 import { terminalActor, withClient } from '../client/client.ts';
 import { listJson, printJson } from '../output/json.ts';
@@ -84,7 +84,11 @@ export async function keysAdd(context: CommandContext, options: KeysAddOptions):
 }
 
 /** `duly keys revoke`. */
-export async function keysRevoke(context: CommandContext, options: CommonOptions, ids: string[]): Promise<undefined> {
+export async function keysRevoke(
+  context: CommandContext,
+  options: CommonOptions,
+  ids: string[],
+): Promise<undefined> {
   await withClient(context, options, async ({ duly }) => {
     const keys = keysOf(duly);
     for (const id of ids) await keys.revoke(idOf(id));

@@ -1,5 +1,5 @@
 import { readSchemaStatus } from '@duly/core';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { commandFor } from '../client/store.ts';
 import { printJson } from '../output/json.ts';
 import { storeToMigrate } from './migrate.ts';

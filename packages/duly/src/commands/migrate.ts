@@ -1,5 +1,5 @@
 import { defaultStore, openEngine, readSchemaStatus } from '@duly/core';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { givenStore, refuseMemory, refuseUnmakable } from '../client/store.ts';
 import { printJson } from '../output/json.ts';
 import { loadProject } from '../project/load.ts';

@@ -1,7 +1,7 @@
 import { abandonMove, DulyError, type Moved, moveStore, toSnakeCase, withoutPassword } from '@duly/core';
 import { confirm } from '../cli/confirm.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { exitCodes } from '../cli/exit-codes.ts';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { isNew, refuseMemory, refuseMissing, refuseUnmakable, shellWord } from '../client/store.ts';
 import { printJson } from '../output/json.ts';
 import { createLiveArea } from '../output/live-area.ts';

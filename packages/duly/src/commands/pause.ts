@@ -1,6 +1,6 @@
 import { systemClock, toSnakeCase } from '@duly/core';
+import type { CommandContext, CommandRun, CommonOptions } from '../cli/context.ts';
 import { type PauseScope, pauseText, targetOf, warnUnknown } from '../cli/pause-target.ts';
-import type { CommandRun, CommonOptions, CommandContext } from '../cli/context.ts';
 import { readDuration, readInstant, usageError } from '../cli/usage.ts';
 import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';

@@ -1,4 +1,4 @@
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { listJson, printJson } from '../output/json.ts';
 import { printTable } from '../output/table.ts';
 import { profileOf, profilesPath, readProfiles, writeProfiles } from '../remote/profiles.ts';
@@ -41,7 +41,11 @@ export async function profilesAdd(
 }
 
 /** `duly profiles use`; without a name none is used. */
-export async function profilesUse(context: CommandContext, _options: CommonOptions, name?: string): Promise<undefined> {
+export async function profilesUse(
+  context: CommandContext,
+  _options: CommonOptions,
+  name?: string,
+): Promise<undefined> {
   const profiles = readProfiles();
   if (name !== undefined) profileOf(profiles, name);
   writeProfiles({ ...profiles, used: name ?? null });
@@ -55,7 +59,11 @@ export async function profilesUse(context: CommandContext, _options: CommonOptio
 }
 
 /** `duly profiles rm`. */
-export async function profilesRm(context: CommandContext, _options: CommonOptions, name: string): Promise<undefined> {
+export async function profilesRm(
+  context: CommandContext,
+  _options: CommonOptions,
+  name: string,
+): Promise<undefined> {
   const profiles = readProfiles();
   profileOf(profiles, name);
   const { [name]: _gone, ...servers } = profiles.servers;

@@ -1,5 +1,5 @@
+import type { CommandContext, CommandRun, CommonOptions } from '../cli/context.ts';
 import { type PauseScope, pauseText, targetOf } from '../cli/pause-target.ts';
-import type { CommandRun, CommonOptions, CommandContext } from '../cli/context.ts';
 import { didYouMean } from '../cli/usage.ts';
 import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';

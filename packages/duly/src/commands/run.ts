@@ -10,7 +10,7 @@ import {
   type Task,
   toJobJson,
 } from '@duly/core';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import {
   didYouMean,
   readCount,

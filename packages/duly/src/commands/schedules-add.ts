@@ -8,9 +8,9 @@ import {
   systemClock,
   toScheduleJson,
 } from '@duly/core';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { invocation } from '../cli/invocation.ts';
 import { type RuleOptions, readRule } from '../cli/rule-options.ts';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { didYouMean, readCount } from '../cli/usage.ts';
 import { type Client, clientDuly, useDuly, withServer } from '../client/client.ts';
 import { givenStore, isNew, isSameStore, refuseMemory, refuseUnmakable } from '../client/store.ts';
@@ -124,7 +124,11 @@ async function refuseOver(definition: ScheduleDefinition): Promise<void> {
   }
 }
 
-function readDefinition(context: CommandContext, options: SchedulesAddOptions, name: string): ScheduleDefinition {
+function readDefinition(
+  context: CommandContext,
+  options: SchedulesAddOptions,
+  name: string,
+): ScheduleDefinition {
   const rule = readRule(options);
   const input = readInput(context, options.input);
   const metadata = readMetadata(options.metadata);

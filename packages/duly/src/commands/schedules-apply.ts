@@ -12,8 +12,8 @@ import {
   snakeName,
 } from '@duly/core';
 import { confirm } from '../cli/confirm.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { exitCodes } from '../cli/exit-codes.ts';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { terminalActor, useDuly, withServer } from '../client/client.ts';
 import {
   givenStore,

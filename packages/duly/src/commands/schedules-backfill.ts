@@ -1,5 +1,5 @@
 import { type BackfillOptions, type BackfillResult, type Rule, toSnakeCase } from '@duly/core';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readCount } from '../cli/usage.ts';
 import { printJson } from '../output/json.ts';
 import { ruleOf, withSchedules } from '../schedules/schedule-client.ts';

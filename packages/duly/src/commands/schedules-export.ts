@@ -1,5 +1,5 @@
 import { type Duly, type Schedule, systemClock, toDefinitionJson } from '@duly/core';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { usageError } from '../cli/usage.ts';
 import { listJson, printJson } from '../output/json.ts';
 import { withSchedules } from '../schedules/schedule-client.ts';

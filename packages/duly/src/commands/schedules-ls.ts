@@ -1,5 +1,5 @@
 import { formatDuration, type Schedule, type SchedulesFilter, systemClock, toScheduleJson } from '@duly/core';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readCount } from '../cli/usage.ts';
 import { listJson, printJson } from '../output/json.ts';
 import { statusStyles } from '../output/status.ts';
@@ -44,7 +44,9 @@ export async function schedulesLs(context: CommandContext, options: SchedulesLsO
     }
     printSchedules(context, schedules);
     if (nextCursor !== null) {
-      context.err.line(context.err.paint('dim', `There are more: the same command with --cursor ${nextCursor}`));
+      context.err.line(
+        context.err.paint('dim', `There are more: the same command with --cursor ${nextCursor}`),
+      );
     }
   });
 }

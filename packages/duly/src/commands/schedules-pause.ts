@@ -1,5 +1,5 @@
 import { type Schedule, systemClock, toScheduleJson } from '@duly/core';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readDuration, usageError } from '../cli/usage.ts';
 import { printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
@@ -41,7 +41,11 @@ export async function schedulesPause(
 }
 
 /** `duly schedules resume`. */
-export async function schedulesResume(context: CommandContext, options: NoteOptions, name: string): Promise<undefined> {
+export async function schedulesResume(
+  context: CommandContext,
+  options: NoteOptions,
+  name: string,
+): Promise<undefined> {
   await withSchedules(context, options, async ({ duly, changed }) => {
     const was = await duly.schedules.get(name);
     const note = options.note === undefined ? {} : { note: options.note };

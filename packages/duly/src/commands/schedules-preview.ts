@@ -1,6 +1,6 @@
 import { explain, preview, readMoment, resolveRule, systemClock } from '@duly/core';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { hasRule, type RuleOptions, readRule } from '../cli/rule-options.ts';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { readCount, usageError } from '../cli/usage.ts';
 import { ruleOf, withSchedules } from '../schedules/schedule-client.ts';
 import { printSlots } from '../schedules/schedule-slots.ts';

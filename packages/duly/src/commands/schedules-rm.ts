@@ -1,4 +1,4 @@
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { printError } from '../output/errors.ts';
 import { oneLine } from '../output/terminal.ts';
 import { advised, withSchedules } from '../schedules/schedule-client.ts';

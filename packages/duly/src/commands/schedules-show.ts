@@ -7,7 +7,7 @@ import {
   toLedgerJson,
   toScheduleJson,
 } from '@duly/core';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readCount } from '../cli/usage.ts';
 import { printJson } from '../output/json.ts';
 import { type Cell, printTable } from '../output/table.ts';

@@ -1,6 +1,6 @@
 import { type Schedule, systemClock, toScheduleJson } from '@duly/core';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { exitCodes } from '../cli/exit-codes.ts';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
 import { relative } from '../output/times.ts';
@@ -27,7 +27,8 @@ export async function schedulesSkipNext(
     const { slot, schedule } = await duly.schedules.skipNext(name, note);
     if (slot !== null) changed(`/schedules/${schedule.id}`);
     if (context.json) printJson(context.out, { ...toScheduleJson(schedule), skipped_slot: slot });
-    else if (slot === null) context.err.line(`Schedule "${oneLine(schedule.name)}" has no next slot to skip.`);
+    else if (slot === null)
+      context.err.line(`Schedule "${oneLine(schedule.name)}" has no next slot to skip.`);
     else {
       const when = `${dayText(slot, ruleOf(schedule))} (${relative(slot, systemClock.now())})`;
       context.out.line(`Schedule "${oneLine(schedule.name)}" skips ${when}.${afterText(schedule)}`);

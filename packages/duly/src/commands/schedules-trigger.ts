@@ -1,6 +1,6 @@
 import { toJobJson } from '@duly/core';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { exitCodes } from '../cli/exit-codes.ts';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { watchJob } from '../jobs/watch.ts';
 import { printJson } from '../output/json.ts';
 import { withSchedules } from '../schedules/schedule-client.ts';

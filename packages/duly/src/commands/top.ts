@@ -8,7 +8,7 @@ import {
   toJobJson,
   toSnakeCase,
 } from '@duly/core';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readDuration } from '../cli/usage.ts';
 import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
@@ -30,7 +30,10 @@ interface Look {
 const runningMax = 100;
 
 /** `duly top`: queues, workers and what runs, looked at again and again; off a terminal once. */
-export async function top(context: CommandContext, options: CommonOptions & { every?: string }): Promise<undefined> {
+export async function top(
+  context: CommandContext,
+  options: CommonOptions & { every?: string },
+): Promise<undefined> {
   const everyMs = readDuration(options.every ?? '1s', '--every', { minMs: 100 });
   await withClient(context, options, async ({ duly, store }) => {
     if (context.json || !context.out.isTerminal) {

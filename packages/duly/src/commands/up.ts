@@ -7,7 +7,7 @@ import {
   type StartOptions,
   withoutPassword,
 } from '@duly/core';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readCount, readList, usageError } from '../cli/usage.ts';
 import { readVersion } from '../cli/version.ts';
 import { tellServingPlace } from '../client/serving-place.ts';
@@ -124,7 +124,9 @@ export async function up(context: CommandContext, options: UpOptions): Promise<n
       }
       if (context.json) return;
       const text =
-        problem === null ? suggestions(context, node, made) : [...wrap(problem, context.out.columns() - 1), ''];
+        problem === null
+          ? suggestions(context, node, made)
+          : [...wrap(problem, context.out.columns() - 1), ''];
       for (const line of text) lines.print(line);
     },
   });

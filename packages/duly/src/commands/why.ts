@@ -1,5 +1,5 @@
 import { isDulyError, localText, toSnakeCase } from '@duly/core';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { usageError } from '../cli/usage.ts';
 import type { Client } from '../client/client.ts';
 import { shellWord } from '../client/store.ts';

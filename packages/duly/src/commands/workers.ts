@@ -1,5 +1,5 @@
 import { type Duly, type NodeView, systemClock, toSnakeCase } from '@duly/core';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { withClient } from '../client/client.ts';
 import { listJson, printJson } from '../output/json.ts';
 import { type Cell, printTable } from '../output/table.ts';

@@ -7,8 +7,8 @@ import {
   type TerminalStatus,
   toJobJson,
 } from '@duly/core';
-import { outcomeExitCodes } from '../cli/exit-codes.ts';
 import type { CommandContext } from '../cli/context.ts';
+import { outcomeExitCodes } from '../cli/exit-codes.ts';
 import type { Client } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
 import { createLiveArea } from '../output/live-area.ts';
@@ -39,7 +39,8 @@ export async function watchJob(client: Client, id: string, context: CommandConte
   const onSignal = (signal: NodeJS.Signals): void => {
     view.close();
     // A person may think that the job was stopped with the watching.
-    if (!context.json) context.err.line(`The job goes on. To stop it: ${client.command(`jobs cancel ${id}`)}`);
+    if (!context.json)
+      context.err.line(`The job goes on. To stop it: ${client.command(`jobs cancel ${id}`)}`);
     process.exit(signals[signal as keyof typeof signals]);
   };
   // Nobody reads any more, and the job is not over: 0 would say that it is COMPLETED.

@@ -1,6 +1,6 @@
 import { Duly, DulyError, type DulyOptions, defaultStore, type Logger, systemClock } from '@duly/core';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { invocation } from '../cli/invocation.ts';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
 import { givenStore, isSameStore, refuseUnmakable } from '../client/store.ts';
 import { demoApp, demoTasks } from '../demo/tasks.ts';
 import { defineShadowTask } from '../import/shadow-task.ts';

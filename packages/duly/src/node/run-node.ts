@@ -29,7 +29,11 @@ const releaseMs = 1_500;
 const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 /** Starts a node, shows what it does, and ends with it: on a signal after a drain, on a second one at once. */
-export async function runNode(first: Duly, context: CommandContext, options: RunNodeOptions): Promise<number> {
+export async function runNode(
+  first: Duly,
+  context: CommandContext,
+  options: RunNodeOptions,
+): Promise<number> {
   const { out, json } = context;
   const lines = json ? createJsonLines(first, out) : createJobLines(first, out);
   const restore = out.isTerminal && !json && !options.quiet ? printAbove(lines) : () => {};

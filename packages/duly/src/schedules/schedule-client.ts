@@ -1,5 +1,5 @@
 import { DulyError, isDulyError, type Rule, resolveRule, type Schedule } from '@duly/core';
-import type { CommonOptions, CommandContext } from '../cli/context.ts';
+import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { type Client, withClient } from '../client/client.ts';
 
 /** `withClient`, for commands that name a schedule: what the library's errors advise is said in words of the command. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Clock, type Duly, isDulyError, type Logger, type Task } from '@duly/core';
-import { createLeading } from '../leader/leading.ts';
+import { createLeaderLoop } from '../leader/leader-loop.ts';
 import type { AlertRule } from './alert-rule.ts';
 import { type AlertNotice, type AlertState, nextState } from './alert-state.ts';
 import type { AlertStore } from './alert-store.ts';
@@ -40,7 +40,7 @@ const leaderTtl = '15s';
  */
 export function createAlertWatch(parts: AlertWatchParts): AlertWatch {
   const { duly, clock, logger, store, everyMs } = parts;
-  const leading = createLeading({
+  const leaderLoop = createLeaderLoop({
     ...{ duly, clock, name: 'duly:alerts', ttl: leaderTtl, pauseMs: everyMs },
     turn: () => lookOnce(parts),
     onFailure: (error) => logger.warn({ error }, 'Looking at the alert rules failed; it is tried again.'),
@@ -48,9 +48,9 @@ export function createAlertWatch(parts: AlertWatchParts): AlertWatch {
   return {
     async start() {
       await store.ensureDefaults();
-      leading.start();
+      leaderLoop.start();
     },
-    stop: () => leading.stop(),
+    stop: () => leaderLoop.stop(),
     look: () => lookOnce(parts),
     retire: (rule) => retire(parts, rule, clock.now()),
   };

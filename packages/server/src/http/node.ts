@@ -15,7 +15,7 @@ import { directBody } from '../request/body.ts';
 import { standardHeaders } from '../request/standard-headers.ts';
 import { appOf, type DulyServer } from '../server.ts';
 import type { ServerEnv } from './context.ts';
-import { createDirect } from './direct.ts';
+import { createFastPath } from './fast-path.ts';
 import { toProblem } from './problem.ts';
 
 /** Where to listen. */
@@ -77,9 +77,9 @@ export async function listen(server: DulyServer, options: ListenOptions = {}): P
   }
   const application = getRequestListener(directly(server), { errorHandler: answerUnreadable });
   const served = appOf.get(server);
-  const direct = served === undefined ? null : createDirect(served.context);
+  const fastPath = served === undefined ? null : createFastPath(served.context);
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
-    if (direct?.(incoming, outgoing) !== true) void application(incoming, outgoing);
+    if (fastPath?.(incoming, outgoing) !== true) void application(incoming, outgoing);
   };
   const http = createHttpServer(patience, answer);
   // Node would answer 417 with an empty body. RFC 9110 lets servers ignore expectations that they do not know.

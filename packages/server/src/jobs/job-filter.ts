@@ -5,7 +5,7 @@ import { tenantFor } from '../auth/tenant.ts';
 import type { ServerContext } from '../http/context.ts';
 import { findSchedule } from '../schedules/find.ts';
 import type { jobFilterSchema, jobListQuery } from '../schemas/job-filter.ts';
-import { refuseHiddenFilter } from './present.ts';
+import { refuseHiddenFilter } from './job-presenter.ts';
 
 type FilterBody = z.infer<typeof jobFilterSchema>;
 

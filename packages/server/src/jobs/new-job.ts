@@ -6,7 +6,7 @@ import type { ServerContext } from '../http/context.ts';
 import type { jobOptionFields, newJobSchema } from '../schemas/job.ts';
 import { workOf } from '../targets/work.ts';
 import { withCallback } from '../webhooks/callback.ts';
-import { refuseRedacted } from './present.ts';
+import { refuseRedacted } from './job-presenter.ts';
 
 type NewJob = z.infer<typeof newJobSchema>;
 type JobOptionFields = Partial<z.infer<z.ZodObject<typeof jobOptionFields>>>;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { type Job, type JobJson, toJobJson } from '@duly/core';
-import { withoutHidden } from '../jobs/present.ts';
+import { withoutHidden } from '../jobs/job-presenter.ts';
 import type { RedactOptions } from '../options.ts';
 
 /**

@@ -5,7 +5,7 @@ import type { Caller } from '../auth/caller.ts';
 import { own } from '../auth/tenant.ts';
 import type { ServerContext } from '../http/context.ts';
 import { toProblem } from '../http/problem.ts';
-import { presentJob } from '../jobs/present.ts';
+import { presentJob } from '../jobs/job-presenter.ts';
 import { invalidRequest } from '../request/issues.ts';
 import { createBucket } from '../request/rate-limit.ts';
 import { name } from '../schemas/answers.ts';

@@ -2,7 +2,7 @@ import type { AuditEntry } from '@duly/core';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../http/context.ts';
-import { shownInside } from '../jobs/present.ts';
+import { shownInside } from '../jobs/job-presenter.ts';
 import { redacted } from '../jobs/redact.ts';
 import type { RedactOptions } from '../options.ts';
 import { readPosition } from '../request/position.ts';

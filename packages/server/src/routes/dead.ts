@@ -14,7 +14,7 @@ import type { ServerContext, ServerEnv } from '../http/context.ts';
 import { bulkJson } from '../jobs/bulk-json.ts';
 import { type ErrorCause, groupByCause, isCausedBy } from '../jobs/error-groups.ts';
 import { filterOfBody, filterOfQuery } from '../jobs/job-filter.ts';
-import { presentBrief, presentJob } from '../jobs/present.ts';
+import { presentBrief, presentJob } from '../jobs/job-presenter.ts';
 import { body, instant, json, limit, listJson, listOf, note } from '../schemas/answers.ts';
 import { jobSchema } from '../schemas/job.ts';
 import { bulkResultSchema, countSchema, guardFields } from '../schemas/job-actions.ts';

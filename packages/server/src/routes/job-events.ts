@@ -2,7 +2,7 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { callerOf, secured } from '../auth/secured.ts';
 import { own } from '../auth/tenant.ts';
 import type { ServerContext, ServerEnv } from '../http/context.ts';
-import { presentJob } from '../jobs/present.ts';
+import { presentJob } from '../jobs/job-presenter.ts';
 import { readJobPlace } from '../live/job-stream.ts';
 import { sseResponse, sseType } from '../live/sse.ts';
 import { jobPath, jobSchema } from '../schemas/job.ts';

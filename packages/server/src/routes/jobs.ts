@@ -14,8 +14,8 @@ import { own, readOwn } from '../auth/tenant.ts';
 import type { ServerContext, ServerEnv } from '../http/context.ts';
 import { bulkJson } from '../jobs/bulk-json.ts';
 import { filterOfBody, filterOfQuery } from '../jobs/job-filter.ts';
+import { presentBrief, presentCreated, presentJob, seesStacks } from '../jobs/job-presenter.ts';
 import { makeJob } from '../jobs/new-job.ts';
-import { presentBrief, presentJob, presentMade, seesStacks } from '../jobs/present.ts';
 import { jobEtag, matchesEtag } from '../live/job-tag.ts';
 import { changedJob, readWait, waitQuery } from '../live/long-poll.ts';
 import { readPosition } from '../request/position.ts';
@@ -209,7 +209,7 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     const handle = await makeJob(context, c.get('caller'), c.req.valid('json'), c.get('jobId') ?? null);
     const job = own(c.get('caller'), await handle.made());
     c.header('Location', `${options.basePath}/api/jobs/${job.id}`);
-    const made = presentMade(context, c.get('caller'), job, handle.deduped);
+    const made = presentCreated(context, c.get('caller'), job, handle.deduped);
     return c.json(made, handle.deduped ? 200 : 201);
   });
 

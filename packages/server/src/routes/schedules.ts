@@ -21,7 +21,7 @@ import type { Caller } from '../auth/caller.ts';
 import { secured } from '../auth/secured.ts';
 import { tenantFor } from '../auth/tenant.ts';
 import type { ServerContext, ServerEnv } from '../http/context.ts';
-import { presentJob, refuseRedacted, shownInput, shownInside } from '../jobs/present.ts';
+import { presentJob, refuseRedacted, shownInput, shownInside } from '../jobs/job-presenter.ts';
 import { redacted } from '../jobs/redact.ts';
 import { invalidCursor } from '../request/position.ts';
 import { changesOf, declaredTaskOf, definitionOf, inputFor, ruleOf } from '../schedules/definition.ts';

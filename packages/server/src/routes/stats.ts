@@ -7,7 +7,7 @@ import { json, listJson, listOf, name } from '../schemas/answers.ts';
 import { several } from '../schemas/job-filter.ts';
 import { problems, refusal } from '../schemas/problem.ts';
 import { scheduleStatsSchema, trendSchema, type trendStepSchema, typeStatsSchema } from '../schemas/stats.ts';
-import { createKeptTrend } from '../stats/kept-trend.ts';
+import { createCachedTrend } from '../stats/cached-trend.ts';
 import { newRoutes } from './new-routes.ts';
 
 const since = z.string().max(100).optional();
@@ -88,7 +88,7 @@ const overTime = createRoute({
 /** `/api/stats`. */
 export function statsRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   const { duly, clock } = context;
-  const trend = createKeptTrend(context);
+  const trend = createCachedTrend(context);
   const sinceAt = (text: string): number =>
     /^\d{4}-/.test(text) ? parseInstant(text, 'since') : clock.now() - parseDuration(text, 'since');
 

@@ -3,7 +3,7 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import { tenantFor } from '../auth/tenant.ts';
 import type { ServerContext, ServerEnv } from '../http/context.ts';
-import { presentBrief } from '../jobs/present.ts';
+import { presentBrief } from '../jobs/job-presenter.ts';
 import { duration, instant, json, name } from '../schemas/answers.ts';
 import { jobSchema } from '../schemas/job.ts';
 import { problems } from '../schemas/problem.ts';

@@ -12,8 +12,8 @@ import type { z } from '@hono/zod-openapi';
 import type { Caller } from '../auth/caller.ts';
 import { tenantFor } from '../auth/tenant.ts';
 import type { ServerContext } from '../http/context.ts';
+import { refuseRedacted } from '../jobs/job-presenter.ts';
 import { toRetry } from '../jobs/new-job.ts';
-import { refuseRedacted } from '../jobs/present.ts';
 import type {
   declaredSetSchema,
   newScheduleSchema,

@@ -13,7 +13,7 @@ import {
 } from '@duly/core';
 import { z } from '@hono/zod-openapi';
 import { defineBuiltIn } from '../built-in/define-built-in.ts';
-import { withoutHidden } from '../jobs/present.ts';
+import { withoutHidden } from '../jobs/job-presenter.ts';
 import type { RedactOptions } from '../options.ts';
 import type { GuardedClient } from '../outgoing/guarded-client.ts';
 import { describeStatus, retryAfterOf } from '../outgoing/refusal.ts';

@@ -10,7 +10,7 @@ import {
   type Timer,
   terminalStatuses,
 } from '@duly/core';
-import { createLeading } from '../leader/leading.ts';
+import { createLeaderLoop } from '../leader/leader-loop.ts';
 import type { RedactOptions } from '../options.ts';
 import { type DeliveryInput, deliveryOf } from './delivery-task.ts';
 import type { Endpoints } from './endpoints.ts';
@@ -62,7 +62,7 @@ const jobsPerRead = 500;
  */
 export function createFollower(parts: FollowerParts): Follower {
   const { duly, clock, logger } = parts;
-  const leading = createLeading({
+  const leaderLoop = createLeaderLoop({
     ...{ duly, clock, name: 'duly:webhooks', ttl: leaderTtl, pauseMs: failurePauseMs },
     // Trouble with the store is waited out; the place is read anew each time.
     turn: (until) => followOnce(parts, until),
@@ -76,9 +76,9 @@ export function createFollower(parts: FollowerParts): Follower {
     async start() {
       // The place is there before anybody is told that the server runs, so that what happens next is owed.
       await placeOf(duly);
-      leading.start();
+      leaderLoop.start();
     },
-    stop: () => leading.stop(),
+    stop: () => leaderLoop.stop(),
   };
 }
 

@@ -1,7 +1,7 @@
 import { Search } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { valuesOf, withTerm } from '../../search/job-search.ts';
-import { statusStyle, type Status, statuses } from '../../ui/status.tsx';
+import { type Status, statuses, statusStyle } from '../../ui/status.tsx';
 
 /** The search: words and terms in a field, statuses as switches that write into it. */
 export function JobSearchBar({

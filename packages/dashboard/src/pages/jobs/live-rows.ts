@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { type Job, readOlderJobs, useNewestJobs } from '../../api/jobs.ts';
 import type { Query } from '../../api/request.ts';
-import { pausedRows, newCountOf } from './paused-rows.ts';
+import { newCountOf, pausedRows } from './paused-rows.ts';
 
 interface Shown {
   /** Which search these are of. */

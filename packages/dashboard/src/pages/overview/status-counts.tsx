@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useJobTotal } from '../../api/jobs.ts';
 import { type Count, countText } from '../../api/page.ts';
-import { statusStyle, type Status, statuses } from '../../ui/status.tsx';
+import { type Status, statuses, statusStyle } from '../../ui/status.tsx';
 
 /** How many jobs are in each status, each a way to them. */
 export function StatusCounts({ counts }: { counts: Readonly<Record<Status, Count>> }) {

@@ -1,30 +1,30 @@
 import { type Clock, type Duly, type Duration, isDulyError, type Leadership } from '@duly/core';
 
-/** What is done by one process at a time. */
-export interface LeadingParts {
+/** Options of a leader loop: work that one process does at a time. */
+export interface LeaderLoopDeps {
   duly: Duly;
   clock: Clock;
   /** The name of the leadership. */
   name: string;
-  /** How long nobody leads after the leader died. */
+  /** How long there is no leader after the leader died. */
   ttl: Duration;
   /** One turn; `until` is aborted when the term ends, or everything does. */
   turn(until: AbortSignal): Promise<void>;
   /** Between two turns. */
   pauseMs: number;
-  /** A turn failed; the next comes all the same. */
+  /** A turn failed; the next is still run. */
   onFailure(error: unknown): void;
 }
 
-/** Takes turns wherever it is elected to. */
-export interface Leading {
+/** Runs turns while this process is the leader. */
+export interface LeaderLoop {
   start(): void;
   /** Ends the present turn and resigns. */
   stop(): Promise<void>;
 }
 
-/** Stands for election from `start` to `stop`, and takes one turn after the other while it leads. Terms never overlap. */
-export function createLeading(parts: LeadingParts): Leading {
+/** Runs for leader from `start` to `stop`, and takes one turn after the other while it leads. Terms never overlap. */
+export function createLeaderLoop(parts: LeaderLoopDeps): LeaderLoop {
   const { duly, clock, name, ttl, turn, pauseMs, onFailure } = parts;
   const stopped = new AbortController();
   let leadership: Leadership | null = null;

@@ -57,7 +57,7 @@ function cut(text: string): string {
 }
 
 /** A job as whoever made it is shown it. */
-export function presentMade(
+export function presentCreated(
   context: ServerContext,
   caller: Caller,
   job: Job,

@@ -11,28 +11,28 @@ export interface TrendQuestion {
 }
 
 /** Reads trends, and reads again only what can have changed. */
-export interface KeptTrend {
+export interface CachedTrend {
   /** The steps, oldest first. */
   read(question: TrendQuestion): Promise<TrendStep[]>;
 }
 
 /** A step that is over changes only when an old job is replayed or deleted: that is shown after this time. */
-const keptMs = 5 * 60_000;
+const cacheMs = 5 * 60_000;
 /** A transaction of the user's own may end a job a while after the instant it bears. */
 const settlingMs = 30_000;
-/** So many steps are kept in all; then all are forgotten. */
-const keptCountMax = 20_000;
+/** So many steps are cached in all; then all are dropped. */
+const cachedCountMax = 20_000;
 /** So many steps are asked for at once, so that other calls come between on a store that does one thing at a time. */
 const stepsPerCall = 15;
 
-interface Kept {
+interface Cached {
   step: TrendStep;
   untilAt: number;
 }
 
 /** Makes it. */
-export function createKeptTrend({ duly, clock }: { duly: Duly; clock: Clock }): KeptTrend {
-  const kept = new Map<string, Kept>();
+export function createCachedTrend({ duly, clock }: { duly: Duly; clock: Clock }): CachedTrend {
+  const cached = new Map<string, Cached>();
   /** The same question asked by two is asked of the store once. */
   const asked = new Map<string, Promise<TrendStep[]>>();
 
@@ -43,7 +43,7 @@ export function createKeptTrend({ duly, clock }: { duly: Duly; clock: Clock }): 
     const missing: number[] = [];
     for (let n = 0; n < stepCount; n++) {
       const at = fromAt + n * stepMs;
-      const found = kept.get(keyOf(at));
+      const found = cached.get(keyOf(at));
       if (found !== undefined && found.untilAt > now) steps.set(at, found.step);
       else missing.push(at);
     }
@@ -57,11 +57,11 @@ export function createKeptTrend({ duly, clock }: { duly: Duly; clock: Clock }): 
         ...(type === null ? {} : { task: type }),
         ...(scheduleId === null ? {} : { scheduleId }),
       });
-      if (kept.size > keptCountMax) kept.clear();
+      if (cached.size > cachedCountMax) cached.clear();
       for (const step of read) {
         const at = step.from.getTime();
         steps.set(at, step);
-        if (at + stepMs + settlingMs < now) kept.set(keyOf(at), { step, untilAt: now + keptMs });
+        if (at + stepMs + settlingMs < now) cached.set(keyOf(at), { step, untilAt: now + cacheMs });
       }
     }
     return [...steps].sort(([a], [b]) => a - b).map(([, step]) => step);

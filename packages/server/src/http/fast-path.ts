@@ -3,8 +3,8 @@ import type { Caller, Scope } from '../auth/caller.ts';
 import { allows } from '../auth/caller.ts';
 import { callerOfKey } from '../auth/secured.ts';
 import { own, readOwn } from '../auth/tenant.ts';
+import { presentCreated, presentJob } from '../jobs/job-presenter.ts';
 import { makeJob } from '../jobs/new-job.ts';
-import { presentJob, presentMade } from '../jobs/present.ts';
 import { jobEtag, matchesEtag } from '../live/job-tag.ts';
 import { parseBody, readIncoming, refuseOtherTypes } from '../request/body.ts';
 import { isKnownHost } from '../request/host.ts';
@@ -15,7 +15,7 @@ import type { ServerContext } from './context.ts';
 import { problemAnswer } from './problem.ts';
 
 /** Answers a request of Node's own server; false: it is left to the application, untouched. */
-export type Direct = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
+export type FastPath = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
 
 /** What a request came to. */
 interface Answer {
@@ -29,11 +29,10 @@ const jobId = /^job_[0-9a-z]{1,64}$/;
 const special = ['cookie', 'idempotency-key', 'origin', 'prefer', 'sec-fetch-site', 'transfer-encoding'];
 
 /**
- * The short way for the two requests that are nearly all of the traffic, to make a job and to look at one: with a key that was checked a moment ago, and without
- * anything special. It is made of the same parts as the routes, and answers as they do; what lies between them and Node's own server costs as much as all the
- * rest. Whatever is not plain, refusals of keys and hosts too, is the application's.
+ * Answers the two most frequent requests, to create a job and to read one, without the framework, which costs as much as all the rest.
+ * Only plain requests with a recently checked key; every other request, refusals of keys and hosts included, goes to the application.
  */
-export function createDirect(context: ServerContext): Direct {
+export function createFastPath(context: ServerContext): FastPath {
   const { clock, duly, keys, logger, metrics, options, rateLimits } = context;
   const jobsPath = `${options.basePath}/api/jobs`;
   // A client says the same name again and again.
@@ -69,7 +68,7 @@ export function createDirect(context: ServerContext): Direct {
     return {
       status: handle.deduped ? 200 : 201,
       headers: { Location: `${jobsPath}/${job.id}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify(presentMade(context, caller, job, handle.deduped)),
+      body: JSON.stringify(presentCreated(context, caller, job, handle.deduped)),
     };
   }
 

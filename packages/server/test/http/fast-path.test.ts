@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { type Clock, systemClock } from '@duly/core';
 import { type Answer, type Ask, startServer } from '../fixture.ts';
 
-// Whatever a request prefers is the application's to look at: it takes the long way, and what is preferred here means nothing.
-const longWay = { Prefer: 'handling=lenient' };
+// Whatever a request prefers is the application's to look at: it takes the framework, and what is preferred here means nothing.
+const frameworkOnly = { Prefer: 'handling=lenient' };
 
 // On a busy machine the seconds for which a key is known would be over between two requests.
 const still: Clock = { ...systemClock, elapsed: () => 0 };
@@ -22,7 +22,7 @@ function comparable({ status, headers, text }: Answer): unknown {
   return { status, headers: shown.toSorted(), text: plain(text) };
 }
 
-test('the short way answers as the long way does, whatever is asked', async (t) => {
+test('the fast path answers like the framework for every request', async (t) => {
   const fixture = await startServer(t, {
     server: { clock: still, bodyBytesMax: 20_000, redact: { input: ['secret'], metadata: ['token'] } },
     duly: { limits: { inputBytes: 10_000 } },
@@ -110,28 +110,31 @@ test('the short way answers as the long way does, whatever is asked', async (t) 
   let shortCount = 0;
   for (const [path, one] of cases) {
     const ways = [];
-    for (const headers of [{}, longWay]) {
+    for (const headers of [{}, frameworkOnly]) {
       const before = fetched.mock.callCount();
       const answer = await ask(path, { ...one, headers: { ...one.headers, ...headers } });
       const isShort = fetched.mock.callCount() === before;
       if (isShort) shortCount++;
-      assert.ok(!isShort || headers !== longWay, `${path} took the short way although it prefers something`);
+      assert.ok(
+        !isShort || headers !== frameworkOnly,
+        `${path} took the fast path although it prefers something`,
+      );
       ways.push(comparable(answer));
     }
     assert.deepEqual(ways[0], ways[1], `${path} ${JSON.stringify(one).slice(0, 200)}`);
   }
-  // The first of each key, refusals of keys, bodies that are too large or not there, and what is no id or has a query take the long way.
-  assert.ok(shortCount >= 32, `${shortCount} of ${cases.length} took the short way`);
+  // The first of each key, refusals of keys, bodies that are too large or not there, and what is no id or has a query take the framework.
+  assert.ok(shortCount >= 32, `${shortCount} of ${cases.length} took the fast path`);
 
   await duly.stop({ drain: 0 });
   for (const [path, one] of [post({ type: 'work' }), get(mine.id)]) {
-    const [short, long] = [await ask(path, one), await ask(path, { ...one, headers: longWay })];
+    const [short, long] = [await ask(path, one), await ask(path, { ...one, headers: frameworkOnly })];
     assert.deepEqual(comparable(short), comparable(long));
     assert.deepEqual([short.status, short.headers.get('retry-after')], [503, '1']);
   }
 });
 
-test('the short way is not for pages of other sites, unknown hosts, sign-in of the program’s own or what is to be done once', async (t) => {
+test('the fast path is not for pages of other sites, unknown hosts, sign-in of the program’s own or what is to be done once', async (t) => {
   const { ask, server, adminKey } = await startServer(t, { server: { clock: still } });
   await ask('/api/keys');
   const fetched = t.mock.method(server, 'fetch');
@@ -164,7 +167,7 @@ test('the short way is not for pages of other sites, unknown hosts, sign-in of t
   assert.equal(asked.mock.callCount(), 2);
 });
 
-test('requests by the short way are counted like others', async (t) => {
+test('requests by the fast path are counted like others', async (t) => {
   const { ask } = await startServer(t);
   for (let n = 0; n < 3; n++) {
     const { json } = await ask('/api/jobs', { body: { type: 'work', delay: '1h' } });
