@@ -3,10 +3,10 @@
 //
 //   {{job.caller -id -input | %column = s."%field" | , | policy=policy = c.policy}}
 //
-// The list (`columns`, `caller`, `record`, `claim` or `json`) loses the fields after `-`; `+shared` and `-shared` keep the shared fields or
-// the others. Then come the template (default `%column`), the separator (default `,`) and templates for single fields. In SQL, scripts/
-// embed-sql.ts replaces the placeholder. In TypeScript and Markdown it stands in a comment, and `npm run generate` rewrites the lines up to
-// `{{/job}}`, one per field. `--check` only compares.
+// The list (`columns`, `caller`, `record`, `claim` or `json`) loses the fields after `-`; `+shared` or `-caller` keeps the fields that are
+// shared, or are not set by the caller. Then come the template (default `%column`), the separator (default `,`) and templates for single
+// fields; an empty template leaves the field out, and `slot*2=` takes two positions of `%n`. In SQL, scripts/embed-sql.ts replaces the
+// placeholder. In TypeScript and Markdown it is in a comment, and `npm run generate` rewrites the lines up to `{{/job}}`, one per field.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -24,12 +24,14 @@ const lists: Record<string, (field: JobField) => boolean> = {
   json: ({ json }) => json !== null,
 };
 
+/** Lists and `shared` narrow another list. */
+const flags: typeof lists = { ...lists, shared: ({ shared }) => shared };
+
 const sqlTypes: Record<JobField['type'], string> = {
   text: 'text',
   integer: 'integer',
   long: 'bigint',
   number: 'double precision',
-  boolean: 'boolean',
   instant: 'bigint',
   json: 'text',
 };
@@ -39,7 +41,6 @@ const schemas: Record<JobField['type'], string> = {
   integer: 'z.int()',
   long: 'z.number()',
   number: 'z.number()',
-  boolean: 'z.boolean()',
   instant: 'instant',
   json: 'z.unknown()',
 };
@@ -60,19 +61,22 @@ export function listPieces(placeholder: string, table: JobTable): { pieces: stri
     else own.set(match[1] as string, { width: Number(match[2] ?? 1), template: match[3] as string });
   }
   const dropped = new Set<string>();
-  let shared: boolean | null = null;
+  const filters: ((field: JobField) => boolean)[] = [has];
   for (const change of changes) {
     const name = change.slice(1);
-    if (name === 'shared' && /^[+-]/.test(change)) shared = change.startsWith('+');
-    else if (change.startsWith('-') && table[name] !== undefined) dropped.add(name);
+    const flag = flags[name];
+    if (flag !== undefined && /^[+-]/.test(change)) {
+      filters.push((field) => flag(field) === change.startsWith('+'));
+    } else if (change.startsWith('-') && table[name] !== undefined) dropped.add(name);
     else throw new Error(`"${change}" is no job field to leave out, in {{job.${placeholder}}}.`);
   }
   const pieces: string[] = [];
   let n = 0;
   for (const [name, field] of Object.entries(table)) {
-    if (!has(field) || dropped.has(name) || (shared !== null && field.shared !== shared)) continue;
+    if (dropped.has(name) || !filters.every((filter) => filter(field))) continue;
     const special = own.get(name);
-    pieces.push(fill(special?.template ?? template, name, field, n));
+    const piece = fill(special?.template ?? template, name, field, n);
+    if (piece !== '') pieces.push(piece);
     n += special?.width ?? 1;
   }
   return { pieces, separator };
@@ -82,15 +86,21 @@ function fill(template: string, name: string, field: JobField, n: number): strin
   const { column, type, nullable, json, doc } = field;
   const orNull = nullable ? ' | null' : '';
   const values: Record<string, string> = {
-    ...{ field: name, column, json: json ?? name, sql: sqlTypes[type], doc, n: String(n) },
+    ...{
+      field: name,
+      column,
+      json: json ?? name,
+      sql: sqlTypes[type],
+      doc,
+      n: String(n),
+      next: String(n + 1),
+    },
     schema: `${schemas[type]}${nullable ? '.nullable()' : ''}`,
     type: userType(name, field) + orNull,
     jsonType: (type === 'instant' ? 'Instant' : userType(name, field)) + orNull,
   };
-  // What a value becomes: for SQLite, which knows no booleans; back from there; for users; for JSON.
+  // What a value becomes for users, and in JSON.
   const turned: Record<string, (value: string) => string> = {
-    bind: (value) => (type === 'boolean' ? `toBit(${value})` : value),
-    read: (value) => (type === 'boolean' ? `isSet(${value})${nullable ? '' : ' as boolean'}` : value),
     date: (value) => (type !== 'instant' ? value : nullable ? `date(${value})` : `new Date(${value})`),
     iso: (value) => (type !== 'instant' ? value : nullable ? `text(${value})` : `${value}.toISOString()`),
   };
@@ -103,7 +113,7 @@ function fill(template: string, name: string, field: JobField, n: number): strin
 function userType(name: string, { type }: JobField): string {
   if (name === 'status') return 'JobStatus';
   if (name === 'origin') return 'Origin';
-  if (type === 'text' || type === 'boolean') return type === 'text' ? 'string' : 'boolean';
+  if (type === 'text') return 'string';
   if (type === 'instant') return 'Date';
   return type === 'json' ? 'unknown' : 'number';
 }
@@ -119,16 +129,16 @@ export function expandJobLists(sql: string, table: JobTable = jobFields): string
 }
 
 const region =
-  /^([ \t]*)(\/\/|<!--) \{\{job\.(.*)\}\}( -->)?[ \t]*\n((?:(?!.*\{\{job\.).*\n)*?)(?=[ \t]*(?:\/\/|<!--) \{\{\/job\}\})/gm;
+  /^([ \t]*)(\/\/|<!--) \{\{job\.((?:.*\n[ \t]*\/\/ +)*?.*)\}\}( -->)?[ \t]*\n((?:(?!.*\{\{).*\n)*?)(?=[ \t]*(?:\/\/|<!--) \{\{\/job\}\})/gm;
 
 /** A TypeScript or Markdown file with its lists rewritten. */
 export function rewriteJobLists(text: string, table: JobTable = jobFields): string {
-  return text.replace(region, (_, indent: string, open: string, placeholder: string, close = '') => {
-    const { pieces, separator } = listPieces(placeholder, table);
+  return text.replace(region, (whole, indent: string, _open, written: string, _close, old: string) => {
+    const { pieces, separator } = listPieces(written.replace(/\n[ \t]*\/\/ +/g, ' '), table);
     const joined =
       separator === ',' ? pieces : pieces.map((piece, i) => (i === 0 ? piece : `${separator} ${piece}`));
     const lines = joined.flatMap((piece) => piece.split('\\n')).map((line) => `${indent}${line}\n`);
-    return `${indent}${open} {{job.${placeholder}}}${close}\n${lines.join('')}`;
+    return whole.slice(0, whole.length - old.length) + lines.join('');
   });
 }
 

@@ -12,7 +12,7 @@ export interface JobField {
   /** Its column in both SQL engines. */
   column: string;
   /** `long` is an integer beyond 32 bits; `instant` is epoch milliseconds, shown as a date; `json` is JSON text. */
-  type: 'text' | 'integer' | 'long' | 'number' | 'boolean' | 'instant' | 'json';
+  type: 'text' | 'integer' | 'long' | 'number' | 'instant' | 'json';
   nullable: boolean;
   /** `caller`: part of `JobSpec`, stored as it is there, and carried along until the job is pruned. */
   setBy: 'caller' | 'engine';
@@ -545,7 +545,6 @@ interface PlainTypes {
   integer: number;
   long: number;
   number: number;
-  boolean: boolean;
   instant: number;
   json: JsonText;
 }

@@ -2,59 +2,27 @@
 import type {
   AttemptRecord,
   JobError,
+  JobFieldName,
+  JobFieldValue,
   JobPolicy,
   JobRecord,
-  Origin,
   SettleReason,
 } from '../../contract/engine.ts';
+import type { jobFields } from '../../contract/job-fields.ts';
 import type { JobStatus } from '../../contract/job-status.ts';
 
-/** The columns that every SQL store has for a job, ended or not. */
-export interface JobColumns {
+/** The value of a field in its column. */
+type ColumnValue<Name extends JobFieldName> = (typeof jobFields)[Name]['type'] extends 'json'
+  ? string | (null extends JobFieldValue<Name> ? null : never)
+  : JobFieldValue<Name>;
+
+type Columns = { [Name in JobFieldName as (typeof jobFields)[Name]['column']]: ColumnValue<Name> };
+
+/** The columns that every SQL store has for a job, ended or not, as they are read. */
+export interface JobColumns extends Omit<Columns, 'rank_offset' | 'schedule_id' | 'finished_at' | 'result'> {
   seq: number;
-  id: string;
-  type: string;
-  version: number;
-  queue: string;
-  tenant: string | null;
-  priority: number;
-  status: JobStatus;
-  reason: string | null;
-  due_at: number;
-  expire_at: number | null;
-  created_at: number;
-  updated_at: number;
-  started_at: number | null;
-  lateness_ms: number | null;
   finished_at?: number | null;
-  fence: number;
-  node: string | null;
-  claimed_at: number | null;
-  begun_at: number | null;
-  attempt: number;
-  spent: number;
-  max_attempts: number;
-  losses: number;
-  begun_losses: number;
-  percent: number;
-  message: string | null;
-  step: number | null;
-  step_of: number | null;
-  cancel_requested_at: number | null;
-  cancelled_by: string | null;
-  origin: Origin;
-  dedupe_key: string | null;
-  serial: string | null;
-  parent_id: string | null;
-  parent_key: string | null;
-  copy_of: string | null;
-  slot: string | null;
-  policy: string;
-  metadata: string | null;
-  error: string | null;
   result?: string | null;
-  attempts: string;
-  input: string;
 }
 
 /** What each store keeps in its own way. */
@@ -64,45 +32,49 @@ export type OwnParts = Pick<JobRecord, 'leaseUntilAt' | 'gates' | 'slot' | 'dead
 export function jobRecordOf(row: JobColumns, now: number, own: OwnParts): JobRecord {
   const error = row.error === null ? null : (JSON.parse(row.error) as JobError);
   return {
+    // {{job.record | %field: row.%column, | status=status: statusAt(row, now), | error=error,
+    //   | policy=policy: JSON.parse(row.policy) as JobPolicy, | result=result: row.result ?? null,
+    //   | finishedAt=finishedAt: row.finished_at ?? null,}}
     id: row.id,
     type: row.type,
     version: row.version,
     queue: row.queue,
     tenant: row.tenant,
     priority: row.priority,
-    status: statusAt(row, now),
-    reason: row.reason,
     input: row.input,
     metadata: row.metadata,
     policy: JSON.parse(row.policy) as JobPolicy,
-    result: row.result ?? null,
-    error,
-    progress: { percent: row.percent, message: row.message, step: row.step, of: row.step_of },
-    createdAt: row.created_at,
-    dueAt: row.due_at,
-    startedAt: row.started_at,
-    latenessMs: row.lateness_ms,
-    updatedAt: row.updated_at,
-    finishedAt: row.finished_at ?? null,
-    expireAt: row.expire_at,
+    fence: row.fence,
     attempt: row.attempt,
     spent: row.spent,
     maxAttempts: row.max_attempts,
     losses: row.losses,
     begunLosses: row.begun_losses,
-    attempts: attemptsOf(row, error),
-    fence: row.fence,
+    createdAt: row.created_at,
+    dueAt: row.due_at,
+    origin: row.origin,
+    cancelRequestedAt: row.cancel_requested_at,
+    status: statusAt(row, now),
+    reason: row.reason,
+    serial: row.serial,
+    copyOf: row.copy_of,
+    dedupeKey: row.dedupe_key,
+    startedAt: row.started_at,
+    latenessMs: row.lateness_ms,
+    updatedAt: row.updated_at,
+    finishedAt: row.finished_at ?? null,
+    expireAt: row.expire_at,
     node: row.node,
+    cancelledBy: row.cancelled_by,
+    error,
+    result: row.result ?? null,
+    // {{/job}}
+    progress: { percent: row.percent, message: row.message, step: row.step, of: row.step_of },
+    attempts: attemptsOf(row, error),
     leaseUntilAt: own.leaseUntilAt,
     gates: own.gates,
-    dedupeKey: row.dedupe_key,
-    serial: row.serial,
     parent: row.parent_id === null ? null : { id: row.parent_id, key: row.parent_key },
-    origin: row.origin,
     slot: own.slot,
-    copyOf: row.copy_of,
-    cancelRequestedAt: row.cancel_requested_at,
-    cancelledBy: row.cancelled_by,
     dead: own.dead,
   };
 }

@@ -16,14 +16,12 @@ WHERE subject = ? AND position < ? ORDER BY position DESC LIMIT ? + 0`,
   updated_at = :now
 WHERE seq = :seq`,
     revive: `INSERT INTO jobs (
-  id, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, created_at, updated_at,
-  fence, node, claimed_at, attempt, spent, max_attempts, origin, dedupe_key, serial, parent_id, parent_key,
-  copy_of, schedule_id, slot, policy, metadata, error, attempts, input
+  id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, reason, due_at, created_at, updated_at,
+  fence, node, claimed_at, attempt, spent, max_attempts, dedupe_key, parent_id, parent_key, schedule_id, slot, error, attempts
 )
-SELECT id, type, version, queue, tenant, priority, 'SCHEDULED', 'replayed', rank_offset, :now, created_at, :now,
+SELECT id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, 'SCHEDULED', 'replayed', :now, created_at, :now,
   :fence, node, claimed_at, attempt, spent,
-  max(spent, max_attempts) + json_extract(policy, '$.maxAttempts'), origin, dedupe_key, serial, parent_id, parent_key,
-  copy_of, schedule_id, slot, policy, metadata, error, :attempts, input
+  max(spent, max_attempts) + json_extract(policy, '$.maxAttempts'), dedupe_key, parent_id, parent_key, schedule_id, slot, error, :attempts
 FROM finished WHERE id = :id`,
     discard: `UPDATE finished SET dead = 0, prune_at = :now + json_extract(policy, '$.retentionMs'), updated_at = :now WHERE id = :id`,
   },
@@ -53,19 +51,16 @@ ORDER BY rank, seq LIMIT ? + 0`,
   started_at = coalesce(started_at, ?), lateness_ms = coalesce(lateness_ms, max(0, ? - due_at)),
   percent = 0, message = NULL, step = NULL, step_of = NULL
 WHERE seq = ?
-RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
-  losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at`,
+RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts, losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at`,
     takeMany: `UPDATE jobs SET
   status = 'RUNNING', rank = NULL, fence = :fence + list.key, lease_until = :leaseUntil, token = :token, node = :node,
   claimed_at = :now, updated_at = :now, begun_at = NULL, attempt = attempt + 1,
   started_at = coalesce(started_at, :now), lateness_ms = coalesce(lateness_ms, max(0, :now - due_at)),
   percent = 0, message = NULL, step = NULL, step_of = NULL
 FROM json_each(:seqs) AS list WHERE jobs.seq = list.value`,
-    taken: `SELECT jobs.id, jobs.type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
-  losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at
+    taken: `SELECT jobs.id, jobs.type, jobs.version, jobs.queue, jobs.tenant, jobs.priority, jobs.input, jobs.metadata, jobs.policy, jobs.fence, jobs.attempt, jobs.spent, jobs.max_attempts, jobs.losses, jobs.begun_losses, jobs.begun_at, jobs.created_at, jobs.due_at, jobs.claimed_at, jobs.origin, jobs.slot, jobs.parent_id, jobs.parent_key, jobs.cancel_requested_at
 FROM json_each(?) AS list CROSS JOIN jobs ON jobs.seq = list.value`,
-    byToken: `SELECT id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
-  losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at
+    byToken: `SELECT id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts, losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at
 FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND token = ? ORDER BY fence`,
     pauses: `SELECT key, value FROM records WHERE kind = 'pause'`,
     soloSince: `SELECT min(due_at) AS at FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL AND solo = 2 AND type = ?`,
@@ -135,14 +130,14 @@ WHERE seq = :seq`,
   },
   job: {
     insert: `INSERT INTO jobs (
-  id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
-  max_attempts, origin, dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, input
+  id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, dedupe_key, parent_id, parent_key,
+  schedule_id, slot
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO NOTHING`,
     insertTaken: `INSERT INTO jobs (
-  id, type, version, queue, tenant, priority, status, rank_offset, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
-  fence, lease_until, token, node, claimed_at, attempt, max_attempts, origin, copy_of, schedule_id, slot, policy, metadata, input
-) VALUES (?, ?, ?, ?, ?, ?, 'RUNNING', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)
+  id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
+  fence, lease_until, token, node, claimed_at, attempt, max_attempts, schedule_id, slot
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'RUNNING', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)
 ON CONFLICT (id) DO NOTHING`,
     life: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
   fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at,
@@ -157,29 +152,29 @@ FROM jobs WHERE seq = ?`,
     finishedBrief: `SELECT seq, id, type, tenant, status, due_at, finished_at, fence, dead FROM finished WHERE id = ?`,
     place: `UPDATE jobs SET status = ?, reason = ?, rank = ?, expire_at = expire_at + (? - due_at), due_at = ?, updated_at = ? WHERE seq = ?`,
     finish: `INSERT OR REPLACE INTO finished (
-  seq, id, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, expire_at, created_at,
+  seq, id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, reason, due_at, expire_at, created_at,
   updated_at, started_at, lateness_ms, finished_at, dead, prune_at, fence, node, claimed_at, begun_at, attempt, spent,
-  max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, origin,
-  dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, error, result, attempts, input
+  max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by,
+  dedupe_key, parent_id, parent_key, schedule_id, slot, error, result, attempts
 )
-SELECT seq, id, type, version, queue, tenant, priority, ?, ?, rank_offset, due_at, expire_at, created_at,
+SELECT seq, id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, ?, ?, due_at, expire_at, created_at,
   ?, CASE WHEN ? THEN NULL ELSE started_at END, CASE WHEN ? THEN NULL ELSE lateness_ms END, ?, ?, ?, ?, node, claimed_at, begun_at, attempt, ?,
   max_attempts, ?, ?, coalesce(?, percent), coalesce(?, message), coalesce(?, step), coalesce(?, step_of),
-  cancel_requested_at, coalesce(?, cancelled_by), origin,
-  dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata,
-  CASE WHEN ? THEN NULL ELSE coalesce(?, error) END, ?, attempts, input
+  cancel_requested_at, coalesce(?, cancelled_by),
+  dedupe_key, parent_id, parent_key, schedule_id, slot,
+  CASE WHEN ? THEN NULL ELSE coalesce(?, error) END, ?, attempts
 FROM jobs WHERE seq = ?`,
     finishMany: `INSERT OR REPLACE INTO finished (
-  seq, id, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, expire_at, created_at,
+  seq, id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, reason, due_at, expire_at, created_at,
   updated_at, started_at, lateness_ms, finished_at, dead, prune_at, fence, node, claimed_at, begun_at, attempt, spent,
-  max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, origin,
-  dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, error, result, attempts, input
+  max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by,
+  dedupe_key, parent_id, parent_key, schedule_id, slot, error, result, attempts
 )
-SELECT seq, jobs.id, jobs.type, version, queue, tenant, priority, 'COMPLETED', :reason, rank_offset, due_at, expire_at, created_at,
+SELECT seq, jobs.id, jobs.type, jobs.version, jobs.queue, jobs.tenant, jobs.priority, jobs.input, jobs.metadata, jobs.policy, jobs.origin, jobs.rank_offset, jobs.serial, jobs.copy_of, 'COMPLETED', :reason, due_at, expire_at, created_at,
   :now, started_at, lateness_ms, :now, 0, :now + json_extract(policy, '$.retentionMs'), fence, node, claimed_at, begun_at,
   attempt, spent + (list.value ->> 3),
-  max_attempts, losses, begun_losses, 100, message, step, step_of, cancel_requested_at, cancelled_by, origin,
-  dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, NULL, list.value ->> 2, attempts, input
+  max_attempts, losses, begun_losses, 100, message, step, step_of, cancel_requested_at, cancelled_by,
+  dedupe_key, parent_id, parent_key, schedule_id, slot, NULL, list.value ->> 2, attempts
 FROM json_each(:list) AS list CROSS JOIN jobs ON jobs.id = list.value ->> 0
 WHERE fence = list.value ->> 1 AND status = 'RUNNING'
 RETURNING seq, id, type, tenant, dedupe_key, serial`,
@@ -227,8 +222,7 @@ WHERE id = ? AND fence = ? AND status = 'RUNNING'
 RETURNING cancel_requested_at`,
     over: `SELECT seq FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND lease_until <= ? ORDER BY lease_until LIMIT ? + 0`,
     takeOver: `UPDATE jobs SET fence = ?, lease_until = ?, token = NULL WHERE seq = ?
-RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
-  losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at`,
+RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts, losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at`,
     nextEnd: `SELECT min(lease_until) AS at FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL`,
     peek: `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL),
   (SELECT min(expire_at) FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL),

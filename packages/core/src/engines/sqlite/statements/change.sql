@@ -6,14 +6,12 @@ WHERE seq = :seq
 -- Back from history: the same job, attempts numbered on, its policy's attempts granted again.
 -- name: revive
 INSERT INTO jobs (
-  id, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, created_at, updated_at,
-  fence, node, claimed_at, attempt, spent, max_attempts, origin, dedupe_key, serial, parent_id, parent_key,
-  copy_of, schedule_id, slot, policy, metadata, error, attempts, input
+  {{job.caller}}, status, reason, due_at, created_at, updated_at,
+  fence, node, claimed_at, attempt, spent, max_attempts, dedupe_key, parent_id, parent_key, schedule_id, slot, error, attempts
 )
-SELECT id, type, version, queue, tenant, priority, 'SCHEDULED', 'replayed', rank_offset, :now, created_at, :now,
+SELECT {{job.caller}}, 'SCHEDULED', 'replayed', :now, created_at, :now,
   :fence, node, claimed_at, attempt, spent,
-  max(spent, max_attempts) + json_extract(policy, '$.maxAttempts'), origin, dedupe_key, serial, parent_id, parent_key,
-  copy_of, schedule_id, slot, policy, metadata, error, :attempts, input
+  max(spent, max_attempts) + json_extract(policy, '$.maxAttempts'), dedupe_key, parent_id, parent_key, schedule_id, slot, error, :attempts
 FROM finished WHERE id = :id
 
 -- name: discard

@@ -32,8 +32,7 @@ UPDATE jobs SET
   started_at = coalesce(started_at, ?), lateness_ms = coalesce(lateness_ms, max(0, ? - due_at)),
   percent = 0, message = NULL, step = NULL, step_of = NULL
 WHERE seq = ?
-RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
-  losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at
+RETURNING {{job.claim}}
 
 -- Many at once: the same as take for each. The list is in the order of the fences to give. They are read afterwards: RETURNING would
 -- keep a copy of every row until the last is written, and costs a third more.
@@ -46,13 +45,11 @@ UPDATE jobs SET
 FROM json_each(:seqs) AS list WHERE jobs.seq = list.value
 
 -- name: taken
-SELECT jobs.id, jobs.type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
-  losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at
+SELECT {{job.claim | jobs.%column}}
 FROM json_each(?) AS list CROSS JOIN jobs ON jobs.seq = list.value
 
 -- name: byToken
-SELECT id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
-  losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at
+SELECT {{job.claim}}
 FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND token = ? ORDER BY fence
 
 -- name: pauses

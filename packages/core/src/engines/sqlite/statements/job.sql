@@ -2,17 +2,17 @@
 
 -- name: insert
 INSERT INTO jobs (
-  id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
-  max_attempts, origin, dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, input
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  {{job.caller}}, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, dedupe_key, parent_id, parent_key,
+  schedule_id, slot
+) VALUES ({{job.caller | ?}}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO NOTHING
 
 -- Made and taken in one step, by whoever made it: it never stood among the ready ones.
 -- name: insertTaken
 INSERT INTO jobs (
-  id, type, version, queue, tenant, priority, status, rank_offset, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
-  fence, lease_until, token, node, claimed_at, attempt, max_attempts, origin, copy_of, schedule_id, slot, policy, metadata, input
-) VALUES (?, ?, ?, ?, ?, ?, 'RUNNING', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)
+  {{job.caller -serial}}, status, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
+  fence, lease_until, token, node, claimed_at, attempt, max_attempts, schedule_id, slot
+) VALUES ({{job.caller -serial | ?}}, 'RUNNING', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)
 ON CONFLICT (id) DO NOTHING
 
 -- name: life
@@ -42,33 +42,33 @@ UPDATE jobs SET status = ?, reason = ?, rank = ?, expire_at = expire_at + (? - d
 -- OR REPLACE: an id that was made a second time after its first life ended must not jam its worker.
 -- name: finish
 INSERT OR REPLACE INTO finished (
-  seq, id, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, expire_at, created_at,
+  seq, {{job.caller}}, status, reason, due_at, expire_at, created_at,
   updated_at, started_at, lateness_ms, finished_at, dead, prune_at, fence, node, claimed_at, begun_at, attempt, spent,
-  max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, origin,
-  dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, error, result, attempts, input
+  max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by,
+  dedupe_key, parent_id, parent_key, schedule_id, slot, error, result, attempts
 )
-SELECT seq, id, type, version, queue, tenant, priority, ?, ?, rank_offset, due_at, expire_at, created_at,
+SELECT seq, {{job.caller}}, ?, ?, due_at, expire_at, created_at,
   ?, CASE WHEN ? THEN NULL ELSE started_at END, CASE WHEN ? THEN NULL ELSE lateness_ms END, ?, ?, ?, ?, node, claimed_at, begun_at, attempt, ?,
   max_attempts, ?, ?, coalesce(?, percent), coalesce(?, message), coalesce(?, step), coalesce(?, step_of),
-  cancel_requested_at, coalesce(?, cancelled_by), origin,
-  dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata,
-  CASE WHEN ? THEN NULL ELSE coalesce(?, error) END, ?, attempts, input
+  cancel_requested_at, coalesce(?, cancelled_by),
+  dedupe_key, parent_id, parent_key, schedule_id, slot,
+  CASE WHEN ? THEN NULL ELSE coalesce(?, error) END, ?, attempts
 FROM jobs WHERE seq = ?
 
 -- Many that returned, at a third of the price of one by one. Each of the list: id, fence, result, whether an attempt is spent. What is not
 -- held under that fence is left out.
 -- name: finishMany
 INSERT OR REPLACE INTO finished (
-  seq, id, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, expire_at, created_at,
+  seq, {{job.caller}}, status, reason, due_at, expire_at, created_at,
   updated_at, started_at, lateness_ms, finished_at, dead, prune_at, fence, node, claimed_at, begun_at, attempt, spent,
-  max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, origin,
-  dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, error, result, attempts, input
+  max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by,
+  dedupe_key, parent_id, parent_key, schedule_id, slot, error, result, attempts
 )
-SELECT seq, jobs.id, jobs.type, version, queue, tenant, priority, 'COMPLETED', :reason, rank_offset, due_at, expire_at, created_at,
+SELECT seq, {{job.caller | jobs.%column}}, 'COMPLETED', :reason, due_at, expire_at, created_at,
   :now, started_at, lateness_ms, :now, 0, :now + json_extract(policy, '$.retentionMs'), fence, node, claimed_at, begun_at,
   attempt, spent + (list.value ->> 3),
-  max_attempts, losses, begun_losses, 100, message, step, step_of, cancel_requested_at, cancelled_by, origin,
-  dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, policy, metadata, NULL, list.value ->> 2, attempts, input
+  max_attempts, losses, begun_losses, 100, message, step, step_of, cancel_requested_at, cancelled_by,
+  dedupe_key, parent_id, parent_key, schedule_id, slot, NULL, list.value ->> 2, attempts
 FROM json_each(:list) AS list CROSS JOIN jobs ON jobs.id = list.value ->> 0
 WHERE fence = list.value ->> 1 AND status = 'RUNNING'
 RETURNING seq, id, type, tenant, dedupe_key, serial

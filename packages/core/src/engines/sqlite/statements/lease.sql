@@ -9,8 +9,7 @@ SELECT seq FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND le
 -- The attempt keeps its node and its beginning: the reaper settles it, it does not run it.
 -- name: takeOver
 UPDATE jobs SET fence = ?, lease_until = ?, token = NULL WHERE seq = ?
-RETURNING id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts,
-  losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at
+RETURNING {{job.claim}}
 
 -- name: nextEnd
 SELECT min(lease_until) AS at FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL

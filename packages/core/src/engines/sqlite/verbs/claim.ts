@@ -1,4 +1,4 @@
-import type { ClaimedJob, ClaimRequest, JobSlot, Origin } from '../../../contract/engine.ts';
+import type { ClaimedJob, ClaimRequest, JobFieldValue, JobSlot } from '../../../contract/engine.ts';
 import { statements } from '../generated.ts';
 import { noPauses } from '../pauses.ts';
 import { expireOverdue, promote } from '../transitions.ts';
@@ -6,35 +6,40 @@ import type { Work } from '../work.ts';
 
 /** The columns of a job under lease, in the order of the statements that read one. */
 export type LeasedRow = [
-  id: string,
-  type: string,
-  version: number,
-  queue: string,
-  tenant: string | null,
-  priority: number,
-  input: string,
-  metadata: string | null,
+  // {{job.claim | %field: JobFieldValue<'%field'>, | policy=policy: string, | claimedAt=claimedAt: number,}}
+  id: JobFieldValue<'id'>,
+  type: JobFieldValue<'type'>,
+  version: JobFieldValue<'version'>,
+  queue: JobFieldValue<'queue'>,
+  tenant: JobFieldValue<'tenant'>,
+  priority: JobFieldValue<'priority'>,
+  input: JobFieldValue<'input'>,
+  metadata: JobFieldValue<'metadata'>,
   policy: string,
-  fence: number,
-  attempt: number,
-  spent: number,
-  max_attempts: number,
-  losses: number,
-  begun_losses: number,
-  begun_at: number | null,
-  created_at: number,
-  due_at: number,
-  claimed_at: number,
-  origin: Origin,
-  slot: string | null,
-  parent_id: string | null,
-  parent_key: string | null,
-  cancel_requested_at: number | null,
+  fence: JobFieldValue<'fence'>,
+  attempt: JobFieldValue<'attempt'>,
+  spent: JobFieldValue<'spent'>,
+  maxAttempts: JobFieldValue<'maxAttempts'>,
+  losses: JobFieldValue<'losses'>,
+  begunLosses: JobFieldValue<'begunLosses'>,
+  begunAt: JobFieldValue<'begunAt'>,
+  createdAt: JobFieldValue<'createdAt'>,
+  dueAt: JobFieldValue<'dueAt'>,
+  claimedAt: number,
+  origin: JobFieldValue<'origin'>,
+  slot: JobFieldValue<'slot'>,
+  parentId: JobFieldValue<'parentId'>,
+  parentKey: JobFieldValue<'parentKey'>,
+  cancelRequestedAt: JobFieldValue<'cancelRequestedAt'>,
+  // {{/job}}
 ];
 
 /** A leased row as the contract has it. */
 export function toClaimedJob(work: Work, row: LeasedRow): ClaimedJob {
   return {
+    // {{job.claim | %field: row[%n], | policy=policy: work.policy(row[%n]), | begunAt=begun: row[%n] !== null,
+    //   | slot=slot: row[%n] === null ? null : (JSON.parse(row[%n]) as JobSlot),
+    //   | parentId=parent: row[%n] === null ? null : { id: row[%n], key: row[%next] }, | parentKey=}}
     id: row[0],
     type: row[1],
     version: row[2],
@@ -58,6 +63,7 @@ export function toClaimedJob(work: Work, row: LeasedRow): ClaimedJob {
     slot: row[20] === null ? null : (JSON.parse(row[20]) as JobSlot),
     parent: row[21] === null ? null : { id: row[21], key: row[22] },
     cancelRequestedAt: row[23],
+    // {{/job}}
   };
 }
 

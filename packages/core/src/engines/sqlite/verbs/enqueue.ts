@@ -192,31 +192,33 @@ export function insertJob(work: Work, spec: JobSpec, moreGates: JobSpec['gates']
   const { slot } = spec;
   const seq = work.insert(
     statements.job.insert,
+    // {{job.caller | spec.%field, | policy=work.policyText(spec.policy),}}
     spec.id,
     spec.type,
     spec.version,
     spec.queue,
     spec.tenant,
     spec.priority,
+    spec.input,
+    spec.metadata,
+    work.policyText(spec.policy),
+    spec.origin,
+    spec.rankOffsetMs,
+    spec.serial,
+    spec.copyOf,
+    // {{/job}}
     status,
     status === 'PENDING' ? dueAt + spec.rankOffsetMs : null,
-    spec.rankOffsetMs,
     dueAt,
     spec.startDeadlineMs === null ? null : dueAt + spec.startDeadlineMs,
     work.now,
     work.now,
     spec.policy.maxAttempts,
-    spec.origin,
     spec.dedupe?.key ?? null,
-    spec.serial,
     spec.parent?.id ?? null,
     spec.parent?.key ?? null,
-    spec.copyOf,
     slot?.scheduleId ?? null,
     slot === null ? null : JSON.stringify(slot),
-    work.policyText(spec.policy),
-    spec.metadata,
-    spec.input,
   );
   if (seq === null) return existing(work, spec);
   for (const gate of gates) work.run(statements.job.addGate, gate.kind, gate.ref, 0, seq);

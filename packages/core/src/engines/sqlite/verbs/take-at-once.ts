@@ -52,13 +52,20 @@ export function insertTaken(work: Work, spec: JobSpec, { claim, fences, claimed 
   const { slot } = spec;
   const seq = work.insert(
     statements.job.insertTaken,
+    // {{job.caller -serial | spec.%field, | policy=work.policyText(spec.policy),}}
     spec.id,
     spec.type,
     spec.version,
     spec.queue,
     spec.tenant,
     spec.priority,
+    spec.input,
+    spec.metadata,
+    work.policyText(spec.policy),
+    spec.origin,
     spec.rankOffsetMs,
+    spec.copyOf,
+    // {{/job}}
     dueAt,
     spec.startDeadlineMs === null ? null : dueAt + spec.startDeadlineMs,
     now,
@@ -71,18 +78,14 @@ export function insertTaken(work: Work, spec: JobSpec, { claim, fences, claimed 
     claim.node,
     now,
     spec.policy.maxAttempts,
-    spec.origin,
-    spec.copyOf,
     slot?.scheduleId ?? null,
     slot === null ? null : JSON.stringify(slot),
-    work.policyText(spec.policy),
-    spec.metadata,
-    spec.input,
   );
   if (seq === null) return existing(work, spec);
   work.changed(spec.id, spec.type, 'PENDING', 'made', 0);
   work.changed(spec.id, spec.type, 'RUNNING', 'claimed', 0);
   claimed.push({
+    // {{job.claim +caller | %field: spec.%field,}}
     id: spec.id,
     type: spec.type,
     version: spec.version,
@@ -92,6 +95,8 @@ export function insertTaken(work: Work, spec: JobSpec, { claim, fences, claimed 
     input: spec.input,
     metadata: spec.metadata,
     policy: spec.policy,
+    origin: spec.origin,
+    // {{/job}}
     fence,
     attempt: 1,
     spent: 0,
@@ -102,7 +107,6 @@ export function insertTaken(work: Work, spec: JobSpec, { claim, fences, claimed 
     createdAt: now,
     dueAt,
     claimedAt: now,
-    origin: spec.origin,
     slot,
     parent: null,
     cancelRequestedAt: null,
