@@ -8,7 +8,7 @@ import { createParsedSchedules } from './definition/schedule-cache.ts';
 import type { ScheduleSpec } from './definition/spec.ts';
 import { serialiseState } from './definition/state.ts';
 import { seenRuns } from './planner/active-runs.ts';
-import { createPace } from './planner/catch-up-budget.ts';
+import { createCatchUpBudget } from './planner/catch-up-budget.ts';
 import { plan } from './planner/plan.ts';
 import type { Plan, PlanEvent } from './planner/plan-types.ts';
 import { toJob } from './planner/run-spec.ts';
@@ -59,7 +59,7 @@ const hasAllRuns = ({ active, activeCount }: ClaimedSchedule): boolean => active
 export function createFirePass(options: FirePassOptions): () => Promise<number> {
   const { engine, clock, node, ids } = options;
   const parsed = createParsedSchedules();
-  const pace = createPace(clock);
+  const catchUpBudget = createCatchUpBudget(clock);
 
   /** A claim tells of the ten oldest unfinished runs; where a policy must know of more, they are read. */
   async function withRuns(schedule: ClaimedSchedule): Promise<ClaimedSchedule | null> {
@@ -86,10 +86,10 @@ export function createFirePass(options: FirePassOptions): () => Promise<number> 
         active: schedule.active,
         activeCount: schedule.activeCount,
         waited: schedule.waited,
-        limits: { leaseMs: scheduleLeaseMs, catchUpBudget: pace.left() },
+        limits: { leaseMs: scheduleLeaseMs, catchUpBudget: catchUpBudget.left() },
         newJobId: ids.jobId,
       });
-      pace.spend(decided.runs.filter(({ isCatchUp }) => isCatchUp).length);
+      catchUpBudget.spend(decided.runs.filter(({ isCatchUp }) => isCatchUp).length);
       parsed.next(schedule.id, decided.dueAt === null ? null : decided.dueAt - now);
       return { schedule, spec, plan: decided };
     } catch (error) {

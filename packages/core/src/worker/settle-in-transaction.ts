@@ -29,7 +29,7 @@ export interface ApartOptions {
 /** What stands: a settlement, or null for an attempt that no longer counts. */
 export type Settled = Settlement | null;
 
-// While the user's transaction is open the store refuses soon; it is asked again at this pace.
+// While the user's transaction is open the store refuses soon; it is asked again at this interval.
 const firstWaitMs = 20;
 const longestWaitMs = 2_000;
 

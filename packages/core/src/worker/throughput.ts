@@ -1,32 +1,32 @@
 import type { Clock } from '../base/clock.ts';
 
-/** How many attempts ended in the last moment, and how many could have: what a worker can take again. */
-export interface Pace {
-  /** From now on it has something to run, until it rests. */
+/** How many attempts a worker finished recently, and how many it could have finished: how much it can claim. */
+export interface ThroughputEstimate {
+  /** The worker has something to run from now on. */
   begin(): void;
   /** An attempt ended now. */
   count(): void;
-  /** It has nothing to run any more. */
+  /** The worker has nothing left to run. */
   rest(): void;
   /** How many ended in the last 50 ms. */
   recentCount(): number;
-  /** How many would end in 50 ms if there were enough of them, by the latest that ran; 0: too few of them ran, or too long ago. */
+  /** How many would end in 50 ms if enough were claimed, by the latest attempts; 0: too few ran, or too long ago. */
   possibleCount(): number;
 }
 
 // Long enough to span several exchanges with a near store, so that the amount can grow from one to the next; short enough that
-// jobs taken at a pace that has just changed do not wait long.
+// jobs claimed at an outdated rate do not wait long.
 const windowMs = 50;
 const sliceMs = 5;
-// So much of the past counts, in time that was spent running something; then what is older counts half.
+// This much busy time counts in full; older attempts count half.
 const busyMsMax = 200;
-// A few that happened to be quick say nothing of many.
+// A few quick attempts do not predict many.
 const possibleMin = 16;
-// What runs next may be of another kind than what ran then.
+// After this long the next jobs may be of another kind.
 const knownMs = 1_000;
 
-/** Makes a pace. Counted in slices of 5 ms, so that neither counting nor asking depends on how many ended. */
-export function createPace(clock: Pick<Clock, 'elapsed'>): Pace {
+/** Creates an estimate. It counts in slices of 5 ms, so that its cost does not depend on how many attempts ended. */
+export function createThroughputEstimate(clock: Pick<Clock, 'elapsed'>): ThroughputEstimate {
   const slices: { slice: number; count: number }[] = [];
   let busyMs = 0;
   let busyCount = 0;

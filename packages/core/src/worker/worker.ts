@@ -17,7 +17,7 @@ import type { Standing, StandingOptions } from '../store/parked-claim.ts';
 import { type Attempt, type AttemptHost, type Completion, startAttempt } from './attempt.ts';
 import { createReporter, joinReports } from './reporter.ts';
 import { settleApart } from './settle-in-transaction.ts';
-import { createPace } from './throughput.ts';
+import { createThroughputEstimate } from './throughput.ts';
 import { createTimeouts } from './timeouts.ts';
 import type { WorkerEvents } from './worker-events.ts';
 
@@ -147,7 +147,7 @@ export function createWorker(options: WorkerOptions): Worker {
     if (name !== 'error') events.emit('error', { error, doing: `telling a listener of "${name}"` });
   });
   const ids = createIds({ clock, random });
-  const pace = createPace(clock);
+  const throughput = createThroughputEstimate(clock);
   const reporter = createReporter({ engine, clock, random });
   const main: Line = { sent: null, sentElapsed: 0, unanswered: null };
   /** Used while there is more to do than one exchange after the other can carry, and for what falls due while one is on its way. */
@@ -430,7 +430,7 @@ export function createWorker(options: WorkerOptions): Worker {
   /** How many more jobs to take: the free places, or more when attempts end so fast that the places free up on the way. */
   function claimLimit(): number {
     if (takesNothing()) return 0;
-    const places = Math.max(concurrency - ordinaryCount(), pace.recentCount(), 2 * helping);
+    const places = Math.max(concurrency - ordinaryCount(), throughput.recentCount(), 2 * helping);
     return Math.min(claimMax, places - waiting.length - reserved);
   }
 
@@ -475,7 +475,7 @@ export function createWorker(options: WorkerOptions): Worker {
   function offerLimit(): number {
     const limit = claimLimit();
     if (takesNothing()) return limit;
-    const places = Math.min(claimMax, Math.max(pace.recentCount(), pace.possibleCount()));
+    const places = Math.min(claimMax, Math.max(throughput.recentCount(), throughput.possibleCount()));
     return Math.max(limit, places - waiting.length - offered);
   }
 
@@ -535,7 +535,7 @@ export function createWorker(options: WorkerOptions): Worker {
     if (jobs.length === 0) return;
     if (beats.isToldByStore !== true) beats.hold(jobs.map(heldLeaseOf), sureElapsed);
     if (isOld) beats.check();
-    pace.begin();
+    throughput.begin();
     const takenElapsed = clock.elapsed();
     for (const job of jobs) {
       countType(job.type, 1);
@@ -641,14 +641,14 @@ export function createWorker(options: WorkerOptions): Worker {
     zombieCount--;
     // Only now: a handler that is decided and still runs frees no place.
     if (!isReleased) {
-      pace.count();
+      throughput.count();
       endedCount++;
     }
     running.delete(job.fence);
     internalRunning.delete(job.fence);
     countType(job.type, -1);
     startWaiting();
-    if (running.size === 0 && waiting.length === 0) pace.rest();
+    if (running.size === 0 && waiting.length === 0) throughput.rest();
     timeouts.ended();
     loop.wake();
     changed();

@@ -284,7 +284,7 @@ test('with two exchanges at once, answers that are lost and settlements that are
   assert.equal(ran.size, 8_000);
 });
 
-test('what was taken at a pace that has changed goes back unspent after a quarter of a second', async (t) => {
+test('jobs claimed at an outdated throughput are returned unspent after a quarter of a second', async (t) => {
   const store = await setup(t);
   const { run, gates } = held();
   let isFast = true;

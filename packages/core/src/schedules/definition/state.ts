@@ -62,7 +62,7 @@ export interface ScheduleState {
   readonly pause: Pause | null;
   /** Pauses that are over and whose slots are not all decided, as (fromAt, toAt] in due instants. */
   readonly held: readonly { readonly fromAt: number; readonly toAt: number }[];
-  /** A pass that was stopped by the pace goes on as of this instant; null: none was. */
+  /** A pass that the catch-up budget stopped continues as of this instant; null: none was stopped. */
   readonly asOfAt: number | null;
   /** What its late slots count as: an edit that needs several steps goes on as it began. */
   readonly asOfCause: 'late' | 'edited';

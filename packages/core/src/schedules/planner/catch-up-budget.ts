@@ -1,18 +1,21 @@
 import type { Clock } from '../../base/clock.ts';
 
-/** How many catch-up runs a node makes in a second, across all schedules: an outage must not bury the work of the present. */
+/** How many catch-up runs a node creates per second, for all schedules: an outage must not bury current work. */
 export const catchUpPerSecond = 1_000;
 
-/** What is left of a node's pace. */
-export interface Pace {
-  /** How many catch-up runs may be made now. */
+/** How many catch-up runs a node may still create. */
+export interface CatchUpBudget {
+  /** How many catch-up runs may be created now. */
   left(): number;
-  /** Notes that so many were made. */
+  /** Notes that `count` were created. */
   spend(count: number): void;
 }
 
-/** A full second's worth at the start, refilled as time passes. */
-export function createPace(clock: Pick<Clock, 'elapsed'>, perSecond = catchUpPerSecond): Pace {
+/** Creates a budget: one second's worth at the start, refilled as time passes. */
+export function createCatchUpBudget(
+  clock: Pick<Clock, 'elapsed'>,
+  perSecond = catchUpPerSecond,
+): CatchUpBudget {
   let left = perSecond;
   let countedAt = clock.elapsed();
 

@@ -36,7 +36,7 @@ export function fireSlot(pass: Pass, slot: SlotToFire): void {
       return;
     case 'make': {
       if (cause !== null && pass.catchUpBudget <= 0) {
-        pass.stopped = 'pace';
+        pass.stopped = 'budget';
         return;
       }
       if (cause !== null) pass.catchUpBudget -= 1;

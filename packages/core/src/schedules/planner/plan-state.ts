@@ -25,8 +25,8 @@ export interface Pass {
   active: SeenRun[];
   activeCount: number;
   catchUpBudget: number;
-  /** `pace`: no more catch-up runs for now. `look`: the next decision must see a run of this pass in the store. */
-  stopped: 'pace' | 'look' | null;
+  /** `budget`: no more catch-up runs for now. `look`: the next decision must see a run of this pass in the store. */
+  stopped: 'budget' | 'look' | null;
 }
 
 /** Begins a pass. */

@@ -8,8 +8,8 @@ import { noteOutcome } from './outcomes.ts';
 import { beginPass, type Pass, settleUndue } from './plan-state.ts';
 import type { Plan, PlanInput } from './plan-types.ts';
 
-/** A node's pace is counted by the second: a pass that ran out of it comes back after one. */
-const paceMs = 1_000;
+/** A catch-up budget refills within a second, so a pass that spent it continues after one. */
+const budgetRefillMs = 1_000;
 
 /**
  * Decides what is due: slots in, decisions and runs out. Pure: the same input gives the same plan on every node. The order in
@@ -116,7 +116,7 @@ function nextDueAt(pass: Pass, rule: PlanRule): number | null {
   }
   if (state.ended !== null) return null;
   if (state.pause !== null) return state.pause.untilAt;
-  if (pass.stopped !== null) return pass.stopped === 'pace' ? input.now + paceMs : input.now;
+  if (pass.stopped !== null) return pass.stopped === 'budget' ? input.now + budgetRefillMs : input.now;
   if (state.asOfAt !== null) return input.now;
   if (state.nextSlotAt === null) return null;
   return rule.kind === 'delay'

@@ -223,7 +223,7 @@ test('jitter is the same for the same schedule, differs between schedules, and e
   assert.equal(Math.max(...slots.map((slotAt) => dueAt('sch_z', slotAt, 'perFire', day))), 10 * minute - 1);
 });
 
-test('a node that is out of pace makes what it may, comes back after a second, and decides the same', () => {
+test('a node whose catch-up budget is spent creates what it may, continues after a second, and decides the same', () => {
   const policies = { missed: 'all', overlap: 'allow', catchUpLimit: 6 } as const;
   const now = madeAt + 10 * hour + 30 * minute;
   const whole = plan({ ...setup({ policies }), now });
@@ -241,7 +241,7 @@ test('a node that is out of pace makes what it may, comes back after a second, a
   assert.deepEqual(slots, whole.slots);
 });
 
-test('a live slot needs no pace', () => {
+test('a live slot needs no catch-up budget', () => {
   const made = plan({ ...setup(), now: madeAt + hour, limits: { leaseMs: 3 * second, catchUpBudget: 0 } });
   assert.equal(made.runs.length, 1);
   assert.equal(made.more, false);
