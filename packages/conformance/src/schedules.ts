@@ -897,6 +897,15 @@ function waitTests(test: DefineTest): void {
     assert.deepEqual(await dueIds(engine, t0 + 2), [claimed.id]);
   });
 
+  test('a schedule waits for a job that the same edit creates', async ({ engine }) => {
+    const job = slotJob('sch_a', t0);
+    const put = schedulePut({ id: 'sch_a', dueAt: null, waitsFor: job.id, jobs: [job] });
+    await applySchedules(engine, [put]);
+    assert.deepEqual(await dueIds(engine, t0 + 1), []);
+    await finish(engine, await claimOne(engine), 'COMPLETED', {}, t0 + 2);
+    assert.deepEqual(await dueIds(engine, t0 + 2), [put.id]);
+  });
+
   test('a job that only waits to run again does not make the schedule due', async ({ engine }) => {
     const job = await makeRun(engine);
     await makeWaiting(engine, job.id);

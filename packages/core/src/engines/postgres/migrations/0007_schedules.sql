@@ -120,7 +120,13 @@ BEGIN
       'generation', v_before.generation, 'state', v_before.state::json), NULL, p_change ->> 'note');
     RETURN json_build_object('id', v_id, 'version', v_before.version, 'generation', v_before.generation);
   END IF;
-  v_due := CASE WHEN duly.is_over_1(p_change ->> 'waitsFor') THEN p_now ELSE (p_change ->> 'dueAt')::bigint END;
+  v_due := (p_change ->> 'dueAt')::bigint;
+  -- A job of this write has not ended: if it ends in this write, its end makes the schedule due.
+  IF NOT jsonb_path_exists(p_change -> 'jobs', '$[*] ? (@.id == $id)', jsonb_build_object('id', p_change ->> 'waitsFor'))
+    AND duly.is_over_1(p_change ->> 'waitsFor')
+  THEN
+    v_due := p_now;
+  END IF;
   IF v_before.id IS NULL THEN
     INSERT INTO duly.generations AS g (id, generation) VALUES (v_id, 1)
     ON CONFLICT (id) DO UPDATE SET generation = g.generation + 1 RETURNING generation INTO v_generation;
@@ -359,7 +365,7 @@ BEGIN
     PERFORM duly.leave_leases_1(ARRAY[v_fence], ARRAY[v_id]);
     RETURN 'stale';
   END IF;
-  -- One that ends below makes the schedule due by itself, as every end does.
+  -- A job of this write has not ended: if it ends in this write, its end makes the schedule due.
   IF v_waits IS NOT NULL AND NOT jsonb_path_exists(p_group -> 'jobs', '$[*] ? (@.id == $id)', jsonb_build_object('id', v_waits)) THEN
     v_over := duly.is_over_1(v_waits);
   END IF;

@@ -111,7 +111,7 @@ function apply(work: Work, actor: string, change: ScheduleChange): AppliedSchedu
     tenant: change.tenant,
     name: change.name,
     state: change.state,
-    due: isOver(work, change.waitsFor) ? work.now : change.dueAt,
+    due: waitsInVain(work, change) ? work.now : change.dueAt,
     waitsFor: change.waitsFor,
     now: work.now,
   };
@@ -311,8 +311,7 @@ function fireGroup(
     const isOurs = work.run(statements.schedule.free, scheduleId, group.version, group.fence) > 0;
     return isOurs ? 'stale' : 'conflict';
   }
-  // One that ends below makes the schedule due by itself, as every end does.
-  const isWaitOver = !jobs.some(({ id }) => id === waitsFor) && isOver(work, waitsFor);
+  const isWaitOver = waitsInVain(work, group);
   const held = work.tuple<[seq: number, generation: number]>(
     statements.schedule.held,
     scheduleId,
@@ -350,9 +349,16 @@ function tell(work: Work, told: NonNullable<FireGroup['tell']>): void {
   for (const { id, details } of told) work.run(statements.schedule.tell, details, id);
 }
 
-/** Whether a schedule would wait for a job that is over already. */
-function isOver(work: Work, waitsFor: string | null): boolean {
-  return waitsFor !== null && readLife(work, waitsFor) === undefined;
+/**
+ * Whether a schedule would wait for a job that has already ended. A job of the same write has not: if it ends in this write, its end makes
+ * the schedule due.
+ */
+function waitsInVain(
+  work: Work,
+  { waitsFor, jobs }: { waitsFor: string | null; jobs: readonly JobSpec[] },
+): boolean {
+  if (waitsFor === null || jobs.some(({ id }) => id === waitsFor)) return false;
+  return readLife(work, waitsFor) === undefined;
 }
 
 /** Writes a ledger row, or lengthens the newest one when the decision is the same and no job stands between. */
