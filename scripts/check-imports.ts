@@ -43,9 +43,38 @@ const hiddenFromTop = ['engines/sqlite', 'engines/postgres'];
 // These load the engine of a store with import().
 const engineLoaders = ['store/open-engine.ts', 'store/examine.ts', 'store/open-user-transaction.ts'];
 
+const entryPointsOfCore = [
+  '@duly/core',
+  '@duly/core/internal',
+  '@duly/core/sqlite',
+  '@duly/core/postgres',
+  '@duly/core/testing',
+];
+
+/** The entry points of other packages of this repository that a package may import. `type`: types only. */
+export const packageImports: Readonly<Record<string, { any: readonly string[]; type?: readonly string[] }>> =
+  {
+    core: { any: [] },
+    conformance: { any: ['@duly/core', '@duly/core/internal'] },
+    server: { any: ['@duly/core', '@duly/core/internal'] },
+    dashboard: {
+      any: ['@duly/core/words'],
+      type: ['@duly/core', '@duly/core/internal', '@duly/server/client'],
+    },
+    duly: {
+      any: [
+        ...entryPointsOfCore,
+        '@duly/server',
+        '@duly/server/client',
+        '@duly/server/keys',
+        '@duly/server/commands',
+      ],
+    },
+  };
+
 /**
- * Finds imports that break the layout: one that the layers do not allow, a relative path into another package, a package that
- * core imports statically, a target that does not exist, and cycles.
+ * Finds imports that break the layout: one that the tables of packages and layers do not allow, a relative path into another
+ * package, a package that core imports statically, a target that does not exist, and cycles.
  */
 export function findImportProblems(files: SourceFile[]): Problem[] {
   const known = new Set(files.map((file) => file.path));
@@ -60,7 +89,10 @@ export function findImportProblems(files: SourceFile[]): Problem[] {
         problems.push({ path: file.path, line: one.line, message });
       };
       if (!one.specifier.startsWith('.')) {
-        const message = one.kind === 'url' ? null : barePackageProblem(file.path, one);
+        const message =
+          one.kind === 'url'
+            ? null
+            : (ownPackageProblem(file.path, one) ?? barePackageProblem(file.path, one));
         if (message !== null) add(message);
         continue;
       }
@@ -75,6 +107,15 @@ export function findImportProblems(files: SourceFile[]): Problem[] {
     }
   }
   return [...problems, ...findCycles(graph)];
+}
+
+function ownPackageProblem(path: string, { specifier, kind }: Import): string | null {
+  if (!/^(@duly\/|duly($|\/))/.test(specifier)) return null;
+  const [, folder = ''] = path.split('/');
+  const { any = [], type = [] } = packageImports[folder] ?? {};
+  if (any.includes(specifier) || (kind === 'type' && type.includes(specifier))) return null;
+  const types = type.length > 0 ? `, and types of ${type.join(', ')}` : '';
+  return `packages/${folder} must not import "${specifier}". It may import ${any.join(', ') || 'no package of Duly'}${types}.`;
 }
 
 function barePackageProblem(path: string, one: Import): string | null {

@@ -1,7 +1,8 @@
 // The server of the load test, and `now()` in its process for comparison.
 import { createServer as createHttpServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Duly, toJobJson } from '@duly/core';
+import { Duly } from '@duly/core';
+import { toJobJson } from '@duly/core/internal';
 import { createServer, listen } from '@duly/server';
 import { elapsed } from '../contestant.ts';
 import { type Calls, serveCalls } from './parts.ts';

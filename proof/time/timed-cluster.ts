@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { TestContext } from 'node:test';
 import { systemClock } from '../../packages/core/src/base/clock.ts';
-import { Duly, openEngine, type ScheduleDefinition, type Task } from '../../packages/core/src/index.ts';
+import { Duly, type ScheduleDefinition, type Task } from '../../packages/core/src/index.ts';
+import { openEngine } from '../../packages/core/src/internal.ts';
 import { createFakedTime, type FakedTime } from './faked-time.ts';
 import type { TimedNews, TimedNodeOptions } from './timed-node.ts';
 

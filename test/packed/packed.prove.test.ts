@@ -101,7 +101,8 @@ for (const [name, published] of Object.entries(packages)) {
 }
 
 const program = `
-import { Duly, readSchemaStatus } from '@duly/core';
+import { Duly } from '@duly/core';
+import { readSchemaStatus } from '@duly/core/internal';
 import { createTestDuly } from '@duly/core/testing';
 import { openSqliteEngine } from '@duly/core/sqlite';
 

@@ -56,6 +56,24 @@ test('an engine is loaded by the files that open it only, and only by import()',
   );
 });
 
+test('a package imports only the entry points that its row lists', () => {
+  const files = {
+    'packages/server/src/a.ts':
+      "import { Duly } from '@duly/core'; import { openEngine } from '@duly/core/internal';\nimport 'duly';",
+    'packages/core/src/base/b.ts': "await import('@duly/server');",
+    'packages/dashboard/src/c.ts':
+      "import type { Why } from '@duly/server/client';\nimport { createClient } from '@duly/server/client';",
+  };
+  assert.deepEqual(
+    messagesFor(files).map((message) => message.replace(/\. It may .*/, '')),
+    [
+      'packages/server/src/a.ts: packages/server must not import "duly"',
+      'packages/core/src/base/b.ts: packages/core must not import "@duly/server"',
+      'packages/dashboard/src/c.ts: packages/dashboard must not import "@duly/server/client"',
+    ],
+  );
+});
+
 test('no two layers import each other, and each imports only what is above it in the table', () => {
   const order = Object.keys(layers);
   for (const [folder, allowed] of Object.entries(layers)) {

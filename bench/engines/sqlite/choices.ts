@@ -1,6 +1,7 @@
 // `node bench/engines/sqlite/choices.ts`: measures two choices of how SQLite's tables are laid out, for docs/decisions/0003 and 0005.
 import { DatabaseSync } from 'node:sqlite';
-import { Duly, type Engine, openEngine } from '@duly/core';
+import { Duly } from '@duly/core';
+import { type Engine, openEngine } from '@duly/core/internal';
 import { elapsed } from '../../contestant.ts';
 import { drainOnce } from '../../measures/drain.ts';
 import { openSession } from '../../session.ts';

@@ -2,14 +2,11 @@ export { type Clock, systemClock, type Timer } from './base/clock.ts';
 export { type Duration, durationMsMax, formatDuration, parseDuration } from './base/duration.ts';
 export { DulyError, type ErrorCode, errorCodes, isDulyError } from './base/errors.ts';
 export { formatInstant, parseInstant } from './base/instant.ts';
-export { type Logger, quietLogger } from './base/logger.ts';
-export { nearest } from './base/nearest.ts';
+export type { Logger } from './base/logger.ts';
 export type { Random } from './base/random.ts';
 export type { StandardSchema } from './base/schema.ts';
-export { snakeName, toSnakeCase } from './base/snake-case.ts';
 export type {
   Count,
-  Engine,
   EngineInfo,
   GateKind,
   JobError,
@@ -36,27 +33,11 @@ export type { AcquiredLock, AcquireOptions, Locks } from './coordination/locks.t
 export type { OnceOptions } from './coordination/once.ts';
 export { Duly, type HealthCallOptions } from './duly.ts';
 export type { PgPool, PgPoolClient, PgQuery, PgResult, PoolStore } from './engines/shared/pool.ts';
-export type { SettingCheck, SettingState, StoreExamination } from './engines/shared/setting-check.ts';
 export type { DulyEvents, JobNotice, ScheduleNotice } from './events.ts';
 export { type Capacity, type CapacityOptions, capacity } from './forecast/capacity.ts';
 export type { Forecast, ForecastLoad, ForecastOptions, ForecastStep } from './forecast/forecast.ts';
-export {
-  builtInPrefix,
-  builtInTask,
-  commandTaskName,
-  httpTaskName,
-  internalQueue,
-  shadowTaskName,
-} from './jobs/built-in-tasks.ts';
+export { builtInTask, internalQueue } from './jobs/built-in-tasks.ts';
 export type { JobHandle } from './jobs/job-handle.ts';
-export {
-  type AttemptJson,
-  type JobErrorJson,
-  type JobJson,
-  type JobJsonOptions,
-  toAttemptJson,
-  toJobJson,
-} from './jobs/job-json.ts';
 export type { DedupeOptions, JobOptions } from './jobs/job-options.ts';
 export type {
   ActionOptions,
@@ -89,7 +70,7 @@ export type { Backoff, BackoffFunction, RetryPolicy } from './lifecycle/retry.ts
 export type { ChangesOptions, ChangesPage, FeedChange } from './operations/changes.ts';
 export type { Health, HealthCheck, HealthState } from './operations/health.ts';
 export type { AuditEntry, AuditOptions, Counts, NodeView } from './operations/nodes.ts';
-export { pauseOf, type QueueLane, type QueueList, type QueueView } from './operations/queues.ts';
+export type { QueueLane, QueueList, QueueView } from './operations/queues.ts';
 export type { PutRecordOptions, Records, StoredRecord } from './operations/records.ts';
 export type {
   Outcomes,
@@ -145,22 +126,7 @@ export {
   preview,
   previous,
 } from './schedules/definition/preview.ts';
-export {
-  type DefinitionJson,
-  fromDefinitionJson,
-  toDeclaredTaskJson,
-  toDefinitionJson,
-} from './schedules/definition-json.ts';
 export type { Decision } from './schedules/planner/decision.ts';
-export {
-  type ComingSlotJson,
-  type LedgerSlotJson,
-  localText,
-  type ScheduleJson,
-  toComingSlotJson,
-  toLedgerJson,
-  toScheduleJson,
-} from './schedules/schedule-json.ts';
 export type {
   ApplyOptions,
   BackfillOptions,
@@ -190,20 +156,7 @@ export type {
 } from './schedules/schedule-view.ts';
 export type { SlotWhy } from './schedules/schedule-why.ts';
 export type { Schedules } from './schedules/schedules.ts';
-export { callbackField, callbacksRecord } from './store/callbacks.ts';
-export { examineStore } from './store/examine.ts';
 export type { EngineCall } from './store/instrumented-engine.ts';
-export { openEngine, readSchemaStatus, type SchemaStatus } from './store/open-engine.ts';
-export type { Store } from './store/store.ts';
-export {
-  type PostgresAddress,
-  parseStoreAddress,
-  type SqliteAddress,
-  type StoreAddress,
-  withoutPassword,
-} from './store/store-url.ts';
-export { openStore } from './store/thread/open-store.ts';
-export { type TaskForm, taskFormKind } from './tasks/input-forms.ts';
 export type {
   EveryArguments,
   InputArguments,

@@ -8,20 +8,43 @@ export type * from './contract/engine.ts';
 export { engineVerbs } from './contract/engine.ts';
 export type { JobEvent, JobTransition } from './contract/job-status.ts';
 export { moveParts } from './contract/transfer.ts';
+export type { SettingCheck, SettingState, StoreExamination } from './engines/shared/setting-check.ts';
+export { builtInPrefix, commandTaskName, httpTaskName, shadowTaskName } from './jobs/built-in-tasks.ts';
 export {
-  builtInPrefix,
-  commandTaskName,
-  httpTaskName,
-  shadowTaskName,
-} from './jobs/built-in-tasks.ts';
-export { toAttemptJson, toJobJson } from './jobs/job-json.ts';
+  type AttemptJson,
+  type JobErrorJson,
+  type JobJson,
+  type JobJsonOptions,
+  toAttemptJson,
+  toJobJson,
+} from './jobs/job-json.ts';
 export { pauseOf } from './operations/queues.ts';
 export { copyParts } from './operations/transfer.ts';
-export { fromDefinitionJson, toDeclaredTaskJson, toDefinitionJson } from './schedules/definition-json.ts';
-export { localText, toComingSlotJson, toLedgerJson, toScheduleJson } from './schedules/schedule-json.ts';
+export {
+  type DefinitionJson,
+  fromDefinitionJson,
+  toDeclaredTaskJson,
+  toDefinitionJson,
+} from './schedules/definition-json.ts';
+export {
+  type ComingSlotJson,
+  type LedgerSlotJson,
+  localText,
+  type ScheduleJson,
+  toComingSlotJson,
+  toLedgerJson,
+  toScheduleJson,
+} from './schedules/schedule-json.ts';
 export { callbackField, callbacksRecord } from './store/callbacks.ts';
 export { examineStore } from './store/examine.ts';
-export { openEngine, readSchemaStatus } from './store/open-engine.ts';
-export { parseStoreAddress, withoutPassword } from './store/store-url.ts';
+export { openEngine, readSchemaStatus, type SchemaStatus } from './store/open-engine.ts';
+export type { Store } from './store/store.ts';
+export {
+  type PostgresAddress,
+  parseStoreAddress,
+  type SqliteAddress,
+  type StoreAddress,
+  withoutPassword,
+} from './store/store-url.ts';
 export { openStore } from './store/thread/open-store.ts';
-export { taskFormKind } from './tasks/input-forms.ts';
+export { type TaskForm, taskFormKind } from './tasks/input-forms.ts';

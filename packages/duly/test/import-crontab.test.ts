@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { shadowTaskName } from '@duly/core';
+import { shadowTaskName } from '@duly/core/internal';
 import { createTestDuly } from '@duly/core/testing';
 import fc from 'fast-check';
 import { cases } from '../../../test/property.ts';

@@ -1,5 +1,6 @@
 import type { Clock, Duly, Duration, Logger } from '@duly/core';
-import { DulyError, parseDuration, quietLogger, systemClock } from '@duly/core';
+import { DulyError, parseDuration, systemClock } from '@duly/core';
+import { quietLogger } from '@duly/core/internal';
 import type { SmtpOptions } from './alerts/mailer.ts';
 import type { Caller } from './auth/caller.ts';
 import type { Lookup } from './outgoing/guarded-client.ts';

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { Duly, type DulyOptions, quietLogger, type StartOptions, type TaskOptions } from '@duly/core';
+import { Duly, type DulyOptions, type StartOptions, type TaskOptions } from '@duly/core';
+import { quietLogger } from '@duly/core/internal';
 import {
   createServer,
   type DulyServer,

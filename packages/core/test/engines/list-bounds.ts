@@ -1,7 +1,8 @@
 /** Lists of a store with more jobs than one look takes: what lies far apart is found, in pages that stay bounded. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Duly, type JobPage, type JobsFilter, quietLogger } from '../../src/index.ts';
+import { Duly, type JobPage, type JobsFilter } from '../../src/index.ts';
+import { quietLogger } from '../../src/internal.ts';
 
 /** The test, for a store of one's own. */
 export function listBounds(kind: string, newStore: (t: { after(fn: () => void): void }) => string): void {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Job } from '../../src/index.ts';
-import { Duly, toAttemptJson, toJobJson } from '../../src/index.ts';
+import { Duly } from '../../src/index.ts';
+import { toAttemptJson, toJobJson } from '../../src/internal.ts';
 
 async function makeJob(
   t: { after(fn: () => Promise<void>): void },

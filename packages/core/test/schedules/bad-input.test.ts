@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type EveryOptions, isDulyError, preview, type RuleInput, toScheduleJson } from '../../src/index.ts';
+import { type EveryOptions, isDulyError, preview, type RuleInput } from '../../src/index.ts';
+import { toScheduleJson } from '../../src/internal.ts';
 import { createTestDuly } from '../../src/testing/index.ts';
 import { scene } from './setup.ts';
 

@@ -1,4 +1,4 @@
-import type { AttemptJson, JobJson } from '@duly/core';
+import type { AttemptJson, JobJson } from '@duly/core/internal';
 import type { DeadGroups, JobBulkResult, LogLine, Upcoming, Why } from '@duly/server/client';
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { JobFilter } from '../search/job-search.ts';

@@ -1,6 +1,7 @@
 /** A history of very many jobs, written into a store by SQL: making them one by one would take an hour. */
 import { DatabaseSync } from 'node:sqlite';
-import { Duly, quietLogger } from '@duly/core';
+import { Duly } from '@duly/core';
+import { quietLogger } from '@duly/core/internal';
 import pg from 'pg';
 
 /** How long a history, and until when. */

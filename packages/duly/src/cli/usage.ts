@@ -1,4 +1,5 @@
-import { DulyError, nearest, parseDuration, parseInstant } from '@duly/core';
+import { DulyError, parseDuration, parseInstant } from '@duly/core';
+import { nearest } from '@duly/core/internal';
 import { sentenceOf } from '../output/errors.ts';
 import type { Refusal } from './command-builder.ts';
 

@@ -1,6 +1,7 @@
 import { existsSync, type Stats, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { DulyError, defaultStore, parseStoreAddress, withoutPassword } from '@duly/core';
+import { DulyError, defaultStore } from '@duly/core';
+import { parseStoreAddress, withoutPassword } from '@duly/core/internal';
 import { invocation } from '../cli/invocation.ts';
 
 /** The store that the command line or the environment names; undefined: neither does. */

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
-import { Duly, defaultStore, parseStoreAddress, systemClock, withoutPassword } from '@duly/core';
+import { Duly, defaultStore, systemClock } from '@duly/core';
+import { parseStoreAddress, withoutPassword } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readCount, usageError } from '../cli/usage.ts';
 import { givenStore, refuseMemory, refuseUnmakable } from '../client/store.ts';

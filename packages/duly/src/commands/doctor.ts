@@ -1,4 +1,5 @@
-import { examineStore, type Health, type SettingState, type StoreExamination, toSnakeCase } from '@duly/core';
+import type { Health } from '@duly/core';
+import { examineStore, type SettingState, type StoreExamination, toSnakeCase } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { exitCodes } from '../cli/exit-codes.ts';
 import { withClient } from '../client/client.ts';

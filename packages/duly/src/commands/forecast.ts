@@ -6,8 +6,8 @@ import {
   type ForecastLoad,
   type ForecastOptions,
   formatDuration,
-  toSnakeCase,
 } from '@duly/core';
+import { toSnakeCase } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readCount, readDuration, usageError } from '../cli/usage.ts';
 import { withClient } from '../client/client.ts';

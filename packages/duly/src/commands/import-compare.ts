@@ -1,4 +1,5 @@
-import { type Duly, type Schedule, shadowTaskName, systemClock } from '@duly/core';
+import { type Duly, type Schedule, systemClock } from '@duly/core';
+import { shadowTaskName } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readDuration } from '../cli/usage.ts';
 import { type Compared, compareShadow, type Difference } from '../import/compare-shadow.ts';

@@ -1,12 +1,6 @@
 import { readFileSync } from 'node:fs';
-import {
-  DulyError,
-  isDulyError,
-  preview,
-  type SchedulePolicies,
-  systemClock,
-  toComingSlotJson,
-} from '@duly/core';
+import { DulyError, isDulyError, preview, type SchedulePolicies, systemClock } from '@duly/core';
+import { toComingSlotJson } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { invocation } from '../cli/invocation.ts';
 import { didYouMean, readDuration, usageError } from '../cli/usage.ts';

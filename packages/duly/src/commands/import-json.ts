@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { DulyError, fromDefinitionJson, type ScheduleDefinition } from '@duly/core';
+import { DulyError, type ScheduleDefinition } from '@duly/core';
+import { fromDefinitionJson } from '@duly/core/internal';
 import type { CommandContext } from '../cli/context.ts';
 import { withClient } from '../client/client.ts';
 import { type Imported, importSchedule } from '../import/apply-import.ts';

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { DulyError, preview, resolveRule, systemClock, toComingSlotJson } from '@duly/core';
+import { DulyError, preview, resolveRule, systemClock } from '@duly/core';
+import { toComingSlotJson } from '@duly/core/internal';
 import type { CommandContext } from '../cli/context.ts';
 import { invocation } from '../cli/invocation.ts';
 import { didYouMean, usageError } from '../cli/usage.ts';

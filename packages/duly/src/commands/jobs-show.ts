@@ -5,10 +5,9 @@ import {
   type Job,
   type JobError,
   systemClock,
-  toAttemptJson,
-  toJobJson,
   type Why,
 } from '@duly/core';
+import { toAttemptJson, toJobJson } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';

@@ -1,4 +1,4 @@
-import { readSchemaStatus } from '@duly/core';
+import { readSchemaStatus } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { commandFor } from '../client/store.ts';
 import { printJson } from '../output/json.ts';

@@ -1,4 +1,5 @@
-import { defaultStore, openEngine, readSchemaStatus } from '@duly/core';
+import { defaultStore } from '@duly/core';
+import { openEngine, readSchemaStatus } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { givenStore, refuseMemory, refuseUnmakable } from '../client/store.ts';
 import { printJson } from '../output/json.ts';

@@ -1,4 +1,5 @@
-import { abandonMove, DulyError, type Moved, moveStore, toSnakeCase, withoutPassword } from '@duly/core';
+import { abandonMove, DulyError, type Moved, moveStore } from '@duly/core';
+import { toSnakeCase, withoutPassword } from '@duly/core/internal';
 import { confirm } from '../cli/confirm.ts';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { exitCodes } from '../cli/exit-codes.ts';

@@ -1,4 +1,5 @@
-import { systemClock, toSnakeCase } from '@duly/core';
+import { systemClock } from '@duly/core';
+import { toSnakeCase } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { withClient } from '../client/client.ts';
 import { listJson, printJson } from '../output/json.ts';

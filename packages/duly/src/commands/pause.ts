@@ -1,4 +1,5 @@
-import { systemClock, toSnakeCase } from '@duly/core';
+import { systemClock } from '@duly/core';
+import { toSnakeCase } from '@duly/core/internal';
 import type { CommandContext, CommandRun, CommonOptions } from '../cli/context.ts';
 import { type PauseScope, pauseText, targetOf, warnUnknown } from '../cli/pause-target.ts';
 import { readDuration, readInstant, usageError } from '../cli/usage.ts';

@@ -1,12 +1,5 @@
-import {
-  type Count,
-  type Duly,
-  jobStatuses,
-  type Pause,
-  type QueueView,
-  systemClock,
-  toSnakeCase,
-} from '@duly/core';
+import { type Count, type Duly, jobStatuses, type Pause, type QueueView, systemClock } from '@duly/core';
+import { toSnakeCase } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { withClient } from '../client/client.ts';
 import { listJson, printJson } from '../output/json.ts';

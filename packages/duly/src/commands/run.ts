@@ -1,15 +1,13 @@
 import {
-  commandTaskName,
   type Duly,
   DulyError,
   defaultStore,
-  httpTaskName,
   type JobHandle,
   type JobOptions,
   type NodeView,
   type Task,
-  toJobJson,
 } from '@duly/core';
+import { commandTaskName, httpTaskName, toJobJson } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import {
   didYouMean,

@@ -6,8 +6,8 @@ import {
   type ScheduleDefinition,
   type SchedulePolicies,
   systemClock,
-  toScheduleJson,
 } from '@duly/core';
+import { toScheduleJson } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { invocation } from '../cli/invocation.ts';
 import { type RuleOptions, readRule } from '../cli/rule-options.ts';

@@ -9,8 +9,8 @@ import {
   type Schedule,
   type ScheduleDefinition,
   type ScheduleDiff,
-  snakeName,
 } from '@duly/core';
+import { snakeName } from '@duly/core/internal';
 import { confirm } from '../cli/confirm.ts';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { exitCodes } from '../cli/exit-codes.ts';

@@ -1,4 +1,5 @@
-import { type BackfillOptions, type BackfillResult, type Rule, toSnakeCase } from '@duly/core';
+import type { BackfillOptions, BackfillResult, Rule } from '@duly/core';
+import { toSnakeCase } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readCount } from '../cli/usage.ts';
 import { printJson } from '../output/json.ts';

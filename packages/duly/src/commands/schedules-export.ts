@@ -1,4 +1,5 @@
-import { type Duly, type Schedule, systemClock, toDefinitionJson } from '@duly/core';
+import { type Duly, type Schedule, systemClock } from '@duly/core';
+import { toDefinitionJson } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { usageError } from '../cli/usage.ts';
 import { listJson, printJson } from '../output/json.ts';

@@ -1,4 +1,5 @@
-import { formatDuration, type Schedule, type SchedulesFilter, systemClock, toScheduleJson } from '@duly/core';
+import { formatDuration, type Schedule, type SchedulesFilter, systemClock } from '@duly/core';
+import { toScheduleJson } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readCount } from '../cli/usage.ts';
 import { listJson, printJson } from '../output/json.ts';

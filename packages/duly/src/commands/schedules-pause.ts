@@ -1,4 +1,5 @@
-import { type Schedule, systemClock, toScheduleJson } from '@duly/core';
+import { type Schedule, systemClock } from '@duly/core';
+import { toScheduleJson } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readDuration, usageError } from '../cli/usage.ts';
 import { printJson } from '../output/json.ts';

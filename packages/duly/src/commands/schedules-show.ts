@@ -1,12 +1,5 @@
-import {
-  formatDuration,
-  type LedgerSlot,
-  type Rule,
-  type Schedule,
-  systemClock,
-  toLedgerJson,
-  toScheduleJson,
-} from '@duly/core';
+import { formatDuration, type LedgerSlot, type Rule, type Schedule, systemClock } from '@duly/core';
+import { toLedgerJson, toScheduleJson } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readCount } from '../cli/usage.ts';
 import { printJson } from '../output/json.ts';

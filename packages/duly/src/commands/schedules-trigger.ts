@@ -1,4 +1,4 @@
-import { toJobJson } from '@duly/core';
+import { toJobJson } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { exitCodes } from '../cli/exit-codes.ts';
 import { watchJob } from '../jobs/watch.ts';

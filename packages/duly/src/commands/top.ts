@@ -1,13 +1,5 @@
-import {
-  type Duly,
-  type Job,
-  jobStatuses,
-  type NodeView,
-  type QueueList,
-  systemClock,
-  toJobJson,
-  toSnakeCase,
-} from '@duly/core';
+import { type Duly, type Job, jobStatuses, type NodeView, type QueueList, systemClock } from '@duly/core';
+import { toJobJson, toSnakeCase } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readDuration } from '../cli/usage.ts';
 import { withClient } from '../client/client.ts';

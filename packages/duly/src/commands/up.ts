@@ -1,12 +1,5 @@
-import {
-  builtInPrefix,
-  commandTaskName,
-  type Duly,
-  internalQueue,
-  type NodeView,
-  type StartOptions,
-  withoutPassword,
-} from '@duly/core';
+import { type Duly, internalQueue, type NodeView, type StartOptions } from '@duly/core';
+import { builtInPrefix, commandTaskName, withoutPassword } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readCount, readList, usageError } from '../cli/usage.ts';
 import { readVersion } from '../cli/version.ts';

@@ -1,4 +1,5 @@
-import { isDulyError, localText, toSnakeCase } from '@duly/core';
+import { isDulyError } from '@duly/core';
+import { localText, toSnakeCase } from '@duly/core/internal';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { usageError } from '../cli/usage.ts';
 import type { Client } from '../client/client.ts';

@@ -1,4 +1,5 @@
-import { commandTaskName, type Schedule, shadowTaskName } from '@duly/core';
+import type { Schedule } from '@duly/core';
+import { commandTaskName, shadowTaskName } from '@duly/core/internal';
 import { dulyRunOf } from '../import/duly-run.ts';
 import { argvOf, type CommandInput, cronShell, lineOf } from '../import/shell-command.ts';
 import { oneLine } from '../output/terminal.ts';

@@ -1,4 +1,5 @@
-import { commandTaskName, parseDuration, type Schedule, shadowTaskName } from '@duly/core';
+import { parseDuration, type Schedule } from '@duly/core';
+import { commandTaskName, shadowTaskName } from '@duly/core/internal';
 import { stringify } from 'yaml';
 import { usageError } from '../cli/usage.ts';
 import { definitionAnnotation } from '../import/kubernetes-plan.ts';

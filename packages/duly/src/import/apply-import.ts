@@ -1,4 +1,5 @@
-import { type Duly, type Schedule, type ScheduleDefinition, shadowTaskName } from '@duly/core';
+import type { Duly, Schedule, ScheduleDefinition } from '@duly/core';
+import { shadowTaskName } from '@duly/core/internal';
 
 /** How imported schedules begin. */
 export type ImportMode = 'paused' | 'shadow' | 'live';

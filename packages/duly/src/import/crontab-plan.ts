@@ -1,5 +1,4 @@
 import {
-  commandTaskName,
   explain,
   isDulyError,
   type RuleInput,
@@ -7,6 +6,7 @@ import {
   type ScheduleDefinition,
   type SchedulePolicies,
 } from '@duly/core';
+import { commandTaskName } from '@duly/core/internal';
 import { type CrontabEntry, parseCrontab } from './crontab-parse.ts';
 import { readWhen } from './crontab-when.ts';
 import { dulyRunOf } from './duly-run.ts';

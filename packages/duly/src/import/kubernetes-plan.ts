@@ -1,13 +1,12 @@
 import {
-  commandTaskName,
   DulyError,
   explain,
   isDulyError,
-  nearest,
   type RuleInput,
   resolveRule,
   type ScheduleDefinition,
 } from '@duly/core';
+import { commandTaskName, nearest } from '@duly/core/internal';
 import { isAlias, parseAllDocuments } from 'yaml';
 import type { CommandInput } from './shell-command.ts';
 

@@ -1,4 +1,5 @@
-import { builtInTask, type Duly, shadowTaskName } from '@duly/core';
+import { builtInTask, type Duly } from '@duly/core';
+import { shadowTaskName } from '@duly/core/internal';
 
 /** Defines the task of schedules that only record what they would have done, beside the cron that still does it. It runs nothing, whatever its input says, so every node may have it. */
 export function defineShadowTask(duly: Duly): void {

@@ -1,4 +1,5 @@
-import { type JobChange, toSnakeCase } from '@duly/core';
+import type { JobChange } from '@duly/core';
+import { toSnakeCase } from '@duly/core/internal';
 import type { CommandContext } from '../cli/context.ts';
 import { printError } from '../output/errors.ts';
 import { statusStyles } from '../output/status.ts';

@@ -1,4 +1,5 @@
-import { type Duly, type Job, type JobPage, type JobsFilter, systemClock, toJobJson } from '@duly/core';
+import { type Duly, type Job, type JobPage, type JobsFilter, systemClock } from '@duly/core';
+import { toJobJson } from '@duly/core/internal';
 import type { CommandContext } from '../cli/context.ts';
 import { readDuration, readInstant } from '../cli/usage.ts';
 import { listJson, printJson } from '../output/json.ts';

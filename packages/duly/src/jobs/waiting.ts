@@ -1,4 +1,5 @@
-import { type Duly, type Job, type NodeView, type Pause, pauseOf } from '@duly/core';
+import type { Duly, Job, NodeView, Pause } from '@duly/core';
+import { pauseOf } from '@duly/core/internal';
 import { oneLine } from '../output/terminal.ts';
 
 /** What a list has to know to tell what its PENDING jobs wait for: read once, not for each job. */

@@ -5,8 +5,8 @@ import {
   type Job,
   systemClock,
   type TerminalStatus,
-  toJobJson,
 } from '@duly/core';
+import { toJobJson } from '@duly/core/internal';
 import type { CommandContext } from '../cli/context.ts';
 import { outcomeExitCodes } from '../cli/exit-codes.ts';
 import type { Client } from '../client/client.ts';

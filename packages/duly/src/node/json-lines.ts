@@ -1,4 +1,5 @@
-import { type Duly, type DulyEvents, systemClock, toSnakeCase } from '@duly/core';
+import { type Duly, type DulyEvents, systemClock } from '@duly/core';
+import { toSnakeCase } from '@duly/core/internal';
 import { printJson } from '../output/json.ts';
 import type { Terminal } from '../output/terminal.ts';
 import type { JobLines } from './job-lines.ts';

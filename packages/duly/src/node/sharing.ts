@@ -1,4 +1,5 @@
-import { type EngineInfo, parseStoreAddress } from '@duly/core';
+import type { EngineInfo } from '@duly/core';
+import { parseStoreAddress } from '@duly/core/internal';
 import { hasWalResetBug } from '@duly/core/sqlite';
 
 /** Why no other process can use a store while this one has it open, and what to do; null: others can. */

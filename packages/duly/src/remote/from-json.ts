@@ -1,12 +1,5 @@
-import {
-  type Attempt,
-  fromDefinitionJson,
-  type Job,
-  type JobJson,
-  type JobWait,
-  type Schedule,
-  type ScheduleJson,
-} from '@duly/core';
+import type { Attempt, Job, JobWait, Schedule } from '@duly/core';
+import { fromDefinitionJson, type JobJson, type ScheduleJson } from '@duly/core/internal';
 
 // What users wrote themselves stays as they wrote it.
 const untouched = new Set(['input', 'metadata', 'result', 'error', 'details', 'fields']);

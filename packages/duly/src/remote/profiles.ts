@@ -1,7 +1,8 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { DulyError, nearest } from '@duly/core';
+import { DulyError } from '@duly/core';
+import { nearest } from '@duly/core/internal';
 
 /** A server with its key, by a short name. */
 export interface Profile {

@@ -1,17 +1,14 @@
-import {
-  type ApplyOptions,
-  type BackfillOptions,
-  type BackfillResult,
-  commandTaskName,
-  type DeclaredTask,
-  type Schedule,
-  type ScheduleDefinition,
-  type ScheduleDiff,
-  type SchedulesFilter,
-  toDeclaredTaskJson,
-  toDefinitionJson,
-  toSnakeCase,
+import type {
+  ApplyOptions,
+  BackfillOptions,
+  BackfillResult,
+  DeclaredTask,
+  Schedule,
+  ScheduleDefinition,
+  ScheduleDiff,
+  SchedulesFilter,
 } from '@duly/core';
+import { commandTaskName, toDeclaredTaskJson, toDefinitionJson, toSnakeCase } from '@duly/core/internal';
 import type { Client as HttpClient } from '@duly/server/client';
 import type { CommandInput } from '../import/shell-command.ts';
 import { camelName, fromJson, scheduleFromJson } from './from-json.ts';

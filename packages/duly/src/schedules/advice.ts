@@ -1,11 +1,5 @@
-import {
-  commandTaskName,
-  type Duly,
-  formatDuration,
-  type Schedule,
-  shadowTaskName,
-  systemClock,
-} from '@duly/core';
+import { type Duly, formatDuration, type Schedule, systemClock } from '@duly/core';
+import { commandTaskName, shadowTaskName } from '@duly/core/internal';
 import { oneLine } from '../output/terminal.ts';
 import type { TaskDefinition } from '../project/define.ts';
 import { ruleOf } from './schedule-client.ts';

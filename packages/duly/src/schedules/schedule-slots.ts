@@ -1,4 +1,5 @@
-import { type Rule, systemClock, toComingSlotJson } from '@duly/core';
+import { type Rule, systemClock } from '@duly/core';
+import { toComingSlotJson } from '@duly/core/internal';
 import type { CommandContext } from '../cli/context.ts';
 import { printJson } from '../output/json.ts';
 import { type Cell, printTable } from '../output/table.ts';

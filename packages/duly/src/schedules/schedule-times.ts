@@ -1,4 +1,5 @@
-import { localText, type Rule } from '@duly/core';
+import type { Rule } from '@duly/core';
+import { localText } from '@duly/core/internal';
 
 const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 

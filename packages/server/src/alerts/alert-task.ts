@@ -1,5 +1,4 @@
 import {
-  builtInPrefix,
   type Clock,
   type Duly,
   DulyError,
@@ -8,6 +7,7 @@ import {
   type Task,
   type TaskContext,
 } from '@duly/core';
+import { builtInPrefix } from '@duly/core/internal';
 import { z } from '@hono/zod-openapi';
 import { defineBuiltIn } from '../built-in/define-built-in.ts';
 import type { GuardedClient } from '../outgoing/guarded-client.ts';

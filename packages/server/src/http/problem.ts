@@ -1,4 +1,5 @@
-import { DulyError, type ErrorCode, errorCodes, isDulyError, type Logger, snakeName } from '@duly/core';
+import { DulyError, type ErrorCode, errorCodes, isDulyError, type Logger } from '@duly/core';
+import { snakeName } from '@duly/core/internal';
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';

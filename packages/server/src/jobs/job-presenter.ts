@@ -1,4 +1,5 @@
-import { builtInPrefix, DulyError, type Job, type JobJson, toJobJson } from '@duly/core';
+import { DulyError, type Job } from '@duly/core';
+import { builtInPrefix, type JobJson, toJobJson } from '@duly/core/internal';
 import { allows, type Caller } from '../auth/caller.ts';
 import type { ServerContext } from '../http/context.ts';
 import type { RedactOptions } from '../options.ts';

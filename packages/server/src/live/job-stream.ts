@@ -1,4 +1,5 @@
-import { isDulyError, type Job, type JobJson, type JobLogLine } from '@duly/core';
+import { isDulyError, type Job, type JobLogLine } from '@duly/core';
+import type { JobJson } from '@duly/core/internal';
 import type { JobWatch } from './job-states.ts';
 import type { LiveEvent, LiveStream } from './live-stream.ts';
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { type Job, type JobJson, toJobJson } from '@duly/core';
+import type { Job } from '@duly/core';
+import { type JobJson, toJobJson } from '@duly/core/internal';
 import { withoutHidden } from '../jobs/job-presenter.ts';
 import type { RedactOptions } from '../options.ts';
 

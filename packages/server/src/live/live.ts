@@ -1,4 +1,5 @@
-import { type Clock, type Duly, DulyError, type Job, type JobJson } from '@duly/core';
+import { type Clock, type Duly, DulyError, type Job } from '@duly/core';
+import type { JobJson } from '@duly/core/internal';
 import type { RedactOptions } from '../options.ts';
 import type { EventFilter } from './event-filter.ts';
 import { createChangeTexts, openEventStream } from './event-stream.ts';

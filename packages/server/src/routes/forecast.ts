@@ -1,4 +1,5 @@
-import { type ForecastOptions, toSnakeCase } from '@duly/core';
+import type { ForecastOptions } from '@duly/core';
+import { toSnakeCase } from '@duly/core/internal';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import { tenantFor } from '../auth/tenant.ts';

@@ -1,12 +1,5 @@
-import {
-  DulyError,
-  type Job,
-  type JobChange,
-  parseInstant,
-  toAttemptJson,
-  toSnakeCase,
-  type Why,
-} from '@duly/core';
+import { DulyError, type Job, type JobChange, parseInstant, type Why } from '@duly/core';
+import { toAttemptJson, toSnakeCase } from '@duly/core/internal';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Caller } from '../auth/caller.ts';
 import { secured } from '../auth/secured.ts';

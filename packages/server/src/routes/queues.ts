@@ -1,4 +1,5 @@
-import { DulyError, type Pause, type PauseTarget, type QueueLane, toSnakeCase } from '@duly/core';
+import { DulyError, type Pause, type PauseTarget, type QueueLane } from '@duly/core';
+import { toSnakeCase } from '@duly/core/internal';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../http/context.ts';

@@ -9,13 +9,15 @@ import {
   resolveRule,
   type Schedule,
   type ScheduleDiff,
+} from '@duly/core';
+import {
   snakeName,
   toComingSlotJson,
   toDefinitionJson,
   toLedgerJson,
   toScheduleJson,
   toSnakeCase,
-} from '@duly/core';
+} from '@duly/core/internal';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Caller } from '../auth/caller.ts';
 import { secured } from '../auth/secured.ts';

@@ -1,4 +1,5 @@
-import { DulyError, parseDuration, parseInstant, toSnakeCase } from '@duly/core';
+import { DulyError, parseDuration, parseInstant } from '@duly/core';
+import { toSnakeCase } from '@duly/core/internal';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../http/context.ts';

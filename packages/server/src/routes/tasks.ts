@@ -1,4 +1,4 @@
-import { builtInPrefix, type TaskForm, taskFormKind } from '@duly/core';
+import { builtInPrefix, type TaskForm, taskFormKind } from '@duly/core/internal';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../http/context.ts';

@@ -1,4 +1,5 @@
-import { type NodeView, toSnakeCase } from '@duly/core';
+import type { NodeView } from '@duly/core';
+import { toSnakeCase } from '@duly/core/internal';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../http/context.ts';

@@ -1,6 +1,4 @@
 import {
-  builtInPrefix,
-  callbackField,
   type DeclaredTask,
   DulyError,
   type RuleInput,
@@ -8,6 +6,7 @@ import {
   type ScheduleChanges,
   type ScheduleDefinition,
 } from '@duly/core';
+import { builtInPrefix, callbackField } from '@duly/core/internal';
 import type { z } from '@hono/zod-openapi';
 import type { Caller } from '../auth/caller.ts';
 import { tenantFor } from '../auth/tenant.ts';

@@ -1,4 +1,5 @@
-import { type JobErrorJson, type JobJson, jobStatuses } from '@duly/core';
+import { jobStatuses } from '@duly/core';
+import type { JobErrorJson, JobJson } from '@duly/core/internal';
 import { z } from '@hono/zod-openapi';
 import { duration, instant, name } from './answers.ts';
 import { target } from './targets.ts';

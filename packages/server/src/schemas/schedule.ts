@@ -1,4 +1,5 @@
-import { type ComingSlotJson, jobStatuses, type LedgerSlotJson, type ScheduleJson } from '@duly/core';
+import { jobStatuses } from '@duly/core';
+import type { ComingSlotJson, LedgerSlotJson, ScheduleJson } from '@duly/core/internal';
 import { z } from '@hono/zod-openapi';
 import { duration, instant, name, note, orNull } from './answers.ts';
 import { jobSchema, retrySchema } from './job.ts';

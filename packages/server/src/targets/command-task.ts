@@ -1,4 +1,5 @@
-import { type Clock, commandTaskName, type Duly, DulyError, type Task, type TaskContext } from '@duly/core';
+import { type Clock, type Duly, DulyError, type Task, type TaskContext } from '@duly/core';
+import { commandTaskName } from '@duly/core/internal';
 import type { z } from '@hono/zod-openapi';
 import { defineBuiltIn } from '../built-in/define-built-in.ts';
 import { commandJobInput } from '../schemas/targets.ts';

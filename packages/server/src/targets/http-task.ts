@@ -1,4 +1,5 @@
-import { type Duly, DulyError, httpTaskName, type Task, type TaskContext } from '@duly/core';
+import { type Duly, DulyError, type Task, type TaskContext } from '@duly/core';
+import { httpTaskName } from '@duly/core/internal';
 import type { z } from '@hono/zod-openapi';
 import { defineBuiltIn } from '../built-in/define-built-in.ts';
 import type { GuardedClient, OutgoingResponse } from '../outgoing/guarded-client.ts';

@@ -1,4 +1,5 @@
-import { builtInPrefix, commandTaskName, DulyError, httpTaskName, shadowTaskName } from '@duly/core';
+import { DulyError } from '@duly/core';
+import { builtInPrefix, commandTaskName, httpTaskName, shadowTaskName } from '@duly/core/internal';
 import { allows, type Caller } from '../auth/caller.ts';
 import type { ServerContext } from '../http/context.ts';
 import { checkTargetUrl } from '../outgoing/target-url.ts';

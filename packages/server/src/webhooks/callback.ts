@@ -1,4 +1,4 @@
-import { callbackField } from '@duly/core';
+import { callbackField } from '@duly/core/internal';
 import type { ServerContext } from '../http/context.ts';
 import { checkTargetUrl } from '../outgoing/target-url.ts';
 

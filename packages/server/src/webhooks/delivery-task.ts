@@ -1,5 +1,4 @@
 import {
-  builtInPrefix,
   type Clock,
   type Duly,
   DulyError,
@@ -9,8 +8,8 @@ import {
   type Job,
   type Task,
   type TaskContext,
-  toJobJson,
 } from '@duly/core';
+import { builtInPrefix, toJobJson } from '@duly/core/internal';
 import { z } from '@hono/zod-openapi';
 import { defineBuiltIn } from '../built-in/define-built-in.ts';
 import { withoutHidden } from '../jobs/job-presenter.ts';

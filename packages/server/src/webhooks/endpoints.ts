@@ -1,12 +1,12 @@
 import {
   type Clock,
-  callbacksRecord,
   type Duly,
   DulyError,
   isDulyError,
   type StoredRecord,
   type TerminalStatus,
 } from '@duly/core';
+import { callbacksRecord } from '@duly/core/internal';
 import { randomText } from '../auth/keys.ts';
 
 /** An endpoint as it is kept: where it is, and what it wants to hear of. */

@@ -1,12 +1,5 @@
-import {
-  builtInPrefix,
-  callbackField,
-  commandTaskName,
-  httpTaskName,
-  isTerminal,
-  type Job,
-  type TerminalStatus,
-} from '@duly/core';
+import { isTerminal, type Job, type TerminalStatus } from '@duly/core';
+import { builtInPrefix, callbackField, commandTaskName, httpTaskName } from '@duly/core/internal';
 import type { Endpoint } from './endpoints.ts';
 
 /**

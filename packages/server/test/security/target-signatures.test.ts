@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { Duly, quietLogger } from '@duly/core';
+import { Duly } from '@duly/core';
+import { quietLogger } from '@duly/core/internal';
 import { Webhook } from 'standardwebhooks';
 import { startServer } from '../fixture.ts';
 import { type Received, startReceiver } from '../receiver.ts';

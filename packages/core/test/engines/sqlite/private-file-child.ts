@@ -1,7 +1,8 @@
 /** Opens a store under the umask of its first argument, makes a job, and prints the modes of all files of the folder while it is open. */
 import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Duly, quietLogger } from '../../../src/index.ts';
+import { Duly } from '../../../src/index.ts';
+import { quietLogger } from '../../../src/internal.ts';
 
 const [umask = '0', path = ''] = process.argv.slice(2);
 process.umask(Number.parseInt(umask, 8));

@@ -1,4 +1,4 @@
-import type { JobErrorJson } from '@duly/core';
+import type { JobErrorJson } from '@duly/core/internal';
 
 /** An error with its causes; the stack only where the key may see it. */
 export function ErrorView({ error }: { error: JobErrorJson }) {
