@@ -11,7 +11,7 @@ import { seenRuns } from './planner/active-runs.ts';
 import { createCatchUpBudget } from './planner/catch-up-budget.ts';
 import { plan } from './planner/plan.ts';
 import type { Plan, PlanEvent } from './planner/plan-types.ts';
-import { toJob } from './planner/run-spec.ts';
+import { runSpecOf } from './planner/run-spec.ts';
 import { toldDetails } from './planner/slot-details.ts';
 
 /** How long a node has to decide a schedule that it took: SEMANTICS §3. */
@@ -110,7 +110,7 @@ export function createFirePass(options: FirePassOptions): () => Promise<number> 
       dueAt: decided.dueAt,
       waitsFor: decided.waitsFor,
       slots: decided.slots,
-      jobs: decided.runs.map((run) => toJob(schedule, spec.job, run)),
+      jobs: decided.runs.map((run) => runSpecOf(schedule, spec.job, run)),
       cancel: decided.cancel,
       tell: [],
     };

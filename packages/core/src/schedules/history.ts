@@ -32,10 +32,14 @@ export async function changesSince(
 }
 
 /**
- * When a decided slot fell due, by what the schedule was when the slot came: an edit does not move that, but for the next slot that it brings.
- * null: nothing was changed since then, or the rule did not name it.
+ * When a decided slot fell due under the rule that was in force when the slot came. An edit moves that only if its own next slot is earlier.
+ * null: nothing has changed since then, or the rule did not name the slot.
  */
-export function dueWhenCame(decided: Kept, slotAt: number, changes: readonly AuditRow[]): number | null {
+export function dueAtUnderOldRule(
+  decided: Kept,
+  slotAt: number,
+  changes: readonly AuditRow[],
+): number | null {
   const next = changes.findLast(({ at, before }) => at > slotAt && before !== null);
   if (next === undefined) return null;
   const { spec: stored } = JSON.parse(next.before as string) as { spec: unknown };
@@ -49,10 +53,10 @@ export function dueWhenCame(decided: Kept, slotAt: number, changes: readonly Aud
 }
 
 /**
- * The schedule with the rule and the policies under which a slot of a row was decided. An edit decides what is due before it takes effect, so
- * what was decided in the instant of an edit was decided by what stood before.
+ * The schedule with the rule and the policies under which a slot was decided. An edit decides due slots before it takes effect, so a decision
+ * at the instant of an edit belongs to the version before it.
  */
-export function asDecided(
+export function scheduleAt(
   kept: Kept,
   row: SlotsReply['slots'][number],
   slotAt: number,

@@ -5,7 +5,7 @@ import type { Engine, FoldedSlots, JobRecord, SlotsReply } from '../contract/eng
 import { isTerminal } from '../contract/job-status.ts';
 import { standingPause } from './definition/state.ts';
 import { scheduleLeaseMs } from './fire-pass.ts';
-import { asDecided, changesSince } from './history.ts';
+import { changesSince, scheduleAt } from './history.ts';
 import type { Decision } from './planner/decision.ts';
 import { generationOf } from './planner/fire-id.ts';
 import { graceMsOf } from './planner/grace.ts';
@@ -163,7 +163,7 @@ async function heldBy(
   const changes = await changesSince(engine, loaded.record.id, sinceAt);
   return (row, slotAt) => {
     try {
-      const then = asDecided(loaded, row, slotAt, changes);
+      const then = scheduleAt(loaded, row, slotAt, changes);
       return then.parsed.unreadable !== null || isSlotOf(row, slotAt, then);
     } catch (error) {
       // A rule that cannot be read here: then its row is as near as it can be told.

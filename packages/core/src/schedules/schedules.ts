@@ -37,7 +37,7 @@ import { readChanges, type ScheduleChanges, withChanges } from './definition/ove
 import { createParsedSchedules, type ParsedSchedules } from './definition/schedule-cache.ts';
 import type { ScheduleSpec } from './definition/spec.ts';
 import { readStoreFilter, ScheduleFinder, textOf } from './finder.ts';
-import { asDecided, changesOf, changesSince, dueWhenCame } from './history.ts';
+import { changesOf, changesSince, dueAtUnderOldRule, scheduleAt } from './history.ts';
 import { backfillsOf, readLedger } from './ledger.ts';
 import { newestDueSlot } from './planner/jitter.ts';
 import {
@@ -263,7 +263,7 @@ export class Schedules {
     const beforeAt = isDelay ? askedAt + 1_000 : askedAt + 1;
     const { slots, folded } = await engine.slots({ scheduleId, fromAt: askedAt, beforeAt, limit: 10 });
     const changes = await changesSince(engine, scheduleId, Math.min(askedAt, ...slots.map(decidedFirst)));
-    const then = (one: (typeof slots)[number]): Kept => asDecided(loaded, one, askedAt, changes);
+    const then = (one: (typeof slots)[number]): Kept => scheduleAt(loaded, one, askedAt, changes);
     const { nextSlotAt } = loaded.parsed.state;
     const isNext = isDelay && nextSlotAt !== null && nextSlotAt >= askedAt && nextSlotAt < beforeAt;
     const found = slots.find((one) => isSlotOf(one, askedAt, then(one))) ?? null;
@@ -285,7 +285,10 @@ export class Schedules {
     return explainSlot({
       loaded: row === null ? loaded : then(row),
       slotAt,
-      dueAt: row === null ? null : dueWhenCame(then(row), slotAt, changesOf(loaded, row.generation, changes)),
+      dueAt:
+        row === null
+          ? null
+          : dueAtUnderOldRule(then(row), slotAt, changesOf(loaded, row.generation, changes)),
       missing,
       row,
       fold,

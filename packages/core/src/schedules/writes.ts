@@ -31,7 +31,7 @@ import { planEdit } from './planner/plan-edit.ts';
 import { planDelete } from './planner/plan-operations.ts';
 import type { Plan, PlanInput } from './planner/plan-types.ts';
 import { planDeleteUnread } from './planner/plan-unreadable.ts';
-import { toJob } from './planner/run-spec.ts';
+import { runSpecOf } from './planner/run-spec.ts';
 import { toldDetails } from './planner/slot-details.ts';
 import { type ReadableSchedule, readSchedule } from './unreadable.ts';
 
@@ -192,7 +192,7 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
       note: wanted.note ?? null,
       slots: plan.slots,
       // What was decided before an edit took effect runs as the schedule was then.
-      jobs: plan.runs.map((run) => toJob(record, one.spec.job, run, wanted.jobInput)),
+      jobs: plan.runs.map((run) => runSpecOf(record, one.spec.job, run, wanted.jobInput)),
       cancel: plan.cancel,
       tell: await toldDetails(engine, plan.tell),
     });

@@ -1,33 +1,33 @@
 import type { CalendarRule, PlanRule, Slots } from './plan-rule.ts';
 
 /**
- * A slot that had come but had not fallen due, because of its jitter, when an edit changed the rule or the instants of its slots. It stays,
- * with the due instant that it had, and is decided then.
+ * A slot that had come but, because of its jitter, was not due yet when an edit changed the rule or the instants of its slots. It keeps its
+ * due instant and is decided then. The stored state calls it `undue`.
  */
-export interface UndueSlot {
+export interface PendingSlot {
   readonly slotAt: number;
   /** When it falls due: as before the edit, but before the next slot. */
   readonly dueAt: number;
-  /** When the edit came: the slots of what the schedule became are those after it. */
+  /** When the edit came: slots after it are those of the new rule. */
   readonly editedAt: number;
-  /** The slot before it, by what the schedule was. */
+  /** The slot before it, by the old rule. */
   readonly previousSlotAt: number | null;
 }
 
-/** The rule with a slot that an edit left: in place of what the rule itself names from there up to the edit. */
-export function withUndue<Rule extends PlanRule>(rule: Rule, undue: UndueSlot | null): Rule {
-  // The slots of a fixed delay are the state's to know.
-  if (undue === null || rule.kind === 'delay' || rule.all.undue === undue) return rule;
+/** The rule with its pending slot, which replaces the rule's own slots from there up to the edit. */
+export function withPendingSlot<Rule extends PlanRule>(rule: Rule, pending: PendingSlot | null): Rule {
+  // The slots of a fixed delay are in the state.
+  if (pending === null || rule.kind === 'delay' || rule.all.pending === pending) return rule;
   const { all, open, isExcluded } = rule as CalendarRule;
-  const withSlot = slotsWith(all, undue, true);
-  const isOpen = !isExcluded(undue.slotAt);
-  return { ...rule, all: withSlot, open: open === all ? withSlot : slotsWith(open, undue, isOpen) };
+  const withSlot = slotsWith(all, pending, true);
+  const isOpen = !isExcluded(pending.slotAt);
+  return { ...rule, all: withSlot, open: open === all ? withSlot : slotsWith(open, pending, isOpen) };
 }
 
-function slotsWith(slots: Slots, undue: UndueSlot, isNamed: boolean): Slots {
-  const { slotAt, editedAt } = undue;
+function slotsWith(slots: Slots, pending: PendingSlot, isNamed: boolean): Slots {
+  const { slotAt, editedAt } = pending;
   return {
-    undue,
+    pending,
     next(afterAt) {
       if (afterAt >= slotAt) return slots.next(Math.max(afterAt, editedAt));
       const nextAt = slots.next(afterAt);

@@ -1,4 +1,4 @@
-import type { UndueSlot } from './pending-slot.ts';
+import type { PendingSlot } from './pending-slot.ts';
 
 /** Instants in order. `next` and `previous` exclude the instant they are given. */
 export interface Slots {
@@ -9,7 +9,7 @@ export interface Slots {
   /** How many slots lie between two instants, both included; null where that cannot be told without walking. */
   countBetween(fromAt: number, toAt: number): number | null;
   /** The one among them that an edit left, and that keeps its due instant; left out: none. */
-  readonly undue?: UndueSlot;
+  readonly pending?: PendingSlot;
 }
 
 /** What the planner asks of a rule that names its slots ahead (cron, rate, RRULE). */

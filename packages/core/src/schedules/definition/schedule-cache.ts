@@ -1,6 +1,6 @@
 import type { JobPolicy, JsonText, ScheduleRecord } from '../../contract/engine.ts';
 import type { Rule } from '../calendar/rule.ts';
-import { withUndue } from './pending-slot.ts';
+import { withPendingSlot } from './pending-slot.ts';
 import type { PlanRule } from './plan-rule.ts';
 import { resolveStoredRule, type StoredRule } from './plan-rule-of.ts';
 import type { ScheduleSpec } from './spec.ts';
@@ -124,7 +124,7 @@ export function createParsedSchedules(): ParsedSchedules {
       const known = isSame ? before : read(text, state, stateText);
       known.state = state;
       known.stateText = stateText;
-      known.planRule = withUndue(known.ownRule, state.undue);
+      known.planRule = withPendingSlot(known.ownRule, state.undue);
       // To the end of the map: its beginning is what was not used for the longest time.
       remembered.delete(id);
       remembered.set(id, known);

@@ -1,5 +1,5 @@
 import type { JsonText } from '../../contract/engine.ts';
-import type { UndueSlot } from './pending-slot.ts';
+import type { PendingSlot } from './pending-slot.ts';
 import { parseStored } from './spec.ts';
 
 /** Slots that a run stands for besides its own. */
@@ -42,7 +42,7 @@ export interface ScheduleState {
   /** The last decided slot (at first: the making). Every slot up to it has its decision. */
   readonly cursorAt: number;
   /** A slot that an edit found between its instant and its due instant, and that is not decided yet. */
-  readonly undue: UndueSlot | null;
+  readonly undue: PendingSlot | null;
   /** The next slot to decide; null: none, or a fixed delay waits for its run. */
   readonly nextSlotAt: number | null;
   /** Fired slots, for `maxRuns`. */

@@ -3,7 +3,7 @@ import type { SlotDetails } from '../../contract/schedules.ts';
 import type { Covers } from '../definition/state.ts';
 import { fireIdOf } from './fire-id.ts';
 import type { Fate } from './overlap.ts';
-import { addCovers, type Pass } from './plan-state.ts';
+import { addCovers, type PlanState } from './plan-state.ts';
 import type { PlannedRun } from './plan-types.ts';
 
 /** A catch-up run comes after everything that falls due in the next day; later it has waited long enough. */
@@ -35,8 +35,8 @@ export interface RunToMake {
 }
 
 /** Plans a run: a job to make, perhaps behind others or in their place. */
-export function makeRun(pass: Pass, make: RunToMake): PlannedRun {
-  const { input, state } = pass;
+export function makeRun(planState: PlanState, make: RunToMake): PlannedRun {
+  const { input, state } = planState;
   const { policies } = input.spec;
   const { slotAt, dueAt, fate, isCatchUp, allow = false } = make;
   const id = input.newJobId();
@@ -53,37 +53,37 @@ export function makeRun(pass: Pass, make: RunToMake): PlannedRun {
     finishDeadlineAt: policies.finishDeadlineMs === null ? null : dueAt + policies.finishDeadlineMs,
     fireId: fireIdOf({ scheduleId: input.id, generation: input.generation, slotAt, runId: id }),
     allow,
-    details: detailsOf(pass, make),
+    details: detailsOf(planState, make),
   };
-  pass.runs.push(run);
+  planState.runs.push(run);
   if (allow) return run;
-  endOthers(pass, fate);
-  pass.active.push({
+  endOthers(planState, fate);
+  planState.active.push({
     id,
     status: run.gates.length > 0 ? 'BLOCKED' : 'PENDING',
     origin: run.origin,
     cancelRequestedAt: null,
     isPlanned: true,
   });
-  pass.activeCount += 1;
+  planState.activeCount += 1;
   state.lastRunId = id;
   if (make.hasOwnInput) {
     state.ownInputs = [...state.ownInputs, id].slice(-ownInputsMax);
   } else if (policies.overlap === 'bufferOne' && run.gates.length > 0 && run.origin !== 'backfill') {
-    noteWaiting(pass, id, make.covers);
+    noteWaiting(planState, id, make.covers);
   }
   return run;
 }
 
-function endOthers(pass: Pass, fate: RunToMake['fate']): void {
-  pass.cancel.push(...fate.cancel);
+function endOthers(planState: PlanState, fate: RunToMake['fate']): void {
+  planState.cancel.push(...fate.cancel);
   const terminated = new Set(fate.cancel.filter(({ mode }) => mode === 'terminate').map(({ id }) => id));
   if (terminated.size === 0) return;
-  pass.active = pass.active.filter(({ id }) => !terminated.has(id));
-  pass.activeCount -= terminated.size;
+  planState.active = planState.active.filter(({ id }) => !terminated.has(id));
+  planState.activeCount -= terminated.size;
 }
 
-function detailsOf({ input }: Pass, make: RunToMake): SlotDetails {
+function detailsOf({ input }: PlanState, make: RunToMake): SlotDetails {
   return {
     date: make.slotAt === null ? input.rule.dateOf(input.now) : input.rule.slotDateOf(make.slotAt),
     timezone: input.rule.timezone,
@@ -95,9 +95,9 @@ function detailsOf({ input }: Pass, make: RunToMake): SlotDetails {
 }
 
 /** Notes that a slot fired: counts it, and remembers its run where outcomes matter. */
-export function noteFired(pass: Pass, slotAt: number, runId: string): void {
-  const { state } = pass;
-  const { pauseAfterFailures, flagAfterFailures } = pass.input.spec.policies;
+export function noteFired(planState: PlanState, slotAt: number, runId: string): void {
+  const { state } = planState;
+  const { pauseAfterFailures, flagAfterFailures } = planState.input.spec.policies;
   state.firedCount += 1;
   state.lastFired = { slotAt, runId };
   state.covers = null;
@@ -106,19 +106,19 @@ export function noteFired(pass: Pass, slotAt: number, runId: string): void {
   }
 }
 
-function noteWaiting({ state, input }: Pass, id: string, covers: Covers | null): void {
+function noteWaiting({ state, input }: PlanState, id: string, covers: Covers | null): void {
   const madeAt = state.waiting.find((one) => one.id === id)?.madeAt ?? input.now;
   const others = state.waiting.filter((one) => one.id !== id);
   state.waiting = [...others, { id, madeAt, covers }].slice(-waitingMax);
 }
 
 /** Merges a slot into a run that waits; the run learns of it. */
-export function mergeInto(pass: Pass, runId: string, slotAt: number): void {
-  const { state } = pass;
+export function mergeInto(planState: PlanState, runId: string, slotAt: number): void {
+  const { state } = planState;
   const known = state.waiting.find(({ id }) => id === runId)?.covers ?? null;
   const covers = addCovers(known, { fromAt: slotAt, toAt: slotAt, count: 1 });
-  noteWaiting(pass, runId, covers);
-  const planned = pass.runs.find(({ id }) => id === runId);
-  if (planned === undefined) pass.tell.set(runId, covers);
+  noteWaiting(planState, runId, covers);
+  const planned = planState.runs.find(({ id }) => id === runId);
+  if (planned === undefined) planState.tell.set(runId, covers);
   else planned.details.covers = covers;
 }

@@ -2,7 +2,7 @@ import { firedReason } from './catch-up.ts';
 import { makeRun, mergeInto, noteFired } from './create-run.ts';
 import { type Cause, reasons } from './decision.ts';
 import { overlapFate } from './overlap.ts';
-import { type Pass, recordSlot } from './plan-state.ts';
+import { type PlanState, recordSlot } from './plan-state.ts';
 
 /** A slot that nothing before the deadline and the overlap rule has decided. */
 export interface SlotToFire {
@@ -15,43 +15,43 @@ export interface SlotToFire {
 }
 
 /** The end of the order: past its start deadline, overlapping, or fired. May stop the pass instead; then nothing is decided. */
-export function fireSlot(pass: Pass, slot: SlotToFire): void {
+export function fireSlot(planState: PlanState, slot: SlotToFire): void {
   const { slotAt, dueAt, cause } = slot;
-  const { startDeadlineMs } = pass.input.spec.policies;
-  if (startDeadlineMs !== null && pass.input.now > dueAt + startDeadlineMs) {
-    recordSlot(pass, slotAt, 'expired', reasons.startDeadline);
+  const { startDeadlineMs } = planState.input.spec.policies;
+  if (startDeadlineMs !== null && planState.input.now > dueAt + startDeadlineMs) {
+    recordSlot(planState, slotAt, 'expired', reasons.startDeadline);
     return;
   }
-  const fate = overlapFate(pass);
+  const fate = overlapFate(planState);
   switch (fate.kind) {
     case 'skip':
-      recordSlot(pass, slotAt, 'skipped', fate.reason);
+      recordSlot(planState, slotAt, 'skipped', fate.reason);
       return;
     case 'merge':
-      recordSlot(pass, slotAt, 'merged', reasons.overlap);
-      mergeInto(pass, fate.into, slotAt);
+      recordSlot(planState, slotAt, 'merged', reasons.overlap);
+      mergeInto(planState, fate.into, slotAt);
       return;
     case 'look':
-      pass.stopped = 'look';
+      planState.stopped = 'look';
       return;
     case 'make': {
-      if (cause !== null && pass.catchUpBudget <= 0) {
-        pass.stopped = 'budget';
+      if (cause !== null && planState.catchUpBudget <= 0) {
+        planState.stopped = 'budget';
         return;
       }
-      if (cause !== null) pass.catchUpBudget -= 1;
-      const run = makeRun(pass, {
+      if (cause !== null) planState.catchUpBudget -= 1;
+      const run = makeRun(planState, {
         slotAt,
         dueAt,
         origin: 'schedule',
         isCatchUp: cause !== null,
         previousSlotAt: slot.previousSlotAt(),
         nextSlotAt: slot.nextSlotAt(),
-        covers: pass.state.covers,
+        covers: planState.state.covers,
         fate,
       });
-      noteFired(pass, slotAt, run.id);
-      recordSlot(pass, slotAt, 'fired', cause === null ? null : firedReason(cause), run.id);
+      noteFired(planState, slotAt, run.id);
+      recordSlot(planState, slotAt, 'fired', cause === null ? null : firedReason(cause), run.id);
     }
   }
 }

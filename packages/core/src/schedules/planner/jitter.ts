@@ -13,7 +13,7 @@ export interface JitterOf {
  * (and, for `perFire`, of the slot) gives it, so every node and every replay computes the same.
  */
 export function dueAtOf(of: JitterOf, slots: Slots, slotAt: number): number {
-  if (slots.undue?.slotAt === slotAt) return slots.undue.dueAt;
+  if (slots.pending?.slotAt === slotAt) return slots.pending.dueAt;
   const offsetMs = jitterOffsetMs(of, slotAt);
   if (offsetMs === 0) return slotAt;
   const nextAt = slots.next(slotAt);

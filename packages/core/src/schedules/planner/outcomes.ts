@@ -1,12 +1,12 @@
-import type { Pass } from './plan-state.ts';
+import type { PlanState } from './plan-state.ts';
 
 /**
  * Takes the end of the run that the schedule waited for into account: failures in a row pause or flag it. Runs are counted in
  * slot order. Only FAILED is a failure and only COMPLETED ends a row of them; a cancelled or expired run says nothing about
  * the task.
  */
-export function noteOutcome(pass: Pass): void {
-  const { input, state } = pass;
+export function noteOutcome(planState: PlanState): void {
+  const { input, state } = planState;
   const { waited, active, activeCount } = input;
   const [watched] = state.watched;
   if (watched === undefined) return;
@@ -18,22 +18,22 @@ export function noteOutcome(pass: Pass): void {
   }
   state.watched = state.watched.slice(1);
   if (waited.status === 'COMPLETED') {
-    if (state.flaggedAt !== null) pass.events.push({ kind: 'recovered' });
+    if (state.flaggedAt !== null) planState.events.push({ kind: 'recovered' });
     state.failureCount = 0;
     state.flaggedAt = null;
   } else if (waited.status === 'FAILED') {
     state.failureCount += 1;
-    noteFailure(pass, waited.finishedAt);
+    noteFailure(planState, waited.finishedAt);
   }
 }
 
-function noteFailure(pass: Pass, failedAt: number): void {
-  const { input, state } = pass;
+function noteFailure(planState: PlanState, failedAt: number): void {
+  const { input, state } = planState;
   const { failureCount } = state;
   const { pauseAfterFailures, flagAfterFailures } = input.spec.policies;
   if (flagAfterFailures !== null && failureCount >= flagAfterFailures && state.flaggedAt === null) {
     state.flaggedAt = input.now;
-    pass.events.push({ kind: 'flagged', failureCount });
+    planState.events.push({ kind: 'flagged', failureCount });
   }
   if (pauseAfterFailures !== null && failureCount >= pauseAfterFailures && state.pause === null) {
     state.pause = {
@@ -44,6 +44,6 @@ function noteFailure(pass: Pass, failedAt: number): void {
       cause: 'failures',
       by: null,
     };
-    pass.events.push({ kind: 'paused', failureCount });
+    planState.events.push({ kind: 'paused', failureCount });
   }
 }

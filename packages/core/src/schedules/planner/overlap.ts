@@ -1,9 +1,9 @@
 import { type Reason, reasons } from './decision.ts';
-import type { Pass } from './plan-state.ts';
+import type { PlanState } from './plan-state.ts';
 
 /** What the overlap rule says about a slot that would fire. */
 export type Fate =
-  | { kind: 'make'; gates: string[]; cancel: Pass['cancel'] }
+  | { kind: 'make'; gates: string[]; cancel: PlanState['cancel'] }
   | { kind: 'skip'; reason: Reason }
   | { kind: 'merge'; into: string }
   | { kind: 'look' };
@@ -11,28 +11,28 @@ export type Fate =
 const free: Fate = { kind: 'make', gates: [], cancel: [] };
 
 /** Applies `overlap` to the next run, given the unfinished ones. Changes nothing. */
-export function overlapFate(pass: Pass): Fate {
-  if (pass.activeCount === 0) return free;
-  const { overlap, bufferLimit } = pass.input.spec.policies;
+export function overlapFate(planState: PlanState): Fate {
+  if (planState.activeCount === 0) return free;
+  const { overlap, bufferLimit } = planState.input.spec.policies;
   switch (overlap) {
     case 'allow':
       return free;
     case 'skip':
       return { kind: 'skip', reason: reasons.overlap };
     case 'bufferOne': {
-      const waiting = waitingRun(pass);
-      return waiting === null ? behindOthers(pass) : { kind: 'merge', into: waiting };
+      const waiting = waitingRun(planState);
+      return waiting === null ? behindOthers(planState) : { kind: 'merge', into: waiting };
     }
     case 'bufferAll':
       // One of the unfinished runs has its turn; the others wait.
-      return pass.activeCount - 1 >= bufferLimit
+      return planState.activeCount - 1 >= bufferLimit
         ? { kind: 'skip', reason: reasons.bufferFull }
-        : behindOthers(pass);
+        : behindOthers(planState);
     case 'cancelOther':
     case 'terminateOther':
       // A run made in this pass can only be cancelled once it is in the store: the next pass does.
-      if (pass.active.some(({ isPlanned }) => isPlanned)) return { kind: 'look' };
-      return overlap === 'cancelOther' ? afterAsked(pass) : inPlaceOfOthers(pass);
+      if (planState.active.some(({ isPlanned }) => isPlanned)) return { kind: 'look' };
+      return overlap === 'cancelOther' ? afterAsked(planState) : inPlaceOfOthers(planState);
   }
 }
 
@@ -40,67 +40,67 @@ export function overlapFate(pass: Pass): Fate {
  * The newest run that has not started and stands behind another one, or null. Not a run of a backfill: that one is for a slot
  * long past, and what it does would not be what the slot of today asks for. Nor a trigger that was given another input.
  */
-function waitingRun(pass: Pass): string | null {
-  const { ownInputs } = pass.state;
-  const run = pass.active.findLast(
+function waitingRun(planState: PlanState): string | null {
+  const { ownInputs } = planState.state;
+  const run = planState.active.findLast(
     ({ id, status, origin }, i) =>
       i > 0 &&
       origin !== 'backfill' &&
       (status === 'BLOCKED' || status === 'PENDING') &&
       !ownInputs.includes(id),
   );
-  return run?.id ?? unseenWaitingRun(pass);
+  return run?.id ?? unseenWaitingRun(planState);
 }
 
 /**
  * The store tells of the ten oldest runs. One that was made to wait and is not among them stands behind them, if all of them are
  * older; a newer one among them means that it is over.
  */
-function unseenWaitingRun({ active, activeCount, state, input }: Pass): string | null {
+function unseenWaitingRun({ active, activeCount, state, input }: PlanState): string | null {
   const newest = state.waiting.at(-1);
   if (newest === undefined || activeCount <= active.length) return null;
   const isBehind = input.active.every(({ id, dueAt }) => id !== newest.id && dueAt <= newest.madeAt);
   return isBehind ? newest.id : null;
 }
 
-function behindOthers(pass: Pass): Fate {
-  return { kind: 'make', gates: gatesBehind(pass), cancel: [] };
+function behindOthers(planState: PlanState): Fate {
+  return { kind: 'make', gates: gatesBehind(planState), cancel: [] };
 }
 
 /**
  * The runs that a new one waits for: those the store has told of (ten at most), and the newest one made here. Behind all of
  * them and not only the newest: should that one be cancelled while it waits, the others still shut the gate.
  */
-export function gatesBehind(pass: Pass): string[] {
-  const gates = pass.active.filter(({ isPlanned }) => !isPlanned).map(({ id }) => id);
-  const newest = pass.active.findLast(({ isPlanned }) => isPlanned)?.id ?? newestUnseen(pass);
+export function gatesBehind(planState: PlanState): string[] {
+  const gates = planState.active.filter(({ isPlanned }) => !isPlanned).map(({ id }) => id);
+  const newest = planState.active.findLast(({ isPlanned }) => isPlanned)?.id ?? newestUnseen(planState);
   if (newest !== null && !gates.includes(newest)) gates.push(newest);
   return gates;
 }
 
 /** The newest run, where the store told of only the oldest ones. */
-function newestUnseen(pass: Pass): string | null {
-  return pass.activeCount > pass.active.length ? pass.state.lastRunId : null;
+function newestUnseen(planState: PlanState): string | null {
+  return planState.activeCount > planState.active.length ? planState.state.lastRunId : null;
 }
 
 /**
  * The runs that `cancelOther` and `terminateOther` mean: not those of a backfill. Somebody asked for each of them, for slots that the slot of
  * today does not stand for, so it neither ends them nor waits for them.
  */
-function othersToEnd(pass: Pass): Pass['active'] {
-  return pass.active.filter(({ origin }) => origin !== 'backfill');
+function othersToEnd(planState: PlanState): PlanState['active'] {
+  return planState.active.filter(({ origin }) => origin !== 'backfill');
 }
 
-function afterAsked(pass: Pass): Fate {
-  const others = othersToEnd(pass);
+function afterAsked(planState: PlanState): Fate {
+  const others = othersToEnd(planState);
   const cancel = others
     .filter(({ cancelRequestedAt }) => cancelRequestedAt === null)
     .map(({ id }) => ({ id, mode: 'ask' as const }));
-  const left = new Set(pass.active.filter((run) => !others.includes(run)).map(({ id }) => id));
-  return { kind: 'make', gates: gatesBehind(pass).filter((id) => !left.has(id)), cancel };
+  const left = new Set(planState.active.filter((run) => !others.includes(run)).map(({ id }) => id));
+  return { kind: 'make', gates: gatesBehind(planState).filter((id) => !left.has(id)), cancel };
 }
 
-function inPlaceOfOthers(pass: Pass): Fate {
-  const cancel = othersToEnd(pass).map(({ id }) => ({ id, mode: 'terminate' as const }));
+function inPlaceOfOthers(planState: PlanState): Fate {
+  const cancel = othersToEnd(planState).map(({ id }) => ({ id, mode: 'terminate' as const }));
   return { kind: 'make', gates: [], cancel };
 }

@@ -1,12 +1,12 @@
-import { type UndueSlot, withUndue } from '../definition/pending-slot.ts';
+import { type PendingSlot, withPendingSlot } from '../definition/pending-slot.ts';
 import type { PlanRule } from '../definition/plan-rule.ts';
 import { hasSameInstants, hasSameRule, hasSameWrittenRule, type ScheduleSpec } from '../definition/spec.ts';
 import { countFrom, delayDueAt } from './decide-delay.ts';
 import type { Cause } from './decision.ts';
 import { dueAtOf } from './jitter.ts';
 import { noteOutcome } from './outcomes.ts';
-import { decide, endPauseInTime, finishPass } from './plan.ts';
-import { beginPass, type Pass, settleUndue } from './plan-state.ts';
+import { decide, endPauseInTime, finishPlan } from './plan.ts';
+import { beginPlan, type PlanState, settlePendingSlot } from './plan-state.ts';
 import type { Plan, PlanInput } from './plan-types.ts';
 
 /** What a schedule becomes. */
@@ -22,31 +22,34 @@ export interface EditRequest {
  * old spec and ask again. Pace does not bind an edit, because the old rule is gone after it.
  */
 export function planEdit(input: PlanInput, request: EditRequest): { plan: Plan; applied: boolean } {
-  const pass = beginPass({ ...input, limits: { ...input.limits, catchUpBudget: Number.POSITIVE_INFINITY } });
-  noteOutcome(pass);
-  endPauseInTime(pass);
+  const planState = beginPlan({
+    ...input,
+    limits: { ...input.limits, catchUpBudget: Number.POSITIVE_INFINITY },
+  });
+  noteOutcome(planState);
+  endPauseInTime(planState);
   const isSameRule = hasSameRule(input.spec, request.spec);
-  const { pause } = pass.state;
+  const { pause } = planState.state;
   const keepsInstants = isSameRule && hasSameInstants(input.spec, request.spec);
   // A paused schedule makes no decisions, and an edit of its note or policies is no reason to; but when its slots or their instants go,
   // those that it held must be decided now or never.
-  if (pause === null || !keepsInstants || pass.state.ended !== null) {
+  if (pause === null || !keepsInstants || planState.state.ended !== null) {
     const held: { fromAt: number; toAt: number; cause: Cause }[] =
       pause === null ? [] : [{ fromAt: pause.at, toAt: input.now, cause: 'edited' }];
-    decide(pass, { held });
-    if (pass.stopped !== null) return { plan: finishPass(pass), applied: false };
-    settleUndue(pass);
+    decide(planState, { held });
+    if (planState.stopped !== null) return { plan: finishPlan(planState), applied: false };
+    settlePendingSlot(planState);
   }
-  apply(pass, request, isSameRule, keepsInstants ? pass.state.undue : undueSlot(pass));
-  return { plan: finishEdited(pass, request), applied: true };
+  apply(planState, request, isSameRule, keepsInstants ? planState.state.undue : pendingSlotOf(planState));
+  return { plan: finishEdited(planState, request), applied: true };
 }
 
 /**
- * With jitter the newest slot may lie in the past and not be due yet. It is the old rule's, and no edit takes it away: it is decided when it
- * falls due. null: there is none.
+ * With jitter, the newest slot of the old rule may have come without being due yet. An edit does not remove it: it is decided when it falls
+ * due. null: there is none.
  */
-function undueSlot(pass: Pass): UndueSlot | null {
-  const { input, state } = pass;
+function pendingSlotOf(planState: PlanState): PendingSlot | null {
+  const { input, state } = planState;
   const { rule, now } = input;
   if (state.ended !== null) return null;
   const slotAt = rule.kind === 'delay' ? state.nextSlotAt : rule.all.next(state.cursorAt);
@@ -56,7 +59,7 @@ function undueSlot(pass: Pass): UndueSlot | null {
   return rule.kind === 'delay'
     ? {
         slotAt,
-        dueAt: delayDueAt(pass, slotAt),
+        dueAt: delayDueAt(planState, slotAt),
         editedAt: now,
         previousSlotAt: state.lastFired?.slotAt ?? null,
       }
@@ -69,14 +72,19 @@ function undueSlot(pass: Pass): UndueSlot | null {
 }
 
 /** Jitter ends before the next slot, also when that is one of another rule. */
-function cutBefore(undue: UndueSlot | null, rule: PlanRule): UndueSlot | null {
-  if (undue === null || rule.kind === 'delay') return undue;
-  const nextAt = rule.all.next(undue.editedAt);
-  return nextAt === null ? undue : { ...undue, dueAt: Math.min(undue.dueAt, nextAt - 1) };
+function cutBefore(pending: PendingSlot | null, rule: PlanRule): PendingSlot | null {
+  if (pending === null || rule.kind === 'delay') return pending;
+  const nextAt = rule.all.next(pending.editedAt);
+  return nextAt === null ? pending : { ...pending, dueAt: Math.min(pending.dueAt, nextAt - 1) };
 }
 
-function apply(pass: Pass, request: EditRequest, isSameRule: boolean, undue: UndueSlot | null): void {
-  const { state, input } = pass;
+function apply(
+  planState: PlanState,
+  request: EditRequest,
+  isSameRule: boolean,
+  pending: PendingSlot | null,
+): void {
+  const { state, input } = planState;
   const { now } = input;
   // Whether it is over is asked again: a later `endAt` or more `maxRuns` revive it.
   const wasEnded = state.ended !== null;
@@ -85,45 +93,45 @@ function apply(pass: Pass, request: EditRequest, isSameRule: boolean, undue: Und
   if (pauseAfterFailures === null && flagAfterFailures === null) state.watched = [];
   if (isSameRule) {
     const { rule } = input;
-    keepBefore(pass);
-    if (wasEnded && rule.kind === 'delay' && state.outstanding === null) countFrom(pass, rule, now);
-    keepUndue(pass, undue, request.ruleFor(state.anchorAt));
+    keepBefore(planState);
+    if (wasEnded && rule.kind === 'delay' && state.outstanding === null) countFrom(planState, rule, now);
+    keepPendingSlot(planState, pending, request.ruleFor(state.anchorAt));
     return;
   }
   // Another `startAt`, or none, is the same rate: without one it counts from when it was made.
   if (!hasSameWrittenRule(input.spec, request.spec)) state.anchorAt = now;
-  const freeAt = isDecided(pass, now) ? now + 1 : now;
+  const freeAt = isDecided(planState, now) ? now + 1 : now;
   state.cursorAt = now;
   if (state.pause !== null) state.pause = { ...state.pause, at: now };
   const rule = request.ruleFor(state.anchorAt);
-  changeRule(pass, rule, request.spec.policies.startAt, freeAt);
-  keepUndue(pass, undue, rule);
+  changeRule(planState, rule, request.spec.policies.startAt, freeAt);
+  keepPendingSlot(planState, pending, rule);
 }
 
-/** The next slot to decide is the one that the edit found. */
-function keepUndue({ state }: Pass, undue: UndueSlot | null, rule: PlanRule): void {
-  state.undue = cutBefore(undue, rule);
-  if (undue === null) return;
-  state.cursorAt = undue.slotAt - 1;
+/** Makes the pending slot the next one to decide. */
+function keepPendingSlot({ state }: PlanState, pending: PendingSlot | null, rule: PlanRule): void {
+  state.undue = cutBefore(pending, rule);
+  if (pending === null) return;
+  state.cursorAt = pending.slotAt - 1;
   if (rule.kind === 'calendar') return;
-  state.nextSlotAt = undue.slotAt;
+  state.nextSlotAt = pending.slotAt;
   state.outstanding = null;
 }
 
 /** An earlier `startAt`, or none, makes no slots of the past: what came before the old one was none when it came. */
-function keepBefore({ state, input }: Pass): void {
+function keepBefore({ state, input }: PlanState): void {
   const { startAt } = input.spec.policies;
   if (startAt !== null) state.cursorAt = Math.max(state.cursorAt, Math.min(input.now, startAt - 1));
 }
 
 /** Whether an instant is a slot that has its decision: a fixed delay that begins then must not name it once more. */
-function isDecided({ state }: Pass, at: number): boolean {
+function isDecided({ state }: PlanState, at: number): boolean {
   // The cursor begins at the making, which is a slot only of a fixed delay.
   return state.cursorAt === at && (at > state.bornAt || state.lastFired?.slotAt === at);
 }
 
-function changeRule(pass: Pass, rule: PlanRule, startAt: number | null, freeAt: number): void {
-  const { state, input } = pass;
+function changeRule(planState: PlanState, rule: PlanRule, startAt: number | null, freeAt: number): void {
+  const { state, input } = planState;
   const { now } = input;
   if (rule.kind === 'calendar') {
     state.outstanding = null;
@@ -133,12 +141,12 @@ function changeRule(pass: Pass, rule: PlanRule, startAt: number | null, freeAt: 
     return;
   }
   if (state.outstanding !== null) return;
-  const newest = pass.active.at(-1)?.id;
+  const newest = planState.active.at(-1)?.id;
   if (newest !== undefined) {
     state.outstanding = newest;
     state.nextSlotAt = null;
   } else if (input.rule.kind === 'delay' && state.countsFromAt !== null) {
-    countFrom(pass, rule, state.countsFromAt, startAt);
+    countFrom(planState, rule, state.countsFromAt, startAt);
     // Shorter than what has passed: due now, and not late.
     state.nextSlotAt = Math.max(state.nextSlotAt ?? now, now);
   } else {
@@ -147,7 +155,7 @@ function changeRule(pass: Pass, rule: PlanRule, startAt: number | null, freeAt: 
 }
 
 /** The rest of the pass under the new spec: when the schedule is due again. */
-function finishEdited(pass: Pass, request: EditRequest): Plan {
-  const rule = withUndue(request.ruleFor(pass.state.anchorAt), pass.state.undue);
-  return finishPass({ ...pass, input: { ...pass.input, spec: request.spec, rule } }, rule);
+function finishEdited(planState: PlanState, request: EditRequest): Plan {
+  const rule = withPendingSlot(request.ruleFor(planState.state.anchorAt), planState.state.undue);
+  return finishPlan({ ...planState, input: { ...planState.input, spec: request.spec, rule } }, rule);
 }

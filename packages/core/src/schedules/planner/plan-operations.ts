@@ -10,15 +10,15 @@ import { reasons } from './decision.ts';
 import { newestDueSlot } from './jitter.ts';
 import { noteOutcome } from './outcomes.ts';
 import { type Fate, gatesBehind, overlapFate } from './overlap.ts';
-import { decide, endPause, endPauseInTime, finishPass } from './plan.ts';
-import { beginPass, type Pass } from './plan-state.ts';
+import { decide, endPause, endPauseInTime, finishPlan } from './plan.ts';
+import { beginPlan, type PlanState } from './plan-state.ts';
 import type { Plan, PlanInput, PlannedRun } from './plan-types.ts';
 
 /** A pass that only changes what it is told to; slots that are due stay for the next pass. */
-function beginOperation(input: PlanInput): Pass {
-  const pass = beginPass(input);
-  noteOutcome(pass);
-  return pass;
+function beginOperation(input: PlanInput): PlanState {
+  const planState = beginPlan(input);
+  noteOutcome(planState);
+  return planState;
 }
 
 /** Who pauses, and until when. Of a schedule that is paused so already, null leaves the note or the end as it is. */
@@ -38,22 +38,22 @@ export function planPause(input: PlanInput, request: PauseRequest): Plan {
   if (untilAt !== null && untilAt <= input.now) {
     refuseOption('until', new Date(untilAt).toISOString(), 'to lie in the future');
   }
-  const pass = beginOperation(input);
-  endPauseInTime(pass);
-  const { pause } = pass.state;
+  const planState = beginOperation(input);
+  endPauseInTime(planState);
+  const { pause } = planState.state;
   const at = pause?.at ?? input.now;
   if (pause === null || (pause.cause === 'disabled') === (cause === 'disabled')) {
-    pass.state.pause = { at, ...again(pause, { note, untilAt, cause, by }) };
+    planState.state.pause = { at, ...again(pause, { note, untilAt, cause, by }) };
   } else if (cause === 'disabled') {
-    pass.state.pause = { at, untilAt, note, cause, by, disabledAt: input.now, kept: pause };
+    planState.state.pause = { at, untilAt, note, cause, by, disabledAt: input.now, kept: pause };
   } else {
     const kept = {
       at: pause.kept?.at ?? input.now,
       ...again(pause.kept ?? null, { note, untilAt, cause, by }),
     };
-    pass.state.pause = { ...pause, disabledAt: pause.disabledAt ?? pause.at, kept };
+    planState.state.pause = { ...pause, disabledAt: pause.disabledAt ?? pause.at, kept };
   }
-  return finishPass(pass);
+  return finishPlan(planState);
 }
 
 /** A second pause of the same cause says what it says, and the rest stays: a note is not lost because somebody pauses without one. */
@@ -72,34 +72,34 @@ export function planEnable(input: PlanInput): Plan {
   if (pause === null || kept === undefined || (kept.untilAt !== null && kept.untilAt <= input.now)) {
     return planResume(input);
   }
-  const pass = beginOperation(input);
+  const planState = beginOperation(input);
   // Slots were held all the while.
-  pass.state.pause = { ...kept, at: pause.at };
-  return finishPass(pass);
+  planState.state.pause = { ...kept, at: pause.at };
+  return finishPlan(planState);
 }
 
 /** Goes on, and decides in the same step what fell in the pause. */
 export function planResume(input: PlanInput): Plan {
-  const pass = beginOperation(input);
-  endPauseInTime(pass);
-  endPause(pass, input.now);
-  decide(pass);
-  return finishPass(pass);
+  const planState = beginOperation(input);
+  endPauseInTime(planState);
+  endPause(planState, input.now);
+  decide(planState);
+  return finishPlan(planState);
 }
 
 /** Names the next slot to be skipped; asking twice names it once. `slotAt` is null where it is not known yet or there is none. */
 export function planSkipNext(input: PlanInput): { plan: Plan; slotAt: number | null } {
-  const pass = beginOperation(input);
-  const { state } = pass;
-  const slotAt = nextSlotToSkip(pass);
+  const planState = beginOperation(input);
+  const { state } = planState;
+  const slotAt = nextSlotToSkip(planState);
   if (slotAt !== null && !state.skips.includes(slotAt)) {
     state.skips = [...state.skips, slotAt].sort((a, b) => a - b);
   }
   if (slotAt === null && input.rule.kind === 'delay' && state.ended === null) state.skipsComing = true;
-  return { plan: finishPass(pass), slotAt };
+  return { plan: finishPlan(planState), slotAt };
 }
 
-function nextSlotToSkip({ input, state }: Pass): number | null {
+function nextSlotToSkip({ input, state }: PlanState): number | null {
   const { rule, spec, now } = input;
   if (state.ended !== null) return null;
   if (rule.kind === 'delay') return state.nextSlotAt;
@@ -123,36 +123,38 @@ export function planTrigger(
   input: PlanInput,
   { allow, hasOwnInput = false }: { allow: boolean; hasOwnInput?: boolean },
 ): { plan: Plan; outcome: TriggerOutcome } {
-  const pass = beginOperation(input);
-  const fate = triggerFate(pass, allow, hasOwnInput);
+  const planState = beginOperation(input);
+  const fate = triggerFate(planState, allow, hasOwnInput);
   if (fate.kind === 'skip')
-    return { plan: finishPass(pass), outcome: { kind: 'skipped', reason: fate.reason } };
+    return { plan: finishPlan(planState), outcome: { kind: 'skipped', reason: fate.reason } };
   if (fate.kind === 'merge') {
-    pass.tell.set(fate.into, null);
-    return { plan: finishPass(pass), outcome: { kind: 'merged', into: fate.into } };
+    planState.tell.set(fate.into, null);
+    return { plan: finishPlan(planState), outcome: { kind: 'merged', into: fate.into } };
   }
   if (fate.kind === 'look')
-    throw dulyError('internal', { message: 'A trigger found a run of its own pass.' });
-  const { rule, now } = pass.input;
-  const run = makeRun(pass, {
+    throw dulyError('internal', { message: 'A trigger found a run of its own planState.' });
+  const { rule, now } = planState.input;
+  const run = makeRun(planState, {
     slotAt: null,
     dueAt: now,
     origin: 'trigger',
     isCatchUp: false,
     previousSlotAt: rule.kind === 'delay' ? null : rule.open.previous(now + 1),
-    nextSlotAt: rule.kind === 'delay' ? pass.state.nextSlotAt : rule.open.next(now),
+    nextSlotAt: rule.kind === 'delay' ? planState.state.nextSlotAt : rule.open.next(now),
     covers: null,
     fate,
     allow,
     hasOwnInput,
   });
-  return { plan: finishPass(pass), outcome: { kind: 'made', run } };
+  return { plan: finishPlan(planState), outcome: { kind: 'made', run } };
 }
 
-function triggerFate(pass: Pass, allow: boolean, hasOwnInput: boolean): Fate {
+function triggerFate(planState: PlanState, allow: boolean, hasOwnInput: boolean): Fate {
   if (allow) return { kind: 'make', gates: [], cancel: [] };
-  const fate = overlapFate(pass);
-  return fate.kind === 'merge' && hasOwnInput ? { kind: 'make', gates: gatesBehind(pass), cancel: [] } : fate;
+  const fate = overlapFate(planState);
+  return fate.kind === 'merge' && hasOwnInput
+    ? { kind: 'make', gates: gatesBehind(planState), cancel: [] }
+    : fate;
 }
 
 /** How a backfill is to be run. */
@@ -198,8 +200,8 @@ export const backfillCountMax = 10_000;
  * does not write it. Throws `policy_conflict` for a fixed delay and `backfill_too_large`.
  */
 export function planBackfill(input: PlanInput, request: BackfillRequest, runs: SlotRuns): BackfillPlan {
-  const pass = beginOperation(input);
-  const { rule, now } = pass.input;
+  const planState = beginOperation(input);
+  const { rule, now } = planState.input;
   if (rule.kind === 'delay') return refuseForDelay('backfill');
   const slots: number[] = [];
   let completedCount = 0;
@@ -216,19 +218,23 @@ export function planBackfill(input: PlanInput, request: BackfillRequest, runs: S
     if (slots.length > backfillCountMax) refuseLargeBackfill(request);
   }
   if (request.order === 'newest') slots.reverse();
-  makeBackfillRuns(pass, slots, request);
-  return { plan: finishPass(pass), slots, completedCount, foldedCount, unfinishedCount };
+  makeBackfillRuns(planState, slots, request);
+  return { plan: finishPlan(planState), slots, completedCount, foldedCount, unfinishedCount };
 }
 
-function makeBackfillRuns(pass: Pass, slots: number[], { concurrency, allow }: BackfillRequest): void {
-  const { rule, now } = pass.input;
+function makeBackfillRuns(
+  planState: PlanState,
+  slots: number[],
+  { concurrency, allow }: BackfillRequest,
+): void {
+  const { rule, now } = planState.input;
   if (rule.kind === 'delay') return;
-  const behind = allow ? [] : gatesBehind(pass);
+  const behind = allow ? [] : gatesBehind(planState);
   const made: string[] = [];
   for (const [i, slotAt] of slots.entries()) {
     // One line for each place: a run follows the one `concurrency` before it, and a cancelled one does not let two start.
     const ahead = made[i - concurrency];
-    const run = makeRun(pass, {
+    const run = makeRun(planState, {
       slotAt,
       dueAt: now,
       origin: 'backfill',
@@ -237,7 +243,7 @@ function makeBackfillRuns(pass: Pass, slots: number[], { concurrency, allow }: B
       nextSlotAt: rule.open.next(slotAt),
       covers: null,
       fate: { kind: 'make', gates: ahead === undefined ? behind : [ahead], cancel: [] },
-      line: `backfill:${pass.input.id}:${now}:${i % concurrency}`,
+      line: `backfill:${planState.input.id}:${now}:${i % concurrency}`,
       allow,
     });
     made.push(run.id);
@@ -278,12 +284,12 @@ function decideAllCome(input: PlanInput): SlotRow[] {
   // Without jitter everything is due that has come.
   const policies = { ...spec.policies, jitterMs: 0 };
   const undue = state.undue && { ...state.undue, dueAt: state.undue.slotAt };
-  const pass = beginPass({ ...input, spec: { ...spec, policies }, state: { ...state, undue } });
-  const { rule } = pass.input;
+  const planState = beginPlan({ ...input, spec: { ...spec, policies }, state: { ...state, undue } });
+  const { rule } = planState.input;
   const held = [{ fromAt: Number.NEGATIVE_INFINITY, toAt: now, cause: 'deleted' as const }];
-  if (rule.kind === 'calendar') decideDue(pass, { rule, asOfAt: now, held, lateCause: 'deleted' });
-  else if (!awaitOutstanding(pass, rule)) decideDelay(pass, rule, { held, lateCause: 'deleted' });
-  return pass.rows;
+  if (rule.kind === 'calendar') decideDue(planState, { rule, asOfAt: now, held, lateCause: 'deleted' });
+  else if (!awaitOutstanding(planState, rule)) decideDelay(planState, rule, { held, lateCause: 'deleted' });
+  return planState.rows;
 }
 
 /** Why nothing more will fire, also before a slot was recorded as `ended`; null: something may. */

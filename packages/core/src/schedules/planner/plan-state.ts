@@ -1,5 +1,5 @@
 import type { ActiveRun, SlotRow } from '../../contract/engine.ts';
-import { withUndue } from '../definition/pending-slot.ts';
+import { withPendingSlot } from '../definition/pending-slot.ts';
 import { type CalendarRule, countCovered } from '../definition/plan-rule.ts';
 import type { Covers, ScheduleState } from '../definition/state.ts';
 import type { Decision, Reason } from './decision.ts';
@@ -7,14 +7,14 @@ import type { Plan, PlanEvent, PlanInput, PlannedRun } from './plan-types.ts';
 
 /** An unfinished run as the overlap rule sees it. */
 export interface SeenRun extends Pick<ActiveRun, 'id' | 'status' | 'origin' | 'cancelRequestedAt'> {
-  /** Made in this very pass, so the store does not know it yet. */
+  /** Created in this pass, so the store does not know it yet. */
   isPlanned: boolean;
 }
 
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
-/** One pass of the planner while it decides: what it was told, and what it has decided so far. */
-export interface Pass {
+/** A pass of the planner in progress: its input, and what it has decided so far. */
+export interface PlanState {
   readonly input: PlanInput;
   readonly state: Mutable<ScheduleState>;
   readonly rows: SlotRow[];
@@ -29,10 +29,11 @@ export interface Pass {
   stopped: 'budget' | 'look' | null;
 }
 
-/** Begins a pass. */
-export function beginPass(input: PlanInput): Pass {
+/** Creates the state of a new pass. */
+export function beginPlan(input: PlanInput): PlanState {
   return {
-    input: input.state.undue === null ? input : { ...input, rule: withUndue(input.rule, input.state.undue) },
+    input:
+      input.state.undue === null ? input : { ...input, rule: withPendingSlot(input.rule, input.state.undue) },
     state: { ...input.state, waiting: stillWaiting(input), ownInputs: stillApart(input) },
     rows: [],
     runs: [],
@@ -68,8 +69,8 @@ function stillApart({ state, active, activeCount }: PlanInput): ScheduleState['o
   return state.ownInputs.filter((own) => active.some(({ id }) => id === own));
 }
 
-/** Ends that a slot which an edit left is waited for, once it is decided: of what the rule names, what comes after the edit follows. */
-export function settleUndue({ state }: Pass): void {
+/** Forgets the pending slot once it is decided. The next slot is the rule's first after the edit. */
+export function settlePendingSlot({ state }: PlanState): void {
   const { undue } = state;
   if (undue === null || state.cursorAt < undue.slotAt) return;
   state.cursorAt = Math.max(state.cursorAt, undue.editedAt);
@@ -87,9 +88,9 @@ export interface Stretch {
 }
 
 /** Records a decision and moves the cursor. Neighbours with the same decision and reason become one row; a fired slot stays alone. */
-export function record(pass: Pass, stretch: Stretch): void {
+export function record(planState: PlanState, stretch: Stretch): void {
   const { fromAt, toAt, count, decision, reason, runId = null } = stretch;
-  const last = pass.rows.at(-1);
+  const last = planState.rows.at(-1);
   if (
     last !== undefined &&
     last.jobId === null &&
@@ -100,20 +101,20 @@ export function record(pass: Pass, stretch: Stretch): void {
     last.toAt = toAt;
     last.count = last.count === null || count === null ? null : last.count + count;
   } else {
-    pass.rows.push({ fromAt, toAt, count, decision, reason, node: pass.input.node, jobId: runId });
+    planState.rows.push({ fromAt, toAt, count, decision, reason, node: planState.input.node, jobId: runId });
   }
-  pass.state.cursorAt = toAt;
+  planState.state.cursorAt = toAt;
 }
 
 /** Records a decision about one slot. */
 export function recordSlot(
-  pass: Pass,
+  planState: PlanState,
   slotAt: number,
   decision: Decision,
   reason: Reason | null,
   runId?: string,
 ): void {
-  record(pass, { fromAt: slotAt, toAt: slotAt, count: 1, decision, reason, runId });
+  record(planState, { fromAt: slotAt, toAt: slotAt, count: 1, decision, reason, runId });
 }
 
 /** Joins slots to those that a run stands for. */
@@ -127,10 +128,10 @@ export function addCovers(covers: Covers | null, more: Covers): Covers {
 }
 
 /** Notes missed slots for the next run that fires. */
-export function coverMissed(pass: Pass, rule: CalendarRule, fromAt: number, toAt: number): void {
+export function coverMissed(planState: PlanState, rule: CalendarRule, fromAt: number, toAt: number): void {
   const firstAt = rule.open.next(fromAt - 1);
   const lastAt = rule.open.previous(toAt + 1);
   if (firstAt === null || lastAt === null || firstAt > toAt || lastAt < fromAt) return;
   const count = countCovered(rule, firstAt, lastAt);
-  pass.state.covers = addCovers(pass.state.covers, { fromAt: firstAt, toAt: lastAt, count });
+  planState.state.covers = addCovers(planState.state.covers, { fromAt: firstAt, toAt: lastAt, count });
 }

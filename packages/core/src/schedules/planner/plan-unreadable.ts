@@ -2,9 +2,9 @@
 import type { SlotRow } from '../../contract/engine.ts';
 import { reasons } from './decision.ts';
 import { noteOutcome } from './outcomes.ts';
-import { endPause, endPauseInTime, finishPass } from './plan.ts';
+import { endPause, endPauseInTime, finishPlan } from './plan.ts';
 import { type PauseRequest, planPause } from './plan-operations.ts';
-import { beginPass } from './plan-state.ts';
+import { beginPlan } from './plan-state.ts';
 import type { Plan, PlanInput } from './plan-types.ts';
 
 /** Stops decisions. */
@@ -15,11 +15,11 @@ export function planPauseUnread(input: PlanInput, request: PauseRequest): Plan {
 
 /** Ends the pause, and leaves what fell in it to a node that can read the rule: the schedule is due at once. */
 export function planResumeUnread(input: PlanInput): Plan {
-  const pass = beginPass(input);
-  noteOutcome(pass);
-  endPauseInTime(pass);
-  endPause(pass, input.now);
-  return withoutRule(input, finishPass(pass), input.state.ended === null ? input.now : null);
+  const planState = beginPlan(input);
+  noteOutcome(planState);
+  endPauseInTime(planState);
+  endPause(planState, input.now);
+  return withoutRule(input, finishPlan(planState), input.state.ended === null ? input.now : null);
 }
 
 /**

@@ -7,10 +7,10 @@ import type { PlannedRun } from './plan-types.ts';
 const noGates: Gate[] = [];
 
 /**
- * The job of a planned run. Everything about the task comes from what is stored with the schedule, so a node that does not have
- * the task's code fires it all the same. `input` stands in for the schedule's own.
+ * The job spec of a planned run. Everything about the task is stored with the schedule, so a node without the task's code can fire it.
+ * `input` replaces the schedule's own.
  */
-export function toJob(
+export function runSpecOf(
   schedule: Pick<ScheduleRecord, 'id' | 'name' | 'generation'>,
   job: ScheduleJob,
   run: PlannedRun,

@@ -6,7 +6,7 @@ import { type Random, seededRandom } from '../../../src/base/random.ts';
 import type { ActiveRun, Origin, SlotRow } from '../../../src/contract/engine.ts';
 import type { JobStatus } from '../../../src/contract/job-status.ts';
 import { type RuleInput, resolveRule } from '../../../src/schedules/calendar/rule.ts';
-import { withUndue } from '../../../src/schedules/definition/pending-slot.ts';
+import { withPendingSlot } from '../../../src/schedules/definition/pending-slot.ts';
 import type { PlanRule } from '../../../src/schedules/definition/plan-rule.ts';
 import { toPlanRule } from '../../../src/schedules/definition/plan-rule-of.ts';
 import {
@@ -368,7 +368,7 @@ class World {
         if (!this.#chance(0.3)) return true;
         this.#tell('delete');
         const { slots, cancelled, finishing, unseenCount } = planDelete(input);
-        const before = withUndue(this.#rule, this.#state.undue);
+        const before = withPendingSlot(this.#rule, this.#state.undue);
         checkRows(slots, before, this.#state.cursorAt);
         const step = model.delete(told);
         assert.deepEqual(expand(slots, step, before), step.slots, 'decisions of a deletion');
@@ -440,7 +440,7 @@ class World {
     const { rule } = this;
     if (this.#state !== undefined) {
       // What an edit left undecided stands before what the rule names.
-      const before = withUndue(rule, this.#state.undue);
+      const before = withPendingSlot(rule, this.#state.undue);
       checkRows(made.slots, before, this.#state.cursorAt);
       assert.deepEqual(expand(made.slots, step, before), step.slots, 'decisions');
     }
@@ -532,12 +532,12 @@ function checkRun(
   now: number,
   undue: ScheduleState['undue'],
 ): void {
-  const undueMs = undue?.slotAt === run.slotAt ? undue.dueAt - undue.slotAt : 0;
+  const pendingMs = undue?.slotAt === run.slotAt ? undue.dueAt - undue.slotAt : 0;
   assert.ok(run.dueAt <= now, 'no run is made before it is due');
   assert.ok(run.slotAt === null || run.origin === 'backfill' || run.slotAt <= run.dueAt);
   assert.equal(run.rankDelayMs > 0, run.isCatchUp);
   if (run.origin === 'schedule')
-    assert.ok(run.dueAt - (run.slotAt as number) <= Math.max(policies.jitterMs, undueMs));
+    assert.ok(run.dueAt - (run.slotAt as number) <= Math.max(policies.jitterMs, pendingMs));
   assert.ok(!run.gates.includes(run.id));
 }
 
