@@ -58,7 +58,7 @@ export const packageImports: Readonly<Record<string, { any: readonly string[]; t
     conformance: { any: ['@duly/core', '@duly/core/internal'] },
     server: { any: ['@duly/core', '@duly/core/internal'] },
     dashboard: {
-      any: ['@duly/core/words'],
+      any: ['@duly/core/internal/browser'],
       type: ['@duly/core', '@duly/core/internal', '@duly/server/client'],
     },
     duly: {

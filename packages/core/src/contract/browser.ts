@@ -1,4 +1,4 @@
-// `@duly/core/words`: the part of the vocabulary that needs no Node, for pages in a browser.
+// `@duly/core/internal/browser`: names that need no Node, for the dashboard. Not covered by semantic versioning.
 
 export { nearest } from '../base/nearest.ts';
 export { isTerminal, type JobStatus, jobStatuses } from './job-status.ts';

@@ -1,4 +1,4 @@
-import { isTerminal } from '@duly/core/words';
+import { isTerminal } from '@duly/core/internal/browser';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { type Job, useJob, useJobAction, useWhy } from '../api/jobs.ts';
 import { useMay } from '../shell/caller.tsx';

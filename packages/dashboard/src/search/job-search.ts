@@ -1,4 +1,4 @@
-import { jobStatuses, nearest } from '@duly/core/words';
+import { jobStatuses, nearest } from '@duly/core/internal/browser';
 
 type Scalar = string | number | boolean | null;
 
