@@ -491,7 +491,7 @@ class Play {
   async #drain(schedulesUntilElapsed: number): Promise<void> {
     const { world } = this;
     const untilElapsed = world.elapsed + drainMsMax;
-    const pausedIds = new Set<string>();
+    const askedOf = new Map<string, SimNode>();
     while (world.elapsed < untilElapsed) {
       const now = world.storeAt();
       const page = { cursor: null, limit: 1_000, now };
@@ -506,8 +506,9 @@ class Play {
       if (node !== null && drainedMs >= pauseAfterMs) {
         for (const { id, dueAt } of schedules) {
           const isDueSoon = dueAt !== null && dueAt > now && dueAt < now + pauseAfterMs;
-          if (pausedIds.has(id) || !(isDueSoon || drainedMs >= pauseAllAfterMs)) continue;
-          pausedIds.add(id);
+          // A node that a job has ended meanwhile may not have paused it.
+          if (askedOf.get(id)?.isDead === false || !(isDueSoon || drainedMs >= pauseAllAfterMs)) continue;
+          askedOf.set(id, node);
           // With an end of its own: a pause that ends soon would keep its end.
           this.#call(node, 'pause', id, () => node.duly.schedules.pause({ id }, { until: now + dayMs }));
         }
