@@ -207,7 +207,7 @@ export interface Settled extends Stamped {
 /** A job was changed by target: cancelled, moved, brought back; `fold`: a call with its dedupe key was folded into it. */
 export interface Changed extends Stamped {
   kind: 'changed';
-  verb: 'cancel' | 'terminate' | 'reschedule' | 'replay' | 'delete' | 'discard' | 'fold';
+  verb: 'cancel' | 'terminate' | 'reschedule' | 'retry' | 'delete' | 'discard' | 'fold';
   id: string;
   result: string;
   status: JobStatus | null;

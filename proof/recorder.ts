@@ -184,7 +184,7 @@ function told(node: string): Told {
       changed(node, 'reschedule', reply, (i) =>
         dueOf(input.groups[i] as (typeof input.groups)[number], reply.now),
       ),
-    replay: (_input, reply) => changed(node, 'replay', reply),
+    retry: (_input, reply) => changed(node, 'retry', reply),
     change(input, reply) {
       const { action, actor } = input;
       if (input.dryRun) return [];
@@ -360,7 +360,7 @@ function told(node: string): Told {
 
 function changed(
   node: string,
-  verb: 'reschedule' | 'replay',
+  verb: 'reschedule' | 'retry',
   reply: Answer<'reschedule'>,
   wantedAt?: (group: number) => number,
 ): Extract<HistoryEvent, { kind: 'changed' }>[] {

@@ -79,7 +79,7 @@ test('the route tells status, progress and where to download, of the latest repo
   await t.stop();
 });
 
-test('what fails three times is a dead letter, holds up nobody, and is replayed when the cause is mended', async () => {
+test('what fails three times is a dead letter, holds up nobody, and is retried when the cause is mended', async () => {
   const { t, night, latest } = makeNight();
   night.brokenTenants.add('t7').add('t8');
   await t.advanceTo('2027-01-15T03:00:00Z');
@@ -93,7 +93,7 @@ test('what fails three times is a dead letter, holds up nobody, and is replayed 
   );
   assert.equal(((await latest('t7')) as unknown as { status: string }).status, 'FAILED');
   night.brokenTenants.clear();
-  assert.equal((await t.dead.replay({ tenant: 't7' })).changed, 1);
+  assert.equal((await t.dead.retry({ tenant: 't7' })).changed, 1);
   await t.advance('10m');
   assert.equal(((await latest('t7')) as unknown as { status: string }).status, 'COMPLETED');
   assert.equal(night.calls.filter(({ tenant }) => tenant === 't7').length, 1);

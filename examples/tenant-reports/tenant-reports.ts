@@ -35,7 +35,7 @@ export function defineTenantReports(duly: Duly, tenants: Tenants) {
     name: 'tenant_report',
     input: reportInput,
     queue: 'reports',
-    // Then it is a dead letter: listed by tenant, and replayed when the cause is mended.
+    // Then it is a dead letter: listed by tenant, and retried when the cause is mended.
     retry: { attempts: 3, backoff: 'exponential', delay: '10s' },
     timeout: '15m',
     run: async ({ input: { tenant, day }, progress }) => {

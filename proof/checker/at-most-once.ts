@@ -26,12 +26,12 @@ export const atMostOnce: Invariant = {
           ({ fence, result, reason }) =>
             fence === before.fence && result === 'done' && reason !== 'lost' && reason !== 'released',
         );
-        // A worker may enter the handler after the job was terminated and replayed: the answer that allowed it was on its way.
+        // A worker may enter the handler after the job was terminated and retried: the answer that allowed it was on its way.
         const takenAt = leases.get(id)?.find(({ fence }) => fence === before.fence)?.at ?? before.at;
-        const isReplayed = (touched.get(id) ?? []).some(
-          ({ verb, at }) => verb === 'replay' && at >= takenAt && at <= start.at,
+        const isRetried = (touched.get(id) ?? []).some(
+          ({ verb, at }) => verb === 'retry' && at >= takenAt && at <= start.at,
         );
-        if (isSettled || isReplayed) continue;
+        if (isSettled || isRetried) continue;
         problems.push({
           subjects: [id],
           message: `Job ${id} is at most once; it began on ${before.node} at ${show(before.at)} and again on ${start.node} at ${show(start.at)}, and nobody told how the first ended.`,

@@ -49,9 +49,9 @@ export const attemptsCounted: Invariant = {
       if (startProblem !== null) fail(startProblem);
       const last = leases.get(id)?.findLast(({ how }) => how === 'claimed');
       const percent = last === undefined ? 0 : (reported.get(`${id}/${last.fence}`) ?? 0);
-      const isReplayed = facts.touched.get(id)?.some(({ verb }) => verb === 'replay') === true;
-      if (percent > 0 && !isReplayed) exercise('progress');
-      if (job.progress.percent < percent && !isReplayed)
+      const isRetried = facts.touched.get(id)?.some(({ verb }) => verb === 'retry') === true;
+      if (percent > 0 && !isRetried) exercise('progress');
+      if (job.progress.percent < percent && !isRetried)
         fail(`is told to be at ${job.progress.percent} %, and its last attempt said ${percent} %.`);
     }
     return problems;
@@ -91,7 +91,7 @@ function firstStartProblem(
   { leases, touched }: Facts,
   began: ReadonlySet<string>,
 ): string | null {
-  if (touched.get(id)?.some(({ verb }) => verb === 'replay')) return null;
+  if (touched.get(id)?.some(({ verb }) => verb === 'retry')) return null;
   const claims = (leases.get(id) ?? []).filter(({ how }) => how === 'claimed');
   const first = claims.findIndex(({ fence }) => began.has(`${id}/${fence}`));
   if (first < 0) return null;

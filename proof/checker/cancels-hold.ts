@@ -26,7 +26,7 @@ export const cancelsHold: Invariant = {
       const job = jobs.get(id);
       const isElsewhere = (facts.touched.get(id) ?? []).some(
         ({ verb, at: actAt }) =>
-          (verb === 'replay' || verb === 'delete' || verb === 'discard') && actAt >= at - unorderedMs,
+          (verb === 'retry' || verb === 'delete' || verb === 'discard') && actAt >= at - unorderedMs,
       );
       if (job === undefined || isElsewhere) continue;
       // It was over already, or ended in the same moment.
@@ -95,7 +95,7 @@ function unaskedProblems(
   const isAsked = (id: string, at: number, isStarted: boolean, lifeAt = at): boolean => {
     const acts = facts.touched.get(id) ?? [];
     const backAt = acts.findLast(
-      (act) => act.verb === 'replay' && act.result === 'changed' && act.at < lifeAt,
+      (act) => act.verb === 'retry' && act.result === 'changed' && act.at < lifeAt,
     )?.at;
     return (asks.get(id) ?? []).some(
       (ask) => ask.at <= at && ask.at >= (backAt ?? 0) && !(isStarted && ask.mode === 'unstarted'),

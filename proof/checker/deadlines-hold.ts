@@ -27,7 +27,7 @@ export const deadlinesHold: Invariant = {
         if (firstAt !== null && firstAt > untilAt + unorderedMs)
           fail(`might start until ${show(untilAt)} and was first given to somebody at ${show(firstAt)}`);
       }
-      const isReplaced = touched.get(id)?.some(({ verb }) => verb === 'fold' || verb === 'replay') === true;
+      const isReplaced = touched.get(id)?.some(({ verb }) => verb === 'fold' || verb === 'retry') === true;
       if (asked !== undefined && startedAt === null && !isReplaced) {
         const untilAt = asked.startDeadlineMs === null ? null : job.dueAt + asked.startDeadlineMs;
         if (untilAt !== null && touched.get(id)?.some(({ verb }) => verb === 'reschedule')) exercise('moved');

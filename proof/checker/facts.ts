@@ -36,7 +36,7 @@ export interface Facts {
   accepted: Map<string, Settled[]>;
   /** Jobs that were deleted by an audited act. */
   deleted: Set<string>;
-  /** Acts of people on a job, such as a cancel, a replay or a move, that did something. */
+  /** Acts of people on a job, such as a cancel, a retry or a move, that did something. */
   touched: Map<string, Extract<HistoryEvent, { kind: 'changed' }>[]>;
   /** Folds of a call that was sent again after an unknown outcome, and that had been folded then, or may have been. */
   echoes: Set<HistoryEvent>;
@@ -49,7 +49,7 @@ export interface Facts {
 }
 
 /** Acts after which an attempt holds its lease no more. A job that is brought back was ended before, though that may not have been noted. */
-export const endingVerbs: readonly string[] = ['terminate', 'delete', 'discard', 'replay'];
+export const endingVerbs: readonly string[] = ['terminate', 'delete', 'discard', 'retry'];
 
 /** Reads the facts off a history. */
 export function factsOf({ events, final, isComplete }: Evidence): Facts {

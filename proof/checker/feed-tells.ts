@@ -47,7 +47,7 @@ export const feedTells: Invariant = {
         if (change.event === 'claimed' || change.percent === null || before === undefined) continue;
         exercise('progress');
         // Brought back, it begins anew.
-        if (change.event !== 'replayed' && change.percent < (before.percent ?? 0))
+        if (change.event !== 'retried' && change.percent < (before.percent ?? 0))
           fail(`the feed has ${words(change)} after ${words(before)}`);
       }
     }

@@ -89,7 +89,7 @@ function firstLease({ leases }: Facts, id: string): Lease | null {
 /** Whether a job was brought back before its first start. */
 function isBroughtBack(facts: Facts, id: string): boolean {
   const startAt = firstLease(facts, id)?.at ?? Number.NEGATIVE_INFINITY;
-  return (facts.touched.get(id) ?? []).some(({ verb, at }) => verb === 'replay' && at <= startAt);
+  return (facts.touched.get(id) ?? []).some(({ verb, at }) => verb === 'retry' && at <= startAt);
 }
 
 /** Whether a lease was given back before its handler was entered: then the job has not started. */
@@ -100,14 +100,14 @@ function isGivenBack(
 ): boolean {
   if (began.has(`${id}/${fence}`)) return false;
   // Brought back, it counts on from what it had.
-  if (touched.get(id)?.some(({ verb }) => verb === 'replay')) return true;
+  if (touched.get(id)?.some(({ verb }) => verb === 'retry')) return true;
   return (accepted.get(id) ?? []).some((one) => one.fence === fence && one.reason === 'released');
 }
 
 /** When each job was over, null: it is not; those that were brought back or deleted are left out. */
 function endsOf({ final }: Evidence, { touched }: Facts): Map<string, number | null> {
   const isElsewhere = (id: string): boolean =>
-    (touched.get(id) ?? []).some(({ verb }) => verb === 'replay' || verb === 'delete' || verb === 'discard');
+    (touched.get(id) ?? []).some(({ verb }) => verb === 'retry' || verb === 'delete' || verb === 'discard');
   return new Map(
     final.jobs.filter(({ id }) => !isElsewhere(id)).map(({ id, finishedAt }) => [id, finishedAt]),
   );

@@ -131,9 +131,7 @@ export const jobsAsAsked: Invariant = {
       });
     }
     const isAltered = (id: string): boolean =>
-      (facts.touched.get(id) ?? []).some(
-        ({ verb, folded }) => verb === 'replay' || folded?.replaces === true,
-      );
+      (facts.touched.get(id) ?? []).some(({ verb, folded }) => verb === 'retry' || folded?.replaces === true);
     for (const record of final.jobs) {
       const made = facts.made.get(record.id);
       // A call that replaces it gives it other options, and whoever brings it back more attempts.

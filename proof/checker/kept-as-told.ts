@@ -82,7 +82,7 @@ function cancelProblems(
   return final.jobs.flatMap(({ id, status, cancelledBy }) => {
     const acts = touched.get(id) ?? [];
     // Brought back, it has forgotten who cancelled it.
-    if (status !== 'CANCELLED' || byPolicy.has(id) || acts.some(({ verb }) => verb === 'replay')) return [];
+    if (status !== 'CANCELLED' || byPolicy.has(id) || acts.some(({ verb }) => verb === 'retry')) return [];
     const cancels = acts.filter(({ verb }) => verb === 'cancel' || verb === 'terminate');
     // The act that ended it at once; otherwise the first that asked its handler to stop.
     const first =

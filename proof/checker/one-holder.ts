@@ -153,7 +153,7 @@ export function holdersOf({ final, isComplete }: Evidence, facts: Facts): Map<st
     const { id, type, tenant, dedupe } = job;
     if (dedupe === null) continue;
     const isElsewhere = (touched.get(id) ?? []).some(
-      ({ verb, result }) => (verb === 'replay' || verb === 'delete') && result === 'changed',
+      ({ verb, result }) => (verb === 'retry' || verb === 'delete') && result === 'changed',
     );
     const key = nameOf({ type, tenant, key: dedupe.key });
     const all = holders.get(key) ?? [];
@@ -186,12 +186,12 @@ function livesOf(
   const lives: Life[] = [{ fromAt: madeAt, endedAt: null, isDeleted: false }];
   for (const turn of turns) {
     const life = lives.at(-1) as Life;
-    const isBack = turn.kind === 'changed' && turn.verb === 'replay' && turn.result === 'changed';
+    const isBack = turn.kind === 'changed' && turn.verb === 'retry' && turn.result === 'changed';
     const isOver =
       turn.kind === 'settled'
         ? isTerminal(turn.to)
         : ((turn.verb === 'delete' || turn.verb === 'terminate') && turn.result === 'changed') ||
-          (turn.verb !== 'replay' && turn.status !== null && isTerminal(turn.status));
+          (turn.verb !== 'retry' && turn.status !== null && isTerminal(turn.status));
     if ((isOver || isBack) && life.endedAt === null) {
       life.endedAt = turn.at;
       life.isDeleted = turn.kind === 'changed' && turn.verb === 'delete';

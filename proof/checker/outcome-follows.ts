@@ -149,7 +149,7 @@ function lossProblems(
   for (const [id, leases] of facts.leases) {
     const job = jobs.get(id);
     // Brought back, it has forgotten who asked to cancel it.
-    if (job === undefined || facts.touched.get(id)?.some(({ verb }) => verb === 'replay')) continue;
+    if (job === undefined || facts.touched.get(id)?.some(({ verb }) => verb === 'retry')) continue;
     for (const lease of leases) {
       if (lease.how !== 'reaped') continue;
       const before = leases.findLast(({ fence }) => fence < lease.fence);

@@ -43,6 +43,6 @@ export const suspectsAlone: Invariant = {
 
 /** Whether a job was lost before it was given out under a fence; brought back by a person, it begins anew. */
 function wasLost({ accepted, touched }: Facts, id: string, fence: number, at: number): boolean {
-  if (touched.get(id)?.some((one) => one.verb === 'replay' && one.at <= at)) return false;
+  if (touched.get(id)?.some((one) => one.verb === 'retry' && one.at <= at)) return false;
   return (accepted.get(id) ?? []).some((one) => one.fence < fence && one.reason === 'lost');
 }

@@ -74,7 +74,7 @@ export class Runs {
         case 'changed':
           if (event.verb === 'delete' || event.verb === 'discard') {
             if (event.result === 'changed') this.#deleted.set(event.id, index);
-          } else if (event.verb === 'replay' && event.result === 'changed') {
+          } else if (event.verb === 'retry' && event.result === 'changed') {
             this.#turn(event.id, { index, at, status: event.status ?? 'PENDING', isBack: true });
             this.#byId.get(event.id)?.asked.push({ index, at: null });
           } else if (event.verb === 'terminate' && event.result === 'changed') {

@@ -43,7 +43,7 @@ export interface Make {
 /** One thing that somebody does, or that goes wrong. */
 export type Act =
   | Make
-  | { do: 'cancel' | 'terminate' | 'replay' | 'delete'; job: number }
+  | { do: 'cancel' | 'terminate' | 'retry' | 'delete'; job: number }
   | { do: 'reschedule'; job: number; delayMs: number }
   | { do: 'put'; definition: ScheduleDefinition }
   | { do: 'edit'; schedule: number; changes: ScheduleChanges }
@@ -431,7 +431,7 @@ function drawBadMoments(dice: Dice, lastsMs: number): Step[] {
     const atMs = fromMs + 50 + dice.below(8 * second);
     const job = -dice.between(1, 2);
     return Array.from({ length: dice.between(1, 3) }, (): Step => {
-      const what = dice.one(['cancel', 'terminate', 'replay', 'replay', 'delete', 'delete'] as const);
+      const what = dice.one(['cancel', 'terminate', 'retry', 'retry', 'delete', 'delete'] as const);
       return { atMs: atMs + dice.below(4), by: by(), do: what, job };
     });
   }).flat();
@@ -725,7 +725,7 @@ function drawClaimsPause(dice: Dice): Act {
 function drawChange(dice: Dice): Act {
   const job = dice.below(1_000);
   if (dice.chance(0.2)) return { do: 'reschedule', job, delayMs: dice.below(20 * second) };
-  return { do: dice.one(['cancel', 'cancel', 'terminate', 'replay', 'delete'] as const), job };
+  return { do: dice.one(['cancel', 'cancel', 'terminate', 'retry', 'delete'] as const), job };
 }
 
 function drawOperation(dice: Dice, scheduleCount: number, startAt: number): Act {

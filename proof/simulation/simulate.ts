@@ -301,7 +301,7 @@ class Play {
         this.#make(node, step);
         return;
       case 'cancel':
-      case 'replay':
+      case 'retry':
       case 'terminate':
       case 'delete':
       case 'reschedule': {
@@ -310,7 +310,7 @@ class Play {
         if (step.do === 'reschedule') {
           call(step.do, id, () => duly.reschedule({ id }, { in: step.delayMs }));
         } else if (step.do === 'cancel') call(step.do, id, () => duly.cancel({ id }));
-        else if (step.do === 'replay') call(step.do, id, () => duly.replay(id));
+        else if (step.do === 'retry') call(step.do, id, () => duly.retry(id));
         else if (step.do === 'terminate') call(step.do, id, () => duly.jobs({ ids: [id] }).terminate());
         else call(step.do, id, () => duly.jobs({ ids: [id] }).delete());
         return;

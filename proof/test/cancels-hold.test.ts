@@ -10,7 +10,7 @@ function breaks(fence: number): string {
   const told: HistoryEvent = { kind: 'aborted', at: 500, node: 'n', id: 'job_1', fence, reason: 'cancelled' };
   const events = [
     ...[made(0, 'job_1'), claimed(10, 'job_1', 1), changed(100, 'cancel', 'job_1', { result: 'asked' })],
-    ...[changed(200, 'terminate', 'job_1', { status: 'CANCELLED' }), changed(300, 'replay', 'job_1')],
+    ...[changed(200, 'terminate', 'job_1', { status: 'CANCELLED' }), changed(300, 'retry', 'job_1')],
     ...[claimed(400, 'job_1', 2), told],
   ];
   return judge(cancelsHold, events, [{ id: 'job_1', finishedAt: 900 }]);

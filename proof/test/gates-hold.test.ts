@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import { gatesHold } from '../checker/gates-hold.ts';
 import { changed, claimed, judge, made } from './judge.ts';
 
-/** What is said of `job_2`, which waits for `job_1`, starts before that one ends, and sees a replay with this result before. */
+/** What is said of `job_2`, which waits for `job_1`, starts before that one ends, and sees a retry with this result before. */
 function breaks(result: string | null): string {
-  const replay = result === null ? [] : [changed(100, 'replay', 'job_2', { result })];
-  const events = [made(0, 'job_1'), made(0, 'job_2', { gates: ['job_1'] }), ...replay, claimed(200, 'job_2')];
+  const retry = result === null ? [] : [changed(100, 'retry', 'job_2', { result })];
+  const events = [made(0, 'job_1'), made(0, 'job_2', { gates: ['job_1'] }), ...retry, claimed(200, 'job_2')];
   const jobs = [
     { id: 'job_1', finishedAt: 5_000 },
     { id: 'job_2', finishedAt: 1_000 },

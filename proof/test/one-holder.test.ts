@@ -41,7 +41,7 @@ function breaks(foldAt: number, later: Changed['verb'] | null): string {
   return judge(oneHolder, events, later === 'delete' ? [second] : [first, second]);
 }
 
-for (const later of [null, 'delete', 'replay'] as const) {
+for (const later of [null, 'delete', 'retry'] as const) {
   const what = later === null ? 'is left alone' : `sees a ${later}`;
   test(`a follow-up takes calls until the job ahead ends, where that job ${what} later`, () => {
     assert.equal(breaks(endsAt - 1, later), '');
@@ -66,7 +66,7 @@ test('events of one millisecond are in the order of the history', () => {
 test('a follow-up behind a retried job takes calls until that job ends again', () => {
   const events = (foldAt: number): HistoryEvent[] => [
     ...[holder(0, 'job_1', null), claimed(1, 'job_1')],
-    ...[changed(100, 'terminate', 'job_1', { status: 'CANCELLED' }), changed(200, 'replay', 'job_1')],
+    ...[changed(100, 'terminate', 'job_1', { status: 'CANCELLED' }), changed(200, 'retry', 'job_1')],
     ...[holder(1_000, 'job_2', 10_000), fold(foldAt, 'job_2'), settled(50_000, 'COMPLETED')],
   ];
   assert.equal(judge(oneHolder, events(49_999), both(50_000, 90_000)), '');
@@ -94,7 +94,7 @@ test('a follow-up that ends before its holder never holds the key, also if both 
     ...[holder(0, 'job_1', null), claimed(1, 'job_1'), holder(1_000, 'job_2', 80_000)],
     endOfSecond,
     ...[settled(3_000, 'COMPLETED'), changed(3_500, 'delete', 'job_1')],
-    ...[drop(5_000, 'job_3'), changed(6_000, 'replay', 'job_2')],
+    ...[drop(5_000, 'job_3'), changed(6_000, 'retry', 'job_2')],
   ];
   const jobs = [...both(3_000, 90_000).slice(1), { id: 'job_3', finishedAt: 9_000 }];
   for (const end of [cancel, terminate]) {
@@ -104,9 +104,9 @@ test('a follow-up that ends before its holder never holds the key, also if both 
 });
 
 test('the deletion of a job that was brought back and has not ended releases its key', () => {
-  const events = (replayAt: number): HistoryEvent[] => [
+  const events = (retryAt: number): HistoryEvent[] => [
     ...[holder(0, 'job_1', 80_000), changed(1_000, 'cancel', 'job_1', { status: 'CANCELLED' })],
-    ...[changed(replayAt, 'replay', 'job_1'), changed(3_000, 'delete', 'job_1'), drop(4_000, 'job_3')],
+    ...[changed(retryAt, 'retry', 'job_1'), changed(3_000, 'delete', 'job_1'), drop(4_000, 'job_3')],
   ];
   const jobs = [{ id: 'job_3', finishedAt: 9_000 }];
   assert.equal(judge(oneHolder, events(2_000), jobs), '');

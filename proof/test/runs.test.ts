@@ -42,7 +42,7 @@ test('a run whose start deadline passed is over, also if it is deleted later', (
 });
 
 test('a run whose start deadline passed is over until it is brought back', () => {
-  const events = [created, changed(8_000, 'replay', 'job_1', { status: 'PENDING' })];
+  const events = [created, changed(8_000, 'retry', 'job_1', { status: 'PENDING' })];
   const feed = [expired(5_000), expired(20_000)];
   const seen = ['PENDING', null, null, 'PENDING', 'PENDING', null];
   assert.deepEqual(statuses(events, { feed }, [4_999, 5_000, 7_999, 8_000, 19_999, 20_000]), seen);

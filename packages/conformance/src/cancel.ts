@@ -14,7 +14,7 @@ import {
   only,
   read,
   reap,
-  replay,
+  retry,
   settle,
   statusOf,
 } from './steps.ts';
@@ -76,7 +76,7 @@ export function cancelTests(test: DefineTest): void {
     const first = await makeRunning(engine);
     await cancel(engine, { id: first.id }, t0 + 1);
     await finish(engine, first, 'CANCELLED', { error }, t0 + 2);
-    await replay(engine, first.id, t0 + 3);
+    await retry(engine, first.id, t0 + 3);
     const second = await claimOne(engine, {}, t0 + 3);
     await cancel(engine, { id: first.id }, t0 + 4);
     await finish(engine, second, 'CANCELLED', { error }, t0 + 5);
@@ -87,8 +87,8 @@ export function cancelTests(test: DefineTest): void {
     const own = async (): Promise<unknown[]> =>
       (await read(engine, first.id)).attempts.map((one) => [one.n, one.reason, one.error?.message ?? null]);
     assert.deepEqual(await own(), expected);
-    await replay(engine, first.id, t0 + 6);
-    assert.deepEqual(await own(), expected, 'they are listed the same after a replay');
+    await retry(engine, first.id, t0 + 6);
+    assert.deepEqual(await own(), expected, 'they are listed the same after a retry');
   });
 
   test('an attempt that is cancelled is not told the error of the one before it', async ({ engine }) => {

@@ -54,10 +54,10 @@ export function changeTests(test: DefineTest): void {
     assert.equal(await settle(engine, settlement(lease, 'COMPLETED')), 'lost');
   });
 
-  test('all dead letters are replayed', async ({ engine }) => {
+  test('all dead letters are retried', async ({ engine }) => {
     const first = await makeFailed(engine);
     const second = await makeFailed(engine);
-    const reply = await change(engine, { action: 'replay', filter: { dead: true } });
+    const reply = await change(engine, { action: 'retry', filter: { dead: true } });
     assert.equal(reply.changed, 2);
     assert.deepEqual((await claim(engine)).map(({ id }) => id).sort(), [first.id, second.id].sort());
   });
@@ -96,7 +96,7 @@ export function changeTests(test: DefineTest): void {
     const done = await makeRunning(engine);
     await finish(engine, done, 'COMPLETED');
     const before = await read(engine, done.id);
-    for (const action of ['cancel', 'terminate', 'replay', 'discard'] as const) {
+    for (const action of ['cancel', 'terminate', 'retry', 'discard'] as const) {
       const reply = await change(engine, { action, filter: { ids: [done.id] } });
       assert.deepEqual([reply.changed, reply.refused, reply.ids], [0, 1, []], action);
       assert.deepEqual(await read(engine, done.id), before, action);
@@ -109,18 +109,18 @@ export function changeTests(test: DefineTest): void {
     const before = await engine.get({ now: t0, ids: [id, dead.id] });
     const cancelled = await change(engine, { action: 'cancel', dryRun: true });
     assert.deepEqual([cancelled.changed, cancelled.refused], [1, 1]);
-    const replayed = await change(engine, { action: 'replay', dryRun: true });
-    assert.deepEqual([replayed.changed, replayed.refused], [1, 1]);
+    const retried = await change(engine, { action: 'retry', dryRun: true });
+    assert.deepEqual([retried.changed, retried.refused], [1, 1]);
     const deleted = await change(engine, { action: 'delete', dryRun: true });
     assert.equal(deleted.changed, 2);
     assert.deepEqual((await engine.get({ now: t0, ids: [id, dead.id] })).jobs, before.jobs);
     assert.deepEqual(await auditOf(engine, `job:${id}`), []);
   });
 
-  for (const action of ['cancel', 'delete', 'replay'] as const) {
+  for (const action of ['cancel', 'delete', 'retry'] as const) {
     test(`pages of ${action} visit every matching job once`, async ({ engine }) => {
       const ids: string[] = [];
-      if (action === 'replay') {
+      if (action === 'retry') {
         for (let n = 0; n < 7; n += 1) ids.push((await makeFailed(engine)).id);
       } else {
         const made = await makeAll(

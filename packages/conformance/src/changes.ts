@@ -13,8 +13,8 @@ import {
   makeRunning,
   only,
   reap,
-  replay,
   reschedule,
+  retry,
 } from './steps.ts';
 import type { DefineTest } from './suite.ts';
 
@@ -76,7 +76,7 @@ export function changeFeedTests(test: DefineTest): void {
       reports: [{ id, fence: lease.fence, progress, logs: [] }],
     });
     await finish(engine, lease, 'FAILED', {}, t0 + 2 * hour);
-    await replay(engine, id, t0 + 3 * hour);
+    await retry(engine, id, t0 + 3 * hour);
     await cancel(engine, { id }, t0 + 4 * hour);
     // An engine may also tell that the wait for a retry is over; the status stays.
     const changes = (await feedAfter(engine, start)).filter(

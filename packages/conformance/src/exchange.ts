@@ -31,7 +31,7 @@ import {
   only,
   read,
   reap,
-  replay,
+  retry,
   settle,
   statusOf,
 } from './steps.ts';
@@ -490,11 +490,11 @@ function settleTests(test: DefineTest): void {
     }
   });
 
-  test('a replayed job that was released before its handler was entered has not started again', async ({
+  test('a retried job that was released before its handler was entered has not started again', async ({
     engine,
   }) => {
     const { id } = await makeFailed(engine);
-    await replay(engine, id, t0 + hour);
+    await retry(engine, id, t0 + hour);
     const lease = await claimOne(engine, {}, t0 + hour);
     await finish(engine, lease, 'PENDING', { started: false });
     assert.equal((await read(engine, id)).startedAt, null);
@@ -629,7 +629,7 @@ function settleTests(test: DefineTest): void {
     }
   });
 
-  test('a job that failed is replayed with its attempts numbered on and new ones granted', async ({
+  test('a job that failed is retried with its attempts numbered on and new ones granted', async ({
     engine,
   }) => {
     const lease = await makeRunning(engine, { policy: jobPolicy({ maxAttempts: 2 }) });
@@ -638,7 +638,7 @@ function settleTests(test: DefineTest): void {
     await finish(engine, secondLease, 'FAILED', {}, t0 + minute);
     const dead = await read(engine, lease.id);
     assert.deepEqual([dead.attempt, dead.spent, dead.maxAttempts], [2, 2, 2]);
-    await replay(engine, lease.id, t0 + hour);
+    await retry(engine, lease.id, t0 + hour);
     const job = await read(engine, lease.id);
     assert.deepEqual([job.status, job.dead, job.finishedAt, job.maxAttempts], ['PENDING', false, null, 4]);
     const third = await claimOne(engine, {}, t0 + hour);
@@ -824,9 +824,9 @@ function repeatTests(test: DefineTest): void {
     await finish(engine, next, 'COMPLETED');
   });
 
-  test('a replayed dead letter is not settled again by an old lease', async ({ engine }) => {
+  test('a retried dead letter is not settled again by an old lease', async ({ engine }) => {
     const lease = await makeFailed(engine);
-    await replay(engine, lease.id);
+    await retry(engine, lease.id);
     assert.equal(await settle(engine, settlement(lease, 'COMPLETED')), 'lost');
     assert.equal(await statusOf(engine, lease.id), 'PENDING');
   });

@@ -21,9 +21,9 @@ import { readingTests } from './reading.ts';
 import { reapTests } from './reap.ts';
 import { recordTests } from './records.ts';
 import { rememberTests } from './remember.ts';
-import { replayTests } from './replay.ts';
 import { reportTests } from './report.ts';
 import { rescheduleTests } from './reschedule.ts';
+import { retryTests } from './retry.ts';
 import { scheduleTests } from './schedules.ts';
 import { serialTests } from './serial.ts';
 import type { BegunTransaction, Chapter, ConformanceContext } from './suite.ts';
@@ -44,7 +44,7 @@ const chapters: Chapter[] = [
   { title: 'reap', define: reapTests },
   { title: 'cancel', define: cancelTests },
   { title: 'reschedule', define: rescheduleTests },
-  { title: 'replay', define: replayTests },
+  { title: 'retry', define: retryTests },
   { title: 'report', define: reportTests },
   { title: 'change', define: changeTests },
   { title: 'transitions', define: transitionTests },

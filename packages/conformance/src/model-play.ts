@@ -4,7 +4,7 @@ import { jobStatuses } from '@duly/core';
 import { type Engine, type Settlement, seededRandom } from '@duly/core/internal';
 import { dedupe, hour, jobSpec, lostSettlement, minute, second, settlement, t0 } from './builders.ts';
 import { JobModel, type ModelEnd, type ModelJob } from './model.ts';
-import { beat, cancel, claim, makeAll, only, reap, replay, reschedule, settle } from './steps.ts';
+import { beat, cancel, claim, makeAll, only, reap, reschedule, retry, settle } from './steps.ts';
 
 /** How a random life of jobs is played against the model. */
 export interface ModelPlay {
@@ -19,7 +19,7 @@ const types = ['a', 'b'];
 const tasks = types.map((type) => ({ type, version: 1, limit: 1_000 }));
 
 /**
- * Makes, claims, settles, cancels, moves, replays, beats and loses jobs at random, on the engine and on the model, and compares both
+ * Makes, claims, settles, cancels, moves, retries, beats and loses jobs at random, on the engine and on the model, and compares both
  * after every step. Throws with the seed and the steps taken when they disagree.
  */
 export async function playAgainstModel({ engine, seed, steps }: ModelPlay): Promise<void> {
@@ -67,7 +67,7 @@ class Play {
       () => this.#beat(),
       () => this.#cancel(),
       () => this.#reschedule(),
-      () => this.#replay(),
+      () => this.#retry(),
     ];
     await this.#pick(acts)();
     await this.#compare();
@@ -214,13 +214,13 @@ class Play {
     assert.equal(result, this.#model.reschedule(job.id, dueAt, this.#now));
   }
 
-  async #replay(): Promise<void> {
+  async #retry(): Promise<void> {
     const job = this.#anyJob();
-    // Whether a replayed job takes its key back, and its losses along, is left to the engine.
+    // Whether a retried job takes its key back, and its losses along, is left to the engine.
     if (job === undefined || job.key !== null || job.losses > 0) return;
-    const { result } = await replay(this.#engine, job.id, this.#now);
-    this.#tell(`replay ${this.#name(job.id)} (${job.status}): ${result}`);
-    const expected = this.#model.replay(job.id, this.#now);
+    const { result } = await retry(this.#engine, job.id, this.#now);
+    this.#tell(`retry ${this.#name(job.id)} (${job.status}): ${result}`);
+    const expected = this.#model.retry(job.id, this.#now);
     if (expected === 'not ended') assert.ok(result === 'refused' || result === 'unchanged');
     else assert.equal(result, expected);
   }

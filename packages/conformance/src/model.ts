@@ -20,7 +20,7 @@ export interface ModelJob {
   /** The lease under which it runs; null otherwise. */
   lease: number | null;
   leaseUntilAt: number;
-  replayed: boolean;
+  retried: boolean;
 }
 
 /** How an attempt ends, as far as the model knows. */
@@ -61,7 +61,7 @@ export class JobModel {
       cancelAsked: false,
       lease: null,
       leaseUntilAt: 0,
-      replayed: false,
+      retried: false,
     };
     this.jobs.push(job);
     if (job.dueAt <= now) this.#becomeReady(job);
@@ -156,7 +156,7 @@ export class JobModel {
     return 'changed';
   }
 
-  replay(id: string, now: number): string {
+  retry(id: string, now: number): string {
     const job = this.find(id);
     if (job.status === 'COMPLETED') return 'refused';
     if (!isOver(job)) return 'not ended';
@@ -164,7 +164,7 @@ export class JobModel {
     job.cancelAsked = false;
     job.startDeadlineMs = null;
     job.dueAt = now;
-    job.replayed = true;
+    job.retried = true;
     this.#becomeReady(job);
     return 'changed';
   }

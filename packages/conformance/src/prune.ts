@@ -25,7 +25,7 @@ import {
   makeFailed,
   makeRunning,
   read,
-  replay,
+  retry,
   statusOf,
 } from './steps.ts';
 import type { DefineTest } from './suite.ts';
@@ -94,9 +94,9 @@ export function pruneTests(test: DefineTest): void {
     await finish(engine, running, 'COMPLETED', {}, t0 + 800 * day);
   });
 
-  test('a replayed job is no longer on its way out', async ({ engine }) => {
+  test('a retried job is no longer on its way out', async ({ engine }) => {
     const dead = await makeFailed(engine, { policy: jobPolicy({ deadRetentionMs: hour }) });
-    await replay(engine, dead.id, t0 + minute);
+    await retry(engine, dead.id, t0 + minute);
     await prune(engine, t0 + 10 * day);
     assert.equal(await statusOf(engine, dead.id), 'PENDING');
   });

@@ -114,7 +114,7 @@ class Pair {
       () => this.#reap(),
       () => this.#cancel(),
       () => this.#reschedule(),
-      () => this.#replay(),
+      () => this.#retry(),
       () => this.#change(),
       () => this.#pause(),
       () => this.#lock(),
@@ -284,15 +284,15 @@ class Pair {
     });
   }
 
-  async #replay(): Promise<void> {
-    await this.#both('replay', {
+  async #retry(): Promise<void> {
+    await this.#both('retry', {
       now: this.#now,
       groups: [{ actor: 'key:anna', note: null, ids: [this.#id(), this.#id()] }],
     });
   }
 
   async #change(): Promise<void> {
-    const action: ChangeInput['action'] = this.#pick(['cancel', 'terminate', 'replay', 'discard', 'delete']);
+    const action: ChangeInput['action'] = this.#pick(['cancel', 'terminate', 'retry', 'discard', 'delete']);
     const filter: JobFilter = this.#pick([
       { ids: [this.#id(), this.#id()] },
       { dead: true },

@@ -13,8 +13,8 @@ import {
   only,
   read,
   reap,
-  replay,
   reschedule,
+  retry,
   settle,
   statusOf,
 } from './steps.ts';
@@ -283,20 +283,20 @@ export function serialTests(test: DefineTest): void {
     assert.equal((await claim(engine)).length, 4);
   });
 
-  test('a replayed job waits when the place is taken, and runs at once when it is free', async ({
+  test('a retried job waits when the place is taken, and runs at once when it is free', async ({
     engine,
   }) => {
     const failed = await makeRunning(engine, serial());
     await finish(engine, failed, 'FAILED');
     const holder = await makeRunning(engine, serial());
-    const item = await replay(engine, failed.id);
+    const item = await retry(engine, failed.id);
     assert.deepEqual([item.result, item.status], ['changed', 'BLOCKED']);
     assert.deepEqual(await claim(engine), []);
     await finish(engine, holder, 'COMPLETED');
     const again = await claimOne(engine);
     assert.equal(again.id, failed.id);
     await finish(engine, again, 'FAILED');
-    assert.equal((await replay(engine, failed.id)).status, 'PENDING');
+    assert.equal((await retry(engine, failed.id)).status, 'PENDING');
   });
 
   test('a job of a key with another gate takes the place only when that gate is open', async ({ engine }) => {

@@ -181,9 +181,9 @@ export async function reschedule(
 }
 
 /** Brings one job back. */
-export async function replay(engine: Engine, id: string, now = t0): Promise<ChangedItem> {
+export async function retry(engine: Engine, id: string, now = t0): Promise<ChangedItem> {
   const groups = [{ actor: 'key:anna', note: 'fixed upstream', ids: [id] }];
-  return only(accepted(only((await engine.replay({ now, groups })).groups)));
+  return only(accepted(only((await engine.retry({ now, groups })).groups)));
 }
 
 /** Deletes jobs by id, wherever they are. */

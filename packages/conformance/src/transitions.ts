@@ -20,8 +20,8 @@ import {
   only,
   read,
   reap,
-  replay,
   reschedule,
+  retry,
   settle,
   statusOf,
 } from './steps.ts';
@@ -90,19 +90,19 @@ const cancelled =
     return { id, step: () => cancel(engine, { id }) };
   };
 
-const replayed =
+const retried =
   (from: JobStatus): Scenario =>
   async (engine) => {
     const { id } = await bring[from](engine);
-    return { id, step: () => replay(engine, id) };
+    return { id, step: () => retry(engine, id) };
   };
 
-const replayedBehindAnother =
+const retriedBehindAnother =
   (from: JobStatus): Scenario =>
   async (engine) => {
     const { id } = await bring[from](engine, 's');
     await make(engine, { serial: 's' });
-    return { id, step: () => replay(engine, id) };
+    return { id, step: () => retry(engine, id) };
   };
 
 const expired =
@@ -191,12 +191,12 @@ const scenarios: Record<string, Scenario> = {
     const { id } = await bring.PENDING(engine);
     return { id, step: () => reschedule(engine, { id }, { at: t0 + hour }) };
   },
-  'FAILED –replayed→ PENDING': replayed('FAILED'),
-  'CANCELLED –replayed→ PENDING': replayed('CANCELLED'),
-  'EXPIRED –replayed→ PENDING': replayed('EXPIRED'),
-  'FAILED –replayed→ BLOCKED': replayedBehindAnother('FAILED'),
-  'CANCELLED –replayed→ BLOCKED': replayedBehindAnother('CANCELLED'),
-  'EXPIRED –replayed→ BLOCKED': replayedBehindAnother('EXPIRED'),
+  'FAILED –retried→ PENDING': retried('FAILED'),
+  'CANCELLED –retried→ PENDING': retried('CANCELLED'),
+  'EXPIRED –retried→ PENDING': retried('EXPIRED'),
+  'FAILED –retried→ BLOCKED': retriedBehindAnother('FAILED'),
+  'CANCELLED –retried→ BLOCKED': retriedBehindAnother('CANCELLED'),
+  'EXPIRED –retried→ BLOCKED': retriedBehindAnother('EXPIRED'),
 };
 
 /** An act on a job that must be refused where the table has no transition for it. */
@@ -278,9 +278,9 @@ const attempts: Attempt[] = [
       refusedItem(await reschedule(engine, { id: job.id }, { inMs: second }, t0 + 1), job),
   },
   {
-    name: 'a replay',
-    refusedIn: without('replayed'),
-    run: async (engine, job) => refusedItem(await replay(engine, job.id, t0 + 1), job),
+    name: 'a retry',
+    refusedIn: without('retried'),
+    run: async (engine, job) => refusedItem(await retry(engine, job.id, t0 + 1), job),
   },
   {
     name: 'the passing of its start deadline',
@@ -304,13 +304,13 @@ const attempts: Attempt[] = [
       assert.deepEqual([only(group.items).id, only(group.items).status], [job.id, job.status]);
     },
   },
-  ...(['cancel', 'terminate', 'replay', 'discard'] as const).map(
+  ...(['cancel', 'terminate', 'retry', 'discard'] as const).map(
     (action): Attempt => ({
       name: `a change by filter: ${action}`,
       refusedIn:
         action === 'discard'
           ? jobStatuses.filter((status) => status !== 'FAILED')
-          : without(action === 'replay' ? 'replayed' : 'cancelled'),
+          : without(action === 'retry' ? 'retried' : 'cancelled'),
       run: async (engine, job) => {
         const filter = { ids: [job.id] };
         const input = {

@@ -310,8 +310,8 @@ export class Duly {
   }
 
   /** Brings a FAILED, CANCELLED or EXPIRED job back. */
-  replay(id: string, note?: string): Promise<JobChange> {
-    return this.#jobs.replay(id, note);
+  retry(id: string, note?: string): Promise<JobChange> {
+    return this.#jobs.retry(id, note);
   }
 
   /** What became of a job, or what it waits for and when it should start: a sentence, and the same for programs. */

@@ -129,24 +129,24 @@ test('dead letters are listed, brought back and discarded', async (t) => {
   const twice = await folder.duly('dead', 'discard', first);
   assert.equal(twice.code, 4);
   assert.match(twice.err, /is FAILED and was discarded; it is not a dead letter/);
-  const none = await folder.duly('dead', 'replay', 'job_nothing');
+  const none = await folder.duly('dead', 'retry', 'job_nothing');
   assert.equal(none.code, 3);
   assert.equal(none.out, '');
-  assert.deepEqual(await folder.json('dead', 'replay', 'job_nothing'), {
+  assert.deepEqual(await folder.json('dead', 'retry', 'job_nothing'), {
     changed: 0,
     refused: 1,
     dry_run: false,
   });
-  assert.equal((await folder.json('dead', 'replay', '--all', '--dry-run')).changed, 2);
+  assert.equal((await folder.json('dead', 'retry', '--all', '--dry-run')).changed, 2);
   await folder.duly('pause', 'task', 'failing');
-  assert.match((await folder.duly('dead', 'replay', second)).out, /^1 dead letter brought back\.\n$/);
+  assert.match((await folder.duly('dead', 'retry', second)).out, /^1 dead letter brought back\.\n$/);
   assert.equal((await folder.json('jobs', 'show', second)).status, 'PENDING');
   assert.match(
-    (await folder.duly('dead', 'replay', '--task', 'failing', '--yes')).out,
+    (await folder.duly('dead', 'retry', '--task', 'failing', '--yes')).out,
     /^1 dead letter brought back/,
   );
   assert.deepEqual((await folder.json('dead', 'ls')).data, []);
-  const nothing = await folder.duly('dead', 'replay');
+  const nothing = await folder.duly('dead', 'retry');
   assert.equal(nothing.code, 2);
   assert.match(nothing.err, /^error\[usage\]: Name the dead letters by their ids, or say --all/);
 });

@@ -49,7 +49,7 @@ test('up --demo on an empty store makes three jobs and shows how each of them en
   assert.deepEqual((await folder.json('workers')).data, []);
 
   const again = folder.start('up', '--demo');
-  await again.line(/dead replay --all$/);
+  await again.line(/dead retry --all$/);
   again.signal('SIGINT');
   assert.equal((await again.ended).code, 0);
   // A full minute may have come meanwhile, with a job of the schedule.

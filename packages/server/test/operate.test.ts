@@ -70,7 +70,7 @@ test('workers: what a node is and runs; one that is asked to drain takes no more
   await duly.stop();
 });
 
-test('dead letters are grouped by cause, and a group is replayed or discarded whole', async (t) => {
+test('dead letters are grouped by cause, and a group is retried or discarded whole', async (t) => {
   const failing = {
     name: 'mail',
     retry: { attempts: 1 },
@@ -113,11 +113,11 @@ test('dead letters are grouped by cause, and a group is replayed or discarded wh
   assert.deepEqual(done, { changed: 5, refused: 0, dry_run: false });
   const left = (await ask('/api/dead')).json.data.map(({ id }: { id: string }) => id);
   assert.deepEqual(left, [hostless]);
-  const both = await ask('/api/dead/replay', { body: { group, all: true } });
+  const both = await ask('/api/dead/retry', { body: { group, all: true } });
   assert.deepEqual([both.status, both.json.code], [400, 'request_invalid']);
 });
 
-test('dead letters: listed, replayed by filter, discarded, dry first', async (t) => {
+test('dead letters: listed, retried by filter, discarded, dry first', async (t) => {
   const { ask, duly, key } = await startServer(t, {
     tasks: [
       {
@@ -149,10 +149,10 @@ test('dead letters: listed, replayed by filter, discarded, dry first', async (t)
     (await ask('/api/dead')).json.data.map((job: { id: string }) => job.id),
     [ids[2]],
   );
-  const replayed = await ask('/api/dead/replay', { body: { filter: { ids: [ids[2]] } } });
-  assert.equal(replayed.json.changed, 1);
-  assert.equal((await ask('/api/dead/replay', { body: {} })).status, 400);
-  assert.equal((await ask('/api/dead/replay', { body: { all: true, filter: { type: 'bad' } } })).status, 400);
+  const retried = await ask('/api/dead/retry', { body: { filter: { ids: [ids[2]] } } });
+  assert.equal(retried.json.changed, 1);
+  assert.equal((await ask('/api/dead/retry', { body: {} })).status, 400);
+  assert.equal((await ask('/api/dead/retry', { body: { all: true, filter: { type: 'bad' } } })).status, 400);
 });
 
 test('the audit is read by pages, newest first', async (t) => {

@@ -75,7 +75,7 @@ export async function makeSamples({ duly, ask }: Fixture): Promise<Samples> {
       'POST /api/schedules/diff': { app: 'x', schedules: [] },
       'POST /api/schedules/apply': { app: 'x', schedules: [] },
       'POST /api/schedules/{id}/backfill': { from: '2026-01-01', to: '2026-01-02' },
-      'POST /api/dead/replay': { all: true },
+      'POST /api/dead/retry': { all: true },
       'POST /api/dead/discard': { all: true },
       'POST /api/keys': { scope: 'read' },
       'POST /api/webhooks': webhook,

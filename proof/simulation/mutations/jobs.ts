@@ -106,9 +106,9 @@ export const jobMutations: readonly Mutation[] = [
     mutate: withoutAuditOf('cancel'),
   },
   {
-    name: 'a replay leaves no audit row',
+    name: 'a retry leaves no audit row',
     caughtBy: ['acts-audited'],
-    mutate: withoutAuditOf('replay'),
+    mutate: withoutAuditOf('replay'), // The stored word of a retry.
   },
   {
     name: 'to move a job leaves no audit row',
@@ -444,7 +444,7 @@ export const jobMutations: readonly Mutation[] = [
         const ids = settle.filter((one, i) => one !== input.settle[i]).map(({ id }) => id);
         if (ids.length > 0) {
           const targets = ids.map((id) => ({ id }));
-          await engine.replay({ groups: [{ actor: 'defect', targets }], now: input.now } as never);
+          await engine.retry({ groups: [{ actor: 'defect', targets }], now: input.now } as never);
         }
         return reply;
       },

@@ -33,10 +33,10 @@ import type {
   HeartbeatReply,
   ReapInput,
   ReapReply,
-  ReplayInput,
   ReportInput,
   ReportReply,
   RescheduleInput,
+  RetryInput,
   Settlement,
 } from './jobs.ts';
 import type {
@@ -178,7 +178,7 @@ export interface Engine {
   /** Moves waiting jobs to another instant, with an audit row. */
   reschedule(input: RescheduleInput): Promise<ChangedReply>;
   /** Brings ended jobs back, with an audit row. */
-  replay(input: ReplayInput): Promise<ChangedReply>;
+  retry(input: RetryInput): Promise<ChangedReply>;
   /** Records progress and log lines of attempts whose lease holds. In the feed they are `progress` and `log`, in this order. */
   report(input: ReportInput): Promise<ReportReply>;
   /** Does one action to a page of the jobs that match, with an audit row each. */
@@ -275,7 +275,7 @@ export const engineVerbs = [
   'reap',
   'cancel',
   'reschedule',
-  'replay',
+  'retry',
   'report',
   'change',
   'applySchedules',

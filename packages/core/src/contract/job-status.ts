@@ -14,7 +14,7 @@ export const jobStatuses = [
 /** Where a job stands. `FAILED` is the dead-letter state. */
 export type JobStatus = (typeof jobStatuses)[number];
 
-/** Statuses that nothing but a person's replay leaves again. */
+/** Statuses that only a retry by a person leaves again. */
 export const terminalStatuses = ['COMPLETED', 'FAILED', 'CANCELLED', 'EXPIRED'] as const;
 
 /** A status that ends a job. */
@@ -42,7 +42,7 @@ export type JobEvent =
   | 'cancelled'
   | 'expired'
   | 'rescheduled'
-  | 'replayed';
+  | 'retried';
 
 /** One allowed step of a job's life; `from: null` is its birth. */
 export interface JobTransition {
@@ -92,13 +92,13 @@ export const jobTransitions: readonly JobTransition[] = [
   // Moving a job that is due but not yet taken (a person's reschedule, a dedupe `replace` or `extend`).
   { from: 'PENDING', event: 'rescheduled', to: 'SCHEDULED' },
 
-  { from: 'FAILED', event: 'replayed', to: 'PENDING' },
-  { from: 'CANCELLED', event: 'replayed', to: 'PENDING' },
-  { from: 'EXPIRED', event: 'replayed', to: 'PENDING' },
-  // The same replay when another job of its serial key holds the place.
-  { from: 'FAILED', event: 'replayed', to: 'BLOCKED' },
-  { from: 'CANCELLED', event: 'replayed', to: 'BLOCKED' },
-  { from: 'EXPIRED', event: 'replayed', to: 'BLOCKED' },
+  { from: 'FAILED', event: 'retried', to: 'PENDING' },
+  { from: 'CANCELLED', event: 'retried', to: 'PENDING' },
+  { from: 'EXPIRED', event: 'retried', to: 'PENDING' },
+  // The same retry when another job of its serial key holds the place.
+  { from: 'FAILED', event: 'retried', to: 'BLOCKED' },
+  { from: 'CANCELLED', event: 'retried', to: 'BLOCKED' },
+  { from: 'EXPIRED', event: 'retried', to: 'BLOCKED' },
 ];
 
 const allowed: ReadonlySet<string> = new Set(jobTransitions.map(({ from, to }) => `${from}>${to}`));

@@ -285,7 +285,7 @@ export interface RescheduleInput extends Stamp {
 }
 
 /** Brings FAILED, CANCELLED or EXPIRED jobs back: same job, attempts numbered on, fence grows. */
-export interface ReplayInput extends Stamp {
+export interface RetryInput extends Stamp {
   groups: { actor: Actor; note: string | null; ids: string[] }[];
 }
 
@@ -349,7 +349,7 @@ export interface JobFilter {
 export interface ChangeInput extends Stamp {
   actor: Actor;
   filter: JobFilter;
-  action: 'cancel' | 'terminate' | 'replay' | 'discard' | 'delete';
+  action: 'cancel' | 'terminate' | 'retry' | 'discard' | 'delete';
   note: string | null;
   /** Where the last page ended; null: from the start. */
   cursor: string | null;

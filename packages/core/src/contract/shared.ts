@@ -38,4 +38,4 @@ export interface Gate {
 }
 
 /** Where a job came from. */
-export type Origin = 'event' | 'schedule' | 'trigger' | 'backfill' | 'replay' | 'child';
+export type Origin = 'event' | 'schedule' | 'trigger' | 'backfill' | 'retry' | 'child';

@@ -99,8 +99,8 @@ export class JobHandle<Input = unknown, Result = unknown> {
   }
 
   /** Brings a FAILED, CANCELLED or EXPIRED job back: the same job, with as many attempts more as it had. */
-  async replay(note?: string): Promise<JobChange> {
-    return this.#changed(await this.#jobs.replay(this.id, note));
+  async retry(note?: string): Promise<JobChange> {
+    return this.#changed(await this.#jobs.retry(this.id, note));
   }
 
   /** Makes a new job like this one, whatever became of it: same task, input and options, due now, `copyOf` this one. */

@@ -123,7 +123,7 @@ const actionPageNames: OptionNames<ActionPageOptions> = {
   limit: true,
   cursor: true,
 };
-const jobActions: readonly JobAction[] = ['cancel', 'terminate', 'replay', 'discard', 'delete'];
+const jobActions: readonly JobAction[] = ['cancel', 'terminate', 'retry', 'discard', 'delete'];
 
 const pageSizeDefault = 100;
 const pageSizeMax = 1_000;
@@ -236,8 +236,8 @@ export class JobQuery implements AsyncIterable<Job> {
   }
 
   /** Brings all FAILED, CANCELLED and EXPIRED ones back. */
-  replay(options?: ActionOptions): Promise<ActionResult> {
-    return this.#act('replay', options);
+  retry(options?: ActionOptions): Promise<ActionResult> {
+    return this.#act('retry', options);
   }
 
   /** Takes dead letters off the list; they stay in history for their retention. */
@@ -355,11 +355,8 @@ export class DeadLetters {
   }
 
   /** Brings them back: by ids, or all that match. */
-  replay(
-    which: readonly string[] | Omit<JobsFilter, 'dead'>,
-    options?: ActionOptions,
-  ): Promise<ActionResult> {
-    return this.list(idsOrFilter(which)).replay(options);
+  retry(which: readonly string[] | Omit<JobsFilter, 'dead'>, options?: ActionOptions): Promise<ActionResult> {
+    return this.list(idsOrFilter(which)).retry(options);
   }
 
   /** Takes them off the list: by ids, or all that match. */

@@ -479,7 +479,7 @@ function failed({ job }: WhyFacts): string[] {
   const last = lastAttempt(job);
   const when = job.finishedAt === null ? '' : ` at ${at(job.finishedAt)}`;
   const reason = last?.reason ?? job.reason;
-  const rest = job.dead ? ['It is kept as a dead letter and can be replayed.'] : [];
+  const rest = job.dead ? ['It is kept as a dead letter and can be retried.'] : [];
   switch (reason) {
     case 'released':
       return [

@@ -103,7 +103,7 @@ export interface Jobs {
   result(id: string, options?: WaitOptions): Promise<unknown>;
   cancel(reference: JobReference, options?: CancelOptions): Promise<JobChange>;
   reschedule(reference: JobReference, due: NewDue): Promise<JobChange>;
-  replay(id: string, note?: string): Promise<JobChange>;
+  retry(id: string, note?: string): Promise<JobChange>;
   /** Makes a new job like this one, due now. */
   runAgain(id: string): Promise<EnqueuedItem>;
   logs(id: string, options?: LogsOptions): Promise<JobLogLine[]>;
@@ -258,10 +258,10 @@ export function createJobs(options: {
       return changed(group, target, 'rescheduled');
     },
 
-    async replay(id, note) {
+    async retry(id, note) {
       const parts = await options.parts();
-      const group = await parts.replay.push({ actor: actor(), note: readNote(note), ids: [readJobId(id)] });
-      return changed(group, { id }, 'replayed');
+      const group = await parts.retry.push({ actor: actor(), note: readNote(note), ids: [readJobId(id)] });
+      return changed(group, { id }, 'retried');
     },
 
     async runAgain(id) {
@@ -330,7 +330,7 @@ export function createJobs(options: {
 const hints: Record<string, string> = {
   cancelled: 'Only a job that is not over can be cancelled.',
   rescheduled: 'Only a job that waits can be moved: SCHEDULED, PENDING, BLOCKED or RETRYING.',
-  replayed: 'Only a FAILED, CANCELLED or EXPIRED job can be replayed.',
+  retried: 'Only a FAILED, CANCELLED or EXPIRED job can be retried.',
 };
 
 /** The same promise once more, as a job of its own, due now: it shares no key and no parent with the first. */

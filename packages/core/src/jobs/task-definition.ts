@@ -29,7 +29,7 @@ export interface TaskContext<Input> {
     readonly dueAt: Date;
     readonly origin: Origin;
   };
-  /** Number of this attempt, from 1; grows over losses and replays too. */
+  /** Number of this attempt, from 1; grows over losses and retries by hand too. */
   attempt: number;
   /** Greater than every fence given before for this job: guard writes elsewhere with it. */
   fence: number;

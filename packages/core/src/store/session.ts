@@ -11,8 +11,8 @@ import type {
   GroupReply,
   JobRecord,
   JobSpec,
-  ReplayInput,
   RescheduleInput,
+  RetryInput,
 } from '../contract/engine.ts';
 import { createPipe, type Pipe, type PipeOptions } from './batcher.ts';
 import { createFeed, type Feed } from './feed.ts';
@@ -44,7 +44,7 @@ export interface Parts {
   readonly get: Pipe<string, JobAnswer>;
   readonly cancel: Pipe<CancelInput['groups'][number], GroupReply<ChangedItem>>;
   readonly reschedule: Pipe<RescheduleInput['groups'][number], GroupReply<ChangedItem>>;
-  readonly replay: Pipe<ReplayInput['groups'][number], GroupReply<ChangedItem>>;
+  readonly retry: Pipe<RetryInput['groups'][number], GroupReply<ChangedItem>>;
   /** The feed of changes, read once for all who follow it here. */
   readonly feed: Feed;
   /** A worker of this process that takes work together with an enqueue; null: none. */
@@ -161,9 +161,9 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
     ...changing,
     send: async (groups) => (await engine.reschedule({ groups })).groups,
   });
-  const replay = createPipe<ReplayInput['groups'][number], GroupReply<ChangedItem>>({
+  const retry = createPipe<RetryInput['groups'][number], GroupReply<ChangedItem>>({
     ...changing,
-    send: async (groups) => (await engine.replay({ groups })).groups,
+    send: async (groups) => (await engine.retry({ groups })).groups,
   });
   const isKeyed = (jobs: JobSpec[]) => jobs.some(({ dedupe }) => dedupe !== null);
   const push = (jobs: JobSpec[]) => (isKeyed(jobs) ? follow(pushKeyed(jobs)) : enqueue.push(jobs));
@@ -183,13 +183,10 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
     get,
     cancel,
     reschedule,
-    replay,
+    retry,
     feed: createFeed(engine, clock),
     async drained() {
-      await Promise.all([
-        drainedOfJobs(),
-        ...[get, cancel, reschedule, replay].map((pipe) => pipe.drained()),
-      ]);
+      await Promise.all([drainedOfJobs(), ...[get, cancel, reschedule, retry].map((pipe) => pipe.drained())]);
     },
   };
   return parts;

@@ -18,7 +18,7 @@ test('what is done in the name of somebody is recorded as done by them, and only
       await duly.cancel({ id: first.id });
       await duly.schedules.pause('nightly');
       await duly.pause({ queue: 'default' });
-      await duly.jobs({ status: 'CANCELLED' }).replay();
+      await duly.jobs({ status: 'CANCELLED' }).retry();
       await duly.records.put('setting', 'x', 1);
     }),
     duly.cancel({ id: second.id }),
@@ -30,7 +30,7 @@ test('what is done in the name of somebody is recorded as done by them, and only
   assert.equal(of('key:a pause schedule:').length, 1);
   assert.equal(of('key:a put record:pause/queue:default').length, 1);
   assert.equal(of('key:a put record:setting/x').length, 1);
-  assert.ok(of('key:a replay').length >= 1);
+  assert.ok(of('key:a retry').length >= 1);
 });
 
 test('a task that is only named makes jobs, and this process does not run them', async (t) => {

@@ -377,7 +377,7 @@ test('a start deadline that passes expires the job', async (t) => {
   assert.match(why.sentence, /had to start within 10 min/);
 });
 
-test('a failed job is a dead letter until it is replayed or discarded', async (t) => {
+test('a failed job is a dead letter until it is retried or discarded', async (t) => {
   const duly = setup(t);
   let broken = true;
   const task = duly.task({
@@ -393,14 +393,14 @@ test('a failed job is a dead letter until it is replayed or discarded', async (t
   assert.equal((await duly.dead.list().page()).jobs.length, 3);
   assert.equal((await duly.dead.list({ error: 'disk ON' }).page()).jobs.length, 3);
   broken = false;
-  assert.deepEqual(await duly.dead.replay([first?.id as string], { dryRun: true }), {
+  assert.deepEqual(await duly.dead.retry([first?.id as string], { dryRun: true }), {
     changed: 1,
     refused: 0,
     ids: [first?.id],
     asOf: duly.now,
   });
-  assert.deepEqual(await duly.dead.replay([first?.id as string]), { changed: 1, refused: 0 });
-  await second?.replay('by hand');
+  assert.deepEqual(await duly.dead.retry([first?.id as string]), { changed: 1, refused: 0 });
+  await second?.retry('by hand');
   assert.deepEqual(
     (await duly.runDue()).map(({ result, attempt }) => [result, attempt]),
     [
@@ -413,7 +413,7 @@ test('a failed job is a dead letter until it is replayed or discarded', async (t
   assert.equal((await third?.get())?.status, 'FAILED');
   const error = await refusal('job_failed', () => third?.result());
   assert.equal((error.cause as Error).message, 'Disk on fire');
-  await refusal('job_not_changeable', () => first?.replay());
+  await refusal('job_not_changeable', () => first?.retry());
 });
 
 test('an action on many jobs changes no more than its dry run counted, or nothing', async (t) => {
@@ -452,15 +452,15 @@ test('an action on many jobs changes no more than its dry run counted, or nothin
   // A dead letter that arrives later is neither, although its job was created before.
   const [first, second] = await task.nowMany([1, 2]);
   await duly.runDue();
-  const dead = await duly.dead.replay({}, { dryRun: true });
+  const dead = await duly.dead.retry({}, { dryRun: true });
   assert.equal(dead.changed, 2);
   await duly.advance('1 s');
-  await second?.replay();
+  await second?.retry();
   await duly.runDue();
   assert.equal((await second?.get())?.status, 'FAILED');
   broken = false;
   assert.deepEqual(
-    await duly.dead.replay({}, { expected: dead.changed, ...(dead.asOf && { asOf: dead.asOf }) }),
+    await duly.dead.retry({}, { expected: dead.changed, ...(dead.asOf && { asOf: dead.asOf }) }),
     { changed: 1, refused: 0 },
   );
   assert.equal((await first?.get())?.status, 'PENDING');
@@ -512,7 +512,7 @@ test('an id that is not there is not found, and one past its retention says when
   const error = await refusal('job_expired_from_history', () => handle.get());
   assert.equal(error.details.madeAt, Date.parse('2027-01-15T10:00:00Z'));
   await refusal('job_expired_from_history', () => handle.cancel());
-  await refusal('job_expired_from_history', () => handle.replay());
+  await refusal('job_expired_from_history', () => handle.retry());
   await refusal('job_not_found', () => duly.job('job_nope').get());
   await refusal('job_not_found', () => duly.job('job_nope').wait());
   await refusal('job_not_found', () => duly.job('job_nope').logs());

@@ -35,7 +35,7 @@ test('a failure waits longer each time and then is final', () => {
   );
 });
 
-test("attempts are those the job has now, not the policy's: a replay adds some", () => {
+test("attempts are those the job has now, not the policy's: a retry by hand adds some", () => {
   assert.equal(settle({ kind: 'threw', error }, claimedJob({ spent: 3, maxAttempts: 6 })).to, 'RETRYING');
 });
 

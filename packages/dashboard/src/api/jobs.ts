@@ -139,7 +139,7 @@ export function useJobAction(id: string, action: 'cancel' | 'retry' | 'run-again
 export type BulkTarget =
   | { path: 'api/jobs/bulk'; action: 'cancel' | 'retry'; filter: JobFilter }
   | {
-      path: 'api/dead/replay' | 'api/dead/discard';
+      path: 'api/dead/retry' | 'api/dead/discard';
       which: { group: ErrorCause } | { all: true };
     };
 
@@ -228,7 +228,7 @@ export function useDeadGroups(limit: number) {
 }
 
 /** Brings one dead letter back, or takes it off the list. */
-export function useDeadAction(verb: 'replay' | 'discard') {
+export function useDeadAction(verb: 'retry' | 'discard') {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: (id: string) => post<JobBulkResult>(`api/dead/${verb}`, { filter: { ids: [id] } }),

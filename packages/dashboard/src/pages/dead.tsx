@@ -83,7 +83,7 @@ function Group({ group, isAll }: { group: DeadGroup; isAll: boolean }) {
           <ActOnGroup group={group} text={text} />
         ) : (
           <>
-            <ActOnOne verb="replay" id={single.id} />
+            <ActOnOne verb="retry" id={single.id} />
             <ActOnOne verb="discard" id={single.id} />
           </>
         ))
@@ -114,7 +114,7 @@ function Group({ group, isAll }: { group: DeadGroup; isAll: boolean }) {
             <Time at={job.completed_at} className="text-xs text-ink-faint" />
             {may && single === null && (
               <span className="flex gap-2">
-                <ActOnOne verb="replay" id={job.id} />
+                <ActOnOne verb="retry" id={job.id} />
                 <ActOnOne verb="discard" id={job.id} />
               </span>
             )}
@@ -135,8 +135,8 @@ function Group({ group, isAll }: { group: DeadGroup; isAll: boolean }) {
 }
 
 const words = {
-  replay: {
-    verb: 'Replay',
+  retry: {
+    verb: 'Retry',
     noun: 'dead letter',
     done: 'waiting to run again',
     isDanger: false,
@@ -152,7 +152,7 @@ const words = {
 };
 
 /** Acts on one dead letter, at once. */
-function ActOnOne({ verb, id }: { verb: 'replay' | 'discard'; id: string }) {
+function ActOnOne({ verb, id }: { verb: 'retry' | 'discard'; id: string }) {
   const action = useDeadAction(verb);
   const toasts = useToasts();
   return (
@@ -174,14 +174,14 @@ function ActOnOne({ verb, id }: { verb: 'replay' | 'discard'; id: string }) {
 /** Acts on a group, after a dialog that shows what that is. */
 function ActOnGroup({ group, text }: { group: DeadGroup; text: string }) {
   const { ask, dialog } = useBulkDialog();
-  const askTo = (verb: 'replay' | 'discard') =>
+  const askTo = (verb: 'retry' | 'discard') =>
     ask(
       { path: `api/dead/${verb}`, which: { group: causeIn(group) } },
       { ...words[verb], which: causeWords(group) },
     );
   return (
     <>
-      <Button onClick={() => askTo('replay')}>Replay {text}</Button>
+      <Button onClick={() => askTo('retry')}>Retry {text}</Button>
       <Button kind="danger" onClick={() => askTo('discard')}>
         Discard {text}
       </Button>
@@ -196,9 +196,9 @@ function AllActions() {
   return (
     <>
       <Button
-        onClick={() => ask({ path: 'api/dead/replay', which: { all: true } }, { ...words.replay, which: [] })}
+        onClick={() => ask({ path: 'api/dead/retry', which: { all: true } }, { ...words.retry, which: [] })}
       >
-        Replay all
+        Retry all
       </Button>
       <Button
         kind="danger"

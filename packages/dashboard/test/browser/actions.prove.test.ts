@@ -87,7 +87,7 @@ test('a job shows who made it and what it made', async (t) => {
   await page.getByRole('link', { name: 'parent', exact: true }).waitFor();
 });
 
-test('dead letters are replayed singly, discarded singly, by group and all together', async (t) => {
+test('dead letters are retried singly, discarded singly, by group and all together', async (t) => {
   const otherwise = { ...failing, name: 'failing_otherwise' };
   const { page, duly, api, open } = await openDashboard(t, { tasks: [failing, otherwise] });
   const failAs = (task: string) => async (count: number) => {
@@ -108,7 +108,7 @@ test('dead letters are replayed singly, discarded singly, by group and all toget
   await row(others[0] as string).waitFor({ state: 'detached' });
   assert.deepEqual(new Set(await deadIds()), new Set(ids));
   await row(ids[0] as string)
-    .getByRole('button', { name: 'Replay' })
+    .getByRole('button', { name: 'Retry' })
     .click();
   await page.getByText('1 dead letter waiting to run again.').waitFor();
   // It fails again: the same job, with an attempt more.

@@ -215,7 +215,7 @@ function addDead(program: Command, action: ActionOf): void {
     .option('--cursor <cursor>', 'the next page, as the last one named it')
     .action(action(async () => (await import('../commands/dead-ls.ts')).deadLs));
   for (const [verb, description] of [
-    ['replay', 'bring dead letters back'],
+    ['retry', 'bring dead letters back'],
     ['discard', 'take dead letters off the list; they stay in history for their retention'],
   ] as const) {
     addCommand(dead, verb, description)
@@ -228,8 +228,8 @@ function addDead(program: Command, action: ActionOf): void {
       .option('--note <text>', 'why; kept in the audit')
       .action(
         action(async () => {
-          const { deadReplay, deadDiscard } = await import('../commands/dead-act.ts');
-          return verb === 'replay' ? deadReplay : deadDiscard;
+          const { deadRetry, deadDiscard } = await import('../commands/dead-act.ts');
+          return verb === 'retry' ? deadRetry : deadDiscard;
         }),
       );
   }

@@ -17,13 +17,13 @@ interface DeadActOptions extends CommonOptions {
   note?: string;
 }
 
-type Verb = 'replay' | 'discard';
+type Verb = 'retry' | 'discard';
 
-const done: Record<Verb, string> = { replay: 'brought back', discard: 'discarded' };
+const done: Record<Verb, string> = { retry: 'brought back', discard: 'discarded' };
 
-/** `duly dead replay`. */
-export function deadReplay(context: CommandContext, options: DeadActOptions, ids: string[]): Promise<number> {
-  return act('replay', context, options, ids);
+/** `duly dead retry`. */
+export function deadRetry(context: CommandContext, options: DeadActOptions, ids: string[]): Promise<number> {
+  return act('retry', context, options, ids);
 }
 
 /** `duly dead discard`. */
@@ -61,7 +61,7 @@ async function act(
     const counted = await duly.dead[verb](which, { ...how, dryRun: true });
     const count = counted.changed;
     if (mustAsk && count > 0) {
-      const question = `${verb === 'replay' ? 'Replay' : 'Discard'} ${lettersText(count)}?`;
+      const question = `${verb === 'retry' ? 'Retry' : 'Discard'} ${lettersText(count)}?`;
       const answer = await confirm(context, question, what);
       if (answer !== 'yes') {
         context.err.line('Nothing was done.');

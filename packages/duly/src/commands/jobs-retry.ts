@@ -10,6 +10,6 @@ export function jobsRetry(
 ): Promise<number> {
   return withClient(context, options, ({ duly, changed }) => {
     changed(ids.length === 1 ? `/jobs/${ids[0]}` : '/jobs');
-    return changeJobs(context, ids, 'brought back', (id) => duly.replay(id, options.note));
+    return changeJobs(context, ids, 'brought back', (id) => duly.retry(id, options.note));
   });
 }

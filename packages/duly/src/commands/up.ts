@@ -296,7 +296,7 @@ function suggestions(
     'jobs ls',
     ...(id === undefined ? [] : [`why ${id}`]),
     'dead ls',
-    ...(isDemo ? ['dead replay --all'] : []),
+    ...(isDemo ? ['dead retry --all'] : []),
     'schedules ls',
   ].map((words) => commandFor(store, words));
   return ['In another terminal, in this folder:', ...lines.map((line) => `  ${out.paint('cyan', line)}`), ''];

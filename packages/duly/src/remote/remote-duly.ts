@@ -84,7 +84,7 @@ export function createRemoteDuly(server: RemoteServer, onChange: (page: string) 
   const schedules = refusing('schedules', createRemoteSchedules({ call, data, job }));
 
   const actOnDead = async (
-    name: 'POST /api/dead/replay' | 'POST /api/dead/discard',
+    name: 'POST /api/dead/retry' | 'POST /api/dead/discard',
     filter: JobsFilter,
     { note, dryRun, asOf, expected }: ActionOptions = {},
   ) => {
@@ -121,7 +121,7 @@ export function createRemoteDuly(server: RemoteServer, onChange: (page: string) 
     },
     dead: refusing('dead', {
       list: (filter: JobsFilter) => jobs({ ...filter, dead: true } as JobsFilter),
-      replay: (filter: JobsFilter, how: ActionOptions) => actOnDead('POST /api/dead/replay', filter, how),
+      retry: (filter: JobsFilter, how: ActionOptions) => actOnDead('POST /api/dead/retry', filter, how),
       discard: (filter: JobsFilter, how: ActionOptions) => actOnDead('POST /api/dead/discard', filter, how),
     }),
     async cancel(
@@ -133,7 +133,7 @@ export function createRemoteDuly(server: RemoteServer, onChange: (page: string) 
         await call('POST /api/jobs/{id}/cancel', { path: { id: await idOf(reference) }, body }),
       );
     },
-    async replay(id: string, options: { note?: string } = {}) {
+    async retry(id: string, options: { note?: string } = {}) {
       return fromJson(await call('POST /api/jobs/{id}/retry', { path: { id }, ...noted(options) }));
     },
     async reschedule(reference: { id?: string }, due: { in?: number; at?: number }) {

@@ -29,8 +29,8 @@ test('a typing mistake is answered with what was likely meant', async (t) => {
     ],
     [['jobs', 'ls', '--status', ''], /^error\[usage\]: Expected --status to name at least one, got ""\.\n$/],
     [
-      ['dead', 'replay', '--all'],
-      /^error\[usage\]: To replay dead letters without naming them needs --yes here/,
+      ['dead', 'retry', '--all'],
+      /^error\[usage\]: To retry dead letters without naming them needs --yes here/,
     ],
     [
       ['run', 'a', '--in', '5'],

@@ -439,7 +439,7 @@ export type Job = {
   /** What the handler returned; null before that. */
   result?: unknown;
   error: JobError | null;
-  origin: "event" | "schedule" | "trigger" | "backfill" | "replay" | "child";
+  origin: "event" | "schedule" | "trigger" | "backfill" | "retry" | "child";
   parent_id: string | null;
   parent_key: string | null;
   copy_of: string | null;
@@ -643,7 +643,7 @@ export type MadeJob = {
   /** What the handler returned; null before that. */
   result?: unknown;
   error: JobError | null;
-  origin: "event" | "schedule" | "trigger" | "backfill" | "replay" | "child";
+  origin: "event" | "schedule" | "trigger" | "backfill" | "retry" | "child";
   parent_id: string | null;
   parent_key: string | null;
   copy_of: string | null;
@@ -1784,7 +1784,7 @@ export interface Operations {
     answer: DeadGroups;
   };
   /** Bring dead letters back */
-  'POST /api/dead/replay': {
+  'POST /api/dead/retry': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: DeadAction;

@@ -110,7 +110,7 @@ const actBody = z
   })
   .openapi('DeadAction');
 
-const act = (verb: 'replay' | 'discard', summary: string) =>
+const act = (verb: 'retry' | 'discard', summary: string) =>
   createRoute({
     method: 'post',
     path: `/api/dead/${verb}`,
@@ -122,7 +122,7 @@ const act = (verb: 'replay' | 'discard', summary: string) =>
     responses: { 200: json(bulkResultSchema, 'What it came to, or would.'), 404: refusal(404), ...problems },
   });
 
-const replay = act('replay', 'Bring dead letters back');
+const retry = act('retry', 'Bring dead letters back');
 const discard = act('discard', 'Take dead letters off the list; they stay in history for their retention');
 
 /** `/api/dead`. */
@@ -174,7 +174,7 @@ export function deadRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   /** Acts on everything of a group, however much there is. */
   async function doToGroup(
     caller: Caller,
-    verb: 'replay' | 'discard',
+    verb: 'retry' | 'discard',
     group: ErrorCause,
     { expected, ...options }: ActionOptions,
   ): Promise<ActionResult> {
@@ -212,7 +212,7 @@ export function deadRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     return act({ ...options, ...(asOf === undefined ? {} : { asOf }) });
   }
 
-  async function doTo(c: Context<ServerEnv>, verb: 'replay' | 'discard', given: z.infer<typeof actBody>) {
+  async function doTo(c: Context<ServerEnv>, verb: 'retry' | 'discard', given: z.infer<typeof actBody>) {
     const { filter = {}, group, all, dry_run: dryRun = false, note: why, as_of: asOf, expected } = given;
     const options: ActionOptions = {
       dryRun,
@@ -234,7 +234,7 @@ export function deadRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     return { ...bulkJson(result), dry_run: dryRun };
   }
 
-  routes.openapi(replay, async (c) => c.json(await doTo(c, 'replay', c.req.valid('json')), 200));
+  routes.openapi(retry, async (c) => c.json(await doTo(c, 'retry', c.req.valid('json')), 200));
   routes.openapi(discard, async (c) => c.json(await doTo(c, 'discard', c.req.valid('json')), 200));
   return routes;
 }

@@ -240,14 +240,13 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
       });
     }
     const jobs = duly.jobs(await filterOfBody(context, c.get('caller'), filter));
-    const verb = action === 'retry' ? 'replay' : action;
     const how = {
       dryRun,
       ...(note === undefined ? {} : { note }),
       ...(given.as_of === undefined ? {} : { asOf: parseInstant(given.as_of, 'as_of') }),
     };
     if (size === undefined && from === undefined) {
-      const result = await jobs[verb]({ ...how, ...(expected === undefined ? {} : { expected }) });
+      const result = await jobs[action]({ ...how, ...(expected === undefined ? {} : { expected }) });
       return c.json({ ...bulkJson(result), dry_run: dryRun }, 200);
     }
     if (expected !== undefined) {
@@ -256,7 +255,7 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
         details: { issues: [{ in: 'body', path: 'expected', message: 'is beside limit or cursor' }] },
       });
     }
-    const { nextCursor, ...result } = await jobs.actPage(verb, {
+    const { nextCursor, ...result } = await jobs.actPage(action, {
       ...how,
       ...(size === undefined ? {} : { limit: size }),
       ...(from === undefined ? {} : { cursor: from }),
@@ -290,7 +289,7 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
 
   routes.openapi(retry, async (c) => {
     const { id } = await find(c.get('caller'), c.req.valid('param').id);
-    return c.json(changeJson(await duly.replay(id, c.req.valid('json').note)), 200);
+    return c.json(changeJson(await duly.retry(id, c.req.valid('json').note)), 200);
   });
 
   routes.openapi(runAgain, async (c) => {

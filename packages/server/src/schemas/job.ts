@@ -66,7 +66,7 @@ export const jobSchema = z
     serial: z.string().nullable(),
     result: z.unknown().openapi({ description: 'What the handler returned; null before that.' }),
     error: jobErrorOrNull,
-    origin: z.enum(['event', 'schedule', 'trigger', 'backfill', 'replay', 'child']),
+    origin: z.enum(['event', 'schedule', 'trigger', 'backfill', 'retry', 'child']),
     parent_id: z.string().nullable(),
     parent_key: z.string().nullable(),
     copy_of: z.string().nullable(),

@@ -16,7 +16,7 @@ export interface CachedTrend {
   read(question: TrendQuestion): Promise<TrendStep[]>;
 }
 
-/** A step that is over changes only when an old job is replayed or deleted: that is shown after this time. */
+/** A step that is over changes only when an old job is retried or deleted: that is shown after this time. */
 const cacheMs = 5 * 60_000;
 /** A transaction of the user's own may end a job a while after the instant it bears. */
 const settlingMs = 30_000;

@@ -6,7 +6,7 @@ import { type OpenedPostgres, openPostgres, type PostgresOptions } from './open-
 import { createFollower } from './transaction-watch.ts';
 import { createPostgresWithin } from './user-transaction.ts';
 import { createVacuum } from './vacuum.ts';
-import { cancel, change, replay, reschedule } from './verbs/change.ts';
+import { cancel, change, reschedule, retry } from './verbs/change.ts';
 import { enqueue } from './verbs/enqueue.ts';
 import { exchange } from './verbs/exchange.ts';
 import { heartbeat, reap } from './verbs/lease.ts';
@@ -30,7 +30,7 @@ const verbs = {
   reap,
   cancel,
   reschedule,
-  replay,
+  retry,
   report,
   change,
   applySchedules,

@@ -1,4 +1,5 @@
 /** How a job stands in a table of any SQL store, and how the contract has it. */
+
 import type {
   AttemptRecord,
   JobError,
@@ -10,6 +11,7 @@ import type {
 } from '../../contract/engine.ts';
 import type { jobFields } from '../../contract/job-fields.ts';
 import type { JobStatus } from '../../contract/job-status.ts';
+import { reasonOf } from './stored-words.ts';
 
 /** The value of a field in its column. */
 type ColumnValue<Name extends JobFieldName> = (typeof jobFields)[Name]['type'] extends 'json'
@@ -34,7 +36,7 @@ export function jobRecordOf(row: JobColumns, now: number, own: OwnParts): JobRec
   return {
     // {{job.record | %field: row.%column, | status=status: statusAt(row, now), | error=error,
     //   | policy=policy: JSON.parse(row.policy) as JobPolicy, | result=result: row.result ?? null,
-    //   | finishedAt=finishedAt: row.finished_at ?? null,}}
+    //   | finishedAt=finishedAt: row.finished_at ?? null, | reason=reason: reasonOf(row.reason),}}
     id: row.id,
     type: row.type,
     version: row.version,
@@ -55,7 +57,7 @@ export function jobRecordOf(row: JobColumns, now: number, own: OwnParts): JobRec
     origin: row.origin,
     cancelRequestedAt: row.cancel_requested_at,
     status: statusAt(row, now),
-    reason: row.reason,
+    reason: reasonOf(row.reason),
     serial: row.serial,
     copyOf: row.copy_of,
     dedupeKey: row.dedupe_key,

@@ -19,7 +19,7 @@ import { isSchemaReady, migrateSchema, schemaVersion } from './migrate.ts';
 import { type Notifier, notifierPath, openNotifier } from './notifier.ts';
 import { hasStoreClock, openStoreClock, readBootId, type StoreClock } from './store-clock.ts';
 import { createSqliteWithin } from './user-transaction.ts';
-import { cancel, change, replay, reschedule } from './verbs/change.ts';
+import { cancel, change, reschedule, retry } from './verbs/change.ts';
 import { enqueue } from './verbs/enqueue.ts';
 import { checkExchange, exchange } from './verbs/exchange.ts';
 import { checkReap, heartbeat, reap } from './verbs/lease.ts';
@@ -84,7 +84,7 @@ const writers = {
   heartbeat,
   cancel,
   reschedule,
-  replay,
+  retry,
   report,
   change,
   applySchedules,

@@ -2,8 +2,10 @@
  * The moves of a job's life that several verbs share: becoming ready, waiting behind a gate, and ending, with
  * everything that an end sets free.
  */
+
 import type { AttemptRecord, JobError, ReportBody, SettleReason } from '../../contract/engine.ts';
 import type { JobStatus, TerminalStatus } from '../../contract/job-status.ts';
+import { storedRetried } from '../shared/stored-words.ts';
 import type { KeyRow } from './dedupe.ts';
 import { statements } from './generated.ts';
 import type { Work } from './work.ts';
@@ -157,7 +159,7 @@ export function enter(work: Work, row: WaitingRow, event: string): JobStatus {
     return makeReady(work, row, event);
   }
   work.run(statements.job.addGate, 'serial', ref, row.due_at, row.seq);
-  place(work, row, { status: 'BLOCKED', ready: false, event: event === 'replayed' ? event : 'gate-shut' });
+  place(work, row, { status: 'BLOCKED', ready: false, event: event === storedRetried ? event : 'gate-shut' });
   if (holder === undefined) seatNext(work, ref);
   return 'BLOCKED';
 }

@@ -192,7 +192,7 @@ async function callEverything(engine: Engine, type: string): Promise<void> {
     late.map((job) => settlement(job, 'FAILED')),
     false,
   );
-  await engine.replay({
+  await engine.retry({
     now,
     groups: [{ ids: late.slice(0, 5).map(({ id }) => id), actor: 'me', note: null }],
   });

@@ -55,7 +55,7 @@ export function WentWrong() {
                 <Button
                   onClick={() =>
                     ask(
-                      { path: 'api/dead/replay', which: { group: causeIn(group) } },
+                      { path: 'api/dead/retry', which: { group: causeIn(group) } },
                       { ...words, which: causeWords(group) },
                     )
                   }

@@ -37,7 +37,7 @@ SELECT duly.cancel_1($1::bigint, $2::jsonb) AS reply
 -- name: reschedule
 SELECT duly.reschedule_1($1::bigint, $2::jsonb) AS reply
 
--- name: replay
+-- name: retry
 SELECT duly.replay_1($1::bigint, $2::jsonb) AS reply
 
 -- name: change

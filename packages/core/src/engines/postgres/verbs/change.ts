@@ -4,9 +4,10 @@ import type {
   ChangedReply,
   ChangeInput,
   ChangeReply,
-  ReplayInput,
   RescheduleInput,
+  RetryInput,
 } from '../../../contract/engine.ts';
+import { storedAction } from '../../shared/stored-words.ts';
 import { statements } from '../generated.ts';
 import { checkedDue } from '../job-columns.ts';
 import { type AnsweredGroup, eachGroup, keepable, type Work } from '../work.ts';
@@ -33,11 +34,11 @@ export function reschedule(work: Work, input: RescheduleInput): Promise<ChangedR
 }
 
 /** See the contract. */
-export function replay(work: Work, input: ReplayInput): Promise<ChangedReply> {
+export function retry(work: Work, input: RetryInput): Promise<ChangedReply> {
   return eachGroup(
     input.groups,
     (group) => ({ ...group, note: keepable(group.note) }),
-    (groups) => work.call<Answer>(statements.call.replay, [input.now ?? null, JSON.stringify(groups)]),
+    (groups) => work.call<Answer>(statements.call.retry, [input.now ?? null, JSON.stringify(groups)]),
   );
 }
 
@@ -47,7 +48,7 @@ export async function change(work: Work, input: ChangeInput): Promise<ChangeRepl
   const { now, ids } = await work.call<{ ids: string[] }>(statements.call.change, [
     input.now ?? null,
     JSON.stringify(page.ids),
-    input.action,
+    storedAction(input.action),
     input.actor,
     keepable(input.note),
     input.dryRun,

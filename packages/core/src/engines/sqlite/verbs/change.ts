@@ -6,11 +6,12 @@ import type {
   ChangeInput,
   ChangeReply,
   JobTarget,
-  ReplayInput,
   RescheduleInput,
+  RetryInput,
 } from '../../../contract/engine.ts';
 import type { JobStatus } from '../../../contract/job-status.ts';
 import { attemptsOf } from '../../shared/job-row.ts';
+import { storedRetried, storedRetry } from '../../shared/stored-words.ts';
 import { audit } from '../audit.ts';
 import { heldNow, holderOf, type KeyRow } from '../dedupe.ts';
 import { statements } from '../generated.ts';
@@ -55,8 +56,8 @@ function rescheduleJob(work: Work, row: LifeRow, dueAt: number, actor: Actor): C
 }
 
 /** See the contract. */
-export function replay(work: Work, input: ReplayInput): Omit<ChangedReply, 'now'> {
-  const groups = eachGroup(work, input.groups, (group) => group.ids.map((id) => replayJob(work, id, group)));
+export function retry(work: Work, input: RetryInput): Omit<ChangedReply, 'now'> {
+  const groups = eachGroup(work, input.groups, (group) => group.ids.map((id) => retryJob(work, id, group)));
   return { groups };
 }
 
@@ -80,8 +81,8 @@ function act(work: Work, id: string, input: ChangeInput): boolean {
     case 'terminate':
       cancelTarget(work, { id }, input.action === 'cancel' ? 'ask' : 'terminate', input);
       return true;
-    case 'replay':
-      replayJob(work, id, input);
+    case 'retry':
+      retryJob(work, id, input);
       return true;
     case 'discard':
       work.run(statements.change.discard, { id, now: work.now });
@@ -101,7 +102,7 @@ function allows(work: Work, id: string, action: ChangeInput['action']): boolean 
   if (action === 'delete') return live === undefined || live.status !== 'RUNNING';
   const ended = work.get<{ status: JobStatus; dead: number }>(statements.job.finishedBrief, id);
   if (ended === undefined) return false;
-  return action === 'replay' ? ended.status !== 'COMPLETED' : ended.dead === 1;
+  return action === 'retry' ? ended.status !== 'COMPLETED' : ended.dead === 1;
 }
 
 function deleteJob(work: Work, id: string, act: Act): void {
@@ -172,11 +173,11 @@ export function cancelJob(work: Work, row: LifeRow, mode: 'ask' | 'terminate', a
   return { id: row.id, result: 'changed', status: 'CANCELLED', dueAt: row.due_at };
 }
 
-function replayJob(work: Work, id: string, act: Act): ChangedItem {
+function retryJob(work: Work, id: string, act: Act): ChangedItem {
   const live = readLife(work, id);
-  // Still waiting or running: also the answer to a repeat of a replay that took effect.
+  // Still waiting or running: also the answer to a repeat of a retry that took effect.
   if (live !== undefined)
-    return { ...briefOf(live), result: live.reason === 'replayed' ? 'unchanged' : 'refused' };
+    return { ...briefOf(live), result: live.reason === storedRetried ? 'unchanged' : 'refused' };
   const row = work.get<JobRow>(statements.job.finished, id);
   if (row === undefined) return missing(id);
   if (row.status === 'COMPLETED') return { id, result: 'refused', status: row.status, dueAt: row.due_at };
@@ -186,12 +187,12 @@ function replayJob(work: Work, id: string, act: Act): ChangedItem {
   work.run(statements.job.removeFinished, id);
   const revived = readLife(work, id) as LifeRow;
   if (row.dedupe_key !== null) holdKeyAgain(work, revived, row.dedupe_key);
-  const status = enter(work, revived, 'replayed');
-  auditFinished(work, act, 'replay', id, { status: row.status }, { status });
+  const status = enter(work, revived, storedRetried);
+  auditFinished(work, act, storedRetry, id, { status: row.status }, { status });
   return { id, result: 'changed', status, dueAt: work.now };
 }
 
-/** A replayed job holds its key again, unless the key is still held. */
+/** A retried job holds its key again, unless the key is still held. */
 function holdKeyAgain(work: Work, row: LifeRow, key: string): void {
   const at = [row.type, row.tenant ?? '', key] as const;
   if (heldNow(work.get<KeyRow>(statements.dedupe.holder, ...at), work.now) === null) {

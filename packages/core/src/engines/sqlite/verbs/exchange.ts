@@ -1,6 +1,7 @@
 import type { ClaimRequest, ExchangeInput, ExchangeReply, Settlement } from '../../../contract/engine.ts';
 import { canTransition, isSuspect, isTerminal, mustRunAlone } from '../../../contract/job-status.ts';
 import { attemptsOf } from '../../shared/job-row.ts';
+import { storedRetried } from '../../shared/stored-words.ts';
 import { statements } from '../generated.ts';
 import type { JobRow } from '../rows.ts';
 import {
@@ -95,12 +96,12 @@ function settle(work: Work, settlement: Settlement, repeat: boolean): 'done' | '
   }
   if (!canTransition('RUNNING', settlement.to)) return 'lost';
 
-  // This claim would have been the first start, or the first since a replay, and the handler was not entered: the job has not started.
+  // This claim would have been the first start, or the first since a retry, and the handler was not entered: the job has not started.
   const isUnstarted =
     !settlement.started &&
     settlement.to !== 'COMPLETED' &&
     row.started_at === row.claimed_at &&
-    (row.spent === 0 || row.reason === 'replayed');
+    (row.spent === 0 || row.reason === storedRetried);
   const spent = row.spent + (settlement.spends ? 1 : 0);
   const losses = row.losses + (settlement.loss === 'none' ? 0 : 1);
   const begunLosses = row.begun_losses + (settlement.loss === 'begun' ? 1 : 0);

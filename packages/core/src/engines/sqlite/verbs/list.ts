@@ -27,6 +27,7 @@ import {
   nearScanCount,
   scanCountMax,
 } from '../../shared/job-scan.ts';
+import { actionOf, eventOf } from '../../shared/stored-words.ts';
 import { holderOf } from '../dedupe.ts';
 import { statements } from '../generated.ts';
 import { jobWhere, type Where } from '../job-where.ts';
@@ -273,7 +274,7 @@ function toChanges({ position, at, entries }: FeedRow): Change[] {
     id,
     type,
     status,
-    event,
+    event: eventOf(event),
     percent,
   }));
 }
@@ -285,5 +286,5 @@ export function auditRows(work: Work, input: AuditInput): Omit<AuditReply, 'now'
     input.subject === null
       ? work.all<AuditRow>(statements.audit.list, before, input.limit)
       : work.all<AuditRow>(statements.audit.listSubject, input.subject, before, input.limit);
-  return { rows: rows.map((row) => ({ ...row })) };
+  return { rows: rows.map((row) => ({ ...row, action: actionOf(row.action) })) };
 }

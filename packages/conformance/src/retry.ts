@@ -15,18 +15,19 @@ import {
   only,
   read,
   reap,
-  replay,
+  retry,
   statusOf,
 } from './steps.ts';
 import type { DefineTest } from './suite.ts';
 
-/** What `replay` promises. */
-export function replayTests(test: DefineTest): void {
+/** What `retry` promises. */
+export function retryTests(test: DefineTest): void {
   test('a dead letter comes back as the same job and can be taken at once', async ({ engine }) => {
     const lease = await makeFailed(engine, { input: '{"x":1}', metadata: '{"m":2}', tenant: 'acme' });
-    const item = await replay(engine, lease.id, t0 + hour);
+    const item = await retry(engine, lease.id, t0 + hour);
     assert.deepEqual([item.id, item.result, item.status], [lease.id, 'changed', 'PENDING']);
     const job = await read(engine, lease.id, t0 + hour);
+    assert.equal(job.reason, 'retried');
     assert.deepEqual(
       [job.dead, job.finishedAt, job.input, job.metadata, job.tenant, job.createdAt],
       [false, null, '{"x":1}', '{"m":2}', 'acme', t0],
@@ -40,9 +41,9 @@ export function replayTests(test: DefineTest): void {
     );
   });
 
-  test('a replayed job keeps the record of its earlier attempts', async ({ engine }) => {
+  test('a retried job keeps the record of its earlier attempts', async ({ engine }) => {
     const lease = await makeFailed(engine);
-    await replay(engine, lease.id);
+    await retry(engine, lease.id);
     await finish(engine, await claimOne(engine), 'COMPLETED');
     const { attempts, status, error } = await read(engine, lease.id);
     assert.deepEqual([status, error], ['COMPLETED', null]);
@@ -59,21 +60,21 @@ export function replayTests(test: DefineTest): void {
     const lease = await makeRunning(engine);
     await cancel(engine, { id: lease.id });
     await finish(engine, lease, 'CANCELLED');
-    await replay(engine, lease.id, t0 + minute);
+    await retry(engine, lease.id, t0 + minute);
     const again = await claimOne(engine, {}, t0 + minute);
     assert.equal(again.cancelRequestedAt, null);
     assert.deepEqual(await beat(engine, again, t0 + minute), { state: 'kept' });
   });
 
-  test('a replayed job holds its key again, unless the key is still held', async ({ engine }) => {
-    for (const [key, replayAt, holds] of [
+  test('a retried job holds its key again, unless the key is still held', async ({ engine }) => {
+    for (const [key, retryAt, holds] of [
       ['own time is over', t0 + 2 * hour, true],
       ['own time runs', t0 + minute, false],
     ] as const) {
       const fields = { dedupe: dedupe(key, { forMs: hour, mode: 'replace' }) } as const;
       const { id } = await make(engine, { ...fields, due: { at: t0 + minute } });
       await cancel(engine, { id });
-      await replay(engine, id, replayAt);
+      await retry(engine, id, retryAt);
       // Three hours after its creation, only the key that was taken anew is held.
       const next = await make(engine, { ...fields, due: { at: t0 + 4 * hour } }, t0 + 3 * hour);
       assert.deepEqual([key, next.deduped, next.id === id], [key, holds, holds]);
@@ -82,7 +83,7 @@ export function replayTests(test: DefineTest): void {
     const first = await make(engine, { ...fields, due: { at: t0 + minute } });
     await cancel(engine, { id: first.id });
     const second = await make(engine, { ...fields, due: { at: t0 + 9 * hour } }, t0 + 2 * hour);
-    await replay(engine, first.id, t0 + 2 * hour + 1);
+    await retry(engine, first.id, t0 + 2 * hour + 1);
     const folded = await make(engine, fields, t0 + 2 * hour + 2);
     assert.equal(folded.id, second.id);
   });
@@ -91,7 +92,7 @@ export function replayTests(test: DefineTest): void {
     const { id } = await make(engine, { startDeadlineMs: second });
     await reap(engine, t0 + minute);
     assert.equal(await statusOf(engine, id), 'EXPIRED');
-    await replay(engine, id, t0 + hour);
+    await retry(engine, id, t0 + hour);
     await reap(engine, t0 + hour);
     assert.equal((await claimOne(engine, {}, t0 + hour)).id, id);
   });
@@ -101,11 +102,11 @@ export function replayTests(test: DefineTest): void {
   }) => {
     const { id } = await make(engine, { due: { at: t0 + 24 * hour } });
     await cancel(engine, { id });
-    assert.equal((await replay(engine, id, t0 + 1)).status, 'PENDING');
+    assert.equal((await retry(engine, id, t0 + 1)).status, 'PENDING');
     assert.equal((await claimOne(engine, {}, t0 + 1)).id, id);
   });
 
-  test('a completed or unfinished job is not replayed; an unknown one is missing', async ({ engine }) => {
+  test('a completed or unfinished job is not retried; an unknown one is missing', async ({ engine }) => {
     const completed = await makeRunning(engine);
     await finish(engine, completed, 'COMPLETED');
     const running = await makeRunning(engine);
@@ -113,51 +114,51 @@ export function replayTests(test: DefineTest): void {
     const { id: scheduled } = await make(engine, { due: { at: t0 + hour } });
     for (const id of [completed.id, running.id, pending, scheduled]) {
       const before = await read(engine, id);
-      const item = await replay(engine, id, t0 + 1);
+      const item = await retry(engine, id, t0 + 1);
       assert.ok(['refused', 'unchanged'].includes(item.result), `${before.status}: ${item.result}`);
       assert.equal(item.status, before.status);
       assert.deepEqual(await read(engine, id), before);
     }
-    assert.equal((await replay(engine, completed.id)).result, 'refused');
-    assert.equal((await replay(engine, 'job_nowhere')).result, 'missing');
+    assert.equal((await retry(engine, completed.id)).result, 'refused');
+    assert.equal((await retry(engine, 'job_nowhere')).result, 'missing');
   });
 
-  test('a replay that is sent twice brings the job back once', async ({ engine }) => {
+  test('a retry that is sent twice brings the job back once', async ({ engine }) => {
     const lease = await makeFailed(engine);
-    await replay(engine, lease.id, t0 + 1);
+    await retry(engine, lease.id, t0 + 1);
     const before = await read(engine, lease.id);
-    await replay(engine, lease.id, t0 + 2);
+    await retry(engine, lease.id, t0 + 2);
     assert.deepEqual(await read(engine, lease.id), before);
     assert.equal((await claim(engine)).length, 1);
   });
 
-  test('the audit row of a replay tells how the job came back', async ({ engine }) => {
+  test('the audit row of a retry tells how the job came back', async ({ engine }) => {
     const lease = await makeFailed(engine, { serial: 's' });
     await make(engine, { serial: 's' });
-    assert.equal((await replay(engine, lease.id)).status, 'BLOCKED');
+    assert.equal((await retry(engine, lease.id)).status, 'BLOCKED');
     const row = only(await auditOf(engine, `job:${lease.id}`));
     assert.ok(row.after?.includes('BLOCKED'), `after: ${row.after}`);
   });
 
-  test('the feed shows a job that is replayed into a line as replayed', async ({ engine }) => {
+  test('the feed shows a job that is retried into a line as retried', async ({ engine }) => {
     const lease = await makeFailed(engine, { serial: 's' });
     await make(engine, { serial: 's' });
     const position = await feedPosition(engine);
-    await replay(engine, lease.id);
+    await retry(engine, lease.id);
     const changes = await feedAfter(engine, position);
     assert.deepEqual(
       changes.map(({ id, event, status }) => [id, event, status]),
-      [[lease.id, 'replayed', 'BLOCKED']],
+      [[lease.id, 'retried', 'BLOCKED']],
     );
   });
 
-  test('a replay leaves an audit row', async ({ engine }) => {
+  test('a retry leaves an audit row', async ({ engine }) => {
     const lease = await makeFailed(engine);
-    await replay(engine, lease.id, t0 + 5);
+    await retry(engine, lease.id, t0 + 5);
     const row = only(await auditOf(engine, `job:${lease.id}`));
     assert.deepEqual(
       [row.actor, row.action, row.note, row.at],
-      ['key:anna', 'replay', 'fixed upstream', t0 + 5],
+      ['key:anna', 'retry', 'fixed upstream', t0 + 5],
     );
     assert.ok(row.before?.includes('FAILED') && row.after?.includes('PENDING'));
   });
