@@ -25,7 +25,7 @@ import { placeOfPool } from './engines/shared/pool.ts';
 import type { DulyEvents } from './events.ts';
 import { type Forecast, type ForecastOptions, readForecast } from './forecast/forecast.ts';
 import { builtInPrefix, refuseReservedName } from './jobs/built-in-tasks.ts';
-import { stayAtStart } from './jobs/isolate-registry.ts';
+import { blockForever } from './jobs/isolate-registry.ts';
 import { JobHandle } from './jobs/job-handle.ts';
 import { DeadLetters, JobQuery, type JobsFilter } from './jobs/job-query.ts';
 import type { Job } from './jobs/job-view.ts';
@@ -91,7 +91,7 @@ import { openStore } from './store/thread/open-store.ts';
 import { keepTaskForms } from './tasks/input-forms.ts';
 import type { Task, TaskInput, TaskOptions } from './tasks/task.ts';
 import { createTask } from './tasks/task-calls.ts';
-import { type Declared, TaskBook } from './tasks/task-registry.ts';
+import { type Declared, TaskRegistry } from './tasks/task-registry.ts';
 import { isIsolateThread } from './worker/isolate.ts';
 import { createRemoteWorkers, type RemoteWorkers } from './worker/remote/remote-workers.ts';
 
@@ -106,8 +106,8 @@ export interface HealthCallOptions {
 const healthNames: OptionNames<HealthCallOptions> = { patience: true, scope: true };
 const healthScopes = ['all', 'store'] as const;
 const healthPatienceMs = 5_000;
-/** What the test kit moves by hand: the node (null before `start`) and the jobs that are waited for. Not public. */
-export let insideOf: (duly: Duly) => { node: DulyNode | null; jobs: Jobs };
+/** Internals that the test kit drives: the node (null before `start`) and the jobs that callers wait for. Not public. */
+export let internalsOf: (duly: Duly) => { node: DulyNode | null; jobs: Jobs };
 
 /**
  * Makes a Duly that reaches its store through somebody else's hands: proofs stand there to record, delay and lose calls. Its clock is an
@@ -143,14 +143,14 @@ export class Duly {
   readonly #events = createEvents<DulyEvents>((error) =>
     this.#options.logger.error({ error }, 'A listener of an event threw.'),
   );
-  readonly #book: TaskBook;
+  readonly #registry: TaskRegistry;
   readonly #expiring: ExpiringSets;
   /** Those that stand for election now. */
   readonly #candidacies = new Set<Candidacy>();
   /** Aborted, with the error `stopped`, from when on no more calls are taken. */
   readonly #closed = new AbortController();
-  /** Aborted, with the error `stopped`, when the drain is over: locks that are still held are given back. */
-  readonly #letGo = new AbortController();
+  /** Aborted, with the error `stopped`, when the drain limit has passed: locks that are still held are released. */
+  readonly #abandoned = new AbortController();
   readonly #heldLocks = new Set<Promise<void>>();
   readonly #jobs: Jobs;
   readonly #nodeId: string;
@@ -167,7 +167,7 @@ export class Duly {
   #offSignals: () => void = () => {};
 
   static {
-    insideOf = (duly) => ({ node: duly.#node, jobs: duly.#jobs });
+    internalsOf = (duly) => ({ node: duly.#node, jobs: duly.#jobs });
     createDulyOn = (options, openStore) => new Duly(options, openStore);
   }
 
@@ -190,14 +190,14 @@ export class Duly {
       ids: this.#ids,
       virtual: this.#virtual,
     });
-    this.#book = new TaskBook({
+    this.#registry = new TaskRegistry({
       options: this.#options,
       createTask: (resolved) => this.#createTask(resolved),
       onDefined: () => this.#node?.wake(),
       onError: (error, doing) => this.#events.emit('error', { error, doing }),
     });
     const engine = this.#engine;
-    this.#expiring = new ExpiringSets({ engine, actor, ids: this.#ids, book: this.#book });
+    this.#expiring = new ExpiringSets({ engine, actor, ids: this.#ids, registry: this.#registry });
     this.dead = new DeadLetters((filter) => this.jobs(filter));
     this.schedules = new Schedules({
       engine,
@@ -209,8 +209,8 @@ export class Duly {
       node: this.#nodeId,
       ids: this.#ids,
       inputBytesMax: this.#options.inputBytesMax,
-      tasks: this.#book.resolved,
-      declared: () => this.#book.declared,
+      tasks: this.#registry.resolved,
+      declared: () => this.#registry.declared,
       handle: (id) => this.job(id),
       onError: (error, doing) => this.#events.emit('error', { error, doing }),
     });
@@ -248,8 +248,8 @@ export class Duly {
       callerFileOf(this.task),
     );
     refuseReservedName(resolved.name, options);
-    this.#book.declare(resolved, options.every as Declared | undefined);
-    return this.#book.define(resolved) as Task<TaskInput<Schema>, Awaited<Result>>;
+    this.#registry.declare(resolved, options.every as Declared | undefined);
+    return this.#registry.define(resolved) as Task<TaskInput<Schema>, Awaited<Result>>;
   }
 
   /** The address of the store, as it was given; of one behind a pool, where that leads, as far as it tells. */
@@ -260,7 +260,7 @@ export class Duly {
 
   /** The tasks defined here, by name. */
   get tasks(): ReadonlyMap<string, Task> {
-    return this.#book.calls;
+    return this.#registry.calls;
   }
 
   /**
@@ -268,7 +268,7 @@ export class Duly {
    * begins with. Naming one does not make this process run its jobs. Throws `invalid_task`.
    */
   taskNamed(name: string): Task {
-    return this.#book.named(name);
+    return this.#registry.named(name);
   }
 
   /**
@@ -403,7 +403,7 @@ export class Duly {
   }> {
     const engine = await this.#engine();
     const node = this.#nodeId;
-    const tasks = [...this.#book.resolved.values()].map(({ name, version }) => ({
+    const tasks = [...this.#registry.resolved.values()].map(({ name, version }) => ({
       type: name,
       version,
       limit: 1,
@@ -547,7 +547,7 @@ export class Duly {
    */
   async start(options?: StartOptions): Promise<void> {
     const start = resolveStart(options, this.#options);
-    if (isIsolateThread()) return stayAtStart();
+    if (isIsolateThread()) return blockForever();
     if (this.#stopping !== null) throw stoppedError();
     if (this.#starting !== null) {
       throw dulyError('already_started', {
@@ -656,8 +656,8 @@ export class Duly {
       ids: this.#ids,
       options: this.#options,
       start,
-      tasks: this.#book.resolved,
-      declares: () => [...this.#book.declaredIds],
+      tasks: this.#registry.resolved,
+      declares: () => [...this.#registry.declaredIds],
       events: this.#events,
       startedAt: now,
       isAlone: !nodes.some(mayBeAlive),
@@ -688,7 +688,7 @@ export class Duly {
         await node.withdraw().catch(() => {});
         throw error;
       });
-      this.#book.onDeclaredLate = () => {
+      this.#registry.onDeclaredLate = () => {
         // After the task is defined, in this very turn: its input is checked by its schema.
         void Promise.resolve()
           .then(() => node.announce())
@@ -714,7 +714,7 @@ export class Duly {
     }
     // On virtual time nobody fills in forms.
     if (start.roles.includes('worker') && !this.#virtual) {
-      const own = [...this.#book.resolved.values()].filter(({ name }) => !name.startsWith(builtInPrefix));
+      const own = [...this.#registry.resolved.values()].filter(({ name }) => !name.startsWith(builtInPrefix));
       keepTaskForms(this.records, own).catch((error: unknown) => {
         if (this.#stopping === null)
           this.#events.emit('error', { error, doing: 'telling what inputs look like' });
@@ -740,7 +740,7 @@ export class Duly {
     await this.#node?.stop(drainMs);
     const reason = stoppedError();
     const leftMs = drainMs - (this.#options.clock.elapsed() - sinceElapsed);
-    await this.#letLocksEnd(Math.max(0, leftMs), reason);
+    await this.#drainLocks(Math.max(0, leftMs), reason);
     await Promise.all([...this.#candidacies].map((candidacy) => candidacy.end(reason)));
     this.#isClosed = true;
     this.#closed.abort(reason);
@@ -752,14 +752,14 @@ export class Duly {
     this.#events.emit('stopped', {});
   }
 
-  /** Waits for the work under locks as for jobs; what is not done by then is told, and its lock given back while the store is there. */
-  async #letLocksEnd(limitMs: number, reason: Error): Promise<void> {
+  /** Waits for work under locks until the drain limit, then aborts it and releases its locks while the store is open. */
+  async #drainLocks(limitMs: number, reason: Error): Promise<void> {
     if (this.#heldLocks.size > 0 && limitMs > 0) {
       const ended = new AbortController();
       const all = Promise.all(this.#heldLocks).then(() => ended.abort());
       await Promise.race([all, this.#options.clock.sleep(limitMs, ended.signal)]);
     }
-    this.#letGo.abort(reason);
+    this.#abandoned.abort(reason);
     await Promise.all(this.#heldLocks);
   }
 
@@ -782,7 +782,7 @@ export class Duly {
       renewals: () => (this.#virtual ? null : (this.#store?.locks ?? null)),
       maxSleepMs: () => this.#node?.maxSleepMs() ?? 0,
       closed: this.#closed.signal,
-      letGo: this.#letGo.signal,
+      abandoned: this.#abandoned.signal,
       held: this.#heldLocks,
     };
   }

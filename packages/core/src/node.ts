@@ -35,7 +35,7 @@ export interface NodeOptions {
   startedAt: number;
   /** Whether no other node was there then. */
   isAlone: boolean;
-  /** On virtual time nothing repeats by itself: the test kit calls `tend`. */
+  /** On virtual time nothing repeats automatically: the test kit calls `runMaintenance`. */
   virtual: boolean;
 }
 
@@ -61,8 +61,8 @@ export interface DulyNode extends Taker {
   setMoving(isMoving: boolean): void;
   /** On virtual time: reaps once, and tells the instant at which the next lease or start deadline ends. */
   reap(): Promise<number | null>;
-  /** On virtual time: prunes and beats once. */
-  tend(): Promise<void>;
+  /** On virtual time: prunes and sends a heartbeat once. */
+  runMaintenance(): Promise<void>;
   /** Takes back that it was announced, where it does not start. */
   withdraw(): Promise<void>;
   /** Stops taking work and lets what runs finish until the limit, then leaves. */
@@ -295,7 +295,7 @@ export function createNode(node: NodeOptions): DulyNode {
       while ((await reap()) === 0);
       return nextReapAt;
     },
-    async tend() {
+    async runMaintenance() {
       // A pass prunes a bounded amount and answers with a short wait while there is more.
       if (isMaintenance) while ((await prune()) < 1_000);
       await nodeBeat.pass();

@@ -7,7 +7,7 @@ import { type JobOptions, resolveJobOptions } from '../jobs/job-options.ts';
 import type { ResolvedTask, TaskContext, TaskHandler } from '../jobs/task-definition.ts';
 import { resolveTask } from '../jobs/task-options.ts';
 import type { Task } from '../tasks/task.ts';
-import type { TaskBook } from '../tasks/task-registry.ts';
+import type { TaskRegistry } from '../tasks/task-registry.ts';
 import { createExpiring, type ExpiredValue, type Expiring } from './expiring.ts';
 
 /** A task that takes what a clean-up is given. */
@@ -29,7 +29,7 @@ export interface ExpiringSetsOptions {
   engine(): Promise<Engine>;
   actor(): string;
   ids: Ids;
-  book: TaskBook;
+  registry: TaskRegistry;
 }
 
 const expiringNames: OptionNames<ExpiringOptions<unknown>> = { cleanup: true };
@@ -89,16 +89,16 @@ export class ExpiringSets {
   }
 
   #cleanupTask(name: string, cleanup: object): ResolvedTask {
-    const { book } = this.#options;
+    const { registry } = this.#options;
     if (typeof cleanup === 'function') {
       const resolved = resolveTask(
         { name: `expiring:${name}`, run: cleanup as (context: TaskContext<unknown>) => unknown },
         () => null,
       );
-      book.define(resolved);
+      registry.define(resolved);
       return resolved;
     }
-    const resolved = typeof cleanup === 'object' ? book.resolvedOf(cleanup) : undefined;
+    const resolved = typeof cleanup === 'object' ? registry.resolvedOf(cleanup) : undefined;
     if (resolved === undefined) {
       return refuseOption('cleanup', cleanup, 'to be a task of this Duly or a handler');
     }

@@ -16,8 +16,8 @@ export interface LockParts {
   maxSleepMs(): number;
   /** Aborted, with the error `stopped`, when no more calls are taken: nobody waits beyond that. */
   closed: AbortSignal;
-  /** Aborted, with the error `stopped`, just before the store is closed: whatever is still held is given back, and its work told. */
-  letGo: AbortSignal;
+  /** Aborted, with the error `stopped`, just before the store closes: locks that are still held are released and their work is aborted. */
+  abandoned: AbortSignal;
   /** Locks under which a caller's work runs; each settles when its lock is given back. */
   held: Set<Promise<void>>;
 }
@@ -102,7 +102,7 @@ function keep(
   { lock, ttlMs, fence, askedElapsed, renewal }: Grant,
 ): HeldLock {
   const { name } = lock;
-  const { clock, letGo } = parts;
+  const { clock, abandoned } = parts;
   const stored = { name: storedLockName(lock), fence };
   const lost = new AbortController();
   /** Aborted when it is lost, released or given up: nothing is to be watched any more. */
@@ -145,21 +145,21 @@ function keep(
     settle = resolve;
   });
   const end = (): void => {
-    letGo.removeEventListener('abort', giveUp);
+    abandoned.removeEventListener('abort', giveUp);
     parts.held.delete(isOver);
     settle();
   };
-  /** The store is about to be closed: others must not wait for a lock whose holder can no longer give it back. */
+  /** The store is about to close: nobody must wait for a lock whose holder can no longer release it. */
   const giveUp = (): void => {
     over.abort();
-    lost.abort(letGo.reason);
+    lost.abort(abandoned.reason);
     void renewal.close();
     void engine.release({ locks: [stored] }).then(end, end);
   };
   // Leaderships end by themselves when the Duly stops.
   if (lock.kind !== 'leader') {
     parts.held.add(isOver);
-    letGo.addEventListener('abort', giveUp, { once: true });
+    abandoned.addEventListener('abort', giveUp, { once: true });
   }
   return {
     name,

@@ -5,7 +5,7 @@ const key: unique symbol = Symbol.for('duly.task-registry') as never;
 
 interface Registry {
   tasks: Map<string, ResolvedTask>;
-  /** Resolves when the program of this thread has come to `start()`. */
+  /** Resolves when the program of this thread has reached `start()`. */
   start: { promise: Promise<void>; resolve(): void };
 }
 
@@ -45,15 +45,15 @@ export function registeredTaskNames(): string[] {
 }
 
 /**
- * In the thread of an isolated task: the program has come to `start()`, so its tasks are defined. Never resolves: what stands after it is the
- * program's own affair (making jobs, serving requests) and must not happen a second time.
+ * In the thread of an isolated task: notes that the program has reached `start()`, so its tasks are defined. Never resolves, because code after
+ * it (creating jobs, serving requests) must not run a second time.
  */
-export function stayAtStart(): Promise<never> {
+export function blockForever(): Promise<never> {
   registry().start.resolve();
   return new Promise(() => {});
 }
 
-/** Resolves when the program of this thread has come to `start()`. */
+/** Resolves when the program of this thread has reached `start()`. */
 export function startReached(): Promise<void> {
   return registry().start.promise;
 }

@@ -110,8 +110,8 @@ export interface Jobs {
   why(id: string): Promise<Why>;
   /** A job was settled here. */
   noticed(id: string): void;
-  /** Looks at every job that is waited for; on virtual time nothing else does. */
-  lookAtWaited(): Promise<void>;
+  /** Polls every job that a caller waits for; on virtual time nothing else does. */
+  pollWaiters(): Promise<void>;
   close(error: unknown): void;
 }
 
@@ -319,8 +319,8 @@ export function createJobs(options: {
     },
 
     noticed: (id) => watch?.noticed(id),
-    async lookAtWaited() {
-      await watch?.lookAtAll();
+    async pollWaiters() {
+      await watch?.pollAll();
     },
     close: (error) => watch?.close(error),
   };

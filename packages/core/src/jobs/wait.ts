@@ -13,7 +13,7 @@ export interface FinishWatch {
   /** A job was settled in this process: whoever waits for it need not wait for the next look at the feed. */
   noticed(id: string): void;
   /** Looks at every job that is waited for. On virtual time this, and not the clock, drives the watch. */
-  lookAtAll(): Promise<void>;
+  pollAll(): Promise<void>;
   /** Ends all waits with this error. */
   close(error: unknown): void;
 }
@@ -57,7 +57,7 @@ export function createFinishWatch(
     }
   }
 
-  async function lookAtAll(): Promise<void> {
+  async function pollAll(): Promise<void> {
     await Promise.all([...waiters.keys()].map(look));
   }
 
@@ -144,7 +144,7 @@ export function createFinishWatch(
       // A failed look is no loss: the feed tells of the end again.
       if (waiters.has(id)) look(id).catch(() => {});
     },
-    lookAtAll,
+    pollAll,
     close(error) {
       failAll(error ?? dulyError('stopped', { message: 'The Duly was stopped.' }));
     },

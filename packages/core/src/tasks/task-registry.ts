@@ -15,10 +15,10 @@ import type { Task } from './task.ts';
 /** What a task declares with `every`. */
 export type Declared = EveryDefinition | string | readonly (EveryDefinition | string)[];
 
-/** What a book of tasks needs of its Duly. */
-export interface TaskBookOptions {
+/** What a task registry needs from its Duly. */
+export interface TaskRegistryOptions {
   options: { app: string; clock: Clock; inputBytesMax: number; tracing: Tracing | null };
-  /** Makes what users call of a task. */
+  /** Creates the task object that users call. */
   createTask(resolved: ResolvedTask): Task;
   /** Called with every task that is defined, so that a running node takes it up. */
   onDefined(): void;
@@ -28,7 +28,7 @@ export interface TaskBookOptions {
 const namedCountMax = 1_000;
 
 /** The tasks that one Duly knows, and the schedules that they declare. */
-export class TaskBook {
+export class TaskRegistry {
   /** What the worker runs, by name. */
   readonly resolved = new Map<string, ResolvedTask>();
   /** What users call, by name. */
@@ -38,12 +38,12 @@ export class TaskBook {
   readonly declaredIds = new Set<string>();
   /** Set by a node that decides schedules: called when a task declares one after it has started. */
   onDeclaredLate: (() => void) | null = null;
-  readonly #options: TaskBookOptions;
+  readonly #options: TaskRegistryOptions;
   readonly #byTask = new WeakMap<object, ResolvedTask>();
   /** Tasks that were only named here. */
   readonly #named = new Map<string, Task>();
 
-  constructor(options: TaskBookOptions) {
+  constructor(options: TaskRegistryOptions) {
     this.#options = options;
   }
 

@@ -6,7 +6,7 @@ import { quietLogger } from '../base/logger.ts';
 import { seededRandom } from '../base/random.ts';
 import type { EngineVerb, JobError } from '../contract/engine.ts';
 import type { JobStatus } from '../contract/job-status.ts';
-import { Duly, insideOf } from '../duly.ts';
+import { Duly, internalsOf } from '../duly.ts';
 import { currentJob } from '../jobs/current-job.ts';
 import type { DulyNode } from '../node.ts';
 import type { DulyOptions, StopOptions } from '../options.ts';
@@ -190,7 +190,7 @@ const quietVerbs = new Set<EngineVerb>([
   'audit',
 ]);
 // Virtual time that passes before the store forgets what is past its time: a long move must not fill the memory.
-const tendEveryMs = 86_400_000;
+const maintenanceEveryMs = 86_400_000;
 // A turn of the event loop costs as much as a small transaction, and a year of minutes would need three million of them.
 const restsPerTurn = 64;
 
@@ -213,12 +213,12 @@ class Mover {
   #mustReap = true;
   /** Jobs that schedules made and that have not started. */
   readonly #unstarted = new Set<string>();
-  #tendedAt: number;
+  #maintainedAt: number;
   #isOver = false;
 
   constructor(startAt: number, patienceMs: number) {
     this.#patienceMs = patienceMs;
-    this.#tendedAt = startAt;
+    this.#maintainedAt = startAt;
     this.inner = createManualClock(startAt, { settle: () => this.#settle() });
     this.outer = {
       ...this.inner,
@@ -271,7 +271,7 @@ class Mover {
 
   async move(ms: number): Promise<Ran[]> {
     this.#ran = [];
-    const { node } = insideOf(this.#duly as Duly);
+    const { node } = internalsOf(this.#duly as Duly);
     node?.setMoving(true);
     try {
       await turn();
@@ -279,7 +279,7 @@ class Mover {
       await turn();
     } finally {
       node?.setMoving(false);
-      await node?.tend();
+      await node?.runMaintenance();
     }
     return this.#ran;
   }
@@ -341,16 +341,16 @@ class Mover {
       return turn();
     }
     await this.#rest();
-    const { node, jobs } = insideOf(this.#duly as Duly);
+    const { node, jobs } = internalsOf(this.#duly as Duly);
     // A year of minutes is half a million instants, and at most of them there is nothing to reap: what was made has run.
     if (this.#mustReap || this.#unstarted.size > 0 || this.#running.size > 0) await this.#reap(node);
     const before = this.#activityCount;
-    await jobs.lookAtWaited();
+    await jobs.pollWaiters();
     if (this.#activityCount !== before) await this.#rest();
     const now = this.inner.now();
-    if (now - this.#tendedAt < tendEveryMs) return;
-    this.#tendedAt = now;
-    await node?.tend();
+    if (now - this.#maintainedAt < maintenanceEveryMs) return;
+    this.#maintainedAt = now;
+    await node?.runMaintenance();
   }
 
   async #reap(node: DulyNode | null): Promise<void> {
