@@ -3,7 +3,7 @@
 //
 //   {{job.caller -id -input | %column = s."%field" | , | policy=policy = c.policy}}
 //
-// The list (`columns`, `caller`, `record`, `claim` or `json`) loses the fields after `-`; `+shared` or `-caller` keeps the fields that are
+// The list (`columns`, `caller`, `record`, `claim`, `json`, or one of those below) loses the fields after `-`; `+shared` or `-caller` keeps the fields that are
 // shared, or are not set by the caller. Then come the template (default `%column`), the separator (default `,`) and templates for single
 // fields; an empty template leaves the field out, and `slot*2=` takes two positions of `%n`. In SQL, scripts/embed-sql.ts replaces the
 // placeholder. In TypeScript and Markdown it is in a comment, and `npm run generate` rewrites the lines up to `{{/job}}`, one per field.
@@ -22,6 +22,15 @@ const lists: Record<string, (field: JobField) => boolean> = {
   record: ({ inRecord }) => inRecord,
   claim: ({ inClaim }) => inClaim,
   json: ({ json }) => json !== null,
+};
+
+/** Lists that are written in several places. */
+const named: Record<string, string> = {
+  // PostgreSQL sends these by position, after the columns that every claim has; of one job they may differ from those of the next.
+  claimRest:
+    'claim -shared -id -tenant -input -metadata -fence -begunAt -createdAt -dueAt -slot -parentId -parentKey -cancelRequestedAt',
+  // What the runs of one schedule share, and as a rule those of many.
+  kind: 'caller -id -tenant -input -rankOffsetMs -serial',
 };
 
 /** Lists and `shared` narrow another list. */
@@ -50,7 +59,7 @@ export function listPieces(placeholder: string, table: JobTable): { pieces: stri
   const [head = '', template = '%column', ...rest] = placeholder
     .split(/\s\|(?:\s|$)/)
     .map((part) => part.trim());
-  const [list = '', ...changes] = head.split(/\s+/);
+  const [list = '', ...changes] = (named[head] ?? head).split(/\s+/);
   const has = lists[list];
   if (has === undefined) throw new Error(`"${list}" is no list of job fields, in {{job.${placeholder}}}.`);
   const own = new Map<string, { template: string; width: number }>();
@@ -95,6 +104,7 @@ function fill(template: string, name: string, field: JobField, n: number): strin
       n: String(n),
       next: String(n + 1),
     },
+    differs: nullable ? 'IS DISTINCT FROM' : '<>',
     schema: `${schemas[type]}${nullable ? '.nullable()' : ''}`,
     type: userType(name, field) + orNull,
     jsonType: (type === 'instant' ? 'Instant' : userType(name, field)) + orNull,

@@ -1001,16 +1001,10 @@ DECLARE
   v_completed boolean := p_status = 'COMPLETED';
   v_over duly.finished;
 BEGIN
-  v_over.id := p_job.id;
+  v_over.id := p_job.id; v_over.type := p_job.type; v_over.version := p_job.version; v_over.queue := p_job.queue; v_over.tenant := p_job.tenant; v_over.priority := p_job.priority; v_over.input := p_job.input; v_over.metadata := p_job.metadata; v_over.policy := p_job.policy; v_over.origin := p_job.origin; v_over.rank_offset := p_job.rank_offset; v_over.serial := p_job.serial; v_over.copy_of := p_job.copy_of;
   v_over.seq := p_job.seq;
-  v_over.type := p_job.type;
-  v_over.version := p_job.version;
-  v_over.queue := p_job.queue;
-  v_over.tenant := p_job.tenant;
-  v_over.priority := p_job.priority;
   v_over.status := p_status;
   v_over.reason := p_reason;
-  v_over.rank_offset := p_job.rank_offset;
   v_over.due_at := p_job.due_at;
   v_over.expire_at := p_job.expire_at;
   v_over.created_at := p_job.created_at;
@@ -1034,21 +1028,16 @@ BEGIN
   v_over.step_of := coalesce((p_progress ->> 'of')::double precision, p_job.step_of);
   v_over.cancel_requested_at := p_job.cancel_requested_at;
   v_over.cancelled_by := coalesce(p_cancelled_by, p_job.cancelled_by);
-  v_over.origin := p_job.origin;
   v_over.dedupe_key := p_job.dedupe_key;
-  v_over.serial := p_job.serial;
   v_over.parent_id := p_job.parent_id;
   v_over.parent_key := p_job.parent_key;
-  v_over.copy_of := p_job.copy_of;
   v_over.schedule_id := p_job.schedule_id;
   v_over.slot := p_job.slot;
   v_over.slot_at := p_job.slot_at;
   v_over.slot_allow := p_job.slot_allow;
   v_over.slot_details := p_job.slot_details;
-  v_over.policy := p_job.policy;
   v_over.retention_ms := p_job.retention_ms;
   v_over.dead_retention_ms := p_job.dead_retention_ms;
-  v_over.metadata := p_job.metadata;
   v_over.error := CASE WHEN NOT v_completed THEN coalesce(p_error, p_job.error) END;
   v_over.result := p_result;
   v_over.attempts := p_job.attempts;
@@ -1059,7 +1048,6 @@ BEGIN
       'fence', p_job.fence, 'startedAt', p_job.claimed_at, 'begunAt', p_job.begun_at, 'endedAt', p_now, 'reason', p_reason,
       'error', p_error::json));
   END IF;
-  v_over.input := p_job.input;
   IF p_status = 'FAILED' THEN
     -- An id that was made a second time after its first life ended must not jam its worker.
     DELETE FROM duly.dead WHERE id = p_job.id;
@@ -1254,17 +1242,16 @@ BEGIN
   IF v_gates = '[]' AND v_is_due AND NOT v_unplaced THEN v_in_line := duly.must_stand_in_line_1(p_now, v_tenant, v_serial, v_due); END IF;
   v_status := CASE WHEN v_gates <> '[]' OR v_in_line THEN 'BLOCKED' WHEN v_is_due AND NOT v_unplaced THEN 'PENDING' ELSE 'SCHEDULED' END;
   INSERT INTO duly.jobs (
-    id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
-    max_attempts, origin, dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, slot_at, slot_allow,
-    slot_details, policy, retention_ms, dead_retention_ms, metadata, input
+    id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, dedupe_key, parent_id, parent_key,
+    schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms
   ) VALUES (
-    v_id, p_spec ->> 'type', (p_spec ->> 'version')::integer, p_spec ->> 'queue', v_tenant, (p_spec ->> 'priority')::integer,
+    (p_spec ->> 'id')::text, (p_spec ->> 'type')::text, (p_spec ->> 'version')::integer, (p_spec ->> 'queue')::text, (p_spec ->> 'tenant')::text, (p_spec ->> 'priority')::integer, (p_spec ->> 'input')::text, (p_spec ->> 'metadata')::text, (p_spec ->> 'policy')::text, (p_spec ->> 'origin')::text, (p_spec ->> 'rankOffsetMs')::bigint, (p_spec ->> 'serial')::text, (p_spec ->> 'copyOf')::text,
     v_status, CASE WHEN v_status = 'PENDING' THEN v_due + (p_spec ->> 'rankOffsetMs')::bigint END,
-    (p_spec ->> 'rankOffsetMs')::bigint, v_due, v_due + (p_spec ->> 'startDeadlineMs')::bigint, p_now, p_now,
-    (p_spec ->> 'maxAttempts')::integer, p_spec ->> 'origin', p_spec -> 'dedupe' ->> 'key', v_serial, p_spec ->> 'parentId',
-    p_spec ->> 'parentKey', p_spec ->> 'copyOf', p_spec ->> 'scheduleId', p_spec ->> 'slot', (p_spec ->> 'slotAt')::bigint,
-    coalesce((p_spec ->> 'slotAllow')::boolean, false), p_spec ->> 'slotDetails', p_spec ->> 'policy',
-    (p_spec ->> 'retentionMs')::bigint, (p_spec ->> 'deadRetentionMs')::bigint, p_spec ->> 'metadata', p_spec ->> 'input'
+    v_due, v_due + (p_spec ->> 'startDeadlineMs')::bigint, p_now, p_now,
+    (p_spec ->> 'maxAttempts')::integer, p_spec -> 'dedupe' ->> 'key', p_spec ->> 'parentId',
+    p_spec ->> 'parentKey', p_spec ->> 'scheduleId', p_spec ->> 'slot', (p_spec ->> 'slotAt')::bigint,
+    coalesce((p_spec ->> 'slotAllow')::boolean, false), p_spec ->> 'slotDetails',
+    (p_spec ->> 'retentionMs')::bigint, (p_spec ->> 'deadRetentionMs')::bigint
   ) ON CONFLICT (id) DO NOTHING RETURNING seq INTO v_seq;
   IF v_seq IS NULL THEN
     -- It may have ended since the conflict.
@@ -1513,59 +1500,43 @@ END $$;
 CREATE FUNCTION duly.make_plain_1(p_now bigint, p_plain jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_columns jsonb := p_plain -> 'columns';
-  v_type text := p_plain -> 'shared' ->> 'type';
-  v_version integer := p_plain -> 'shared' ->> 'version';
-  v_queue text := p_plain -> 'shared' ->> 'queue';
-  v_tenant text := p_plain -> 'shared' ->> 'tenant';
-  v_priority integer := p_plain -> 'shared' ->> 'priority';
-  v_rank_offset_ms bigint := p_plain -> 'shared' ->> 'rankOffsetMs';
+  v_type text := p_plain -> 'shared' ->> 'type'; v_version integer := p_plain -> 'shared' ->> 'version'; v_queue text := p_plain -> 'shared' ->> 'queue'; v_tenant text := p_plain -> 'shared' ->> 'tenant'; v_priority integer := p_plain -> 'shared' ->> 'priority'; v_input text := p_plain -> 'shared' ->> 'input'; v_metadata text := p_plain -> 'shared' ->> 'metadata'; v_policy text := p_plain -> 'shared' ->> 'policy'; v_origin text := p_plain -> 'shared' ->> 'origin'; v_rank_offset bigint := p_plain -> 'shared' ->> 'rankOffsetMs'; v_copy_of text := p_plain -> 'shared' ->> 'copyOf';
   v_at bigint := p_plain -> 'shared' ->> 'at';
   v_in_ms bigint := p_plain -> 'shared' ->> 'inMs';
   v_start_deadline_ms bigint := p_plain -> 'shared' ->> 'startDeadlineMs';
   v_max_attempts integer := p_plain -> 'shared' ->> 'maxAttempts';
-  v_origin text := p_plain -> 'shared' ->> 'origin';
-  v_copy_of text := p_plain -> 'shared' ->> 'copyOf';
   v_schedule_id text := p_plain -> 'shared' ->> 'scheduleId';
   v_slot text := p_plain -> 'shared' ->> 'slot';
   v_slot_at bigint := p_plain -> 'shared' ->> 'slotAt';
   v_slot_allow boolean := p_plain -> 'shared' ->> 'slotAllow';
   v_slot_details text := p_plain -> 'shared' ->> 'slotDetails';
-  v_policy text := p_plain -> 'shared' ->> 'policy';
   v_retention_ms bigint := p_plain -> 'shared' ->> 'retentionMs';
   v_dead_retention_ms bigint := p_plain -> 'shared' ->> 'deadRetentionMs';
-  v_metadata text := p_plain -> 'shared' ->> 'metadata';
-  v_input text := p_plain -> 'shared' ->> 'input';
 BEGIN
   WITH made AS (
     INSERT INTO duly.jobs (
-      id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
-      max_attempts, origin, copy_of, schedule_id, slot, slot_at, slot_allow, slot_details, policy, retention_ms,
-      dead_retention_ms, metadata, input)
-    SELECT s.id, coalesce(s.type, v_type), coalesce(s.version::integer, v_version), coalesce(s.queue, v_queue), coalesce(s.tenant, v_tenant),
-      coalesce(s.priority::integer, v_priority), CASE WHEN d.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END,
-      CASE WHEN d.due <= p_now THEN d.due + d.rank_offset END, d.rank_offset, d.due,
+      id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, rank, due_at, expire_at, created_at, updated_at,
+      max_attempts, schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
+    SELECT s.id, coalesce(s.type::text, v_type), coalesce(s.version::integer, v_version), coalesce(s.queue::text, v_queue), coalesce(s.tenant::text, v_tenant), coalesce(s.priority::integer, v_priority), coalesce(s.input::text, v_input), coalesce(s.metadata::text, v_metadata), coalesce(s.policy::text, v_policy), coalesce(s.origin::text, v_origin), coalesce(s.rank_offset::bigint, v_rank_offset), coalesce(s.copy_of::text, v_copy_of),
+      CASE WHEN d.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END,
+      CASE WHEN d.due <= p_now THEN d.due + d.rank_offset END, d.due,
       d.due + coalesce(s.start_deadline_ms::bigint, v_start_deadline_ms), p_now, p_now, coalesce(s.max_attempts::integer, v_max_attempts),
-      coalesce(s.origin, v_origin), coalesce(s.copy_of, v_copy_of), coalesce(s.schedule_id, v_schedule_id),
-      coalesce(s.slot, v_slot), coalesce(s.slot_at::bigint, v_slot_at), coalesce(s.slot_allow::boolean, v_slot_allow, false),
-      coalesce(s.slot_details, v_slot_details), coalesce(s.policy, v_policy), coalesce(s.retention_ms::bigint, v_retention_ms),
-      coalesce(s.dead_retention_ms::bigint, v_dead_retention_ms), coalesce(s.metadata, v_metadata), coalesce(s.input, v_input)
+      coalesce(s.schedule_id, v_schedule_id), coalesce(s.slot, v_slot), coalesce(s.slot_at::bigint, v_slot_at),
+      coalesce(s.slot_allow::boolean, v_slot_allow, false), coalesce(s.slot_details, v_slot_details),
+      coalesce(s.retention_ms::bigint, v_retention_ms), coalesce(s.dead_retention_ms::bigint, v_dead_retention_ms)
     FROM ROWS FROM (
-      jsonb_array_elements_text(coalesce(v_columns -> 'id', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'type', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'version', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'queue', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'tenant', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'priority', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'rankOffsetMs', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'at', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'inMs', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'startDeadlineMs', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'maxAttempts', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'origin', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'copyOf', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'scheduleId', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'slot', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'slotAt', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'slotAllow', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'slotDetails', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'policy', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'retentionMs', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'deadRetentionMs', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'metadata', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'input', '[]'))
-    ) AS s (id, type, version, queue, tenant, priority, rank_offset_ms, due_at, in_ms, start_deadline_ms, max_attempts, origin, copy_of, schedule_id, slot, slot_at, slot_allow, slot_details, policy, retention_ms, dead_retention_ms, metadata, input)
+      jsonb_array_elements_text(coalesce(v_columns -> 'id', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'type', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'version', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'queue', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'tenant', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'priority', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'input', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'metadata', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'policy', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'origin', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'rankOffsetMs', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'copyOf', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'at', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'inMs', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'startDeadlineMs', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'maxAttempts', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'scheduleId', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'slot', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'slotAt', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'slotAllow', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'slotDetails', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'retentionMs', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'deadRetentionMs', '[]'))
+    ) AS s (id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, due_at, in_ms, start_deadline_ms, max_attempts, schedule_id, slot, slot_at, slot_allow, slot_details,
+      retention_ms, dead_retention_ms)
     CROSS JOIN LATERAL (
       SELECT coalesce(s.due_at::bigint, v_at, p_now + coalesce(s.in_ms::bigint, v_in_ms)) AS due,
-        coalesce(s.rank_offset_ms::bigint, v_rank_offset_ms) AS rank_offset) d
+        coalesce(s.rank_offset::bigint, v_rank_offset) AS rank_offset) d
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
@@ -1594,11 +1565,7 @@ $$;
 -- Live jobs under lease by columns, in the order in which verbs/claim.ts reads them.
 CREATE FUNCTION duly.leased_1(p_ids text[], p_fences bigint[], p_begun boolean[]) RETURNS json LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN (SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority),
-      json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.lease_fence), json_agg(j.attempt), json_agg(j.spent),
-      json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(j.begun), json_agg(j.created_at), json_agg(j.due_at),
-      json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key),
-      json_agg(j.cancel_requested_at))
+  RETURN (SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority), json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.lease_fence), json_agg(j.attempt), json_agg(j.spent), json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(j.begun), json_agg(j.created_at), json_agg(j.due_at), json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key), json_agg(j.cancel_requested_at))
     FROM (
       SELECT j.*, l.fence AS lease_fence, l.begun FROM unnest(p_ids, p_fences, p_begun) WITH ORDINALITY AS l (id, fence, begun, n)
       JOIN duly.jobs j ON j.id = ANY (ARRAY[l.id]) ORDER BY l.n) j);
@@ -1628,11 +1595,9 @@ BEGIN
       lateness_ms = coalesce(j.lateness_ms, greatest(0, v_at - j.due_at)),
       percent = 0, message = NULL, step = NULL, step_of = NULL
     FROM unnest(p_rows) WITH ORDINALITY AS r (tid, n) WHERE j.ctid = r.tid
-    RETURNING r.n, j.id, j.seq, j.type, j.fence, j.tenant, j.input, j.metadata, j.created_at, j.due_at, j.slot, j.slot_details, j.cancel_requested_at,
+    RETURNING r.n, j.seq, j.type, j.slot_details, j.id, j.tenant, j.input, j.metadata, j.fence, j.created_at, j.due_at, j.slot, j.cancel_requested_at,
       j.dedupe_key IS NULL AND j.serial IS NULL AS plain,
-      j.attempt <> v_first.attempt + 1 OR j.spent <> v_first.spent OR j.priority <> v_first.priority
-        OR j.max_attempts <> v_first.max_attempts OR j.losses <> v_first.losses OR j.begun_losses <> v_first.begun_losses
-        OR j.version <> v_first.version OR j.queue <> v_first.queue OR j.origin <> v_first.origin OR j.type <> v_first.type
+      j.type <> v_first.type OR j.version <> v_first.version OR j.queue <> v_first.queue OR j.priority <> v_first.priority OR j.attempt <> v_first.attempt + 1 OR j.spent <> v_first.spent OR j.max_attempts <> v_first.max_attempts OR j.losses <> v_first.losses OR j.begun_losses <> v_first.begun_losses OR j.origin <> v_first.origin
         OR j.parent_id IS NOT NULL OR j.cancel_requested_at IS NOT NULL OR j.policy <> v_first.policy AS odd),
   leased AS (
     INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at, cancel_at)
@@ -1640,16 +1605,16 @@ BEGIN
   SELECT array_agg(id), array_agg(fence), array_agg(type) FILTER (WHERE p_type IS NULL), count(*) FILTER (WHERE odd),
     json_build_array(json_agg(id), json_agg(fence), json_agg(input), json_agg(created_at), json_agg(due_at),
       CASE WHEN count(tenant) > 0 THEN json_agg(tenant) END, CASE WHEN count(metadata) > 0 THEN json_agg(metadata) END,
-      CASE WHEN count(slot) > 0 THEN json_agg(slot) END, CASE WHEN count(slot_details) > 0 THEN json_agg(slot_details) END)
+      CASE WHEN count(slot) > 0 THEN json_agg(slot) END, CASE WHEN count(slot_details) > 0 THEN json_agg(slot_details) END
+      )
   -- In their order, which is asked for: the planner may come to the rows in that of the table.
   INTO v_ids, v_fences, v_types, v_odd, v_columns FROM (SELECT * FROM taken ORDER BY n) t;
   IF v_ids IS NULL THEN RETURN '[]'; END IF;
   INSERT INTO duly.changes (at, n, entries) VALUES (v_at, cardinality(v_ids),
     json_build_array(v_ids, CASE WHEN p_type IS NULL THEN to_json(v_types) ELSE to_json(p_type) END, 'RUNNING', 'claimed', 0)::text);
   IF v_odd > 0 THEN RETURN duly.leased_1(v_ids, v_fences, array_fill(false, ARRAY[cardinality(v_ids)])); END IF;
-  RETURN json_build_object('columns', v_columns, 'claimedAt', v_at, 'type', v_first.type, 'version', v_first.version,
-    'queue', v_first.queue, 'priority', v_first.priority, 'policy', v_first.policy, 'attempt', v_first.attempt + 1, 'spent', v_first.spent,
-    'maxAttempts', v_first.max_attempts, 'losses', v_first.losses, 'begunLosses', v_first.begun_losses, 'origin', v_first.origin);
+  RETURN json_build_object('columns', v_columns, 'claimedAt', v_at, 
+    'type', v_first.type, 'version', v_first.version, 'queue', v_first.queue, 'priority', v_first.priority, 'policy', v_first.policy, 'attempt', v_first.attempt + 1, 'spent', v_first.spent, 'maxAttempts', v_first.max_attempts, 'losses', v_first.losses, 'begunLosses', v_first.begun_losses, 'origin', v_first.origin);
 END $$;
 
 -- When the next job of these types falls due, of those that are due at \`p_from\` or later.
@@ -2050,16 +2015,15 @@ BEGIN
       l.step_of AS lease_step_of, l.i, l.result),
   over AS (
     INSERT INTO duly.finished (
-      id, seq, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, expire_at, created_at,
+      seq, id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, reason, due_at, expire_at, created_at,
       updated_at, started_at, lateness_ms, finished_at, prune_at, fence, node, claimed_at, begun_at, attempt, spent,
-      max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, origin,
-      parent_id, parent_key, copy_of, schedule_id, slot, slot_at, slot_allow, slot_details, policy, retention_ms,
-      dead_retention_ms, metadata, result, attempts, input)
-    SELECT id, seq, type, version, queue, tenant, priority, 'COMPLETED', 'returned', rank_offset, due_at, expire_at, created_at,
+      max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by,
+      parent_id, parent_key, schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms, result, attempts)
+    SELECT seq, id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, 'COMPLETED', 'returned', due_at, expire_at, created_at,
       p_now, started_at, lateness_ms, p_now, p_now + retention_ms, lease_fence, node, claimed_at, lease_begun_at, attempt,
       spent + 1, max_attempts, losses, begun_losses, 100, lease_message, lease_step, lease_step_of,
-      cancel_requested_at, cancelled_by, origin, parent_id, parent_key, copy_of, schedule_id, slot, slot_at, slot_allow,
-      slot_details, policy, retention_ms, dead_retention_ms, metadata, result, attempts, input
+      cancel_requested_at, cancelled_by, parent_id, parent_key, schedule_id, slot, slot_at, slot_allow,
+      slot_details, retention_ms, dead_retention_ms, result, attempts
     FROM gone)
   SELECT array_agg(i), array_agg(id), array_agg(type) INTO v_done, v_ids, v_types FROM gone;
   IF v_ids IS NULL THEN RETURN '{}'; END IF;
@@ -2232,9 +2196,9 @@ BEGIN
     SELECT id, fence, CASE WHEN parent_id IS NULL AND cancel_requested_at IS NULL THEN json_build_object('columns', json_build_array(
         json_build_array(id), json_build_array(fence), json_build_array(input), json_build_array(created_at), json_build_array(due_at),
         CASE WHEN tenant IS NOT NULL THEN json_build_array(tenant) END, CASE WHEN metadata IS NOT NULL THEN json_build_array(metadata) END,
-        CASE WHEN slot IS NOT NULL THEN json_build_array(slot) END, CASE WHEN slot_details IS NOT NULL THEN json_build_array(slot_details) END),
-      'claimedAt', claimed_at, 'type', type, 'version', version, 'queue', queue, 'priority', priority, 'policy', policy, 'attempt', attempt,
-      'spent', spent, 'maxAttempts', max_attempts, 'losses', losses, 'begunLosses', begun_losses, 'origin', origin) END
+        CASE WHEN slot IS NOT NULL THEN json_build_array(slot) END, CASE WHEN slot_details IS NOT NULL THEN json_build_array(slot_details) END
+        ),
+      'type', type, 'version', version, 'queue', queue, 'priority', priority, 'policy', policy, 'attempt', attempt, 'spent', spent, 'maxAttempts', max_attempts, 'losses', losses, 'begunLosses', begun_losses, 'claimedAt', claimed_at, 'origin', origin) END
     INTO v_id, v_fence, v_claimed FROM taken;
     -- Somebody has it, or has just changed it.
     IF v_id IS NULL THEN RETURN duly.exchange_1(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false); END IF;
@@ -2401,11 +2365,7 @@ BEGIN
       UPDATE duly.leases l SET fence = nextval('duly.fence'), token = NULL, until_at = v_now + p_lease_ms
       FROM unnest(v_rows) WITH ORDINALITY AS r (tid, n) WHERE l.ctid = r.tid
       RETURNING l.id, l.fence, l.begun_at, r.n)
-    SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority),
-      json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.lease_fence), json_agg(j.attempt), json_agg(j.spent),
-      json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(j.begun), json_agg(j.created_at), json_agg(j.due_at),
-      json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key),
-      json_agg(j.cancel_requested_at)), count(*)
+    SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority), json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.lease_fence), json_agg(j.attempt), json_agg(j.spent), json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(j.begun), json_agg(j.created_at), json_agg(j.due_at), json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key), json_agg(j.cancel_requested_at)), count(*)
     INTO v_jobs, v_count FROM (
       SELECT j.*, t.fence AS lease_fence, t.begun_at IS NOT NULL AS begun FROM taken t JOIN duly.jobs j ON j.id = ANY (ARRAY[t.id])
       ORDER BY t.n) j;
@@ -2497,15 +2457,14 @@ BEGIN
     -- One statement: see claim_alone_1.
     WITH made AS (
       INSERT INTO duly.jobs (
-        id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
-        max_attempts, origin, copy_of, policy, retention_ms, dead_retention_ms, metadata, input)
-      SELECT j.id, c.type, c.version, c.queue, c.tenant, c.priority, CASE WHEN d.due <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END,
-        CASE WHEN d.due <= v_now THEN d.due + c."rankOffsetMs" END, c."rankOffsetMs", d.due, d.due + c."startDeadlineMs", v_now, v_now,
-        c."maxAttempts", c.origin, c."copyOf", c.policy, c."retentionMs", c."deadRetentionMs", c.metadata, coalesce(j.input, c.input)
+        id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, retention_ms, dead_retention_ms)
+      SELECT j.id, c."type", c."version", c."queue", c."tenant", c."priority", coalesce(j.input, c.input), c."metadata", c."policy", c."origin", c."rankOffsetMs", c."copyOf",
+        CASE WHEN d.due <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END,
+        CASE WHEN d.due <= v_now THEN d.due + c."rankOffsetMs" END, d.due, d.due + c."startDeadlineMs", v_now, v_now,
+        c."maxAttempts", c."retentionMs", c."deadRetentionMs"
       FROM jsonb_to_record(p_shared) AS c (
-        type text, version integer, queue text, tenant text, priority integer, "rankOffsetMs" bigint, at bigint, "inMs" bigint,
-        "startDeadlineMs" bigint, "maxAttempts" integer, origin text, "copyOf" text, policy text, "retentionMs" bigint,
-        "deadRetentionMs" bigint, metadata text, input text)
+        "type" text, "version" integer, "queue" text, "tenant" text, "priority" integer, "input" text, "metadata" text, "policy" text, "origin" text, "rankOffsetMs" bigint, "copyOf" text, at bigint, "inMs" bigint, "startDeadlineMs" bigint, "maxAttempts" integer,
+        "retentionMs" bigint, "deadRetentionMs" bigint)
       CROSS JOIN LATERAL (SELECT coalesce(c.at, v_now + c."inMs") AS due) d
       CROSS JOIN unnest(p_ids, p_inputs) AS j (id, input))
     INSERT INTO duly.changes (at, n, entries)
@@ -2517,20 +2476,19 @@ BEGIN
   END IF;
   v_read := duly.pages_read_1();
   SELECT * INTO s FROM jsonb_to_record(p_shared) AS s (
-    type text, version integer, queue text, tenant text, priority integer, "rankOffsetMs" bigint, at bigint, "inMs" bigint,
-    "startDeadlineMs" bigint, "maxAttempts" integer, origin text, "copyOf" text, policy text, "retentionMs" bigint,
-    "deadRetentionMs" bigint, metadata text, input text);
+    "type" text, "version" integer, "queue" text, "tenant" text, "priority" integer, "input" text, "metadata" text, "policy" text, "origin" text, "rankOffsetMs" bigint, "copyOf" text, at bigint, "inMs" bigint, "startDeadlineMs" bigint, "maxAttempts" integer,
+    "retentionMs" bigint, "deadRetentionMs" bigint);
   v_due := coalesce(s.at, v_now + s."inMs");
   IF cardinality(p_ids) = 1 AND v_due <= v_now AND duly.takes_just_1(v_now, p_claim, s.type, s.version, s.queue, 1) THEN
     v_read := duly.pages_read_1() - v_read;
     v_fence := nextval('duly.fence');
     WITH made AS (
       INSERT INTO duly.jobs (
-        id, type, version, queue, tenant, priority, status, rank_offset, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
-        fence, node, claimed_at, attempt, max_attempts, origin, copy_of, policy, retention_ms, dead_retention_ms, metadata, input)
-      VALUES (p_ids[1], s.type, s.version, s.queue, s.tenant, s.priority, 'RUNNING', s."rankOffsetMs", v_due, v_due + s."startDeadlineMs",
-        v_now, v_now, v_now, v_now - v_due, v_fence, p_claim ->> 'node', v_now, 1, s."maxAttempts", s.origin, s."copyOf", s.policy,
-        s."retentionMs", s."deadRetentionMs", s.metadata, coalesce(p_inputs[1], s.input))
+        id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
+        fence, node, claimed_at, attempt, max_attempts, retention_ms, dead_retention_ms)
+      VALUES (p_ids[1], s."type", s."version", s."queue", s."tenant", s."priority", coalesce(p_inputs[1], s.input), s."metadata", s."policy", s."origin", s."rankOffsetMs", s."copyOf",
+        'RUNNING', v_due, v_due + s."startDeadlineMs",
+        v_now, v_now, v_now, v_now - v_due, v_fence, p_claim ->> 'node', v_now, 1, s."maxAttempts", s."retentionMs", s."deadRetentionMs")
       RETURNING seq),
     leased AS (
       INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at)
@@ -2545,17 +2503,17 @@ BEGIN
       'claimed', json_build_object(
       'columns', json_build_array(p_ids, json_build_array(v_fence), json_build_array(coalesce(p_inputs[1], s.input)), json_build_array(v_now),
         json_build_array(v_due), CASE WHEN s.tenant IS NOT NULL THEN json_build_array(s.tenant) END,
-        CASE WHEN s.metadata IS NOT NULL THEN json_build_array(s.metadata) END, NULL, NULL),
-      'claimedAt', v_now, 'type', s.type, 'version', s.version, 'queue', s.queue, 'priority', s.priority, 'policy', s.policy, 'attempt', 1,
-      'spent', 0, 'maxAttempts', s."maxAttempts", 'losses', 0, 'begunLosses', 0, 'origin', s.origin))::text;
+        CASE WHEN s.metadata IS NOT NULL THEN json_build_array(s.metadata) END, NULL, NULL
+        ),
+      'type', s."type", 'version', s."version", 'queue', s."queue", 'priority', s."priority", 'policy', s."policy", 'origin', s."origin", 'claimedAt', v_now, 'attempt', 1,
+      'spent', 0, 'maxAttempts', s."maxAttempts", 'losses', 0, 'begunLosses', 0))::text;
   END IF;
   v_status := CASE WHEN v_due <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END;
   IF v_due <= v_now THEN v_rank := v_due + s."rankOffsetMs"; END IF;
   INSERT INTO duly.jobs (
-    id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
-    max_attempts, origin, copy_of, policy, retention_ms, dead_retention_ms, metadata, input)
-  SELECT j.id, s.type, s.version, s.queue, s.tenant, s.priority, v_status, v_rank, s."rankOffsetMs", v_due, v_due + s."startDeadlineMs",
-    v_now, v_now, s."maxAttempts", s.origin, s."copyOf", s.policy, s."retentionMs", s."deadRetentionMs", s.metadata, coalesce(j.input, s.input)
+    id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, retention_ms, dead_retention_ms)
+  SELECT j.id, s."type", s."version", s."queue", s."tenant", s."priority", coalesce(j.input, s.input), s."metadata", s."policy", s."origin", s."rankOffsetMs", s."copyOf", v_status, v_rank, v_due,
+    v_due + s."startDeadlineMs", v_now, v_now, s."maxAttempts", s."retentionMs", s."deadRetentionMs"
   FROM unnest(p_ids, p_inputs) AS j (id, input);
   INSERT INTO duly.changes (at, n, entries)
   VALUES (v_now, cardinality(p_ids), json_build_array(p_ids, s.type, v_status, 'made', 0)::text);
@@ -2747,16 +2705,15 @@ BEGIN
       'reason', v_over.reason, 'error', v_over.error::json));
   END IF;
   INSERT INTO duly.jobs (
-    id, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, created_at, updated_at, fence, node, claimed_at,
-    attempt, spent, max_attempts, origin, dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, slot_at,
-    slot_allow, slot_details, policy, retention_ms, dead_retention_ms, metadata, error, attempts, input)
+    id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, reason, due_at, created_at, updated_at, fence, node, claimed_at,
+    attempt, spent, max_attempts, dedupe_key, parent_id, parent_key, schedule_id, slot, slot_at, slot_allow, slot_details,
+    retention_ms, dead_retention_ms, error, attempts)
   VALUES (
-    p_id, v_over.type, v_over.version, v_over.queue, v_over.tenant, v_over.priority, 'SCHEDULED', 'replayed', v_over.rank_offset,
+    p_id, v_over.type, v_over.version, v_over.queue, v_over.tenant, v_over.priority, v_over.input, v_over.metadata, v_over.policy, v_over.origin, v_over.rank_offset, v_over.serial, v_over.copy_of, 'SCHEDULED', 'replayed',
     p_now, v_over.created_at, p_now, nextval('duly.fence'), v_over.node, v_over.claimed_at, v_over.attempt, v_over.spent,
-    greatest(v_over.spent, v_over.max_attempts) + (v_over.policy::json ->> 'maxAttempts')::integer, v_over.origin, v_over.dedupe_key,
-    v_over.serial, v_over.parent_id, v_over.parent_key, v_over.copy_of, v_over.schedule_id, v_over.slot, v_over.slot_at,
-    v_over.slot_allow, v_over.slot_details, v_over.policy, v_over.retention_ms, v_over.dead_retention_ms, v_over.metadata, v_over.error,
-    v_attempts, v_over.input)
+    greatest(v_over.spent, v_over.max_attempts) + (v_over.policy::json ->> 'maxAttempts')::integer, v_over.dedupe_key,
+    v_over.parent_id, v_over.parent_key, v_over.schedule_id, v_over.slot, v_over.slot_at, v_over.slot_allow, v_over.slot_details,
+    v_over.retention_ms, v_over.dead_retention_ms, v_over.error, v_attempts)
   RETURNING * INTO v_job;
   -- It holds its key again, unless the key is still held.
   IF v_over.dedupe_key IS NOT NULL THEN
@@ -3297,18 +3254,18 @@ BEGIN
   END IF;
   IF p_claim IS NOT NULL AND jsonb_array_length(p_kinds) = 1 THEN
     SELECT * INTO v_kind FROM jsonb_to_record(p_kinds -> 0) AS k (
-      type text, version integer, queue text, priority integer, "startDeadlineMs" bigint, "maxAttempts" integer, origin text, "slotAllow" boolean,
-      policy text, "retentionMs" bigint, "deadRetentionMs" bigint, metadata text);
+      "type" text, "version" integer, "queue" text, "priority" integer, "metadata" text, "policy" text, "origin" text, "copyOf" text, "startDeadlineMs" bigint, "maxAttempts" integer, "slotAllow" boolean,
+      "retentionMs" bigint, "deadRetentionMs" bigint);
     IF p_now >= ALL (p_job_dues) AND coalesce(p_now - v_kind."startDeadlineMs" <= ALL (p_job_dues), true)
       AND duly.takes_just_1(p_now, p_claim, v_kind.type, v_kind.version, v_kind.queue, cardinality(p_ids)) THEN
       WITH made AS (
         INSERT INTO duly.jobs (
-          id, type, version, queue, tenant, priority, status, rank_offset, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
-          fence, node, claimed_at, attempt, max_attempts, origin, schedule_id, slot, slot_at, slot_allow, slot_details, policy, retention_ms,
-          dead_retention_ms, metadata, input)
-        SELECT j.id, v_kind.type, v_kind.version, v_kind.queue, j.tenant, v_kind.priority, 'RUNNING', j.rank_offset, j.due, j.due + v_kind."startDeadlineMs", p_now, p_now,
-          p_now, p_now - j.due, nextval('duly.fence'), p_claim ->> 'node', p_now, 1, v_kind."maxAttempts", v_kind.origin, j.schedule_id, j.slot, j.slot_at,
-          v_kind."slotAllow", j.details, v_kind.policy, v_kind."retentionMs", v_kind."deadRetentionMs", v_kind.metadata, j.input
+          id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
+          fence, node, claimed_at, attempt, max_attempts, schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
+        SELECT j.id, v_kind."type", v_kind."version", v_kind."queue", j.tenant, v_kind."priority", j.input, v_kind."metadata", v_kind."policy", v_kind."origin", j.rank_offset, v_kind."copyOf",
+          'RUNNING', j.due, j.due + v_kind."startDeadlineMs", p_now, p_now,
+          p_now, p_now - j.due, nextval('duly.fence'), p_claim ->> 'node', p_now, 1, v_kind."maxAttempts", j.schedule_id, j.slot, j.slot_at,
+          v_kind."slotAllow", j.details, v_kind."retentionMs", v_kind."deadRetentionMs"
         FROM unnest(p_jobs, p_job_dues, p_offsets, p_tenants, p_inputs, p_ids, p_slot_ats, p_slots, p_details)
           AS j (id, due, rank_offset, tenant, input, schedule_id, slot_at, slot, details)
         RETURNING id, seq, fence),
@@ -3325,17 +3282,17 @@ BEGIN
   END IF;
   WITH made AS (
     INSERT INTO duly.jobs (
-      id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at, max_attempts, origin,
-      schedule_id, slot, slot_at, slot_allow, slot_details, policy, retention_ms, dead_retention_ms, metadata, input)
-    SELECT j.id, k.type, k.version, k.queue, j.tenant, k.priority, CASE WHEN j.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END,
-      CASE WHEN j.due <= p_now THEN j.due + j.rank_offset END, j.rank_offset, j.due, j.due + k."startDeadlineMs", p_now, p_now, k."maxAttempts",
-      k.origin, j.schedule_id, j.slot, j.slot_at, k."slotAllow", j.details, k.policy, k."retentionMs", k."deadRetentionMs", k.metadata, j.input
+      id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, rank, due_at, expire_at, created_at, updated_at, max_attempts,
+      schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
+    SELECT j.id, k."type", k."version", k."queue", j.tenant, k."priority", j.input, k."metadata", k."policy", k."origin", j.rank_offset, k."copyOf", CASE WHEN j.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END,
+      CASE WHEN j.due <= p_now THEN j.due + j.rank_offset END, j.due, j.due + k."startDeadlineMs", p_now, p_now, k."maxAttempts",
+      j.schedule_id, j.slot, j.slot_at, k."slotAllow", j.details, k."retentionMs", k."deadRetentionMs"
     FROM unnest(p_jobs, p_job_dues, p_offsets, p_tenants, p_inputs, p_ids, p_slot_ats, p_slots, p_details, p_kind)
       WITH ORDINALITY AS j (id, due, rank_offset, tenant, input, schedule_id, slot_at, slot, details, kind, place)
     JOIN ROWS FROM (jsonb_to_recordset(p_kinds) AS (
-      type text, version integer, queue text, priority integer, "startDeadlineMs" bigint, "maxAttempts" integer, origin text, "slotAllow" boolean,
-      policy text, "retentionMs" bigint, "deadRetentionMs" bigint, metadata text)) WITH ORDINALITY AS k (
-      type, version, queue, priority, "startDeadlineMs", "maxAttempts", origin, "slotAllow", policy, "retentionMs", "deadRetentionMs", metadata, n)
+      "type" text, "version" integer, "queue" text, "priority" integer, "metadata" text, "policy" text, "origin" text, "copyOf" text, "startDeadlineMs" bigint, "maxAttempts" integer, "slotAllow" boolean,
+      "retentionMs" bigint, "deadRetentionMs" bigint)) WITH ORDINALITY AS k (
+      "type", "version", "queue", "priority", "metadata", "policy", "origin", "copyOf", "startDeadlineMs", "maxAttempts", "slotAllow", "retentionMs", "deadRetentionMs", n)
       ON k.n = j.kind
     -- Made in their order: of equal rank the first goes first.
     ORDER BY j.place
@@ -3857,29 +3814,29 @@ END $$;` },
   { number: 9, name: 'reading', sql: `-- Jobs as readers see them, live and over, with the same columns.
 
 CREATE VIEW duly.live_1 AS
-SELECT j.id, j.seq, j.type, j.version, j.queue, j.tenant, j.priority, j.status, j.reason, j.due_at, j.expire_at, j.created_at,
+SELECT j.id, j.type, j.version, j.queue, j.tenant, j.priority, j.input, j.metadata, j.policy, j.origin, j.serial, j.copy_of, j.seq, j.status, j.reason, j.due_at, j.expire_at, j.created_at,
   greatest(j.updated_at, l.reported_at) AS updated_at, j.started_at, j.lateness_ms, NULL::bigint AS finished_at, false AS dead,
   coalesce(l.fence, j.fence) AS fence, l.until_at AS lease_until, j.node, j.claimed_at,
   CASE WHEN l.id IS NULL THEN j.begun_at ELSE l.begun_at END AS begun_at, j.attempt, j.spent, j.max_attempts, j.losses, j.begun_losses,
   CASE WHEN l.id IS NULL THEN j.percent ELSE l.percent END AS percent, CASE WHEN l.id IS NULL THEN j.message ELSE l.message END AS message,
   CASE WHEN l.id IS NULL THEN j.step ELSE l.step END AS step, CASE WHEN l.id IS NULL THEN j.step_of ELSE l.step_of END AS step_of,
-  j.cancel_requested_at, j.cancelled_by, j.origin, j.dedupe_key, j.serial, j.parent_id, j.parent_key, j.copy_of, j.schedule_id, j.slot,
-  j.slot_at, j.slot_details, j.policy, j.metadata, j.error, NULL::text AS result, j.attempts, j.input,
+  j.cancel_requested_at, j.cancelled_by, j.dedupe_key, j.parent_id, j.parent_key, j.schedule_id, j.slot,
+  j.slot_at, j.slot_details, j.error, NULL::text AS result, j.attempts,
   CASE WHEN j.status = 'BLOCKED' THEN (
     SELECT json_agg(json_build_object('kind', g.kind, 'ref', g.ref) ORDER BY g.kind, g.ref) FROM duly.gates g WHERE g.job = j.id) END AS gates
 FROM duly.jobs j LEFT JOIN duly.leases l ON l.id = j.id;
 
 CREATE VIEW duly.over_1 AS
-SELECT id, seq, type, version, queue, tenant, priority, status, reason, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
+SELECT id, type, version, queue, tenant, priority, input, metadata, policy, origin, serial, copy_of, seq, status, reason, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
   finished_at, true AS dead, fence, NULL::bigint AS lease_until, node, claimed_at, begun_at, attempt, spent, max_attempts, losses,
-  begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, origin, dedupe_key, serial, parent_id, parent_key,
-  copy_of, schedule_id, slot, slot_at, slot_details, policy, metadata, error, result, attempts, input, NULL::json AS gates
+  begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, dedupe_key, parent_id, parent_key,
+  schedule_id, slot, slot_at, slot_details, error, result, attempts, NULL::json AS gates
 FROM duly.dead
 UNION ALL
-SELECT id, seq, type, version, queue, tenant, priority, status, reason, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
+SELECT id, type, version, queue, tenant, priority, input, metadata, policy, origin, serial, copy_of, seq, status, reason, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
   finished_at, false AS dead, fence, NULL::bigint AS lease_until, node, claimed_at, begun_at, attempt, spent, max_attempts, losses,
-  begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, origin, dedupe_key, serial, parent_id, parent_key,
-  copy_of, schedule_id, slot, slot_at, slot_details, policy, metadata, error, result, attempts, input, NULL::json AS gates
+  begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, dedupe_key, parent_id, parent_key,
+  schedule_id, slot, slot_at, slot_details, error, result, attempts, NULL::json AS gates
 FROM duly.finished;
 
 -- Reading jobs. A statement knows the days of history that there were when it was planned, and sees what is there when it begins: between the

@@ -30,23 +30,25 @@ export function policyText(policy: JobPolicy): string {
 export function writtenSpec(spec: JobSpec): WrittenSpec {
   const { slot, policy } = spec;
   const written: WrittenSpec = {
+    // {{job.caller -serial | %field: spec.%field, | policy=policy: policyText(policy),}}
     id: spec.id,
     type: spec.type,
     version: spec.version,
     queue: spec.queue,
     tenant: spec.tenant,
     priority: spec.priority,
+    input: spec.input,
+    metadata: spec.metadata,
+    policy: policyText(policy),
+    origin: spec.origin,
     rankOffsetMs: spec.rankOffsetMs,
+    copyOf: spec.copyOf,
+    // {{/job}}
     ...checkedDue(spec.due),
     startDeadlineMs: spec.startDeadlineMs,
     maxAttempts: policy.maxAttempts,
     retentionMs: policy.retentionMs,
     deadRetentionMs: policy.deadRetentionMs,
-    policy: policyText(policy),
-    origin: spec.origin,
-    copyOf: spec.copyOf,
-    metadata: spec.metadata,
-    input: spec.input,
   };
   if (slot !== null) {
     written.scheduleId = slot.scheduleId;
@@ -78,25 +80,24 @@ export function isPlain(spec: JobSpec): boolean {
 export function areAlike(specs: readonly JobSpec[]): boolean {
   const [first] = specs;
   if (first === undefined || first.slot !== null) return false;
-  const { type, version, queue, tenant, priority, rankOffsetMs, startDeadlineMs, origin, copyOf, metadata } =
-    first;
-  return specs.every(
-    (spec) =>
-      spec.type === type &&
-      // One object for all jobs of a task with its own options: to compare two would cost more than is won.
-      spec.policy === first.policy &&
-      isSameDue(spec.due, first.due) &&
-      spec.tenant === tenant &&
-      spec.queue === queue &&
-      spec.version === version &&
-      spec.priority === priority &&
-      spec.rankOffsetMs === rankOffsetMs &&
-      spec.startDeadlineMs === startDeadlineMs &&
-      spec.origin === origin &&
-      spec.copyOf === copyOf &&
-      spec.metadata === metadata &&
-      spec.slot === null,
-  );
+  for (const spec of specs) {
+    // Policies are compared as objects, one for all jobs of a task with its own options: to compare their text would cost more than is won.
+    // {{job.caller -id -input -serial | if (spec.%field !== first.%field) return false;}}
+    if (spec.type !== first.type) return false;
+    if (spec.version !== first.version) return false;
+    if (spec.queue !== first.queue) return false;
+    if (spec.tenant !== first.tenant) return false;
+    if (spec.priority !== first.priority) return false;
+    if (spec.metadata !== first.metadata) return false;
+    if (spec.policy !== first.policy) return false;
+    if (spec.origin !== first.origin) return false;
+    if (spec.rankOffsetMs !== first.rankOffsetMs) return false;
+    if (spec.copyOf !== first.copyOf) return false;
+    // {{/job}}
+    if (!isSameDue(spec.due, first.due) || spec.startDeadlineMs !== first.startDeadlineMs) return false;
+    if (spec.slot !== null) return false;
+  }
+  return true;
 }
 
 function isSameDue(a: Due, b: Due): boolean {

@@ -343,16 +343,10 @@ DECLARE
   v_completed boolean := p_status = 'COMPLETED';
   v_over duly.finished;
 BEGIN
-  v_over.id := p_job.id;
+  {{job.caller | v_over.%column := p_job.%column; |}}
   v_over.seq := p_job.seq;
-  v_over.type := p_job.type;
-  v_over.version := p_job.version;
-  v_over.queue := p_job.queue;
-  v_over.tenant := p_job.tenant;
-  v_over.priority := p_job.priority;
   v_over.status := p_status;
   v_over.reason := p_reason;
-  v_over.rank_offset := p_job.rank_offset;
   v_over.due_at := p_job.due_at;
   v_over.expire_at := p_job.expire_at;
   v_over.created_at := p_job.created_at;
@@ -376,21 +370,16 @@ BEGIN
   v_over.step_of := coalesce((p_progress ->> 'of')::double precision, p_job.step_of);
   v_over.cancel_requested_at := p_job.cancel_requested_at;
   v_over.cancelled_by := coalesce(p_cancelled_by, p_job.cancelled_by);
-  v_over.origin := p_job.origin;
   v_over.dedupe_key := p_job.dedupe_key;
-  v_over.serial := p_job.serial;
   v_over.parent_id := p_job.parent_id;
   v_over.parent_key := p_job.parent_key;
-  v_over.copy_of := p_job.copy_of;
   v_over.schedule_id := p_job.schedule_id;
   v_over.slot := p_job.slot;
   v_over.slot_at := p_job.slot_at;
   v_over.slot_allow := p_job.slot_allow;
   v_over.slot_details := p_job.slot_details;
-  v_over.policy := p_job.policy;
   v_over.retention_ms := p_job.retention_ms;
   v_over.dead_retention_ms := p_job.dead_retention_ms;
-  v_over.metadata := p_job.metadata;
   v_over.error := CASE WHEN NOT v_completed THEN coalesce(p_error, p_job.error) END;
   v_over.result := p_result;
   v_over.attempts := p_job.attempts;
@@ -401,7 +390,6 @@ BEGIN
       'fence', p_job.fence, 'startedAt', p_job.claimed_at, 'begunAt', p_job.begun_at, 'endedAt', p_now, 'reason', p_reason,
       'error', p_error::json));
   END IF;
-  v_over.input := p_job.input;
   IF p_status = 'FAILED' THEN
     -- An id that was made a second time after its first life ended must not jam its worker.
     DELETE FROM duly.dead WHERE id = p_job.id;

@@ -91,17 +91,16 @@ BEGIN
   IF v_gates = '[]' AND v_is_due AND NOT v_unplaced THEN v_in_line := duly.must_stand_in_line_1(p_now, v_tenant, v_serial, v_due); END IF;
   v_status := CASE WHEN v_gates <> '[]' OR v_in_line THEN 'BLOCKED' WHEN v_is_due AND NOT v_unplaced THEN 'PENDING' ELSE 'SCHEDULED' END;
   INSERT INTO duly.jobs (
-    id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
-    max_attempts, origin, dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, slot_at, slot_allow,
-    slot_details, policy, retention_ms, dead_retention_ms, metadata, input
+    {{job.caller}}, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, dedupe_key, parent_id, parent_key,
+    schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms
   ) VALUES (
-    v_id, p_spec ->> 'type', (p_spec ->> 'version')::integer, p_spec ->> 'queue', v_tenant, (p_spec ->> 'priority')::integer,
+    {{job.caller | (p_spec ->> '%field')::%sql}},
     v_status, CASE WHEN v_status = 'PENDING' THEN v_due + (p_spec ->> 'rankOffsetMs')::bigint END,
-    (p_spec ->> 'rankOffsetMs')::bigint, v_due, v_due + (p_spec ->> 'startDeadlineMs')::bigint, p_now, p_now,
-    (p_spec ->> 'maxAttempts')::integer, p_spec ->> 'origin', p_spec -> 'dedupe' ->> 'key', v_serial, p_spec ->> 'parentId',
-    p_spec ->> 'parentKey', p_spec ->> 'copyOf', p_spec ->> 'scheduleId', p_spec ->> 'slot', (p_spec ->> 'slotAt')::bigint,
-    coalesce((p_spec ->> 'slotAllow')::boolean, false), p_spec ->> 'slotDetails', p_spec ->> 'policy',
-    (p_spec ->> 'retentionMs')::bigint, (p_spec ->> 'deadRetentionMs')::bigint, p_spec ->> 'metadata', p_spec ->> 'input'
+    v_due, v_due + (p_spec ->> 'startDeadlineMs')::bigint, p_now, p_now,
+    (p_spec ->> 'maxAttempts')::integer, p_spec -> 'dedupe' ->> 'key', p_spec ->> 'parentId',
+    p_spec ->> 'parentKey', p_spec ->> 'scheduleId', p_spec ->> 'slot', (p_spec ->> 'slotAt')::bigint,
+    coalesce((p_spec ->> 'slotAllow')::boolean, false), p_spec ->> 'slotDetails',
+    (p_spec ->> 'retentionMs')::bigint, (p_spec ->> 'deadRetentionMs')::bigint
   ) ON CONFLICT (id) DO NOTHING RETURNING seq INTO v_seq;
   IF v_seq IS NULL THEN
     -- It may have ended since the conflict.
@@ -350,59 +349,43 @@ END $$;
 CREATE FUNCTION duly.make_plain_1(p_now bigint, p_plain jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_columns jsonb := p_plain -> 'columns';
-  v_type text := p_plain -> 'shared' ->> 'type';
-  v_version integer := p_plain -> 'shared' ->> 'version';
-  v_queue text := p_plain -> 'shared' ->> 'queue';
-  v_tenant text := p_plain -> 'shared' ->> 'tenant';
-  v_priority integer := p_plain -> 'shared' ->> 'priority';
-  v_rank_offset_ms bigint := p_plain -> 'shared' ->> 'rankOffsetMs';
+  {{job.caller -id -serial | v_%column %sql := p_plain -> 'shared' ->> '%field'; |}}
   v_at bigint := p_plain -> 'shared' ->> 'at';
   v_in_ms bigint := p_plain -> 'shared' ->> 'inMs';
   v_start_deadline_ms bigint := p_plain -> 'shared' ->> 'startDeadlineMs';
   v_max_attempts integer := p_plain -> 'shared' ->> 'maxAttempts';
-  v_origin text := p_plain -> 'shared' ->> 'origin';
-  v_copy_of text := p_plain -> 'shared' ->> 'copyOf';
   v_schedule_id text := p_plain -> 'shared' ->> 'scheduleId';
   v_slot text := p_plain -> 'shared' ->> 'slot';
   v_slot_at bigint := p_plain -> 'shared' ->> 'slotAt';
   v_slot_allow boolean := p_plain -> 'shared' ->> 'slotAllow';
   v_slot_details text := p_plain -> 'shared' ->> 'slotDetails';
-  v_policy text := p_plain -> 'shared' ->> 'policy';
   v_retention_ms bigint := p_plain -> 'shared' ->> 'retentionMs';
   v_dead_retention_ms bigint := p_plain -> 'shared' ->> 'deadRetentionMs';
-  v_metadata text := p_plain -> 'shared' ->> 'metadata';
-  v_input text := p_plain -> 'shared' ->> 'input';
 BEGIN
   WITH made AS (
     INSERT INTO duly.jobs (
-      id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
-      max_attempts, origin, copy_of, schedule_id, slot, slot_at, slot_allow, slot_details, policy, retention_ms,
-      dead_retention_ms, metadata, input)
-    SELECT s.id, coalesce(s.type, v_type), coalesce(s.version::integer, v_version), coalesce(s.queue, v_queue), coalesce(s.tenant, v_tenant),
-      coalesce(s.priority::integer, v_priority), CASE WHEN d.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END,
-      CASE WHEN d.due <= p_now THEN d.due + d.rank_offset END, d.rank_offset, d.due,
+      {{job.caller -serial}}, status, rank, due_at, expire_at, created_at, updated_at,
+      max_attempts, schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
+    SELECT {{job.caller -serial | coalesce(s.%column::%sql, v_%column) | , | id=s.id}},
+      CASE WHEN d.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END,
+      CASE WHEN d.due <= p_now THEN d.due + d.rank_offset END, d.due,
       d.due + coalesce(s.start_deadline_ms::bigint, v_start_deadline_ms), p_now, p_now, coalesce(s.max_attempts::integer, v_max_attempts),
-      coalesce(s.origin, v_origin), coalesce(s.copy_of, v_copy_of), coalesce(s.schedule_id, v_schedule_id),
-      coalesce(s.slot, v_slot), coalesce(s.slot_at::bigint, v_slot_at), coalesce(s.slot_allow::boolean, v_slot_allow, false),
-      coalesce(s.slot_details, v_slot_details), coalesce(s.policy, v_policy), coalesce(s.retention_ms::bigint, v_retention_ms),
-      coalesce(s.dead_retention_ms::bigint, v_dead_retention_ms), coalesce(s.metadata, v_metadata), coalesce(s.input, v_input)
+      coalesce(s.schedule_id, v_schedule_id), coalesce(s.slot, v_slot), coalesce(s.slot_at::bigint, v_slot_at),
+      coalesce(s.slot_allow::boolean, v_slot_allow, false), coalesce(s.slot_details, v_slot_details),
+      coalesce(s.retention_ms::bigint, v_retention_ms), coalesce(s.dead_retention_ms::bigint, v_dead_retention_ms)
     FROM ROWS FROM (
-      jsonb_array_elements_text(coalesce(v_columns -> 'id', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'type', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'version', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'queue', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'tenant', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'priority', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'rankOffsetMs', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'at', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'inMs', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'startDeadlineMs', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'maxAttempts', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'origin', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'copyOf', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'scheduleId', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'slot', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'slotAt', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'slotAllow', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'slotDetails', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'policy', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'retentionMs', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'deadRetentionMs', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'metadata', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'input', '[]'))
-    ) AS s (id, type, version, queue, tenant, priority, rank_offset_ms, due_at, in_ms, start_deadline_ms, max_attempts, origin, copy_of, schedule_id, slot, slot_at, slot_allow, slot_details, policy, retention_ms, dead_retention_ms, metadata, input)
+      {{job.caller -serial | jsonb_array_elements_text(coalesce(v_columns -> '%field', '[]'))}},
+      jsonb_array_elements_text(coalesce(v_columns -> 'at', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'inMs', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'startDeadlineMs', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'maxAttempts', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'scheduleId', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'slot', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'slotAt', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'slotAllow', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'slotDetails', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'retentionMs', '[]')),
+      jsonb_array_elements_text(coalesce(v_columns -> 'deadRetentionMs', '[]'))
+    ) AS s ({{job.caller -serial}}, due_at, in_ms, start_deadline_ms, max_attempts, schedule_id, slot, slot_at, slot_allow, slot_details,
+      retention_ms, dead_retention_ms)
     CROSS JOIN LATERAL (
       SELECT coalesce(s.due_at::bigint, v_at, p_now + coalesce(s.in_ms::bigint, v_in_ms)) AS due,
-        coalesce(s.rank_offset_ms::bigint, v_rank_offset_ms) AS rank_offset) d
+        coalesce(s.rank_offset::bigint, v_rank_offset) AS rank_offset) d
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;

@@ -20,11 +20,8 @@ $$;
 -- Live jobs under lease by columns, in the order in which verbs/claim.ts reads them.
 CREATE FUNCTION duly.leased_1(p_ids text[], p_fences bigint[], p_begun boolean[]) RETURNS json LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN (SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority),
-      json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.lease_fence), json_agg(j.attempt), json_agg(j.spent),
-      json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(j.begun), json_agg(j.created_at), json_agg(j.due_at),
-      json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key),
-      json_agg(j.cancel_requested_at))
+  RETURN (SELECT json_build_array({{job.claim | json_agg(j.%column) | , | fence=json_agg(j.lease_fence) | begunAt=json_agg(j.begun)
+      | slot=json_agg(j.slot), json_agg(j.slot_details)}})
     FROM (
       SELECT j.*, l.fence AS lease_fence, l.begun FROM unnest(p_ids, p_fences, p_begun) WITH ORDINALITY AS l (id, fence, begun, n)
       JOIN duly.jobs j ON j.id = ANY (ARRAY[l.id]) ORDER BY l.n) j);
@@ -54,11 +51,9 @@ BEGIN
       lateness_ms = coalesce(j.lateness_ms, greatest(0, v_at - j.due_at)),
       percent = 0, message = NULL, step = NULL, step_of = NULL
     FROM unnest(p_rows) WITH ORDINALITY AS r (tid, n) WHERE j.ctid = r.tid
-    RETURNING r.n, j.id, j.seq, j.type, j.fence, j.tenant, j.input, j.metadata, j.created_at, j.due_at, j.slot, j.slot_details, j.cancel_requested_at,
+    RETURNING r.n, j.seq, j.type, j.slot_details, {{job.claim -shared -begunAt -parentId -parentKey | j.%column}},
       j.dedupe_key IS NULL AND j.serial IS NULL AS plain,
-      j.attempt <> v_first.attempt + 1 OR j.spent <> v_first.spent OR j.priority <> v_first.priority
-        OR j.max_attempts <> v_first.max_attempts OR j.losses <> v_first.losses OR j.begun_losses <> v_first.begun_losses
-        OR j.version <> v_first.version OR j.queue <> v_first.queue OR j.origin <> v_first.origin OR j.type <> v_first.type
+      {{job.claim +shared -claimedAt -policy | j.%column %differs v_first.%column | OR | attempt=j.attempt <> v_first.attempt + 1}}
         OR j.parent_id IS NOT NULL OR j.cancel_requested_at IS NOT NULL OR j.policy <> v_first.policy AS odd),
   leased AS (
     INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at, cancel_at)
@@ -66,16 +61,16 @@ BEGIN
   SELECT array_agg(id), array_agg(fence), array_agg(type) FILTER (WHERE p_type IS NULL), count(*) FILTER (WHERE odd),
     json_build_array(json_agg(id), json_agg(fence), json_agg(input), json_agg(created_at), json_agg(due_at),
       CASE WHEN count(tenant) > 0 THEN json_agg(tenant) END, CASE WHEN count(metadata) > 0 THEN json_agg(metadata) END,
-      CASE WHEN count(slot) > 0 THEN json_agg(slot) END, CASE WHEN count(slot_details) > 0 THEN json_agg(slot_details) END)
+      CASE WHEN count(slot) > 0 THEN json_agg(slot) END, CASE WHEN count(slot_details) > 0 THEN json_agg(slot_details) END
+      {{job.claimRest | , CASE WHEN count(%column) > 0 THEN json_agg(%column) END |}})
   -- In their order, which is asked for: the planner may come to the rows in that of the table.
   INTO v_ids, v_fences, v_types, v_odd, v_columns FROM (SELECT * FROM taken ORDER BY n) t;
   IF v_ids IS NULL THEN RETURN '[]'; END IF;
   INSERT INTO duly.changes (at, n, entries) VALUES (v_at, cardinality(v_ids),
     json_build_array(v_ids, CASE WHEN p_type IS NULL THEN to_json(v_types) ELSE to_json(p_type) END, 'RUNNING', 'claimed', 0)::text);
   IF v_odd > 0 THEN RETURN duly.leased_1(v_ids, v_fences, array_fill(false, ARRAY[cardinality(v_ids)])); END IF;
-  RETURN json_build_object('columns', v_columns, 'claimedAt', v_at, 'type', v_first.type, 'version', v_first.version,
-    'queue', v_first.queue, 'priority', v_first.priority, 'policy', v_first.policy, 'attempt', v_first.attempt + 1, 'spent', v_first.spent,
-    'maxAttempts', v_first.max_attempts, 'losses', v_first.losses, 'begunLosses', v_first.begun_losses, 'origin', v_first.origin);
+  RETURN json_build_object('columns', v_columns, 'claimedAt', v_at, 
+    {{job.claim +shared -claimedAt | '%field', v_first.%column | , | attempt='attempt', v_first.attempt + 1}});
 END $$;
 
 -- When the next job of these types falls due, of those that are due at `p_from` or later.

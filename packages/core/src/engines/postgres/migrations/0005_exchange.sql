@@ -161,16 +161,15 @@ BEGIN
       l.step_of AS lease_step_of, l.i, l.result),
   over AS (
     INSERT INTO duly.finished (
-      id, seq, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, expire_at, created_at,
+      seq, {{job.caller -serial}}, status, reason, due_at, expire_at, created_at,
       updated_at, started_at, lateness_ms, finished_at, prune_at, fence, node, claimed_at, begun_at, attempt, spent,
-      max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, origin,
-      parent_id, parent_key, copy_of, schedule_id, slot, slot_at, slot_allow, slot_details, policy, retention_ms,
-      dead_retention_ms, metadata, result, attempts, input)
-    SELECT id, seq, type, version, queue, tenant, priority, 'COMPLETED', 'returned', rank_offset, due_at, expire_at, created_at,
+      max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by,
+      parent_id, parent_key, schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms, result, attempts)
+    SELECT seq, {{job.caller -serial}}, 'COMPLETED', 'returned', due_at, expire_at, created_at,
       p_now, started_at, lateness_ms, p_now, p_now + retention_ms, lease_fence, node, claimed_at, lease_begun_at, attempt,
       spent + 1, max_attempts, losses, begun_losses, 100, lease_message, lease_step, lease_step_of,
-      cancel_requested_at, cancelled_by, origin, parent_id, parent_key, copy_of, schedule_id, slot, slot_at, slot_allow,
-      slot_details, policy, retention_ms, dead_retention_ms, metadata, result, attempts, input
+      cancel_requested_at, cancelled_by, parent_id, parent_key, schedule_id, slot, slot_at, slot_allow,
+      slot_details, retention_ms, dead_retention_ms, result, attempts
     FROM gone)
   SELECT array_agg(i), array_agg(id), array_agg(type) INTO v_done, v_ids, v_types FROM gone;
   IF v_ids IS NULL THEN RETURN '{}'; END IF;
@@ -343,9 +342,9 @@ BEGIN
     SELECT id, fence, CASE WHEN parent_id IS NULL AND cancel_requested_at IS NULL THEN json_build_object('columns', json_build_array(
         json_build_array(id), json_build_array(fence), json_build_array(input), json_build_array(created_at), json_build_array(due_at),
         CASE WHEN tenant IS NOT NULL THEN json_build_array(tenant) END, CASE WHEN metadata IS NOT NULL THEN json_build_array(metadata) END,
-        CASE WHEN slot IS NOT NULL THEN json_build_array(slot) END, CASE WHEN slot_details IS NOT NULL THEN json_build_array(slot_details) END),
-      'claimedAt', claimed_at, 'type', type, 'version', version, 'queue', queue, 'priority', priority, 'policy', policy, 'attempt', attempt,
-      'spent', spent, 'maxAttempts', max_attempts, 'losses', losses, 'begunLosses', begun_losses, 'origin', origin) END
+        CASE WHEN slot IS NOT NULL THEN json_build_array(slot) END, CASE WHEN slot_details IS NOT NULL THEN json_build_array(slot_details) END
+        {{job.claimRest | , CASE WHEN %column IS NOT NULL THEN json_build_array(%column) END |}}),
+      {{job.claim +shared | '%field', %column}}) END
     INTO v_id, v_fence, v_claimed FROM taken;
     -- Somebody has it, or has just changed it.
     IF v_id IS NULL THEN RETURN duly.exchange_1(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false); END IF;
@@ -512,11 +511,8 @@ BEGIN
       UPDATE duly.leases l SET fence = nextval('duly.fence'), token = NULL, until_at = v_now + p_lease_ms
       FROM unnest(v_rows) WITH ORDINALITY AS r (tid, n) WHERE l.ctid = r.tid
       RETURNING l.id, l.fence, l.begun_at, r.n)
-    SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority),
-      json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.lease_fence), json_agg(j.attempt), json_agg(j.spent),
-      json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(j.begun), json_agg(j.created_at), json_agg(j.due_at),
-      json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key),
-      json_agg(j.cancel_requested_at)), count(*)
+    SELECT json_build_array({{job.claim | json_agg(j.%column) | , | fence=json_agg(j.lease_fence) | begunAt=json_agg(j.begun)
+      | slot=json_agg(j.slot), json_agg(j.slot_details)}}), count(*)
     INTO v_jobs, v_count FROM (
       SELECT j.*, t.fence AS lease_fence, t.begun_at IS NOT NULL AS begun FROM taken t JOIN duly.jobs j ON j.id = ANY (ARRAY[t.id])
       ORDER BY t.n) j;
@@ -608,15 +604,14 @@ BEGIN
     -- One statement: see claim_alone_1.
     WITH made AS (
       INSERT INTO duly.jobs (
-        id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
-        max_attempts, origin, copy_of, policy, retention_ms, dead_retention_ms, metadata, input)
-      SELECT j.id, c.type, c.version, c.queue, c.tenant, c.priority, CASE WHEN d.due <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END,
-        CASE WHEN d.due <= v_now THEN d.due + c."rankOffsetMs" END, c."rankOffsetMs", d.due, d.due + c."startDeadlineMs", v_now, v_now,
-        c."maxAttempts", c.origin, c."copyOf", c.policy, c."retentionMs", c."deadRetentionMs", c.metadata, coalesce(j.input, c.input)
+        {{job.caller -serial}}, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, retention_ms, dead_retention_ms)
+      SELECT {{job.caller -serial | c."%field" | , | id=j.id | input=coalesce(j.input, c.input)}},
+        CASE WHEN d.due <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END,
+        CASE WHEN d.due <= v_now THEN d.due + c."rankOffsetMs" END, d.due, d.due + c."startDeadlineMs", v_now, v_now,
+        c."maxAttempts", c."retentionMs", c."deadRetentionMs"
       FROM jsonb_to_record(p_shared) AS c (
-        type text, version integer, queue text, tenant text, priority integer, "rankOffsetMs" bigint, at bigint, "inMs" bigint,
-        "startDeadlineMs" bigint, "maxAttempts" integer, origin text, "copyOf" text, policy text, "retentionMs" bigint,
-        "deadRetentionMs" bigint, metadata text, input text)
+        {{job.caller -id -serial | "%field" %sql}}, at bigint, "inMs" bigint, "startDeadlineMs" bigint, "maxAttempts" integer,
+        "retentionMs" bigint, "deadRetentionMs" bigint)
       CROSS JOIN LATERAL (SELECT coalesce(c.at, v_now + c."inMs") AS due) d
       CROSS JOIN unnest(p_ids, p_inputs) AS j (id, input))
     INSERT INTO duly.changes (at, n, entries)
@@ -628,20 +623,19 @@ BEGIN
   END IF;
   v_read := duly.pages_read_1();
   SELECT * INTO s FROM jsonb_to_record(p_shared) AS s (
-    type text, version integer, queue text, tenant text, priority integer, "rankOffsetMs" bigint, at bigint, "inMs" bigint,
-    "startDeadlineMs" bigint, "maxAttempts" integer, origin text, "copyOf" text, policy text, "retentionMs" bigint,
-    "deadRetentionMs" bigint, metadata text, input text);
+    {{job.caller -id -serial | "%field" %sql}}, at bigint, "inMs" bigint, "startDeadlineMs" bigint, "maxAttempts" integer,
+    "retentionMs" bigint, "deadRetentionMs" bigint);
   v_due := coalesce(s.at, v_now + s."inMs");
   IF cardinality(p_ids) = 1 AND v_due <= v_now AND duly.takes_just_1(v_now, p_claim, s.type, s.version, s.queue, 1) THEN
     v_read := duly.pages_read_1() - v_read;
     v_fence := nextval('duly.fence');
     WITH made AS (
       INSERT INTO duly.jobs (
-        id, type, version, queue, tenant, priority, status, rank_offset, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
-        fence, node, claimed_at, attempt, max_attempts, origin, copy_of, policy, retention_ms, dead_retention_ms, metadata, input)
-      VALUES (p_ids[1], s.type, s.version, s.queue, s.tenant, s.priority, 'RUNNING', s."rankOffsetMs", v_due, v_due + s."startDeadlineMs",
-        v_now, v_now, v_now, v_now - v_due, v_fence, p_claim ->> 'node', v_now, 1, s."maxAttempts", s.origin, s."copyOf", s.policy,
-        s."retentionMs", s."deadRetentionMs", s.metadata, coalesce(p_inputs[1], s.input))
+        {{job.caller -serial}}, status, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
+        fence, node, claimed_at, attempt, max_attempts, retention_ms, dead_retention_ms)
+      VALUES ({{job.caller -serial | s."%field" | , | id=p_ids[1] | input=coalesce(p_inputs[1], s.input)}},
+        'RUNNING', v_due, v_due + s."startDeadlineMs",
+        v_now, v_now, v_now, v_now - v_due, v_fence, p_claim ->> 'node', v_now, 1, s."maxAttempts", s."retentionMs", s."deadRetentionMs")
       RETURNING seq),
     leased AS (
       INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at)
@@ -656,17 +650,18 @@ BEGIN
       'claimed', json_build_object(
       'columns', json_build_array(p_ids, json_build_array(v_fence), json_build_array(coalesce(p_inputs[1], s.input)), json_build_array(v_now),
         json_build_array(v_due), CASE WHEN s.tenant IS NOT NULL THEN json_build_array(s.tenant) END,
-        CASE WHEN s.metadata IS NOT NULL THEN json_build_array(s.metadata) END, NULL, NULL),
-      'claimedAt', v_now, 'type', s.type, 'version', s.version, 'queue', s.queue, 'priority', s.priority, 'policy', s.policy, 'attempt', 1,
-      'spent', 0, 'maxAttempts', s."maxAttempts", 'losses', 0, 'begunLosses', 0, 'origin', s.origin))::text;
+        CASE WHEN s.metadata IS NOT NULL THEN json_build_array(s.metadata) END, NULL, NULL
+        {{job.claim +caller -shared -id -tenant -input -metadata
+        | , CASE WHEN s."%field" IS NOT NULL THEN json_build_array(s."%field") END |}}),
+      {{job.claim +caller +shared | '%field', s."%field"}}, 'claimedAt', v_now, 'attempt', 1,
+      'spent', 0, 'maxAttempts', s."maxAttempts", 'losses', 0, 'begunLosses', 0))::text;
   END IF;
   v_status := CASE WHEN v_due <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END;
   IF v_due <= v_now THEN v_rank := v_due + s."rankOffsetMs"; END IF;
   INSERT INTO duly.jobs (
-    id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at,
-    max_attempts, origin, copy_of, policy, retention_ms, dead_retention_ms, metadata, input)
-  SELECT j.id, s.type, s.version, s.queue, s.tenant, s.priority, v_status, v_rank, s."rankOffsetMs", v_due, v_due + s."startDeadlineMs",
-    v_now, v_now, s."maxAttempts", s.origin, s."copyOf", s.policy, s."retentionMs", s."deadRetentionMs", s.metadata, coalesce(j.input, s.input)
+    {{job.caller -serial}}, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, retention_ms, dead_retention_ms)
+  SELECT {{job.caller -serial | s."%field" | , | id=j.id | input=coalesce(j.input, s.input)}}, v_status, v_rank, v_due,
+    v_due + s."startDeadlineMs", v_now, v_now, s."maxAttempts", s."retentionMs", s."deadRetentionMs"
   FROM unnest(p_ids, p_inputs) AS j (id, input);
   INSERT INTO duly.changes (at, n, entries)
   VALUES (v_now, cardinality(p_ids), json_build_array(p_ids, s.type, v_status, 'made', 0)::text);

@@ -179,16 +179,15 @@ BEGIN
       'reason', v_over.reason, 'error', v_over.error::json));
   END IF;
   INSERT INTO duly.jobs (
-    id, type, version, queue, tenant, priority, status, reason, rank_offset, due_at, created_at, updated_at, fence, node, claimed_at,
-    attempt, spent, max_attempts, origin, dedupe_key, serial, parent_id, parent_key, copy_of, schedule_id, slot, slot_at,
-    slot_allow, slot_details, policy, retention_ms, dead_retention_ms, metadata, error, attempts, input)
+    {{job.caller}}, status, reason, due_at, created_at, updated_at, fence, node, claimed_at,
+    attempt, spent, max_attempts, dedupe_key, parent_id, parent_key, schedule_id, slot, slot_at, slot_allow, slot_details,
+    retention_ms, dead_retention_ms, error, attempts)
   VALUES (
-    p_id, v_over.type, v_over.version, v_over.queue, v_over.tenant, v_over.priority, 'SCHEDULED', 'replayed', v_over.rank_offset,
+    {{job.caller | v_over.%column | , | id=p_id}}, 'SCHEDULED', 'replayed',
     p_now, v_over.created_at, p_now, nextval('duly.fence'), v_over.node, v_over.claimed_at, v_over.attempt, v_over.spent,
-    greatest(v_over.spent, v_over.max_attempts) + (v_over.policy::json ->> 'maxAttempts')::integer, v_over.origin, v_over.dedupe_key,
-    v_over.serial, v_over.parent_id, v_over.parent_key, v_over.copy_of, v_over.schedule_id, v_over.slot, v_over.slot_at,
-    v_over.slot_allow, v_over.slot_details, v_over.policy, v_over.retention_ms, v_over.dead_retention_ms, v_over.metadata, v_over.error,
-    v_attempts, v_over.input)
+    greatest(v_over.spent, v_over.max_attempts) + (v_over.policy::json ->> 'maxAttempts')::integer, v_over.dedupe_key,
+    v_over.parent_id, v_over.parent_key, v_over.schedule_id, v_over.slot, v_over.slot_at, v_over.slot_allow, v_over.slot_details,
+    v_over.retention_ms, v_over.dead_retention_ms, v_over.error, v_attempts)
   RETURNING * INTO v_job;
   -- It holds its key again, unless the key is still held.
   IF v_over.dedupe_key IS NOT NULL THEN

@@ -420,18 +420,18 @@ BEGIN
   END IF;
   IF p_claim IS NOT NULL AND jsonb_array_length(p_kinds) = 1 THEN
     SELECT * INTO v_kind FROM jsonb_to_record(p_kinds -> 0) AS k (
-      type text, version integer, queue text, priority integer, "startDeadlineMs" bigint, "maxAttempts" integer, origin text, "slotAllow" boolean,
-      policy text, "retentionMs" bigint, "deadRetentionMs" bigint, metadata text);
+      {{job.kind | "%field" %sql}}, "startDeadlineMs" bigint, "maxAttempts" integer, "slotAllow" boolean,
+      "retentionMs" bigint, "deadRetentionMs" bigint);
     IF p_now >= ALL (p_job_dues) AND coalesce(p_now - v_kind."startDeadlineMs" <= ALL (p_job_dues), true)
       AND duly.takes_just_1(p_now, p_claim, v_kind.type, v_kind.version, v_kind.queue, cardinality(p_ids)) THEN
       WITH made AS (
         INSERT INTO duly.jobs (
-          id, type, version, queue, tenant, priority, status, rank_offset, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
-          fence, node, claimed_at, attempt, max_attempts, origin, schedule_id, slot, slot_at, slot_allow, slot_details, policy, retention_ms,
-          dead_retention_ms, metadata, input)
-        SELECT j.id, v_kind.type, v_kind.version, v_kind.queue, j.tenant, v_kind.priority, 'RUNNING', j.rank_offset, j.due, j.due + v_kind."startDeadlineMs", p_now, p_now,
-          p_now, p_now - j.due, nextval('duly.fence'), p_claim ->> 'node', p_now, 1, v_kind."maxAttempts", v_kind.origin, j.schedule_id, j.slot, j.slot_at,
-          v_kind."slotAllow", j.details, v_kind.policy, v_kind."retentionMs", v_kind."deadRetentionMs", v_kind.metadata, j.input
+          {{job.caller -serial}}, status, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
+          fence, node, claimed_at, attempt, max_attempts, schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
+        SELECT {{job.caller -serial | v_kind."%field" | , | id=j.id | rankOffsetMs=j.rank_offset | tenant=j.tenant | input=j.input}},
+          'RUNNING', j.due, j.due + v_kind."startDeadlineMs", p_now, p_now,
+          p_now, p_now - j.due, nextval('duly.fence'), p_claim ->> 'node', p_now, 1, v_kind."maxAttempts", j.schedule_id, j.slot, j.slot_at,
+          v_kind."slotAllow", j.details, v_kind."retentionMs", v_kind."deadRetentionMs"
         FROM unnest(p_jobs, p_job_dues, p_offsets, p_tenants, p_inputs, p_ids, p_slot_ats, p_slots, p_details)
           AS j (id, due, rank_offset, tenant, input, schedule_id, slot_at, slot, details)
         RETURNING id, seq, fence),
@@ -448,17 +448,17 @@ BEGIN
   END IF;
   WITH made AS (
     INSERT INTO duly.jobs (
-      id, type, version, queue, tenant, priority, status, rank, rank_offset, due_at, expire_at, created_at, updated_at, max_attempts, origin,
-      schedule_id, slot, slot_at, slot_allow, slot_details, policy, retention_ms, dead_retention_ms, metadata, input)
-    SELECT j.id, k.type, k.version, k.queue, j.tenant, k.priority, CASE WHEN j.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END,
-      CASE WHEN j.due <= p_now THEN j.due + j.rank_offset END, j.rank_offset, j.due, j.due + k."startDeadlineMs", p_now, p_now, k."maxAttempts",
-      k.origin, j.schedule_id, j.slot, j.slot_at, k."slotAllow", j.details, k.policy, k."retentionMs", k."deadRetentionMs", k.metadata, j.input
+      {{job.caller -serial}}, status, rank, due_at, expire_at, created_at, updated_at, max_attempts,
+      schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
+    SELECT {{job.caller -serial | k."%field" | , | id=j.id | rankOffsetMs=j.rank_offset | tenant=j.tenant | input=j.input}}, CASE WHEN j.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END,
+      CASE WHEN j.due <= p_now THEN j.due + j.rank_offset END, j.due, j.due + k."startDeadlineMs", p_now, p_now, k."maxAttempts",
+      j.schedule_id, j.slot, j.slot_at, k."slotAllow", j.details, k."retentionMs", k."deadRetentionMs"
     FROM unnest(p_jobs, p_job_dues, p_offsets, p_tenants, p_inputs, p_ids, p_slot_ats, p_slots, p_details, p_kind)
       WITH ORDINALITY AS j (id, due, rank_offset, tenant, input, schedule_id, slot_at, slot, details, kind, place)
     JOIN ROWS FROM (jsonb_to_recordset(p_kinds) AS (
-      type text, version integer, queue text, priority integer, "startDeadlineMs" bigint, "maxAttempts" integer, origin text, "slotAllow" boolean,
-      policy text, "retentionMs" bigint, "deadRetentionMs" bigint, metadata text)) WITH ORDINALITY AS k (
-      type, version, queue, priority, "startDeadlineMs", "maxAttempts", origin, "slotAllow", policy, "retentionMs", "deadRetentionMs", metadata, n)
+      {{job.kind | "%field" %sql}}, "startDeadlineMs" bigint, "maxAttempts" integer, "slotAllow" boolean,
+      "retentionMs" bigint, "deadRetentionMs" bigint)) WITH ORDINALITY AS k (
+      {{job.kind | "%field"}}, "startDeadlineMs", "maxAttempts", "slotAllow", "retentionMs", "deadRetentionMs", n)
       ON k.n = j.kind
     -- Made in their order: of equal rank the first goes first.
     ORDER BY j.place

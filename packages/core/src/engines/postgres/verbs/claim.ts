@@ -1,4 +1,4 @@
-import type { ClaimedJob, Origin } from '../../../contract/engine.ts';
+import type { ClaimedJob, JobFieldValue } from '../../../contract/engine.ts';
 import { toSlot } from '../rows.ts';
 import type { Work } from '../work.ts';
 
@@ -6,31 +6,34 @@ import type { Work } from '../work.ts';
 export type LeasedColumns =
   | []
   | [
-      id: string[],
-      type: string[],
-      version: number[],
-      queue: string[],
-      tenant: (string | null)[],
-      priority: number[],
-      input: string[],
-      metadata: (string | null)[],
+      // {{job.claim | %field: JobFieldValue<'%field'>[], | policy=policy: string[], | begunAt=begun: boolean[],
+      //   | claimedAt=claimedAt: number[], | slot*2=slot: JobFieldValue<'slot'>[],\nslotDetails: JobFieldValue<'slot'>[],}}
+      id: JobFieldValue<'id'>[],
+      type: JobFieldValue<'type'>[],
+      version: JobFieldValue<'version'>[],
+      queue: JobFieldValue<'queue'>[],
+      tenant: JobFieldValue<'tenant'>[],
+      priority: JobFieldValue<'priority'>[],
+      input: JobFieldValue<'input'>[],
+      metadata: JobFieldValue<'metadata'>[],
       policy: string[],
-      fence: number[],
-      attempt: number[],
-      spent: number[],
-      max_attempts: number[],
-      losses: number[],
-      begun_losses: number[],
+      fence: JobFieldValue<'fence'>[],
+      attempt: JobFieldValue<'attempt'>[],
+      spent: JobFieldValue<'spent'>[],
+      maxAttempts: JobFieldValue<'maxAttempts'>[],
+      losses: JobFieldValue<'losses'>[],
+      begunLosses: JobFieldValue<'begunLosses'>[],
       begun: boolean[],
-      created_at: number[],
-      due_at: number[],
-      claimed_at: number[],
-      origin: Origin[],
-      slot: (string | null)[],
-      slot_details: (string | null)[],
-      parent_id: (string | null)[],
-      parent_key: (string | null)[],
-      cancel_requested_at: (number | null)[],
+      createdAt: JobFieldValue<'createdAt'>[],
+      dueAt: JobFieldValue<'dueAt'>[],
+      claimedAt: number[],
+      origin: JobFieldValue<'origin'>[],
+      slot: JobFieldValue<'slot'>[],
+      slotDetails: JobFieldValue<'slot'>[],
+      parentId: JobFieldValue<'parentId'>[],
+      parentKey: JobFieldValue<'parentKey'>[],
+      cancelRequestedAt: JobFieldValue<'cancelRequestedAt'>[],
+      // {{/job}}
     ];
 
 /** Jobs that were just taken and are alike: what they have in common once, the rest by columns; a column that is null is null for all. */
@@ -45,24 +48,41 @@ export interface TakenAlike {
     metadata: string[] | null,
     slot: string[] | null,
     slot_details: string[] | null,
+    // {{job.claimRest | %field?: JobFieldValue<'%field'>[],}}
+    // {{/job}}
   ];
-  claimedAt: number;
-  type: string;
-  version: number;
-  queue: string;
-  priority: number;
+  // {{job.claim +shared | %field: JobFieldValue<'%field'>; | policy=policy: string; | claimedAt=claimedAt: number;}}
+  type: JobFieldValue<'type'>;
+  version: JobFieldValue<'version'>;
+  queue: JobFieldValue<'queue'>;
+  priority: JobFieldValue<'priority'>;
   policy: string;
-  attempt: number;
-  spent: number;
-  maxAttempts: number;
-  losses: number;
-  begunLosses: number;
-  origin: Origin;
+  attempt: JobFieldValue<'attempt'>;
+  spent: JobFieldValue<'spent'>;
+  maxAttempts: JobFieldValue<'maxAttempts'>;
+  losses: JobFieldValue<'losses'>;
+  begunLosses: JobFieldValue<'begunLosses'>;
+  claimedAt: number;
+  origin: JobFieldValue<'origin'>;
+  // {{/job}}
 }
 
 function alikeToClaimedJobs(work: Work, taken: TakenAlike): ClaimedJob[] {
-  const [ids, fences, inputs, createdAts, dueAts, tenants, metadata, slots, details] = taken.columns;
+  const [
+    ids,
+    fences,
+    inputs,
+    createdAts,
+    dueAts,
+    tenants,
+    metadata,
+    slots,
+    details,
+    // {{job.claimRest | %field,}}
+    // {{/job}}
+  ] = taken.columns;
   const {
+    // {{job.claim +shared -policy | %field,}}
     type,
     version,
     queue,
@@ -74,30 +94,36 @@ function alikeToClaimedJobs(work: Work, taken: TakenAlike): ClaimedJob[] {
     begunLosses,
     claimedAt,
     origin,
+    // {{/job}}
   } = taken;
   const policy = work.policy(taken.policy);
   work.scanHints?.noteLane(taken);
+
   return ids.map((id, i) => ({
     id,
+    tenant: tenants?.[i] ?? null,
+    input: inputs[i] as string,
+    metadata: metadata?.[i] ?? null,
+    fence: fences[i] as number,
+    createdAt: createdAts[i] as number,
+    dueAt: dueAts[i] as number,
+    // {{job.claimRest | %field: (%field?.[i] ?? null) as JobFieldValue<'%field'>,}}
+    // {{/job}}
+    // {{job.claim +shared | %field,}}
     type,
     version,
     queue,
-    tenant: tenants?.[i] ?? null,
     priority,
-    input: inputs[i] as string,
-    metadata: metadata?.[i] ?? null,
     policy,
-    fence: fences[i] as number,
     attempt,
     spent,
     maxAttempts,
     losses,
     begunLosses,
-    begun: false,
-    createdAt: createdAts[i] as number,
-    dueAt: dueAts[i] as number,
     claimedAt,
     origin,
+    // {{/job}}
+    begun: false,
     slot: toSlot(slots?.[i] ?? null, details?.[i] ?? null),
     parent: null,
     cancelRequestedAt: null,
@@ -110,13 +136,15 @@ export function toClaimedJobs(work: Work, columns: LeasedColumns | TakenAlike): 
   if (columns.length === 0) return [];
   const at = <Item>(column: readonly Item[], i: number): Item => column[i] as Item;
   return columns[0].map((id, i) => {
-    const parentId = at(columns[22], i);
     work.scanHints?.noteLane({
       type: at(columns[1], i),
       version: at(columns[2], i),
       queue: at(columns[3], i),
     });
     return {
+      // {{job.claim | %field: at(columns[%n], i), | id=id, | policy=policy: work.policy(at(columns[%n], i)),
+      //   | begunAt=begun: at(columns[%n], i), | slot*2=slot: toSlot(at(columns[%n], i), at(columns[%next], i)),
+      //   | parentId=parent: parentOf(at(columns[%n], i), at(columns[%next], i)), | parentKey=}}
       id,
       type: at(columns[1], i),
       version: at(columns[2], i),
@@ -138,8 +166,13 @@ export function toClaimedJobs(work: Work, columns: LeasedColumns | TakenAlike): 
       claimedAt: at(columns[18], i),
       origin: at(columns[19], i),
       slot: toSlot(at(columns[20], i), at(columns[21], i)),
-      parent: parentId === null ? null : { id: parentId, key: at(columns[23], i) },
+      parent: parentOf(at(columns[22], i), at(columns[23], i)),
       cancelRequestedAt: at(columns[24], i),
+      // {{/job}}
     };
   });
+}
+
+function parentOf(id: string | null, key: string | null): ClaimedJob['parent'] {
+  return id === null ? null : { id, key };
 }

@@ -191,7 +191,6 @@ function firedTogether({ groups }: FireInput): SoleDecision[] {
       (waitsFor === null || waitsFor === job.id) &&
       isPlain(job) &&
       'at' in job.due &&
-      job.copyOf === null &&
       job.slot?.scheduleId === group.scheduleId &&
       job.slot.slotAt === slot.fromAt;
     const isOneSlot = slot.jobId === job.id && slot.toAt === slot.fromAt && slot.count === 1;
@@ -239,11 +238,20 @@ function takenAsMade(work: Work, together: SoleDecision[], { made }: TakenAsMade
   // What the store keeps of a policy, as one object for all.
   const policy = work.policy(policyText((first as SoleDecision).job.policy));
   return ids.map((id, i) => {
-    const { type, version, queue, tenant, priority, input, metadata, origin, due, slot } = jobs.get(
-      id,
-    ) as JobSpec;
+    const job = jobs.get(id) as JobSpec;
     return {
-      ...{ id, type, version, queue, tenant, priority, input, metadata, policy, origin },
+      // {{job.claim +caller | %field: job.%field, | policy=policy,}}
+      id: job.id,
+      type: job.type,
+      version: job.version,
+      queue: job.queue,
+      tenant: job.tenant,
+      priority: job.priority,
+      input: job.input,
+      metadata: job.metadata,
+      policy,
+      origin: job.origin,
+      // {{/job}}
       fence: fences[i] as number,
       attempt: 1,
       spent: 0,
@@ -252,9 +260,9 @@ function takenAsMade(work: Work, together: SoleDecision[], { made }: TakenAsMade
       begunLosses: 0,
       begun: false,
       createdAt: now,
-      dueAt: (due as { at: number }).at,
+      dueAt: (job.due as { at: number }).at,
       claimedAt: now,
-      slot,
+      slot: job.slot,
       parent: null,
       cancelRequestedAt: null,
     };
@@ -330,16 +338,19 @@ function createKinds() {
 
 function isSameKind({ group, job, slot }: SoleDecision, other: SoleDecision): boolean {
   const { job: its } = other;
+  // Policies are compared as objects, one for all schedules of a task: to compare their text would cost more than is won.
+  // {{job.kind | if (job.%field !== its.%field) return false;}}
+  if (job.type !== its.type) return false;
+  if (job.version !== its.version) return false;
+  if (job.queue !== its.queue) return false;
+  if (job.priority !== its.priority) return false;
+  if (job.metadata !== its.metadata) return false;
+  if (job.policy !== its.policy) return false;
+  if (job.origin !== its.origin) return false;
+  if (job.copyOf !== its.copyOf) return false;
+  // {{/job}}
   return (
-    job.type === its.type &&
-    // One object for all schedules of a task: to compare two would cost more than is won.
-    job.policy === its.policy &&
-    job.version === its.version &&
-    job.queue === its.queue &&
-    job.priority === its.priority &&
     job.startDeadlineMs === its.startDeadlineMs &&
-    job.origin === its.origin &&
-    job.metadata === its.metadata &&
     (job.slot?.allow === true) === (its.slot?.allow === true) &&
     (group.waitsFor === null) === (other.group.waitsFor === null) &&
     slot.decision === other.slot.decision &&
