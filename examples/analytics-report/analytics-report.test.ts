@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Duly } from '@duly/core';
-import { createTestDuly, type TestDuly } from '@duly/core/testing';
+import { Duly } from 'duly';
+import { createTestDuly, type TestDuly } from 'duly/testing';
 import { type Analytics, defineAnalyticsReport, kinds } from './analytics-report.ts';
 
 function makeFolder(t: TestContext): string {

@@ -1,6 +1,6 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Duly } from '@duly/core';
+import type { Duly } from 'duly';
 
 /** What is around it: where figures come from, where the file goes, and who is told. */
 export interface Analytics {

@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { createTestDuly } from '@duly/core/testing';
+import { createTestDuly } from 'duly/testing';
 import { defineAnalyticsReport } from './analytics-report.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'duly-example-'));

@@ -1,4 +1,4 @@
-import type { Duly } from '@duly/core';
+import type { Duly } from 'duly';
 import { z } from 'zod';
 
 /** Charges a customer for a month. The key is the same for every try, so that the other side can refuse a second charge. */

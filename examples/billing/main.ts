@@ -1,5 +1,5 @@
 // Months that were missed are made up for, and a charge that may have happened is not repeated: `npm run example -- billing`
-import { createTestDuly } from '@duly/core/testing';
+import { createTestDuly } from 'duly/testing';
 import { defineBilling } from './billing.ts';
 
 const t = createTestDuly({ start: '2027-01-15T00:00:00Z' });

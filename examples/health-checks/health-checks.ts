@@ -1,4 +1,4 @@
-import type { Duly } from '@duly/core';
+import type { Duly } from 'duly';
 import { z } from 'zod';
 
 /** Asks a service whether it is well; throws if it is not. */

@@ -1,5 +1,5 @@
 // An hour with two outages, played on virtual time: `npm run example -- health-checks`
-import { createTestDuly } from '@duly/core/testing';
+import { createTestDuly } from 'duly/testing';
 import { defineHealthChecks } from './health-checks.ts';
 
 const t = createTestDuly();

@@ -1,4 +1,4 @@
-import type { Duly } from '@duly/core';
+import type { Duly } from 'duly';
 import { z } from 'zod';
 
 const dayMs = 86_400_000;

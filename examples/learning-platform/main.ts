@@ -1,5 +1,5 @@
 // A week of a school, played on virtual time: `npm run example -- learning-platform`
-import { createTestDuly } from '@duly/core/testing';
+import { createTestDuly } from 'duly/testing';
 import { defineSchool } from './learning-platform.ts';
 
 const t = createTestDuly({ start: '2027-01-15T00:00:00Z' });

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Duly } from '@duly/core';
+import { Duly } from 'duly';
 import { exportPrices, followMarket } from './lock-and-leader.ts';
 
 /** Two machines, as far as Duly can tell: two Dulys on one store. */

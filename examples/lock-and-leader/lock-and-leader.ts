@@ -1,4 +1,4 @@
-import { type Duly, isDulyError } from '@duly/core';
+import { type Duly, isDulyError } from 'duly';
 
 /** A file on some other machine, which remembers the highest fence it was written with and refuses lower ones. */
 export interface FencedFile {

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Duly } from '@duly/core';
+import { Duly } from 'duly';
 import { exportPrices, followMarket } from './lock-and-leader.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'duly-example-'));

@@ -1,5 +1,5 @@
 // Two tokens, one in time and one too late, played on virtual time: `npm run example -- password-reset`
-import { createTestDuly } from '@duly/core/testing';
+import { createTestDuly } from 'duly/testing';
 import { definePasswordReset } from './password-reset.ts';
 
 const t = createTestDuly();

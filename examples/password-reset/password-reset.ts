@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Duly } from '@duly/core';
+import type { Duly } from 'duly';
 import { z } from 'zod';
 
 /** Tokens to reset a password: good for 15 minutes and for one use. */

@@ -1,5 +1,5 @@
 // A train from booking to chart, played on virtual time: `npm run example -- railway-chart`
-import { createTestDuly } from '@duly/core/testing';
+import { createTestDuly } from 'duly/testing';
 import { defineRailway } from './railway-chart.ts';
 
 const t = createTestDuly({ start: '2027-01-15T00:00:00Z' });

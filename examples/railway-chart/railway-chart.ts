@@ -1,4 +1,4 @@
-import type { Duly } from '@duly/core';
+import type { Duly } from 'duly';
 import { z } from 'zod';
 
 /** A train with so many berths on a day. */

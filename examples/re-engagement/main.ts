@@ -1,5 +1,5 @@
 // Who comes back and who does not, played on virtual time: `npm run example -- re-engagement`
-import { createTestDuly } from '@duly/core/testing';
+import { createTestDuly } from 'duly/testing';
 import { defineReEngagement } from './re-engagement.ts';
 
 const t = createTestDuly();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createTestDuly } from '@duly/core/testing';
+import { createTestDuly } from 'duly/testing';
 import { defineReEngagement } from './re-engagement.ts';
 
 test('who does not come back within three days gets one mail, who does gets none', async () => {

@@ -1,4 +1,4 @@
-import { type Duly, isDulyError } from '@duly/core';
+import { type Duly, isDulyError } from 'duly';
 import { z } from 'zod';
 
 /** A mail three days after sign-up, unless the user came back. */

@@ -1,5 +1,5 @@
 // A week in which one repository breaks, played on virtual time: `npm run example -- repository-maintenance`
-import { createTestDuly } from '@duly/core/testing';
+import { createTestDuly } from 'duly/testing';
 import { defineMaintenance } from './repository-maintenance.ts';
 
 const t = createTestDuly({ start: '2027-01-15T12:00:00Z' });

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createTestDuly } from '@duly/core/testing';
+import { createTestDuly } from 'duly/testing';
 import { defineMaintenance, maintainWithGit, type Step, steps } from './repository-maintenance.ts';
 
 function makeMaintenance() {

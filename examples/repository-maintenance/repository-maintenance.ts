@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { Duly, Schedule } from '@duly/core';
+import type { Duly, Schedule } from 'duly';
 import { z } from 'zod';
 
 /** What is done to a repository in a night, in this order: looked through first, so that nothing broken is packed away. */

@@ -1,5 +1,5 @@
 // A story's day, played on virtual time: `npm run example -- stories`
-import { createTestDuly } from '@duly/core/testing';
+import { createTestDuly } from 'duly/testing';
 import { defineStories } from './stories.ts';
 
 const t = createTestDuly();

@@ -1,4 +1,4 @@
-import type { Duly } from '@duly/core';
+import type { Duly } from 'duly';
 
 /** A story of a user: shown for a day, then gone. */
 export interface Story {

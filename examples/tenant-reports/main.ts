@@ -1,6 +1,6 @@
 // A night of many tenants by twenty workers, played on virtual time: `npm run example -- tenant-reports 10000`
-import { capacity } from '@duly/core';
-import { createTestDuly } from '@duly/core/testing';
+import { capacity } from 'duly';
+import { createTestDuly } from 'duly/testing';
 import { defineTenantReports } from './tenant-reports.ts';
 
 const tenantCount = Number(process.argv[2] ?? 2_000);

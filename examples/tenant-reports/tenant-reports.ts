@@ -1,4 +1,4 @@
-import type { Duly } from '@duly/core';
+import type { Duly } from 'duly';
 import { Hono } from 'hono';
 import { z } from 'zod';
 

@@ -1,6 +1,6 @@
 // A page with a moving bar: `npm run example -- video-transcoding` plays one video and ends; with `--stay` the page stays for you.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Duly } from '@duly/core';
+import { Duly } from 'duly';
 import { defineTranscoding, serveVideoApp } from './video-transcoding.ts';
 
 const stays = process.argv.includes('--stay');

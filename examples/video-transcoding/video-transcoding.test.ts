@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { Duly } from '@duly/core';
-import { createTestDuly } from '@duly/core/testing';
+import { Duly } from 'duly';
+import { createTestDuly } from 'duly/testing';
 import { defineTranscoding, serveVideoApp, sizes, type Told } from './video-transcoding.ts';
 
 test('progress moves over all sizes, and a size that is done is not made again after a crash', async () => {

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Duly } from '@duly/core';
-import { createServer } from '@duly/server';
-import { createClient } from '@duly/server/client';
 import { getRequestListener } from '@hono/node-server';
+import type { Duly } from 'duly';
+import { createClient } from 'duly/client';
+import { createServer } from 'duly/server';
 import { Hono } from 'hono';
 import { Webhook } from 'standardwebhooks';
 import { z } from 'zod';

@@ -1,5 +1,5 @@
 // Two weeks with a change of the clock, played on virtual time: `npm run example -- weekly-digest`
-import { createTestDuly } from '@duly/core/testing';
+import { createTestDuly } from 'duly/testing';
 import { defineDigest } from './weekly-digest.ts';
 
 const t = createTestDuly({ start: '2027-03-19T00:00:00Z' });

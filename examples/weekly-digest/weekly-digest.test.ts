@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createTestDuly } from '@duly/core/testing';
+import { createTestDuly } from 'duly/testing';
 import { defineDigest } from './weekly-digest.ts';
 
 function makeDigests(start = '2027-03-19T00:00:00Z') {

@@ -1,4 +1,4 @@
-import type { Duly } from '@duly/core';
+import type { Duly } from 'duly';
 import { z } from 'zod';
 
 /** A digest for each user, on Monday at eight by the user's own clock, once for each week. */

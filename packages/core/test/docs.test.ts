@@ -86,17 +86,17 @@ for (const page of pages) {
  */
 const fragments: Record<string, string> = {
   workers: `
-    import { Duly } from '@duly/core';
+    import { Duly } from 'duly';
     declare const duly: Duly;
     declare function renderInAThread(): Promise<void>;`,
   'durations-and-instants': `
-    import type { Task } from '@duly/core';
+    import type { Task } from 'duly';
     declare const chart: Task<unknown, unknown>;
     declare const input: { train: string };
     declare const departure: Date;`,
   transactions: `
     import { DatabaseSync } from 'node:sqlite';
-    import { Duly, type Task } from '@duly/core';
+    import { Duly, type Task } from 'duly';
     import type { Pool } from 'pg';
     import { z } from 'zod';
     declare const duly: Duly;
@@ -105,7 +105,7 @@ const fragments: Record<string, string> = {
     declare const sendReceipt: Task<{ order: number }, unknown>;
     void [DatabaseSync, z];`,
   postgres: `
-    import { Duly } from '@duly/core';`,
+    import { Duly } from 'duly';`,
 };
 
 test('the blocks of guides that stand in a program of the reader compile', async (t) => {

@@ -1,0 +1,2 @@
+/** The HTTP API and the dashboard as one fetch handler. */
+export * from '@duly/server';
