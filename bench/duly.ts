@@ -16,7 +16,7 @@ interface Numbered {
 }
 
 const bulkSize = 1_000;
-// Enough to keep the store busy; more would only wait in the pipe.
+// Enough to keep the store busy; more would only wait in the batcher.
 const bulkInFlight = 4;
 const settleMs = 2_000;
 const yearMs = 365 * 86_400_000;

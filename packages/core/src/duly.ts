@@ -11,7 +11,7 @@ import { listenForSignals } from './base/stop-signals.ts';
 import type { Engine, EngineInfo, EngineVerb } from './contract/engine.ts';
 import type { Expiring } from './coordination/expiring.ts';
 import { type ExpiringOptions, ExpiringSets } from './coordination/expiring-sets.ts';
-import type { LockParts } from './coordination/held-lock.ts';
+import type { LockDeps } from './coordination/held-lock.ts';
 import {
   type Candidacy,
   type LeaderOptions,
@@ -82,9 +82,9 @@ import { Schedules } from './schedules/schedules.ts';
 import { isStoreTrouble } from './store/batcher.ts';
 import { notingCallbacks } from './store/callbacks.ts';
 import { createBeats } from './store/heartbeats.ts';
-import { createDoor } from './store/instrumented-engine.ts';
+import { createInstrumentedEngine } from './store/instrumented-engine.ts';
 import { createOutageLog } from './store/outage-log.ts';
-import { createParts, type Parts } from './store/session.ts';
+import { createStoreSession, type StoreSession } from './store/session.ts';
 import type { Store } from './store/store.ts';
 import { defaultSchema } from './store/store-url.ts';
 import { openStore } from './store/thread/open-store.ts';
@@ -136,7 +136,7 @@ export class Duly {
   /** The lease protocol for workers that are not this library: in other languages, over HTTP. */
   readonly remote: RemoteWorkers;
   /** Locks that are renewed and given back by hand; `lock` does both by itself. */
-  readonly locks: Locks = createLocks(() => this.#lockParts());
+  readonly locks: Locks = createLocks(() => this.#lockDeps());
 
   readonly #options: ResolvedOptions;
   readonly #ids: Ids;
@@ -157,8 +157,8 @@ export class Duly {
   readonly #acting = new AsyncLocalStorage<string>();
   readonly #virtual: boolean;
   readonly #openGiven: (() => Promise<Store>) | null;
-  #opening: Promise<Parts> | null = null;
-  #parts: Parts | null = null;
+  #opening: Promise<StoreSession> | null = null;
+  #session: StoreSession | null = null;
   #store: Store | null = null;
   #node: DulyNode | null = null;
   #starting: Promise<void> | null = null;
@@ -184,7 +184,7 @@ export class Duly {
     this.#ids = createIds({ clock, random });
     this.#nodeId = this.#ids.newId('node');
     this.#jobs = createJobs({
-      parts: () => this.#open(),
+      session: () => this.#open(),
       clock,
       actor,
       ids: this.#ids,
@@ -355,12 +355,12 @@ export class Duly {
     options: LockOptions | undefined,
     fn: (context: LockContext) => Value | Promise<Value>,
   ): Promise<LockResult<Value>> {
-    return withLock(this.#lockParts(), name, options, fn);
+    return withLock(this.#lockDeps(), name, options, fn);
   }
 
   /** Stands for election under this name until it resigns or the Duly stops. At most one process leads at a time. */
   leader(name: string, options?: LeaderOptions): Leadership {
-    const candidacy = standForLeader(this.#lockParts(), name, options, {
+    const candidacy = standForLeader(this.#lockDeps(), name, options, {
       onError: (error) => this.#events.emit('error', { error, doing: `standing for leader "${name}"` }),
       onEnded: () => this.#candidacies.delete(candidacy),
     });
@@ -374,7 +374,7 @@ export class Duly {
     options: OnceOptions | undefined,
     fn: (context: LockContext) => Value | Promise<Value>,
   ): Promise<Value> {
-    return onceInStore(this.#lockParts(), key, options, fn);
+    return onceInStore(this.#lockDeps(), key, options, fn);
   }
 
   /** Values that end by themselves, with a clean-up that runs at least once. The same name gives the same values. */
@@ -517,7 +517,7 @@ export class Duly {
 
   /** Calls of each verb of the store so far; for tests and metrics. */
   calls(): Record<EngineVerb, number> | null {
-    return this.#parts?.door.counts() ?? null;
+    return this.#session?.instrumented.counts() ?? null;
   }
 
   // -------------------------------------------------------------------------------------------- its life
@@ -583,7 +583,7 @@ export class Duly {
 
   #createTask(resolved: ResolvedTask): Task {
     return createTask<unknown, unknown>(resolved, {
-      parts: () => this.#open(),
+      session: () => this.#open(),
       expect: () => this.#store?.expect?.(),
       jobs: this.#jobs,
       schedules: this.schedules,
@@ -601,8 +601,8 @@ export class Duly {
   /** The engine, once the store is open. */
   readonly #engine = async (): Promise<Engine> => (await this.#open()).engine;
 
-  #open(): Promise<Parts> {
-    if (this.#parts !== null && !this.#isClosed) return Promise.resolve(this.#parts);
+  #open(): Promise<StoreSession> {
+    if (this.#session !== null && !this.#isClosed) return Promise.resolve(this.#session);
     try {
       this.#refuseStopped();
     } catch (error) {
@@ -616,34 +616,34 @@ export class Duly {
     return this.#opening;
   }
 
-  async #openStore(): Promise<Parts> {
+  async #openStore(): Promise<StoreSession> {
     const { clock, random, logger, store: address } = this.#options;
     const store = await (this.#openGiven?.() ?? openStore(address, this.#virtual ? { clock } : {}));
-    const door = createDoor({
+    const instrumented = createInstrumentedEngine({
       engine: store.engine,
       clock,
       rules: this.#virtual,
       onCall: (call) => this.#events.emit('call', call),
     });
     this.#store = store;
-    const engine = notingCallbacks(door.engine, () => this.#actor());
-    const parts = createParts({ ...door, engine }, { clock, random });
-    this.#parts = parts;
-    this.#nudgeFeed(parts);
+    const engine = notingCallbacks(instrumented.engine, () => this.#actor());
+    const session = createStoreSession({ ...instrumented, engine }, { clock, random });
+    this.#session = session;
+    this.#nudgeFeed(session);
     const info = store.engine.info();
     for (const warning of info.warnings) logger.warn({ store: info.place }, warning);
     this.#events.emit('opened', info);
-    return this.#parts;
+    return this.#session;
   }
 
   /** What happens here is told to those who follow before the feed's next look. */
-  #nudgeFeed({ feed }: Parts): void {
+  #nudgeFeed({ feed }: StoreSession): void {
     for (const name of ['job.settled', 'job.reaped'] as const) this.#events.on(name, () => feed.nudge());
   }
 
   async #startNode(start: ReturnType<typeof resolveStart>): Promise<void> {
-    const parts = await this.#open();
-    const { now, nodes } = await parts.engine.nodes({
+    const session = await this.#open();
+    const { now, nodes } = await session.engine.nodes({
       beat: null,
       leave: null,
       drain: null,
@@ -652,7 +652,7 @@ export class Duly {
     const { clock, random, leaseMs, beatMs } = this.#options;
     const node = createNode({
       id: this.#nodeId,
-      engine: parts.engine,
+      engine: session.engine,
       ids: this.#ids,
       options: this.#options,
       start,
@@ -664,19 +664,19 @@ export class Duly {
       virtual: this.#virtual,
       createBeats: (onBeat, onError) => {
         const beats = { node: this.#nodeId, leaseMs, beatMs, onBeat, onError };
-        // On virtual time the beats must go through the door, which sets the instant.
-        if (this.#virtual) return createBeats({ engine: parts.engine, clock, random, ...beats });
+        // On virtual time the beats must go through the instrumented engine, which sets the instant.
+        if (this.#virtual) return createBeats({ engine: session.engine, clock, random, ...beats });
         return (this.#store as Store).createBeats(beats);
       },
       openStanding: ({ onGiven, onFailed }) =>
         this.#store?.openStanding?.({
           node: this.#nodeId,
           onGiven(claim, reply, tookMs) {
-            parts.door.tell('exchange', tookMs, null);
+            session.instrumented.tell('exchange', tookMs, null);
             onGiven(claim, reply, tookMs);
           },
           onFailed(claim, error, tookMs) {
-            parts.door.tell('exchange', tookMs, error);
+            session.instrumented.tell('exchange', tookMs, error);
             onFailed(claim, error, tookMs);
           },
         }) ?? null,
@@ -704,7 +704,7 @@ export class Duly {
       this.#node = null;
       throw error;
     });
-    parts.taker = node;
+    session.claimSource = node;
     if (start.signals) {
       this.#offSignals = listenForSignals({
         isStopping: () => this.#stopping !== null,
@@ -734,7 +734,7 @@ export class Duly {
   async #stop(drainMs: number): Promise<void> {
     await this.#starting?.catch(() => {});
     await this.#opening?.catch(() => {});
-    if (this.#parts !== null) this.#parts.taker = null;
+    if (this.#session !== null) this.#session.claimSource = null;
     // Handlers that finish during the drain may still make jobs and take locks, so calls are refused only after it.
     const sinceElapsed = this.#options.clock.elapsed();
     await this.#node?.stop(drainMs);
@@ -745,9 +745,9 @@ export class Duly {
     this.#isClosed = true;
     this.#closed.abort(reason);
     this.#jobs.close(reason);
-    this.#parts?.feed.close(null);
-    await this.#parts?.drained();
-    await this.#parts?.engine.close();
+    this.#session?.feed.close(null);
+    await this.#session?.drained();
+    await this.#session?.engine.close();
     this.#offSignals();
     this.#events.emit('stopped', {});
   }
@@ -772,13 +772,13 @@ export class Duly {
     return createPauses(await this.#engine(), actor);
   }
 
-  #lockParts(): LockParts {
+  #lockDeps(): LockDeps {
     return {
       engine: this.#engine,
       clock: this.#options.clock,
       holder: () => ({ host: hostname(), pid: process.pid, node: this.#nodeId }),
       newToken: () => this.#ids.newId('lock'),
-      // On virtual time renewals must go through the door, which sets the instant.
+      // On virtual time renewals must go through the instrumented engine, which sets the instant.
       renewals: () => (this.#virtual ? null : (this.#store?.locks ?? null)),
       maxSleepMs: () => this.#node?.maxSleepMs() ?? 0,
       closed: this.#closed.signal,

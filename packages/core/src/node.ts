@@ -15,7 +15,7 @@ import { createFirePass } from './schedules/fire-pass.ts';
 import type { BeatNews, Beats } from './store/heartbeats.ts';
 import { createNotifierProbe, type NotifierProbe } from './store/notifier-probe.ts';
 import type { Standing, StandingOptions } from './store/parked-claim.ts';
-import type { Taker } from './store/session.ts';
+import type { ClaimSource } from './store/session.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 
 /** What a node is made of. */
@@ -40,7 +40,7 @@ export interface NodeOptions {
 }
 
 /** A process at work: its roles, from start to drained. */
-export interface DulyNode extends Taker {
+export interface DulyNode extends ClaimSource {
   readonly id: string;
   /** Tells the others that it is there and what it declares, before it starts. */
   announce(): Promise<void>;
@@ -203,9 +203,9 @@ export function createNode(node: NodeOptions): DulyNode {
       clock,
       node: id,
       ids: node.ids,
-      taker: {
-        offer: () => (drainAsked ? null : (worker?.offer() ?? null)),
-        accept: (offer, claimed) => worker?.accept(offer, claimed),
+      claimSource: {
+        request: () => (drainAsked ? null : (worker?.request() ?? null)),
+        receive: (request, claimed) => worker?.receive(request, claimed),
       },
       maxSleepMs: () => probe.maxSleepMs(),
       onDecided: ({ schedule, plan }) => {
@@ -278,9 +278,9 @@ export function createNode(node: NodeOptions): DulyNode {
     unrecordedCount: () => worker?.unrecordedCount() ?? 0,
     isIdle: () => worker?.isIdle() ?? true,
     notReady,
-    offer: () => (drainAsked || virtual ? null : (worker?.offer() ?? null)),
-    accept(offer: ClaimRequest, claimed: ClaimedJob[] | 'unknown') {
-      inOwnContext(() => worker?.accept(offer, claimed));
+    request: () => (drainAsked || virtual ? null : (worker?.request() ?? null)),
+    receive(request: ClaimRequest, claimed: ClaimedJob[] | 'unknown') {
+      inOwnContext(() => worker?.receive(request, claimed));
     },
     setMoving(moving) {
       isMoving = moving;

@@ -267,7 +267,7 @@ export type EngineVerb = Exclude<
   'info' | 'subscribe' | 'probe' | 'within' | 'follow' | 'close'
 >;
 
-/** The names of all verbs, for the door, the thread and the tests. */
+/** The names of all verbs, for the instrumented engine, the thread and the tests. */
 export const engineVerbs = [
   'enqueue',
   'exchange',

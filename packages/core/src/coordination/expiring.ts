@@ -35,7 +35,7 @@ export interface Expiring<Value = unknown> {
 }
 
 /** What expiring values are made of. */
-export interface ExpiringParts {
+export interface ExpiringDeps {
   engine(): Promise<Engine>;
   /** Who asks, at the moment of the call. */
   actor(): string;
@@ -44,13 +44,13 @@ export interface ExpiringParts {
 }
 
 /** Makes the values of one name. */
-export function createExpiring<Value>(parts: ExpiringParts, name: string): Expiring<Value> {
+export function createExpiring<Value>(deps: ExpiringDeps, name: string): Expiring<Value> {
   readLockName(name, 'expiring()');
 
   type Change = PutExpiringInput['groups'][number]['changes'][number];
   async function change(one: Change): Promise<PutExpiringItem & { now: number }> {
-    const engine = await parts.engine();
-    const { groups, now } = await engine.putExpiring({ groups: [{ actor: parts.actor(), changes: [one] }] });
+    const engine = await deps.engine();
+    const { groups, now } = await engine.putExpiring({ groups: [{ actor: deps.actor(), changes: [one] }] });
     const [group] = groups;
     const item = group === undefined ? undefined : groupItems(group)[0];
     if (item === undefined) throw dulyError('internal', { message: 'The store answered without an item.' });
@@ -61,7 +61,7 @@ export function createExpiring<Value>(parts: ExpiringParts, name: string): Expir
   async function readFuture(expiry: Expiry): Promise<Due> {
     const due = readExpiry(expiry);
     if ('inMs' in due) return due;
-    const engine = await parts.engine();
+    const engine = await deps.engine();
     const { now } = await engine.getExpiring({ keys: [] });
     if (due.at > now) return due;
     throw dulyError('invalid_instant', {
@@ -72,7 +72,7 @@ export function createExpiring<Value>(parts: ExpiringParts, name: string): Expir
   }
 
   async function read(key: string) {
-    const engine = await parts.engine();
+    const engine = await deps.engine();
     const { values, now } = await engine.getExpiring({ keys: [{ name, key: readKey(key) }] });
     return { value: values[0] ?? null, now };
   }
@@ -84,7 +84,7 @@ export function createExpiring<Value>(parts: ExpiringParts, name: string): Expir
       const due = await readFuture(expiry);
       const text = toJson(value, { what: 'value', maxBytes: inputBytesMax });
       const cleanup =
-        parts.cleanup === null ? null : await parts.cleanup({ name, key, value: JSON.parse(text) }, due);
+        deps.cleanup === null ? null : await deps.cleanup({ name, key, value: JSON.parse(text) }, due);
       const { expiresAt, now } = await change({ op: 'put', name, key, value: text, due, cleanup });
       if (expiresAt === null)
         throw dulyError('internal', { message: 'The store kept a value without an end.' });

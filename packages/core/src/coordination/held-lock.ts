@@ -5,7 +5,7 @@ import type { AcquireReply, Engine, LockHolder } from '../contract/engine.ts';
 import { createLockRenewals, type LockRenewal, type LockRenewals } from '../store/lock-renewal.ts';
 
 /** What everything under a lock is made of. */
-export interface LockParts {
+export interface LockDeps {
   engine(): Promise<Engine>;
   clock: Clock;
   holder(): LockHolder;
@@ -56,20 +56,20 @@ export interface LockRefusal {
 
 /** Asks once for a lock. A lock that is granted is renewed at a third of its ttl, so two renewals may fail. */
 export async function tryAcquire(
-  parts: LockParts,
+  deps: LockDeps,
   { ttlMs, ...lock }: LockName & { ttlMs: number },
 ): Promise<{ lock: HeldLock } | { refused: LockRefusal }> {
-  const engine = await parts.engine();
-  const { clock } = parts;
-  const token = parts.newToken();
+  const engine = await deps.engine();
+  const { clock } = deps;
+  const token = deps.newToken();
   const name = storedLockName(lock);
   // Before the call: a main loop that is blocked when the answer arrives could not ask for renewals in time.
-  const renewal = (parts.renewals() ?? createLockRenewals({ engine, clock })).open(token);
+  const renewal = (deps.renewals() ?? createLockRenewals({ engine, clock })).open(token);
   // Measured from before the call: the store counts from a later moment, so the lock is given up early, never late.
   const askedElapsed = clock.elapsed();
   let reply: AcquireReply;
   try {
-    reply = await engine.acquire({ name, token, holder: parts.holder(), ttlMs });
+    reply = await engine.acquire({ name, token, holder: deps.holder(), ttlMs });
   } catch (error) {
     void renewal.close();
     throw error;
@@ -82,9 +82,9 @@ export async function tryAcquire(
     // The answer took as long as the lock lasts, so another process may hold the lock by now. If none does, it is free again.
     void renewal.close();
     await engine.release({ locks: [{ name, fence: reply.fence }] });
-    return tryAcquire(parts, { ttlMs, ...lock });
+    return tryAcquire(deps, { ttlMs, ...lock });
   }
-  return { lock: keep(parts, engine, { lock, ttlMs, fence: reply.fence, askedElapsed, renewal }) };
+  return { lock: keep(deps, engine, { lock, ttlMs, fence: reply.fence, askedElapsed, renewal }) };
 }
 
 /** A granted lock and its renewal. */
@@ -97,12 +97,12 @@ interface Grant {
 }
 
 function keep(
-  parts: LockParts,
+  deps: LockDeps,
   engine: Engine,
   { lock, ttlMs, fence, askedElapsed, renewal }: Grant,
 ): HeldLock {
   const { name } = lock;
-  const { clock, abandoned } = parts;
+  const { clock, abandoned } = deps;
   const stored = { name: storedLockName(lock), fence };
   const lost = new AbortController();
   /** Aborted when it is lost, released or given up: nothing is to be watched any more. */
@@ -146,7 +146,7 @@ function keep(
   });
   const end = (): void => {
     abandoned.removeEventListener('abort', giveUp);
-    parts.held.delete(isOver);
+    deps.held.delete(isOver);
     settle();
   };
   /** The store is about to close: nobody must wait for a lock whose holder can no longer release it. */
@@ -158,7 +158,7 @@ function keep(
   };
   // Leaderships end by themselves when the Duly stops.
   if (lock.kind !== 'leader') {
-    parts.held.add(isOver);
+    deps.held.add(isOver);
     abandoned.addEventListener('abort', giveUp, { once: true });
   }
   return {
@@ -234,8 +234,8 @@ export interface LockWait {
  * Begins to hear of locks that are given back. `pollMs` is how long a wait is at most while it is not proven that notifications of other
  * processes arrive; each look is a transaction of the store.
  */
-export async function openLockWait(parts: LockParts, pollMs: number): Promise<LockWait> {
-  const engine = await parts.engine();
+export async function openLockWait(deps: LockDeps, pollMs: number): Promise<LockWait> {
+  const engine = await deps.engine();
   let heard = new AbortController();
   const off = engine.subscribe((notification) => {
     if (notification === 'locks' || notification === 'disconnected') heard.abort();
@@ -245,11 +245,11 @@ export async function openLockWait(parts: LockParts, pollMs: number): Promise<Lo
       if (heard.signal.aborted) heard = new AbortController();
     },
     async wait({ untilAt, now }, { maxMs = Number.POSITIVE_INFINITY, signal } = {}) {
-      const bounds = [untilAt - now, Math.max(pollMs, parts.maxSleepMs()), maxMs];
+      const bounds = [untilAt - now, Math.max(pollMs, deps.maxSleepMs()), maxMs];
       const waitMs = Math.max(1, Math.min(...bounds));
-      const cuts = [heard.signal, parts.closed, ...(signal === undefined ? [] : [signal])];
-      await parts.clock.sleep(waitMs, AbortSignal.any(cuts));
-      parts.closed.throwIfAborted();
+      const cuts = [heard.signal, deps.closed, ...(signal === undefined ? [] : [signal])];
+      await deps.clock.sleep(waitMs, AbortSignal.any(cuts));
+      deps.closed.throwIfAborted();
     },
     close: off,
   };

@@ -3,7 +3,7 @@ import { createEvents, type Events } from '../base/emitter.ts';
 import { dulyError, isDulyError } from '../base/errors.ts';
 import { type OptionNames, readOptions } from '../base/option-reader.ts';
 import type { LockHolder } from '../contract/engine.ts';
-import { type HeldLock, type LockParts, openLockWait, readLockName, tryAcquire } from './held-lock.ts';
+import { type HeldLock, type LockDeps, openLockWait, readLockName, tryAcquire } from './held-lock.ts';
 import { type LockContext, lockTtlMsMin } from './lock.ts';
 
 /** How to lead. */
@@ -53,7 +53,7 @@ export interface Candidacy {
 
 /** Begins to stand for election. `onEnded` is told once, when it stands no more. */
 export function standForLeader(
-  parts: LockParts,
+  deps: LockDeps,
   name: string,
   given: LeaderOptions | undefined,
   { onError, onEnded }: { onError(error: unknown): void; onEnded(): void },
@@ -85,11 +85,11 @@ export function standForLeader(
 
   /** Asks until it is ended. Throws what the store throws. */
   async function ask(): Promise<void> {
-    const waiting = await openLockWait(parts, leaderPollMs);
+    const waiting = await openLockWait(deps, leaderPollMs);
     try {
       while (!ended.signal.aborted) {
         waiting.listen();
-        const answer = await tryAcquire(parts, { kind: 'leader', name, ttlMs });
+        const answer = await tryAcquire(deps, { kind: 'leader', name, ttlMs });
         if ('refused' in answer) {
           leader = answer.refused.holder;
           await waiting.wait(answer.refused, { signal: ended.signal });
@@ -114,7 +114,7 @@ export function standForLeader(
         if (isDulyError(error, 'stopped') || isDulyError(error, 'store_closed')) end(error);
         else {
           onError(error);
-          await parts.clock.sleep(Math.min(failurePauseMs, ttlMs), ended.signal);
+          await deps.clock.sleep(Math.min(failurePauseMs, ttlMs), ended.signal);
         }
       }
     }

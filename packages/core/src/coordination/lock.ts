@@ -4,7 +4,7 @@ import { type OptionNames, readOptions } from '../base/option-reader.ts';
 import type { LockHolder } from '../contract/engine.ts';
 import {
   type HeldLock,
-  type LockParts,
+  type LockDeps,
   lockPollMs,
   openLockWait,
   readLockName,
@@ -51,7 +51,7 @@ export const lockTtlMsMin = 100;
  * once, or after `wait`.
  */
 export async function withLock<Value>(
-  parts: LockParts,
+  deps: LockDeps,
   name: string,
   given: LockOptions | undefined,
   fn: (context: LockContext) => Value | Promise<Value>,
@@ -65,19 +65,19 @@ export async function withLock<Value>(
     throw dulyError('invalid_option', { message: `Expected lock("${name}") to be given a function to run.` });
   }
 
-  const endElapsed = parts.clock.elapsed() + waitMs;
-  const waiting = await openLockWait(parts, lockPollMs);
+  const endElapsed = deps.clock.elapsed() + waitMs;
+  const waiting = await openLockWait(deps, lockPollMs);
   try {
     for (;;) {
       options.signal?.throwIfAborted();
       waiting.listen();
-      const answer = await tryAcquire(parts, { kind: 'lock', name, ttlMs });
+      const answer = await tryAcquire(deps, { kind: 'lock', name, ttlMs });
       if ('lock' in answer) {
         waiting.close();
         return await runUnder(answer.lock, fn);
       }
       const { refused } = answer;
-      const remainingMs = endElapsed - parts.clock.elapsed();
+      const remainingMs = endElapsed - deps.clock.elapsed();
       if (remainingMs <= 0)
         return { acquired: false, holder: refused.holder, until: new Date(refused.untilAt) };
       await waiting.wait(refused, { maxMs: remainingMs, signal: options.signal });

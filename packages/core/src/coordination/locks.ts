@@ -8,7 +8,7 @@ import {
   refuseOption,
 } from '../base/option-reader.ts';
 import type { LockHolder } from '../contract/engine.ts';
-import { type LockParts, lockPollMs, openLockWait, readLockName, storedLockName } from './held-lock.ts';
+import { type LockDeps, lockPollMs, openLockWait, readLockName, storedLockName } from './held-lock.ts';
 import { defaultLockTtlMs, lockTtlMsMin } from './lock.ts';
 import { type LockListOptions, type LockPage, listLocks } from './lock-list.ts';
 
@@ -60,10 +60,10 @@ const acquireNames: OptionNames<AcquireOptions> = {
 const renewNames: OptionNames<{ ttl?: Duration }> = { ttl: true };
 
 /** Makes them. */
-export function createLocks(parts: () => LockParts): Locks {
+export function createLocks(deps: () => LockDeps): Locks {
   return {
     async acquire(name, given) {
-      const own = parts();
+      const own = deps();
       const options = readOptions(given, 'acquire()', acquireNames);
       const ttlMs = readTtl(options.ttl);
       const waitMs = options.wait === undefined ? 0 : parseDuration(options.wait, 'wait');
@@ -100,20 +100,20 @@ export function createLocks(parts: () => LockParts): Locks {
     async renew(name, fence, given) {
       const lock = lockOf(name, fence);
       const ttlMs = readTtl(readOptions(given, 'renew()', renewNames).ttl);
-      const engine = await parts().engine();
+      const engine = await deps().engine();
       const { locks, now } = await engine.renew({ locks: [lock], ttlMs });
       if (locks[0] !== 'kept') throw lost(name, fence);
       return { until: new Date(now + ttlMs), ttlMs };
     },
 
     async release(name, fence) {
-      const engine = await parts().engine();
+      const engine = await deps().engine();
       const { locks } = await engine.release({ locks: [lockOf(name, fence)] });
       if (locks[0] !== 'kept') throw lost(name, fence);
     },
 
     async list(given) {
-      return listLocks(await parts().engine(), given);
+      return listLocks(await deps().engine(), given);
     },
   };
 }

@@ -3,8 +3,8 @@ import { dulyError } from '../base/errors.ts';
 import { fromJson, resultBytesMax, toJson } from '../base/json.ts';
 import { type OptionNames, readOptions } from '../base/option-reader.ts';
 import {
+  type LockDeps,
   type LockName,
-  type LockParts,
   type LockWait,
   lockPollMs,
   openLockWait,
@@ -31,7 +31,7 @@ const defaultOnceTtlMs = 60_000;
  * is given that result, as JSON kept it. An error is not recorded; the next caller tries again.
  */
 export async function onceInStore<Value>(
-  parts: LockParts,
+  deps: LockDeps,
   key: string,
   given: OnceOptions | undefined,
   fn: (context: LockContext) => Value | Promise<Value>,
@@ -44,21 +44,21 @@ export async function onceInStore<Value>(
   if (typeof fn !== 'function') {
     throw dulyError('invalid_option', { message: `Expected once("${key}") to be given a function to run.` });
   }
-  const waiting = await openLockWait(parts, lockPollMs);
+  const waiting = await openLockWait(deps, lockPollMs);
   try {
-    return (await recordOnce(parts, waiting, { key, forMs, ttlMs, fn })) as Value;
+    return (await recordOnce(deps, waiting, { key, forMs, ttlMs, fn })) as Value;
   } finally {
     waiting.close();
   }
 }
 
 async function recordOnce(
-  parts: LockParts,
+  deps: LockDeps,
   waiting: LockWait,
   call: { key: string; forMs: number | null; ttlMs: number; fn: (context: LockContext) => unknown },
 ): Promise<unknown> {
   const { key, forMs, ttlMs, fn } = call;
-  const engine = await parts.engine();
+  const engine = await deps.engine();
   const lockName: LockName = { kind: 'once', name: key };
   // What `fn` gave when the lock was lost before it could be recorded: it is not run a second time by this caller.
   let made: string | null = null;
@@ -68,7 +68,7 @@ async function recordOnce(
     const { value } = await engine.remember({ scope, key, put: null });
     if (value !== null) return fromJson(value, 'result');
 
-    const answer = await tryAcquire(parts, { ...lockName, ttlMs });
+    const answer = await tryAcquire(deps, { ...lockName, ttlMs });
     if ('refused' in answer) {
       await waiting.wait(answer.refused);
       continue;

@@ -25,7 +25,7 @@ import type {
 import type { JobStatus } from '../contract/job-status.ts';
 import { nodeSilentMs } from '../contract/timings.ts';
 import { rankOffsetMs } from '../lifecycle/rank.ts';
-import { groupItems, type Parts } from '../store/session.ts';
+import { groupItems, type StoreSession } from '../store/session.ts';
 import { type Job, toJob } from './job-view.ts';
 import { type Blocker, explainJob, type Why } from './job-why.ts';
 import { createPauses } from './pauses.ts';
@@ -115,9 +115,9 @@ export interface Jobs {
   close(error: unknown): void;
 }
 
-/** Makes them over the parts, which open the store when first asked. */
+/** Makes them over the session, which open the store when first asked. */
 export function createJobs(options: {
-  parts(): Promise<Parts>;
+  session(): Promise<StoreSession>;
   clock: Clock;
   /** Who asks, at the moment of the call. */
   actor(): string;
@@ -128,15 +128,15 @@ export function createJobs(options: {
   let watch: FinishWatch | null = null;
 
   async function record(id: string): Promise<{ job: JobRecord; now: number }> {
-    const parts = await options.parts();
-    const { job, now, prunedMadeAt } = await parts.get.push(readJobId(id));
+    const session = await options.session();
+    const { job, now, prunedMadeAt } = await session.get.push(readJobId(id));
     if (job === null) throw missing({ id }, prunedMadeAt);
     return { job, now };
   }
 
   /** The job of this tenant. The store filters: another tenant's job costs as much as an unknown id. */
   async function recordOf(id: string, tenant: string | null): Promise<JobRecord> {
-    const { engine } = await options.parts();
+    const { engine } = await options.session();
     const filter = { ids: [readJobId(id)], tenant: tenant === null ? null : readName(tenant, 'tenant') };
     let cursor: string | null = null;
     do {
@@ -189,8 +189,8 @@ export function createJobs(options: {
     async find(reference) {
       const target = readReference(reference);
       if ('id' in target) return jobs.get(target.id);
-      const parts = await options.parts();
-      const { jobs: found } = await parts.engine.holder(target);
+      const session = await options.session();
+      const { jobs: found } = await session.engine.holder(target);
       const [job] = found;
       if (job === null || job === undefined) throw missing(target, null);
       return toJob(job);
@@ -199,8 +199,8 @@ export function createJobs(options: {
     async wait(id, given) {
       const { timeout, signal } = readOptions(given, 'wait()', waitNames);
       const timeoutMs = timeout === undefined ? null : parseDuration(timeout, 'timeout');
-      const parts = await options.parts();
-      watch ??= createFinishWatch(parts, clock, { follows: !options.virtual });
+      const session = await options.session();
+      watch ??= createFinishWatch(session, clock, { follows: !options.virtual });
       const late = new AbortController();
       const timer =
         timeoutMs === null
@@ -239,8 +239,8 @@ export function createJobs(options: {
     async cancel(reference, given) {
       const target = readReference(reference);
       const { note, terminate = false } = readOptions(given, 'cancel()', cancelNames);
-      const parts = await options.parts();
-      const group = await parts.cancel.push({
+      const session = await options.session();
+      const group = await session.cancel.push({
         actor: actor(),
         note: readNote(note),
         targets: [target],
@@ -253,21 +253,21 @@ export function createJobs(options: {
 
     async reschedule(reference, due) {
       const target = readReference(reference);
-      const parts = await options.parts();
-      const group = await parts.reschedule.push({ actor: actor(), targets: [target], due: readDue(due) });
+      const session = await options.session();
+      const group = await session.reschedule.push({ actor: actor(), targets: [target], due: readDue(due) });
       return changed(group, target, 'rescheduled');
     },
 
     async retry(id, note) {
-      const parts = await options.parts();
-      const group = await parts.retry.push({ actor: actor(), note: readNote(note), ids: [readJobId(id)] });
+      const session = await options.session();
+      const group = await session.retry.push({ actor: actor(), note: readNote(note), ids: [readJobId(id)] });
       return changed(group, { id }, 'retried');
     },
 
     async runAgain(id) {
       const { job } = await record(id);
-      const parts = await options.parts();
-      const [item] = groupItems(await parts.enqueue.push([copyOf(job, options.ids.jobId())]));
+      const session = await options.session();
+      const [item] = groupItems(await session.enqueue.push([copyOf(job, options.ids.jobId())]));
       return item as EnqueuedItem;
     },
 
@@ -276,11 +276,11 @@ export function createJobs(options: {
       const wanted =
         limit === undefined ? Number.POSITIVE_INFINITY : readWholeNumber(limit, 'limit', 1, 1_000_000);
       let after = readWholeNumber(from, 'after', 0, Number.MAX_SAFE_INTEGER);
-      const parts = await options.parts();
+      const session = await options.session();
       const lines: JobLogLine[] = [];
       for (;;) {
         const size = Math.min(logPageSize, wanted - lines.length);
-        const page = await parts.engine.logs({ id: readJobId(id), after, limit: size });
+        const page = await session.engine.logs({ id: readJobId(id), after, limit: size });
         lines.push(
           ...page.lines.map(({ n, attempt, at, level, message }) => ({
             n,
@@ -300,18 +300,18 @@ export function createJobs(options: {
     },
 
     async why(id) {
-      const parts = await options.parts();
+      const session = await options.session();
       const { job, now } = await record(id);
       const waits = job.status === 'PENDING' || job.status === 'RETRYING' || job.status === 'SCHEDULED';
       const [pauses, nodes, blockers, counts] = await Promise.all([
-        waits || job.status === 'BLOCKED' ? createPauses(parts.engine, actor()).list() : [],
+        waits || job.status === 'BLOCKED' ? createPauses(session.engine, actor()).list() : [],
         waits
-          ? parts.engine
+          ? session.engine
               .nodes({ beat: null, leave: null, drain: null, forgetAfterMs: nodeSilentMs })
               .then((reply) => reply.nodes)
           : [],
-        job.status === 'BLOCKED' ? blockersOf(parts, job) : [],
-        waits ? parts.engine.counts({ cap: countCap }) : null,
+        job.status === 'BLOCKED' ? blockersOf(session, job) : [],
+        waits ? session.engine.counts({ cap: countCap }) : null,
       ]);
       const ready = counts === null || job.status !== 'PENDING' ? null : readyCount(counts, job);
       const running = counts?.running ?? [];
@@ -365,22 +365,23 @@ function startDeadlineOf({ expireAt, startedAt, latenessMs, dueAt }: JobRecord):
   return Math.max(0, expireAt - firstDueAt);
 }
 
-async function blockersOf(parts: Parts, job: JobRecord): Promise<Blocker[]> {
+async function blockersOf(session: StoreSession, job: JobRecord): Promise<Blocker[]> {
   return Promise.all(
     job.gates.map(async (gate): Promise<Blocker> => {
-      const found = gate.kind === 'serial' ? await serialHolder(parts, job) : await gateJob(parts, gate.ref);
+      const found =
+        gate.kind === 'serial' ? await serialHolder(session, job) : await gateJob(session, gate.ref);
       return { gate, job: found };
     }),
   );
 }
 
-async function gateJob(parts: Parts, id: string): Promise<Blocker['job']> {
-  return (await parts.get.push(id)).job;
+async function gateJob(session: StoreSession, id: string): Promise<Blocker['job']> {
+  return (await session.get.push(id)).job;
 }
 
-async function serialHolder(parts: Parts, job: JobRecord): Promise<Blocker['job']> {
+async function serialHolder(session: StoreSession, job: JobRecord): Promise<Blocker['job']> {
   if (job.serial === null) return null;
-  const { jobs } = await parts.engine.list({
+  const { jobs } = await session.engine.list({
     filter: { serial: job.serial, tenant: job.tenant, status: ['RUNNING', 'PENDING', 'RETRYING'] },
     cursor: null,
     limit: 10,

@@ -4,7 +4,7 @@ import type { JobRecord } from '../contract/engine.ts';
 import { isTerminal } from '../contract/job-status.ts';
 import { isStoreTrouble } from '../store/batcher.ts';
 import type { FeedFollower } from '../store/feed.ts';
-import type { Parts } from '../store/session.ts';
+import type { StoreSession } from '../store/session.ts';
 
 /** Waits for the end of jobs, any number of them with one question to the store at a time. */
 export interface FinishWatch {
@@ -31,7 +31,7 @@ const troubleWaitMs = 250;
  * does not follow the feed, and is told when to look.
  */
 export function createFinishWatch(
-  parts: Pick<Parts, 'get' | 'feed'>,
+  session: Pick<StoreSession, 'get' | 'feed'>,
   clock: Clock,
   { follows = true } = {},
 ): FinishWatch {
@@ -49,7 +49,7 @@ export function createFinishWatch(
   }
 
   async function look(id: string): Promise<void> {
-    const { job } = await parts.get.push(id);
+    const { job } = await session.get.push(id);
     if (job !== null && !isTerminal(job.status)) return;
     for (const waiter of [...(waiters.get(id) ?? [])]) {
       remove(waiter);
@@ -73,7 +73,7 @@ export function createFinishWatch(
   /** Resolves once the place is known from which the feed is read: before a job is first looked at, so that no end falls between the two. */
   function begin(): Promise<void> {
     if (following === null) {
-      const follower = parts.feed.follow(null);
+      const follower = session.feed.follow(null);
       following = { follower, begun: follower.next().then(() => {}) };
       void follow(following);
     }

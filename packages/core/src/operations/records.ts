@@ -53,10 +53,10 @@ type Operation = RecordsInput['groups'][number]['ops'][number];
 const valueBytesMax = 64 * 1024;
 
 /** Makes them over an engine. */
-export function createRecords(parts: { engine(): Promise<Engine>; actor(): Actor }): Records {
+export function createRecords(deps: { engine(): Promise<Engine>; actor(): Actor }): Records {
   async function ask(op: Operation): Promise<SettingRecord[]> {
-    const actor = parts.actor();
-    const engine = await parts.engine();
+    const actor = deps.actor();
+    const engine = await deps.engine();
     const { groups } = await engine.records({ groups: [{ actor, ops: [op] }] });
     const [group] = groups;
     if (group === undefined) throw dulyError('internal', { message: 'The store answered without a group.' });

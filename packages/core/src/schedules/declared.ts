@@ -9,7 +9,7 @@ import type { ParsedSchedule, ParsedSchedules } from './definition/schedule-cach
 import type { ScheduleSpec } from './definition/spec.ts';
 import { planEnable, planPause } from './planner/plan-operations.ts';
 import type { ScheduleDiff } from './schedule-options.ts';
-import type { SchedulesParts } from './schedules.ts';
+import type { SchedulesDeps } from './schedules.ts';
 import { isSame, type Loaded, type ScheduleWrites, type Wanted, wantEdit } from './writes.ts';
 
 type ReadSchedule = ParsedSchedule & { record: ScheduleRecord };
@@ -19,13 +19,13 @@ const applyCountMax = 20;
 
 /** Compares and applies. */
 export class DeclaredSchedules {
-  readonly #parts: SchedulesParts;
+  readonly #deps: SchedulesDeps;
   readonly #parsed: ParsedSchedules;
   readonly #writes: ScheduleWrites;
 
   /** Made by `Schedules`. */
-  constructor(parts: SchedulesParts, parsed: ParsedSchedules, writes: ScheduleWrites) {
-    this.#parts = parts;
+  constructor(deps: SchedulesDeps, parsed: ParsedSchedules, writes: ScheduleWrites) {
+    this.#deps = deps;
     this.#parsed = parsed;
     this.#writes = writes;
   }
@@ -55,8 +55,8 @@ export class DeclaredSchedules {
   }
 
   async #steps(drafts: ScheduleDraft[], prune: boolean): Promise<DeclaredStep[]> {
-    const { app, release, node } = this.#parts;
-    const engine = await this.#parts.engine();
+    const { app, release, node } = this.#deps;
+    const engine = await this.#deps.engine();
     const records: ScheduleRecord[] = [];
     let cursor: string | null = null;
     let now = 0;
@@ -79,7 +79,7 @@ export class DeclaredSchedules {
     const others = nodes.filter((one) => one.app === app && one.id !== node);
     const { stored, unreadable } = readStored(records, {
       parsed: this.#parsed,
-      onError: this.#parts.onError,
+      onError: this.#deps.onError,
     });
     return planDeclared({
       release,
@@ -92,7 +92,7 @@ export class DeclaredSchedules {
   }
 
   async #apply(step: DeclaredStep): Promise<'changed' | 'unchanged' | 'conflict'> {
-    const { actor, app } = this.#parts;
+    const { actor, app } = this.#deps;
     const { id, name, tenant, note } = step;
     switch (step.step) {
       case 'none':
@@ -157,7 +157,7 @@ export class DeclaredSchedules {
 /** A schedule that cannot be read here (a newer release wrote it, its library is missing) is left alone, and must not keep a node from starting. */
 export function readStored(
   records: readonly ScheduleRecord[],
-  { parsed, onError }: { parsed: ParsedSchedules; onError: SchedulesParts['onError'] },
+  { parsed, onError }: { parsed: ParsedSchedules; onError: SchedulesDeps['onError'] },
 ): { stored: ReadSchedule[]; unreadable: Set<string> } {
   const stored: ReadSchedule[] = [];
   const unreadable = new Set<string>();

@@ -14,12 +14,12 @@ const pageSize = 500;
 
 /** Finds schedules by what users call them. */
 export class ScheduleFinder {
-  readonly #parts: { engine(): Promise<Engine>; app: string };
+  readonly #deps: { engine(): Promise<Engine>; app: string };
   readonly #parsed: ParsedSchedules;
 
   /** Made by `Schedules`. */
-  constructor(parts: { engine(): Promise<Engine>; app: string }, parsed: ParsedSchedules) {
-    this.#parts = parts;
+  constructor(deps: { engine(): Promise<Engine>; app: string }, parsed: ParsedSchedules) {
+    this.#deps = deps;
     this.#parsed = parsed;
   }
 
@@ -40,8 +40,8 @@ export class ScheduleFinder {
 
   /** The deleted schedules that may be meant, the one that was deleted last first. */
   async #deleted(reference: ScheduleReference): Promise<Deleted[]> {
-    const engine = await this.#parts.engine();
-    const ids = idsOf(reference, this.#parts.app);
+    const engine = await this.#deps.engine();
+    const ids = idsOf(reference, this.#deps.app);
     const found = await Promise.all(ids.map((id) => readDeleted(engine, id, this.#parsed)));
     return found
       .filter((one) => one !== null)
@@ -64,7 +64,7 @@ export class ScheduleFinder {
 
   /** The schedule that is there; null: none is. */
   async #look(reference: ScheduleReference): Promise<{ record: ScheduleRecord; now: number } | null> {
-    const engine = await this.#parts.engine();
+    const engine = await this.#deps.engine();
     const filter = readReference(reference);
     const read = (by: typeof filter) => engine.schedules({ filter: by, cursor: null, limit: 10 });
     let { schedules, now } = await read(filter);
@@ -78,7 +78,7 @@ export class ScheduleFinder {
   }
 
   async #nearestName(reference: ScheduleReference): Promise<string | undefined> {
-    const engine = await this.#parts.engine();
+    const engine = await this.#deps.engine();
     const { schedules } = await engine.schedules({ filter: {}, cursor: null, limit: pageSize });
     return nearest(
       textOf(reference),

@@ -3,7 +3,7 @@ import type { Ids } from '../base/ids.ts';
 import { replyElapsed } from '../base/reply-elapsed.ts';
 import type { ClaimedSchedule, ClaimSchedulesReply, Engine, FireGroup } from '../contract/engine.ts';
 import { isUnknownOutcome } from '../store/batcher.ts';
-import type { Taker } from '../store/session.ts';
+import type { ClaimSource } from '../store/session.ts';
 import { createParsedSchedules } from './definition/schedule-cache.ts';
 import type { ScheduleSpec } from './definition/spec.ts';
 import { serialiseState } from './definition/state.ts';
@@ -38,7 +38,7 @@ export interface FirePassOptions {
   node: string;
   ids: Ids;
   /** A worker of this process that takes the jobs as they are made; left out: none. */
-  taker?: Taker;
+  claimSource?: ClaimSource;
   /** The longest sleep; less while notifications are not proven. */
   maxSleepMs(): number;
   /** Told of every schedule whose decisions were recorded here. */
@@ -141,13 +141,15 @@ export function createFirePass(options: FirePassOptions): () => Promise<number> 
 
   /** What became of each group; null: it was refused or its outcome is unknown. The schedule is then free again after its lease. */
   async function fireAll(groups: FireGroup[], all: Decided[]): Promise<(string | null)[]> {
-    const offer = groups.some(({ jobs }) => jobs.length > 0) ? (options.taker?.offer() ?? null) : null;
+    const request = groups.some(({ jobs }) => jobs.length > 0)
+      ? (options.claimSource?.request() ?? null)
+      : null;
     try {
-      const reply = await engine.fire({ node, groups, ...(offer === null ? {} : { claim: offer }) });
-      if (offer !== null) options.taker?.accept(offer, reply.claimed);
+      const reply = await engine.fire({ node, groups, ...(request === null ? {} : { claim: request }) });
+      if (request !== null) options.claimSource?.receive(request, reply.claimed);
       return reply.groups;
     } catch (error) {
-      if (offer !== null) options.taker?.accept(offer, isUnknownOutcome(error) ? 'unknown' : []);
+      if (request !== null) options.claimSource?.receive(request, isUnknownOutcome(error) ? 'unknown' : []);
       if (groups.length === 1) {
         options.onError(error, (all[0] as Decided).schedule);
         return [null];

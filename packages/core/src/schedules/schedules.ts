@@ -83,7 +83,7 @@ import { readSchedule } from './unreadable.ts';
 import { createScheduleWrites, isSame, type Loaded, type ScheduleWrites, wantEdit } from './writes.ts';
 
 /** What the schedules of one Duly stand on. */
-export interface SchedulesParts {
+export interface SchedulesDeps {
   engine(): Promise<Engine>;
   clock: Clock;
   /** Who asks, at the moment of the call. */
@@ -107,7 +107,7 @@ const pageSize = 1_000;
 
 /** Reads and changes the schedules of a store. Everything that changes one is recorded in the audit. */
 export class Schedules {
-  readonly #parts: SchedulesParts;
+  readonly #deps: SchedulesDeps;
   readonly #parsed: ParsedSchedules = createParsedSchedules();
   readonly #writes: ScheduleWrites;
   readonly #finder: ScheduleFinder;
@@ -116,11 +116,11 @@ export class Schedules {
   readonly #given = new Map<string, { rule: string; task: string }>();
 
   /** Made by `new Duly`. */
-  constructor(parts: SchedulesParts) {
-    this.#parts = parts;
-    this.#writes = createScheduleWrites({ ...parts, parsed: this.#parsed });
-    this.#finder = new ScheduleFinder(parts, this.#parsed);
-    this.#declared = new DeclaredSchedules(parts, this.#parsed, this.#writes);
+  constructor(deps: SchedulesDeps) {
+    this.#deps = deps;
+    this.#writes = createScheduleWrites({ ...deps, parsed: this.#parsed });
+    this.#finder = new ScheduleFinder(deps, this.#parsed);
+    this.#declared = new DeclaredSchedules(deps, this.#parsed, this.#writes);
   }
 
   // -------------------------------------------------------------------------------------------- reading
@@ -143,7 +143,7 @@ export class Schedules {
     }
     const sought = search === undefined ? null : readName(search, 'search').toLowerCase();
     const wanted = readWholeNumber(limit, 'limit', 1, 1_000);
-    const engine = await this.#parts.engine();
+    const engine = await this.#deps.engine();
     // Task, status and words are not the store's to know: whole pages are read until enough of them match.
     const isAll = task === undefined && status === undefined && sought === null;
     const found: Schedule[] = [];
@@ -199,7 +199,7 @@ export class Schedules {
 
   /** What became of the newest runs of some schedules, in the order of the ids: how they ended, how long they usually take, the last success. */
   stats(options: ScheduleStatsOptions): Promise<ScheduleStats[]> {
-    return readScheduleStats(() => this.#parts.engine(), options);
+    return readScheduleStats(() => this.#deps.engine(), options);
   }
 
   /**
@@ -241,7 +241,7 @@ export class Schedules {
     const { from, to, limit = 100 } = readOptions(options, 'slots()', slotsNames);
     const loaded = await this.#finder.findKept(reference);
     const { timezone } = loaded.parsed.rule;
-    return readLedger(await this.#parts.engine(), loaded, {
+    return readLedger(await this.#deps.engine(), loaded, {
       fromAt: from === undefined ? 0 : readMoment(from, 'from', timezone),
       beforeAt: to === undefined ? Number.MAX_SAFE_INTEGER : readMoment(to, 'to', timezone),
       limit: readWholeNumber(limit, 'limit', 1, 1_000),
@@ -255,7 +255,7 @@ export class Schedules {
   async why(reference: ScheduleReference, slot: Date | number | string): Promise<SlotWhy> {
     const loaded = await this.#finder.findKept(reference);
     if (loaded.parsed.unreadable !== null) throw loaded.parsed.unreadable;
-    const engine = await this.#parts.engine();
+    const engine = await this.#deps.engine();
     const scheduleId = loaded.record.id;
     const { askedAt, missing } = readSlot(slot, loaded);
     const isDelay = loaded.parsed.planRule.kind === 'delay';
@@ -322,7 +322,7 @@ export class Schedules {
     if (given !== undefined && given.rule !== giving.rule) throw secondRule(draft);
     if (within !== undefined) {
       // Not noted as given: it may be rolled back.
-      await createScheduleWrites({ ...this.#parts, engine: async () => within, parsed: this.#parsed }).upsert(
+      await createScheduleWrites({ ...this.#deps, engine: async () => within, parsed: this.#parsed }).upsert(
         draft,
       );
       const { schedules, now } = await within.schedules({ filter: { ids: [id] }, cursor: null, limit: 1 });
@@ -349,7 +349,7 @@ export class Schedules {
       reference,
       ({ input, parsed }) => {
         const untilAt = until === undefined ? null : readUntil(until, input.now, parsed.rule.timezone);
-        const request = { note, untilAt, by: this.#parts.actor() };
+        const request = { note, untilAt, by: this.#deps.actor() };
         const plan = parsed.unreadable === null ? planPause(input, request) : planPauseUnread(input, request);
         return { action: 'pause', plan, note, result: null };
       },
@@ -390,7 +390,7 @@ export class Schedules {
     if (outcome === null) throw missingSchedule(textOf(reference));
     if (outcome.kind === 'skipped') return { result: 'skipped', job: null, reason: outcome.reason };
     const jobId = outcome.kind === 'made' ? outcome.run.id : outcome.into;
-    return { result: outcome.kind, job: this.#parts.handle(jobId), reason: null };
+    return { result: outcome.kind, job: this.#deps.handle(jobId), reason: null };
   }
 
   /** Names the next slot to be skipped. Asking twice names it once. */
@@ -435,7 +435,7 @@ export class Schedules {
       return planBackfill(
         loaded.input,
         request,
-        await slotRuns(await this.#parts.engine(), id, { fromAt, toAt }),
+        await slotRuns(await this.#deps.engine(), id, { fromAt, toAt }),
       );
     };
     if (dryRun) {
@@ -510,8 +510,8 @@ export class Schedules {
 
   /** What the tasks of this process declare, checked, for another process to apply: no store is asked. */
   async declared(): Promise<DeclaredSet> {
-    const { app, release, tasks } = this.#parts;
-    const schedules = this.#parts.declared();
+    const { app, release, tasks } = this.#deps;
+    const schedules = this.#deps.declared();
     await this.#drafts(schedules, app);
     const used = new Set(schedules.map(({ task }) => task));
     return {
@@ -533,7 +533,7 @@ export class Schedules {
     const { prune = false, app, release, tasks } = readOptions(options, what, applyNames);
     const isPruning = readFlag(prune, 'prune');
     if (app === undefined && release === undefined && tasks === undefined) {
-      return { drafts: await this.#drafts(declared, this.#parts.app), of: this.#declared, prune: isPruning };
+      return { drafts: await this.#drafts(declared, this.#deps.app), of: this.#declared, prune: isPruning };
     }
     if (declared === undefined) {
       const field = app !== undefined ? 'app' : release !== undefined ? 'release' : 'tasks';
@@ -542,8 +542,8 @@ export class Schedules {
     if (tasks !== undefined && !Array.isArray(tasks)) refuseOption('tasks', tasks, 'to be a list of tasks');
     const given = (tasks ?? []).map((task) => resolveTask({ ...task, run: () => {} }, () => null));
     const other = {
-      ...this.#parts,
-      app: app === undefined ? this.#parts.app : readName(app, 'app'),
+      ...this.#deps,
+      app: app === undefined ? this.#deps.app : readName(app, 'app'),
       release: release === undefined ? null : readName(release, 'release'),
     };
     const of = new DeclaredSchedules(other, this.#parsed, this.#writes);
@@ -557,7 +557,7 @@ export class Schedules {
     tasks: ReadonlyMap<string, ResolvedTask> = new Map(),
   ): Promise<ScheduleDraft[]> {
     const drafts = new Map<string, ScheduleDraft>();
-    for (const definition of declared ?? this.#parts.declared()) {
+    for (const definition of declared ?? this.#deps.declared()) {
       const { task, rest } = splitTask(definition);
       // What the declaring code says goes before what stands under the name here.
       const draft = await this.#read(tasks.get(task) ?? task, rest, app);
@@ -573,21 +573,21 @@ export class Schedules {
     definition: EveryDefinition,
     app: string | null,
   ): Promise<ScheduleDraft> {
-    const { clock, inputBytesMax } = this.#parts;
+    const { clock, inputBytesMax } = this.#deps;
     const resolved = typeof task === 'string' ? this.#task(task) : task;
     return readDefinition(definition, { task: resolved, app, now: clock.now(), inputBytesMax });
   }
 
   /** The task of this name; one that is not defined here has the defaults. */
   #task(name: string): ResolvedTask {
-    const known = this.#parts.tasks.get(name);
+    const known = this.#deps.tasks.get(name);
     return known ?? resolveTask({ name: readName(name, 'task'), run: () => {} }, () => null);
   }
 
   /** Checks an input against the task's schema, where the task is defined here. */
   async #jobInput(spec: ScheduleSpec, input: unknown): Promise<string> {
-    const text = toJson(input, { what: 'input', maxBytes: this.#parts.inputBytesMax });
-    const schema = this.#parts.tasks.get(spec.job.type)?.input ?? null;
+    const text = toJson(input, { what: 'input', maxBytes: this.#deps.inputBytesMax });
+    const schema = this.#deps.tasks.get(spec.job.type)?.input ?? null;
     if (schema !== null) {
       const checked = validateStoredInput(schema, JSON.parse(text), spec.job.type);
       if (isPromise(checked)) await checked;
@@ -607,7 +607,7 @@ export class Schedules {
     return {
       ...specOf(withChanges(base, changes, now), {
         release: spec.release,
-        override: { changes, by: this.#parts.actor(), at: now, note },
+        override: { changes, by: this.#deps.actor(), at: now, note },
         drift: {
           kind: spec.drift?.kind ?? 'overridden',
           declared: { ...declaredPart(base) },
@@ -640,7 +640,7 @@ export class Schedules {
         readSchedule(this.#parsed, record);
         return true;
       } catch (error) {
-        this.#parts.onError(error, `reading schedule "${record.name}"`);
+        this.#deps.onError(error, `reading schedule "${record.name}"`);
         return false;
       }
     });
@@ -671,7 +671,7 @@ export class Schedules {
     ];
     const jobs = new Map<string, JobRecord>();
     if (ids.length > 0) {
-      const engine = within ?? (await this.#parts.engine());
+      const engine = within ?? (await this.#deps.engine());
       for (const job of (await engine.get({ ids })).jobs) if (job !== null) jobs.set(job.id, job);
     }
     return records.map((record, i) => {

@@ -15,7 +15,7 @@ import type {
   ScheduleRecord,
   SlotRow,
 } from '../contract/engine.ts';
-import { createPipe, isStoreTrouble } from '../store/batcher.ts';
+import { createBatcher, isStoreTrouble } from '../store/batcher.ts';
 import { specOf } from './definition/declared.ts';
 import { isRefused, type ScheduleDraft } from './definition/definition.ts';
 import { type ScheduleIdentity, scheduleIdOf } from './definition/identity.ts';
@@ -107,7 +107,7 @@ const tryCountMax = 100;
 export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWrites {
   const { actor, node, ids, parsed, clock, random } = options;
   /** Changes that are asked for while one write is on its way travel together in the next: a thousand schedules are not a thousand commits. */
-  const together = createPipe<ChangeGroup, ChangeAnswer>({
+  const together = createBatcher<ChangeGroup, ChangeAnswer>({
     clock,
     random,
     maxItems: togetherMax,

@@ -2,8 +2,8 @@ import type { Clock } from '../base/clock.ts';
 import { type ErrorCode, isDulyError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 
-/** What a pipe is made of. */
-export interface PipeOptions<Item, Result> {
+/** Options of {@link createBatcher}. */
+export interface BatcherOptions<Item, Result> {
   /**
    * Carries these items in one step and answers per item, in order. With `repeat`, an earlier send of the same items may have
    * taken effect.
@@ -27,7 +27,7 @@ export interface PipeOptions<Item, Result> {
 }
 
 /** Group commit: what arrives while one send is on its way travels together in the next one. */
-export interface Pipe<Item, Result> {
+export interface Batcher<Item, Result> {
   /** Hands an item in; settles with its own answer. A lone caller waits for nobody. */
   push(item: Item): Promise<Result>;
   /** Hands several in, in order. They may travel apart if they are too many for one send. */
@@ -66,10 +66,10 @@ export function isStoreTrouble(error: unknown): boolean {
 }
 
 /**
- * Makes a pipe. One send is on its way at a time, so items arrive in the order they were handed in; with `secondWeight`, two when there is
+ * Creates a batcher. One send is on its way at a time, so items arrive in the order they were handed in; with `secondWeight`, two when there is
  * much, and then items that nobody waited for between them may change places.
  */
-export function createPipe<Item, Result>(options: PipeOptions<Item, Result>): Pipe<Item, Result> {
+export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
   const { send, onGivenUp, clock, random, maxItems } = options;
   const { weigh, maxWeight = Number.POSITIVE_INFINITY, secondWeight = Number.POSITIVE_INFINITY } = options;
   let queue: Waiting<Item, Result>[] = [];

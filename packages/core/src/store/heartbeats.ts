@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { createLoop } from '../base/loop.ts';
 import type { Random } from '../base/random.ts';
 import type { Beat, ClaimedJob, Engine } from '../contract/engine.ts';
-import { createPipe } from './batcher.ts';
+import { createBatcher } from './batcher.ts';
 import type { Entry, LeaseBoard, SharedLeases } from './shared-leases.ts';
 
 /** Names a lease. */
@@ -126,7 +126,7 @@ export function createBeats(options: BeatsOptions): Beats {
     // A lease that was given while the store came back must not end before it is beaten for.
     maxBackoffMs: Math.min(beatMs, backoffMsMax),
   });
-  const beginnings = createPipe<LeaseRef, { beat: Beat; sentElapsed: number }>({
+  const beginnings = createBatcher<LeaseRef, { beat: Beat; sentElapsed: number }>({
     clock,
     random,
     maxItems: leasesMax,

@@ -13,8 +13,8 @@ export interface EngineCall {
   code: string | null;
 }
 
-/** What a door is made of. */
-export interface DoorOptions {
+/** Options of {@link createInstrumentedEngine}. */
+export interface InstrumentedEngineOptions {
   engine: Engine;
   clock: Clock;
   /** The clock rules the store too: every call carries its `now`. For virtual time only. */
@@ -23,7 +23,7 @@ export interface DoorOptions {
 }
 
 /** The engine as the rest of Duly sees it, with a count of what went through. */
-export interface Door {
+export interface InstrumentedEngine {
   readonly engine: Engine;
   /** Counts and tells of a call that was made beside it, by the store for a worker that sleeps. */
   tell(verb: EngineVerb, tookMs: number, error: unknown): void;
@@ -34,10 +34,15 @@ export interface Door {
 type Call = (input: { now?: number }) => Promise<{ now: number }>;
 
 /**
- * Makes the one door between Duly and an engine. It times each call, tells of it, counts it, sets `now` on virtual time and
+ * Creates the one wrapper between Duly and an engine. It times, counts and announces each call, sets `now` on virtual time and
  * gives a failure of the store that has no code one. Engines stay plain.
  */
-export function createDoor({ engine, clock, rules, onCall }: DoorOptions): Door {
+export function createInstrumentedEngine({
+  engine,
+  clock,
+  rules,
+  onCall,
+}: InstrumentedEngineOptions): InstrumentedEngine {
   const counts = Object.fromEntries(engineVerbs.map((verb) => [verb, 0])) as Record<EngineVerb, number>;
 
   function through(verb: EngineVerb): Call {

@@ -14,9 +14,9 @@ import type {
   RescheduleInput,
   RetryInput,
 } from '../contract/engine.ts';
-import { createPipe, type Pipe, type PipeOptions } from './batcher.ts';
+import { type Batcher, type BatcherOptions, createBatcher } from './batcher.ts';
 import { createFeed, type Feed } from './feed.ts';
-import type { Door } from './instrumented-engine.ts';
+import type { InstrumentedEngine } from './instrumented-engine.ts';
 
 /** What a store says about one job id, and when. */
 export interface JobAnswer {
@@ -28,28 +28,28 @@ export interface JobAnswer {
 /** The answer to a group of jobs that were handed in, with the store's instant at which it was made. */
 export type MadeGroup = GroupReply<EnqueuedItem> & { now: number };
 
-/** A worker that may take in the same transaction what is enqueued, so that `now()` starts after one commit. */
-export interface Taker {
-  /** A claim for its free places; null: it has none. Is answered with `accept`. */
-  offer(): ClaimRequest | null;
+/** A worker that may claim, in the transaction that enqueues them, jobs that are due now: `now()` starts after one commit. */
+export interface ClaimSource {
+  /** A claim for its free capacity; null: it has none. Must be answered with `receive`. */
+  request(): ClaimRequest | null;
   /** `unknown`: the answer was lost, and the leases may have been given: the worker asks for them again. */
-  accept(offer: ClaimRequest, claimed: ClaimedJob[] | 'unknown'): void;
+  receive(request: ClaimRequest, claimed: ClaimedJob[] | 'unknown'): void;
 }
 
-/** What everything in one Duly shares once its store is open: the door, and the pipes in which calls travel together. */
-export interface Parts {
+/** What all of one Duly shares once its store is open: the instrumented engine, and the batchers that group calls. */
+export interface StoreSession {
   readonly engine: Engine;
-  readonly door: Door;
-  readonly enqueue: Pipe<JobSpec[], MadeGroup>;
-  readonly get: Pipe<string, JobAnswer>;
-  readonly cancel: Pipe<CancelInput['groups'][number], GroupReply<ChangedItem>>;
-  readonly reschedule: Pipe<RescheduleInput['groups'][number], GroupReply<ChangedItem>>;
-  readonly retry: Pipe<RetryInput['groups'][number], GroupReply<ChangedItem>>;
+  readonly instrumented: InstrumentedEngine;
+  readonly enqueue: Batcher<JobSpec[], MadeGroup>;
+  readonly get: Batcher<string, JobAnswer>;
+  readonly cancel: Batcher<CancelInput['groups'][number], GroupReply<ChangedItem>>;
+  readonly reschedule: Batcher<RescheduleInput['groups'][number], GroupReply<ChangedItem>>;
+  readonly retry: Batcher<RetryInput['groups'][number], GroupReply<ChangedItem>>;
   /** The feed of changes, read once for all who follow it here. */
   readonly feed: Feed;
-  /** A worker of this process that takes work together with an enqueue; null: none. */
-  taker: Taker | null;
-  /** Resolves once every call that was handed to a pipe is answered. */
+  /** A worker of this process that claims jobs together with an enqueue; null: none. */
+  claimSource: ClaimSource | null;
+  /** Resolves once every call that was pushed to a batcher is answered. */
   drained(): Promise<void>;
 }
 
@@ -66,21 +66,24 @@ const readCountMax = 500;
 const keyWaitMs = 2_000;
 const keyPauseMs = 50;
 
-/** Lays the pipes over a door. */
-export function createParts(door: Door, { clock, random }: { clock: Clock; random: Random }): Parts {
-  const { engine } = door;
+/** Creates the session over an instrumented engine. */
+export function createStoreSession(
+  instrumented: InstrumentedEngine,
+  { clock, random }: { clock: Clock; random: Random },
+): StoreSession {
+  const { engine } = instrumented;
   const shared = { clock, random };
 
   // By the array that is sent: after an unknown outcome the same claim is repeated, whether or not its worker has free places by
   // then, so that leases it may have got are given again and not left to end as lost. What finds no place goes back unspent.
-  const sent = new WeakMap<JobSpec[][], { claim: ClaimRequest; taker: Taker }>();
+  const sent = new WeakMap<JobSpec[][], { claim: ClaimRequest; claimSource: ClaimSource }>();
 
   async function sendGroups(groups: JobSpec[][], repeat: boolean): Promise<MadeGroup[]> {
     const before = sent.get(groups);
-    const taker = before?.taker ?? parts.taker;
-    const offer = groups.some(isDueNow) ? (taker?.offer() ?? null) : null;
-    const claim = before?.claim ?? offer;
-    if (claim !== null && taker !== null) sent.set(groups, { claim, taker });
+    const claimSource = before?.claimSource ?? session.claimSource;
+    const request = groups.some(isDueNow) ? (claimSource?.request() ?? null) : null;
+    const claim = before?.claim ?? request;
+    if (claim !== null && claimSource !== null) sent.set(groups, { claim, claimSource });
     let claimed: ClaimedJob[] = [];
     try {
       const reply = await engine.enqueue({
@@ -92,27 +95,27 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
       const { now } = reply;
       return reply.groups.map((group) => ({ ...group, now }));
     } finally {
-      if (offer !== null) taker?.accept(offer, claimed);
+      if (request !== null) claimSource?.receive(request, claimed);
       // No place was promised to this send.
-      else if (claim !== null && claimed.length > 0) taker?.accept({ ...claim, limit: 0 }, claimed);
+      else if (claim !== null && claimed.length > 0) claimSource?.receive({ ...claim, limit: 0 }, claimed);
     }
   }
 
   /** The leases of a claim whose answer was lost are asked for by its worker. A limit of 0 takes nothing beyond them. */
   function askForLeases(groups: JobSpec[][]): void {
     const before = sent.get(groups);
-    before?.taker.accept({ ...before.claim, limit: 0 }, 'unknown');
+    before?.claimSource.receive({ ...before.claim, limit: 0 }, 'unknown');
   }
 
   /** A key that is held delays nobody else: those that travelled with it go on by themselves, and it alone is asked for again. */
   async function pushKeyed(group: JobSpec[]): Promise<MadeGroup> {
     const sinceElapsed = clock.elapsed();
-    const alone = () => createPipe(making).push(group);
+    const alone = () => createBatcher(making).push(group);
     for (let send = () => keyed.push(group); ; send = alone) {
       try {
         return await send();
       } catch (error) {
-        // Busy: surely nothing was done. An unknown outcome is the pipe's to repeat.
+        // Busy: surely nothing was done. An unknown outcome is the batcher's to repeat.
         const isHeld = isDulyError(error, 'store_busy') && clock.elapsed() - sinceElapsed < keyWaitMs;
         if (!isHeld) throw error;
         if (send === alone) await clock.sleep(keyPauseMs);
@@ -129,7 +132,7 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
     return call;
   }
 
-  const making: PipeOptions<JobSpec[], MadeGroup> = {
+  const making: BatcherOptions<JobSpec[], MadeGroup> = {
     ...shared,
     maxItems: groupCountMax,
     maxWeight: callBytesMax,
@@ -137,14 +140,14 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
     send: (groups, { repeat }) => sendGroups(groups, repeat),
     onGivenUp: askForLeases,
   };
-  const enqueue = createPipe({
+  const enqueue = createBatcher({
     ...making,
     // Where two go side by side, one is not made so large that the other has nothing to carry.
     ...(engine.info().isParallel === true && { secondWeight: parallelBytes / 2, maxWeight: parallelBytes }),
   });
   // What may have to wait for somebody's open transaction, because of a dedupe key, travels apart from what never does.
-  const keyed = createPipe(making);
-  const get = createPipe<string, JobAnswer>({
+  const keyed = createBatcher(making);
+  const get = createBatcher<string, JobAnswer>({
     ...shared,
     maxItems: readCountMax,
     async send(ids) {
@@ -153,15 +156,15 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
     },
   });
   const changing = { ...shared, maxItems: readCountMax };
-  const cancel = createPipe<CancelInput['groups'][number], GroupReply<ChangedItem>>({
+  const cancel = createBatcher<CancelInput['groups'][number], GroupReply<ChangedItem>>({
     ...changing,
     send: async (groups) => (await engine.cancel({ groups })).groups,
   });
-  const reschedule = createPipe<RescheduleInput['groups'][number], GroupReply<ChangedItem>>({
+  const reschedule = createBatcher<RescheduleInput['groups'][number], GroupReply<ChangedItem>>({
     ...changing,
     send: async (groups) => (await engine.reschedule({ groups })).groups,
   });
-  const retry = createPipe<RetryInput['groups'][number], GroupReply<ChangedItem>>({
+  const retry = createBatcher<RetryInput['groups'][number], GroupReply<ChangedItem>>({
     ...changing,
     send: async (groups) => (await engine.retry({ groups })).groups,
   });
@@ -171,10 +174,10 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
     await enqueue.drained();
     while (keyedCalls.size > 0) await Promise.allSettled(keyedCalls);
   }
-  const parts: Parts = {
-    taker: null,
+  const session: StoreSession = {
+    claimSource: null,
     engine,
-    door,
+    instrumented,
     enqueue: {
       push,
       pushMany: (groups) => Promise.all(groups.map(push)),
@@ -186,10 +189,13 @@ export function createParts(door: Door, { clock, random }: { clock: Clock; rando
     retry,
     feed: createFeed(engine, clock),
     async drained() {
-      await Promise.all([drainedOfJobs(), ...[get, cancel, reschedule, retry].map((pipe) => pipe.drained())]);
+      await Promise.all([
+        drainedOfJobs(),
+        ...[get, cancel, reschedule, retry].map((batcher) => batcher.drained()),
+      ]);
     },
   };
-  return parts;
+  return session;
 }
 
 function weighJobs(jobs: JobSpec[]): number {

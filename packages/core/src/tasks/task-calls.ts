@@ -14,13 +14,13 @@ import { type Tracing, withTraceparent } from '../jobs/tracing.ts';
 import type { RuleInput } from '../schedules/calendar/rule.ts';
 import { type EveryOptions, joinEvery } from '../schedules/definition/definition.ts';
 import type { Schedules } from '../schedules/schedules.ts';
-import { groupItems, type Parts } from '../store/session.ts';
+import { groupItems, type StoreSession } from '../store/session.ts';
 import { withinOf } from '../store/user-transaction.ts';
 import type { ManyOptions, Task } from './task.ts';
 
 /** What a task's verbs stand on. */
-export interface TaskCallParts {
-  parts(): Promise<Parts>;
+export interface TaskCallDeps {
+  session(): Promise<StoreSession>;
   /** Tells the store that a call will follow at once. */
   expect(): void;
   jobs: Jobs;
@@ -37,7 +37,7 @@ const manyBytesMax = 64 * 1024 * 1024;
 /** Makes the verbs of a task. */
 export function createTask<Input, Result>(
   task: ResolvedTask,
-  { parts, expect, jobs, schedules, ids, inputBytesMax, tracing }: TaskCallParts,
+  { session, expect, jobs, schedules, ids, inputBytesMax, tracing }: TaskCallDeps,
 ): Task<Input, Result> {
   type Handle = JobHandle<Input, Result>;
 
@@ -56,13 +56,13 @@ export function createTask<Input, Result>(
     });
   }
 
-  /** Hands promises in: through the pipe, or inside the caller's own transaction, which nobody else may share. */
+  /** Hands promises in: through the batcher, or inside the caller's own transaction, which nobody else may share. */
   async function keep(
     specs: JobSpec[],
     tx: unknown,
     repeat = false,
   ): Promise<{ items: EnqueuedItem[]; now: number }> {
-    const { enqueue, engine } = await parts();
+    const { enqueue, engine } = await session();
     if (tx === undefined && !repeat) {
       const group = await enqueue.push(specs);
       return { items: groupItems(group), now: group.now };
@@ -149,7 +149,7 @@ export function createTask<Input, Result>(
       const { tx, ...rest } = options ?? {};
       const definition = joinEvery(rule, input, options === undefined ? undefined : rest);
       if (tx === undefined) return schedules.every(task, definition);
-      const { engine } = await parts();
+      const { engine } = await session();
       return schedules.every(task, definition, await withinOf(engine, tx));
     },
     nowMany: async (inputs: readonly Input[], options?: ManyOptions<Input>) => many(inputs, options, atOnce),

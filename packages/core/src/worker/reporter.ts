@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { logLineBytesMax } from '../base/json.ts';
 import type { Random } from '../base/random.ts';
 import type { ClaimedJob, Engine, LogLine, Progress, ReportBody } from '../contract/engine.ts';
-import { createPipe } from '../store/batcher.ts';
+import { createBatcher } from '../store/batcher.ts';
 
 /** Carries progress and log lines of all attempts of a worker to the store, coalesced. */
 export interface Reporter {
@@ -36,7 +36,7 @@ export function createReporter(options: {
   random: Random;
 }): Reporter {
   const { engine, clock, random } = options;
-  const pipe = createPipe<{ id: string; fence: number } & ReportBody, 'kept' | 'lost'>({
+  const batcher = createBatcher<{ id: string; fence: number } & ReportBody, 'kept' | 'lost'>({
     clock,
     random,
     maxItems: 500,
@@ -90,7 +90,7 @@ export function createReporter(options: {
       const body = takeBody();
       if (body === null) return;
       try {
-        const answer = await pipe.push({ id: job.id, fence: job.fence, ...body });
+        const answer = await batcher.push({ id: job.id, fence: job.fence, ...body });
         if (answer === 'lost') onLost();
       } catch {
         // The store is away. What was to be shown goes along with the next report or the settlement. The note about dropped

@@ -51,10 +51,10 @@ export interface Worker {
   wake(): void;
   /** Takes what the beats tell about leases of this worker. */
   onBeat(news: BeatNews): void;
-  /** A claim to send along with an enqueue, for the places that are free; null: none are. Must be answered with `accept`. */
-  offer(): ClaimRequest | null;
-  /** Takes what an offer was given, [] if nothing or if it failed; `unknown`: the answer was lost, and is asked for again. */
-  accept(offer: ClaimRequest, claimed: ClaimedJob[] | 'unknown'): void;
+  /** A claim to send along with an enqueue, for the places that are free; null: none are. Must be answered with `receive`. */
+  request(): ClaimRequest | null;
+  /** Takes what a request was given, [] if nothing or if it failed; `unknown`: the answer was lost, and is asked for again. */
+  receive(request: ClaimRequest, claimed: ClaimedJob[] | 'unknown'): void;
   /**
    * Stops claiming, lets running attempts finish until the limit, then aborts them with reason `shutdown` and gives back what is
    * left without spending an attempt. Resolves when everything is handed in; a second call answers with the first's end.
@@ -189,16 +189,16 @@ export function createWorker(options: WorkerOptions): Worker {
   let endedCount = 0;
   /** Places promised to claims that are on their way; and those of them that travel with other calls. */
   let reserved = 0;
-  let offered = 0;
+  let requested = 0;
   /** When claims were made that travel with other calls; empty where the store's thread measures that. */
-  const offeredElapsed = new Map<ClaimRequest, number>();
+  const requestedElapsed = new Map<ClaimRequest, number>();
   const skipped = { late: 0, released: 0 };
   let isPassSkipped = false;
   const outbox: Outgoing[] = [];
   /** Decided attempts whose last report is still on its way. */
   let finishing = 0;
   /** Claims that travelled with other calls whose answers were lost. Their places stay reserved. */
-  const unknownOffers: { claim: ClaimRequest; sinceElapsed: number }[] = [];
+  const unknownRequests: { claim: ClaimRequest; sinceElapsed: number }[] = [];
   /** After a refusal, so many settlements travel one by one, to find the one that is refused. */
   let narrowCount = 0;
   let soloSinceElapsed: number | null = null;
@@ -292,15 +292,15 @@ export function createWorker(options: WorkerOptions): Worker {
       running.size === 0 &&
       waiting.length === 0 &&
       outbox.length === 0 &&
-      unknownOffers.length === 0 &&
+      unknownRequests.length === 0 &&
       finishing === 0 &&
       !isAsking()
     );
   }
 
   /** The next claim whose leases are asked for. After a lease there is nothing left to ask for. */
-  function takeUnknownOffer(): ClaimRequest | null {
-    for (let next = unknownOffers.shift(); next !== undefined; next = unknownOffers.shift()) {
+  function takeUnknownRequest(): ClaimRequest | null {
+    for (let next = unknownRequests.shift(); next !== undefined; next = unknownRequests.shift()) {
       if (clock.elapsed() - next.sinceElapsed < leaseMs) return next.claim;
       reserved -= next.claim.limit;
     }
@@ -308,7 +308,7 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   function compose(): Exchange | null {
-    const unknown = narrowCount > 0 ? null : takeUnknownOffer();
+    const unknown = narrowCount > 0 ? null : takeUnknownRequest();
     const settle = outbox.splice(0, narrowCount > 0 ? 1 : settleMax);
     if (unknown !== null) return { settle, claim: unknown, repeat: true };
     const ordinary = narrowCount > 0 ? null : makeClaim();
@@ -356,10 +356,10 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   function nextWaitMs(reply: ExchangeReply | null, isMore: boolean): number {
-    // The wake for an unknown offer is used up when the pass after it repeated an exchange instead.
-    if (outbox.length > 0 || unknownOffers.length > 0 || reply === null) return 0;
-    // Places are taken: the next attempt that ends wakes the loop. Places that are only offered may be free again before that.
-    if (offered === 0 && claimLimit() <= 0 && internalLimit() <= 0) return maxSleepMs();
+    // The wake for an unknown request is used up when the pass after it repeated an exchange instead.
+    if (outbox.length > 0 || unknownRequests.length > 0 || reply === null) return 0;
+    // Places are taken: the next attempt that ends wakes the loop. Capacity that is only requested may be free again before that.
+    if (requested === 0 && claimLimit() <= 0 && internalLimit() <= 0) return maxSleepMs();
     const isDueAlready = isMore || (reply.nextDueAt !== null && reply.nextDueAt <= reply.now);
     if (isDueAlready) return reply.claimed.length > 0 ? 0 : fruitlessMs;
     // The newest answer rules: what this one saw coming, another that went out beside it may have taken.
@@ -380,7 +380,7 @@ export function createWorker(options: WorkerOptions): Worker {
     line.unanswered = null;
     // A claim that is repeated may have been given leases before: it is repeated again, without what was refused.
     if (exchange.repeat && exchange.claim !== null)
-      unknownOffers.unshift({ claim: exchange.claim, sinceElapsed: clock.elapsed() });
+      unknownRequests.unshift({ claim: exchange.claim, sinceElapsed: clock.elapsed() });
     else reserved -= exchange.claim?.limit ?? 0;
     const [only] = exchange.settle;
     if (only === undefined) return;
@@ -472,11 +472,11 @@ export function createWorker(options: WorkerOptions): Worker {
    * How many to take along with a call that makes jobs: as many as could run in a moment, so that jobs which are short are taken as they are made,
    * all of them. They may be taken twice: by this call, which knows of them, and by an exchange that went out before, as a rule in vain.
    */
-  function offerLimit(): number {
+  function requestLimit(): number {
     const limit = claimLimit();
     if (takesNothing()) return limit;
     const places = Math.min(claimMax, Math.max(throughput.recentCount(), throughput.possibleCount()));
-    return Math.max(limit, places - waiting.length - offered);
+    return Math.max(limit, places - waiting.length - requested);
   }
 
   function makeClaim(limit = claimLimit()): ClaimRequest | null {
@@ -522,7 +522,7 @@ export function createWorker(options: WorkerOptions): Worker {
     events.emit('error', { error, doing: 'claiming what was just heard of' });
     if (isUnknownOutcome(error)) {
       reserved += claim.limit;
-      unknownOffers.push({ claim, sinceElapsed: clock.elapsed() });
+      unknownRequests.push({ claim, sinceElapsed: clock.elapsed() });
     }
     loop.wake();
   }
@@ -764,7 +764,7 @@ export function createWorker(options: WorkerOptions): Worker {
     const isHandedIn = (): boolean =>
       !isStanding &&
       outbox.length === 0 &&
-      unknownOffers.length === 0 &&
+      unknownRequests.length === 0 &&
       finishing === 0 &&
       reserved === 0 &&
       [main, second].every(({ sent, unanswered }) => sent === null && unanswered === null);
@@ -795,24 +795,24 @@ export function createWorker(options: WorkerOptions): Worker {
     },
     wake: () => loop.wake(),
     onBeat,
-    offer() {
-      const claim = makeClaim(offerLimit());
+    request() {
+      const claim = makeClaim(requestLimit());
       if (claim === null || claim.limit === 0) return null;
       reserved += claim.limit;
-      offered += claim.limit;
-      if (beats.isToldByStore !== true) offeredElapsed.set(claim, clock.elapsed());
+      requested += claim.limit;
+      if (beats.isToldByStore !== true) requestedElapsed.set(claim, clock.elapsed());
       return claim;
     },
-    accept(offer, claimed) {
-      offered -= offer.limit;
-      const askedElapsed = offeredElapsed.get(offer) ?? clock.elapsed();
-      offeredElapsed.delete(offer);
+    receive(request, claimed) {
+      requested -= request.limit;
+      const askedElapsed = requestedElapsed.get(request) ?? clock.elapsed();
+      requestedElapsed.delete(request);
       if (claimed === 'unknown') {
-        unknownOffers.push({ claim: offer, sinceElapsed: clock.elapsed() });
+        unknownRequests.push({ claim: request, sinceElapsed: clock.elapsed() });
         loop.wake();
         return;
       }
-      reserved -= offer.limit;
+      reserved -= request.limit;
       takeClaimed(claimed, false, askedElapsed);
       if (isPassSkipped) {
         isPassSkipped = false;

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dulyError, isDulyError } from '../../src/base/errors.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import { createPipe, type PipeOptions } from '../../src/store/batcher.ts';
+import { type BatcherOptions, createBatcher } from '../../src/store/batcher.ts';
 import { createManualClock } from '../../src/testing/manual-clock.ts';
 
 type Send = { items: number[]; repeat: boolean };
 
-/** A pipe of numbers whose sends wait until the test lets them go. */
-function setup(options: Partial<PipeOptions<number, string>> = {}) {
+/** A batcher of numbers whose sends wait until the test lets them go. */
+function setup(options: Partial<BatcherOptions<number, string>> = {}) {
   const clock = createManualClock();
   const sends: Send[] = [];
   const waiting: { answer: () => void; fail: (error: unknown) => void }[] = [];
-  const pipe = createPipe<number, string>({
+  const batcher = createBatcher<number, string>({
     clock,
     random: seededRandom(1),
     maxItems: 1_000,
@@ -30,26 +30,26 @@ function setup(options: Partial<PipeOptions<number, string>> = {}) {
     assert.ok(send, 'a send is on its way');
     return send;
   };
-  return { clock, pipe, sends, waiting, next };
+  return { clock, batcher, sends, waiting, next };
 }
 
 const away = () => dulyError('store_unavailable', { message: 'The store is away.' });
 const busy = () => dulyError('store_busy', { message: 'The store is busy.' });
 
 test('a burst of 1,000 calls made in one turn travels in one send', async () => {
-  const { pipe, sends, next } = setup();
-  const results = Promise.all(Array.from({ length: 1_000 }, (_, i) => pipe.push(i)));
+  const { batcher, sends, next } = setup();
+  const results = Promise.all(Array.from({ length: 1_000 }, (_, i) => batcher.push(i)));
   (await next()).answer();
   assert.equal((await results)[999], 'got 999');
   assert.equal(sends.length, 1);
 });
 
 test('a burst of async calls that check their input first still travels in one send', async () => {
-  const { pipe, sends, next } = setup();
+  const { batcher, sends, next } = setup();
   const call = async (item: number) => {
     await null;
     await null;
-    return pipe.push(item);
+    return batcher.push(item);
   };
   const results = Promise.all(Array.from({ length: 1_000 }, (_, i) => call(i)));
   (await next()).answer();
@@ -58,11 +58,11 @@ test('a burst of async calls that check their input first still travels in one s
 });
 
 test('what arrives while a send is on its way travels together in the next one', async () => {
-  const { pipe, sends, next } = setup();
-  const first = pipe.push(1);
+  const { batcher, sends, next } = setup();
+  const first = batcher.push(1);
   const send = await next();
-  const rest = pipe.pushMany([2, 3]);
-  const last = pipe.push(4);
+  const rest = batcher.pushMany([2, 3]);
+  const last = batcher.push(4);
   send.answer();
   assert.equal(await first, 'got 1');
   (await next()).answer();
@@ -75,18 +75,18 @@ test('what arrives while a send is on its way travels together in the next one',
 });
 
 test('a lone caller does not wait for time to pass', async () => {
-  const { pipe, next, clock } = setup();
-  const result = pipe.push(1);
+  const { batcher, next, clock } = setup();
+  const result = batcher.push(1);
   (await next()).answer();
   assert.equal(await result, 'got 1');
   assert.equal(clock.elapsed(), 0);
 });
 
 test('a failing send rejects only its own items', async () => {
-  const { pipe, next } = setup();
-  const first = pipe.push(1);
+  const { batcher, next } = setup();
+  const first = batcher.push(1);
   const failing = await next();
-  const second = pipe.push(2);
+  const second = batcher.push(2);
   failing.fail(new Error('refused'));
   await assert.rejects(first, /refused/);
   (await next()).answer();
@@ -94,11 +94,11 @@ test('a failing send rejects only its own items', async () => {
 });
 
 test('a send of unknown outcome is repeated with the same items, marked as a repeat', async () => {
-  const { pipe, sends, next, clock } = setup();
-  const result = pipe.push(1);
+  const { batcher, sends, next, clock } = setup();
+  const result = batcher.push(1);
   (await next()).fail(away());
   await clock.settle();
-  void pipe.push(2);
+  void batcher.push(2);
   await clock.advance(50);
   (await next()).answer();
   assert.equal(await result, 'got 1');
@@ -109,8 +109,8 @@ test('a send of unknown outcome is repeated with the same items, marked as a rep
 });
 
 test('a store that is busy after an unknown outcome does not make the outcome known', async () => {
-  const { pipe, sends, next, clock } = setup();
-  const outcome = pipe.push(1).catch((error: unknown) => error);
+  const { batcher, sends, next, clock } = setup();
+  const outcome = batcher.push(1).catch((error: unknown) => error);
   (await next()).fail(away());
   const tries = 7;
   for (let tried = 1; tried < tries; tried++) {
@@ -123,16 +123,16 @@ test('a store that is busy after an unknown outcome does not make the outcome kn
 });
 
 test('a store that is busy at the first send is told at once: surely nothing was done', async () => {
-  const { pipe, sends, next } = setup();
-  const outcome = pipe.push(1).catch((error: unknown) => error);
+  const { batcher, sends, next } = setup();
+  const outcome = batcher.push(1).catch((error: unknown) => error);
   (await next()).fail(busy());
   assert.ok(isDulyError(await outcome, 'store_busy'));
   assert.equal(sends.length, 1);
 });
 
 test('a store that stays away is told to the caller after seven tries and about three seconds', async () => {
-  const { pipe, sends, next, clock } = setup();
-  const outcome = pipe.push(1).catch((error: unknown) => error);
+  const { batcher, sends, next, clock } = setup();
+  const outcome = batcher.push(1).catch((error: unknown) => error);
   for (let i = 0; i < 7; i++) {
     (await next()).fail(dulyError('store_unavailable', { message: 'The store is away.' }));
     await clock.advance(1_600);
@@ -145,8 +145,8 @@ test('a store that stays away is told to the caller after seven tries and about 
 });
 
 test('a send holds no more than the allowed items and weight, and a heavy item travels alone', async () => {
-  const { pipe, sends, next } = setup({ maxItems: 3, maxWeight: 10, weigh: (item) => item });
-  const results = pipe.pushMany([1, 1, 1, 1, 5, 4, 99, 1]);
+  const { batcher, sends, next } = setup({ maxItems: 3, maxWeight: 10, weigh: (item) => item });
+  const results = batcher.pushMany([1, 1, 1, 1, 5, 4, 99, 1]);
   for (let i = 0; i < 4; i++) (await next()).answer();
   assert.equal((await results).length, 8);
   assert.deepEqual(
@@ -156,14 +156,14 @@ test('a send holds no more than the allowed items and weight, and a heavy item t
 });
 
 test('drained waits for what came while it waited', async () => {
-  const { pipe, next } = setup();
-  void pipe.push(1);
+  const { batcher, next } = setup();
+  void batcher.push(1);
   let isDrained = false;
-  const drained = pipe.drained().then(() => {
+  const drained = batcher.drained().then(() => {
     isDrained = true;
   });
   const send = await next();
-  void pipe.push(2);
+  void batcher.push(2);
   send.answer();
   const second = await next();
   assert.equal(isDrained, false);
@@ -172,16 +172,16 @@ test('drained waits for what came while it waited', async () => {
 });
 
 test('with much to carry a second send goes beside the first, with little it does not', async () => {
-  const { pipe, sends, next, clock } = setup({ weigh: (item) => item, maxWeight: 100, secondWeight: 50 });
-  const first = pipe.push(60);
+  const { batcher, sends, next, clock } = setup({ weigh: (item) => item, maxWeight: 100, secondWeight: 50 });
+  const first = batcher.push(60);
   await clock.settle();
-  const small = pipe.push(40);
+  const small = batcher.push(40);
   await clock.settle();
   assert.deepEqual(
     sends.map(({ items }) => items),
     [[60]],
   );
-  const more = pipe.pushMany([30, 20, 45]);
+  const more = batcher.pushMany([30, 20, 45]);
   await clock.settle();
   assert.deepEqual(
     sends.map(({ items }) => items),
@@ -193,17 +193,17 @@ test('with much to carry a second send goes beside the first, with little it doe
   (await next()).answer();
   assert.deepEqual(await more, ['got 30', 'got 20', 'got 45']);
   assert.equal(sends.length, 3);
-  await pipe.drained();
+  await batcher.drained();
 });
 
 test('what a second send could not carry is told to those it carried, and drained waits for both', async () => {
-  const { pipe, next, clock } = setup({ weigh: () => 60, maxWeight: 100, secondWeight: 50 });
-  const first = pipe.push(1);
+  const { batcher, next, clock } = setup({ weigh: () => 60, maxWeight: 100, secondWeight: 50 });
+  const first = batcher.push(1);
   await clock.settle();
-  const second = pipe.push(2);
+  const second = batcher.push(2);
   await clock.settle();
   let isDrained = false;
-  const drained = pipe.drained().then(() => {
+  const drained = batcher.drained().then(() => {
     isDrained = true;
   });
   const ways = [await next(), await next()];

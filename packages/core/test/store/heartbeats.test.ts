@@ -52,7 +52,7 @@ async function setup(t: TestContext, options: Partial<BeatsOptions> = {}, wrap =
     return claimed;
   }
   const leaseEnd = async (job: ClaimedJob) => ((await store.job(job.id)).leaseUntilAt ?? 0) - clock.now();
-  const beatCount = () => store.door.counts().heartbeat;
+  const beatCount = () => store.instrumented.counts().heartbeat;
   return { store, clock, beats, news, claim, leaseEnd, beatCount };
 }
 

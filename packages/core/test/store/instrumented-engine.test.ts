@@ -2,18 +2,23 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { dulyError } from '../../src/base/errors.ts';
-import { createDoor, type EngineCall } from '../../src/store/instrumented-engine.ts';
+import { createInstrumentedEngine, type EngineCall } from '../../src/store/instrumented-engine.ts';
 import { openEngine } from '../../src/store/open-engine.ts';
 import { createManualClock } from '../../src/testing/index.ts';
 
 test('each call is timed, counted and told of', async () => {
   const engine = await openEngine('sqlite::memory:');
   const calls: EngineCall[] = [];
-  const door = createDoor({ engine, clock: systemClock, rules: false, onCall: (call) => calls.push(call) });
-  await door.engine.get({ ids: [] });
-  await door.engine.get({ ids: [] });
-  assert.equal(door.counts().get, 2);
-  assert.equal(door.counts().enqueue, 0);
+  const instrumented = createInstrumentedEngine({
+    engine,
+    clock: systemClock,
+    rules: false,
+    onCall: (call) => calls.push(call),
+  });
+  await instrumented.engine.get({ ids: [] });
+  await instrumented.engine.get({ ids: [] });
+  assert.equal(instrumented.counts().get, 2);
+  assert.equal(instrumented.counts().enqueue, 0);
   assert.deepEqual(
     calls.map(({ verb, ok, code }) => [verb, ok, code]),
     [
@@ -22,17 +27,22 @@ test('each call is timed, counted and told of', async () => {
     ],
   );
   assert.ok(calls.every(({ tookMs }) => tookMs >= 0));
-  assert.equal(door.engine.info().kind, 'sqlite');
-  await door.engine.close();
+  assert.equal(instrumented.engine.info().kind, 'sqlite');
+  await instrumented.engine.close();
 });
 
 test('a call that the store made for a sleeping worker is counted and told of like any other', async () => {
   const engine = await openEngine('sqlite::memory:');
   const calls: EngineCall[] = [];
-  const door = createDoor({ engine, clock: systemClock, rules: false, onCall: (call) => calls.push(call) });
-  door.tell('exchange', 2, null);
-  door.tell('exchange', 3, dulyError('store_busy', { message: 'Busy.' }));
-  assert.equal(door.counts().exchange, 2);
+  const instrumented = createInstrumentedEngine({
+    engine,
+    clock: systemClock,
+    rules: false,
+    onCall: (call) => calls.push(call),
+  });
+  instrumented.tell('exchange', 2, null);
+  instrumented.tell('exchange', 3, dulyError('store_busy', { message: 'Busy.' }));
+  assert.equal(instrumented.counts().exchange, 2);
   assert.deepEqual(calls, [
     { verb: 'exchange', tookMs: 2, ok: true, code: null },
     { verb: 'exchange', tookMs: 3, ok: false, code: 'store_busy' },
@@ -43,11 +53,11 @@ test('a call that the store made for a sleeping worker is counted and told of li
 test('a clock that rules is told to the store, and a real one is not', async () => {
   const engine = await openEngine('sqlite::memory:');
   const clock = createManualClock(Date.parse('2100-01-01T00:00:00Z'));
-  const virtual = createDoor({ engine, clock, rules: true, onCall() {} });
+  const virtual = createInstrumentedEngine({ engine, clock, rules: true, onCall() {} });
   assert.equal((await virtual.engine.get({ ids: [] })).now, clock.now());
   assert.equal((await virtual.engine.get({ ids: [], now: clock.now() + 5 })).now, clock.now() + 5);
   const own = await openEngine('sqlite::memory:');
-  const real = createDoor({ engine: own, clock, rules: false, onCall() {} });
+  const real = createInstrumentedEngine({ engine: own, clock, rules: false, onCall() {} });
   assert.ok((await real.engine.get({ ids: [] })).now < Date.parse('2100-01-01T00:00:00Z'));
   await engine.close();
   await own.close();
@@ -62,17 +72,17 @@ test('a failure of the store without a code is given one; a code is kept', async
     info: () => engine.info(),
     get: () => Promise.reject(failures.shift()),
   };
-  const door = createDoor({
+  const instrumented = createInstrumentedEngine({
     engine: broken,
     clock: systemClock,
     rules: false,
     onCall: (call) => calls.push(call),
   });
-  await assert.rejects(door.engine.get({ ids: [] }), {
+  await assert.rejects(instrumented.engine.get({ ids: [] }), {
     code: 'store_unavailable',
     message: 'The sqlite store failed while it did "get": socket hang up',
   });
-  await assert.rejects(door.engine.get({ ids: [] }), { code: 'store_full' });
+  await assert.rejects(instrumented.engine.get({ ids: [] }), { code: 'store_full' });
   assert.deepEqual(
     calls.map(({ ok, code }) => [ok, code]),
     [

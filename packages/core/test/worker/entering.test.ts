@@ -66,12 +66,12 @@ test('a job that was taken with an enqueue is not entered after its lease', asyn
   const { store, work, fences } = await setup(t);
   const { worker } = store.start([work]);
   await store.clock.settle();
-  const offer = worker.offer();
-  assert.ok(offer);
+  const request = worker.request();
+  assert.ok(request);
   const job = store.spec(work, null);
-  const reply = await store.engine.enqueue({ groups: [{ jobs: [job] }], claim: offer });
+  const reply = await store.engine.enqueue({ groups: [{ jobs: [job] }], claim: request });
   store.clock.jump(leaseMs);
-  worker.accept(offer, reply.claimed);
+  worker.receive(request, reply.claimed);
   await store.clock.settle();
   const [claimed] = reply.claimed;
   assert.ok(claimed !== undefined && !fences.includes(claimed.fence), 'entered under a lease that had ended');

@@ -21,7 +21,7 @@ async function setup(
   const id = await store.enqueue(chatty);
   store.start([chatty], options(store));
   const context = await open.promise;
-  const reports = () => store.door.counts().report;
+  const reports = () => store.instrumented.counts().report;
   const lines = async () => (await store.engine.logs({ id, after: 0, limit: 5_000 })).lines;
   return { store, id, context, end, reports, lines };
 }

@@ -13,7 +13,7 @@ import type { ResolvedTask, TaskHandler } from '../../src/jobs/task-definition.t
 import { defaultRetry } from '../../src/lifecycle/retry.ts';
 import { createReapPass } from '../../src/maintenance/reap.ts';
 import { type Beats, createBeats } from '../../src/store/heartbeats.ts';
-import { createDoor, type Door } from '../../src/store/instrumented-engine.ts';
+import { createInstrumentedEngine, type InstrumentedEngine } from '../../src/store/instrumented-engine.ts';
 import { openEngine } from '../../src/store/open-engine.ts';
 import { createManualClock, type ManualClock } from '../../src/testing/manual-clock.ts';
 import { createWorker, type Worker, type WorkerOptions } from '../../src/worker/worker.ts';
@@ -61,9 +61,9 @@ export type StartOptions = Partial<Omit<WorkerOptions, 'engine'>> & { engine?: E
 export interface TestStore {
   clock: ManualClock;
   random: Random;
-  /** The real engine; every call goes through the door. */
+  /** The real engine; every call goes through the instrumented engine. */
   engine: Engine;
-  door: Door;
+  instrumented: InstrumentedEngine;
   ids: Ids;
   /** Makes and starts a worker. `engine` may stand before the real one to make replies go astray. */
   start(tasks: ResolvedTask[], options?: StartOptions): TestNode;
@@ -90,8 +90,13 @@ export async function openTestStoreOn(clock: Clock, manual: ManualClock | null):
   const random = seededRandom(1);
   const ids = createIds({ clock, random });
   const store = await openEngine('sqlite::memory:', clock);
-  const door = createDoor({ engine: store, clock, rules: manual !== null, onCall: () => {} });
-  const { engine } = door;
+  const instrumented = createInstrumentedEngine({
+    engine: store,
+    clock,
+    rules: manual !== null,
+    onCall: () => {},
+  });
+  const { engine } = instrumented;
   const nodes: TestNode[] = [];
   const loops: Loop[] = [];
 
@@ -139,7 +144,7 @@ export async function openTestStoreOn(clock: Clock, manual: ManualClock | null):
     clock: manual as ManualClock,
     random,
     engine,
-    door,
+    instrumented,
     ids,
     spec,
     start(tasks, options = {}) {

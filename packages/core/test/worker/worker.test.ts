@@ -88,15 +88,15 @@ test('a job due later starts at its instant, not before, and costs few looks', a
   await store.clock.settle();
   const dueAt = store.clock.now() + 600_123;
   await store.enqueue(later, null, { due: { at: dueAt } });
-  const before = store.door.counts().exchange;
+  const before = store.instrumented.counts().exchange;
   await store.clock.advance(600_122);
   assert.deepEqual(started, []);
   await store.clock.advance(1);
   assert.deepEqual(started, [dueAt]);
   // One look every 30 s at most, and the one that took it.
   assert.ok(
-    store.door.counts().exchange - before <= 25,
-    `${store.door.counts().exchange - before} exchanges`,
+    store.instrumented.counts().exchange - before <= 25,
+    `${store.instrumented.counts().exchange - before} exchanges`,
   );
 });
 
@@ -125,14 +125,14 @@ test('two claims at once do not start more of a task than it allows: the rest wa
   const narrowTask = task('narrow', narrow.run, { concurrency: 1 });
   const { worker } = store.start([narrowTask], { concurrency: 5 });
   await store.clock.settle();
-  const offer = worker.offer();
-  assert.ok(offer);
+  const request = worker.request();
+  assert.ok(request);
   // Each of them was asked for while nothing ran; the others are answers that were lost and come again.
   const ids: string[] = [];
-  for (const token of [offer.token, 'second', 'third']) {
+  for (const token of [request.token, 'second', 'third']) {
     const job = store.spec(narrowTask, null);
-    const reply = await store.engine.enqueue({ groups: [{ jobs: [job] }], claim: { ...offer, token } });
-    worker.accept({ ...offer, limit: token === offer.token ? offer.limit : 0 }, reply.claimed);
+    const reply = await store.engine.enqueue({ groups: [{ jobs: [job] }], claim: { ...request, token } });
+    worker.receive({ ...request, limit: token === request.token ? request.limit : 0 }, reply.claimed);
     ids.push(job.id);
   }
   await store.clock.settle();
@@ -796,7 +796,7 @@ test('while a job runs that must be alone in its process, nothing else starts be
   await store.clock.advance(5_000);
   assert.equal((await store.job(id)).status, 'RUNNING');
   assert.equal(worker.runningCount(), 1);
-  assert.equal(worker.offer(), null);
+  assert.equal(worker.request(), null);
   suspect.gates[0]?.end('innocent');
   await store.clock.settle();
   assert.equal((await store.job(id)).status, 'COMPLETED');
@@ -981,25 +981,25 @@ test('a settlement that the store refuses does not hold up the others', async (t
   assert.equal((await store.engine.counts({ cap: 100 })).status.COMPLETED.count, 9);
 });
 
-test('free places are offered to an enqueue, and what it brings starts at once', async (t) => {
+test('free capacity is requested with an enqueue, and what it claims starts at once', async (t) => {
   const store = await setup(t);
   const work = task('work', () => 'quick');
   const { worker } = store.start([work]);
   await store.clock.settle();
-  const offer = worker.offer();
-  assert.ok(offer);
-  assert.equal(worker.offer(), null, 'places are promised once');
+  const request = worker.request();
+  assert.ok(request);
+  assert.equal(worker.request(), null, 'places are promised once');
   const job = store.spec(work, null);
   const started = worker.events.next('started');
-  const reply = await store.engine.enqueue({ groups: [{ jobs: [job] }], claim: offer });
+  const reply = await store.engine.enqueue({ groups: [{ jobs: [job] }], claim: request });
   assert.equal(reply.claimed[0]?.id, job.id, 'one commit brought it here');
-  worker.accept(offer, reply.claimed);
+  worker.receive(request, reply.claimed);
   assert.equal((await started).job.id, job.id);
   await store.clock.settle();
   assert.equal((await store.job(job.id)).status, 'COMPLETED');
 });
 
-test('as many as could run in a moment are offered also while an exchange asks for the places', async (t) => {
+test('as many as could run in a moment are requested even while an exchange asks for the places', async (t) => {
   const store = await setup(t);
   const work = task('work', () => 'quick');
   const gate = deferred<void>();
@@ -1020,15 +1020,15 @@ test('as many as could run in a moment are offered also while an exchange asks f
   isHeld = true;
   worker.wake();
   await store.clock.settle();
-  const offer = worker.offer();
-  assert.equal(offer?.limit, 2_000, 'which the exchange has been promised too; 60 ran in no time');
-  assert.equal(worker.offer(), null, 'but to one call only');
-  worker.accept(offer as ClaimRequest, []);
+  const request = worker.request();
+  assert.equal(request?.limit, 2_000, 'which the exchange has been promised too; 60 ran in no time');
+  assert.equal(worker.request(), null, 'but to one call only');
+  worker.receive(request as ClaimRequest, []);
   await store.clock.advance(1_001);
-  assert.equal(worker.offer(), null, 'nothing ran lately');
+  assert.equal(worker.request(), null, 'nothing ran lately');
   gate.resolve();
   await store.clock.settle();
-  assert.equal(worker.offer()?.limit, 20, 'and the places are free again');
+  assert.equal(worker.request()?.limit, 20, 'and the places are free again');
 });
 
 test('a worker whose outcomes cannot be recorded takes no more work, also with calls that create jobs', async (t) => {
@@ -1044,14 +1044,14 @@ test('a worker whose outcomes cannot be recorded takes no more work, also with c
   assert.equal(worker.unrecordedCount(), 1);
   assert.equal(worker.notReady(), null, 'an exchange may take a moment');
   await store.clock.advance(1_500);
-  assert.equal(worker.offer(), null);
+  assert.equal(worker.request(), null);
   assert.match(worker.notReady() as string, /wait to be recorded/);
   thaw();
   await store.clock.settle();
   assert.equal((await store.job(id)).status, 'COMPLETED');
   assert.equal(worker.unrecordedCount(), 0);
   assert.equal(worker.notReady(), null);
-  assert.ok(worker.offer());
+  assert.ok(worker.request());
 });
 
 test('a worker with thousands of unrecorded outcomes takes no more work, however new they are', async (t) => {
@@ -1062,11 +1062,11 @@ test('a worker with thousands of unrecorded outcomes takes no more work, however
   freeze();
   let takenCount = 0;
   for (;;) {
-    const offer = worker.offer();
-    if (offer === null) break;
-    const jobs = Array.from({ length: offer.limit }, () => store.spec(work, null));
-    const { claimed } = await store.engine.enqueue({ groups: [{ jobs }], claim: offer });
-    worker.accept(offer, claimed);
+    const request = worker.request();
+    if (request === null) break;
+    const jobs = Array.from({ length: request.limit }, () => store.spec(work, null));
+    const { claimed } = await store.engine.enqueue({ groups: [{ jobs }], claim: request });
+    worker.receive(request, claimed);
     takenCount += claimed.length;
     await store.clock.settle();
   }
@@ -1079,24 +1079,24 @@ test('a worker with thousands of unrecorded outcomes takes no more work, however
   assert.equal(status.COMPLETED.count, takenCount);
 });
 
-test('an offer whose answer was lost is asked for again: its jobs start at once, and once', async (t) => {
+test('a request whose answer was lost is asked for again: its jobs start at once, and once', async (t) => {
   const store = await setup(t);
   const work = task('work', () => 'quick');
   const { worker } = store.start([work]);
   await store.clock.settle();
-  const offer = worker.offer();
-  assert.ok(offer);
+  const request = worker.request();
+  assert.ok(request);
   const job = store.spec(work, null);
   // It took effect, and nobody heard.
-  await store.engine.enqueue({ groups: [{ jobs: [job] }], claim: offer });
-  worker.accept(offer, 'unknown');
+  await store.engine.enqueue({ groups: [{ jobs: [job] }], claim: request });
+  worker.receive(request, 'unknown');
   await store.clock.settle();
   const { status, attempt, losses } = await store.job(job.id);
   assert.deepEqual([status, attempt, losses], ['COMPLETED', 1, 0]);
-  assert.ok(worker.offer(), 'the places that were promised are free again');
+  assert.ok(worker.request(), 'the places that were promised are free again');
 });
 
-test('an offer whose answer was lost while an exchange waited to be repeated is asked for right after that', async (t) => {
+test('a request whose answer was lost while an exchange waited to be repeated is asked for right after that', async (t) => {
   const store = await setup(t);
   const work = task('work', () => 'quick');
   const { run, gates } = held();
@@ -1114,15 +1114,15 @@ test('an offer whose answer was lost while an exchange waited to be repeated is 
   const { worker } = store.start([work, slow], { engine, concurrency: 2 });
   await store.enqueue(slow);
   await store.clock.settle();
-  const offer = worker.offer();
-  assert.ok(offer);
+  const request = worker.request();
+  assert.ok(request);
   isLost = true;
   gates[0]?.end();
   await store.clock.settle();
   assert.equal(isLost, false, 'the outcome was sent, and its answer was lost');
   const job = store.spec(work, null);
-  await store.engine.enqueue({ groups: [{ jobs: [job] }], claim: offer });
-  worker.accept(offer, 'unknown');
+  await store.engine.enqueue({ groups: [{ jobs: [job] }], claim: request });
+  worker.receive(request, 'unknown');
   await store.clock.advance(100);
   const { status, attempt, losses } = await store.job(job.id);
   assert.deepEqual([status, attempt, losses], ['COMPLETED', 1, 0]);
@@ -1133,13 +1133,13 @@ test('a worker that drains asks for the leases of a call whose replies were all 
   const work = task('work', () => 'quick');
   const { worker } = store.start([work]);
   await store.clock.settle();
-  const offer = worker.offer();
-  assert.ok(offer);
+  const request = worker.request();
+  assert.ok(request);
   const job = store.spec(work, null);
-  await store.engine.enqueue({ groups: [{ jobs: [job] }], claim: offer });
-  worker.accept(offer, []);
+  await store.engine.enqueue({ groups: [{ jobs: [job] }], claim: request });
+  worker.receive(request, []);
   const drained = worker.drain({ limitMs: 1_000 });
-  worker.accept({ ...offer, limit: 0 }, 'unknown');
+  worker.receive({ ...request, limit: 0 }, 'unknown');
   await store.clock.advance(1_000);
   await drained;
   const { status, losses, spent } = await store.job(job.id);
@@ -1161,9 +1161,9 @@ test('outcomes do not wait behind the leases of lost calls', async (t) => {
   const { worker } = store.start([slow], { engine, concurrency: 4 });
   await store.enqueue(slow);
   await store.clock.settle();
-  const offers = [worker.offer(), worker.offer()];
+  const requests = [worker.request(), worker.request()];
   exchanges.length = 0;
-  for (const offer of offers) if (offer !== null) worker.accept({ ...offer, limit: 0 }, 'unknown');
+  for (const request of requests) if (request !== null) worker.receive({ ...request, limit: 0 }, 'unknown');
   gates[0]?.end();
   await store.clock.settle();
   assert.equal(
@@ -1197,25 +1197,25 @@ test('a reply that arrives late does not delay what falls due next', async (t) =
   assert.equal((await store.job(soon.id)).status, 'COMPLETED');
 });
 
-test('a notification that comes while every place is offered is followed once the offer has its answer', async (t) => {
+test('a notification that comes while all capacity is requested is followed once the request has its answer', async (t) => {
   const store = await setup(t);
   const [long, later] = [task('long', () => new Promise(() => {})), task('later', () => 'punctual')];
   const { worker } = store.start([long, later]);
   await store.clock.settle();
-  const offer = worker.offer();
-  assert.ok(offer);
+  const request = worker.request();
+  assert.ok(request);
   // Another process makes a job for later; the notification finds no free place here, and a long job takes one for good.
   const soon = store.spec(later, null, { due: { inMs: 800 } });
   await store.engine.enqueue({ groups: [{ jobs: [soon] }] });
   await store.clock.settle();
-  const reply = await store.engine.enqueue({ groups: [{ jobs: [store.spec(long, null)] }], claim: offer });
-  worker.accept(offer, reply.claimed);
+  const reply = await store.engine.enqueue({ groups: [{ jobs: [store.spec(long, null)] }], claim: request });
+  worker.receive(request, reply.claimed);
   await store.clock.settle();
   await store.clock.advance(800);
   assert.equal((await store.job(soon.id)).status, 'COMPLETED');
 });
 
-test('a job that an exchange announced while every place was offered starts at its instant', async (t) => {
+test('a job that an exchange announced while all capacity was requested starts at its instant', async (t) => {
   const store = await setup(t);
   const work = task('work', () => 'punctual');
   const gate = deferred<void>();
@@ -1233,14 +1233,14 @@ test('a job that an exchange announced while every place was offered starts at i
   await store.enqueue(work);
   await store.clock.settle();
   isHeld = true;
-  // The notification sends an exchange. It asks for the only place, and so does the offer.
+  // The notification sends an exchange. It asks for the only place, and so does the request.
   const soon = await store.enqueue(work, null, { due: { inMs: 800 } });
   await store.clock.settle();
-  const offer = worker.offer();
-  assert.ok(offer);
+  const request = worker.request();
+  assert.ok(request);
   gate.resolve();
   await store.clock.settle();
-  worker.accept(offer, []);
+  worker.receive(request, []);
   await store.clock.advance(800);
   assert.equal((await store.job(soon)).status, 'COMPLETED');
 });

@@ -50,8 +50,8 @@ export async function exec(context: CommandContext, options: ExecOptions, argv: 
   });
   try {
     const { stdout, stderr } = process;
-    const parts = { duly, clock: systemClock, relay, stdout, stderr, warn: context.warn };
-    const end = await runOnce(call, parts);
+    const deps = { duly, clock: systemClock, relay, stdout, stderr, warn: context.warn };
+    const end = await runOnce(call, deps);
     if (context.json) printJson(context.out, toJson(call, end), { indent: 0 });
     if (end.result === 'lost') {
       if (!context.json && !options.quiet)

@@ -28,7 +28,7 @@ export interface ExecCall {
 }
 
 /** What it works with. */
-export interface ExecParts {
+export interface ExecDeps {
   duly: Duly;
   clock: Clock;
   relay: SignalRelay;
@@ -71,9 +71,9 @@ interface ExecInput {
  * Runs the program if this arrival is the one for its slot: takes the name's lock, makes the slot's job unless there is one, and works on it as a node that knows this one task.
  * A job whose host died is taken over by a later arrival of the same slot; one of an earlier slot is given up. Throws `command_failed` if the program cannot be started.
  */
-export async function runOnce(call: ExecCall, parts: ExecParts): Promise<ExecEnd> {
-  const { duly } = parts;
-  const run = new OneRun(call, parts);
+export async function runOnce(call: ExecCall, deps: ExecDeps): Promise<ExecEnd> {
+  const { duly } = deps;
+  const run = new OneRun(call, deps);
   const locked = await duly.lock(`exec:${call.name}`, { ttl: call.ttlMs }, ({ signal }) =>
     run.underLock(signal),
   );
@@ -83,7 +83,7 @@ export async function runOnce(call: ExecCall, parts: ExecParts): Promise<ExecEnd
 
 class OneRun {
   readonly #call: ExecCall;
-  readonly #parts: ExecParts;
+  readonly #deps: ExecDeps;
   readonly #task: Task;
   /** The job that this process may run; null: not known yet. */
   #mine: string | null = null;
@@ -93,11 +93,11 @@ class OneRun {
   #ended: { fence: number; end: ChildEnd } | null = null;
   #failure: unknown = null;
 
-  constructor(call: ExecCall, parts: ExecParts) {
+  constructor(call: ExecCall, deps: ExecDeps) {
     this.#call = call;
-    this.#parts = parts;
+    this.#deps = deps;
     const { name, timeoutMs, delivery } = call;
-    this.#task = parts.duly.task({
+    this.#task = deps.duly.task({
       name: `exec:${name}`,
       retry: 1,
       timeout: timeoutMs ?? 'none',
@@ -108,7 +108,7 @@ class OneRun {
 
   async underLock(lockSignal: AbortSignal): Promise<ExecEnd> {
     this.#lockSignal = lockSignal;
-    const { duly, relay, warn } = this.#parts;
+    const { duly, relay, warn } = this.#deps;
     const { rule, argv } = this.#call;
     const pause = (await duly.pauses()).find((one) => this.#isOurs(one));
     if (pause !== undefined) return this.#lost(pausedText(pause), null);
@@ -135,7 +135,7 @@ class OneRun {
 
   /** Works as a node until the job is over. */
   async #runJob(id: string): Promise<ExecEnd> {
-    const { duly, clock } = this.#parts;
+    const { duly, clock } = this.#deps;
     const over = Promise.withResolvers<JobStatus | null>();
     const isOver = ({ id: of, status }: { id: string; status: JobStatus }): void => {
       if (of === id && (isTerminal(status) || this.#ended !== null)) over.resolve(status);
@@ -165,7 +165,7 @@ class OneRun {
   /** The handler of its jobs. */
   async #work(context: TaskContext<unknown>): Promise<unknown> {
     const { argv, name } = this.#call;
-    const { clock, relay, stdout, stderr } = this.#parts;
+    const { clock, relay, stdout, stderr } = this.#deps;
     if (context.job.id !== this.#mine) {
       throw new DulyError('command_failed', {
         message: `This run of "${name}" was lost with its host, and nobody arrived to take it over before the next one.`,
@@ -224,7 +224,7 @@ class OneRun {
   async #takenText(job: Job): Promise<string | null> {
     if (isTerminal(job.status)) return overText(job);
     const isLive =
-      job.leaseUntilAt !== null && job.leaseUntilAt.getTime() > (await this.#parts.duly.storeNow()).getTime();
+      job.leaseUntilAt !== null && job.leaseUntilAt.getTime() > (await this.#deps.duly.storeNow()).getTime();
     if (job.status === 'RUNNING' && isLive) return `it runs ${onHost(job)}`;
     if (this.#call.delivery === 'at-most-once' && job.attempts > 0) return `its run ${onHost(job)} was lost`;
     return null;

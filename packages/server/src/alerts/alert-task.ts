@@ -39,7 +39,7 @@ export type AlertInput = z.infer<typeof alertInput>;
 type Notice = Omit<AlertNotice, 'event'> & { event: AlertInput['notice']['event'] };
 
 /** What the task needs. */
-export interface AlertTaskParts {
+export interface AlertTaskDeps {
   clock: Clock;
   store: AlertStore;
   client: GuardedClient;
@@ -49,7 +49,7 @@ export interface AlertTaskParts {
 }
 
 /** Defines the task: one job tells one channel of one piece of news, and is tried again until it is told. */
-export function defineAlertTask(duly: Duly, parts: AlertTaskParts): Task<AlertInput, unknown> {
+export function defineAlertTask(duly: Duly, deps: AlertTaskDeps): Task<AlertInput, unknown> {
   return defineBuiltIn(duly, {
     name: alertTaskName,
     queue: internalQueue,
@@ -58,12 +58,12 @@ export function defineAlertTask(duly: Duly, parts: AlertTaskParts): Task<AlertIn
     timeout: '1m',
     run: async (context) => {
       const { channel: id, notice } = context.input;
-      const channel = await parts.store.channels.get(id).catch((error: unknown) => {
+      const channel = await deps.store.channels.get(id).catch((error: unknown) => {
         if (isDulyError(error, 'alert_not_found')) return null;
         throw error;
       });
       if (channel === null) return { told: false, reason: 'channel deleted' };
-      await tell(context, channel, notice, parts);
+      await tell(context, channel, notice, deps);
       return { told: true };
     },
   });
@@ -73,23 +73,23 @@ async function tell(
   context: TaskContext<AlertInput>,
   channel: AlertChannel,
   notice: Notice,
-  parts: AlertTaskParts,
+  deps: AlertTaskDeps,
 ): Promise<void> {
   switch (channel.kind) {
     case 'webhook':
-      return post(context, parts, channel.url, toAlertJson(notice), true);
+      return post(context, deps, channel.url, toAlertJson(notice), true);
     case 'slack':
-      return post(context, parts, channel.url, { text: headline(notice) }, false);
+      return post(context, deps, channel.url, { text: headline(notice) }, false);
     case 'email':
-      return mail(channel.to, notice, parts.mailer);
+      return mail(channel.to, notice, deps.mailer);
     case 'command':
-      return runAlertCommand(context, channel.argv, notice, parts);
+      return runAlertCommand(context, channel.argv, notice, deps);
   }
 }
 
 async function post(
   { job, signal }: TaskContext<AlertInput>,
-  { client, signer }: AlertTaskParts,
+  { client, signer }: AlertTaskDeps,
   url: string,
   content: object,
   isSigned: boolean,
@@ -127,7 +127,7 @@ async function runAlertCommand(
   { signal, log }: TaskContext<AlertInput>,
   argv: readonly string[],
   notice: Notice,
-  { clock, allowCommands }: AlertTaskParts,
+  { clock, allowCommands }: AlertTaskDeps,
 ): Promise<void> {
   if (!allowCommands) {
     throw new DulyError('commands_disabled', {

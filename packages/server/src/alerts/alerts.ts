@@ -22,7 +22,7 @@ export interface Alerts {
 }
 
 /** What they are made of. */
-export interface AlertsParts {
+export interface AlertsDeps {
   duly: Duly;
   clock: Clock;
   logger: Logger;
@@ -35,11 +35,11 @@ export interface AlertsParts {
 }
 
 /** Makes them, and defines their task. */
-export function createAlerts(parts: AlertsParts): Alerts {
-  const { duly, clock, logger, smtp, everyMs } = parts;
+export function createAlerts(deps: AlertsDeps): Alerts {
+  const { duly, clock, logger, smtp, everyMs } = deps;
   const store = createAlertStore(duly);
   const mailer = smtp === null ? null : createMailer(smtp);
-  const task = defineAlertTask(duly, { ...parts, store, mailer });
+  const task = defineAlertTask(duly, { ...deps, store, mailer });
   const watch = createAlertWatch({
     duly,
     clock,

@@ -10,7 +10,7 @@ import type { FactReader } from './facts.ts';
 import { isMuted, type MaintenanceWindow } from './maintenance.ts';
 
 /** What it is made of. */
-export interface AlertWatchParts {
+export interface AlertWatchDeps {
   duly: Duly;
   clock: Clock;
   logger: Logger;
@@ -38,11 +38,11 @@ const leaderTtl = '15s';
  * The watch over a store. One process looks, and another one when it dies. News is written into the rule's state before it is handed over, as a job
  * with a key of its own for each channel, and struck off afterwards: a crash in between tells it neither twice nor never.
  */
-export function createAlertWatch(parts: AlertWatchParts): AlertWatch {
-  const { duly, clock, logger, store, everyMs } = parts;
+export function createAlertWatch(deps: AlertWatchDeps): AlertWatch {
+  const { duly, clock, logger, store, everyMs } = deps;
   const leaderLoop = createLeaderLoop({
     ...{ duly, clock, name: 'duly:alerts', ttl: leaderTtl, pauseMs: everyMs },
-    turn: () => lookOnce(parts),
+    turn: () => lookOnce(deps),
     onFailure: (error) => logger.warn({ error }, 'Looking at the alert rules failed; it is tried again.'),
   });
   return {
@@ -51,13 +51,13 @@ export function createAlertWatch(parts: AlertWatchParts): AlertWatch {
       leaderLoop.start();
     },
     stop: () => leaderLoop.stop(),
-    look: () => lookOnce(parts),
-    retire: (rule) => retire(parts, rule, clock.now()),
+    look: () => lookOnce(deps),
+    retire: (rule) => retire(deps, rule, clock.now()),
   };
 }
 
-async function lookOnce(parts: AlertWatchParts): Promise<void> {
-  const { store, facts } = parts;
+async function lookOnce(deps: AlertWatchDeps): Promise<void> {
+  const { store, facts } = deps;
   const rules = await store.rules.list();
   if (rules.length === 0) return;
   const seen = await facts.read(rules);
@@ -65,7 +65,7 @@ async function lookOnce(parts: AlertWatchParts): Promise<void> {
   const windows = await store.windows.list();
   for (const rule of rules) {
     try {
-      await lookAtRule(parts, rule, windows, evaluateRule(rule, seen), seen.now);
+      await lookAtRule(deps, rule, windows, evaluateRule(rule, seen), seen.now);
     } catch (error) {
       // Somebody else looked at the same moment, and what they found stands.
       if (!isDulyError(error, 'records_conflict')) throw error;
@@ -74,37 +74,37 @@ async function lookOnce(parts: AlertWatchParts): Promise<void> {
 }
 
 async function lookAtRule(
-  parts: AlertWatchParts,
+  deps: AlertWatchDeps,
   rule: AlertRule,
   windows: readonly MaintenanceWindow[],
   findings: ReturnType<typeof evaluateRule>,
   now: number,
 ): Promise<void> {
-  const { store } = parts;
+  const { store } = deps;
   const muted = isMuted(windows, rule.id, now);
   // In a maintenance window it waits for the end of it, as all news does.
-  if (!rule.isEnabled) return muted ? undefined : retire(parts, rule, now);
+  if (!rule.isEnabled) return muted ? undefined : retire(deps, rule, now);
   const kept = await store.state(rule.id);
   const state = nextState({ rule, state: kept.state, findings, now, isMuted: muted });
   let { version } = kept;
   if (state !== kept.state) version = await store.keep(rule.id, state, version);
   if (state.outbox.length === 0) return;
-  await handOver(parts, rule, state.outbox);
+  await handOver(deps, rule, state.outbox);
   const told: AlertState = { ...state, outbox: [] };
   await store.keep(rule.id, told, version);
 }
 
 /** Tells what a rule that no longer looks still owes, and forgets the rest. */
-async function retire(parts: AlertWatchParts, rule: AlertRule, now: number): Promise<void> {
-  const { store } = parts;
+async function retire(deps: AlertWatchDeps, rule: AlertRule, now: number): Promise<void> {
+  const { store } = deps;
   const { state, version } = await store.state(rule.id);
   if (version === null) return;
-  await handOver(parts, rule, nextState({ rule, state, findings: [], now, isMuted: false }).outbox);
+  await handOver(deps, rule, nextState({ rule, state, findings: [], now, isMuted: false }).outbox);
   await store.forget(rule.id);
 }
 
 async function handOver(
-  { store, task, logger }: AlertWatchParts,
+  { store, task, logger }: AlertWatchDeps,
   rule: AlertRule,
   notices: readonly AlertNotice[],
 ): Promise<void> {

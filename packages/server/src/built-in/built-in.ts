@@ -25,7 +25,7 @@ export interface BuiltIn {
 }
 
 /** What it is made of. */
-export interface BuiltInParts {
+export interface BuiltInDeps {
   duly: Duly;
   clock: Clock;
   logger: Logger;
@@ -33,7 +33,7 @@ export interface BuiltInParts {
 }
 
 /** Defines the tasks that come with the server, and what goes on beside them. Opens and asks nothing yet. */
-export function createBuiltIn({ duly, clock, logger, options }: BuiltInParts): BuiltIn {
+export function createBuiltIn({ duly, clock, logger, options }: BuiltInDeps): BuiltIn {
   const allowed = createAllowedTargets(options.allowTargets);
   const metrics = createMetrics({ duly, clock, firing: () => firingIn(alerts.store) });
   const client = counted(

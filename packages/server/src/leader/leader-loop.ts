@@ -24,8 +24,8 @@ export interface LeaderLoop {
 }
 
 /** Runs for leader from `start` to `stop`, and takes one turn after the other while it leads. Terms never overlap. */
-export function createLeaderLoop(parts: LeaderLoopDeps): LeaderLoop {
-  const { duly, clock, name, ttl, turn, pauseMs, onFailure } = parts;
+export function createLeaderLoop(deps: LeaderLoopDeps): LeaderLoop {
+  const { duly, clock, name, ttl, turn, pauseMs, onFailure } = deps;
   const stopped = new AbortController();
   let leadership: Leadership | null = null;
   let terms: Promise<void> = Promise.resolve();

@@ -15,7 +15,7 @@ export interface Metrics {
 }
 
 /** What they are made of. */
-export interface MetricsParts {
+export interface MetricsDeps {
   duly: Duly;
   clock: Clock;
   /** Rules that fire now, with how many subjects each. */
@@ -38,7 +38,7 @@ const callBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 
  * Counts what happens in this process, and on a scrape reads how the store stands. Nothing carries the id of a job, a tenant or a schedule: their number
  * has no bound, and they are others' names.
  */
-export function createMetrics({ duly, clock, firing }: MetricsParts): Metrics {
+export function createMetrics({ duly, clock, firing }: MetricsDeps): Metrics {
   const registers = [new Registry()];
   const registry = registers[0] as Registry;
   const typeLabel = boundedLabel(typesMax);

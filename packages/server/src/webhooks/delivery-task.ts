@@ -42,7 +42,7 @@ const delaysDefault: readonly Duration[] = ['5s', '5m', '30m', '2h', '5h', '10h'
 const bodyLengthMax = 256 * 1_024;
 
 /** What the task needs. */
-export interface DeliveryParts {
+export interface DeliveryDeps {
   clock: Clock;
   client: GuardedClient;
   endpoints: Endpoints;
@@ -53,8 +53,8 @@ export interface DeliveryParts {
 }
 
 /** Defines the task: one job is one delivery, with all its tries. Its id is the `webhook-id`, so that a receiver knows a try that it has seen. */
-export function defineDeliveryTask(duly: Duly, parts: DeliveryParts): Task<DeliveryInput, unknown> {
-  const delays = parts.delays ?? delaysDefault;
+export function defineDeliveryTask(duly: Duly, deps: DeliveryDeps): Task<DeliveryInput, unknown> {
+  const delays = deps.delays ?? delaysDefault;
   return defineBuiltIn(duly, {
     name: deliveryTaskName,
     queue: internalQueue,
@@ -64,7 +64,7 @@ export function defineDeliveryTask(duly: Duly, parts: DeliveryParts): Task<Deliv
       backoff: (attempt) => delays[Math.min(attempt, delays.length) - 1] ?? '1m',
     },
     timeout: '1m',
-    run: (context) => deliver(duly, context, parts),
+    run: (context) => deliver(duly, context, deps),
   });
 }
 
@@ -86,26 +86,22 @@ function bodyOf(job: Job, redact: Required<RedactOptions>): Record<string, unkno
   return { ...withoutHidden(toJobJson(job), redact) };
 }
 
-async function deliver(
-  duly: Duly,
-  context: TaskContext<DeliveryInput>,
-  parts: DeliveryParts,
-): Promise<object> {
+async function deliver(duly: Duly, context: TaskContext<DeliveryInput>, deps: DeliveryDeps): Promise<object> {
   const { input, job, signal } = context;
-  const endpoint = input.endpoint === null ? null : await endpointOf(parts.endpoints, input.endpoint);
+  const endpoint = input.endpoint === null ? null : await endpointOf(deps.endpoints, input.endpoint);
   if (input.endpoint !== null && (endpoint === null || !endpoint.isEnabled)) {
     return { delivered: false, reason: endpoint === null ? 'endpoint deleted' : 'endpoint disabled' };
   }
   const url = endpoint?.url ?? (input.url as string);
-  const body = JSON.stringify(input.body ?? bodyOf(await duly.job(input.job_id).get(), parts.redact));
+  const body = JSON.stringify(input.body ?? bodyOf(await duly.job(input.job_id).get(), deps.redact));
   const owner = endpoint === null ? { tenant: job.tenant } : { endpoint: endpoint.id };
-  const response = await parts.client.send({
+  const response = await deps.client.send({
     url,
     method: 'POST',
     headers: {
       'content-type': 'application/json',
       'duly-event': `job.${input.status.toLowerCase()}`,
-      ...(await parts.secrets.signAs(owner, { id: job.id, body })),
+      ...(await deps.secrets.signAs(owner, { id: job.id, body })),
     },
     body,
     signal,
@@ -116,7 +112,7 @@ async function deliver(
   if (status === 410) {
     // Whoever says that it is gone for good is not asked again.
     if (endpoint !== null) {
-      await parts.endpoints.change(endpoint.id, (value) => ({
+      await deps.endpoints.change(endpoint.id, (value) => ({
         ...value,
         isEnabled: false,
         disabledReason: 'It answered 410 Gone.',

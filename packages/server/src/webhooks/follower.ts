@@ -24,7 +24,7 @@ interface Cursor {
 }
 
 /** What it is made of. */
-export interface FollowerParts {
+export interface FollowerDeps {
   duly: Duly;
   clock: Clock;
   logger: Logger;
@@ -60,12 +60,12 @@ const jobsPerRead = 500;
  * Follows the feed of changes wherever it is elected to, and goes on from a place that is kept in the store. The place moves after the
  * deliveries are made, so a crash in between loses nothing; and a delivery is keyed by job and end, so it makes nothing twice.
  */
-export function createFollower(parts: FollowerParts): Follower {
-  const { duly, clock, logger } = parts;
+export function createFollower(deps: FollowerDeps): Follower {
+  const { duly, clock, logger } = deps;
   const leaderLoop = createLeaderLoop({
     ...{ duly, clock, name: 'duly:webhooks', ttl: leaderTtl, pauseMs: failurePauseMs },
     // Trouble with the store is waited out; the place is read anew each time.
-    turn: (until) => followOnce(parts, until),
+    turn: (until) => followOnce(deps, until),
     onFailure(error) {
       // Somebody else leads by now, and writes the place.
       if (isDulyError(error, 'records_conflict')) return;
@@ -97,8 +97,8 @@ async function placeOf(duly: Duly): Promise<{ cursor: Cursor; version: number }>
   return placeOf(duly);
 }
 
-async function followOnce(parts: FollowerParts, signal: AbortSignal): Promise<void> {
-  const { duly, clock } = parts;
+async function followOnce(deps: FollowerDeps, signal: AbortSignal): Promise<void> {
+  const { duly, clock } = deps;
   let { cursor, version } = await placeOf(duly);
   let savedPosition = cursor.position;
   let saving: Promise<void> = Promise.resolve();
@@ -117,11 +117,11 @@ async function followOnce(parts: FollowerParts, signal: AbortSignal): Promise<vo
   };
   const failed = new AbortController();
   const until = AbortSignal.any([signal, failed.signal]);
-  const idle = idleOf(parts);
+  const idle = idleOf(deps);
   try {
     for await (const page of duly.changes({ after: cursor.position, signal: until, idle: idle.ms })) {
-      if (page.gap) await tellSince(parts, cursor.at, until);
-      else await tellPage(parts, page);
+      if (page.gap) await tellSince(deps, cursor.at, until);
+      else await tellPage(deps, page);
       idle.changed();
       cursor = { position: page.position, at: page.changes.at(-1)?.at.getTime() ?? cursor.at };
       timer ??= clock.after(saveMs, () => void save().catch((error: unknown) => failed.abort(error)), {
@@ -135,7 +135,7 @@ async function followOnce(parts: FollowerParts, signal: AbortSignal): Promise<vo
 }
 
 /** How late ends may be seen while nothing else happens, by whether there is anybody to tell. That is looked at once the changes rest. */
-function idleOf({ endpoints }: FollowerParts): { ms(): number; changed(): void } {
+function idleOf({ endpoints }: FollowerDeps): { ms(): number; changed(): void } {
   let isWanted: boolean | null = null;
   let isReading = false;
   let changeCount = 0;
@@ -167,10 +167,10 @@ function idleOf({ endpoints }: FollowerParts): { ms(): number; changed(): void }
 }
 
 /** Makes the deliveries of one page of changes. */
-async function tellPage(parts: FollowerParts, { changes }: ChangesPage): Promise<void> {
+async function tellPage(deps: FollowerDeps, { changes }: ChangesPage): Promise<void> {
   const ended = changes.filter(({ status }) => isTerminal(status));
   if (ended.length === 0) return;
-  const { duly, endpoints } = parts;
+  const { duly, endpoints } = deps;
   const [all, hasCallbacks] = await Promise.all([endpoints.list(), endpoints.hasCallbacks()]);
   const ids = [...new Set(ended.filter((one) => mayMatch(one, all, hasCallbacks)).map(({ id }) => id))];
   for (let at = 0; at < ids.length; at += jobsPerRead) {
@@ -178,30 +178,30 @@ async function tellPage(parts: FollowerParts, { changes }: ChangesPage): Promise
     const jobs: Job[] = [];
     for await (const job of duly.jobs({ ids: wanted })) jobs.push(job);
     await tell(
-      parts,
+      deps,
       jobs.flatMap((job) => receiversOf(job, all).map((receiver) => ({ job, receiver }))),
     );
   }
 }
 
 /** The feed does not reach back to our place: reads the jobs that ended since. */
-async function tellSince(parts: FollowerParts, sinceAt: number, signal: AbortSignal): Promise<void> {
-  const { duly, endpoints } = parts;
+async function tellSince(deps: FollowerDeps, sinceAt: number, signal: AbortSignal): Promise<void> {
+  const { duly, endpoints } = deps;
   const all = await endpoints.list();
   for await (const job of duly.jobs({ status: [...terminalStatuses] })) {
     signal.throwIfAborted();
     if (job.finishedAt === null || job.finishedAt.getTime() < sinceAt) continue;
     await tell(
-      parts,
+      deps,
       receiversOf(job, all).map((receiver) => ({ job, receiver })),
     );
   }
 }
 
-async function tell(parts: FollowerParts, told: { job: Job; receiver: Receiver }[]): Promise<void> {
+async function tell(deps: FollowerDeps, told: { job: Job; receiver: Receiver }[]): Promise<void> {
   if (told.length === 0) return;
-  await parts.task.nowMany(
-    told.map(({ job, receiver }) => deliveryOf(job, receiver, parts.redact)),
+  await deps.task.nowMany(
+    told.map(({ job, receiver }) => deliveryOf(job, receiver, deps.redact)),
     (input, i) => {
       const tenant = told[i]?.receiver.tenant ?? null;
       return {

@@ -68,7 +68,7 @@ export function createStandingClaims(options: StandingClaimsOptions): StandingCl
     try {
       const reply = await engine.exchange({ settle: [], claim });
       lastNumber = (lastNumber % numberMax) + 1;
-      if (reply.claimed.length > 0) offer(place, lastNumber, reply.claimed);
+      if (reply.claimed.length > 0) deliver(place, lastNumber, reply.claimed);
       onGiven({ claim, number: lastNumber, reply, tookMs: clock.elapsed() - sinceElapsed });
       answered(place, claim, reply);
     } catch (error) {
@@ -78,7 +78,7 @@ export function createStandingClaims(options: StandingClaimsOptions): StandingCl
   }
 
   /** Of the worker, who takes them, and the timer, who takes them back, one comes first. */
-  function offer(place: Place, number: number, jobs: ClaimedJob[]): void {
+  function deliver(place: Place, number: number, jobs: ClaimedJob[]): void {
     Atomics.store(place.given, 0, number);
     clock.after(takeMsMax, () => void giveBack(place, number, jobs), { unref: true });
   }

@@ -155,7 +155,7 @@ export interface RemoteWorkers {
 }
 
 /** What they are made of. */
-export interface RemoteParts {
+export interface RemoteDeps {
   engine(): Promise<Engine>;
   clock: Clock;
   random: Random;
@@ -189,8 +189,8 @@ const unprovenSleepMs = 1_000;
 const knownMax = 10_000;
 
 /** Makes them. */
-export function createRemoteWorkers(parts: RemoteParts): RemoteWorkers {
-  const { clock, random, ids, leaseMs, beatMs, closed } = parts;
+export function createRemoteWorkers(deps: RemoteDeps): RemoteWorkers {
+  const { clock, random, ids, leaseMs, beatMs, closed } = deps;
   const known = new Map<string, { info: NodeInfo; beatElapsed: number; drain: boolean }>();
   let offset: { storeNow: number; elapsed: number } | null = null;
 
@@ -334,7 +334,7 @@ export function createRemoteWorkers(parts: RemoteParts): RemoteWorkers {
         leaseMs,
         idle: info.running === 0,
       };
-      const engine = await parts.engine();
+      const engine = await deps.engine();
       const none = { jobs: [], leaseMs, beatMs };
       const endElapsed = clock.elapsed() + waitMs;
       const isGone = (): boolean => signal?.aborted ?? false;
@@ -365,7 +365,7 @@ export function createRemoteWorkers(parts: RemoteParts): RemoteWorkers {
           const sleepMs = Math.min(
             leftMs,
             Math.max(dueMs, 1),
-            Math.max(parts.maxSleepMs(), unprovenSleepMs),
+            Math.max(deps.maxSleepMs(), unprovenSleepMs),
             nodeBeatMs,
           );
           const cuts = [news.signal, closed, ...(signal === undefined ? [] : [signal])];
@@ -378,7 +378,7 @@ export function createRemoteWorkers(parts: RemoteParts): RemoteWorkers {
     },
 
     async heartbeat(leases, { worker, running } = {}) {
-      const engine = await parts.engine();
+      const engine = await deps.engine();
       const node = worker === undefined ? 'remote' : nodeOf(worker, owner);
       const about = known.get(node);
       if (about !== undefined) await beat(engine, { ...about.info, running: running ?? leases.length });
@@ -402,7 +402,7 @@ export function createRemoteWorkers(parts: RemoteParts): RemoteWorkers {
     },
 
     async report(given) {
-      const engine = await parts.engine();
+      const engine = await deps.engine();
       const bodies = await Promise.all(given.map((one) => bodyOf(engine, one)));
       const reports = given.map(({ id, fence }, i) => ({
         id,
@@ -418,7 +418,7 @@ export function createRemoteWorkers(parts: RemoteParts): RemoteWorkers {
     },
 
     async settle(given) {
-      const engine = await parts.engine();
+      const engine = await deps.engine();
       const { held } = await readHeld(engine, owner, given);
       const settlements = await Promise.all(
         given.map(async (one, i): Promise<Settlement | null> => {
@@ -441,7 +441,7 @@ export function createRemoteWorkers(parts: RemoteParts): RemoteWorkers {
     },
 
     async leave(worker) {
-      const engine = await parts.engine();
+      const engine = await deps.engine();
       const node = nodeOf(worker, owner);
       known.delete(node);
       await engine.nodes({ beat: null, leave: node, drain: null, forgetAfterMs: nodeSilentMs });
