@@ -9,10 +9,9 @@ import { enqueueTests } from './enqueue.ts';
 import { exchangeTests } from './exchange.ts';
 import { gateTests } from './gates.ts';
 import { heartbeatTests } from './heartbeat.ts';
-import { livingTests } from './living.ts';
 import { lockTests } from './locks.ts';
-import { movingTests } from './moving.ts';
 import { nodeTests } from './nodes.ts';
+import { operationsTests } from './operations.ts';
 import { pauseTests } from './pauses.ts';
 import { pruneTests } from './prune.ts';
 import { raceTests } from './races.ts';
@@ -28,6 +27,7 @@ import { scheduleTests } from './schedules.ts';
 import { serialTests } from './serial.ts';
 import type { BegunTransaction, Chapter, ConformanceContext } from './suite.ts';
 import { togetherTests } from './together.ts';
+import { transferTests } from './transfer.ts';
 import { transitionTests } from './transitions.ts';
 import { valueTests } from './values.ts';
 import { withinTests } from './within.ts';
@@ -61,8 +61,8 @@ const chapters: Chapter[] = [
   { title: 'nodes', define: nodeTests },
   { title: 'records', define: recordTests },
   { title: 'prune', define: pruneTests },
-  { title: 'living', define: livingTests },
-  { title: 'moving', define: movingTests },
+  { title: 'operations', define: operationsTests },
+  { title: 'transfer', define: transferTests },
   { title: 'within', define: withinTests, needsTransactions: true },
   { title: 'races', define: raceTests },
   { title: 'random', define: randomTests },

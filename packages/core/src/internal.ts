@@ -7,7 +7,7 @@ export { snakeName, toSnakeCase } from './base/snake-case.ts';
 export type * from './contract/engine.ts';
 export { engineVerbs } from './contract/engine.ts';
 export type { JobEvent, JobTransition } from './contract/job-status.ts';
-export { moveParts } from './contract/transfer.ts';
+export { transferParts } from './contract/transfer.ts';
 export type { SettingCheck, SettingState, StoreExamination } from './engines/shared/setting-check.ts';
 export { builtInPrefix, commandTaskName, httpTaskName, shadowTaskName } from './jobs/built-in-tasks.ts';
 export {

@@ -87,8 +87,8 @@ import type {
   ExportRowsInput,
   ExportRowsReply,
   ImportRowsInput,
-  MovingInput,
-  MovingReply,
+  TransferInput,
+  TransferReply,
 } from './transfer.ts';
 import type {
   GetExpiringInput,
@@ -240,11 +240,11 @@ export interface Engine {
   records(input: RecordsInput): Promise<RecordsReply>;
   /** Forgets what is past its time. */
   prune(input: PruneInput): Promise<PruneReply>;
-  /** Takes a step of a move to another store, or looks at it. */
-  moving(input: MovingInput): Promise<MovingReply>;
-  /** Reads what is moved. */
+  /** Takes a step of a transfer to another store, or reads its state. */
+  transfer(input: TransferInput): Promise<TransferReply>;
+  /** Reads rows to transfer. */
   exportRows(input: ExportRowsInput): Promise<ExportRowsReply>;
-  /** Writes what is moved. */
+  /** Writes transferred rows. */
   importRows(input: ImportRowsInput): Promise<Reply>;
   /** Subscribes to notifications; `probe` arrives for the engine's own `probe()` only. */
   subscribe(listener: (notification: Notification) => void): () => void;
@@ -304,7 +304,7 @@ export const engineVerbs = [
   'nodes',
   'records',
   'prune',
-  'moving',
+  'transfer',
   'exportRows',
   'importRows',
 ] as const satisfies readonly EngineVerb[];

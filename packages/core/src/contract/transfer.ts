@@ -1,9 +1,8 @@
 import { type DulyError, dulyError } from '../base/errors.ts';
-/** The contract for moving a store to another place. */
 import type { Reply, Stamp } from './shared.ts';
 
-/** A part of what a store holds, as it is moved to another. */
-export type MovePart =
+/** A part of what a store holds, as it is transferred to another store. */
+export type TransferPart =
   | 'records'
   | 'generations'
   | 'schedules'
@@ -23,14 +22,17 @@ export type MovePart =
   | 'audit';
 
 /** How many rows each part has. */
-export type MoveCounts = Record<MovePart, number>;
+export type TransferCounts = Record<TransferPart, number>;
 
-/** A row of a part. Its columns are the same in every store (engines/shared/transfer-parts.ts); leases and locks are given by the time that is left of them. */
-export type MoveRow = Record<string, string | number | null>;
+/**
+ * A row of a part. Its columns are the same for every engine (engines/shared/transfer-parts.ts); leases and locks are written as the time that
+ * is left.
+ */
+export type TransferRow = Record<string, string | number | null>;
 
-/** That a store was moved away, or is being moved here. */
-export interface MoveMark {
-  /** `source`: what was here is elsewhere. `target`: what comes here is not all here yet. `arrived`: it is, and the store is in use. */
+/** Marks a store that was transferred elsewhere, or that a transfer is filling. */
+export interface TransferMark {
+  /** `source`: the contents are elsewhere now. `target`: not everything has arrived yet. `arrived`: everything has, and the store is in use. */
   role: 'source' | 'target' | 'arrived';
   /** Names the move: the same on both sides. */
   move: string;
@@ -39,8 +41,8 @@ export interface MoveMark {
   at: number;
 }
 
-/** Looks at what a store can tell of a move, or takes a step of one. Each step can be repeated. */
-export interface MovingInput extends Stamp {
+/** Reads the state of a transfer, or takes a step of one. Each step can be repeated. */
+export interface TransferInput extends Stamp {
   /**
    * `look`: changes nothing. `leave`: fences the store: from the commit on every other verb is refused with `store_moved`. `arrive`: fences an
    * empty store until `settle`, with `store_arriving`; one that holds something is refused (`store_not_empty`). `clear`: of a store that arrives: what came
@@ -53,11 +55,11 @@ export interface MovingInput extends Stamp {
   /** The other side's place, for `leave` and `arrive`. */
   place: string;
   /** For `settle`. */
-  counters: MoveCounters | null;
+  counters: TransferCounters | null;
 }
 
 /** Counters that must not go back. */
-export interface MoveCounters {
+export interface TransferCounters {
   fence: number;
   /** The last position of the feed of changes. */
   changes: number;
@@ -65,18 +67,18 @@ export interface MoveCounters {
   prunedMadeAt: number | null;
 }
 
-/** The answer to `moving`. */
-export interface MovingReply extends Reply {
-  mark: MoveMark | null;
-  counts: MoveCounts;
-  counters: MoveCounters;
+/** The answer to `transfer`. */
+export interface TransferReply extends Reply {
+  mark: TransferMark | null;
+  counts: TransferCounts;
+  counters: TransferCounters;
   /** How many nodes were heard of in the last 15 s; 0 of a fenced store. */
   nodes: number;
 }
 
 /** Reads a page of a part of a fenced store, or of one in use for a look at it. */
 export interface ExportRowsInput extends Stamp {
-  part: MovePart;
+  part: TransferPart;
   /** As the last page named it; null: from the beginning. */
   after: (string | number)[] | null;
   limit: number;
@@ -84,7 +86,7 @@ export interface ExportRowsInput extends Stamp {
 
 /** The answer to `exportRows`. */
 export interface ExportRowsReply extends Reply {
-  rows: MoveRow[];
+  rows: TransferRow[];
   /** The next page; null: that was all. */
   next: (string | number)[] | null;
 }
@@ -92,12 +94,12 @@ export interface ExportRowsReply extends Reply {
 /** Writes rows of a part into a store that arrives; elsewhere it is refused. A row that is there already stays as it is. */
 export interface ImportRowsInput extends Stamp {
   move: string;
-  part: MovePart;
-  rows: MoveRow[];
+  part: TransferPart;
+  rows: TransferRow[];
 }
 
-/** What a store holds, in the order in which it is moved: what others name goes first. */
-export const moveParts = [
+/** The parts of a store in transfer order: referenced rows go first. */
+export const transferParts = [
   'records',
   'generations',
   'schedules',
@@ -115,10 +117,10 @@ export const moveParts = [
   'journal',
   'locks',
   'audit',
-] as const satisfies readonly MovePart[];
+] as const satisfies readonly TransferPart[];
 
-/** What every verb says of a store that was moved, or that is not yet all there. */
-export function movedError(mark: MoveMark, place: string): DulyError {
+/** The error of every verb at a store that was transferred elsewhere, or has not fully arrived. */
+export function movedError(mark: TransferMark, place: string): DulyError {
   const details = { place, other: mark.place, move: mark.move };
   return mark.role === 'source'
     ? dulyError('store_moved', {

@@ -5,13 +5,13 @@ import { systemRandom } from '../base/random.ts';
 import type {
   Engine,
   ExportRowsReply,
-  MoveCounts,
-  MoveMark,
-  MovePart,
-  MovingInput,
-  MovingReply,
+  TransferCounts,
+  TransferInput,
+  TransferMark,
+  TransferPart,
+  TransferReply,
 } from '../contract/engine.ts';
-import { movedError, moveParts } from '../contract/transfer.ts';
+import { movedError, transferParts } from '../contract/transfer.ts';
 import { openEngine } from '../store/open-engine.ts';
 import { parseStoreAddress, withoutPassword } from '../store/store-url.ts';
 
@@ -24,7 +24,7 @@ export interface MoveOptions {
   /** Only tell what would be moved. */
   dryRun?: boolean;
   /** Told after every page. */
-  onProgress?(progress: { part: MovePart; done: number; count: number }): void;
+  onProgress?(progress: { part: TransferPart; done: number; count: number }): void;
   clock?: Clock;
 }
 
@@ -37,7 +37,7 @@ export interface Moved {
   from: string;
   to: string;
   /** What was, or would be, taken along. */
-  counts: MoveCounts;
+  counts: TransferCounts;
   /** Nodes that run on the source; they stop. 0 when it was fenced before. */
   nodes: number;
 }
@@ -77,8 +77,8 @@ export async function abandonMove({ from, to, clock = systemClock }: MoveOptions
     const { mark: left } = await look(source);
     if (mark?.role === 'arrived' && mark.move === left?.move) return false;
     // The target first: as long as the source is fenced, the move can still be repeated.
-    if (mark?.role === 'target') await target.moving(stepOf('reopen', mark.move, ''));
-    if (left?.role === 'source') await source.moving(stepOf('reopen', left.move, ''));
+    if (mark?.role === 'target') await target.transfer(stepOf('reopen', mark.move, ''));
+    if (left?.role === 'source') await source.transfer(stepOf('reopen', left.move, ''));
     return mark?.role === 'target' || left?.role === 'source';
   } finally {
     await source.close();
@@ -98,10 +98,10 @@ async function move(from: Engine, to: Engine, options: MoveOptions): Promise<Mov
     return { ...result, move: begun, result: 'dry' };
   }
   const id = begun ?? createIds({ clock, random: systemRandom }).newId('move');
-  await to.moving(stepOf('arrive', id, places.from));
+  await to.transfer(stepOf('arrive', id, places.from));
   await fence(from, stepOf('leave', id, places.to), clock);
   // What an interrupted move brought may be the half of something.
-  await to.moving(stepOf('clear', id, ''));
+  await to.transfer(stepOf('clear', id, ''));
   const { counts } = await look(from);
   await copyParts(from, to, {
     move: id,
@@ -109,7 +109,7 @@ async function move(from: Engine, to: Engine, options: MoveOptions): Promise<Mov
   });
   const [left, arrived] = [await look(from), await look(to)];
   refuseDifferent(left, arrived);
-  await to.moving({ ...stepOf('settle', id, ''), counters: left.counters });
+  await to.transfer({ ...stepOf('settle', id, ''), counters: left.counters });
   return { ...result, counts: left.counts, move: id, result: 'moved' };
 }
 
@@ -118,14 +118,14 @@ export interface CopyOptions {
   move: string;
   /** The instant that rules, for tests. */
   now?: number;
-  onPage?(part: MovePart, done: number): void;
+  onPage?(part: TransferPart, done: number): void;
 }
 
 /** Copies all parts of a fenced store into one that arrives. */
 export async function copyParts(from: Engine, to: Engine, options: CopyOptions): Promise<void> {
   const { move: id, now, onPage } = options;
   const stamp = now === undefined ? {} : { now };
-  for (const part of moveParts) {
+  for (const part of transferParts) {
     let done = 0;
     let after: (string | number)[] | null = null;
     do {
@@ -140,8 +140,8 @@ export async function copyParts(from: Engine, to: Engine, options: CopyOptions):
 
 /** The move that both stores know of, or that one of them was told of before the other could be; null: none was begun. */
 function begunMove(
-  source: MoveMark | null,
-  target: MoveMark | null,
+  source: TransferMark | null,
+  target: TransferMark | null,
   places: { from: string; to: string },
 ): string | null {
   if (source?.role === 'source') {
@@ -156,10 +156,10 @@ function begunMove(
 }
 
 /** Shuts the source. Whoever works on it at this moment is waited for. */
-async function fence(engine: Engine, step: MovingInput, clock: Clock): Promise<void> {
+async function fence(engine: Engine, step: TransferInput, clock: Clock): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      await engine.moving(step);
+      await engine.transfer(step);
       return;
     } catch (error) {
       if (!isDulyError(error, 'store_busy') || tries === fenceTries) throw error;
@@ -168,15 +168,15 @@ async function fence(engine: Engine, step: MovingInput, clock: Clock): Promise<v
   }
 }
 
-function look(engine: Engine): Promise<MovingReply> {
-  return engine.moving(stepOf('look', '', ''));
+function look(engine: Engine): Promise<TransferReply> {
+  return engine.transfer(stepOf('look', '', ''));
 }
 
-function stepOf(step: MovingInput['step'], id: string, place: string): MovingInput {
+function stepOf(step: TransferInput['step'], id: string, place: string): TransferInput {
   return { step, move: id, place, counters: null };
 }
 
-function refuseFilled({ counts, nodes }: MovingReply, begun: string | null): void {
+function refuseFilled({ counts, nodes }: TransferReply, begun: string | null): void {
   if (begun !== null) return;
   const filled = Object.entries(counts).find(([, count]) => count > 0);
   if (filled === undefined && nodes === 0) return;
@@ -187,8 +187,8 @@ function refuseFilled({ counts, nodes }: MovingReply, begun: string | null): voi
   });
 }
 
-function refuseDifferent(left: MovingReply, arrived: MovingReply): void {
-  const parts = moveParts.filter((part) => left.counts[part] !== arrived.counts[part]);
+function refuseDifferent(left: TransferReply, arrived: TransferReply): void {
+  const parts = transferParts.filter((part) => left.counts[part] !== arrived.counts[part]);
   if (parts.length === 0) return;
   const words = parts.map((part) => `${part}: ${left.counts[part]} left, ${arrived.counts[part]} arrived`);
   throw dulyError('move_incomplete', {

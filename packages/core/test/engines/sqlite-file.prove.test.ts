@@ -66,7 +66,7 @@ const inThread = new Set([
   'report',
   'schedules',
   'changes',
-  'living',
+  'operations',
   'within',
   'races',
   'random',

@@ -18,7 +18,7 @@ import { records } from './verbs/records.ts';
 import { logs, report } from './verbs/report.ts';
 import { applySchedules, claimSchedules, fire, schedules, slots } from './verbs/schedules.ts';
 import { stats, trend } from './verbs/stats.ts';
-import { exportRows, importRows, moving } from './verbs/transfer.ts';
+import { exportRows, importRows, transfer } from './verbs/transfer.ts';
 import { upcoming } from './verbs/upcoming.ts';
 import { getExpiring, putExpiring, remember } from './verbs/values.ts';
 import { Work } from './work.ts';
@@ -58,7 +58,7 @@ const verbs = {
   nodes,
   records,
   prune,
-  moving,
+  transfer,
   exportRows,
   importRows,
 } satisfies {

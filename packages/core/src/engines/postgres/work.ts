@@ -1,5 +1,5 @@
 import { type DulyError, dulyError, type ErrorCode, isDulyError, toPlainError } from '../../base/errors.ts';
-import type { GroupReply, MoveMark, Notification, Reply } from '../../contract/engine.ts';
+import type { GroupReply, Notification, Reply, TransferMark } from '../../contract/engine.ts';
 import { movedError } from '../../contract/transfer.ts';
 import { createPolicies } from '../shared/policies.ts';
 import type { ClaimScanHints } from './claim-scan-hints.ts';
@@ -86,8 +86,8 @@ export class Work {
   }
 
   /** What the store says of a move; null: it was never moved. */
-  async mark(): Promise<MoveMark | null> {
-    const [row] = await this.#database.query<MoveMark>(
+  async mark(): Promise<TransferMark | null> {
+    const [row] = await this.#database.query<TransferMark>(
       inSchema('SELECT role, move, place, at FROM duly.moves', this.#schema),
     );
     return row ?? null;

@@ -1,5 +1,5 @@
 import { type DulyError, dulyError } from '../../base/errors.ts';
-import type { MoveMark, MovePart } from '../../contract/engine.ts';
+import type { TransferMark, TransferPart } from '../../contract/engine.ts';
 import { movedError } from '../../contract/transfer.ts';
 
 /** A node that was heard of so lately is counted as one that works on the store: one beat, and half of one for a slow store. */
@@ -38,7 +38,7 @@ export const plainParts = {
   expirings: { key: 2, columns: ['name', 'key', 'value', 'expires_at', 'cleanup_id'] },
   journal: { key: 2, columns: ['scope', 'key', 'value', 'until_at'] },
   audit: { key: 1, columns: ['position', 'at', 'actor', 'action', 'subject', 'before', 'after', 'note'] },
-} as const satisfies Partial<Record<MovePart, { key: number; columns: readonly string[] }>>;
+} as const satisfies Partial<Record<TransferPart, { key: number; columns: readonly string[] }>>;
 
 /** What a live job and one that is over have in common. */
 const jobColumns = [
@@ -106,17 +106,21 @@ export const scheduleColumns = [
 ];
 
 /** Whether a store has this role in this move. */
-export function isMarkOf(mark: MoveMark | null, role: MoveMark['role'], { move }: { move: string }): boolean {
+export function isMarkOf(
+  mark: TransferMark | null,
+  role: TransferMark['role'],
+  { move }: { move: string },
+): boolean {
   return mark !== null && mark.role === role && mark.move === move;
 }
 
 /** A store takes part in one move at a time. One that arrived may be moved on. */
-export function refuseFenced(mark: MoveMark | null, place: string): void {
+export function refuseFenced(mark: TransferMark | null, place: string): void {
   if (mark !== null && mark.role !== 'arrived') throw movedError(mark, place);
 }
 
 /** Refuses to write where the move does not arrive. */
-export function requireArriving(mark: MoveMark | null, { move }: { move: string }): MoveMark {
+export function requireArriving(mark: TransferMark | null, { move }: { move: string }): TransferMark {
   if (mark !== null && isMarkOf(mark, 'target', { move })) return mark;
   throw dulyError('store_not_empty', {
     message: 'Nothing of this move can be written here: the store is not the one that it arrives in.',

@@ -13,8 +13,8 @@ interface OldRow {
 
 type Counts = [decision: string, count: number, exact: 0 | 1][];
 
-/** Folds ledger rows that are past their time into one for each span; answers how many went. */
-export function foldSlots(
+/** Folds expired ledger rows into one row for each span, and returns how many were removed. */
+export function compactLedger(
   work: Work,
   { before, starts, limit }: { before: number; starts: readonly number[]; limit: number },
 ): number {
@@ -25,17 +25,17 @@ export function foldSlots(
     if (!isThere.has(scheduleId)) {
       const known = work.get(statements.schedule.read, scheduleId) !== undefined;
       isThere.set(scheduleId, known);
-      // Nobody can name it any more once the audit has forgotten it too; what was folded before goes with it.
+      // The schedule is deleted, so its folds go too.
       if (!known) work.run(statements.schedule.forgetFolds, scheduleId);
     }
     const startAt = starts.findLast((at) => at <= row.fromAt);
-    if (startAt !== undefined && isThere.get(scheduleId)) fold(work, row, startAt);
+    if (startAt !== undefined && isThere.get(scheduleId)) compactRow(work, row, startAt);
     work.run(statements.schedule.removeSlot, scheduleId, row.generation, row.fromAt);
   }
   return rows.length;
 }
 
-function fold(work: Work, row: OldRow, startAt: number): void {
+function compactRow(work: Work, row: OldRow, startAt: number): void {
   const { scheduleId, generation, decision, count } = row;
   const known = work.get<{ fromAt: number; toAt: number; counts: string }>(
     statements.schedule.readFold,

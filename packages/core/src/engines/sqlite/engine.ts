@@ -31,7 +31,7 @@ import { isReading, records } from './verbs/records.ts';
 import { logs, report } from './verbs/report.ts';
 import { applySchedules, checkSchedules, claimSchedules, fire, schedules, slots } from './verbs/schedules.ts';
 import { stats, trend } from './verbs/stats.ts';
-import { exportRows, importRows, isLookAtMove, moving } from './verbs/transfer.ts';
+import { exportRows, importRows, isTransferRead, transfer } from './verbs/transfer.ts';
 import { upcoming } from './verbs/upcoming.ts';
 import { getExpiring, putExpiring, remember } from './verbs/values.ts';
 import { createWalSpace } from './wal-space.ts';
@@ -98,7 +98,7 @@ const writers = {
   nodes,
   records,
   prune,
-  moving,
+  transfer,
   importRows,
 };
 
@@ -276,7 +276,7 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
   const looks: Partial<Record<string, (input: never) => boolean>> = {
     nodes: isLook,
     records: isReading,
-    moving: isLookAtMove,
+    transfer: isTransferRead,
   };
   for (const [name, verb] of Object.entries(writers)) {
     const isOnlyLooking = looks[name] as ((input: Stamp) => boolean) | undefined;

@@ -139,11 +139,11 @@ ON CONFLICT (id) DO NOTHING`,
   fence, lease_until, token, node, claimed_at, attempt, max_attempts, schedule_id, slot
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'RUNNING', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)
 ON CONFLICT (id) DO NOTHING`,
-    life: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
+    state: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
   fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at,
   policy
 FROM jobs WHERE id = ?`,
-    lifeBySeq: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
+    stateBySeq: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
   fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at,
   policy
 FROM jobs WHERE seq = ?`,

@@ -1,6 +1,6 @@
 /**
- * The moves of a job's life that several verbs share: becoming ready, waiting behind a gate, and ending, with
- * everything that an end sets free.
+ * The transitions of a job that several verbs share: becoming ready, waiting behind a gate, and ending, with everything that an end sets
+ * free.
  */
 
 import type { AttemptRecord, JobError, ReportBody, SettleReason } from '../../contract/engine.ts';
@@ -10,8 +10,8 @@ import type { KeyRow } from './dedupe.ts';
 import { statements } from './generated.ts';
 import type { Work } from './work.ts';
 
-/** What the moves need to know of a live job. */
-export interface LifeRow {
+/** The columns of a live job that transitions need. */
+export interface JobStateRow {
   seq: number;
   id: string;
   type: string;
@@ -42,8 +42,8 @@ export interface LifeRow {
   policy: string;
 }
 
-/** The columns of a life, in the order of its statements. */
-type LifeTuple = [
+/** The same columns, in the order of the statements. */
+type JobStateTuple = [
   seq: number,
   id: string,
   type: string,
@@ -74,7 +74,7 @@ type LifeTuple = [
   policy: string,
 ];
 
-function toLife(row: LifeTuple | undefined): LifeRow | undefined {
+function toJobState(row: JobStateTuple | undefined): JobStateRow | undefined {
   if (row === undefined) return undefined;
   return {
     seq: row[0],
@@ -128,12 +128,12 @@ export interface Ending {
 }
 
 /** Reads a live job by id. */
-export function readLife(work: Work, id: string): LifeRow | undefined {
-  return toLife(work.tuple<LifeTuple>(statements.job.life, id));
+export function readJobState(work: Work, id: string): JobStateRow | undefined {
+  return toJobState(work.tuple<JobStateTuple>(statements.job.state, id));
 }
 
-function readLifeBySeq(work: Work, seq: number): LifeRow | undefined {
-  return toLife(work.tuple<LifeTuple>(statements.job.lifeBySeq, seq));
+function readJobStateBySeq(work: Work, seq: number): JobStateRow | undefined {
+  return toJobState(work.tuple<JobStateTuple>(statements.job.stateBySeq, seq));
 }
 
 /** The name of a serial place: keys are per tenant, and any text may be a key. */
@@ -143,7 +143,7 @@ export function serialRef(tenant: string | null, serial: string): string {
 
 /** The part of a job that becoming ready needs. */
 export type WaitingRow = Pick<
-  LifeRow,
+  JobStateRow,
   'seq' | 'id' | 'type' | 'tenant' | 'status' | 'reason' | 'rank_offset' | 'due_at' | 'serial' | 'percent'
 >;
 
@@ -200,7 +200,7 @@ export function place(
 }
 
 /** Gives a serial place up, and to the next in line. */
-export function leaveSerial(work: Work, row: Pick<LifeRow, 'seq' | 'serial' | 'tenant'>): void {
+export function leaveSerial(work: Work, row: Pick<JobStateRow, 'seq' | 'serial' | 'tenant'>): void {
   if (row.serial === null) return;
   const ref = serialRef(row.tenant, row.serial);
   if (work.run(statements.job.leavePlace, ref, row.seq) === 0) return;
@@ -214,7 +214,7 @@ export function seatNext(work: Work, ref: string): void {
     const next = work.get<{ seq: number }>(statements.job.nextInLine, ref);
     if (next === undefined) return;
     work.run(statements.job.removeSerialGate, ref, next.seq);
-    const waiting = readLifeBySeq(work, next.seq) as LifeRow;
+    const waiting = readJobStateBySeq(work, next.seq) as JobStateRow;
     if (waiting.due_at <= work.now) {
       work.run(statements.job.takePlace, ref, waiting.seq);
       makeReady(work, waiting, 'gate-open');
@@ -243,7 +243,7 @@ export function promote(
   const isNotified = work.notifications.has('jobs');
   for (const row of rows) {
     // An earlier one of this list may have put it in line, or seated it, with the others of its serial key.
-    const isMoved = row.serial !== null && readLife(work, row.id)?.status !== row.status;
+    const isMoved = row.serial !== null && readJobState(work, row.id)?.status !== row.status;
     if (!isMoved) enter(work, row, 'due');
   }
   // Every node knows the next due instant and wakes by itself: no notification for what was to be expected.
@@ -266,7 +266,7 @@ export function waitingTypes(work: Work): string[] {
 export function expireOverdue(work: Work, limit: number): number {
   const rows = work.tuples<[number]>(statements.job.overdue, work.now, limit);
   for (const [seq] of rows) {
-    const row = readLifeBySeq(work, seq);
+    const row = readJobStateBySeq(work, seq);
     // The end of an earlier one in this very list may have opened or ended it.
     if (row !== undefined) finish(work, row, { status: 'EXPIRED', reason: 'start-deadline' });
   }
@@ -281,7 +281,7 @@ const eventOf: Record<TerminalStatus, string> = {
 };
 
 /** Ends a live job: moves it to history and sets free everything that waited for it, in the same transaction. */
-export function finish(work: Work, row: LifeRow, ending: Ending): void {
+export function finish(work: Work, row: JobStateRow, ending: Ending): void {
   const progress = ending.report?.progress ?? null;
   const { now } = work;
   const isDead = ending.status === 'FAILED';
@@ -326,7 +326,7 @@ export function finish(work: Work, row: LifeRow, ending: Ending): void {
 /** An attempt that ends now, as it is listed. */
 export function attemptEntry(
   work: Work,
-  row: Pick<LifeRow, 'attempt' | 'node' | 'fence' | 'claimed_at' | 'begun_at'>,
+  row: Pick<JobStateRow, 'attempt' | 'node' | 'fence' | 'claimed_at' | 'begun_at'>,
   { reason, error }: { reason: SettleReason; error: JobError | null },
 ): string {
   const entry: AttemptRecord = {
@@ -384,7 +384,7 @@ export function finishReturned(work: Work, list: Returned[], reason: string): Se
 /** Opens what waited for a job that is over, or gone. Looks first everywhere: nearly always there is nothing, and a write that finds nothing costs four times a look. */
 export function setFree(
   work: Work,
-  row: Pick<LifeRow, 'seq' | 'id' | 'type' | 'tenant' | 'status' | 'dedupe_key' | 'serial'>,
+  row: Pick<JobStateRow, 'seq' | 'id' | 'type' | 'tenant' | 'status' | 'dedupe_key' | 'serial'>,
   status: TerminalStatus | 'deleted',
 ): void {
   if (row.status === 'BLOCKED') work.run(statements.job.removeGatesOf, row.seq);
@@ -404,7 +404,7 @@ function gatesBehind(work: Work, id: string): { job: number }[] {
 
 function gateOpened(work: Work, seq: number): void {
   if (work.get(statements.job.gatesOf, seq) !== undefined) return;
-  const row = readLifeBySeq(work, seq);
+  const row = readJobStateBySeq(work, seq);
   if (row === undefined || row.status !== 'BLOCKED') return;
   if (row.due_at > work.now) place(work, row, { status: 'SCHEDULED', ready: false, event: 'gate-open' });
   else enter(work, row, 'gate-open');
@@ -413,7 +413,7 @@ function gateOpened(work: Work, seq: number): void {
 /** A dedupe key after its holder's end: to the follow-up, kept for its time, or free. */
 function passKeyOn(
   work: Work,
-  row: Pick<LifeRow, 'id' | 'type' | 'tenant'>,
+  row: Pick<JobStateRow, 'id' | 'type' | 'tenant'>,
   key: string,
   status: TerminalStatus | 'deleted',
 ): void {

@@ -1,4 +1,4 @@
-import type { JobPolicy, MoveMark, Notification, Stamp } from '../../contract/engine.ts';
+import type { JobPolicy, Notification, Stamp, TransferMark } from '../../contract/engine.ts';
 import type { JobStatus } from '../../contract/job-status.ts';
 import { movedError } from '../../contract/transfer.ts';
 import { createPolicies } from '../shared/policies.ts';
@@ -118,7 +118,7 @@ export class Work {
   }
 
   /** What the store says of a move; null: it was never moved. */
-  mark(): MoveMark | null {
+  mark(): TransferMark | null {
     return this.#connection.mark();
   }
 
@@ -279,9 +279,9 @@ export class Connection {
   }
 
   /** What the store says of a move; null: it was never moved. */
-  mark(): MoveMark | null {
+  mark(): TransferMark | null {
     const row = this.statement('SELECT role, move, place, at FROM moves').get();
-    return row === undefined ? null : ({ ...row } as unknown as MoveMark);
+    return row === undefined ? null : ({ ...row } as unknown as TransferMark);
   }
 
   #instant({ now }: Stamp): StoreInstant {

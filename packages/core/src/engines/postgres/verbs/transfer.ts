@@ -4,16 +4,16 @@ import type {
   ExportRowsReply,
   ImportRowsInput,
   JobSlot,
-  MoveCounters,
-  MoveCounts,
-  MoveMark,
-  MovePart,
-  MoveRow,
-  MovingInput,
-  MovingReply,
   Reply,
+  TransferCounters,
+  TransferCounts,
+  TransferInput,
+  TransferMark,
+  TransferPart,
+  TransferReply,
+  TransferRow,
 } from '../../../contract/engine.ts';
-import { moveParts } from '../../../contract/transfer.ts';
+import { transferParts } from '../../../contract/transfer.ts';
 import {
   fencedPrefix,
   isMarkOf,
@@ -45,13 +45,13 @@ interface PartTables {
   select: readonly string[];
   key: readonly string[];
   /** A row as all stores know it, of what was read. */
-  read?(row: Columns): MoveRow;
+  read?(row: Columns): TransferRow;
   /** Where its rows go; several where they are kept in several tables. */
-  insert(row: MoveRow, now: number): [table: string, row: Columns][];
+  insert(row: TransferRow, now: number): [table: string, row: Columns][];
 }
 
 /** A slot of all stores in the columns that this one has for it. */
-function slotColumns({ slot, policy }: MoveRow): Columns {
+function slotColumns({ slot, policy }: TransferRow): Columns {
   const { retentionMs, deadRetentionMs } = JSON.parse(policy as string) as {
     retentionMs: number;
     deadRetentionMs: number;
@@ -69,9 +69,9 @@ function slotColumns({ slot, policy }: MoveRow): Columns {
   };
 }
 
-function readSlot({ slot_details: details, ...row }: Columns): MoveRow {
+function readSlot({ slot_details: details, ...row }: Columns): TransferRow {
   const slot = toSlot(row.slot as string | null, details as string | null);
-  return { ...row, slot: slot === null ? null : JSON.stringify(slot) } as MoveRow;
+  return { ...row, slot: slot === null ? null : JSON.stringify(slot) } as TransferRow;
 }
 
 const over = (table: 'finished' | 'dead'): PartTables => ({
@@ -88,7 +88,7 @@ const ofLease = ['begun_at', 'percent', 'message', 'step', 'step_of'];
 // What a schedule has beside its id in the table of what its user wrote.
 const specColumns = ['app', 'tenant', 'name', 'spec', 'created_at'];
 
-const partTables: Record<MovePart, PartTables> = {
+const partTables: Record<TransferPart, PartTables> = {
   ...(Object.fromEntries(
     Object.entries(plainParts).map(([part, { key, columns }]) => [
       part,
@@ -96,7 +96,7 @@ const partTables: Record<MovePart, PartTables> = {
         from: `#${part}`,
         select: columns,
         key: columns.slice(0, key),
-        insert: (row: MoveRow) => [[part, row]],
+        insert: (row: TransferRow) => [[part, row]],
       },
     ]),
   ) as unknown as Record<keyof typeof plainParts, PartTables>),
@@ -176,7 +176,7 @@ const partTables: Record<MovePart, PartTables> = {
 const named = (sql: string, prefix: string): string => sql.replaceAll('#', `duly.${prefix}`);
 
 /** See the contract. */
-export async function moving(work: Work, input: MovingInput): Promise<MovingReply> {
+export async function transfer(work: Work, input: TransferInput): Promise<TransferReply> {
   const { step, move, place } = input;
   if (step === 'look') return stateOf(work, input);
   // Places that a user's transaction left behind are given on by the next claim; another store could not.
@@ -185,7 +185,7 @@ export async function moving(work: Work, input: MovingInput): Promise<MovingRepl
     await allow(fenceMs);
     await rows('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', ['duly.move']);
     const now = await nowOf(rows, input);
-    const [mark = null] = await rows<MoveMark>('SELECT role, move, place, at FROM duly.moves');
+    const [mark = null] = await rows<TransferMark>('SELECT role, move, place, at FROM duly.moves');
     if (step === 'leave' && !isMarkOf(mark, 'source', input)) {
       refuseFenced(mark, place);
       await rename(rows, '', fencedPrefix);
@@ -203,7 +203,7 @@ export async function moving(work: Work, input: MovingInput): Promise<MovingRepl
       await clear(rows);
     } else if (step === 'settle' && !isMarkOf(mark, 'arrived', input)) {
       const { at, place: from } = requireArriving(mark, input);
-      await settle(rows, input.counters as MoveCounters);
+      await settle(rows, input.counters as TransferCounters);
       await setMark(rows, { role: 'arrived', move, place: from, at });
     } else if (step === 'reopen' && mark !== null && mark.move === move && mark.role !== 'arrived') {
       if (mark.role === 'target') await clear(rows);
@@ -214,7 +214,7 @@ export async function moving(work: Work, input: MovingInput): Promise<MovingRepl
   return stateOf(work, input);
 }
 
-async function giveLeftPlacesOn(work: Work, { now }: MovingInput): Promise<void> {
+async function giveLeftPlacesOn(work: Work, { now }: TransferInput): Promise<void> {
   const claim = { token: 'move', node: 'move', tasks: [], queues: [], limit: 0, leaseMs: 1, idle: false };
   const { exchange } = await import('./exchange.ts');
   await exchange(work, { settle: [], claim, ...(now === undefined ? {} : { now }) }).catch(
@@ -232,10 +232,10 @@ function leftPlacesRemain() {
   });
 }
 
-async function stateOf(work: Work, input: MovingInput): Promise<MovingReply> {
+async function stateOf(work: Work, input: TransferInput): Promise<TransferReply> {
   return work.transaction(async (rows) => {
     const now = await nowOf(rows, input);
-    const [mark = null] = await rows<MoveMark>('SELECT role, move, place, at FROM duly.moves');
+    const [mark = null] = await rows<TransferMark>('SELECT role, move, place, at FROM duly.moves');
     const prefix = prefixOf(mark);
     const [fence] = await rows<{ n: number }>(
       'SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS n FROM duly.fence',
@@ -263,7 +263,7 @@ async function stateOf(work: Work, input: MovingInput): Promise<MovingReply> {
 /** See the contract. */
 export async function exportRows(work: Work, input: ExportRowsInput): Promise<ExportRowsReply> {
   const { part, after, limit } = input;
-  const { from, select, key, read = (row) => row as MoveRow } = partTables[part];
+  const { from, select, key, read = (row) => row as TransferRow } = partTables[part];
   const prefix = prefixOf(await work.mark());
   const columns = [...select, ...key.map((column, i) => `${column} AS key_${i}`)].join(', ');
   const values: Value[] = [limit, ...(after ?? [])];
@@ -288,7 +288,7 @@ export async function importRows(work: Work, input: ImportRowsInput): Promise<Re
   const { insert } = partTables[input.part];
   return work.transaction(async (rows) => {
     const now = await nowOf(rows, input);
-    const [mark = null] = await rows<MoveMark>('SELECT role, move, place, at FROM duly.moves');
+    const [mark = null] = await rows<TransferMark>('SELECT role, move, place, at FROM duly.moves');
     requireArriving(mark, input);
     const byTable = new Map<string, Columns[]>();
     for (const one of input.rows) {
@@ -322,7 +322,7 @@ export async function importRows(work: Work, input: ImportRowsInput): Promise<Re
   });
 }
 
-async function settle(rows: Rows, { fence, changes, prunedMadeAt }: MoveCounters): Promise<void> {
+async function settle(rows: Rows, { fence, changes, prunedMadeAt }: TransferCounters): Promise<void> {
   await rename(rows, fencedPrefix, '');
   await rows("SELECT setval('duly.fence', greatest($1::bigint, (SELECT last_value FROM duly.fence)))", [
     Math.max(1, fence),
@@ -348,11 +348,11 @@ async function settle(rows: Rows, { fence, changes, prunedMadeAt }: MoveCounters
   for (const table of ['jobs', 'schedules', 'slots', 'finished', 'dead']) await rows(`ANALYZE duly.${table}`);
 }
 
-function prefixOf(mark: MoveMark | null): string {
+function prefixOf(mark: TransferMark | null): string {
   return mark === null || mark.role === 'arrived' ? '' : fencedPrefix;
 }
 
-async function setMark(rows: Rows, { role, move, place, at }: MoveMark): Promise<void> {
+async function setMark(rows: Rows, { role, move, place, at }: TransferMark): Promise<void> {
   await rows('DELETE FROM duly.moves');
   await rows('INSERT INTO duly.moves (role, move, place, at) VALUES ($1, $2, $3, $4)', [
     role,
@@ -368,10 +368,10 @@ async function nowOf(rows: Rows, { now }: { now?: number }): Promise<number> {
   return (clock as { now: number }).now;
 }
 
-async function countsOf(rows: Rows, prefix: string): Promise<MoveCounts> {
-  const columns = moveParts.map((part) => `(SELECT count(*) FROM ${partTables[part].from}) AS ${part}`);
-  const [row] = await rows<MoveCounts>(named(`SELECT ${columns.join(', ')}`, prefix));
-  return row as MoveCounts;
+async function countsOf(rows: Rows, prefix: string): Promise<TransferCounts> {
+  const columns = transferParts.map((part) => `(SELECT count(*) FROM ${partTables[part].from}) AS ${part}`);
+  const [row] = await rows<TransferCounts>(named(`SELECT ${columns.join(', ')}`, prefix));
+  return row as TransferCounts;
 }
 
 async function liveNodes(rows: Rows, now: number): Promise<number> {

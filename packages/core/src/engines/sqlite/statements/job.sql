@@ -1,4 +1,4 @@
--- The moves of a job's life that several verbs share.
+-- The transitions of a job that several verbs share.
 
 -- name: insert
 INSERT INTO jobs (
@@ -15,13 +15,13 @@ INSERT INTO jobs (
 ) VALUES ({{job.caller -serial | ?}}, 'RUNNING', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)
 ON CONFLICT (id) DO NOTHING
 
--- name: life
+-- name: state
 SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
   fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at,
   policy
 FROM jobs WHERE id = ?
 
--- name: lifeBySeq
+-- name: stateBySeq
 SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
   fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at,
   policy

@@ -17,7 +17,7 @@ import { heldNow, holderOf, type KeyRow } from '../dedupe.ts';
 import { statements } from '../generated.ts';
 import { eachGroup } from '../groups.ts';
 import type { JobRow } from '../rows.ts';
-import { enter, finish, type LifeRow, readLife, setFree } from '../transitions.ts';
+import { enter, finish, type JobStateRow, readJobState, setFree } from '../transitions.ts';
 import type { Work } from '../work.ts';
 import { moveDue } from './enqueue.ts';
 import { dueAtOf, rememberDeletion } from './job-spec.ts';
@@ -47,7 +47,7 @@ export function reschedule(work: Work, input: RescheduleInput): Omit<ChangedRepl
   return { groups };
 }
 
-function rescheduleJob(work: Work, row: LifeRow, dueAt: number, actor: Actor): ChangedItem {
+function rescheduleJob(work: Work, row: JobStateRow, dueAt: number, actor: Actor): ChangedItem {
   if (row.status === 'RUNNING') return { ...briefOf(row), result: 'refused' };
   if (dueAt === row.due_at) return { ...briefOf(row), result: 'unchanged' };
   const status = moveDue(work, row, dueAt, 'rescheduled');
@@ -96,7 +96,7 @@ function act(work: Work, id: string, input: ChangeInput): boolean {
 
 /** Whether an action may be done to a job as it stands. */
 function allows(work: Work, id: string, action: ChangeInput['action']): boolean {
-  const live = readLife(work, id);
+  const live = readJobState(work, id);
   if (action === 'cancel' || action === 'terminate') return live !== undefined;
   // A running job is somebody's: it is cancelled first, then deleted.
   if (action === 'delete') return live === undefined || live.status !== 'RUNNING';
@@ -106,7 +106,7 @@ function allows(work: Work, id: string, action: ChangeInput['action']): boolean 
 }
 
 function deleteJob(work: Work, id: string, act: Act): void {
-  const live = readLife(work, id);
+  const live = readJobState(work, id);
   if (live !== undefined) {
     auditJob(work, act, 'delete', live, null);
     work.run(statements.job.remove, live.seq);
@@ -142,7 +142,7 @@ export function cancelTarget(
     const followId = work.get<{ follow_id: string | null }>(statements.dedupe.holder, ...at)?.follow_id;
     // Once the holder's time is over the follow-up is what the key names.
     const isHolder = followId != null && followId === holderOf(work, target);
-    const follow = followId == null || isHolder ? undefined : readLife(work, followId);
+    const follow = followId == null || isHolder ? undefined : readJobState(work, followId);
     // First, or the end of the holder would let it run.
     if (follow !== undefined) cancelJob(work, follow, mode, act);
   }
@@ -152,7 +152,7 @@ export function cancelTarget(
 }
 
 /** Cancels one live job. */
-export function cancelJob(work: Work, row: LifeRow, mode: 'ask' | 'terminate', act: Act): ChangedItem {
+export function cancelJob(work: Work, row: JobStateRow, mode: 'ask' | 'terminate', act: Act): ChangedItem {
   if (row.status === 'RUNNING' && mode === 'ask') {
     if (row.cancel_requested_at !== null) return { ...briefOf(row), result: 'unchanged' };
     work.run(statements.change.askCancel, { seq: row.seq, now: work.now, actor: act.actor });
@@ -174,7 +174,7 @@ export function cancelJob(work: Work, row: LifeRow, mode: 'ask' | 'terminate', a
 }
 
 function retryJob(work: Work, id: string, act: Act): ChangedItem {
-  const live = readLife(work, id);
+  const live = readJobState(work, id);
   // Still waiting or running: also the answer to a repeat of a retry that took effect.
   if (live !== undefined)
     return { ...briefOf(live), result: live.reason === storedRetried ? 'unchanged' : 'refused' };
@@ -185,7 +185,7 @@ function retryJob(work: Work, id: string, act: Act): ChangedItem {
   const attempts = JSON.stringify(attemptsOf(row, error).slice(-50));
   work.run(statements.change.revive, { id, now: work.now, fence: work.fences(1), attempts });
   work.run(statements.job.removeFinished, id);
-  const revived = readLife(work, id) as LifeRow;
+  const revived = readJobState(work, id) as JobStateRow;
   if (row.dedupe_key !== null) holdKeyAgain(work, revived, row.dedupe_key);
   const status = enter(work, revived, storedRetried);
   auditFinished(work, act, storedRetry, id, { status: row.status }, { status });
@@ -193,24 +193,24 @@ function retryJob(work: Work, id: string, act: Act): ChangedItem {
 }
 
 /** A retried job holds its key again, unless the key is still held. */
-function holdKeyAgain(work: Work, row: LifeRow, key: string): void {
+function holdKeyAgain(work: Work, row: JobStateRow, key: string): void {
   const at = [row.type, row.tenant ?? '', key] as const;
   if (heldNow(work.get<KeyRow>(statements.dedupe.holder, ...at), work.now) === null) {
     work.run(statements.dedupe.hold, ...at, row.id, null, work.now);
   }
 }
 
-function onTarget(work: Work, target: JobTarget, fn: (row: LifeRow) => ChangedItem): ChangedItem {
+function onTarget(work: Work, target: JobTarget, fn: (row: JobStateRow) => ChangedItem): ChangedItem {
   const id = 'id' in target ? target.id : holderOf(work, target);
   if (id === null) return missing(null);
-  const row = readLife(work, id);
+  const row = readJobState(work, id);
   if (row !== undefined) return fn(row);
   const ended = work.get<{ status: JobStatus; due_at: number }>(statements.job.finishedBrief, id);
   if (ended === undefined) return missing(id);
   return { id, result: 'refused', status: ended.status, dueAt: ended.due_at };
 }
 
-function briefOf(row: LifeRow): { id: string; status: JobStatus; dueAt: number } {
+function briefOf(row: JobStateRow): { id: string; status: JobStatus; dueAt: number } {
   return { id: row.id, status: row.status, dueAt: row.due_at };
 }
 
@@ -222,7 +222,7 @@ function auditJob(
   work: Work,
   { actor, note }: Act,
   action: string,
-  row: LifeRow,
+  row: JobStateRow,
   after: object | null,
 ): void {
   const before = { status: row.status, dueAt: row.due_at };

@@ -12,11 +12,11 @@ import { eachGroup } from '../groups.ts';
 import {
   enter,
   hasEarlier,
-  type LifeRow,
+  type JobStateRow,
   leaveSerial,
   lineUp,
   place,
-  readLife,
+  readJobState,
   seatNext,
   serialRef,
 } from '../transitions.ts';
@@ -89,7 +89,7 @@ function childItem(work: Work, spec: JobSpec, id: string): EnqueuedItem {
 
 function findBrief(work: Work, id: string): Omit<EnqueuedItem, 'deduped'> | undefined {
   const row =
-    work.get<{ status: JobStatus; due_at: number }>(statements.job.life, id) ??
+    work.get<{ status: JobStatus; due_at: number }>(statements.job.state, id) ??
     work.get<{ status: JobStatus; due_at: number }>(statements.job.finishedBrief, id);
   return row && { id, status: row.status, dueAt: row.due_at };
 }
@@ -122,7 +122,7 @@ function makeDeduped(work: Work, spec: JobSpec, repeat: boolean): EnqueuedItem {
       : // The key outlives the history of its holder.
         { id: held.job_id, status: held.ended ?? 'COMPLETED', dueAt: work.now, deduped: true };
   }
-  const live = readLife(work, held.job_id);
+  const live = readJobState(work, held.job_id);
   // Nothing is left to replace, and nothing to wait for: the new job takes the key over.
   if (live === undefined) return take();
   if (live.attempt === 0) return replaceJob(work, live, spec);
@@ -130,7 +130,7 @@ function makeDeduped(work: Work, spec: JobSpec, repeat: boolean): EnqueuedItem {
     if (held.follow_id === spec.id) {
       return { ...(findBrief(work, spec.id) as EnqueuedItem), deduped: false };
     }
-    return replaceJob(work, readLife(work, held.follow_id) as LifeRow, spec);
+    return replaceJob(work, readJobState(work, held.follow_id) as JobStateRow, spec);
   }
   const item = insertJob(work, spec, [{ kind: 'dedupe', ref: live.id }]);
   work.run(statements.dedupe.follow, spec.id, until, ...at);
@@ -141,7 +141,7 @@ function makeDeduped(work: Work, spec: JobSpec, repeat: boolean): EnqueuedItem {
 const foldKeptMs = 600_000;
 
 /** Gives an unstarted job what a later call under the same key wants, and remembers by whom that call was taken over. */
-function replaceJob(work: Work, row: LifeRow, spec: JobSpec): EnqueuedItem {
+function replaceJob(work: Work, row: JobStateRow, spec: JobSpec): EnqueuedItem {
   const dedupe = spec.dedupe as NonNullable<JobSpec['dedupe']>;
   const wanted = dueAtOf(work, spec.due);
   const latest =
@@ -167,7 +167,7 @@ function replaceJob(work: Work, row: LifeRow, spec: JobSpec): EnqueuedItem {
 }
 
 /** Moves a waiting job to another instant; answers its status afterwards. */
-export function moveDue(work: Work, row: LifeRow, dueAt: number, event: string): JobStatus {
+export function moveDue(work: Work, row: JobStateRow, dueAt: number, event: string): JobStatus {
   const moved = { ...row, due_at: dueAt };
   if (row.status === 'BLOCKED') {
     if (row.serial !== null) work.run(statements.job.reorderGate, dueAt, row.seq);
@@ -238,7 +238,7 @@ export function insertJob(work: Work, spec: JobSpec, moreGates: JobSpec['gates']
 
 function isShut(work: Work, kind: string, ref: string): boolean {
   if (kind === 'serial') return false;
-  return readLife(work, ref) !== undefined;
+  return readJobState(work, ref) !== undefined;
 }
 
 /** Whether a new job that is due has to stand in line for its serial place. */

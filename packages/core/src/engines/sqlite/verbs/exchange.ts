@@ -10,10 +10,10 @@ import {
   enter,
   finish,
   finishReturned,
-  type LifeRow,
+  type JobStateRow,
   leaveSerial,
   type Returned,
-  readLife,
+  readJobState,
 } from '../transitions.ts';
 import type { Work } from '../work.ts';
 import {
@@ -90,7 +90,7 @@ function hasSimplyReturned({ to, reason, loss, report, error }: Settlement): boo
 
 /** Records what became of one attempt, if its lease still holds. */
 function settle(work: Work, settlement: Settlement, repeat: boolean): 'done' | 'lost' {
-  const row = readLife(work, settlement.id);
+  const row = readJobState(work, settlement.id);
   if (row === undefined || row.fence !== settlement.fence || row.status !== 'RUNNING') {
     return repeat && wasSettled(work, settlement) ? 'done' : 'lost';
   }
@@ -151,7 +151,7 @@ const events: Record<string, string> = {
 
 function goAgain(
   work: Work,
-  row: LifeRow,
+  row: JobStateRow,
   settlement: Settlement,
   counts: { spent: number; losses: number; begunLosses: number; isUnstarted: boolean },
 ): void {

@@ -46,7 +46,10 @@ export function findDeleted(work: Work, id: string): Omit<EnqueuedItem, 'deduped
 
 /** The same id again: the same promise, unless it says something else. */
 export function existing(work: Work, spec: JobSpec): EnqueuedItem {
-  const row = work.get<{ type: string; status: JobStatus; due_at: number }>(statements.job.life, spec.id) as {
+  const row = work.get<{ type: string; status: JobStatus; due_at: number }>(
+    statements.job.state,
+    spec.id,
+  ) as {
     type: string;
     status: JobStatus;
     due_at: number;

@@ -1,5 +1,5 @@
 import type { PruneInput, PruneReply } from '../../../contract/engine.ts';
-import { foldSlots } from '../compact-ledger.ts';
+import { compactLedger } from '../compact-ledger.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 
@@ -15,7 +15,7 @@ export function prune(work: Work, input: PruneInput): Omit<PruneReply, 'now'> {
   const values = work.run(statements.value.prune, now, limit);
   const rows = [
     work.run(statements.value.pruneJournal, now, limit),
-    foldSlots(work, { before: now - input.ledgerMs, starts: input.foldStarts ?? [], limit }),
+    compactLedger(work, { before: now - input.ledgerMs, starts: input.foldStarts ?? [], limit }),
     work.run(statements.audit.prune, { before: now - input.auditMs, limit }),
     work.run(statements.changes.prune, { before: now - input.changesMs, limit }),
     // A lock that ended a day ago tells nobody anything any more; its fence lives on in the store's counter.

@@ -26,7 +26,7 @@ import { audit } from '../audit.ts';
 import { readFolds } from '../compact-ledger.ts';
 import { statements } from '../generated.ts';
 import { eachGroup } from '../groups.ts';
-import { readLife } from '../transitions.ts';
+import { readJobState } from '../transitions.ts';
 import type { Value, Work } from '../work.ts';
 import { cancelJob } from './change.ts';
 import { claimMade, makeJob } from './enqueue.ts';
@@ -92,7 +92,7 @@ function apply(work: Work, actor: string, change: ScheduleChange): AppliedSchedu
   if (change.op === 'delete') {
     const row = before as ScheduleRow;
     for (const { id } of work.all<{ id: string }>(statements.schedule.unstarted, change.id)) {
-      const job = readLife(work, id);
+      const job = readJobState(work, id);
       if (job !== undefined) cancelJob(work, job, 'ask', { actor, note: `schedule ${change.action}` });
     }
     for (const slot of change.slots ?? []) addSlot(work, change.id, row.generation, slot);
@@ -334,7 +334,7 @@ function fireGroup(
 
 function endOthers(work: Work, others: FireGroup['cancel'], actor: string): void {
   for (const { id, mode } of others) {
-    const job = readLife(work, id);
+    const job = readJobState(work, id);
     if (job !== undefined) cancelJob(work, job, mode, { actor, note: 'overlap policy' });
   }
 }
@@ -358,7 +358,7 @@ function waitsInVain(
   { waitsFor, jobs }: { waitsFor: string | null; jobs: readonly JobSpec[] },
 ): boolean {
   if (waitsFor === null || jobs.some(({ id }) => id === waitsFor)) return false;
-  return readLife(work, waitsFor) === undefined;
+  return readJobState(work, waitsFor) === undefined;
 }
 
 /** Writes a ledger row, or lengthens the newest one when the decision is the same and no job stands between. */

@@ -2,15 +2,15 @@ import type {
   ExportRowsInput,
   ExportRowsReply,
   ImportRowsInput,
-  MoveCounters,
-  MoveCounts,
-  MoveMark,
-  MovePart,
-  MoveRow,
-  MovingInput,
-  MovingReply,
+  TransferCounters,
+  TransferCounts,
+  TransferInput,
+  TransferMark,
+  TransferPart,
+  TransferReply,
+  TransferRow,
 } from '../../../contract/engine.ts';
-import { moveParts } from '../../../contract/transfer.ts';
+import { transferParts } from '../../../contract/transfer.ts';
 import {
   fencedPrefix,
   isMarkOf,
@@ -37,7 +37,7 @@ interface PartTables {
   select: readonly string[];
   key: readonly string[];
   /** Where its rows go; several where they are kept in several tables. */
-  insert(row: MoveRow, steady: number): [table: string, row: MoveRow][];
+  insert(row: TransferRow, steady: number): [table: string, row: TransferRow][];
 }
 
 function over(dead: 0 | 1): PartTables {
@@ -49,7 +49,7 @@ function over(dead: 0 | 1): PartTables {
   };
 }
 
-const partTables: Record<MovePart, PartTables> = {
+const partTables: Record<TransferPart, PartTables> = {
   ...(Object.fromEntries(
     Object.entries(plainParts).map(([part, { key, columns }]) => [
       part,
@@ -57,7 +57,7 @@ const partTables: Record<MovePart, PartTables> = {
         from: `#${part}`,
         select: columns,
         key: columns.slice(0, key),
-        insert: (row: MoveRow) => [[part, row]],
+        insert: (row: TransferRow) => [[part, row]],
       },
     ]),
   ) as unknown as Record<keyof typeof plainParts, PartTables>),
@@ -75,13 +75,13 @@ const partTables: Record<MovePart, PartTables> = {
     from: '#gates JOIN #jobs ON #jobs.seq = #gates.job',
     select: ['kind', 'ref', 'order_at', 'job AS seq', '#jobs.id AS job'],
     key: ['ref', 'kind', 'order_at', 'job'],
-    insert: ({ kind, ref, order_at, seq }) => [['gates', { kind, ref, order_at, job: seq } as MoveRow]],
+    insert: ({ kind, ref, order_at, seq }) => [['gates', { kind, ref, order_at, job: seq } as TransferRow]],
   },
   places: {
     from: '#places JOIN #jobs ON #jobs.seq = #places.job',
     select: ['kind', 'ref', 'job AS seq', '#jobs.id AS job'],
     key: ['kind', 'ref'],
-    insert: ({ kind, ref, seq }) => [['places', { kind, ref, job: seq } as MoveRow]],
+    insert: ({ kind, ref, seq }) => [['places', { kind, ref, job: seq } as TransferRow]],
   },
   schedules: {
     from: '#schedules JOIN #specs USING (seq)',
@@ -89,7 +89,7 @@ const partTables: Record<MovePart, PartTables> = {
     key: ['seq'],
     insert: ({ spec, ...row }) => [
       ['schedules', row],
-      ['specs', { seq: row.seq, spec } as MoveRow],
+      ['specs', { seq: row.seq, spec } as TransferRow],
     ],
   },
   locks: {
@@ -101,12 +101,12 @@ const partTables: Record<MovePart, PartTables> = {
 };
 
 /** See the contract. */
-export function isLookAtMove({ step }: MovingInput): boolean {
+export function isTransferRead({ step }: TransferInput): boolean {
   return step === 'look';
 }
 
 /** See the contract. */
-export function moving(work: Work, input: MovingInput): Omit<MovingReply, 'now'> {
+export function transfer(work: Work, input: TransferInput): Omit<TransferReply, 'now'> {
   const { step, move, place } = input;
   const mark = work.mark();
   if (step === 'leave' && !isMarkOf(mark, 'source', input)) {
@@ -126,7 +126,7 @@ export function moving(work: Work, input: MovingInput): Omit<MovingReply, 'now'>
     clear(work);
   } else if (step === 'settle' && !isMarkOf(mark, 'arrived', input)) {
     const { at, place: from } = requireArriving(mark, input);
-    const { fence, changes, prunedMadeAt } = input.counters as MoveCounters;
+    const { fence, changes, prunedMadeAt } = input.counters as TransferCounters;
     rename(work, fencedPrefix, '');
     work.run("UPDATE meta SET value = max(value, ?) WHERE key = 'fence'", fence);
     work.run("DELETE FROM sqlite_sequence WHERE name = 'changes'");
@@ -143,7 +143,7 @@ export function moving(work: Work, input: MovingInput): Omit<MovingReply, 'now'>
   return stateOf(work);
 }
 
-function stateOf(work: Work): Omit<MovingReply, 'now'> {
+function stateOf(work: Work): Omit<TransferReply, 'now'> {
   const mark = work.mark();
   const prefix = prefixOf(mark);
   const table = `${prefix}changes`;
@@ -177,7 +177,7 @@ export function exportRows(
     where = `${from.includes('WHERE') ? ' AND' : ' WHERE'} (${key.join(', ')}) > (${names})`;
   }
   const sql = `SELECT ${columns} FROM ${from}${where} ORDER BY ${key.join(', ')} LIMIT :limit + 0`;
-  const found = work.all<MoveRow>(sql.replaceAll('#', prefix), values);
+  const found = work.all<TransferRow>(sql.replaceAll('#', prefix), values);
   const last = found.length < limit ? undefined : found.at(-1);
   return {
     rows: found.map((row) =>
@@ -203,23 +203,23 @@ export function importRows(work: Work, input: ImportRowsInput): object {
   return {};
 }
 
-function prefixOf(mark: MoveMark | null): string {
+function prefixOf(mark: TransferMark | null): string {
   return mark === null || mark.role === 'arrived' ? '' : fencedPrefix;
 }
 
-function setMark(work: Work, { role, move, place, at }: MoveMark): void {
+function setMark(work: Work, { role, move, place, at }: TransferMark): void {
   work.run('DELETE FROM moves');
   work.run('INSERT INTO moves (role, move, place, at) VALUES (?, ?, ?, ?)', role, move, place, at);
 }
 
-function countsOf(work: Work, prefix: string): MoveCounts {
+function countsOf(work: Work, prefix: string): TransferCounts {
   return Object.fromEntries(
-    moveParts.map((part) => {
+    transferParts.map((part) => {
       const { from } = partTables[part];
       const row = work.get<{ n: number }>(`SELECT count(*) AS n FROM ${from.replaceAll('#', prefix)}`);
       return [part, (row as { n: number }).n];
     }),
-  ) as MoveCounts;
+  ) as TransferCounts;
 }
 
 function liveNodes(work: Work): number {

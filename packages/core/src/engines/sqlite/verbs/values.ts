@@ -10,7 +10,7 @@ import type {
 import { audit } from '../audit.ts';
 import { statements } from '../generated.ts';
 import { eachGroup } from '../groups.ts';
-import { readLife } from '../transitions.ts';
+import { readJobState } from '../transitions.ts';
 import type { Work } from '../work.ts';
 import { cancelJob } from './change.ts';
 import { makeJob, moveDue } from './enqueue.ts';
@@ -55,7 +55,7 @@ function put(work: Work, actor: string, change: ValueChange): PutExpiringItem {
   }
   const expiresAt = dueAtOf(work, change.due);
   work.run(statements.value.extend, expiresAt, name, key);
-  const cleanup = row.cleanup_id === null ? undefined : readLife(work, row.cleanup_id);
+  const cleanup = row.cleanup_id === null ? undefined : readJobState(work, row.cleanup_id);
   if (cleanup !== undefined && cleanup.status !== 'RUNNING') moveDue(work, cleanup, expiresAt, 'rescheduled');
   audit(work, { actor, action: 'extend', subject, before, after: { expiresAt }, note: null });
   return { result: 'changed', expiresAt };
@@ -63,7 +63,7 @@ function put(work: Work, actor: string, change: ValueChange): PutExpiringItem {
 
 /** A clean-up that is no longer wanted. One whose value is gone already runs all the same: at least once. */
 function dropCleanup(work: Work, actor: string, cleanupId: string | null, why: string): void {
-  const job = cleanupId === null ? undefined : readLife(work, cleanupId);
+  const job = cleanupId === null ? undefined : readJobState(work, cleanupId);
   if (job !== undefined) cancelJob(work, job, 'ask', { actor, note: `value ${why}` });
 }
 
@@ -95,7 +95,7 @@ export function remember(work: Work, { scope, key, put }: RememberInput): Omit<R
 
 function guardHolds(work: Work, guard: NonNullable<RememberInput['put']>['guard']): boolean {
   if ('job' in guard) {
-    const job = readLife(work, guard.job);
+    const job = readJobState(work, guard.job);
     return job !== undefined && job.status === 'RUNNING' && job.fence === guard.fence;
   }
   return work.get<{ fence: number }>(statements.lock.read, guard.lock)?.fence === guard.fence;

@@ -3,11 +3,11 @@ import { isDulyError } from '@duly/core';
 import {
   copyParts,
   type Engine,
-  type MovePart,
-  type MoveRow,
-  type MovingInput,
-  moveParts,
   openEngine,
+  type TransferInput,
+  type TransferPart,
+  type TransferRow,
+  transferParts,
 } from '@duly/core/internal';
 import {
   claimRequest,
@@ -26,20 +26,20 @@ import type { DefineTest } from './suite.ts';
 
 const afterAll = t0 + 500 * day;
 
-const step = (name: MovingInput['step'], fields: Partial<MovingInput> = {}): MovingInput => ({
+const step = (name: TransferInput['step'], fields: Partial<TransferInput> = {}): TransferInput => ({
   ...{ now: t0, step: name, move: 'move_1', place: 'elsewhere', counters: null },
   ...fields,
 });
 
-/** What `moving`, `exportRows` and `importRows` promise. */
-export function movingTests(test: DefineTest): void {
+/** What `transfer`, `exportRows` and `importRows` promise. */
+export function transferTests(test: DefineTest): void {
   test('a store that left refuses every call with where it went, and takes them again when it is reopened', async ({
     engine,
     openPeer,
   }) => {
     const peer = await openPeer();
     const { id } = await make(engine);
-    const { mark } = await engine.moving(step('leave'));
+    const { mark } = await engine.transfer(step('leave'));
     assert.deepEqual(mark, { role: 'source', move: 'move_1', place: 'elsewhere', at: t0 });
     for (const one of [engine, peer]) {
       for (const [name, call] of Object.entries(callsOf(one))) {
@@ -51,9 +51,9 @@ export function movingTests(test: DefineTest): void {
       }
     }
     // Said again it is the same, and another move cannot begin.
-    assert.equal((await peer.moving(step('leave', { now: t0 + second }))).mark?.at, t0);
-    await assert.rejects(engine.moving(step('leave', { move: 'move_2' })), { code: 'store_moved' });
-    assert.equal((await engine.moving(step('reopen'))).mark, null);
+    assert.equal((await peer.transfer(step('leave', { now: t0 + second }))).mark?.at, t0);
+    await assert.rejects(engine.transfer(step('leave', { move: 'move_2' })), { code: 'store_moved' });
+    assert.equal((await engine.transfer(step('reopen'))).mark, null);
     assert.equal((await peer.get({ now: t0, ids: [id] })).jobs[0]?.status, 'PENDING');
     for (const [, call] of Object.entries(callsOf(peer))) await call();
   });
@@ -61,13 +61,13 @@ export function movingTests(test: DefineTest): void {
   test('a store that arrives is refused until it is settled, and then counts on from where the source was', async ({
     engine,
   }) => {
-    await engine.moving(step('arrive'));
+    await engine.transfer(step('arrive'));
     for (const [name, call] of Object.entries(callsOf(engine)))
       await assert.rejects(call, (error) => isDulyError(error, 'store_arriving'), name);
     const counters = { fence: 5_000, changes: 7_000_000, prunedMadeAt: t0 };
-    const { mark } = await engine.moving(step('settle', { counters }));
+    const { mark } = await engine.transfer(step('settle', { counters }));
     assert.equal(mark?.role, 'arrived');
-    assert.equal((await engine.moving(step('settle', { counters }))).mark?.role, 'arrived');
+    assert.equal((await engine.transfer(step('settle', { counters }))).mark?.role, 'arrived');
     const lock = await engine.acquire(lockRequest('l'));
     assert.ok(lock.acquired && lock.fence > 5_000);
     await make(engine);
@@ -85,8 +85,8 @@ export function movingTests(test: DefineTest): void {
       code: 'store_not_empty',
     });
     await make(engine);
-    await assert.rejects(engine.moving(step('arrive')), { code: 'store_not_empty' });
-    assert.equal((await engine.moving(step('look'))).mark, null);
+    await assert.rejects(engine.transfer(step('arrive')), { code: 'store_not_empty' });
+    assert.equal((await engine.transfer(step('look'))).mark, null);
   });
 
   test('a lease that was moved ends when it would have ended, and the job is taken over', async ({
@@ -99,11 +99,11 @@ export function movingTests(test: DefineTest): void {
       settle: [],
       claim: claimRequest({ leaseMs: minute }),
     });
-    await reference.moving(step('leave'));
-    await engine.moving(step('arrive'));
+    await reference.transfer(step('leave'));
+    await engine.transfer(step('arrive'));
     await copyParts(reference, engine, { move: 'move_1', now: t0 + 20 * second });
-    const { counters } = await reference.moving(step('look'));
-    await engine.moving(step('settle', { counters }));
+    const { counters } = await reference.transfer(step('look'));
+    await engine.transfer(step('settle', { counters }));
     await reference.close();
     const reap = (now: number) => engine.reap({ now, node: 'r', leaseMs: minute, limit: 10 });
     assert.deepEqual((await reap(t0 + 59 * second)).jobs, []);
@@ -166,22 +166,22 @@ export function movingTests(test: DefineTest): void {
 
 async function moveAll(from: Engine, to: Engine, move: string): Promise<void> {
   const at = { now: afterAll, move };
-  await to.moving(step('arrive', at));
-  await from.moving(step('leave', at));
+  await to.transfer(step('arrive', at));
+  await from.transfer(step('leave', at));
   // A half that an interrupted move left is dropped.
   await copyParts(from, to, at);
-  await to.moving(step('clear', at));
+  await to.transfer(step('clear', at));
   await copyParts(from, to, at);
-  const { counters, counts } = await from.moving(step('look', at));
-  assert.deepEqual((await to.moving(step('look', at))).counts, counts);
-  await to.moving(step('settle', { ...at, counters }));
+  const { counters, counts } = await from.transfer(step('look', at));
+  assert.deepEqual((await to.transfer(step('look', at))).counts, counts);
+  await to.transfer(step('settle', { ...at, counters }));
 }
 
 /** Every row of every part, in the order of its text: stores page in orders of their own. */
-async function allRows(engine: Engine): Promise<Record<MovePart, string[]>> {
-  const all = {} as Record<MovePart, string[]>;
-  for (const part of moveParts) {
-    const rows: MoveRow[] = [];
+async function allRows(engine: Engine): Promise<Record<TransferPart, string[]>> {
+  const all = {} as Record<TransferPart, string[]>;
+  for (const part of transferParts) {
+    const rows: TransferRow[] = [];
     let after: (string | number)[] | null = null;
     do {
       const page: Awaited<ReturnType<Engine['exportRows']>> = await engine.exportRows({
@@ -199,7 +199,7 @@ async function allRows(engine: Engine): Promise<Record<MovePart, string[]>> {
 }
 
 /** A row as text, whatever the order of its columns and of what is in its JSON. */
-function textOf(row: MoveRow): string {
+function textOf(row: TransferRow): string {
   const plain = Object.entries(row).map(([name, value]) => [
     name,
     jsonColumns.has(name) && value !== null ? sorted(JSON.parse(String(value))) : value,

@@ -17,7 +17,7 @@ import { cancel, claimReply, make, makeRunning, until } from './steps.ts';
 import type { DefineTest } from './suite.ts';
 
 /** What `info`, `migrate`, `subscribe`, `probe` and `close` promise, and what holds for every verb. */
-export function livingTests(test: DefineTest): void {
+export function operationsTests(test: DefineTest): void {
   test('an engine says what it is', async ({ engine }) => {
     const info = engine.info();
     assert.ok(['sqlite', 'postgres', 'redis'].includes(info.kind));
