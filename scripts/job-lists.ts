@@ -3,7 +3,8 @@
 //
 //   {{job.caller -id -input | %column = s."%field" | , | policy=policy = c.policy}}
 //
-// The list (`columns`, `caller`, `record`, `claim`, `json`, or one of those below) loses the fields after `-`; `+shared` or `-caller` keeps the fields that are
+// The list (`columns`, `caller`, `record`, `claim`, `json`, or one of those below) loses the fields after `-`
+// and begins with those without a mark; `+shared` or `-caller` keeps the fields that are
 // shared, or are not set by the caller. Then come the template (default `%column`), the separator (default `,`) and templates for single
 // fields; an empty template leaves the field out, and `slot*2=` takes two positions of `%n`. In SQL, scripts/embed-sql.ts replaces the
 // placeholder. In TypeScript and Markdown it is in a comment, and `npm run generate` rewrites the lines up to `{{/job}}`, one per field.
@@ -29,6 +30,9 @@ const named: Record<string, string> = {
   // PostgreSQL sends these by position, after the columns that every claim has; of one job they may differ from those of the next.
   claimRest:
     'claim -shared -id -tenant -input -metadata -fence -begunAt -createdAt -dueAt -slot -parentId -parentKey -cancelRequestedAt',
+  // What the caller sets and no engine acts on.
+  passive:
+    'caller -id -type -version -queue -tenant -priority -input -metadata -policy -origin -rankOffsetMs -serial',
   // What the runs of one schedule share, and as a rule those of many.
   kind: 'caller -id -tenant -input -rankOffsetMs -serial',
 };
@@ -59,7 +63,7 @@ export function listPieces(placeholder: string, table: JobTable): { pieces: stri
   const [head = '', template = '%column', ...rest] = placeholder
     .split(/\s\|(?:\s|$)/)
     .map((part) => part.trim());
-  const [list = '', ...changes] = (named[head] ?? head).split(/\s+/);
+  const [list = '', ...changes] = head.replace(/^\w+/, (name) => named[name] ?? name).split(/\s+/);
   const has = lists[list];
   if (has === undefined) throw new Error(`"${list}" is no list of job fields, in {{job.${placeholder}}}.`);
   const own = new Map<string, { template: string; width: number }>();
@@ -70,6 +74,7 @@ export function listPieces(placeholder: string, table: JobTable): { pieces: stri
     else own.set(match[1] as string, { width: Number(match[2] ?? 1), template: match[3] as string });
   }
   const dropped = new Set<string>();
+  const first: string[] = [];
   const filters: ((field: JobField) => boolean)[] = [has];
   for (const change of changes) {
     const name = change.slice(1);
@@ -77,11 +82,13 @@ export function listPieces(placeholder: string, table: JobTable): { pieces: stri
     if (flag !== undefined && /^[+-]/.test(change)) {
       filters.push((field) => flag(field) === change.startsWith('+'));
     } else if (change.startsWith('-') && table[name] !== undefined) dropped.add(name);
+    else if (table[change] !== undefined) first.push(change);
     else throw new Error(`"${change}" is no job field to leave out, in {{job.${placeholder}}}.`);
   }
   const pieces: string[] = [];
   let n = 0;
-  for (const [name, field] of Object.entries(table)) {
+  for (const name of new Set([...first, ...Object.keys(table)])) {
+    const field = table[name] as JobField;
     if (dropped.has(name) || !filters.every((filter) => filter(field))) continue;
     const special = own.get(name);
     const piece = fill(special?.template ?? template, name, field, n);
@@ -93,7 +100,7 @@ export function listPieces(placeholder: string, table: JobTable): { pieces: stri
 
 function fill(template: string, name: string, field: JobField, n: number): string {
   const { column, type, nullable, json, doc } = field;
-  const orNull = nullable ? ' | null' : '';
+  const orNull = nullable && type !== 'json' ? ' | null' : '';
   const values: Record<string, string> = {
     ...{
       field: name,
@@ -105,13 +112,19 @@ function fill(template: string, name: string, field: JobField, n: number): strin
       next: String(n + 1),
     },
     differs: nullable ? 'IS DISTINCT FROM' : '<>',
-    schema: `${schemas[type]}${nullable ? '.nullable()' : ''}`,
+    label: (json ?? name).replace(/^./, (first) => first.toUpperCase()).replaceAll('_', ' '),
+    fact: type === 'instant' ? `<Instant at={job.${json}} />` : `job.${json}`,
+    schema: `${schemas[type]}${nullable && type !== 'json' ? '.nullable()' : ''}`,
     type: userType(name, field) + orNull,
     jsonType: (type === 'instant' ? 'Instant' : userType(name, field)) + orNull,
   };
   // What a value becomes for users, and in JSON.
   const turned: Record<string, (value: string) => string> = {
-    date: (value) => (type !== 'instant' ? value : nullable ? `date(${value})` : `new Date(${value})`),
+    shown: (value) => {
+      if (type === 'instant') return nullable ? `date(${value})` : `new Date(${value})`;
+      if (type !== 'json') return value;
+      return nullable ? `${value} === null ? null : JSON.parse(${value})` : `JSON.parse(${value})`;
+    },
     iso: (value) => (type !== 'instant' ? value : nullable ? `text(${value})` : `${value}.toISOString()`),
   };
   const filled = template.replace(/%(\w+)\b(?!\()/g, (mark, variable: string) => values[variable] ?? mark);

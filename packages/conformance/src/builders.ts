@@ -67,7 +67,9 @@ export function jobSpec(fields: Partial<JobSpec> = {}): JobSpec {
     parent: null,
     origin: 'event',
     slot: null,
+    // {{job.passive | %field: null,}}
     copyOf: null,
+    // {{/job}}
     ...fields,
   };
 }

@@ -58,7 +58,9 @@ test('a job is made and shown in the shape of the design', async (t) => {
     origin: 'event',
     parent_id: null,
     parent_key: null,
+    // {{job.passive | %json: null,}}
     copy_of: null,
+    // {{/job}}
     schedule: null,
     slot: null,
     fire_id: null,

@@ -1,3 +1,5 @@
+import type { JobStatus } from '../contract/job-status.ts';
+import type { Origin } from '../contract/shared.ts';
 import type { Attempt, Job, JobWait } from './job-view.ts';
 
 type Instant = string;
@@ -20,23 +22,64 @@ export type JobWaitJson =
 
 /** A job as the HTTP API and the command's `-o json` show it: snake case, instants as ISO 8601 in UTC. */
 export interface JobJson {
+  // {{job.json id type version status reason -metadata -error | /** %doc */\n%json: %jsonType;}}
+  /** ID of the job, created by the client; it orders jobs by creation. */
   id: string;
+  /** Name of its task. */
   type: string;
+  /** Version of its task; a worker runs jobs up to its own version. */
   version: number;
-  status: Job['status'];
+  /** Its status. */
+  status: JobStatus;
+  /** Why it has this status, where the status alone does not say. */
   reason: string | null;
-  /** 0 to 100. */
-  progress: number;
+  /** Its queue. */
+  queue: string;
+  /** Its tenant. */
+  tenant: string | null;
+  /** Higher runs earlier. */
+  priority: number;
+  /** Any JSON. */
+  input: unknown;
+  /** Attempts that it may spend; every retry by hand adds those of the policy. */
+  max_attempts: number;
+  /** How often its node was lost; a loss spends no attempt. */
+  losses: number;
+  /** When it was created. */
   created_at: Instant;
+  /** When it was, or is, to start (again). */
+  due_at: Instant;
+  /** What created it. */
+  origin: Origin;
+  /** When it was asked to cancel. */
+  cancel_requested_at: Instant | null;
+  /** Jobs with the same serial key (per tenant) run one at a time, in due order. */
+  serial: string | null;
+  /** ID of the job that this job repeats. */
+  copy_of: string | null;
+  /** Its dedupe key. */
+  key: string | null;
   /** The first start. */
   started_at: Instant | null;
+  /** How long after its due instant it first started; null before. */
+  lateness_ms: number | null;
+  /** The last change. */
   updated_at: Instant;
+  /** When it finished, with whatever outcome. */
   completed_at: Instant | null;
-  due_at: Instant;
+  /** The instant after which it can no longer start for the first time. */
   expire_at: Instant | null;
+  /** The node that runs it, or ran it last. */
+  node: string | null;
+  /** Who asked to cancel. */
+  cancelled_by: string | null;
+  /** What the handler returned; null before that. */
+  result: unknown;
+  // {{/job}}
+  /** 0 to 100. */
+  progress: number;
   next_attempt_at: Instant | null;
   waiting_for: JobWaitJson | null;
-  input: unknown;
   /** The caller's own fields, and what the handler shows of its steps. */
   metadata: Record<string, unknown> & {
     current_step: unknown;
@@ -44,27 +87,13 @@ export interface JobJson {
     steps_total: unknown;
   };
   attempts: number;
-  max_attempts: number;
-  losses: number;
-  queue: string;
-  priority: number;
-  tenant: string | null;
-  key: string | null;
-  serial: string | null;
-  result: unknown;
   error: JobErrorJson | null;
-  origin: Job['origin'];
   parent_id: string | null;
   parent_key: string | null;
-  copy_of: string | null;
   schedule: string | null;
   slot: Instant | null;
   fire_id: string | null;
-  lateness_ms: number | null;
-  node: string | null;
   lease_until_at: Instant | null;
-  cancel_requested_at: Instant | null;
-  cancelled_by: string | null;
   dead: boolean;
 }
 
@@ -88,44 +117,46 @@ export interface JobJsonOptions {
 /** Turns a job into the JSON that programs are shown. */
 export function toJobJson(job: Job, { stack = false }: JobJsonOptions = {}): JobJson {
   return {
+    // {{job.json id type version status reason -metadata -error | %json: %iso(job.%field), | dedupeKey=key: job.key,}}
     id: job.id,
     type: job.type,
     version: job.version,
     status: job.status,
     reason: job.reason,
-    progress: job.progress.percent,
-    created_at: job.createdAt.toISOString(),
-    started_at: text(job.startedAt),
-    updated_at: job.updatedAt.toISOString(),
-    completed_at: text(job.finishedAt),
-    due_at: job.dueAt.toISOString(),
-    expire_at: text(job.expireAt),
-    next_attempt_at: text(job.nextAttemptAt),
-    waiting_for: waitJson(job.waitingFor),
+    queue: job.queue,
+    tenant: job.tenant,
+    priority: job.priority,
     input: job.input,
-    metadata: metadataJson(job),
-    attempts: job.attempts,
     max_attempts: job.maxAttempts,
     losses: job.losses,
-    queue: job.queue,
-    priority: job.priority,
-    tenant: job.tenant,
-    key: job.key,
-    serial: job.serial,
-    result: job.result,
-    error: errorJson(job.error, stack),
+    created_at: job.createdAt.toISOString(),
+    due_at: job.dueAt.toISOString(),
     origin: job.origin,
+    cancel_requested_at: text(job.cancelRequestedAt),
+    serial: job.serial,
+    copy_of: job.copyOf,
+    key: job.key,
+    started_at: text(job.startedAt),
+    lateness_ms: job.latenessMs,
+    updated_at: job.updatedAt.toISOString(),
+    completed_at: text(job.finishedAt),
+    expire_at: text(job.expireAt),
+    node: job.node,
+    cancelled_by: job.cancelledBy,
+    result: job.result,
+    // {{/job}}
+    progress: job.progress.percent,
+    next_attempt_at: text(job.nextAttemptAt),
+    waiting_for: waitJson(job.waitingFor),
+    metadata: metadataJson(job),
+    attempts: job.attempts,
+    error: errorJson(job.error, stack),
     parent_id: job.parentId,
     parent_key: job.parentKey,
-    copy_of: job.copyOf,
     schedule: job.schedule,
     slot: text(job.slot),
     fire_id: job.fireId,
-    lateness_ms: job.latenessMs,
-    node: job.node,
     lease_until_at: text(job.leaseUntilAt),
-    cancel_requested_at: text(job.cancelRequestedAt),
-    cancelled_by: job.cancelledBy,
     dead: job.dead,
   };
 }

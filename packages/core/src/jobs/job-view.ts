@@ -23,57 +23,78 @@ export type JobWait =
 
 /** A job as users see it: plain data, instants as `Date`. */
 export interface Job<Input = unknown, Result = unknown> {
+  // {{job.json id type version status reason -dedupeKey -input -metadata -result -error | /** %doc */\n%field: %type;}}
+  /** ID of the job, created by the client; it orders jobs by creation. */
   id: string;
+  /** Name of its task. */
   type: string;
+  /** Version of its task; a worker runs jobs up to its own version. */
   version: number;
+  /** Its status. */
   status: JobStatus;
   /** Why it has this status, where the status alone does not say. */
   reason: string | null;
-  progress: Progress;
-  input: Input;
-  metadata: Record<string, unknown>;
-  /** What the handler returned; null before that. */
-  result: Result | null;
-  error: JobError | null;
-  /** Attempts spent, and the one that runs. */
-  attempts: number;
+  /** Its queue. */
+  queue: string;
+  /** Its tenant. */
+  tenant: string | null;
+  /** Higher runs earlier. */
+  priority: number;
+  /** Attempts that it may spend; every retry by hand adds those of the policy. */
   maxAttempts: number;
   /** How often its node was lost; a loss spends no attempt. */
   losses: number;
+  /** When it was created. */
   createdAt: Date;
   /** When it was, or is, to start (again). */
   dueAt: Date;
+  /** What created it. */
+  origin: Origin;
+  /** When it was asked to cancel. */
+  cancelRequestedAt: Date | null;
+  /** Jobs with the same serial key (per tenant) run one at a time, in due order. */
+  serial: string | null;
+  /** ID of the job that this job repeats. */
+  copyOf: string | null;
+  /** The first start. */
   startedAt: Date | null;
+  /** How long after its due instant it first started; null before. */
+  latenessMs: number | null;
+  /** The last change. */
   updatedAt: Date;
+  /** When it finished, with whatever outcome. */
   finishedAt: Date | null;
   /** The instant after which it can no longer start for the first time. */
   expireAt: Date | null;
+  /** The node that runs it, or ran it last. */
+  node: string | null;
+  /** Who asked to cancel. */
+  cancelledBy: string | null;
+  // {{/job}}
+  progress: Progress;
+  input: Input;
+  /** The caller's own fields. */
+  metadata: Record<string, unknown>;
+  /** What the handler returned; null before that. */
+  result: Result | null;
+  /** Error of the last failed attempt. */
+  error: JobError | null;
+  /** Attempts spent, and the one that runs. */
+  attempts: number;
   /** When the next attempt is due; null while it runs, is blocked or is over. */
   nextAttemptAt: Date | null;
   waitingFor: JobWait | null;
-  queue: string;
-  priority: number;
-  tenant: string | null;
   /** Its dedupe key. */
   key: string | null;
-  serial: string | null;
-  origin: Origin;
-  /** The job in whose handler it was made. */
+  /** The job in whose handler it was created. */
   parentId: string | null;
   /** Its key among that job's children. */
   parentKey: string | null;
-  copyOf: string | null;
-  /** The schedule that made it; null: none. */
+  /** The schedule that created it; null: none. */
   schedule: string | null;
   slot: Date | null;
   fireId: string | null;
-  /** How much later than due it first started; null before. */
-  latenessMs: number | null;
-  /** The node that runs it, or ran it last. */
-  node: string | null;
   leaseUntilAt: Date | null;
-  cancelRequestedAt: Date | null;
-  cancelledBy: string | null;
   /** Whether it is listed as a dead letter. */
   dead: boolean;
   /** The last attempts, oldest first. */
@@ -85,44 +106,46 @@ export function toJob<Input = unknown, Result = unknown>(record: JobRecord): Job
   const last = record.attempts.at(-1);
   const waits = record.status === 'SCHEDULED' || record.status === 'PENDING' || record.status === 'RETRYING';
   return {
+    // {{job.json id type version status reason -dedupeKey -input -metadata -result -error -node | %field: %shown(record.%field),}}
     id: record.id,
     type: record.type,
     version: record.version,
     status: record.status,
     reason: record.reason,
+    queue: record.queue,
+    tenant: record.tenant,
+    priority: record.priority,
+    maxAttempts: record.maxAttempts,
+    losses: record.losses,
+    createdAt: new Date(record.createdAt),
+    dueAt: new Date(record.dueAt),
+    origin: record.origin,
+    cancelRequestedAt: date(record.cancelRequestedAt),
+    serial: record.serial,
+    copyOf: record.copyOf,
+    startedAt: date(record.startedAt),
+    latenessMs: record.latenessMs,
+    updatedAt: new Date(record.updatedAt),
+    finishedAt: date(record.finishedAt),
+    expireAt: date(record.expireAt),
+    cancelledBy: record.cancelledBy,
+    // {{/job}}
     progress: { ...record.progress },
     input: JSON.parse(record.input) as Input,
     metadata: record.metadata === null ? {} : (JSON.parse(record.metadata) as Record<string, unknown>),
     result: record.result === null ? null : (JSON.parse(record.result) as Result),
     error: record.error,
     attempts: record.status === 'RUNNING' ? record.spent + 1 : record.spent,
-    maxAttempts: record.maxAttempts,
-    losses: record.losses,
-    createdAt: new Date(record.createdAt),
-    dueAt: new Date(record.dueAt),
-    startedAt: date(record.startedAt),
-    updatedAt: new Date(record.updatedAt),
-    finishedAt: date(record.finishedAt),
-    expireAt: date(record.expireAt),
     nextAttemptAt: waits ? new Date(record.dueAt) : null,
     waitingFor: waitOf(record),
-    queue: record.queue,
-    priority: record.priority,
-    tenant: record.tenant,
     key: record.dedupeKey,
-    serial: record.serial,
-    origin: record.origin,
     parentId: record.parent?.id ?? null,
     parentKey: record.parent?.key ?? null,
-    copyOf: record.copyOf,
     schedule: record.slot?.scheduleName ?? null,
     slot: date(record.slot?.slotAt ?? null),
     fireId: record.slot?.fireId ?? null,
-    latenessMs: record.latenessMs,
     node: record.node ?? last?.node ?? null,
     leaseUntilAt: date(record.leaseUntilAt),
-    cancelRequestedAt: date(record.cancelRequestedAt),
-    cancelledBy: record.cancelledBy,
     dead: record.dead,
     attemptList: record.attempts.map((attempt) => ({
       n: attempt.n,

@@ -336,25 +336,28 @@ const hints: Record<string, string> = {
 /** The same promise once more, as a job of its own, due now: it shares no key and no parent with the first. */
 function copyOf(job: JobRecord, id: string): JobSpec {
   return {
+    // {{job.caller | %field: job.%field, | id=id, | origin=origin: 'event', | copyOf=copyOf: job.id,
+    //   | rankOffsetMs=rankOffsetMs: rankOffsetMs(job.priority),}}
     id,
     type: job.type,
     version: job.version,
     queue: job.queue,
     tenant: job.tenant,
     priority: job.priority,
-    rankOffsetMs: rankOffsetMs(job.priority),
-    due: { inMs: 0 },
     input: job.input,
     metadata: job.metadata,
     policy: job.policy,
+    origin: 'event',
+    rankOffsetMs: rankOffsetMs(job.priority),
+    serial: job.serial,
+    copyOf: job.id,
+    // {{/job}}
+    due: { inMs: 0 },
     startDeadlineMs: startDeadlineOf(job),
     dedupe: null,
-    serial: job.serial,
     gates: [],
     parent: null,
-    origin: 'event',
     slot: null,
-    copyOf: job.id,
   };
 }
 

@@ -8,17 +8,22 @@ export function madeRecord(spec: JobSpec, item: EnqueuedItem, now: number): JobR
   if (item.deduped || item.id !== spec.id) return null;
   if (item.status !== 'PENDING' && item.status !== 'SCHEDULED') return null;
   return {
+    // {{job.caller -rankOffsetMs | %field: spec.%field,}}
     id: spec.id,
     type: spec.type,
     version: spec.version,
     queue: spec.queue,
     tenant: spec.tenant,
     priority: spec.priority,
-    status: item.status,
-    reason: null,
     input: spec.input,
     metadata: spec.metadata,
     policy: spec.policy,
+    origin: spec.origin,
+    serial: spec.serial,
+    copyOf: spec.copyOf,
+    // {{/job}}
+    status: item.status,
+    reason: null,
     result: null,
     error: null,
     progress: { percent: 0, message: null, step: null, of: null },
@@ -40,11 +45,8 @@ export function madeRecord(spec: JobSpec, item: EnqueuedItem, now: number): JobR
     leaseUntilAt: null,
     gates: [],
     dedupeKey: spec.dedupe?.key ?? null,
-    serial: spec.serial,
     parent: spec.parent,
-    origin: spec.origin,
     slot: spec.slot,
-    copyOf: spec.copyOf,
     cancelRequestedAt: null,
     cancelledBy: null,
     dead: false,

@@ -54,7 +54,9 @@ function job(fields: Partial<JobRecord> = {}): JobRecord {
     parent: null,
     origin: 'event',
     slot: null,
+    // {{job.passive | %field: null,}}
     copyOf: null,
+    // {{/job}}
     cancelRequestedAt: null,
     cancelledBy: null,
     dead: false,

@@ -128,7 +128,9 @@ export async function openTestStoreOn(clock: Clock, manual: ManualClock | null):
       parent: null,
       origin: 'event',
       slot: null,
+      // {{job.passive | %field: null,}}
       copyOf: null,
+      // {{/job}}
       ...fields,
     };
   }

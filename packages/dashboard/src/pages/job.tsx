@@ -1,5 +1,6 @@
 import { isTerminal } from '@duly/core/internal/browser';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import { type Job, useJob, useJobAction, useWhy } from '../api/jobs.ts';
 import { useMay } from '../shell/caller.tsx';
 import { duration } from '../time/format.ts';
@@ -97,6 +98,12 @@ function JobView({ job }: { job: Job }) {
   );
 }
 
+/** The stored fields that need no more than their value. */
+const moreFacts: [name: string, of: (job: Job) => ReactNode][] = [
+  // {{job.passive -copyOf | ['%label', (job) => %fact],}}
+  // {{/job}}
+];
+
 function Facts({ job }: { job: Job }) {
   return (
     <Panel title="Facts" className="h-fit">
@@ -166,6 +173,10 @@ function Facts({ job }: { job: Job }) {
             <JobLink id={job.copy_of} />
           </Fact>
         )}
+        {moreFacts.map(([name, of]) => {
+          const fact = of(job);
+          return fact !== null && <Fact name={name}>{fact}</Fact>;
+        })}
       </dl>
     </Panel>
   );

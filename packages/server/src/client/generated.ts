@@ -394,18 +394,52 @@ export type HttpTarget = {
 export type Job = {
   id: string;
   type: string;
-  version: number;
   status: JobStatus;
+  /** Version of its task; a worker runs jobs up to its own version. */
+  version: number;
   /** Why it has this status, where the status alone does not say. */
   reason: string | null;
-  progress: number;
+  /** Its queue. */
+  queue: string;
+  /** Its tenant. */
+  tenant: string | null;
+  /** Higher runs earlier. */
+  priority: number;
+  /** Any JSON. */
+  input?: unknown;
+  /** Attempts that it may spend; every retry by hand adds those of the policy. */
+  max_attempts: number;
+  /** How often its node was lost; a loss spends no attempt. */
+  losses: number;
+  /** When it was created. */
   created_at: string;
+  /** When it was, or is, to start (again). */
+  due_at: string;
+  /** When it was asked to cancel. */
+  cancel_requested_at: string | null;
+  /** Jobs with the same serial key (per tenant) run one at a time, in due order. */
+  serial: string | null;
+  /** ID of the job that this job repeats. */
+  copy_of: string | null;
+  /** Its dedupe key. */
+  key: string | null;
   /** The first start. */
   started_at: string | null;
+  /** How long after its due instant it first started; null before. */
+  lateness_ms: number | null;
+  /** The last change. */
   updated_at: string;
+  /** When it finished, with whatever outcome. */
   completed_at: string | null;
-  due_at: string;
+  /** The instant after which it can no longer start for the first time. */
   expire_at: string | null;
+  /** The node that runs it, or ran it last. */
+  node: string | null;
+  /** Who asked to cancel. */
+  cancelled_by: string | null;
+  /** What the handler returned; null before that. */
+  result?: unknown;
+  progress: number;
   next_attempt_at: string | null;
   waiting_for: {
     kind: "time" | "retry";
@@ -419,8 +453,6 @@ export type Job = {
       ref: string;
     }[];
   } | null;
-  /** Any JSON. */
-  input?: unknown;
   /** The caller's own fields, and what the handler shows of its steps. */
   metadata: {
     current_step?: unknown;
@@ -429,28 +461,14 @@ export type Job = {
     [field: string]: unknown;
   };
   attempts: number;
-  max_attempts: number;
-  losses: number;
-  queue: string;
-  priority: number;
-  tenant: string | null;
-  key: string | null;
-  serial: string | null;
-  /** What the handler returned; null before that. */
-  result?: unknown;
   error: JobError | null;
   origin: "event" | "schedule" | "trigger" | "backfill" | "retry" | "child";
   parent_id: string | null;
   parent_key: string | null;
-  copy_of: string | null;
   schedule: string | null;
   slot: string | null;
   fire_id: string | null;
-  lateness_ms: number | null;
-  node: string | null;
   lease_until_at: string | null;
-  cancel_requested_at: string | null;
-  cancelled_by: string | null;
   dead: boolean;
 };
 
@@ -598,18 +616,52 @@ export type LogLine = {
 export type MadeJob = {
   id: string;
   type: string;
-  version: number;
   status: JobStatus;
+  /** Version of its task; a worker runs jobs up to its own version. */
+  version: number;
   /** Why it has this status, where the status alone does not say. */
   reason: string | null;
-  progress: number;
+  /** Its queue. */
+  queue: string;
+  /** Its tenant. */
+  tenant: string | null;
+  /** Higher runs earlier. */
+  priority: number;
+  /** Any JSON. */
+  input?: unknown;
+  /** Attempts that it may spend; every retry by hand adds those of the policy. */
+  max_attempts: number;
+  /** How often its node was lost; a loss spends no attempt. */
+  losses: number;
+  /** When it was created. */
   created_at: string;
+  /** When it was, or is, to start (again). */
+  due_at: string;
+  /** When it was asked to cancel. */
+  cancel_requested_at: string | null;
+  /** Jobs with the same serial key (per tenant) run one at a time, in due order. */
+  serial: string | null;
+  /** ID of the job that this job repeats. */
+  copy_of: string | null;
+  /** Its dedupe key. */
+  key: string | null;
   /** The first start. */
   started_at: string | null;
+  /** How long after its due instant it first started; null before. */
+  lateness_ms: number | null;
+  /** The last change. */
   updated_at: string;
+  /** When it finished, with whatever outcome. */
   completed_at: string | null;
-  due_at: string;
+  /** The instant after which it can no longer start for the first time. */
   expire_at: string | null;
+  /** The node that runs it, or ran it last. */
+  node: string | null;
+  /** Who asked to cancel. */
+  cancelled_by: string | null;
+  /** What the handler returned; null before that. */
+  result?: unknown;
+  progress: number;
   next_attempt_at: string | null;
   waiting_for: {
     kind: "time" | "retry";
@@ -623,8 +675,6 @@ export type MadeJob = {
       ref: string;
     }[];
   } | null;
-  /** Any JSON. */
-  input?: unknown;
   /** The caller's own fields, and what the handler shows of its steps. */
   metadata: {
     current_step?: unknown;
@@ -633,28 +683,14 @@ export type MadeJob = {
     [field: string]: unknown;
   };
   attempts: number;
-  max_attempts: number;
-  losses: number;
-  queue: string;
-  priority: number;
-  tenant: string | null;
-  key: string | null;
-  serial: string | null;
-  /** What the handler returned; null before that. */
-  result?: unknown;
   error: JobError | null;
   origin: "event" | "schedule" | "trigger" | "backfill" | "retry" | "child";
   parent_id: string | null;
   parent_key: string | null;
-  copy_of: string | null;
   schedule: string | null;
   slot: string | null;
   fire_id: string | null;
-  lateness_ms: number | null;
-  node: string | null;
   lease_until_at: string | null;
-  cancel_requested_at: string | null;
-  cancelled_by: string | null;
   dead: boolean;
   /** No new job was made: this one holds the key. */
   deduped: boolean;

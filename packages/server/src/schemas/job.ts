@@ -1,5 +1,5 @@
 import { jobStatuses } from '@duly/core';
-import type { JobErrorJson, JobJson } from '@duly/core/internal';
+import { type JobErrorJson, type JobFieldName, type JobJson, jobFields } from '@duly/core/internal';
 import { z } from '@hono/zod-openapi';
 import { duration, instant, name } from './answers.ts';
 import { target } from './targets.ts';
@@ -23,24 +23,41 @@ export const jobErrorSchema: z.ZodType<JobErrorJson> = z
 /** The same where there may be none. A union, so that the document names the error itself and not an error or nothing. */
 export const jobErrorOrNull = z.union([jobErrorSchema, z.null()]);
 
+function described<Schema extends z.ZodType>(schema: Schema, field: JobFieldName): Schema {
+  return schema.openapi({ description: jobFields[field].doc });
+}
+
 /** A job as it is shown. */
 export const jobSchema = z
   .strictObject({
     id: z.string().openapi({ example: 'job_01k9zq6b1h8v2t4r6y8m0c2e4g' }),
     type: z.string().openapi({ example: 'video_transcode' }),
-    version: z.int(),
     status: jobStatus,
-    reason: z
-      .string()
-      .nullable()
-      .openapi({ description: 'Why it has this status, where the status alone does not say.' }),
+    // {{job.json version reason -id -type -status -metadata -error -origin | %json: described(%schema, '%field'),}}
+    version: described(z.int(), 'version'),
+    reason: described(z.string().nullable(), 'reason'),
+    queue: described(z.string(), 'queue'),
+    tenant: described(z.string().nullable(), 'tenant'),
+    priority: described(z.int(), 'priority'),
+    input: described(z.unknown(), 'input'),
+    max_attempts: described(z.int(), 'maxAttempts'),
+    losses: described(z.int(), 'losses'),
+    created_at: described(instant, 'createdAt'),
+    due_at: described(instant, 'dueAt'),
+    cancel_requested_at: described(instant.nullable(), 'cancelRequestedAt'),
+    serial: described(z.string().nullable(), 'serial'),
+    copy_of: described(z.string().nullable(), 'copyOf'),
+    key: described(z.string().nullable(), 'dedupeKey'),
+    started_at: described(instant.nullable(), 'startedAt'),
+    lateness_ms: described(z.number().nullable(), 'latenessMs'),
+    updated_at: described(instant, 'updatedAt'),
+    completed_at: described(instant.nullable(), 'finishedAt'),
+    expire_at: described(instant.nullable(), 'expireAt'),
+    node: described(z.string().nullable(), 'node'),
+    cancelled_by: described(z.string().nullable(), 'cancelledBy'),
+    result: described(z.unknown(), 'result'),
+    // {{/job}}
     progress: z.number().min(0).max(100),
-    created_at: instant,
-    started_at: instant.nullable().openapi({ description: 'The first start.' }),
-    updated_at: instant,
-    completed_at: instant.nullable(),
-    due_at: instant,
-    expire_at: instant.nullable(),
     next_attempt_at: instant.nullable(),
     waiting_for: z
       .union([
@@ -52,32 +69,18 @@ export const jobSchema = z
         }),
       ])
       .nullable(),
-    input: z.unknown().openapi({ description: 'Any JSON.' }),
     metadata: z
       .looseObject({ current_step: z.unknown(), steps_completed: z.unknown(), steps_total: z.unknown() })
       .openapi({ description: "The caller's own fields, and what the handler shows of its steps." }),
     attempts: z.int(),
-    max_attempts: z.int(),
-    losses: z.int(),
-    queue: z.string(),
-    priority: z.int(),
-    tenant: z.string().nullable(),
-    key: z.string().nullable(),
-    serial: z.string().nullable(),
-    result: z.unknown().openapi({ description: 'What the handler returned; null before that.' }),
     error: jobErrorOrNull,
     origin: z.enum(['event', 'schedule', 'trigger', 'backfill', 'retry', 'child']),
     parent_id: z.string().nullable(),
     parent_key: z.string().nullable(),
-    copy_of: z.string().nullable(),
     schedule: z.string().nullable(),
     slot: instant.nullable(),
     fire_id: z.string().nullable(),
-    lateness_ms: z.number().nullable(),
-    node: z.string().nullable(),
     lease_until_at: instant.nullable(),
-    cancel_requested_at: instant.nullable(),
-    cancelled_by: z.string().nullable(),
     dead: z.boolean(),
   })
   .openapi('Job');

@@ -43,6 +43,8 @@ export function runSpecOf(
       details: JSON.stringify(run.details),
       ...(run.allow ? { allow: true } : {}),
     },
+    // {{job.passive | %field: null,}}
     copyOf: null,
+    // {{/job}}
   };
 }
