@@ -26,7 +26,7 @@ export const madeElsewhere: Readonly<Record<string, string>> = {
   lost: 'worker/attempt-errors.ts, as above',
   shutdown: 'worker/attempt-errors.ts, as above',
   node_unsupported: 'node-version.ts of the command prints it: on such a Node nothing else may be loaded',
-  handler_threw_nothing: 'worker/job-error.ts writes it into the error that is kept with the job',
+  handler_threw_nullish: 'worker/job-error.ts writes it into the error that is kept with the job',
 };
 
 /**

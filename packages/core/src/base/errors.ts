@@ -26,7 +26,7 @@ export const errorCodes = {
   file_exists: 'A file that should be written is there already.',
   file_unwritable: 'A file or a folder cannot be written.',
   profile_not_found: 'There is no profile of this name.',
-  store_needed: 'A server cannot do what only the store itself can.',
+  requires_store_access: 'A command needs access to the store and cannot be given to a server.',
   server_unavailable: 'The server cannot be reached.',
   usage: 'The command was called wrongly.',
   output_failed: 'What the command printed could not be written.',
@@ -50,7 +50,7 @@ export const errorCodes = {
 
   // Jobs
   job_not_found: 'No job has this id.',
-  job_expired_from_history: 'The job finished so long ago that it is no longer kept.',
+  job_pruned: 'The retention of the job is over, and its record was deleted.',
   job_not_changeable: "The job's status does not allow this action.",
   too_many_match: 'More jobs match an action than its caller expected, so nothing was changed.',
   job_failed: 'The job ended without a result.',
@@ -64,7 +64,7 @@ export const errorCodes = {
   lost: 'The job was lost too often, or must not start twice.',
   shutdown: 'The node is shutting down and the attempt has to end.',
   isolate_failed: 'The thread of an isolated task ended without an outcome.',
-  handler_threw_nothing: 'A handler threw undefined or null.',
+  handler_threw_nullish: 'A handler threw undefined or null.',
 
   // The user's own transactions
   tx_unknown: 'What was given as a transaction is none that Duly knows.',

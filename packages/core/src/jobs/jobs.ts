@@ -457,8 +457,8 @@ function missing(target: JobTarget, prunedMadeAt: number | null) {
   const madeAt = jobIdAt(asked);
   // Made before a job that is gone by now, so it is gone as well, if it ever was: the id itself does not tell.
   if (madeAt !== null && prunedMadeAt !== null && madeAt <= prunedMadeAt) {
-    return dulyError('job_expired_from_history', {
-      message: `Job "${asked}" was made at ${new Date(madeAt).toISOString()} and is no longer kept.`,
+    return dulyError('job_pruned', {
+      message: `Job "${asked}" was created at ${new Date(madeAt).toISOString()} and has been deleted after its retention.`,
       hint: 'Finished jobs are kept for their retention (7 days unless the task says otherwise).',
       details: { id: asked, madeAt },
     });

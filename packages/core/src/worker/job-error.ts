@@ -13,7 +13,7 @@ export function toJobError(thrown: unknown): JobError {
     return {
       name: 'NotAnError',
       message: `The handler threw ${String(thrown)}: there is no message and no stack to keep. Throw an Error.`,
-      code: 'handler_threw_nothing',
+      code: 'handler_threw_nullish',
     };
   }
   return fromPlain(toPlainError(thrown), 1);

@@ -509,10 +509,10 @@ test('an id that is not there is not found, and one past its retention says when
   const task = duly.task({ name: 'old', run: () => {} });
   const handle = await task.now();
   await duly.advance('8 days');
-  const error = await refusal('job_expired_from_history', () => handle.get());
+  const error = await refusal('job_pruned', () => handle.get());
   assert.equal(error.details.madeAt, Date.parse('2027-01-15T10:00:00Z'));
-  await refusal('job_expired_from_history', () => handle.cancel());
-  await refusal('job_expired_from_history', () => handle.retry());
+  await refusal('job_pruned', () => handle.cancel());
+  await refusal('job_pruned', () => handle.retry());
   await refusal('job_not_found', () => duly.job('job_nope').get());
   await refusal('job_not_found', () => duly.job('job_nope').wait());
   await refusal('job_not_found', () => duly.job('job_nope').logs());
@@ -527,7 +527,7 @@ test('a task that keeps its jobs for an hour has them gone after two, and an id 
   const duly = setup(t);
   const brief = await duly.task({ name: 'brief', retention: '1h', run: () => {} }).now();
   await duly.advance('2h');
-  await refusal('job_expired_from_history', () => brief.get());
+  await refusal('job_pruned', () => brief.get());
   const never = 'job_7zzzzzzzzzzzzzzzzzzzzzzzzz';
   await refusal('job_not_found', () => duly.job(never).get());
 });
@@ -675,7 +675,7 @@ test('a handler that throws nothing still leaves an error', async (t) => {
   });
   const handle = await task.now();
   await duly.runDue();
-  assert.equal((await handle.get()).error?.code, 'handler_threw_nothing');
+  assert.equal((await handle.get()).error?.code, 'handler_threw_nullish');
 });
 
 test('counts and nodes tell what is there', async (t) => {

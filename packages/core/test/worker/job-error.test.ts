@@ -18,7 +18,7 @@ test('an error is kept with name, message, stack, code and causes', () => {
 test('throwing undefined or null is told as such, with a code', () => {
   for (const nothing of [undefined, null]) {
     const kept = toJobError(nothing);
-    assert.equal(kept.code, 'handler_threw_nothing');
+    assert.equal(kept.code, 'handler_threw_nullish');
     assert.match(kept.message, new RegExp(`threw ${nothing}`));
   }
 });

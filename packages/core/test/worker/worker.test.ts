@@ -405,7 +405,7 @@ test('a handler that throws undefined fails with a clear error', async (t) => {
   await store.clock.settle();
   const job = await store.job(id);
   assert.equal(job.status, 'FAILED');
-  assert.equal(job.error?.code, 'handler_threw_nothing');
+  assert.equal(job.error?.code, 'handler_threw_nullish');
 });
 
 test('a result that is no JSON fails the job at once, and says where', async (t) => {

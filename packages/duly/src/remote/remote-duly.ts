@@ -11,7 +11,7 @@ import {
 import { ApiError, createClient, type Client as HttpClient } from '@duly/server/client';
 import { fromJson, jobFromJson } from './from-json.ts';
 import { createRemoteSchedules, noted } from './remote-schedules.ts';
-import { storeNeeded } from './server.ts';
+import { requiresStoreAccess } from './server.ts';
 
 /** Where a server is, and the key for it. */
 export interface RemoteServer {
@@ -20,7 +20,7 @@ export interface RemoteServer {
 }
 
 /**
- * What commands ask a Duly for, asked of a server over HTTP. What only the store itself can answer is refused with `store_needed`.
+ * What commands ask a Duly for, asked of a server over HTTP. What only the store itself can answer is refused with `requires_store_access`.
  */
 export function createRemoteDuly(server: RemoteServer, onChange: (page: string) => void = () => {}): Duly {
   const http = createClient({ url: server.url, ...(server.key === undefined ? {} : { key: server.key }) });
@@ -256,7 +256,7 @@ function refusing<Methods extends object>(what: string, methods: Methods): Metho
       // A promise is recognised by its `then`.
       if (name in target || typeof name === 'symbol' || name === 'then')
         return Reflect.get(target, name, receiver);
-      throw storeNeeded(`${what}.${name}`);
+      throw requiresStoreAccess(`${what}.${name}`);
     },
   });
 }

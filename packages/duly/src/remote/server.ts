@@ -24,8 +24,8 @@ export function givenServer(options: CommonOptions): RemoteServer | null {
 }
 
 /** Says that a server cannot do it. */
-export function storeNeeded(what: string): DulyError {
-  return new DulyError('store_needed', {
+export function requiresStoreAccess(what: string): DulyError {
+  return new DulyError('requires_store_access', {
     message: 'This command cannot be given to a server: it needs the store itself.',
     hint: 'Give it the store: --store <url>, where the store can be reached.',
     details: { what },

@@ -49,7 +49,7 @@ const statuses: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   alert_channel_in_use: 409,
   commands_disabled: 403,
   target_refused: 422,
-  job_expired_from_history: 410,
+  job_pruned: 410,
   job_not_changeable: 409,
   too_many_match: 409,
   records_conflict: 409,

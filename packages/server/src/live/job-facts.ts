@@ -61,7 +61,7 @@ async function readFacts(duly: Duly, id: string): Promise<JobFacts | null> {
     const { tenant, queue, schedule } = await duly.job(id).get();
     return { tenant, queue, schedule };
   } catch (error) {
-    if (isDulyError(error, 'job_not_found') || isDulyError(error, 'job_expired_from_history')) return null;
+    if (isDulyError(error, 'job_not_found') || isDulyError(error, 'job_pruned')) return null;
     throw error;
   }
 }
