@@ -235,7 +235,7 @@ export async function createContestant({ url }: ContestantPlace): Promise<Contes
 
     async idle(forMs) {
       await start();
-      // The first moments prove notifications, beat and look around.
+      // The first moments prove notifications, send heartbeats and read the state.
       await pause(settleMs);
       let calls = 0;
       const off = duly.on('call', () => {

@@ -31,7 +31,7 @@ export const idle: Measure = {
   title: 'an idle node',
   async run(setup) {
     const { duly, peers, isQuick, progress } = setup;
-    // A multiple of the beats and looks of a node, so that the window holds as many of each as any other.
+    // A multiple of the heartbeats and looks of a node, so that the window holds as many of each as any other.
     const forMs = isQuick ? 5_000 : 30_000;
     progress.step(`everyone, for ${forMs / 1_000} s`);
     const costOf = (session: Session) => session.ask('idle', forMs);
@@ -40,7 +40,7 @@ export const idle: Measure = {
       askOne(setup, duly, (session) => session.ask('idleStatements', forMs)),
       ...peers.map((peer) => askOne(setup, peer, costOf)),
     ])) as [IdleCost, number, ...(IdleCost | string)[]];
-    // A short window holds a beat or none, by chance: it says nothing about the cost of one.
+    // A short window holds a heartbeat or none, by chance: it says nothing about the cost of one.
     const judged = isQuick ? { notJudged: 'in so short a window' } : {};
     const rest = { measure: 'idle', isMoreBetter: false, bare: null, ratio: null } as const;
     const results: Result[] = [

@@ -45,7 +45,7 @@ class Job:
             del running[self.fence]
             slots.release()
 
-def beat(every):
+def heartbeat(every):
     while not time.sleep(every):
         jobs = list(running.values())
         for job, lease in zip(jobs, call("heartbeat", worker=NAME, leases=[job.lease for job in jobs])["leases"]):
@@ -55,7 +55,7 @@ def beat(every):
 def work(concurrency=4):
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # cuts the claim that waits; what runs is finished
     about = dict(worker=NAME, host=socket.gethostname(), pid=os.getpid(), tasks=[{"type": name} for name in tasks])
-    slots, beating, drain = threading.Semaphore(concurrency), None, False
+    slots, heartbeat_thread, drain = threading.Semaphore(concurrency), None, False
     try:
         while not drain and slots.acquire():
             token = uuid.uuid4().hex  # a claim that is asked again with its token is given the same jobs
@@ -65,9 +65,9 @@ def work(concurrency=4):
                 threading.Thread(target=job.run, args=(slots,)).start()
             if not given["jobs"]:
                 slots.release()
-            if not beating:
-                beating = threading.Thread(target=beat, args=(given["beat_ms"] / 1000,), daemon=True)
-                beating.start()
+            if not heartbeat_thread:
+                heartbeat_thread = threading.Thread(target=heartbeat, args=(given["heartbeat_ms"] / 1000,), daemon=True)
+                heartbeat_thread.start()
             drain = given["drain"]
     except KeyboardInterrupt:
         pass

@@ -16,7 +16,7 @@ const options = JSON.parse(process.argv[2] as string) as ProcessOptions;
 const history = openHistoryFile(options.histories, options.name);
 const time = createStoreTime();
 const concurrency = 12;
-/** The id that the store knows this node by, once it has beaten. */
+/** The id that the store knows this node by, after its first heartbeat. */
 let node = options.name;
 let endAt: KillPoint | null = null;
 let signal: 'SIGKILL' | 'SIGSTOP' = 'SIGKILL';
@@ -30,7 +30,7 @@ function pass(point: KillPoint, isReached = true): void {
   process.kill(process.pid, signal);
 }
 
-/** From its first beat on, which comes before it takes anything. */
+/** From its first heartbeat on, which comes before it takes anything. */
 function nameNode(id: string): void {
   if (node === id) return;
   node = id;
@@ -39,8 +39,11 @@ function nameNode(id: string): void {
 }
 
 watchStoreSeam({
-  asked(verb, input: { beat?: { id: string } | null; settle?: unknown[]; groups?: { slots?: unknown[] }[] }) {
-    if (verb === 'nodes' && input.beat) nameNode(input.beat.id);
+  asked(
+    verb,
+    input: { heartbeat?: { id: string } | null; settle?: unknown[]; groups?: { slots?: unknown[] }[] },
+  ) {
+    if (verb === 'nodes' && input.heartbeat) nameNode(input.heartbeat.id);
     if (verb === 'exchange') pass('before settle', (input.settle?.length ?? 0) > 0);
     if (verb === 'fire') pass('between plan and fire');
   },
@@ -87,7 +90,7 @@ defineChaosTasks(duly, {
   listener: {
     recorded: (run) =>
       recorded(
-        // Its name is known from its first beat on.
+        // Its name is known from its first heartbeat on.
         () => ({
           name: node,
           storeAt: time.now,

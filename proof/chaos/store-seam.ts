@@ -33,7 +33,7 @@ export function watchStoreSeam(listener: SeamListener): void {
       const open = calls.get(this) ?? new Map();
       calls.set(this, open.set(message.id, { verb: message.verb, input }));
     }
-    if (message?.kind === 'beats-begin') listener.beginning();
+    if (message?.kind === 'heartbeats-begin') listener.beginning();
     return postMessage.call(this, message, ...rest);
   };
 

@@ -2,7 +2,7 @@ import type { Began, HistoryEvent } from '../history.ts';
 import { type Facts, isAwake, isBlocked, isTroubled, show } from './facts.ts';
 import type { Exercise, Invariant } from './invariant.ts';
 
-// A beat, which is a sixth of the lease, and the way there and back. Real machines are busy.
+// A heartbeat, which is a sixth of the lease, and the way there and back. Real machines are busy.
 const boundMsOf = { simulated: 4_000, real: 10_000 };
 // What went wrong shortly before may still be on its way.
 const recoverMs = 5_000;
@@ -10,8 +10,8 @@ const recoverMs = 5_000;
 // The instants of real processes are estimates.
 const estimateMsMax = 250;
 
-// What keeps a node that is up and turns from seeing in time that a lease of its own has ended: the answer to its beat is still to come.
-const holdsBeats: readonly string[] = ['call-slow', 'store-locked', 'blocked'];
+// What keeps a node that is up and turns from seeing in time that a lease of its own has ended: the answer to its heartbeat is still to come.
+const holdsHeartbeats: readonly string[] = ['call-slow', 'store-locked', 'blocked'];
 
 interface Reason {
   at: number;
@@ -46,7 +46,7 @@ export const signalsAborted: Invariant = {
         const what = event.state === 'lost' ? 'its lease was lost' : 'it was told of a cancel';
         tell(reasons, `${event.id}/${event.fence}`, { at: event.at, what });
       } else if (event.kind === 'reaped') {
-        // Whoever held it before hears of it with its next beat.
+        // Whoever held it before hears of it with its next heartbeat.
         tell(asked, event.id, { at: event.at, what: 'its lease was taken over' });
       } else if (event.kind === 'changed' && event.verb === 'cancel' && event.result === 'asked')
         tell(asked, event.id, { at: event.at, what: 'its job was asked to cancel' });
@@ -122,11 +122,12 @@ function endedUnheard(
   return problems;
 }
 
-/** Whether a beat of a node was held up, or the store's instants do not tell how long it counted. */
+/** Whether a heartbeat of a node was held up, or the store's instants do not tell how long it counted. */
 function isHeldUp({ faults }: Facts, node: string, fromAt: number, toAt: number): boolean {
   return faults.some(
     ({ fault, node: whose, at, untilAt }) =>
-      (fault === 'store-clock-jump' || (holdsBeats.includes(fault) && (whose === '*' || whose === node))) &&
+      (fault === 'store-clock-jump' ||
+        (holdsHeartbeats.includes(fault) && (whose === '*' || whose === node))) &&
       at <= toAt &&
       (untilAt ?? at) >= fromAt,
   );

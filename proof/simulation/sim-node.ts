@@ -6,7 +6,11 @@ import type { Engine } from '../../packages/core/src/contract/engine.ts';
 import { createDulyOn, type Duly } from '../../packages/core/src/duly.ts';
 import type { Role } from '../../packages/core/src/options.ts';
 import type { EveryDefinition } from '../../packages/core/src/schedules/definition/definition.ts';
-import { type Beats, type BeatsOptions, createBeats } from '../../packages/core/src/store/heartbeats.ts';
+import {
+  createHeartbeats,
+  type Heartbeats,
+  type HeartbeatsOptions,
+} from '../../packages/core/src/store/heartbeats.ts';
 import { createLockRenewals } from '../../packages/core/src/store/lock-renewal.ts';
 import type { NodeChanged, WriteEvent } from '../history.ts';
 import { concurrencyOf, defineTasks, type TaskName } from './tasks.ts';
@@ -15,7 +19,9 @@ import { createWire, type SharedStore, type Weather } from './wire.ts';
 import type { Dice, Process, World } from './world.ts';
 
 /** Puts a defect into how leases are renewed. */
-export type MutateBeats = (create: (options: BeatsOptions) => Beats) => (options: BeatsOptions) => Beats;
+export type MutateHeartbeats = (
+  create: (options: HeartbeatsOptions) => Heartbeats,
+) => (options: HeartbeatsOptions) => Heartbeats;
 
 /** What a node is started with. */
 export interface SimNodeOptions {
@@ -41,7 +47,7 @@ export interface SimNodeOptions {
   /** Puts a defect between it and its wire. */
   mutate?(engine: Engine): Engine;
   /** Puts a defect into how it renews its leases. */
-  mutateBeats?: MutateBeats;
+  mutateHeartbeats?: MutateHeartbeats;
   onDead(node: SimNode): void;
 }
 
@@ -76,7 +82,7 @@ export class SimNode implements Process {
     const engine = options.mutate?.(wire) ?? wire;
     const storeThread = { engine, clock: world.clockOf(this.thread) };
     const random = seededRandom(options.seed);
-    const makeBeats = options.mutateBeats?.(createBeats) ?? createBeats;
+    const makeHeartbeats = options.mutateHeartbeats?.(createHeartbeats) ?? createHeartbeats;
     this.duly = createDulyOn(
       {
         store: 'sqlite::memory:',
@@ -91,8 +97,13 @@ export class SimNode implements Process {
       },
       async () => ({
         engine,
-        createBeats: ({ onBeat, ...beats }) =>
-          makeBeats({ ...beats, ...storeThread, random, onBeat: (news) => this.#post(() => onBeat(news)) }),
+        createHeartbeats: ({ onHeartbeat, ...heartbeats }) =>
+          makeHeartbeats({
+            ...heartbeats,
+            ...storeThread,
+            random,
+            onHeartbeat: (news) => this.#post(() => onHeartbeat(news)),
+          }),
         locks: createLockRenewals(storeThread),
       }),
     );

@@ -21,7 +21,7 @@ import {
   type WriteEvent,
 } from '../history.ts';
 import type { Script, Step } from './script.ts';
-import { beginWhenFree, type MutateBeats, SimNode } from './sim-node.ts';
+import { beginWhenFree, type MutateHeartbeats, SimNode } from './sim-node.ts';
 import { openPooledDatabase } from './store-pool.ts';
 import { type TaskInput, valuesOf } from './tasks.ts';
 import { makeWorldFile, UserTransactions } from './user-transactions.ts';
@@ -35,7 +35,7 @@ export interface SimulateOptions {
   /** Puts a defect into every node: the history keeps what it sends. */
   mutateNode?(engine: Engine): Engine;
   /** Puts a defect into how every node renews its leases. */
-  mutateBeats?: MutateBeats;
+  mutateHeartbeats?: MutateHeartbeats;
   /** Opens the store of a world. Default: SQLite, in memory or in a file. */
   open?(setting: WorldSetting): Promise<OpenedWorld>;
   /** After so many events a world is taken not to come to rest. */
@@ -182,7 +182,9 @@ class Play {
       declared: (release === null ? undefined : this.script.declared[release]) ?? {},
       wallOffsetMs: 0,
       ...(this.options.mutateNode === undefined ? {} : { mutate: this.options.mutateNode }),
-      ...(this.options.mutateBeats === undefined ? {} : { mutateBeats: this.options.mutateBeats }),
+      ...(this.options.mutateHeartbeats === undefined
+        ? {}
+        : { mutateHeartbeats: this.options.mutateHeartbeats }),
       onDead: () => {
         // What crashed by the weather comes back as a supervisor would bring it back.
         if (!isExtra)

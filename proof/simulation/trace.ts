@@ -26,7 +26,7 @@ export function describe(event: HistoryEvent): string {
 function isAbout(event: HistoryEvent, wanted: ReadonlySet<string>): boolean {
   if (event.kind === 'node') return true;
   if (event.kind === 'fault') return event.node === '*' || event.fault === 'reply-lost';
-  // A beat that changed nothing tells nothing.
+  // A heartbeat that changed nothing tells nothing.
   if (event.kind === 'renewed' && event.state === 'kept' && !event.begun) return false;
   return subjectsOf(event).some((subject) => wanted.has(subject));
 }

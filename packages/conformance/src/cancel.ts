@@ -3,11 +3,11 @@ import { dedupe, hour, jobSpec, minute, settlement, t0 } from './builders.ts';
 import {
   accepted,
   auditOf,
-  beat,
   cancel,
   claim,
   claimOne,
   finish,
+  heartbeat,
   make,
   makeFailed,
   makeRunning,
@@ -62,7 +62,7 @@ export function cancelTests(test: DefineTest): void {
     const item = await cancel(engine, { id: lease.id }, t0 + 5, 'terminate');
     assert.deepEqual([item.result, item.status], ['changed', 'CANCELLED']);
     assert.equal(await settle(engine, settlement(lease, 'COMPLETED'), t0 + 6), 'lost');
-    assert.deepEqual(await beat(engine, lease, t0 + 6), { state: 'lost' });
+    assert.deepEqual(await heartbeat(engine, lease, t0 + 6), { state: 'lost' });
     assert.deepEqual(await reap(engine, t0 + hour), []);
     const job = await read(engine, lease.id);
     assert.deepEqual([job.status, job.finishedAt, job.leaseUntilAt], ['CANCELLED', t0 + 5, null]);

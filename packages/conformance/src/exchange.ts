@@ -17,12 +17,12 @@ import {
 } from './builders.ts';
 import {
   applySchedules,
-  beat,
   cancel,
   claim,
   claimOne,
   claimReply,
   finish,
+  heartbeat,
   itemAt,
   make,
   makeAll,
@@ -662,7 +662,7 @@ function settleTests(test: DefineTest): void {
 
     const again = await claimOne(engine, {}, t0 + hour);
     assert.deepEqual([again.losses, again.begunLosses, again.begun], [1, 0, false]);
-    assert.deepEqual(await beat(engine, again, t0 + hour, { begun: true }), { state: 'kept' });
+    assert.deepEqual(await heartbeat(engine, again, t0 + hour, { begun: true }), { state: 'kept' });
     [taken] = await reap(engine, t0 + 2 * hour);
     assert.ok(taken);
     assert.equal(taken.begun, true);
@@ -723,7 +723,7 @@ function settleTests(test: DefineTest): void {
     const poison = await makeLossy(engine, 'begun', 2);
     const now = t0 + 100 * hour;
     const lease = await claimOne(engine, {}, now);
-    await beat(engine, lease, now, { begun: true });
+    await heartbeat(engine, lease, now, { begun: true });
     const taken = only(await reap(engine, now + hour));
     assert.deepEqual([taken.losses, taken.begunLosses], [2, 2]);
     await finish(
@@ -748,7 +748,7 @@ async function makeLossy(
   const { id } = await make(engine);
   for (let n = 1; n <= times; n += 1) {
     const lease = await claimOne(engine, {}, t0 + n * hour);
-    if (loss === 'begun') await beat(engine, lease, t0 + n * hour, { begun: true });
+    if (loss === 'begun') await heartbeat(engine, lease, t0 + n * hour, { begun: true });
     const taken = only(await reap(engine, t0 + n * hour + 30 * minute));
     assert.equal(await settle(engine, lostSettlement(taken, loss), t0 + n * hour + 30 * minute), 'done');
   }

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { hour, lostSettlement, minute, second, settlement, t0 } from './builders.ts';
-import { beat, cancel, claimOne, finish, make, makeRunning, only, read, reap, settle } from './steps.ts';
+import { cancel, claimOne, finish, heartbeat, make, makeRunning, only, read, reap, settle } from './steps.ts';
 import type { DefineTest } from './suite.ts';
 
 /** What `heartbeat` promises. */
 export function heartbeatTests(test: DefineTest): void {
-  test('a beat keeps the lease and moves its end', async ({ engine }) => {
+  test('a heartbeat keeps the lease and moves its end', async ({ engine }) => {
     const lease = await makeRunning(engine, {}, t0, { leaseMs: 30 * second });
-    assert.deepEqual(await beat(engine, lease, t0 + 5 * second, { leaseMs: 20 * second }), { state: 'kept' });
+    assert.deepEqual(await heartbeat(engine, lease, t0 + 5 * second, { leaseMs: 20 * second }), {
+      state: 'kept',
+    });
     assert.equal((await read(engine, lease.id)).leaseUntilAt, t0 + 25 * second);
     assert.deepEqual(await reap(engine, t0 + 25 * second - 1), []);
     assert.equal(only(await reap(engine, t0 + 25 * second)).id, lease.id);
@@ -19,9 +21,9 @@ export function heartbeatTests(test: DefineTest): void {
     assert.equal(only(await reap(engine, t0 + minute)).id, lease.id);
   });
 
-  test('a late beat is still kept as long as nobody has taken the lease over', async ({ engine }) => {
+  test('a late heartbeat is still kept as long as nobody has taken the lease over', async ({ engine }) => {
     const lease = await makeRunning(engine, {}, t0, { leaseMs: minute });
-    assert.deepEqual(await beat(engine, lease, t0 + hour, { leaseMs: minute }), { state: 'kept' });
+    assert.deepEqual(await heartbeat(engine, lease, t0 + hour, { leaseMs: minute }), { state: 'kept' });
     assert.deepEqual(await reap(engine, t0 + hour + minute - 1), []);
     await finish(engine, lease, 'COMPLETED', {}, t0 + hour + 1);
   });
@@ -34,8 +36,8 @@ export function heartbeatTests(test: DefineTest): void {
   test('a lease that was taken over is lost', async ({ engine }) => {
     const lease = await makeRunning(engine);
     const taken = only(await reap(engine, t0 + hour));
-    assert.deepEqual(await beat(engine, lease, t0 + hour), { state: 'lost' });
-    assert.deepEqual(await beat(engine, taken, t0 + hour), { state: 'kept' }, 'the new holder has it');
+    assert.deepEqual(await heartbeat(engine, lease, t0 + hour), { state: 'lost' });
+    assert.deepEqual(await heartbeat(engine, taken, t0 + hour), { state: 'kept' }, 'the new holder has it');
     assert.equal((await read(engine, lease.id)).fence, taken.fence);
   });
 
@@ -82,23 +84,23 @@ export function heartbeatTests(test: DefineTest): void {
     );
   });
 
-  test('a lease asked to cancel is renewed all the same, and told at every beat', async ({ engine }) => {
+  test('a lease asked to cancel is renewed all the same, and told at every heartbeat', async ({ engine }) => {
     const lease = await makeRunning(engine);
     await cancel(engine, { id: lease.id }, t0 + 1);
     for (const now of [t0 + 20 * second, t0 + 40 * second]) {
-      assert.deepEqual(await beat(engine, lease, now), { state: 'cancel', requestedAt: t0 + 1 });
+      assert.deepEqual(await heartbeat(engine, lease, now), { state: 'cancel', requestedAt: t0 + 1 });
       assert.deepEqual(await reap(engine, now + 29 * second), []);
     }
     await finish(engine, lease, 'CANCELLED', {}, t0 + minute);
   });
 
-  test('a beginning is written once, at the first beat that tells of it', async ({ engine }) => {
+  test('a beginning is written once, at the first heartbeat that tells of it', async ({ engine }) => {
     const lease = await makeRunning(engine);
-    await beat(engine, lease, t0 + 1);
+    await heartbeat(engine, lease, t0 + 1);
     assert.equal((await read(engine, lease.id)).attempts.at(-1)?.begunAt, null);
-    await beat(engine, lease, t0 + 2, { begun: true });
-    await beat(engine, lease, t0 + 3, { begun: true });
-    await beat(engine, lease, t0 + 4);
+    await heartbeat(engine, lease, t0 + 2, { begun: true });
+    await heartbeat(engine, lease, t0 + 3, { begun: true });
+    await heartbeat(engine, lease, t0 + 4);
     assert.equal((await read(engine, lease.id)).attempts.at(-1)?.begunAt, t0 + 2);
     await finish(engine, lease, 'COMPLETED', {}, t0 + 5);
     assert.equal((await read(engine, lease.id)).attempts.at(-1)?.begunAt, t0 + 2);
@@ -106,7 +108,7 @@ export function heartbeatTests(test: DefineTest): void {
 
   test('a new attempt has not begun, whatever the one before had', async ({ engine }) => {
     const lease = await makeRunning(engine);
-    await beat(engine, lease, t0, { begun: true });
+    await heartbeat(engine, lease, t0, { begun: true });
     await finish(engine, lease, 'RETRYING', { due: { inMs: 0 } });
     const again = await claimOne(engine);
     assert.equal(again.begun, false);
@@ -114,11 +116,11 @@ export function heartbeatTests(test: DefineTest): void {
     assert.equal(only(await reap(engine, t0 + hour)).begun, false);
   });
 
-  test('a beat under a stale fence writes no beginning', async ({ engine }) => {
+  test('a heartbeat under a stale fence writes no beginning', async ({ engine }) => {
     const { id } = await make(engine);
     const lease = await claimOne(engine);
     const taken = only(await reap(engine, t0 + hour));
-    await beat(engine, lease, t0 + hour, { begun: true });
+    await heartbeat(engine, lease, t0 + hour, { begun: true });
     assert.equal(await settle(engine, lostSettlement(taken, 'unproven'), t0 + hour), 'done');
     assert.ok((await read(engine, id)).attempts.every(({ begunAt }) => begunAt === null));
     assert.equal(await settle(engine, settlement(lease, 'COMPLETED'), t0 + hour), 'lost');

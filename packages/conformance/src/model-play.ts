@@ -4,7 +4,7 @@ import { jobStatuses } from '@duly/core';
 import { type Engine, type Settlement, seededRandom } from '@duly/core/internal';
 import { dedupe, hour, jobSpec, lostSettlement, minute, second, settlement, t0 } from './builders.ts';
 import { JobModel, type ModelEnd, type ModelJob } from './model.ts';
-import { beat, cancel, claim, makeAll, only, reap, reschedule, retry, settle } from './steps.ts';
+import { cancel, claim, heartbeat, makeAll, only, reap, reschedule, retry, settle } from './steps.ts';
 
 /** How a random life of jobs is played against the model. */
 export interface ModelPlay {
@@ -19,7 +19,7 @@ const types = ['a', 'b'];
 const tasks = types.map((type) => ({ type, version: 1, limit: 1_000 }));
 
 /**
- * Makes, claims, settles, cancels, moves, retries, beats and loses jobs at random, on the engine and on the model, and compares both
+ * Makes, claims, settles, cancels, moves, retries, renews and loses jobs at random, on the engine and on the model, and compares both
  * after every step. Throws with the seed and the steps taken when they disagree.
  */
 export async function playAgainstModel({ engine, seed, steps }: ModelPlay): Promise<void> {
@@ -64,7 +64,7 @@ class Play {
       () => this.#settle(),
       () => this.#settle(),
       () => this.#settle(),
-      () => this.#beat(),
+      () => this.#heartbeat(),
       () => this.#cancel(),
       () => this.#reschedule(),
       () => this.#retry(),
@@ -183,15 +183,15 @@ class Play {
     return { one, end: { to: kind, dueAt, spends: one.spends, started, lost: false } };
   }
 
-  async #beat(): Promise<void> {
+  async #heartbeat(): Promise<void> {
     if (this.#leases.length === 0) return;
     const lease = this.#pick(this.#leases.slice(-8));
     const holds = this.#model.holds(lease.id, lease.lease);
-    const { state } = await beat(this.#engine, lease, this.#now, { leaseMs });
-    this.#tell(`beat ${this.#name(lease.id)}: ${state}`);
+    const { state } = await heartbeat(this.#engine, lease, this.#now, { leaseMs });
+    this.#tell(`heartbeat ${this.#name(lease.id)}: ${state}`);
     const asked = this.#model.find(lease.id).cancelAsked;
     assert.equal(state, holds ? (asked ? 'cancel' : 'kept') : 'lost');
-    if (holds) this.#model.beat(lease.id, this.#now + leaseMs);
+    if (holds) this.#model.heartbeat(lease.id, this.#now + leaseMs);
   }
 
   async #cancel(): Promise<void> {

@@ -104,7 +104,7 @@ export class JobModel {
     return this.find(id).lease === lease;
   }
 
-  beat(id: string, leaseUntilAt: number): void {
+  heartbeat(id: string, leaseUntilAt: number): void {
     this.find(id).leaseUntilAt = leaseUntilAt;
   }
 

@@ -73,7 +73,7 @@ export function operationsTests(test: DefineTest): void {
       records: await engine.records({ now: t0, groups: [{ actor: 'a', ops: [record, list] }] }),
       nodes: await engine.nodes({
         now: t0,
-        beat: nodeInfo('a'),
+        heartbeat: nodeInfo('a'),
         leave: null,
         drain: null,
         forgetAfterMs: hour,

@@ -144,11 +144,11 @@ export function raceTests(test: DefineTest): void {
     assert.deepEqual([ids.length, new Set(ids).size], [20, 20]);
   });
 
-  test('a beat and a reaper agree on who holds the lease', async (context) => {
+  test('a heartbeat and a reaper agree on who holds the lease', async (context) => {
     const engines = await openAll(context);
     for (let round = 0; round < 10; round += 1) {
       const lease = await makeRunning(context.engine, {}, t0, { leaseMs: hour });
-      const [taken, beat] = await Promise.all([
+      const [taken, heartbeat] = await Promise.all([
         reap(turn(engines, round), t0 + hour),
         turn(engines, round + 1).heartbeat({
           now: t0 + hour,
@@ -157,7 +157,7 @@ export function raceTests(test: DefineTest): void {
           leases: [{ id: lease.id, fence: lease.fence, begun: false }],
         }),
       ]);
-      assert.equal(only(beat.leases).state, taken.length === 0 ? 'kept' : 'lost');
+      assert.equal(only(heartbeat.leases).state, taken.length === 0 ? 'kept' : 'lost');
       await finish(context.engine, taken[0] ?? lease, 'COMPLETED', {}, t0 + hour);
     }
   });

@@ -446,10 +446,14 @@ class Pair {
 
   async #node(): Promise<void> {
     const id = this.#pick(['n1', 'n2']);
-    const act = this.#pick([{ beat: nodeInfo(id) }, { leave: id }, { drain: { id, actor: 'key:anna' } }]);
+    const act = this.#pick([
+      { heartbeat: nodeInfo(id) },
+      { leave: id },
+      { drain: { id, actor: 'key:anna' } },
+    ]);
     await this.#both('nodes', {
       now: this.#now,
-      beat: null,
+      heartbeat: null,
       leave: null,
       drain: null,
       forgetAfterMs: hour,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { hour, jobSpec, lostSettlement, minute, second, settlement, t0 } from './builders.ts';
 import {
-  beat,
   cancel,
   claim,
   claimOne,
   finish,
+  heartbeat,
   make,
   makeAll,
   makeRunning,
@@ -51,7 +51,7 @@ export function reapTests(test: DefineTest): void {
     const reports = [{ id: lease.id, fence: lease.fence, progress, logs }];
     assert.deepEqual((await engine.report({ now: t0 + hour, logLimit: 10, reports })).reports, ['lost']);
     assert.deepEqual((await engine.logs({ now: t0, id: lease.id, after: 0, limit: 10 })).lines, []);
-    assert.deepEqual(await beat(engine, lease, t0 + hour, { begun: true }), { state: 'lost' });
+    assert.deepEqual(await heartbeat(engine, lease, t0 + hour, { begun: true }), { state: 'lost' });
     assert.deepEqual(await read(engine, lease.id), before);
     assert.equal(await settle(engine, settlement(taken, 'COMPLETED'), t0 + hour), 'done');
   });
@@ -72,7 +72,7 @@ export function reapTests(test: DefineTest): void {
 
   test('a beginning that was written survives until somebody settles the loss', async ({ engine }) => {
     const lease = await makeRunning(engine);
-    await beat(engine, lease, t0, { begun: true });
+    await heartbeat(engine, lease, t0, { begun: true });
     assert.equal(only(await reap(engine, t0 + hour, second)).begun, true);
     assert.equal(only(await reap(engine, t0 + 2 * hour, second)).begun, true);
   });
@@ -81,7 +81,7 @@ export function reapTests(test: DefineTest): void {
     engine,
   }) => {
     const lease = await makeRunning(engine);
-    await beat(engine, lease, t0, { begun: true });
+    await heartbeat(engine, lease, t0, { begun: true });
     assert.equal(await settle(engine, settlement(lease, 'COMPLETED'), t0 + hour), 'done');
     assert.deepEqual(await reap(engine, t0 + hour), []);
     assert.equal(await statusOf(engine, lease.id), 'COMPLETED');
@@ -104,7 +104,7 @@ export function reapTests(test: DefineTest): void {
 
   test('a lost job is given again as a new attempt', async ({ engine }) => {
     const lease = await makeRunning(engine);
-    await beat(engine, lease, t0, { begun: true });
+    await heartbeat(engine, lease, t0, { begun: true });
     const taken = only(await reap(engine, t0 + hour));
     assert.equal(await settle(engine, lostSettlement(taken, 'begun'), t0 + hour), 'done');
     const again = await claimOne(engine, { node: 'node-b' }, t0 + hour);

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { dedupe, hour, minute, second, t0 } from './builders.ts';
 import {
   auditOf,
-  beat,
   cancel,
   claim,
   claimOne,
   feedAfter,
   feedPosition,
   finish,
+  heartbeat,
   make,
   makeFailed,
   makeRunning,
@@ -63,7 +63,7 @@ export function retryTests(test: DefineTest): void {
     await retry(engine, lease.id, t0 + minute);
     const again = await claimOne(engine, {}, t0 + minute);
     assert.equal(again.cancelRequestedAt, null);
-    assert.deepEqual(await beat(engine, again, t0 + minute), { state: 'kept' });
+    assert.deepEqual(await heartbeat(engine, again, t0 + minute), { state: 'kept' });
   });
 
   test('a retried job holds its key again, unless the key is still held', async ({ engine }) => {

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import type {
   AppliedSchedule,
   AuditRow,
-  Beat,
   Change,
   ChangedItem,
   ClaimedJob,
@@ -14,6 +13,7 @@ import type {
   EnqueuedItem,
   ExchangeReply,
   GroupReply,
+  HeartbeatState,
   JobRecord,
   JobSpec,
   JobTarget,
@@ -142,13 +142,13 @@ export async function makeFailed(
   return lease;
 }
 
-/** Beats for one lease. */
-export async function beat(
+/** Sends a heartbeat for one lease. */
+export async function heartbeat(
   engine: Engine,
   lease: { id: string; fence: number },
   now = t0,
   { begun = false, leaseMs = 30 * second }: { begun?: boolean; leaseMs?: number } = {},
-): Promise<Beat> {
+): Promise<HeartbeatState> {
   const leases = [{ id: lease.id, fence: lease.fence, begun }];
   return only((await engine.heartbeat({ now, node: 'node-a', leaseMs, leases })).leases);
 }

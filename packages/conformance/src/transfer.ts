@@ -247,7 +247,7 @@ function callsOf(engine: Engine): Record<string, () => Promise<unknown>> {
     counts: () => engine.counts({ now, cap: 10 }),
     changes: () => engine.changes({ now, after: null, limit: 1 }),
     audit: () => engine.audit({ now, subject: null, before: null, limit: 1 }),
-    nodes: () => engine.nodes({ now, beat: null, leave: 'node_x', drain: null, forgetAfterMs: minute }),
+    nodes: () => engine.nodes({ now, heartbeat: null, leave: 'node_x', drain: null, forgetAfterMs: minute }),
     records: () =>
       engine.records({ now, groups: [{ actor: 'a', ops: [{ op: 'get', kind: 'k', key: 'x' }] }] }),
   };

@@ -10,11 +10,11 @@ import type {
 } from '@duly/core/internal';
 import { day, hour, jobSpec, lostSettlement, minute, second, settlement, t0 } from './builders.ts';
 import {
-  beat,
   cancel,
   claim,
   claimOne,
   finish,
+  heartbeat,
   make,
   makeRunning,
   only,
@@ -258,7 +258,7 @@ const attempts: Attempt[] = [
     name: 'a heartbeat under the last fence',
     refusedIn: jobStatuses.filter((status) => status !== 'RUNNING'),
     run: async (engine, job) => {
-      assert.deepEqual(await beat(engine, job, t0 + 1, { begun: true }), { state: 'lost' });
+      assert.deepEqual(await heartbeat(engine, job, t0 + 1, { begun: true }), { state: 'lost' });
     },
   },
   {

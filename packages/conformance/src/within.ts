@@ -15,13 +15,13 @@ import {
 } from './builders.ts';
 import {
   accepted,
-  beat,
   claim,
   claimOne,
   claimSchedule,
   feedAfter,
   feedPosition,
   finish,
+  heartbeat,
   itemAt,
   make,
   makeAll,
@@ -242,7 +242,7 @@ export function withinTests(test: DefineTest): void {
       if (end === 'commit') continue;
       const { status, fence, attempts } = await read(engine, lease.id);
       assert.deepEqual([status, fence, attempts.length], ['RUNNING', lease.fence, 1]);
-      assert.deepEqual(await beat(engine, lease), { state: 'kept' });
+      assert.deepEqual(await heartbeat(engine, lease), { state: 'kept' });
     }
     assert.equal(await statusOf(engine, lease.id), 'COMPLETED');
   });
@@ -386,11 +386,11 @@ export function withinTests(test: DefineTest): void {
     const lease = await makeRunning(engine);
     const begun = await beginWithin(context);
     await begun.within.settle({ now: t0 + hour, settlement: settlement(lease, 'COMPLETED') });
-    assert.deepEqual(await beat(engine, lease, t0 + hour), { state: 'kept' });
+    assert.deepEqual(await heartbeat(engine, lease, t0 + hour), { state: 'kept' });
     assert.deepEqual(await reap(engine, t0 + 2 * hour), []);
     await begun.commit();
     assert.equal(await statusOf(engine, lease.id), 'COMPLETED');
-    assert.deepEqual(await beat(engine, lease, t0 + hour), { state: 'lost' });
+    assert.deepEqual(await heartbeat(engine, lease, t0 + hour), { state: 'lost' });
   });
 
   test('beside a settlement in an open transaction others of its serial key are made, and wait for it', async (context) => {

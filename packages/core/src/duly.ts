@@ -81,7 +81,7 @@ import type { SlotWhy } from './schedules/schedule-why.ts';
 import { Schedules } from './schedules/schedules.ts';
 import { isStoreTrouble } from './store/batcher.ts';
 import { notingCallbacks } from './store/callbacks.ts';
-import { createBeats } from './store/heartbeats.ts';
+import { createHeartbeats } from './store/heartbeats.ts';
 import { createInstrumentedEngine } from './store/instrumented-engine.ts';
 import { createOutageLog } from './store/outage-log.ts';
 import { createStoreSession, type StoreSession } from './store/session.ts';
@@ -220,7 +220,7 @@ export class Duly {
       random,
       ids: this.#ids,
       leaseMs: this.#options.leaseMs,
-      beatMs: this.#options.beatMs,
+      heartbeatMs: this.#options.heartbeatMs,
       maxSleepMs: () => this.#node?.maxSleepMs() ?? 0,
       closed: this.#closed.signal,
     });
@@ -492,7 +492,7 @@ export class Duly {
     return readNodes(this.#engine);
   }
 
-  /** Asks a node to take no more work, by its id; it hears of it with its next beat. Throws `node_not_found`. */
+  /** Asks a node to take no more work, by its id; it hears of it with its next heartbeat. Throws `node_not_found`. */
   drainNode(id: string): Promise<void> {
     return drainNode(this.#engine, id, this.#actor());
   }
@@ -644,12 +644,12 @@ export class Duly {
   async #startNode(start: ReturnType<typeof resolveStart>): Promise<void> {
     const session = await this.#open();
     const { now, nodes } = await session.engine.nodes({
-      beat: null,
+      heartbeat: null,
       leave: null,
       drain: null,
       forgetAfterMs: nodeAwayMs,
     });
-    const { clock, random, leaseMs, beatMs } = this.#options;
+    const { clock, random, leaseMs, heartbeatMs } = this.#options;
     const node = createNode({
       id: this.#nodeId,
       engine: session.engine,
@@ -662,11 +662,11 @@ export class Duly {
       startedAt: now,
       isAlone: !nodes.some(mayBeAlive),
       virtual: this.#virtual,
-      createBeats: (onBeat, onError) => {
-        const beats = { node: this.#nodeId, leaseMs, beatMs, onBeat, onError };
-        // On virtual time the beats must go through the instrumented engine, which sets the instant.
-        if (this.#virtual) return createBeats({ engine: session.engine, clock, random, ...beats });
-        return (this.#store as Store).createBeats(beats);
+      createHeartbeats: (onHeartbeat, onError) => {
+        const heartbeats = { node: this.#nodeId, leaseMs, heartbeatMs, onHeartbeat, onError };
+        // On virtual time the heartbeats must go through the instrumented engine, which sets the instant.
+        if (this.#virtual) return createHeartbeats({ engine: session.engine, clock, random, ...heartbeats });
+        return (this.#store as Store).createHeartbeats(heartbeats);
       },
       openStanding: ({ onGiven, onFailed }) =>
         this.#store?.openStanding?.({

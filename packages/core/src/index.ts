@@ -167,9 +167,9 @@ export type {
 } from './tasks/task.ts';
 export type { RemoteError, RemoteOutcome } from './worker/remote/remote-outcome.ts';
 export type {
-  RemoteBeat,
   RemoteClaim,
   RemoteClaimed,
+  RemoteHeartbeat,
   RemoteJob,
   RemoteLease,
   RemoteReport,

@@ -7,12 +7,12 @@ import type { ClaimedJob, ClaimRequest, Engine, NodeInfo } from './contract/engi
 import { type DulyEvents, noticeOf, scheduleNoticeOf } from './events.ts';
 import type { ResolvedTask } from './jobs/task-definition.ts';
 import { createContact } from './maintenance/contact.ts';
-import { createNodeBeat } from './maintenance/node-heartbeat.ts';
+import { createNodeHeartbeat } from './maintenance/node-heartbeat.ts';
 import { createPrunePass, idleEveryMsMax } from './maintenance/prune.ts';
 import { createReapPass } from './maintenance/reap.ts';
 import type { ResolvedOptions, ResolvedStart } from './options.ts';
 import { createFirePass } from './schedules/fire-pass.ts';
-import type { BeatNews, Beats } from './store/heartbeats.ts';
+import type { HeartbeatResult, Heartbeats } from './store/heartbeats.ts';
 import { createNotifierProbe, type NotifierProbe } from './store/notifier-probe.ts';
 import type { Standing, StandingOptions } from './store/parked-claim.ts';
 import type { ClaimSource } from './store/session.ts';
@@ -28,7 +28,10 @@ export interface NodeOptions {
   tasks: ReadonlyMap<string, ResolvedTask>;
   /** Ids of the schedules that this process declares, as they are now. */
   declares(): string[];
-  createBeats(onBeat: (news: BeatNews) => void, onError: (error: unknown) => void): Beats;
+  createHeartbeats(
+    onHeartbeat: (news: HeartbeatResult) => void,
+    onError: (error: unknown) => void,
+  ): Heartbeats;
   openStanding(handlers: Pick<StandingOptions, 'onGiven' | 'onFailed'>): Standing | null;
   events: Events<DulyEvents>;
   /** The store's instant now. */
@@ -71,7 +74,7 @@ export interface DulyNode extends ClaimSource {
   hurry(): void;
 }
 
-// Every beat carries them: 30 kB at most. Whoever declares more is taken to declare everything of its app.
+// Every heartbeat carries them: 30 kB at most. Whoever declares more is taken to declare everything of its app.
 const declaredCountMax = 1_000;
 
 /** Puts a node together. It does nothing until `start`. */
@@ -89,12 +92,12 @@ export function createNode(node: NodeOptions): DulyNode {
     ? endlessSleep
     : createNotifierProbe({ engine, clock, random, onError: fail('proving notifications') });
   let isMoving = !virtual;
-  let closeBeats: () => void = () => {};
+  let closeHeartbeats: () => void = () => {};
   let drainAsked = false;
   const worker = isWorker ? makeWorker() : null;
 
   function makeWorker(): Worker {
-    const beats = node.createBeats((news) => made.onBeat(news), fail('renewing leases'));
+    const heartbeats = node.createHeartbeats((news) => made.onHeartbeat(news), fail('renewing leases'));
     const made = createWorker({
       engine: {
         exchange: engine.exchange,
@@ -112,7 +115,7 @@ export function createNode(node: NodeOptions): DulyNode {
       random,
       node: id,
       tasks,
-      beats,
+      heartbeats,
       concurrency: start.concurrency,
       queues: start.queues === null ? null : [...start.queues],
       leaseMs: options.leaseMs,
@@ -125,8 +128,8 @@ export function createNode(node: NodeOptions): DulyNode {
       const why = `${late} leases ended meanwhile, ${released} jobs were released for other nodes`;
       options.logger.warn({ late, released }, `${what}: ${why}.`);
     });
-    // The beats outlive the drain: leases of what still runs must hold to the end.
-    closeBeats = () => beats.close();
+    // The heartbeats outlive the drain: leases of what still runs must hold to the end.
+    closeHeartbeats = () => heartbeats.close();
     return made;
   }
 
@@ -158,7 +161,7 @@ export function createNode(node: NodeOptions): DulyNode {
     return worker.notReady();
   }
 
-  const nodeBeat = createNodeBeat({
+  const nodeHeartbeat = createNodeHeartbeat({
     engine,
     info,
     onDrainAsked() {
@@ -229,18 +232,23 @@ export function createNode(node: NodeOptions): DulyNode {
     });
   }
 
-  const beatLoop = createLoop({ clock, random, pass: nodeBeat.pass, onError: fail('beating') });
+  const heartbeatLoop = createLoop({
+    clock,
+    random,
+    pass: nodeHeartbeat.pass,
+    onError: fail('sending heartbeats'),
+  });
   let told: string | null = null;
   // A node that takes no more work, or takes work again, says so at once. While outcomes cannot be recorded no pass ends well.
   const tellReadiness = (): void => {
     const reason = worker?.notReady() ?? null;
     if (reason === told) return;
     told = reason;
-    beatLoop.wake();
+    heartbeatLoop.wake();
   };
   worker?.events.on('passes', tellReadiness);
   worker?.events.on('error', tellReadiness);
-  const loops: Loop[] = [beatLoop];
+  const loops: Loop[] = [heartbeatLoop];
   if (isMaintenance) {
     loops.push(createLoop({ clock, random, pass: reap, onError: fail('reaping') }));
     // What is past its time waits without harm, and a machine that slept is late by one round: no need to look every 30 s.
@@ -251,12 +259,12 @@ export function createNode(node: NodeOptions): DulyNode {
   return {
     id,
     async announce() {
-      await nodeBeat.pass();
+      await nodeHeartbeat.pass();
     },
-    withdraw: () => nodeBeat.leave(),
+    withdraw: () => nodeHeartbeat.leave(),
     async start() {
       // Known to the store before it takes anything, so that why() never shows a job on a node nobody heard of.
-      await nodeBeat.pass();
+      await nodeHeartbeat.pass();
       probe.start();
       // On virtual time the first pass is the test's to ask for: the loop is started with the first move.
       if (!virtual) worker?.start();
@@ -270,8 +278,8 @@ export function createNode(node: NodeOptions): DulyNode {
     },
     wake() {
       if (isMoving) worker?.wake();
-      // The others are told what this node handles now, and not with the next beat.
-      beatLoop.wake();
+      // The others are told what this node handles now, and not with the next heartbeat.
+      heartbeatLoop.wake();
     },
     maxSleepMs: () => probe.maxSleepMs(),
     runningCount: () => worker?.runningCount() ?? 0,
@@ -298,7 +306,7 @@ export function createNode(node: NodeOptions): DulyNode {
     async runMaintenance() {
       // A pass prunes a bounded amount and answers with a short wait while there is more.
       if (isMaintenance) while ((await prune()) < 1_000);
-      await nodeBeat.pass();
+      await nodeHeartbeat.pass();
     },
     async stop(drainMs) {
       // First: other nodes fire what falls due from here on.
@@ -310,8 +318,8 @@ export function createNode(node: NodeOptions): DulyNode {
       limit.cancel();
       await Promise.all(loops.map((loop) => loop.stop()));
       await probe.stop();
-      closeBeats();
-      await nodeBeat.leave().catch(fail('leaving'));
+      closeHeartbeats();
+      await nodeHeartbeat.leave().catch(fail('leaving'));
     },
     hurry: () => worker?.hurry(),
   };

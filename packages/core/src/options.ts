@@ -46,10 +46,10 @@ export interface DulyOptions {
   clock?: Clock;
   /** Where chance comes from; for tests. */
   random?: Random;
-  /** How long a node that says nothing keeps a job. Default 30 s; at least three beats. */
+  /** How long a node that says nothing keeps a job. Default 30 s; at least three heartbeats. */
   lease?: Duration;
   /** How often leases are renewed. Default a sixth of the lease, so 5 s. */
-  beat?: Duration;
+  heartbeat?: Duration;
   /** How long `stop()` lets running attempts finish. Default 30 s. */
   drain?: Duration;
   /** Who is named in the audit. Default `app@host:pid`. */
@@ -105,7 +105,7 @@ export interface ResolvedOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly leaseMs: number;
-  readonly beatMs: number;
+  readonly heartbeatMs: number;
   readonly drainMs: number;
   readonly actor: string;
   readonly inputBytesMax: number;
@@ -138,7 +138,7 @@ const dulyNames: OptionNames<DulyOptions> = {
   clock: true,
   random: true,
   lease: true,
-  beat: true,
+  heartbeat: true,
   drain: true,
   actor: true,
   limits: true,
@@ -155,8 +155,8 @@ export const defaultStore = 'sqlite:./duly.db';
 const defaultConcurrency = 20;
 const concurrencyMax = 100_000;
 const defaultLeaseMs = 30_000;
-// Six beats to a lease: two may be lost on the way and one more be late before a live node loses its jobs.
-const beatsPerLease = 6;
+// Six heartbeats to a lease: two may be lost on the way and one more be late before a live node loses its jobs.
+const heartbeatsPerLease = 6;
 // A lease shorter than this ends during an ordinary pause of the garbage collector.
 const leaseMsMin = 100;
 const defaultDrainMs = 30_000;
@@ -174,16 +174,16 @@ export function resolveOptions(given: DulyOptions | undefined): ResolvedOptions 
     options.lease === undefined
       ? defaultLeaseMs
       : parseDuration(options.lease, 'lease', { minMs: leaseMsMin });
-  const beatMs =
-    options.beat === undefined
-      ? Math.floor(leaseMs / beatsPerLease)
-      : parseDuration(options.beat, 'beat', { minMs: 1 });
-  if (beatMs * 3 > leaseMs) {
+  const heartbeatMs =
+    options.heartbeat === undefined
+      ? Math.floor(leaseMs / heartbeatsPerLease)
+      : parseDuration(options.heartbeat, 'heartbeat', { minMs: 1 });
+  if (heartbeatMs * 3 > leaseMs) {
     refuseOption(
-      'beat',
-      options.beat,
+      'heartbeat',
+      options.heartbeat,
       `to be at most a third of the lease (${leaseMs} ms)`,
-      'One late beat must not lose a job.',
+      'One late heartbeat must not lose a job.',
     );
   }
   return Object.freeze({
@@ -198,7 +198,7 @@ export function resolveOptions(given: DulyOptions | undefined): ResolvedOptions 
     clock: options.clock === undefined ? systemClock : readClock(options.clock),
     random: options.random === undefined ? systemRandom : readRandom(options.random),
     leaseMs,
-    beatMs,
+    heartbeatMs,
     drainMs: options.drain === undefined ? defaultDrainMs : parseDuration(options.drain, 'drain'),
     actor:
       options.actor === undefined ? `${app}@${hostname()}:${process.pid}` : readName(options.actor, 'actor'),

@@ -12,7 +12,7 @@ import { type Folder, makeFolder } from './command.ts';
 // Each run leaves a line. A held one goes on until it is told to end, or until it may be killed for it.
 const tasks = {
   // Short, so that what ran at the moment of the move need not be waited for long.
-  'duly.config.mjs': `export default { lease: '3s', beat: '1s' };`,
+  'duly.config.mjs': `export default { lease: '3s', heartbeat: '1s' };`,
   'tasks/all.mjs': `
     import { appendFileSync, existsSync } from 'node:fs';
     import { setTimeout } from 'node:timers/promises';

@@ -300,7 +300,7 @@ test('a crontab is imported over a server: as a shadow, paused, live, and not wh
 function plain(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (name, one) =>
-      /^(as_of_at|beat_at|now|stack|expected_start_at|ttl_ms)$/.test(name) ? undefined : one,
+      /^(as_of_at|heartbeat_at|now|stack|expected_start_at|ttl_ms)$/.test(name) ? undefined : one,
     ),
   );
 }

@@ -172,7 +172,7 @@ test('a job that was cut off shows what was started and what was spent', async (
   const id = (await folder.duly('run', 'endless')).out.trim();
   await up.line(/endless started/);
   const [node] = (await folder.json('workers')).data;
-  assert.equal(node.running, 1, 'counted by the store: the node has not beaten since');
+  assert.equal(node.running, 1, 'counted by the store: the node has sent no heartbeat since');
   assert.equal(node.silent, false);
   await folder.duly('jobs', 'cancel', id, '--terminate');
   const shown = await folder.duly('jobs', 'show', id);

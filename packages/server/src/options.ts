@@ -45,7 +45,7 @@ export interface ServerOptions {
   /** How many may watch jobs at the same time, by streams and long polls. Default 10,000; a key may have a quarter of them. */
   watchersMax?: number;
   /** After so long without news a watcher is sent a sign of life, and their key is looked at again, in milliseconds. Default 15 s. */
-  beatMs?: number;
+  heartbeatMs?: number;
   /** What webhooks, alerts and HTTP targets may call beyond the public internet: names of hosts, addresses, ranges. */
   allowTargets?: readonly string[];
   /** Whether jobs may run programs on this machine. Default false. */
@@ -72,7 +72,7 @@ export interface ResolvedServerOptions {
   readonly authorize: NonNullable<ServerOptions['authorize']> | null;
   readonly rateLimit: RateLimit | null;
   readonly watchersMax: number;
-  readonly beatMs: number;
+  readonly heartbeatMs: number;
   readonly allowTargets: readonly string[];
   readonly allowCommands: boolean;
   readonly lookup: Lookup | null;
@@ -96,7 +96,7 @@ export function resolveServerOptions(options: ServerOptions): ResolvedServerOpti
     authorize: authorize ?? null,
     rateLimit: readRateLimit(options.rateLimit),
     watchersMax: options.watchersMax ?? 10_000,
-    beatMs: options.beatMs ?? 15_000,
+    heartbeatMs: options.heartbeatMs ?? 15_000,
     allowTargets: options.allowTargets ?? [],
     allowCommands: options.allowCommands ?? false,
     lookup: options.lookup ?? null,

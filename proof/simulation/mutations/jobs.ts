@@ -235,7 +235,7 @@ export const jobMutations: readonly Mutation[] = [
   {
     name: 'a heartbeat is answered and renews nothing',
     caughtBy: ['one-lease', 'no-false-reclaim'],
-    mutate: withSql(['lease', 'beat'], (sql) =>
+    mutate: withSql(['lease', 'heartbeat'], (sql) =>
       sql.replace('lease_until = ?', 'lease_until = min(lease_until, ?)'),
     ),
   },
@@ -453,7 +453,7 @@ export const jobMutations: readonly Mutation[] = [
   {
     name: 'a job that began is asked to cancel by nobody',
     caughtBy: ['cancels-hold'],
-    mutate: withSql(['lease', 'beat'], (sql) =>
+    mutate: withSql(['lease', 'heartbeat'], (sql) =>
       sql.replace('RETURNING cancel_requested_at', 'RETURNING begun_at AS cancel_requested_at'),
     ),
   },
@@ -581,7 +581,7 @@ export const jobMutations: readonly Mutation[] = [
   {
     name: 'a heartbeat under a dead fence renews the lease of another',
     caughtBy: ['one-lease'],
-    mutate: withSql(['lease', 'beat'], (sql) => sql.replace('fence = ?', '(fence = ? OR 1)')),
+    mutate: withSql(['lease', 'heartbeat'], (sql) => sql.replace('fence = ?', '(fence = ? OR 1)')),
   },
   {
     name: 'a lease is taken over with the fence that it had',

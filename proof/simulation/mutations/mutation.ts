@@ -1,17 +1,17 @@
 /** What a seeded defect is, and the ways to put one into the store or a node. */
 import type { DatabaseSync } from 'node:sqlite';
 import type {
-  Beat,
   ClaimRequest,
   Engine,
   FireInput,
+  HeartbeatState,
   JobSpec,
   ScheduleChange,
   Settlement,
   Within,
 } from '../../../packages/core/src/contract/engine.ts';
 import { statements } from '../../../packages/core/src/engines/sqlite/generated.ts';
-import type { MutateBeats } from '../sim-node.ts';
+import type { MutateHeartbeats } from '../sim-node.ts';
 
 /** A defect. */
 export interface Mutation {
@@ -24,7 +24,7 @@ export interface Mutation {
   /** What a node sends and hears, with the defect: the history keeps what it sent. */
   mutateNode?(engine: Engine): Engine;
   /** How a node renews its leases, with the defect. */
-  mutateBeats?: MutateBeats;
+  mutateHeartbeats?: MutateHeartbeats;
 }
 
 /** Changes what is done in transactions of the user's own, on whose connection a defect may do as it likes. */
@@ -89,12 +89,14 @@ export function onClaim(change: (claim: ClaimRequest) => ClaimRequest): Mutate {
 }
 
 /** Keeps a node from hearing of a lost lease, or of a cancel. */
-export function onBeat(state: 'lost' | 'cancel'): Mutate {
+export function onHeartbeat(state: 'lost' | 'cancel'): Mutate {
   return (engine) => ({
     ...engine,
     async heartbeat(input) {
       const reply = await engine.heartbeat(input);
-      const leases = reply.leases.map((beat): Beat => (beat.state === state ? { state: 'kept' } : beat));
+      const leases = reply.leases.map(
+        (heartbeat): HeartbeatState => (heartbeat.state === state ? { state: 'kept' } : heartbeat),
+      );
       return { ...reply, leases };
     },
   });

@@ -3,7 +3,7 @@
 import { type DulyError, dulyError } from '../../../packages/core/src/base/errors.ts';
 import type { ClaimedJob, Engine } from '../../../packages/core/src/contract/engine.ts';
 import { isUnknownOutcome } from '../../../packages/core/src/store/batcher.ts';
-import { type Mutation, onBeat, onSettle, withSql } from './mutation.ts';
+import { type Mutation, onHeartbeat, onSettle, withSql } from './mutation.ts';
 
 /** Every one of them. */
 export const workerMutations: readonly Mutation[] = [
@@ -40,17 +40,17 @@ export const workerMutations: readonly Mutation[] = [
   {
     name: 'a handler is not told that its lease is lost',
     caughtBy: ['signals-aborted'],
-    mutateNode: onBeat('lost'),
+    mutateNode: onHeartbeat('lost'),
   },
   {
     name: 'a handler is not told that its job was asked to cancel',
     caughtBy: ['signals-aborted'],
-    mutateNode: onBeat('cancel'),
+    mutateNode: onHeartbeat('cancel'),
   },
   {
     name: 'leases are renewed by the wall clock',
     caughtBy: ['no-false-reclaim', 'signals-aborted', 'comes-to-rest'],
-    mutateBeats: (create) => (options) => {
+    mutateHeartbeats: (create) => (options) => {
       const { clock } = options;
       return create({ ...options, clock: { ...clock, elapsed: () => clock.now() } });
     },
@@ -79,7 +79,7 @@ export const workerMutations: readonly Mutation[] = [
   {
     name: 'a worker that hears nothing from the store does not see that its leases have ended',
     caughtBy: ['signals-aborted'],
-    mutateBeats: (create) => (options) => {
+    mutateHeartbeats: (create) => (options) => {
       const { engine, leaseMs } = options;
       const heartbeat: Engine['heartbeat'] = (input) => engine.heartbeat({ ...input, leaseMs });
       return create({ ...options, engine: { heartbeat }, leaseMs: Number.MAX_SAFE_INTEGER });

@@ -234,7 +234,7 @@ export interface Engine {
 
   /** Brings the schema up to this code. */
   migrate(input: MigrateInput): Promise<MigrateReply>;
-  /** Beats, lists, asks to drain. */
+  /** Sends a heartbeat, lists, asks to drain. */
   nodes(input: NodesInput): Promise<NodesReply>;
   /** Small settings. */
   records(input: RecordsInput): Promise<RecordsReply>;

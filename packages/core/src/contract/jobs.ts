@@ -217,11 +217,11 @@ export interface HeartbeatInput extends Stamp {
 }
 
 /** What a lease is told. */
-export type Beat = { state: 'kept' } | { state: 'cancel'; requestedAt: number } | { state: 'lost' };
+export type HeartbeatState = { state: 'kept' } | { state: 'cancel'; requestedAt: number } | { state: 'lost' };
 
 /** The answer to `heartbeat`, per lease. */
 export interface HeartbeatReply extends Reply {
-  leases: Beat[];
+  leases: HeartbeatState[];
 }
 
 /** Takes lost leases over, expires start deadlines, promotes what is due. */

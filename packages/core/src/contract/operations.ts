@@ -22,9 +22,9 @@ export interface NodeInfo {
   startedAt: number;
 }
 
-/** Beats, leaves, asks to drain, and lists. */
+/** Sends a heartbeat, leaves, asks to drain, and lists. */
 export interface NodesInput extends Stamp {
-  beat: NodeInfo | null;
+  heartbeat: NodeInfo | null;
   leave: string | null;
   drain: { id: string; actor: Actor } | null;
   /** Nodes silent for longer than this are forgotten. */
@@ -33,7 +33,7 @@ export interface NodesInput extends Stamp {
 
 /** The answer to `nodes`. */
 export interface NodesReply extends Reply {
-  nodes: (NodeInfo & { beatAt: number; drainRequestedAt: number | null })[];
+  nodes: (NodeInfo & { heartbeatAt: number; drainRequestedAt: number | null })[];
 }
 
 /** A small setting. */

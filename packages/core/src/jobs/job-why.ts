@@ -37,7 +37,7 @@ export interface WhyFacts {
   blockers: readonly Blocker[];
   /** Ready jobs of its queue and type, itself included; null: not counted. */
   ready: Count | null;
-  /** Jobs under lease by node and type, at this instant; what a node says of itself is as old as its last beat. */
+  /** Jobs under lease by node and type, at this instant; what a node says of itself is as old as its last heartbeat. */
   running: CountsReply['running'];
 }
 
@@ -278,7 +278,7 @@ function deadlineSentence(job: JobRecord, now: number): string[] {
 /** Asks from the widest reason to the narrowest, so that the answer names what a person has to change first. */
 function workerProblem(facts: WhyFacts): { problem: WorkerProblem; nodes: ListedNode[]; sentence: string } {
   const { job, now } = facts;
-  const live = facts.nodes.filter((node) => now - node.beatAt <= facts.nodeSilentMs);
+  const live = facts.nodes.filter((node) => now - node.heartbeatAt <= facts.nodeSilentMs);
   const workers = live.filter((node) => node.roles.includes('worker'));
   if (workers.length === 0) {
     const gone = facts.nodes.length - live.length;

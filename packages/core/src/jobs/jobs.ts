@@ -307,7 +307,7 @@ export function createJobs(options: {
         waits || job.status === 'BLOCKED' ? createPauses(session.engine, actor()).list() : [],
         waits
           ? session.engine
-              .nodes({ beat: null, leave: null, drain: null, forgetAfterMs: nodeSilentMs })
+              .nodes({ heartbeat: null, leave: null, drain: null, forgetAfterMs: nodeSilentMs })
               .then((reply) => reply.nodes)
           : [],
         job.status === 'BLOCKED' ? blockersOf(session, job) : [],

@@ -1,19 +1,19 @@
 import { hostname } from 'node:os';
 import type { Engine, NodeInfo } from '../contract/engine.ts';
-import { nodeBeatMs, nodeSilentMs } from '../contract/timings.ts';
+import { nodeHeartbeatMs, nodeSilentMs } from '../contract/timings.ts';
 
-/** What a node's beating is made of. */
-export interface NodeBeatOptions {
+/** What the heartbeat of a node needs. */
+export interface NodeHeartbeatOptions {
   engine: Pick<Engine, 'nodes'>;
-  /** What the node says of itself, read at every beat. */
+  /** What the node says of itself, read at every heartbeat. */
   info(): NodeInfo;
   /** Told once when somebody asked this node to drain. */
   onDrainAsked(requestedAt: number): void;
 }
 
 /** A node that is known to the store. */
-export interface NodeBeat {
-  /** Beats once; a pass for a loop. */
+export interface NodeHeartbeat {
+  /** Sends one heartbeat; a pass for a loop. */
   pass(): Promise<number>;
   /** Takes the node off the list, at its end. */
   leave(): Promise<void>;
@@ -34,23 +34,28 @@ export function mayBeAlive({ host, pid }: Pick<NodeInfo, 'host' | 'pid'>): boole
 }
 
 /** Makes the pass that keeps a node listed and hears when it is asked to drain. */
-export function createNodeBeat(options: NodeBeatOptions): NodeBeat {
+export function createNodeHeartbeat(options: NodeHeartbeatOptions): NodeHeartbeat {
   const { engine, info, onDrainAsked } = options;
   let isDrainTold = false;
 
   return {
     async pass() {
-      const beat = info();
-      const { nodes } = await engine.nodes({ beat, leave: null, drain: null, forgetAfterMs: nodeSilentMs });
-      const requestedAt = nodes.find(({ id }) => id === beat.id)?.drainRequestedAt ?? null;
+      const heartbeat = info();
+      const { nodes } = await engine.nodes({
+        heartbeat,
+        leave: null,
+        drain: null,
+        forgetAfterMs: nodeSilentMs,
+      });
+      const requestedAt = nodes.find(({ id }) => id === heartbeat.id)?.drainRequestedAt ?? null;
       if (requestedAt !== null && !isDrainTold) {
         isDrainTold = true;
         onDrainAsked(requestedAt);
       }
-      return nodeBeatMs;
+      return nodeHeartbeatMs;
     },
     async leave() {
-      await engine.nodes({ beat: null, leave: info().id, drain: null, forgetAfterMs: nodeSilentMs });
+      await engine.nodes({ heartbeat: null, leave: info().id, drain: null, forgetAfterMs: nodeSilentMs });
     },
   };
 }

@@ -50,7 +50,7 @@ export interface HealthOptions {
 const waitMsMax = 60_000;
 // A slot is decided in the second in which it is due, and by another node 3 s later if the first one dies.
 const lateMsMax = 30_000;
-// A node beats every 10 s.
+// A node sends a heartbeat every 10 s.
 const silentMs = 15_000;
 const lockMs = 10_000;
 const countCap = 1_000;
@@ -121,7 +121,7 @@ async function checkWork(
 ): Promise<HealthCheck[]> {
   const { actor } = options;
   const ask = <Reply>(answer: Promise<Reply>): Promise<Reply> => within(options, answer);
-  const listed = { beat: null, leave: null, drain: null, forgetAfterMs: nodeSilentMs };
+  const listed = { heartbeat: null, leave: null, drain: null, forgetAfterMs: nodeSilentMs };
   const [nodes, schedules, pauses, stats] = await Promise.all([
     ask(engine.nodes(listed)),
     ask(engine.schedules({ filter: {}, cursor: null, limit: schedulesMax })),
@@ -185,7 +185,7 @@ async function checkWork(
 }
 
 function checkNodes({ now, nodes }: NodesReply, hasSchedules: boolean): HealthCheck {
-  const live = nodes.filter(({ beatAt }) => now - beatAt <= silentMs);
+  const live = nodes.filter(({ heartbeatAt }) => now - heartbeatAt <= silentMs);
   const plays = (role: 'worker' | 'scheduler' | 'maintenance'): boolean =>
     live.some((node) => node.roles.includes(role) && (role !== 'worker' || node.drainRequestedAt === null));
   if (live.length === 0) {

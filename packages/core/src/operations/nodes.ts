@@ -8,7 +8,7 @@ import { secretKind } from './records.ts';
 /** A node as `duly.nodes()` lists it. */
 export interface NodeView extends Omit<NodeInfo, 'startedAt'> {
   startedAt: Date;
-  beatAt: Date;
+  heartbeatAt: Date;
   drainRequestedAt: Date | null;
 }
 
@@ -57,7 +57,7 @@ export async function readCounts(open: OpenEngine): Promise<Counts> {
 export async function readNodes(open: OpenEngine): Promise<NodeView[]> {
   const engine = await open();
   const { nodes } = await engine.nodes({
-    beat: null,
+    heartbeat: null,
     leave: null,
     drain: null,
     forgetAfterMs: nodeSilentMs,
@@ -69,7 +69,7 @@ export async function readNodes(open: OpenEngine): Promise<NodeView[]> {
 export async function drainNode(open: OpenEngine, id: string, actor: string): Promise<void> {
   const drain = { id: readName(id, 'id'), actor };
   const engine = await open();
-  const { nodes } = await engine.nodes({ beat: null, leave: null, drain, forgetAfterMs: nodeSilentMs });
+  const { nodes } = await engine.nodes({ heartbeat: null, leave: null, drain, forgetAfterMs: nodeSilentMs });
   if (nodes.some((node) => node.id === id)) return;
   throw dulyError('node_not_found', {
     message: `No node has the id "${id}".`,
@@ -94,7 +94,7 @@ function toNodeView(node: NodesReply['nodes'][number]): NodeView {
   return {
     ...node,
     startedAt: new Date(node.startedAt),
-    beatAt: new Date(node.beatAt),
+    heartbeatAt: new Date(node.heartbeatAt),
     drainRequestedAt: node.drainRequestedAt === null ? null : new Date(node.drainRequestedAt),
   };
 }

@@ -71,7 +71,7 @@ export class DeclaredSchedules {
       now = page.now;
     } while (cursor !== null);
     const { nodes } = await engine.nodes({
-      beat: null,
+      heartbeat: null,
       leave: null,
       drain: null,
       forgetAfterMs: nodeSilentMs,

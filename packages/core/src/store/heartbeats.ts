@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { createLoop } from '../base/loop.ts';
 import type { Random } from '../base/random.ts';
-import type { Beat, ClaimedJob, Engine } from '../contract/engine.ts';
+import type { ClaimedJob, Engine, HeartbeatState } from '../contract/engine.ts';
 import { createBatcher } from './batcher.ts';
 import type { Entry, LeaseBoard, SharedLeases } from './shared-leases.ts';
 
@@ -11,7 +11,7 @@ export interface LeaseRef {
   fence: number;
 }
 
-/** A lease that is to be renewed. Plain data: it travels to the thread that beats. */
+/** A lease that is to be renewed. Plain data: it travels to the thread that renews it. */
 export interface HeldLease extends LeaseRef {
   /** null: its attempt may run without end. */
   timeoutMs: number | null;
@@ -31,14 +31,14 @@ export function sinceClaimMs({ claimedAt }: ClaimedJob, now = claimedAt): number
 }
 
 /** What a lease was told that its attempt must know: it is lost, or asked to cancel. */
-export interface BeatNews extends LeaseRef {
-  beat: Exclude<Beat, { state: 'kept' }>;
+export interface HeartbeatResult extends LeaseRef {
+  heartbeat: Exclude<HeartbeatState, { state: 'kept' }>;
   /** Lost by the clock alone: the store could not be asked, and another node may or may not have taken it over. */
   isPresumed?: true;
 }
 
 /** Keeps leases alive. Everything that goes in or out can be posted to another thread. */
-export interface Beats {
+export interface Heartbeats {
   /** Renews these from now on. `sureElapsed`: a monotonic instant before the store gave them; left out: now. */
   hold(leases: HeldLease[], sureElapsed?: number): void;
   /** Renews these no longer. */
@@ -46,7 +46,7 @@ export interface Beats {
   /** Whether it learns from the store itself what an exchange gave and what it settled: then nobody else need tell. */
   readonly isToldByStore?: boolean;
   /** Writes an attempt's beginning, renewing its lease. Rejects if the store could not be asked. */
-  begin(lease: LeaseRef): Promise<Beat['state']>;
+  begin(lease: LeaseRef): Promise<HeartbeatState['state']>;
   /**
    * Whether the handler of this lease may be called now, by the monotonic clock and by all that is known of the
    * lease. To be asked in the turn that calls it. `takenElapsed`: when the job arrived in this thread.
@@ -54,26 +54,26 @@ export interface Beats {
   enter(lease: LeaseRef, takenElapsed: number): Entry;
   /** The leases in shared memory, for the threads of isolated tasks; missing: they are in this thread. */
   readonly shared?: SharedLeases;
-  /** Beats at once, for instance after a notification that somebody asked to cancel. */
+  /** Sends heartbeats at once, for instance after a notification that somebody asked to cancel. */
   check(): void;
   /** Stops. Leases are not given back. */
   close(): void;
 }
 
-/** What beats are made of. */
-export interface BeatsOptions {
+/** What heartbeats are made of. */
+export interface HeartbeatsOptions {
   engine: Pick<Engine, 'heartbeat'>;
   clock: Clock;
   random: Random;
   node: string;
   leaseMs: number;
-  beatMs: number;
+  heartbeatMs: number;
   /** Where the main thread reads what is known of its leases, if it is another one. */
   board?: LeaseBoard;
-  /** How long the main loop has not turned; left out, it always turns (the beats run in it). */
+  /** How long the main loop has not turned; left out, it always turns (the heartbeats run in it). */
   sinceTurnMs?: () => number;
   /** Told once of every lease that is lost or asked to cancel. */
-  onBeat(news: BeatNews): void;
+  onHeartbeat(news: HeartbeatResult): void;
   /** Told of every heartbeat that failed; it is tried again. */
   onError?(error: unknown): void;
 }
@@ -98,18 +98,18 @@ const backoffMsMax = 5_000;
 // Leases of one heartbeat.
 const leasesMax = 2_000;
 
-/** Makes beats: one heartbeat for all leases every `beatMs`, and none while nothing is held. */
-export function createBeats(options: BeatsOptions): Beats {
+/** Makes heartbeats: one heartbeat for all leases every `heartbeatMs`, and none while nothing is held. */
+export function createHeartbeats(options: HeartbeatsOptions): Heartbeats {
   const {
     engine,
     clock,
     random,
     node,
     leaseMs,
-    beatMs,
+    heartbeatMs,
     sinceTurnMs,
     board,
-    onBeat,
+    onHeartbeat,
     onError = () => {},
   } = options;
   // By fence: one worker may hold an old and a new lease of the same job.
@@ -123,10 +123,10 @@ export function createBeats(options: BeatsOptions): Beats {
     pass,
     onError,
     maxWaitMs: Number.POSITIVE_INFINITY,
-    // A lease that was given while the store came back must not end before it is beaten for.
-    maxBackoffMs: Math.min(beatMs, backoffMsMax),
+    // A lease that was given while the store came back must not end before its first heartbeat.
+    maxBackoffMs: Math.min(heartbeatMs, backoffMsMax),
   });
-  const beginnings = createBatcher<LeaseRef, { beat: Beat; sentElapsed: number }>({
+  const beginnings = createBatcher<LeaseRef, { heartbeat: HeartbeatState; sentElapsed: number }>({
     clock,
     random,
     maxItems: leasesMax,
@@ -134,7 +134,7 @@ export function createBeats(options: BeatsOptions): Beats {
       const input = leases.map(({ id, fence }) => ({ id, fence, begun: true }));
       const sentElapsed = clock.elapsed();
       const reply = await engine.heartbeat({ node, leaseMs, leases: input });
-      return reply.leases.map((beat) => ({ beat, sentElapsed }));
+      return reply.leases.map((heartbeat) => ({ heartbeat, sentElapsed }));
     },
   });
 
@@ -145,18 +145,18 @@ export function createBeats(options: BeatsOptions): Beats {
     board?.renewed(lease.fence, sentElapsed);
   }
 
-  function tell(lease: Held, beat: Beat, sentElapsed: number): void {
-    if (beat.state === 'kept') renewed(lease, sentElapsed);
-    else if (beat.state === 'lost') {
+  function tell(lease: Held, heartbeat: HeartbeatState, sentElapsed: number): void {
+    if (heartbeat.state === 'kept') renewed(lease, sentElapsed);
+    else if (heartbeat.state === 'lost') {
       held.delete(lease.fence);
       board?.mark(lease.fence, 'ended');
-      onBeat({ id: lease.id, fence: lease.fence, beat });
+      onHeartbeat({ id: lease.id, fence: lease.fence, heartbeat });
     } else {
       renewed(lease, sentElapsed);
       if (lease.isCancelTold) return;
       lease.isCancelTold = true;
       board?.mark(lease.fence, 'cancelled');
-      onBeat({ id: lease.id, fence: lease.fence, beat });
+      onHeartbeat({ id: lease.id, fence: lease.fence, heartbeat });
     }
   }
 
@@ -172,7 +172,7 @@ export function createBeats(options: BeatsOptions): Beats {
     for (const lease of [...held.values()]) {
       if (lease.isEndTold || clock.elapsed() < lease.keptElapsed + leaseMs) continue;
       lease.isEndTold = true;
-      onBeat({ id: lease.id, fence: lease.fence, beat: { state: 'lost' }, isPresumed: true });
+      onHeartbeat({ id: lease.id, fence: lease.fence, heartbeat: { state: 'lost' }, isPresumed: true });
     }
   }
 
@@ -183,11 +183,11 @@ export function createBeats(options: BeatsOptions): Beats {
     }
     const waitMs = nextElapsed - clock.elapsed();
     if (waitMs > 0) return waitMs;
-    nextElapsed = clock.elapsed() + beatMs;
+    nextElapsed = clock.elapsed() + heartbeatMs;
     try {
-      if (sinceTurnMs === undefined || sinceTurnMs() <= stallMsMax) await beat();
+      if (sinceTurnMs === undefined || sinceTurnMs() <= stallMsMax) await heartbeat();
     } catch (error) {
-      // The loop's own backoff says when: much sooner than a whole beat at first.
+      // The loop's own backoff says when: much sooner than a whole heartbeat at first.
       nextElapsed = clock.elapsed();
       throw error;
     } finally {
@@ -196,7 +196,7 @@ export function createBeats(options: BeatsOptions): Beats {
     return Math.max(1, nextElapsed - clock.elapsed());
   }
 
-  async function beat(): Promise<void> {
+  async function heartbeat(): Promise<void> {
     const renewed = [...held.values()].filter(isRenewed);
     for (let from = 0; from < renewed.length; from += leasesMax) {
       const part = renewed.slice(from, from + leasesMax);
@@ -205,7 +205,7 @@ export function createBeats(options: BeatsOptions): Beats {
       const reply = await engine.heartbeat({ node, leaseMs, leases });
       // One that was dropped meanwhile was settled; what the store says of it then is no news.
       for (const [i, lease] of part.entries()) {
-        if (held.get(lease.fence) === lease) tell(lease, reply.leases[i] as Beat, sentElapsed);
+        if (held.get(lease.fence) === lease) tell(lease, reply.leases[i] as HeartbeatState, sentElapsed);
       }
     }
   }
@@ -222,8 +222,8 @@ export function createBeats(options: BeatsOptions): Beats {
         held.set(lease.fence, { ...lease, ...times, isCancelTold, isEndTold: false });
         if (known === undefined) board?.add(lease, sure);
       }
-      if (isClosed || held.size === 0 || nextElapsed <= now + beatMs) return;
-      nextElapsed = now + beatMs;
+      if (isClosed || held.size === 0 || nextElapsed <= now + heartbeatMs) return;
+      nextElapsed = now + heartbeatMs;
       loop.start();
       loop.wake();
     },
@@ -231,7 +231,7 @@ export function createBeats(options: BeatsOptions): Beats {
       for (const { fence } of leases) held.delete(fence);
     },
     async begin({ id, fence }) {
-      const { beat: answer, sentElapsed } = await beginnings.push({ id, fence });
+      const { heartbeat: answer, sentElapsed } = await beginnings.push({ id, fence });
       const lease = held.get(fence);
       if (lease === undefined) return answer.state;
       if (answer.state === 'lost') {

@@ -1,21 +1,21 @@
 import type { Engine } from '../contract/engine.ts';
-import type { BeatNews, Beats } from './heartbeats.ts';
+import type { HeartbeatResult, Heartbeats } from './heartbeats.ts';
 import type { LockRenewals } from './lock-renewal.ts';
 import type { Standing, StandingOptions } from './parked-claim.ts';
 
-/** What beats need besides the store itself. */
-export interface StoreBeatsOptions {
+/** What heartbeats need besides the store itself. */
+export interface StoreHeartbeatsOptions {
   node: string;
   leaseMs: number;
-  beatMs: number;
-  onBeat(news: BeatNews): void;
+  heartbeatMs: number;
+  onHeartbeat(news: HeartbeatResult): void;
   onError?(error: unknown): void;
 }
 
 /** An open store: its engine, and what keeps leases alive beside the main loop. */
 export interface Store {
   engine: Engine;
-  createBeats(options: StoreBeatsOptions): Beats;
+  createHeartbeats(options: StoreHeartbeatsOptions): Heartbeats;
   /** Lets claims of a worker stand; missing: a worker that hears of jobs asks for them by itself. */
   openStanding?(options: StandingOptions): Standing;
   /** Renews locks beside the main loop; missing: they are renewed in it. */

@@ -14,7 +14,7 @@ import { isSuspect } from '../contract/job-status.ts';
 import type { LogLevel, ResolvedTask } from '../jobs/task-definition.ts';
 import type { AbortReason, HandlerOutcome, Outcome } from '../lifecycle/outcome.ts';
 import { settlementOf } from '../lifecycle/settle.ts';
-import type { Beats } from '../store/heartbeats.ts';
+import type { Heartbeats } from '../store/heartbeats.ts';
 import { withinOf } from '../store/user-transaction.ts';
 import { abortError, completedAlready, leaseLost, timeoutError } from './attempt-errors.ts';
 import type { AttemptPort } from './context.ts';
@@ -29,7 +29,7 @@ export interface AttemptHost {
   engine: Pick<Engine, 'remember' | 'within' | 'info'>;
   random: Random;
   clock: Clock;
-  beats: Pick<Beats, 'begin' | 'enter' | 'shared'>;
+  heartbeats: Pick<Heartbeats, 'begin' | 'enter' | 'shared'>;
   reporter: Reporter;
   timeouts: Timeouts;
   /** The handler is about to be entered. */
@@ -182,7 +182,7 @@ class RunningAttempt implements Attempt, AttemptPort {
     // Released or timed out while its input was validated: another node may have the job.
     if (this.#isDecided) return 'ended';
     if (this.#aborted === 'cancelled') return 'cancelled';
-    const entry = this.#host.beats.enter(this.job, this.#takenElapsed);
+    const entry = this.#host.heartbeats.enter(this.job, this.#takenElapsed);
     return this.#aborted === 'lost' || this.#isPresumedLost || entry === 'ended' ? 'ended' : null;
   }
 
@@ -287,7 +287,7 @@ class RunningAttempt implements Attempt, AttemptPort {
     if (job.cancelRequestedAt !== null) this.#decide({ kind: 'cancelled', started: false, error: null });
     else if (needsBeginning(job)) {
       try {
-        const state = await this.#host.beats.begin({ id: job.id, fence: job.fence });
+        const state = await this.#host.heartbeats.begin({ id: job.id, fence: job.fence });
         if (state === 'lost') this.#decide(null);
         if (state === 'cancel') this.#decide({ kind: 'cancelled', started: false, error: null });
       } catch {
@@ -306,7 +306,7 @@ class RunningAttempt implements Attempt, AttemptPort {
   /** Checks, in the turn that calls the handler, what this process can know of the lease. */
   #mayEnter(): boolean {
     if (this.#isDecided) return false;
-    switch (this.#host.beats.enter(this.job, this.#takenElapsed)) {
+    switch (this.#host.heartbeats.enter(this.job, this.#takenElapsed)) {
       case 'held':
         return true;
       case 'cancelled':
@@ -335,7 +335,7 @@ class RunningAttempt implements Attempt, AttemptPort {
       timeouts.set(this);
     }
     if (task.isolateFile === null) return runHandler(this.job, task, this);
-    const { shared = null } = this.#host.beats;
+    const { shared = null } = this.#host.heartbeats;
     this.#thread = runIsolated({ job: this.job, file: task.isolateFile, port: this, shared });
     return this.#thread.outcome;
   }

@@ -12,7 +12,7 @@ import type { ResolvedTask } from '../jobs/task-definition.ts';
 import type { Outcome } from '../lifecycle/outcome.ts';
 import { settlementOf } from '../lifecycle/settle.ts';
 import { isStoreTrouble, isUnknownOutcome } from '../store/batcher.ts';
-import { type BeatNews, type Beats, heldLeaseOf, sinceClaimMs } from '../store/heartbeats.ts';
+import { type HeartbeatResult, type Heartbeats, heldLeaseOf, sinceClaimMs } from '../store/heartbeats.ts';
 import type { Standing, StandingOptions } from '../store/parked-claim.ts';
 import { type Attempt, type AttemptHost, type Completion, startAttempt } from './attempt.ts';
 import { createReporter, joinReports } from './reporter.ts';
@@ -29,8 +29,8 @@ export interface WorkerOptions {
   node: string;
   /** By name. Tasks may be added later; the next claim asks for them too. */
   tasks: ReadonlyMap<string, ResolvedTask>;
-  /** Whoever makes them passes their news on to `onBeat`. */
-  beats: Beats;
+  /** Whoever makes them passes their news on to `onHeartbeat`. */
+  heartbeats: Heartbeats;
   /** How many attempts run at the same time. Default 20. */
   concurrency?: number;
   /** Only these queues; null: all. */
@@ -49,8 +49,8 @@ export interface Worker {
   start(): void;
   /** Looks for work at once. */
   wake(): void;
-  /** Takes what the beats tell about leases of this worker. */
-  onBeat(news: BeatNews): void;
+  /** Takes what the heartbeats tell about leases of this worker. */
+  onHeartbeat(news: HeartbeatResult): void;
   /** A claim to send along with an enqueue, for the places that are free; null: none are. Must be answered with `receive`. */
   request(): ClaimRequest | null;
   /** Takes what a request was given, [] if nothing or if it failed; `unknown`: the answer was lost, and is asked for again. */
@@ -140,7 +140,7 @@ const flushMs = 10_000;
 
 /** Makes a worker. It does nothing until `start`. */
 export function createWorker(options: WorkerOptions): Worker {
-  const { engine, clock, random, node, tasks, beats, maxSleepMs } = options;
+  const { engine, clock, random, node, tasks, heartbeats, maxSleepMs } = options;
   const { concurrency = defaultConcurrency, queues = null, leaseMs = defaultLeaseMs } = options;
 
   const events = createEvents<WorkerEvents>((error, name) => {
@@ -213,7 +213,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const gaveUp = new AbortController();
   const timeouts = createTimeouts({ clock, all: () => running.values() });
   const host: AttemptHost = {
-    ...{ engine, clock, random, beats, reporter, timeouts },
+    ...{ engine, clock, random, heartbeats, reporter, timeouts },
     onEntered: (job) => events.emit('started', { job }),
     onLate: () => noteSkipped('late'),
     onProgress: (job, progress) => events.emit('progress', { job, progress }),
@@ -323,8 +323,8 @@ export function createWorker(options: WorkerOptions): Worker {
     const arrivedElapsed = clock.elapsed();
     if (exchange.isNarrow === true) narrowCount = Math.max(0, narrowCount - 1);
     reserved -= exchange.claim?.limit ?? 0;
-    if (exchange.settle.length > 0 && beats.isToldByStore !== true) {
-      beats.drop(exchange.settle.map(({ job }) => job));
+    if (exchange.settle.length > 0 && heartbeats.isToldByStore !== true) {
+      heartbeats.drop(exchange.settle.map(({ job }) => job));
     }
     let place = 0;
     for (const outgoing of exchange.settle) tellSettled(outgoing, reply.settled[place++] as 'done' | 'lost');
@@ -391,7 +391,7 @@ export function createWorker(options: WorkerOptions): Worker {
     }
     // Refused alone. Its lease ends by itself, and the job is then judged as lost.
     if (exchange.isNarrow === true) narrowCount = Math.max(0, narrowCount - 1);
-    beats.drop([{ id: only.job.id, fence: only.job.fence }]);
+    heartbeats.drop([{ id: only.job.id, fence: only.job.fence }]);
     events.emit('lost', only);
   }
 
@@ -533,8 +533,8 @@ export function createWorker(options: WorkerOptions): Worker {
    */
   function takeClaimed(jobs: ClaimedJob[], isOld: boolean, sureElapsed: number): void {
     if (jobs.length === 0) return;
-    if (beats.isToldByStore !== true) beats.hold(jobs.map(heldLeaseOf), sureElapsed);
-    if (isOld) beats.check();
+    if (heartbeats.isToldByStore !== true) heartbeats.hold(jobs.map(heldLeaseOf), sureElapsed);
+    if (isOld) heartbeats.check();
     throughput.begin();
     const takenElapsed = clock.elapsed();
     for (const job of jobs) {
@@ -600,7 +600,7 @@ export function createWorker(options: WorkerOptions): Worker {
       finishing++;
       void Promise.resolve(left).then((body) => finishApart(job, outcome, completion, body));
     } else if (outcome === null) {
-      beats.drop([{ id: job.id, fence: job.fence }]);
+      heartbeats.drop([{ id: job.id, fence: job.fence }]);
       if (attempt.isReleased) noteSkipped('released');
       else events.emit('lost', { job, settlement: null });
       changed();
@@ -630,7 +630,7 @@ export function createWorker(options: WorkerOptions): Worker {
         events.emit('error', { error, doing: 'settling a job that was completed in a transaction' }),
       signal: gaveUp.signal,
     });
-    beats.drop([{ id: job.id, fence: job.fence }]);
+    heartbeats.drop([{ id: job.id, fence: job.fence }]);
     if (settlement === null) events.emit('lost', { job, settlement: completion.settlement });
     else tellSettled({ job, settlement, decidedElapsed: clock.elapsed() }, 'done');
     finishing--;
@@ -684,8 +684,8 @@ export function createWorker(options: WorkerOptions): Worker {
   function giveBack(jobs: Waiting[]): void {
     for (const { job, takenElapsed } of jobs) {
       countType(job.type, -1);
-      if (beats.enter(job, takenElapsed) === 'released') {
-        beats.drop([{ id: job.id, fence: job.fence }]);
+      if (heartbeats.enter(job, takenElapsed) === 'released') {
+        heartbeats.drop([{ id: job.id, fence: job.fence }]);
         noteSkipped('released');
         continue;
       }
@@ -702,18 +702,18 @@ export function createWorker(options: WorkerOptions): Worker {
     startWaiting();
   }
 
-  function onBeat({ fence, beat, isPresumed }: BeatNews): void {
+  function onHeartbeat({ fence, heartbeat, isPresumed }: HeartbeatResult): void {
     if (isPresumed === true) running.get(fence)?.presumeLost();
-    else running.get(fence)?.abort(beat.state === 'lost' ? 'lost' : 'cancelled');
+    else running.get(fence)?.abort(heartbeat.state === 'lost' ? 'lost' : 'cancelled');
     const index = waiting.findIndex(({ job }) => job.fence === fence);
     if (index === -1) return;
     const { job } = waiting[index] as { job: ClaimedJob };
     // Its attempt is cancelled as soon as it has a place.
-    if (beat.state === 'cancel') job.cancelRequestedAt = beat.requestedAt;
+    if (heartbeat.state === 'cancel') job.cancelRequestedAt = heartbeat.requestedAt;
     else {
       waiting.splice(index, 1);
       countType(job.type, -1);
-      beats.drop([{ id: job.id, fence: job.fence }]);
+      heartbeats.drop([{ id: job.id, fence: job.fence }]);
       events.emit('lost', { job, settlement: null });
     }
   }
@@ -787,20 +787,20 @@ export function createWorker(options: WorkerOptions): Worker {
         // Disconnected: it may sleep less long from now on.
         if ((notification === 'jobs' && standing?.isUsed() !== true) || notification === 'disconnected')
           loop.wake();
-        if (notification === 'cancel' && beats.isToldByStore !== true) beats.check();
+        if (notification === 'cancel' && heartbeats.isToldByStore !== true) heartbeats.check();
       });
       standing ??= options.openStanding?.({ onGiven: given, onFailed: notGiven }) ?? null;
       loop.start();
       secondLoop?.start();
     },
     wake: () => loop.wake(),
-    onBeat,
+    onHeartbeat,
     request() {
       const claim = makeClaim(requestLimit());
       if (claim === null || claim.limit === 0) return null;
       reserved += claim.limit;
       requested += claim.limit;
-      if (beats.isToldByStore !== true) requestedElapsed.set(claim, clock.elapsed());
+      if (heartbeats.isToldByStore !== true) requestedElapsed.set(claim, clock.elapsed());
       return claim;
     },
     receive(request, claimed) {

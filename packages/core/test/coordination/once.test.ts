@@ -4,7 +4,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Engine } from '../../src/contract/engine.ts';
 import { createDulyOn } from '../../src/duly.ts';
-import { createBeats } from '../../src/store/heartbeats.ts';
+import { createHeartbeats } from '../../src/store/heartbeats.ts';
 import { openEngine } from '../../src/store/open-engine.ts';
 import { createManualClock, createTestDuly } from '../../src/testing/index.ts';
 import { createSharedStore, deferred } from './setup.ts';
@@ -101,8 +101,8 @@ test('what was recorded between the first look and the lock is not done again', 
   };
   const one = createDulyOn({ store: `${store}?inline` }, async () => ({
     engine: late,
-    createBeats: (beats) =>
-      createBeats({ ...beats, engine: late, clock: systemClock, random: seededRandom(1) }),
+    createHeartbeats: (heartbeats) =>
+      createHeartbeats({ ...heartbeats, engine: late, clock: systemClock, random: seededRandom(1) }),
   }));
   t.after(() => one.stop());
   let runs = 0;
@@ -135,7 +135,8 @@ test('the work is not begun under a lock that ended while the store was asked', 
   };
   const one = createDulyOn({ store, clock }, async () => ({
     engine: slow,
-    createBeats: (beats) => createBeats({ ...beats, engine: slow, clock, random: seededRandom(1) }),
+    createHeartbeats: (heartbeats) =>
+      createHeartbeats({ ...heartbeats, engine: slow, clock, random: seededRandom(1) }),
   }));
   t.after(() => one.stop());
   const given = await one.once('invoice-10', { ttl: '10s' }, () => assert.fail('must not run'));
@@ -158,7 +159,8 @@ test('a lock whose grant arrives after its time is asked for again', async (t) =
   };
   const one = createDulyOn({ store, clock }, async () => ({
     engine: slow,
-    createBeats: (beats) => createBeats({ ...beats, engine: slow, clock, random: seededRandom(1) }),
+    createHeartbeats: (heartbeats) =>
+      createHeartbeats({ ...heartbeats, engine: slow, clock, random: seededRandom(1) }),
   }));
   t.after(() => one.stop());
   const result = await one.lock('report', { ttl: '10s' }, ({ fence, signal }) => ({

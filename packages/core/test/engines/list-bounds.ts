@@ -72,8 +72,8 @@ export function listBounds(kind: string, newStore: (t: { after(fn: () => void): 
         }
       },
     });
-    const beat = duly.task({ name: 'beat', run: () => {} });
-    const { id: schedule } = await beat.every({ rate: '1h' }, undefined, { name: 'hourly' });
+    const heartbeat = duly.task({ name: 'heartbeat', run: () => {} });
+    const { id: schedule } = await heartbeat.every({ rate: '1h' }, undefined, { name: 'hourly' });
     await duly.start();
     const made = await parent.now();
     await made.wait();

@@ -93,7 +93,7 @@ function node(fields: Partial<ListedNode> = {}): ListedNode {
     running: 0,
     notReady: null,
     startedAt: 0,
-    beatAt: now - second,
+    heartbeatAt: now - second,
     drainRequestedAt: null,
     ...fields,
   };
@@ -138,7 +138,7 @@ test('a scheduled job says when it falls due', () => {
 test('a pending job says which worker is missing', () => {
   const problems: [Partial<WhyFacts>, string, RegExp][] = [
     [{ nodes: [] }, 'no-node', /No live node works on this store; start one\./],
-    [{ nodes: [node({ beatAt: now - 60_000 })] }, 'no-node', /1 silent for more than 40 s/],
+    [{ nodes: [node({ heartbeatAt: now - 60_000 })] }, 'no-node', /1 silent for more than 40 s/],
     [{ nodes: [node({ roles: ['maintenance'] })] }, 'no-node', /No live node works/],
     [
       { nodes: [node({ tasks: [{ type: 'other', version: 1 }] })] },

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { NodeInfo } from '../../src/contract/engine.ts';
-import { nodeBeatMs } from '../../src/contract/timings.ts';
-import { createNodeBeat } from '../../src/maintenance/node-heartbeat.ts';
+import { nodeHeartbeatMs } from '../../src/contract/timings.ts';
+import { createNodeHeartbeat } from '../../src/maintenance/node-heartbeat.ts';
 import { createPrunePass } from '../../src/maintenance/prune.ts';
 import { createReapPass } from '../../src/maintenance/reap.ts';
 import { openTestStore, task } from '../worker/setup.ts';
@@ -106,7 +106,7 @@ test('what is kept for seconds is looked for every few seconds, and never more o
   assert.equal(await pass(), 5_000);
 });
 
-test('a node is listed while it beats, hears that it is asked to drain, and leaves', async (t) => {
+test('a node is listed while it heartbeats, hears that it is asked to drain, and leaves', async (t) => {
   const store = await setup(t);
   const info: NodeInfo = {
     id: 'node-1',
@@ -126,24 +126,24 @@ test('a node is listed while it beats, hears that it is asked to drain, and leav
   const asked: number[] = [];
   const listed = async () => {
     const { nodes } = await store.engine.nodes({
-      beat: null,
+      heartbeat: null,
       leave: null,
       drain: null,
       forgetAfterMs: 40_000,
     });
     return nodes.map(({ id }) => id);
   };
-  const node = createNodeBeat({
+  const node = createNodeHeartbeat({
     engine: store.engine,
     info: () => info,
     onDrainAsked: (at) => asked.push(at),
   });
-  assert.equal(await node.pass(), nodeBeatMs);
+  assert.equal(await node.pass(), nodeHeartbeatMs);
   assert.deepEqual(await listed(), ['node-1']);
   assert.equal(asked.length, 0);
   const askedAt = store.clock.now();
   await store.engine.nodes({
-    beat: null,
+    heartbeat: null,
     leave: null,
     drain: { id: 'node-1', actor: 'test' },
     forgetAfterMs: 40_000,

@@ -28,22 +28,22 @@ async function setup(t: { after(fn: () => Promise<void>): void }) {
   };
   const tasks = [{ type: 'work', version: 1, concurrency: null }];
   const roles: ('scheduler' | 'worker' | 'maintenance')[] = ['scheduler', 'worker', 'maintenance'];
-  const beat = (fields: Parameters<typeof nodeInfo>[1] = {}) =>
+  const heartbeat = (fields: Parameters<typeof nodeInfo>[1] = {}) =>
     engine.nodes({
-      beat: nodeInfo('node_1', { tasks, roles, notReady: null, queues: null, ...fields }),
+      heartbeat: nodeInfo('node_1', { tasks, roles, notReady: null, queues: null, ...fields }),
       leave: null,
       drain: null,
       forgetAfterMs: 40_000,
     });
   const make = () => engine.enqueue({ groups: [{ jobs: [jobSpec({ due: { inMs: 0 } })] }] });
-  return { clock, engine, look, check, beat, make };
+  return { clock, engine, look, check, heartbeat, make };
 }
 
 test('a store without nodes is failing, one with a node that plays every role is not', async (t) => {
-  const { look, check, beat, clock } = await setup(t);
+  const { look, check, heartbeat, clock } = await setup(t);
   assert.equal((await look()).state, 'failing');
   assert.equal(await check('nodes'), 'failing: No node is live: nothing is started.');
-  await beat();
+  await heartbeat();
   const { state, checks } = await look();
   assert.deepEqual(
     [state, ...checks.map((one) => `${one.name} ${one.state}`)],
@@ -54,30 +54,30 @@ test('a store without nodes is failing, one with a node that plays every role is
 });
 
 test('a role that nobody plays, and workers that take nothing, are failing', async (t) => {
-  const { check, beat } = await setup(t);
-  await beat({ roles: ['scheduler', 'maintenance'] });
+  const { check, heartbeat } = await setup(t);
+  await heartbeat({ roles: ['scheduler', 'maintenance'] });
   assert.equal(await check('nodes'), 'failing: No live node runs jobs.');
-  await beat({ roles: ['worker', 'scheduler'] });
+  await heartbeat({ roles: ['worker', 'scheduler'] });
   assert.equal(await check('nodes'), 'failing: No live node takes back what dead ones held.');
-  await beat({ notReady: 'Every place is held by a handler that ignores its timeout.' });
+  await heartbeat({ notReady: 'Every place is held by a handler that ignores its timeout.' });
   assert.match(String(await check('nodes')), /^failing: No node takes jobs: Every place is held/);
 });
 
 test('jobs that wait and do not start are failing, with the reason; a queue that moves is a warning, a pause is neither', async (t) => {
-  const { check, beat, make, clock, engine } = await setup(t);
+  const { check, heartbeat, make, clock, engine } = await setup(t);
   await make();
   await make();
   await clock.advance(59_000);
-  await beat();
+  await heartbeat();
   assert.match(String(await check('jobs')), /^ok/);
   await clock.advance(1_000);
   assert.equal(
     await check('jobs'),
     'failing: Jobs wait and do not move: 2 "work" in queue "default", the oldest for 60 s (none of them has started for a minute).',
   );
-  await beat({ tasks: [{ type: 'other', version: 1, concurrency: null }] });
+  await heartbeat({ tasks: [{ type: 'other', version: 1, concurrency: null }] });
   assert.match(String(await check('jobs')), /^failing: .*\(no live node takes it\)/);
-  await beat();
+  await heartbeat();
   const pauses = createPauses(engine, 'test');
   await pauses.pause({ task: 'work' });
   assert.match(String(await check('jobs')), /^ok/);
@@ -90,24 +90,24 @@ test('jobs that wait and do not start are failing, with the reason; a queue that
 });
 
 test('a slot that nobody decides is failing', async (t) => {
-  const { check, beat, clock, engine } = await setup(t);
+  const { check, heartbeat, clock, engine } = await setup(t);
   const change = schedulePut({ dueAt: clock.now() });
   await engine.applySchedules({ groups: [{ actor: 'test', changes: [change] }] });
-  await beat();
+  await heartbeat();
   assert.match(String(await check('schedules')), /^ok/);
   await clock.advance(31_000);
-  await beat();
+  await heartbeat();
   assert.equal(
     await check('schedules'),
     `failing: Slots are due and not decided: "${change.name}", the oldest since 31 s.`,
   );
-  await beat({ roles: ['worker', 'maintenance'] });
+  await heartbeat({ roles: ['worker', 'maintenance'] });
   assert.equal(await check('nodes'), 'failing: No live node decides schedules.');
 });
 
 test('a store that answers and confirms nothing is failing, and the question does not wait with it', async (t) => {
-  const { check, look, beat, clock, engine } = await setup(t);
-  await beat();
+  const { check, look, heartbeat, clock, engine } = await setup(t);
+  await heartbeat();
   // What a server does whose standby is away is shown with a real one in the tests of `duly doctor`.
   const silent: Engine = { ...engine, acquire: () => new Promise(() => {}) };
   const looking = check('writes', silent);

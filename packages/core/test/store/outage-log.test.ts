@@ -4,7 +4,7 @@ import { dulyError } from '../../src/base/errors.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { type Engine, engineVerbs } from '../../src/contract/engine.ts';
 import { createDulyOn } from '../../src/duly.ts';
-import { createBeats } from '../../src/store/heartbeats.ts';
+import { createHeartbeats } from '../../src/store/heartbeats.ts';
 import { openEngine } from '../../src/store/open-engine.ts';
 import { createOutageLog } from '../../src/store/outage-log.ts';
 import { createManualClock } from '../../src/testing/manual-clock.ts';
@@ -34,7 +34,7 @@ async function setup(t: TestContext) {
   const engine = { ...inner, ...Object.fromEntries(verbs) } as Engine;
   const duly = createDulyOn({ store: 'sqlite::memory:', clock, random, logger }, async () => ({
     engine,
-    createBeats: (beats) => createBeats({ ...beats, engine, clock, random }),
+    createHeartbeats: (heartbeats) => createHeartbeats({ ...heartbeats, engine, clock, random }),
   }));
   t.after(async () => {
     const stopped = duly.stop({ drain: 0 });

@@ -318,7 +318,7 @@ test('a node that is asked to drain takes no more work and says so', async (t) =
   const drained = duly.next('drained');
   await assert.rejects(duly.drainNode('nope'), { code: 'node_not_found' });
   await duly.drainNode(node?.id as string);
-  // It hears of it with its next beat, at the end of a move.
+  // It hears of it with its next heartbeat, at the end of a move.
   await duly.advance('10s');
   await drained;
   const handle = await task.now();

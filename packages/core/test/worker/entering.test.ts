@@ -150,13 +150,13 @@ test('a drain that releases a job while its input is checked keeps the handler f
   const work = task('checked', enter, { input: schema });
   const id = await store.enqueue(work);
   // The slot of the lease is free again once its release is recorded, and then nothing is known of it.
-  const { worker, beats } = store.start([work]);
+  const { worker, heartbeats } = store.start([work]);
   await store.clock.advance(0);
   await asked;
   const drained = worker.drain({ limitMs: 0 });
   await store.clock.advance(2_000);
   await drained;
-  beats.enter = () => 'held';
+  heartbeats.enter = () => 'held';
   finish();
   await store.clock.advance(0);
   assert.deepEqual([(await store.job(id)).status, isEntered], ['PENDING', false]);
@@ -212,7 +212,7 @@ test('a job whose lease ended in the server is not handed to a remote worker', a
     random: store.random,
     ids: store.ids,
     leaseMs,
-    beatMs: 5_000,
+    heartbeatMs: 5_000,
     maxSleepMs: () => 1_000,
     closed: new AbortController().signal,
   });

@@ -12,7 +12,7 @@ import {
 import type { ResolvedTask, TaskHandler } from '../../src/jobs/task-definition.ts';
 import { defaultRetry } from '../../src/lifecycle/retry.ts';
 import { createReapPass } from '../../src/maintenance/reap.ts';
-import { type Beats, createBeats } from '../../src/store/heartbeats.ts';
+import { createHeartbeats, type Heartbeats } from '../../src/store/heartbeats.ts';
 import { createInstrumentedEngine, type InstrumentedEngine } from '../../src/store/instrumented-engine.ts';
 import { openEngine } from '../../src/store/open-engine.ts';
 import { createManualClock, type ManualClock } from '../../src/testing/manual-clock.ts';
@@ -44,10 +44,10 @@ export function task(
   };
 }
 
-/** A worker with its own beats, as one process would have. */
+/** A worker with its own heartbeats, as one process would have. */
 export interface TestNode {
   worker: Worker;
-  beats: Beats;
+  heartbeats: Heartbeats;
   /** Stops its calls on their way to the store, as SIGSTOP stops a process. */
   freeze(): void;
   /** Lets them go on. */
@@ -154,27 +154,27 @@ export async function openTestStoreOn(clock: Clock, manual: ManualClock | null):
       const leaseMs = options.leaseMs ?? 30_000;
       const ice = createIce({ ...engine, ...options.engine } as Engine);
       const through = ice.engine;
-      const beats = createBeats({
+      const heartbeats = createHeartbeats({
         engine: through,
         clock,
         random,
         node,
         leaseMs,
-        beatMs: leaseMs / 6,
-        onBeat: (news) => worker.onBeat(news),
+        heartbeatMs: leaseMs / 6,
+        onHeartbeat: (news) => worker.onHeartbeat(news),
       });
       const worker = createWorker({
         clock,
         random,
         node,
         tasks: new Map(tasks.map((one) => [one.name, one])),
-        beats,
+        heartbeats,
         maxSleepMs: () => 30_000,
         ...options,
         engine: through,
       });
       worker.start();
-      const started = { worker, beats, freeze: ice.freeze, thaw: ice.thaw };
+      const started = { worker, heartbeats, freeze: ice.freeze, thaw: ice.thaw };
       nodes.push(started);
       return started;
     },
@@ -205,7 +205,7 @@ export async function openTestStoreOn(clock: Clock, manual: ManualClock | null):
       const drained = nodes.map(({ worker }) => worker.drain({ limitMs: 0 }));
       await manual?.advance(60_000);
       await Promise.all(drained);
-      for (const { beats } of nodes) beats.close();
+      for (const { heartbeats } of nodes) heartbeats.close();
       await Promise.all(loops.map((loop) => loop.stop()));
       await store.close();
     },

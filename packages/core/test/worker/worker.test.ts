@@ -516,7 +516,7 @@ test('a cancelled handler that throws is CANCELLED, told at once by the notifica
   assert.equal((await store.job(id)).status, 'CANCELLED');
 });
 
-test('without the notification a cancel reaches the handler with the next beat', async (t) => {
+test('without the notification a cancel reaches the handler with the next heartbeat', async (t) => {
   const store = await setup(t);
   const { run, gates } = held({ listens: true });
   const long = task('long', run);
@@ -611,7 +611,7 @@ test('a worker that was paused past its lease settles nothing: the next worker d
   assert.equal((await store.job(id)).result, '"fresh"');
 });
 
-test('a handler whose lease was taken over is told with the next beat and its outcome is not sent', async (t) => {
+test('a handler whose lease was taken over is told with the next heartbeat and its outcome is not sent', async (t) => {
   const store = await setup(t);
   const { run, gates } = held({ listens: true });
   const work = task('work', run);
@@ -684,7 +684,7 @@ test('a handler that throws after its lease seemed lost is left to the node that
   assert.partialDeepStrictEqual(await store.job(id), { status: 'RUNNING', spent: 0 });
 });
 
-test('a long attempt keeps its lease by its beats', async (t) => {
+test('a long attempt keeps its lease by its heartbeats', async (t) => {
   const store = await setup(t);
   const { run, gates } = held();
   const long = task('long', run, { timeoutMs: 7_200_000 });
@@ -879,7 +879,7 @@ test('after the limit a drain aborts what is left and gives it back unspent', as
   const { worker } = store.start([politeTask, deafTask]);
   await store.clock.settle();
   const drained = worker.drain({ limitMs: 30_000 });
-  // Longer than a lease: the beats go on to the end.
+  // Longer than a lease: the heartbeats go on to the end.
   store.startReaping();
   await store.clock.advance(29_999);
   assert.equal(polite.gates[0]?.context.signal.aborted, false);

@@ -14,14 +14,17 @@ export function WorkersPage() {
   if (workers.data === undefined) return <QueryState isPage query={workers} />;
   return (
     <>
-      <PageHead title="Workers" about="Every process that beats, what it may run and what it runs now." />
+      <PageHead
+        title="Workers"
+        about="Every process that sends heartbeats, what it may run and what it runs now."
+      />
       <Panel>
         {workers.data.data.length === 0 ? (
           <NothingYet title="No worker is there." command="duly worker">
             Jobs are accepted and kept; they start when a worker comes.
           </NothingYet>
         ) : (
-          <Table label="Workers" head={['Worker', 'Roles', 'Running', 'Tasks', 'Last beat', '']}>
+          <Table label="Workers" head={['Worker', 'Roles', 'Running', 'Tasks', 'Last heartbeat', '']}>
             {workers.data.data.map((worker) => (
               <WorkerRow key={worker.id} worker={worker} />
             ))}
@@ -38,7 +41,7 @@ function WorkerRow({ worker }: { worker: Worker }) {
   const toasts = useToasts();
   const isWorker = worker.roles.includes('worker');
   const trouble = worker.silent
-    ? 'It has missed a beat, and may be gone.'
+    ? 'It has missed a heartbeat, and may be gone.'
     : isWorker
       ? worker.not_ready
       : null;
@@ -64,7 +67,7 @@ function WorkerRow({ worker }: { worker: Worker }) {
         {worker.queues !== null && <p className="text-xs text-ink-faint">only {worker.queues.join(', ')}</p>}
       </Cell>
       <Cell>
-        <Time at={worker.beat_at} />
+        <Time at={worker.heartbeat_at} />
       </Cell>
       <Cell className="text-right">
         {worker.drain_requested_at !== null ? (

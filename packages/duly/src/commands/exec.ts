@@ -22,7 +22,7 @@ interface ExecOptions extends CommonOptions {
 }
 
 const ttlMsDefault = 5 * 60_000;
-// Three beats of the lease, and what a busy store takes for each.
+// Three heartbeats of the lease, and what a busy store takes for each.
 const ttlMsMin = 1_000;
 
 /** `duly exec`: runs a program on one of the hosts that ask for it, and records the run as a job. */

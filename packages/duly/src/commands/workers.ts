@@ -7,9 +7,9 @@ import { type Cell, printTable } from '../output/table.ts';
 import { oneLine } from '../output/terminal.ts';
 import { relative, rough } from '../output/times.ts';
 
-// A node beats every 10 s. One that has missed a beat and half of the next may be gone; after 40 s it is no longer listed.
+// A node sends a heartbeat every 10 s. One that has missed a heartbeat and half of the next may be gone; after 40 s it is no longer listed.
 const silentMs = 15_000;
-// More running jobs than this are not counted one by one; then each node's own number, as old as its last beat, has to do.
+// More running jobs than this are not counted one by one; then each node's own number, as old as its last heartbeat, has to do.
 const countMax = 1_000;
 
 /** `duly workers`. */
@@ -20,7 +20,7 @@ export async function workers(context: CommandContext, options: CommonOptions): 
     if (context.json) {
       const data = nodes.map((node) => ({
         ...(toSnakeCase(node) as object),
-        silent: now - node.beatAt.getTime() > silentMs,
+        silent: now - node.heartbeatAt.getTime() > silentMs,
       }));
       printJson(context.out, listJson(data));
       return;
@@ -37,7 +37,7 @@ export async function workers(context: CommandContext, options: CommonOptions): 
         { title: 'HOST:PID', widthMin: 10, leaveOut: 3 },
         { title: 'RUNNING', align: 'right' },
         { title: 'UP SINCE', align: 'right', leaveOut: 1 },
-        { title: 'BEAT', align: 'right', leaveOut: 4 },
+        { title: 'HEARTBEAT', align: 'right', leaveOut: 4 },
         { title: 'TAKES', widthMin: 12 },
       ],
       nodes.map((node) => [
@@ -46,14 +46,14 @@ export async function workers(context: CommandContext, options: CommonOptions): 
         `${oneLine(node.host)}:${node.pid}`,
         `${node.running}/${node.concurrency}`,
         relative(node.startedAt, now),
-        relative(node.beatAt, now),
+        relative(node.heartbeatAt, now),
         takes(node, now),
       ]),
     );
   });
 }
 
-/** The nodes with what they run now by the store; what a node says of itself is as old as its last beat. */
+/** The nodes with what they run now by the store; what a node says of itself is as old as its last heartbeat. */
 async function countRunning(duly: Duly, nodes: NodeView[]): Promise<NodeView[]> {
   const { jobs, nextCursor } = await duly.jobs({ status: 'RUNNING' }).page({ limit: countMax });
   if (nextCursor !== null) return nodes;
@@ -61,7 +61,7 @@ async function countRunning(duly: Duly, nodes: NodeView[]): Promise<NodeView[]> 
 }
 
 function takes(node: NodeView, now: number): Cell {
-  const silence = now - node.beatAt.getTime();
+  const silence = now - node.heartbeatAt.getTime();
   if (silence > silentMs) return { text: `silent for ${rough(silence)}`, style: 'red' };
   if (node.drainRequestedAt !== null) return { text: 'nothing: it drains', style: 'yellow' };
   if (!node.roles.includes('worker')) return `nothing: it plays ${node.roles.join(', ')}`;

@@ -10,7 +10,7 @@ export type TaskDefinition<
 export interface DulyConfig
   extends Pick<
     DulyOptions,
-    'app' | 'release' | 'concurrency' | 'queues' | 'lease' | 'beat' | 'drain' | 'limits' | 'retention'
+    'app' | 'release' | 'concurrency' | 'queues' | 'lease' | 'heartbeat' | 'drain' | 'limits' | 'retention'
   > {
   /** The store's address. With a pool of its own a config exports a Duly. */
   store?: string;

@@ -1063,7 +1063,7 @@ export type Readiness = {
   store_ms: number | null;
   nodes: {
     id: string;
-    beat_age_ms: number;
+    heartbeat_age_ms: number;
     not_ready: string | null;
   }[];
 };
@@ -1486,18 +1486,10 @@ export type Worker = {
   }[];
   not_ready: string | null;
   started_at: string;
-  beat_at: string;
-  /** It has missed a beat, and may be gone. */
+  heartbeat_at: string;
+  /** It has missed a heartbeat, and may be gone. */
   silent: boolean;
   drain_requested_at: string | null;
-};
-
-export type WorkerBeats = {
-  leases: {
-    id: string;
-    /** `cancel`: stop, and settle as cancelled. `timeout`: it has run too long. `lost`: nothing that is said about this attempt counts any more. */
-    state: "kept" | "cancel" | "timeout" | "lost";
-  }[];
 };
 
 export type WorkerClaim = {
@@ -1530,7 +1522,7 @@ export type WorkerClaimed = {
   drain: boolean;
   lease_ms: number;
   /** How often to renew the leases. */
-  beat_ms: number;
+  heartbeat_ms: number;
 };
 
 export type WorkerHeartbeat = {
@@ -1540,6 +1532,14 @@ export type WorkerHeartbeat = {
     id: string;
     /** The fence that the claim gave. */
     fence: number;
+  }[];
+};
+
+export type WorkerHeartbeats = {
+  leases: {
+    id: string;
+    /** `cancel`: stop, and settle as cancelled. `timeout`: it has run too long. `lost`: nothing that is said about this attempt counts any more. */
+    state: "kept" | "cancel" | "timeout" | "lost";
   }[];
 };
 
@@ -2526,7 +2526,7 @@ export interface Operations {
     path: Record<never, never>;
     query: Record<never, never>;
     body: WorkerHeartbeat;
-    answer: WorkerBeats;
+    answer: WorkerHeartbeats;
   };
   /** Show progress and log lines of running jobs */
   'POST /api/worker/report': {

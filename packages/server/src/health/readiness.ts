@@ -9,13 +9,13 @@ export interface Readiness {
   /** How long the store took to answer and to confirm a write; null: it did not. */
   storeMs: number | null;
   /** The nodes of this process: how long ago each told the store that it lives. */
-  nodes: { id: string; beatAgeMs: number; notReady: string | null }[];
+  nodes: { id: string; heartbeatAgeMs: number; notReady: string | null }[];
 }
 
 /** So long the store may take to answer, and to confirm a write. */
 export const storePatienceMs = 2_000;
-// Nodes beat every 5 s or so; three that are missing mean that the loop stands still or its writes do not arrive.
-const beatAgeMsMax = 20_000;
+// Nodes send a heartbeat every 5 s or so; three that are missing mean that the loop stands still or its writes do not arrive.
+const heartbeatAgeMsMax = 20_000;
 
 /**
  * Looks: has the store confirm a write, and asks whether the loops of this process move. That it can be read says little: while a synchronous
@@ -38,16 +38,16 @@ export async function readReadiness({ duly, clock }: { duly: Duly; clock: Clock 
     if (failing !== undefined) return unready(failing.message);
     const nodes = all
       .filter(({ pid, host }) => pid === process.pid && host === hostname())
-      .map(({ id, beatAt, notReady, drainRequestedAt }) => ({
+      .map(({ id, heartbeatAt, notReady, drainRequestedAt }) => ({
         id,
-        beatAgeMs: Math.max(0, now.getTime() - beatAt.getTime()),
+        heartbeatAgeMs: Math.max(0, now.getTime() - heartbeatAt.getTime()),
         notReady: drainRequestedAt === null ? notReady : 'It was asked to drain and takes no more work.',
       }));
-    const reasons = nodes.flatMap(({ id, beatAgeMs, notReady }) => [
+    const reasons = nodes.flatMap(({ id, heartbeatAgeMs, notReady }) => [
       ...(notReady === null ? [] : [`Node ${id}: ${notReady}`]),
-      ...(beatAgeMs <= beatAgeMsMax
+      ...(heartbeatAgeMs <= heartbeatAgeMsMax
         ? []
-        : [`Node ${id} has not told the store for ${formatDuration(beatAgeMs)} that it lives.`]),
+        : [`Node ${id} has not told the store for ${formatDuration(heartbeatAgeMs)} that it lives.`]),
     ]);
     return {
       ready: reasons.length === 0,

@@ -32,7 +32,7 @@ const closeMs = 1_000;
 const goingAway = 1001;
 const policyViolation = 1008;
 
-// One alone may be this process's own fault: after it stood still, the beat comes before the answer is read.
+// One alone may be this process's own fault: after it stood still, the heartbeat comes before the answer is read.
 const unansweredMax = 3;
 
 /** Serves the streams of one WebSocket until it is closed. */
@@ -114,14 +114,14 @@ export function serveSocket(
     streams.delete(message.unwatch);
   }
 
-  async function beat(): Promise<void> {
+  async function heartbeat(): Promise<void> {
     if (unansweredCount >= unansweredMax) {
       socket.terminate();
       return;
     }
     unansweredCount++;
     socket.ping();
-    if (await mayWatch()) timer = clock.after(options.beatMs, () => void beat(), { unref: true });
+    if (await mayWatch()) timer = clock.after(options.heartbeatMs, () => void heartbeat(), { unref: true });
     else socket.close(policyViolation, 'The key is not valid any more.');
   }
 
@@ -171,7 +171,7 @@ export function serveSocket(
     streams.clear();
   });
   socket.on('error', () => socket.terminate());
-  timer = clock.after(options.beatMs, () => void beat(), { unref: true });
+  timer = clock.after(options.heartbeatMs, () => void heartbeat(), { unref: true });
 }
 
 /** Tells a WebSocket that the server stops, so that its client comes back later. */

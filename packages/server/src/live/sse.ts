@@ -18,7 +18,7 @@ export function formatSse({ event, id, data }: LiveEvent): string {
 export interface SseOptions {
   clock: Clock;
   /** A comment is sent after so long without an event, so that nothing on the way takes the connection for dead. */
-  beatMs: number;
+  heartbeatMs: number;
   /** Whether the watcher may still watch; asked about as often. Their key may have been revoked. */
   mayWatch(): Promise<boolean>;
   /** Aborted when the watcher has gone; taken before anything is waited for. Of one who went while the stream was opened nobody takes the answer, nor cancels it. */
@@ -32,7 +32,10 @@ const pieceLengthMax = 64 * 1024;
  * Serves a stream as server-sent events. The next piece is made when the last one has been taken by the connection, so a reader that is
  * slow holds one piece and no more.
  */
-export function sseResponse(stream: LiveStream, { clock, beatMs, mayWatch, signal }: SseOptions): Response {
+export function sseResponse(
+  stream: LiveStream,
+  { clock, heartbeatMs, mayWatch, signal }: SseOptions,
+): Response {
   const encoder = new TextEncoder();
   let pending: Promise<LiveEvent | null> | null = null;
   let timer: Timer | null = null;
@@ -50,9 +53,9 @@ export function sseResponse(stream: LiveStream, { clock, beatMs, mayWatch, signa
   signal.addEventListener('abort', close, { once: true });
   if (signal.aborted) close();
 
-  function beat(): Promise<'beat'> {
+  function heartbeat(): Promise<'heartbeat'> {
     return new Promise((resolve) => {
-      timer = clock.after(beatMs, () => resolve('beat'), { unref: true });
+      timer = clock.after(heartbeatMs, () => resolve('heartbeat'), { unref: true });
     });
   }
 
@@ -64,10 +67,10 @@ export function sseResponse(stream: LiveStream, { clock, beatMs, mayWatch, signa
       },
       async pull(controller) {
         pending ??= stream.next();
-        const event = await Promise.race([pending, beat()]);
+        const event = await Promise.race([pending, heartbeat()]);
         timer?.cancel();
         if (isClosed) return;
-        if (clock.elapsed() - checkedElapsed >= beatMs) {
+        if (clock.elapsed() - checkedElapsed >= heartbeatMs) {
           checkedElapsed = clock.elapsed();
           if (!(await mayWatch())) {
             close();
@@ -75,9 +78,9 @@ export function sseResponse(stream: LiveStream, { clock, beatMs, mayWatch, signa
             return;
           }
         }
-        if (event === 'beat') {
+        if (event === 'heartbeat') {
           const place = stream.place();
-          const text = place === null ? ': beat\n\n' : `: beat\nid: ${place}\n\n`;
+          const text = place === null ? ': heartbeat\n\n' : `: heartbeat\nid: ${place}\n\n`;
           controller.enqueue(encoder.encode(text));
           return;
         }

@@ -33,7 +33,7 @@ export function eventRoutes({ live, clock, options }: ServerContext): OpenAPIHon
     const stream = live.eventStream({ actor: caller.actor, filter: filterFor(caller, given), after });
     return sseResponse(stream, {
       clock,
-      beatMs: options.beatMs,
+      heartbeatMs: options.heartbeatMs,
       mayWatch: async () => (await callerOf(c)) !== null,
       signal: c.req.raw.signal,
     });

@@ -16,7 +16,7 @@ const readinessSchema = z
       .nullable()
       .openapi({ description: 'How long the store took to answer; null: it did not.' }),
     nodes: z.array(
-      z.strictObject({ id: z.string(), beat_age_ms: z.number(), not_ready: z.string().nullable() }),
+      z.strictObject({ id: z.string(), heartbeat_age_ms: z.number(), not_ready: z.string().nullable() }),
     ),
   })
   .openapi('Readiness');
@@ -75,6 +75,10 @@ function toJson({ ready, reasons, storeMs, nodes }: Readiness): z.infer<typeof r
     status: ready ? 'ready' : 'not_ready',
     reasons,
     store_ms: storeMs,
-    nodes: nodes.map(({ id, beatAgeMs, notReady }) => ({ id, beat_age_ms: beatAgeMs, not_ready: notReady })),
+    nodes: nodes.map(({ id, heartbeatAgeMs, notReady }) => ({
+      id,
+      heartbeat_age_ms: heartbeatAgeMs,
+      not_ready: notReady,
+    })),
   };
 }

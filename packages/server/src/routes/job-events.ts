@@ -56,7 +56,7 @@ export function jobEventRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     if (stream === null) return c.body(null, 204);
     return sseResponse(stream, {
       clock,
-      beatMs: options.beatMs,
+      heartbeatMs: options.heartbeatMs,
       mayWatch: async () => (await callerOf(c)) !== null,
       signal,
     });

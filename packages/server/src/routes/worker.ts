@@ -6,10 +6,10 @@ import { waitMs } from '../request/wait.ts';
 import { body, json } from '../schemas/answers.ts';
 import { problems } from '../schemas/problem.ts';
 import {
-  beatsSchema,
   claimBody,
   claimedSchema,
   heartbeatBody,
+  heartbeatsSchema,
   reportBody,
   reportedSchema,
   settleBody,
@@ -32,7 +32,7 @@ const claim = createRoute({
   tags,
   summary: 'Take jobs under lease, and wait for some',
   description:
-    'A job is given to one worker at a time, with a fence. Renew its lease every `beat_ms`; a lease that is not renewed for `lease_ms` is lost, and the job goes to another worker.',
+    'A job is given to one worker at a time, with a fence. Renew its lease every `heartbeat_ms`; a lease that is not renewed for `lease_ms` is lost, and the job goes to another worker.',
   ...run,
   request: body(claimBody),
   responses: { 200: json(claimedSchema, 'What was there; no job after the wait.'), ...problems },
@@ -46,7 +46,7 @@ const heartbeat = createRoute({
   summary: 'Renew leases, and hear which jobs are to stop',
   ...run,
   request: body(heartbeatBody),
-  responses: { 200: json(beatsSchema, 'What each lease is told, in the same order.'), ...problems },
+  responses: { 200: json(heartbeatsSchema, 'What each lease is told, in the same order.'), ...problems },
 });
 
 const report = createRoute({
@@ -96,8 +96,11 @@ export function workerRoutes({ duly }: ServerContext): OpenAPIHono<ServerEnv> {
       signal: c.req.raw.signal,
       ...(token === undefined ? {} : { token }),
     });
-    const { jobs, drain, leaseMs, beatMs } = claimed;
-    return c.json({ jobs: jobs.map(toClaimedJson), drain, lease_ms: leaseMs, beat_ms: beatMs }, 200);
+    const { jobs, drain, leaseMs, heartbeatMs } = claimed;
+    return c.json(
+      { jobs: jobs.map(toClaimedJson), drain, lease_ms: leaseMs, heartbeat_ms: heartbeatMs },
+      200,
+    );
   });
 
   routes.openapi(heartbeat, async (c) => {

@@ -9,7 +9,7 @@ import { workerSchema } from '../schemas/queue.ts';
 import { newRoutes } from './new-routes.ts';
 
 const tags = ['workers'];
-// A node beats every 10 s. One that has missed a beat and half of the next may be gone; after 40 s it is no longer listed.
+// A node sends a heartbeat every 10 s. One that has missed a heartbeat and half of the next may be gone; after 40 s it is no longer listed.
 const silentMs = 15_000;
 
 const list = createRoute({
@@ -31,7 +31,7 @@ const drain = createRoute({
   ...secured('operate', { tenant: 'refused' }),
   request: { params: z.object({ id: z.string().min(1).max(200) }) },
   responses: {
-    202: json(z.strictObject({ id: z.string() }), 'It hears of it with its next beat.'),
+    202: json(z.strictObject({ id: z.string() }), 'It hears of it with its next heartbeat.'),
     ...problems,
   },
 });
@@ -44,7 +44,7 @@ export function workerListRoutes({ duly, clock }: ServerContext): OpenAPIHono<Se
     const [nodes, { running }] = await Promise.all([duly.nodes(), duly.counts()]);
     const now = clock.now();
     const data = nodes.map((node) => {
-      // By the store: what a node says of itself is as old as its last beat.
+      // By the store: what a node says of itself is as old as its last heartbeat.
       const own = running.filter((one) => one.node === node.id).map(({ type, count }) => ({ type, count }));
       return workerJson(node, own, now);
     });
@@ -70,6 +70,6 @@ function workerJson(
     ...(toSnakeCase(shown) as z.infer<typeof workerSchema>),
     running: running.reduce((sum, { count }) => sum + count, 0),
     running_by_type: running,
-    silent: now - node.beatAt.getTime() > silentMs,
+    silent: now - node.heartbeatAt.getTime() > silentMs,
   };
 }

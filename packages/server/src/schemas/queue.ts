@@ -77,8 +77,8 @@ export const workerSchema = z
     running_by_type: z.array(z.strictObject({ type: z.string(), count: z.int() })),
     not_ready: z.string().nullable(),
     started_at: instant,
-    beat_at: instant,
-    silent: z.boolean().openapi({ description: 'It has missed a beat, and may be gone.' }),
+    heartbeat_at: instant,
+    silent: z.boolean().openapi({ description: 'It has missed a heartbeat, and may be gone.' }),
     drain_requested_at: instant.nullable(),
   })
   .openapi('Worker');

@@ -67,7 +67,7 @@ export const claimedSchema = z
     jobs: z.array(claimedJobSchema),
     drain: z.boolean().openapi({ description: 'Somebody asked this worker to take no more work.' }),
     lease_ms: z.number(),
-    beat_ms: z.number().openapi({ description: 'How often to renew the leases.' }),
+    heartbeat_ms: z.number().openapi({ description: 'How often to renew the leases.' }),
   })
   .openapi('WorkerClaimed');
 
@@ -81,7 +81,7 @@ export const heartbeatBody = z
   .openapi('WorkerHeartbeat');
 
 /** What the leases are told. */
-export const beatsSchema = z
+export const heartbeatsSchema = z
   .strictObject({
     leases: z.array(
       z.strictObject({
@@ -93,7 +93,7 @@ export const beatsSchema = z
       }),
     ),
   })
-  .openapi('WorkerBeats');
+  .openapi('WorkerHeartbeats');
 
 const reportFields = {
   progress: z

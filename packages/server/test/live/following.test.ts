@@ -58,7 +58,7 @@ test('polling: an ETag that stays while the job does, 304 for who knows it, and 
       header,
     );
   }
-  // A beat renews the lease, and is no news.
+  // A heartbeat renews the lease, and is no news.
   const job = await duly.job(id).get();
   assert.ok(job.leaseUntilAt !== null);
   assert.equal(jobEtag({ ...job, leaseUntilAt: new Date(0) }, { input: [], result: [], metadata: [] }), etag);
@@ -349,14 +349,14 @@ test('WebSocket: refused without a key, for pages of other sites, and to who ask
   assert.equal((await ask('/api/ws')).status, 426);
 });
 
-test('a watcher whose key is revoked is let go, and one of whom nothing is told hears a beat', async (t) => {
-  const { url, server, make } = await setup(t, { beatMs: 100 });
+test('a watcher whose key is revoked is let go, and one of whom nothing is told hears a heartbeat', async (t) => {
+  const { url, server, make } = await setup(t, { heartbeatMs: 100 });
   const { key, id: keyId } = await server.keys.make({ scope: 'read', by: 'test' });
   const id = await make({ delay: '1h' });
   const one = await openSse(t, `${url}/api/jobs/${id}/events`, { key });
   const all = await openSse(t, `${url}/api/events`, { key });
   const socket = await openSocket(url, key);
-  for (const stream of [one, all]) await stream.until(({ event }) => event === 'beat');
+  for (const stream of [one, all]) await stream.until(({ event }) => event === 'heartbeat');
   const closed = once(socket.socket, 'close');
   await server.keys.revoke(keyId);
   for (const stream of [one, all]) while ((await stream.nextOfAny()) !== null);

@@ -43,7 +43,7 @@ export async function startGuide(t: TestContext, store: string): Promise<Guide> 
 
 /** One server-sent event as it arrived. */
 export interface SseEvent {
-  /** The field `event`; `message` where there was none, `beat` for a comment, `id` where there was no data. */
+  /** The field `event`; `message` where there was none, `heartbeat` for a comment, `id` where there was no data. */
   event: string;
   /** The last id so far. */
   id: string;
@@ -96,7 +96,13 @@ export async function openSse(
         id = fields.get('id') ?? id;
         const data = fields.get('data');
         const plain =
-          data === undefined ? (fields.has('') ? 'beat' : fields.has('retry') ? 'retry' : 'id') : 'message';
+          data === undefined
+            ? fields.has('')
+              ? 'heartbeat'
+              : fields.has('retry')
+                ? 'retry'
+                : 'id'
+            : 'message';
         return {
           event: fields.get('event') ?? plain,
           id,

@@ -14,7 +14,7 @@ function fullStream(count: number, data: string): LiveStream {
 async function piecesOf(stream: LiveStream): Promise<string[]> {
   const response = sseResponse(stream, {
     clock: systemClock,
-    beatMs: 60_000,
+    heartbeatMs: 60_000,
     mayWatch: async () => true,
     signal: new AbortController().signal,
   });

@@ -18,7 +18,7 @@ test('livez needs no key and no store; readyz tells of the store and of the loop
     json.nodes.map(({ id }: { id: string }) => id),
     [node?.id],
   );
-  assert.ok(json.nodes[0].beat_age_ms < 20_000);
+  assert.ok(json.nodes[0].heartbeat_age_ms < 20_000);
 });
 
 test('a node that takes no work although it runs is not ready, and says why', async (t) => {

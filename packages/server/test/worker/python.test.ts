@@ -6,7 +6,7 @@ import { openSse } from '../live/guide.ts';
 import { startPython, withoutPython } from './python.ts';
 
 const skip = withoutPython();
-const timing = { duly: { lease: '3s', beat: '300ms' } } as const;
+const timing = { duly: { lease: '3s', heartbeat: '300ms' } } as const;
 
 test('the worker in Python runs jobs, shows progress and log, fails, retries and completes', {
   skip,
@@ -81,7 +81,7 @@ test('a job that Python runs is cancelled, and one that is stopped by a signal i
 test('a Python process that dies loses its jobs, and one that comes after it goes on', {
   skip,
 }, async (t) => {
-  const fixture = await startServer(t, { duly: { lease: '500ms', beat: '100ms' }, start: true });
+  const fixture = await startServer(t, { duly: { lease: '500ms', heartbeat: '100ms' }, start: true });
   const { url, key, ask, duly } = fixture;
   const run = await key('run');
   const first = await startPython(t, { url, key: run, name: 'one' });
@@ -106,7 +106,7 @@ test('a Python process that dies loses its jobs, and one that comes after it goe
 test('a Python process that stood still and is given its own job once more keeps it, and all its places', {
   skip,
 }, async (t) => {
-  const fixture = await startServer(t, { duly: { lease: '1s', beat: '100ms' }, start: true });
+  const fixture = await startServer(t, { duly: { lease: '1s', heartbeat: '100ms' }, start: true });
   const { url, key, ask, duly } = fixture;
   const python = await startPython(t, { url, key: await key('run'), name: 'py' });
   const { id } = (await ask('/api/jobs', { body: { type: 'longer_than_leases', input: null } })).json;

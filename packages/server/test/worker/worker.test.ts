@@ -26,13 +26,13 @@ async function setup(t: import('node:test').TestContext, options: Parameters<typ
     assert.equal(bait.id, own);
     const leases = Array.from({ length: 101 }, (_, i) => ({ id, fence: Math.max(0, bait.fence - 50 + i) }));
     const logs = [{ line: 1, message: 'forged' }];
-    const beats = (await post('heartbeat', { leases })).leases;
+    const heartbeats = (await post('heartbeat', { leases })).leases;
     const reports = (await post('report', { reports: leases.map((lease) => ({ ...lease, logs })) })).reports;
     const forged = { outcome: 'completed', result: { forged: true } };
     const { outcomes } = await post('settle', { outcomes: leases.map((lease) => ({ ...lease, ...forged })) });
     const distinct = (values: string[]): string[] => [...new Set(values)];
     return {
-      heartbeat: distinct(beats.map(({ state }: { state: string }) => state)),
+      heartbeat: distinct(heartbeats.map(({ state }: { state: string }) => state)),
       report: distinct(reports.map(({ result }: { result: string }) => result)),
       settle: distinct(outcomes.map(({ result }: { result: string }) => result)),
       logs: (await ask(`/api/jobs/${id}/logs`)).json.data.map(({ message }: { message: string }) => message),
@@ -50,8 +50,8 @@ test('a claim gives jobs with all that is needed, to one worker only, and says n
   const id = await make({ tenant: 'acme', metadata: { own: 1 }, timeout: '10m', queue: 'slow' });
   await make({ type: 'other' });
   assert.deepEqual((await claim({ queues: ['fast'] })).jobs, []);
-  const { jobs, drain, lease_ms, beat_ms } = await claim({ limit: 10 });
-  assert.deepEqual([jobs.length, drain, lease_ms, beat_ms], [1, false, 30_000, 5_000]);
+  const { jobs, drain, lease_ms, heartbeat_ms } = await claim({ limit: 10 });
+  assert.deepEqual([jobs.length, drain, lease_ms, heartbeat_ms], [1, false, 30_000, 5_000]);
   const [job] = jobs;
   assert.deepEqual(
     [
@@ -210,13 +210,13 @@ test('a lease that ended is another worker’s: what the first says counts no mo
 
 test('a heartbeat tells of a cancel and of a timeout', async (t) => {
   const { make, claim, settle, post, ask } = await setup(t);
-  const beatOf = async ({ id, fence }: { id: string; fence: number }): Promise<string> =>
+  const heartbeatOf = async ({ id, fence }: { id: string; fence: number }): Promise<string> =>
     (await post('heartbeat', { worker: 'hand', leases: [{ id, fence }] })).leases[0].state;
   const id = await make();
   const [lease] = (await claim()).jobs;
-  assert.equal(await beatOf(lease), 'kept');
+  assert.equal(await heartbeatOf(lease), 'kept');
   assert.equal((await ask(`/api/jobs/${id}/cancel`, { body: {} })).status, 202);
-  assert.equal(await beatOf(lease), 'cancel');
+  assert.equal(await heartbeatOf(lease), 'cancel');
   assert.equal(
     (await settle(lease, { outcome: 'failed', error: { message: 'stopped' } })).status,
     'CANCELLED',
@@ -224,8 +224,8 @@ test('a heartbeat tells of a cancel and of a timeout', async (t) => {
 
   const slow = await make({ timeout: 1 });
   const [late] = (await claim()).jobs;
-  let state = await beatOf(late);
-  while (state === 'kept') state = await beatOf(late);
+  let state = await heartbeatOf(late);
+  while (state === 'kept') state = await heartbeatOf(late);
   assert.equal(state, 'timeout');
   assert.equal(
     (await settle(late, { outcome: 'failed', error: { message: 'too long' } })).status,

@@ -2,7 +2,7 @@ import { type DulyError, dulyError } from '../../base/errors.ts';
 import type { TransferMark, TransferPart } from '../../contract/engine.ts';
 import { movedError } from '../../contract/transfer.ts';
 
-/** A node that was heard of so lately is counted as one that works on the store: one beat, and half of one for a slow store. */
+/** A node that was heard of so lately is counted as one that works on the store: one heartbeat, and half of one for a slow store. */
 export const liveNodeMs = 15_000;
 /** What stands before the names of a store's tables while it is fenced. Whoever does not know of it finds no table. */
 export const fencedPrefix = 'moved_';

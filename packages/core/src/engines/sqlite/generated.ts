@@ -217,7 +217,7 @@ WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < ? ORDER BY ex
     nextDeadline: `SELECT min(expire_at) AS at FROM jobs INDEXED BY jobs_deadline WHERE expire_at IS NOT NULL AND started_at IS NULL`,
   },
   lease: {
-    beat: `UPDATE jobs SET lease_until = ?, begun_at = CASE WHEN ? THEN coalesce(begun_at, ?) ELSE begun_at END
+    heartbeat: `UPDATE jobs SET lease_until = ?, begun_at = CASE WHEN ? THEN coalesce(begun_at, ?) ELSE begun_at END
 WHERE id = ? AND fence = ? AND status = 'RUNNING'
 RETURNING cancel_requested_at`,
     over: `SELECT seq FROM jobs INDEXED BY jobs_leased WHERE lease_until IS NOT NULL AND lease_until <= ? ORDER BY lease_until LIMIT ? + 0`,
@@ -248,12 +248,12 @@ WHERE name >= :prefix AND name > :after AND until > :steady ORDER BY name LIMIT 
     write: `INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
   },
   node: {
-    beat: `INSERT INTO nodes (id, info, beat_at, beat_steady) VALUES (:id, :info, :now, :steady)
+    heartbeat: `INSERT INTO nodes (id, info, beat_at, beat_steady) VALUES (:id, :info, :now, :steady)
 ON CONFLICT (id) DO UPDATE SET info = excluded.info, beat_at = excluded.beat_at, beat_steady = excluded.beat_steady`,
     leave: `DELETE FROM nodes WHERE id = ?`,
     drain: `UPDATE nodes SET drain_requested_at = coalesce(drain_requested_at, ?) WHERE id = ?`,
     forget: `DELETE FROM nodes WHERE beat_steady < ?`,
-    list: `SELECT info, beat_at AS beatAt, beat_steady AS steady, drain_requested_at AS drainRequestedAt FROM nodes ORDER BY id`,
+    list: `SELECT info, beat_at AS heartbeatAt, beat_steady AS steady, drain_requested_at AS drainRequestedAt FROM nodes ORDER BY id`,
   },
   prune: {
     jobs: `SELECT seq, id, created_at AS madeAt FROM finished INDEXED BY finished_prune WHERE prune_at <= ? ORDER BY prune_at LIMIT ? + 0`,

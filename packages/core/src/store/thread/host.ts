@@ -17,8 +17,8 @@ import type {
   Settlement,
 } from '../../contract/engine.ts';
 import {
-  type Beats,
-  createBeats,
+  createHeartbeats,
+  type Heartbeats,
   heldLeaseOf,
   type LeaseRef,
   sinceClaimMs,
@@ -38,7 +38,7 @@ const { url } = workerData as { url: string };
 
 /** The leases of one worker. */
 interface WorkerLeases {
-  beats: Beats;
+  heartbeats: Heartbeats;
   board: LeaseBoard;
   unstarted: Unstarted;
 }
@@ -101,7 +101,7 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
     case 'listen':
       engine.subscribe((notification) => {
         // In this thread: a main loop that is blocked now must not start cancelled jobs when it turns again.
-        if (notification === 'cancel') for (const { beats } of workers.values()) beats.check();
+        if (notification === 'cancel') for (const { heartbeats } of workers.values()) heartbeats.check();
         if (notification !== 'jobs') post({ kind: 'notification', notification, nodes: [] });
         else if (isInside) isHeardInside = true;
         else hear();
@@ -119,19 +119,19 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
     case 'pong':
       pingElapsed = null;
       break;
-    case 'beats-open':
-      openBeats(engine, message);
+    case 'heartbeats-open':
+      openHeartbeats(engine, message);
       break;
-    case 'beats-drop':
+    case 'heartbeats-drop':
       dropLeases(message.leases);
       break;
-    case 'beats-check':
-      workers.get(message.beats)?.beats.check();
+    case 'heartbeats-check':
+      workers.get(message.heartbeats)?.heartbeats.check();
       break;
-    case 'beats-close':
-      closeLeases(message.beats);
+    case 'heartbeats-close':
+      closeLeases(message.heartbeats);
       break;
-    case 'beats-begin':
+    case 'heartbeats-begin':
       await begin(message);
       break;
     case 'standing-open':
@@ -233,7 +233,7 @@ function followLeases(
   if (!claim || claimed === undefined || first === undefined) return;
   const worker = workersByNode.get(claim.node);
   if (worker === undefined) return;
-  worker.beats.hold(
+  worker.heartbeats.hold(
     claimed.map(heldLeaseOf),
     askedElapsed - (repeat === true ? sinceClaimMs(first, now) : 0),
   );
@@ -241,14 +241,14 @@ function followLeases(
 }
 
 function dropLeases(leases: LeaseRef[]): void {
-  for (const { beats, board } of workers.values()) {
-    beats.drop(leases);
+  for (const { heartbeats, board } of workers.values()) {
+    heartbeats.drop(leases);
     for (const { fence } of leases) board.remove(fence);
   }
 }
 
 function closeLeases(which: number): void {
-  workers.get(which)?.beats.close();
+  workers.get(which)?.heartbeats.close();
   workers.get(which)?.unstarted.close();
   workers.delete(which);
 }
@@ -261,21 +261,22 @@ async function answer(id: number, call: () => Promise<unknown>): Promise<void> {
   }
 }
 
-function openBeats(engine: Engine, message: Extract<ToThread, { kind: 'beats-open' }>): void {
-  const { node, shared, beatMs } = message;
+function openHeartbeats(engine: Engine, message: Extract<ToThread, { kind: 'heartbeats-open' }>): void {
+  const { node, shared, heartbeatMs } = message;
   const { leaseMs } = shared;
   const board = createLeaseBoard(shared);
-  const beats = createBeats({
+  const heartbeats = createHeartbeats({
     engine,
     clock: systemClock,
     random: systemRandom,
     node,
     leaseMs,
-    beatMs,
+    heartbeatMs,
     sinceTurnMs,
     board,
-    onBeat: (news) => post({ kind: 'beat', beats: message.beats, news }),
-    onError: (error) => post({ kind: 'beats-error', beats: message.beats, error: toPlainError(error) }),
+    onHeartbeat: (news) => post({ kind: 'heartbeat', heartbeats: message.heartbeats, news }),
+    onError: (error) =>
+      post({ kind: 'heartbeats-error', heartbeats: message.heartbeats, error: toPlainError(error) }),
   });
   const unstarted = createUnstarted({
     engine,
@@ -283,17 +284,21 @@ function openBeats(engine: Engine, message: Extract<ToThread, { kind: 'beats-ope
     board,
     sinceTurnMs,
     // Their slots on the board stay taken until the main thread has seen that it must not start them.
-    onTaken: (leases) => beats.drop(leases),
+    onTaken: (leases) => heartbeats.drop(leases),
     onReleased: (settle, reply) => post({ kind: 'given-back', settle, reply }),
   });
-  const worker = { beats, board, unstarted };
-  workers.set(message.beats, worker);
+  const worker = { heartbeats, board, unstarted };
+  workers.set(message.heartbeats, worker);
   workersByNode.set(node, worker);
 }
 
-async function begin({ beats: which, id, lease }: Extract<ToThread, { kind: 'beats-begin' }>): Promise<void> {
+async function begin({
+  heartbeats: which,
+  id,
+  lease,
+}: Extract<ToThread, { kind: 'heartbeats-begin' }>): Promise<void> {
   try {
-    const state = (await workers.get(which)?.beats.begin(lease)) ?? 'lost';
+    const state = (await workers.get(which)?.heartbeats.begin(lease)) ?? 'lost';
     post({ kind: 'begun', id, state });
   } catch (error) {
     post({ kind: 'error', id, error: toPlainError(error) });

@@ -1,15 +1,15 @@
 import type { PlainError } from '../../base/errors.ts';
 import type {
-  Beat,
   ClaimRequest,
   EngineInfo,
   EngineVerb,
   ExchangeReply,
   Followed,
+  HeartbeatState,
   Notification,
   Settlement,
 } from '../../contract/engine.ts';
-import type { BeatNews, LeaseRef } from '../heartbeats.ts';
+import type { HeartbeatResult, LeaseRef } from '../heartbeats.ts';
 import type { GrantedLock } from '../lock-renewal.ts';
 import type { SharedLeases } from '../shared-leases.ts';
 import type { Given } from './parked-claims.ts';
@@ -27,11 +27,11 @@ export type ToThread =
   | { kind: 'close'; id: number }
   /** The main loop has turned. */
   | { kind: 'pong' }
-  | { kind: 'beats-open'; beats: number; node: string; beatMs: number; shared: SharedLeases }
-  | { kind: 'beats-drop'; beats: number; leases: LeaseRef[] }
-  | { kind: 'beats-begin'; beats: number; id: number; lease: LeaseRef }
-  | { kind: 'beats-check'; beats: number }
-  | { kind: 'beats-close'; beats: number }
+  | { kind: 'heartbeats-open'; heartbeats: number; node: string; heartbeatMs: number; shared: SharedLeases }
+  | { kind: 'heartbeats-drop'; heartbeats: number; leases: LeaseRef[] }
+  | { kind: 'heartbeats-begin'; heartbeats: number; id: number; lease: LeaseRef }
+  | { kind: 'heartbeats-check'; heartbeats: number }
+  | { kind: 'heartbeats-close'; heartbeats: number }
   /** Claims of this node may stand. */
   | { kind: 'standing-open'; node: string; given: Int32Array }
   | { kind: 'standing-close'; id: number; node: string }
@@ -54,7 +54,7 @@ export type FromThread =
   | { kind: 'given-back'; settle: Settlement[]; reply: ExchangeReply }
   | { kind: 'not-given'; claim: ClaimRequest; error: PlainError; tookMs: number }
   | { kind: 'ping' }
-  | { kind: 'beat'; beats: number; news: BeatNews }
-  | { kind: 'begun'; id: number; state: Beat['state'] }
-  | { kind: 'beats-error'; beats: number; error: PlainError }
+  | { kind: 'heartbeat'; heartbeats: number; news: HeartbeatResult }
+  | { kind: 'begun'; id: number; state: HeartbeatState['state'] }
+  | { kind: 'heartbeats-error'; heartbeats: number; error: PlainError }
   | { kind: 'lock-lost'; token: string };

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
 import type { PoolStore } from '../../engines/shared/pool.ts';
-import { createBeats } from '../heartbeats.ts';
+import { createHeartbeats } from '../heartbeats.ts';
 import { openEngine } from '../open-engine.ts';
 import type { Store } from '../store.ts';
 import { parseStoreAddress } from '../store-url.ts';
@@ -22,5 +22,8 @@ export async function openStore(store: string | PoolStore, options: OpenStoreOpt
   if (typeof store === 'string' && !parseStoreAddress(store).inline) return openThreadStore(store);
   const { clock = systemClock, random = systemRandom } = options;
   const engine = await openEngine(store, clock);
-  return { engine, createBeats: (beats) => createBeats({ ...beats, engine, clock, random }) };
+  return {
+    engine,
+    createHeartbeats: (heartbeats) => createHeartbeats({ ...heartbeats, engine, clock, random }),
+  };
 }

@@ -9,18 +9,18 @@ import {
   type Followed,
   type Notification,
 } from '../../contract/engine.ts';
-import type { Beats } from '../heartbeats.ts';
+import type { Heartbeats } from '../heartbeats.ts';
 import type { GrantedLock, LockRenewal, LockRenewals } from '../lock-renewal.ts';
 import { createWithin } from '../open-user-transaction.ts';
 import type { Standing, StandingOptions } from '../parked-claim.ts';
 import { createSharedLeases, enterLease, type SharedLeases } from '../shared-leases.ts';
-import type { Store, StoreBeatsOptions } from '../store.ts';
+import type { Store, StoreHeartbeatsOptions } from '../store.ts';
 import { createKept, loadKept } from './lock-host.ts';
 import type { FromThread, ToThread } from './messages.ts';
 import { packInput, unpackReply } from './packed.ts';
 import { type Given, nothingGiven } from './parked-claims.ts';
 
-interface OpenBeats extends StoreBeatsOptions {
+interface OpenHeartbeats extends StoreHeartbeatsOptions {
   shared: SharedLeases;
 }
 
@@ -52,7 +52,7 @@ const kinds: readonly Notification[] = ['jobs', 'cancel', 'schedules', 'locks'];
 export async function openThreadStore(url: string): Promise<Store> {
   const listeners = new Set<(notification: Notification) => void>();
   const waiting = new Map<number, Waiting>();
-  const beats = new Map<number, OpenBeats>();
+  const heartbeats = new Map<number, OpenHeartbeats>();
   const standing = new Map<string, OpenStanding>();
   const locks = new Map<string, OpenLock>();
   let lastId = 0;
@@ -99,10 +99,10 @@ export async function openThreadStore(url: string): Promise<Store> {
         return;
       }
       adopt(started.worker);
-      for (const [which, { node, shared, beatMs }] of beats) {
+      for (const [which, { node, shared, heartbeatMs }] of heartbeats) {
         // A new thread knows nothing of leases before it.
         shared.words.fill(0);
-        post({ kind: 'beats-open', beats: which, node, shared, beatMs });
+        post({ kind: 'heartbeats-open', heartbeats: which, node, shared, heartbeatMs });
       }
       for (const [token, { kept, granted }] of locks) {
         if (granted !== null) post({ kind: 'lock-resume', token, kept, lock: granted.lock });
@@ -148,11 +148,11 @@ export async function openThreadStore(url: string): Promise<Store> {
       case 'ping':
         post({ kind: 'pong' });
         break;
-      case 'beat':
-        beats.get(message.beats)?.onBeat(message.news);
+      case 'heartbeat':
+        heartbeats.get(message.heartbeats)?.onHeartbeat(message.news);
         break;
-      case 'beats-error':
-        beats.get(message.beats)?.onError?.(fromPlainError(message.error));
+      case 'heartbeats-error':
+        heartbeats.get(message.heartbeats)?.onError?.(fromPlainError(message.error));
         break;
       case 'lock-lost':
         locks.get(message.token)?.granted?.onLost();
@@ -241,7 +241,7 @@ export async function openThreadStore(url: string): Promise<Store> {
   const renewals: LockRenewals = { open: openLock };
   return {
     engine: engine as unknown as Engine,
-    createBeats: openBeats,
+    createHeartbeats: openHeartbeats,
     openStanding,
     locks: renewals,
     expect,
@@ -291,27 +291,31 @@ export async function openThreadStore(url: string): Promise<Store> {
     post({ kind: 'soon' });
   }
 
-  function openBeats(options: StoreBeatsOptions): Beats {
+  function openHeartbeats(options: StoreHeartbeatsOptions): Heartbeats {
     lastId += 1;
     const which = lastId;
-    const { node, leaseMs, beatMs } = options;
+    const { node, leaseMs, heartbeatMs } = options;
     const shared = createSharedLeases(leaseMs);
-    beats.set(which, { ...options, shared });
-    post({ kind: 'beats-open', beats: which, node, shared, beatMs });
+    heartbeats.set(which, { ...options, shared });
+    post({ kind: 'heartbeats-open', heartbeats: which, node, shared, heartbeatMs });
     return {
       // The thread holds what it gives and drops what it settles by itself: a busy worker would send it thousands of leases a second.
       isToldByStore: true,
       hold() {},
       drop(leases) {
-        post({ kind: 'beats-drop', beats: which, leases: leases.map(({ id, fence }) => ({ id, fence })) });
+        post({
+          kind: 'heartbeats-drop',
+          heartbeats: which,
+          leases: leases.map(({ id, fence }) => ({ id, fence })),
+        });
       },
-      begin: (lease) => ask((id) => ({ kind: 'beats-begin', beats: which, id, lease })),
+      begin: (lease) => ask((id) => ({ kind: 'heartbeats-begin', heartbeats: which, id, lease })),
       enter: ({ fence }, takenElapsed) => enterLease(shared, { fence, takenElapsed }, systemClock.elapsed()),
       shared,
-      check: () => post({ kind: 'beats-check', beats: which }),
+      check: () => post({ kind: 'heartbeats-check', heartbeats: which }),
       close() {
-        beats.delete(which);
-        post({ kind: 'beats-close', beats: which });
+        heartbeats.delete(which);
+        post({ kind: 'heartbeats-close', heartbeats: which });
       },
     };
   }

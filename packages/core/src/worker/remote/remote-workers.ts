@@ -23,7 +23,7 @@ import type {
   Settlement,
 } from '../../contract/engine.ts';
 import type { JobStatus } from '../../contract/job-status.ts';
-import { nodeBeatMs, nodeSilentMs } from '../../contract/timings.ts';
+import { nodeHeartbeatMs, nodeSilentMs } from '../../contract/timings.ts';
 import { builtInPrefix } from '../../jobs/built-in-tasks.ts';
 import { settlementOf } from '../../lifecycle/settle.ts';
 import { needsBeginning } from '../attempt.ts';
@@ -97,7 +97,7 @@ export interface RemoteClaimed {
   drain: boolean;
   /** How long a lease lasts, and how often it should be renewed. */
   leaseMs: number;
-  beatMs: number;
+  heartbeatMs: number;
 }
 
 /** Names a lease. */
@@ -110,7 +110,7 @@ export interface RemoteLease {
  * What a lease is told: `kept`; `cancel`: somebody asked to cancel the job; `timeout`: it has run too long, and is settled as failed if it
  * does not stop within its grace; `lost`: nothing that is said about this attempt counts any more.
  */
-export type RemoteBeat = 'kept' | 'cancel' | 'timeout' | 'lost';
+export type RemoteHeartbeat = 'kept' | 'cancel' | 'timeout' | 'lost';
 
 /** What a running attempt shows. */
 export interface RemoteReport extends RemoteLease {
@@ -136,11 +136,11 @@ export interface RemoteSettled {
 export interface RemoteWorkers {
   /** Takes work, and waits for it if told to. Whoever claims is listed among the nodes until it is silent for 40 s. */
   claim(claim: RemoteClaim): Promise<RemoteClaimed>;
-  /** Renews leases; to be called every `beatMs`. */
+  /** Renews leases; to be called every `heartbeatMs`. */
   heartbeat(
     leases: readonly RemoteLease[],
     options?: { worker?: string; running?: number },
-  ): Promise<RemoteBeat[]>;
+  ): Promise<RemoteHeartbeat[]>;
   /** Shows progress and log lines. */
   report(reports: readonly RemoteReport[]): Promise<('kept' | 'lost')[]>;
   /** Hands outcomes in. A repeat of one that was recorded answers `done` again. */
@@ -161,7 +161,7 @@ export interface RemoteDeps {
   random: Random;
   ids: Ids;
   leaseMs: number;
-  beatMs: number;
+  heartbeatMs: number;
   /** How long to sleep at most when only a notification could tell more. */
   maxSleepMs(): number;
   /** Aborted when no more calls are taken. */
@@ -190,8 +190,8 @@ const knownMax = 10_000;
 
 /** Makes them. */
 export function createRemoteWorkers(deps: RemoteDeps): RemoteWorkers {
-  const { clock, random, ids, leaseMs, beatMs, closed } = deps;
-  const known = new Map<string, { info: NodeInfo; beatElapsed: number; drain: boolean }>();
+  const { clock, random, ids, leaseMs, heartbeatMs, closed } = deps;
+  const known = new Map<string, { info: NodeInfo; heartbeatElapsed: number; drain: boolean }>();
   let offset: { storeNow: number; elapsed: number } | null = null;
 
   function heard({ now }: { now: number }): void {
@@ -206,18 +206,23 @@ export function createRemoteWorkers(deps: RemoteDeps): RemoteWorkers {
   }
 
   /** Lists a worker among the nodes, and hears whether it is asked to drain. */
-  async function beat(engine: Engine, info: NodeInfo): Promise<boolean> {
+  async function heartbeat(engine: Engine, info: NodeInfo): Promise<boolean> {
     const before = known.get(info.id);
-    const isFresh = before !== undefined && clock.elapsed() - before.beatElapsed < nodeBeatMs / 2;
+    const isFresh = before !== undefined && clock.elapsed() - before.heartbeatElapsed < nodeHeartbeatMs / 2;
     if (isFresh && before.info.running === info.running) return before.drain;
     const startedAt = before?.info.startedAt ?? (await storeNow(engine));
     const shown = { ...info, startedAt };
-    const reply = await engine.nodes({ beat: shown, leave: null, drain: null, forgetAfterMs: nodeSilentMs });
+    const reply = await engine.nodes({
+      heartbeat: shown,
+      leave: null,
+      drain: null,
+      forgetAfterMs: nodeSilentMs,
+    });
     heard(reply);
     const drain = (reply.nodes.find(({ id }) => id === info.id)?.drainRequestedAt ?? null) !== null;
     known.delete(info.id);
     if (known.size >= knownMax) known.delete(known.keys().next().value as string);
-    known.set(info.id, { info: shown, beatElapsed: clock.elapsed(), drain });
+    known.set(info.id, { info: shown, heartbeatElapsed: clock.elapsed(), drain });
     return drain;
   }
 
@@ -335,7 +340,7 @@ export function createRemoteWorkers(deps: RemoteDeps): RemoteWorkers {
         idle: info.running === 0,
       };
       const engine = await deps.engine();
-      const none = { jobs: [], leaseMs, beatMs };
+      const none = { jobs: [], leaseMs, heartbeatMs };
       const endElapsed = clock.elapsed() + waitMs;
       const isGone = (): boolean => signal?.aborted ?? false;
       let news = new AbortController();
@@ -345,7 +350,7 @@ export function createRemoteWorkers(deps: RemoteDeps): RemoteWorkers {
       try {
         for (let repeat = token !== undefined; ; repeat = false) {
           if (isGone()) return { ...none, drain: false };
-          if (await beat(engine, info)) return { ...none, drain: true };
+          if (await heartbeat(engine, info)) return { ...none, drain: true };
           // Before the question: a notification that comes while it is asked must not be missed.
           if (news.signal.aborted) news = new AbortController();
           const askedElapsed = clock.elapsed();
@@ -366,7 +371,7 @@ export function createRemoteWorkers(deps: RemoteDeps): RemoteWorkers {
             leftMs,
             Math.max(dueMs, 1),
             Math.max(deps.maxSleepMs(), unprovenSleepMs),
-            nodeBeatMs,
+            nodeHeartbeatMs,
           );
           const cuts = [news.signal, closed, ...(signal === undefined ? [] : [signal])];
           await clock.sleep(sleepMs, AbortSignal.any(cuts));
@@ -381,7 +386,7 @@ export function createRemoteWorkers(deps: RemoteDeps): RemoteWorkers {
       const engine = await deps.engine();
       const node = worker === undefined ? 'remote' : nodeOf(worker, owner);
       const about = known.get(node);
-      if (about !== undefined) await beat(engine, { ...about.info, running: running ?? leases.length });
+      if (about !== undefined) await heartbeat(engine, { ...about.info, running: running ?? leases.length });
       if (leases.length === 0) return [];
       const read = await readHeld(engine, owner, leases);
       const isHeld = (_: unknown, i: number): boolean => read.held[i] !== null;
@@ -393,9 +398,9 @@ export function createRemoteWorkers(deps: RemoteDeps): RemoteWorkers {
         leases: leases.filter(isHeld).map(({ id, fence }) => ({ id, fence, begun: true })),
       });
       heard(reply);
-      const beats = reply.leases.values();
-      return leases.map((lease, i): RemoteBeat => {
-        const state = isHeld(lease, i) ? (beats.next().value?.state ?? 'lost') : 'lost';
+      const heartbeats = reply.leases.values();
+      return leases.map((lease, i): RemoteHeartbeat => {
+        const state = isHeld(lease, i) ? (heartbeats.next().value?.state ?? 'lost') : 'lost';
         if (state === 'lost' || late.get(i) === 'over') return 'lost';
         return state === 'cancel' ? 'cancel' : ((late.get(i) as 'timeout' | undefined) ?? 'kept');
       });
@@ -444,7 +449,7 @@ export function createRemoteWorkers(deps: RemoteDeps): RemoteWorkers {
       const engine = await deps.engine();
       const node = nodeOf(worker, owner);
       known.delete(node);
-      await engine.nodes({ beat: null, leave: node, drain: null, forgetAfterMs: nodeSilentMs });
+      await engine.nodes({ heartbeat: null, leave: node, drain: null, forgetAfterMs: nodeSilentMs });
     },
 
     ownedBy: (name) => callsOf(readName(name, 'owner')),

@@ -90,7 +90,7 @@ it('behind a pooler in transaction mode, without a direct connection, everything
 
 it('a handler that blocks the main loop for longer than its lease keeps its job', async () => {
   const schema = freshSchema();
-  const duly = makeDuly({ store: inSchema(url, schema), lease: '600ms', beat: '100ms' });
+  const duly = makeDuly({ store: inSchema(url, schema), lease: '600ms', heartbeat: '100ms' });
   const block = duly.task({
     name: 'block',
     run: async () => {
@@ -150,7 +150,7 @@ it('a node whose outcomes cannot be recorded says so to the others, and takes wo
     for (;;) {
       const [node] = await duly.nodes();
       if ((node?.notReady === null) === isReady) return node?.notReady ?? null;
-      // Every beat of a node is a call.
+      // Every heartbeat of a node is a call.
       await new Promise<void>((resolve) => {
         const off = duly.on('call', ({ verb }) => {
           if (verb !== 'nodes') return;

@@ -106,7 +106,7 @@ it('a beginning that cannot be written now is waited for, and never only said to
   const { claimed } = await engine.exchange({ settle: [], claim: claimRequest() });
   const { id, fence } = claimed[0] as ClaimedJob;
   const begin = () => engine.heartbeat({ node: 'n', leaseMs: 30_000, leases: [{ id, fence, begun: true }] });
-  // Another beat of the same node that is just committing has the row.
+  // Another heartbeat of the same node that is just committing has the row.
   const other = new pg.Client({ connectionString: url });
   await other.connect();
   await other.query('BEGIN');

@@ -288,7 +288,7 @@ async function callEverything(engine: Engine, type: string): Promise<void> {
     cleanup: null,
   };
   await engine.putExpiring({ now, groups: [{ changes: [change], actor: 'me' }] });
-  await engine.nodes({ now, beat: nodeInfo('node-a'), leave: null, drain: null, forgetAfterMs: minute });
+  await engine.nodes({ now, heartbeat: nodeInfo('node-a'), leave: null, drain: null, forgetAfterMs: minute });
   await engine.records({
     now,
     groups: [{ ops: [{ op: 'put', kind: 'test', key: type, value: '1' }], actor: 'me' }],

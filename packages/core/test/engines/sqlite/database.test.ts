@@ -84,7 +84,7 @@ test('opening and reading wait for nobody who writes', async (t) => {
   });
   assert.deepEqual((await engine.get({ ids: ['job_1'] })).jobs, [null]);
   assert.deepEqual(
-    (await engine.nodes({ beat: null, leave: null, drain: null, forgetAfterMs: 1_000 })).nodes,
+    (await engine.nodes({ heartbeat: null, leave: null, drain: null, forgetAfterMs: 1_000 })).nodes,
     [],
   );
   const pauses = { op: 'list' as const, kind: 'pause', after: null, limit: 10 };
@@ -101,12 +101,12 @@ test('who reads has a turn while a write waits for its own', async (t) => {
   });
   other.exec('BEGIN IMMEDIATE');
   const story: string[] = [];
-  const beat = engine
+  const heartbeat = engine
     .prune({ limit: 1, ledgerMs: 1, auditMs: 1, changesMs: 1 })
     .then(() => story.push('written'));
   await engine.get({ ids: [] }).then(() => story.push('read'));
   other.exec('ROLLBACK');
-  await beat;
+  await heartbeat;
   assert.deepEqual(story, ['read', 'written']);
 });
 
@@ -150,16 +150,16 @@ test('a write lock that another process keeps ends the call with store_busy, whi
   const holder = spawn(process.execPath, ['-e', script, path], { stdio: ['pipe', 'pipe', 'inherit'] });
   t.after(() => holder.kill());
   await once(holder.stdout, 'data');
-  const beat = { beat: null, leave: 'nobody', drain: null, forgetAfterMs: 1_000 };
+  const heartbeat = { heartbeat: null, leave: 'nobody', drain: null, forgetAfterMs: 1_000 };
   await assert.rejects(
-    engine.nodes(beat),
+    engine.nodes(heartbeat),
     (error) =>
       isDulyError(error, 'store_busy') &&
       (process.platform !== 'linux' || error.details['holder'] === holder.pid),
   );
   holder.stdin.write('go');
   await once(holder, 'exit');
-  assert.deepEqual((await engine.nodes(beat)).nodes, []);
+  assert.deepEqual((await engine.nodes(heartbeat)).nodes, []);
 });
 
 test("a wait for the program's own open transaction ends with a code that says so, and the next call goes on", async (t) => {
@@ -171,12 +171,12 @@ test("a wait for the program's own open transaction ends with a code that says s
     await engine.close();
   });
   other.exec('BEGIN IMMEDIATE');
-  const beat = { beat: null, leave: 'nobody', drain: null, forgetAfterMs: 1_000 };
+  const heartbeat = { heartbeat: null, leave: 'nobody', drain: null, forgetAfterMs: 1_000 };
   // Only Linux tells who holds a lock.
   const code = process.platform === 'linux' ? 'store_locked_by_user_transaction' : 'store_busy';
-  await assert.rejects(engine.nodes(beat), (error) => isDulyError(error, code));
+  await assert.rejects(engine.nodes(heartbeat), (error) => isDulyError(error, code));
   other.exec('ROLLBACK');
-  assert.deepEqual((await engine.nodes(beat)).nodes, []);
+  assert.deepEqual((await engine.nodes(heartbeat)).nodes, []);
 });
 
 test('a closed store says so', async () => {

@@ -87,7 +87,12 @@ test('a thread that ends by itself is followed by another, with notifications an
   const { engine } = store;
   t.after(() => engine.close());
   const notified = nextNotification(engine, 'jobs');
-  const beats = store.createBeats({ node: 'node_1', leaseMs: 300, beatMs: 50, onBeat() {} });
+  const heartbeats = store.createHeartbeats({
+    node: 'node_1',
+    leaseMs: 300,
+    heartbeatMs: 50,
+    onHeartbeat() {},
+  });
   await engine.get({ ids: [] });
   // Whoever writes waits for this one, so the call is surely not answered when the thread ends.
   const other = new DatabaseSync(path);
@@ -112,18 +117,23 @@ test('a thread that ends by itself is followed by another, with notifications an
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
   assert.deepEqual((await engine.reap({ node: 'node_2', leaseMs: 1_000, limit: 10 })).jobs, []);
   assert.equal(threads.length, 2);
-  beats.close();
+  heartbeats.close();
 });
 
 test('a cancel that arrives while the main loop is blocked is known in the turn that goes on', async (t) => {
   const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
-  const [{ engine, createBeats }, other] = [await openStore(url), await openStore(url)];
+  const [{ engine, createHeartbeats }, other] = [await openStore(url), await openStore(url)];
   t.after(() => Promise.all([engine.close(), other.engine.close()]));
   const spec = jobSpec({ due: { inMs: 0 } });
   await engine.enqueue({ groups: [{ jobs: [spec] }] });
   engine.subscribe(() => {});
-  const beats = createBeats({ node: 'node_1', leaseMs: 60_000, beatMs: 60_000, onBeat() {} });
-  t.after(() => beats.close());
+  const heartbeats = createHeartbeats({
+    node: 'node_1',
+    leaseMs: 60_000,
+    heartbeatMs: 60_000,
+    onHeartbeat() {},
+  });
+  t.after(() => heartbeats.close());
   const tasks = [{ type: spec.type, version: spec.version, limit: 1 }];
   const claim = { token: 'a', node: 'node_1', tasks, queues: null, limit: 1, leaseMs: 60_000, idle: true };
   const [job] = (await engine.exchange({ settle: [], claim })).claimed;
@@ -133,7 +143,7 @@ test('a cancel that arrives while the main loop is blocked is known in the turn 
   });
   // The threads of both stores work meanwhile; their messages wait until this thread turns again.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
-  assert.equal(beats.enter(job as ClaimedJob, 0), 'cancelled');
+  assert.equal(heartbeats.enter(job as ClaimedJob, 0), 'cancelled');
   await cancelled;
 });
 
@@ -143,7 +153,12 @@ test('a lease whose claim is answered while the main loop is blocked is renewed 
   t.after(() => engine.close());
   const spec = jobSpec({ due: { inMs: 0 } });
   await engine.enqueue({ groups: [{ jobs: [spec] }] });
-  const beats = store.createBeats({ node: 'node_1', leaseMs: 300, beatMs: 50, onBeat() {} });
+  const heartbeats = store.createHeartbeats({
+    node: 'node_1',
+    leaseMs: 300,
+    heartbeatMs: 50,
+    onHeartbeat() {},
+  });
   const tasks = [{ type: spec.type, version: spec.version, limit: 1 }];
   const claim = { token: 'a', node: 'node_1', tasks, queues: null, limit: 1, leaseMs: 300, idle: true };
   const exchanged = engine.exchange({ settle: [], claim });
@@ -152,10 +167,10 @@ test('a lease whose claim is answered while the main loop is blocked is renewed 
   assert.equal((await exchanged).claimed.length, 1);
   const reaped = await engine.reap({ node: 'node_2', leaseMs: 1_000, limit: 10 });
   assert.deepEqual(reaped.jobs, []);
-  beats.close();
+  heartbeats.close();
 });
 
-test('beats in the thread renew a lease while the main loop is blocked for twice its length', async (t) => {
+test('heartbeats in the thread renew a lease while the main loop is blocked for twice its length', async (t) => {
   const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
   const store = await openStore(url);
   const { engine } = store;
@@ -164,33 +179,33 @@ test('beats in the thread renew a lease while the main loop is blocked for twice
   const tasks = [{ type: spec.type, version: spec.version, limit: 1 }];
   const claim = { token: 'a', node: 'node_1', tasks, queues: null, limit: 1, leaseMs: 300, idle: true };
   const news: unknown[] = [];
-  const beats = store.createBeats({
+  const heartbeats = store.createHeartbeats({
     node: 'node_1',
     leaseMs: 300,
-    beatMs: 50,
-    onBeat: (one) => news.push(one),
+    heartbeatMs: 50,
+    onHeartbeat: (one) => news.push(one),
   });
   const { claimed } = await engine.enqueue({ groups: [{ jobs: [spec] }], claim });
   const job = claimed[0] as NonNullable<(typeof claimed)[0]>;
-  assert.equal(await beats.begin(job), 'kept');
+  assert.equal(await heartbeats.begin(job), 'kept');
   // Nothing on this thread runs meanwhile: no timer, no message.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
   const reaped = await engine.reap({ node: 'node_2', leaseMs: 1_000, limit: 10 });
   assert.deepEqual(reaped.jobs, []);
   assert.deepEqual(news, []);
-  beats.close();
+  heartbeats.close();
 });
 
-test('a lease that was settled is beaten no more, and one that was dropped neither', async (t) => {
+test('a lease that was settled is no longer renewed, nor is one that was dropped', async (t) => {
   const store = await openStore(`sqlite:${join(testFolder(t), 'duly.db')}`);
   const { engine } = store;
   t.after(() => engine.close());
   const news: { fence: number }[] = [];
-  const beats = store.createBeats({
+  const heartbeats = store.createHeartbeats({
     node: 'node_1',
     leaseMs: 10_000,
-    beatMs: 5_000,
-    onBeat: (one) => news.push(one),
+    heartbeatMs: 5_000,
+    onHeartbeat: (one) => news.push(one),
   });
   const specs = [jobSpec({ due: { inMs: 0 } }), jobSpec({ due: { inMs: 0 } }), jobSpec({ due: { inMs: 0 } })];
   const tasks = [{ type: (specs[0] as { type: string }).type, version: 1, limit: 3 }];
@@ -198,7 +213,7 @@ test('a lease that was settled is beaten no more, and one that was dropped neith
   const { claimed } = await engine.enqueue({ groups: [{ jobs: specs }], claim });
   const [settled, dropped, kept] = claimed as [ClaimedJob, ClaimedJob, ClaimedJob];
   await engine.exchange({ settle: [settlement(settled, 'COMPLETED')], claim: null });
-  beats.drop([dropped]);
+  heartbeats.drop([dropped]);
   // Somebody ends the other two: only the one that is still held is told.
   await engine.cancel({
     groups: [dropped, kept].map(({ id }) => ({
@@ -208,13 +223,13 @@ test('a lease that was settled is beaten no more, and one that was dropped neith
       note: null,
     })),
   });
-  beats.check();
+  heartbeats.check();
   await until(engine, () => news.length > 0);
   assert.deepEqual(
     news.map(({ fence }) => fence),
     [kept.fence],
   );
-  beats.close();
+  heartbeats.close();
 });
 
 test('an idle store does not keep the process alive', async (t) => {

@@ -18,20 +18,20 @@ test('an attempt beyond its timeout is told so, and beyond its grace it is settl
   const handle = await task.now(null);
   const [job] = (await duly.remote.claim({ worker })).jobs;
   assert.ok(job !== undefined);
-  const beat = async (): Promise<unknown> => (await duly.remote.heartbeat([job], { worker: 'w' }))[0];
+  const heartbeat = async (): Promise<unknown> => (await duly.remote.heartbeat([job], { worker: 'w' }))[0];
   const passes = async (ms: number): Promise<void> => {
-    // The lease is kept: a beat every five seconds.
+    // The lease is kept: a heartbeat every five seconds.
     for (let passed = 0; passed < ms; passed += 5_000) {
       await clock.advance(5_000);
-      await beat();
+      await heartbeat();
     }
   };
   await passes(55_000);
-  assert.equal(await beat(), 'kept');
+  assert.equal(await heartbeat(), 'kept');
   await passes(10_000);
-  assert.equal(await beat(), 'timeout');
+  assert.equal(await heartbeat(), 'timeout');
   await clock.advance(30_000);
-  assert.equal(await beat(), 'lost');
+  assert.equal(await heartbeat(), 'lost');
   const after = await handle.get();
   assert.deepEqual([after.status, after.attemptList[0]?.reason], ['RETRYING', 'timeout']);
   assert.deepEqual(await duly.remote.settle([{ ...job, outcome: { kind: 'completed' } }]), [

@@ -176,7 +176,7 @@ BEGIN
     DELETE FROM duly.nodes WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM duly.nodes WHERE beat_at < v_now - p_forget_ms ORDER BY id FOR UPDATE SKIP LOCKED));
   END IF;
-  SELECT json_agg(json_build_object('info', info, 'beatAt', beat_at, 'drainRequestedAt', drain_requested_at) ORDER BY id) INTO v_nodes
+  SELECT json_agg(json_build_object('info', info, 'heartbeatAt', beat_at, 'drainRequestedAt', drain_requested_at) ORDER BY id) INTO v_nodes
   FROM duly.nodes WHERE beat_at >= v_now - p_forget_ms;
   RETURN json_build_object('now', v_now, 'nodes', coalesce(v_nodes, '[]'::json))::text;
 END $$;

@@ -1,9 +1,15 @@
-import type { Beat, HeartbeatInput, HeartbeatReply, ReapInput, ReapReply } from '../../../contract/engine.ts';
+import type {
+  HeartbeatInput,
+  HeartbeatReply,
+  HeartbeatState,
+  ReapInput,
+  ReapReply,
+} from '../../../contract/engine.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 import { type LeasedColumns, toClaimedJobs } from './claim.ts';
 
-/** See the contract. A lease holds until someone takes it over, so a late beat that nobody forestalled still renews it. */
+/** See the contract. A lease holds until someone takes it over, so a late heartbeat that nobody forestalled still renews it. */
 export async function heartbeat(work: Work, input: HeartbeatInput): Promise<HeartbeatReply> {
   // null: lost; 0: kept; else when it was asked to cancel.
   const { now, leases } = await work.call<{ leases: (number | null)[] }>(statements.call.heartbeat, [
@@ -13,7 +19,7 @@ export async function heartbeat(work: Work, input: HeartbeatInput): Promise<Hear
   ]);
   return {
     now,
-    leases: leases.map((one): Beat => {
+    leases: leases.map((one): HeartbeatState => {
       if (one === null) return { state: 'lost' };
       return one === 0 ? { state: 'kept' } : { state: 'cancel', requestedAt: one };
     }),

@@ -5,14 +5,14 @@ import type { Work } from '../work.ts';
 /** See the contract. */
 export async function nodes(
   work: Work,
-  { now: stamp, beat, leave, drain, forgetAfterMs }: NodesInput,
+  { now: stamp, heartbeat, leave, drain, forgetAfterMs }: NodesInput,
 ): Promise<NodesReply> {
   const reply = await work.call<{
-    nodes: { info: string; beatAt: number; drainRequestedAt: number | null }[];
+    nodes: { info: string; heartbeatAt: number; drainRequestedAt: number | null }[];
   }>(statements.call.nodes, [
     stamp ?? null,
-    beat?.id ?? null,
-    beat === null ? null : JSON.stringify(beat),
+    heartbeat?.id ?? null,
+    heartbeat === null ? null : JSON.stringify(heartbeat),
     leave,
     drain?.id ?? null,
     drain?.actor ?? null,

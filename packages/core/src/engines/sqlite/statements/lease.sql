@@ -1,4 +1,4 @@
--- name: beat
+-- name: heartbeat
 UPDATE jobs SET lease_until = ?, begun_at = CASE WHEN ? THEN coalesce(begun_at, ?) ELSE begun_at END
 WHERE id = ? AND fence = ? AND status = 'RUNNING'
 RETURNING cancel_requested_at

@@ -1,14 +1,20 @@
-import type { Beat, HeartbeatInput, HeartbeatReply, ReapInput, ReapReply } from '../../../contract/engine.ts';
+import type {
+  HeartbeatInput,
+  HeartbeatReply,
+  HeartbeatState,
+  ReapInput,
+  ReapReply,
+} from '../../../contract/engine.ts';
 import { statements } from '../generated.ts';
 import { expireOverdue, promote, waitingTypes } from '../transitions.ts';
 import type { Work } from '../work.ts';
 import { type LeasedRow, toClaimedJob } from './claim.ts';
 
-/** See the contract. A lease holds until someone takes it over, so a late beat that nobody forestalled still renews it. */
+/** See the contract. A lease holds until someone takes it over, so a late heartbeat that nobody forestalled still renews it. */
 export function heartbeat(work: Work, input: HeartbeatInput): Omit<HeartbeatReply, 'now'> {
-  const leases = input.leases.map(({ id, fence, begun }): Beat => {
+  const leases = input.leases.map(({ id, fence, begun }): HeartbeatState => {
     const row = work.tuple<[cancelRequestedAt: number | null]>(
-      statements.lease.beat,
+      statements.lease.heartbeat,
       work.steady + input.leaseMs,
       begun ? 1 : 0,
       work.now,

@@ -4,17 +4,17 @@ import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 
 /** Whether a call only lists. */
-export function isLook({ beat, leave, drain }: NodesInput): boolean {
-  return beat === null && leave === null && drain === null;
+export function isLook({ heartbeat, leave, drain }: NodesInput): boolean {
+  return heartbeat === null && leave === null && drain === null;
 }
 
 /** See the contract. */
 export function nodes(work: Work, input: NodesInput): Omit<NodesReply, 'now'> {
-  if (input.beat !== null) {
-    const { id } = input.beat;
-    work.run(statements.node.beat, {
+  if (input.heartbeat !== null) {
+    const { id } = input.heartbeat;
+    work.run(statements.node.heartbeat, {
       id,
-      info: JSON.stringify(input.beat),
+      info: JSON.stringify(input.heartbeat),
       now: work.now,
       steady: work.steady,
     });
@@ -41,7 +41,7 @@ export function nodes(work: Work, input: NodesInput): Omit<NodesReply, 'now'> {
 
 interface NodeRow {
   info: string;
-  beatAt: number;
+  heartbeatAt: number;
   steady: number;
   drainRequestedAt: number | null;
 }
