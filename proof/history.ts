@@ -288,6 +288,7 @@ export interface OnceCalled extends Stamped {
   scope?: string;
   key: string;
   state: 'ran' | 'given';
+  /** The result, as JSON. In these programs it is the fence of the lock or lease under which it was computed. */
   value: string;
 }
 

@@ -15,8 +15,13 @@ export const onceRecorded: Invariant = {
     /** How often a node found nothing and has not run it since: two attempts of a job may be on one node. */
     const absent = new Map<string, number>();
     const locks = new Map<string, number>();
+    /** When each lock was granted, by name and fence. */
+    const grantedAt = new Map<string, number>();
     for (const event of events) {
-      if (event.kind === 'locked' && event.result === 'acquired') locks.set(event.name, event.fence);
+      if (event.kind === 'locked' && event.result === 'acquired') {
+        locks.set(event.name, event.fence);
+        grantedAt.set(`${event.name} ${event.fence}`, event.at);
+      }
       // A deleted job's steps go with it. An attempt that has not heard of the deletion finds nothing.
       if (event.kind === 'changed' && event.verb === 'delete' && event.result === 'changed') {
         for (const where of written.keys()) if (where.startsWith(`job:${event.id}/`)) written.delete(where);
@@ -27,7 +32,7 @@ export const onceRecorded: Invariant = {
       const before = written.get(where);
       const fail = (message: string): void =>
         void problems.push({
-          subjects: [where],
+          subjects: [where, `lock:once:${event.key}`],
           message: `${where}: ${message}${before === undefined ? '' : ` (recorded by ${before.node} at ${show(before.at)} as ${before.value})`}.`,
         });
       if (before !== undefined) exercise('recorded before');
@@ -36,8 +41,11 @@ export const onceRecorded: Invariant = {
       const isAfter = before !== undefined && event.at > before.at + unorderedMs;
       if (event.kind === 'once') {
         if (event.state === 'ran') {
-          // Two attempts of a job may run its step, if both found nothing.
-          const mayRun = event.scope === undefined ? !isAfter : takeOne(absent, `${event.node} ${where}`);
+          // Two attempts of a job may run its step, if both found nothing. `once` runs under its lock, whose fence is the value.
+          const mayRun =
+            event.scope === undefined
+              ? !isAfter || isOutrun(facts, grantedAt.get(`once:${event.key} ${event.value}`), event.at)
+              : takeOne(absent, `${event.node} ${where}`);
           if (!mayRun) fail(`${event.node} ran it at ${show(event.at)}`);
           continue;
         }
@@ -62,6 +70,21 @@ export const onceRecorded: Invariant = {
     return problems;
   },
 };
+
+/**
+ * Whether the store's clock has jumped over the end of a lock. Its holder counts by a monotonic clock, which does not jump, so it notices the
+ * end only when a renewal is refused.
+ */
+function isOutrun({ faults }: Facts, grantedAt: number | undefined, at: number): boolean {
+  return faults.some(
+    (jump) =>
+      jump.fault === 'store-clock-jump' &&
+      grantedAt !== undefined &&
+      grantedAt <= jump.at &&
+      at >= jump.at &&
+      at <= (jump.untilAt ?? jump.at),
+  );
+}
 
 /** Takes one of what is counted; false: there was none. */
 function takeOne(counts: Map<string, number>, key: string): boolean {
