@@ -199,7 +199,7 @@ export interface Settled extends Stamped {
   /** The numbers of the log lines that go with it. */
   lines: number[];
   /** In a transaction of the handler's own. */
-  within?: boolean;
+  userTransaction?: boolean;
   /** The sender did not know whether an earlier, equal one had arrived. */
   repeat: boolean;
 }

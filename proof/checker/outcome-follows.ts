@@ -71,7 +71,7 @@ export const outcomeFollows: Invariant = {
     for (const [id, outcomes] of accepted) {
       for (const outcome of outcomes) {
         const attempt = attempts.get(`${id}/${outcome.fence}`);
-        if (attempt === undefined || outcome.within) continue;
+        if (attempt === undefined || outcome.userTransaction) continue;
         const isLate = isGivenUp(outcome, attempt);
         const difference = differenceOf(outcome, running.has(outcome) ? null : attempt.ended, isLate);
         if (difference === null) continue;

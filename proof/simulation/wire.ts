@@ -6,8 +6,8 @@ import {
   type EngineVerb,
   engineVerbs,
   type Notification,
-  type SettleWithinInput,
-  type Within,
+  type SettleInTransactionInput,
+  type UserTransaction,
 } from '../../packages/core/src/contract/engine.ts';
 import type { HistoryEvent, WriteEvent } from '../history.ts';
 import { eventsOfCall } from '../recorder.ts';
@@ -146,8 +146,8 @@ export function createWire(options: WireOptions): Engine {
   }
 
   /** On the user's own connection, in their process: nothing is between them. What it does happens with their commit. */
-  async function within(tx: unknown): Promise<Within> {
-    const real = (await engine.within?.(tx)) as Within;
+  async function userTransaction(tx: unknown): Promise<UserTransaction> {
+    const real = (await engine.userTransaction?.(tx)) as UserTransaction;
     const noted = (events: HistoryEvent[]): void => void store.user?.of(tx)?.events.push(...events);
     const stamped = <Input extends object>(input: Input): Input & { now: number } => ({
       ...input,
@@ -159,7 +159,7 @@ export function createWire(options: WireOptions): Engine {
         noted(eventsOfCall(name, 'enqueue', input, reply));
         return reply;
       },
-      async settle(input: SettleWithinInput) {
+      async settle(input: SettleInTransactionInput) {
         const reply = await real.settle(stamped(input));
         const settled = {
           ...reply,
@@ -170,7 +170,9 @@ export function createWire(options: WireOptions): Engine {
           soloSinceAt: null,
         };
         const events = eventsOfCall(name, 'exchange', { settle: [input.settlement], claim: null }, settled);
-        noted(events.map((event) => (event.kind === 'settled' ? { ...event, within: true } : event)));
+        noted(
+          events.map((event) => (event.kind === 'settled' ? { ...event, userTransaction: true } : event)),
+        );
         return reply;
       },
       applySchedules: (input) => real.applySchedules(stamped(input)),
@@ -200,7 +202,7 @@ export function createWire(options: WireOptions): Engine {
 
   return {
     ...verbs,
-    within,
+    userTransaction,
     // As a file that several processes share: notifications come from outside and must be proven.
     info: () => ({ ...engine.info(), wake: 'push', durable: true }),
     subscribe(listener) {

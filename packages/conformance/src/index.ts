@@ -29,8 +29,8 @@ import type { BegunTransaction, Chapter, ConformanceContext } from './suite.ts';
 import { togetherTests } from './together.ts';
 import { transferTests } from './transfer.ts';
 import { transitionTests } from './transitions.ts';
+import { userTransactionTests } from './user-transaction.ts';
 import { valueTests } from './values.ts';
-import { withinTests } from './within.ts';
 
 export { type ModelPlay, playAgainstModel } from './model-play.ts';
 export { playRandom, type RandomPlay } from './random-play.ts';
@@ -63,7 +63,7 @@ const chapters: Chapter[] = [
   { title: 'prune', define: pruneTests },
   { title: 'operations', define: operationsTests },
   { title: 'transfer', define: transferTests },
-  { title: 'within', define: withinTests, needsTransactions: true },
+  { title: 'user transactions', define: userTransactionTests, needsTransactions: true },
   { title: 'races', define: raceTests },
   { title: 'random', define: randomTests },
 ];
@@ -76,7 +76,7 @@ export interface EngineConformanceOptions {
   openSecond?: (first: Engine) => Promise<Engine>;
   /**
    * Begins a transaction on a connection of its own, in the database of the store of an engine that `open` gave; `end` gives the connection
-   * back, whatever became of the transaction. Left out: the store has no such thing, and the chapter `within` is skipped.
+   * back, whatever became of the transaction. Left out: the store has no such thing, and the chapter `userTransaction` is skipped.
    */
   begin?: (first: Engine) => Promise<BegunTransaction & { end(): Promise<void> }>;
   /** Which chapters to ask, by title. Left out: all. For two ways to one engine that share them. */

@@ -2,7 +2,7 @@ import type { Engine } from '@duly/core/internal';
 
 /** A transaction of the user's own, begun on a connection of theirs. */
 export interface BegunTransaction {
-  /** What is handed to `within`. */
+  /** What is handed to `userTransaction`. */
   readonly tx: unknown;
   /** Commits it; answers whether it was kept, which one that has failed is not. */
   commit(): Promise<boolean>;

@@ -105,7 +105,7 @@ export function createNode(node: NodeOptions): DulyNode {
         remember: engine.remember,
         get: engine.get,
         info: engine.info,
-        ...(engine.within === undefined ? {} : { within: engine.within }),
+        ...(engine.userTransaction === undefined ? {} : { userTransaction: engine.userTransaction }),
         subscribe: (listener) =>
           engine.subscribe((notification) => {
             if (isMoving) listener(notification);

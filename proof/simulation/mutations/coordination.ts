@@ -2,7 +2,7 @@
 
 import { dulyError } from '../../../packages/core/src/base/errors.ts';
 import type { JobSpec } from '../../../packages/core/src/contract/engine.ts';
-import { type Mutation, onWithin, withSql } from './mutation.ts';
+import { type Mutation, onUserTransaction, withSql } from './mutation.ts';
 
 /** Every one of them. */
 export const coordinationMutations: readonly Mutation[] = [
@@ -57,10 +57,10 @@ export const coordinationMutations: readonly Mutation[] = [
       const promised: JobSpec[] = [];
       return {
         ...engine,
-        within: onWithin(engine, (within) => ({
+        userTransaction: onUserTransaction(engine, (userTransaction) => ({
           enqueue(input) {
             promised.push(...input.groups.flatMap(({ jobs }) => jobs));
-            return within.enqueue(input);
+            return userTransaction.enqueue(input);
           },
         })),
         // Sent outside of it too, by whoever comes next.
@@ -77,9 +77,9 @@ export const coordinationMutations: readonly Mutation[] = [
     caughtBy: ['transactions-whole'],
     mutate: (engine) => ({
       ...engine,
-      within: onWithin(engine, (within, db) => ({
+      userTransaction: onUserTransaction(engine, (userTransaction, db) => ({
         async enqueue(input) {
-          const reply = await within.enqueue(input);
+          const reply = await userTransaction.enqueue(input);
           for (const { id } of input.groups.flatMap(({ jobs }) => jobs))
             db.prepare('DELETE FROM jobs WHERE id = ?').run(id);
           return reply;
@@ -92,11 +92,11 @@ export const coordinationMutations: readonly Mutation[] = [
     caughtBy: ['effects-once', 'one-outcome'],
     mutate: (engine) => ({
       ...engine,
-      within: onWithin(engine, (within, db) => ({
+      userTransaction: onUserTransaction(engine, (userTransaction, db) => ({
         settle({ settlement, ...rest }) {
           const row = db.prepare('SELECT fence FROM jobs WHERE id = ?').get(settlement.id);
           const fence = (row?.fence as number | undefined) ?? settlement.fence;
-          return within.settle({ ...rest, settlement: { ...settlement, fence } });
+          return userTransaction.settle({ ...rest, settlement: { ...settlement, fence } });
         },
       })),
     }),
@@ -106,13 +106,13 @@ export const coordinationMutations: readonly Mutation[] = [
     caughtBy: ['effects-once'],
     mutate: (engine) => ({
       ...engine,
-      within: onWithin(engine, (within, db) => ({
+      userTransaction: onUserTransaction(engine, (userTransaction, db) => ({
         async settle(input) {
           const { id, fence } = input.settlement;
           const isHeld = db.prepare("SELECT 1 FROM jobs WHERE id = ? AND fence = ? AND status = 'RUNNING'");
           if (isHeld.get(id, fence) === undefined)
             throw dulyError('lease_lost', { message: 'A seeded defect.' });
-          return within.settle(input);
+          return userTransaction.settle(input);
         },
       })),
     }),

@@ -8,7 +8,7 @@ import type {
   JobSpec,
   ScheduleChange,
   Settlement,
-  Within,
+  UserTransaction,
 } from '../../../packages/core/src/contract/engine.ts';
 import { statements } from '../../../packages/core/src/engines/sqlite/generated.ts';
 import type { MutateHeartbeats } from '../sim-node.ts';
@@ -28,13 +28,13 @@ export interface Mutation {
 }
 
 /** Changes what is done in transactions of the user's own, on whose connection a defect may do as it likes. */
-export function onWithin(
+export function onUserTransaction(
   engine: Engine,
-  change: (within: Within, db: DatabaseSync) => Partial<Within>,
-): NonNullable<Engine['within']> {
+  change: (userTransaction: UserTransaction, db: DatabaseSync) => Partial<UserTransaction>,
+): NonNullable<Engine['userTransaction']> {
   return async (tx) => {
-    const within = (await engine.within?.(tx)) as Within;
-    return { ...within, ...change(within, tx as DatabaseSync) };
+    const userTransaction = (await engine.userTransaction?.(tx)) as UserTransaction;
+    return { ...userTransaction, ...change(userTransaction, tx as DatabaseSync) };
   };
 }
 

@@ -135,7 +135,7 @@ export interface EngineInfo {
 }
 
 /** Records one outcome inside a transaction of the user's own. */
-export interface SettleWithinInput extends Stamp {
+export interface SettleInTransactionInput extends Stamp {
   settlement: Settlement;
 }
 
@@ -143,9 +143,10 @@ export interface SettleWithinInput extends Stamp {
  * The store inside a transaction of the user's own: what is done through it is there when they commit, and never was when they roll
  * back. Nothing that others want too is held until then, dedupe keys and the settled job excepted.
  */
-export interface Within extends Pick<Engine, 'enqueue' | 'applySchedules' | 'schedules' | 'get' | 'list'> {
+export interface UserTransaction
+  extends Pick<Engine, 'enqueue' | 'applySchedules' | 'schedules' | 'get' | 'list'> {
   /** Settles one attempt. If its lease is no longer the caller's, the transaction fails too, and `lease_lost` is thrown. */
-  settle(input: SettleWithinInput): Promise<Reply>;
+  settle(input: SettleInTransactionInput): Promise<Reply>;
   /**
    * As of the engine. Present only where nobody else can write while the transaction is open (SQLite); elsewhere a record that many write
    * must not be held until somebody commits.
@@ -154,7 +155,7 @@ export interface Within extends Pick<Engine, 'enqueue' | 'applySchedules' | 'sch
 }
 
 /** What is to be told once a user's transaction is over. */
-export interface Followed {
+export interface WatchedTransaction {
   /** The store's own name for the transaction; null: it is over already. */
   transaction: string | null;
   notifications: Notification[];
@@ -254,9 +255,9 @@ export interface Engine {
    * The store inside a transaction of the user's own, which `tx` stands for. Throws `tx_unknown`, `tx_other_store` or `tx_not_open`. Absent
    * where the store has no such thing.
    */
-  within?(tx: unknown): Promise<Within>;
-  /** Learns what becomes of a user's transaction, and then sends its notifications. Answers at once. Present where `within` is. */
-  follow?(followed: Followed): void;
+  userTransaction?(tx: unknown): Promise<UserTransaction>;
+  /** Learns what becomes of a user's transaction, and then sends its notifications. Answers at once. Present where `userTransaction` is. */
+  watchTransaction?(watched: WatchedTransaction): void;
   /** Closes the store; every later call fails with `store_closed`. */
   close(): Promise<void>;
 }
@@ -264,7 +265,7 @@ export interface Engine {
 /** The verbs that take an input and answer: everything but info, subscribe, probe, within, follow and close. */
 export type EngineVerb = Exclude<
   keyof Engine,
-  'info' | 'subscribe' | 'probe' | 'within' | 'follow' | 'close'
+  'info' | 'subscribe' | 'probe' | 'userTransaction' | 'watchTransaction' | 'close'
 >;
 
 /** The names of all verbs, for the instrumented engine, the thread and the tests. */

@@ -12,7 +12,14 @@ import {
   shown,
 } from '../base/option-reader.ts';
 import type { Random } from '../base/random.ts';
-import type { Actor, AuditRow, Engine, JobRecord, ScheduleRecord, Within } from '../contract/engine.ts';
+import type {
+  Actor,
+  AuditRow,
+  Engine,
+  JobRecord,
+  ScheduleRecord,
+  UserTransaction,
+} from '../contract/engine.ts';
 import type { JobHandle } from '../jobs/job-handle.ts';
 import { readNote } from '../jobs/jobs.ts';
 import { readUntil } from '../jobs/pauses.ts';
@@ -310,23 +317,33 @@ export class Schedules {
   }
 
   /**
-   * What `task.every` does: the same, and one process gives a schedule one rule only (`schedule_conflict`). `within`: all of it inside a
+   * What `task.every` does: the same, and one process gives a schedule one rule only (`schedule_conflict`). `userTransaction`: all of it inside a
    * transaction of the user's own.
    */
-  async every(task: ResolvedTask, definition: EveryDefinition, within?: Within): Promise<Schedule> {
+  async every(
+    task: ResolvedTask,
+    definition: EveryDefinition,
+    userTransaction?: UserTransaction,
+  ): Promise<Schedule> {
     const draft = await this.#read(task, definition, null);
     const id = scheduleIdOf(draft);
     const given = this.#given.get(id);
     const giving = { rule: JSON.stringify(draft.rule), task: task.name };
     if (given !== undefined && given.task !== giving.task) throw secondTask(draft, given.task);
     if (given !== undefined && given.rule !== giving.rule) throw secondRule(draft);
-    if (within !== undefined) {
+    if (userTransaction !== undefined) {
       // Not noted as given: it may be rolled back.
-      await createScheduleWrites({ ...this.#deps, engine: async () => within, parsed: this.#parsed }).upsert(
-        draft,
-      );
-      const { schedules, now } = await within.schedules({ filter: { ids: [id] }, cursor: null, limit: 1 });
-      const [schedule] = await this.#views(schedules, now, undefined, within);
+      await createScheduleWrites({
+        ...this.#deps,
+        engine: async () => userTransaction,
+        parsed: this.#parsed,
+      }).upsert(draft);
+      const { schedules, now } = await userTransaction.schedules({
+        filter: { ids: [id] },
+        cursor: null,
+        limit: 1,
+      });
+      const [schedule] = await this.#views(schedules, now, undefined, userTransaction);
       return schedule as Schedule;
     }
     // Noted before the first wait, so that of two calls at a time the second is told.
@@ -663,7 +680,7 @@ export class Schedules {
     records: readonly ScheduleRecord[],
     now: number,
     deleted?: ScheduleDeletion,
-    within?: Within,
+    userTransaction?: UserTransaction,
   ): Promise<Schedule[]> {
     const parsed = records.map((record) => readSchedule(this.#parsed, record));
     const ids = [
@@ -671,7 +688,7 @@ export class Schedules {
     ];
     const jobs = new Map<string, JobRecord>();
     if (ids.length > 0) {
-      const engine = within ?? (await this.#deps.engine());
+      const engine = userTransaction ?? (await this.#deps.engine());
       for (const job of (await engine.get({ ids })).jobs) if (job !== null) jobs.set(job.id, job);
     }
     return records.map((record, i) => {

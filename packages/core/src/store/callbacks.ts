@@ -1,4 +1,10 @@
-import type { Actor, ApplySchedulesInput, Engine, EnqueueInput, Within } from '../contract/engine.ts';
+import type {
+  Actor,
+  ApplySchedulesInput,
+  Engine,
+  EnqueueInput,
+  UserTransaction,
+} from '../contract/engine.ts';
 import { groupItems } from './session.ts';
 
 /** The field of a job's metadata that names the address which is told of its end. */
@@ -23,40 +29,44 @@ export function notingCallbacks(engine: Engine, actor: () => Actor): Engine {
     return groups.flatMap((group) => groupItems(group)).some((records) => records.length > 0);
   }
 
-  async function note(within: Within | null): Promise<void> {
+  async function note(userTransaction: UserTransaction | null): Promise<void> {
     if (!(await isThere())) {
       const ops = [{ op: 'put' as const, ...callbacksRecord, value: 'true' }];
-      const { groups } = await (within?.records ?? engine.records)({ groups: [{ actor: actor(), ops }] });
+      const { groups } = await (userTransaction?.records ?? engine.records)({
+        groups: [{ actor: actor(), ops }],
+      });
       for (const group of groups) groupItems(group);
       // Not remembered if they may still roll it back.
-      if (within?.records !== undefined) return;
+      if (userTransaction?.records !== undefined) return;
     }
     isNoted = true;
   }
 
   function noting<Verbs extends Pick<Engine, 'enqueue' | 'applySchedules'>>(
     verbs: Verbs,
-    within: Within | null,
+    userTransaction: UserTransaction | null,
   ): Verbs {
     return {
       ...verbs,
       enqueue: (input) =>
-        isNoted || !hasCallback(input) ? verbs.enqueue(input) : note(within).then(() => verbs.enqueue(input)),
+        isNoted || !hasCallback(input)
+          ? verbs.enqueue(input)
+          : note(userTransaction).then(() => verbs.enqueue(input)),
       applySchedules: (input) =>
         isNoted || !mayMakeCallbacks(input)
           ? verbs.applySchedules(input)
-          : note(within).then(() => verbs.applySchedules(input)),
+          : note(userTransaction).then(() => verbs.applySchedules(input)),
     };
   }
 
-  const { within: open } = engine;
+  const { userTransaction: open } = engine;
   const noted = noting(engine, null);
   if (open === undefined) return noted;
   return {
     ...noted,
-    within: async (tx) => {
-      const within = await open(tx);
-      return noting(within, within);
+    userTransaction: async (tx) => {
+      const userTransaction = await open(tx);
+      return noting(userTransaction, userTransaction);
     },
   };
 }

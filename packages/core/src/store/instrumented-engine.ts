@@ -1,6 +1,12 @@
 import type { Clock } from '../base/clock.ts';
 import { dulyError, isDulyError } from '../base/errors.ts';
-import { type Engine, type EngineVerb, engineVerbs, type Stamp, type Within } from '../contract/engine.ts';
+import {
+  type Engine,
+  type EngineVerb,
+  engineVerbs,
+  type Stamp,
+  type UserTransaction,
+} from '../contract/engine.ts';
 import { unsupportedTx } from '../engines/shared/transaction-errors.ts';
 
 /** One call of a verb, after it was answered. */
@@ -63,13 +69,13 @@ export function createInstrumentedEngine({
   }
 
   /** On virtual time calls inside a user's transaction carry the instant too. */
-  function stamped(within: Within): Within {
-    if (!rules) return within;
-    const calls = Object.entries(within).map(([name, call]) => [
+  function stamped(userTransaction: UserTransaction): UserTransaction {
+    if (!rules) return userTransaction;
+    const calls = Object.entries(userTransaction).map(([name, call]) => [
       name,
       (input: Stamp) => (call as unknown as Call)({ now: clock.now(), ...input }),
     ]);
-    return Object.fromEntries(calls) as Within;
+    return Object.fromEntries(calls) as UserTransaction;
   }
 
   const verbs = Object.fromEntries(engineVerbs.map((verb) => [verb, through(verb)]));
@@ -79,11 +85,11 @@ export function createInstrumentedEngine({
       info: () => engine.info(),
       subscribe: (listener) => engine.subscribe(listener),
       probe: () => engine.probe(),
-      within: async (tx) => {
-        if (engine.within === undefined) throw unsupportedTx(engine.info().place);
-        return stamped(await engine.within(tx));
+      userTransaction: async (tx) => {
+        if (engine.userTransaction === undefined) throw unsupportedTx(engine.info().place);
+        return stamped(await engine.userTransaction(tx));
       },
-      follow: (followed) => engine.follow?.(followed),
+      watchTransaction: (followed) => engine.watchTransaction?.(followed),
       close: () => engine.close(),
     },
     tell(verb, tookMs, error) {

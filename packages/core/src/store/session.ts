@@ -125,7 +125,7 @@ export function createStoreSession(
 
   const keyedCalls = new Set<Promise<unknown>>();
 
-  function follow<Result>(call: Promise<Result>): Promise<Result> {
+  function trackInFlight<Result>(call: Promise<Result>): Promise<Result> {
     keyedCalls.add(call);
     const forget = () => keyedCalls.delete(call);
     call.then(forget, forget);
@@ -169,7 +169,7 @@ export function createStoreSession(
     send: async (groups) => (await engine.retry({ groups })).groups,
   });
   const isKeyed = (jobs: JobSpec[]) => jobs.some(({ dedupe }) => dedupe !== null);
-  const push = (jobs: JobSpec[]) => (isKeyed(jobs) ? follow(pushKeyed(jobs)) : enqueue.push(jobs));
+  const push = (jobs: JobSpec[]) => (isKeyed(jobs) ? trackInFlight(pushKeyed(jobs)) : enqueue.push(jobs));
   async function drainedOfJobs(): Promise<void> {
     await enqueue.drained();
     while (keyedCalls.size > 0) await Promise.allSettled(keyedCalls);

@@ -15,7 +15,7 @@ import type { RuleInput } from '../schedules/calendar/rule.ts';
 import { type EveryOptions, joinEvery } from '../schedules/definition/definition.ts';
 import type { Schedules } from '../schedules/schedules.ts';
 import { groupItems, type StoreSession } from '../store/session.ts';
-import { withinOf } from '../store/user-transaction.ts';
+import { userTransactionOf } from '../store/user-transaction.ts';
 import type { ManyOptions, Task } from './task.ts';
 
 /** What a task's verbs stand on. */
@@ -67,8 +67,8 @@ export function createTask<Input, Result>(
       const group = await enqueue.push(specs);
       return { items: groupItems(group), now: group.now };
     }
-    const within = tx === undefined ? engine : await withinOf(engine, tx);
-    const { groups, now } = await within.enqueue({
+    const userTransaction = tx === undefined ? engine : await userTransactionOf(engine, tx);
+    const { groups, now } = await userTransaction.enqueue({
       groups: [{ jobs: specs }],
       ...(repeat ? { repeat } : {}),
     });
@@ -150,7 +150,7 @@ export function createTask<Input, Result>(
       const definition = joinEvery(rule, input, options === undefined ? undefined : rest);
       if (tx === undefined) return schedules.every(task, definition);
       const { engine } = await session();
-      return schedules.every(task, definition, await withinOf(engine, tx));
+      return schedules.every(task, definition, await userTransactionOf(engine, tx));
     },
     nowMany: async (inputs: readonly Input[], options?: ManyOptions<Input>) => many(inputs, options, atOnce),
     inMany: async (delay: Duration, inputs: readonly Input[], options?: ManyOptions<Input>) =>

@@ -15,7 +15,7 @@ import type { LogLevel, ResolvedTask } from '../jobs/task-definition.ts';
 import type { AbortReason, HandlerOutcome, Outcome } from '../lifecycle/outcome.ts';
 import { settlementOf } from '../lifecycle/settle.ts';
 import type { Heartbeats } from '../store/heartbeats.ts';
-import { withinOf } from '../store/user-transaction.ts';
+import { userTransactionOf } from '../store/user-transaction.ts';
 import { abortError, completedAlready, leaseLost, timeoutError } from './attempt-errors.ts';
 import type { AttemptPort } from './context.ts';
 import { runHandler } from './handler.ts';
@@ -26,7 +26,7 @@ import type { Timed, Timeouts } from './timeouts.ts';
 
 /** What the attempts of one worker stand on, and whom they tell. One for all of them. */
 export interface AttemptHost {
-  engine: Pick<Engine, 'remember' | 'within' | 'info'>;
+  engine: Pick<Engine, 'remember' | 'userTransaction' | 'info'>;
   random: Random;
   clock: Clock;
   heartbeats: Pick<Heartbeats, 'begin' | 'enter' | 'shared'>;
@@ -229,12 +229,12 @@ class RunningAttempt implements Attempt, AttemptPort {
   async completeIn(tx: unknown, result: JsonText | null): Promise<void> {
     const { job } = this;
     const { engine, random, clock } = this.#host;
-    const within = await withinOf(engine, tx);
+    const userTransaction = await userTransactionOf(engine, tx);
     if (this.#isDecided || this.#hasEnded) {
       // Even if the error is swallowed: what else was written in the transaction must not stay. Under no fence nothing is settled.
       const outcome: Outcome = { kind: 'returned', result };
       const settlement = settlementOf({ job, outcome, report: null, random, backoff: null });
-      await within.settle({ settlement: { ...settlement, fence: noFence } }).catch(() => {});
+      await userTransaction.settle({ settlement: { ...settlement, fence: noFence } }).catch(() => {});
       throw leaseLost(job);
     }
     // From here on a report of its own would wait for the user's commit, and others' with it.
@@ -247,7 +247,7 @@ class RunningAttempt implements Attempt, AttemptPort {
     // Before the answer: a commit may follow it at once, and with it the news that the lease is gone.
     this.#completion = { settlement, report: body };
     try {
-      await within.settle({ settlement });
+      await userTransaction.settle({ settlement });
     } catch (error) {
       // Nothing was asked of the store.
       if (isDulyError(error, 'tx_not_open') || isDulyError(error, 'tx_other_store'))

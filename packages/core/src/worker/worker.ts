@@ -23,7 +23,7 @@ import type { WorkerEvents } from './worker-events.ts';
 
 /** What a worker is made of. */
 export interface WorkerOptions {
-  engine: Pick<Engine, 'exchange' | 'report' | 'remember' | 'subscribe' | 'get' | 'info' | 'within'>;
+  engine: Pick<Engine, 'exchange' | 'report' | 'remember' | 'subscribe' | 'get' | 'info' | 'userTransaction'>;
   clock: Clock;
   random: Random;
   node: string;

@@ -51,7 +51,7 @@ const oneWriter = [
   'beside a settlement in an open transaction others of its serial key are made, and wait for it',
   'serial jobs that several workers settle within run one at a time, in order, each once',
 ].map((name) => ({
-  test: `within: ${name}`,
+  test: `user transactions: ${name}`,
   reason: "A file has one writer at a time: until the user's transaction is over, every other write waits.",
 }));
 
@@ -67,7 +67,7 @@ const inThread = new Set([
   'schedules',
   'changes',
   'operations',
-  'within',
+  'user transactions',
   'races',
   'random',
 ]);

@@ -6,9 +6,9 @@ import { jobSpec } from '@duly/conformance/builders';
 import pg from 'pg';
 import { freshSchema, inSchema, testPostgresUrl } from '../../../../test/servers/postgres.ts';
 import type { DulyError } from '../../src/base/errors.ts';
-import type { Followed } from '../../src/contract/engine.ts';
+import type { WatchedTransaction } from '../../src/contract/engine.ts';
 import { Duly } from '../../src/duly.ts';
-import { createPostgresWithin } from '../../src/engines/postgres/user-transaction.ts';
+import { createPostgresUserTransaction } from '../../src/engines/postgres/user-transaction.ts';
 import { callbacksRecord } from '../../src/store/callbacks.ts';
 
 const url = await testPostgresUrl();
@@ -315,11 +315,16 @@ test('what is no open transaction of this very store is refused, with a code tha
 async function setupEnds(t: Parameters<typeof setup>[0]) {
   const { client, schema } = await setup(t);
   const { rows } = await pool.query(`SELECT value FROM ${schema}.meta WHERE key = 'store'`);
-  const told: Followed[] = [];
-  const follow = (followed: Followed) => void told.push(followed);
-  const options = { schema, place: schema, id: Number((rows[0] as { value: string }).value), follow };
+  const told: WatchedTransaction[] = [];
+  const watchTransaction = (followed: WatchedTransaction) => void told.push(followed);
+  const options = {
+    schema,
+    place: schema,
+    id: Number((rows[0] as { value: string }).value),
+    watchTransaction,
+  };
   const make = async (on: pg.ClientBase) => {
-    await createPostgresWithin(on, options).enqueue({ groups: [{ jobs: [jobSpec()] }] });
+    await createPostgresUserTransaction(on, options).enqueue({ groups: [{ jobs: [jobSpec()] }] });
   };
   return { client, make, told };
 }

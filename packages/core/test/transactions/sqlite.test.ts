@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { jobSpec } from '@duly/conformance/builders';
 import type { DulyError } from '../../src/base/errors.ts';
 import { Duly } from '../../src/duly.ts';
-import { createSqliteWithin } from '../../src/engines/sqlite/user-transaction.ts';
+import { createSqliteUserTransactions } from '../../src/engines/sqlite/user-transaction.ts';
 import { callbacksRecord } from '../../src/store/callbacks.ts';
 import { createManualClock } from '../../src/testing/manual-clock.ts';
 import { testFolder } from '../engines/sqlite/folder.ts';
@@ -77,14 +77,14 @@ test('whoever waits is told with the commit, however it is given, and the connec
   const told: string[] = [];
   const clock = createManualClock();
   const path = join(folder, 'duly.db');
-  const within = createSqliteWithin({
+  const userTransaction = createSqliteUserTransactions({
     path,
     clock,
-    follow: ({ notifications }) => void told.push(...notifications),
+    watchTransaction: ({ notifications }) => void told.push(...notifications),
   });
   const make = async (id: string) => {
     db.exec('BEGIN IMMEDIATE');
-    await within(db).enqueue({ groups: [{ jobs: [jobSpec({ id, due: { inMs: 0 } })] }] });
+    await userTransaction(db).enqueue({ groups: [{ jobs: [jobSpec({ id, due: { inMs: 0 } })] }] });
     assert.deepEqual(told, []);
   };
   await make('job_1');

@@ -154,7 +154,7 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
       () => {
         if (isClosed || looksLeft === 0) return;
         if (running.size > 0) warmUpWhenQuiet(text, count, looksLeft - 1);
-        else void follow(() => warmUpAll(text, count)).catch(() => {});
+        else void trackInFlight(() => warmUpAll(text, count)).catch(() => {});
       },
       { unref: true },
     );
@@ -332,7 +332,7 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
     }
   }
 
-  function follow<Result>(call: () => Promise<Result>): Promise<Result> {
+  function trackInFlight<Result>(call: () => Promise<Result>): Promise<Result> {
     if (isClosed) return Promise.reject(closedError(place));
     const answer = again(call);
     running.add(answer);
@@ -342,9 +342,10 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
   }
 
   return {
-    query: (text, values) => follow(() => onConnection((connection) => connection.ask(text, values, true))),
+    query: (text, values) =>
+      trackInFlight(() => onConnection((connection) => connection.ask(text, values, true))),
     transaction: (fn) =>
-      follow(() =>
+      trackInFlight(() =>
         onConnection((connection, allow) =>
           inTransaction(connection, begin, (inside) =>
             fn(inside, async (ms) => {

@@ -3,8 +3,8 @@ import { ClaimScanHints } from './claim-scan-hints.ts';
 import { statements } from './generated.ts';
 import { schemaVersion } from './migrate.ts';
 import { type OpenedPostgres, openPostgres, type PostgresOptions } from './open-postgres.ts';
-import { createFollower } from './transaction-watch.ts';
-import { createPostgresWithin } from './user-transaction.ts';
+import { createTransactionWatch } from './transaction-watch.ts';
+import { createPostgresUserTransaction } from './user-transaction.ts';
 import { createVacuum } from './vacuum.ts';
 import { cancel, change, reschedule, retry } from './verbs/change.ts';
 import { enqueue } from './verbs/enqueue.ts';
@@ -75,7 +75,7 @@ export function createPostgresEngine(opened: OpenedPostgres): Engine {
   const work = new Work(opened.database, opened.schema, (notifications) => opened.notify(notifications), {
     scanHints: new ClaimScanHints(opened.clock),
   });
-  const follower = createFollower({
+  const transactionWatch = createTransactionWatch({
     ...{ database: opened.database, clock: opened.clock },
     notify: (notifications) => opened.notify(notifications),
   });
@@ -106,14 +106,19 @@ export function createPostgresEngine(opened: OpenedPostgres): Engine {
     },
     subscribe: (listener) => opened.subscribe(listener),
     probe: () => opened.probe(),
-    async within(tx) {
+    async userTransaction(tx) {
       const { place, id = 0 } = opened.info;
-      return createPostgresWithin(tx, { schema: opened.schema, place, id, follow: follower.follow });
+      return createPostgresUserTransaction(tx, {
+        schema: opened.schema,
+        place,
+        id,
+        watchTransaction: transactionWatch.watch,
+      });
     },
-    follow: (followed) => follower.follow(followed),
+    watchTransaction: (watched) => transactionWatch.watch(watched),
     close() {
       vacuum.close();
-      follower.close();
+      transactionWatch.close();
       return opened.close();
     },
   };

@@ -1,10 +1,10 @@
 import type { Clock } from '../../base/clock.ts';
-import type { Followed, Notification } from '../../contract/engine.ts';
+import type { Notification, WatchedTransaction } from '../../contract/engine.ts';
 import type { Database } from './work.ts';
 
-/** Learns what becomes of users' transactions. */
-export interface Follower {
-  follow(followed: Followed): void;
+/** Reports how user transactions end. */
+export interface TransactionWatch {
+  watch(watched: WatchedTransaction): void;
   close(): void;
 }
 
@@ -20,14 +20,14 @@ interface Waiting {
 }
 
 /**
- * Makes a follower. It asks the server what became of the transactions it was given, all with one statement, and sends the notifications of those that
+ * Creates a watch. It asks the server what became of the transactions it was given, all with one statement, and sends the notifications of those that
  * were committed. What it does not learn, the next poll of a node finds.
  */
-export function createFollower(options: {
+export function createTransactionWatch(options: {
   database: Pick<Database, 'query'>;
   clock: Clock;
   notify(notifications: Iterable<Notification>): void;
-}): Follower {
+}): TransactionWatch {
   const { database, clock, notify } = options;
   const waiting = new Map<string, Waiting>();
   const ended = new AbortController();
@@ -68,7 +68,7 @@ export function createFollower(options: {
   }
 
   return {
-    follow({ transaction, notifications }) {
+    watch({ transaction, notifications }) {
       if (ended.signal.aborted) return;
       if (transaction === null) {
         notify(notifications);

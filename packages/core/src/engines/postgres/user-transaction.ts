@@ -1,52 +1,53 @@
 import { type DulyError, dulyError } from '../../base/errors.ts';
-import type { Followed, Notification, Within } from '../../contract/engine.ts';
+import type { Notification, UserTransaction, WatchedTransaction } from '../../contract/engine.ts';
 import { notOpen, otherStore, unknownTx } from '../shared/transaction-errors.ts';
 import { sqlStateOf, storeError } from './store-error.ts';
 import { recogniseTransaction } from './transactions/recognise.ts';
 import { type Transaction, untold } from './transactions/transaction.ts';
 import { enqueue } from './verbs/enqueue.ts';
-import { settleWithin } from './verbs/exchange.ts';
+import { settleInTransaction } from './verbs/exchange.ts';
 import { get, list } from './verbs/list.ts';
 import { applySchedules, schedules } from './verbs/schedules.ts';
 import { type Database, type Value, Work } from './work.ts';
 
 /** Which store the transaction must be of, and whom to notify. */
-export interface WithinOptions {
+export interface UserTransactionOptions {
   schema: string;
   place: string;
   /** The number that names the store. */
   id: number;
-  follow(followed: Followed): void;
+  watchTransaction(watched: WatchedTransaction): void;
 }
 
 const kinds =
   'Give a connected client of "pg" after BEGIN, or what postgres.js, Drizzle, Kysely, Knex or Prisma gives the callback of a transaction.';
 
 /** The store inside a transaction of the user's own. Needs no connection but theirs, so it works in whichever thread they are. */
-export function createPostgresWithin(tx: unknown, options: WithinOptions): Within {
-  const { schema, place, follow } = options;
+export function createPostgresUserTransaction(tx: unknown, options: UserTransactionOptions): UserTransaction {
+  const { schema, place, watchTransaction } = options;
   const transaction = recogniseTransaction(tx);
   if (transaction === null) throw unknownTx(place, kinds);
   const database = new TransactionDatabase(transaction, options);
   const notify = (notifications: Notification[]): void => {
     const { xid } = database;
     if (transaction.onEnd === undefined || xid === null) {
-      follow({ transaction: xid, notifications });
+      watchTransaction({ transaction: xid, notifications });
       return;
     }
     // Who hears the answer to COMMIT need not ask what became of it.
     transaction.onEnd(`${place} ${notifications.join(' ')}`, (end) => {
-      if (end !== 'rolled-back') follow({ transaction: end === 'committed' ? null : xid, notifications });
+      if (end !== 'rolled-back')
+        watchTransaction({ transaction: end === 'committed' ? null : xid, notifications });
     });
   };
-  const work = new Work(database, schema, notify, { where: 'within' });
+  const work = new Work(database, schema, notify, { where: 'user-transaction' });
   return {
     enqueue: (input) => enqueue(work, input),
     applySchedules: (input) => applySchedules(work, input),
     schedules: (input) => schedules(work, input),
     get: (input) => get(work, input),
     list: (input) => list(work, input),
-    settle: (input) => settleWithin(work, input),
+    settle: (input) => settleInTransaction(work, input),
   };
 }
 
@@ -55,9 +56,9 @@ class TransactionDatabase implements Database {
   /** The server's number for the transaction, once something was written in it. */
   xid: string | null = null;
   readonly #transaction: Transaction;
-  readonly #options: WithinOptions;
+  readonly #options: UserTransactionOptions;
 
-  constructor(transaction: Transaction, options: WithinOptions) {
+  constructor(transaction: Transaction, options: UserTransactionOptions) {
     this.#transaction = transaction;
     this.#options = options;
   }

@@ -37,7 +37,7 @@ interface CallReply extends Reply {
 const notificationOf: Record<string, Notification> = { j: 'jobs', c: 'cancel', s: 'schedules', l: 'locks' };
 
 /** Where the verbs of a work are done: in transactions of their own, or inside one of the user's. */
-export type WorkPlace = 'own' | 'within';
+export type WorkPlace = 'own' | 'user-transaction';
 
 /** How verbs reach the store: its statements by their text, and what is to be told once something is committed. */
 export class Work {
@@ -79,7 +79,7 @@ export class Work {
       return await this.#database.query<Row>(text, values);
     } catch (error) {
       // A table that is not there was renamed when the store was fenced. A transaction of the user's has failed by now and tells no more.
-      if (!unknownNames.has(sqlStateBehind(error) ?? '') || this.where === 'within') throw error;
+      if (!unknownNames.has(sqlStateBehind(error) ?? '') || this.where === 'user-transaction') throw error;
       const mark = await this.mark();
       throw mark === null ? error : movedError(mark, String((error as DulyError).details.place ?? ''));
     }

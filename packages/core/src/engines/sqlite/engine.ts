@@ -7,18 +7,18 @@ import type {
   EngineVerb,
   ExchangeInput,
   FireInput,
-  Followed,
   MigrateInput,
   MigrateReply,
   Notification,
   Reply,
   Stamp,
+  WatchedTransaction,
 } from '../../contract/engine.ts';
 import { type OpenedDatabase, openDatabase, type SqliteDatabase, storeError } from './database.ts';
 import { isSchemaReady, migrateSchema, schemaVersion } from './migrate.ts';
 import { type Notifier, notifierPath, openNotifier } from './notifier.ts';
 import { hasStoreClock, openStoreClock, readBootId, type StoreClock } from './store-clock.ts';
-import { createSqliteWithin } from './user-transaction.ts';
+import { createSqliteUserTransactions } from './user-transaction.ts';
 import { cancel, change, reschedule, retry } from './verbs/change.ts';
 import { enqueue } from './verbs/enqueue.ts';
 import { checkExchange, exchange } from './verbs/exchange.ts';
@@ -193,13 +193,13 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
   }
 
   /** What was committed on a connection of the user's own is told like what was committed here. */
-  const follow = ({ notifications }: Followed): void => {
+  const watchTransaction = ({ notifications }: WatchedTransaction): void => {
     if (isClosed) return;
     notifier?.notify(notifications);
     for (const notification of notifications) deliver(notification);
   };
-  const within = createSqliteWithin({
-    ...{ path, clock, follow },
+  const userTransaction = createSqliteUserTransactions({
+    ...{ path, clock, watchTransaction },
     ...(options.boot === undefined ? {} : { boot: options.boot }),
   });
 
@@ -231,11 +231,11 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    async within(tx: unknown) {
+    async userTransaction(tx: unknown) {
       requireOpen();
-      return within(tx);
+      return userTransaction(tx);
     },
-    follow,
+    watchTransaction,
     async probe() {
       requireOpen();
       if (notifier === null) deliver('probe');

@@ -1,7 +1,13 @@
 import { realpathSync } from 'node:fs';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { dulyError } from '../../base/errors.ts';
-import type { Followed, Notification, Reply, Stamp, Within } from '../../contract/engine.ts';
+import type {
+  Notification,
+  Reply,
+  Stamp,
+  UserTransaction,
+  WatchedTransaction,
+} from '../../contract/engine.ts';
 import { notOpen, otherStore, unknownTx } from '../shared/transaction-errors.ts';
 import type { SqliteDatabase } from './database.ts';
 import { openStoreClock, readBootId } from './store-clock.ts';
@@ -13,16 +19,16 @@ import { applySchedules, schedules } from './verbs/schedules.ts';
 import { Connection, type Work } from './work.ts';
 
 /** Which store the transaction must be of, and whom to notify. */
-export interface WithinOptions {
+export interface UserTransactionOptions {
   path: string;
   clock: Clock;
   /** Names the boot of the machine; only tests set it. */
   boot?: string;
-  follow(followed: Followed): void;
+  watchTransaction(watched: WatchedTransaction): void;
 }
 
 /** Gives the store inside transactions of the user's own, on whichever connections of theirs. */
-export type SqliteWithin = (tx: unknown) => Within;
+export type OpenSqliteTransaction = (tx: unknown) => UserTransaction;
 
 // Looked at after a millisecond, then after a tenth of its age, at most a second apart.
 const firstLookMs = 1;
@@ -30,7 +36,7 @@ const longestLookMs = 1_000;
 const ageShare = 0.1;
 
 /** Makes it for one store. A connection is prepared once, however many transactions it has. */
-export function createSqliteWithin(options: WithinOptions): SqliteWithin {
+export function createSqliteUserTransactions(options: UserTransactionOptions): OpenSqliteTransaction {
   const { path, clock } = options;
   const connections = new WeakMap<object, UserConnection>();
   return (tx) => {
@@ -50,7 +56,7 @@ export function createSqliteWithin(options: WithinOptions): SqliteWithin {
       connection = new UserConnection(db, options, clock);
       connections.set(tx, connection);
     }
-    return connection.within();
+    return connection.userTransaction();
   };
 }
 
@@ -68,14 +74,14 @@ function isSameFile(db: SqliteDatabase, path: string): boolean {
 class UserConnection {
   readonly #db: SqliteDatabase;
   readonly #path: string;
-  readonly #options: WithinOptions;
+  readonly #options: UserTransactionOptions;
   readonly #clock: Clock;
   readonly #connection: Connection;
   /** What is to be told once the transaction is over; null: nothing is waited for. */
   #notifications: Set<Notification> | null = null;
   #nextLook: Timer | null = null;
 
-  constructor(db: SqliteDatabase, options: WithinOptions, clock: Clock) {
+  constructor(db: SqliteDatabase, options: UserTransactionOptions, clock: Clock) {
     this.#db = db;
     this.#path = options.path;
     this.#options = options;
@@ -97,7 +103,7 @@ class UserConnection {
     this.#connection.useClock(openStoreClock(ours, clock, options.boot ?? readBootId(clock)));
   }
 
-  within(): Within {
+  userTransaction(): UserTransaction {
     return {
       enqueue: async (input) => this.#run(input, (work) => enqueue(work, input)),
       applySchedules: async (input) => this.#run(input, (work) => applySchedules(work, input)),
@@ -124,7 +130,7 @@ class UserConnection {
 
   #run<Result extends object>(stamp: Stamp, verb: (work: Work) => Result): Result & Reply {
     if (!this.#db.isTransaction) throw notOpen(this.#path, 'no transaction is open on this connection');
-    const { reply, notifications } = this.#connection.within(stamp, verb);
+    const { reply, notifications } = this.#connection.userTransaction(stamp, verb);
     if (notifications.size > 0) this.#notifyLater(notifications);
     return reply;
   }
@@ -158,7 +164,7 @@ class UserConnection {
     this.#nextLook?.cancel();
     this.#nextLook = null;
     delete (this.#db as Partial<SqliteDatabase>).exec;
-    if (notifications.length > 0) this.#options.follow({ transaction: null, notifications });
+    if (notifications.length > 0) this.#options.watchTransaction({ transaction: null, notifications });
   }
 
   #look(sinceElapsed: number): void {
@@ -171,7 +177,10 @@ class UserConnection {
       }
       // Also while one is open for long: it may be the next one, begun before anybody looked.
       if (ageMs >= longestLookMs)
-        this.#options.follow({ transaction: null, notifications: [...(this.#notifications ?? [])] });
+        this.#options.watchTransaction({
+          transaction: null,
+          notifications: [...(this.#notifications ?? [])],
+        });
       this.#look(sinceElapsed);
     });
   }

@@ -202,7 +202,7 @@ export class Connection {
   }
 
   /** Runs a verb inside the transaction that is open on this connection. If it throws, nothing of it stays, and the transaction goes on. */
-  within<Result extends object>(
+  userTransaction<Result extends object>(
     stamp: Stamp,
     verb: (work: Work) => Result,
   ): { reply: Result & { now: number }; notifications: Set<Notification> } {

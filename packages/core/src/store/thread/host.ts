@@ -107,8 +107,8 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
         else hear();
       });
       break;
-    case 'follow':
-      engine.follow?.(message.followed);
+    case 'watch-transaction':
+      engine.watchTransaction?.(message.watched);
       break;
     case 'close':
       for (const one of workers.keys()) closeLeases(one);

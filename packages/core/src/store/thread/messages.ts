@@ -4,10 +4,10 @@ import type {
   EngineInfo,
   EngineVerb,
   ExchangeReply,
-  Followed,
   HeartbeatState,
   Notification,
   Settlement,
+  WatchedTransaction,
 } from '../../contract/engine.ts';
 import type { HeartbeatResult, LeaseRef } from '../heartbeats.ts';
 import type { GrantedLock } from '../lock-renewal.ts';
@@ -23,7 +23,7 @@ export type ToThread =
   /** Somebody subscribes to notifications. */
   | { kind: 'listen' }
   /** A transaction of the user's own has notifications to send once it has ended. */
-  | { kind: 'follow'; followed: Followed }
+  | { kind: 'watch-transaction'; watched: WatchedTransaction }
   | { kind: 'close'; id: number }
   /** The main loop has turned. */
   | { kind: 'pong' }

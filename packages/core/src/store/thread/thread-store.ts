@@ -6,12 +6,12 @@ import {
   type EngineInfo,
   type ExchangeReply,
   engineVerbs,
-  type Followed,
   type Notification,
+  type WatchedTransaction,
 } from '../../contract/engine.ts';
 import type { Heartbeats } from '../heartbeats.ts';
 import type { GrantedLock, LockRenewal, LockRenewals } from '../lock-renewal.ts';
-import { createWithin } from '../open-user-transaction.ts';
+import { createUserTransactionOpener } from '../open-user-transaction.ts';
 import type { Standing, StandingOptions } from '../parked-claim.ts';
 import { createSharedLeases, enterLease, type SharedLeases } from '../shared-leases.ts';
 import type { Store, StoreHeartbeatsOptions } from '../store.ts';
@@ -204,8 +204,8 @@ export async function openThreadStore(url: string): Promise<Store> {
     });
   }
 
-  const follow = (followed: Followed): void => {
-    if (ended === null) post({ kind: 'follow', followed });
+  const watchTransaction = (watched: WatchedTransaction): void => {
+    if (ended === null) post({ kind: 'watch-transaction', watched });
   };
 
   const engine: Record<string, unknown> = {
@@ -218,8 +218,8 @@ export async function openThreadStore(url: string): Promise<Store> {
       return () => listeners.delete(listener);
     },
     // In this thread, where the user's connection is; what is to be told afterwards goes to the store's.
-    within: createWithin(url, info, follow),
-    follow,
+    userTransaction: createUserTransactionOpener(url, info, watchTransaction),
+    watchTransaction,
     probe: () => ask((id) => ({ kind: 'probe', id })),
     async close() {
       if (ended !== null) return;

@@ -92,9 +92,9 @@ for (const isolation of ['REPEATABLE READ', 'SERIALIZABLE']) {
     const spec = jobSpec(atOnce);
     await enqueue(spec, true);
     await runAll();
-    const within = await engine.within?.(stranger);
+    const userTransaction = await engine.userTransaction?.(stranger);
     await assert.rejects(
-      Promise.resolve(within?.enqueue({ repeat: true, groups: [{ jobs: [spec] }] })),
+      Promise.resolve(userTransaction?.enqueue({ repeat: true, groups: [{ jobs: [spec] }] })),
       (error) => isDulyError(error, 'store_busy'),
     );
     await stranger.query('ROLLBACK');

@@ -3,13 +3,13 @@
 -- name: enqueueApart
 SELECT duly.enqueue_apart_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply
 
--- name: enqueueWithin
+-- name: enqueueInTransaction
 SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, NULL, $4::boolean) AS reply
 
 -- name: enqueuePatient
 SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply
 
--- name: settleWithin
+-- name: settleInTransaction
 SELECT duly.settle_within_1($1::bigint, $2::jsonb) AS reply
 
 -- name: enqueueAlike

@@ -81,7 +81,7 @@ async function callAlike(work: Work, { now, claim }: EnqueueInput, jobs: JobSpec
 /** Inside a user's transaction a job takes no serial place: it would be held until they commit. */
 function specFor(work: Work, spec: JobSpec): WrittenSpec {
   const written = writtenSpec(spec);
-  return work.where === 'within' && spec.serial !== null ? { ...written, unplaced: true } : written;
+  return work.where === 'user-transaction' && spec.serial !== null ? { ...written, unplaced: true } : written;
 }
 
 function call(
@@ -94,8 +94,8 @@ function call(
     groups === null ? null : JSON.stringify(groups),
     plain === null ? null : JSON.stringify(plainColumns(plain)),
   ];
-  if (work.where === 'within') {
-    return work.call<Answer>(statements.call.enqueueWithin, [...made, repeat === true]);
+  if (work.where === 'user-transaction') {
+    return work.call<Answer>(statements.call.enqueueInTransaction, [...made, repeat === true]);
   }
   // Who has a key may have to wait for somebody's open transaction.
   const isKeyed = groups?.some((specs) => specs.some(({ dedupe }) => dedupe)) === true;

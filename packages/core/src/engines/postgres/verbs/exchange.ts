@@ -3,8 +3,8 @@ import type {
   ExchangeInput,
   ExchangeReply,
   Reply,
+  SettleInTransactionInput,
   Settlement,
-  SettleWithinInput,
 } from '../../../contract/engine.ts';
 import { canTransition } from '../../../contract/job-status.ts';
 import { numberArray, textArray } from '../arrays.ts';
@@ -97,8 +97,8 @@ function claimAlone(work: Work, claim: ClaimRequest, now: number | undefined): P
 }
 
 /** Records one outcome inside the user's transaction; a lost lease fails the whole of it. */
-export async function settleWithin(work: Work, input: SettleWithinInput): Promise<Reply> {
-  const { now } = await work.call(statements.call.settleWithin, [
+export async function settleInTransaction(work: Work, input: SettleInTransactionInput): Promise<Reply> {
+  const { now } = await work.call(statements.call.settleInTransaction, [
     input.now ?? null,
     JSON.stringify([writtenSettlement(input.settlement, 0)]),
   ]);

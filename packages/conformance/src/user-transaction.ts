@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { isDulyError } from '@duly/core';
-import type { Engine, JobSpec, Notification, Within } from '@duly/core/internal';
+import type { Engine, JobSpec, Notification, UserTransaction } from '@duly/core/internal';
 import {
   claimRequest,
   dedupe,
@@ -36,19 +36,22 @@ import {
 import type { BegunTransaction, ConformanceContext, DefineTest } from './suite.ts';
 
 interface Begun extends BegunTransaction {
-  within: Within;
+  userTransaction: UserTransaction;
 }
 
 /** A transaction of the user's own, and the store inside it. */
-async function beginWithin({ engine, begin }: ConformanceContext): Promise<Begun> {
+async function beginTransaction({ engine, begin }: ConformanceContext): Promise<Begun> {
   const transaction = await begin();
-  assert.ok(engine.within, 'an engine with transactions of the user has `within`');
-  return { ...transaction, within: await engine.within(transaction.tx) };
+  assert.ok(engine.userTransaction, 'an engine with transactions of the user has `userTransaction`');
+  return { ...transaction, userTransaction: await engine.userTransaction(transaction.tx) };
 }
 
 /** Makes jobs inside a transaction, as one group. */
-async function makeWithin({ within }: Begun, jobs: Partial<JobSpec>[], now = t0) {
-  const reply = await within.enqueue({ now, groups: [{ jobs: jobs.map((fields) => jobSpec(fields)) }] });
+async function makeInTransaction({ userTransaction }: Begun, jobs: Partial<JobSpec>[], now = t0) {
+  const reply = await userTransaction.enqueue({
+    now,
+    groups: [{ jobs: jobs.map((fields) => jobSpec(fields)) }],
+  });
   return accepted(only(reply.groups));
 }
 
@@ -60,14 +63,14 @@ async function isThere(engine: Engine, id: string): Promise<boolean> {
 const listAll = { now: t0, filter: {}, cursor: null, limit: 100 };
 
 /** What the store promises inside transactions of the user's own, and beside them. */
-export function withinTests(test: DefineTest): void {
+export function userTransactionTests(test: DefineTest): void {
   test('a job made within is seen by nobody before the commit, and is as any other after it', async (context) => {
     const { engine } = context;
     const fields = { due: { at: t0 + hour }, input: '{"a":[1,"§"]}', metadata: '{"m":1}', priority: 3 };
     const usual = await read(engine, (await make(engine, fields)).id);
     const position = await feedPosition(engine);
-    const begun = await beginWithin(context);
-    const { id, status, deduped } = only(await makeWithin(begun, [fields]));
+    const begun = await beginTransaction(context);
+    const { id, status, deduped } = only(await makeInTransaction(begun, [fields]));
     assert.deepEqual([status, deduped], ['SCHEDULED', false]);
     assert.equal(await isThere(engine, id), false);
     assert.equal((await engine.list(listAll)).jobs.length, 1);
@@ -81,11 +84,11 @@ export function withinTests(test: DefineTest): void {
   });
 
   test('inside its transaction what was made is seen at once', async (context) => {
-    const begun = await beginWithin(context);
-    const { id } = only(await makeWithin(begun, [{}]));
-    const got = await begun.within.get({ now: t0, ids: [id] });
+    const begun = await beginTransaction(context);
+    const { id } = only(await makeInTransaction(begun, [{}]));
+    const got = await begun.userTransaction.get({ now: t0, ids: [id] });
     assert.equal(only(got.jobs)?.id, id);
-    const listed = await begun.within.list(listAll);
+    const listed = await begun.userTransaction.list(listAll);
     assert.deepEqual(
       listed.jobs.map((job) => job.id),
       [id],
@@ -96,10 +99,16 @@ export function withinTests(test: DefineTest): void {
     const { engine } = context;
     const position = await feedPosition(engine);
     const parent = await makeRunning(engine, { type: 'parent' });
-    const begun = await beginWithin(context);
+    const begun = await beginTransaction(context);
     const held = { dedupe: dedupe('k') };
     const child = { parent: { id: parent.id, key: 'c' } };
-    const made = await makeWithin(begun, [{}, { due: { at: t0 + hour } }, { serial: 's' }, held, child]);
+    const made = await makeInTransaction(begun, [
+      {},
+      { due: { at: t0 + hour } },
+      { serial: 's' },
+      held,
+      child,
+    ]);
     await begun.rollback();
     for (const { id } of made) assert.equal(await isThere(engine, id), false);
     assert.deepEqual(await claim(engine), []);
@@ -122,8 +131,12 @@ export function withinTests(test: DefineTest): void {
     const spec = jobSpec();
     await makeAll(engine, [spec]);
     await finish(engine, await claimOne(engine), 'COMPLETED');
-    const begun = await beginWithin(context);
-    const reply = await begun.within.enqueue({ now: t0 + 1, repeat: true, groups: [{ jobs: [spec] }] });
+    const begun = await beginTransaction(context);
+    const reply = await begun.userTransaction.enqueue({
+      now: t0 + 1,
+      repeat: true,
+      groups: [{ jobs: [spec] }],
+    });
     assert.equal(only(accepted(only(reply.groups))).status, 'COMPLETED');
     assert.equal(await begun.commit(), true);
     assert.deepEqual(await claim(engine, {}, t0 + 1), []);
@@ -131,12 +144,12 @@ export function withinTests(test: DefineTest): void {
 
   test('one transaction may make much, in several calls, and all of it is kept together', async (context) => {
     const { engine } = context;
-    const begun = await beginWithin(context);
-    const plain = await makeWithin(
+    const begun = await beginTransaction(context);
+    const plain = await makeInTransaction(
       begun,
       Array.from({ length: 30 }, () => ({})),
     );
-    const gated = await makeWithin(begun, [
+    const gated = await makeInTransaction(begun, [
       { gates: [{ kind: 'parent', ref: itemAt(plain, 0).id }] },
       { dedupe: dedupe('k') },
       { dedupe: dedupe('k') },
@@ -151,10 +164,13 @@ export function withinTests(test: DefineTest): void {
   test('a group that is refused within fails alone, and the transaction goes on', async (context) => {
     const { engine } = context;
     const { id: taken } = await make(engine, { due: { at: t0 + hour } });
-    const begun = await beginWithin(context);
+    const begun = await beginTransaction(context);
     const good = jobSpec({ serial: 's' });
     const bad = [jobSpec({ serial: 's' }), jobSpec({ id: taken, type: 'other', serial: 's' })];
-    const { groups } = await begun.within.enqueue({ now: t0, groups: [{ jobs: bad }, { jobs: [good] }] });
+    const { groups } = await begun.userTransaction.enqueue({
+      now: t0,
+      groups: [{ jobs: bad }, { jobs: [good] }],
+    });
     const refused = itemAt(groups, 0);
     assert.ok(!refused.ok);
     assert.equal(refused.error.code, 'group_refused');
@@ -165,12 +181,12 @@ export function withinTests(test: DefineTest): void {
   test('a key that is held answers within with its holder', async (context) => {
     const { engine } = context;
     const holder = await make(engine, { dedupe: dedupe('k'), due: { at: t0 + hour } });
-    const begun = await beginWithin(context);
-    const dropped = only(await makeWithin(begun, [{ dedupe: dedupe('k') }]));
+    const begun = await beginTransaction(context);
+    const dropped = only(await makeInTransaction(begun, [{ dedupe: dedupe('k') }]));
     assert.deepEqual([dropped.id, dropped.deduped], [holder.id, true]);
     const replace = dedupe('k', { mode: 'replace' });
     const replaced = only(
-      await makeWithin(begun, [{ dedupe: replace, input: '"new"', due: { at: t0 + minute } }]),
+      await makeInTransaction(begun, [{ dedupe: replace, input: '"new"', due: { at: t0 + minute } }]),
     );
     assert.deepEqual([replaced.id, replaced.deduped], [holder.id, true]);
     assert.equal((await read(engine, holder.id)).input, '{"n":1}');
@@ -181,8 +197,8 @@ export function withinTests(test: DefineTest): void {
 
   test('serial jobs made within run one at a time, in due order, with those made outside', async (context) => {
     const { engine } = context;
-    const begun = await beginWithin(context);
-    const inside = await makeWithin(begun, [
+    const begun = await beginTransaction(context);
+    const inside = await makeInTransaction(begun, [
       { serial: 's', due: { at: t0 - 2 } },
       { serial: 's', due: { at: t0 - 1 } },
     ]);
@@ -203,11 +219,11 @@ export function withinTests(test: DefineTest): void {
     const waiting = await make(engine, { gates: [{ kind: 'parent', ref: lease.id }] });
     const next = await make(engine, { serial: 's', type: 'next' });
     const both = await make(engine, { serial: 't', gates: [{ kind: 'parent', ref: lease.id }] });
-    const begun = await beginWithin(context);
+    const begun = await beginTransaction(context);
     const logs = [{ line: 1, at: t0, level: 'info' as const, message: 'paid' }];
     const report = { progress: null, logs };
     const now = t0 + second;
-    await begun.within.settle({
+    await begun.userTransaction.settle({
       now,
       settlement: settlement(lease, 'COMPLETED', { result: '{"paid":1}', report }),
     });
@@ -236,8 +252,8 @@ export function withinTests(test: DefineTest): void {
     const { engine } = context;
     const lease = await makeRunning(engine, { dedupe: dedupe('k'), serial: 's' });
     for (const end of ['rollback', 'commit'] as const) {
-      const begun = await beginWithin(context);
-      await begun.within.settle({ now: t0, settlement: settlement(lease, 'COMPLETED') });
+      const begun = await beginTransaction(context);
+      await begun.userTransaction.settle({ now: t0, settlement: settlement(lease, 'COMPLETED') });
       await begun[end]();
       if (end === 'commit') continue;
       const { status, fence, attempts } = await read(engine, lease.id);
@@ -251,10 +267,10 @@ export function withinTests(test: DefineTest): void {
     const { engine } = context;
     const lease = await makeRunning(engine);
     const taken = only(await reap(engine, t0 + hour));
-    const begun = await beginWithin(context);
-    const { id } = only(await makeWithin(begun, [{ type: 'beside' }], t0 + hour));
+    const begun = await beginTransaction(context);
+    const { id } = only(await makeInTransaction(begun, [{ type: 'beside' }], t0 + hour));
     await assert.rejects(
-      begun.within.settle({ now: t0 + hour, settlement: settlement(lease, 'COMPLETED') }),
+      begun.userTransaction.settle({ now: t0 + hour, settlement: settlement(lease, 'COMPLETED') }),
       (error) => isDulyError(error, 'lease_lost') && error.details.id === lease.id,
     );
     assert.equal(await begun.commit(), false, 'nothing of it can be kept');
@@ -267,9 +283,9 @@ export function withinTests(test: DefineTest): void {
     const { engine } = context;
     const lease = await makeRunning(engine);
     await finish(engine, lease, 'COMPLETED', { result: '"first"' });
-    const begun = await beginWithin(context);
+    const begun = await beginTransaction(context);
     const again = settlement(lease, 'COMPLETED', { result: '"second"' });
-    await assert.rejects(begun.within.settle({ now: t0, settlement: again }), (error) =>
+    await assert.rejects(begun.userTransaction.settle({ now: t0, settlement: again }), (error) =>
       isDulyError(error, 'lease_lost'),
     );
     assert.equal(await begun.commit(), false);
@@ -279,11 +295,11 @@ export function withinTests(test: DefineTest): void {
   test('a schedule made within is due for nodes after the commit, and never was after a rollback', async (context) => {
     const { engine } = context;
     for (const end of ['rollback', 'commit'] as const) {
-      const begun = await beginWithin(context);
+      const begun = await beginTransaction(context);
       const put = schedulePut();
       const groups = [{ actor: 'key:anna', changes: [put] }];
-      accepted(only((await begun.within.applySchedules({ now: t0, groups })).groups));
-      const inside = await begun.within.schedules({
+      accepted(only((await begun.userTransaction.applySchedules({ now: t0, groups })).groups));
+      const inside = await begun.userTransaction.schedules({
         now: t0,
         filter: { ids: [put.id] },
         cursor: null,
@@ -307,10 +323,10 @@ export function withinTests(test: DefineTest): void {
     );
     const { version } = await claimSchedule(engine, put.id);
     const edit = { ...put, action: 'edit', spec: '{"rule":"hourly"}' };
-    const begun = await beginWithin(context);
+    const begun = await beginTransaction(context);
     const apply = async (expectVersion: number) => {
       const groups = [{ actor: 'a', changes: [{ ...edit, expectVersion }] }];
-      return only((await begun.within.applySchedules({ now: t0, groups })).groups);
+      return only((await begun.userTransaction.applySchedules({ now: t0, groups })).groups);
     };
     const late = await apply(version + 7);
     assert.ok(!late.ok);
@@ -328,10 +344,10 @@ export function withinTests(test: DefineTest): void {
     await engine.probe();
     await until(engine, () => notifications.has('probe'));
     notifications.clear();
-    const begun = await beginWithin(context);
-    await makeWithin(begun, [{}]);
+    const begun = await beginTransaction(context);
+    await makeInTransaction(begun, [{}]);
     const groups = [{ actor: 'key:anna', changes: [schedulePut()] }];
-    await begun.within.applySchedules({ now: t0, groups });
+    await begun.userTransaction.applySchedules({ now: t0, groups });
     await begun.commit();
     await until(engine, () => notifications.has('jobs') && notifications.has('schedules'));
     stop();
@@ -341,22 +357,22 @@ export function withinTests(test: DefineTest): void {
     const { engine } = context;
     for (const tx of [null, 'BEGIN', {}, () => {}]) {
       await assert.rejects(
-        async () => engine.within?.(tx),
+        async () => engine.userTransaction?.(tx),
         (error) => isDulyError(error, 'tx_unknown'),
       );
     }
     for (const end of ['rollback', 'commit'] as const) {
-      const begun = await beginWithin(context);
+      const begun = await beginTransaction(context);
       await begun[end]();
-      await assert.rejects(makeWithin(begun, [{}]), (error) => isDulyError(error, 'tx_not_open'), end);
+      await assert.rejects(makeInTransaction(begun, [{}]), (error) => isDulyError(error, 'tx_not_open'), end);
     }
     assert.deepEqual(await claim(engine), []);
   });
 
   test('beside an open transaction with jobs of its own everyone makes, takes and ends others', async (context) => {
     const { engine } = context;
-    const begun = await beginWithin(context);
-    await makeWithin(begun, [{}, { serial: 's' }, { dedupe: dedupe('held') }]);
+    const begun = await beginTransaction(context);
+    await makeInTransaction(begun, [{}, { serial: 's' }, { dedupe: dedupe('held') }]);
     const made = await makeAll(engine, [
       jobSpec(),
       jobSpec({ serial: 's' }),
@@ -372,8 +388,8 @@ export function withinTests(test: DefineTest): void {
   test('a key that an open transaction took is busy for its own calls only, and then its holder answers', async (context) => {
     const { engine } = context;
     const peer = await context.openPeer();
-    const begun = await beginWithin(context);
-    const { id } = only(await makeWithin(begun, [{ dedupe: dedupe('held') }]));
+    const begun = await beginTransaction(context);
+    const { id } = only(await makeInTransaction(begun, [{ dedupe: dedupe('held') }]));
     await assert.rejects(make(peer, { dedupe: dedupe('held') }), (error) => isDulyError(error, 'store_busy'));
     assert.equal((await make(engine, { dedupe: dedupe('other') })).deduped, false);
     await begun.commit();
@@ -384,8 +400,8 @@ export function withinTests(test: DefineTest): void {
   test('a lease that is being settled in an open transaction is kept, and nobody reaps it', async (context) => {
     const { engine } = context;
     const lease = await makeRunning(engine);
-    const begun = await beginWithin(context);
-    await begun.within.settle({ now: t0 + hour, settlement: settlement(lease, 'COMPLETED') });
+    const begun = await beginTransaction(context);
+    await begun.userTransaction.settle({ now: t0 + hour, settlement: settlement(lease, 'COMPLETED') });
     assert.deepEqual(await heartbeat(engine, lease, t0 + hour), { state: 'kept' });
     assert.deepEqual(await reap(engine, t0 + 2 * hour), []);
     await begun.commit();
@@ -397,8 +413,8 @@ export function withinTests(test: DefineTest): void {
     const { engine } = context;
     const peer = await context.openPeer();
     const lease = await makeRunning(engine, { serial: 's' });
-    const begun = await beginWithin(context);
-    await begun.within.settle({ now: t0, settlement: settlement(lease, 'COMPLETED') });
+    const begun = await beginTransaction(context);
+    await begun.userTransaction.settle({ now: t0, settlement: settlement(lease, 'COMPLETED') });
     const next = await make(peer, { serial: 's' });
     const others = await makeAll(
       peer,
@@ -431,8 +447,8 @@ export function withinTests(test: DefineTest): void {
             const serial = serialOf.get(lease.id) as string;
             assert.ok(!running.has(serial), `two of "${serial}" run at once`);
             running.add(serial);
-            const begun = await beginWithin(context);
-            await begun.within.settle({ now: t0, settlement: settlement(lease, 'COMPLETED') });
+            const begun = await beginTransaction(context);
+            await begun.userTransaction.settle({ now: t0, settlement: settlement(lease, 'COMPLETED') });
             running.delete(serial);
             ended.push(lease.id);
             await begun.commit();
