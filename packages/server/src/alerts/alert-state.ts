@@ -1,5 +1,5 @@
 /** From what rules find to who is told what: once when it fires, once when it resolves, nothing in between. Pure. */
-import type { Finding } from './evaluate.ts';
+import type { Finding } from './alert-kind.ts';
 
 /** What is known of one subject of a rule. */
 export interface AlertEntry {

@@ -1,5 +1,5 @@
 import { type LedgerSlot, resolveRule, type Schedule } from '@duly/core';
-import type { ScheduleFact } from './evaluate.ts';
+import type { ScheduleFact } from './schedule-facts.ts';
 
 /** A run of a schedule that succeeded. */
 export interface LastSuccess {

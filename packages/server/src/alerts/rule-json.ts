@@ -1,7 +1,7 @@
 import { DulyError, type Duration, parseDuration } from '@duly/core';
 import type { z } from '@hono/zod-openapi';
 import type { alertRuleChangeSchema, alertRuleSchema, newAlertRuleSchema } from '../schemas/alert.ts';
-import { type AlertCondition, type AlertRule, defaultAlertRules } from './alert-rule.ts';
+import { type AlertCondition, type AlertRule, alertKindOf, defaultAlertRules } from './alert-rule.ts';
 
 type NewRule = z.infer<typeof newAlertRuleSchema>;
 type RuleChange = z.infer<typeof alertRuleChangeSchema>;
@@ -29,41 +29,22 @@ export function changedRule(rule: AlertRule, change: RuleChange): AlertRule {
   };
 }
 
-type Fields = Pick<RuleChange, 'after' | 'above' | 'window' | 'min_count' | 'count'>;
-
-/** Which fields a condition has, by what JSON calls them. */
-const fieldsOf: Record<
-  AlertCondition['kind'],
-  Partial<Record<keyof Fields, { name: string; isDuration: boolean }>>
-> = {
-  stuck: { after: { name: 'afterMs', isDuration: true } },
-  failure_rate: {
-    above: { name: 'abovePercent', isDuration: false },
-    window: { name: 'windowMs', isDuration: true },
-    min_count: { name: 'countMin', isDuration: false },
-  },
-  failures_in_row: { count: { name: 'count', isDuration: false } },
-  schedule_deadline: {},
-  waiting: { after: { name: 'afterMs', isDuration: true } },
-  no_worker: { after: { name: 'afterMs', isDuration: true } },
-  dead_letters: { above: { name: 'above', isDuration: false } },
-};
-
-function changedCondition(condition: AlertCondition, given: Fields): AlertCondition {
+function changedCondition(condition: AlertCondition, given: Record<string, unknown>): AlertCondition {
+  const fields = Object.entries(alertKindOf(condition.kind)?.fields ?? {});
   const changed: Record<string, unknown> = { ...condition };
-  for (const [field, value] of Object.entries(given)) {
+  for (const [json, value] of Object.entries(given)) {
     if (value === undefined) continue;
-    const known = fieldsOf[condition.kind][field as keyof Fields];
-    if (known === undefined) {
-      const message = `A rule of kind "${condition.kind}" has no "${field}".`;
+    const [name, field] = fields.find(([, one]) => one.json === json) ?? [];
+    if (name === undefined || field === undefined) {
+      const message = `A rule of kind "${condition.kind}" has no "${json}".`;
       throw new DulyError('request_invalid', {
         message,
-        details: { issues: [{ in: 'body', path: field, message }] },
+        details: { issues: [{ in: 'body', path: json, message }] },
       });
     }
-    changed[known.name] = known.isDuration ? parseDuration(value as Duration, field) : value;
+    changed[name] = field.type === 'duration' ? parseDuration(value as Duration, json) : value;
   }
-  return changed as unknown as AlertCondition;
+  return changed as AlertCondition;
 }
 
 /** A rule as it is shown. */
@@ -75,8 +56,8 @@ export function toRuleJson({
   types,
   channels,
 }: AlertRule): z.infer<typeof alertRuleSchema> {
-  const values = condition as unknown as Record<string, number>;
-  const fields = Object.entries(fieldsOf[condition.kind]).map(([field, { name }]) => [field, values[name]]);
+  const values: Record<string, string | number> = condition;
+  const fields = Object.entries(alertKindOf(condition.kind)?.fields ?? {});
   return {
     id,
     kind: condition.kind,
@@ -84,6 +65,6 @@ export function toRuleJson({
     for: forMs,
     types: types === null ? null : [...types],
     channels: channels === null ? null : [...channels],
-    ...Object.fromEntries(fields),
+    ...Object.fromEntries(fields.map(([name, { json }]) => [json, values[name]])),
   };
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type Clock, type Duly, isDulyError, type Logger, type Task } from '@duly/core';
 import { createLeaderLoop } from '../leader/leader-loop.ts';
-import type { AlertRule } from './alert-rule.ts';
+import type { Finding } from './alert-kind.ts';
+import { type AlertRule, alertKindOf } from './alert-rule.ts';
 import { type AlertNotice, type AlertState, nextState } from './alert-state.ts';
 import type { AlertStore } from './alert-store.ts';
 import type { AlertInput } from './alert-task.ts';
@@ -58,7 +59,10 @@ export function createAlertWatch(deps: AlertWatchDeps): AlertWatch {
 
 async function lookOnce(deps: AlertWatchDeps): Promise<void> {
   const { store, facts } = deps;
-  const rules = await store.rules.list();
+  // A newer release may have stored rules of kinds that this one does not know. They must not stop the others.
+  const rules = (await store.rules.list()).filter(
+    ({ condition }) => alertKindOf(condition.kind) !== undefined,
+  );
   if (rules.length === 0) return;
   const seen = await facts.read(rules);
   // After the facts: whoever opens a window and then breaks something must not be told of it by a look that had begun before.
@@ -77,7 +81,7 @@ async function lookAtRule(
   deps: AlertWatchDeps,
   rule: AlertRule,
   windows: readonly MaintenanceWindow[],
-  findings: ReturnType<typeof evaluateRule>,
+  findings: readonly Finding[],
   now: number,
 ): Promise<void> {
   const { store } = deps;

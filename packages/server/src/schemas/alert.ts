@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
-import { alertKinds } from '../alerts/alert-rule.ts';
+import type { AlertField } from '../alerts/alert-kind.ts';
+import { alertKinds } from '../alerts/rules/index.ts';
 import { duration, instant, name, note } from './answers.ts';
 
 const milliseconds = z.number().openapi({ description: 'Milliseconds.' });
@@ -18,72 +19,74 @@ const common = {
     .openapi({ description: 'Ids of the channels to tell; null: all of them.' }),
 };
 
+type FieldKind = Pick<AlertField, 'type' | 'min' | 'max' | 'doc'>;
+
+/** A field that a caller writes. */
+function written({ type, min, max, doc }: FieldKind): z.ZodOptional {
+  if (type === 'duration') return duration.optional();
+  let number: z.ZodNumber = type === 'integer' ? z.int() : z.number();
+  if (min !== undefined) number = number.min(min);
+  if (max !== undefined) number = number.max(max);
+  return doc === undefined ? number.optional() : number.optional().openapi({ description: doc });
+}
+
+/** A field in an answer. */
+function shown({ type }: FieldKind): z.ZodOptional {
+  if (type === 'duration') return milliseconds.optional();
+  return (type === 'integer' ? z.int() : z.number()).optional();
+}
+
+/** The fields of all kinds by name. A name that kinds share accepts what any of them accepts. */
+const fieldsOfAll: Record<string, FieldKind> = {};
+for (const { json, type, min, max } of alertKinds.flatMap((kind): AlertField[] =>
+  Object.values(kind.fields),
+)) {
+  const other = fieldsOfAll[json] ?? { type, min, max };
+  fieldsOfAll[json] = {
+    type: type === other.type ? type : 'number',
+    min: min === undefined || other.min === undefined ? undefined : Math.min(min, other.min),
+    max: max === undefined || other.max === undefined ? undefined : Math.max(max, other.max),
+  };
+}
+
+function mapFields<Schema>(
+  fields: Record<string, FieldKind>,
+  schemaOf: (field: FieldKind) => Schema,
+): Record<string, Schema> {
+  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, schemaOf(field)]));
+}
+
+const newRuleSchemas = alertKinds.map(({ kind, fields }) => {
+  const byJson = Object.fromEntries(Object.values<AlertField>(fields).map((field) => [field.json, field]));
+  return z.strictObject({
+    kind: z.literal(kind),
+    id: name.optional(),
+    ...mapFields(byJson, written),
+    ...common,
+  });
+});
+type NewRuleSchema = (typeof newRuleSchemas)[number];
+
 /** What makes a rule; what is left out is as in the default rule of its kind. */
 export const newAlertRuleSchema = z
-  .discriminatedUnion('kind', [
-    z.strictObject({ kind: z.literal('stuck'), id: name.optional(), after: duration.optional(), ...common }),
-    z.strictObject({
-      kind: z.literal('failure_rate'),
-      id: name.optional(),
-      above: z.number().min(0).max(100).optional().openapi({ description: 'Per cent.' }),
-      window: duration.optional(),
-      min_count: z.int().min(1).optional(),
-      ...common,
-    }),
-    z.strictObject({
-      kind: z.literal('failures_in_row'),
-      id: name.optional(),
-      count: z.int().min(1).max(1_000).optional(),
-      ...common,
-    }),
-    z.strictObject({ kind: z.literal('schedule_deadline'), id: name.optional(), ...common }),
-    z.strictObject({
-      kind: z.literal('waiting'),
-      id: name.optional(),
-      after: duration.optional(),
-      ...common,
-    }),
-    z.strictObject({
-      kind: z.literal('no_worker'),
-      id: name.optional(),
-      after: duration.optional(),
-      ...common,
-    }),
-    z.strictObject({
-      kind: z.literal('dead_letters'),
-      id: name.optional(),
-      above: z.int().min(0).max(99).optional(),
-      ...common,
-    }),
-  ])
+  .discriminatedUnion('kind', newRuleSchemas as [NewRuleSchema, ...NewRuleSchema[]])
   .openapi('NewAlertRule');
 
 /** What changes a rule: fields of its kind. */
 export const alertRuleChangeSchema = z
-  .strictObject({
-    after: duration.optional(),
-    above: z.number().min(0).max(100).optional(),
-    window: duration.optional(),
-    min_count: z.int().min(1).optional(),
-    count: z.int().min(1).max(1_000).optional(),
-    ...common,
-  })
+  .strictObject({ ...mapFields(fieldsOfAll, written), ...common })
   .openapi('AlertRuleChange');
 
 /** A rule as it is shown. */
 export const alertRuleSchema = z
   .strictObject({
     id: z.string(),
-    kind: z.enum(alertKinds),
+    kind: z.enum(alertKinds.map(({ kind }) => kind)),
     enabled: z.boolean(),
     for: milliseconds,
     types: z.array(z.string()).nullable(),
     channels: z.array(z.string()).nullable(),
-    after: milliseconds.optional(),
-    above: z.number().optional(),
-    window: milliseconds.optional(),
-    min_count: z.int().optional(),
-    count: z.int().optional(),
+    ...mapFields(fieldsOfAll, shown),
   })
   .openapi('AlertRule');
 

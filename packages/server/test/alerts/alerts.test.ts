@@ -6,6 +6,8 @@ import { type AlertRule, defaultAlertRules } from '../../src/alerts/alert-rule.t
 import { createAlertStore } from '../../src/alerts/alert-store.ts';
 import type { AlertInput } from '../../src/alerts/alert-task.ts';
 import { createFactReader } from '../../src/alerts/facts.ts';
+import { alertKinds } from '../../src/alerts/rules/index.ts';
+import type { stuck as stuckKind } from '../../src/alerts/rules/stuck.ts';
 import { createAlertWatch } from '../../src/alerts/watch.ts';
 import { createServer } from '../../src/index.ts';
 import { appOf, type DulyServer } from '../../src/server.ts';
@@ -52,15 +54,7 @@ test('the default rules are there from the first start, can be changed, and stay
     json.data.map(
       ({ id, kind, enabled }: { id: string; kind: string; enabled: boolean }) => `${id} ${kind} ${enabled}`,
     ),
-    [
-      'dead-letters dead_letters true',
-      'failure-rate failure_rate true',
-      'failures-in-row failures_in_row true',
-      'no-worker no_worker true',
-      'schedule-deadline schedule_deadline true',
-      'stuck stuck true',
-      'waiting waiting true',
-    ],
+    alertKinds.map(({ kind }) => `${kind.replaceAll('_', '-')} ${kind} true`).sort(),
   );
   const stuck = json.data.find(({ id }: { id: string }) => id === 'stuck');
   assert.equal(stuck.after, 1_800_000);
@@ -82,7 +76,7 @@ test('the default rules are there from the first start, can be changed, and stay
   await other.stop();
   const ids = (await ask('/api/alerts/rules')).json.data.map(({ id }: { id: string }) => id);
   assert.equal(ids.includes('waiting'), false);
-  assert.equal(ids.length, 7);
+  assert.equal(ids.length, alertKinds.length);
 });
 
 test('one notice when it fires, one when it resolves, none in between, to each channel', async (t) => {
@@ -195,12 +189,31 @@ test('of running jobs only those are read that may run for too long, however man
     const facts = await createFactReader(duly, systemClock).read([
       { ...stuck, condition: { kind: 'stuck', afterMs } },
     ]);
-    return facts.running.map(({ id }) => id);
+    return (facts.byKind.get('stuck') as Awaited<ReturnType<typeof stuckKind.collect>>).running.map(
+      ({ id }) => id,
+    );
   };
   assert.deepEqual(await read(3_600_000), []);
   await duly.taskNamed('other').now();
   // By the store's clock time has passed since, be it a millisecond.
   assert.deepEqual(await read(0), [job.id]);
+});
+
+test('a rule of a kind that only a newer release knows stops no other rule', async (t) => {
+  const { ask, duly, fail, look } = await setup(t);
+  const known = defaultAlertRules.find(({ id }) => id === 'stuck') as AlertRule;
+  const newer = { ...known, id: 'newer', condition: { kind: 'of_a_newer_release', limit: 3 } };
+  await createAlertStore(duly).rules.make(newer as unknown as AlertRule);
+  await fail();
+  await look();
+  const { json } = await ask('/api/alerts');
+  assert.deepEqual(
+    json.data.map(({ rule }: { rule: string }) => rule),
+    ['dead-letters'],
+  );
+  const rules = (await ask('/api/alerts/rules')).json.data;
+  assert.equal(rules.find(({ id }: { id: string }) => id === 'newer').kind, 'of_a_newer_release');
+  assert.equal((await ask('/api/alerts/rules/newer', { method: 'DELETE' })).status, 204);
 });
 
 test('however many look at the same time, it is told once', async (t) => {

@@ -16,10 +16,10 @@ test('between two readings of the list only those schedules are asked for that s
   let listMs = 3_000;
   // Twice it is looked at when the list is read: at the beginning and at the end.
   const facts = createFactReader(duly, { elapsed: () => (elapsed += listMs) });
+  const deadline = defaultAlertRules.find(({ id }) => id === 'schedule-deadline') as AlertRule;
   const look = async () => {
     const before = duly.calls()?.schedules ?? 0;
-    const { schedules } = await facts.read(defaultAlertRules);
-    const overdueCount = schedules.filter(({ overdue }) => overdue !== null).length;
+    const overdueCount = evaluateRule(deadline, await facts.read(defaultAlertRules)).length;
     return { calls: (duly.calls()?.schedules ?? 0) - before, overdueCount };
   };
 
@@ -88,4 +88,12 @@ test('a schedule that fails again and again is found among others of its task, u
   isBroken = false;
   await duly.advance('1h');
   assert.deepEqual(await failing(), []);
+});
+
+test('in a new store no rule of any kind finds anything', async (t) => {
+  const duly = createTestDuly({ start: '2027-01-15T10:00:00Z' });
+  t.after(() => duly.stop());
+  const facts = await createFactReader(duly, { elapsed: () => 0 }).read(defaultAlertRules);
+  assert.equal(facts.byKind.size, defaultAlertRules.length);
+  for (const rule of defaultAlertRules) assert.deepEqual(evaluateRule(rule, facts), []);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Duly } from '@duly/core';
 import { createTestDuly } from '@duly/core/testing';
-import { overdueNow } from '../../src/alerts/facts.ts';
+import { overdueNow } from '../../src/alerts/schedule-facts.ts';
 
 function setup(t: TestContext) {
   const duly = createTestDuly({ start: '2027-01-15T10:00:00Z' });
