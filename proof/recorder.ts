@@ -1,17 +1,17 @@
 /** Writes the history at the engine contract: what was asked of the store and what it answered. */
-import {
-  type Engine,
-  type EngineVerb,
-  engineVerbs,
-  type JobSpec,
-  type PauseValue,
-  type ReportBody,
-  type ScheduleChange,
+import type {
+  Engine,
+  EngineVerb,
+  JobSpec,
+  PauseValue,
+  ReportBody,
+  ScheduleChange,
+  VerbCall,
 } from '../packages/core/src/contract/engine.ts';
+import { mapVerbs } from '../packages/core/src/contract/verbs.ts';
 import type { StoredRetry } from '../packages/core/src/lifecycle/retry.ts';
 import type { HistoryEvent, MadeJob, WriteEvent } from './history.ts';
 
-type Call = (input: never) => Promise<{ now: number }>;
 type Told = { [Verb in EngineVerb]?: (input: Input<Verb>, reply: Answer<Verb>) => HistoryEvent[] };
 type Input<Verb extends EngineVerb> = Parameters<Engine[Verb]>[0];
 type Answer<Verb extends EngineVerb> = Awaited<ReturnType<Engine[Verb]>>;
@@ -29,17 +29,16 @@ export function eventsOfCall<Verb extends EngineVerb>(
 
 /** The engine, with its history written down. `node` names whose calls these are. */
 export function recordEngine(engine: Engine, node: string, write: WriteEvent): Engine {
-  const verbs = engineVerbs.map((verb) => {
-    const call = (engine[verb] as unknown as Call).bind(engine);
-    const recorded = async (input: never) => {
+  const recorded = (verb: EngineVerb): VerbCall => {
+    const call = (engine[verb] as VerbCall).bind(engine);
+    return async (input) => {
       const reply = await call(input);
-      for (const event of eventsOfCall(node, verb, input as never, reply as never)) write(event);
+      for (const event of eventsOfCall(node, verb, input, reply as never)) write(event);
       return reply;
     };
-    return [verb, recorded];
-  });
+  };
   return {
-    ...(Object.fromEntries(verbs) as Pick<Engine, EngineVerb>),
+    ...mapVerbs(recorded),
     info: () => engine.info(),
     subscribe: (listener) => engine.subscribe(listener),
     probe: () => engine.probe(),

@@ -1,14 +1,16 @@
 /** The way from a node to the store: calls take time, and the wire can lose answers, refuse, and end the node between any two calls. */
 
 import { dulyError } from '../../packages/core/src/base/errors.ts';
-import {
-  type Engine,
-  type EngineVerb,
-  engineVerbs,
-  type Notification,
-  type SettleInTransactionInput,
-  type UserTransaction,
+import type {
+  Engine,
+  EngineVerb,
+  Notification,
+  Reply,
+  SettleInTransactionInput,
+  Stamp,
+  UserTransaction,
 } from '../../packages/core/src/contract/engine.ts';
+import { engineVerbs, mapVerbs } from '../../packages/core/src/contract/verbs.ts';
 import type { HistoryEvent, WriteEvent } from '../history.ts';
 import { eventsOfCall } from '../recorder.ts';
 import type { UserTransactions } from './user-transactions.ts';
@@ -55,16 +57,11 @@ export interface WireOptions {
   crash(where: string): void;
 }
 
-type Call = (input: { now?: number }) => Promise<{ now: number }>;
+type Call = (input: Stamp) => Promise<Reply>;
 
 const slowMsMax = 4_000;
 // As long as the engine itself waits for another connection's transaction by default.
 const busyMs = 5_000;
-// Readers never wait for a writer.
-const readers: readonly EngineVerb[] = [
-  ...(['get', 'holder', 'list', 'logs', 'counts', 'stats', 'trend', 'changes'] as const),
-  ...(['audit', 'schedules', 'slots', 'heldLocks', 'getExpiring'] as const),
-];
 
 /** Makes the engine as one node sees it. */
 export function createWire(options: WireOptions): Engine {
@@ -88,7 +85,7 @@ export function createWire(options: WireOptions): Engine {
     return ms;
   }
 
-  function send(verb: EngineVerb, input: { now?: number }): Promise<{ now: number }> {
+  function send(verb: EngineVerb, input: Stamp): Promise<Reply> {
     if (process.isDead) return never();
     if (dice.chance(weather().crash)) {
       crash(`before ${verb}`);
@@ -104,7 +101,7 @@ export function createWire(options: WireOptions): Engine {
           back(() => reject(refusal(verb, dice.chance(0.5))), dice.below(50));
           return;
         }
-        if (store.user?.isOpen === true && !readers.includes(verb)) {
+        if (store.user?.isOpen === true && engineVerbs[verb].access === 'write') {
           const leftMs = Math.ceil(busyMs - (world.elapsed - sinceElapsed));
           if (leftMs < 1) back(() => reject(refusal(verb, false)), 1);
           else waitForUser(() => arrive(sinceElapsed), leftMs);
@@ -182,9 +179,6 @@ export function createWire(options: WireOptions): Engine {
     };
   }
 
-  const verbs = Object.fromEntries(
-    engineVerbs.map((verb) => [verb, (input: { now?: number }) => send(verb, input)]),
-  ) as unknown as Pick<Engine, EngineVerb>;
   const listeners = new Set<(notification: Notification) => void>();
   const coming = new Set<Notification>();
 
@@ -201,7 +195,7 @@ export function createWire(options: WireOptions): Engine {
   engine.subscribe(receive);
 
   return {
-    ...verbs,
+    ...mapVerbs((verb) => (input) => send(verb, input)),
     userTransaction,
     // As a file that several processes share: notifications come from outside and must be proven.
     info: () => ({ ...engine.info(), wake: 'push', durable: true }),

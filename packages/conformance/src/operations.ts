@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { isDulyError } from '@duly/core';
-import { engineVerbs, type Notification } from '@duly/core/internal';
+import { engineVerbNames, type Notification } from '@duly/core/internal';
 import {
   hour,
   jobSlot,
@@ -28,7 +28,7 @@ export function operationsTests(test: DefineTest): void {
   });
 
   test('an engine has every verb', async ({ engine }) => {
-    for (const verb of engineVerbs) assert.equal(typeof engine[verb], 'function', verb);
+    for (const verb of engineVerbNames) assert.equal(typeof engine[verb], 'function', verb);
   });
 
   test('every reply is plain data, so that it is the same on both sides of a thread or a wire', async ({

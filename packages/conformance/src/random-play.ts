@@ -6,6 +6,7 @@ import {
   type Dedupe,
   type Engine,
   type EngineVerb,
+  engineVerbs,
   type Gate,
   type JobFilter,
   type JobSpec,
@@ -516,21 +517,8 @@ class Pair {
   ): Promise<[Answer<Verb>, Answer<Verb>]> {
     const call = (n: 0 | 1, given: Input<Verb>) =>
       (this.#engines[n][verb] as (input: Input<Verb>) => Promise<Answer<Verb>>)(given);
-    const writes = ![
-      'get',
-      'counts',
-      'upcoming',
-      'list',
-      'holder',
-      'stats',
-      'heldLocks',
-      'trend',
-      'audit',
-      'schedules',
-      'slots',
-      'changes',
-    ].includes(verb);
-    if (writes) this.story.push(`${verb} ${JSON.stringify(input)}`.slice(0, 600));
+    if (engineVerbs[verb].access === 'write')
+      this.story.push(`${verb} ${JSON.stringify(input)}`.slice(0, 600));
     const one = await call(0, input);
     const other = await call(1, otherInput);
     assert.deepEqual(comparable(one), comparable(other), verb);

@@ -4,12 +4,14 @@ import type { Clock } from '../../../packages/core/src/base/clock.ts';
 import { systemClock } from '../../../packages/core/src/base/clock.ts';
 import { isDulyError } from '../../../packages/core/src/base/errors.ts';
 import { seededRandom } from '../../../packages/core/src/base/random.ts';
-import {
-  type Engine,
-  type EngineVerb,
-  engineVerbs,
-  type Notification,
+import type {
+  Engine,
+  EngineVerb,
+  Notification,
+  Reply,
+  VerbCall,
 } from '../../../packages/core/src/contract/engine.ts';
+import { mapVerbs } from '../../../packages/core/src/contract/verbs.ts';
 import { rowTypes } from '../../../packages/core/src/engines/postgres/driver.ts';
 import { createPostgresEngine } from '../../../packages/core/src/engines/postgres/engine.ts';
 import {
@@ -87,8 +89,6 @@ interface Call {
   lost: Error | null;
   hasNotification: boolean;
 }
-
-type Send = (input: object) => Promise<object>;
 
 class PostgresWorld {
   readonly #setting: WorldSetting;
@@ -185,11 +185,11 @@ class PostgresWorld {
       probe: async () => {},
       close: async () => {},
     });
-    const verbs = engineVerbs.map((verb) => {
-      const send = inner[verb].bind(inner) as unknown as Send;
-      return [verb, (input: object) => this.#held(this.#send(node, verb, send, input))];
-    });
-    const engine = { ...inner, ...(Object.fromEntries(verbs) as Pick<Engine, EngineVerb>) };
+    const call = (verb: EngineVerb): VerbCall => {
+      const send = (inner[verb] as VerbCall).bind(inner);
+      return (input) => this.#held(this.#send(node, verb, send, input));
+    };
+    const engine = { ...inner, ...mapVerbs(call) };
     this.#engines.set(node, engine);
     return engine;
   }
@@ -200,7 +200,7 @@ class PostgresWorld {
     return promise;
   }
 
-  async #send(node: string, verb: EngineVerb, send: Send, input: object): Promise<object> {
+  async #send(node: string, verb: EngineVerb, send: VerbCall, input: never): Promise<Reply> {
     if (this.#call !== null) this.#fail(new Error(`"${verb}" was sent while another call was under way.`));
     const { world, write } = this.#setting;
     const call: Call = { fault: this.#network.faultAt(world.elapsed), lost: null, hasNotification: false };

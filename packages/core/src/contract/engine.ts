@@ -10,94 +10,11 @@
  *   simulations set it. Every reply carries the instant that ruled.
  *
  * Expected outcomes are values in the reply; exceptions (a `DulyError` with a code) mean a broken store or a broken caller.
- * How SQLite, PostgreSQL and Redis each do every verb: docs/internals/engine-contract.md.
+ * The verbs are in verbs.ts. How SQLite, PostgreSQL and Redis each do every verb: docs/internals/engine-contract.md.
  */
-import type {
-  AcquireInput,
-  AcquireReply,
-  HeldLocksInput,
-  HeldLocksReply,
-  LocksInput,
-  LocksReply,
-} from './coordination.ts';
-import type {
-  CancelInput,
-  ChangedReply,
-  ChangeInput,
-  ChangeReply,
-  EnqueueInput,
-  EnqueueReply,
-  ExchangeInput,
-  ExchangeReply,
-  HeartbeatInput,
-  HeartbeatReply,
-  ReapInput,
-  ReapReply,
-  ReportInput,
-  ReportReply,
-  RescheduleInput,
-  RetryInput,
-  Settlement,
-} from './jobs.ts';
-import type {
-  MigrateInput,
-  MigrateReply,
-  NodesInput,
-  NodesReply,
-  PruneInput,
-  PruneReply,
-  RecordsInput,
-  RecordsReply,
-} from './operations.ts';
-import type {
-  AuditInput,
-  AuditReply,
-  ChangesInput,
-  ChangesReply,
-  CountsInput,
-  CountsReply,
-  GetInput,
-  GetReply,
-  HolderInput,
-  ListInput,
-  ListReply,
-  LogsInput,
-  LogsReply,
-  StatsInput,
-  StatsReply,
-  TrendInput,
-  TrendReply,
-  UpcomingInput,
-  UpcomingReply,
-} from './reading.ts';
-import type {
-  ApplySchedulesInput,
-  ApplySchedulesReply,
-  ClaimSchedulesInput,
-  ClaimSchedulesReply,
-  FireInput,
-  FireReply,
-  SchedulesInput,
-  SchedulesReply,
-  SlotsInput,
-  SlotsReply,
-} from './schedules.ts';
+import type { Settlement } from './jobs.ts';
 import type { Reply, Stamp } from './shared.ts';
-import type {
-  ExportRowsInput,
-  ExportRowsReply,
-  ImportRowsInput,
-  TransferInput,
-  TransferReply,
-} from './transfer.ts';
-import type {
-  GetExpiringInput,
-  GetExpiringReply,
-  PutExpiringInput,
-  PutExpiringReply,
-  RememberInput,
-  RememberReply,
-} from './values.ts';
+import type { EngineVerbs, UserTransactionVerb } from './verbs.ts';
 
 export type * from './coordination.ts';
 export type * from './job-fields.ts';
@@ -108,6 +25,7 @@ export type * from './schedules.ts';
 export type * from './shared.ts';
 export type * from './transfer.ts';
 export type * from './values.ts';
+export type { EngineVerb, EngineVerbs, UserTransactionVerb, VerbCall, VerbTraits } from './verbs.ts';
 
 /**
  * Says that there may be work. Polling is the truth. `probe` is the engine's own, sent with `probe()`; `disconnected` says that
@@ -144,14 +62,10 @@ export interface SettleInTransactionInput extends Stamp {
  * back. Nothing that others want too is held until then, dedupe keys and the settled job excepted.
  */
 export interface UserTransaction
-  extends Pick<Engine, 'enqueue' | 'applySchedules' | 'schedules' | 'get' | 'list'> {
+  extends Pick<EngineVerbs, UserTransactionVerb>,
+    Partial<Pick<EngineVerbs, UserTransactionVerb<'optional'>>> {
   /** Settles one attempt. If its lease is no longer the caller's, the transaction fails too, and `lease_lost` is thrown. */
   settle(input: SettleInTransactionInput): Promise<Reply>;
-  /**
-   * As of the engine. Present only where nobody else can write while the transaction is open (SQLite); elsewhere a record that many write
-   * must not be held until somebody commits.
-   */
-  records?: Engine['records'];
 }
 
 /** What is to be told once a user's transaction is over. */
@@ -162,91 +76,10 @@ export interface WatchedTransaction {
 }
 
 /** The contract. See the top of this file for what holds for every verb. */
-export interface Engine {
+export interface Engine extends EngineVerbs {
   /** Facts about the store, read when it was opened. */
   info(): EngineInfo;
 
-  /** Makes jobs. A repeat with the same ids makes nothing twice and answers with what stands. */
-  enqueue(input: EnqueueInput): Promise<EnqueueReply>;
-  /** Settles what is finished and claims what is next, in one step. A refused settlement never fails the claim. */
-  exchange(input: ExchangeInput): Promise<ExchangeReply>;
-  /** Renews leases; tells which are lost and which are asked to cancel; writes beginnings. */
-  heartbeat(input: HeartbeatInput): Promise<HeartbeatReply>;
-  /** Takes lost leases over with a new fence; expires start deadlines; promotes what is due. */
-  reap(input: ReapInput): Promise<ReapReply>;
-  /** Cancels by id or key, with an audit row. */
-  cancel(input: CancelInput): Promise<ChangedReply>;
-  /** Moves waiting jobs to another instant, with an audit row. */
-  reschedule(input: RescheduleInput): Promise<ChangedReply>;
-  /** Brings ended jobs back, with an audit row. */
-  retry(input: RetryInput): Promise<ChangedReply>;
-  /** Records progress and log lines of attempts whose lease holds. In the feed they are `progress` and `log`, in this order. */
-  report(input: ReportInput): Promise<ReportReply>;
-  /** Does one action to a page of the jobs that match, with an audit row each. */
-  change(input: ChangeInput): Promise<ChangeReply>;
-
-  /** Makes, edits, deletes schedules by compare-and-set. */
-  applySchedules(input: ApplySchedulesInput): Promise<ApplySchedulesReply>;
-  /** Leases due schedules to one node for a short time. */
-  claimSchedules(input: ClaimSchedulesInput): Promise<ClaimSchedulesReply>;
-  /** Writes decisions, jobs and cursor of claimed schedules. */
-  fire(input: FireInput): Promise<FireReply>;
-  /** Reads schedules, ordered by name. */
-  schedules(input: SchedulesInput): Promise<SchedulesReply>;
-  /** Reads the ledger. */
-  slots(input: SlotsInput): Promise<SlotsReply>;
-
-  /** Takes a lock if it is free or over. */
-  acquire(input: AcquireInput): Promise<AcquireReply>;
-  /** Extends locks that are still ours. */
-  renew(input: LocksInput & { ttlMs: number }): Promise<LocksReply>;
-  /** Gives locks back. */
-  release(input: LocksInput): Promise<LocksReply>;
-  /** Reads who holds which locks. */
-  heldLocks(input: HeldLocksInput): Promise<HeldLocksReply>;
-
-  /** Puts, extends, deletes expiring values. */
-  putExpiring(input: PutExpiringInput): Promise<PutExpiringReply>;
-  /** Reads expiring values. */
-  getExpiring(input: GetExpiringInput): Promise<GetExpiringReply>;
-  /** Reads or writes the journal of `once`. */
-  remember(input: RememberInput): Promise<RememberReply>;
-
-  /** Reads jobs by id. */
-  get(input: GetInput): Promise<GetReply>;
-  /** Reads the holder of a dedupe key. */
-  holder(input: HolderInput): Promise<GetReply>;
-  /** Reads jobs by filter. */
-  list(input: ListInput): Promise<ListReply>;
-  /** Reads log lines. */
-  logs(input: LogsInput): Promise<LogsReply>;
-  /** Counts. */
-  counts(input: CountsInput): Promise<CountsReply>;
-  /** Looks at what falls due next. */
-  upcoming(input: UpcomingInput): Promise<UpcomingReply>;
-  /** Sums up. */
-  stats(input: StatsInput): Promise<StatsReply>;
-  /** Sums up in steps of time. */
-  trend(input: TrendInput): Promise<TrendReply>;
-  /** Reads the feed. */
-  changes(input: ChangesInput): Promise<ChangesReply>;
-  /** Reads the audit. */
-  audit(input: AuditInput): Promise<AuditReply>;
-
-  /** Brings the schema up to this code. */
-  migrate(input: MigrateInput): Promise<MigrateReply>;
-  /** Sends a heartbeat, lists, asks to drain. */
-  nodes(input: NodesInput): Promise<NodesReply>;
-  /** Small settings. */
-  records(input: RecordsInput): Promise<RecordsReply>;
-  /** Forgets what is past its time. */
-  prune(input: PruneInput): Promise<PruneReply>;
-  /** Takes a step of a transfer to another store, or reads its state. */
-  transfer(input: TransferInput): Promise<TransferReply>;
-  /** Reads rows to transfer. */
-  exportRows(input: ExportRowsInput): Promise<ExportRowsReply>;
-  /** Writes transferred rows. */
-  importRows(input: ImportRowsInput): Promise<Reply>;
   /** Subscribes to notifications; `probe` arrives for the engine's own `probe()` only. */
   subscribe(listener: (notification: Notification) => void): () => void;
   /** Sends a `probe` notification through the whole path, so that a node can prove that notifications arrive. */
@@ -261,51 +94,3 @@ export interface Engine {
   /** Closes the store; every later call fails with `store_closed`. */
   close(): Promise<void>;
 }
-
-/** The verbs that take an input and answer: everything but info, subscribe, probe, within, follow and close. */
-export type EngineVerb = Exclude<
-  keyof Engine,
-  'info' | 'subscribe' | 'probe' | 'userTransaction' | 'watchTransaction' | 'close'
->;
-
-/** The names of all verbs, for the instrumented engine, the thread and the tests. */
-export const engineVerbs = [
-  'enqueue',
-  'exchange',
-  'heartbeat',
-  'reap',
-  'cancel',
-  'reschedule',
-  'retry',
-  'report',
-  'change',
-  'applySchedules',
-  'claimSchedules',
-  'fire',
-  'schedules',
-  'slots',
-  'acquire',
-  'renew',
-  'release',
-  'heldLocks',
-  'putExpiring',
-  'getExpiring',
-  'remember',
-  'get',
-  'holder',
-  'list',
-  'logs',
-  'counts',
-  'upcoming',
-  'stats',
-  'trend',
-  'changes',
-  'audit',
-  'migrate',
-  'nodes',
-  'records',
-  'prune',
-  'transfer',
-  'exportRows',
-  'importRows',
-] as const satisfies readonly EngineVerb[];

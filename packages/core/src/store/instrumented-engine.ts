@@ -1,12 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { dulyError, isDulyError } from '../base/errors.ts';
-import {
-  type Engine,
-  type EngineVerb,
-  engineVerbs,
-  type Stamp,
-  type UserTransaction,
-} from '../contract/engine.ts';
+import type { Engine, EngineVerb, Reply, Stamp, UserTransaction, VerbCall } from '../contract/engine.ts';
+import { engineVerbNames, mapVerbs } from '../contract/verbs.ts';
 import { unsupportedTx } from '../engines/shared/transaction-errors.ts';
 
 /** One call of a verb, after it was answered. */
@@ -37,7 +32,7 @@ export interface InstrumentedEngine {
   counts(): Record<EngineVerb, number>;
 }
 
-type Call = (input: { now?: number }) => Promise<{ now: number }>;
+type Call = (input: Stamp) => Promise<Reply>;
 
 /**
  * Creates the one wrapper between Duly and an engine. It times, counts and announces each call, sets `now` on virtual time and
@@ -49,11 +44,11 @@ export function createInstrumentedEngine({
   rules,
   onCall,
 }: InstrumentedEngineOptions): InstrumentedEngine {
-  const counts = Object.fromEntries(engineVerbs.map((verb) => [verb, 0])) as Record<EngineVerb, number>;
+  const counts = Object.fromEntries(engineVerbNames.map((verb) => [verb, 0])) as Record<EngineVerb, number>;
 
-  function through(verb: EngineVerb): Call {
+  function through(verb: EngineVerb): VerbCall {
     const call = (engine[verb] as unknown as Call).bind(engine);
-    return async (input) => {
+    return async (input: Stamp) => {
       const startedAt = clock.elapsed();
       counts[verb]++;
       try {
@@ -78,10 +73,9 @@ export function createInstrumentedEngine({
     return Object.fromEntries(calls) as UserTransaction;
   }
 
-  const verbs = Object.fromEntries(engineVerbs.map((verb) => [verb, through(verb)]));
   return {
     engine: {
-      ...(verbs as unknown as Pick<Engine, EngineVerb>),
+      ...mapVerbs(through),
       info: () => engine.info(),
       subscribe: (listener) => engine.subscribe(listener),
       probe: () => engine.probe(),
@@ -89,7 +83,7 @@ export function createInstrumentedEngine({
         if (engine.userTransaction === undefined) throw unsupportedTx(engine.info().place);
         return stamped(await engine.userTransaction(tx));
       },
-      watchTransaction: (followed) => engine.watchTransaction?.(followed),
+      watchTransaction: (watched) => engine.watchTransaction?.(watched),
       close: () => engine.close(),
     },
     tell(verb, tookMs, error) {

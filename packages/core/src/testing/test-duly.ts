@@ -6,6 +6,7 @@ import { quietLogger } from '../base/logger.ts';
 import { seededRandom } from '../base/random.ts';
 import type { EngineVerb, JobError } from '../contract/engine.ts';
 import type { JobStatus } from '../contract/job-status.ts';
+import { engineVerbs } from '../contract/verbs.ts';
 import { Duly, internalsOf } from '../duly.ts';
 import { currentJob } from '../jobs/current-job.ts';
 import type { DulyNode } from '../node.ts';
@@ -165,8 +166,9 @@ export function createTestDuly(options?: TestDulyOptions): TestDuly {
   return new TestDuly(options);
 }
 
-// What these do ends no lease and sets no start deadline: attempts that run are known, and jobs of schedules are followed by name.
-const quietVerbs = new Set<EngineVerb>([
+// Writes that end no lease and set no start deadline: attempts that run are known, and jobs of schedules are followed by name. As any read,
+// they leave nothing to reap.
+const quietWrites = new Set<EngineVerb>([
   'exchange',
   'claimSchedules',
   'fire',
@@ -176,18 +178,6 @@ const quietVerbs = new Set<EngineVerb>([
   'reap',
   'prune',
   'nodes',
-  'schedules',
-  'slots',
-  'heldLocks',
-  'get',
-  'list',
-  'logs',
-  'counts',
-  'upcoming',
-  'stats',
-  'trend',
-  'changes',
-  'audit',
 ]);
 // Virtual time that passes before the store forgets what is past its time: a long move must not fill the memory.
 const maintenanceEveryMs = 86_400_000;
@@ -242,7 +232,7 @@ class Mover {
   watch(duly: Duly): void {
     this.#duly = duly;
     duly.on('call', ({ verb }) => {
-      if (!quietVerbs.has(verb)) this.#mustReap = true;
+      if (engineVerbs[verb].access === 'write' && !quietWrites.has(verb)) this.#mustReap = true;
       this.#active();
     });
     duly.on('schedule.fired', ({ jobs }) => {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { dulyError } from '../../src/base/errors.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import { type Engine, engineVerbs } from '../../src/contract/engine.ts';
+import type { EngineVerb, VerbCall } from '../../src/contract/engine.ts';
+import { mapVerbs } from '../../src/contract/verbs.ts';
 import { createDulyOn } from '../../src/duly.ts';
 import { createHeartbeats } from '../../src/store/heartbeats.ts';
 import { openEngine } from '../../src/store/open-engine.ts';
@@ -24,14 +25,11 @@ async function setup(t: TestContext) {
   const { lines, logger } = collect();
   const inner = await openEngine('sqlite::memory:', clock);
   const outage = { isAway: false };
-  const verbs = engineVerbs.map((verb) => [
-    verb,
-    async (input: never) => {
-      if (outage.isAway) throw away;
-      return (inner[verb] as (input: never) => unknown)(input);
-    },
-  ]);
-  const engine = { ...inner, ...Object.fromEntries(verbs) } as Engine;
+  const call = (verb: EngineVerb) => async (input: never) => {
+    if (outage.isAway) throw away;
+    return (inner[verb] as VerbCall)(input);
+  };
+  const engine = { ...inner, ...mapVerbs(call) };
   const duly = createDulyOn({ store: 'sqlite::memory:', clock, random, logger }, async () => ({
     engine,
     createHeartbeats: (heartbeats) => createHeartbeats({ ...heartbeats, engine, clock, random }),

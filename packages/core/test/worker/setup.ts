@@ -2,13 +2,15 @@ import type { Clock } from '../../src/base/clock.ts';
 import { createIds, type Ids } from '../../src/base/ids.ts';
 import { createLoop, type Loop } from '../../src/base/loop.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';
-import {
-  type Engine,
-  type EnqueuedItem,
-  engineVerbs,
-  type JobRecord,
-  type JobSpec,
+import type {
+  Engine,
+  EngineVerb,
+  EnqueuedItem,
+  JobRecord,
+  JobSpec,
+  VerbCall,
 } from '../../src/contract/engine.ts';
+import { mapVerbs } from '../../src/contract/verbs.ts';
 import type { ResolvedTask, TaskHandler } from '../../src/jobs/task-definition.ts';
 import { defaultRetry } from '../../src/lifecycle/retry.ts';
 import { createReapPass } from '../../src/maintenance/reap.ts';
@@ -215,17 +217,12 @@ export async function openTestStoreOn(clock: Clock, manual: ManualClock | null):
 /** An engine whose calls can be held up before they reach the store. */
 function createIce(engine: Engine) {
   let frozen: ReturnType<typeof deferred<void>> | null = null;
-  const verbs = Object.fromEntries(
-    engineVerbs.map((verb) => [
-      verb,
-      async (input: never) => {
-        await frozen?.promise;
-        return engine[verb](input);
-      },
-    ]),
-  );
+  const call = (verb: EngineVerb) => async (input: never) => {
+    await frozen?.promise;
+    return (engine[verb] as VerbCall)(input);
+  };
   return {
-    engine: { ...engine, ...verbs } as Engine,
+    engine: { ...engine, ...mapVerbs(call) },
     freeze() {
       frozen ??= deferred();
     },

@@ -1,4 +1,5 @@
-import type { Engine, EngineVerb, MigrateInput, MigrateReply } from '../../contract/engine.ts';
+import type { Engine, EngineVerb, Reply } from '../../contract/engine.ts';
+import { mapVerbs } from '../../contract/verbs.ts';
 import { ClaimScanHints } from './claim-scan-hints.ts';
 import { statements } from './generated.ts';
 import { schemaVersion } from './migrate.ts';
@@ -6,64 +7,16 @@ import { type OpenedPostgres, openPostgres, type PostgresOptions } from './open-
 import { createTransactionWatch } from './transaction-watch.ts';
 import { createPostgresUserTransaction } from './user-transaction.ts';
 import { createVacuum } from './vacuum.ts';
-import { cancel, change, reschedule, retry } from './verbs/change.ts';
-import { enqueue } from './verbs/enqueue.ts';
-import { exchange } from './verbs/exchange.ts';
-import { heartbeat, reap } from './verbs/lease.ts';
-import { auditRows, changes, counts, get, holder, list } from './verbs/list.ts';
-import { acquire, heldLocks, release, renew } from './verbs/locks.ts';
-import { nodes } from './verbs/nodes.ts';
-import { prune } from './verbs/prune.ts';
-import { records } from './verbs/records.ts';
-import { logs, report } from './verbs/report.ts';
-import { applySchedules, claimSchedules, fire, schedules, slots } from './verbs/schedules.ts';
-import { stats, trend } from './verbs/stats.ts';
-import { exportRows, importRows, transfer } from './verbs/transfer.ts';
-import { upcoming } from './verbs/upcoming.ts';
-import { getExpiring, putExpiring, remember } from './verbs/values.ts';
+import * as verbFiles from './verbs/index.ts';
 import { Work } from './work.ts';
 
-const verbs = {
-  enqueue,
-  exchange,
-  heartbeat,
-  reap,
-  cancel,
-  reschedule,
-  retry,
-  report,
-  change,
-  applySchedules,
-  claimSchedules,
-  fire,
-  schedules,
-  slots,
-  acquire,
-  renew,
-  release,
-  heldLocks,
-  putExpiring,
-  getExpiring,
-  remember,
-  get,
-  holder,
-  list,
-  logs,
-  counts,
-  upcoming,
-  stats,
-  trend,
-  changes,
-  audit: auditRows,
-  nodes,
-  records,
-  prune,
-  transfer,
-  exportRows,
-  importRows,
-} satisfies {
-  [Verb in Exclude<EngineVerb, 'migrate'>]: (work: Work, input: never) => ReturnType<Engine[Verb]>;
-};
+/** The verbs of this engine. `migrate` is below. */
+const verbs: {
+  [Verb in Exclude<EngineVerb, 'migrate'>]: (
+    work: Work,
+    input: Parameters<Engine[Verb]>[0],
+  ) => ReturnType<Engine[Verb]>;
+} = verbFiles;
 
 /** Opens the engine on PostgreSQL. */
 export async function openPostgresEngine(options: PostgresOptions): Promise<Engine> {
@@ -80,12 +33,10 @@ export function createPostgresEngine(opened: OpenedPostgres): Engine {
     notify: (notifications) => opened.notify(notifications),
   });
   const vacuum = createVacuum(opened);
-  const bound = Object.fromEntries(
-    Object.entries(verbs).map(([name, verb]) => [
-      name,
-      (input: never) => (verb as (work: Work, input: never) => unknown)(work, input),
-    ]),
-  ) as Pick<Engine, keyof typeof verbs>;
+  const bound = mapVerbs((verb) => {
+    const run = verbs[verb as keyof typeof verbs] as (work: Work, input: never) => Promise<Reply>;
+    return (input) => run(work, input);
+  });
   return {
     ...bound,
     async exchange(input) {
@@ -99,7 +50,7 @@ export function createPostgresEngine(opened: OpenedPostgres): Engine {
       return reply;
     },
     info: () => opened.info,
-    async migrate(input: MigrateInput): Promise<MigrateReply> {
+    async migrate(input) {
       const { from, steps } = await opened.migrate(input);
       const now = input.now ?? (await storeNow(work));
       return { now, from, to: schemaVersion, steps };

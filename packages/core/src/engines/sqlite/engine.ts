@@ -7,33 +7,25 @@ import type {
   EngineVerb,
   ExchangeInput,
   FireInput,
-  MigrateInput,
-  MigrateReply,
   Notification,
   Reply,
   Stamp,
+  VerbCall,
   WatchedTransaction,
 } from '../../contract/engine.ts';
+import { engineVerbs, mapVerbs } from '../../contract/verbs.ts';
 import { type OpenedDatabase, openDatabase, type SqliteDatabase, storeError } from './database.ts';
 import { isSchemaReady, migrateSchema, schemaVersion } from './migrate.ts';
 import { type Notifier, notifierPath, openNotifier } from './notifier.ts';
 import { hasStoreClock, openStoreClock, readBootId, type StoreClock } from './store-clock.ts';
 import { createSqliteUserTransactions } from './user-transaction.ts';
-import { cancel, change, reschedule, retry } from './verbs/change.ts';
-import { enqueue } from './verbs/enqueue.ts';
-import { checkExchange, exchange } from './verbs/exchange.ts';
-import { checkReap, heartbeat, reap } from './verbs/lease.ts';
-import { auditRows, changes, counts, get, holder, list } from './verbs/list.ts';
-import { acquire, heldLocks, release, renew } from './verbs/locks.ts';
-import { isLook, nodes } from './verbs/nodes.ts';
-import { prune } from './verbs/prune.ts';
-import { isReading, records } from './verbs/records.ts';
-import { logs, report } from './verbs/report.ts';
-import { applySchedules, checkSchedules, claimSchedules, fire, schedules, slots } from './verbs/schedules.ts';
-import { stats, trend } from './verbs/stats.ts';
-import { exportRows, importRows, isTransferRead, transfer } from './verbs/transfer.ts';
-import { upcoming } from './verbs/upcoming.ts';
-import { getExpiring, putExpiring, remember } from './verbs/values.ts';
+import { checkExchange } from './verbs/exchange.ts';
+import * as verbFiles from './verbs/index.ts';
+import { checkReap } from './verbs/lease.ts';
+import { isLook } from './verbs/nodes.ts';
+import { isReading } from './verbs/records.ts';
+import { checkSchedules } from './verbs/schedules.ts';
+import { isTransferRead } from './verbs/transfer.ts';
 import { createWalSpace } from './wal-space.ts';
 import { Connection, type Work } from './work.ts';
 
@@ -59,48 +51,15 @@ const disagreementMsMax = 1_000;
 const busyTryMs = 100;
 const busyPauseMs = 10;
 
-// Verbs that only read run on a snapshot and never wait for a writer.
-const readers = {
-  get,
-  holder,
-  list,
-  logs,
-  counts,
-  upcoming,
-  stats,
-  trend,
-  changes,
-  audit: auditRows,
-  schedules,
-  slots,
-  heldLocks,
-  getExpiring,
-  exportRows,
-};
+type WithoutNow<SomeReply> = SomeReply extends unknown ? Omit<SomeReply, 'now'> : never;
 
-const writers = {
-  enqueue,
-  exchange,
-  heartbeat,
-  cancel,
-  reschedule,
-  retry,
-  report,
-  change,
-  applySchedules,
-  claimSchedules,
-  fire,
-  acquire,
-  renew,
-  release,
-  putExpiring,
-  remember,
-  nodes,
-  records,
-  prune,
-  transfer,
-  importRows,
-};
+/** The verbs of this engine. Each runs inside one transaction and returns its reply without the instant. `migrate` is below. */
+const verbs: {
+  [Verb in Exclude<EngineVerb, 'migrate'>]: (
+    work: Work,
+    input: Parameters<Engine[Verb]>[0],
+  ) => WithoutNow<Awaited<ReturnType<Engine[Verb]>>>;
+} = verbFiles;
 
 /** How soon a clock that disagrees is looked at again: twice while a step has to prove stable. */
 const clockLookMs = 5_000;
@@ -203,9 +162,56 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
     ...(options.boot === undefined ? {} : { boot: options.boot }),
   });
 
-  const engine: Record<string, unknown> = {
+  /** When the first of the schedules that were fired here is due again; nobody has come for it yet. */
+  let firedDueAt = Number.POSITIVE_INFINITY;
+  // Idle nodes ask often and find nothing: a read answers them without taking the lock from writers. If there is surely something to
+  // find, the check is skipped.
+  const readOnlyChecks: Partial<Record<EngineVerb, (work: Work, input: never) => object | null>> = {
+    exchange(work, input: ExchangeInput) {
+      const isNotified = isJobsNotified;
+      isJobsNotified = false;
+      return isNotified ? null : checkExchange(work, input);
+    },
+    claimSchedules(work, input: ClaimSchedulesInput) {
+      const isDue = work.now >= firedDueAt;
+      if (isDue) firedDueAt = Number.POSITIVE_INFINITY;
+      return isDue ? null : checkSchedules(work, input);
+    },
+  };
+  const noteFired = ({ groups }: FireInput): void => {
+    for (const { dueAt } of groups) if (dueAt !== null && dueAt < firedDueAt) firedDueAt = dueAt;
+  };
+  const looks: Partial<Record<EngineVerb, (input: never) => boolean>> = {
+    nodes: isLook,
+    records: isReading,
+    transfer: isTransferRead,
+  };
+
+  function callOf(verb: EngineVerb): VerbCall {
+    const run = verbs[verb as keyof typeof verbs] as (work: Work, input: Stamp) => object;
+    // A verb that only reads runs on a snapshot and never waits for a writer.
+    if (engineVerbs[verb].access === 'read') {
+      return async (input: Stamp) => {
+        requireOpen();
+        return connection.read(input, (work) => run(work, input));
+      };
+    }
+    const isOnlyLooking = looks[verb] as ((input: Stamp) => boolean) | undefined;
+    const check = readOnlyChecks[verb] as ((work: Work, input: Stamp) => object | null) | undefined;
+    return async (input: Stamp) => {
+      requireOpen();
+      if (isOnlyLooking?.(input) === true) return connection.read(input, (work) => run(work, input));
+      if (verb === 'fire') noteFired(input as FireInput);
+      const nothing =
+        check === undefined ? null : connection.readOnlyCheck(input, (work) => check(work, input));
+      return nothing ?? write(input, (work) => run(work, input));
+    };
+  }
+
+  return {
+    ...mapVerbs(callOf),
     info: () => info,
-    async reap(input: Parameters<Engine['reap']>[0]) {
+    async reap(input) {
       requireOpen();
       const nothing = connection.readOnlyCheck(input, (work) =>
         connection.isClockQuiet(input) ? checkReap(work) : null,
@@ -213,7 +219,7 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
       if (nothing !== null) return nothing;
       return write(input, (work) => {
         const isQuiet = connection.observeClock(work, input);
-        const reply = reap(work, input);
+        const reply = verbs.reap(work, input);
         // A step of the clock is looked at again soon, even if nothing else is to be done.
         const soonAt = work.now + clockLookMs;
         return isQuiet || (reply.nextAt !== null && reply.nextAt < soonAt)
@@ -221,17 +227,17 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
           : { ...reply, nextAt: soonAt };
       });
     },
-    async migrate(input: MigrateInput): Promise<MigrateReply> {
+    async migrate(input) {
       return write(input, () => {
         const { from, steps } = migrateSchema(db, path, input);
         return { from, to: schemaVersion, steps };
       });
     },
-    subscribe(listener: (notification: Notification) => void) {
+    subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    async userTransaction(tx: unknown) {
+    async userTransaction(tx) {
       requireOpen();
       return userTransaction(tx);
     },
@@ -248,50 +254,6 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
       db.close();
     },
   };
-  for (const [name, verb] of Object.entries(readers)) {
-    engine[name] = async (input: Stamp) => {
-      requireOpen();
-      return connection.read(input, (work) => (verb as (work: Work, input: Stamp) => object)(work, input));
-    };
-  }
-  /** When the first of the schedules that were fired here is due again; nobody has come for it yet. */
-  let firedDueAt = Number.POSITIVE_INFINITY;
-  // Idle nodes ask often and find nothing: a read answers them without taking the lock from writers. If there is surely something to
-  // find, the check is skipped.
-  const readOnlyChecks: Partial<Record<string, (work: Work, input: never) => object | null>> = {
-    exchange(work, input: ExchangeInput) {
-      const isNotified = isJobsNotified;
-      isJobsNotified = false;
-      return isNotified ? null : checkExchange(work, input);
-    },
-    claimSchedules(work, input: ClaimSchedulesInput) {
-      const isDue = work.now >= firedDueAt;
-      if (isDue) firedDueAt = Number.POSITIVE_INFINITY;
-      return isDue ? null : checkSchedules(work, input);
-    },
-  };
-  const noteFired = ({ groups }: FireInput): void => {
-    for (const { dueAt } of groups) if (dueAt !== null && dueAt < firedDueAt) firedDueAt = dueAt;
-  };
-  const looks: Partial<Record<string, (input: never) => boolean>> = {
-    nodes: isLook,
-    records: isReading,
-    transfer: isTransferRead,
-  };
-  for (const [name, verb] of Object.entries(writers)) {
-    const isOnlyLooking = looks[name] as ((input: Stamp) => boolean) | undefined;
-    const run = verb as (work: Work, input: Stamp) => object;
-    const check = readOnlyChecks[name] as ((work: Work, input: Stamp) => object | null) | undefined;
-    engine[name] = async (input: Stamp) => {
-      requireOpen();
-      if (isOnlyLooking?.(input) === true) return connection.read(input, (work) => run(work, input));
-      if (name === 'fire') noteFired(input as FireInput);
-      const nothing =
-        check === undefined ? null : connection.readOnlyCheck(input, (work) => check(work, input));
-      return nothing ?? write(input, (work) => run(work, input));
-    };
-  }
-  return engine as unknown as Engine;
 }
 
 /** Makes what is missing in one transaction: five processes that open a new file at once make its schema once. */
@@ -320,10 +282,3 @@ function tryNotifier(
     return null;
   }
 }
-
-// Every verb of the contract is written or read above; a missing one is an error here, not at run time.
-type Written = keyof typeof readers | keyof typeof writers | 'reap' | 'migrate';
-const complete: [Exclude<EngineVerb, Written>, Exclude<Written, EngineVerb>] extends [never, never]
-  ? true
-  : never = true;
-void complete;

@@ -1,14 +1,16 @@
 import { Worker } from 'node:worker_threads';
 import { systemClock } from '../../base/clock.ts';
 import { dulyError, fromPlainError } from '../../base/errors.ts';
-import {
-  type Engine,
-  type EngineInfo,
-  type ExchangeReply,
-  engineVerbs,
-  type Notification,
-  type WatchedTransaction,
+import type {
+  Engine,
+  EngineInfo,
+  EngineVerb,
+  ExchangeReply,
+  Notification,
+  Reply,
+  WatchedTransaction,
 } from '../../contract/engine.ts';
+import { mapVerbs } from '../../contract/verbs.ts';
 import type { Heartbeats } from '../heartbeats.ts';
 import type { GrantedLock, LockRenewal, LockRenewals } from '../lock-renewal.ts';
 import { createUserTransactionOpener } from '../open-user-transaction.ts';
@@ -208,9 +210,16 @@ export async function openThreadStore(url: string): Promise<Store> {
     if (ended === null) post({ kind: 'watch-transaction', watched });
   };
 
-  const engine: Record<string, unknown> = {
+  const call = (verb: EngineVerb) => async (input: unknown) => {
+    const packed = packInput(verb, input);
+    const reply = await ask<object>((id) => ({ kind: 'call', id, verb, input: packed }));
+    return unpackReply(verb, reply) as Reply;
+  };
+
+  const engine: Engine = {
+    ...mapVerbs(call),
     info: () => info,
-    subscribe(listener: (notification: Notification) => void) {
+    subscribe(listener) {
       listeners.add(listener);
       // Only now: to listen may need a connection of its own, which those who only make jobs can do without.
       if (!isListening && ended === null) post({ kind: 'listen' });
@@ -231,16 +240,10 @@ export async function openThreadStore(url: string): Promise<Store> {
       await one?.terminate();
     },
   };
-  for (const verb of engineVerbs) {
-    engine[verb] = async (input: unknown) => {
-      const packed = packInput(verb, input);
-      return unpackReply(verb, await ask<object>((id) => ({ kind: 'call', id, verb, input: packed })));
-    };
-  }
 
   const renewals: LockRenewals = { open: openLock };
   return {
-    engine: engine as unknown as Engine,
+    engine,
     createHeartbeats: openHeartbeats,
     openStanding,
     locks: renewals,

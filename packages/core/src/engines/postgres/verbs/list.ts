@@ -264,7 +264,7 @@ function oneOf<Item>(column: Item | Item[], place: number): Item {
 }
 
 /** See the contract. */
-export async function auditRows(work: Work, input: AuditInput): Promise<AuditReply> {
+export async function audit(work: Work, input: AuditInput): Promise<AuditReply> {
   const values = [input.now ?? null, input.before ?? Number.MAX_SAFE_INTEGER, input.limit];
   const rows =
     input.subject === null

@@ -280,7 +280,7 @@ function toChanges({ position, at, entries }: FeedRow): Change[] {
 }
 
 /** See the contract. */
-export function auditRows(work: Work, input: AuditInput): Omit<AuditReply, 'now'> {
+export function audit(work: Work, input: AuditInput): Omit<AuditReply, 'now'> {
   const before = input.before ?? Number.MAX_SAFE_INTEGER;
   const rows =
     input.subject === null
