@@ -4148,7 +4148,7 @@ BEGIN
 END $$;` },
   { number: 16, name: 'deletions', sql: `-- Functions only, changed in place: deletions that hold, changes that name their generation,
 -- children that outlast their parent's end, and the feed of a job that is replayed into a line.
--- This step gives stores of the previous schema the new functions (see lastInPlace in migrate.ts).` },
+-- This step gives stores of the previous schema the new functions (see functionSteps in migrate.ts).` },
   { number: 17, name: 'late_calls', sql: `-- Functions only, changed in place: a call that arrives after its own repeat is refused, and a replayed job holds its key again.
--- This step gives stores of the previous schema the new functions (see lastInPlace in migrate.ts).` },
+-- This step gives stores of the previous schema the new functions (see functionSteps in migrate.ts).` },
 ];

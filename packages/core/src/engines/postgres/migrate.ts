@@ -11,8 +11,8 @@ export const schemaVersion = migrations.length;
 /** The lowest schema number whose code may still work on a store that this code has migrated. */
 const lowestCode = 1;
 
-// Until this schema the functions of earlier steps were changed in place. A store that is older gets all of them anew; its tables stay.
-const lastInPlace = 17;
+// The functions and views of the schema are in these steps; until the first release they change in place. Later steps hold tables only.
+const functionSteps = { first: 2, last: 17 };
 const dropFunctions = `DROP VIEW duly.live_1, duly.over_1 CASCADE;
 DO $$
 DECLARE v_function regprocedure;
@@ -133,12 +133,12 @@ async function runSteps(
     [`"${schema}"`],
   );
   if (named?.exists !== true) await inside.query(`CREATE SCHEMA "${schema}"`);
-  const isOld = version > 0 && version < lastInPlace;
-  if (isOld) await inside.query(inSchema(dropFunctions, schema));
   const steps = migrations.filter((step) => step.number > version);
-  // The first one holds the tables.
-  for (const step of isOld ? migrations.slice(1) : steps) await inside.query(inSchema(step.sql, schema));
   if (steps.length > 0) {
+    if (version > 0) await inside.query(inSchema(dropFunctions, schema));
+    // Tables first: the functions are created anew with the lists of all columns.
+    const inOrder = [...steps.filter(holdsTables), ...migrations.filter((step) => !holdsTables(step))];
+    for (const step of inOrder) await inside.query(inSchema(step.sql, schema));
     const write = inSchema(
       'INSERT INTO duly.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
       schema,
@@ -149,6 +149,10 @@ async function runSteps(
     await inside.query(inSchema(statements.call.keepDays, schema), [null, daysAhead, 0]);
   }
   return { from: version, steps: steps.map((step) => step.name) };
+}
+
+function holdsTables({ number }: (typeof migrations)[number]): boolean {
+  return number < functionSteps.first || number > functionSteps.last;
 }
 
 function isBeingMigrated(place: string): DulyError {

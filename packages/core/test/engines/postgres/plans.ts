@@ -48,7 +48,7 @@ interface CountedSession {
 
 /** The functions that the migrations give planner settings: all that a session calls again and again. */
 export function plannedFunctions(): string[] {
-  const { sql } = migrations.at(-1) as { sql: string };
+  const { sql } = migrations.find(({ name }) => name === 'plans') as { sql: string };
   return [...sql.matchAll(/'duly\.(\w+)_1'/g)].map(([, name]) => name as string);
 }
 
