@@ -44,13 +44,13 @@ export function watchStoreSeam(listener: SeamListener): void {
 
   function hear(worker: Worker, message: FromThread): void {
     if (message?.kind === 'begun') listener.begun();
-    if (message?.kind === 'given') {
-      const { claim, reply } = message.given;
+    if (message?.kind === 'delivered') {
+      const { claim, reply } = message.delivered;
       listener.answered('exchange', { settle: [], claim } as never, unpackReply('exchange', reply) as never);
     }
-    if (message?.kind === 'given-back')
+    if (message?.kind === 'returned')
       listener.answered('exchange', { settle: message.settle, claim: null } as never, message.reply as never);
-    if (message?.kind === 'not-given') listener.failed('exchange', message.error.code);
+    if (message?.kind === 'claim-failed') listener.failed('exchange', message.error.code);
     if (message?.kind !== 'reply' && message?.kind !== 'error') return;
     const open = calls.get(worker);
     const call = open?.get(message.id);

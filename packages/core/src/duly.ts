@@ -570,7 +570,7 @@ export class Duly {
   stop(options?: StopOptions): Promise<void> {
     const drainMs = resolveStop(options, this.#options);
     if (this.#stopping === null) this.#stopping = this.#stop(drainMs);
-    else if (drainMs === 0) this.#node?.hurry();
+    else if (drainMs === 0) this.#node?.abortDrain();
     return this.#stopping;
   }
 
@@ -668,12 +668,12 @@ export class Duly {
         if (this.#virtual) return createHeartbeats({ engine: session.engine, clock, random, ...heartbeats });
         return (this.#store as Store).createHeartbeats(heartbeats);
       },
-      openStanding: ({ onGiven, onFailed }) =>
-        this.#store?.openStanding?.({
+      openParkedClaim: ({ onDelivered, onFailed }) =>
+        this.#store?.openParkedClaim?.({
           node: this.#nodeId,
-          onGiven(claim, reply, tookMs) {
+          onDelivered(claim, reply, tookMs) {
             session.instrumented.tell('exchange', tookMs, null);
-            onGiven(claim, reply, tookMs);
+            onDelivered(claim, reply, tookMs);
           },
           onFailed(claim, error, tookMs) {
             session.instrumented.tell('exchange', tookMs, error);

@@ -14,7 +14,7 @@ import type { ResolvedOptions, ResolvedStart } from './options.ts';
 import { createFirePass } from './schedules/fire-pass.ts';
 import type { HeartbeatResult, Heartbeats } from './store/heartbeats.ts';
 import { createNotifierProbe, type NotifierProbe } from './store/notifier-probe.ts';
-import type { Standing, StandingOptions } from './store/parked-claim.ts';
+import type { ParkedClaim, ParkedClaimOptions } from './store/parked-claim.ts';
 import type { ClaimSource } from './store/session.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 
@@ -32,7 +32,7 @@ export interface NodeOptions {
     onHeartbeat: (news: HeartbeatResult) => void,
     onError: (error: unknown) => void,
   ): Heartbeats;
-  openStanding(handlers: Pick<StandingOptions, 'onGiven' | 'onFailed'>): Standing | null;
+  openParkedClaim(handlers: Pick<ParkedClaimOptions, 'onDelivered' | 'onFailed'>): ParkedClaim | null;
   events: Events<DulyEvents>;
   /** The store's instant now. */
   startedAt: number;
@@ -71,7 +71,7 @@ export interface DulyNode extends ClaimSource {
   /** Stops taking work and lets what runs finish until the limit, then leaves. */
   stop(drainMs: number): Promise<void>;
   /** Ends the waiting of `stop`: what still runs is aborted and given back now. */
-  hurry(): void;
+  abortDrain(): void;
 }
 
 // Every heartbeat carries them: 30 kB at most. Whoever declares more is taken to declare everything of its app.
@@ -119,7 +119,7 @@ export function createNode(node: NodeOptions): DulyNode {
       concurrency: start.concurrency,
       queues: start.queues === null ? null : [...start.queues],
       leaseMs: options.leaseMs,
-      openStanding: node.openStanding,
+      openParkedClaim: node.openParkedClaim,
       maxSleepMs: () => probe.maxSleepMs(),
     });
     forward(made, events);
@@ -313,7 +313,7 @@ export function createNode(node: NodeOptions): DulyNode {
       unsubscribe();
       await scheduler?.stop();
       // A drain that somebody asked for before has its own, perhaps longer, limit.
-      const limit = clock.after(drainMs, () => worker?.hurry());
+      const limit = clock.after(drainMs, () => worker?.abortDrain());
       await worker?.drain({ limitMs: drainMs });
       limit.cancel();
       await Promise.all(loops.map((loop) => loop.stop()));
@@ -321,7 +321,7 @@ export function createNode(node: NodeOptions): DulyNode {
       closeHeartbeats();
       await nodeHeartbeat.leave().catch(fail('leaving'));
     },
-    hurry: () => worker?.hurry(),
+    abortDrain: () => worker?.abortDrain(),
   };
 }
 

@@ -13,7 +13,7 @@ import type { Outcome } from '../lifecycle/outcome.ts';
 import { settlementOf } from '../lifecycle/settle.ts';
 import { isStoreTrouble, isUnknownOutcome } from '../store/batcher.ts';
 import { type HeartbeatResult, type Heartbeats, heldLeaseOf, sinceClaimMs } from '../store/heartbeats.ts';
-import type { Standing, StandingOptions } from '../store/parked-claim.ts';
+import type { ParkedClaim, ParkedClaimOptions } from '../store/parked-claim.ts';
 import { type Attempt, type AttemptHost, type Completion, startAttempt } from './attempt.ts';
 import { createReporter, joinReports } from './reporter.ts';
 import { settleApart } from './settle-in-transaction.ts';
@@ -38,7 +38,7 @@ export interface WorkerOptions {
   /** Default 30 s. */
   leaseMs?: number;
   /** Where its claim stands while it has nothing to do; left out, or null: it asks by itself. Called by `start`. */
-  openStanding?(handlers: Pick<StandingOptions, 'onGiven' | 'onFailed'>): Standing | null;
+  openParkedClaim?(handlers: Pick<ParkedClaimOptions, 'onDelivered' | 'onFailed'>): ParkedClaim | null;
   /** How long the worker may sleep without a notification: 30 s while notifications are proven, else 1 s. */
   maxSleepMs(): number;
 }
@@ -61,7 +61,7 @@ export interface Worker {
    */
   drain(options: { limitMs: number }): Promise<void>;
   /** Ends the waiting of a drain: what still runs is aborted and given back now. */
-  hurry(): void;
+  abortDrain(): void;
   /** Attempts whose handlers run, those that were given up included. */
   runningCount(): number;
   /** Outcomes that the store has not recorded yet. */
@@ -84,7 +84,7 @@ interface Exchange {
   claim: ClaimRequest | null;
   repeat: boolean;
   /** Whether it carries one settlement alone, because one of many was refused. */
-  isNarrow?: boolean;
+  isIsolated?: boolean;
   /** Whether it asks for internal work only: its answer says nothing of other jobs. */
   isInternal?: boolean;
 }
@@ -96,7 +96,7 @@ interface Waiting {
 }
 
 /** A way to the store: one exchange at a time. */
-interface Line {
+interface ExchangeLine {
   /** The one that is on its way. */
   sent: Exchange | null;
   /** When that was, by the monotonic clock. */
@@ -106,7 +106,7 @@ interface Line {
 }
 
 /** What the store said of the time to come, by the newest of its answers. */
-interface Ahead {
+interface NextDue {
   /** The store's instant of that answer. */
   now: number;
   /** When the next job falls due, by the monotonic clock; null: none is known, or there is more to do than to wait for it. */
@@ -149,10 +149,10 @@ export function createWorker(options: WorkerOptions): Worker {
   const ids = createIds({ clock, random });
   const throughput = createThroughputEstimate(clock);
   const reporter = createReporter({ engine, clock, random });
-  const main: Line = { sent: null, sentElapsed: 0, unanswered: null };
+  const main: ExchangeLine = { sent: null, sentElapsed: 0, unanswered: null };
   /** Used while there is more to do than one exchange after the other can carry, and for what falls due while one is on its way. */
-  const second: Line = { sent: null, sentElapsed: 0, unanswered: null };
-  let ahead: Ahead = { now: 0, dueElapsed: null };
+  const second: ExchangeLine = { sent: null, sentElapsed: 0, unanswered: null };
+  let nextDue: NextDue = { now: 0, dueElapsed: null };
   const loopOf = (pass: () => Promise<number>): Loop =>
     createLoop({
       clock,
@@ -184,7 +184,7 @@ export function createWorker(options: WorkerOptions): Worker {
   let waiting: Waiting[] = [];
   let waitTimer: Timer | null = null;
   /** How many to fetch ahead: as many as it took at once and finished before the store could answer; 0 while it has enough to do. */
-  let helping = 0;
+  let prefetchCount = 0;
   /** Attempts that ended since the store last answered. */
   let endedCount = 0;
   /** Places promised to claims that are on their way; and those of them that travel with other calls. */
@@ -200,14 +200,14 @@ export function createWorker(options: WorkerOptions): Worker {
   /** Claims that travelled with other calls whose answers were lost. Their places stay reserved. */
   const unknownRequests: { claim: ClaimRequest; sinceElapsed: number }[] = [];
   /** After a refusal, so many settlements travel one by one, to find the one that is refused. */
-  let narrowCount = 0;
+  let isolatingCount = 0;
   let soloSinceElapsed: number | null = null;
   let draining: Promise<void> | null = null;
-  let isHurried = false;
+  let isDrainAborted = false;
   /** The store was moved: nothing can be handed in any more. */
   let isStoreGone = false;
   let unsubscribe: (() => void) | null = null;
-  let standing: Standing | null = null;
+  let parkedClaim: ParkedClaim | null = null;
   const watchers = new Set<() => void>();
   /** Aborted when the end no longer waits for the store. */
   const gaveUp = new AbortController();
@@ -223,7 +223,7 @@ export function createWorker(options: WorkerOptions): Worker {
 
   // --------------------------------------------------------------------------------------------- one pass
 
-  async function pass(line: Line, composed: () => Exchange | null = compose): Promise<number> {
+  async function pass(line: ExchangeLine, composed: () => Exchange | null = compose): Promise<number> {
     const exchange = line.unanswered ?? composed();
     if (exchange === null) {
       // Every place is promised to a claim that travels with an enqueue. Whatever woke us is looked at once that has its answer.
@@ -235,8 +235,8 @@ export function createWorker(options: WorkerOptions): Worker {
     }
     line.sent = exchange;
     line.sentElapsed = clock.elapsed();
-    if (line === main && ahead.dueElapsed !== null && ahead.dueElapsed > line.sentElapsed) {
-      secondLoop?.wakeWithin(ahead.dueElapsed - line.sentElapsed);
+    if (line === main && nextDue.dueElapsed !== null && nextDue.dueElapsed > line.sentElapsed) {
+      secondLoop?.wakeWithin(nextDue.dueElapsed - line.sentElapsed);
     }
     let reply: ExchangeReply;
     try {
@@ -264,17 +264,18 @@ export function createWorker(options: WorkerOptions): Worker {
       else if (main.sent === null) loop.wakeWithin(waitMs);
       return Number.POSITIVE_INFINITY;
     }
-    if (second.unanswered === null && (helping === 0 || narrowCount > 0)) return Number.POSITIVE_INFINITY;
+    if (second.unanswered === null && (prefetchCount === 0 || isolatingCount > 0))
+      return Number.POSITIVE_INFINITY;
     const waitMs = await pass(second);
     // The first may have slept through the end of this one's work, and only it looks on.
-    if (helping === 0) loop.wake();
+    if (prefetchCount === 0) loop.wake();
     return waitMs;
   }
 
   /** Whether a job fell due since the first exchange went out: that one, which may wait for a disk, will not bring it. */
   function isDueBeside(): boolean {
-    if (main.sent === null || second.unanswered !== null || narrowCount > 0) return false;
-    const { dueElapsed } = ahead;
+    if (main.sent === null || second.unanswered !== null || isolatingCount > 0) return false;
+    const { dueElapsed } = nextDue;
     return dueElapsed !== null && main.sentElapsed < dueElapsed && dueElapsed <= clock.elapsed();
   }
 
@@ -308,20 +309,20 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   function compose(): Exchange | null {
-    const unknown = narrowCount > 0 ? null : takeUnknownRequest();
-    const settle = outbox.splice(0, narrowCount > 0 ? 1 : settleMax);
+    const unknown = isolatingCount > 0 ? null : takeUnknownRequest();
+    const settle = outbox.splice(0, isolatingCount > 0 ? 1 : settleMax);
     if (unknown !== null) return { settle, claim: unknown, repeat: true };
-    const ordinary = narrowCount > 0 ? null : makeClaim();
-    const internal = narrowCount > 0 || ordinary !== null ? null : makeInternalClaim();
+    const ordinary = isolatingCount > 0 ? null : makeClaim();
+    const internal = isolatingCount > 0 || ordinary !== null ? null : makeInternalClaim();
     const claim = ordinary ?? internal;
     if (settle.length === 0 && claim === null) return null;
     reserved += claim?.limit ?? 0;
-    return { settle, claim, repeat: false, isNarrow: narrowCount > 0, isInternal: internal !== null };
+    return { settle, claim, repeat: false, isIsolated: isolatingCount > 0, isInternal: internal !== null };
   }
 
   function finish(exchange: Exchange, reply: ExchangeReply, sentElapsed: number): number {
     const arrivedElapsed = clock.elapsed();
-    if (exchange.isNarrow === true) narrowCount = Math.max(0, narrowCount - 1);
+    if (exchange.isIsolated === true) isolatingCount = Math.max(0, isolatingCount - 1);
     reserved -= exchange.claim?.limit ?? 0;
     if (exchange.settle.length > 0 && heartbeats.isToldByStore !== true) {
       heartbeats.drop(exchange.settle.map(({ job }) => job));
@@ -333,21 +334,22 @@ export function createWorker(options: WorkerOptions): Worker {
     }
     // It emptied all its places and ran dry while the store was asked, and there is more: the next helping is fetched while this one
     // runs, so that both work at once.
-    const isDry = waiting.length === 0 && running.size < concurrency && endedCount >= concurrency;
+    const hasRunDry = waiting.length === 0 && running.size < concurrency && endedCount >= concurrency;
     // A claim for nothing is told of what this worker may not take yet.
     const isMore = reply.more && exchange.claim !== null && exchange.claim.limit > 0;
-    helping = isDry && isMore ? Math.min(claimMax, Math.max(2 * helping, reply.claimed.length)) : 0;
+    prefetchCount =
+      hasRunDry && isMore ? Math.min(claimMax, Math.max(2 * prefetchCount, reply.claimed.length)) : 0;
     endedCount = 0;
-    if (exchange.claim !== null && reply.now >= ahead.now) {
+    if (exchange.claim !== null && reply.now >= nextDue.now) {
       const isCalm = !isMore && reply.nextDueAt !== null && reply.nextDueAt > reply.now;
       const repliedElapsed = replyElapsed(sentElapsed, arrivedElapsed);
       const dueElapsed = isCalm ? repliedElapsed + (reply.nextDueAt as number) - reply.now : null;
-      ahead = { now: reply.now, dueElapsed };
+      nextDue = { now: reply.now, dueElapsed };
     }
     const [first] = reply.claimed;
     const isOld = exchange.repeat && first !== undefined;
     takeClaimed(reply.claimed, exchange.repeat, sentElapsed - (isOld ? sinceClaimMs(first, reply.now) : 0));
-    if (helping > 0) secondLoop?.wake();
+    if (prefetchCount > 0) secondLoop?.wake();
     events.emit('passes', { claimed: reply.claimed.length, settled: exchange.settle.length });
     const isIdle = isQuiet();
     if (isIdle && exchange.claim !== null && !reply.more) events.emit('idle', { nextDueAt: reply.nextDueAt });
@@ -363,15 +365,15 @@ export function createWorker(options: WorkerOptions): Worker {
     const isDueAlready = isMore || (reply.nextDueAt !== null && reply.nextDueAt <= reply.now);
     if (isDueAlready) return reply.claimed.length > 0 ? 0 : fruitlessMs;
     // The newest answer rules: what this one saw coming, another that went out beside it may have taken.
-    const { dueElapsed } = ahead;
-    if (dueElapsed === null) return reply.now < ahead.now && reply.nextDueAt !== null ? 0 : maxSleepMs();
+    const { dueElapsed } = nextDue;
+    if (dueElapsed === null) return reply.now < nextDue.now && reply.nextDueAt !== null ? 0 : maxSleepMs();
     return Math.min(maxSleepMs(), Math.max(0, dueElapsed - clock.elapsed()));
   }
 
   const isAsking = (): boolean => main.sent !== null || second.sent !== null;
 
   /** After a failed exchange: repeat it as it was, or, if it was refused, find out what for. */
-  function fail(line: Line, exchange: Exchange, error: unknown): void {
+  function fail(line: ExchangeLine, exchange: Exchange, error: unknown): void {
     // What a full or locked store refused today it takes tomorrow; outcomes are not thrown away for that.
     if (isStoreTrouble(error)) {
       line.unanswered = { ...exchange, repeat: true };
@@ -386,11 +388,11 @@ export function createWorker(options: WorkerOptions): Worker {
     if (only === undefined) return;
     if (exchange.settle.length > 1 || exchange.claim !== null) {
       outbox.unshift(...exchange.settle);
-      narrowCount += exchange.settle.length;
+      isolatingCount += exchange.settle.length;
       return;
     }
     // Refused alone. Its lease ends by itself, and the job is then judged as lost.
-    if (exchange.isNarrow === true) narrowCount = Math.max(0, narrowCount - 1);
+    if (exchange.isIsolated === true) isolatingCount = Math.max(0, isolatingCount - 1);
     heartbeats.drop([{ id: only.job.id, fence: only.job.fence }]);
     events.emit('lost', only);
   }
@@ -430,7 +432,7 @@ export function createWorker(options: WorkerOptions): Worker {
   /** How many more jobs to take: the free places, or more when attempts end so fast that the places free up on the way. */
   function claimLimit(): number {
     if (takesNothing()) return 0;
-    const places = Math.max(concurrency - ordinaryCount(), throughput.recentCount(), 2 * helping);
+    const places = Math.max(concurrency - ordinaryCount(), throughput.recentCount(), 2 * prefetchCount);
     return Math.min(claimMax, places - waiting.length - reserved);
   }
 
@@ -506,7 +508,7 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   /** Takes what a claim that stood was given: its answer is that of an exchange that nobody had to begin. */
-  function given(claim: ClaimRequest, reply: ExchangeReply | null, tookMs: number): void {
+  function onDelivered(claim: ClaimRequest, reply: ExchangeReply | null, tookMs: number): void {
     if (reply === null) {
       loop.wake();
       return;
@@ -518,7 +520,7 @@ export function createWorker(options: WorkerOptions): Worker {
     else if (reply.nextDueAt !== null) loop.wakeWithin(waitMs);
   }
 
-  function notGiven(claim: ClaimRequest, error: Error): void {
+  function onClaimFailed(claim: ClaimRequest, error: Error): void {
     events.emit('error', { error, doing: 'claiming what was just heard of' });
     if (isUnknownOutcome(error)) {
       reserved += claim.limit;
@@ -541,7 +543,7 @@ export function createWorker(options: WorkerOptions): Worker {
       countType(job.type, 1);
       waiting.push({ job, takenElapsed });
     }
-    if (draining !== null) giveBack(waiting.splice(0));
+    if (draining !== null) returnJobs(waiting.splice(0));
     else startWaiting();
   }
 
@@ -681,7 +683,7 @@ export function createWorker(options: WorkerOptions): Worker {
     skipped[why]++;
   }
 
-  function giveBack(jobs: Waiting[]): void {
+  function returnJobs(jobs: Waiting[]): void {
     for (const { job, takenElapsed } of jobs) {
       countType(job.type, -1);
       if (heartbeats.enter(job, takenElapsed) === 'released') {
@@ -698,7 +700,7 @@ export function createWorker(options: WorkerOptions): Worker {
     const before = clock.elapsed() - waitForPlaceMs;
     const tooLong = waiting.filter(({ takenElapsed }) => takenElapsed <= before);
     waiting = waiting.filter(({ takenElapsed }) => takenElapsed > before);
-    giveBack(tooLong);
+    returnJobs(tooLong);
     startWaiting();
   }
 
@@ -744,25 +746,25 @@ export function createWorker(options: WorkerOptions): Worker {
   async function drainOnce(limitMs: number): Promise<void> {
     // After this call `draining` is set, and nothing is claimed any more.
     await null;
-    let isStanding = standing !== null;
+    let isParked = parkedClaim !== null;
     const noLonger = () => {
-      isStanding = false;
+      isParked = false;
       changed();
     };
-    standing?.close().then(noLonger, noLonger);
-    giveBack(waiting.splice(0));
+    parkedClaim?.close().then(noLonger, noLonger);
+    returnJobs(waiting.splice(0));
     waitTimer?.cancel();
     const undecided = (): Attempt[] => [...running.values()].filter((attempt) => !attempt.isZombie());
-    const isQuiet = (): boolean => running.size === zombieCount;
-    await until(() => isQuiet() || isHurried, limitMs);
-    if (!isQuiet()) {
+    const allDecided = (): boolean => running.size === zombieCount;
+    await until(() => allDecided() || isDrainAborted, limitMs);
+    if (!allDecided()) {
       for (const attempt of undecided()) attempt.abort('shutdown');
-      if (!(await until(isQuiet, shutdownMomentMs))) {
+      if (!(await until(allDecided, shutdownMomentMs))) {
         for (const attempt of undecided()) attempt.release();
       }
     }
     const isHandedIn = (): boolean =>
-      !isStanding &&
+      !isParked &&
       outbox.length === 0 &&
       unknownRequests.length === 0 &&
       finishing === 0 &&
@@ -785,11 +787,11 @@ export function createWorker(options: WorkerOptions): Worker {
       if (draining !== null) return;
       unsubscribe ??= engine.subscribe((notification) => {
         // Disconnected: it may sleep less long from now on.
-        if ((notification === 'jobs' && standing?.isUsed() !== true) || notification === 'disconnected')
+        if ((notification === 'jobs' && parkedClaim?.isUsed() !== true) || notification === 'disconnected')
           loop.wake();
         if (notification === 'cancel' && heartbeats.isToldByStore !== true) heartbeats.check();
       });
-      standing ??= options.openStanding?.({ onGiven: given, onFailed: notGiven }) ?? null;
+      parkedClaim ??= options.openParkedClaim?.({ onDelivered, onFailed: onClaimFailed }) ?? null;
       loop.start();
       secondLoop?.start();
     },
@@ -824,8 +826,8 @@ export function createWorker(options: WorkerOptions): Worker {
       draining ??= drainOnce(limitMs);
       return draining;
     },
-    hurry() {
-      isHurried = true;
+    abortDrain() {
+      isDrainAborted = true;
       changed();
     },
     runningCount: () => running.size,

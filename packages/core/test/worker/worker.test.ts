@@ -861,7 +861,7 @@ test('a drain that is hurried aborts and gives back what is left without waiting
   const drained = worker.drain({ limitMs: 30_000 });
   await store.clock.advance(100);
   assert.equal(deaf.gates[0]?.context.signal.aborted, false);
-  worker.hurry();
+  worker.abortDrain();
   await store.clock.settle();
   assert.equal(abortCode(deaf.gates[0]), 'shutdown');
   await store.clock.advance(1_000);

@@ -29,7 +29,7 @@ import { createLeaseBoard, type LeaseBoard } from '../shared-leases.ts';
 import { createLockHost, type LockHost } from './lock-host.ts';
 import type { FromThread, ToThread } from './messages.ts';
 import { packReply, unpackInput } from './packed.ts';
-import { createStandingClaims, type StandingClaims } from './parked-claims.ts';
+import { createParkedClaims, type ParkedClaims } from './parked-claims.ts';
 import { createUnstarted, type Unstarted } from './unstarted.ts';
 
 const port = parentPort as NonNullable<typeof parentPort>;
@@ -57,7 +57,7 @@ function sinceTurnMs(): number {
   return 0;
 }
 
-let standing: StandingClaims;
+let parked: ParkedClaims;
 let locks: LockHost;
 /** Whether the engine is being called this moment: a notification that it gives now is of what is not answered yet. */
 let isInside = false;
@@ -65,7 +65,7 @@ let isHeardInside = false;
 
 try {
   const engine = await openEngine(url);
-  standing = openStanding(engine);
+  parked = openParkedClaim(engine);
   locks = createLockHost({
     engine,
     clock: systemClock,
@@ -134,11 +134,11 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
     case 'heartbeats-begin':
       await begin(message);
       break;
-    case 'standing-open':
-      standing.open(message.node, message.given);
+    case 'parked-open':
+      parked.open(message.node, message.delivered);
       break;
-    case 'standing-close':
-      await answer(message.id, () => standing.close(message.node));
+    case 'parked-close':
+      await answer(message.id, () => parked.close(message.node));
       break;
     case 'lock-open':
       locks.open(message.token, message.kept);
@@ -155,7 +155,7 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
 /** Calls a verb; a claim that goes with it takes the place of the one that stands. */
 async function call(engine: Engine, verb: EngineVerb, input: LeaseCall | AcquireInput): Promise<object> {
   const claim = ('claim' in input ? input.claim : null) ?? null;
-  if (claim !== null) standing.begin(claim);
+  if (claim !== null) parked.begin(claim);
   let reply: object | null = null;
   const askedElapsed = systemClock.elapsed();
   try {
@@ -168,7 +168,7 @@ async function call(engine: Engine, verb: EngineVerb, input: LeaseCall | Acquire
     return reply;
   } finally {
     isInside = false;
-    if (claim !== null) standing.end(claim, verb === 'exchange' ? (reply as ExchangeReply | null) : null);
+    if (claim !== null) parked.end(claim, verb === 'exchange' ? (reply as ExchangeReply | null) : null);
   }
 }
 
@@ -176,22 +176,25 @@ async function call(engine: Engine, verb: EngineVerb, input: LeaseCall | Acquire
 function hear(): void {
   isHeardInside = false;
   // Told before: the worker's thread wakes while the store is asked, and not after.
-  standing.use((nodes) => post({ kind: 'notification', notification: 'jobs', nodes }));
+  parked.use((nodes) => post({ kind: 'notification', notification: 'jobs', nodes }));
 }
 
-function openStanding(engine: Engine): StandingClaims {
-  return createStandingClaims({
+function openParkedClaim(engine: Engine): ParkedClaims {
+  return createParkedClaims({
     engine,
     clock: systemClock,
     random: systemRandom,
-    onGiven({ reply, ...given }) {
-      followLeases({ claim: given.claim }, reply, systemClock.elapsed() - given.tookMs);
-      post({ kind: 'given', given: { ...given, reply: packReply('exchange', reply) as ExchangeReply } });
+    onDelivered({ reply, ...delivered }) {
+      followLeases({ claim: delivered.claim }, reply, systemClock.elapsed() - delivered.tookMs);
+      post({
+        kind: 'delivered',
+        delivered: { ...delivered, reply: packReply('exchange', reply) as ExchangeReply },
+      });
     },
     onFailed: (claim, error, tookMs) =>
-      post({ kind: 'not-given', claim, error: toPlainError(error), tookMs }),
+      post({ kind: 'claim-failed', claim, error: toPlainError(error), tookMs }),
     onNotTaken: dropLeases,
-    onGivenBack: (settle, reply) => post({ kind: 'given-back', settle, reply }),
+    onReturned: (settle, reply) => post({ kind: 'returned', settle, reply }),
   });
 }
 
@@ -285,7 +288,7 @@ function openHeartbeats(engine: Engine, message: Extract<ToThread, { kind: 'hear
     sinceTurnMs,
     // Their slots on the board stay taken until the main thread has seen that it must not start them.
     onTaken: (leases) => heartbeats.drop(leases),
-    onReleased: (settle, reply) => post({ kind: 'given-back', settle, reply }),
+    onReleased: (settle, reply) => post({ kind: 'returned', settle, reply }),
   });
   const worker = { heartbeats, board, unstarted };
   workers.set(message.heartbeats, worker);

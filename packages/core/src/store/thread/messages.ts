@@ -12,7 +12,7 @@ import type {
 import type { HeartbeatResult, LeaseRef } from '../heartbeats.ts';
 import type { GrantedLock } from '../lock-renewal.ts';
 import type { SharedLeases } from '../shared-leases.ts';
-import type { Given } from './parked-claims.ts';
+import type { Delivery } from './parked-claims.ts';
 
 /** What the main thread posts to the store's thread. */
 export type ToThread =
@@ -33,8 +33,8 @@ export type ToThread =
   | { kind: 'heartbeats-check'; heartbeats: number }
   | { kind: 'heartbeats-close'; heartbeats: number }
   /** Claims of this node may stand. */
-  | { kind: 'standing-open'; node: string; given: Int32Array }
-  | { kind: 'standing-close'; id: number; node: string }
+  | { kind: 'parked-open'; node: string; delivered: Int32Array }
+  | { kind: 'parked-close'; id: number; node: string }
   /** A lock will be acquired with this token, and is to be renewed from its grant on. */
   | { kind: 'lock-open'; token: string; kept: BigInt64Array }
   /** A lock that the previous thread renewed. */
@@ -47,12 +47,12 @@ export type FromThread =
   | { kind: 'refused'; error: PlainError }
   | { kind: 'reply'; id: number; reply: unknown }
   | { kind: 'error'; id: number; error: PlainError }
-  /** `nodes`: those whose standing claims are being used because of it. */
+  /** `nodes`: those whose parked claims are being used because of it. */
   | { kind: 'notification'; notification: Notification; nodes: string[] }
-  | { kind: 'given'; given: Given }
+  | { kind: 'delivered'; delivered: Delivery }
   /** Jobs that were claimed and that the worker had no time for. */
-  | { kind: 'given-back'; settle: Settlement[]; reply: ExchangeReply }
-  | { kind: 'not-given'; claim: ClaimRequest; error: PlainError; tookMs: number }
+  | { kind: 'returned'; settle: Settlement[]; reply: ExchangeReply }
+  | { kind: 'claim-failed'; claim: ClaimRequest; error: PlainError; tookMs: number }
   | { kind: 'ping' }
   | { kind: 'heartbeat'; heartbeats: number; news: HeartbeatResult }
   | { kind: 'begun'; id: number; state: HeartbeatState['state'] }

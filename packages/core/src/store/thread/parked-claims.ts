@@ -4,7 +4,7 @@ import type { ClaimedJob, ClaimRequest, Engine, ExchangeReply, Settlement } from
 import { settlementOf } from '../../lifecycle/settle.ts';
 
 /** What a claim that stood was given. Plain data: it travels to the worker's thread. */
-export interface Given {
+export interface Delivery {
   claim: ClaimRequest;
   /** The worker takes the jobs by changing this number, in the word it shares with the thread, to `nothingGiven`. */
   number: number;
@@ -13,27 +13,27 @@ export interface Given {
 }
 
 /** The word that a worker and the thread share, when nothing waits to be taken. */
-export const nothingGiven = 0;
+export const noDelivery = 0;
 
-/** What standing claims are made of. */
-export interface StandingClaimsOptions {
+/** What parked claims are made of. */
+export interface ParkedClaimsOptions {
   engine: Pick<Engine, 'exchange'>;
   clock: Clock;
   random: Random;
   /** A claim was used, and given jobs or nothing. */
-  onGiven(given: Given): void;
+  onDelivered(delivered: Delivery): void;
   /** A claim was used and failed. */
   onFailed(claim: ClaimRequest, error: unknown, tookMs: number): void;
   /** These were not taken in time and go back now: their leases are to be renewed no longer. */
   onNotTaken(jobs: ClaimedJob[]): void;
   /** They went back. */
-  onGivenBack(settle: Settlement[], reply: ExchangeReply): void;
+  onReturned(settle: Settlement[], reply: ExchangeReply): void;
 }
 
 /** Claims of workers that have nothing to do, kept where jobs are heard of first. */
-export interface StandingClaims {
+export interface ParkedClaims {
   /** Claims of this node may stand from now on. */
-  open(node: string, given: Int32Array): void;
+  open(node: string, delivered: Int32Array): void;
   /** A claim goes out: the one that its worker left before stands no more. */
   begin(claim: ClaimRequest): void;
   /** It is answered, or failed (null). That of a worker that does nothing stands from here on, if it found nothing. */
@@ -45,10 +45,10 @@ export interface StandingClaims {
 }
 
 interface Place {
-  given: Int32Array;
+  delivered: Int32Array;
   /** Claims of the node that are on their way. */
   onTheWay: number;
-  standing: ClaimRequest | null;
+  parked: ClaimRequest | null;
   using: Promise<void> | null;
 }
 
@@ -56,9 +56,9 @@ interface Place {
 const takeMsMax = 250;
 const numberMax = 0x7fff_ffff;
 
-/** Makes room for standing claims. */
-export function createStandingClaims(options: StandingClaimsOptions): StandingClaims {
-  const { engine, clock, random, onGiven, onFailed, onNotTaken, onGivenBack } = options;
+/** Makes room for parked claims. */
+export function createParkedClaims(options: ParkedClaimsOptions): ParkedClaims {
+  const { engine, clock, random, onDelivered, onFailed, onNotTaken, onReturned } = options;
   const places = new Map<string, Place>();
   let lastNumber = 0;
 
@@ -69,7 +69,7 @@ export function createStandingClaims(options: StandingClaimsOptions): StandingCl
       const reply = await engine.exchange({ settle: [], claim });
       lastNumber = (lastNumber % numberMax) + 1;
       if (reply.claimed.length > 0) deliver(place, lastNumber, reply.claimed);
-      onGiven({ claim, number: lastNumber, reply, tookMs: clock.elapsed() - sinceElapsed });
+      onDelivered({ claim, number: lastNumber, reply, tookMs: clock.elapsed() - sinceElapsed });
       answered(place, claim, reply);
     } catch (error) {
       answered(place, claim, null);
@@ -79,18 +79,18 @@ export function createStandingClaims(options: StandingClaimsOptions): StandingCl
 
   /** Of the worker, who takes them, and the timer, who takes them back, one comes first. */
   function deliver(place: Place, number: number, jobs: ClaimedJob[]): void {
-    Atomics.store(place.given, 0, number);
-    clock.after(takeMsMax, () => void giveBack(place, number, jobs), { unref: true });
+    Atomics.store(place.delivered, 0, number);
+    clock.after(takeMsMax, () => void returnJobs(place, number, jobs), { unref: true });
   }
 
-  async function giveBack(place: Place, number: number, jobs: ClaimedJob[]): Promise<void> {
-    if (Atomics.compareExchange(place.given, 0, number, nothingGiven) !== number) return;
+  async function returnJobs(place: Place, number: number, jobs: ClaimedJob[]): Promise<void> {
+    if (Atomics.compareExchange(place.delivered, 0, number, noDelivery) !== number) return;
     onNotTaken(jobs);
     const outcome = { kind: 'released', started: false, stopped: true } as const;
     const settle = jobs.map((job) => settlementOf({ job, outcome, report: null, random, backoff: null }));
     // A store that cannot take them now lets their leases end by themselves.
     const reply = await engine.exchange({ settle, claim: null }).catch(() => null);
-    if (reply !== null) onGivenBack(settle, reply);
+    if (reply !== null) onReturned(settle, reply);
   }
 
   function answered(place: Place, claim: ClaimRequest, reply: ExchangeReply | null): void {
@@ -98,20 +98,20 @@ export function createStandingClaims(options: StandingClaimsOptions): StandingCl
     const isNothing =
       reply !== null && reply.claimed.length === 0 && !reply.more && reply.soloSinceAt === null;
     // What was given before must be taken first, and only a worker that is idle is sure to be so until its next claim.
-    const isFree = place.onTheWay === 0 && Atomics.load(place.given, 0) === nothingGiven;
-    if (isNothing && isFree && claim.idle && claim.limit > 0) place.standing = claim;
+    const isFree = place.onTheWay === 0 && Atomics.load(place.delivered, 0) === noDelivery;
+    if (isNothing && isFree && claim.idle && claim.limit > 0) place.parked = claim;
   }
 
   return {
-    open(node, given) {
-      Atomics.store(given, 0, nothingGiven);
-      places.set(node, { given, onTheWay: 0, standing: null, using: null });
+    open(node, delivered) {
+      Atomics.store(delivered, 0, noDelivery);
+      places.set(node, { delivered, onTheWay: 0, parked: null, using: null });
     },
     begin({ node }) {
       const place = places.get(node);
       if (place === undefined) return;
       place.onTheWay++;
-      place.standing = null;
+      place.parked = null;
     },
     end(claim, reply) {
       const place = places.get(claim.node);
@@ -119,11 +119,11 @@ export function createStandingClaims(options: StandingClaimsOptions): StandingCl
       if (place !== undefined && place.onTheWay > 0) answered(place, claim, reply);
     },
     use(onBegin) {
-      const used = [...places].filter(([, { standing }]) => standing !== null);
+      const used = [...places].filter(([, { parked }]) => parked !== null);
       onBegin(used.map(([node]) => node));
       for (const [, place] of used) {
-        const claim = place.standing as ClaimRequest;
-        place.standing = null;
+        const claim = place.parked as ClaimRequest;
+        place.parked = null;
         place.using = useOne(place, claim);
       }
     },

@@ -14,20 +14,20 @@ import { mapVerbs } from '../../contract/verbs.ts';
 import type { Heartbeats } from '../heartbeats.ts';
 import type { GrantedLock, LockRenewal, LockRenewals } from '../lock-renewal.ts';
 import { createUserTransactionOpener } from '../open-user-transaction.ts';
-import type { Standing, StandingOptions } from '../parked-claim.ts';
+import type { ParkedClaim, ParkedClaimOptions } from '../parked-claim.ts';
 import { createSharedLeases, enterLease, type SharedLeases } from '../shared-leases.ts';
 import type { Store, StoreHeartbeatsOptions } from '../store.ts';
 import { createKept, loadKept } from './lock-host.ts';
 import type { FromThread, ToThread } from './messages.ts';
 import { packInput, unpackReply } from './packed.ts';
-import { type Given, nothingGiven } from './parked-claims.ts';
+import { type Delivery, noDelivery } from './parked-claims.ts';
 
 interface OpenHeartbeats extends StoreHeartbeatsOptions {
   shared: SharedLeases;
 }
 
-interface OpenStanding extends StandingOptions {
-  given: Int32Array;
+interface OpenParkedClaim extends ParkedClaimOptions {
+  delivered: Int32Array;
 }
 
 interface OpenLock {
@@ -55,7 +55,7 @@ export async function openThreadStore(url: string): Promise<Store> {
   const listeners = new Set<(notification: Notification) => void>();
   const waiting = new Map<number, Waiting>();
   const heartbeats = new Map<number, OpenHeartbeats>();
-  const standing = new Map<string, OpenStanding>();
+  const parked = new Map<string, OpenParkedClaim>();
   const locks = new Map<string, OpenLock>();
   let lastId = 0;
   /** Nodes whose claims are used for the notification that is being delivered. */
@@ -110,7 +110,7 @@ export async function openThreadStore(url: string): Promise<Store> {
         if (granted !== null) post({ kind: 'lock-resume', token, kept, lock: granted.lock });
       }
       // What was given at the last moment, and was not told, ends with its leases.
-      for (const [node, { given }] of standing) post({ kind: 'standing-open', node, given });
+      for (const [node, { delivered }] of parked) post({ kind: 'parked-open', node, delivered });
       if (!isListening) return;
       post({ kind: 'listen' });
       // Whatever was told meanwhile nobody has heard.
@@ -139,12 +139,12 @@ export async function openThreadStore(url: string): Promise<Store> {
         deliver(message.notification);
         usedFor = [];
         break;
-      case 'given':
-        takeGiven(message.given);
+      case 'delivered':
+        takeDelivery(message.delivered);
         break;
-      case 'not-given': {
+      case 'claim-failed': {
         const { claim, error, tookMs } = message;
-        standing.get(claim.node)?.onFailed(claim, fromPlainError(error), tookMs);
+        parked.get(claim.node)?.onFailed(claim, fromPlainError(error), tookMs);
         break;
       }
       case 'ping':
@@ -245,7 +245,7 @@ export async function openThreadStore(url: string): Promise<Store> {
   return {
     engine,
     createHeartbeats: openHeartbeats,
-    openStanding,
+    openParkedClaim,
     locks: renewals,
     expect,
   };
@@ -265,26 +265,26 @@ export async function openThreadStore(url: string): Promise<Store> {
     };
   }
 
-  function openStanding(options: StandingOptions): Standing {
+  function openParkedClaim(options: ParkedClaimOptions): ParkedClaim {
     const { node } = options;
-    const given = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-    standing.set(node, { ...options, given });
-    post({ kind: 'standing-open', node, given });
+    const delivered = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    parked.set(node, { ...options, delivered });
+    post({ kind: 'parked-open', node, delivered });
     return {
       isUsed: () => usedFor.includes(node),
       async close() {
-        await ask((id) => ({ kind: 'standing-close', id, node })).finally(() => standing.delete(node));
+        await ask((id) => ({ kind: 'parked-close', id, node })).finally(() => parked.delete(node));
       },
     };
   }
 
-  function takeGiven({ claim, number, reply: packed, tookMs }: Given): void {
-    const one = standing.get(claim.node);
+  function takeDelivery({ claim, number, reply: packed, tookMs }: Delivery): void {
+    const one = parked.get(claim.node);
     if (one === undefined) return;
     const reply = unpackReply('exchange', packed) as ExchangeReply;
     const isTaken =
-      reply.claimed.length === 0 || Atomics.compareExchange(one.given, 0, number, nothingGiven) === number;
-    one.onGiven(claim, isTaken ? reply : null, tookMs);
+      reply.claimed.length === 0 || Atomics.compareExchange(one.delivered, 0, number, noDelivery) === number;
+    one.onDelivered(claim, isTaken ? reply : null, tookMs);
   }
 
   function expect(): void {

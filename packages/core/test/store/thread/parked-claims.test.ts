@@ -13,10 +13,10 @@ import type {
 } from '../../../src/contract/engine.ts';
 import { Duly } from '../../../src/index.ts';
 import { openEngine } from '../../../src/store/open-engine.ts';
-import type { Standing } from '../../../src/store/parked-claim.ts';
+import type { ParkedClaim } from '../../../src/store/parked-claim.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { openStore } from '../../../src/store/thread/open-store.ts';
-import { createStandingClaims, type Given, nothingGiven } from '../../../src/store/thread/parked-claims.ts';
+import { createParkedClaims, type Delivery, noDelivery } from '../../../src/store/thread/parked-claims.ts';
 import { createManualClock } from '../../../src/testing/index.ts';
 import { testFolder } from '../../engines/sqlite/folder.ts';
 
@@ -28,10 +28,10 @@ async function setup(t: TestContext) {
   t.after(() => engine.close());
   /** What stands between the claims and the store; a test may hold a call up, or make it fail. */
   let before: (input: ExchangeInput) => Promise<void> = async () => {};
-  const given: Given[] = [];
+  const delivered: Delivery[] = [];
   const failed: unknown[] = [];
   const notTaken: string[] = [];
-  const claims = createStandingClaims({
+  const claims = createParkedClaims({
     clock,
     random: seededRandom(1),
     engine: {
@@ -40,15 +40,15 @@ async function setup(t: TestContext) {
         return engine.exchange({ ...input, now: clock.now() });
       },
     },
-    onGiven: (one) => given.push(one),
+    onDelivered: (one) => delivered.push(one),
     onFailed: (_claim, error) => failed.push(error),
     onNotTaken: (jobs) => notTaken.push(...jobs.map(({ id }) => id)),
-    onGivenBack() {},
+    onReturned() {},
   });
   const word = new Int32Array(new SharedArrayBuffer(4));
   claims.open('node_1', word);
   return {
-    ...{ clock, engine, claims, given, failed, notTaken, word },
+    ...{ clock, engine, claims, delivered, failed, notTaken, word },
     hold: (fn: typeof before) => {
       before = fn;
     },
@@ -79,12 +79,12 @@ async function setup(t: TestContext) {
 }
 
 test('the claim of an idle worker that found nothing is used when jobs are heard of, once', async (t) => {
-  const { exchange, make, notifyJobs, given, status } = await setup(t);
+  const { exchange, make, notifyJobs, delivered, status } = await setup(t);
   await exchange(idle());
   const id = await make();
   assert.deepEqual(await notifyJobs(), ['node_1']);
   assert.deepEqual(
-    given.map(({ reply }) => reply.claimed.map((job) => job.id)),
+    delivered.map(({ reply }) => reply.claimed.map((job) => job.id)),
     [[id]],
   );
   assert.equal(await status(id), 'RUNNING');
@@ -93,13 +93,13 @@ test('the claim of an idle worker that found nothing is used when jobs are heard
 });
 
 test('a claim that is used in vain stands on', async (t) => {
-  const { exchange, make, notifyJobs, given } = await setup(t);
+  const { exchange, make, notifyJobs, delivered } = await setup(t);
   await exchange(idle());
   assert.deepEqual(await notifyJobs(), ['node_1']);
   await make();
   assert.deepEqual(await notifyJobs(), ['node_1']);
   assert.deepEqual(
-    given.map(({ reply }) => reply.claimed.length),
+    delivered.map(({ reply }) => reply.claimed.length),
     [0, 1],
   );
 });
@@ -142,7 +142,7 @@ test('of two claims on their way none stands before both are answered', async (t
 });
 
 test('jobs that the worker does not take in time go back unspent', async (t) => {
-  const { clock, engine, exchange, make, notifyJobs, given, notTaken, word, status } = await setup(t);
+  const { clock, engine, exchange, make, notifyJobs, delivered, notTaken, word, status } = await setup(t);
   await exchange(idle());
   const id = await make();
   await notifyJobs();
@@ -151,27 +151,27 @@ test('jobs that the worker does not take in time go back unspent', async (t) => 
   await clock.advance(1);
   assert.equal(await status(id), 'PENDING');
   assert.deepEqual(notTaken, [id]);
-  assert.equal(Atomics.load(word, 0), nothingGiven, 'the worker that comes now finds that it is too late');
+  assert.equal(Atomics.load(word, 0), noDelivery, 'the worker that comes now finds that it is too late');
   const { jobs } = await engine.get({ ids: [id], now: clock.now() });
   assert.equal(jobs[0]?.spent, 0);
   assert.equal(jobs[0]?.losses, 0);
-  assert.equal(given.length, 1);
+  assert.equal(delivered.length, 1);
 });
 
 test('jobs that the worker has taken do not go back', async (t) => {
-  const { clock, exchange, make, notifyJobs, given, notTaken, word, status } = await setup(t);
+  const { clock, exchange, make, notifyJobs, delivered, notTaken, word, status } = await setup(t);
   await exchange(idle());
   const id = await make();
   await notifyJobs();
-  const { number } = given[0] as Given;
-  assert.equal(Atomics.compareExchange(word, 0, number, nothingGiven), number);
+  const { number } = delivered[0] as Delivery;
+  assert.equal(Atomics.compareExchange(word, 0, number, noDelivery), number);
   await clock.advance(1_000);
   assert.equal(await status(id), 'RUNNING');
   assert.deepEqual(notTaken, []);
 });
 
 test('nothing stands while what was given before is not taken', async (t) => {
-  const { exchange, make, notifyJobs, given, word } = await setup(t);
+  const { exchange, make, notifyJobs, delivered, word } = await setup(t);
   await exchange(idle());
   await make();
   await notifyJobs();
@@ -179,12 +179,12 @@ test('nothing stands while what was given before is not taken', async (t) => {
   await exchange(idle());
   await make();
   assert.deepEqual(await notifyJobs(), []);
-  Atomics.store(word, 0, nothingGiven);
-  assert.equal(given.length, 1);
+  Atomics.store(word, 0, noDelivery);
+  assert.equal(delivered.length, 1);
 });
 
 test('a place that closes waits for the use that is on its way', async (t) => {
-  const { clock, claims, exchange, notifyJobs, hold, given } = await setup(t);
+  const { clock, claims, exchange, notifyJobs, hold, delivered } = await setup(t);
   const reached = Promise.withResolvers<void>();
   hold(() => reached.promise);
   await exchange(idle());
@@ -195,10 +195,10 @@ test('a place that closes waits for the use that is on its way', async (t) => {
   });
   await clock.settle();
   assert.equal(isClosed, false);
-  assert.deepEqual(given, []);
+  assert.deepEqual(delivered, []);
   reached.resolve();
   await closed;
-  assert.equal(given.length, 1, 'told before it is closed');
+  assert.equal(delivered.length, 1, 'told before it is closed');
   assert.deepEqual(await notifyJobs(), []);
 });
 
@@ -215,22 +215,22 @@ test('a use that fails is told, and the claim stands no more', async (t) => {
 
 interface Worked {
   store: Store;
-  standing: Standing;
+  parked: ParkedClaim;
   /** What the claim that stood was given, in turn. */
-  nextGiven(): Promise<ExchangeReply | null>;
+  nextDelivery(): Promise<ExchangeReply | null>;
   stand(): Promise<void>;
 }
 
 async function openWorker(t: TestContext, url: string): Promise<Worked> {
   const store = await openStore(url);
   t.after(() => store.engine.close());
-  const given: (ExchangeReply | null)[] = [];
+  const delivered: (ExchangeReply | null)[] = [];
   let told: (() => void) | null = null;
-  assert.ok(store.openStanding !== undefined);
-  const standing = store.openStanding({
+  assert.ok(store.openParkedClaim !== undefined);
+  const parked = store.openParkedClaim({
     node: 'node_1',
-    onGiven(_claim, reply) {
-      given.push(reply);
+    onDelivered(_claim, reply) {
+      delivered.push(reply);
       told?.();
     },
     onFailed: (_claim, error) => assert.fail(error),
@@ -238,13 +238,13 @@ async function openWorker(t: TestContext, url: string): Promise<Worked> {
   store.engine.subscribe(() => {});
   return {
     store,
-    standing,
-    async nextGiven() {
-      while (given.length === 0)
+    parked,
+    async nextDelivery() {
+      while (delivered.length === 0)
         await new Promise<void>((resolve) => {
           told = resolve;
         });
-      return given.shift() as ExchangeReply | null;
+      return delivered.shift() as ExchangeReply | null;
     },
     async stand() {
       await store.engine.exchange({ settle: [], claim: idle() });
@@ -269,37 +269,37 @@ test('a job that another process makes is given to a worker that did not ask', a
   const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
   const maker = await openStore(url);
   t.after(() => maker.engine.close());
-  const { store, standing, nextGiven, stand } = await openWorker(t, url);
+  const { store, parked, nextDelivery, stand } = await openWorker(t, url);
   await stand();
   let isUsed = false;
   const notified = nextJobsNotification(store.engine, () => {
-    isUsed = standing.isUsed();
+    isUsed = parked.isUsed();
   });
   const spec = dueNow();
   await maker.engine.enqueue({ groups: [{ jobs: [spec] }] });
-  const reply = await nextGiven();
+  const reply = await nextDelivery();
   assert.deepEqual(
     reply?.claimed.map(({ id }) => id),
     [spec.id],
   );
   await notified;
   assert.equal(isUsed, true, 'a listener sees during the notification that nothing is left to ask');
-  assert.equal(standing.isUsed(), false);
+  assert.equal(parked.isUsed(), false);
 });
 
 test('a job that its own process makes, for whomever, is given too, after its maker has the answer', async (t) => {
-  const { store, nextGiven, stand } = await openWorker(t, `sqlite:${join(testFolder(t), 'duly.db')}`);
+  const { store, nextDelivery, stand } = await openWorker(t, `sqlite:${join(testFolder(t), 'duly.db')}`);
   await stand();
   const order: string[] = [];
-  const given = nextGiven().then(() => order.push('given'));
+  const delivered = nextDelivery().then(() => order.push('given'));
   await store.engine.enqueue({ groups: [{ jobs: [dueNow()] }] }).then(() => order.push('made'));
-  await given;
+  await delivered;
   assert.deepEqual(order, ['made', 'given']);
 });
 
 test('a worker whose main loop is blocked loses what it was given to others, unspent', async (t) => {
   const file = join(testFolder(t), 'duly.db');
-  const { store, nextGiven, stand } = await openWorker(t, `sqlite:${file}`);
+  const { store, nextDelivery, stand } = await openWorker(t, `sqlite:${file}`);
   await stand();
   // A thread of its own makes the job, while nothing on this one runs: no timer, no message.
   const maker = await openStore(`sqlite:${file}`);
@@ -308,7 +308,7 @@ test('a worker whose main loop is blocked loses what it was given to others, uns
   const made = maker.engine.enqueue({ groups: [{ jobs: [spec] }] });
   blockUntilGivenBack(file, spec.id);
   await made;
-  assert.equal(await nextGiven(), null, 'it is told that it came too late');
+  assert.equal(await nextDelivery(), null, 'it is told that it came too late');
   const { jobs } = await store.engine.get({ ids: [spec.id] });
   assert.equal(jobs[0]?.status, 'PENDING');
   assert.equal(jobs[0]?.losses, 0);
@@ -337,12 +337,12 @@ test('once a worker has closed its place nothing is claimed for it', async (t) =
   const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
   const maker = await openStore(url);
   t.after(() => maker.engine.close());
-  const { store, standing, stand } = await openWorker(t, url);
+  const { store, parked, stand } = await openWorker(t, url);
   await stand();
-  await standing.close();
+  await parked.close();
   let isUsed = true;
   const notified = nextJobsNotification(store.engine, () => {
-    isUsed = standing.isUsed();
+    isUsed = parked.isUsed();
   });
   const spec = dueNow();
   await maker.engine.enqueue({ groups: [{ jobs: [spec] }] });
@@ -369,7 +369,7 @@ test('no job is left running by a node that stops while it is made', async (t) =
   }
 });
 
-test('a job that falls due while the jobs of a standing claim run starts at its time', async (t) => {
+test('a job that falls due while the jobs of a parked claim run starts at its time', async (t) => {
   const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
   const maker = new Duly({ store: url, logger: false });
   const node = new Duly({ store: url, logger: false });
